@@ -1,0 +1,286 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Errors are the texts of a failed verification by field, as Proxmox puts them
+// under "errors". The field of the request as a whole is "_root".
+type Errors map[string]string
+
+const (
+	missing  = "property is missing and it is not optional"
+	unknown  = "property is not defined in schema and the schema does not allow additional properties"
+	rootPath = "_root"
+)
+
+// Verify checks the parameters of a call: those of path, query and body
+// together (see [Merge]). Values are string, bool, nil, json.Number, []any or
+// map[string]any. Exactly one of the results is nil.
+func (ep *Endpoint) Verify(in map[string]any) (Params, Errors) {
+	values := make(map[string]any, len(in))
+	for k, v := range in {
+		values[k] = perlValue(v)
+	}
+	for k, v := range values {
+		if p := ep.root.find(k, values); p != nil {
+			values[k] = normalise(p, v)
+		}
+	}
+	v := verifier{}
+	v.prop(values, ep.root, "", "", nil)
+	if len(v.errs) > 0 {
+		return nil, v.errs
+	}
+	out := make(Params, len(values))
+	for k, val := range values {
+		out[k] = verified(val)
+	}
+	return out, nil
+}
+
+// Verify checks one value as if it were given for the parameter under this
+// name ("net0"); nil means that it passes.
+func (p *Param) Verify(name string, value any) Errors {
+	v := verifier{}
+	v.prop(normalise(p, perlValue(value)), p, name, "", nil)
+	return v.errs
+}
+
+// normalise joins arrays for a list format and makes a single value an array
+// where one is wanted: forms can't tell them apart. Perl's false values miss out.
+func normalise(p *Param, value any) any {
+	switch v := value.(type) {
+	case []any:
+		if p.Type == "string" && strings.HasSuffix(p.Format, "-list") {
+			parts := make([]string, len(v))
+			for i, e := range v {
+				parts[i], _ = scalar(e)
+			}
+			return strings.Join(parts, ",")
+		}
+	case string:
+		if p.Type == "array" && perlTrue(v) {
+			return []any{v}
+		}
+	}
+	return value
+}
+
+type verifier struct{ errs Errors }
+
+func (v *verifier) add(path, text string) {
+	if v.errs == nil {
+		v.errs = Errors{}
+	}
+	if path == "" {
+		path = rootPath
+	}
+	if old := v.errs[path]; old != "" {
+		text = old + `\n` + text // Proxmox joins with a backslash and an n
+	}
+	v.errs[path] = text
+}
+
+func under(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// prop checks a value. With strays, keys that an object doesn't declare are put
+// there instead of being errors.
+func (v *verifier) prop(value any, p *Param, path, instance string, strays map[string]bool) {
+	optional := p.Optional
+	switch {
+	case p.oneOf != nil && p.typeSchema == nil:
+		optional = true
+		for _, variant := range p.oneOf {
+			if instance != "" && slices.Contains(variant.instanceTypes, instance) {
+				optional = variant.Optional
+				v.prop(value, variant, path, "", nil)
+			}
+		}
+	case instance != "":
+		optional = optional || !slices.Contains(p.instanceTypes, instance)
+	}
+	if p.Alias != "" {
+		return
+	}
+	if value == nil {
+		if !optional {
+			v.add(path, missing)
+		}
+		return
+	}
+	if text := typeError(p.Type, value); text != "" {
+		v.add(path, text)
+		return
+	}
+	switch val := value.(type) {
+	case string:
+		if p.allOf != nil || p.oneOf != nil && p.typeSchema != nil {
+			v.add(path, "value must be an object")
+			return
+		}
+		if text := p.textError(val, path); text != "" {
+			v.add(path, text)
+		}
+	case []any:
+		if p.Items != nil {
+			for i, e := range val {
+				v.prop(e, p.Items, path+"["+strconv.Itoa(i)+"]", "", nil)
+			}
+		}
+	case map[string]any:
+		switch {
+		case p.object != nil:
+			v.object(path, p.object, val, p.open, strays)
+		case p.allOf != nil:
+			v.allOf(val, p, path, strays)
+		case p.oneOf != nil:
+			v.oneOf(val, p, path, strays)
+		}
+	}
+}
+
+func (v *verifier) object(path string, o *object, value map[string]any, open bool, strays map[string]bool) {
+	instance := func(p *Param) string {
+		if p.typeProperty == "" {
+			return ""
+		}
+		kind, _ := value[p.typeProperty].(string)
+		return kind
+	}
+	for _, name := range o.required {
+		if _, given := value[name]; !given {
+			v.prop(nil, o.props[name], under(path, name), instance(o.props[name]), nil)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(value)) {
+		p, at := o.get(name), under(path, name)
+		if p != nil {
+			v.prop(value[name], p, at, instance(p), nil)
+			if p.Requires != "" && value[p.Requires] == nil {
+				v.add(under(path, p.Requires), "missing property required by '"+at+"'")
+			}
+			if p.oneOf == nil || slices.ContainsFunc(p.oneOf, func(variant *Param) bool {
+				return variant.instanceTypes == nil || slices.Contains(variant.instanceTypes, instance(p))
+			}) {
+				continue
+			}
+		}
+		switch {
+		case open:
+		case strays != nil:
+			strays[name] = true
+		default:
+			v.add(at, unknown)
+		}
+	}
+}
+
+// typeError tells what is wrong with the type of a value, "" when nothing is.
+func typeError(want string, value any) string {
+	failed := "type check ('" + want + "') failed"
+	text, isText := value.(string)
+	_, isBool := value.(bool)
+	ok := true
+	switch want {
+	case "":
+		return ""
+	case "array":
+		if _, ok := value.([]any); !ok {
+			return failed
+		}
+		return ""
+	case "object":
+		if _, ok := value.(map[string]any); !ok {
+			return failed
+		}
+		return ""
+	case "boolean":
+		ok = isBool || text == "0" || text == "1"
+	case "integer":
+		ok = isInteger(text)
+	case "number":
+		ok = isNumber(text)
+	}
+	switch {
+	case isText && ok, want == "boolean" && isBool:
+		return ""
+	case isText:
+		return failed + " - got '" + text + "'"
+	}
+	return failed + " - got " + perlRef(value)
+}
+
+// perlRef is what Perl's ref says about a value that isn't a plain scalar.
+func perlRef(value any) string {
+	switch value.(type) {
+	case []any:
+		return "ARRAY"
+	case map[string]any:
+		return "HASH"
+	}
+	return "JSON::PP::Boolean"
+}
+
+// textError applies the checks for a scalar in Proxmox' order.
+func (p *Param) textError(value, path string) string {
+	if err := p.checkFormat(value, path); err != nil {
+		return "invalid format - " + err.Error()
+	}
+	if p.pattern != nil && !p.pattern.match(value) {
+		return "value does not match the regex pattern"
+	}
+	length := utf8.RuneCountInString(value)
+	if p.MaxLength != nil && length > *p.MaxLength {
+		return "value may only be " + strconv.Itoa(*p.MaxLength) + " characters long"
+	}
+	if p.MinLength != nil && length < *p.MinLength {
+		return "value must be at least " + strconv.Itoa(*p.MinLength) + " characters long"
+	}
+	if (p.Max != nil || p.Min != nil) && isNumber(value) {
+		n := numeric(value)
+		if p.Max != nil && n > p.Max.Value {
+			return "value must have a maximum value of " + p.Max.Text
+		}
+		if p.Min != nil && n < p.Min.Value {
+			return "value must have a minimum value of " + p.Min.Text
+		}
+	}
+	if p.Enum != nil && !slices.Contains(p.Enum, value) {
+		return "value '" + value + "' does not have a value in the enumeration '" + strings.Join(p.Enum, ", ") + "'"
+	}
+	return ""
+}
+
+var numberRE = perlPattern(`^[+-]?(\d+\.\d+|\d+\.|\.\d+|\d+)([eE][+-]?\d+)?$`)
+
+func isNumber(s string) bool { return numberRE.match(s) }
+
+func isInteger(s string) bool {
+	s = strings.TrimSuffix(s, "\n")
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+}
+
+// numeric is the value that Perl computes with; digits other than ASCII's are 0 to it.
+func numeric(s string) float64 {
+	n, err := strconv.ParseFloat(strings.TrimSuffix(s, "\n"), 64)
+	if err != nil && n == 0 {
+		return 0
+	}
+	return n
+}
+
+func isSpace(r rune) bool { return unicode.IsSpace(r) }
