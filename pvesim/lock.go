@@ -1,0 +1,113 @@
+package pvesim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// fileLock is a lock file or cluster lock with room for one holder, or for
+// as many as the world says. Waiters are served in their order.
+type fileLock struct {
+	held    int
+	waiters []chan struct{}
+}
+
+// How long Proxmox waits for its locks.
+const (
+	configLockWait  = 10 * time.Second
+	storageLockWait = 60 * time.Second
+)
+
+// acquire takes a lock, waiting up to wait; room is how many may hold it at
+// once (0: any number).
+func (a *actor) acquire(name string, room int, wait time.Duration) (release func(), ok bool) {
+	if room <= 0 {
+		return func() {}, true
+	}
+	l := a.locks[name]
+	if l == nil {
+		l = &fileLock{}
+		a.locks[name] = l
+	}
+	if l.held < room && len(l.waiters) == 0 {
+		l.held++
+	} else if !a.queue(l, wait) {
+		return nil, false
+	}
+	released := false
+	return func() {
+		if released {
+			return
+		}
+		released = true
+		l.pass()
+		if l.held == 0 && a.locks[name] == l {
+			delete(a.locks, name)
+		}
+	}, true
+}
+
+// queue waits for a place in a full lock.
+func (a *actor) queue(l *fileLock, wait time.Duration) (got bool) {
+	turn := make(chan struct{})
+	l.waiters = append(l.waiters, turn)
+	defer func() {
+		if got {
+			return
+		}
+		if i := slices.Index(l.waiters, turn); i >= 0 {
+			l.waiters = slices.Delete(l.waiters, i, i+1)
+			return
+		}
+		l.pass() // our turn came while we gave up
+	}()
+	return a.waitFor(turn, wait)
+}
+
+// pass gives a place to the next waiter, or frees it.
+func (l *fileLock) pass() {
+	if len(l.waiters) == 0 {
+		l.held--
+		return
+	}
+	next := l.waiters[0]
+	l.waiters = l.waiters[1:]
+	close(next)
+}
+
+// lockConfig takes a guest's lock file. Every change of a guest's config
+// needs it, and many tasks hold it while they run.
+func (a *actor) lockConfig(vmid int) (unlock func(), err error) {
+	return a.lockConfigFor(vmid, configLockWait)
+}
+
+func (a *actor) lockConfigFor(vmid int, wait time.Duration) (unlock func(), err error) {
+	file := fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid)
+	unlock, ok := a.acquire(file, 1, wait)
+	if !ok {
+		return nil, die("can't lock file '%s' - got timeout", file)
+	}
+	return unlock, nil
+}
+
+// lockStorage takes the lock of a storage: a file on the node, or a cluster
+// lock when the storage is shared.
+func (a *actor) lockStorage(node, storage string) (unlock func(), err error) {
+	st := a.state.Storages[storage]
+	if st == nil {
+		return nil, die("storage '%s' does not exist", storage)
+	}
+	if st.Shared() {
+		unlock, ok := a.acquire("storage-"+storage, a.world.Locks.Storage, storageLockWait)
+		if !ok {
+			return nil, die("cfs-lock 'storage-%s' error: got lock request timeout", storage)
+		}
+		return unlock, nil
+	}
+	unlock, ok := a.acquire(node+"/pve-storage-"+storage, a.world.Locks.Storage, storageLockWait)
+	if !ok {
+		return nil, die("can't lock file '/var/lock/pve-manager/pve-storage-%s' - got timeout", storage)
+	}
+	return unlock, nil
+}

@@ -1,0 +1,6 @@
+package pvesim
+
+// qemuCloneRoutes copy VMs and make templates.
+func qemuCloneRoutes() map[string]handler {
+	return map[string]handler{}
+}

@@ -1,0 +1,6 @@
+package pvesim
+
+// qemuCloudInitRoutes are what cloud-init is given.
+func qemuCloudInitRoutes() map[string]handler {
+	return map[string]handler{}
+}

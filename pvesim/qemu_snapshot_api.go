@@ -1,0 +1,6 @@
+package pvesim
+
+// qemuSnapshotRoutes take, list, delete and roll back to snapshots.
+func qemuSnapshotRoutes() map[string]handler {
+	return map[string]handler{}
+}

@@ -1,0 +1,353 @@
+package pvesim
+
+import (
+	"encoding/json"
+	"errors"
+	"html"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/proxplane/proxplane/pve/schema"
+)
+
+var discardLog = log.New(io.Discard, "", 0)
+
+// maxForm is the largest body of a request that isn't an upload.
+const maxForm = 512 * 1024
+
+// call is one API request being handled. It holds the state's lock.
+type call struct {
+	actor
+	ep     *schema.Endpoint
+	params schema.Params // verified: path, query and body
+	who    *identity
+	entry  string // the node that the client talks to
+	upload *upload
+	total  *int // "total" beside the data, for paged lists
+}
+
+// node returns the node named in the path ("localhost" is the entry node).
+func (c *call) node() string { return c.nodeName(c.params.Str("node")) }
+
+func (c *call) nodeName(n string) string {
+	if n == "localhost" {
+		return c.entry
+	}
+	return n
+}
+
+// handler does what an endpoint does. It returns the answer's data.
+type handler func(c *call) (any, error)
+
+// Handler answers requests as the entry node does.
+func (s *Sim) Handler() http.Handler { return s.HandlerFor("") }
+
+// HandlerFor answers requests as the given node does.
+func (s *Sim) HandlerFor(node string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/sim/") || r.URL.Path == "/sim" {
+			s.serveControl(w, r)
+			return
+		}
+		s.mu.Lock()
+		entry := node
+		if entry == "" {
+			entry = s.world.Entry
+		}
+		s.mu.Unlock()
+		s.serve(w, r, entry)
+	})
+}
+
+// answer is what goes back over the wire.
+type answer struct {
+	status  int
+	reason  string
+	ctype   string
+	body    []byte
+	hangUp  bool // close the connection after it
+	dropped bool // no answer at all
+}
+
+// request is what came over the wire, before it is known to be an API call.
+type request struct {
+	http   *http.Request
+	method string
+	path   string // percent-decoded
+	rel    string // below /api2/FORMAT
+	format string
+	body   []byte
+}
+
+var apiPath = regexp.MustCompile(`^/api2/+([a-z][a-z0-9]+)(/.*)?$`)
+
+func (s *Sim) serve(w http.ResponseWriter, r *http.Request, entry string) {
+	req := &request{http: r, method: r.Method}
+	path, err := url.PathUnescape(r.URL.EscapedPath())
+	if err != nil {
+		path = r.URL.Path
+	}
+	req.path = path
+	if m := apiPath.FindStringSubmatch(path); m != nil {
+		req.format, req.rel = m[1], m[2]
+	}
+	if req.rel == "" {
+		req.rel = "/"
+	}
+	entryLog := s.log.begin(s, req)
+	ans := s.handle(req, entry)
+	entryLog.end(s, ans)
+	if ans.dropped {
+		panic(http.ErrAbortHandler)
+	}
+	send(w, r, ans)
+}
+
+func send(w http.ResponseWriter, r *http.Request, ans *answer) {
+	if c, ok := r.Context().Value(connKey{}).(*reasonConn); ok && ans.reason != "" {
+		c.setReason(ans.reason)
+	}
+	h := w.Header()
+	if ans.ctype != "" {
+		h.Set("Content-Type", ans.ctype)
+	} else {
+		h["Content-Type"] = nil
+	}
+	if ans.hangUp {
+		h.Set("Connection", "close")
+	}
+	h.Set("Server", "pve-api-daemon/3.0")
+	h.Set("Cache-Control", "max-age=0")
+	h.Set("Pragma", "no-cache")
+	h.Set("Content-Length", strconv.Itoa(len(ans.body)))
+	w.WriteHeader(ans.status)
+	if r.Method != http.MethodHead {
+		w.Write(ans.body)
+	}
+}
+
+// handle goes the way of a request through pveproxy: headers, credentials,
+// body, then the API.
+func (s *Sim) handle(req *request, entry string) *answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := actor{Sim: s}
+	fault := s.faults.match(s, req)
+	if ans := fault.before(&a, req); ans != nil {
+		return ans
+	}
+	ans := s.guarded(&a, req, entry)
+	return fault.after(&a, ans)
+}
+
+// guarded answers nothing when the simulator is being closed meanwhile.
+func (s *Sim) guarded(a *actor, req *request, entry string) (ans *answer) {
+	defer func() {
+		switch p := recover(); p.(type) {
+		case nil:
+		case interrupted:
+			ans = &answer{dropped: true}
+		default:
+			panic(p)
+		}
+	}()
+	res, err := s.proxy(a, req, entry)
+	if err == nil {
+		return format(req.format, res, nil)
+	}
+	var api *apiError
+	if !errors.As(err, &api) {
+		api = die("%v", err)
+	}
+	return format(req.format, nil, api)
+}
+
+// result is an answer's data with what stands beside it.
+type result struct {
+	data  any
+	total *int
+}
+
+// proxy is pveproxy: it decides who asks, reads the body and calls the API.
+func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
+	switch req.method {
+	case "GET", "POST", "PUT", "DELETE", "OPTIONS":
+	default:
+		return nil, emptyError(http.StatusNotImplemented, "method '%s' not available", req.method)
+	}
+	if te := req.http.TransferEncoding; len(te) > 0 {
+		return nil, daemonError(http.StatusNotImplemented, "chunked transfer encoding not supported")
+	}
+	isAPI := strings.HasPrefix(req.path, "/api2")
+	var who *identity
+	if isAPI {
+		if req.format == "" {
+			return nil, daemonError(http.StatusNotImplemented, "no such uri")
+		}
+		var err error
+		if who, err = s.authenticate(a, req); err != nil {
+			return nil, err
+		}
+	}
+	up, err := s.readBody(a, req)
+	if err != nil {
+		return nil, err
+	}
+	if !isAPI {
+		return nil, daemonError(http.StatusInternalServerError, "no such file '%s'\n", req.path)
+	}
+	switch req.format {
+	case "json", "extjs", "html", "htmljs":
+	default:
+		return nil, daemonError(http.StatusNotImplemented, "no formatter for uri %s, %s", req.rel, req.format)
+	}
+	in, err := req.params(up)
+	if err != nil {
+		return nil, err
+	}
+	return s.dispatch(a, req, who, entry, in, up)
+}
+
+// readBody takes the request's body; for uploads it returns the file.
+func (s *Sim) readBody(a *actor, req *request) (*upload, error) {
+	n := req.http.ContentLength
+	if n <= 0 {
+		return nil, nil
+	}
+	if req.method != "PUT" && req.method != "POST" {
+		return nil, daemonError(http.StatusNotImplemented, "Unexpected content for method '%s'", req.method)
+	}
+	ctype := req.http.Header.Get("Content-Type")
+	ct, boundary := parseContentType(ctype)
+	if req.isUpload() {
+		if boundary == "" || ct != "multipart/form-data" {
+			return nil, daemonError(http.StatusInternalServerError, "upload 'Content-Type '%s' not implemented\n", ctype)
+		}
+		return s.receiveUpload(a, req, boundary)
+	}
+	if n > maxForm {
+		return nil, daemonError(http.StatusNotImplemented, "for data too large")
+	}
+	if ct != "" && ct != "application/x-www-form-urlencoded" && ct != "application/json" {
+		return nil, daemonError(http.StatusHTTPVersionNotSupported+1, "upload 'Content-Type '%s' not implemented", ctype)
+	}
+	var err error
+	a.outside(func() { req.body, err = io.ReadAll(io.LimitReader(req.http.Body, maxForm+1)) })
+	if err != nil {
+		return nil, daemonError(http.StatusBadRequest, "read body: %v", err)
+	}
+	return nil, nil
+}
+
+// outside runs fn, which waits for the network, without the state's lock.
+func (a *actor) outside(fn func()) {
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	fn()
+}
+
+// dispatch finds the endpoint, checks and calls it.
+func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in map[string]any, up *upload) (*result, error) {
+	ep, inPath := s.schema.Find(req.method, req.rel)
+	if ep == nil {
+		return nil, notImplemented(req.method, req.rel)
+	}
+	for k, v := range inPath {
+		if given, ok := in[k]; ok {
+			if text, scalar := given.(string); !scalar || text != v {
+				return nil, badParam(k, "duplicate parameter (already defined in URI) with conflicting values!")
+			}
+		}
+		in[k] = v
+	}
+	if who.token() && !ep.AllowToken {
+		return nil, denied("URI '" + req.rel + "' not available with API token, need proper ticket.\n")
+	}
+	if err := s.checkEndpoint(ep, who, in); err != nil {
+		return nil, err
+	}
+	release, err := s.reach(a, ep, in, entry)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	params, errs := ep.Verify(in)
+	if len(errs) > 0 {
+		return nil, badParams(errs)
+	}
+	c := &call{actor: *a, ep: ep, params: params, who: who, entry: entry, upload: up}
+	h := s.routes[ep.Method+" "+ep.Path]
+	if h == nil {
+		h = s.fallback(ep)
+	}
+	if h == nil {
+		return nil, coded(http.StatusNotImplemented, "Method '%s %s' not simulated", req.method, req.rel)
+	}
+	data, err := h(c)
+	if err != nil {
+		return nil, err
+	}
+	if ep.Method != "GET" {
+		s.dirty()
+	}
+	return &result{data: data, total: c.total}, nil
+}
+
+// format renders an answer for /api2/json, /api2/extjs or /api2/html.
+func format(kind string, res *result, fail *apiError) *answer {
+	if fail != nil && (fail.bare || fail.empty) {
+		ans := &answer{status: fail.status, reason: firstLine(fail.text), hangUp: fail.status == http.StatusUnauthorized}
+		if fail.bare {
+			ans.body, ans.ctype = []byte(fail.text), "text/plain"
+		}
+		return ans
+	}
+	out := map[string]any{"data": nil}
+	ans := &answer{status: http.StatusOK, reason: "OK", ctype: "application/json;charset=UTF-8"}
+	extjs := kind == "extjs" || kind == "htmljs"
+	switch {
+	case fail == nil:
+		out["data"] = res.data
+		if res.total != nil && *res.total != 0 {
+			out["total"] = *res.total
+		}
+		if extjs {
+			out["success"] = 1
+		}
+	default:
+		out["message"] = fail.text
+		if len(fail.fields) > 0 {
+			out["errors"] = fail.fields
+		}
+		if extjs {
+			out["success"], out["status"] = 0, any(fail.status)
+			if fail.raised {
+				out["status"] = strconv.Itoa(fail.status)
+			}
+			break
+		}
+		ans.status, ans.reason = fail.status, firstLine(fail.text)
+		ans.hangUp = fail.status == http.StatusUnauthorized
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return &answer{status: 500, reason: "encode answer", body: []byte(err.Error())}
+	}
+	ans.body = body
+	if kind == "html" || kind == "htmljs" {
+		ans.ctype = "text/html;charset=UTF-8"
+		ans.body = []byte(html.EscapeString(string(body)))
+	}
+	return ans
+}
+
+// firstLine is what fits into a status line.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimRight(line, "\r")
+}

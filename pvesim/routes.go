@@ -1,0 +1,59 @@
+package pvesim
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/proxplane/proxplane/pve/schema"
+)
+
+// allRoutes says what is simulated: "METHOD /path/{template}" → handler.
+// Each area keeps its own table.
+func allRoutes() map[string]handler {
+	all := map[string]handler{}
+	for _, table := range []map[string]handler{
+		accessRoutes(), poolRoutes(),
+		clusterRoutes(), nodeRoutes(), taskRoutes(), haRoutes(), mappingRoutes(), firewallRoutes(),
+		storageRoutes(),
+		qemuConfigRoutes(), qemuPowerRoutes(), qemuCloneRoutes(), qemuDiskRoutes(),
+		qemuSnapshotRoutes(), qemuAgentRoutes(), qemuCloudInitRoutes(), qemuMigrateRoutes(),
+	} {
+		maps.Copy(all, table)
+	}
+	return all
+}
+
+// fallback serves index calls: those that list the folders below them.
+func (s *Sim) fallback(ep *schema.Endpoint) handler {
+	if ep.Method != "GET" {
+		return nil
+	}
+	var returns struct {
+		Links []struct {
+			Href string `json:"href"`
+		} `json:"links"`
+	}
+	if json.Unmarshal(ep.Returns, &returns) != nil || len(returns.Links) == 0 {
+		return nil
+	}
+	key := ""
+	switch returns.Links[0].Href {
+	case "{name}":
+		key = "name"
+	case "{subdir}":
+		key = "subdir"
+	default:
+		return nil
+	}
+	names := s.schema.Children(ep.Path)
+	if len(names) == 0 {
+		return nil
+	}
+	return func(*call) (any, error) {
+		list := []map[string]any{}
+		for _, name := range names {
+			list = append(list, map[string]any{key: name})
+		}
+		return list, nil
+	}
+}

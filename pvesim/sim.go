@@ -1,0 +1,192 @@
+package pvesim
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/proxplane/proxplane/pve/schema"
+)
+
+// Sim is a simulated Proxmox VE cluster.
+type Sim struct {
+	world  *World
+	schema *schema.Schema
+	clock  *shiftClock
+	seed   uint64
+	routes map[string]handler
+
+	mu      sync.Mutex // guards all below; see actor
+	state   *State
+	locks   map[string]*fileLock
+	byUPID  map[string]*TaskInfo
+	running map[string]*task
+	faults  faultSet
+	log     requestLog
+	load    loadModel
+	blobs   blobStore
+	keys    authKeys
+	disk    persistence
+
+	workers sync.WaitGroup
+	closed  chan struct{}
+	closing sync.Once
+}
+
+// Option changes how a simulator runs.
+type Option func(*settings)
+
+type settings struct {
+	clock   Clock
+	seed    uint64
+	dataDir string
+}
+
+// WithClock injects the time. The default is the time package's, which is
+// virtual under testing/synctest.
+func WithClock(c Clock) Option { return func(o *settings) { o.clock = c } }
+
+// WithSeed chooses MACs, UUIDs and what else is random; equal seeds give
+// equal values. It also decides which requests faults hit.
+func WithSeed(seed uint64) Option { return func(o *settings) { o.seed = seed } }
+
+// WithData keeps the state in a directory across restarts.
+func WithData(dir string) Option { return func(o *settings) { o.dataDir = dir } }
+
+// New makes a simulator of the world; nil is the default world.
+func New(w *World, opts ...Option) (*Sim, error) {
+	set := settings{clock: realClock{}, seed: 1}
+	for _, o := range opts {
+		o(&set)
+	}
+	if w == nil {
+		w = DefaultWorld()
+	}
+	w = w.withDefaults()
+	sch, err := schema.Load(w.Release)
+	if err != nil {
+		return nil, fmt.Errorf("schema of release %q: %w", w.Release, err)
+	}
+	s := &Sim{
+		world: w, schema: sch, clock: newShiftClock(set.clock), seed: set.seed, routes: allRoutes(),
+		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{},
+		closed: make(chan struct{}),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(set.dataDir); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start fills the state, from disk when there is one or else from the world.
+func (s *Sim) start(dataDir string) error {
+	s.keys = newAuthKeys(s.seed)
+	s.faults.init(s.world.Faults)
+	s.load.init(s)
+	s.blobs.init(dataDir)
+	s.state = newState()
+	loaded, err := s.disk.open(s, dataDir)
+	if err != nil {
+		return fmt.Errorf("state in %s: %w", dataDir, err)
+	}
+	if !loaded {
+		if err := s.world.build(s); err != nil {
+			return fmt.Errorf("world: %w", err)
+		}
+	}
+	for _, list := range s.state.Tasks {
+		for _, t := range list {
+			s.byUPID[t.UPID] = t
+		}
+	}
+	for _, sp := range s.state.Spaces {
+		for _, v := range sp.Volumes {
+			if v.VMID != 0 {
+				sp.index(v)
+			}
+		}
+	}
+	return nil
+}
+
+// Do runs fn on the state, alone. fn must not keep what it gets.
+func (s *Sim) Do(fn func(*State)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(s.state)
+	for _, vm := range s.state.VMs {
+		vm.touch()
+	}
+	s.dirty()
+}
+
+// Close ends all tasks and writes the state if it is kept.
+func (s *Sim) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.closed)
+		s.workers.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		err = s.disk.close(s)
+		s.blobs.close()
+	})
+	return err
+}
+
+// Release is the Proxmox release being simulated: "9.2", "8.4".
+func (s *Sim) Release() string { return s.world.Release }
+
+// atLeast tells whether the simulated release has a feature that came with
+// the given major version.
+func (s *Sim) atLeast(major int) bool {
+	var have int
+	fmt.Sscanf(s.world.Release, "%d", &have)
+	return have >= major
+}
+
+// serial counts up, a row of numbers for each name.
+func (s *Sim) serial(name string) uint64 {
+	s.state.Serial[name]++
+	return s.state.Serial[name]
+}
+
+// random gives bytes that depend on the seed and the words only, and on how
+// often it was asked for the same words.
+func (s *Sim) random(words ...string) []byte {
+	key := strings.Join(words, "\x00")
+	n := s.serial("random/" + key)
+	var head [16]byte
+	binary.BigEndian.PutUint64(head[:8], s.seed)
+	binary.BigEndian.PutUint64(head[8:], n)
+	sum := sha256.Sum256(append(head[:], key...))
+	return sum[:]
+}
+
+// uuid makes a random UUID.
+func (s *Sim) uuid(words ...string) string {
+	b := s.random(append([]string{"uuid"}, words...)...)[:16]
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// mac makes a random MAC address with the cluster's prefix.
+func (s *Sim) mac(words ...string) string {
+	prefix := s.state.Options["mac_prefix"]
+	if prefix == "" {
+		prefix = "BC:24:11"
+	}
+	b := s.random(append([]string{"mac"}, words...)...)
+	out := strings.ToUpper(prefix)
+	for i := 0; strings.Count(out, ":") < 5; i++ {
+		out += fmt.Sprintf(":%02X", b[i])
+	}
+	return out
+}

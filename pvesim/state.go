@@ -1,0 +1,227 @@
+package pvesim
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is all that the simulator knows, as it is kept on disk. Read or
+// change it from outside only within [Sim.Do].
+type State struct {
+	Cluster  string                 `json:"cluster,omitempty"` // empty: a single node without a cluster
+	Version  int                    `json:"version"`           // of the cluster's config
+	Nodes    map[string]*Node       `json:"nodes"`
+	Storages map[string]*Storage    `json:"storages"`
+	Spaces   map[SpaceKey]*Space    `json:"spaces"`
+	VMs      map[int]*VM            `json:"vms"`
+	Pools    map[string]*Pool       `json:"pools"`
+	Access   Access                 `json:"access"`
+	DirMaps  map[string]*DirMap     `json:"dirMaps"`
+	HA       HA                     `json:"ha"`
+	Firewall Firewall               `json:"firewall"`
+	Options  map[string]string      `json:"options"` // datacenter.cfg
+	DHCP     DHCP                   `json:"dhcp"`
+	Dirs     map[string]bool        `json:"dirs"` // directories that exist on the hosts
+	Serial   map[string]uint64      `json:"serial"`
+	Tasks    map[string][]*TaskInfo `json:"tasks"` // by node, oldest first
+}
+
+// NodeState says whether a node can be reached.
+type NodeState string
+
+const (
+	Online NodeState = "online"
+	// Offline nodes are known to be down.
+	Offline NodeState = "offline"
+	// Unreachable nodes count as online in the cluster, but no request gets
+	// through to them.
+	Unreachable NodeState = "unreachable"
+)
+
+// Node is a host.
+type Node struct {
+	Name    string            `json:"name"`
+	ID      int               `json:"id"`
+	IP      string            `json:"ip"`
+	State   NodeState         `json:"state"`
+	CPUs    int               `json:"cpus"`
+	Memory  int64             `json:"memory"`
+	Used    int64             `json:"used"` // memory that the host itself uses
+	Root    int64             `json:"root"` // size of the root file system
+	Bridges []*Bridge         `json:"bridges"`
+	Booted  time.Time         `json:"booted"`
+	Conf    map[string]string `json:"conf"`
+}
+
+// Bridge is a network interface of a node, mostly a bridge.
+type Bridge struct {
+	Name string            `json:"name"`
+	Type string            `json:"type"`
+	CIDR string            `json:"cidr,omitempty"`
+	Opts map[string]string `json:"opts,omitempty"`
+}
+
+// Conf is one section of a guest's config file: option → value as stored.
+type Conf map[string]string
+
+func (c Conf) clone() Conf { return maps.Clone(c) }
+
+// keys returns the options in the order of their names.
+func (c Conf) keys() []string { return slices.Sorted(maps.Keys(c)) }
+
+// VM is a QEMU guest.
+type VM struct {
+	ID    int              `json:"id"`
+	Node  string           `json:"node"`
+	Conf  Conf             `json:"conf"`
+	Snaps map[string]*Snap `json:"snaps,omitempty"`
+	// Pending holds what waits for the next start, Deletes the options that
+	// go away then (true: their volumes too).
+	Pending Conf            `json:"pending,omitempty"`
+	Deletes map[string]bool `json:"deletes,omitempty"`
+	// CloudInit is what the cloud-init drive was generated from.
+	CloudInit Conf `json:"cloudInit,omitempty"`
+	Run       *Run `json:"run,omitempty"` // nil: stopped
+
+	digest string // of the config, computed when first asked for
+}
+
+// Snap is a snapshot: the config at that time, with the options that
+// describe it (snaptime, parent, description, vmstate …).
+type Snap struct {
+	Conf Conf `json:"conf"`
+}
+
+// Run is a guest that runs.
+type Run struct {
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	Paused  bool      `json:"paused,omitempty"`
+	// Booted is when the system inside is up, Agent when its guest agent
+	// answers; zero: never.
+	Booted time.Time `json:"booted,omitzero"`
+	Agent  time.Time `json:"agent,omitzero"`
+	Mem    int64     `json:"mem"`
+	Guest  *Guest    `json:"guest,omitempty"`
+}
+
+// Guest is what a guest agent can tell and change.
+type Guest struct {
+	Files  map[string]string   `json:"files,omitempty"`
+	Execs  map[int]*GuestExec  `json:"execs,omitempty"`
+	Frozen bool                `json:"frozen,omitempty"`
+	Addrs  map[string][]string `json:"addrs,omitempty"` // by MAC, CIDR
+}
+
+// GuestExec is a program that was started through the agent.
+type GuestExec struct {
+	Ends time.Time `json:"ends"`
+	Code int       `json:"code"`
+	Out  string    `json:"out,omitempty"`
+	Err  string    `json:"err,omitempty"`
+}
+
+// touch must be called after every change of the config.
+func (v *VM) touch() { v.digest = "" }
+
+// Digest returns the checksum of the config file.
+func (v *VM) Digest() string {
+	if v.digest == "" {
+		sum := sha1.Sum([]byte(v.file()))
+		v.digest = hex.EncodeToString(sum[:])
+	}
+	return v.digest
+}
+
+// file renders the config; equal configs give equal files.
+func (v *VM) file() string {
+	var b strings.Builder
+	section := func(name string, c Conf) {
+		if name != "" {
+			b.WriteString("[" + name + "]\n")
+		}
+		for _, k := range c.keys() {
+			b.WriteString(k + ": " + c[k] + "\n")
+		}
+	}
+	section("", v.Conf)
+	if len(v.Pending) > 0 || len(v.Deletes) > 0 {
+		section("PENDING", v.Pending)
+		b.WriteString("delete: " + strings.Join(slices.Sorted(maps.Keys(v.Deletes)), ",") + "\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Snaps)) {
+		section(name, v.Snaps[name].Conf)
+	}
+	return b.String()
+}
+
+// Name is what lists show.
+func (v *VM) Name() string { return v.Conf["name"] }
+
+// Pool groups guests and storages for permissions.
+type Pool struct {
+	ID       string          `json:"id"`
+	Comment  string          `json:"comment,omitempty"`
+	HasNote  bool            `json:"hasNote,omitempty"`
+	VMs      map[int]bool    `json:"vms,omitempty"`
+	Storages map[string]bool `json:"storages,omitempty"`
+}
+
+// DirMap is a directory mapping: a name for a directory on each node.
+type DirMap struct {
+	ID   string   `json:"id"`
+	Desc string   `json:"desc,omitempty"`
+	Map  []string `json:"map"`
+}
+
+// HA is what the high-availability manager was told.
+type HA struct {
+	Resources map[string]map[string]string `json:"resources"` // by "vm:100"
+	Groups    map[string]map[string]string `json:"groups"`    // until 8
+	Rules     map[string]map[string]string `json:"rules"`     // from 9
+}
+
+// Firewall holds rules and groups; rules of a guest are keyed "vm/100".
+type Firewall struct {
+	Options map[string]map[string]string   `json:"options"`
+	Rules   map[string][]map[string]string `json:"rules"`
+	Groups  map[string]map[string]string   `json:"groups"`
+}
+
+// DHCP gives addresses to guests that ask for one.
+type DHCP struct {
+	Range  string            `json:"range,omitempty"` // "192.168.77.50-192.168.77.250"
+	Bits   int               `json:"bits,omitempty"`
+	Leases map[string]string `json:"leases,omitempty"` // by MAC, lower case
+}
+
+func newState() *State {
+	return &State{
+		Nodes:    map[string]*Node{},
+		Storages: map[string]*Storage{},
+		Spaces:   map[SpaceKey]*Space{},
+		VMs:      map[int]*VM{},
+		Pools:    map[string]*Pool{},
+		Access:   newAccess(),
+		DirMaps:  map[string]*DirMap{},
+		HA: HA{
+			Resources: map[string]map[string]string{},
+			Groups:    map[string]map[string]string{},
+			Rules:     map[string]map[string]string{},
+		},
+		Firewall: Firewall{
+			Options: map[string]map[string]string{},
+			Rules:   map[string][]map[string]string{},
+			Groups:  map[string]map[string]string{},
+		},
+		Options: map[string]string{},
+		DHCP:    DHCP{Leases: map[string]string{}},
+		Dirs:    map[string]bool{},
+		Serial:  map[string]uint64{},
+		Tasks:   map[string][]*TaskInfo{},
+	}
+}

@@ -1,0 +1,123 @@
+package pvesim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// TaskInfo is a task as it is listed and logged.
+type TaskInfo struct {
+	UPID   string    `json:"upid"`
+	Node   string    `json:"node"`
+	PID    int       `json:"pid"`
+	PStart int64     `json:"pstart"`
+	Start  time.Time `json:"start"`
+	Type   string    `json:"type"`
+	ID     string    `json:"id"`
+	User   string    `json:"user"`
+	End    time.Time `json:"end,omitzero"`
+	Exit   string    `json:"exit,omitempty"` // empty while it runs
+	Log    []string  `json:"log,omitempty"`
+}
+
+// Running tells whether the task hasn't ended.
+func (t *TaskInfo) Running() bool { return t.End.IsZero() }
+
+// task is a worker process.
+type task struct {
+	actor
+	info     *TaskInfo
+	who      *identity
+	warnings int
+}
+
+// keepTasks is how many tasks of a node are remembered.
+const keepTasks = 20000
+
+// fork starts a worker of the given type on the node and returns its UPID
+// at once. fn runs with the state locked, when the caller has let go of it.
+func (s *Sim) fork(node, typ, id string, who *identity, fn func(t *task) error) string {
+	n := s.state.Nodes[node]
+	now := s.now()
+	info := &TaskInfo{
+		Node: node, Type: typ, ID: id, User: who.name(),
+		PID: int(s.serial("pid/"+node)) + 1000, Start: now,
+		PStart: int64(now.Sub(n.Booted) / (10 * time.Millisecond)),
+	}
+	info.UPID = fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%s:%s:%s:",
+		node, info.PID, info.PStart, now.Unix(), typ, id, info.User)
+	list := append(s.state.Tasks[node], info)
+	if len(list) > keepTasks {
+		delete(s.byUPID, list[0].UPID)
+		list = list[1:]
+	}
+	s.state.Tasks[node] = list
+	s.byUPID[info.UPID] = info
+	t := &task{actor: actor{Sim: s, stop: make(chan struct{})}, info: info, who: who}
+	s.running[info.UPID] = t
+	s.dirty()
+	s.workers.Add(1)
+	go t.run(fn)
+	return info.UPID
+}
+
+func (t *task) run(fn func(*task) error) {
+	defer t.workers.Done()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.call(fn)
+	if fault := t.faultTask(t.info); fault != "" {
+		err = die("%s", fault)
+	}
+	switch {
+	case err != nil:
+		t.info.Exit = strings.TrimRight(err.Error(), "\n")
+		t.logf("TASK ERROR: %s", t.info.Exit)
+	case t.warnings > 0:
+		t.info.Exit = fmt.Sprintf("WARNINGS: %d", t.warnings)
+		t.logf("TASK WARNINGS: %d", t.warnings)
+	default:
+		t.info.Exit = "OK"
+		t.logf("TASK OK")
+	}
+	t.info.End = t.now()
+	delete(t.running, t.info.UPID)
+	t.dirty()
+}
+
+// call runs fn and turns a signal into the error that Proxmox reports.
+func (t *task) call(fn func(*task) error) (err error) {
+	defer func() {
+		switch p := recover(); p.(type) {
+		case nil:
+		case interrupted:
+			err = die("received interrupt")
+		default:
+			panic(p)
+		}
+	}()
+	return fn(t)
+}
+
+// logf adds a line to the task's log.
+func (t *task) logf(format string, args ...any) {
+	t.info.Log = append(t.info.Log, fmt.Sprintf(format, args...))
+}
+
+// warnf adds a warning: the task ends with WARNINGS instead of OK.
+func (t *task) warnf(format string, args ...any) {
+	t.warnings++
+	t.logf("WARN: "+format, args...)
+}
+
+// kill sends a task the signal to stop.
+func (s *Sim) kill(upid string) {
+	if t := s.running[upid]; t != nil {
+		select {
+		case <-t.stop:
+		default:
+			close(t.stop)
+		}
+	}
+}

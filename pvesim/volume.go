@@ -1,0 +1,190 @@
+package pvesim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Storage is an entry of storage.cfg.
+type Storage struct {
+	ID   string            `json:"id"`
+	Type string            `json:"type"`
+	Conf map[string]string `json:"conf"` // content, path, nodes, shared, …
+}
+
+// Shared storages are the same on all nodes.
+func (s *Storage) Shared() bool {
+	switch s.Type {
+	case "nfs", "cifs", "rbd", "cephfs", "glusterfs", "pbs", "iscsi":
+		return true
+	}
+	return s.Conf["shared"] == "1"
+}
+
+// HasContent tells whether the storage may hold that kind of volume.
+func (s *Storage) HasContent(kind string) bool {
+	for _, c := range strings.Split(s.Conf["content"], ",") {
+		if c == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// OnNode tells whether the storage is configured for the node.
+func (s *Storage) OnNode(node string) bool {
+	nodes := s.Conf["nodes"]
+	if nodes == "" {
+		return true
+	}
+	for _, n := range strings.FieldsFunc(nodes, func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
+		if n == node {
+			return true
+		}
+	}
+	return false
+}
+
+// SpaceKey names the place where a storage keeps its volumes: one for each
+// node, or one for all (Node is empty) when the storage is shared.
+type SpaceKey struct{ Storage, Node string }
+
+// MarshalText makes SpaceKey a key of JSON objects.
+func (k SpaceKey) MarshalText() ([]byte, error) { return []byte(k.Node + "/" + k.Storage), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *SpaceKey) UnmarshalText(b []byte) error {
+	node, storage, ok := strings.Cut(string(b), "/")
+	if !ok {
+		return fmt.Errorf("%q is no node/storage", b)
+	}
+	k.Node, k.Storage = node, storage
+	return nil
+}
+
+// Space holds the volumes of a storage on a node.
+type Space struct {
+	Total   int64              `json:"total"`
+	Base    int64              `json:"base"` // used by what isn't a volume
+	Used    int64              `json:"used"` // by volumes
+	Volumes map[string]*Volume `json:"volumes"`
+
+	byVM map[int]map[string]*Volume
+}
+
+// Volume is a disk, an image file, a snippet.
+type Volume struct {
+	Name    string    `json:"name"` // without the storage: "100/vm-100-disk-0.qcow2"
+	Content string    `json:"content"`
+	Format  string    `json:"format"`
+	Size    int64     `json:"size"`             // as the guest sees it
+	Used    int64     `json:"used"`             // what it takes of the storage
+	VMID    int       `json:"vmid,omitempty"`   // whose disk it is
+	Parent  string    `json:"parent,omitempty"` // base volume of a linked clone
+	CTime   time.Time `json:"ctime"`
+	Snaps   []string  `json:"snaps,omitempty"`
+	Notes   string    `json:"notes,omitempty"`
+	Protect bool      `json:"protect,omitempty"`
+	Blob    string    `json:"blob,omitempty"` // name in the blob store, when there are bytes
+	System  System    `json:"system,omitempty"`
+}
+
+// System is what a disk holds. It decides what happens after the start.
+type System string
+
+const (
+	// Blank disks don't boot: no agent answers, no shutdown is heard.
+	Blank System = ""
+	// WithAgent is a system that boots and runs the guest agent.
+	WithAgent System = "agent"
+	// WithoutAgent is a system that boots and has no guest agent.
+	WithoutAgent System = "plain"
+)
+
+// defaultSpace is the size of a storage that nothing was said about.
+const defaultSpace = 100 << 30
+
+// Free is what is left of the space.
+func (sp *Space) Free() int64 { return max(0, sp.Total-sp.Base-sp.Used) }
+
+// put adds a volume or replaces the one of the same name.
+func (sp *Space) put(v *Volume) {
+	if old := sp.Volumes[v.Name]; old != nil {
+		sp.drop(old.Name)
+	}
+	if sp.Volumes == nil {
+		sp.Volumes = map[string]*Volume{}
+	}
+	sp.Volumes[v.Name] = v
+	sp.Used += v.Used
+	if v.VMID != 0 {
+		sp.index(v)
+	}
+}
+
+func (sp *Space) index(v *Volume) {
+	if sp.byVM == nil {
+		sp.byVM = map[int]map[string]*Volume{}
+	}
+	if sp.byVM[v.VMID] == nil {
+		sp.byVM[v.VMID] = map[string]*Volume{}
+	}
+	sp.byVM[v.VMID][v.Name] = v
+}
+
+// drop forgets a volume.
+func (sp *Space) drop(name string) {
+	v := sp.Volumes[name]
+	if v == nil {
+		return
+	}
+	delete(sp.Volumes, name)
+	sp.Used -= v.Used
+	if m := sp.byVM[v.VMID]; m != nil {
+		delete(m, name)
+		if len(m) == 0 {
+			delete(sp.byVM, v.VMID)
+		}
+	}
+}
+
+// grow changes how much a volume takes.
+func (sp *Space) grow(v *Volume, size, used int64) {
+	sp.Used += used - v.Used
+	v.Size, v.Used = size, used
+}
+
+// ofVM returns the volumes that belong to a guest.
+func (sp *Space) ofVM(vmid int) map[string]*Volume { return sp.byVM[vmid] }
+
+// space returns where the storage keeps its volumes for the node.
+func (s *Sim) space(storage, node string) *Space {
+	st := s.state.Storages[storage]
+	if st == nil {
+		return nil
+	}
+	key := SpaceKey{Storage: storage, Node: node}
+	if st.Shared() {
+		key.Node = ""
+	}
+	sp := s.state.Spaces[key]
+	if sp == nil {
+		sp = &Space{Total: defaultSpace, Volumes: map[string]*Volume{}}
+		s.state.Spaces[key] = sp
+	}
+	return sp
+}
+
+// volume finds a volume by its id ("local:iso/x.iso") as a node sees it.
+func (s *Sim) volume(node, volid string) (*Volume, *Space) {
+	storage, name, ok := strings.Cut(volid, ":")
+	if !ok {
+		return nil, nil
+	}
+	sp := s.space(storage, node)
+	if sp == nil {
+		return nil, nil
+	}
+	return sp.Volumes[name], sp
+}
