@@ -1,0 +1,122 @@
+package clients
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/test/clients/rawapi"
+)
+
+const (
+	simUser     = "root@pam"
+	simPassword = "proxplane"
+)
+
+// sim is a running `proxplane sim` with its default world.
+type sim struct {
+	url string
+	raw *rawapi.Client
+	log string
+}
+
+var buildProxplane = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "proxplane-clients")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "proxplane")
+	say("building proxplane")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/proxplane")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+var simURL = regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+`)
+
+// startSim starts a fresh simulator on a free port and stops it with the test.
+func startSim(t *testing.T) *sim {
+	t.Helper()
+	binary, err := buildProxplane()
+	if err != nil {
+		t.Fatalf("build proxplane: %v", err)
+	}
+	s := &sim{log: filepath.Join(t.TempDir(), "requests.jsonl")}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, binary, "sim", "--listen", "127.0.0.1:0", "--log", s.log, "--speed", "10")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("start the simulator: %v", err)
+	}
+	drained := make(chan struct{})
+	ready := make(chan string, 1)
+	go func() {
+		defer close(drained)
+		url, lines := "", bufio.NewScanner(stdout)
+		for lines.Scan() {
+			if m := simURL.FindString(lines.Text()); m != "" {
+				url = m
+			}
+			if url != "" && strings.Contains(strings.ToLower(lines.Text()), "ready") {
+				ready <- url
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-drained
+		cmd.Wait() // it was interrupted: how it ends tells nothing
+		if t.Failed() {
+			t.Logf("the simulator's stderr:\n%s", stderr.String())
+		}
+	})
+	select {
+	case s.url = <-ready:
+	case <-drained:
+		t.Fatalf("the simulator ended before it was ready:\n%s", stderr.String())
+	case <-time.After(time.Minute):
+		t.Fatalf("the simulator was not ready within a minute")
+	}
+	if s.raw, err = rawapi.Login(t.Context(), s.url, simUser, simPassword); err != nil {
+		t.Fatalf("log in to the simulator: %v", err)
+	}
+	return s
+}
+
+// requests counts what the simulator was asked.
+func (s *sim) requests(t *testing.T) int {
+	data, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Errorf("read the request log: %v", err)
+	}
+	return bytes.Count(data, []byte("\n"))
+}
+
+// expectUnchanged compares what exists in the simulator with what was there
+// before.
+func (s *sim) expectUnchanged(t *testing.T, before []string) {
+	t.Helper()
+	after, err := s.raw.Inventory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := rawapi.Differences(before, after); len(diff) > 0 {
+		t.Errorf("left behind or lost:\n%s", strings.Join(diff, "\n"))
+	}
+}

@@ -1,0 +1,83 @@
+# What a user of the public bpg/proxmox provider might write, resource by
+# resource. The test applies it, changes it (changed.tfvars), destroys it.
+
+terraform {
+  required_providers {
+    proxmox = {
+      source  = "bpg/proxmox"
+      version = "0.75.0"
+    }
+  }
+}
+
+# By password: PROXMOX_VE_ENDPOINT, PROXMOX_VE_USERNAME and PROXMOX_VE_PASSWORD
+# come from the environment.
+provider "proxmox" {
+  insecure = true
+}
+
+# By API token, for the resources that say so.
+provider "proxmox" {
+  alias     = "token"
+  insecure  = true
+  api_token = var.api_token
+}
+
+variable "api_token" {
+  type      = string
+  sensitive = true
+}
+
+variable "iso_path" {
+  description = "a local file to upload as an ISO image"
+  type        = string
+}
+
+variable "download_url" {
+  description = "where the node can download an image"
+  type        = string
+}
+
+variable "download_sha256" {
+  type = string
+}
+
+variable "memory" {
+  type    = number
+  default = 2048
+}
+
+variable "cores" {
+  type    = number
+  default = 2
+}
+
+variable "description" {
+  type    = string
+  default = "first\nä ö ü & = ; % +"
+}
+
+variable "tags" {
+  type    = list(string)
+  default = ["clients", "tofu"]
+}
+
+variable "disk_size" {
+  type    = number
+  default = 40
+}
+
+variable "scratch_started" {
+  type    = bool
+  default = false
+}
+
+variable "extra_disk" {
+  type    = bool
+  default = false
+}
+
+variable "vlan" {
+  type    = number
+  default = null
+}

@@ -1,0 +1,297 @@
+data "proxmox_virtual_environment_vms" "template" {
+  filter {
+    name   = "name"
+    values = ["ubuntu-22-template"]
+  }
+  filter {
+    name   = "template"
+    values = [true]
+  }
+}
+
+locals {
+  template = data.proxmox_virtual_environment_vms.template.vms[0]
+}
+
+# A machine made from nothing: every kind of device, never booted at first.
+resource "proxmox_virtual_environment_vm" "scratch" {
+  node_name   = "pve1"
+  vm_id       = 4001
+  name        = "scratch"
+  description = var.description
+  tags        = var.tags
+  pool_id     = proxmox_virtual_environment_pool.clients.pool_id
+
+  started         = var.scratch_started
+  on_boot         = false
+  stop_on_destroy = true
+  bios            = "ovmf"
+  machine         = "q35"
+  scsi_hardware   = "virtio-scsi-single"
+  keyboard_layout = "de"
+  tablet_device   = false
+  boot_order      = ["scsi0", "ide0", "net0"]
+
+  agent {
+    enabled = false
+  }
+
+  cpu {
+    cores   = var.cores
+    sockets = 1
+    type    = "x86-64-v2-AES"
+    flags   = ["+aes"]
+    units   = 512
+    limit   = 2
+  }
+
+  memory {
+    dedicated = var.memory
+    floating  = 1024
+  }
+
+  efi_disk {
+    datastore_id      = "local-lvm"
+    type              = "4m"
+    pre_enrolled_keys = true
+  }
+
+  tpm_state {
+    datastore_id = "local-lvm"
+    version      = "v2.0"
+  }
+
+  cdrom {
+    file_id   = proxmox_virtual_environment_file.iso.id
+    interface = "ide0"
+  }
+
+  disk {
+    datastore_id = "local-lvm"
+    interface    = "scsi0"
+    size         = var.disk_size
+    iothread     = true
+    discard      = "on"
+    ssd          = true
+    cache        = "writeback"
+    serial       = "root-disk"
+    speed {
+      read  = 100
+      write = 50
+    }
+  }
+
+  dynamic "disk" {
+    for_each = var.extra_disk ? [1] : []
+    content {
+      datastore_id = "local-lvm"
+      interface    = "virtio1"
+      size         = 5
+    }
+  }
+
+  network_device {
+    bridge      = "vmbr0"
+    mac_address = "BC:24:11:00:00:01"
+    vlan_id     = var.vlan
+    firewall    = true
+    rate_limit  = 12.5
+  }
+
+  network_device {
+    bridge = "vmbr1"
+    model  = "e1000"
+  }
+
+  initialization {
+    datastore_id = "local-lvm"
+    interface    = "ide2"
+
+    dns {
+      domain  = "example.com"
+      servers = ["192.0.2.53", "192.0.2.54"]
+    }
+
+    ip_config {
+      ipv4 {
+        address = "192.0.2.10/24"
+        gateway = "192.0.2.1"
+      }
+      ipv6 {
+        address = "auto"
+      }
+    }
+
+    ip_config {
+      ipv4 {
+        address = "dhcp"
+      }
+    }
+
+    user_account {
+      username = "ubuntu"
+      password = "first & second = third"
+      keys     = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPQ1bxyrPUVnAGJtsGWAN/hhyCZvOlPRzHZ4kp1yfSL alice+test@example.com"]
+    }
+  }
+
+  operating_system {
+    type = "l26"
+  }
+
+  serial_device {}
+
+  smbios {
+    manufacturer = "proxplane, tests"
+    product      = "A = B"
+    serial       = "42"
+  }
+
+  startup {
+    order      = 3
+    up_delay   = 60
+    down_delay = 30
+  }
+
+  vga {
+    type   = "virtio"
+    memory = 32
+  }
+
+  watchdog {
+    enabled = true
+    model   = "i6300esb"
+    action  = "reset"
+  }
+}
+
+# A full clone of the template that the world begins with. Its guest agent
+# answers, so its address comes back.
+resource "proxmox_virtual_environment_vm" "clone" {
+  node_name   = local.template.node_name
+  name        = "clone"
+  description = var.description
+  tags        = var.tags
+
+  clone {
+    vm_id = local.template.vm_id
+    full  = true
+  }
+
+  agent {
+    enabled = true
+    timeout = "2m"
+  }
+
+  cpu {
+    cores = var.cores
+    type  = "host"
+  }
+
+  memory {
+    dedicated = var.memory
+  }
+
+  disk {
+    datastore_id = "local-lvm"
+    interface    = "scsi0"
+    size         = var.disk_size
+  }
+
+  network_device {
+    bridge = "vmbr0"
+  }
+
+  initialization {
+    datastore_id = "local-lvm"
+    ip_config {
+      ipv4 {
+        address = "192.0.2.20/24"
+        gateway = "192.0.2.1"
+      }
+    }
+    user_account {
+      username = "ubuntu"
+      keys     = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGPQ1bxyrPUVnAGJtsGWAN/hhyCZvOlPRzHZ4kp1yfSL alice"]
+    }
+  }
+
+  operating_system {
+    type = "l26"
+  }
+}
+
+# A template of one's own, and a linked clone of it, both with an API token.
+resource "proxmox_virtual_environment_vm" "golden" {
+  provider  = proxmox.token
+  node_name = "pve2"
+  name      = "golden"
+  template  = true
+  started   = false
+
+  cpu {
+    cores = 1
+  }
+
+  memory {
+    dedicated = 512
+  }
+
+  disk {
+    datastore_id = "nfs"
+    interface    = "scsi0"
+    size         = 3
+    file_format  = "qcow2"
+  }
+
+  network_device {
+    bridge = "vmbr2"
+  }
+}
+
+resource "proxmox_virtual_environment_vm" "linked" {
+  provider    = proxmox.token
+  node_name   = "pve3"
+  name        = "linked"
+  description = var.description
+  started     = false
+
+  clone {
+    vm_id     = proxmox_virtual_environment_vm.golden.vm_id
+    node_name = proxmox_virtual_environment_vm.golden.node_name
+    full      = false
+  }
+
+  memory {
+    dedicated = var.memory
+  }
+}
+
+data "proxmox_virtual_environment_vm" "scratch" {
+  node_name = proxmox_virtual_environment_vm.scratch.node_name
+  vm_id     = proxmox_virtual_environment_vm.scratch.vm_id
+}
+
+output "clone_id" {
+  value = proxmox_virtual_environment_vm.clone.vm_id
+}
+
+output "clone_addresses" {
+  value = flatten(proxmox_virtual_environment_vm.clone.ipv4_addresses)
+}
+
+output "clone_node" {
+  value = proxmox_virtual_environment_vm.clone.node_name
+}
+
+output "golden_id" {
+  value = proxmox_virtual_environment_vm.golden.vm_id
+}
+
+output "linked_id" {
+  value = proxmox_virtual_environment_vm.linked.vm_id
+}
+
+output "scratch_status" {
+  value = data.proxmox_virtual_environment_vm.scratch.status
+}
