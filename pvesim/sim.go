@@ -190,3 +190,11 @@ func (s *Sim) mac(words ...string) string {
 	}
 	return out
 }
+
+// qemuVersion is the QEMU that comes with the release.
+func (s *Sim) qemuVersion() string {
+	if s.atLeast(9) {
+		return "11.0.0"
+	}
+	return "9.2.0"
+}

@@ -58,6 +58,7 @@ type WorldVolume struct {
 	Text   string   `json:"text,omitempty"`   // its bytes, for small files
 	System System   `json:"system,omitempty"` // what an image holds; default: one with a guest agent
 	Nodes  []string `json:"nodes,omitempty"`  // where it is; default: everywhere
+	After  Duration `json:"after,omitempty"`  // it appears that long after the start
 }
 
 // WorldUser is a user with its tokens.
@@ -103,6 +104,9 @@ type WorldGuest struct {
 	Template bool              `json:"template,omitempty"`
 	Running  bool              `json:"running,omitempty"`
 	Pool     string            `json:"pool,omitempty"`
+	System   System            `json:"system,omitempty"` // what its disks hold; default: one with a guest agent
+	// Count makes that many, with rising IDs; "%d" in the name is the number.
+	Count int `json:"count,omitempty"`
 }
 
 // WorldSystem puts an operating system onto the disks of a VM, whoever makes

@@ -1,18 +1,265 @@
 package pvesim
 
-// DefaultWorld is a small lab: three nodes, a local and a shared storage.
-func DefaultWorld() *World { return &World{} }
+import (
+	"embed"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed worlds
+var worlds embed.FS
+
+// DefaultWorld is a small lab: three nodes, local and shared storages, a
+// template.
+func DefaultWorld() *World {
+	b, err := worlds.ReadFile("worlds/default.yaml")
+	if err != nil {
+		panic(err)
+	}
+	w, err := ParseWorld(b)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// LoadWorld reads a world from a YAML file.
+func LoadWorld(path string) (*World, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read world: %w", err)
+	}
+	w, err := ParseWorld(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}
+
+// ParseWorld reads a world from YAML. Unknown fields are errors.
+func ParseWorld(b []byte) (*World, error) {
+	w := &World{}
+	if err := yaml.UnmarshalStrict(b, w); err != nil {
+		return nil, fmt.Errorf("world: %w", err)
+	}
+	return w, nil
+}
+
+// withDefaults fills in what wasn't said.
 func (w *World) withDefaults() *World {
 	out := *w
 	if out.Release == "" {
 		out.Release = "9.2"
 	}
-	if out.Entry == "" && len(out.Nodes) > 0 {
+	if len(out.Nodes) == 0 {
+		out.Nodes = []WorldNode{{Name: "pve1"}}
+	}
+	out.Nodes = slices.Clone(out.Nodes)
+	for i := range out.Nodes {
+		n := &out.Nodes[i]
+		if n.State == "" {
+			n.State = Online
+		}
+		if n.CPUs == 0 {
+			n.CPUs = 8
+		}
+		if n.Memory == 0 {
+			n.Memory = 32 << 30
+		}
+		if n.IP == "" {
+			n.IP = fmt.Sprintf("192.168.77.%d", i+2)
+		}
+		if n.Bridges == nil {
+			n.Bridges = []WorldBridge{{Name: "vmbr0", CIDR: n.IP + "/24"}}
+		}
+	}
+	if out.Entry == "" {
 		out.Entry = out.Nodes[0].Name
+	}
+	if out.DHCP.Range == "" {
+		out.DHCP = WorldDHCP{Range: "192.168.77.50-192.168.77.250", Bits: 24}
+	}
+	if !slices.ContainsFunc(out.Users, func(u WorldUser) bool { return u.ID == "root@pam" }) {
+		out.Users = append([]WorldUser{{ID: "root@pam", Password: "proxplane"}}, out.Users...)
 	}
 	return &out
 }
 
+// defaultContent is what Proxmox lets a storage hold when nothing is said.
+var defaultContent = map[string]string{
+	"dir":     "images,rootdir,vztmpl,iso,snippets,backup",
+	"nfs":     "images",
+	"lvm":     "images,rootdir",
+	"lvmthin": "images,rootdir",
+	"zfspool": "images,rootdir",
+	"rbd":     "images,rootdir",
+}
+
 // build fills the simulator's state.
-func (w *World) build(s *Sim) error { return nil }
+func (w *World) build(s *Sim) error {
+	st := s.state
+	st.Cluster, st.Version = w.Cluster, len(w.Nodes)
+	for i, n := range w.Nodes {
+		if err := w.addNode(s, i, n); err != nil {
+			return err
+		}
+	}
+	for _, dir := range w.Dirs {
+		st.Dirs[dir] = true
+	}
+	if err := w.setDHCP(s); err != nil {
+		return err
+	}
+	if err := w.addAccess(s); err != nil {
+		return err
+	}
+	for _, p := range w.Pools {
+		st.Pools[p.ID] = &Pool{ID: p.ID, Comment: p.Comment, HasNote: p.Comment != "", VMs: map[int]bool{}, Storages: map[string]bool{}}
+	}
+	if err := w.addStorages(s); err != nil {
+		return err
+	}
+	for _, g := range w.Guests {
+		if err := s.addWorldGuest(g); err != nil {
+			return fmt.Errorf("guest %d: %w", g.ID, err)
+		}
+	}
+	return nil
+}
+
+func (w *World) addNode(s *Sim, i int, n WorldNode) error {
+	if s.state.Nodes[n.Name] != nil {
+		return fmt.Errorf("node %q is there twice", n.Name)
+	}
+	switch n.State {
+	case Online, Offline, Unreachable:
+	default:
+		return fmt.Errorf("node %s: state %q, want online, offline or unreachable", n.Name, n.State)
+	}
+	node := &Node{
+		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory),
+		Used: 1 << 30, Root: 100 << 30, Booted: s.now().Add(-time.Hour), Conf: map[string]string{},
+	}
+	if w.Cluster == "" {
+		node.ID = 0
+	}
+	for _, b := range n.Bridges {
+		node.Bridges = append(node.Bridges, &Bridge{Name: b.Name, Type: "bridge", CIDR: b.CIDR})
+	}
+	s.state.Nodes[n.Name] = node
+	return nil
+}
+
+func (w *World) setDHCP(s *Sim) error {
+	first, last, ok := strings.Cut(w.DHCP.Range, "-")
+	a, err1 := netip.ParseAddr(first)
+	b, err2 := netip.ParseAddr(last)
+	if !ok || err1 != nil || err2 != nil || b.Less(a) {
+		return fmt.Errorf("dhcp range %q: want FIRST-LAST", w.DHCP.Range)
+	}
+	s.state.DHCP.Range, s.state.DHCP.Bits = w.DHCP.Range, w.DHCP.Bits
+	if s.state.DHCP.Bits == 0 {
+		s.state.DHCP.Bits = 24
+	}
+	return nil
+}
+
+func (w *World) addAccess(s *Sim) error {
+	acc := &s.state.Access
+	for _, u := range w.Users {
+		user := &User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*Token{}}
+		for _, t := range u.Tokens {
+			user.Tokens[t.Name] = &Token{Secret: t.Secret, PrivSep: t.PrivSep}
+		}
+		acc.Users[u.ID] = user
+	}
+	for _, r := range w.Roles {
+		privs := map[string]bool{}
+		for _, p := range r.Privs {
+			privs[p] = true
+		}
+		acc.Roles[r.Name] = privs
+	}
+	for _, a := range w.ACL {
+		entry := ACLEntry{Path: a.Path, Role: a.Role, Kind: "user", Who: a.User, Propagate: a.Propagate == nil || *a.Propagate}
+		if a.Token != "" {
+			entry.Kind, entry.Who = "token", a.Token
+		}
+		if entry.Who == "" {
+			return fmt.Errorf("acl on %s: neither user nor token", a.Path)
+		}
+		acc.ACL = append(acc.ACL, entry)
+	}
+	return nil
+}
+
+func (w *World) addStorages(s *Sim) error {
+	for _, ws := range w.Storages {
+		conf := map[string]string{}
+		for k, v := range ws.Options {
+			conf[k] = v
+		}
+		conf["content"] = strings.Join(ws.Content, ",")
+		if len(ws.Content) == 0 {
+			conf["content"] = defaultContent[ws.Type]
+		}
+		if ws.Path != "" {
+			conf["path"] = ws.Path
+		}
+		if ws.Shared && ws.Type != "nfs" {
+			conf["shared"] = "1"
+		}
+		if len(ws.Nodes) > 0 {
+			conf["nodes"] = strings.Join(ws.Nodes, ",")
+		}
+		st := &Storage{ID: ws.Name, Type: ws.Type, Conf: conf}
+		s.state.Storages[ws.Name] = st
+		for _, n := range w.Nodes {
+			if !st.OnNode(n.Name) {
+				continue
+			}
+			sp := s.space(ws.Name, n.Name)
+			if ws.Size > 0 {
+				sp.Total = int64(ws.Size)
+			}
+			sp.Base = int64(ws.Used)
+			for _, v := range ws.Volumes {
+				if len(v.Nodes) > 0 && !slices.Contains(v.Nodes, n.Name) {
+					continue
+				}
+				if err := s.placeWorldVolume(n.Name, ws.Name, v); err != nil {
+					return fmt.Errorf("volume %s:%s: %w", ws.Name, v.Name, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// placeWorldVolume puts a file onto a storage, now or later.
+func (s *Sim) placeWorldVolume(node, storage string, v WorldVolume) error {
+	v.System = v.System.inWorld()
+	if v.After == 0 {
+		return s.addWorldVolume(node, storage, v)
+	}
+	s.workers.Add(1)
+	go func() {
+		defer s.workers.Done()
+		due, stop := s.clock.After(v.After.D())
+		defer stop()
+		select {
+		case <-due:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.addWorldVolume(node, storage, v)
+		case <-s.closed:
+		}
+	}()
+	return nil
+}
