@@ -8,8 +8,8 @@ const (
 	// now) and a slower recovery.
 	maxBackoff = 16
 
-	// Durations are judged by the fastest of this many, so that some slow ones
-	// among them mean nothing.
+	// Durations are judged by the fastest of this many or of half a round,
+	// whichever is more, so that some slow ones among them mean nothing.
 	paceWindow = 8
 
 	// Differences below this are noise: of the network, of the workers, of how
@@ -39,7 +39,9 @@ type limit struct {
 	step    int // what the next widening adds
 	good    int // successes at full use since the width last changed
 
+	inUse    int // slots taken
 	cuts     int // times the width was cut, to tell one burst of trouble from the next
+	old      int // slots still in use of those taken before the last cut
 	changes  int // times the width changed
 	done     int // successes ever
 	fallback int // the width after a burst of timeouts in which nothing was served
@@ -48,39 +50,48 @@ type limit struct {
 }
 
 func newLimit(b Bounds) limit {
-	return limit{width: b.Start, max: b.Max, backoff: 1, step: 1}
+	return limit{width: b.Start, max: b.Max, backoff: 1, step: b.Start} // the first step doubles it
 }
 
-// A mark is what the limit looked like when a request was admitted.
+// A mark is what the limit looked like when a slot was taken.
 type mark struct {
-	inUse                       int // with the request itself
+	inUse                       int // with the slot itself
 	full                        bool
 	cuts, changes, done, window int
 }
 
-func (l *limit) mark(op string, inUse int) mark {
-	m := mark{inUse: inUse, full: inUse >= l.width, cuts: l.cuts, changes: l.changes, done: l.done}
+// take takes a slot for work of kind op.
+func (l *limit) take(op string) mark {
+	l.inUse++
+	m := mark{inUse: l.inUse, full: l.inUse >= l.width, cuts: l.cuts, changes: l.changes, done: l.done}
 	if p := l.pace(op); p != nil {
 		m.window = p.window
 	}
 	return m
 }
 
-// timedOut learns that a request failed waiting for a lock, while left others
-// are still under way.
+// give gives the slot back. What became of the work is told afterwards.
+func (l *limit) give(m mark) {
+	l.inUse--
+	if m.cuts != l.cuts {
+		l.old--
+	}
+}
+
+// timedOut learns that work failed waiting for a lock.
 //
-// All that were admitted before the width was cut belong to the same burst: the
-// first of them cuts the width by a fifth, the others cut it no further than to
-// what was evidently served meanwhile. Those are the ones still under way (the
-// rest of the burst will take itself off), and those that finished in the time it
-// took this one to give up, of which half could have been waiting as long.
-func (l *limit) timedOut(m mark, left int) {
+// All slots that were taken before the width was cut belong to the same burst:
+// the first of them cuts the width by a fifth, the others cut it no further than
+// to what was evidently served meanwhile. Those are the ones of the burst still
+// under way (the rest of it will take itself off), and those that finished in the
+// time it took this one to give up, by half, so that nobody waits near as long.
+func (l *limit) timedOut(m mark) {
 	if m.cuts == l.cuts {
-		from := min(l.width, max(m.inUse, left+1))
+		from := min(l.width, max(m.inUse, l.inUse+1))
 		l.cut(from, from*4/5)
 		l.fallback = max(from/2, 1)
 	}
-	if served := left + (l.done-m.done)/2; served > 0 {
+	if served := l.old + (l.done-m.done)/2; served > 0 {
 		l.set(min(l.width, served))
 	} else {
 		l.set(l.fallback)
@@ -91,7 +102,7 @@ func (l *limit) timedOut(m mark, left int) {
 func (l *limit) succeeded(m mark, op string, took time.Duration) {
 	p := l.pace(op)
 	fast := p == nil || p.fast(took)
-	if p != nil && p.add(m.window, took) && m.cuts == l.cuts {
+	if p != nil && p.add(m, took) && m.cuts == l.cuts {
 		l.done++
 		from := min(l.width, m.inUse)
 		l.cut(from, from*3/4)
@@ -122,6 +133,7 @@ func (l *limit) cut(from, to int) {
 	l.bad = max(from, 2)
 	l.step = 1
 	l.cuts++
+	l.old = l.inUse
 	l.set(to)
 }
 
@@ -129,23 +141,21 @@ func (l *limit) cut(from, to int) {
 // slots.
 func (l *limit) grow() {
 	need := l.width
-	next := l.width + l.step
-	switch {
-	case l.bad == 0:
-	case l.width >= l.bad: // being tried again
-	case l.width == l.bad-1:
+	if l.width == l.bad-1 {
 		need *= l.backoff
-		next = l.bad
-	case next >= l.bad:
-		next = l.width + (l.bad-l.width)/2
 	}
 	if l.good < need {
 		return
 	}
-	if l.bad > 0 && l.width >= l.bad {
+	if l.width >= l.bad { // what failed before does well now
 		l.bad, l.backoff = 0, 1
 	}
+	next := l.width + l.step
 	l.step = min(2*l.step, l.width)
+	if l.bad > 0 && next >= l.bad {
+		next = l.width + max(1, (l.bad-l.width)/2)
+		l.step = 1
+	}
 	l.set(next)
 }
 
@@ -178,7 +188,7 @@ func (l *limit) pace(op string) *pace {
 // round trip; else in a burst of unequal work, where the short come out first,
 // later windows would look slow.
 type pace struct {
-	base   time.Duration // follows slower windows slowly, since some change is for good
+	base   time.Duration
 	min    time.Duration // of this window
 	n      int
 	window int
@@ -191,22 +201,27 @@ func (p *pace) fast(took time.Duration) bool {
 
 // add takes a duration into the window and reports whether the window is full
 // with it and slow.
-func (p *pace) add(window int, took time.Duration) (slow bool) {
-	if window != p.window {
+func (p *pace) add(m mark, took time.Duration) (slow bool) {
+	if m.window != p.window {
 		return false
 	}
 	if p.n == 0 || took < p.min {
 		p.min = took
 	}
 	p.n++
-	if p.n < paceWindow {
+	if p.n < max(paceWindow, m.inUse/2) {
 		return false
 	}
 	slow = p.base > 0 && p.min > 2*p.base+paceSlack
-	if p.base == 0 || p.min < p.base {
+	switch {
+	case p.base == 0:
 		p.base = p.min
-	} else {
-		p.base += (p.min - p.base) / 16
+	case p.min < p.base:
+		p.base -= (p.base - p.min) / 2
+	default:
+		// Slower work with few at once is a change for good, which the base
+		// follows; with many at once it is rather their doing.
+		p.base += (p.min - p.base) / time.Duration(2*m.inUse*m.inUse)
 	}
 	p.window++
 	p.n = 0

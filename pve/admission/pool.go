@@ -33,7 +33,6 @@ type place struct{ node, storage string }
 // A gate counts the slots of one node or storage.
 type gate struct {
 	at      place
-	inUse   int
 	waiting int
 	used    time.Time
 	limit   limit
@@ -44,7 +43,7 @@ type gate struct {
 	blocked bool
 }
 
-func (g *gate) room() bool { return g.inUse+g.kept < g.limit.width }
+func (g *gate) room() bool { return g.limit.inUse+g.kept < g.limit.width }
 
 // All requests that need the same wait in one line, of which only the first can
 // be next.
@@ -155,7 +154,7 @@ func (p *pool) gate(at place, now time.Time) *gate {
 // free reports whether all gates have a slot, if nobody waits.
 func free(gates []*gate) bool {
 	for _, g := range gates {
-		if g.inUse >= g.limit.width {
+		if g.limit.inUse >= g.limit.width {
 			return false
 		}
 	}
@@ -263,8 +262,7 @@ type slot struct {
 func (p *pool) take(gates []*gate, op string, now time.Time) *slot {
 	s := &slot{pool: p, op: op, since: now, gates: gates}
 	for i, g := range gates {
-		g.inUse++
-		s.marks[i] = g.limit.mark(op, g.inUse)
+		s.marks[i] = g.limit.take(op)
 	}
 	return s
 }
@@ -285,12 +283,12 @@ func (p *pool) give(s *slot, o Outcome) {
 	s.settled = true
 	now := p.now()
 	for i, g := range s.gates {
-		g.inUse--
+		g.limit.give(s.marks[i])
 		g.used = now
 		last := i == len(s.gates)-1
 		switch {
 		case o.LockTimeout && last:
-			g.limit.timedOut(s.marks[i], g.inUse)
+			g.limit.timedOut(s.marks[i])
 		case o.LockTimeout || o.Failed:
 		case last:
 			g.limit.succeeded(s.marks[i], s.op, now.Sub(s.since))
@@ -308,7 +306,7 @@ func (p *pool) sweep(now time.Time) {
 	}
 	p.swept = now
 	for at, g := range p.gates {
-		if g.inUse == 0 && g.waiting == 0 && now.Sub(g.used) >= p.forget {
+		if g.limit.inUse == 0 && g.waiting == 0 && now.Sub(g.used) >= p.forget {
 			delete(p.gates, at)
 		}
 	}
@@ -324,7 +322,7 @@ func (p *pool) snapshot(class Class, all []Usage) []Usage {
 			Node:    g.at.node,
 			Storage: g.at.storage,
 			Limit:   g.limit.width,
-			InUse:   g.inUse,
+			InUse:   g.limit.inUse,
 			Waiting: g.waiting,
 		})
 	}

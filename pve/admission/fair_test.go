@@ -1,0 +1,333 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/proxplane/proxplane/pve/admission"
+	"pgregory.net/rapid"
+)
+
+// A request is one that is waiting, has been admitted, or is over.
+type request struct {
+	seq     int // order of arrival
+	key     admission.Key
+	class   admission.Class
+	cancel  context.CancelFunc
+	release func(admission.Outcome) // set when admitted
+	err     error                   // set when cancelled
+}
+
+// A crowd makes requests and keeps book of them in the order they came.
+type crowd struct {
+	lim      *admission.Limiter
+	asked    int
+	waiting  []*request
+	admitted []*request
+}
+
+// ask makes a request. Call settle before the next, for the order to be known.
+func (c *crowd) ask(key admission.Key, class admission.Class) *request {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.asked++
+	r := &request{seq: c.asked, key: key, class: class, cancel: cancel}
+	c.waiting = append(c.waiting, r)
+	go func() { r.release, r.err = c.lim.Acquire(ctx, key, class) }()
+	return r
+}
+
+func (c *crowd) release(r *request, o admission.Outcome) []*request {
+	r.release(o)
+	c.admitted = slices.DeleteFunc(c.admitted, func(o *request) bool { return o == r })
+	return c.settle()
+}
+
+// disperse ends all waiting, as a synctest bubble wants it.
+func (c *crowd) disperse() {
+	for _, r := range c.waiting {
+		r.cancel()
+	}
+	c.settle()
+}
+
+// settle waits until all is at rest and returns who was admitted since.
+func (c *crowd) settle() (fresh []*request) {
+	synctest.Wait()
+	c.waiting = slices.DeleteFunc(c.waiting, func(r *request) bool {
+		if r.release != nil {
+			c.admitted = append(c.admitted, r)
+			fresh = append(fresh, r)
+		}
+		return r.release != nil || r.err != nil
+	})
+	return fresh
+}
+
+// needs reports whether the request needs a slot of what u is about.
+func (r *request) needs(u admission.Usage) bool {
+	if r.class != u.Class {
+		return false
+	}
+	if u.Storage != "" {
+		return r.key.Storage == u.Storage
+	}
+	return r.key.Node == u.Node
+}
+
+func (c *crowd) check(t *rapid.T, most int, fresh []*request) {
+	for _, u := range c.lim.Snapshot() {
+		count := func(of []*request) (n int) {
+			for _, r := range of {
+				if r.needs(u) {
+					n++
+				}
+			}
+			return n
+		}
+		if got := count(c.admitted); got != u.InUse {
+			t.Fatalf("%+v, but %d requests are admitted", u, got)
+		}
+		if got := count(c.waiting); got != u.Waiting {
+			t.Fatalf("%+v, but %d requests wait", u, got)
+		}
+		if u.Limit < 1 || u.Limit > most {
+			t.Fatalf("%+v: limit not in 1 to %d", u, most)
+		}
+		if count(fresh) > 0 && u.InUse > u.Limit {
+			t.Fatalf("%+v: somebody was admitted above the limit", u)
+		}
+	}
+	for i, w := range c.waiting {
+		older := c.waiting[:i]
+		if c.blocked(w, older, nil) {
+			continue
+		}
+		t.Fatalf("%v %v waits though there is room and nobody older to keep it for", w.class, w.key)
+	}
+	for _, r := range fresh {
+		for i, w := range c.waiting {
+			if w.seq < r.seq && w.sharesWith(r) && !c.blocked(w, c.waiting[:i], r) {
+				t.Fatalf("%v %v was passed by %v that needs the same and no less", w.class, w.key, r.key)
+			}
+		}
+	}
+}
+
+// blocked reports whether w has to wait for something that rival doesn't need:
+// it is full, or somebody older waits for it.
+func (c *crowd) blocked(w *request, older []*request, rival *request) bool {
+	for _, u := range c.lim.Snapshot() {
+		if !w.needs(u) || rival != nil && rival.needs(u) {
+			continue
+		}
+		if u.InUse >= u.Limit || slices.ContainsFunc(older, func(o *request) bool { return o.needs(u) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *request) sharesWith(o *request) bool {
+	return r.class == o.class && (r.key.Node == o.key.Node || r.key.Storage != "" && r.key.Storage == o.key.Storage)
+}
+
+func TestSlotsAreNeitherExceededNorLostNorTakenOutOfTurn(t *testing.T) {
+	// Without the methods of *testing.T that must not be called in a bubble.
+	synctest.Test(t, func(t *testing.T) { rapid.Check(struct{ testing.TB }{t}, checkCrowd) })
+}
+
+func checkCrowd(t *rapid.T) {
+	most := rapid.IntRange(1, 6).Draw(t, "max")
+	bounds := admission.Bounds{Start: rapid.IntRange(1, most).Draw(t, "start"), Max: most}
+	// A clock of our own: rapid has a deadline, which a bubble's would soon reach.
+	now := time.Now()
+	c := &crowd{lim: admission.New(admission.Config{Read: bounds, Write: bounds, Now: func() time.Time { return now }})}
+	defer c.disperse()
+	pick := func(of []*request) *request {
+		if len(of) == 0 {
+			t.Skip("nobody there")
+		}
+		return rapid.SampledFrom(of).Draw(t, "request")
+	}
+	outcome := rapid.SampledFrom([]admission.Outcome{{}, {}, {}, {Failed: true}, {LockTimeout: true}})
+	t.Repeat(map[string]func(*rapid.T){
+		"ask": func(t *rapid.T) {
+			key := admission.Key{
+				Node:    rapid.SampledFrom([]string{"", "pve1"}).Draw(t, "node"),
+				Storage: rapid.SampledFrom([]string{"", "nfs", "ceph"}).Draw(t, "storage"),
+			}
+			class := rapid.SampledFrom([]admission.Class{admission.Write, admission.Read}).Draw(t, "class")
+			for range rapid.IntRange(1, 8).Draw(t, "number") {
+				c.ask(key, class)
+				c.check(t, most, c.settle())
+			}
+		},
+		"release": func(t *rapid.T) {
+			r := pick(c.admitted)
+			now = now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "seconds")) * time.Second)
+			fresh := c.release(r, outcome.Draw(t, "outcome"))
+			c.check(t, most, fresh)
+		},
+		"release again": func(t *rapid.T) {
+			r := pick(c.admitted)
+			fresh := c.release(r, admission.Outcome{})
+			r.release(admission.Outcome{LockTimeout: true})
+			c.check(t, most, append(fresh, c.settle()...))
+		},
+		"cancel": func(t *rapid.T) {
+			r := pick(c.waiting)
+			r.cancel()
+			fresh := c.settle()
+			if !errors.Is(r.err, context.Canceled) {
+				t.Fatalf("cancelled while waiting: got error %v", r.err)
+			}
+			c.check(t, most, fresh)
+		},
+		"cancel at the moment of admission": func(t *rapid.T) {
+			holder, r := pick(c.admitted), pick(c.waiting)
+			r.cancel()
+			fresh := c.release(holder, admission.Outcome{})
+			c.check(t, most, fresh)
+		},
+	})
+	// Whoever still waits gets in when the others leave.
+	for len(c.admitted) > 0 {
+		c.check(t, most, c.release(c.admitted[0], admission.Outcome{}))
+	}
+	if len(c.waiting) > 0 {
+		t.Fatalf("%d requests wait for nobody", len(c.waiting))
+	}
+	for _, u := range c.lim.Snapshot() {
+		if u.InUse != 0 || u.Waiting != 0 {
+			t.Fatalf("%+v after all have left", u)
+		}
+	}
+}
+
+func TestOneThatNeedsNodeAndStorageIsNotStarvedByThoseThatNeedOneOfThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{lim: admission.New(admission.Config{Write: admission.Bounds{Start: 2, Max: 2}})}
+		defer c.disperse()
+		ask := func(node, storage string) *request {
+			r := c.ask(admission.Key{Node: node, Storage: storage}, admission.Write)
+			c.settle()
+			return r
+		}
+		ask("pve1", "")
+		ask("pve1", "")
+		ask("pve2", "nfs")
+		ask("pve3", "nfs")
+		both := ask("pve1", "nfs")
+		for turn := 0; both.release == nil; turn++ {
+			if turn > 4 {
+				t.Fatal("starved")
+			}
+			// There is always somebody younger for each of the two.
+			ask("pve1", "")
+			ask("pve2", "nfs")
+			c.release(c.admitted[0], admission.Outcome{Failed: true})
+		}
+	})
+}
+
+func TestAFullStorageDoesNotHoldUpTheRestOfItsNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{lim: admission.New(admission.Config{Write: admission.Bounds{Start: 4, Max: 4}})}
+		defer c.disperse()
+		ask := func(node, storage string) *request {
+			r := c.ask(admission.Key{Node: node, Storage: storage}, admission.Write)
+			c.settle()
+			return r
+		}
+		for range 4 {
+			ask("pve1", "nfs")
+		}
+		for range 100 {
+			ask("pve2", "nfs")
+		}
+		for range 3 { // one slot is kept for the oldest of those that wait
+			if r := ask("pve2", "local"); r.release == nil {
+				t.Fatal("waits for a storage it doesn't need")
+			}
+		}
+	})
+}
+
+func TestReadsAndWritesDoNotHoldUpEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{lim: admission.New(admission.Config{})}
+		defer c.disperse()
+		key := admission.Key{Node: "pve1", Storage: "nfs"}
+		for range 1000 {
+			c.ask(key, admission.Write)
+		}
+		c.settle()
+		read := c.ask(key, admission.Read)
+		if c.settle(); read.release == nil {
+			t.Error("a read waits for writes")
+		}
+		for range 1000 {
+			c.ask(key, admission.Read)
+		}
+		c.settle()
+		write := c.ask(admission.Key{Node: "pve1"}, admission.Write)
+		for write.release == nil { // behind the other writes, but not behind the reads
+			i := slices.IndexFunc(c.admitted, func(r *request) bool { return r.class == admission.Write })
+			if i < 0 {
+				t.Fatal("a write waits for reads")
+			}
+			c.release(c.admitted[i], admission.Outcome{})
+		}
+	})
+}
+
+func TestAcquireFailsOnlyWithItsContext(t *testing.T) {
+	lim := admission.New(admission.Config{Write: admission.Bounds{Start: 1, Max: 1}})
+	key := admission.Key{Node: "pve1", Storage: "nfs"}
+	release, err := lim.Acquire(t.Context(), key, admission.Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release(admission.Outcome{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = lim.Acquire(ctx, key, admission.Write)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "node pve1, storage nfs") {
+		t.Errorf("got error %v, want one that is context.Canceled and says what was waited for", err)
+	}
+}
+
+func TestUnusedNodesAndStoragesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lim := admission.New(admission.Config{Forget: time.Hour})
+		long, err := lim.Acquire(t.Context(), admission.Key{Node: "pve1", Storage: "long"}, admission.Write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10_000 {
+			release, err := lim.Acquire(t.Context(), admission.Key{Node: "pve1", Storage: fmt.Sprint("s", i)}, admission.Write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			release(admission.Outcome{})
+			time.Sleep(time.Minute)
+		}
+		if n := len(lim.Snapshot()); n > 100 {
+			t.Errorf("%d bounds known, want those of the last hour or so", n)
+		}
+		if u := usageOf(lim, "long"); u.InUse != 1 {
+			t.Errorf("a storage in use was forgotten: %+v", u)
+		}
+		long(admission.Outcome{})
+		time.Sleep(2 * time.Hour)
+		if s := lim.Snapshot(); len(s) != 0 {
+			t.Errorf("%d bounds known after long rest: %+v", len(s), s)
+		}
+	})
+}
