@@ -29,7 +29,9 @@ func buildTree(endpoints []*Endpoint) *folder {
 	for _, ep := range endpoints {
 		f := root
 		for name := range strings.SplitSeq(strings.Trim(ep.Path, "/"), "/") {
-			f = f.child(name)
+			if name != "" {
+				f = f.child(name)
+			}
 		}
 		if f.methods == nil {
 			f.methods = map[string]*Endpoint{}

@@ -22,7 +22,7 @@ type Format struct {
 	Props *PropFormat // set when it is a property string
 
 	schema *Schema
-	check  func(s *Schema, value string) error
+	check  checker
 }
 
 // Format gives a format by its name, with or without the suffixes -list
@@ -59,7 +59,7 @@ func (s *Schema) checkFormat(name, value, path string) error {
 	f := s.Format(name)
 	switch {
 	case f == nil:
-		return nil
+		return fail("undefined format '%s'", name)
 	case f.Props != nil && f.List:
 		return fail("'-list' format must have code ref, not hash")
 	case f.Props != nil && f.Opt:
@@ -91,15 +91,44 @@ func (p *Param) checkFormat(value, path string) error {
 	return nil
 }
 
+// checker checks a value of a format.
+type checker func(s *Schema, value string) error
+
 // checkers are the formats that Proxmox checks by code.
-var checkers = map[string]func(s *Schema, value string) error{}
+var checkers = map[string]checker{}
 
 // validators look at a property string as a whole, after its keys.
-var validators = map[string]func(s *Schema, props *Props) error{}
+var validators = map[string]func(s *Schema, props *Props) error{
+	"pve-vm-cpu-conf": cpuConf,
+	"prune-backups":   pruneBackups,
+}
 
-type facts struct{}
+func register(formats map[string]checker) struct{} {
+	for name, check := range formats {
+		checkers[name] = check
+	}
+	return struct{}{}
+}
 
-func facts92() *facts { return &facts{} }
-func facts84() *facts { return &facts{} }
+// matching makes a checker of a Perl pattern. Each %s in the text is the value.
+func matching(perl, text string) checker {
+	re := perlPattern(perl)
+	return func(_ *Schema, value string) error {
+		if re.match(value) {
+			return nil
+		}
+		return fail("%s", strings.ReplaceAll(text, "%s", value))
+	}
+}
 
-func formats84(newer map[string]formatKeys) map[string]formatKeys { return newer }
+// either passes what one of the checkers passes.
+func either(text string, checks ...checker) checker {
+	return func(s *Schema, value string) error {
+		for _, check := range checks {
+			if check(s, value) == nil {
+				return nil
+			}
+		}
+		return fail("%s", strings.ReplaceAll(text, "%s", value))
+	}
+}

@@ -46,7 +46,6 @@ func load92() (*Schema, error) {
 	}
 	s := &Schema{
 		Release: file.Version.Release, Version: file.Version.Version, RepoID: file.Version.RepoID,
-		facts: facts92(),
 	}
 	s.setFormats(file.Formats)
 	return s, s.build(file.Endpoints)
@@ -61,6 +60,7 @@ func (s *Schema) setFormats(raw map[string]formatKeys) {
 			s.formats[name] = s.propFormat(name, keys)
 		}
 	}
+	s.setFacts()
 }
 
 // load84 reads the older file, which names formats but doesn't spell them out
@@ -92,9 +92,8 @@ func load84() (*Schema, error) {
 	}
 	s := &Schema{
 		Release: "8.4", Version: "8.4.1", RepoID: "2a5fa54a8503f96d",
-		facts: facts84(),
 	}
-	s.setFormats(formats84(newer.rawFormats))
+	s.setFormats(formats84(newer.rawFormats, ops))
 	if err := s.build(ops); err != nil {
 		return nil, err
 	}
@@ -119,9 +118,19 @@ func (s *Schema) familyIndex(name string) [2]int {
 	return [2]int{}
 }
 
+// apiRoot is the index of the whole API, which Proxmox' dump leaves out. Find
+// and Lookup know it, Endpoints doesn't list it.
+var apiRoot = &rawEndpoint{
+	Method: "GET", Path: "/", Name: "index", AllowToken: true,
+	Permissions: Permissions{User: "all"},
+	Parameters:  &rawParam{Properties: map[string]*rawParam{}, AdditionalProperties: new(flag)},
+	Returns: json.RawMessage(`{"items":{"properties":{"subdir":{"type":"string"}},"type":"object"},` +
+		`"links":[{"href":"{subdir}","rel":"child"}],"type":"array"}`),
+}
+
 func (s *Schema) build(ops []*rawEndpoint) error {
 	s.byKey = make(map[string]*Endpoint, len(ops))
-	for _, op := range ops {
+	for _, op := range append(ops, apiRoot) {
 		ep := &Endpoint{
 			Method: op.Method, Path: op.Path, Name: op.Name,
 			Protected: bool(op.Protected), ProxyTo: op.ProxyTo, AllowToken: bool(op.AllowToken),
@@ -143,6 +152,7 @@ func (s *Schema) build(ops []*rawEndpoint) error {
 		s.endpoints = append(s.endpoints, ep)
 	}
 	s.root = buildTree(s.endpoints)
+	s.endpoints = s.endpoints[:len(ops)]
 	for name := range s.named {
 		s.named[name] = s.makeFormat(name)
 	}

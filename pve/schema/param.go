@@ -63,19 +63,18 @@ func (o *object) get(key string) *Param {
 		return p
 	}
 	base := strings.TrimRight(key, "0123456789")
-	digits := key[len(base):]
-	if digits == "" || len(digits) > 1 && digits[0] == '0' {
-		return nil
-	}
 	p := o.props[base+"[n]"]
-	if p == nil {
-		return nil
-	}
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < p.Index[0] || n > p.Index[1] {
+	if p == nil || !indexIn(key[len(base):], p.Index[0], p.Index[1]) {
 		return nil
 	}
 	return p
+}
+
+// indexIn tells whether the digits are a number between first and last, without
+// leading zeros.
+func indexIn(digits string, first, last int) bool {
+	n, err := strconv.Atoi(digits)
+	return err == nil && strconv.Itoa(n) == digits && first <= n && n <= last
 }
 
 // Param gives the parameter of a name; "net3" gives the family net[n] when 3

@@ -12,8 +12,8 @@ import (
 // rawParam is a parameter as the schema files spell it.
 type rawParam struct {
 	Type                 string
-	Format               json.RawMessage      // a name, or in 8.4 the property string's keys
-	FormatProperties     map[string]*rawParam `json:"format-properties"`
+	Format               json.RawMessage // a name, or in 8.4 the property string's keys
+	FormatProperties     formatKeys      `json:"format-properties"`
 	Optional             flag
 	Default              literal
 	Enum                 []literal
@@ -115,22 +115,24 @@ func (s *Schema) param(name string, raw *rawParam) *Param {
 	return p
 }
 
-func (s *Schema) setFormat(p *Param, raw *rawParam) {
-	props := raw.FormatProperties
-	if len(raw.Format) > 0 {
-		switch raw.Format[0] {
-		case '"':
-			_ = json.Unmarshal(raw.Format, &p.Format) // already scanned as valid
-			s.named[p.Format] = nil                   // filled in when all formats are there
-		case '{':
-			_ = json.Unmarshal(raw.Format, &props)
-		}
+// inlineFormat gives the keys of a property string that has no name.
+func (raw *rawParam) inlineFormat() formatKeys {
+	if raw.FormatProperties != nil {
+		return raw.FormatProperties
 	}
-	switch {
-	case props != nil:
-		p.FormatProps = s.propFormat("", props)
-	case p.Format != "":
+	var keys formatKeys
+	_ = json.Unmarshal(raw.Format, &keys) // already scanned as valid
+	return keys
+}
+
+func (s *Schema) setFormat(p *Param, raw *rawParam) {
+	if len(raw.Format) > 0 && raw.Format[0] == '"' {
+		_ = json.Unmarshal(raw.Format, &p.Format)
+		s.named[p.Format] = nil // filled in when all formats are there
 		p.FormatProps = s.formats[p.Format]
+	}
+	if keys := raw.inlineFormat(); keys != nil {
+		p.FormatProps = s.propFormat("", keys)
 	}
 }
 
