@@ -13,25 +13,6 @@ type Storage struct {
 	Conf map[string]string `json:"conf"` // content, path, nodes, shared, …
 }
 
-// Shared storages are the same on all nodes.
-func (s *Storage) Shared() bool {
-	switch s.Type {
-	case "nfs", "cifs", "rbd", "cephfs", "glusterfs", "pbs", "iscsi":
-		return true
-	}
-	return s.Conf["shared"] == "1"
-}
-
-// HasContent tells whether the storage may hold that kind of volume.
-func (s *Storage) HasContent(kind string) bool {
-	for _, c := range strings.Split(s.Conf["content"], ",") {
-		if c == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // OnNode tells whether the storage is configured for the node.
 func (s *Storage) OnNode(node string) bool {
 	nodes := s.Conf["nodes"]
@@ -70,12 +51,13 @@ type Space struct {
 	Used    int64              `json:"used"` // by volumes
 	Volumes map[string]*Volume `json:"volumes"`
 
-	byVM map[int]map[string]*Volume
+	byVM     map[int]map[string]*Volume
+	children map[string]int // linked clones of a base volume
 }
 
 // Volume is a disk, an image file, a snippet.
 type Volume struct {
-	Name    string    `json:"name"` // without the storage: "100/vm-100-disk-0.qcow2"
+	Name    string    `json:"name"` // without storage and base: "100/vm-100-disk-0.qcow2"
 	Content string    `json:"content"`
 	Format  string    `json:"format"`
 	Size    int64     `json:"size"`             // as the guest sees it
@@ -83,11 +65,19 @@ type Volume struct {
 	VMID    int       `json:"vmid,omitempty"`   // whose disk it is
 	Parent  string    `json:"parent,omitempty"` // base volume of a linked clone
 	CTime   time.Time `json:"ctime"`
-	Snaps   []string  `json:"snaps,omitempty"`
+	Snaps   []VolSnap `json:"snaps,omitempty"` // oldest first
 	Notes   string    `json:"notes,omitempty"`
 	Protect bool      `json:"protect,omitempty"`
 	Blob    string    `json:"blob,omitempty"` // name in the blob store, when there are bytes
 	System  System    `json:"system,omitempty"`
+}
+
+// VolSnap is a snapshot of a volume.
+type VolSnap struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	Used   int64  `json:"used"`
+	System System `json:"system,omitempty"`
 }
 
 // System is what a disk holds. It decides what happens after the start.
@@ -100,7 +90,21 @@ const (
 	WithAgent System = "agent"
 	// WithoutAgent is a system that boots and has no guest agent.
 	WithoutAgent System = "plain"
+	// NoSystem says in a world that an image is blank: there, saying nothing
+	// means WithAgent.
+	NoSystem System = "none"
 )
+
+// inWorld is what a world's file means.
+func (s System) inWorld() System {
+	switch s {
+	case "":
+		return WithAgent
+	case NoSystem:
+		return Blank
+	}
+	return s
+}
 
 // defaultSpace is the size of a storage that nothing was said about.
 const defaultSpace = 100 << 30
@@ -131,6 +135,12 @@ func (sp *Space) index(v *Volume) {
 		sp.byVM[v.VMID] = map[string]*Volume{}
 	}
 	sp.byVM[v.VMID][v.Name] = v
+	if v.Parent != "" {
+		if sp.children == nil {
+			sp.children = map[string]int{}
+		}
+		sp.children[v.Parent]++
+	}
 }
 
 // drop forgets a volume.
@@ -145,6 +155,11 @@ func (sp *Space) drop(name string) {
 		delete(m, name)
 		if len(m) == 0 {
 			delete(sp.byVM, v.VMID)
+		}
+	}
+	if v.Parent != "" {
+		if sp.children[v.Parent]--; sp.children[v.Parent] <= 0 {
+			delete(sp.children, v.Parent)
 		}
 	}
 }
@@ -186,5 +201,26 @@ func (s *Sim) volume(node, volid string) (*Volume, *Space) {
 	if sp == nil {
 		return nil, nil
 	}
-	return sp.Volumes[name], sp
+	return sp.Volumes[volumeKey(name)], sp
+}
+
+// volumeKey is the name of a volume without the base that a linked clone
+// names before its own: two names of one file.
+func volumeKey(volname string) string {
+	parts := strings.Split(volname, "/")
+	switch {
+	case len(parts) == 4 && parts[0] != "" && parts[0][0] >= '0' && parts[0][0] <= '9':
+		return parts[2] + "/" + parts[3]
+	case len(parts) == 2 && strings.HasPrefix(parts[0], "base"):
+		return parts[1]
+	}
+	return volname
+}
+
+// volname is the name that configs use: with the base of a linked clone.
+func (v *Volume) volname() string {
+	if v.Parent == "" {
+		return v.Name
+	}
+	return v.Parent + "/" + v.Name
 }

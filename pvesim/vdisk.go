@@ -1,0 +1,310 @@
+package pvesim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// How much of a storage a disk takes: thick ones (LVM, ZFS without "sparse",
+// files that are preallocated in full) all of their size at once, the others
+// what was written to them. What guests write isn't simulated, so that is
+// what was copied or imported, and next to nothing for a new disk.
+
+// maxVolumes is how many disks of a guest a storage may hold.
+const maxVolumes = 1024
+
+// sectorMeta is what an empty file image takes for its tables.
+const sectorMeta = 196 << 10
+
+func discardLine(string, ...any) {}
+
+// storageOn finds a storage that is enabled and there on the node.
+func (s *Sim) storageOn(node, storage string) (*Storage, error) {
+	st := s.state.Storages[storage]
+	if st == nil {
+		return nil, die("storage '%s' does not exist", storage)
+	}
+	if st.Conf["disable"] == "1" {
+		return nil, die("storage '%s' is disabled", storage)
+	}
+	if !st.OnNode(node) {
+		return nil, die("storage '%s' is not available on node '%s'", storage, node)
+	}
+	return st, nil
+}
+
+// activate makes sure that a storage can be used on the node.
+func (s *Sim) activate(node, storage string) (*Storage, error) {
+	st, err := s.storageOn(node, storage)
+	if err != nil {
+		return nil, err
+	}
+	if st.Type != "dir" && st.Type != "btrfs" {
+		return st, nil
+	}
+	if mp := st.mountPoint(); mp != "" && !s.state.Dirs[mp] {
+		return nil, die("unable to activate storage '%s' - directory is expected to be a mount point but is not mounted: '%s'", storage, mp)
+	}
+	if (st.Conf["create-base-path"] == "0" || st.Conf["mkdir"] == "0" && st.Conf["create-base-path"] == "") && !s.hostDir(st.path()) {
+		return nil, die("unable to activate storage '%s' - directory '%s' does not exist or is unreachable", storage, st.path())
+	}
+	return st, nil
+}
+
+// hostDir tells whether a directory is there on the hosts: one of the
+// world's, one that holds such, or one of every Proxmox.
+func (s *Sim) hostDir(dir string) bool {
+	if dir == "/" || dir == "/var/lib/vz" || s.state.Dirs[dir] {
+		return true
+	}
+	for d := range s.state.Dirs {
+		if strings.HasPrefix(d, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// mountPoint is the directory that must be mounted for the storage to work.
+func (s *Storage) mountPoint() string {
+	switch v := s.Conf["is_mountpoint"]; strings.ToLower(v) {
+	case "", "0", "no", "off", "false":
+		return ""
+	case "1", "yes", "on", "true":
+		return s.path()
+	default:
+		return v
+	}
+}
+
+// thick tells whether a disk takes all its space at once.
+func (s *Storage) thick(format string) bool {
+	switch s.Type {
+	case "lvm", "iscsi", "iscsidirect":
+		return true
+	case "zfspool", "zfs":
+		return s.Conf["sparse"] != "1" && format != "subvol"
+	case "lvmthin", "rbd":
+		return false
+	}
+	pre := s.Conf["preallocation"]
+	return format != "vmdk" && format != "subvol" && (pre == "falloc" || pre == "full")
+}
+
+// rounded is the size that a disk gets when so much was asked for.
+func (s *Storage) rounded(size int64) int64 {
+	unit := int64(1024)
+	switch s.Type {
+	case "lvm", "lvmthin":
+		unit = 4 << 20 // physical extent
+	case "zfspool", "zfs", "rbd":
+		unit = 1 << 20
+	}
+	return (size + unit - 1) / unit * unit
+}
+
+// written is what a disk takes that holds so many bytes of data.
+func (s *Storage) written(format string, size, data int64) int64 {
+	if s.thick(format) {
+		return size
+	}
+	if s.plugin().files && format == "qcow2" {
+		return max(data, sectorMeta)
+	}
+	return min(data, size)
+}
+
+// allocDisk makes a volume for a guest. Without a name it gets the next
+// free vm-ID-disk-N, without a format the storage's default.
+func (a *actor) allocDisk(node, storage string, vmid int, format, name string, sizeKiB int64, logf func(string, ...any)) (volid string, err error) {
+	if logf == nil {
+		logf = discardLine
+	}
+	st := a.state.Storages[storage]
+	if st == nil {
+		return "", die("storage '%s' does not exist", storage)
+	}
+	if format == "" {
+		format = st.validFormats()[0]
+	}
+	if _, err := a.activate(node, storage); err != nil {
+		return "", err
+	}
+	unlock, err := a.lockStorage(node, storage)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	a.sleep(a.world.Timing.Alloc.D())
+	v, err := a.allocLocked(st, node, vmid, format, name, sizeKiB<<10, logf)
+	if err != nil {
+		return "", err
+	}
+	return storage + ":" + v.volname(), nil
+}
+
+// allocLocked makes a volume; the storage's lock is held.
+func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name string, size int64, logf func(string, ...any)) (*Volume, error) {
+	sp := a.space(st.ID, node)
+	volname, err := st.newName(sp, vmid, format, name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := st.parseName(volname)
+	if err != nil {
+		return nil, err
+	}
+	if sp.Volumes[n.key()] != nil {
+		return nil, st.exists(n)
+	}
+	rounded := st.rounded(size)
+	v := &Volume{Name: n.key(), Content: "images", Format: n.format, Size: rounded, VMID: n.vmid, CTime: a.now()}
+	v.Used = st.written(n.format, rounded, 0)
+	if err := st.roomFor(sp, n, v.Used); err != nil {
+		return nil, err
+	}
+	st.logAlloc(n, size, rounded, logf)
+	sp.put(v)
+	return v, nil
+}
+
+// newName checks the name that was asked for, or finds a free one.
+func (s *Storage) newName(sp *Space, vmid int, format, name string) (volname string, err error) {
+	files := s.plugin().files
+	if !files && format != "raw" && !(format == "subvol" && s.Type == "zfspool") && !(format == "qcow2" && s.Type == "lvm") {
+		return "", die("unsupported format '%s' at %s", format, s.perlLine(format))
+	}
+	if s.Type == "lvm" && format == "qcow2" && !s.chained() {
+		return "", die("snapshot-as-volume-chain option need to be enabled to use qcow2 format at %s", s.perlLine(format))
+	}
+	if name == "" {
+		if name, err = s.freeName(sp, vmid, format); err != nil {
+			return "", err
+		}
+	}
+	if files {
+		have, _, err := parseImageFile(name)
+		if err != nil {
+			return "", err
+		}
+		if have != format {
+			return "", die("illegal name '%s' - wrong extension for format ('%s != '%s')", name, have, format)
+		}
+		return strconv.Itoa(vmid) + "/" + name, nil
+	}
+	prefix := "vm"
+	if format == "subvol" {
+		prefix = "subvol"
+	}
+	if s.Type == "lvm" {
+		n, err := s.parseName(name)
+		if err == nil && n.format != format {
+			suggest := strings.TrimSuffix(name, ".qcow2")
+			if format == "qcow2" {
+				suggest += ".qcow2"
+			}
+			err = die("volume name '%s' does not match requested format '%s' (did you mean '%s'?)", name, format, suggest)
+		}
+		return name, err
+	}
+	if !strings.HasPrefix(name, fmt.Sprintf("%s-%d-", prefix, vmid)) {
+		return "", die("illegal name '%s' - should be '%s-%d-*'", name, prefix, vmid)
+	}
+	return name, nil
+}
+
+// perlLine is where in the plugin an internal error comes from.
+func (s *Storage) perlLine(string) string {
+	file := map[string]string{"lvm": "LVMPlugin", "lvmthin": "LvmThinPlugin", "zfspool": "ZFSPoolPlugin", "zfs": "ZFSPlugin"}[s.Type]
+	return "/usr/share/perl5/PVE/Storage/" + file + ".pm line 1."
+}
+
+// freeName finds the next free name for a disk of the guest.
+func (s *Storage) freeName(sp *Space, vmid int, format string) (string, error) {
+	prefix, suffix := "vm", ""
+	if format == "subvol" {
+		prefix = "subvol"
+	}
+	if s.plugin().files || s.Type == "lvm" && format == "qcow2" {
+		suffix = "." + format
+	}
+	// On storages that can hold subvolumes a number is taken whatever the
+	// format of the disk that has it.
+	anyFormat := suffix == "" || slices.Contains(s.plugin().formats, "subvol")
+	taken := map[int]bool{}
+	for name := range sp.ofVM(vmid) {
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			name = name[i+1:]
+		}
+		_, rest, ok := strings.Cut(name, fmt.Sprintf("-%d-disk-", vmid))
+		if !ok {
+			continue
+		}
+		digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+		if digits < 0 {
+			digits = len(rest)
+		}
+		if digits > 0 && (anyFormat || strings.HasPrefix(rest[digits:], suffix)) {
+			taken[atoi(rest[:digits])] = true
+		}
+	}
+	for i := range maxVolumes {
+		if !taken[i] {
+			return fmt.Sprintf("%s-%d-disk-%d%s", prefix, vmid, i, suffix), nil
+		}
+	}
+	return "", die("unable to allocate an image name for VM %d in storage '%s'", vmid, s.ID)
+}
+
+// freeDisk removes a volume; one that isn't there is mostly fine.
+func (a *actor) freeDisk(node, volid string) error { return a.removeVolume(node, volid, discardLine) }
+
+// removeVolume removes a volume and logs what there is to say.
+func (a *actor) removeVolume(node, volid string, logf func(string, ...any)) error {
+	storage, volname, ok := splitVolID(volid)
+	if !ok {
+		return die("unable to parse volume ID '%s'", volid)
+	}
+	st, err := a.activate(node, storage)
+	if err != nil {
+		return err
+	}
+	unlock, err := a.lockStorage(node, storage)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	n, err := st.parseName(volname)
+	if err != nil {
+		return err
+	}
+	sp := a.space(storage, node)
+	if n.isBase && sp.children[n.key()] > 0 {
+		return die("base volume '%s' is still in use by linked clones", volname)
+	}
+	v := sp.Volumes[n.key()]
+	if v == nil {
+		return st.missing(n, logf)
+	}
+	if v.Protect {
+		return die("cannot remove protected volume '%s' on '%s'", volname, storage)
+	}
+	a.forget(sp, v)
+	return nil
+}
+
+// forget takes a volume off its space, with the bytes it had.
+func (s *Sim) forget(sp *Space, v *Volume) {
+	sp.drop(v.Name)
+	if v.Blob != "" {
+		s.blobs.remove(v.Blob)
+	}
+}
+
+// copyTime is how long it takes to copy a disk.
+func (s *Sim) copyTime(size int64) time.Duration {
+	return time.Duration(float64(s.world.Timing.ClonePerGiB.D()) * float64(size) / (1 << 30))
+}

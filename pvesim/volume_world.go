@@ -1,0 +1,48 @@
+package pvesim
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// addWorldVolume puts a file onto a storage: "iso/x.iso", "import/x.qcow2",
+// "snippets/x.yaml", or a disk ("9000/vm-9000-disk-0.qcow2"). An image's
+// Size is that of the disk inside it.
+func (s *Sim) addWorldVolume(node, storage string, w WorldVolume) error {
+	st := s.state.Storages[storage]
+	if st == nil {
+		return fmt.Errorf("storage %q isn't there", storage)
+	}
+	n, err := st.parseName(w.Name)
+	if err != nil {
+		return err
+	}
+	sp := s.space(storage, node)
+	if st.Shared() && sp.Volumes[n.key()] != nil {
+		return nil // the same on all nodes, and placed once for each
+	}
+	v := &Volume{Name: n.key(), Content: n.kind, Format: n.format, VMID: n.vmid, Parent: n.base, CTime: s.now()}
+	v.Size, v.Used = int64(w.Size), int64(w.Size)
+	if w.Text != "" {
+		blob := s.newBlob()
+		if _, err := io.Copy(blob, strings.NewReader(w.Text)); err != nil {
+			blob.discard()
+			return err
+		}
+		if err := blob.finish(); err != nil {
+			return err
+		}
+		v.Blob, v.Used = blob.name, blob.size
+		v.Size = max(v.Size, v.Used)
+	}
+	if n.kind == "images" || n.kind == "import" {
+		v.System = w.System
+	}
+	if n.kind == "images" {
+		v.Size = st.rounded(v.Size)
+		v.Used = st.written(n.format, v.Size, v.Used)
+	}
+	sp.put(v)
+	return nil
+}
