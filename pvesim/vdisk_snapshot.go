@@ -2,11 +2,8 @@ package pvesim
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // storageOf is the storage that a volume id names.
 func storageOf(volid string) string {
@@ -37,8 +34,8 @@ func (v *Volume) snapIndex(name string) int {
 	return slices.IndexFunc(v.Snaps, func(s VolSnap) bool { return s.Name == name })
 }
 
-// disk finds a volume that something is about to be done with.
-func (s *Sim) disk(node, volid string) (*Storage, volName, *Volume, *Space, error) {
+// findDisk finds a volume that something is about to be done with.
+func (s *Sim) findDisk(node, volid string) (*Storage, volName, *Volume, *Space, error) {
 	n, err := s.parseVolID(volid)
 	if err != nil {
 		return nil, n, nil, nil, err
@@ -53,7 +50,7 @@ func (s *Sim) disk(node, volid string) (*Storage, volName, *Volume, *Space, erro
 
 // resizeVolume sets the size of a disk; Proxmox itself only ever grows them.
 func (a *actor) resizeVolume(node, volid string, size int64) error {
-	st, n, v, sp, err := a.disk(node, volid)
+	st, n, v, sp, err := a.findDisk(node, volid)
 	if err != nil {
 		return err
 	}
@@ -74,7 +71,7 @@ func (a *actor) resizeVolume(node, volid string, size int64) error {
 
 // snapshotVolume takes a snapshot of a disk.
 func (a *actor) snapshotVolume(node, volid, snap string) error {
-	st, n, v, _, err := a.disk(node, volid)
+	st, n, v, _, err := a.findDisk(node, volid)
 	if err != nil {
 		return err
 	}
@@ -93,7 +90,7 @@ func (a *actor) snapshotVolume(node, volid, snap string) error {
 
 // deleteVolumeSnapshot removes a snapshot of a disk.
 func (a *actor) deleteVolumeSnapshot(node, volid, snap string) error {
-	st, n, v, _, err := a.disk(node, volid)
+	st, n, v, _, err := a.findDisk(node, volid)
 	if err != nil {
 		return err
 	}
@@ -110,7 +107,7 @@ func (a *actor) rollbackVolume(node, volid, snap string) error {
 	if err := a.canRollback(node, volid, snap); err != nil {
 		return err
 	}
-	st, n, v, sp, err := a.disk(node, volid)
+	st, n, v, sp, err := a.findDisk(node, volid)
 	if err != nil {
 		return err
 	}
@@ -130,7 +127,7 @@ func (a *actor) rollbackVolume(node, volid, snap string) error {
 // canRollback checks what must hold before anything of a guest is rolled
 // back: on ZFS and with chains of snapshots only the last one will do.
 func (s *Sim) canRollback(node, volid, snap string) error {
-	st, n, v, _, err := s.disk(node, volid)
+	st, n, v, _, err := s.findDisk(node, volid)
 	if err != nil {
 		return err
 	}

@@ -128,6 +128,7 @@ type Timing struct {
 	Task           Duration `json:"task,omitempty"` // any task, before it does anything
 	Config         Duration `json:"config,omitempty"`
 	Create         Duration `json:"create,omitempty"`
+	Alloc          Duration `json:"alloc,omitempty"`       // making, cloning or removing a volume, with the lock of its storage held
 	Clone          Duration `json:"clone,omitempty"`       // any clone
 	ClonePerGiB    Duration `json:"clonePerGiB,omitempty"` // full copies, moves, imports
 	Resize         Duration `json:"resize,omitempty"`
