@@ -1,0 +1,135 @@
+package pvesim
+
+import (
+	"strings"
+	"time"
+)
+
+// Run is a guest that runs.
+type Run struct {
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	Paused  time.Time `json:"paused,omitzero"` // since when the CPUs are stopped; zero: they run
+	// Asleep guests have suspended themselves to RAM.
+	Asleep bool `json:"asleep,omitempty"`
+	// Booted is when the system inside is up, Agent when its guest agent
+	// answers; zero: never.
+	Booted time.Time `json:"booted,omitzero"`
+	Agent  time.Time `json:"agent,omitzero"`
+	// Off is when the guest, told to shut down, will have done so.
+	Off time.Time `json:"off,omitzero"`
+	// Reboot asks to start the VM again once it is off.
+	Reboot bool   `json:"reboot,omitempty"`
+	Mem    int64  `json:"mem"` // bytes given to the guest at its start
+	Guest  *Guest `json:"guest,omitempty"`
+
+	ended chan struct{} // see gone
+}
+
+// bootOrder lists the devices that the VM boots from, disks and others.
+func (c Conf) bootOrder() []string {
+	var order []string
+	known := false
+	for _, part := range strings.Split(strings.TrimSpace(c["boot"]), ",") {
+		if list, ok := strings.CutPrefix(part, "order="); ok {
+			order, known = strings.FieldsFunc(list, func(r rune) bool { return r == ';' || r == ' ' }), true
+		}
+	}
+	if !known && c["bootdisk"] != "" {
+		order = []string{c["bootdisk"]}
+	}
+	return order
+}
+
+// system is what the VM will boot: the first system on its boot devices.
+// Proxmox tells the firmware to try no other devices.
+func (s *Sim) system(vm *VM) System {
+	for _, key := range vm.Conf.bootOrder() {
+		value, ok := vm.Conf[key]
+		if !ok || !isDriveKey[key] {
+			continue
+		}
+		d := parseDrive(key, value)
+		vol, _ := s.volume(vm.Node, d.volume)
+		if vol == nil {
+			continue
+		}
+		if vol.System != Blank {
+			return vol.System
+		}
+		if d.cdrom() {
+			continue
+		}
+		for _, w := range s.world.Systems {
+			if w.VMID == vm.ID {
+				return w.System
+			}
+		}
+	}
+	return Blank
+}
+
+// powerOn lets the VM run from now on. All checks are the caller's.
+func (s *Sim) powerOn(vm *VM) {
+	now := s.now()
+	vm.Run = &Run{PID: int(s.serial("pid/"+vm.Node)) + 1000, Started: now, Mem: memoryOf(vm.Conf)}
+	s.boot(vm)
+}
+
+// boot starts the system inside a VM that runs.
+func (s *Sim) boot(vm *VM) {
+	r := vm.Run
+	now := s.now()
+	r.Booted, r.Agent, r.Off, r.Asleep, r.Guest = time.Time{}, time.Time{}, time.Time{}, false, nil
+	system := s.system(vm)
+	if system == Blank {
+		return
+	}
+	r.Booted = now.Add(s.world.Timing.Boot.D())
+	if system == WithAgent && agentEnabled(vm.Conf) {
+		r.Agent = now.Add(max(s.world.Timing.Boot.D(), s.world.Timing.Agent.D()))
+	}
+	r.Guest = newGuest()
+}
+
+// pause stops the CPUs: what the guest was about to do happens later.
+func (r *Run) pause(now time.Time) {
+	if r.Paused.IsZero() {
+		r.Paused = now
+	}
+}
+
+// cont lets the CPUs go on.
+func (r *Run) cont(now time.Time) {
+	if r.Paused.IsZero() {
+		return
+	}
+	slept := now.Sub(r.Paused)
+	for _, at := range []*time.Time{&r.Booted, &r.Agent, &r.Off} {
+		if at.After(r.Paused) {
+			*at = at.Add(slept)
+		}
+	}
+	r.Paused = time.Time{}
+}
+
+// up tells whether the system inside has booted and can act.
+func (r *Run) up(now time.Time) bool {
+	return r != nil && r.Paused.IsZero() && !r.Asleep && !r.Booted.IsZero() && !now.Before(r.Booted)
+}
+
+// agentUp tells whether the guest agent answers.
+func (r *Run) agentUp(now time.Time) bool {
+	return r.up(now) && !r.Agent.IsZero() && !now.Before(r.Agent)
+}
+
+// qmpStatus is QEMU's own word for how the guest is.
+func (r *Run) qmpStatus() string {
+	switch {
+	case !r.Paused.IsZero():
+		return "paused"
+	case r.Asleep:
+		return "suspended"
+	}
+	return "running"
+}

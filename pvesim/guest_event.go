@@ -1,0 +1,85 @@
+package pvesim
+
+import "time"
+
+// gone is closed when the VM's process has ended.
+func (r *Run) gone() chan struct{} {
+	if r.ended == nil {
+		r.ended = make(chan struct{})
+	}
+	return r.ended
+}
+
+// powerOff ends the VM's process at once.
+func (s *Sim) powerOff(vm *VM) {
+	if vm.Run != nil {
+		close(vm.Run.gone())
+	}
+	vm.Run = nil
+	s.dirty()
+}
+
+// later runs fn, with the state locked, once d has passed; never, if the
+// simulator is closed before.
+func (s *Sim) later(d time.Duration, fn func(a *actor)) {
+	s.workers.Add(1)
+	go func() {
+		defer s.workers.Done()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		defer func() {
+			if p := recover(); p != nil {
+				if _, ok := p.(interrupted); !ok {
+					panic(p)
+				}
+			}
+		}()
+		a := &actor{Sim: s}
+		a.sleep(d)
+		fn(a)
+	}()
+}
+
+// askShutdown presses the power button, or has the agent do it. A guest that
+// hasn't booted doesn't notice.
+func (s *Sim) askShutdown(vm *VM) {
+	now := s.now()
+	if !vm.Run.up(now) || !vm.Run.Off.IsZero() {
+		return
+	}
+	vm.Run.Off = now.Add(s.world.Timing.Shutdown.D())
+	s.watchOff(vm)
+}
+
+// watchOff waits for the time when the guest will have shut itself down.
+func (s *Sim) watchOff(vm *VM) {
+	r := vm.Run
+	if r == nil || r.Off.IsZero() {
+		return
+	}
+	s.later(r.Off.Sub(s.now()), func(a *actor) {
+		if vm.Run != r || !r.Paused.IsZero() || r.Off.IsZero() || a.now().Before(r.Off) {
+			return
+		}
+		reboot := r.Reboot
+		a.powerOff(vm)
+		a.cleanUp(vm, reboot)
+	})
+}
+
+// cleanUp is what the event daemon does when a VM's process has ended: it
+// waits until whoever holds the lock file is done, and starts the VM again
+// if it went down for a reboot.
+func (a *actor) cleanUp(vm *VM, reboot bool) {
+	unlock, err := a.lockConfigFor(vm.ID, time.Minute)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	if a.state.VMs[vm.ID] != vm || vm.Run != nil || vm.Conf["lock"] == "rollback" {
+		return
+	}
+	if reboot {
+		a.forkStart(vm.Node, vm.ID, &identity{user: rootUser})
+	}
+}
