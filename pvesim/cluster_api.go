@@ -1,6 +1,306 @@
 package pvesim
 
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // clusterRoutes are the calls about the cluster as a whole.
 func clusterRoutes() map[string]handler {
-	return map[string]handler{}
+	return map[string]handler{
+		"GET /version":                                version,
+		"GET /nodes/{node}/version":                   version,
+		"GET /cluster/status":                         clusterStatus,
+		"GET /cluster/resources":                      clusterResources,
+		"GET /cluster/nextid":                         nextID,
+		"GET /cluster/options":                        clusterOptions,
+		"PUT /cluster/options":                        setClusterOptions,
+		"GET /cluster/log":                            emptyList,
+		"GET /cluster/replication":                    emptyList,
+		"GET /cluster/backup":                         emptyList,
+		"GET /cluster/sdn/zones":                      emptyList,
+		"GET /cluster/sdn/vnets":                      emptyList,
+		"GET /nodes/{node}/sdn/zones":                 emptyList,
+		"GET /nodes/{node}/lxc":                       emptyList,
+		"GET /nodes/{node}/lxc/{vmid}/config":         missingContainer,
+		"GET /nodes/{node}/lxc/{vmid}/status/current": missingContainer,
+	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func emptyList(*call) (any, error) { return []any{}, nil }
+
+// missingContainer: there are no containers here, so each is missing.
+func missingContainer(c *call) (any, error) {
+	return nil, noGuest(c.node(), "lxc", c.params.Int("vmid"))
+}
+
+func version(c *call) (any, error) {
+	return map[string]any{"version": c.schema.Version, "release": c.schema.Release, "repoid": c.schema.RepoID}, nil
+}
+
+func clusterStatus(c *call) (any, error) {
+	list := []map[string]any{}
+	online := 0
+	for _, name := range c.nodeNames() {
+		n := c.state.Nodes[name]
+		m := map[string]any{
+			"type": "node", "id": "node/" + name, "name": name, "nodeid": n.ID,
+			"ip": n.IP, "level": "", "local": 0, "online": 0,
+		}
+		if name == c.entry {
+			m["local"] = 1
+		}
+		if n.State != Offline {
+			m["online"] = 1
+			online++
+		}
+		list = append(list, m)
+	}
+	if c.state.Cluster == "" {
+		return list, nil
+	}
+	quorate := 0
+	if 2*online > len(list) {
+		quorate = 1
+	}
+	return append(list, map[string]any{
+		"type": "cluster", "id": "cluster", "name": c.state.Cluster,
+		"nodes": len(list), "quorate": quorate, "version": c.state.Version,
+	}), nil
+}
+
+func clusterResources(c *call) (any, error) {
+	want := c.params.Str("type")
+	is := func(kind string) bool { return want == "" || want == kind }
+	list := []map[string]any{}
+	if is("pool") {
+		list = append(list, c.poolResources()...)
+	}
+	if is("vm") {
+		list = slices.Grow(list, len(c.state.VMs))
+		for id, vm := range c.state.VMs {
+			if !c.has(c.who, "/vms/"+itoa(id), "VM.Audit") {
+				continue
+			}
+			m := c.vmResource(vm)
+			if pool, ok := m["pool"].(string); ok && !c.has(c.who, "/pool/"+pool, "Pool.Audit") {
+				delete(m, "pool")
+			}
+			list = append(list, m)
+		}
+	}
+	if is("node") {
+		for _, name := range c.nodeNames() {
+			m := c.nodeResource(c.state.Nodes[name], c.has(c.who, "/nodes/"+name, "Sys.Audit"))
+			if m["status"] == "online" {
+				m["cgroup-mode"] = 2
+			}
+			list = append(list, m)
+		}
+	}
+	if is("storage") {
+		list = append(list, c.storageResources()...)
+	}
+	if !is("network") && !(is("sdn") && !c.atLeast(9)) {
+		return list, nil
+	}
+	return append(list, c.networkResources()...), nil
+}
+
+// poolResources are the pools, with the sums of their running guests.
+func (c *call) poolResources() []map[string]any {
+	var list []map[string]any
+	for _, id := range slices.Sorted(maps.Keys(c.state.Pools)) {
+		if !c.has(c.who, "/pool/"+id, "Pool.Audit") {
+			continue
+		}
+		m := map[string]any{"id": "/pool/" + id, "pool": id, "type": "pool"}
+		var mem, maxmem int64
+		cpus, uptime := 0, 0
+		for vmid := range c.state.Pools[id].VMs {
+			vm := c.state.VMs[vmid]
+			if vm == nil || vm.Run == nil {
+				continue
+			}
+			st := c.vmStatus(vm, false)
+			uptime = max(uptime, st["uptime"].(int))
+			mem, maxmem, cpus = mem+vm.Run.Mem, maxmem+memoryOf(vm.Conf), cpus+c.vcpus(vm)
+		}
+		if uptime > 0 {
+			m["uptime"], m["mem"], m["maxmem"], m["maxcpu"], m["cpu"] = uptime, mem, maxmem, cpus, 0.01
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func (c *call) storageResources() []map[string]any {
+	var list []map[string]any
+	for _, id := range slices.Sorted(maps.Keys(c.state.Storages)) {
+		st := c.state.Storages[id]
+		if !c.has(c.who, "/storage/"+id, "Datastore.Audit") || st.Conf["disable"] == "1" {
+			continue
+		}
+		for _, name := range c.nodeNames() {
+			if st.OnNode(name) {
+				list = append(list, c.storageResource(st, name))
+			}
+		}
+	}
+	return list
+}
+
+// networkResources is the zone that all bridges are in: an "sdn" entry of
+// each node until 8, a "network" entry from 9.
+func (c *call) networkResources() []map[string]any {
+	if !c.has(c.who, "/sdn/zones/localnetwork", "SDN.Audit") {
+		return nil
+	}
+	var list []map[string]any
+	for _, name := range c.nodeNames() {
+		m := map[string]any{"node": name, "status": "ok"}
+		if c.atLeast(9) {
+			m["id"], m["type"] = "network/"+name+"/zone/localnetwork", "network"
+			m["network"], m["network-type"] = "localnetwork", "zone"
+		} else {
+			m["id"], m["type"], m["sdn"] = "sdn/"+name+"/localnetwork", "sdn", "localnetwork"
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// nextID finds a free VMID, or tells whether the one asked for is free.
+func nextID(c *call) (any, error) {
+	if c.params.Has("vmid") {
+		vmid := c.params.Int("vmid")
+		if c.state.VMs[vmid] != nil {
+			return nil, badParam("vmid", "VM %d already exists", vmid)
+		}
+		return itoa(vmid), nil
+	}
+	lower, upper := 100, 1000000
+	if text := c.state.Options["next-id"]; text != "" {
+		for _, part := range strings.Split(text, ",") {
+			k, v, _ := strings.Cut(part, "=")
+			n, err := strconv.Atoi(v)
+			switch {
+			case err != nil:
+			case k == "lower":
+				lower = n
+			case k == "upper":
+				upper = n
+			}
+		}
+	}
+	for id := max(lower, c.freeFrom(lower)); id < upper; id++ {
+		if c.state.VMs[id] == nil {
+			c.nextFree = freeHint{lower, id}
+			return itoa(id), nil
+		}
+	}
+	return nil, die("unable to get any free VMID in range [%d, %d]", lower, upper)
+}
+
+// freeHint remembers up to where VMIDs were found taken, so that asking for
+// the next one doesn't start from the beginning each time.
+type freeHint struct{ from, free int }
+
+func (s *Sim) freeFrom(lower int) int {
+	if s.nextFree.from != lower {
+		return lower
+	}
+	return s.nextFree.free
+}
+
+// vmGone is told when a VMID becomes free.
+func (s *Sim) vmGone(vmid int) {
+	if vmid < s.nextFree.free {
+		s.nextFree.free = max(vmid, s.nextFree.from)
+	}
+}
+
+// dcObjects are the options of datacenter.cfg that are shown taken apart.
+var dcObjects = []string{"crs", "ha", "migration", "next-id", "notify", "replication", "tag-style", "u2f", "user-tag-access", "webauthn"}
+
+func clusterOptions(c *call) (any, error) {
+	out := map[string]any{}
+	audit := c.has(c.who, "/", "Sys.Audit")
+	schema := c.schema.Lookup("PUT", "/cluster/options")
+	for k, v := range c.state.Options {
+		if !audit && k != "console" && k != "tag-style" {
+			continue
+		}
+		p := schema.Param(k)
+		switch {
+		case k == "registered-tags":
+			out[k] = splitList(v)
+		case p != nil && slices.Contains(dcObjects, k):
+			obj := map[string]any{}
+			if props, err := p.ParseProps(k, v); err == nil {
+				for _, key := range props.Keys() {
+					obj[key], _ = props.Get(key)
+				}
+			}
+			out[k] = obj
+		case p != nil && (p.Type == "integer" || p.Type == "boolean"):
+			out[k], _ = strconv.Atoi(v)
+		default:
+			out[k] = v
+		}
+	}
+	if audit {
+		setMissing(out, "mac_prefix", "BC:24:11")
+		setMissing(out, "description", "")
+	}
+	out["allowed-tags"] = c.tagsInUse()
+	return out, nil
+}
+
+func setMissing(m map[string]any, k string, v any) {
+	if _, ok := m[k]; !ok {
+		m[k] = v
+	}
+}
+
+// splitList splits on all that Proxmox takes as a separator.
+func splitList(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' || r == '\t' || r == 0 })
+}
+
+// tagsInUse are the tags that guests the caller can see carry, and those that
+// were registered.
+func (c *call) tagsInUse() []string {
+	set := map[string]bool{}
+	for id, vm := range c.state.VMs {
+		if vm.Conf["tags"] != "" && c.has(c.who, "/vms/"+itoa(id), "VM.Audit") {
+			for _, t := range splitList(vm.Conf["tags"]) {
+				set[t] = true
+			}
+		}
+	}
+	if c.has(c.who, "/", "Sys.Modify") {
+		for _, t := range splitList(c.state.Options["registered-tags"]) {
+			set[t] = true
+		}
+	}
+	list := slices.AppendSeq([]string{}, maps.Keys(set))
+	slices.Sort(list)
+	return list
+}
+
+func setClusterOptions(c *call) (any, error) {
+	for k := range c.params {
+		if k != "delete" {
+			c.state.Options[k] = c.params.Str(k)
+		}
+	}
+	for _, k := range c.params.List("delete") {
+		delete(c.state.Options, k)
+	}
+	return nil, nil
 }

@@ -1,32 +1,70 @@
 package pvesim
 
 import (
+	"time"
+
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// loadModel makes the daemons busy.
-type loadModel struct{}
-
-func (l *loadModel) init(s *Sim) {}
+// proxyTimeout is how long pveproxy waits for another daemon.
+const proxyTimeout = 30 * time.Second
 
 // punish delays the answer to wrong credentials.
-func (l *loadModel) punish(a *actor) { a.sleep(a.world.Load.AuthDelay.D()) }
+func (a *actor) punish() { a.sleep(a.world.Load.AuthDelay.D()) }
 
 // reach takes a request to the node that does the work and to a worker of
 // its daemon; release gives the worker back.
-func (s *Sim) reach(a *actor, ep *schema.Endpoint, in map[string]any, entry string) (release func(), err error) {
-	a.sleep(s.world.Timing.Request.D())
-	if ep.ProxyTo != "" {
-		name, _ := in[ep.ProxyTo].(string)
-		if name != "" && name != "localhost" && name != entry {
-			n := s.state.Nodes[name]
-			if n == nil {
-				return nil, die("no such cluster node '%s'", name)
-			}
-			if n.State != Online {
-				return nil, emptyError(595, "No route to host")
-			}
-		}
+func (a *actor) reach(ep *schema.Endpoint, in map[string]any, entry string) (release func(), err error) {
+	node, err := a.route(ep, in, entry)
+	if err != nil {
+		return nil, err
 	}
-	return func() {}, nil
+	daemon := "pveproxy"
+	if ep.Protected {
+		daemon = "pvedaemon"
+	}
+	release, ok := a.acquire(daemon+"@"+node, a.world.Load.Workers, proxyTimeout)
+	if !ok {
+		return nil, emptyError(596, "Connection timed out")
+	}
+	done := false
+	defer func() {
+		if !done {
+			release() // a signal came while we slept
+		}
+	}()
+	a.sleep(a.world.Timing.Request.D())
+	done = true
+	return release, nil
+}
+
+// route finds the node that a request is for, as the entry node sees it.
+func (a *actor) route(ep *schema.Endpoint, in map[string]any, entry string) (string, error) {
+	if ep.ProxyTo == "" {
+		return entry, nil
+	}
+	name, _ := in[ep.ProxyTo].(string)
+	switch {
+	case name == "":
+		return "", badParam(ep.ProxyTo, "proxyto parameter does not exist")
+	case name == "localhost" || name == entry:
+		return entry, nil
+	}
+	n := a.state.Nodes[name]
+	switch {
+	case n == nil && a.state.Cluster == "":
+		return "", die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", name, name)
+	case n == nil:
+		return "", die("no such cluster node '%s'", name)
+	case n.State != Online:
+		return "", emptyError(595, "No route to host")
+	}
+	return name, nil
+}
+
+// recycled tells whether the worker that answered ends after this request,
+// and its connections with it.
+func (s *Sim) recycled() bool {
+	every := s.world.Load.Recycle
+	return every > 0 && s.log.total%every == every-1
 }

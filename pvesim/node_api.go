@@ -1,6 +1,230 @@
 package pvesim
 
+import (
+	_ "embed"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
 // nodeRoutes are the calls about a node.
 func nodeRoutes() map[string]handler {
-	return map[string]handler{}
+	return map[string]handler{
+		"GET /nodes":                                    listNodes,
+		"GET /nodes/{node}/status":                      nodeStatus,
+		"GET /nodes/{node}/time":                        nodeTime,
+		"GET /nodes/{node}/dns":                         nodeDNS,
+		"PUT /nodes/{node}/dns":                         setNodeDNS,
+		"GET /nodes/{node}/hosts":                       nodeHosts,
+		"POST /nodes/{node}/hosts":                      setNodeHosts,
+		"GET /nodes/{node}/config":                      nodeConfig,
+		"PUT /nodes/{node}/config":                      setNodeConfig,
+		"GET /nodes/{node}/subscription":                nodeSubscription,
+		"GET /nodes/{node}/capabilities/qemu/cpu":       cpuModels,
+		"GET /nodes/{node}/capabilities/qemu/machines":  machineTypes,
+		"GET /nodes/{node}/capabilities/qemu/migration": migrationCaps,
+		"GET /nodes/{node}/replication":                 emptyList,
+		"POST /nodes/{node}/vzdump":                     vzdump,
+	}
+}
+
+func listNodes(c *call) (any, error) {
+	list := []map[string]any{}
+	for _, name := range c.nodeNames() {
+		n := c.state.Nodes[name]
+		m := c.nodeResource(n, c.has(c.who, "/nodes/"+name, "Sys.Audit"))
+		m["ssl_fingerprint"] = nil
+		if n.State == Online {
+			m["ssl_fingerprint"] = c.fingerprint(name)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// fingerprint stands for the certificate of a node.
+func (s *Sim) fingerprint(node string) string {
+	if fp := s.certs[node]; fp != "" {
+		return fp
+	}
+	return strings.TrimSuffix(strings.Repeat("00:", 32), ":")
+}
+
+// figuresOf is a total with what is used of it.
+func figuresOf(total, used int64) map[string]any {
+	return map[string]any{"total": total, "used": used, "free": total - used, "avail": total - used}
+}
+
+func nodeStatus(c *call) (any, error) {
+	n := c.state.Nodes[c.node()]
+	if n == nil {
+		return nil, die("no such cluster node '%s'", c.node())
+	}
+	kernel := "6.17.2-1-pve"
+	if !c.atLeast(9) {
+		kernel = "6.8.12-9-pve"
+	}
+	memory := figuresOf(n.Memory, c.nodeMemory(n))
+	memory["available"] = memory["free"]
+	delete(memory, "avail")
+	return map[string]any{
+		"uptime": int(c.now().Sub(n.Booted) / time.Second), "idle": 0, "cpu": 0.02, "wait": 0,
+		"loadavg":        []string{"0.10", "0.10", "0.10"},
+		"kversion":       "Linux " + kernel + " #1 SMP PREEMPT_DYNAMIC PMX",
+		"current-kernel": map[string]any{"sysname": "Linux", "release": kernel, "version": "#1 SMP PREEMPT_DYNAMIC PMX", "machine": "x86_64"},
+		"boot-info":      map[string]any{"mode": "efi", "secureboot": 0},
+		"cpuinfo": map[string]any{
+			"model": "Simulated CPU", "sockets": 1, "cores": n.CPUs, "cpus": n.CPUs,
+			"mhz": "2400.000", "flags": "vmx aes", "hvm": "1", "user_hz": 100,
+		},
+		"memory": memory, "swap": map[string]any{"total": 0, "used": 0, "free": 0},
+		"ksm":        map[string]any{"shared": 0},
+		"rootfs":     figuresOf(n.Root, n.Root/4),
+		"pveversion": fmt.Sprintf("pve-manager/%s/%s", c.schema.Version, c.schema.RepoID),
+	}, nil
+}
+
+func nodeTime(c *call) (any, error) {
+	now := c.now().Unix()
+	return map[string]any{"timezone": "UTC", "time": now, "localtime": now}, nil
+}
+
+// nodeFile is a small text or setting of a node.
+func (c *call) nodeFile(name string) string { return c.state.Nodes[c.node()].Conf[name] }
+
+func nodeDNS(c *call) (any, error) {
+	out := map[string]any{"search": "lan", "dns1": "192.168.77.1"}
+	for _, k := range []string{"search", "dns1", "dns2", "dns3"} {
+		if v := c.nodeFile("dns/" + k); v != "" {
+			out[k] = v
+		}
+	}
+	return out, nil
+}
+
+func setNodeDNS(c *call) (any, error) {
+	for _, k := range []string{"search", "dns1", "dns2", "dns3"} {
+		c.state.Nodes[c.node()].Conf["dns/"+k] = c.params.Str(k)
+	}
+	return nil, nil
+}
+
+func nodeHosts(c *call) (any, error) {
+	n := c.state.Nodes[c.node()]
+	text := n.Conf["hosts"]
+	if text == "" {
+		text = "127.0.0.1 localhost.localdomain localhost\n" + n.IP + " " + n.Name + ".lan " + n.Name + "\n"
+	}
+	return map[string]any{"data": text, "digest": sectionDigest(map[string]string{"hosts": text})}, nil
+}
+
+func setNodeHosts(c *call) (any, error) {
+	c.state.Nodes[c.node()].Conf["hosts"] = c.params.Str("data")
+	return nil, nil
+}
+
+const nodeOption = "option/"
+
+func nodeConfig(c *call) (any, error) {
+	out := map[string]any{}
+	for k, v := range c.state.Nodes[c.node()].Conf {
+		if name, ok := strings.CutPrefix(k, nodeOption); ok {
+			out[name] = v
+		}
+	}
+	if want := c.params.Str("property"); want != "" && want != "all" {
+		picked := map[string]any{}
+		if v, ok := out[want]; ok {
+			picked[want] = v
+		}
+		out = picked
+	}
+	if len(out) > 0 {
+		out["digest"] = sectionDigest(out)
+	}
+	return out, nil
+}
+
+func setNodeConfig(c *call) (any, error) {
+	conf := c.state.Nodes[c.node()].Conf
+	for k, v := range c.section("node") {
+		conf[nodeOption+k] = v
+	}
+	for _, k := range c.params.List("delete") {
+		delete(conf, nodeOption+k)
+	}
+	return nil, nil
+}
+
+func nodeSubscription(*call) (any, error) {
+	return map[string]any{
+		"status": "notfound", "message": "There is no subscription key",
+		"serverid": "00000000000000000000000000000000", "url": "https://www.proxmox.com/proxmox-ve/pricing",
+	}, nil
+}
+
+//go:embed facts/cpus.txt
+var cpuText string
+
+func cpuModels(*call) (any, error) {
+	list := []map[string]any{}
+	for line := range strings.Lines(cpuText) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] == "#" {
+			continue
+		}
+		m := map[string]any{"vendor": f[0], "name": f[1], "custom": 0}
+		if slices.Contains(f, "abstract") {
+			m["abstract"] = 1
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func machineTypes(c *call) (any, error) {
+	versions := []string{"10.1", "10.0+pve1", "10.0", "9.2+pve1", "9.2", "9.1", "9.0", "8.2", "8.1", "8.0", "7.2", "6.2"}
+	if !c.atLeast(9) {
+		versions = versions[3:]
+	}
+	list := []map[string]any{}
+	for _, kind := range []struct{ typ, prefix string }{{"q35", "pc-q35-"}, {"i440fx", "pc-i440fx-"}} {
+		for _, v := range versions {
+			list = append(list, map[string]any{"id": kind.prefix + v, "type": kind.typ, "version": v})
+		}
+	}
+	return list, nil
+}
+
+func migrationCaps(*call) (any, error) { return map[string]any{"has-dbus-vmstate": 1}, nil }
+
+// vzdump starts a backup task. Backups themselves aren't simulated: of
+// guests that are there, the task says so.
+func vzdump(c *call) (any, error) {
+	ids := c.params.List("vmid")
+	if len(ids) == 0 && !c.params.Bool("all") && !c.params.Has("pool") {
+		return "OK", nil
+	}
+	for _, id := range ids {
+		if err := c.need(c.who, "/vms/"+id, "VM.Backup"); err != nil {
+			return nil, err
+		}
+	}
+	node, id := c.node(), ""
+	if len(ids) == 1 {
+		id = ids[0]
+	}
+	for _, other := range ids {
+		if vm := c.state.VMs[atoi(other)]; vm != nil && vm.Node == node {
+			return nil, coded(http.StatusNotImplemented, "backups aren't simulated")
+		}
+	}
+	return c.fork(node, "vzdump", id, c.who, func(t *task) error {
+		for _, other := range ids {
+			t.logf("ERROR: Backup of VM %s failed - unable to find VM '%s'", other, other)
+		}
+		return die("job errors")
+	}), nil
 }

@@ -82,6 +82,7 @@ type request struct {
 	rel    string // below /api2/FORMAT
 	format string
 	body   []byte
+	user   string // who asked, once that is known
 }
 
 var apiPath = regexp.MustCompile(`^/api2/+([a-z][a-z0-9]+)(/.*)?$`)
@@ -101,7 +102,7 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request, entry string) {
 	}
 	entryLog := s.log.begin(s, req)
 	ans := s.handle(req, entry)
-	entryLog.end(s, ans)
+	entryLog.end(s, req, ans)
 	if ans.dropped {
 		panic(http.ErrAbortHandler)
 	}
@@ -142,6 +143,7 @@ func (s *Sim) handle(req *request, entry string) *answer {
 		return ans
 	}
 	ans := s.guarded(&a, req, entry)
+	ans.hangUp = ans.hangUp || s.recycled()
 	return fault.after(&a, ans)
 }
 
@@ -193,6 +195,7 @@ func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 		if who, err = s.authenticate(a, req); err != nil {
 			return nil, err
 		}
+		req.user = who.name()
 	}
 	up, err := s.readBody(a, req)
 	if err != nil {
@@ -257,13 +260,9 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 	if ep == nil {
 		return nil, notImplemented(req.method, req.rel)
 	}
-	for k, v := range inPath {
-		if given, ok := in[k]; ok {
-			if text, scalar := given.(string); !scalar || text != v {
-				return nil, badParam(k, "duplicate parameter (already defined in URI) with conflicting values!")
-			}
-		}
-		in[k] = v
+	in, errs := schema.Merge(inPath, in)
+	if len(errs) > 0 {
+		return nil, badParams(errs)
 	}
 	if who.token() && !ep.AllowToken {
 		return nil, denied("URI '" + req.rel + "' not available with API token, need proper ticket.\n")
@@ -271,7 +270,7 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 	if err := s.checkEndpoint(ep, who, in); err != nil {
 		return nil, err
 	}
-	release, err := s.reach(a, ep, in, entry)
+	release, err := a.reach(ep, in, entry)
 	if err != nil {
 		return nil, err
 	}

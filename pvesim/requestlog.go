@@ -1,10 +1,115 @@
 package pvesim
 
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Request is one line of the request log: what was asked and answered. The
+// URL is as it came, since Proxmox logs whole request lines too; secrets in
+// bodies aren't kept.
+type Request struct {
+	N        int               `json:"n"`
+	Time     time.Time         `json:"time"`
+	Method   string            `json:"method"`
+	URL      string            `json:"url"`
+	User     string            `json:"user,omitempty"`
+	Params   map[string]string `json:"params,omitempty"` // of the body
+	Status   int               `json:"status"`           // 0: no answer was given
+	Reason   string            `json:"reason,omitempty"`
+	Duration Duration          `json:"duration"`
+}
+
+// keepRequests is how many requests are remembered.
+const keepRequests = 10000
+
 // requestLog keeps what was asked and answered.
-type requestLog struct{}
+type requestLog struct {
+	total  int
+	recent []Request // a ring once it is full
+	out    io.Writer
+}
 
-type logEntry struct{}
+// WithLog writes a line of JSON for each request.
+func WithLog(w io.Writer) Option { return func(o *simSettings) { o.log = w } }
 
-func (l *requestLog) begin(s *Sim, req *request) *logEntry { return &logEntry{} }
+// entry is a request that is being handled.
+type logEntry struct {
+	Request
+	start time.Time
+}
 
-func (e *logEntry) end(s *Sim, ans *answer) {}
+func (l *requestLog) begin(s *Sim, req *request) *logEntry {
+	now := s.now()
+	return &logEntry{start: now, Request: Request{Time: now, Method: req.method, URL: req.http.URL.RequestURI()}}
+}
+
+func (e *logEntry) end(s *Sim, req *request, ans *answer) {
+	e.Duration = Duration(s.now().Sub(e.start))
+	if !ans.dropped {
+		e.Status, e.Reason = ans.status, ans.reason
+	}
+	e.User, e.Params = req.user, bodyParams(req)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.log
+	l.total++
+	e.N = l.total
+	if len(l.recent) < keepRequests {
+		l.recent = append(l.recent, e.Request)
+	} else {
+		l.recent[(l.total-1)%keepRequests] = e.Request
+	}
+	if l.out != nil {
+		line, _ := json.Marshal(e.Request)
+		l.out.Write(append(line, '\n'))
+	}
+}
+
+var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|key|content|input-data`)
+
+// bodyParams are the parameters of a form; secrets are masked.
+func bodyParams(req *request) map[string]string {
+	if len(req.body) == 0 || len(req.body) > 64<<10 {
+		return nil
+	}
+	form, err := url.ParseQuery(string(req.body))
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range form {
+		if out[k] = v[0]; secretParam.MatchString(k) {
+			out[k] = "***"
+		}
+	}
+	return out
+}
+
+// Requests returns the requests after the nth, oldest first.
+func (s *Sim) Requests(after int) []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := &s.log
+	list := slices.Clone(l.recent)
+	if l.total > keepRequests {
+		at := l.total % keepRequests
+		list = slices.Concat(list[at:], list[:at])
+	}
+	first := l.total - len(list)
+	if after > first {
+		list = list[min(after-first, len(list)):]
+	}
+	return list
+}
+
+// RequestCount tells how many requests there have been.
+func (s *Sim) RequestCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.total
+}

@@ -13,7 +13,7 @@ func allRoutes() map[string]handler {
 	all := map[string]handler{}
 	for _, table := range []map[string]handler{
 		accessRoutes(), poolRoutes(),
-		clusterRoutes(), nodeRoutes(), taskRoutes(), haRoutes(), mappingRoutes(), firewallRoutes(),
+		clusterRoutes(), nodeRoutes(), networkRoutes(), taskRoutes(), haRoutes(), mappingRoutes(), firewallRoutes(),
 		storageRoutes(),
 		qemuConfigRoutes(), qemuPowerRoutes(), qemuCloneRoutes(), qemuDiskRoutes(),
 		qemuSnapshotRoutes(), qemuAgentRoutes(), qemuCloudInitRoutes(), qemuMigrateRoutes(),

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -26,10 +27,13 @@ type Sim struct {
 	running map[string]*task
 	faults  faultSet
 	log     requestLog
-	load    loadModel
 	blobs   blobStore
 	keys    authKeys
 	disk    persistence
+	round   *statusRound      // nil: figures are always fresh
+	certs   map[string]string // fingerprints of the certificates in use, by node
+
+	nextFree freeHint
 
 	workers sync.WaitGroup
 	closed  chan struct{}
@@ -37,28 +41,29 @@ type Sim struct {
 }
 
 // Option changes how a simulator runs.
-type Option func(*settings)
+type Option func(*simSettings)
 
-type settings struct {
+type simSettings struct {
 	clock   Clock
 	seed    uint64
 	dataDir string
+	log     io.Writer
 }
 
 // WithClock injects the time. The default is the time package's, which is
 // virtual under testing/synctest.
-func WithClock(c Clock) Option { return func(o *settings) { o.clock = c } }
+func WithClock(c Clock) Option { return func(o *simSettings) { o.clock = c } }
 
 // WithSeed chooses MACs, UUIDs and what else is random; equal seeds give
 // equal values. It also decides which requests faults hit.
-func WithSeed(seed uint64) Option { return func(o *settings) { o.seed = seed } }
+func WithSeed(seed uint64) Option { return func(o *simSettings) { o.seed = seed } }
 
 // WithData keeps the state in a directory across restarts.
-func WithData(dir string) Option { return func(o *settings) { o.dataDir = dir } }
+func WithData(dir string) Option { return func(o *simSettings) { o.dataDir = dir } }
 
 // New makes a simulator of the world; nil is the default world.
 func New(w *World, opts ...Option) (*Sim, error) {
-	set := settings{clock: realClock{}, seed: 1}
+	set := simSettings{clock: realClock{}, seed: 1}
 	for _, o := range opts {
 		o(&set)
 	}
@@ -75,6 +80,7 @@ func New(w *World, opts ...Option) (*Sim, error) {
 		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{},
 		closed: make(chan struct{}),
 	}
+	s.log.out = set.log
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.start(set.dataDir); err != nil {
@@ -86,8 +92,9 @@ func New(w *World, opts ...Option) (*Sim, error) {
 // start fills the state, from disk when there is one or else from the world.
 func (s *Sim) start(dataDir string) error {
 	s.keys = newAuthKeys(s.seed)
-	s.faults.init(s.world.Faults)
-	s.load.init(s)
+	if err := s.faults.init(s.world.Faults); err != nil {
+		return err
+	}
 	s.blobs.init(dataDir)
 	s.state = newState()
 	loaded, err := s.disk.open(s, dataDir)
@@ -111,6 +118,7 @@ func (s *Sim) start(dataDir string) error {
 			}
 		}
 	}
+	s.startStatusRounds()
 	return nil
 }
 
@@ -119,6 +127,7 @@ func (s *Sim) Do(fn func(*State)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn(s.state)
+	s.accessReplaced()
 	for _, vm := range s.state.VMs {
 		vm.touch()
 	}

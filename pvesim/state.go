@@ -3,6 +3,7 @@ package pvesim
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -63,6 +64,7 @@ type Bridge struct {
 	Type string            `json:"type"`
 	CIDR string            `json:"cidr,omitempty"`
 	Opts map[string]string `json:"opts,omitempty"`
+	New  bool              `json:"new,omitempty"` // not applied yet
 }
 
 // Conf is one section of a guest's config file: option → value as stored.
@@ -83,9 +85,13 @@ type VM struct {
 	// go away then (true: their volumes too).
 	Pending Conf            `json:"pending,omitempty"`
 	Deletes map[string]bool `json:"deletes,omitempty"`
-	// CloudInit is what the cloud-init drive was generated from.
+	// CloudInit tells how the config differs from what the cloud-init drive
+	// was made of: the old values, and under "added" the new options.
 	CloudInit Conf `json:"cloudInit,omitempty"`
 	Run       *Run `json:"run,omitempty"` // nil: stopped
+	// Saved is what the memory of the guest held, by the volume that it was
+	// saved to (snapshots with RAM, suspension to disk).
+	Saved map[string]*Run `json:"saved,omitempty"`
 
 	digest string // of the config, computed when first asked for
 }
@@ -94,35 +100,6 @@ type VM struct {
 // describe it (snaptime, parent, description, vmstate …).
 type Snap struct {
 	Conf Conf `json:"conf"`
-}
-
-// Run is a guest that runs.
-type Run struct {
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Paused  bool      `json:"paused,omitempty"`
-	// Booted is when the system inside is up, Agent when its guest agent
-	// answers; zero: never.
-	Booted time.Time `json:"booted,omitzero"`
-	Agent  time.Time `json:"agent,omitzero"`
-	Mem    int64     `json:"mem"`
-	Guest  *Guest    `json:"guest,omitempty"`
-}
-
-// Guest is what a guest agent can tell and change.
-type Guest struct {
-	Files  map[string]string   `json:"files,omitempty"`
-	Execs  map[int]*GuestExec  `json:"execs,omitempty"`
-	Frozen bool                `json:"frozen,omitempty"`
-	Addrs  map[string][]string `json:"addrs,omitempty"` // by MAC, CIDR
-}
-
-// GuestExec is a program that was started through the agent.
-type GuestExec struct {
-	Ends time.Time `json:"ends"`
-	Code int       `json:"code"`
-	Out  string    `json:"out,omitempty"`
-	Err  string    `json:"err,omitempty"`
 }
 
 // touch must be called after every change of the config.
@@ -151,7 +128,12 @@ func (v *VM) file() string {
 	section("", v.Conf)
 	if len(v.Pending) > 0 || len(v.Deletes) > 0 {
 		section("PENDING", v.Pending)
-		b.WriteString("delete: " + strings.Join(slices.Sorted(maps.Keys(v.Deletes)), ",") + "\n")
+		for _, k := range slices.Sorted(maps.Keys(v.Deletes)) {
+			fmt.Fprintf(&b, "delete: %s %t\n", k, v.Deletes[k])
+		}
+	}
+	if len(v.CloudInit) > 0 {
+		section("special:cloudinit", v.CloudInit)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Snaps)) {
 		section(name, v.Snaps[name].Conf)

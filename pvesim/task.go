@@ -30,6 +30,7 @@ type task struct {
 	info     *TaskInfo
 	who      *identity
 	warnings int
+	ended    chan struct{} // closed at the end
 }
 
 // keepTasks is how many tasks of a node are remembered.
@@ -54,7 +55,7 @@ func (s *Sim) fork(node, typ, id string, who *identity, fn func(t *task) error) 
 	}
 	s.state.Tasks[node] = list
 	s.byUPID[info.UPID] = info
-	t := &task{actor: actor{Sim: s, stop: make(chan struct{})}, info: info, who: who}
+	t := &task{actor: actor{Sim: s, stop: make(chan struct{})}, info: info, who: who, ended: make(chan struct{})}
 	s.running[info.UPID] = t
 	s.dirty()
 	s.workers.Add(1)
@@ -66,13 +67,17 @@ func (t *task) run(fn func(*task) error) {
 	defer t.workers.Done()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err := t.call(fn)
-	if fault := t.faultTask(t.info); fault != "" {
-		err = die("%s", fault)
+	fault := t.faults.matchTask(t.Sim, t.info)
+	var err error
+	if fault == nil || !fault.skip {
+		err = t.call(fn)
+	}
+	if fault != nil && fault.err != "" {
+		err = die("%s", fault.err)
 	}
 	switch {
 	case err != nil:
-		t.info.Exit = strings.TrimRight(err.Error(), "\n")
+		t.info.Exit = strings.ReplaceAll(strings.TrimRight(perlText(err), "\n"), "\n", " ")
 		t.logf("TASK ERROR: %s", t.info.Exit)
 	case t.warnings > 0:
 		t.info.Exit = fmt.Sprintf("WARNINGS: %d", t.warnings)
@@ -82,6 +87,7 @@ func (t *task) run(fn func(*task) error) {
 		t.logf("TASK OK")
 	}
 	t.info.End = t.now()
+	close(t.ended)
 	delete(t.running, t.info.UPID)
 	t.dirty()
 }

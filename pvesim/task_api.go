@@ -1,6 +1,247 @@
 package pvesim
 
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
 // taskRoutes are the tasks of a node.
 func taskRoutes() map[string]handler {
-	return map[string]handler{}
+	return map[string]handler{
+		"GET /nodes/{node}/tasks":               listTasks,
+		"GET /nodes/{node}/tasks/{upid}":        taskIndex,
+		"DELETE /nodes/{node}/tasks/{upid}":     stopTask,
+		"GET /nodes/{node}/tasks/{upid}/log":    taskLog,
+		"GET /nodes/{node}/tasks/{upid}/status": taskStatus,
+		"GET /cluster/tasks":                    clusterTasks,
+	}
+}
+
+// stopWait is how long a stopped task is waited for.
+const stopWait = 5 * time.Second
+
+var upidText = regexp.MustCompile(`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):$`)
+
+// owns tells whether the task is of who asks. A token sees its own tasks,
+// a user those of its tokens as well.
+func (t *TaskInfo) owns(who *identity) bool {
+	name := who.name()
+	return t.User == name || !who.token() && strings.HasPrefix(t.User, name+"!")
+}
+
+// entry is the task as lists show it.
+func (t *TaskInfo) entry() map[string]any {
+	m := t.fields()
+	if t.Running() {
+		m["status"] = "RUNNING"
+		m["saved"] = "0"
+		return m
+	}
+	m["endtime"], m["status"] = t.End.Unix(), t.Exit
+	return m
+}
+
+func (t *TaskInfo) fields() map[string]any {
+	m := map[string]any{
+		"upid": t.UPID, "node": t.Node, "pid": t.PID, "pstart": t.PStart,
+		"starttime": t.Start.Unix(), "type": t.Type, "id": t.ID, "user": t.User,
+	}
+	if user, token, ok := strings.Cut(t.User, "!"); ok {
+		m["user"], m["tokenid"] = user, token
+	}
+	return m
+}
+
+// outcome is the kind of end: ok, warning, error or unknown.
+func (t *TaskInfo) outcome() string {
+	switch {
+	case t.Running():
+		return "unknown"
+	case t.Exit == "OK":
+		return "ok"
+	case strings.HasPrefix(t.Exit, "WARNINGS: "):
+		return "warning"
+	case t.Exit == "unexpected status":
+		return "unknown"
+	}
+	return "error"
+}
+
+// taskFilter is what the parameters of a task list ask for.
+type taskFilter struct {
+	source, user, typ, vmid string
+	outcomes                map[string]bool
+	since, until            int64
+	audit                   bool
+	who                     *identity
+}
+
+func newTaskFilter(c *call) taskFilter {
+	p := c.params
+	f := taskFilter{
+		source: p.Str("source"), user: strings.ToLower(p.Str("userfilter")), typ: p.Str("typefilter"), vmid: p.Str("vmid"),
+		since: int64(p.Int("since")), until: int64(p.Int("until")),
+		audit: c.has(c.who, "/nodes/"+c.node(), "Sys.Audit"), who: c.who,
+	}
+	if f.source == "" {
+		f.source = "archive"
+	}
+	switch {
+	case p.Bool("errors"):
+		f.outcomes = map[string]bool{"warning": true, "error": true, "unknown": true}
+	case p.Has("statusfilter"):
+		f.outcomes = map[string]bool{}
+		for _, s := range p.List("statusfilter") {
+			f.outcomes[strings.ToLower(s)] = true
+		}
+	}
+	return f
+}
+
+func (f taskFilter) match(t *TaskInfo) bool {
+	user, _, _ := strings.Cut(t.User, "!")
+	start := t.Start.Unix()
+	return (f.source == "all" || (f.source == "active") == t.Running()) &&
+		(f.user == "" || strings.Contains(strings.ToLower(user), f.user)) &&
+		(f.audit || t.owns(f.who)) &&
+		(f.typ == "" || t.Type == f.typ) &&
+		(f.vmid == "" || t.ID == f.vmid) &&
+		(f.since == 0 || start >= f.since) &&
+		(f.until == 0 || start <= f.until) &&
+		(f.outcomes == nil || f.outcomes[t.outcome()])
+}
+
+// listTasks lists running tasks first, then the others, newest first.
+func listTasks(c *call) (any, error) {
+	f := newTaskFilter(c)
+	skip, limit := c.params.Int("start"), 50
+	if c.params.Has("limit") {
+		limit = c.params.Int("limit")
+	}
+	list := []map[string]any{}
+	count := 0
+	tasks := c.state.Tasks[c.node()]
+	for _, running := range []bool{true, false} {
+		for i := len(tasks) - 1; i >= 0; i-- {
+			t := tasks[i]
+			if t.Running() != running || !f.match(t) {
+				continue
+			}
+			count++
+			if count > skip && len(list) < limit {
+				list = append(list, t.entry())
+			}
+		}
+	}
+	c.total = &count
+	return list, nil
+}
+
+// clusterTasks lists the recent tasks of all nodes: the running ones and the
+// last 25 of each.
+func clusterTasks(c *call) (any, error) {
+	const recent = 25
+	all := c.has(c.who, "/", "Sys.Audit")
+	list := []map[string]any{}
+	for _, name := range c.nodeNames() {
+		tasks := c.state.Tasks[name]
+		for i, old := len(tasks)-1, 0; i >= 0 && (old < recent || len(c.running) > 0); i-- {
+			t := tasks[i]
+			if !t.Running() {
+				if old++; old > recent {
+					continue
+				}
+			}
+			if !all && !t.owns(c.who) {
+				continue
+			}
+			m := t.fields()
+			if !t.Running() {
+				m["endtime"], m["status"], m["saved"] = t.End.Unix(), t.Exit, "1"
+			}
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// task finds the task that the path names, for those who may see it.
+func (c *call) task(priv string, mustExist bool) (*TaskInfo, error) {
+	upid := c.params.Str("upid")
+	m := upidText.FindStringSubmatch(upid)
+	if m == nil {
+		return nil, badParam("upid", "unable to parse worker upid")
+	}
+	t := c.byUPID[upid]
+	if t != nil && t.Node != c.node() {
+		t = nil
+	}
+	if t == nil && mustExist {
+		return nil, badParam("upid", "no such task")
+	}
+	owner := &TaskInfo{User: m[7]}
+	if !owner.owns(c.who) {
+		if err := c.need(c.who, "/nodes/"+c.node(), priv); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func taskIndex(*call) (any, error) {
+	return []map[string]any{{"name": "log"}, {"name": "status"}}, nil
+}
+
+func taskStatus(c *call) (any, error) {
+	t, err := c.task("Sys.Audit", true)
+	if err != nil {
+		return nil, err
+	}
+	m := t.fields()
+	m["status"] = "running"
+	if !t.Running() {
+		m["status"], m["exitstatus"] = "stopped", t.Exit
+	}
+	return m, nil
+}
+
+func taskLog(c *call) (any, error) {
+	t, err := c.task("Sys.Audit", false)
+	if err != nil {
+		return nil, err
+	}
+	limit := 50
+	if c.params.Has("limit") {
+		limit = c.params.Int("limit")
+	}
+	var lines []string
+	switch {
+	case t == nil:
+		lines = []string{"unable to open file - No such file or directory"}
+	case len(t.Log) == 0:
+		lines = []string{"no content"}
+	default:
+		lines = t.Log
+	}
+	total := len(lines)
+	c.total = &total
+	out := []map[string]any{}
+	for i := c.params.Int("start"); i < total && (limit == 0 || len(out) < limit); i++ {
+		out = append(out, map[string]any{"n": i + 1, "t": lines[i]})
+	}
+	return out, nil
+}
+
+// stopTask sends the task a signal and waits a moment for its end.
+func stopTask(c *call) (any, error) {
+	t, err := c.task("Sys.Modify", true)
+	if err != nil {
+		return nil, err
+	}
+	if worker := c.running[t.UPID]; worker != nil {
+		c.kill(t.UPID)
+		c.waitFor(worker.ended, stopWait)
+	}
+	return nil, nil
 }

@@ -11,6 +11,8 @@ type Storage struct {
 	ID   string            `json:"id"`
 	Type string            `json:"type"`
 	Conf map[string]string `json:"conf"` // content, path, nodes, shared, …
+	// Implied is "local" as it is while storage.cfg doesn't mention it.
+	Implied bool `json:"implied,omitempty"`
 }
 
 // OnNode tells whether the storage is configured for the node.
@@ -47,8 +49,9 @@ func (k *SpaceKey) UnmarshalText(b []byte) error {
 // Space holds the volumes of a storage on a node.
 type Space struct {
 	Total   int64              `json:"total"`
-	Base    int64              `json:"base"` // used by what isn't a volume
-	Used    int64              `json:"used"` // by volumes
+	Base    int64              `json:"base"`          // used by what isn't a volume
+	Used    int64              `json:"used"`          // by volumes
+	Was     string             `json:"was,omitempty"` // where it is, when its storage was removed
 	Volumes map[string]*Volume `json:"volumes"`
 
 	byVM     map[int]map[string]*Volume

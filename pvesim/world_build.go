@@ -248,18 +248,6 @@ func (s *Sim) placeWorldVolume(node, storage string, v WorldVolume) error {
 	if v.After == 0 {
 		return s.addWorldVolume(node, storage, v)
 	}
-	s.workers.Add(1)
-	go func() {
-		defer s.workers.Done()
-		due, stop := s.clock.After(v.After.D())
-		defer stop()
-		select {
-		case <-due:
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.addWorldVolume(node, storage, v)
-		case <-s.closed:
-		}
-	}()
+	s.later(v.After.D(), func(*actor) { s.addWorldVolume(node, storage, v) })
 	return nil
 }

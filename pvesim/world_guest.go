@@ -54,11 +54,10 @@ func (s *Sim) makeWorldVM(g WorldGuest, vmid, number int) error {
 	vm := &VM{ID: vmid, Node: g.Node, Conf: conf, Snaps: map[string]*Snap{}, Pending: Conf{}, Deletes: map[string]bool{}}
 	s.state.VMs[vmid] = vm
 	if g.Pool != "" {
-		pool := s.state.Pools[g.Pool]
-		if pool == nil {
+		if s.state.Pools[g.Pool] == nil {
 			return fmt.Errorf("pool %q isn't there", g.Pool)
 		}
-		pool.VMs[vmid] = true
+		s.addVMToPool(vmid, g.Pool)
 	}
 	if g.Template {
 		return a.makeWorldTemplate(vm)
