@@ -12,6 +12,7 @@ type facts struct {
 	cpuModels  []string // what cpu may name
 	cpuFlags   []string // what a VM may set, in the order of the error text
 	cpuFlagsRE *pattern
+	v8         bool // the checks are those of Proxmox VE 8, see [verifier], [PropFormat.parse]
 }
 
 const privileges92 = `
@@ -53,7 +54,7 @@ func (s *Schema) setFacts() {
 			return strings.HasPrefix(p, "VM.GuestAgent.") || p == "VM.Replicate"
 		})
 		f.privileges = append(f.privileges, "VM.Monitor")
-		f.cpuFlags = flags84
+		f.cpuFlags, f.v8 = flags84, true
 	}
 	if conf := s.formats["pve-vm-cpu-conf"]; conf != nil {
 		f.cpuModels = slices.Concat(conf.Key("reported-model").Enum, ownModels)

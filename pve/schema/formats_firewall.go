@@ -180,6 +180,9 @@ func conntrackHelpers(_ *Schema, value string) error {
 		switch item {
 		case "amanda", "ftp", "irc", "netbios-ns", "pptp", "sane", "sip", "snmp", "tftp":
 		default:
+			if strings.HasSuffix(item, "\n") {
+				return formatError("unknown helper " + item)
+			}
 			// Proxmox forgot the newline, so Perl says where it died.
 			return fail("unknown helper %s at /usr/share/perl5/PVE/Firewall.pm line 1167.", item)
 		}
@@ -191,7 +194,13 @@ func ipOrCIDR(_ *Schema, value string) error {
 	if !ipCIDRRE.match(value) {
 		return fail("value does not look like a valid IP address or CIDR network")
 	}
-	ip, length, _ := strings.Cut(strings.TrimSuffix(value, "\n"), "/")
+	value = strings.TrimSuffix(value, "\n")
+	ip, length, _ := strings.Cut(value, "/")
+	if length == "0" { // not taken for a length, so host bits aren't cut off either
+		if _, problem := ipRange(value); problem != "" {
+			return fail("%s", problem)
+		}
+	}
 	bits := 32
 	if strings.Contains(ip, ":") {
 		bits = 128

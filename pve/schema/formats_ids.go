@@ -22,8 +22,8 @@ var _ = register(map[string]checker{
 	"pve-day-of-week":      matching(`^(mon|tue|wed|thu|fri|sat|sun)$`, "invalid day '%s'"),
 	"ldap-simple-attr":     matching(`^[a-zA-Z0-9]+$`, "value '%s' does not look like a simple ldap attribute name"),
 	"graphite-path":        matching(`^(`+nodeRE+`\.)*`+nodeRE+`$`, "value does not look like a valid graphite path"),
-	"disk-size": func(_ *Schema, value string) error {
-		if _, ok := ParseSize(value); !ok {
+	"disk-size": func(s *Schema, value string) error {
+		if _, ok := ParseSize(value); !ok || s.facts.v8 && strings.Contains(value, "iB") {
 			return fail("value does not look like a valid disk size: %s", value)
 		}
 		return nil
@@ -43,9 +43,9 @@ var bridgeID = matching(`^[-_.\w\d]+$`, "invalid bridge ID '%s'")
 // idChecker checks the id of a storage or another plugin's section.
 func idChecker(kind string) checker {
 	re := perlPattern(`^(?^i:[a-z][a-z0-9\-\_\.]*[a-z0-9])$`)
-	return func(_ *Schema, id string) error {
+	return func(s *Schema, id string) error {
 		switch {
-		case utf8.RuneCountInString(id) < 2:
+		case utf8.RuneCountInString(id) < 2 && !s.facts.v8:
 			return fail("%s ID '%s' cannot be shorter than 2 characters", kind, id)
 		case !re.match(id):
 			return fail("%s ID '%s' contains illegal characters", kind, id)

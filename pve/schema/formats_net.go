@@ -47,7 +47,7 @@ var _ = register(map[string]checker{
 	"CIDRv6":     isCIDRv6,
 	"CIDR":       either("value does not look like a valid CIDR network", isCIDRv4, isCIDRv6),
 	"dns-name":   isDNSName,
-	"address":    either("value does not look like a valid address: %s", isIP, isDNSName),
+	"address":    hostChecker("value does not look like a valid address: %s"),
 	"mac-addr":   matching(`^(?^i:[a-f0-9][02468ace](?::[a-f0-9]{2}){5})$`, "value does not look like a valid unicast MAC address"),
 	"mac-prefix": matching(`^(?^i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}(?::[a-f0-9]?)?)$`, "value is not a valid unicast MAC address prefix"),
 	"pve-iface":  isIface,
@@ -89,6 +89,18 @@ func cidrChecker(ip string, bits float64, text string) checker {
 			}
 		}
 		return fail("%s", text)
+	}
+}
+
+// hostChecker takes an address or a name, but not "0": Proxmox asks whether the
+// name that passed is true.
+func hostChecker(text string) checker {
+	check := either(text, isIP, isDNSName)
+	return func(s *Schema, value string) error {
+		if value == "0" {
+			return fail("%s", strings.ReplaceAll(text, "%s", value))
+		}
+		return check(s, value)
 	}
 }
 

@@ -49,7 +49,7 @@ var batch = &Param{Type: "array", Items: &Param{Type: "object", open: true, obje
 }}}
 
 // commandBatch takes a JSON array of calls.
-func commandBatch(_ *Schema, value string) error {
+func commandBatch(s *Schema, value string) error {
 	dec := json.NewDecoder(strings.NewReader(value))
 	dec.UseNumber()
 	var commands any
@@ -62,8 +62,10 @@ func commandBatch(_ *Schema, value string) error {
 		return fail("commands param did not contain valid JSON: malformed JSON string, neither tag, array, object, "+
 			"number, string or atom, at character offset %d (before %q) at /usr/share/perl5/PVE/API2/Nodes.pm line 99.", at, rest)
 	}
-	if errs := batch.Verify("", commands); len(errs) > 0 {
-		text := (&PropsError{errs}).Error()
+	v := verifier{facts: s.facts}
+	v.prop(perlValue(commands), batch, "", "", nil)
+	if len(v.errs) > 0 {
+		text := (&PropsError{v.errs}).Error()
 		return formatError("commands is not a valid array of commands: 400 Parameter verification failed.\n" +
 			strings.TrimPrefix(text, "format error\n"))
 	}

@@ -27,7 +27,7 @@ var _ = register(map[string]checker{
 	"pve-storage-path": matching(`^/[^;\(\)]+`, "value does not look like a valid absolute path"),
 	"pve-storage-path-in-property-string": matching(`^/[^;,=\(\)]+`,
 		"Value does not look like a valid absolute path. These symbols are currently not allowed in path: ;,=()"),
-	"pve-storage-server": either("value does not look like a valid server name or IP address", isIP, isDNSName),
+	"pve-storage-server": hostChecker("value does not look like a valid server name or IP address"),
 	"pve-storage-vgname": matching(`^(?^i:[a-z0-9][a-z0-9\-\_\.]*[a-z0-9])$`, "lvm name '%s' contains illegal characters"),
 	"pve-storage-portal-dns": either("value does not look like a valid portal address",
 		matching(`^(`+ipv4+`|`+portalHost+`)(?::(\d+))?$`, ""),

@@ -10,8 +10,10 @@ import (
 // ipRange reads an address, a network or a range as Perl's Net::IP does, which
 // the firewall uses. It gives the IP version, or what Net::IP says is wrong.
 func ipRange(text string) (version int, problem string) {
-	if slash := strings.IndexByte(text, '/'); slash > 0 && strings.IndexFunc(text, isSpace) < 0 && slash+1 < len(text) {
-		return ipNetwork(text[:slash], text[slash+1:])
+	if len(text) > 2 && strings.IndexFunc(text, isSpace) < 0 {
+		if ip, length, ok := strings.Cut(text[1:], "/"); ok && length != "" {
+			return ipNetwork(text[:1]+ip, length)
+		}
 	}
 	if first, last, ok := strings.Cut(text, "-"); ok && strings.TrimSpace(first) != "" && last != "" {
 		return ipSpan(strings.TrimSpace(first), strings.TrimSpace(last))
@@ -46,22 +48,24 @@ func ipSpan(first, last string) (version int, problem string) {
 	if problem != "" {
 		return 0, problem
 	}
+	if version == 6 && !strings.Contains(last, ":") {
+		// Net::IP expands the end as a group of the address before it looks at it.
+		if end, _, problem := ipAddress(last); problem == "" {
+			quads := end.As4()
+			return 0, fmt.Sprintf("Invalid number of octets %x:%x", quads[:2], quads[2:])
+		}
+	}
 	end, endVersion, problem := ipAddress(last)
 	switch {
-	case problem != "" && version == 4:
+	case version == 4 && (problem != "" || endVersion == 6):
 		return 0, "Not a valid IPv4 address " + last
 	case problem != "":
 		return 0, problem
-	case endVersion != version:
-		return 0, fmt.Sprintf("Begin and End addresses have different IP versions - %s - %s", begin, end)
 	case end.Less(begin):
-		return 0, fmt.Sprintf("Begin address is greater than End address %s - %s", long(begin), long(end))
+		return 0, fmt.Sprintf("Begin address is greater than End address %s - %s", begin.StringExpanded(), end.StringExpanded())
 	}
 	return version, ""
 }
-
-// long spells IPv6 addresses out, as Net::IP does.
-func long(ip netip.Addr) string { return ip.StringExpanded() }
 
 func ipAddress(text string) (ip netip.Addr, version int, problem string) {
 	if strings.Contains(text, ":") {
@@ -78,7 +82,7 @@ func ipAddress(text string) (ip netip.Addr, version int, problem string) {
 		return ip, 4, problem
 	}
 	var quads [4]byte
-	for i, quad := range strings.Split(text, ".") {
+	for i, quad := range strings.Split(strings.TrimSuffix(text, "\n"), ".") {
 		if len(quad) > 3 {
 			return ip, 4, "Not a valid IPv4 address " + text
 		}
@@ -89,9 +93,10 @@ func ipAddress(text string) (ip netip.Addr, version int, problem string) {
 
 // ipv4Problem lets short addresses pass: 10.1 is 10.1.0.0.
 func ipv4Problem(ip string) string {
-	quads := strings.Split(ip, ".")
+	digits := strings.TrimSuffix(ip, "\n")
+	quads := strings.Split(digits, ".")
 	switch {
-	case ip == "" || strings.Trim(ip, "0123456789.") != "":
+	case digits == "" || strings.Trim(digits, "0123456789.") != "":
 		return "Invalid chars in IP " + ip
 	case strings.HasPrefix(ip, "."):
 		return "Invalid IP " + ip + " - starts with a dot"

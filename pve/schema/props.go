@@ -135,7 +135,7 @@ func (f *PropFormat) parse(s *Schema, text, path string) (*Props, error) {
 			if key == "" || value == "" || strings.Contains(value, "\n") {
 				return nil, fail("missing key in comma-separated list property")
 			}
-			if err := f.set(props, key, value); err != nil {
+			if err := f.set(s, props, key, value); err != nil {
 				return nil, err
 			}
 		case f.DefaultKey == "":
@@ -144,10 +144,13 @@ func (f *PropFormat) parse(s *Schema, text, path string) (*Props, error) {
 			return nil, fail("duplicate key in comma-separated list property: %s", f.DefaultKey)
 		default:
 			usedDefault = true
-			props.Set(f.DefaultKey, boolean(f.Key(f.DefaultKey), part))
+			if !s.facts.v8 {
+				part = boolean(f.Key(f.DefaultKey), part)
+			}
+			props.Set(f.DefaultKey, part)
 		}
 	}
-	v := verifier{}
+	v := verifier{facts: s.facts}
 	values := make(map[string]any, len(props.keys))
 	for k, val := range props.values {
 		values[k] = val
@@ -164,7 +167,7 @@ func (f *PropFormat) parse(s *Schema, text, path string) (*Props, error) {
 	return props, nil
 }
 
-func (f *PropFormat) set(props *Props, key, value string) error {
+func (f *PropFormat) set(s *Schema, props *Props, key, value string) error {
 	if props.Has(key) {
 		return fail("duplicate key in comma-separated list property: %s", key)
 	}
@@ -177,7 +180,7 @@ func (f *PropFormat) set(props *Props, key, value string) error {
 			props.Set(p.KeyAlias, key)
 		}
 		key, p = p.Alias, f.Key(p.Alias)
-		if props.Has(key) {
+		if props.Has(key) && !s.facts.v8 {
 			return fail("key '%s' is already defined (via alias)", key)
 		}
 	}

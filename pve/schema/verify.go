@@ -32,7 +32,7 @@ func (ep *Endpoint) Verify(in map[string]any) (Params, Errors) {
 			values[k] = normalise(p, v)
 		}
 	}
-	v := verifier{}
+	v := verifier{facts: ep.schema.facts}
 	v.prop(values, ep.root, "", "", nil)
 	if len(v.errs) > 0 {
 		return nil, v.errs
@@ -47,7 +47,7 @@ func (ep *Endpoint) Verify(in map[string]any) (Params, Errors) {
 // Verify checks one value as if it were given for the parameter under this
 // name ("net0"); nil means that it passes.
 func (p *Param) Verify(name string, value any) Errors {
-	v := verifier{}
+	v := verifier{facts: p.schema.facts}
 	v.prop(normalise(p, perlValue(value)), p, name, "", nil)
 	return v.errs
 }
@@ -72,7 +72,10 @@ func normalise(p *Param, value any) any {
 	return value
 }
 
-type verifier struct{ errs Errors }
+type verifier struct {
+	facts *facts
+	errs  Errors
+}
 
 func (v *verifier) add(path, text string) {
 	if v.errs == nil {
@@ -168,7 +171,7 @@ func (v *verifier) object(path string, o *object, value map[string]any, open boo
 		if p != nil {
 			v.prop(value[name], p, at, instance(p), nil)
 			if p.Requires != "" && value[p.Requires] == nil {
-				v.add(under(path, p.Requires), "missing property required by '"+at+"'")
+				v.add(under(path, p.Requires), v.requiredBy(at))
 			}
 			if p.oneOf == nil || slices.ContainsFunc(p.oneOf, func(variant *Param) bool {
 				return variant.instanceTypes == nil || slices.Contains(variant.instanceTypes, instance(p))
@@ -184,6 +187,13 @@ func (v *verifier) object(path string, o *object, value map[string]any, open boo
 			v.add(at, unknown)
 		}
 	}
+}
+
+func (v *verifier) requiredBy(path string) string {
+	if v.facts.v8 {
+		return "missing property - '" + path + "' requires this property"
+	}
+	return "missing property required by '" + path + "'"
 }
 
 // typeError tells what is wrong with the type of a value, "" when nothing is.
