@@ -11,6 +11,7 @@ import (
 type fileLock struct {
 	held    int
 	waiters []chan struct{}
+	sharing sharing
 }
 
 // How long Proxmox waits for its locks.
@@ -73,6 +74,7 @@ func (l *fileLock) pass() {
 	}
 	next := l.waiters[0]
 	l.waiters = l.waiters[1:]
+	l.sharing.turn(next)
 	close(next)
 }
 

@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -19,19 +18,6 @@ type stopOptions struct {
 	timeout  *int // seconds; nil: the VM's own, or 60
 	shutdown bool // ask the guest, instead of pulling the plug
 	force    bool // pull the plug when the time is over
-}
-
-// lockVM takes a VM's lock file, and says so in the log when it has to wait.
-func (t *task) lockVM(vmid int) (unlock func(), err error) {
-	busy := t.locks[fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid)] != nil
-	if busy {
-		t.logf("trying to acquire lock...")
-	}
-	unlock, err = t.lockConfig(vmid)
-	if err == nil && busy {
-		t.logf(" OK")
-	}
-	return unlock, err
 }
 
 // forkStart starts a VM in a task of its own, or asks the high-availability

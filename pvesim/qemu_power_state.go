@@ -6,20 +6,6 @@ import (
 	"time"
 )
 
-// lockedVM takes the lock file, finds the VM and runs fn on it.
-func (t *task) lockedVM(node string, vmid int, fn func(vm *VM) error) error {
-	unlock, err := t.lockVM(vmid)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	vm, err := t.loadVM(node, vmid)
-	if err != nil {
-		return err
-	}
-	return fn(vm)
-}
-
 // notRunning is what the monitor says of a VM that has gone meanwhile.
 func notRunning(vmid int) error { return die("VM %d not running", vmid) }
 

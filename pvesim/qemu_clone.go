@@ -1,0 +1,254 @@
+package pvesim
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// cloneLockWait is how long a clone waits for the lock files.
+const cloneLockWait = time.Second
+
+// cloneVM is the clone's task. The source's lock file is shared with other
+// clones unless the source runs.
+func (t *task) cloneVM(job *cloneJob) error {
+	lockSource := t.lockConfigShared
+	if job.running {
+		lockSource = t.lockConfigFor
+	}
+	unlock, err := t.waitLogged(job.vmid, func() (func(), error) { return lockSource(job.vmid, cloneLockWait) })
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	unlockNew, err := t.waitLogged(job.newID, func() (func(), error) { return t.lockConfigFor(job.newID, cloneLockWait) })
+	if err != nil {
+		return err
+	}
+	defer unlockNew()
+	plan, err := t.checkClone(job)
+	if err != nil {
+		return err
+	}
+	t.logf("creating a clone of VM %d with ID %d", job.vmid, job.newID)
+	t.newIdentity(job, plan)
+	if t.state.VMs[job.newID] != nil {
+		return die("close (rename) atomic file '/etc/pve/nodes/%s/qemu-server/%d.conf' failed: File exists", job.node, job.newID)
+	}
+	vm := &VM{
+		ID: job.newID, Node: job.node, Conf: Conf{"lock": "clone", "description": " qmclone temporary file"},
+		Snaps: map[string]*Snap{}, Pending: Conf{}, Deletes: map[string]bool{},
+	}
+	t.state.VMs[vm.ID] = vm
+	t.copyFirewall(job.vmid, job.newID)
+	var made []string
+	err = t.trapAs("interrupted by signal", func() error { return t.fillClone(job, plan, vm, &made) })
+	if err == nil {
+		return nil
+	}
+	t.sleep(min(time.Second, t.world.Timing.Clone.D()))
+	for _, volid := range made {
+		if err := t.freeDisk(job.node, volid); err != nil {
+			t.logf("%s", err)
+		}
+	}
+	t.dropFirewall(job.newID)
+	if t.state.VMs[job.newID] == vm {
+		delete(t.state.VMs, vm.ID)
+	}
+	return die("clone failed: %s", err)
+}
+
+// newIdentity gives the clone what must not be the source's.
+func (t *task) newIdentity(job *cloneJob, plan *clonePlan) {
+	c, id := plan.conf, itoa(job.newID)
+	p := t.option("smbios1")
+	if props, err := p.ParseProps("smbios1", c["smbios1"]); err == nil {
+		props.Set("uuid", t.uuid("smbios", id))
+		c["smbios1"] = p.PrintProps(props)
+	} else {
+		c["smbios1"] = "uuid=" + t.uuid("smbios", id)
+	}
+	if c["vmgenid"] != "" {
+		c["vmgenid"] = t.uuid("vmgenid", id)
+	}
+	delete(c, "template")
+	if job.name != "" {
+		c["name"] = job.name
+	} else {
+		name := itoa(job.vmid)
+		if vm := t.state.VMs[job.vmid]; vm != nil {
+			from := vm.Conf
+			if job.snap != "" && vm.Snaps[job.snap] != nil {
+				from = vm.Snaps[job.snap].Conf
+			}
+			if n, ok := from["name"]; ok {
+				name = n
+			}
+		}
+		c["name"] = "Copy-of-VM-" + name
+	}
+	if truthy(job.note) {
+		c["description"] = job.note
+	}
+}
+
+// fillClone copies the disks. The config grows with each of them; the first
+// one brings name, description and all the rest.
+func (t *task) fillClone(job *cloneJob, plan *clonePlan, vm *VM, made *[]string) error {
+	for _, d := range plan.drives {
+		if d.cloudInit() {
+			continue
+		}
+		if _, err := t.activate(job.node, storageOf(d.volume)); err != nil {
+			return err
+		}
+		if v, _ := t.volume(job.node, d.volume); v == nil {
+			return t.missingVolume(d.volume)
+		}
+	}
+	t.sleep(t.world.Timing.Clone.D())
+	for i, d := range plan.drives {
+		volid, err := t.cloneDisk(job, d, plan.full[d.key], i == len(plan.drives)-1)
+		if err != nil {
+			return err
+		}
+		*made = append(*made, volid)
+		d.set("format", "")
+		d.volume = volid
+		if v, _ := t.volume(job.node, volid); v != nil {
+			d.set("size", sizeText(v.Size))
+		}
+		plan.conf[d.key] = d.String()
+		if err := t.writeClone(vm, plan); err != nil {
+			return err
+		}
+	}
+	delete(plan.conf, "lock")
+	if len(plan.pending) > 0 {
+		t.logf("found pending changes for '%s', discarding for clone", strings.Join(plan.pending, ","))
+	}
+	if err := t.writeClone(vm, plan); err != nil {
+		return err
+	}
+	if job.target != "" {
+		vm.Node = job.target
+	}
+	if job.pool != "" {
+		t.addVMToPool(job.newID, job.pool)
+	}
+	return nil
+}
+
+func (t *task) writeClone(vm *VM, plan *clonePlan) error {
+	if t.state.VMs[vm.ID] != vm {
+		return noGuest(vm.Node, "qemu-server", vm.ID)
+	}
+	d := vm.draft()
+	d.conf, d.cloudInit = plan.conf.clone(), plan.cloudInit.clone()
+	return t.store(vm, d)
+}
+
+// cloneDisk copies one disk, in full or as a linked clone.
+func (t *task) cloneDisk(job *cloneJob, d drive, full, last bool) (string, error) {
+	if !full {
+		t.logf("create linked clone of drive %s (%s)", d.key, d.volume)
+		volid, err := t.linkedClone(job.node, d.volume, job.newID, job.snap)
+		if err == nil {
+			t.logLinked(d.volume, volid, job.newID)
+		}
+		return volid, err
+	}
+	t.logf("create full clone of drive %s (%s)", d.key, d.volume)
+	storage := job.storage
+	if storage == "" {
+		storage = storageOf(d.volume)
+	}
+	format := job.format
+	if format == "" {
+		format = formatOf(d.volume)
+	}
+	real := t.formatFor(storage, format)
+	if job.format != "" && real != job.format {
+		t.logf("format '%s' is not supported by the target storage '%s' - using '%s' instead", job.format, storage, real)
+	}
+	if d.cloudInit() {
+		name := fmt.Sprintf("vm-%d-cloudinit", job.newID)
+		if st := t.state.Storages[storage]; st != nil && st.plugin().files {
+			name += "." + real
+		}
+		volid, err := t.allocDisk(job.node, storage, job.newID, real, name, 4096, t.logf)
+		if err == nil {
+			t.logf("allocated target volume '%s'", volid)
+		}
+		return volid, err
+	}
+	if job.running && job.snap == "" {
+		return t.mirrorDisk(job, d, storage, real, last)
+	}
+	return t.copyDisk(job.node, d.volume, job.snap, job.node, storage, real, job.newID, "", t.logf)
+}
+
+// logLinked says what a file storage says when it makes a linked clone.
+func (t *task) logLinked(from, to string, vmid int) {
+	st := t.state.Storages[storageOf(from)]
+	if st == nil || !st.plugin().files {
+		return
+	}
+	_, base, _ := strings.Cut(from, ":")
+	name := path.Base(to)
+	t.logf("clone %s: images, %s, %d to %s (base=../%s)", base, name, vmid, name, base)
+}
+
+// mirrorDisk copies a disk of a VM that runs.
+func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string, last bool) (string, error) {
+	name := "drive-" + d.key
+	lines := func(format string, args ...any) {
+		if rest, ok := strings.CutPrefix(format, "transferred "); ok {
+			if strings.Contains(rest, "(0.00") {
+				t.logf("drive mirror is starting for %s", name)
+			}
+			format = name + ": transferred " + rest
+		}
+		t.logf(format, args...)
+	}
+	volid, err := t.copyDisk(job.node, d.volume, "", job.node, storage, format, job.newID, "", lines)
+	if err != nil || !last {
+		return volid, err
+	}
+	t.logf("all 'mirror' jobs are ready")
+	vm, source := t.state.VMs[job.vmid], "suspend vm"
+	after := "resume vm"
+	if vm != nil && vm.Run != nil && agentEnabled(vm.Conf) && t.agentAnswers(vm.Run) {
+		source, after = "freeze filesystem", "unfreeze filesystem"
+	}
+	t.logf("%s", source)
+	t.logf("%s: Completing block job...", name)
+	t.logf("%s: Completed successfully.", name)
+	t.logf("%s", after)
+	return volid, nil
+}
+
+// copyFirewall gives a clone the firewall of its source.
+func (s *Sim) copyFirewall(from, to int) {
+	src, dst := fmt.Sprintf("vm/%d", from), fmt.Sprintf("vm/%d", to)
+	fw := &s.state.Firewall
+	if o := fw.Options[src]; o != nil {
+		fw.Options[dst] = maps.Clone(o)
+	}
+	if rules := fw.Rules[src]; rules != nil {
+		fw.Rules[dst] = slices.Clone(rules)
+		for i, r := range rules {
+			fw.Rules[dst][i] = maps.Clone(r)
+		}
+	}
+}
+
+func (s *Sim) dropFirewall(vmid int) {
+	key := fmt.Sprintf("vm/%d", vmid)
+	delete(s.state.Firewall.Options, key)
+	delete(s.state.Firewall.Rules, key)
+}
