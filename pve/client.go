@@ -1,0 +1,252 @@
+package pve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/proxplane/proxplane/pve/admission"
+)
+
+// Client talks to one Proxmox cluster. It is safe for use by many goroutines; make one and
+// share it, since its users share connections, the login and the [Limiter].
+type Client struct {
+	core    *core
+	options callOptions
+}
+
+// core is what a client and those made of it by With have in common.
+type core struct {
+	cfg       Config
+	endpoints *endpoints
+	transport http.RoundTripper
+	session   atomic.Pointer[session]
+	gate      *gate
+}
+
+// Limiter bounds how many requests are in flight, per node and per storage. Several clients of
+// the same cluster may share one.
+type Limiter = *admission.Limiter
+
+// New makes a client. It doesn't connect yet.
+func New(cfg Config) (*Client, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("pve: %w", err)
+	}
+	eps, err := newEndpoints(cfg.Endpoints)
+	if err != nil {
+		return nil, fmt.Errorf("pve: %w", err)
+	}
+	for _, u := range eps.all {
+		if u.Scheme == "http" && !cfg.TLS.Insecure {
+			return nil, fmt.Errorf("pve: endpoint %s has no TLS; that must be asked for as insecure", u.Host)
+		}
+	}
+	transport, err := newTransport(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("pve: %w", err)
+	}
+	if cfg.Limiter == nil {
+		cfg.Limiter = admission.New(admission.Config{Now: cfg.Clock.Now})
+	}
+	c := &core{cfg: cfg, endpoints: eps, transport: transport}
+	c.gate = newGate(cfg.Limiter, cfg.Clock)
+	c.session.Store(c.newSession(cfg.Credentials))
+	return &Client{core: c}, nil
+}
+
+// Option changes how calls are made; see [Client.With].
+type Option func(*callOptions)
+
+type callOptions struct {
+	timeout time.Duration
+	storage string
+}
+
+// Timeout bounds each exchange, instead of Config.Timeout. For uploads it bounds the whole.
+func Timeout(d time.Duration) Option { return func(o *callOptions) { o.timeout = d } }
+
+// OnStorage says which storage writes keep busy, where the call itself doesn't tell: the one of
+// a linked clone's template, or of a disk that grows. What is shared has one bound in the whole
+// cluster, what isn't has one on each node.
+func OnStorage(name string, shared bool) Option {
+	return func(o *callOptions) {
+		o.storage = name
+		if !shared {
+			o.storage = localStorage + name
+		}
+	}
+}
+
+// With gives a client whose calls are made with these options. It shares everything with c.
+func (c *Client) With(options ...Option) *Client {
+	derived := *c
+	for _, option := range options {
+		option(&derived.options)
+	}
+	return &derived
+}
+
+// SetCredentials replaces the credentials for all further calls, of clients made by With too.
+// It doesn't try them: use [Client.Probe] first.
+func (c *Client) SetCredentials(creds Credentials) error {
+	if err := creds.validate(); err != nil {
+		return fmt.Errorf("pve: %w", err)
+	}
+	c.core.session.Store(c.core.newSession(creds))
+	return nil
+}
+
+// Probe tries credentials without using them for anything else: it logs in where needed and
+// reads the version. The error is ErrUnauthorized when they are no good.
+func (c *Client) Probe(ctx context.Context, creds Credentials) (Version, error) {
+	if err := creds.validate(); err != nil {
+		return Version{}, fmt.Errorf("pve: %w", err)
+	}
+	with := &core{cfg: c.core.cfg, endpoints: c.core.endpoints, transport: c.core.transport, gate: c.core.gate}
+	with.session.Store(c.core.newSession(creds))
+	return (&Client{core: with, options: c.options}).Version(ctx)
+}
+
+// Call makes any call of the API. The path is below /api2/json, not escaped and without a
+// query; out, if not nil, is a pointer to what the answer's data is decoded to, by json tags and
+// as tolerantly as for all other calls. Parameters of GET and DELETE travel in the query, so
+// secrets are refused there.
+func (c *Client) Call(ctx context.Context, method, path string, params Params, out any) error {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete:
+	default:
+		return fmt.Errorf("pve: method %q is not one of Proxmox'", method)
+	}
+	return c.do(ctx, &request{method: method, route: path, literal: true, params: params, out: out})
+}
+
+// ask makes a call and gives its result.
+func ask[T any](ctx context.Context, c *Client, r request) (T, error) {
+	var out, zero T
+	r.out = &out
+	if err := c.do(ctx, &r); err != nil {
+		return zero, err
+	}
+	return out, nil
+}
+
+func get[T any](ctx context.Context, c *Client, params any, route string, args ...any) (T, error) {
+	return ask[T](ctx, c, request{method: http.MethodGet, route: route, args: args, params: params})
+}
+
+func post[T any](ctx context.Context, c *Client, params any, route string, args ...any) (T, error) {
+	return ask[T](ctx, c, request{method: http.MethodPost, route: route, args: args, params: params})
+}
+
+func put[T any](ctx context.Context, c *Client, params any, route string, args ...any) (T, error) {
+	return ask[T](ctx, c, request{method: http.MethodPut, route: route, args: args, params: params})
+}
+
+func del[T any](ctx context.Context, c *Client, params any, route string, args ...any) (T, error) {
+	return ask[T](ctx, c, request{method: http.MethodDelete, route: route, args: args, params: params})
+}
+
+// tell makes a call that has no result.
+func tell(ctx context.Context, c *Client, method string, params any, route string, args ...any) error {
+	return c.do(ctx, &request{method: method, route: route, args: args, params: params})
+}
+
+// do is the one way that every call takes.
+func (c *Client) do(ctx context.Context, r *request) error {
+	r.options = c.options
+	if err := r.prepare(); err != nil {
+		return &Error{Kind: ErrInvalid, Method: r.method, Path: r.route, Text: err.Error(), Err: err}
+	}
+	slot, err := c.core.gate.enter(ctx, c, r)
+	if err != nil {
+		return fmt.Errorf("%s %s: waiting for a turn: %w", r.method, r.path, err)
+	}
+	err = c.perform(ctx, r)
+	slot.leave(r, err)
+	return err
+}
+
+func (c *Client) perform(ctx context.Context, r *request) error {
+	ans, err := c.core.perform(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := r.decode(ans); err != nil {
+		kind := ErrUnknown
+		if r.isWrite() {
+			// It was probably done, but what came of it, e.g. which task, isn't known.
+			kind = ErrUnknownOutcome
+		}
+		e := &Error{Kind: kind, Method: r.method, Path: r.path, Status: ans.status, Reason: ans.reason, Text: err.Error(), Err: err}
+		if kind == ErrUnknownOutcome {
+			e.Sent = r.form.summary(r.route)
+		}
+		return e
+	}
+	return nil
+}
+
+func (r *request) decode(ans *answer) error {
+	env, err := parseEnvelope(ans.body)
+	if err != nil {
+		return err
+	}
+	if r.total != nil {
+		*r.total = env.total
+	}
+	if r.out == nil {
+		return nil
+	}
+	if err := decode(env.data, r.out); err != nil {
+		return fmt.Errorf("the answer isn't understood: %w", err)
+	}
+	return nil
+}
+
+func (c *core) newSession(creds Credentials) *session {
+	return &session{creds: creds, clock: c.cfg.Clock, login: c.login}
+}
+
+type loginParams struct {
+	User     string `pve:"username"`
+	Password Secret `pve:"password"`
+}
+
+// login gets a ticket. It is a POST that changes nothing, so it may be repeated.
+func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
+	made := c.cfg.Clock.Now()
+	var data struct {
+		Ticket   Secret `json:"ticket"`
+		CSRF     Secret `json:"CSRFPreventionToken"`
+		NeedsTFA bool   `json:"NeedTFA"`
+	}
+	r := &request{
+		method: http.MethodPost, route: "/access/ticket", login: &creds, out: &data,
+		params: loginParams{creds.user, creds.secret},
+	}
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	ans, err := c.perform(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("log in as %s: %w", creds.user, err)
+	}
+	if err = r.decode(ans); err == nil && data.Ticket.IsZero() {
+		err = errors.New("the answer has no ticket")
+	}
+	if err == nil && data.NeedsTFA {
+		err = errors.New("this user has a second factor: use an API token")
+	}
+	if err != nil {
+		return nil, &Error{
+			Kind: ErrUnauthorized, Method: r.method, Path: r.path, Status: ans.status,
+			Text: fmt.Sprintf("log in as %s: %v", creds.user, err), Err: err,
+		}
+	}
+	return &ticket{cookie: data.Ticket, csrf: data.CSRF, made: made}, nil
+}

@@ -1,0 +1,210 @@
+package pve
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/pve/admission"
+)
+
+// gate passes every request through the limiter. A write that started a task keeps its slot
+// until the task's end is seen: the storage is busy for that long. Whoever looks at the task
+// through this client, be it with Wait, a Watcher or a list, makes it seen. Where nobody looks,
+// those who wait for a slot do.
+type gate struct {
+	limiter Limiter
+	clock   Clock
+
+	mu     sync.Mutex
+	held   map[UPID]*hold
+	agents map[string]chan struct{}
+
+	looking sync.Mutex
+}
+
+// hold is a slot that a running task keeps.
+type hold struct {
+	release func(admission.Outcome)
+	seen    time.Time // when somebody last knew about the task
+}
+
+const (
+	// localStorage before a storage's name stands for the node that has it.
+	localStorage = "\x00"
+	// A task that nobody could ask about for this long gives its slot back.
+	holdLimit = 10 * time.Minute
+)
+
+func newGate(limiter Limiter, clock Clock) *gate {
+	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, agents: map[string]chan struct{}{}}
+}
+
+// slot is the permission to make one request.
+type slot struct {
+	gate    *gate
+	release func(admission.Outcome)
+	agent   chan struct{}
+}
+
+// enter waits for a slot.
+func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) {
+	s := &slot{gate: g}
+	if r.answering {
+		turn := g.agentTurn(r.node())
+		select {
+		case turn <- struct{}{}:
+			s.agent = turn
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	key := admission.Key{Node: r.node(), Op: r.method + " " + r.route}
+	var err error
+	if r.isWrite() {
+		key.Storage = r.busyStorage()
+		s.release, err = g.acquireWrite(ctx, c, key)
+	} else {
+		s.release, err = g.limiter.Acquire(ctx, key, admission.Read)
+	}
+	if err != nil {
+		s.endTurn()
+		return nil, err
+	}
+	return s, nil
+}
+
+// busyStorage names the storage for the limiter.
+func (r *request) busyStorage() string {
+	name := r.storage
+	if r.options.storage != "" {
+		name = r.options.storage
+	} else if name != "" {
+		name = localStorage + name
+	}
+	if len(name) > 0 && name[:1] == localStorage {
+		return r.node() + "/" + name[1:]
+	}
+	return name
+}
+
+// agentTurn gives the node's turn for agent calls. While a guest's agent is down, a call blocks
+// one of the node's three workers for seconds, so there is one at a time.
+func (g *gate) agentTurn(node string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	turn := g.agents[node]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		g.agents[node] = turn
+	}
+	return turn
+}
+
+func (s *slot) endTurn() {
+	if s.agent != nil {
+		<-s.agent
+	}
+}
+
+// leave gives the slot back, or leaves it to the task that the request started.
+func (s *slot) leave(r *request, err error) {
+	s.endTurn()
+	upid, ok := r.out.(*UPID)
+	if err != nil || !ok || upid.IsZero() || !r.isWrite() {
+		s.release(outcomeOf(err))
+		return
+	}
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	s.gate.held[*upid] = &hold{s.release, s.gate.clock.Now()}
+}
+
+// ended is told about each task that is seen to have ended.
+func (g *gate) ended(upid UPID, exitStatus string) {
+	g.mu.Lock()
+	h := g.held[upid]
+	delete(g.held, upid)
+	g.mu.Unlock()
+	if h == nil {
+		return
+	}
+	var err error
+	if _, ok := taskSucceeded(exitStatus); !ok {
+		err = exitError(upid, exitStatus, nil)
+	}
+	h.release(outcomeOf(err))
+}
+
+// acquireWrite waits for a slot, and looks after the tasks that hold slots meanwhile.
+func (g *gate) acquireWrite(ctx context.Context, c *Client, key admission.Key) (func(admission.Outcome), error) {
+	type admitted struct {
+		release func(admission.Outcome)
+		err     error
+	}
+	done := make(chan admitted, 1)
+	go func() {
+		release, err := g.limiter.Acquire(ctx, key, admission.Write)
+		done <- admitted{release, err}
+	}()
+	start := g.clock.Now()
+	for {
+		select {
+		case a := <-done:
+			return a.release, a.err
+		case <-g.clock.After(pollDelay(g.clock.Now().Sub(start), time.Second, pollSlow)):
+			g.look(ctx, c)
+		}
+	}
+}
+
+// look asks about held tasks that nobody has looked at for a while. One caller at a time is
+// enough.
+func (g *gate) look(ctx context.Context, c *Client) {
+	if !g.looking.TryLock() {
+		return
+	}
+	defer g.looking.Unlock()
+	now := g.clock.Now()
+	due := map[string][]UPID{}
+	g.mu.Lock()
+	for upid, h := range g.held {
+		if now.Sub(h.seen) >= time.Second {
+			due[upid.Node] = append(due[upid.Node], upid)
+		}
+	}
+	g.mu.Unlock()
+	for node, tasks := range due {
+		running, err := c.Node(node).runningOf(ctx, tasks)
+		g.mu.Lock()
+		for _, upid := range tasks {
+			h := g.held[upid]
+			switch {
+			case h == nil:
+			case running[upid]:
+				h.seen = now
+			case err == nil, now.Sub(h.seen) > holdLimit:
+				// Neither running nor ended: Proxmox doesn't know it any more.
+				delete(g.held, upid)
+				defer h.release(admission.Outcome{Failed: true})
+			}
+		}
+		g.mu.Unlock()
+	}
+}
+
+var vmLockFile = regexp.MustCompile(`/lock-\d+\.conf$`)
+
+// outcomeOf tells the limiter how it went. The lock of one VM's config says nothing about load.
+func outcomeOf(err error) admission.Outcome {
+	if err == nil {
+		return admission.Outcome{}
+	}
+	var e *Error
+	if errors.Is(err, ErrLockTimeout) && errors.As(err, &e) && !vmLockFile.MatchString(e.LockFile) {
+		return admission.Outcome{LockTimeout: true}
+	}
+	return admission.Outcome{Failed: true}
+}

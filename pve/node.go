@@ -1,0 +1,142 @@
+package pve
+
+import (
+	"context"
+	"time"
+)
+
+// Node is a handle for one node.
+type Node struct {
+	c    *Client
+	Name string
+}
+
+// Node gives a handle for a node.
+func (c *Client) Node(name string) Node { return Node{c, name} }
+
+// NodeSummary is a node in the list of all.
+type NodeSummary struct {
+	Name        string  `json:"node"`
+	Status      string  `json:"status"` // online, offline or unknown
+	CPU         float64 `json:"cpu"`    // part of MaxCPU that is in use
+	MaxCPU      int     `json:"maxcpu"`
+	Memory      int64   `json:"mem"`
+	MaxMemory   int64   `json:"maxmem"`
+	Disk        int64   `json:"disk"`
+	MaxDisk     int64   `json:"maxdisk"`
+	Uptime      int64   `json:"uptime"` // seconds
+	Level       string  `json:"level"`
+	Fingerprint string  `json:"ssl_fingerprint"`
+}
+
+// Nodes lists the nodes of the cluster.
+func (c *Client) Nodes(ctx context.Context) ([]NodeSummary, error) {
+	return get[[]NodeSummary](ctx, c, nil, "/nodes")
+}
+
+// Usage is how much of something is in use, in bytes.
+type Usage struct {
+	Total int64 `json:"total"`
+	Used  int64 `json:"used"`
+	Free  int64 `json:"free"`
+	Avail int64 `json:"avail"`
+}
+
+// NodeStatus is the state of a node.
+type NodeStatus struct {
+	CPU     float64 `json:"cpu"`
+	Uptime  int64   `json:"uptime"`
+	Memory  Usage   `json:"memory"`
+	Swap    Usage   `json:"swap"`
+	Root    Usage   `json:"rootfs"`
+	Version string  `json:"pveversion"`
+	CPUInfo struct {
+		CPUs    int    `json:"cpus"`
+		Cores   int    `json:"cores"`
+		Sockets int    `json:"sockets"`
+		Model   string `json:"model"`
+		Flags   string `json:"flags"`
+	} `json:"cpuinfo"`
+	Load   []float64 `json:"loadavg"`
+	Kernel struct {
+		Release string `json:"release"`
+		Machine string `json:"machine"`
+	} `json:"current-kernel"`
+}
+
+// Status reads the state of the node. It needs Sys.Audit on it.
+func (n Node) Status(ctx context.Context) (NodeStatus, error) {
+	return get[NodeStatus](ctx, n.c, nil, "/nodes/{node}/status", n.Name)
+}
+
+// Version reads the node's own version.
+func (n Node) Version(ctx context.Context) (Version, error) {
+	return get[Version](ctx, n.c, nil, "/nodes/{node}/version", n.Name)
+}
+
+// NodeTime is a node's clock.
+type NodeTime struct {
+	Time     time.Time `json:"time"`
+	Timezone string    `json:"timezone"`
+}
+
+// Time reads the node's clock.
+func (n Node) Time(ctx context.Context) (NodeTime, error) {
+	return get[NodeTime](ctx, n.c, nil, "/nodes/{node}/time", n.Name)
+}
+
+// Interface is a network interface of a node.
+type Interface struct {
+	Name        string   `json:"iface"`
+	Type        string   `json:"type"` // bridge, bond, eth, vlan, OVSBridge …
+	Active      bool     `json:"active"`
+	Autostart   bool     `json:"autostart"`
+	Exists      bool     `json:"exists"`
+	Method      string   `json:"method"`
+	Method6     string   `json:"method6"`
+	CIDR        string   `json:"cidr"`
+	CIDR6       string   `json:"cidr6"`
+	Address     string   `json:"address"`
+	Gateway     string   `json:"gateway"`
+	MTU         int      `json:"mtu"`
+	BridgePorts []string `json:"bridge_ports"`
+	VLANAware   bool     `json:"bridge_vlan_aware"`
+	BridgeVIDs  string   `json:"bridge_vids"`
+	VLANID      int      `json:"vlan-id"`
+	VLANDevice  string   `json:"vlan-raw-device"`
+	Comments    string   `json:"comments"`
+}
+
+type networkParams struct {
+	Type string `pve:"type"`
+}
+
+// Network lists the node's interfaces of a type; "any_bridge" means bridges of all types that a
+// VM can use, an empty one all interfaces.
+func (n Node) Network(ctx context.Context, kind string) ([]Interface, error) {
+	return get[[]Interface](ctx, n.c, networkParams{kind}, "/nodes/{node}/network", n.Name)
+}
+
+// CPUModel is a CPU type that VMs can have.
+type CPUModel struct {
+	Name   string `json:"name"`
+	Vendor string `json:"vendor"`
+	Custom bool   `json:"custom"`
+}
+
+// CPUModels lists the CPU types that the node offers.
+func (n Node) CPUModels(ctx context.Context) ([]CPUModel, error) {
+	return get[[]CPUModel](ctx, n.c, nil, "/nodes/{node}/capabilities/qemu/cpu", n.Name)
+}
+
+// MachineType is a machine type that VMs can have.
+type MachineType struct {
+	ID      string `json:"id"`   // pc-q35-9.2
+	Type    string `json:"type"` // q35 or i440fx
+	Version string `json:"version"`
+}
+
+// MachineTypes lists the machine types that the node offers.
+func (n Node) MachineTypes(ctx context.Context) ([]MachineType, error) {
+	return get[[]MachineType](ctx, n.c, nil, "/nodes/{node}/capabilities/qemu/machines", n.Name)
+}

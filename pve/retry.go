@@ -1,0 +1,25 @@
+package pve
+
+import (
+	"errors"
+	"math"
+	"time"
+)
+
+// pause is how long to wait after the nth failed try: doubling, and half of it jitter, so that
+// many callers don't come back at once. random is in [0,1).
+func (r Retry) pause(failed int, random float64) time.Duration {
+	d := float64(r.Base) * math.Pow(2, float64(failed-1))
+	d = min(d, float64(r.Max))
+	return time.Duration(d/2 + d/2*random)
+}
+
+// retryable says whether a read that failed so may work when tried again: no answer at all, or
+// somebody on the way had none. A plain 500 is an answer of Proxmox, and stays.
+func retryable(err error) bool {
+	if errors.Is(err, errTooLarge) {
+		return false
+	}
+	return errors.Is(err, ErrConnection) ||
+		errors.Is(err, ErrNodeUnreachable)
+}

@@ -1,0 +1,138 @@
+package pve
+
+import (
+	"context"
+	"net/http"
+)
+
+// Agent is a handle for the guest agent of a VM. While the agent doesn't answer, calls fail
+// with ErrAgentNotRunning after about three seconds. One call at a time is made on each node,
+// because each blocks one of its few workers for that long.
+type Agent struct{ vm VM }
+
+// Agent gives a handle for the VM's guest agent.
+func (v VM) Agent() Agent { return Agent{v} }
+
+func askAgent[T any](ctx context.Context, a Agent, method, command string, params any) (T, error) {
+	return ask[T](ctx, a.vm.c, request{
+		method: method, route: "/nodes/{node}/qemu/{vmid}/agent/" + command, args: []any{a.vm.Node, a.vm.ID},
+		params: params, answering: true,
+	})
+}
+
+// agentResult is how Proxmox wraps most of what the agent says.
+type agentResult[T any] struct {
+	Result T `json:"result"`
+}
+
+// Ping says with a nil error that the agent answers.
+func (a Agent) Ping(ctx context.Context) error {
+	_, err := askAgent[any](ctx, a, http.MethodPost, "ping", nil)
+	return err
+}
+
+// GuestInterface is a network interface inside the guest.
+type GuestInterface struct {
+	Name      string `json:"name"`
+	MAC       string `json:"hardware-address"`
+	Addresses []struct {
+		Address string `json:"ip-address"`
+		Type    string `json:"ip-address-type"` // ipv4 or ipv6
+		Prefix  int    `json:"prefix"`
+	} `json:"ip-addresses"`
+}
+
+// Interfaces lists the guest's network interfaces with all their addresses.
+func (a Agent) Interfaces(ctx context.Context) ([]GuestInterface, error) {
+	out, err := askAgent[agentResult[[]GuestInterface]](ctx, a, http.MethodGet, "network-get-interfaces", nil)
+	return out.Result, err
+}
+
+// OSInfo is the guest's operating system.
+type OSInfo struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	PrettyName string `json:"pretty-name"`
+	Version    string `json:"version"`
+	VersionID  string `json:"version-id"`
+	Kernel     string `json:"kernel-release"`
+	Machine    string `json:"machine"`
+}
+
+// OSInfo asks for the guest's operating system.
+func (a Agent) OSInfo(ctx context.Context) (OSInfo, error) {
+	out, err := askAgent[agentResult[OSInfo]](ctx, a, http.MethodGet, "get-osinfo", nil)
+	return out.Result, err
+}
+
+// Hostname asks for the guest's host name.
+func (a Agent) Hostname(ctx context.Context) (string, error) {
+	type hostname struct {
+		Name string `json:"host-name"`
+	}
+	out, err := askAgent[agentResult[hostname]](ctx, a, http.MethodGet, "get-host-name", nil)
+	return out.Result.Name, err
+}
+
+// ExecOptions describe a program to run in the guest.
+type ExecOptions struct {
+	Command []string `pve:"command,repeat"` // program and arguments; no shell
+	Input   Secret   `pve:"input-data"`     // for its standard input, 64 KiB at most
+}
+
+// Exec starts a program in the guest and returns its process id.
+func (a Agent) Exec(ctx context.Context, opts ExecOptions) (pid int, err error) {
+	type process struct {
+		PID int `json:"pid"`
+	}
+	out, err := askAgent[process](ctx, a, http.MethodPost, "exec", opts)
+	return out.PID, err
+}
+
+// ExecStatus is how far a program in the guest is.
+type ExecStatus struct {
+	Exited       bool   `json:"exited"`
+	ExitCode     int    `json:"exitcode"`
+	Signal       int    `json:"signal"`
+	Out          string `json:"out-data"`
+	Err          string `json:"err-data"`
+	OutTruncated bool   `json:"out-truncated"`
+	ErrTruncated bool   `json:"err-truncated"`
+}
+
+type execStatusParams struct {
+	PID int `pve:"pid"`
+}
+
+// ExecStatus asks for a program's state and output. Once it was told that a program has ended,
+// the agent forgets about it.
+func (a Agent) ExecStatus(ctx context.Context, pid int) (ExecStatus, error) {
+	return askAgent[ExecStatus](ctx, a, http.MethodGet, "exec-status", execStatusParams{pid})
+}
+
+// GuestFile is the content of a file in the guest.
+type GuestFile struct {
+	Content   string `json:"content"`
+	Truncated bool   `json:"truncated"` // Proxmox reads 16 MiB at most
+}
+
+type fileReadParams struct {
+	File string `pve:"file"`
+}
+
+// ReadFile reads a file in the guest.
+func (a Agent) ReadFile(ctx context.Context, path string) (GuestFile, error) {
+	return askAgent[GuestFile](ctx, a, http.MethodGet, "file-read", fileReadParams{path})
+}
+
+type fileWriteParams struct {
+	File    string  `pve:"file"`
+	Content *Secret `pve:"content"`
+}
+
+// WriteFile writes a file in the guest, 60 KiB at most.
+func (a Agent) WriteFile(ctx context.Context, path, content string) error {
+	secret := NewSecret(content)
+	_, err := askAgent[any](ctx, a, http.MethodPost, "file-write", fileWriteParams{File: path, Content: &secret})
+	return err
+}

@@ -1,0 +1,236 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Watcher follows any number of tasks of a cluster: each node that has some is asked for one
+// list in a period, and a node that has none isn't asked at all. Periods are short while a task
+// is young and get longer.
+type Watcher struct {
+	c    *Client
+	opts WatchOptions
+	ctx  context.Context
+
+	mu    sync.Mutex
+	nodes map[string]*watchedNode
+}
+
+// WatchOptions set up a [Watcher]. The zero value is good.
+type WatchOptions struct {
+	// Quick and Slow are the shortest and the longest period. Default: 200 ms and 5 s.
+	Quick, Slow time.Duration
+
+	// OnDone, if set, is called for each task that ended. It shouldn't take long: the next look
+	// at the task's node waits for it.
+	OnDone func(TaskResult)
+}
+
+// Trouble is a node that can't be asked about its tasks at present.
+type Trouble struct {
+	Since time.Time
+	Err   error
+}
+
+type watchedNode struct {
+	tasks   map[UPID]*watchedTask
+	wake    chan struct{} // a young task came
+	trouble *Trouble
+}
+
+type watchedTask struct {
+	since   time.Time
+	waiting []chan TaskResult
+}
+
+// Watch makes a Watcher that works until ctx ends.
+func (c *Client) Watch(ctx context.Context, opts WatchOptions) *Watcher {
+	defaultTo(&opts.Quick, pollQuick)
+	defaultTo(&opts.Slow, pollSlow)
+	return &Watcher{c: c, opts: opts, ctx: ctx, nodes: map[string]*watchedNode{}}
+}
+
+// Follow starts following a task, and gives the channel on which its result arrives, once. The
+// result's Err is nil, a *TaskError, or says why the end will never be known: the task is gone
+// (ErrNotFound), or the watcher's context ended. Nobody has to read the channel.
+func (w *Watcher) Follow(upid UPID) <-chan TaskResult {
+	done := make(chan TaskResult, 1)
+	if err := w.ctx.Err(); err != nil || upid.IsZero() {
+		if err == nil {
+			err = fmt.Errorf("follow: there is no task")
+		}
+		done <- TaskResult{UPID: upid, Err: err}
+		return done
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	node := w.nodes[upid.Node]
+	if node == nil {
+		node = &watchedNode{tasks: map[UPID]*watchedTask{}, wake: make(chan struct{}, 1)}
+		w.nodes[upid.Node] = node
+		go w.run(upid.Node, node)
+	}
+	task := node.tasks[upid]
+	if task == nil {
+		task = &watchedTask{since: w.clock().Now()}
+		node.tasks[upid] = task
+	}
+	task.waiting = append(task.waiting, done)
+	select {
+	case node.wake <- struct{}{}:
+	default:
+	}
+	return done
+}
+
+// Following is the number of tasks that haven't ended yet.
+func (w *Watcher) Following() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, node := range w.nodes {
+		n += len(node.tasks)
+	}
+	return n
+}
+
+// Troubles are the nodes whose tasks can't be looked at, and why. They are tried on.
+func (w *Watcher) Troubles() map[string]Trouble {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]Trouble{}
+	for name, node := range w.nodes {
+		if node.trouble != nil {
+			out[name] = *node.trouble
+		}
+	}
+	return out
+}
+
+func (w *Watcher) clock() Clock { return w.c.core.cfg.Clock }
+
+// run follows the tasks of one node for as long as there are any.
+func (w *Watcher) run(name string, node *watchedNode) {
+	for {
+		tasks := w.tasksOf(name, node)
+		if len(tasks) == 0 {
+			return
+		}
+		looks, err := w.c.Node(name).poll(w.ctx, tasks)
+		if w.ctx.Err() != nil {
+			w.abandon(name, node)
+			return
+		}
+		w.note(name, node, err)
+		w.deliver(node, looks)
+		w.rest(node)
+	}
+}
+
+// tasksOf lists what to look at. When that is nothing, the node isn't watched any more.
+func (w *Watcher) tasksOf(name string, node *watchedNode) []UPID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(node.tasks) == 0 {
+		delete(w.nodes, name)
+	}
+	tasks := make([]UPID, 0, len(node.tasks))
+	for upid := range node.tasks {
+		tasks = append(tasks, upid)
+	}
+	return tasks
+}
+
+// note remembers that the node can't be asked, or can again.
+func (w *Watcher) note(name string, node *watchedNode, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
+		node.trouble = nil
+	case node.trouble == nil:
+		node.trouble = &Trouble{w.clock().Now(), err}
+		w.c.core.cfg.Logger.Warn("pve: tasks of a node can't be looked at, trying on", "node", name, "error", err)
+	default:
+		node.trouble.Err = err
+	}
+}
+
+// deliver hands out the results of tasks that ended.
+func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look) {
+	results := make(chan TaskResult)
+	var reading sync.WaitGroup
+	for upid, l := range looks {
+		switch {
+		case l.gone != nil:
+			reading.Go(func() { results <- TaskResult{UPID: upid, Err: l.gone} })
+		case l.ended:
+			reading.Go(func() { results <- w.c.finish(w.ctx, upid, l.exitStatus) })
+		}
+	}
+	go func() {
+		reading.Wait()
+		close(results)
+	}()
+	for result := range results {
+		w.mu.Lock()
+		task := node.tasks[result.UPID]
+		delete(node.tasks, result.UPID)
+		w.mu.Unlock()
+		for _, done := range task.waiting {
+			done <- result
+		}
+		if w.opts.OnDone != nil {
+			w.opts.OnDone(result)
+		}
+	}
+}
+
+// rest waits until it is time for the next look.
+func (w *Watcher) rest(node *watchedNode) {
+	for start := w.clock().Now(); ; {
+		w.mu.Lock()
+		if len(node.tasks) == 0 {
+			w.mu.Unlock()
+			return
+		}
+		youngest := time.Time{}
+		for _, task := range node.tasks {
+			if task.since.After(youngest) {
+				youngest = task.since
+			}
+		}
+		w.mu.Unlock()
+		now := w.clock().Now()
+		due := start.Add(pollDelay(now.Sub(youngest), w.opts.Quick, w.opts.Slow))
+		if !due.After(now) {
+			return
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-node.wake:
+			// A young task: the period may be shorter now.
+		case <-w.clock().After(due.Sub(now)):
+			return
+		}
+	}
+}
+
+// abandon tells all who wait that there is nobody left to look.
+func (w *Watcher) abandon(name string, node *watchedNode) {
+	w.mu.Lock()
+	tasks := maps.Clone(node.tasks)
+	clear(node.tasks)
+	delete(w.nodes, name)
+	w.mu.Unlock()
+	for upid, task := range tasks {
+		for _, done := range task.waiting {
+			done <- TaskResult{UPID: upid, Err: fmt.Errorf("task %s is not followed any more: %w", upid, context.Cause(w.ctx))}
+		}
+	}
+}
