@@ -1,0 +1,43 @@
+# Two commands matter: `make demo` and `make test`. They need Go and git.
+GO ?= go
+TOOL = $(GO) tool -modfile=tools/go.mod
+
+.PHONY: demo test test-race test-clients fuzz bench lint build help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: ## see proxplane at work, on a simulated Proxmox
+	@echo "building proxplane (the first time takes a minute) ..."
+	@$(GO) build -o bin/proxplane ./cmd/proxplane
+	@bin/proxplane demo
+
+build: ## build bin/proxplane
+	$(GO) build -o bin/proxplane ./cmd/proxplane
+
+test: ## all tests that are quick
+	@echo "vetting and testing (the first time takes a few minutes to build) ..."
+	$(GO) vet ./...
+	$(GO) test ./...
+
+test-race: ## client and simulator under the race detector
+	$(GO) test -race ./pve/... ./pvesim/...
+
+test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
+	cd test/clients && $(GO) test -count=1 -v -timeout 40m ./...
+
+FUZZTIME ?= 60s
+fuzz: ## run each fuzz target for FUZZTIME
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "fuzz $$pkg $$target ($(FUZZTIME))"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+bench: ## what the simulator can take
+	$(GO) test -run '^$$' -bench . -benchmem ./pvesim/
+
+lint: ## golangci-lint, with the settings in .golangci.yml
+	@echo "linting (building the linter takes some minutes the first time) ..."
+	$(TOOL) golangci-lint run ./...

@@ -1,0 +1,160 @@
+// Package proxplane_test holds the rules about which part may import which.
+package proxplane_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/proxplane/proxplane/"
+
+// doors are the front doors. They never import each other.
+var doors = []string{"cli", "operator", "karpenter", "machines", "cluster", "terraform", "hook"}
+
+// mayImport says, for each top-level folder, which others it may import. A
+// folder that isn't here may not exist.
+var mayImport = map[string][]string{
+	"model":     {},
+	"plan":      {"model"},
+	"status":    {"model"},
+	"api":       {},
+	"firstboot": {"model"},
+	"manifest":  {"api", "model", "firstboot", "pve/schema"},
+	"pve":       {"pve"},
+	"pvesim":    {"pvesim", "pve/schema"},
+	"observe":   {"pve", "model"},
+	"act":       {"pve", "model", "firstboot"},
+	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
+	"cmd":       doors,
+	"examples":  {},
+	"test":      {},
+}
+
+// simUsers are the only files that ship and import the simulator.
+var simUsers = []string{"cli/sim.go", "cli/demo.go"}
+
+func init() {
+	for _, d := range doors {
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe"}
+	}
+}
+
+type goFile struct {
+	path, pkg string
+	imports   []string // of ours, without the module's path
+	test      bool
+	doc       bool
+	calls     []string // selectors like "time.Now"
+}
+
+func sources(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && p != "." || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if d.IsDir() && p != "." {
+			if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil {
+				return fs.SkipDir // a module of its own
+			}
+		}
+		if !strings.HasSuffix(p, ".go") || !strings.Contains(p, "/") {
+			return nil
+		}
+		f, err := parseFile(filepath.ToSlash(p))
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no sources found")
+	}
+	return files
+}
+
+func parseFile(p string) (goFile, error) {
+	tree, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments)
+	if err != nil {
+		return goFile{}, err
+	}
+	f := goFile{path: p, pkg: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), doc: tree.Doc != nil}
+	for _, spec := range tree.Imports {
+		name, _ := strconv.Unquote(spec.Path.Value)
+		if rest, ok := strings.CutPrefix(name, module); ok {
+			f.imports = append(f.imports, rest)
+		} else {
+			f.calls = append(f.calls, name)
+		}
+	}
+	return f, nil
+}
+
+func top(p string) string { first, _, _ := strings.Cut(p, "/"); return first }
+
+func TestPartsImportOnlyWhatTheyMay(t *testing.T) {
+	for _, f := range sources(t) {
+		allowed, known := mayImport[top(f.pkg)]
+		if !known {
+			t.Errorf("%s: the folder %s isn't part of the design; say in this test what it may import", f.path, top(f.pkg))
+			continue
+		}
+		if f.test || top(f.pkg) == "test" || top(f.pkg) == "examples" {
+			continue
+		}
+		for _, imp := range f.imports {
+			if top(imp) == "pvesim" && slices.Contains(simUsers, f.path) {
+				continue
+			}
+			if imp == f.pkg || !slices.ContainsFunc(allowed, func(a string) bool { return imp == a || strings.HasPrefix(imp, a+"/") }) {
+				t.Errorf("%s imports %s; %s may import only %v", f.path, imp, top(f.pkg), allowed)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	documented, files := map[string]bool{}, map[string]string{}
+	for _, f := range sources(t) {
+		if f.test {
+			continue
+		}
+		files[f.pkg] = f.path
+		documented[f.pkg] = documented[f.pkg] || f.doc
+	}
+	for pkg := range files {
+		if !documented[pkg] {
+			t.Errorf("package %s has no package comment", pkg)
+		}
+	}
+}
+
+func TestPlanReadsNoClockAndNoDice(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test || top(f.pkg) != "plan" && top(f.pkg) != "status" {
+			continue
+		}
+		for _, imp := range f.calls {
+			switch imp {
+			case "math/rand", "math/rand/v2", "crypto/rand", "net", "net/http", "os", "context":
+				t.Errorf("%s imports %s, but plans depend on nothing but their input", f.path, imp)
+			}
+		}
+	}
+}
