@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,38 +32,69 @@ func sign(key []byte, text string) string {
 	return base64.RawStdEncoding.EncodeToString(mac.Sum(nil))
 }
 
+// Proxmox accepts tickets from clocks that are a little ahead of its own.
+const clockGrace = 5 * time.Minute
+
 // newTicket makes a ticket for the user, valid from now on.
 func (s *Sim) newTicket(user string) (ticket, csrf string) {
-	stamp := fmt.Sprintf("%08X", s.now().Unix())
-	plain := "PVE:" + user + ":" + stamp
-	return plain + "::" + sign(s.keys.ticket, plain), stamp + ":" + sign(s.keys.csrf, stamp+":"+user)
+	stamp := s.stamp()
+	return s.signTicket("PVE:"+user+":"+stamp, ""), stamp + ":" + sign(s.keys.csrf, stamp+":"+user)
 }
 
-func (s *Sim) fresh(stamp string) bool {
+func (s *Sim) stamp() string { return fmt.Sprintf("%08X", s.now().Unix()) }
+
+// signTicket signs a ticket's text together with what it is bound to.
+func (s *Sim) signTicket(plain, bound string) string {
+	return plain + "::" + sign(s.keys.ticket, plain+"\x00"+bound)
+}
+
+// fresh tells whether a time stamp is neither too old nor too far ahead.
+func (s *Sim) fresh(stamp string, grace, life time.Duration) bool {
 	at, err := strconv.ParseInt(stamp, 16, 64)
 	if err != nil {
 		return false
 	}
-	age := s.now().Sub(time.Unix(at, 0))
-	return age > -5*time.Minute && age < ticketLife
+	age := s.now().Truncate(time.Second).Sub(time.Unix(at, 0))
+	return age > -grace && age < life
+}
+
+// ticketParts checks a ticket's signature and takes it apart.
+func (s *Sim) ticketParts(ticket, bound string) ([]string, bool) {
+	plain, _, ok := strings.Cut(ticket, "::")
+	if !ok || !hmac.Equal([]byte(ticket), []byte(s.signTicket(plain, bound))) {
+		return nil, false
+	}
+	return strings.Split(plain, ":"), true
 }
 
 // ticketUser checks a ticket and tells whose it is.
 func (s *Sim) ticketUser(ticket string) (string, bool) {
-	plain, sig, ok := strings.Cut(ticket, "::")
-	if !ok || !hmac.Equal([]byte(sig), []byte(sign(s.keys.ticket, plain))) {
-		return "", false
-	}
-	parts := strings.Split(plain, ":")
-	if len(parts) != 3 || parts[0] != "PVE" || !s.fresh(parts[2]) {
+	parts, ok := s.ticketParts(ticket, "")
+	if !ok || len(parts) != 3 || parts[0] != "PVE" || !s.fresh(parts[2], clockGrace, ticketLife) {
 		return "", false
 	}
 	return parts[1], true
 }
 
+// vncTicket makes a console ticket: good for a path and port, and for
+// seconds only.
+func (s *Sim) vncTicket(who, path, port string) string {
+	return s.signTicket("PVEVNC:"+s.stamp(), who+":"+path+":"+port)
+}
+
+var passwordBefore = regexp.MustCompile(`^.{8}:(PVEVNC:.*)$`)
+
+func (s *Sim) vncTicketValid(ticket, who, path, port string) bool {
+	if m := passwordBefore.FindStringSubmatch(ticket); m != nil {
+		ticket = m[1]
+	}
+	parts, ok := s.ticketParts(ticket, who+":"+path+":"+port)
+	return ok && len(parts) == 2 && parts[0] == "PVEVNC" && s.fresh(parts[1], 20*time.Second, 40*time.Second)
+}
+
 func (s *Sim) csrfValid(user, csrf string) bool {
 	stamp, sig, ok := strings.Cut(csrf, ":")
-	return ok && s.fresh(stamp) && hmac.Equal([]byte(sig), []byte(sign(s.keys.csrf, stamp+":"+user)))
+	return ok && s.fresh(stamp, clockGrace, ticketLife) && hmac.Equal([]byte(sig), []byte(sign(s.keys.csrf, stamp+":"+user)))
 }
 
 // open are the calls that need no credentials.
@@ -81,83 +111,111 @@ var uploadPath = regexp.MustCompile(`^/nodes/([^/]+)/storage/([^/]+)/upload$`)
 
 func (r *request) isUpload() bool { return r.method == "POST" && uploadPath.MatchString(r.rel) }
 
-// authenticate finds out who asks.
+// authenticate finds out who asks. Every failure is answered with a delay.
 func (s *Sim) authenticate(a *actor, req *request) (*identity, error) {
-	if open[req.method+" "+req.rel] {
+	call := req.method + " " + req.rel
+	if open[call] && s.schema.Lookup(req.method, req.rel) != nil {
 		return nil, nil
 	}
-	id, err := s.credentials(req)
+	id, err := s.authorize(req)
 	if err != nil {
-		s.load.punish(a)
+		a.punish()
+		return nil, err
+	}
+	return id, nil
+}
+
+func (s *Sim) authorize(req *request) (*identity, error) {
+	id, err := s.credentials(req.http.Header)
+	if err != nil {
+		if req.format == "html" {
+			return nil, &apiError{status: http.StatusUnauthorized, text: "Login Required", bare: true}
+		}
 		return nil, err
 	}
 	if m := uploadPath.FindStringSubmatch(req.rel); m != nil && req.isUpload() {
-		// Checked before the file is received, and without a body.
-		if err := s.need(id, "/storage/"+m[2], "Datastore.AllocateTemplate"); err != nil {
-			return nil, emptyError(http.StatusForbidden, "%s", strings.TrimRight(err.Error(), "\n"))
+		// Checked before the file is received, and answered without a body.
+		if err := s.need(id, normalizePath("/storage/"+m[2]), "Datastore.AllocateTemplate"); err != nil {
+			return nil, emptyError(http.StatusForbidden, "%s", err.Error())
 		}
 		return id, nil
 	}
 	if req.method != "GET" && !id.token() && !s.csrfValid(id.user, req.http.Header.Get("CSRFPreventionToken")) {
-		s.load.punish(a)
 		return nil, emptyError(http.StatusUnauthorized, "Permission denied - invalid csrf token")
 	}
 	return id, nil
 }
 
-func (s *Sim) credentials(req *request) (*identity, error) {
-	h := req.http.Header
-	ticket := authValue(h.Get("Cookie"), "PVEAuthCookie")
+// credentials takes a ticket from the cookie or the Authorization header, or
+// else an API token from the latter.
+func (s *Sim) credentials(h http.Header) (*identity, error) {
+	cookie, header := strings.Join(h.Values("Cookie"), ", "), strings.Join(h.Values("Authorization"), ", ")
+	ticket := authValue(cookie, "PVEAuthCookie")
 	if ticket == "" {
-		ticket = authValue(h.Get("Authorization"), "PVEAuthCookie")
+		ticket = authValue(header, "PVEAuthCookie")
 	}
 	if ticket != "" {
 		user, ok := s.ticketUser(ticket)
-		if !ok || !s.userEnabled(user) {
+		if !ok || s.userEnabled(user) != nil {
 			return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
 		}
 		return &identity{user: user}, nil
 	}
-	token := authValue(h.Get("Authorization"), "PVEAPIToken")
+	token := authValue(header, "PVEAPIToken")
 	if token == "" {
 		return nil, emptyError(http.StatusUnauthorized, "No ticket")
 	}
-	full, secret, _ := strings.Cut(token, "=")
-	user, name, _ := strings.Cut(full, "!")
-	u := s.state.Access.Users[user]
-	if u == nil || !s.userEnabled(user) {
-		return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
+	if id := s.tokenUser(token); id != nil {
+		return id, nil
 	}
-	t := u.Tokens[name]
-	if t == nil || t.Secret != secret || expired(t.Expire, s.now()) {
-		return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
-	}
-	return &identity{user: user, tokenID: name}, nil
+	return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
 }
 
-func (s *Sim) userEnabled(id string) bool {
-	u := s.state.Access.Users[id]
-	return u != nil && u.Enable && !expired(u.Expire, s.now())
+// tokenUser checks user@realm!token=secret and tells whose it is.
+func (s *Sim) tokenUser(token string) *identity {
+	cut := strings.LastIndexByte(token, '=')
+	if cut < 0 || !tokenName.MatchString(token[:cut]) {
+		return nil
+	}
+	id := parseIdentity(token[:cut])
+	if s.userEnabled(id.user) != nil {
+		return nil
+	}
+	t := s.findToken(id)
+	if t == nil || expired(t.Expire, s.now()) || !hmac.Equal([]byte(t.Secret), []byte(token[cut+1:])) {
+		return nil
+	}
+	return id
 }
 
-func expired(at int64, now time.Time) bool { return at != 0 && at <= now.Unix() }
+var authValues = map[string]*regexp.Regexp{
+	"PVEAuthCookie": regexp.MustCompile(`(?:^|\s)PVEAuthCookie(?:=| )([^;]*)`),
+	"PVEAPIToken":   regexp.MustCompile(`(?:^|\s)PVEAPIToken(?:=| )([^;]*)`),
+}
 
-// authValue takes "key=value" or "key value" out of a header.
+// authValue takes "key=value" or "key value" out of a header; "0" counts as
+// nothing.
 func authValue(header, key string) string {
-	for rest := header; rest != ""; {
-		i := strings.Index(rest, key)
-		if i < 0 {
-			return ""
-		}
-		startOK := i == 0 || rest[i-1] == ' ' || rest[i-1] == '\t'
-		rest = rest[i+len(key):]
-		if startOK && rest != "" && (rest[0] == '=' || rest[0] == ' ') {
-			v, _, _ := strings.Cut(rest[1:], ";")
-			if out, err := url.PathUnescape(v); err == nil {
-				return out
-			}
-			return v
-		}
+	m := authValues[key].FindStringSubmatch(header)
+	if m == nil || m[1] == "0" {
+		return ""
 	}
-	return ""
+	return percentDecode(m[1])
+}
+
+// percentDecode decodes %XX; what isn't a valid escape stays as it is.
+func percentDecode(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
+			out = append(out, unhex(s[i+1])<<4|unhex(s[i+2]))
+			i += 2
+			continue
+		}
+		out = append(out, s[i])
+	}
+	return string(out)
 }

@@ -1,21 +1,187 @@
 package pvesim
 
 import (
-	"github.com/proxplane/proxplane/pve/schema"
+	"strconv"
+	"strings"
 )
 
-// checkEndpoint checks the permissions that the schema states.
-func (s *Sim) checkEndpoint(ep *schema.Endpoint, who *identity, in map[string]any) error {
-	return nil
+// rights are the privileges somebody has on a path. Those in spread hold for
+// everything below it too.
+type rights struct{ set, spread privs }
+
+func (r rights) and(o rights) rights {
+	return rights{set: r.set & o.set, spread: r.spread & o.spread}
 }
 
 // need checks that who has all the privileges on the path; the error is the
-// 403 that Proxmox answers.
+// 403 that Proxmox answers, which names the first that is missing.
 func (s *Sim) need(who *identity, path string, privs ...string) error {
+	have, bit := s.rightsOf(who, path).set, s.privTable().bit
+	for _, p := range privs {
+		i, ok := bit[p]
+		if !ok {
+			return die("invalid privilege '%s'", p)
+		}
+		if have&(1<<i) == 0 {
+			return denied(path + ", " + p)
+		}
+	}
 	return nil
+}
+
+// needAny checks that who has one of the privileges on the path.
+func (s *Sim) needAny(who *identity, path string, privs ...string) error {
+	have, bit := s.rightsOf(who, path).set, s.privTable().bit
+	for _, p := range privs {
+		i, ok := bit[p]
+		if !ok {
+			return die("invalid privilege '%s'", p)
+		}
+		if have&(1<<i) != 0 {
+			return nil
+		}
+	}
+	return denied(path + ", " + strings.Join(privs, "|"))
 }
 
 // has tells whether who has all the privileges on the path.
 func (s *Sim) has(who *identity, path string, privs ...string) bool {
-	return s.need(who, path, privs...) == nil
+	want := s.privTable().setOf(privs...)
+	return s.rightsOf(who, path).set&want == want
+}
+
+// hasAny tells whether who has one of the privileges on the path.
+func (s *Sim) hasAny(who *identity, path string, privs ...string) bool {
+	return s.rightsOf(who, path).set&s.privTable().setOf(privs...) != 0
+}
+
+// needVM checks privileges on a guest that is, or is about to be, in a pool
+// (empty: none): either the pool or the guest may grant them.
+func (s *Sim) needVM(who *identity, vmid int, pool string, privs ...string) error {
+	if pool != "" && s.has(who, "/pool/"+pool, privs...) {
+		return nil
+	}
+	return s.need(who, vmPath(vmid), privs...)
+}
+
+// vmPath is the path of a guest in the access tree.
+func vmPath(vmid int) string { return "/vms/" + strconv.Itoa(vmid) }
+
+// needModify checks that who may change the ACL of a path, or put what the
+// path stands for into a pool.
+func (s *Sim) needModify(who *identity, path string) error {
+	ask := []string{"Permissions.Modify"}
+	below := func(dir string) bool { return len(path) > len(dir) && strings.HasPrefix(path, dir) }
+	switch {
+	case path == "":
+		return s.need(who, "/access", ask...)
+	case below("/storage/"):
+		ask = append(ask, "Datastore.Allocate")
+	case below("/vms/"):
+		ask = append(ask, "VM.Allocate")
+	case below("/pool/"):
+		ask = append(ask, "Pool.Allocate")
+	}
+	return s.needAny(who, path, ask...)
+}
+
+// needBridge checks privileges on a bridge or VNet of a zone; to have them
+// on one of its VLANs is enough.
+func (s *Sim) needBridge(who *identity, zone, bridge string, privs ...string) error {
+	path := "/sdn/zones/" + zone + "/" + bridge
+	err := s.needAny(who, path, privs...)
+	if err == nil {
+		return nil
+	}
+	if n := s.rightsIndex().find(path); n != nil {
+		for vlan := range n.children {
+			if s.hasAny(who, path+"/"+vlan, privs...) {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// rightsOf computes what who may do on a path. An empty path stands for one
+// that isn't valid: only root has rights there.
+func (s *Sim) rightsOf(who *identity, path string) rights {
+	if who == nil {
+		return rights{}
+	}
+	if who.root() {
+		all := s.privTable().all
+		return rights{set: all, spread: all}
+	}
+	if path == "" {
+		return rights{}
+	}
+	if !who.token() {
+		return s.granted(who, path)
+	}
+	token := s.findToken(who)
+	if token == nil {
+		return rights{}
+	}
+	if !token.PrivSep {
+		return s.rightsOf(&identity{user: who.user}, path)
+	}
+	own := s.granted(who, path)
+	if who.user == rootUser {
+		return own
+	}
+	return own.and(s.granted(&identity{user: who.user}, path))
+}
+
+// granted is what ACLs and pools give to a user, or to a token by itself.
+func (s *Sim) granted(who *identity, path string) rights {
+	ix := s.rightsIndex()
+	node, exact := ix.nearest(path)
+	key := grantKey{who: *who, node: node, exact: exact, pools: s.poolsAt(path)}
+	if r, ok := ix.memo[key]; ok {
+		return r
+	}
+	r := ix.compute(key)
+	ix.memo[key] = r
+	return r
+}
+
+// poolsAt names the pools that pass their grants on to a path, joined by
+// blanks.
+func (s *Sim) poolsAt(path string) string {
+	if id, ok := strings.CutPrefix(path, "/vms/"); ok {
+		if vmid, err := strconv.Atoi(id); err == nil && id[0] != '0' && id[0] != '+' {
+			return s.poolOf(vmid)
+		}
+		return ""
+	}
+	if id, ok := strings.CutPrefix(path, "/storage/"); ok {
+		return strings.Join(s.poolsOfStorage(id), " ")
+	}
+	return ""
+}
+
+// normalizePath gives a path of the access tree its one spelling, "" when it
+// has characters that none has.
+func normalizePath(path string) string {
+	if path == "" || path == "0" {
+		return ""
+	}
+	var b strings.Builder
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" {
+			continue
+		}
+		for _, c := range part {
+			if !pathRune(c) {
+				return ""
+			}
+		}
+		b.WriteByte('/')
+		b.WriteString(part)
+	}
+	if b.Len() == 0 {
+		return "/"
+	}
+	return b.String()
 }

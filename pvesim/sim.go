@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -154,9 +155,9 @@ func (s *Sim) Release() string { return s.world.Release }
 // atLeast tells whether the simulated release has a feature that came with
 // the given major version.
 func (s *Sim) atLeast(major int) bool {
-	var have int
-	fmt.Sscanf(s.world.Release, "%d", &have)
-	return have >= major
+	number, _, _ := strings.Cut(s.world.Release, ".")
+	have, err := strconv.Atoi(number)
+	return err == nil && have >= major
 }
 
 // serial counts up, a row of numbers for each name.
