@@ -184,6 +184,24 @@ func (b *blobStore) remove(name string) {
 	}
 }
 
+// duplicate copies a blob into a new one; "" has no bytes.
+func (b *blobStore) duplicate(name string, start func() *blobWriter) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	r, err := b.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	w := start()
+	if _, err := io.Copy(w, r); err != nil {
+		w.discard()
+		return "", err
+	}
+	return w.name, w.finish()
+}
+
 // newBlob starts a blob under a name of its own.
 func (s *Sim) newBlob() *blobWriter { return s.blobs.create(fmt.Sprintf("blob-%d", s.serial("blob"))) }
 

@@ -201,6 +201,7 @@ func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer up.release(s)
 	if !isAPI {
 		return nil, daemonError(http.StatusInternalServerError, "no such file '%s'\n", req.path)
 	}

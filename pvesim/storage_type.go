@@ -14,8 +14,9 @@ type storageType struct {
 	// defaults is the content of a storage that doesn't say.
 	defaults []string
 	formats  []string // of disks; the first is the default
-	// options names what storage.cfg may say: "!" is required and can't be
-	// changed, "=" can't be changed, "~" is from release 9 on.
+	// options names what storage.cfg may say. "!" is required and can't be
+	// changed, "=" can't be changed, "+" is required; "~" is from release 9
+	// on, "-" until release 8.
 	options []string
 	secret  []string // options that are kept apart from storage.cfg
 }
@@ -24,7 +25,7 @@ var (
 	fileContent = []string{"images", "rootdir", "vztmpl", "iso", "backup", "snippets", "import"}
 	fileOptions = []string{
 		"!path", "content-dirs", "nodes", "disable", "prune-backups", "max-protected-backups", "content",
-		"format", "mkdir", "create-base-path", "create-subdirs", "bwlimit", "preallocation", "~=snapshot-as-volume-chain",
+		"format", "mkdir", "create-base-path", "create-subdirs", "bwlimit", "preallocation", "~=snapshot-as-volume-chain", "-maxfiles",
 	}
 )
 
@@ -97,7 +98,7 @@ var storageTypes = map[string]*storageType{
 		options: []string{"!portal", "!target", "nodes", "disable", "content", "bwlimit"},
 	},
 	"iscsidirect": {
-		shared: true, content: []string{"images"}, defaults: []string{"images"}, formats: []string{"raw"},
+		shared: true, content: []string{"images", "none"}, defaults: []string{"images"}, formats: []string{"raw"},
 		options: []string{"!portal", "!target", "nodes", "content", "disable", "bwlimit"},
 	},
 	"zfs": {
@@ -116,8 +117,8 @@ var storageTypes = map[string]*storageType{
 		secret: []string{"encryption-key", "master-pubkey", "password"},
 	},
 	"esxi": {
-		content: []string{"import"}, defaults: []string{"import"}, formats: []string{"raw"},
-		options: []string{"nodes", "shared", "disable", "content", "server", "port", "username", "password", "skip-cert-verification"},
+		content: []string{"import"}, defaults: []string{"import"}, formats: []string{"raw", "qcow2", "vmdk"},
+		options: []string{"nodes", "shared", "disable", "content", "+server", "port", "+username", "password", "skip-cert-verification"},
 		secret:  []string{"password"},
 	},
 }

@@ -120,16 +120,6 @@ func (s *Storage) written(format string, size, data int64) int64 {
 // allocDisk makes a volume for a guest. Without a name it gets the next
 // free vm-ID-disk-N, without a format the storage's default.
 func (a *actor) allocDisk(node, storage string, vmid int, format, name string, sizeKiB int64, logf func(string, ...any)) (volid string, err error) {
-	if logf == nil {
-		logf = discardLine
-	}
-	st := a.state.Storages[storage]
-	if st == nil {
-		return "", die("storage '%s' does not exist", storage)
-	}
-	if format == "" {
-		format = st.validFormats()[0]
-	}
 	if _, err := a.activate(node, storage); err != nil {
 		return "", err
 	}
@@ -139,6 +129,21 @@ func (a *actor) allocDisk(node, storage string, vmid int, format, name string, s
 	}
 	defer unlock()
 	a.sleep(a.world.Timing.Alloc.D())
+	return a.allocNow(node, storage, vmid, format, name, sizeKiB, logf)
+}
+
+// allocNow makes a volume without taking a lock or time, as for a world.
+func (a *actor) allocNow(node, storage string, vmid int, format, name string, sizeKiB int64, logf func(string, ...any)) (volid string, err error) {
+	st := a.state.Storages[storage]
+	if st == nil {
+		return "", die("storage '%s' does not exist", storage)
+	}
+	if format == "" {
+		format = st.validFormats()[0]
+	}
+	if logf == nil {
+		logf = discardLine
+	}
 	v, err := a.allocLocked(st, node, vmid, format, name, sizeKiB<<10, logf)
 	if err != nil {
 		return "", err
@@ -175,10 +180,10 @@ func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name str
 func (s *Storage) newName(sp *Space, vmid int, format, name string) (volname string, err error) {
 	files := s.plugin().files
 	if !files && format != "raw" && !(format == "subvol" && s.Type == "zfspool") && !(format == "qcow2" && s.Type == "lvm") {
-		return "", die("unsupported format '%s' at %s", format, s.perlLine(format))
+		return "", die("unsupported format '%s' at /usr/share/perl5/PVE/Storage/%s.pm line 1.", format, s.perlName())
 	}
 	if s.Type == "lvm" && format == "qcow2" && !s.chained() {
-		return "", die("snapshot-as-volume-chain option need to be enabled to use qcow2 format at %s", s.perlLine(format))
+		return "", die("snapshot-as-volume-chain option need to be enabled to use qcow2 format at /usr/share/perl5/PVE/Storage/LVMPlugin.pm line 1.")
 	}
 	if name == "" {
 		if name, err = s.freeName(sp, vmid, format); err != nil {
@@ -214,12 +219,6 @@ func (s *Storage) newName(sp *Space, vmid int, format, name string) (volname str
 		return "", die("illegal name '%s' - should be '%s-%d-*'", name, prefix, vmid)
 	}
 	return name, nil
-}
-
-// perlLine is where in the plugin an internal error comes from.
-func (s *Storage) perlLine(string) string {
-	file := map[string]string{"lvm": "LVMPlugin", "lvmthin": "LvmThinPlugin", "zfspool": "ZFSPoolPlugin", "zfs": "ZFSPlugin"}[s.Type]
-	return "/usr/share/perl5/PVE/Storage/" + file + ".pm line 1."
 }
 
 // freeName finds the next free name for a disk of the guest.

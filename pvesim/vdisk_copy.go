@@ -239,12 +239,11 @@ func (a *actor) pour(node, volid string, from copySource, logf func(string, ...a
 
 // makeBase turns a disk into a base of linked clones: vm-… becomes base-….
 func (a *actor) makeBase(node, volid string) (string, error) {
-	storage, volname, ok := splitVolID(volid)
+	storage, _, ok := splitVolID(volid)
 	if !ok {
 		return "", die("unable to parse volume ID '%s'", volid)
 	}
-	st, err := a.activate(node, storage)
-	if err != nil {
+	if _, err := a.activate(node, storage); err != nil {
 		return "", err
 	}
 	unlock, err := a.lockStorage(node, storage)
@@ -253,10 +252,17 @@ func (a *actor) makeBase(node, volid string) (string, error) {
 	}
 	defer unlock()
 	a.sleep(a.world.Timing.Alloc.D())
-	n, err := st.parseName(volname)
+	return a.makeBaseNow(node, volid)
+}
+
+// makeBaseNow does so without taking a lock or time.
+func (a *actor) makeBaseNow(node, volid string) (string, error) {
+	n, err := a.parseVolID(volid)
 	if err != nil {
 		return "", err
 	}
+	storage, volname := n.storage, n.volname
+	st := a.state.Storages[storage]
 	switch {
 	case st.Type == "lvm":
 		return "", die("can't create base images in lvm storage")

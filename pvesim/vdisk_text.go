@@ -1,6 +1,9 @@
 package pvesim
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // What the tools below Proxmox say: qemu-img, LVM, ZFS, RBD.
 
@@ -205,4 +208,28 @@ func (s *Storage) snapMissing(n volName, what, snap string) error {
 		flag = "-a"
 	}
 	return die("command '/usr/bin/qemu-img snapshot %s %s %s' failed: exit code 1", flag, snap, s.pathOf(n))
+}
+
+// noSize is the error for asking the size of a volume that isn't there.
+func (s *Storage) noSize(n volName) error {
+	switch s.Type {
+	case "lvm", "lvmthin":
+		return die("can't get size of '%s':   Failed to find logical volume \"%s/%s\"", s.pathOf(n), s.Conf["vgname"], n.name)
+	case "zfspool", "zfs", "rbd":
+		return s.absent(n)
+	}
+	return die("volume_size_info on '%s' failed - no format", n)
+}
+
+// perlName is the plugin that runs the storage.
+func (s *Storage) perlName() string {
+	switch s.Type {
+	case "lvmthin":
+		return "LvmThinPlugin"
+	case "zfspool":
+		return "ZFSPoolPlugin"
+	case "iscsidirect":
+		return "ISCSIDirectPlugin"
+	}
+	return strings.ToUpper(s.Type) + "Plugin"
 }

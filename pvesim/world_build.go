@@ -239,6 +239,7 @@ func (w *World) addStorages(s *Sim) error {
 			}
 		}
 	}
+	s.settleStorages()
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (a *actor) makeWorldDisk(node string, vmid int, d drive, system System) (st
 			format = "qcow2"
 			name += ".qcow2"
 		}
-		volid, err := a.allocDisk(node, storage, vmid, format, name, 4096, nil)
+		volid, err := a.allocNow(node, storage, vmid, format, name, 4096, nil)
 		if err != nil {
 			return "", err
 		}
@@ -100,7 +100,7 @@ func (a *actor) makeWorldDisk(node string, vmid int, d drive, system System) (st
 	if format == "" {
 		format = a.defaultFormat(m[1])
 	}
-	volid, err := a.allocDisk(node, m[1], vmid, format, "", int64(gib*1024*1024), nil)
+	volid, err := a.allocNow(node, m[1], vmid, format, "", int64(gib*1024*1024), nil)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +119,7 @@ func (a *actor) makeWorldTemplate(vm *VM) error {
 		if !d.onStorage() || d.cdrom() {
 			continue
 		}
-		base, err := a.makeBase(vm.Node, d.volume)
+		base, err := a.makeBaseNow(vm.Node, d.volume)
 		if err != nil {
 			return err
 		}
