@@ -1,0 +1,201 @@
+package model
+
+import "fmt"
+
+// Action is one Proxmox call that changes something. The set is closed: all
+// actions are in this file.
+type Action interface {
+	// Guest is the VMID that the action is about; 0: none.
+	Guest() int
+	action()
+}
+
+// Target is a guest on a node.
+type Target struct {
+	VMID int
+	Node string
+}
+
+// Guest is the target's VMID.
+func (t Target) Guest() int { return t.VMID }
+
+func (t Target) String() string { return fmt.Sprintf("%d on %s", t.VMID, t.Node) }
+
+// Clone copies a guest or template.
+type Clone struct {
+	From        Target
+	Snapshot    string
+	To          Target // its node may differ when the storage is shared
+	Name        string
+	Description string // with the marker: the copy is known as ours from its first moment
+	Full        bool
+	Storage     string // of a full copy
+	Pool        string
+}
+
+// Create makes a guest that isn't a copy.
+type Create struct {
+	Target
+	Name        string
+	Description string
+	Options     map[string]string
+	Disks       []NewDisk
+	NICs        []NIC
+	Tags        []string
+	Pool        string
+}
+
+// NewDisk is a disk that is made: empty, or from an image file.
+type NewDisk struct {
+	Disk
+	Import string // volume id of an image
+}
+
+// Configure changes a guest's configuration, if it is still as it was seen.
+type Configure struct {
+	Target
+	Digest      string
+	Set         map[string]string // plain options
+	Delete      []string          // options and slots
+	Disks       []NewDisk         // added, or with other options (Volume is set)
+	NICs        []NIC
+	Tags        *[]string
+	Description *string // with the marker
+	// Slow asks for a task, for changes that make disks.
+	Slow bool
+}
+
+// Resize grows a disk to a size.
+type Resize struct {
+	Target
+	Slot string
+	Size int64
+}
+
+// Start powers a guest on.
+type Start struct{ Target }
+
+// Shutdown asks a guest to power off.
+type Shutdown struct {
+	Target
+	Timeout int  // seconds; 0: Proxmox' own
+	Force   bool // pull the plug when the time is over
+}
+
+// Stop pulls the plug.
+type Stop struct{ Target }
+
+// Reboot shuts a guest down and starts it with what was pending.
+type Reboot struct {
+	Target
+	Timeout int
+}
+
+// Destroy removes a guest with its disks. The owner is checked again right
+// before.
+type Destroy struct {
+	Target
+	Owner Owner
+}
+
+// Release takes our marks off a guest and leaves it.
+type Release struct {
+	Target
+	Digest      string
+	Description string
+	Tags        []string
+}
+
+// MakeTemplate turns a stopped guest into a template.
+type MakeTemplate struct{ Target }
+
+// Snap takes a snapshot.
+type Snap struct {
+	Target
+	Name        string
+	Description string
+	Memory      bool
+}
+
+// Unsnap deletes a snapshot.
+type Unsnap struct {
+	Target
+	Name string
+}
+
+// Rollback goes back to a snapshot.
+type Rollback struct {
+	Target
+	Name string
+}
+
+// Migrate moves a guest to another node.
+type Migrate struct {
+	Target
+	To     string
+	Online bool
+}
+
+// Download has Proxmox fetch a file onto a storage.
+type Download struct {
+	Node, Storage, Content, File string
+	URL                          string
+	Checksum, Algorithm          string
+}
+
+// UploadSeed puts first-boot data onto a storage.
+type UploadSeed struct {
+	Node, Storage, File string
+	Files               map[string][]byte
+	For                 int // the guest it is for
+}
+
+// RemoveFile deletes a volume that isn't a disk.
+type RemoveFile struct {
+	Node, Volume string
+	For          int
+}
+
+// SetHA tells the high-availability manager about a guest; nil takes it away.
+type SetHA struct {
+	VMID int
+	HA   *HA
+	New  bool
+}
+
+// SetPool puts a guest into a pool, out of the one it was in.
+type SetPool struct {
+	VMID     int
+	Pool     string // empty: out of From
+	From     string
+	NewGuest bool
+}
+
+// Guest of each action that isn't a Target.
+func (c Clone) Guest() int      { return c.To.VMID }
+func (Download) Guest() int     { return 0 }
+func (u UploadSeed) Guest() int { return u.For }
+func (r RemoveFile) Guest() int { return r.For }
+func (h SetHA) Guest() int      { return h.VMID }
+func (p SetPool) Guest() int    { return p.VMID }
+
+func (Clone) action()        {}
+func (Create) action()       {}
+func (Configure) action()    {}
+func (Resize) action()       {}
+func (Start) action()        {}
+func (Shutdown) action()     {}
+func (Stop) action()         {}
+func (Reboot) action()       {}
+func (Destroy) action()      {}
+func (Release) action()      {}
+func (MakeTemplate) action() {}
+func (Snap) action()         {}
+func (Unsnap) action()       {}
+func (Rollback) action()     {}
+func (Migrate) action()      {}
+func (Download) action()     {}
+func (UploadSeed) action()   {}
+func (RemoveFile) action()   {}
+func (SetHA) action()        {}
+func (SetPool) action()      {}

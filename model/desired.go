@@ -1,0 +1,145 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"strings"
+)
+
+// Desired is what people want of one Proxmox cluster.
+type Desired struct {
+	Set       string // what is applied together
+	VMs       []VM
+	Images    []Image
+	Snapshots []Snapshot
+	// Prune deletes what this set made earlier and doesn't name any more.
+	Prune bool
+	// Allow are the effects that the person at the keyboard has agreed to,
+	// on top of what the manifests allow.
+	Allow Allow
+}
+
+// Allow says which effects are agreed to.
+type Allow struct {
+	Restart bool `json:"restart,omitempty"` // stop and start a running guest
+	Replace bool `json:"replace,omitempty"` // destroy a guest and make it anew
+	Data    bool `json:"data,omitempty"`    // remove disks, roll back
+}
+
+// VM is a guest that is wanted.
+type VM struct {
+	Owner  Owner
+	Name   string // in Proxmox
+	VMID   int    // 0: the first of the owner's candidates that can be had
+	Range  Range
+	Labels map[string]string // for anti-affinity
+	Source Source
+
+	Options map[string]string // canonical; the options that the manifest says something about
+	// Managed are those of Options that the manifest itself names.
+	Managed     []string
+	Disks       []Disk // wanted ones, by slot; the CD-ROM for first-boot data isn't among them
+	NICs        []NIC  // MAC empty: a stable one of our own
+	Tags        []string
+	Description string
+	Pool        string
+	HA          *HA
+	Seed        *Seed // first-boot data on a drive of its own
+
+	Power       Power
+	WaitAddress bool // ready means: the agent has told an address
+	Place       Place
+	Update      Allow // what the manifest allows without asking
+	Retain      bool  // when deleted, the guest stays and is only let go
+	Deleted     bool  // it is to go
+}
+
+// Fingerprint is short and changes whenever anything changes that would be
+// applied to the guest's configuration.
+func (v VM) Fingerprint() string {
+	v.VMID, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, Range{}, nil, Place{}, false, ""
+	v.Update, v.WaitAddress, v.Retain = Allow{}, false, false
+	v.Source = Source{}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain values only
+	}
+	sum := sha256.Sum256(b)
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
+}
+
+// Source is what a guest is made from. Exactly one of Image, VM and Blank.
+type Source struct {
+	Image    Key    // a VMImage of the same Desired
+	VM       Key    // another wanted VM
+	Snapshot string // of the VM
+	Blank    bool   // nothing: an empty guest
+	Full     bool   // a full copy instead of a linked one
+	Storage  string // where full copies go; empty: beside the source
+}
+
+// Place says where a guest may go.
+type Place struct {
+	Nodes        []string // empty: any
+	AntiAffinity []Selector
+	MaxPerNode   int
+	MinFree      int64 // bytes of memory that stay free on the node
+}
+
+// Selector matches labels of VMs.
+type Selector struct {
+	Key      string
+	Operator string // In, NotIn, Exists, DoesNotExist
+	Values   []string
+}
+
+// HA asks the high-availability manager to look after a guest.
+type HA struct {
+	Group       string `json:"group,omitempty"`
+	MaxRestart  int    `json:"maxRestart,omitempty"`
+	MaxRelocate int    `json:"maxRelocate,omitempty"`
+}
+
+// Seed is first-boot data on a CD-ROM drive. Its bytes are made by those who
+// act; here is what decides whether it has to be made again.
+type Seed struct {
+	Storage string            // with content iso; empty: the provider's
+	Digest  string            // of the files
+	Files   map[string][]byte `json:"-"` // user-data, meta-data, network-config
+}
+
+// Image is something that guests are made from.
+type Image struct {
+	Owner Owner
+	// Exactly one of these:
+	Template string // a template's name, on one node or on several
+	VMID     int    // a template or VM
+	URL      string // fetched through Proxmox and made into a template
+	ISO      string // volume, or a name on a storage with content iso
+
+	Checksum          string
+	ChecksumAlgorithm string
+	Storage           string // where the disk of a fetched image goes
+	Options           map[string]string
+	Range             Range
+	Deleted           bool
+}
+
+// Version changes when the image has to be made anew.
+func (i Image) Version() string {
+	sum := sha256.Sum256([]byte(i.URL + "\x00" + i.Checksum))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
+}
+
+// Snapshot is a snapshot that is wanted.
+type Snapshot struct {
+	Owner       Owner
+	VM          Key
+	Name        string // in Proxmox
+	Description string
+	Memory      bool
+	Revert      string // a value that is new each time to go back to it; empty: never
+	Keep        int    // keep only the newest n of this VM's that are ours
+	Deleted     bool
+}

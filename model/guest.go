@@ -1,0 +1,155 @@
+package model
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Power is the power state that is wanted.
+type Power string
+
+const (
+	PowerOn  Power = "On"
+	PowerOff Power = "Off" // at once
+	// PowerOffGraceful asks the guest, and pulls the plug only when allowed.
+	PowerOffGraceful Power = "OffGraceful"
+)
+
+// Disk is a disk or CD-ROM drive of a guest.
+type Disk struct {
+	Slot    string `json:"slot"`              // "scsi0"
+	Name    string `json:"name,omitempty"`    // in the manifest
+	Volume  string `json:"volume,omitempty"`  // observed; empty for a disk that is to be made
+	Storage string `json:"storage,omitempty"` // where it is, or is to be made; empty: where the image puts it
+	Size    int64  `json:"size,omitempty"`    // bytes; 0: as the image has it
+	Format  string `json:"format,omitempty"`
+	CDROM   bool   `json:"cdrom,omitempty"`
+	// Options are the further keys of the property string, canonical.
+	Options map[string]string `json:"options,omitempty"`
+}
+
+// Root tells whether this is the disk that came with the image.
+func (d Disk) Root() bool { return d.Name == "root" }
+
+// NIC is a network interface.
+type NIC struct {
+	Slot     string            `json:"slot"` // "net0"
+	Name     string            `json:"name,omitempty"`
+	Model    string            `json:"model"`
+	MAC      string            `json:"mac,omitempty"` // upper case
+	Bridge   string            `json:"bridge"`
+	VLAN     int               `json:"vlan,omitempty"`
+	MTU      int               `json:"mtu,omitempty"`
+	Firewall bool              `json:"firewall,omitempty"`
+	Options  map[string]string `json:"options,omitempty"`
+}
+
+// Equal compares all that Proxmox keeps of a NIC.
+func (n NIC) Equal(o NIC) bool {
+	n.Name, o.Name = "", ""
+	return n.Slot == o.Slot && n.Model == o.Model && n.MAC == o.MAC && n.Bridge == o.Bridge && n.VLAN == o.VLAN &&
+		n.MTU == o.MTU && n.Firewall == o.Firewall && equalMaps(n.Options, o.Options)
+}
+
+func equalMaps(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if w, ok := b[k]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// Status is what Proxmox says of a guest.
+type Status string
+
+const (
+	StatusUnknown Status = "unknown"
+	StatusRunning Status = "running"
+	StatusStopped Status = "stopped"
+	StatusPaused  Status = "paused"
+)
+
+// Agent is what is known of the guest agent.
+type Agent string
+
+const (
+	AgentUnasked Agent = ""
+	AgentUp      Agent = "up"
+	AgentDown    Agent = "down"
+)
+
+// Guest is a VM as Proxmox has it. What the cluster's list says is always
+// there; Config only when it was read.
+type Guest struct {
+	VMID     int
+	Node     string
+	Name     string
+	Status   Status
+	Template bool
+	Tags     []string
+	Lock     string
+	Pool     string
+	HAState  string
+	CPUs     int
+	Memory   int64 // bytes
+	Disk     int64 // size of the boot disk
+
+	Config    *Config
+	Snapshots []SnapshotInfo // nil: not read
+	Agent     Agent
+	Addresses []netip.Prefix
+	Booted    bool // the agent has answered since the last start
+}
+
+// Config is a guest's configuration, made canonical.
+type Config struct {
+	Digest  string
+	Options map[string]string // all but disks, NICs, description and tags; defaults left out
+	Disks   []Disk            // by slot
+	Unused  []Disk            // volumes that no slot holds
+	NICs    []NIC             // by slot
+	Text    string            // the description without our marker
+	Marker  *Marker           // nil: not ours
+	Tags    []string
+	// Pending are the options whose values wait for the next start; nil
+	// values are removals. Options and the other fields have the values that
+	// were asked for.
+	Pending map[string]*string
+	// Half tells that the config is what a clone in progress leaves: it
+	// can't say yet whose it is.
+	Half bool
+}
+
+// DiskAt returns the disk in a slot.
+func (c *Config) DiskAt(slot string) (Disk, bool) {
+	i := slices.IndexFunc(c.Disks, func(d Disk) bool { return d.Slot == slot })
+	if i < 0 {
+		return Disk{}, false
+	}
+	return c.Disks[i], true
+}
+
+// NICAt returns the NIC in a slot.
+func (c *Config) NICAt(slot string) (NIC, bool) {
+	i := slices.IndexFunc(c.NICs, func(n NIC) bool { return n.Slot == slot })
+	if i < 0 {
+		return NIC{}, false
+	}
+	return c.NICs[i], true
+}
+
+// SnapshotInfo is a snapshot as Proxmox has it.
+type SnapshotInfo struct {
+	Name, Parent, Description string
+	Memory                    bool
+	Time                      int64
+}
+
+// OwnedBy tells whether the guest's config proves that it is the owner's.
+func (g *Guest) OwnedBy(o Owner) bool {
+	return g.Config != nil && g.Config.Marker != nil && g.Config.Marker.Owner == o
+}

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Marker is the proof of ownership in a guest's description: a comment that
+// Proxmox' notes don't show.
+type Marker struct {
+	Owner Owner `json:"owner"`
+	// Managed are the options that were set because a manifest named them:
+	// when it names them no longer, they go.
+	Managed []string `json:"managed,omitempty"`
+	// Seed is the volume with first-boot data that was made for this guest.
+	Seed string `json:"seed,omitempty"`
+	// Version tells apart generations of the same object: images that were
+	// made anew.
+	Version string `json:"version,omitempty"`
+}
+
+const (
+	markerOpen  = "<!-- proxplane "
+	markerClose = " -->"
+)
+
+// String is the line that goes into the description.
+func (m Marker) String() string {
+	m.Managed = slices.Sorted(slices.Values(m.Managed))
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // plain strings only
+	}
+	// "--" would end the comment for some readers.
+	return markerOpen + strings.ReplaceAll(string(b), "--", `-\u002d`) + markerClose
+}
+
+// Describe puts a marker behind what people wrote.
+func Describe(text string, m Marker) string {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return m.String()
+	}
+	return text + "\n\n" + m.String()
+}
+
+// ParseDescription takes a description apart. Of several markers the last
+// counts; one that can't be read is none.
+func ParseDescription(description string) (text string, m Marker, ok bool) {
+	at := strings.LastIndex(description, markerOpen)
+	if at < 0 {
+		return description, Marker{}, false
+	}
+	body, rest, closed := strings.Cut(description[at+len(markerOpen):], markerClose)
+	if !closed || json.Unmarshal([]byte(body), &m) != nil || m.Owner.Name == "" {
+		return description, Marker{}, false
+	}
+	return strings.TrimRight(description[:at]+rest, "\n"), m, true
+}

@@ -1,0 +1,145 @@
+package model
+
+import (
+	"strings"
+	"time"
+)
+
+// Observed is what a Proxmox cluster has, as far as it was looked at.
+type Observed struct {
+	At       time.Time
+	Release  int // major version
+	Nodes    map[string]*Node
+	Storages map[string]*Storage
+	Guests   map[int]*Guest // all of the cluster
+	Tasks    []Task         // that run
+	// Files are volumes that aren't disks: ISO and import images, by volume
+	// id; nil: not read.
+	Files map[string]File
+	HA    map[string]map[string]string // by "vm:100"; nil: not read
+	// Placed are guests that we are making and that don't show up yet.
+	Placed map[int]Placement
+	// Failed are the steps that failed lately.
+	Failed map[Key]Failure
+
+	index *guestIndex
+}
+
+// Node is a host.
+type Node struct {
+	Name   string
+	Online bool
+	CPUs   int
+	Memory int64 // bytes
+	Used   int64
+	// Bridges are what guests can be plugged into; nil: not read.
+	Bridges []string
+}
+
+// Storage is a storage with the room it has on each node.
+type Storage struct {
+	Name    string
+	Type    string
+	Shared  bool
+	Content map[string]bool
+	OnNode  map[string]Room
+}
+
+// Room is the space of a storage on a node.
+type Room struct{ Total, Used int64 }
+
+// Free is what is left.
+func (r Room) Free() int64 { return max(0, r.Total-r.Used) }
+
+// Blocks tells whether the storage keeps disks as block devices, which have
+// no format but raw.
+func (s *Storage) Blocks() bool {
+	switch s.Type {
+	case "lvm", "lvmthin", "zfspool", "rbd", "iscsi", "iscsidirect", "zfs":
+		return true
+	}
+	return false
+}
+
+// Task is a task that runs.
+type Task struct {
+	UPID  string
+	Node  string
+	Type  string // "qmclone"
+	VMID  int    // clones are filed under the source
+	Since time.Time
+}
+
+// File is an ISO, an import image, a snippet.
+type File struct {
+	Volume  string // "nfs:iso/seed.iso"
+	Node    string
+	Content string
+	Size    int64
+}
+
+// Placement is where a guest is being made.
+type Placement struct {
+	Owner  Owner
+	Node   string
+	Memory int64
+}
+
+// Failure is how a step failed.
+type Failure struct {
+	What string // the step
+	Text string // what Proxmox said
+	Hint string // what the person can do
+	At   time.Time
+	Next time.Time // not before then again
+	Hard bool      // trying again can't help until something is changed
+}
+
+// guestIndex finds guests without looking at all of them.
+type guestIndex struct {
+	byName  map[string][]*Guest
+	byOwner map[string][]*Guest // by owner ID in the tag
+	byVM    map[int][]Task
+}
+
+// Index must be called after Guests or Tasks were changed.
+func (o *Observed) Index() {
+	ix := &guestIndex{
+		byName:  make(map[string][]*Guest, len(o.Guests)),
+		byOwner: make(map[string][]*Guest, len(o.Guests)),
+		byVM:    map[int][]Task{},
+	}
+	for _, g := range o.Guests {
+		ix.byName[g.Name] = append(ix.byName[g.Name], g)
+		if id, _, ok := ParseStateTag(g.Tags); ok {
+			ix.byOwner[id] = append(ix.byOwner[id], g)
+		}
+	}
+	for _, t := range o.Tasks {
+		ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
+	}
+	o.index = ix
+}
+
+func (o *Observed) indexed() *guestIndex {
+	if o.index == nil {
+		o.Index()
+	}
+	return o.index
+}
+
+// Named are the guests of that name; names aren't unique in Proxmox.
+func (o *Observed) Named(name string) []*Guest { return o.indexed().byName[name] }
+
+// Tagged are the guests whose tag says that they are the owner's. Tags can be
+// copied by clones, so this is a hint and no proof.
+func (o *Observed) Tagged(owner Owner) []*Guest { return o.indexed().byOwner[owner.ID()] }
+
+// TasksOf are the running tasks that are filed under a VMID.
+func (o *Observed) TasksOf(vmid int) []Task { return o.indexed().byVM[vmid] }
+
+// StorageOf is the storage part of a volume id.
+func StorageOf(volume string) string {
+	name, _, _ := strings.Cut(volume, ":")
+	return name
+}

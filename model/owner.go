@@ -1,0 +1,94 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"iter"
+	"strings"
+)
+
+// Key names an object that somebody wrote.
+type Key struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String is "kind/name" or "kind/namespace/name".
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return strings.ToLower(k.Kind) + "/" + k.Name
+	}
+	return strings.ToLower(k.Kind) + "/" + k.Namespace + "/" + k.Name
+}
+
+// Owner says whose a guest is. It is kept in the guest's own description,
+// since a VMID alone proves nothing: VMIDs get reused.
+type Owner struct {
+	Door string `json:"door"`          // which front door made it
+	Set  string `json:"set,omitempty"` // what was applied together; a cluster's name in Kubernetes
+	Key  `json:",inline"`
+	UID  string `json:"uid,omitempty"` // of the object in Kubernetes
+}
+
+// ID is short, stable and different for each owner. Objects that are made
+// anew under the same name in Kubernetes (another UID) are other owners.
+func (o Owner) ID() string {
+	sum := o.sum()
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:8]))
+}
+
+func (o Owner) sum() [32]byte {
+	return sha256.Sum256([]byte(strings.Join([]string{o.Door, o.Set, o.Kind, o.Namespace, o.Name, o.UID}, "\x00")))
+}
+
+// Range is a range of VMIDs, both ends included.
+type Range struct{ First, Last int }
+
+// Candidates are the VMIDs that an owner tries, always the same in the same
+// order: so an owner finds its guest again without having written anything
+// down.
+func (o Owner) Candidates(r Range) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		size := uint64(r.Last - r.First + 1)
+		if r.Last < r.First {
+			return
+		}
+		sum := o.sum()
+		at := binary.BigEndian.Uint64(sum[8:]) % size
+		for range min(size, maxCandidates) {
+			if !yield(r.First + int(at)) {
+				return
+			}
+			at = (at + 1) % size
+		}
+	}
+}
+
+// maxCandidates bounds how many VMIDs are tried.
+const maxCandidates = 64
+
+// Tags that mark our guests. TagPrefix is followed by the owner's ID and the
+// fingerprint of what was applied, so that one list call shows whose each
+// guest is and whether it is up to date.
+const (
+	Tag       = "proxplane"
+	TagPrefix = "pp."
+)
+
+// StateTag is the tag of a guest that is as wanted.
+func StateTag(o Owner, fingerprint string) string {
+	return TagPrefix + o.ID() + "." + fingerprint
+}
+
+// ParseStateTag finds owner ID and fingerprint in a guest's tags.
+func ParseStateTag(tags []string) (ownerID, fingerprint string, ok bool) {
+	for _, t := range tags {
+		if rest, found := strings.CutPrefix(t, TagPrefix); found {
+			ownerID, fingerprint, ok = strings.Cut(rest, ".")
+			return ownerID, fingerprint, ok
+		}
+	}
+	return "", "", false
+}
