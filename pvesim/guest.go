@@ -89,7 +89,7 @@ func (s *Sim) boot(vm *VM) {
 	if system == WithAgent && agentEnabled(vm.Conf) {
 		r.Agent = now.Add(max(s.world.Timing.Boot.D(), s.world.Timing.Agent.D()))
 	}
-	r.Guest = newGuest()
+	r.Guest = s.newGuest(vm)
 }
 
 // pause stops the CPUs: what the guest was about to do happens later.

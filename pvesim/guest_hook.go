@@ -64,7 +64,11 @@ func (t *task) runHook(vm *VM, volid, phase string) error {
 	if vol == nil {
 		return fmt.Errorf("script '%s' does not exist", volid)
 	}
-	lines, code := hookOutput(t.scriptText(vol), vm.ID, phase)
+	script, err := t.blobText(vol)
+	if err != nil {
+		return fmt.Errorf("read script '%s': %w", volid, err)
+	}
+	lines, code := hookOutput(script, vm.ID, phase)
 	for _, line := range lines {
 		t.logf("%s", line)
 	}
@@ -73,6 +77,3 @@ func (t *task) runHook(vm *VM, volid, phase string) error {
 	}
 	return nil
 }
-
-// scriptText is the text of a snippet.
-func (s *Sim) scriptText(vol *Volume) string { return "" }

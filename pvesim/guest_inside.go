@@ -1,11 +1,19 @@
 package pvesim
 
-import "time"
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"time"
+)
 
 // Guest is the inside of a guest that has booted: what its agent can tell
 // and change. It is forgotten when the guest is off.
 type Guest struct {
-	Files  map[string]string  `json:"files,omitempty"`
+	Name   string             `json:"name"` // host name
+	Files  map[string][]byte  `json:"files,omitempty"`
+	Dirs   map[string]bool    `json:"dirs,omitempty"`
 	Execs  map[int]*GuestExec `json:"execs,omitempty"`
 	PID    int                `json:"pid"` // of the last program that was started
 	Frozen bool               `json:"frozen,omitempty"`
@@ -15,10 +23,83 @@ type Guest struct {
 type GuestExec struct {
 	Ends time.Time `json:"ends"`
 	Code int       `json:"code"`
-	Out  string    `json:"out,omitempty"`
-	Err  string    `json:"err,omitempty"`
+	Out  []byte    `json:"out,omitempty"`
+	Err  []byte    `json:"err,omitempty"`
 }
 
-func newGuest() *Guest {
-	return &Guest{Files: map[string]string{}, Execs: map[int]*GuestExec{}, PID: 150}
+// newGuest is the inside of a VM that boots now.
+func (s *Sim) newGuest(vm *VM) *Guest {
+	name := vm.Name()
+	if name == "" {
+		name = fmt.Sprintf("VM%d", vm.ID)
+	}
+	host, _, _ := strings.Cut(name, ".")
+	g := &Guest{Name: host, Files: map[string][]byte{}, Dirs: map[string]bool{}, Execs: map[int]*GuestExec{}, PID: 150}
+	for _, dir := range strings.Fields("/ /bin /dev /etc /home /mnt /opt /proc /root /run /srv /sys /tmp /usr /usr/local /usr/local/bin /var /var/lib /var/log /var/tmp") {
+		g.Dirs[dir] = true
+	}
+	var release strings.Builder
+	for _, line := range osRelease {
+		fmt.Fprintf(&release, "%s=%q\n", line[0], line[1])
+	}
+	g.Files["/etc/os-release"] = []byte(release.String())
+	g.Files["/etc/hostname"] = []byte(host + "\n")
+	machine := strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", "")
+	g.Files["/etc/machine-id"] = []byte(machine + "\n")
+	return g
+}
+
+// osRelease is the system that all simulated guests run.
+var osRelease = [][2]string{
+	{"NAME", "Test Linux"}, {"ID", "testlinux"}, {"VERSION", "1"}, {"VERSION_ID", "1"}, {"PRETTY_NAME", "Test Linux 1"},
+}
+
+const (
+	guestKernel  = "6.12.107+deb13-cloud-amd64"
+	guestBuild   = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.107-1 (2026-08-29)"
+	guestMachine = "x86_64"
+)
+
+func (g *Guest) clone() *Guest {
+	if g == nil {
+		return nil
+	}
+	out := *g
+	out.Files = maps.Clone(g.Files)
+	out.Dirs = maps.Clone(g.Dirs)
+	out.Execs = maps.Clone(g.Execs)
+	return &out
+}
+
+// read gives the bytes of a file, or the system's word for why not.
+func (g *Guest) read(file string) ([]byte, error) {
+	file = path.Clean(file)
+	if data, ok := g.Files[file]; ok {
+		return data, nil
+	}
+	switch {
+	case g.Dirs[file]:
+		return nil, fmt.Errorf("Is a directory")
+	case file == "/dev/null":
+		return nil, nil
+	}
+	return nil, fmt.Errorf("No such file or directory")
+}
+
+// write replaces or extends a file.
+func (g *Guest) write(file string, data []byte, add bool) error {
+	file = path.Clean(file)
+	switch {
+	case file == "/dev/null":
+		return nil
+	case g.Dirs[file]:
+		return fmt.Errorf("Is a directory")
+	case !strings.HasPrefix(file, "/") || !g.Dirs[path.Dir(file)]:
+		return fmt.Errorf("No such file or directory")
+	}
+	if add {
+		data = append(append([]byte{}, g.Files[file]...), data...)
+	}
+	g.Files[file] = data
+	return nil
 }

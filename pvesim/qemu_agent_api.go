@@ -1,6 +1,256 @@
 package pvesim
 
+import (
+	"encoding/base64"
+	"slices"
+	"time"
+
+	"strings"
+)
+
+const (
+	agentPath    = "/nodes/{node}/qemu/{vmid}/agent"
+	maxAgentRead = 16 << 20
+)
+
+// plainAgentCalls are commands without parameters, with their method.
+var plainAgentCalls = map[string]string{
+	"ping": "POST", "get-time": "GET", "info": "GET", "fsfreeze-status": "POST", "fsfreeze-freeze": "POST",
+	"fsfreeze-thaw": "POST", "fstrim": "POST", "network-get-interfaces": "GET", "get-vcpus": "GET",
+	"get-fsinfo": "GET", "get-memory-blocks": "GET", "get-memory-block-info": "GET", "suspend-hybrid": "POST",
+	"suspend-ram": "POST", "suspend-disk": "POST", "shutdown": "POST", "get-host-name": "GET", "get-osinfo": "GET",
+	"get-users": "GET", "get-timezone": "GET",
+}
+
 // qemuAgentRoutes talk to the agent inside the guest.
 func qemuAgentRoutes() map[string]handler {
-	return map[string]handler{}
+	routes := map[string]handler{
+		"GET " + agentPath:                         agentIndex,
+		"POST " + agentPath:                        func(c *call) (any, error) { return c.plainAgentCall(c.params.Str("command")) },
+		"POST " + agentPath + "/exec":              agentExec,
+		"GET " + agentPath + "/exec-status":        agentExecStatus,
+		"GET " + agentPath + "/file-read":          agentFileRead,
+		"POST " + agentPath + "/file-write":        agentFileWrite,
+		"POST " + agentPath + "/set-user-password": agentSetPassword,
+	}
+	for command, method := range plainAgentCalls {
+		routes[method+" "+agentPath+"/"+command] = func(c *call) (any, error) { return c.plainAgentCall(command) }
+	}
+	return routes
+}
+
+func agentIndex(*call) (any, error) {
+	names := []string{"exec", "exec-status", "file-read", "file-write", "set-user-password"}
+	for command := range plainAgentCalls {
+		names = append(names, command)
+	}
+	slices.Sort(names)
+	list := []map[string]any{}
+	for _, name := range names {
+		list = append(list, map[string]any{"name": name})
+	}
+	return list, nil
+}
+
+// agentVM finds the VM, and makes sure that its agent answers.
+func (c *call) agentVM() (*VM, error) {
+	vm, err := c.vm()
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := vm.Conf["agent"]; !ok {
+		return nil, die("No QEMU guest agent configured")
+	}
+	r := vm.Run
+	if r == nil {
+		return nil, die("VM %d is not running", vm.ID)
+	}
+	if !c.agentAnswers(r) || vm.Run != r {
+		return nil, die("QEMU guest agent is not running")
+	}
+	return vm, nil
+}
+
+func (c *call) plainAgentCall(command string) (any, error) {
+	vm, err := c.agentVM()
+	if err != nil {
+		return nil, err
+	}
+	var res any
+	switch command {
+	case "shutdown", "suspend-disk":
+		r := vm.Run
+		c.askShutdown(vm)
+		// No answer comes: the connection breaks when the VM is off.
+		if !c.waitFor(r.gone(), 10*time.Minute) {
+			return nil, die("VM %d qga command 'guest-%s' failed - got timeout", vm.ID, command)
+		}
+	case "suspend-ram", "suspend-hybrid":
+		vm.Run.Asleep = true
+		c.waitFor(vm.Run.gone(), 5*time.Second)
+		return nil, die("VM %d qga command 'guest-%s' failed - got timeout", vm.ID, command)
+	default:
+		if res, err = c.askAgent(vm, command); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any{"result": res}, nil
+}
+
+// agentError is an error that the agent itself reports.
+func agentError(format string, args ...any) error { return die("Agent error: "+format, args...) }
+
+func agentExec(c *call) (any, error) {
+	command := c.params.List("command")
+	if _, err := c.vm(); err != nil {
+		return nil, err
+	}
+	vm, err := c.agentVM()
+	if err != nil {
+		return nil, err
+	}
+	input, err := perlBytes(c.params.Str("input-data"))
+	if err != nil {
+		return nil, err
+	}
+	if len(command) == 0 {
+		return nil, agentError("Guest agent command failed, error was 'Failed to execute child process “” (No such file or directory)'")
+	}
+	run, err := c.runInGuest(vm, command, input)
+	if err != nil {
+		return nil, agentError("Guest agent command failed, error was 'Failed to execute child process “%s” (%s)'", command[0], err)
+	}
+	g := vm.Run.Guest
+	g.PID += 2
+	g.Execs[g.PID] = run
+	return map[string]any{"pid": g.PID}, nil
+}
+
+func agentExecStatus(c *call) (any, error) {
+	vm, err := c.agentVM()
+	if err != nil {
+		return nil, err
+	}
+	g, pid := vm.Run.Guest, c.params.Int("pid")
+	run := g.Execs[pid]
+	if run == nil {
+		return nil, agentError("PID ld does not exist")
+	}
+	if c.now().Before(run.Ends) {
+		return map[string]any{"exited": 0}, nil
+	}
+	delete(g.Execs, pid) // a status is given once
+	out := map[string]any{"exited": 1, "exitcode": run.Code}
+	for key, data := range map[string][]byte{"out": run.Out, "err": run.Err} {
+		if len(data) == 0 {
+			continue
+		}
+		out[key+"-truncated"] = 0
+		if len(data) > maxAgentRead {
+			data = data[:maxAgentRead]
+			out[key+"-truncated"] = 1
+		}
+		out[key+"-data"] = latin1(data)
+	}
+	return out, nil
+}
+
+func agentFileRead(c *call) (any, error) {
+	vm, err := c.agentVM()
+	if err != nil {
+		return nil, err
+	}
+	file, count, offset := c.params.Str("file"), maxAgentRead, c.params.Int("offset")
+	if c.params.Has("count") {
+		count = c.params.Int("count")
+	}
+	data, err := vm.Run.Guest.read(file)
+	if err != nil {
+		return nil, agentError("failed to open file '%s' (mode: 'r'): %s", file, err)
+	}
+	data = data[min(offset, len(data)):]
+	out := map[string]any{}
+	if len(data) >= count {
+		// The end is only seen by reading past it.
+		data = data[:count]
+		out["truncated"] = 1
+	}
+	out["bytes-read"] = len(data)
+	out["content"] = latin1(data)
+	if c.params.Has("decode") && !c.params.Bool("decode") {
+		out["content"] = base64.StdEncoding.EncodeToString(data)
+	}
+	return out, nil
+}
+
+func agentFileWrite(c *call) (any, error) {
+	if _, err := c.vm(); err != nil {
+		return nil, err
+	}
+	var data []byte
+	content := c.params.Str("content")
+	encode := !c.params.Has("encode") || c.params.Bool("encode")
+	if encode {
+		var err error
+		if data, err = perlBytes(content); err != nil {
+			return nil, err
+		}
+	}
+	vm, err := c.agentVM()
+	if err != nil {
+		return nil, err
+	}
+	file, g := c.params.Str("file"), vm.Run.Guest
+	if err := g.write(file, nil, false); err != nil {
+		return nil, agentError("failed to open file '%s' (mode: 'wb'): %s", file, err)
+	}
+	if !encode {
+		clean := strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" \t\r\n", r) {
+				return -1
+			}
+			return r
+		}, content)
+		if data, err = base64.StdEncoding.DecodeString(clean); err != nil {
+			return nil, agentError("Base64 data '%s' is not valid", content)
+		}
+	}
+	g.write(file, data, false)
+	return nil, nil
+}
+
+func agentSetPassword(c *call) (any, error) {
+	if _, err := perlBytes(c.params.Str("password")); err != nil {
+		return nil, err
+	}
+	vm, err := c.agentVM()
+	if err != nil {
+		return nil, err
+	}
+	if user := c.params.Str("username"); user != "root" && user != vm.Conf["ciuser"] {
+		return nil, agentError("child process has failed to set user password: chpasswd: (user %s) pam_chauthtok() failed, error:\nAuthentication token manipulation error\n", user)
+	}
+	return map[string]any{"result": map[string]any{}}, nil
+}
+
+// perlBytes is what Perl encodes of a text: one byte a character. Others
+// than Latin 1 make it die.
+func perlBytes(text string) ([]byte, error) {
+	out := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r > 255 {
+			return nil, die("Wide character in subroutine entry at /usr/share/perl5/PVE/API2/Qemu/Agent.pm line 610.")
+		}
+		out = append(out, byte(r))
+	}
+	return out, nil
+}
+
+// latin1 is how bytes look in Proxmox' JSON: each is a character.
+func latin1(data []byte) string {
+	var b strings.Builder
+	for _, c := range data {
+		b.WriteRune(rune(c))
+	}
+	return b.String()
 }

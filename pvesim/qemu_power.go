@@ -198,7 +198,7 @@ func (s *Sim) quit(vm *VM, r *Run) {
 
 // stopped does what is left to do once the process has ended.
 func (t *task) stopped(vm *VM) {
-	if err := t.prepareConfig(vm, true); err != nil {
+	if err := t.applyPending(vm, t.logf); err != nil {
 		t.logf("%s", err)
 	}
 	t.hookWarn(vm, "post-stop")

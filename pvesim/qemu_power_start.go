@@ -7,10 +7,15 @@ import (
 	"strings"
 )
 
-// prepareConfig applies what is pending, if asked to, and writes the
-// cloud-init drive again when its settings have changed.
+// prepareConfig applies what is pending, unless the VM goes on from saved
+// memory, and writes the cloud-init drive.
 func (t *task) prepareConfig(vm *VM, pending bool) error {
-	return nil
+	if pending {
+		if err := t.applyPending(vm, t.logf); err != nil {
+			return err
+		}
+	}
+	return t.fillCloudInit(vm, t.logf)
 }
 
 // checkStart finds what would keep QEMU from starting, in the order in which

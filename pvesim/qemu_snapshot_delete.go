@@ -107,7 +107,9 @@ func (t *task) dropSnapshot(job *snapshotJob) error {
 		delete(vm.Snaps, job.name)
 		delete(vm.Conf, "lock")
 		for _, volid := range unused {
-			vm.Conf.keepUnused(volid)
+			if err := vm.Conf.addUnused(volid); err != nil {
+				return err
+			}
 		}
 		dropUsed(vm.Conf, vm.Pending)
 		return nil
@@ -154,8 +156,7 @@ func (t *task) dropSnapshotVolumes(vm *VM, job *snapshotJob, held func(func(*VM,
 		if !job.force {
 			err := held(func(_ *VM, snap *Snap) error {
 				delete(snap.Conf, d.key)
-				snap.Conf.keepUnused(d.volume)
-				return nil
+				return snap.Conf.addUnused(d.volume)
 			})
 			if err != nil {
 				return nil, err

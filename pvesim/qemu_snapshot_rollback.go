@@ -108,8 +108,8 @@ func (t *task) restoreConfig(vm *VM, snap Conf, name string) error {
 			}
 			continue
 		}
-		if !conf.keepUnused(d.volume) {
-			return die("Too many unused volumes - please delete them first.")
+		if err := conf.addUnused(d.volume); err != nil {
+			return err
 		}
 	}
 	snapshotConfig(snap, conf)
@@ -123,24 +123,4 @@ func (t *task) restoreConfig(vm *VM, snap Conf, name string) error {
 	vm.Conf, vm.Pending, vm.Deletes, vm.CloudInit = conf, Conf{}, map[string]bool{}, nil
 	vm.touch()
 	return nil
-}
-
-// keepUnused notes a volume in the first free unusedN, unless it is noted
-// already; false: there is no free one.
-func (c Conf) keepUnused(volid string) bool {
-	key := ""
-	for i := 255; i >= 0; i-- {
-		k := "unused" + strconv.Itoa(i)
-		switch c[k] {
-		case volid:
-			return true
-		case "":
-			key = k
-		}
-	}
-	if key == "" {
-		return false
-	}
-	c[key] = volid
-	return true
 }

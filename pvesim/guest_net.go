@@ -1,0 +1,163 @@
+package pvesim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// interfaces are the guest's network cards as its agent shows them.
+func (s *Sim) interfaces(vm *VM) []map[string]any {
+	list := []map[string]any{netInterface("lo", "00:00:00:00:00:00", 0, []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128"),
+	})}
+	for i := range maxNets {
+		value := vm.Conf[fmt.Sprintf("net%d", i)]
+		if value == "" {
+			continue
+		}
+		mac := netMAC(value)
+		var addrs []netip.Prefix
+		if down, _ := property(value, "link_down", ""); !perlBool(down) {
+			addrs = s.addresses(vm, i, mac)
+		}
+		list = append(list, netInterface(fmt.Sprintf("eth%d", len(list)-1), mac, 6, addrs))
+	}
+	return list
+}
+
+// netMAC is the address of a network card, in lower case.
+func netMAC(value string) string {
+	first, _, _ := strings.Cut(value, ",")
+	_, mac, _ := strings.Cut(first, "=")
+	if m, ok := property(value, "macaddr", ""); ok {
+		mac = m
+	}
+	return strings.ToLower(mac)
+}
+
+func netInterface(name, mac string, sent int, addrs []netip.Prefix) map[string]any {
+	stats := map[string]any{"tx-packets": sent, "tx-bytes": sent * 86}
+	for _, key := range []string{"tx-errs", "tx-dropped", "rx-packets", "rx-bytes", "rx-errs", "rx-dropped"} {
+		stats[key] = 0
+	}
+	out := map[string]any{"name": name, "hardware-address": mac, "statistics": stats}
+	ips := []map[string]any{}
+	for _, p := range addrs {
+		kind := "ipv4"
+		if p.Addr().Is6() {
+			kind = "ipv6"
+		}
+		ips = append(ips, map[string]any{"ip-address": p.Addr().String(), "ip-address-type": kind, "prefix": p.Bits()})
+	}
+	out["ip-addresses"] = ips
+	return out
+}
+
+// addresses are those of the VM's i-th network card: the static ones that
+// cloud-init is told, else one by DHCP; and the link-local one.
+func (s *Sim) addresses(vm *VM, i int, mac string) []netip.Prefix {
+	var addrs []netip.Prefix
+	config := vm.Conf[fmt.Sprintf("ipconfig%d", i)]
+	if vm.Conf.cloudInitKey("") == "" {
+		config = ""
+	}
+	ip, hasIP := property(config, "ip", "")
+	ip6, hasIP6 := property(config, "ip6", "")
+	switch p, err := netip.ParsePrefix(ip); {
+	case err == nil:
+		addrs = append(addrs, p)
+	case ip == "dhcp" || !hasIP && !hasIP6:
+		if p := s.lease(mac); p.IsValid() {
+			addrs = append(addrs, p)
+		}
+	}
+	if p, err := netip.ParsePrefix(ip6); err == nil {
+		addrs = append(addrs, p)
+	}
+	if p := linkLocal(mac); p.IsValid() {
+		addrs = append(addrs, p)
+	}
+	return addrs
+}
+
+// linkLocal is the IPv6 address that a card gives itself.
+func linkLocal(mac string) netip.Prefix {
+	var b [6]byte
+	if n, _ := fmt.Sscanf(mac, "%02x:%02x:%02x:%02x:%02x:%02x", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5]); n != 6 {
+		return netip.Prefix{}
+	}
+	addr := [16]byte{0xfe, 0x80, 8: b[0] ^ 2, b[1], b[2], 0xff, 0xfe, b[3], b[4], b[5]}
+	return netip.PrefixFrom(netip.AddrFrom16(addr), 64)
+}
+
+// lease is the address that the DHCP server has for a card. When the range
+// is used up, cards that are gone lose theirs.
+func (s *Sim) lease(mac string) netip.Prefix {
+	d := &s.state.DHCP
+	if d.Leases == nil {
+		d.Leases = map[string]string{}
+	}
+	if ip, ok := d.Leases[mac]; ok {
+		addr, _ := netip.ParseAddr(ip)
+		return netip.PrefixFrom(addr, d.Bits)
+	}
+	from, to, _ := strings.Cut(d.Range, "-")
+	first, err1 := netip.ParseAddr(from)
+	last, err2 := netip.ParseAddr(to)
+	if err1 != nil || err2 != nil || mac == "" {
+		return netip.Prefix{}
+	}
+	addr := nth(first, s.serial("dhcp")-1)
+	if last.Less(addr) { // each was given out once
+		if addr = s.freeAddress(first, last); !addr.IsValid() {
+			s.dropOldLeases()
+			addr = s.freeAddress(first, last)
+		}
+	}
+	if !addr.IsValid() {
+		return netip.Prefix{}
+	}
+	d.Leases[mac] = addr.String()
+	s.dirty()
+	return netip.PrefixFrom(addr, d.Bits)
+}
+
+// nth counts addresses up.
+func nth(first netip.Addr, n uint64) netip.Addr {
+	b := first.As16()
+	binary.BigEndian.PutUint64(b[8:], binary.BigEndian.Uint64(b[8:])+n)
+	return netip.AddrFrom16(b).Unmap()
+}
+
+// freeAddress finds an address that nobody has.
+func (s *Sim) freeAddress(first, last netip.Addr) netip.Addr {
+	taken := make(map[string]bool, len(s.state.DHCP.Leases))
+	for _, ip := range s.state.DHCP.Leases {
+		taken[ip] = true
+	}
+	for a := first; a.Compare(last) <= 0; a = a.Next() {
+		if !taken[a.String()] {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// dropOldLeases forgets cards that no VM has.
+func (s *Sim) dropOldLeases() {
+	there := map[string]bool{}
+	for _, vm := range s.state.VMs {
+		for key, value := range vm.Conf {
+			if family(key, "net") {
+				there[netMAC(value)] = true
+			}
+		}
+	}
+	for mac := range s.state.DHCP.Leases {
+		if !there[mac] {
+			delete(s.state.DHCP.Leases, mac)
+		}
+	}
+}
