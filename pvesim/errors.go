@@ -1,8 +1,11 @@
 package pvesim
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
@@ -68,4 +71,21 @@ func noGuest(node, kind string, vmid int) *apiError {
 
 func notImplemented(method, path string) *apiError {
 	return &apiError{status: http.StatusNotImplemented, text: fmt.Sprintf("Method '%s %s' not implemented", method, path)}
+}
+
+// perlText is an error as Perl prints it, which is how it ends up inside
+// other texts and in task logs: exceptions show their code and all fields.
+func perlText(err error) string {
+	var api *apiError
+	if !errors.As(err, &api) {
+		return err.Error()
+	}
+	text := api.text
+	if api.raised {
+		text = fmt.Sprintf("%d %s", api.status, text)
+	}
+	for _, field := range slices.Sorted(maps.Keys(api.fields)) {
+		text += field + ": " + api.fields[field] + "\n"
+	}
+	return text
 }

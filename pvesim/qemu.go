@@ -2,6 +2,8 @@ package pvesim
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,14 +22,25 @@ func (c *call) vm() (*VM, error) { return c.loadVM(c.node(), c.params.Int("vmid"
 
 // checkLock refuses a VM that carries a lock (backup, clone, snapshot …).
 func (v *VM) checkLock() error {
-	if lock := v.Conf["lock"]; lock != "" {
+	if lock := v.Conf["lock"]; truthy(lock) {
 		return die("VM is locked (%s)", lock)
+	}
+	return nil
+}
+
+// checkProtection refuses to remove something from a protected VM.
+func (c Conf) checkProtection(what string) error {
+	if truthy(c["protection"]) {
+		return die("%s - protection mode enabled", what)
 	}
 	return nil
 }
 
 // Template tells whether the VM is a template.
 func (v *VM) Template() bool { return v.Conf["template"] == "1" }
+
+// truthy is what Perl takes for true.
+func truthy(text string) bool { return text != "" && text != "0" }
 
 // driveFamilies are the kinds of disk slots with the number of each.
 var driveFamilies = []struct {
@@ -54,6 +67,12 @@ var isDriveKey = func() map[string]bool {
 	return set
 }()
 
+// family matches options that come in rows: net0, net1, …
+func family(key, name string) bool {
+	digits, ok := strings.CutPrefix(key, name)
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
 // drive is the value of a disk option: the volume and what comes after it.
 type drive struct {
 	key    string
@@ -63,9 +82,18 @@ type drive struct {
 
 // parseDrive splits a stored disk option.
 func parseDrive(key, value string) drive {
-	parts := strings.Split(value, ",")
-	d := drive{key: key, volume: strings.TrimPrefix(strings.TrimPrefix(parts[0], "file="), "volume=")}
-	d.opts = parts[1:]
+	d := drive{key: key}
+	for _, part := range strings.Split(value, ",") {
+		name, v, named := strings.Cut(part, "=")
+		switch {
+		case !named && d.volume == "":
+			d.volume = part
+		case name == "file" || name == "volume":
+			d.volume = v
+		case part != "":
+			d.opts = append(d.opts, part)
+		}
+	}
 	return d
 }
 
@@ -78,39 +106,46 @@ func (d drive) opt(name string) string {
 	return ""
 }
 
-// set changes an option, keeping its place; an empty value removes it.
+// has tells whether an option is there, be it empty.
+func (d drive) has(name string) bool {
+	return slices.ContainsFunc(d.opts, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+}
+
+// set changes an option; an empty value removes it.
 func (d *drive) set(name, value string) {
-	var opts []string
-	found := false
-	for _, o := range d.opts {
-		if !strings.HasPrefix(o, name+"=") {
-			opts = append(opts, o)
-			continue
-		}
-		if value != "" {
-			opts = append(opts, name+"="+value)
-		}
-		found = true
-	}
-	if !found && value != "" {
+	opts := slices.DeleteFunc(slices.Clone(d.opts), func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	if value != "" {
 		opts = append(opts, name+"="+value)
 	}
 	d.opts = opts
 }
 
-func (d drive) String() string { return strings.Join(append([]string{d.volume}, d.opts...), ",") }
+// String is the drive as Proxmox stores it: the volume, then the rest by name.
+func (d drive) String() string {
+	opts := slices.Clone(d.opts)
+	slices.SortFunc(opts, func(a, b string) int {
+		a, _, _ = strings.Cut(a, "=")
+		b, _, _ = strings.Cut(b, "=")
+		return strings.Compare(a, b)
+	})
+	return strings.Join(append([]string{d.volume}, opts...), ",")
+}
 
 // cdrom tells whether this is a CD-ROM drive, a cloud-init drive included.
 func (d drive) cdrom() bool { return d.opt("media") == "cdrom" }
 
+// disc tells whether this is a CD-ROM drive that isn't for cloud-init.
+func (d drive) disc() bool { return d.cdrom() && !d.cloudInit() }
+
+var cloudInitVolume = regexp.MustCompile(`[:/](?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow|qcow2|qed|vmdk|cloop))?$`)
+
 // cloudInit tells whether this is the cloud-init drive.
-func (d drive) cloudInit() bool {
-	return strings.Contains(d.volume, "cloudinit") && strings.Contains(d.volume, ":")
-}
+func (d drive) cloudInit() bool { return cloudInitVolume.MatchString(d.volume) }
 
 // onStorage tells whether the drive is a volume of a storage.
 func (d drive) onStorage() bool {
-	return d.volume != "none" && d.volume != "cdrom" && strings.Contains(d.volume, ":") && !strings.HasPrefix(d.volume, "/")
+	_, _, ok := splitVolID(d.volume)
+	return ok
 }
 
 // drives returns the disks of a config in Proxmox' order.
@@ -122,4 +157,15 @@ func (c Conf) drives() []drive {
 		}
 	}
 	return list
+}
+
+// cloudInitKey names the option that holds the cloud-init drive, other than
+// the one to skip; "" when there is none.
+func (c Conf) cloudInitKey(skip string) string {
+	for _, d := range c.drives() {
+		if d.key != skip && d.cloudInit() {
+			return d.key
+		}
+	}
+	return ""
 }
