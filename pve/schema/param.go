@@ -18,7 +18,7 @@ type Param struct {
 
 	MinLength, MaxLength *int
 
-	Pattern     string      // Perl's notation; see Matches
+	Pattern     string      // in Perl's notation
 	Format      string      // name, e.g. "pve-storage-id-list"; "" when none or unnamed
 	FormatProps *PropFormat // set when the value is a property string
 	Requires    string      // a parameter that must be given too

@@ -2,7 +2,7 @@ package schema
 
 import (
 	"regexp"
-	"regexp/syntax"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -41,7 +41,7 @@ func perlPattern(source string) *pattern {
 // matches nothing (a test compiles them all).
 func (p *pattern) match(text string) bool {
 	re, max, err := p.compile()
-	if err != nil || max >= 0 && utf8.RuneCountInString(text) > max {
+	if err != nil || max >= 0 && utf8.RuneCountInString(strings.TrimSuffix(text, "\n")) > max {
 		return false
 	}
 	return re.MatchString(text)
@@ -58,8 +58,9 @@ const (
 // repeated more often than Go allows, the bound is given back as a length.
 func convert(perl string) (re string, maxLen int) {
 	maxLen = -1
-	if body, n, ok := bigRepeat(perl); ok {
-		perl, maxLen = "^"+body+"*$", n
+	if m := bigRepeatRE.FindStringSubmatch(perl); m != nil {
+		perl = "^" + m[1] + "*$"
+		maxLen, _ = strconv.Atoi(m[2])
 	}
 	var b strings.Builder
 	inClass := false
@@ -142,20 +143,5 @@ func escape(c byte, inClass bool) string {
 	return `\` + string(c)
 }
 
-// bigRepeat recognises ^[class]{0,n}$ with an n beyond Go's limit of 1000.
-func bigRepeat(perl string) (class string, n int, ok bool) {
-	re, err := syntax.Parse(perl, syntax.Perl)
-	if err == nil || re != nil {
-		return "", 0, false
-	}
-	m := bigRepeatRE.FindStringSubmatch(perl)
-	if m == nil {
-		return "", 0, false
-	}
-	for _, d := range m[2] {
-		n = n*10 + int(d-'0')
-	}
-	return m[1], n, true
-}
-
+// bigRepeatRE is ^[class]{0,n}$ with an n that may be beyond Go's limit of 1000.
 var bigRepeatRE = regexp.MustCompile(`^\^(\[[^\[\]]+\])\{0?,(\d{4,6})\}\$$`)

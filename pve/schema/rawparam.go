@@ -120,7 +120,10 @@ func (raw *rawParam) inlineFormat() formatKeys {
 	if raw.FormatProperties != nil {
 		return raw.FormatProperties
 	}
-	var keys formatKeys
+	if len(raw.Format) == 0 || raw.Format[0] != '{' {
+		return nil
+	}
+	var keys map[string]*rawParam
 	_ = json.Unmarshal(raw.Format, &keys) // already scanned as valid
 	return keys
 }
