@@ -41,13 +41,16 @@ func (s *Sim) later(d time.Duration, fn func(a *actor)) {
 }
 
 // askShutdown presses the power button, or has the agent do it. A guest that
-// hasn't booted doesn't notice.
+// is booting obeys when it is up; one without a system never does.
 func (s *Sim) askShutdown(vm *VM) {
-	now := s.now()
-	if !vm.Run.up(now) || !vm.Run.Off.IsZero() {
+	r, now := vm.Run, s.now()
+	if r.Booted.IsZero() || r.Asleep || !r.Paused.IsZero() || !r.Off.IsZero() {
 		return
 	}
-	vm.Run.Off = now.Add(s.world.Timing.Shutdown.D())
+	if r.Booted.After(now) {
+		now = r.Booted
+	}
+	r.Off = now.Add(s.world.Timing.Shutdown.D())
 	s.watchOff(vm)
 }
 
