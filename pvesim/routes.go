@@ -3,6 +3,7 @@ package pvesim
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/proxplane/proxplane/pve/schema"
 )
@@ -21,6 +22,13 @@ func allRoutes() map[string]handler {
 		maps.Copy(all, table)
 	}
 	return all
+}
+
+// unlisted are folders that Proxmox' own indexes leave out.
+var unlisted = map[string][]string{
+	"/access":                   {"permissions", "vncticket"},
+	"/nodes/{node}":             {"execute", "vncwebsocket"},
+	"/nodes/{node}/qemu/{vmid}": {"clone", "dbus-vmstate", "feature", "mtunnelwebsocket", "template", "vncwebsocket"},
 }
 
 // fallback serves index calls: those that list the folders below them.
@@ -45,7 +53,9 @@ func (s *Sim) fallback(ep *schema.Endpoint) handler {
 	default:
 		return nil
 	}
-	names := s.schema.Children(ep.Path)
+	names := slices.DeleteFunc(s.schema.Children(ep.Path), func(name string) bool {
+		return slices.Contains(unlisted[ep.Path], name)
+	})
 	if len(names) == 0 {
 		return nil
 	}
