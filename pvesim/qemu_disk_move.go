@@ -1,0 +1,347 @@
+package pvesim
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/proxplane/proxplane/pve/schema"
+)
+
+// moveJob is a disk on its way to another storage, or to another VM.
+type moveJob struct {
+	node            string
+	vmid            int
+	disk            string
+	storage, format string
+	delete          bool
+	digest          string
+
+	target       int
+	targetDisk   string
+	targetDigest string
+}
+
+// postMoveDisk moves a disk; what can be checked is checked at once and
+// again in the task.
+func postMoveDisk(c *call) (any, error) {
+	job := &moveJob{
+		node: c.node(), vmid: c.params.Int("vmid"), disk: c.params.Str("disk"),
+		storage: c.params.Str("storage"), format: c.params.Str("format"), delete: c.params.Bool("delete"), digest: c.params.Str("digest"),
+		target: c.params.Int("target-vmid"), targetDisk: c.params.Str("target-disk"), targetDigest: c.params.Str("target-digest"),
+	}
+	if job.targetDisk == "" {
+		job.targetDisk = job.disk
+	}
+	switch {
+	case job.target != 0 && job.storage != "":
+		const text = "either set 'storage' or 'target-vmid', but not both"
+		return nil, badParams(schema.Errors{"target-vmid": text, "storage": text})
+	case job.target == 0 && job.storage == "":
+		const text = "both 'storage' and 'target-vmid' missing, either needs to be set"
+		return nil, badParams(schema.Errors{"target-vmid": text, "storage": text})
+	case job.target != 0:
+		return c.reassignDisk(job)
+	}
+	if err := c.need(c.who, "/storage/"+job.storage, "Datastore.AllocateSpace"); err != nil {
+		return nil, err
+	}
+	vm, err := c.vm()
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := job.check(c.Sim, vm); err != nil {
+		return nil, err
+	}
+	return c.fork(job.node, "qmmove", strconv.Itoa(job.vmid), c.who, func(t *task) error {
+		return t.lockedVM(job.node, job.vmid, func(vm *VM) error { return job.run(t, vm) })
+	}), nil
+}
+
+// check makes sure that the disk can go to the storage; kept tells that
+// snapshots have it too.
+func (job *moveJob) check(s *Sim, vm *VM) (d drive, kept bool, err error) {
+	if err := vm.checkLock(); err != nil {
+		return d, false, err
+	}
+	if job.digest != "" && job.digest != vm.Digest() {
+		return d, false, die("detected modified configuration - file changed by other user? Try again.")
+	}
+	value, ok := vm.Conf[job.disk]
+	if !ok {
+		return d, false, die("disk '%s' does not exist", job.disk)
+	}
+	d = parseDrive(job.disk, value)
+	if d.disc() {
+		return d, false, die("you can't move a cdrom")
+	}
+	n, err := s.parseVolID(d.volume)
+	if err != nil {
+		return d, false, err
+	}
+	if n.storage == job.storage && (job.format == "" || n.format == job.format) {
+		return d, false, die("you can't move to the same storage with same format")
+	}
+	st, err := s.storageOn(job.node, job.storage)
+	if err != nil {
+		return d, false, err
+	}
+	if !st.HasContent("images") {
+		return d, false, badParam("storage", "storage '%s' does not support vm images", job.storage)
+	}
+	kept = s.usedBesides(vm, d.volume, job.disk)
+	if kept && job.delete {
+		return d, false, die("you can't move a disk with snapshots and delete the source")
+	}
+	return d, kept, nil
+}
+
+// usedBesides tells whether the VM or one of its snapshots has the volume in
+// another place than the option.
+func (s *Sim) usedBesides(vm *VM, volid, key string) bool {
+	c := &changer{actor: &actor{Sim: s}, vm: vm, d: vm.draft()}
+	return c.inUse(volid, key)
+}
+
+func (job *moveJob) run(t *task, vm *VM) error {
+	d, kept, err := job.check(t.Sim, vm)
+	if err != nil {
+		return err
+	}
+	old := d.volume
+	t.logf("copying volume '%s' from current storage '%s' to target storage '%s'", old, storageOf(old), job.storage)
+	if _, _, _, _, err := t.findDisk(job.node, old); err != nil {
+		return err
+	}
+	if kept {
+		t.logf("moving disk with snapshots, snapshots will not be moved!")
+	}
+	made := ""
+	err = t.trapAs("interrupted by signal", func() error { return job.copy(t, vm, d, &made) })
+	if err != nil {
+		if v, _ := t.volume(job.node, made); v != nil {
+			if err := t.removeVolume(job.node, made, t.logf); err != nil {
+				t.logf("%v", err)
+			}
+		}
+		return die("storage migration failed: %v", err)
+	}
+	if job.delete {
+		t.logf("removing source volume '%s' after successful copy", old)
+		if err := t.removeVolume(job.node, old, t.logf); err != nil {
+			t.logf("%v", err)
+		}
+	}
+	return nil
+}
+
+// copy makes the new volume and puts it into the config.
+func (job *moveJob) copy(t *task, vm *VM, d drive, made *string) error {
+	unused := strings.HasPrefix(job.disk, "unused")
+	clone := &cloneJob{
+		who: t.who, node: job.node, vmid: vm.ID, newID: vm.ID, storage: job.storage, format: job.format,
+		running: vm.Run != nil && !unused,
+	}
+	if clone.running && job.disk == "tpmstate0" {
+		return die("cannot move TPM state while VM is running")
+	}
+	volid, err := t.cloneDisk(clone, d, true, false)
+	if err != nil {
+		return err
+	}
+	*made = volid
+	if clone.running && !d.cloudInit() {
+		t.logf("all 'mirror' jobs are ready")
+		t.logf("drive-%s: Completing block job...", job.disk)
+		t.logf("drive-%s: Completed successfully.", job.disk)
+		t.logf("drive-%s: mirror-job finished", job.disk)
+	}
+	old := d.volume
+	v, _ := t.volume(job.node, volid)
+	if v == nil {
+		return die("volume '%s' does not exist", volid)
+	}
+	d.volume = volid
+	d.set("format", "")
+	if !unused {
+		d.set("size", schema.FormatSize(v.Size))
+	}
+	draft := vm.draft()
+	if !job.delete {
+		draft.conf[job.disk] = d.String()
+		if err := draft.conf.addUnused(old); err != nil {
+			return err
+		}
+		for i := range maxUnused {
+			if draft.conf[unusedKey(i)] == old {
+				t.logf("adding source volume '%s' as '%s' to config", old, unusedKey(i))
+			}
+		}
+	}
+	if vm.Template() && !d.cdrom() && t.volumeFeature(job.node, volid, "template", "", false) {
+		if d.volume, err = t.makeBase(job.node, volid); err != nil {
+			return err
+		}
+		*made = d.volume
+	}
+	draft.conf[job.disk] = d.String()
+	return t.store(vm, draft)
+}
+
+// reassignDisk gives a disk to another VM.
+func (c *call) reassignDisk(job *moveJob) (any, error) {
+	if !c.who.root() {
+		if err := c.needVM(c.who, job.target, "", "VM.Config.Disk"); err != nil {
+			return nil, err
+		}
+	}
+	if job.target == job.vmid {
+		return nil, badParam("target-vmid", "must be different than source VMID to reassign disk")
+	}
+	_, _, d, err := job.checkReassign(c.Sim)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.need(c.who, "/storage/"+storageOf(d.volume), "Datastore.AllocateSpace"); err != nil {
+		return nil, err
+	}
+	id := strconv.Itoa(job.vmid) + "-" + job.disk + ">" + strconv.Itoa(job.target) + "-" + job.targetDisk
+	return c.fork(job.node, "qmmove", id, c.who, func(t *task) error {
+		unlock, err := t.lockVM(job.vmid)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		unlockTarget, err := t.lockVM(job.target)
+		if err != nil {
+			return err
+		}
+		defer unlockTarget()
+		return job.reassign(t)
+	}), nil
+}
+
+func (job *moveJob) checkReassign(s *Sim) (src, dst *VM, d drive, err error) {
+	src, dst = s.state.VMs[job.vmid], s.state.VMs[job.target]
+	switch {
+	case src == nil:
+		err = die("could not find VM %d", job.vmid)
+	case dst == nil:
+		err = die("could not find target VM %d", job.target)
+	case src.Node != dst.Node:
+		err = die("Both VMs need to be on the same node (%s != %s)", src.Node, dst.Node)
+	case src.Node != job.node:
+		err = noGuest(job.node, "qemu-server", job.vmid)
+	case src.checkLock() != nil:
+		err = src.checkLock()
+	case dst.checkLock() != nil:
+		err = dst.checkLock()
+	case src.Template() || dst.Template():
+		err = die("Can't move disks from or to template VMs")
+	case job.digest != "" && job.digest != src.Digest():
+		err = die("VM %d: detected modified configuration - file changed by other user? Try again.", job.vmid)
+	case job.targetDigest != "" && job.targetDigest != dst.Digest():
+		err = die("VM %d: detected modified configuration - file changed by other user? Try again.", job.target)
+	case src.Conf[job.disk] == "":
+		err = die("Disk '%s' for VM '%d' does not exist", job.disk, job.vmid)
+	case dst.Conf[job.targetDisk] != "":
+		err = die("Target disk key '%s' is already in use for VM '%d'", job.targetDisk, job.target)
+	}
+	if err != nil {
+		return nil, nil, d, err
+	}
+	d = parseDrive(job.disk, src.Conf[job.disk])
+	switch {
+	case d.disc():
+		err = die("CD drive contents can't be moved to another VM")
+	case !d.onStorage():
+		err = die("Volume '%s' not managed by PVE", d.volume)
+	case s.usedBesides(src, d.volume, job.disk):
+		err = die("Can't move disk used by a snapshot to another VM")
+	case !s.volumeFeature(job.node, d.volume, "rename", "", false):
+		err = die("Storage does not support moving of this disk to another VM")
+	case src.Run != nil && !strings.HasPrefix(job.disk, "unused"):
+		err = die("Cannot move disk to another VM while the source VM is running - detach first")
+	}
+	return src, dst, d, err
+}
+
+func (job *moveJob) reassign(t *task) error {
+	src, dst, d, err := job.checkReassign(t.Sim)
+	if err != nil {
+		return err
+	}
+	t.logf("reassign disk '%s' from VM '%d' as '%s' to VM '%d'", job.disk, job.vmid, job.targetDisk, job.target)
+	if d.volume, err = t.renameVolume(job.node, d.volume, job.target); err != nil {
+		return err
+	}
+	draft := src.draft()
+	if order, had := bootWithout(draft.conf, job.disk); had {
+		t.logf("removing disk '%s' from boot order config", job.disk)
+		draft.conf["boot"] = printBoot(order)
+	}
+	delete(draft.conf, job.disk)
+	t.logf("removing disk '%s' from VM '%d' config", job.disk, job.vmid)
+	if err := t.store(src, draft); err != nil {
+		return err
+	}
+	if strings.HasPrefix(job.targetDisk, "unused") {
+		draft := dst.draft()
+		draft.conf[job.targetDisk] = d.volume
+		return t.store(dst, draft)
+	}
+	// The rest is an ordinary change of the target's config.
+	ch, err := readChange(&call{actor: t.actor, who: t.who, entry: job.node, params: schema.Params{
+		"node": job.node, "vmid": strconv.Itoa(job.target), job.targetDisk: d.String(),
+	}})
+	if err != nil {
+		return err
+	}
+	return ch.apply(&t.actor, t.logf)
+}
+
+// bootWithout is the boot order without a disk; had tells whether the disk
+// was in it.
+func bootWithout(c Conf, disk string) (order []string, had bool) {
+	from := orderOf(c["boot"])
+	if _, ok := property(c["boot"], "order", ""); !ok && strings.TrimSpace(c["boot"]) != "" || c["boot"] == "" {
+		from = legacyOrder(c)
+	}
+	for _, dev := range from {
+		if dev == disk {
+			had = true
+		} else {
+			order = append(order, dev)
+		}
+	}
+	return order, had
+}
+
+// legacyOrder is the boot order of configs that don't list devices: letters
+// for disk, CD-ROM and network, and the option bootdisk.
+func legacyOrder(c Conf) (order []string) {
+	letters, ok := property(c["boot"], "legacy", "legacy")
+	if !ok {
+		letters = "cdn"
+	}
+	for _, letter := range letters {
+		switch letter {
+		case 'c':
+			if c["bootdisk"] != "" && c[c["bootdisk"]] != "" {
+				order = append(order, c["bootdisk"])
+			}
+		case 'd':
+			for _, d := range c.drives() {
+				if d.disc() {
+					order = append(order, d.key)
+				}
+			}
+		case 'n':
+			for i := range 32 {
+				if key := "net" + strconv.Itoa(i); c[key] != "" {
+					order = append(order, key)
+				}
+			}
+		}
+	}
+	return order
+}
