@@ -80,12 +80,12 @@ func (s *Schema) checkFormat(name, value, path string) error {
 	return f.check(s, value)
 }
 
-func (p *Param) checkFormat(value, path string) error {
+func (p *Param) checkFormat(s *Schema, value, path string) error {
 	switch {
 	case p.Format != "":
-		return p.schema.checkFormat(p.Format, value, path)
+		return s.checkFormat(p.Format, value, path)
 	case p.FormatProps != nil:
-		_, err := p.FormatProps.parse(p.schema, value, path)
+		_, err := p.FormatProps.parse(s, value, path)
 		return err
 	}
 	return nil

@@ -107,14 +107,17 @@ func physBits(_ *Schema, value string) error {
 	return nil
 }
 
-// cpuConf checks the cpu option of a VM. Whether a custom model exists isn't
-// known here: any passes.
+// cpuConf checks the cpu option of a VM.
 func cpuConf(s *Schema, props *Props) error {
 	model := props.Get("cputype")
 	if !perlTrue(model) {
 		return fail("CPU is missing cputype")
 	}
-	if !strings.HasPrefix(model, "custom-") && !slices.Contains(s.facts.cpuModels, model) {
+	if name, custom := strings.CutPrefix(model, "custom-"); custom {
+		if s.hasCPUModel != nil && !s.hasCPUModel(name) {
+			return fail("Custom cputype '%s' not found", name)
+		}
+	} else if !slices.Contains(s.facts.cpuModels, model) {
 		return fail("Built-in cputype '%s' is not defined (missing 'custom-' prefix?)", model)
 	}
 	if flags := props.Get("flags"); perlTrue(flags) && !s.facts.cpuFlagsRE.match(flags) {

@@ -62,7 +62,7 @@ func commandBatch(s *Schema, value string) error {
 		return fail("commands param did not contain valid JSON: malformed JSON string, neither tag, array, object, "+
 			"number, string or atom, at character offset %d (before %q) at /usr/share/perl5/PVE/API2/Nodes.pm line 99.", at, rest)
 	}
-	v := verifier{facts: s.facts}
+	v := verifier{schema: s}
 	v.prop(perlValue(commands), batch, "", "", nil)
 	if len(v.errs) > 0 {
 		text := (&PropsError{v.errs}).Error()

@@ -150,7 +150,7 @@ func (f *PropFormat) parse(s *Schema, text, path string) (*Props, error) {
 			props.Set(f.DefaultKey, part)
 		}
 	}
-	v := verifier{facts: s.facts}
+	v := verifier{schema: s}
 	values := make(map[string]any, len(props.keys))
 	for k, val := range props.values {
 		values[k] = val

@@ -20,7 +20,8 @@ type Schema struct {
 	named     map[string]*Format     // all formats that parameters name
 	facts     *facts
 
-	rawFormats map[string]formatKeys
+	rawFormats  map[string]formatKeys
+	hasCPUModel func(name string) bool // see [CPUModels]
 }
 
 // Endpoint is one call: a method on a path template.

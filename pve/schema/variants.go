@@ -37,7 +37,7 @@ func (v *verifier) oneOf(value map[string]any, p *Param, path string, strays map
 		}
 		return
 	}
-	kind := verifier{facts: v.facts}
+	kind := verifier{schema: v.schema}
 	kind.prop(value[p.typeProperty], p.typeSchema, at, "", strays)
 	if len(kind.errs) > 0 {
 		for _, text := range kind.errs {

@@ -22,7 +22,7 @@ const (
 // Verify checks the parameters of a call: those of path, query and body
 // together (see [Merge]). Values are string, bool, nil, json.Number, []any or
 // map[string]any. Exactly one of the results is nil.
-func (ep *Endpoint) Verify(in map[string]any) (Params, Errors) {
+func (ep *Endpoint) Verify(in map[string]any, options ...Option) (Params, Errors) {
 	values := make(map[string]any, len(in))
 	for k, v := range in {
 		values[k] = perlValue(v)
@@ -32,7 +32,7 @@ func (ep *Endpoint) Verify(in map[string]any) (Params, Errors) {
 			values[k] = normalise(p, v)
 		}
 	}
-	v := verifier{facts: ep.schema.facts}
+	v := verifier{schema: ep.schema.with(options)}
 	v.prop(values, ep.root, "", "", nil)
 	if len(v.errs) > 0 {
 		return nil, v.errs
@@ -46,10 +46,31 @@ func (ep *Endpoint) Verify(in map[string]any) (Params, Errors) {
 
 // Verify checks one value as if it were given for the parameter under this
 // name ("net0"); nil means that it passes.
-func (p *Param) Verify(name string, value any) Errors {
-	v := verifier{facts: p.schema.facts}
+func (p *Param) Verify(name string, value any, options ...Option) Errors {
+	v := verifier{schema: p.schema.with(options)}
 	v.prop(normalise(p, perlValue(value)), p, name, "", nil)
 	return v.errs
+}
+
+// Option tells a check what the schema can't know.
+type Option func(s *Schema)
+
+// CPUModels says which custom CPU models a cluster has, by their names without
+// "custom-". Without it any custom model passes.
+func CPUModels(has func(name string) bool) Option {
+	return func(s *Schema) { s.hasCPUModel = has }
+}
+
+// with gives the schema to check against.
+func (s *Schema) with(options []Option) *Schema {
+	if len(options) == 0 {
+		return s
+	}
+	special := *s
+	for _, option := range options {
+		option(&special)
+	}
+	return &special
 }
 
 // normalise joins arrays for a list format and makes a single value an array
@@ -73,8 +94,8 @@ func normalise(p *Param, value any) any {
 }
 
 type verifier struct {
-	facts *facts
-	errs  Errors
+	schema *Schema
+	errs   Errors
 }
 
 func (v *verifier) add(path, text string) {
@@ -132,7 +153,7 @@ func (v *verifier) prop(value any, p *Param, path, instance string, strays map[s
 			v.add(path, "value must be an object")
 			return
 		}
-		if text := p.textError(val, path); text != "" {
+		if text := p.textError(v.schema, val, path); text != "" {
 			v.add(path, text)
 		}
 	case []any:
@@ -190,7 +211,7 @@ func (v *verifier) object(path string, o *object, value map[string]any, open boo
 }
 
 func (v *verifier) requiredBy(path string) string {
-	if v.facts.v8 {
+	if v.schema.facts.v8 {
 		return "missing property - '" + path + "' requires this property"
 	}
 	return "missing property required by '" + path + "'"
@@ -243,8 +264,8 @@ func perlRef(value any) string {
 }
 
 // textError applies the checks for a scalar in Proxmox' order.
-func (p *Param) textError(value, path string) string {
-	if err := p.checkFormat(value, path); err != nil {
+func (p *Param) textError(s *Schema, value, path string) string {
+	if err := p.checkFormat(s, value, path); err != nil {
 		return "invalid format - " + err.Error()
 	}
 	if p.pattern != nil && !p.pattern.match(value) {

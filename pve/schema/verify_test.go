@@ -163,6 +163,19 @@ func TestOneParameterCanBeVerified(t *testing.T) {
 	if errs := ep.Param("cores").Verify("cores", 0); errs["cores"] != "value must have a minimum value of 1" {
 		t.Error(errs)
 	}
+	hasMine := CPUModels(func(name string) bool { return name == "mine" })
+	for value, want := range map[string]string{
+		"custom-mine":  "",
+		"custom-other": "invalid format - Custom cputype 'other' not found\n",
+		"host":         "",
+	} {
+		if errs := ep.Param("cpu").Verify("cpu", value, hasMine); errs["cpu"] != want {
+			t.Errorf("cpu=%s: %v", value, errs)
+		}
+	}
+	if errs := ep.Param("cpu").Verify("cpu", "custom-other"); errs != nil {
+		t.Errorf("when nobody knows the models, any passes: %v", errs)
+	}
 	for name, known := range map[string]bool{"net31": true, "net32": false, "net": false, "net[n]": false, "smbios1": true, "bogus": false} {
 		if got := ep.Param(name) != nil; got != known {
 			t.Errorf("%s known: %v", name, got)
