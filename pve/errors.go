@@ -182,7 +182,7 @@ var textRules = []textRule{
 	rule(ErrNoSpace, `(?i)\bno space left\b|\bnot enough (?:free )?space\b|\binsufficient (?:free )?(?:space|extents)\b`+
 		`|\bout of space\b|\bquota exceeded\b|\bfree space in thin pool .* reached threshold`),
 
-	rule(ErrInvalid, `^(?i)invalid\b|^(?:no such|unknown) (?:option|\w+ option|resource type)\b`),
+	rule(ErrInvalid, `^(?i)(?:invalid|duplicate)\b|^(?:no such|unknown) (?:option|\w+ option|resource type)\b`),
 	rule(ErrExists, `(?i)\balready (?:exists?|defined|used|in use|registered|a pool member)\b`+
 		`|refusing to over(?:ride|write) existing|\bFile exists\b`),
 	rule(ErrNotFound, `(?i)\bdoes not exist\b|\bdoesn't exist\b|\bno such\b|\bnot found\b|\bunable to find\b|\bcould not find\b`+

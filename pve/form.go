@@ -68,41 +68,38 @@ func formOf(options any) (form, error) {
 	if options == nil {
 		return nil, nil
 	}
-	v := reflect.ValueOf(options)
-	switch options := options.(type) {
-	case Params:
-		return formOfParams(options)
-	case form:
-		return options, nil
+	if params, ok := options.(Params); ok {
+		return formOfParams(params)
 	}
+	v := reflect.ValueOf(options)
 	if v.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("parameters can't be made from a %T", options)
 	}
+	return formOfStruct(v)
+}
+
+func formOfStruct(v reflect.Value) (form, error) {
 	var f form
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, opt, _ := strings.Cut(field.Tag.Get("pve"), ",")
+		var pairs form
+		var err error
 		switch {
 		case name == "-":
 		case field.Anonymous && name == "":
-			inner, err := formOf(v.Field(i).Interface())
-			if err != nil {
-				return nil, err
-			}
-			f = append(f, inner...)
+			pairs, err = formOfStruct(v.Field(i))
+		case name == "" && field.Type == reflect.TypeFor[Settings]():
+			pairs = v.Field(i).Interface().(Settings).form()
 		case name == "":
-			if field.Type != reflect.TypeFor[Settings]() {
-				return nil, fmt.Errorf("field %s of %T has no parameter name", field.Name, options)
-			}
-			f = append(f, v.Field(i).Interface().(Settings).form()...)
-		case v.Field(i).IsZero():
-		default:
-			pairs, err := pairsOf(name, v.Field(i), opt == "repeat")
-			if err != nil {
-				return nil, err
-			}
-			f = append(f, pairs...)
+			err = fmt.Errorf("field %s of %v has no parameter name", field.Name, v.Type())
+		case !v.Field(i).IsZero():
+			pairs, err = pairsOf(name, v.Field(i), opt == "repeat")
 		}
+		if err != nil {
+			return nil, err
+		}
+		f = append(f, pairs...)
 	}
 	return f, nil
 }

@@ -1,6 +1,7 @@
 package pve
 
 import (
+	"crypto/tls"
 	"errors"
 	"math"
 	"time"
@@ -17,9 +18,10 @@ func (r Retry) pause(failed int, random float64) time.Duration {
 // retryable says whether a read that failed so may work when tried again: no answer at all, or
 // somebody on the way had none. A plain 500 is an answer of Proxmox, and stays.
 func retryable(err error) bool {
-	if errors.Is(err, errTooLarge) {
+	var certificate *tls.CertificateVerificationError
+	var fingerprint *FingerprintError
+	if errors.As(err, &certificate) || errors.As(err, &fingerprint) {
 		return false
 	}
-	return errors.Is(err, ErrConnection) ||
-		errors.Is(err, ErrNodeUnreachable)
+	return errors.Is(err, ErrConnection) || errors.Is(err, ErrNodeUnreachable)
 }
