@@ -135,7 +135,9 @@ func getRule(c *call, scope string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.ruleEntry(scope, pos), nil
+	entry := c.ruleEntry(scope, pos)
+	entry["pos"] = c.params.Str("pos") // a string here, unlike in the list
+	return entry, nil
 }
 
 // createRule puts the rule in front of the others, whatever pos says.
