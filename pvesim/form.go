@@ -40,24 +40,26 @@ func (r *request) params(up *upload) (map[string]any, error) {
 }
 
 // decodeForm splits on & and ; and, unlike a browser's form parser, takes
-// only what stands between the first and the second "=" as the value.
+// only what stands between the first and the second "=" as the value. A key
+// without "=" has no value, and two separators in a row make an empty key.
 func decodeForm(data string, into map[string]any) {
-	for _, kv := range strings.FieldsFunc(data, func(r rune) bool { return r == '&' || r == ';' }) {
+	data = strings.TrimRight(formSeparators.Replace(data), "&")
+	if data == "" || data == "0" {
+		return
+	}
+	for kv := range strings.SplitSeq(data, "&") {
 		k, rest, found := strings.Cut(kv, "=")
 		k = unescapeForm(k)
-		if !found || rest == "" {
-			// Perl's split drops an empty last field: the value is undefined.
-			if found {
-				addForm(into, k, "")
-			} else {
-				into[k] = nil
-			}
+		if !found {
+			into[k] = nil
 			continue
 		}
 		v, _, _ := strings.Cut(rest, "=")
 		addForm(into, k, unescapeForm(v))
 	}
 }
+
+var formSeparators = strings.NewReplacer(";", "&")
 
 func addForm(into map[string]any, k, v string) {
 	switch old := into[k].(type) {

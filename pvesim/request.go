@@ -110,6 +110,10 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request, entry string) {
 }
 
 func send(w http.ResponseWriter, r *http.Request, ans *answer) {
+	if strings.Contains(ans.reason, "\r") {
+		// What would break the status line is blamed on the client.
+		ans = &answer{status: http.StatusBadRequest, reason: http.StatusText(http.StatusBadRequest)}
+	}
 	if c, ok := r.Context().Value(connKey{}).(*reasonConn); ok && ans.reason != "" {
 		c.setReason(ans.reason)
 	}
@@ -119,8 +123,8 @@ func send(w http.ResponseWriter, r *http.Request, ans *answer) {
 	} else {
 		h["Content-Type"] = nil
 	}
-	if ans.hangUp {
-		h.Set("Connection", "close")
+	if ans.hangUp || ans.status >= http.StatusBadRequest {
+		h.Set("Connection", "close") // as after every error
 	}
 	h.Set("Server", "pve-api-daemon/3.0")
 	h.Set("Cache-Control", "max-age=0")
@@ -178,7 +182,7 @@ type result struct {
 // proxy is pveproxy: it decides who asks, reads the body and calls the API.
 func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 	switch req.method {
-	case "GET", "POST", "PUT", "DELETE", "OPTIONS":
+	case "GET", "POST", "PUT", "DELETE":
 	default:
 		return nil, emptyError(http.StatusNotImplemented, "method '%s' not available", req.method)
 	}
@@ -301,9 +305,9 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 // format renders an answer for /api2/json, /api2/extjs or /api2/html.
 func format(kind string, res *result, fail *apiError) *answer {
 	if fail != nil && (fail.bare || fail.empty) {
-		ans := &answer{status: fail.status, reason: firstLine(fail.text), hangUp: fail.status == http.StatusUnauthorized}
+		ans := &answer{status: fail.status, reason: firstLine(fail.text)}
 		if fail.bare {
-			ans.body, ans.ctype = []byte(fail.text), "text/plain"
+			ans.body = []byte(fail.text)
 		}
 		return ans
 	}
@@ -332,7 +336,6 @@ func format(kind string, res *result, fail *apiError) *answer {
 			break
 		}
 		ans.status, ans.reason = fail.status, firstLine(fail.text)
-		ans.hangUp = fail.status == http.StatusUnauthorized
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
@@ -349,5 +352,5 @@ func format(kind string, res *result, fail *apiError) *answer {
 // firstLine is what fits into a status line.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
-	return strings.TrimRight(line, "\r")
+	return line
 }
