@@ -1,6 +1,7 @@
 package prop
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -111,13 +112,17 @@ func ParseDisk(s string) (Disk, error) {
 	if err := checkFile(d.File); err != nil {
 		return Disk{}, fmt.Errorf("parse disk %q: %w", s, err)
 	}
+	return d.settled(), nil
+}
+
+// settled adds and removes what Proxmox does for drives without a volume.
+func (d Disk) settled() Disk {
 	if d.File == "none" || d.File == "cdrom" {
 		d.Size = 0
-		if d.Media == "" {
-			d.Media = "cdrom"
-		}
+		d.given.Set("size", "")
+		d.Media = cmp.Or(d.Media, "cdrom")
 	}
-	return d, nil
+	return d
 }
 
 func checkFile(file string) error {
@@ -129,14 +134,23 @@ func checkFile(file string) error {
 }
 
 // String prints the drive as Proxmox stores it.
-func (d Disk) String() string { return diskForm.write(d.fields(), d.Rest) }
+func (d Disk) String() string {
+	d = d.settled()
+	return diskForm.write(d.fields(), d.Rest)
+}
 
 // Equal reports whether both are the same volume with the same options.
-func (d Disk) Equal(o Disk) bool { return equal(d.fields(), o.fields(), d.Rest, o.Rest) }
+func (d Disk) Equal(o Disk) bool {
+	d, o = d.settled(), o.settled()
+	return equal(d.fields(), o.fields(), d.Rest, o.Rest)
+}
 
 // SameOptions reports whether both have the same options, whichever volume they
 // use and however large it is.
-func (d Disk) SameOptions(o Disk) bool { return equal(d.options(), o.options(), d.Rest, o.Rest) }
+func (d Disk) SameOptions(o Disk) bool {
+	d, o = d.settled(), o.settled()
+	return equal(d.options(), o.options(), d.Rest, o.Rest)
+}
 
 // Volume returns the volume that the drive uses, if it is one that exists.
 func (d Disk) Volume() (VolumeID, bool) { return volumeOf(d.File) }

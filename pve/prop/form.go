@@ -76,6 +76,13 @@ func (f *form) assign(list List, fields []field, rest *Rest) error {
 	return nil
 }
 
+// extra are the properties to print besides the fields: not what has a field.
+func (f *form) extra(fields []field, rest Rest) List {
+	return slices.DeleteFunc(slices.Clone(rest.Extra), func(p Pair) bool {
+		return p.Key == "" || p.Value == "" || slices.ContainsFunc(fields, func(fd field) bool { return fd.key == f.resolve(p.Key) })
+	})
+}
+
 // write prints the fields.
 func (f *form) write(fields []field, rest Rest) string {
 	if f.sorted {
@@ -91,11 +98,12 @@ func (f *form) write(fields []field, rest Rest) string {
 // writeAsGiven keeps what was parsed and still holds in its place and spelling.
 func (f *form) writeAsGiven(fields []field, rest Rest) List {
 	var out List
+	extra := f.extra(fields, rest)
 	written := map[string]bool{}
 	for _, p := range rest.given {
 		key := f.resolve(p.Key)
 		if i := slices.IndexFunc(fields, func(f field) bool { return f.key == key }); i < 0 {
-			p.Value, _ = rest.Extra.Get(key)
+			p.Value, _ = extra.Get(key)
 		} else if !fields[i].same(p.Value) {
 			p.Value = fields[i].get()
 		}
@@ -115,8 +123,8 @@ func (f *form) writeAsGiven(fields []field, rest Rest) List {
 			out = append(out, Pair{fd.key, v})
 		}
 	}
-	for _, p := range rest.Extra {
-		if !written[p.Key] && p.Value != "" {
+	for _, p := range extra {
+		if !written[p.Key] {
 			out = append(out, p)
 		}
 	}
@@ -138,7 +146,7 @@ func (f *form) inOrder(fields []field, rest Rest) List {
 	for _, p := range rest.given {
 		given[f.resolve(p.Key)] = p.Value
 	}
-	out := slices.Clone(rest.Extra)
+	out := f.extra(fields, rest)
 	var first List
 	for _, fd := range fields {
 		v := fd.get()
