@@ -171,6 +171,9 @@ func (b *blobStore) open(name string) (blobReader, error) {
 
 // remove forgets a blob.
 func (b *blobStore) remove(name string) {
+	if name == "" {
+		return
+	}
 	b.mu.Lock()
 	_, ok := b.memory[name]
 	delete(b.memory, name)

@@ -5,17 +5,11 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -78,6 +72,9 @@ func (d *download) run(t *task) error {
 		return die("decompression not supported for %s", d.file.content)
 	}
 	t.logf("downloading %s to %s", d.url, dest)
+	if _, err := t.activate(d.file.node, d.file.storage.ID); err != nil {
+		return err
+	}
 	if old := t.space(d.file.storage.ID, d.file.node).Volumes[d.file.key()]; old != nil {
 		return d.existing(t, old)
 	}
@@ -96,18 +93,18 @@ func (d *download) run(t *task) error {
 		return err
 	}
 	if d.compression != "" {
-		packed := blob
-		if blob, size, err = d.decompress(t, packed, tmp, dest+".tmp_dcom."+itoa(t.info.PID)); err != nil {
-			t.blobs.remove(packed)
+		unpacked, n, err := d.decompress(t, blob, tmp, dest+".tmp_dcom."+itoa(t.info.PID))
+		if err != nil {
 			return err
 		}
-		t.blobs.remove(packed)
+		t.blobs.remove(blob)
+		blob, size = unpacked, n
 	}
 	info, err := t.examine(d.file, blob, tmp, size)
 	if err != nil {
 		return die("failed to verify file: %v", err)
 	}
-	if !t.fits(d.file, size) {
+	if size > t.roomOf(d.file) {
 		return die("unable to rename temporary file: No space left on device")
 	}
 	t.putFile(d.file, blob, size, info)
@@ -164,7 +161,14 @@ func (a *actor) untilStopped() (context.Context, context.CancelFunc) {
 // fetch does what wget does, and says what wget says.
 func (d *download) fetch(t *task, tmp string) (blob string, size int64, err error) {
 	w := t.newBlob()
-	free := t.space(d.file.storage.ID, d.file.node).Free()
+	got := false
+	defer func() {
+		if !got {
+			w.discard()
+			t.blobs.remove(w.name)
+		}
+	}()
+	free := t.roomOf(d.file)
 	started := t.now()
 	ctx, cancel := t.untilStopped()
 	defer cancel()
@@ -189,119 +193,26 @@ func (d *download) fetch(t *task, tmp string) (blob string, size int64, err erro
 	})
 	t.sleep(t.world.Timing.Download.D())
 	if ctx.Err() != nil {
-		w.discard()
 		panic(interrupted{})
 	}
 	t.logf("--%s--  %s", started.UTC().Format(time.DateTime), d.url)
 	if res == nil {
-		w.discard()
 		return "", 0, d.unreachable(t, err)
 	}
 	d.logAnswer(t, res)
 	switch {
 	case err != nil:
-		w.discard()
 		return "", 0, die("download failed: %v", err)
 	case res.StatusCode != http.StatusOK:
-		t.blobs.remove(w.name)
 		_, phrase, _ := strings.Cut(res.Status, " ")
 		t.logf("%s ERROR %d: %s.", t.now().UTC().Format(time.DateTime), res.StatusCode, phrase)
 		return "", 0, die("download failed: exit code 8")
 	case size > free:
-		t.blobs.remove(w.name)
 		return "", 0, die("download failed: Cannot write to '%s' (No space left on device).", tmp)
 	}
 	d.logSaved(t, tmp, size, t.now().Sub(started))
+	got = true
 	return w.name, size, nil
-}
-
-// hostPort is where the URL leads, as wget writes it.
-func (d *download) hostPort() (host, port string) {
-	u, err := url.Parse(d.url)
-	if err != nil {
-		return d.url, ""
-	}
-	port = u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443"}[u.Scheme]
-		if port == "" {
-			port = "80"
-		}
-	}
-	return u.Hostname(), port
-}
-
-// unreachable is what wget says when there is no answer.
-func (d *download) unreachable(t *task, err error) error {
-	host, port := d.hostPort()
-	var dns *net.DNSError
-	var cert *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	switch {
-	case errors.As(err, &dns):
-		t.logf("Resolving %s (%s)... failed: Name or service not known.", host, host)
-		return die("download failed: wget: unable to resolve host address '%s'", host)
-	case errors.As(err, &cert), errors.As(err, &unknown):
-		t.logf("Connecting to %s:%s... connected.", host, port)
-		t.logf("ERROR: cannot verify %s's certificate:", host)
-		return die("download failed: To connect to %s insecurely, use `--no-check-certificate'.", host)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return die("download failed: Connecting to %s:%s... failed: Connection refused.", host, port)
-	}
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return die("download failed: Connecting to %s:%s... failed: Connection timed out.", host, port)
-	}
-	return die("download failed: Connecting to %s:%s... failed: %v.", host, port, errors.Unwrap(err))
-}
-
-func (d *download) logAnswer(t *task, res *http.Response) {
-	host, port := d.hostPort()
-	t.logf("Connecting to %s:%s... connected.", host, port)
-	t.logf("HTTP request sent, awaiting response... %s", res.Status)
-}
-
-// wgetSize writes a size as wget does: "2.9K".
-func wgetSize(n float64) string {
-	unit := ""
-	for _, next := range []string{"K", "M", "G", "T"} {
-		if n < 1024 {
-			break
-		}
-		n, unit = n/1024, next
-	}
-	switch {
-	case unit == "":
-		return strconv.FormatInt(int64(n), 10)
-	case n < 10:
-		return fmt.Sprintf("%.1f%s", n, unit)
-	}
-	return fmt.Sprintf("%.0f%s", n, unit)
-}
-
-// logSaved writes the progress and the end of a download.
-func (d *download) logSaved(t *task, tmp string, size int64, took time.Duration) {
-	took = max(took, 5*time.Millisecond)
-	rate := float64(size) / took.Seconds()
-	t.logf("Length: %d (%s)", size, wgetSize(float64(size)))
-	t.logf("Saving to: '%s'", tmp)
-	const line = 32 << 20
-	for at := int64(line); at < size; at += max(line, (size/copySteps+line-1)/line*line) {
-		t.logf("%6dK ........ ........ ........ ........ %2d%% %s %.0fs", (at-line)>>10, at*100/size, wgetSize(rate), float64(size-at)/rate)
-	}
-	t.logf("%6dK                                    100%% %5s=%gs", size/line*line>>10, wgetSize(rate), float64(took.Milliseconds())/1000)
-	t.logf("%s (%s) - '%s' saved [%d/%d]", t.now().UTC().Format(time.DateTime), wgetRate(rate), tmp, size, size)
-}
-
-func wgetRate(rate float64) string {
-	unit := "B/s"
-	for _, next := range []string{"KB/s", "MB/s", "GB/s"} {
-		if rate < 1024 {
-			break
-		}
-		rate, unit = rate/1024, next
-	}
-	return fmt.Sprintf("%.3g %s", rate, unit)
 }
 
 // decompress unpacks a downloaded ISO.
@@ -323,7 +234,7 @@ func (d *download) decompress(t *task, packed, tmp, tmpOut string) (blob string,
 		return "", 0, die("decompression of %s isn't simulated", d.compression)
 	}
 	w := t.newBlob()
-	free := t.space(d.file.storage.ID, d.file.node).Free()
+	free := t.roomOf(d.file)
 	if err == nil {
 		t.outside(func() {
 			if size, err = io.Copy(w, io.LimitReader(r, free+1)); err == nil {
@@ -337,60 +248,4 @@ func (d *download) decompress(t *task, packed, tmp, tmpOut string) (blob string,
 		return "", 0, die("command '%s %s' failed: exit code 1", tool, tmp)
 	}
 	return w.name, size, nil
-}
-
-var (
-	quotedName = regexp.MustCompile(`filename="([^"]*)"`)
-	bareName   = regexp.MustCompile(`filename=([^;]*)`)
-	urlName    = regexp.MustCompile(`^[^?]+/([^?/]*)(?:\?.*)?$`)
-)
-
-// queryURL asks a server what a URL leads to.
-func queryURL(c *call) (any, error) {
-	target := c.params.Str("url")
-	insecure := c.params.Has("verify-certificates") && !c.params.Bool("verify-certificates")
-	ctx, cancel := c.untilStopped()
-	defer cancel()
-	var res *http.Response
-	var err error
-	c.outside(func() {
-		var req *http.Request
-		if req, err = http.NewRequestWithContext(ctx, "HEAD", target, nil); err != nil {
-			return
-		}
-		req.Header.Set("User-Agent", "Proxmox VE")
-		if res, err = c.client(insecure).Do(req); err == nil {
-			res.Body.Close()
-		}
-	})
-	if err != nil {
-		u, _ := url.Parse(target)
-		if u != nil && errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, die("invalid server response: '500 Can't connect to %s (Connection refused)'", u.Host)
-		}
-		return nil, die("invalid server response: '500 %v'", err)
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, die("invalid server response: '%s'", res.Status)
-	}
-	out := map[string]any{}
-	disposition := res.Header.Get("Content-Disposition")
-	name := ""
-	if m := quotedName.FindStringSubmatch(disposition); m != nil {
-		name = m[1]
-	} else if m := bareName.FindStringSubmatch(disposition); m != nil {
-		name = m[1]
-	} else if m := urlName.FindStringSubmatch(target); m != nil {
-		name = m[1]
-	}
-	if name != "" && name != "0" {
-		out["filename"] = name
-	}
-	if res.ContentLength > 0 {
-		out["size"] = res.ContentLength
-	}
-	if kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); kind != "" {
-		out["mimetype"] = kind
-	}
-	return out, nil
 }

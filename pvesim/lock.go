@@ -17,7 +17,7 @@ type fileLock struct {
 // How long Proxmox waits for its locks.
 const (
 	configLockWait  = 10 * time.Second
-	storageLockWait = 60 * time.Second
+	storageLockWait = 10 * time.Second
 )
 
 // acquire takes a lock, waiting up to wait; room is how many may hold it at

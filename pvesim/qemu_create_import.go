@@ -55,12 +55,19 @@ func (m *diskMaker) copyVolume(d *drive, storage, source string) (volid string, 
 	if !m.volumeFeature(m.node, source, "copy", "", running) {
 		return "", 0, die("cannot import from '%s' - full clone feature is not supported", source)
 	}
-	if running && n.vmid != m.vmid {
-		unlock, err := m.lockConfigFor(n.vmid, 30*time.Second)
+	if n.vmid != 0 && n.vmid != m.vmid {
+		lock := m.lockConfigShared
+		if running {
+			lock = m.lockConfigFor
+		}
+		unlock, err := lock(n.vmid, 30*time.Second)
 		if err != nil {
 			return "", 0, err
 		}
 		defer unlock()
+		if now := m.state.VMs[n.vmid]; now != owner || running != (owner != nil && owner.Run != nil) {
+			return "", 0, die("owner VM %d changed state unexpectedly", n.vmid)
+		}
 	}
 	if err := m.sameKind(d.key, owner, source); err != nil {
 		return "", 0, err
@@ -98,26 +105,12 @@ func (m *diskMaker) sameKind(key string, owner *VM, source string) error {
 
 // importPacked unpacks an image from its archive first.
 func (m *diskMaker) importPacked(d *drive, storage, source string, n volName) error {
-	archive, _, _ := strings.Cut(n.volname, ".ova/")
-	src, _ := m.volume(m.node, n.storage+":"+archive+".ova")
 	m.logf("extracting %s", source)
-	if src == nil {
-		return die("volume '%s' does not exist", n.storage+":"+archive+".ova")
-	}
-	work := m.work
-	if work == "" {
-		work = n.storage
-	}
-	format := strings.TrimPrefix(n.format, "ova+")
-	unpacked, err := m.allocDisk(m.node, work, m.vmid, format, "", (src.Size+1023)>>10, nil)
+	unpacked, err := m.extractImage(m.node, source, m.work, m.vmid, m.logf)
 	if err != nil {
 		return err
 	}
 	m.vols = append(m.vols, unpacked)
-	if v, sp := m.volume(m.node, unpacked); v != nil {
-		v.System = src.System
-		sp.grow(v, v.Size, min(src.Used, v.Size))
-	}
 	m.logf("finished extracting to %s", unpacked)
 	if err := m.importVolume(d, storage, unpacked); err != nil {
 		return err

@@ -70,6 +70,9 @@ func (s *Storage) settle() {
 			s.Conf[key] = value
 		}
 	}
+	if s.Conf["content"] == "" {
+		delete(s.Conf, "content")
+	}
 	switch s.Type {
 	case "dir", "btrfs":
 		p := "/srv/" + s.ID

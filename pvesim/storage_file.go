@@ -86,9 +86,13 @@ func (f *newFile) check(path string, r blobReader, size int64, logf func(string,
 	return info, nil
 }
 
-// put makes the bytes a volume, in place of one that is there already.
+// putFile makes the bytes a volume, in place of one that is there already.
 func (s *Sim) putFile(f *newFile, blob string, size int64, info imageInfo) {
 	sp := s.space(f.storage.ID, f.node)
+	if sp == nil {
+		s.blobs.remove(blob)
+		return
+	}
 	v := &Volume{Name: f.key(), Content: f.content, Format: info.format, Size: info.size, Used: size, CTime: s.now(), Blob: blob}
 	if f.ova {
 		v.Format = "ova"
@@ -102,15 +106,17 @@ func (s *Sim) putFile(f *newFile, blob string, size int64, info imageInfo) {
 	sp.put(v)
 }
 
-// fits tells whether a file fits where it shall go; one that it replaces
-// makes room for it.
-func (s *Sim) fits(f *newFile, size int64) bool {
+// roomOf is how much fits where a file shall go; one that it replaces makes
+// room for it.
+func (s *Sim) roomOf(f *newFile) int64 {
 	sp := s.space(f.storage.ID, f.node)
-	free := sp.Free()
-	if old := sp.Volumes[f.key()]; old != nil {
-		free += old.Used
+	if sp == nil {
+		return 0 // the storage was removed meanwhile
 	}
-	return size <= free
+	if old := sp.Volumes[f.key()]; old != nil {
+		return sp.Free() + old.Used
+	}
+	return sp.Free()
 }
 
 func newHash(algorithm string) hash.Hash {
@@ -226,7 +232,7 @@ func uploadContent(c *call) (any, error) {
 		t.logf("file size is: %d", up.size)
 		t.logf("command: %s", command)
 		t.sleep(t.copyTime(up.size))
-		if !t.fits(f, up.size) {
+		if up.size > t.roomOf(f) {
 			return die("import failed: cp: error writing '%s': No space left on device", f.dest())
 		}
 		t.putFile(f, up.blob, up.size, info)

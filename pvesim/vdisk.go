@@ -21,65 +21,6 @@ const sectorMeta = 196 << 10
 
 func discardLine(string, ...any) {}
 
-// storageOn finds a storage that is enabled and there on the node.
-func (s *Sim) storageOn(node, storage string) (*Storage, error) {
-	st := s.state.Storages[storage]
-	if st == nil {
-		return nil, die("storage '%s' does not exist", storage)
-	}
-	if st.Conf["disable"] == "1" {
-		return nil, die("storage '%s' is disabled", storage)
-	}
-	if !st.OnNode(node) {
-		return nil, die("storage '%s' is not available on node '%s'", storage, node)
-	}
-	return st, nil
-}
-
-// activate makes sure that a storage can be used on the node.
-func (s *Sim) activate(node, storage string) (*Storage, error) {
-	st, err := s.storageOn(node, storage)
-	if err != nil {
-		return nil, err
-	}
-	if st.Type != "dir" && st.Type != "btrfs" {
-		return st, nil
-	}
-	if mp := st.mountPoint(); mp != "" && !s.state.Dirs[mp] {
-		return nil, die("unable to activate storage '%s' - directory is expected to be a mount point but is not mounted: '%s'", storage, mp)
-	}
-	if (st.Conf["create-base-path"] == "0" || st.Conf["mkdir"] == "0" && st.Conf["create-base-path"] == "") && !s.hostDir(st.path()) {
-		return nil, die("unable to activate storage '%s' - directory '%s' does not exist or is unreachable", storage, st.path())
-	}
-	return st, nil
-}
-
-// hostDir tells whether a directory is there on the hosts: one of the
-// world's, one that holds such, or one of every Proxmox.
-func (s *Sim) hostDir(dir string) bool {
-	if dir == "/" || dir == "/var/lib/vz" || s.state.Dirs[dir] {
-		return true
-	}
-	for d := range s.state.Dirs {
-		if strings.HasPrefix(d, dir+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// mountPoint is the directory that must be mounted for the storage to work.
-func (s *Storage) mountPoint() string {
-	switch v := s.Conf["is_mountpoint"]; strings.ToLower(v) {
-	case "", "0", "no", "off", "false":
-		return ""
-	case "1", "yes", "on", "true":
-		return s.path()
-	default:
-		return v
-	}
-}
-
 // thick tells whether a disk takes all its space at once.
 func (s *Storage) thick(format string) bool {
 	switch s.Type {
@@ -178,6 +119,14 @@ func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name str
 
 // newName checks the name that was asked for, or finds a free one.
 func (s *Storage) newName(sp *Space, vmid int, format, name string) (volname string, err error) {
+	switch s.Type {
+	case "iscsi", "iscsidirect":
+		return "", die("can't allocate space in iscsi storage")
+	case "pbs":
+		return "", die("can't allocate space in pbs storage")
+	case "esxi":
+		return "", die("creating images is not supported for PVE::Storage::ESXiPlugin")
+	}
 	files := s.plugin().files
 	if !files && format != "raw" && !(format == "subvol" && s.Type == "zfspool") && !(format == "qcow2" && s.Type == "lvm") {
 		return "", die("unsupported format '%s' at /usr/share/perl5/PVE/Storage/%s.pm line 1.", format, s.perlName())
@@ -267,8 +216,7 @@ func (a *actor) removeVolume(node, volid string, logf func(string, ...any)) erro
 	if !ok {
 		return die("unable to parse volume ID '%s'", volid)
 	}
-	st, err := a.activate(node, storage)
-	if err != nil {
+	if _, err := a.activate(node, storage); err != nil {
 		return err
 	}
 	unlock, err := a.lockStorage(node, storage)
@@ -276,11 +224,12 @@ func (a *actor) removeVolume(node, volid string, logf func(string, ...any)) erro
 		return err
 	}
 	defer unlock()
-	n, err := st.parseName(volname)
+	a.sleep(a.world.Timing.Alloc.D())
+	n, err := a.parseVolID(volid)
 	if err != nil {
 		return err
 	}
-	sp := a.space(storage, node)
+	st, sp := a.state.Storages[storage], a.space(storage, node)
 	if n.isBase && sp.children[n.key()] > 0 {
 		return die("base volume '%s' is still in use by linked clones", volname)
 	}

@@ -46,6 +46,9 @@ var (
 	thinNameRE  = regexp.MustCompile(`^(vm|base)-(\d+)-\S+$`)
 	thickNameRE = regexp.MustCompile(`^vm-(\d+)-\S+$`)
 	zfsNameRE   = regexp.MustCompile(`^(?:((?:base|basevol)-\d+-\S+)/)?((base|basevol|vm|subvol)-(\d+)-\S+)$`)
+	iscsiNameRE = regexp.MustCompile(`^\d+\.\d+\.\d+\.([^/\s]+)$`)
+	lunNameRE   = regexp.MustCompile(`^lun(\d+)$`)
+	pbsNameRE   = regexp.MustCompile(`^backup/([^\s_]+)/([^\s_]+)/(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z)$`)
 	rbdNameRE   = regexp.MustCompile(`^(?:(base-\d+-\S+)/)?((base)?(?:vm)?-(\d+)-\S+)$`)
 )
 
@@ -95,6 +98,18 @@ func (s *Storage) parseName(volname string) (volName, error) {
 		n.base, n.name, n.vmid, n.isBase = m[1], m[2], atoi(m[4]), m[3] != ""
 		return n, nil
 	case "iscsi", "iscsidirect":
+		m := map[string]*regexp.Regexp{"iscsi": iscsiNameRE, "iscsidirect": lunNameRE}[s.Type].FindStringSubmatch(volname)
+		if m == nil {
+			return n, die("unable to parse iscsi volume name '%s'", volname)
+		}
+		n.name = m[1]
+		return n, nil
+	case "pbs":
+		m := pbsNameRE.FindStringSubmatch(volname)
+		if m == nil {
+			return n, die("unable to parse PBS volume name '%s'", volname)
+		}
+		n.kind, n.name, n.vmid, n.format = "backup", m[1]+"/"+m[2]+"/"+m[3], atoi(m[2]), "pbs-"+m[1]
 		return n, nil
 	}
 	return n.parseFile()

@@ -1,0 +1,66 @@
+package pvesim
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+var (
+	quotedName = regexp.MustCompile(`filename="([^"]*)"`)
+	bareName   = regexp.MustCompile(`filename=([^;]*)`)
+	urlName    = regexp.MustCompile(`^[^?]+/([^?/]*)(?:\?.*)?$`)
+)
+
+// queryURL asks a server what a URL leads to.
+func queryURL(c *call) (any, error) {
+	target := c.params.Str("url")
+	insecure := c.params.Has("verify-certificates") && !c.params.Bool("verify-certificates")
+	ctx, cancel := c.untilStopped()
+	defer cancel()
+	var res *http.Response
+	var err error
+	c.outside(func() {
+		var req *http.Request
+		if req, err = http.NewRequestWithContext(ctx, "HEAD", target, nil); err != nil {
+			return
+		}
+		req.Header.Set("User-Agent", "Proxmox VE")
+		if res, err = c.client(insecure).Do(req); err == nil {
+			res.Body.Close()
+		}
+	})
+	if err != nil {
+		u, _ := url.Parse(target)
+		if u != nil && errors.Is(err, syscall.ECONNREFUSED) {
+			return nil, die("invalid server response: '500 Can't connect to %s (Connection refused)'", u.Host)
+		}
+		return nil, die("invalid server response: '500 %v'", err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, die("invalid server response: '%s'", res.Status)
+	}
+	out := map[string]any{}
+	disposition := res.Header.Get("Content-Disposition")
+	name := ""
+	if m := quotedName.FindStringSubmatch(disposition); m != nil {
+		name = m[1]
+	} else if m := bareName.FindStringSubmatch(disposition); m != nil {
+		name = m[1]
+	} else if m := urlName.FindStringSubmatch(target); m != nil {
+		name = m[1]
+	}
+	if name != "" && name != "0" {
+		out["filename"] = name
+	}
+	if res.ContentLength > 0 {
+		out["size"] = res.ContentLength
+	}
+	if kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); kind != "" {
+		out["mimetype"] = kind
+	}
+	return out, nil
+}
