@@ -53,8 +53,10 @@ func (c CPU) Equal(o CPU) bool { return equal(c.fields(), o.fields(), c.Rest, o.
 
 // Machine is the kind of board: machine.
 type Machine struct {
-	Type   string // "q35", "pc-i440fx-9.0"; absent: the newest i440fx
-	VIOMMU string // "intel", "virtio"
+	Type   string    // "q35", "pc-i440fx-9.0"; absent: the newest i440fx
+	VIOMMU string    // "intel", "virtio"
+	AWBits int       // address width of the vIOMMU
+	S3, S4 Opt[bool] // sleep and hibernation; absent: depends on the version of the machine
 	Rest
 }
 
@@ -64,6 +66,9 @@ func (m *Machine) fields() []field {
 	return []field{
 		bind("type", &m.Type, text).or("pc"),
 		bind("viommu", &m.VIOMMU, text),
+		bind("aw-bits", &m.AWBits, natural),
+		optFlag("enable-s3", &m.S3),
+		optFlag("enable-s4", &m.S4),
 	}
 }
 

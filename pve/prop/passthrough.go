@@ -14,6 +14,7 @@ type HostPCI struct {
 	XVGA      bool
 	LegacyIGD bool
 	MDev      string
+	Driver    string // "keep"; absent: "vfio"
 	Rest
 }
 
@@ -22,6 +23,7 @@ var hostPCIForm = form{name: "PCI device", key: "host"}
 func (h *HostPCI) fields() []field {
 	return []field{
 		words("host", &h.Host).comparedBy(withDomain),
+		bind("driver", &h.Driver, text).or("vfio"),
 		flag("legacy-igd", &h.LegacyIGD),
 		bind("mapping", &h.Mapping, text),
 		bind("mdev", &h.MDev, text),
