@@ -57,7 +57,7 @@ var macAddress = codec[string]{
 		}
 		return s, nil
 	},
-	print: func(s string) string { return s },
+	print: text.print,
 }
 
 func (n *Net) fields() []field {
