@@ -97,6 +97,11 @@ func (s *Sim) csrfValid(user, csrf string) bool {
 	return ok && s.fresh(stamp, clockGrace, ticketLife) && hmac.Equal([]byte(sig), []byte(sign(s.keys.csrf, stamp+":"+user)))
 }
 
+// noTokens is the answer to a token where only tickets are taken.
+func noTokens(uri string) error {
+	return denied("URI '" + uri + "' not available with API token, need proper ticket.\n")
+}
+
 // open are the calls that need no credentials.
 var open = map[string]bool{
 	"GET /access/domains":          true,
@@ -113,8 +118,10 @@ func (r *request) isUpload() bool { return r.method == "POST" && uploadPath.Matc
 
 // authenticate finds out who asks. Every failure is answered with a delay.
 func (s *Sim) authenticate(a *actor, req *request) (*identity, error) {
-	call := req.method + " " + req.rel
-	if open[call] && s.schema.Lookup(req.method, req.rel) != nil {
+	if ep := s.schema.Lookup(req.method, req.rel); ep != nil && open[ep.String()] {
+		if h := req.http.Header; !ep.AllowToken && ticketIn(h) == "" && tokenIn(h) != "" {
+			return nil, noTokens(req.rel)
+		}
 		return nil, nil
 	}
 	id, err := s.authorize(req)
@@ -149,19 +156,14 @@ func (s *Sim) authorize(req *request) (*identity, error) {
 // credentials takes a ticket from the cookie or the Authorization header, or
 // else an API token from the latter.
 func (s *Sim) credentials(h http.Header) (*identity, error) {
-	cookie, header := strings.Join(h.Values("Cookie"), ", "), strings.Join(h.Values("Authorization"), ", ")
-	ticket := authValue(cookie, "PVEAuthCookie")
-	if ticket == "" {
-		ticket = authValue(header, "PVEAuthCookie")
-	}
-	if ticket != "" {
+	if ticket := ticketIn(h); ticket != "" {
 		user, ok := s.ticketUser(ticket)
 		if !ok || s.userEnabled(user) != nil {
 			return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
 		}
 		return &identity{user: user}, nil
 	}
-	token := authValue(header, "PVEAPIToken")
+	token := tokenIn(h)
 	if token == "" {
 		return nil, emptyError(http.StatusUnauthorized, "No ticket")
 	}
@@ -170,6 +172,17 @@ func (s *Sim) credentials(h http.Header) (*identity, error) {
 	}
 	return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
 }
+
+// ticketIn finds a ticket; the cookie wins.
+func ticketIn(h http.Header) string {
+	if ticket := authValue(h, "Cookie", "PVEAuthCookie"); ticket != "" {
+		return ticket
+	}
+	return authValue(h, "Authorization", "PVEAuthCookie")
+}
+
+// tokenIn finds an API token.
+func tokenIn(h http.Header) string { return authValue(h, "Authorization", "PVEAPIToken") }
 
 // tokenUser checks user@realm!token=secret and tells whose it is.
 func (s *Sim) tokenUser(token string) *identity {
@@ -195,8 +208,8 @@ var authValues = map[string]*regexp.Regexp{
 
 // authValue takes "key=value" or "key value" out of a header; "0" counts as
 // nothing.
-func authValue(header, key string) string {
-	m := authValues[key].FindStringSubmatch(header)
+func authValue(h http.Header, name, key string) string {
+	m := authValues[key].FindStringSubmatch(strings.Join(h.Values(name), ", "))
 	if m == nil || m[1] == "0" {
 		return ""
 	}

@@ -148,4 +148,8 @@ func TestCredentialsComeInSeveralSpellings(t *testing.T) {
 			t.Errorf("%s: %s: got %d %q, want %q", tc.header, tc.value, r.status, r.reason, tc.reason)
 		}
 	}
+	tok := o.token("ann@pve!tk", "s1")
+	tok.expect(tok.post("/access/ticket", "username", "ann@pve", "password", "ann-secret"), 403,
+		"Permission check failed (URI '/access/ticket' not available with API token, need proper ticket.")
+	tok.expect(tok.get("/access/domains"), 200, "OK")
 }

@@ -210,7 +210,7 @@ func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 		return nil, daemonError(http.StatusInternalServerError, "no such file '%s'\n", req.path)
 	}
 	switch req.format {
-	case "json", "extjs", "html", "htmljs":
+	case "json", "extjs", "html", "htmljs", "png", "spiceconfig":
 	default:
 		return nil, daemonError(http.StatusNotImplemented, "no formatter for uri %s, %s", req.rel, req.format)
 	}
@@ -270,7 +270,7 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 		return nil, badParams(errs)
 	}
 	if who.token() && !ep.AllowToken {
-		return nil, denied("URI '" + req.rel + "' not available with API token, need proper ticket.\n")
+		return nil, noTokens(req.rel)
 	}
 	if err := s.checkEndpoint(ep, who, in); err != nil {
 		return nil, err
@@ -342,9 +342,14 @@ func format(kind string, res *result, fail *apiError) *answer {
 		return &answer{status: 500, reason: "encode answer", body: []byte(err.Error())}
 	}
 	ans.body = body
-	if kind == "html" || kind == "htmljs" {
+	switch kind {
+	case "html", "htmljs":
 		ans.ctype = "text/html;charset=UTF-8"
 		ans.body = []byte(html.EscapeString(string(body)))
+	case "png": // no call that is simulated draws anything
+		ans.ctype, ans.body = "image/png", nil
+	case "spiceconfig":
+		ans.ctype, ans.body = "application/x-virt-viewer;charset=UTF-8", nil
 	}
 	return ans
 }
