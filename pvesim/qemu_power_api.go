@@ -8,7 +8,8 @@ import (
 
 // qemuPowerRoutes start and stop VMs and tell how they are.
 func qemuPowerRoutes() map[string]handler {
-	const status = "/nodes/{node}/qemu/{vmid}/status"
+	const vm = "/nodes/{node}/qemu/{vmid}"
+	const status = vm + "/status"
 	return map[string]handler{
 		"GET " + status:                statusIndex,
 		"GET " + status + "/current":   getStatus,
@@ -19,6 +20,14 @@ func qemuPowerRoutes() map[string]handler {
 		"POST " + status + "/reset":    postReset,
 		"POST " + status + "/suspend":  postSuspend,
 		"POST " + status + "/resume":   postResume,
+
+		"POST " + vm + "/vncproxy":    postVNCProxy,
+		"POST " + vm + "/termproxy":   postTermProxy,
+		"GET " + vm + "/vncwebsocket": getVNCWebsocket,
+		"POST " + vm + "/spiceproxy":  postSpiceProxy,
+		"PUT " + vm + "/sendkey":      putSendKey,
+		"POST " + vm + "/monitor":     postMonitor,
+		"GET " + vm + "/rrddata":      getRRDData,
 	}
 }
 

@@ -1,0 +1,151 @@
+package pvesim
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// How long a console's port is open, and how old its ticket may be.
+const (
+	consoleWait = 10 * time.Second
+	consoleLife = 40 * time.Second
+)
+
+// caPEM stands for the certificate of the cluster.
+const caPEM = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
+
+// consoleTicket makes a ticket for a VM's console on a port.
+func (s *Sim) consoleTicket(user string, vmid, port int) string {
+	stamp := fmt.Sprintf("%08X", s.now().Unix())
+	return "PVEVNC:" + stamp + "::" + sign(s.keys.ticket, consoleSecret(stamp, user, vmid, port))
+}
+
+func consoleSecret(stamp, user string, vmid, port int) string {
+	return fmt.Sprintf("PVEVNC:%s:%s:/vms/%d:%d", stamp, user, vmid, port)
+}
+
+// consoleValid checks a ticket. A password may stand before it.
+func (s *Sim) consoleValid(ticket, user string, vmid, port int) bool {
+	if i := strings.Index(ticket, ":PVEVNC:"); i == 8 {
+		ticket = ticket[i+1:]
+	}
+	stamp, sig, ok := strings.Cut(strings.TrimPrefix(ticket, "PVEVNC:"), "::")
+	at, err := strconv.ParseInt(stamp, 16, 64)
+	if !ok || err != nil || sig != sign(s.keys.ticket, consoleSecret(stamp, user, vmid, port)) {
+		return false
+	}
+	age := s.now().Sub(time.Unix(at, 0))
+	return age > -20*time.Second && age < consoleLife
+}
+
+// openConsole finds the VM, takes a port and starts the task that waits for
+// a connection. None can come: the websocket isn't simulated.
+func (c *call) openConsole() (vm *VM, port int, upid string, err error) {
+	if vm, err = c.vm(); err != nil {
+		return nil, 0, "", err
+	}
+	port = 5900 + int(c.serial("console"))%100
+	upid = c.fork(c.entry, "vncproxy", strconv.Itoa(vm.ID), c.who, func(t *task) error {
+		t.sleep(consoleWait)
+		return die("connection timed out")
+	})
+	return vm, port, upid, nil
+}
+
+func postVNCProxy(c *call) (any, error) {
+	vm, port, upid, err := c.openConsole()
+	if err != nil {
+		return nil, err
+	}
+	ticket := c.consoleTicket(c.who.name(), vm.ID, port)
+	out := map[string]any{"user": c.who.name(), "port": strconv.Itoa(port), "upid": upid, "cert": caPEM}
+	vga, _ := property(vm.Conf["vga"], "type", "type")
+	wanted := c.params.Bool("generate-password")
+	if c.atLeast(9) {
+		wanted = wanted || !strings.HasPrefix(vga, "serial") || c.params.Bool("websocket")
+	}
+	if wanted {
+		password := fmt.Sprintf("%x", c.random("vnc", strconv.Itoa(vm.ID)))[:8]
+		out["password"] = password
+		if c.atLeast(9) {
+			ticket = password + ":" + ticket
+		}
+	}
+	out["ticket"] = ticket
+	return out, nil
+}
+
+func postTermProxy(c *call) (any, error) {
+	vm, port, upid, err := c.openConsole()
+	if err != nil {
+		return nil, err
+	}
+	ticket := c.consoleTicket(c.who.name(), vm.ID, port)
+	return map[string]any{"user": c.who.name(), "ticket": ticket, "port": strconv.Itoa(port), "upid": upid}, nil
+}
+
+func getVNCWebsocket(c *call) (any, error) {
+	vmid, port := c.params.Int("vmid"), c.params.Int("port")
+	if !c.consoleValid(c.params.Str("vncticket"), c.who.name(), vmid, port) {
+		return nil, coded(http.StatusUnauthorized, "permission denied - invalid PVEVNC ticket")
+	}
+	if _, err := c.vm(); err != nil {
+		return nil, err
+	}
+	return map[string]any{"port": c.params.Str("port")}, nil
+}
+
+func postSpiceProxy(c *call) (any, error) {
+	vm, err := c.vm()
+	if err != nil {
+		return nil, err
+	}
+	if vm.Run == nil {
+		return nil, notRunning(vm.ID)
+	}
+	vga, _ := property(vm.Conf["vga"], "type", "type")
+	if !strings.HasPrefix(vga, "qxl") && !strings.HasPrefix(vga, "virtio") {
+		return nil, die("no spice port")
+	}
+	title := fmt.Sprintf("VM %d", vm.ID)
+	if vm.Name() != "" {
+		title += " - " + vm.Name()
+	}
+	proxy := c.params.Str("proxy")
+	if proxy == "" {
+		proxy = c.node()
+	}
+	port := 61000
+	secret := fmt.Sprintf("%x", c.random("spice", strconv.Itoa(vm.ID)))
+	return map[string]any{
+		"secure-attention": "Ctrl+Alt+Ins", "toggle-fullscreen": "Shift+F11", "release-cursor": "Ctrl+Alt+R",
+		"type": "spice", "title": title, "tls-port": port, "delete-this-file": 1,
+		"host":         fmt.Sprintf("pvespiceproxy:%08x:%d:%s:%d::%s", c.now().Unix(), vm.ID, c.node(), port, secret[:40]),
+		"proxy":        "http://" + proxy + ":3128",
+		"host-subject": "OU=PVE Cluster Node,O=Proxmox Virtual Environment,CN=" + c.node(),
+		"ca":           strings.ReplaceAll(caPEM, "\n", `\n`), "password": secret[40:],
+	}, nil
+}
+
+// putSendKey presses keys; guests don't mind them.
+func putSendKey(c *call) (any, error) {
+	if err := c.rootOnly("skiplock"); err != nil {
+		return nil, err
+	}
+	unlock, err := c.lockConfig(c.params.Int("vmid"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	vm, err := c.vm()
+	if err != nil {
+		return nil, err
+	}
+	if vm.Run == nil {
+		return nil, notRunning(vm.ID)
+	}
+	return nil, nil
+}
