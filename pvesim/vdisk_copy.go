@@ -90,8 +90,8 @@ func (from copySource) command(st *Storage, to volName) string {
 }
 
 // fill makes a volume and copies the source into it, bit by bit.
-func (a *actor) fill(node, storage, format string, vmid int, name string, from copySource, logf func(string, ...any)) (volid string, err error) {
-	volid, err = a.allocDisk(node, storage, vmid, format, name, (from.size+1023)>>10, logf)
+func (a *actor) fill(node, storage, format string, vmid int, name string, from copySource, logf func(string, ...any)) (string, error) {
+	volid, err := a.allocDisk(node, storage, vmid, format, name, (from.size+1023)>>10, logf)
 	if err != nil {
 		return "", err
 	}
