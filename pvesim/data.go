@@ -46,6 +46,7 @@ func (p *persistence) open(s *Sim, dir string) (loaded bool, err error) {
 		return false, fmt.Errorf("%s is of release %s, not %s", p.file, saved.Release, s.world.Release)
 	}
 	s.interruptedTasks()
+	s.resumeGuests()
 	return true, nil
 }
 

@@ -41,10 +41,23 @@ func (c Conf) bootOrder() []string {
 	return order
 }
 
+// bootDevices are those that the firmware tries: the boot order or, when
+// nothing at all was said, all disks.
+func (c Conf) bootDevices() []string {
+	order := c.bootOrder()
+	if _, said := c["boot"]; said || len(order) > 0 {
+		return order
+	}
+	for _, d := range c.drives() {
+		order = append(order, d.key)
+	}
+	return order
+}
+
 // system is what the VM will boot: the first system on its boot devices.
 // Proxmox tells the firmware to try no other devices.
 func (s *Sim) system(vm *VM) System {
-	for _, key := range vm.Conf.bootOrder() {
+	for _, key := range vm.Conf.bootDevices() {
 		value, ok := vm.Conf[key]
 		if !ok || !isDriveKey[key] {
 			continue
@@ -90,6 +103,15 @@ func (s *Sim) boot(vm *VM) {
 		r.Agent = now.Add(max(s.world.Timing.Boot.D(), s.world.Timing.Agent.D()))
 	}
 	r.Guest = s.newGuest(vm)
+}
+
+// skipBoot makes a guest one that was up before anybody looked.
+func (r *Run) skipBoot(now time.Time) {
+	for _, at := range []*time.Time{&r.Booted, &r.Agent} {
+		if at.After(now) {
+			*at = now
+		}
+	}
 }
 
 // pause stops the CPUs: what the guest was about to do happens later.

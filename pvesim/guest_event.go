@@ -1,6 +1,9 @@
 package pvesim
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // gone is closed when the VM's process has ended.
 func (r *Run) gone() chan struct{} {
@@ -70,9 +73,17 @@ func (s *Sim) watchOff(vm *VM) {
 	})
 }
 
-// cleanUp is what the event daemon does when a VM's process has ended: it
+// resumeGuests looks after the guests of a state that was read from disk.
+func (s *Sim) resumeGuests() {
+	for _, vm := range s.state.VMs {
+		s.watchOff(vm)
+	}
+}
+
+// cleanUp is what happens when a VM's process has ended: the event daemon
 // waits until whoever holds the lock file is done, and starts the VM again
-// if it went down for a reboot.
+// if it went down for a reboot. So does the high-availability manager, if
+// the VM should run.
 func (a *actor) cleanUp(vm *VM, reboot bool) {
 	unlock, err := a.lockConfigFor(vm.ID, time.Minute)
 	if err != nil {
@@ -84,5 +95,9 @@ func (a *actor) cleanUp(vm *VM, reboot bool) {
 	}
 	if reboot {
 		a.forkStart(vm.Node, vm.ID, &identity{user: rootUser})
+		return
+	}
+	if a.haManaged(vm.ID) {
+		a.haActs(fmt.Sprintf("vm:%d", vm.ID))
 	}
 }

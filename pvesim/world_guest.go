@@ -64,6 +64,7 @@ func (s *Sim) makeWorldVM(g WorldGuest, vmid, number int) error {
 	}
 	if g.Running {
 		s.powerOn(vm)
+		vm.Run.skipBoot(s.now())
 	}
 	return nil
 }
