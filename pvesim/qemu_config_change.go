@@ -114,7 +114,7 @@ func (ch *change) readLists(s *Sim, p schema.Params) error {
 		if slices.Contains(ch.revert, key) {
 			return badParam("revert", "you can't use '-delete %s' and -revert %s' at the same time", key, key)
 		}
-		if s.optionKind(key) == "" || key == "snapstate" {
+		if s.optionKind(key) == "" {
 			return badParam("delete", "unknown option '%s'", key)
 		}
 		ch.deletes = append(ch.deletes, key)
@@ -153,8 +153,17 @@ func (s *Sim) checkHook(node, volid string) error {
 	if n.kind != "snippets" {
 		return die("'%s' is not in the snippets directory", volid)
 	}
-	if v, _ := s.volume(node, volid); v == nil {
+	v, _ := s.volume(node, volid)
+	if v == nil {
 		return die("script '%s' does not exist", volid)
+	}
+	text, err := s.blobText(v)
+	if err != nil {
+		return err
+	}
+	// Files have no mode here: those that say what runs them can be run.
+	if text != "" && !strings.HasPrefix(text, "#!") {
+		return die("script '%s' is not executable", volid)
 	}
 	return nil
 }

@@ -66,14 +66,14 @@ func (s *Sim) rereadSection(c, old Conf, pending bool) (Conf, error) {
 	out := make(Conf, len(c))
 	for _, k := range c.keys() {
 		v := c[k]
-		if before, ok := old[k]; ok && before == v {
-			out[k] = v
-			continue
-		}
 		if k == "description" {
 			if note, ok := rereadNote(v, pending); ok {
 				out[k] = note
 			}
+			continue
+		}
+		if before, ok := old[k]; ok && before == v {
+			out[k] = v
 			continue
 		}
 		stored, ok, err := s.reread(k, v)

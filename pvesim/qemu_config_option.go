@@ -13,7 +13,7 @@ import (
 // is their type.
 var hiddenOptions = map[string]string{
 	"parent": "string", "snaptime": "integer", "vmstate": "string", "running-nets-host-mtu": "string",
-	"runningmachine": "string", "runningcpu": "string", "meta": "string", "snapstate": "string",
+	"runningmachine": "string", "runningcpu": "string", "meta": "string",
 }
 
 // notOptions are parameters of a config change that aren't options.

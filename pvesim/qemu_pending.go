@@ -73,6 +73,9 @@ func (c *changer) apply(skipCloudInit bool) error {
 					c.fail(key, err)
 					continue
 				}
+				if key == "efidisk0" {
+					d.pending[key] = c.enroll(parseDrive(key, old), parseDrive(key, d.pending[key])).String()
+				}
 			}
 			fillCloudInit = fillCloudInit || parseDrive(key, d.pending[key]).cloudInit()
 		}
@@ -86,6 +89,20 @@ func (c *changer) apply(skipCloudInit bool) error {
 		return c.fillCloudInit(c.vm, c.logf)
 	}
 	return nil
+}
+
+// enroll puts Microsoft's new certificates onto an EFI disk when its marker
+// asks for them; without pre-enrolled keys there is nothing to do.
+func (c *changer) enroll(old, now drive) drive {
+	if old.volume != now.volume || old.opt("ms-cert") == now.opt("ms-cert") || !strings.HasPrefix(now.opt("ms-cert"), "2023") {
+		return now
+	}
+	now.set("ms-cert", "")
+	if truthy(now.opt("pre-enrolled-keys")) {
+		c.logf("efidisk0: enrolling Microsoft UEFI CA 2023")
+		now.set("ms-cert", "2023k")
+	}
+	return now
 }
 
 func (c *changer) fail(key string, err error) {

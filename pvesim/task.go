@@ -77,7 +77,7 @@ func (t *task) run(fn func(*task) error) {
 	}
 	switch {
 	case err != nil:
-		t.info.Exit = strings.ReplaceAll(strings.TrimRight(perlText(err), "\n"), "\n", " ")
+		t.info.Exit = strings.ReplaceAll(strings.TrimSuffix(perlText(err), "\n"), "\n", " ")
 		t.logf("TASK ERROR: %s", t.info.Exit)
 	case t.warnings > 0:
 		t.info.Exit = fmt.Sprintf("WARNINGS: %d", t.warnings)
