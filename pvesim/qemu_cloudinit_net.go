@@ -177,7 +177,7 @@ func (ci *cloudInit) context() string {
 		fmt.Fprintf(&b, "CRYPTED_PASSWORD_BASE64=%s\n\n", base64.StdEncoding.EncodeToString([]byte(password)))
 	}
 	if keys, ok := ci.sshKeys(); ok {
-		fmt.Fprintf(&b, "SSH_PUBLIC_KEY=%q\n", strings.Join(keys, "\n"))
+		fmt.Fprintf(&b, "SSH_PUBLIC_KEY=\"%s\"\n", strings.Join(keys, "\n"))
 	}
 	host, _ := ci.hostNames()
 	fmt.Fprintf(&b, "SET_HOSTNAME=%s\n", host)
@@ -214,9 +214,12 @@ func (c card) writeContext(b *strings.Builder) {
 		line("MAC", c.mac)
 		line("GATEWAY", c.ip.Get("gw"))
 	}
-	line("MTU", c.mtu)
+	if c.ip.Has("ip") {
+		line("MTU", c.mtu)
+	}
 	switch ip := c.ip.Get("ip6"); ip {
 	case "":
+		return
 	case "dhcp":
 		line("DHCP6", "YES")
 	case "auto":
@@ -228,4 +231,5 @@ func (c card) writeContext(b *strings.Builder) {
 		line("MAC6", c.mac)
 		line("GATEWAY6", c.ip.Get("gw6"))
 	}
+	line("MTU", c.mtu)
 }
