@@ -11,11 +11,18 @@ import (
 
 // result is a line of the table at the end.
 type result struct {
-	client, operations string
-	requests           int
-	passed             bool
-	took               time.Duration
+	client, release string
+	operations      string
+	requests        int
+	passed          bool
+	took            time.Duration
 }
+
+// releases are those of Proxmox that the simulator is.
+var releases = []string{"9.2", "8.4"}
+
+// binaries is where the programs of this repository are built.
+var binaries string
 
 var (
 	resultsMu sync.Mutex
@@ -23,7 +30,14 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "proxplane-clients")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binaries = dir
 	code := m.Run()
+	os.RemoveAll(dir)
 	if len(results) > 0 {
 		printTable()
 	}
@@ -32,13 +46,13 @@ func TestMain(m *testing.M) {
 
 func printTable() {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nCLIENT\tOPERATIONS\tREQUESTS\tRESULT\tTIME")
+	fmt.Fprintln(w, "\nCLIENT\tPROXMOX\tOPERATIONS\tREQUESTS\tRESULT\tTIME")
 	for _, r := range results {
 		verdict := "FAILED"
 		if r.passed {
 			verdict = "passed"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", r.client, r.operations, r.requests, verdict, r.took.Round(time.Second))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.client, r.release, r.operations, r.requests, verdict, r.took.Round(time.Second))
 	}
 	w.Flush()
 	fmt.Println()
@@ -51,7 +65,7 @@ func report(t *testing.T, s *sim, client string, operations *string) {
 		resultsMu.Lock()
 		defer resultsMu.Unlock()
 		results = append(results, result{
-			client: client, operations: *operations, requests: s.requests(t),
+			client: client, release: s.release, operations: *operations, requests: s.requests(t),
 			passed: !t.Failed(), took: time.Since(began),
 		})
 	})

@@ -13,12 +13,18 @@ import (
 )
 
 func TestGoProxmoxManagesMachines(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "goproxmox")
+	binary := filepath.Join(binaries, "goproxmox")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./goproxmox").CombinedOutput(); err != nil {
 		t.Fatalf("build the program: %v\n%s", err, out)
 	}
 	version := strings.TrimPrefix(moduleVersion(t, ".", "github.com/luthermonson/go-proxmox"), "v")
-	s := startSim(t)
+	for _, release := range releases {
+		t.Run(release, func(t *testing.T) { runGoProxmox(t, release, binary, version) })
+	}
+}
+
+func runGoProxmox(t *testing.T, release, binary, version string) {
+	s := startSim(t, release)
 	operations := "none"
 	report(t, s, "go-proxmox "+version, &operations)
 	before, err := s.raw.Inventory(t.Context())

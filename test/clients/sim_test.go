@@ -23,17 +23,14 @@ const (
 
 // sim is a running `proxplane sim` with its default world.
 type sim struct {
-	url string
-	raw *rawapi.Client
-	log string
+	release string
+	url     string
+	raw     *rawapi.Client
+	log     string
 }
 
 var buildProxplane = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "proxplane-clients")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "proxplane")
+	path := filepath.Join(binaries, "proxplane")
 	say("building proxplane")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/proxplane")
 	cmd.Dir = filepath.Join("..", "..")
@@ -43,16 +40,17 @@ var buildProxplane = sync.OnceValues(func() (string, error) {
 
 var simURL = regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+`)
 
-// startSim starts a fresh simulator on a free port and stops it with the test.
-func startSim(t *testing.T) *sim {
+// startSim starts a fresh simulator of a release on a free port and stops it
+// with the test.
+func startSim(t *testing.T, release string) *sim {
 	t.Helper()
 	binary, err := buildProxplane()
 	if err != nil {
 		t.Fatalf("build proxplane: %v", err)
 	}
-	s := &sim{log: filepath.Join(t.TempDir(), "requests.jsonl")}
+	s := &sim{release: release, log: filepath.Join(t.TempDir(), "requests.jsonl")}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, binary, "sim", "--listen", "127.0.0.1:0", "--log", s.log, "--speed", "10")
+	cmd := exec.CommandContext(ctx, binary, "sim", "--listen", "127.0.0.1:0", "--pve", release, "--log", s.log, "--speed", "10")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer

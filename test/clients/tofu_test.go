@@ -17,10 +17,18 @@ import (
 func TestOpenTofuManagesMachines(t *testing.T) {
 	tofuPath, tofuVersion := tofu.build(t)
 	bpgPath, bpgVersion := bpg.build(t)
-	s := startSim(t)
-	w := newWorkspace(t, tofuPath, bpgPath, bpgVersion)
+	client := "OpenTofu " + tofuVersion + " with bpg/proxmox " + bpgVersion
+	for _, release := range releases {
+		t.Run(release, func(t *testing.T) {
+			runTofu(t, release, client, newWorkspace(t, tofuPath, bpgPath, bpgVersion))
+		})
+	}
+}
+
+func runTofu(t *testing.T, release, client string, w *workspace) {
+	s := startSim(t, release)
 	operations := "none"
-	report(t, s, "OpenTofu "+tofuVersion+" with bpg/proxmox "+bpgVersion, &operations)
+	report(t, s, client, &operations)
 	t.Cleanup(func() { operations = w.counts.String() })
 
 	configure(t, s, w)
@@ -75,6 +83,7 @@ func configure(t *testing.T, s *sim, w *workspace) {
 		"PROXMOX_VE_ENDPOINT="+s.url+"/", "PROXMOX_VE_USERNAME="+simUser, "PROXMOX_VE_PASSWORD="+simPassword,
 		"TF_VAR_api_token="+token.ID+"="+token.Value,
 		"TF_VAR_iso_path="+w.write(t, "local.iso", strings.Repeat("iso", 1000)),
+		fmt.Sprintf("TF_VAR_ha_groups=%t", s.release == "8.4"),
 		"TF_VAR_download_url="+server.URL+"/image.img",
 		fmt.Sprintf("TF_VAR_download_sha256=%x", sha256.Sum256(image)))
 }
@@ -82,10 +91,10 @@ func configure(t *testing.T, s *sim, w *workspace) {
 func expectOutputs(t *testing.T, out map[string]any) {
 	t.Helper()
 	for name, want := range map[string]string{
-		"nodes":          "[pve1 pve2 pve3]",
-		"team_members":   "[alice@pve]",
-		"scratch_status": "stopped",
-		"ha_resources":   fmt.Sprintf("[vm:%v]", out["clone_id"]),
+		"nodes":        "[pve1 pve2 pve3]",
+		"team_members": "[alice@pve]",
+		"running":      "[clone]",
+		"ha_resources": fmt.Sprintf("[vm:%v]", out["clone_id"]),
 	} {
 		if have := fmt.Sprint(out[name]); have != want {
 			t.Errorf("output %s is %s, expected %s", name, have, want)
@@ -109,13 +118,13 @@ func expectCreated(t *testing.T, s *sim, out map[string]any) {
 		"description": "first\nä ö ü & = ; % +",
 		"tags":        "clients;tofu",
 		"ide0":        "local:iso/uploaded.iso,media=cdrom,size=3000",
-		"net0":        "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1,rate=12.5",
-		"ipconfig0":   "ip=192.0.2.10/24,gw=192.0.2.1,ip6=auto",
+		"net0":        "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1,rate=12.500000",
+		"ipconfig0":   "gw=192.0.2.1,ip=192.0.2.10/24,ip6=auto",
 		"ipconfig1":   "ip=dhcp",
 		"nameserver":  "192.0.2.53 192.0.2.54", "searchdomain": "example.com",
 		"ciuser": "ubuntu", "cipassword": "**********",
 		"startup":  "order=3,up=60,down=30",
-		"vga":      "type=virtio,memory=32",
+		"vga":      "memory=32,type=virtio",
 		"watchdog": "model=i6300esb,action=reset",
 	})
 	clone, node := int(out["clone_id"].(float64)), out["clone_node"].(string)
@@ -144,7 +153,7 @@ func expectChanged(t *testing.T, s *sim, out, earlier map[string]any) {
 	}
 	s.expectVM(t, "pve1", 4001, map[string]string{
 		"memory": "4096", "cores": "4", "description": "second", "tags": "changed;clients",
-		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1,rate=12.5,tag=17",
+		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1,rate=12.500000,tag=17",
 	})
 	s.expectDisk(t, "pve1", 4001, "scsi0", "48G")
 	s.expectDisk(t, "pve1", 4001, "virtio1", "5G")

@@ -51,7 +51,7 @@ func (s *story) cloneTemplate(ctx context.Context) error {
 		return err
 	}
 	id, task, err := template.Clone(ctx, &proxmox.VirtualMachineCloneOptions{
-		Name: "clone", Description: "a full one", Full: true, Pool: "goproxmox", Storage: "local-lvm",
+		Name: "clone", Description: "a full one", Full: true, Pool: "goproxmox", Storage: "nfs", Format: "qcow2",
 	})
 	if err := wait(ctx, task, err); err != nil {
 		return err
@@ -143,8 +143,9 @@ func (s *story) linkedClone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if base := fmt.Sprintf("base-%d-", s.golden.VMID); !strings.Contains(config.Text("scsi0"), base) {
-		return fmt.Errorf("scsi0 is %q, expected a clone of %s…", config.Text("scsi0"), base)
+	want := fmt.Sprintf("nfs:%[1]d/base-%[1]d-disk-0.qcow2/%[2]d/vm-%[2]d-disk-0.qcow2,", s.golden.VMID, id)
+	if !strings.HasPrefix(config.Text("scsi0"), want) {
+		return fmt.Errorf("scsi0 is %q, expected %s…", config.Text("scsi0"), want)
 	}
 	return nil
 }

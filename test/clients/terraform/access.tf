@@ -6,6 +6,12 @@ resource "proxmox_virtual_environment_role" "operators" {
 resource "proxmox_virtual_environment_group" "team" {
   group_id = "team"
   comment  = "team ${var.description}"
+
+  acl {
+    path      = "/pool/${proxmox_virtual_environment_pool.clients.pool_id}"
+    role_id   = proxmox_virtual_environment_role.operators.role_id
+    propagate = true
+  }
 }
 
 resource "proxmox_virtual_environment_user" "alice" {
@@ -22,12 +28,6 @@ resource "proxmox_virtual_environment_user_token" "ci" {
   token_name            = "ci"
   comment               = "for ${var.cores} cores"
   privileges_separation = true
-}
-
-resource "proxmox_virtual_environment_acl" "team" {
-  path     = "/pool/${proxmox_virtual_environment_pool.clients.pool_id}"
-  group_id = proxmox_virtual_environment_group.team.group_id
-  role_id  = proxmox_virtual_environment_role.operators.role_id
 }
 
 resource "proxmox_virtual_environment_acl" "token" {

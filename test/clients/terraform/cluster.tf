@@ -3,9 +3,20 @@ resource "proxmox_virtual_environment_pool" "clients" {
   comment = "pool ${var.cores}"
 }
 
+# Proxmox VE 9 has rules instead of groups, which this provider doesn't know.
+resource "proxmox_virtual_environment_hagroup" "pair" {
+  count       = var.ha_groups ? 1 : 0
+  group       = "pair"
+  comment     = "pair ${var.cores}"
+  nodes       = { pve1 = null, pve2 = var.cores }
+  restricted  = true
+  no_failback = false
+}
+
 resource "proxmox_virtual_environment_haresource" "clone" {
   resource_id  = "vm:${proxmox_virtual_environment_vm.clone.vm_id}"
   state        = "ignored"
+  group        = one(proxmox_virtual_environment_hagroup.pair[*].group)
   comment      = "HA ${var.cores}"
   max_restart  = 2
   max_relocate = 3
@@ -23,17 +34,38 @@ resource "proxmox_virtual_environment_cluster_firewall_security_group" "web" {
     proto   = "tcp"
     log     = "info"
   }
+}
 
-  dynamic "rule" {
-    for_each = var.extra_disk ? [1] : []
-    content {
-      type    = "in"
-      action  = "ACCEPT"
-      comment = "HTTPS"
-      dport   = "443"
-      proto   = "tcp"
-      log     = "nolog"
-    }
+resource "proxmox_virtual_environment_firewall_options" "clone" {
+  node_name     = proxmox_virtual_environment_vm.clone.node_name
+  vm_id         = proxmox_virtual_environment_vm.clone.vm_id
+  enabled       = true
+  dhcp          = true
+  ipfilter      = true
+  log_level_in  = "info"
+  input_policy  = "DROP"
+  output_policy = "ACCEPT"
+  macfilter     = var.cores > 2
+}
+
+resource "proxmox_virtual_environment_firewall_rules" "clone" {
+  node_name  = proxmox_virtual_environment_vm.clone.node_name
+  vm_id      = proxmox_virtual_environment_vm.clone.vm_id
+  depends_on = [proxmox_virtual_environment_firewall_options.clone]
+
+  rule {
+    security_group = proxmox_virtual_environment_cluster_firewall_security_group.web.name
+    comment        = "from the group"
+    iface          = "net0"
+  }
+
+  rule {
+    type    = "in"
+    action  = "ACCEPT"
+    comment = "SSH for ${var.cores}"
+    dport   = "22"
+    proto   = "tcp"
+    log     = "info"
   }
 }
 

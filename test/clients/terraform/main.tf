@@ -42,6 +42,11 @@ variable "download_sha256" {
   type = string
 }
 
+variable "ha_groups" {
+  description = "whether this Proxmox VE has HA groups (before 9)"
+  type        = bool
+}
+
 variable "memory" {
   type    = number
   default = 2048

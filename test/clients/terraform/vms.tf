@@ -22,9 +22,12 @@ resource "proxmox_virtual_environment_vm" "scratch" {
   tags        = var.tags
   pool_id     = proxmox_virtual_environment_pool.clients.pool_id
 
-  started         = var.scratch_started
+  # Nothing is on its disk that could answer a shutdown or reboot.
+  started             = var.scratch_started
+  stop_on_destroy     = true
+  reboot_after_update = false
+
   on_boot         = false
-  stop_on_destroy = true
   bios            = "ovmf"
   machine         = "q35"
   scsi_hardware   = "virtio-scsi-single"
@@ -87,6 +90,10 @@ resource "proxmox_virtual_environment_vm" "scratch" {
       datastore_id = "local-lvm"
       interface    = "virtio1"
       size         = 5
+      speed {
+        read  = 100
+        write = 50
+      }
     }
   }
 
@@ -265,6 +272,19 @@ resource "proxmox_virtual_environment_vm" "linked" {
   memory {
     dedicated = var.memory
   }
+
+  network_device {
+    bridge = "vmbr2"
+  }
+}
+
+data "proxmox_virtual_environment_vms" "running" {
+  tags = ["clients"]
+  filter {
+    name   = "status"
+    values = ["running"]
+  }
+  depends_on = [proxmox_virtual_environment_vm.clone, proxmox_virtual_environment_vm.scratch]
 }
 
 data "proxmox_virtual_environment_vm" "scratch" {
@@ -292,6 +312,6 @@ output "linked_id" {
   value = proxmox_virtual_environment_vm.linked.vm_id
 }
 
-output "scratch_status" {
-  value = data.proxmox_virtual_environment_vm.scratch.status
+output "running" {
+  value = [for vm in data.proxmox_virtual_environment_vms.running.vms : vm.name]
 }
