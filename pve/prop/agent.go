@@ -22,7 +22,7 @@ var agentForm = form{
 
 func (a *Agent) fields() []field {
 	return []field{
-		flag("enabled", &a.Enabled).always("0"),
+		flag("enabled", &a.Enabled).always("0").or("0"),
 		flag("fstrim_cloned_disks", &a.FstrimClonedDisks),
 		optFlag("freeze-fs-on-backup", &a.FreezeFS).or("1"),
 		bind("type", &a.Type, text).or("virtio"),

@@ -11,7 +11,7 @@ type CPU struct {
 	Flags         []string // "+aes", "-pcid"
 	Hidden        bool     // don't tell that it is KVM
 	HVVendorID    string
-	ReportedModel string
+	ReportedModel string // absent: "kvm64"
 	PhysBits      string // a number, or "host"
 	GuestPhysBits int
 	Rest
@@ -27,7 +27,7 @@ func (c *CPU) fields() []field {
 		flag("hidden", &c.Hidden),
 		bind("hv-vendor-id", &c.HVVendorID, text),
 		bind("phys-bits", &c.PhysBits, text),
-		bind("reported-model", &c.ReportedModel, text),
+		bind("reported-model", &c.ReportedModel, text).or("kvm64"),
 	}
 }
 

@@ -94,7 +94,7 @@ func (l List) equal(o List) bool {
 		return false
 	}
 	for _, p := range l {
-		if v, ok := o.Get(p.Key); !ok || v != p.Value {
+		if v, ok := o.Get(p.Key); !ok || canonicalExtra(p.Key, v) != canonicalExtra(p.Key, p.Value) {
 			return false
 		}
 	}

@@ -63,7 +63,7 @@ var macAddress = codec[string]{
 func (n *Net) fields() []field {
 	return []field{
 		bind("model", &n.Model, text),
-		bind("macaddr", &n.MAC, macAddress).comparedBy(strings.ToLower),
+		bind("macaddr", &n.MAC, macAddress).comparedBy(strings.ToUpper),
 		bind("bridge", &n.Bridge, text),
 		flag("firewall", &n.Firewall),
 		optFlag("host-tunnel", &n.HostTunnel),

@@ -10,7 +10,7 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-func lines(t *testing.T, file string) [][]string {
+func lines(t testing.TB, file string) [][]string {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
