@@ -123,10 +123,13 @@ type Unsnap struct {
 	Name string
 }
 
-// Rollback goes back to a snapshot.
+// Rollback goes back to a snapshot. Since doing it twice would lose what came
+// after the first time, it is noted in the snapshot's description before: it
+// is done at most once for each note.
 type Rollback struct {
 	Target
 	Name string
+	Note string // the snapshot's new description
 }
 
 // Migrate moves a guest to another node.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -142,4 +143,18 @@ type Snapshot struct {
 	Revert      string // a value that is new each time to go back to it; empty: never
 	Keep        int    // keep only the newest n of this VM's that are ours
 	Deleted     bool
+}
+
+// Matches tells whether the labels are of those selected.
+func (s Selector) Matches(labels map[string]string) bool {
+	value, has := labels[s.Key]
+	switch s.Operator {
+	case "Exists":
+		return has
+	case "DoesNotExist":
+		return !has
+	case "NotIn":
+		return !has || !slices.Contains(s.Values, value)
+	}
+	return has && slices.Contains(s.Values, value)
 }

@@ -24,12 +24,18 @@ type Disk struct {
 	Size    int64  `json:"size,omitempty"`    // bytes; 0: as the image has it
 	Format  string `json:"format,omitempty"`
 	CDROM   bool   `json:"cdrom,omitempty"`
+	// CloudInit is the drive that Proxmox fills from its cloud-init options.
+	CloudInit bool `json:"cloudInit,omitempty"`
 	// Options are the further keys of the property string, canonical.
 	Options map[string]string `json:"options,omitempty"`
 }
 
+// RootSlot stands for the slot that the image boots from, which is known only
+// when the image is.
+const RootSlot = "root"
+
 // Root tells whether this is the disk that came with the image.
-func (d Disk) Root() bool { return d.Name == "root" }
+func (d Disk) Root() bool { return d.Slot == RootSlot }
 
 // NIC is a network interface.
 type NIC struct {

@@ -15,6 +15,8 @@ type Marker struct {
 	Managed []string `json:"managed,omitempty"`
 	// Seed is the volume with first-boot data that was made for this guest.
 	Seed string `json:"seed,omitempty"`
+	// Old are volumes with earlier first-boot data that are still to go.
+	Old []string `json:"old,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`

@@ -66,7 +66,8 @@ type Task struct {
 	UPID  string
 	Node  string
 	Type  string // "qmclone"
-	VMID  int    // clones are filed under the source
+	ID    string // what it is filed under
+	VMID  int    // the same as a number; clones are filed under the source
 	Since time.Time
 }
 

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// configure plans the changes of the configuration: all in one call, which
+// fails if the config isn't as it was seen.
+func (c *change) configure(after ...int) int {
+	act := model.Configure{Target: c.target(), Digest: c.have.Digest, Set: map[string]string{}}
+	c.options(&act)
+	c.disks(&act)
+	c.drives(&act)
+	c.nics(&act)
+	c.marks(&act)
+	if len(c.why) == 0 {
+		return 0
+	}
+	act.Slow = len(act.Disks) > 0
+	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, after...)
+}
+
+// say adds a reason for the change of the configuration.
+func (c *change) say(text string, e Effect) {
+	c.why = append(c.why, text)
+	if c.effect == "" || rank(e) > rank(c.effect) {
+		c.effect = e
+	}
+}
+
+// options compares the plain options.
+func (c *change) options(act *model.Configure) {
+	for _, k := range slices.Sorted(keysOf(c.v.Options)) {
+		want, have := c.v.Options[k], c.have.Options[k]
+		if want == have || k == "cipassword" && c.passwordKnown(want) {
+			continue
+		}
+		c.say(changed(k, have, want), Live)
+		c.cold(k)
+		if want == "" {
+			act.Delete = append(act.Delete, k)
+		} else {
+			act.Set[k] = want
+		}
+	}
+	if c.v.Name != "" && c.have.Options["name"] != c.v.Name {
+		c.say(changed("name", c.have.Options["name"], c.v.Name), Live)
+		act.Set["name"] = c.v.Name
+	}
+	if c.have.Marker == nil {
+		return
+	}
+	for _, k := range c.have.Marker.Managed {
+		_, wanted := c.v.Options[k]
+		if _, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") {
+			c.say(fmt.Sprintf("%s is no longer wanted", k), Live)
+			act.Delete = append(act.Delete, k)
+		}
+	}
+}
+
+// passwordKnown tells whether the password was set before: it can't be read
+// back, so the marker keeps a digest of it.
+func (c *change) passwordKnown(want string) bool {
+	return c.have.Marker != nil && slices.Contains(c.have.Marker.Managed, passwordMark(want))
+}
+
+// marks keeps description, tags and marker as they should be.
+func (c *change) marks(act *model.Configure) {
+	seed := ""
+	if c.v.Seed != nil {
+		seed = seedVolume(c.v, c.g.VMID)
+	}
+	want := marker(c.v, seed)
+	want.Old = c.leftSeeds(seed)
+	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
+		c.say("description", Live)
+	} else if c.have.Marker == nil || c.have.Marker.String() != want.String() {
+		c.say("marker", Live)
+	}
+	text := model.Describe(c.v.Description, want)
+	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
+		act.Description = &text
+	}
+	tags := tagsFor(c.v, c.have)
+	if slices.Equal(tags, c.have.Tags) {
+		return
+	}
+	if !slices.Equal(visible(tags), visible(c.have.Tags)) {
+		c.say(changed("tags", strings.Join(visible(c.have.Tags), ";"), strings.Join(visible(tags), ";")), Live)
+	} else {
+		c.say("tags", Live)
+	}
+	act.Tags = &tags
+}
+
+// marker is the proof of ownership that a guest carries.
+func marker(v model.VM, seed string) model.Marker {
+	m := model.Marker{Owner: v.Owner, Seed: seed}
+	m.Managed = append(m.Managed, v.Managed...)
+	for _, t := range v.Tags {
+		m.Managed = append(m.Managed, "tag:"+t)
+	}
+	for _, d := range v.Disks {
+		if !d.Root() {
+			m.Managed = append(m.Managed, "disk:"+d.Slot)
+		}
+	}
+	for _, n := range v.NICs {
+		m.Managed = append(m.Managed, "nic:"+n.Slot)
+	}
+	if p := v.Options["cipassword"]; p != "" {
+		m.Managed = append(m.Managed, passwordMark(p))
+	}
+	if v.Seed != nil {
+		m.Managed = append(m.Managed, seedMark(v))
+	}
+	if v.HA != nil {
+		m.Managed = append(m.Managed, "ha")
+	}
+	slices.Sort(m.Managed)
+	return m
+}
+
+// tagsFor are the tags of a guest: those wanted, ours, and those that others
+// have put there and we haven't.
+func tagsFor(v model.VM, have *model.Config) []string {
+	tags := append([]string{model.Tag, model.StateTag(v.Owner, v.Fingerprint())}, v.Tags...)
+	if have != nil && appliedBefore(v, have) {
+		for _, t := range have.Tags {
+			if !ours(t) && !slices.Contains(have.Marker.Managed, "tag:"+t) {
+				tags = append(tags, t)
+			}
+		}
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// appliedBefore tells whether a configuration of ours was applied before: then
+// the guest carries our state tag. Until then it has what its source had.
+func appliedBefore(v model.VM, have *model.Config) bool {
+	owner, _, ok := model.ParseStateTag(have.Tags)
+	return ok && owner == v.Owner.ID() && have.Marker != nil
+}
+
+// ours tells whether a tag is one of our marks.
+func ours(tag string) bool { return tag == model.Tag || strings.HasPrefix(tag, model.TagPrefix) }
+
+func visible(tags []string) []string {
+	return slices.DeleteFunc(slices.Clone(tags), ours)
+}
+
+// plainOptions are the options that are set, without those that are to be
+// absent.
+func plainOptions(options map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range options {
+		if v != "" {
+			out[k] = v
+		}
+	}
+	return out
+}

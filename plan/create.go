@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// create plans a guest that is to be made under a VMID.
+func (p *planner) create(o *Object, v model.VM, vmid int) {
+	o.VMID = vmid
+	sources, full, wait, look := p.sources(v)
+	if !look.Empty() {
+		o.Look = look
+		return
+	}
+	if wait != nil {
+		o.Wait = wait
+		return
+	}
+	spot, wait := p.place(v, sources, full)
+	if wait != nil {
+		o.Wait = wait
+		return
+	}
+	o.Node, o.Placed = spot.node, spot.why
+	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: memoryOf(v.Options)}
+	why := fmt.Sprintf("%s isn't there", v.Owner.Key)
+	to := model.Target{VMID: vmid, Node: spot.node}
+	made := 0
+	if spot.source == nil {
+		made = p.createBlank(o, v, to, why)
+	} else {
+		made = p.clone(o, v, spot, to, full, why)
+	}
+	p.afterCreate(o, v, to, made, spot)
+}
+
+func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full bool, why string) int {
+	from := s.source.guest
+	kind := "clone"
+	if full {
+		kind = "copy"
+	}
+	return o.step(Step{
+		Action: model.Clone{
+			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,
+			Description: model.Describe(v.Description, marker(v, "")), Full: full, Storage: s.storage(full, v), Pool: v.Pool,
+		},
+		What: fmt.Sprintf("%s %s (%d) to VM %d on %s", kind, from.Name, from.VMID, to.VMID, to.Node), Why: why, Effect: New,
+	})
+}
+
+// createBlank makes a guest without a source: empty disks, or an ISO.
+func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string) int {
+	create := model.Create{
+		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, "")),
+		Options: plainOptions(v.Options), NICs: v.NICs, Tags: tagsFor(v, nil), Pool: v.Pool,
+	}
+	for _, d := range v.Disks {
+		create.Disks = append(create.Disks, model.NewDisk{Disk: blankDisk(d)})
+	}
+	return o.step(Step{Action: create, What: fmt.Sprintf("create VM %d on %s", to.VMID, to.Node), Why: why, Effect: New})
+}
+
+// blankDisk gives the root disk of a guest without an image its slot.
+func blankDisk(d model.Disk) model.Disk {
+	if d.Root() {
+		d.Slot = "scsi0"
+	}
+	return d
+}
+
+// afterCreate foresees the steps that follow. They are planned again when the
+// guest is there; here they let people see the whole.
+func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, s spot) {
+	var before []int
+	if v.Seed != nil {
+		before = append(before, o.step(seedStep(v, to)))
+	}
+	last := made
+	if s.source != nil {
+		last = o.step(Step{
+			Action: model.Configure{Target: to, Set: plainOptions(v.Options), NICs: v.NICs},
+			What:   "configure it", Why: summary(v), Effect: New,
+		}, append(before, made)...)
+		for _, d := range v.Disks {
+			if have := s.source.rootSize(d); d.Root() && d.Size > have {
+				last = o.step(Step{
+					Action: model.Resize{Target: to, Slot: s.source.rootSlot(), Size: d.Size},
+					What:   "grow " + s.source.rootSlot(), Why: sizes(have, d.Size), Effect: New,
+				}, last)
+			}
+		}
+	}
+	if v.HA != nil {
+		last = o.step(Step{Action: model.SetHA{VMID: to.VMID, HA: v.HA, New: true}, What: "put it under HA", Why: "ha is set", Effect: New}, last)
+	}
+	if v.Power == model.PowerOn && v.HA == nil {
+		o.step(Step{Action: model.Start{Target: to}, What: "start it", Why: "powerState is On", Effect: New}, last)
+	}
+}
+
+// summary says in a few words what a new guest gets.
+func summary(v model.VM) string {
+	var parts []string
+	if n := cpusOf(v.Options); n > 0 {
+		parts = append(parts, plural(n, "CPU"))
+	}
+	if m := memoryOf(v.Options); m > 0 {
+		parts = append(parts, size(m))
+	}
+	if len(v.NICs) > 0 {
+		parts = append(parts, plural(len(v.NICs), "NIC"))
+	}
+	if n := len(v.Disks) - 1; n > 0 {
+		parts = append(parts, plural(n, "further disk"))
+	}
+	if len(parts) == 0 {
+		return "as the manifest says"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// finding is where an owner's guest is, or could be made.
+type finding struct {
+	guest *model.Guest // proved to be the owner's
+	free  int          // a VMID that can be taken, when there is no guest
+	look  Look         // unsure: these must be read first
+	wait  *Wait
+}
+
+// nearby is how many candidates beyond the first free one are searched for a
+// guest that was made when the earlier ones were taken.
+const nearby = 8
+
+// find looks for the guest of an owner. A guest counts as the owner's only
+// when its own config says so.
+func (p *planner) find(o model.Owner, fixed int, r model.Range) finding {
+	if f, ok := p.found[o.Key]; ok {
+		return f
+	}
+	f := p.search(o, fixed, r)
+	p.found[o.Key] = f
+	return f
+}
+
+func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
+	if fixed != 0 {
+		return p.at(o, fixed)
+	}
+	if f := p.tagged(o); f.guest != nil || f.wait != nil || !f.look.Empty() {
+		return f
+	}
+	var f finding
+	beyond := 0
+	for id := range o.Candidates(r) {
+		if f.free != 0 {
+			if beyond++; beyond > nearby {
+				break
+			}
+		}
+		g := p.have.Guests[id]
+		switch {
+		case g == nil:
+			if _, taken := p.placed[id]; f.free == 0 && !taken && p.placedFor(id, o) {
+				f.free = id
+			}
+		case g.Config == nil:
+			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() {
+				continue // another owner's: no need to look
+			}
+			f.look.Configs = append(f.look.Configs, id)
+		case g.OwnedBy(o):
+			return finding{guest: g}
+		case g.Config.Half:
+			f.wait = &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", id, g.Node)}
+		}
+	}
+	if f.free == 0 && f.wait == nil && f.look.Empty() {
+		f.wait = &Wait{Reason: WaitVMID, Text: fmt.Sprintf("no free VMID among this object's candidates in %d–%d", r.First, r.Last)}
+	}
+	return f
+}
+
+// placedFor tells whether nobody else is being made under the VMID.
+func (p *planner) placedFor(id int, o model.Owner) bool {
+	pl, ok := p.have.Placed[id]
+	return !ok || pl.Owner == o
+}
+
+// at looks at a VMID that was chosen before.
+func (p *planner) at(o model.Owner, id int) finding {
+	g := p.have.Guests[id]
+	switch {
+	case g == nil:
+		return finding{free: id}
+	case g.Config == nil && p.upToDate(g, o):
+		return finding{guest: g}
+	case g.Config == nil:
+		return finding{look: Look{Configs: []int{id}}}
+	case g.OwnedBy(o):
+		return finding{guest: g}
+	case g.Config.Half:
+		return finding{wait: &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", id, g.Node)}}
+	}
+	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours; choose another VMID, or adopt it with proxplane import", id, g.Name, g.Node)}}
+}
+
+// tagged looks at the guests whose tag names the owner. Clones copy tags, so
+// only the config proves it, except where nothing is to be done anyway.
+func (p *planner) tagged(o model.Owner) finding {
+	var mine []*model.Guest
+	var f finding
+	for _, g := range p.have.Tagged(o) {
+		switch {
+		case g.OwnedBy(o), g.Config == nil && p.upToDate(g, o):
+			mine = append(mine, g)
+		case g.Config == nil:
+			f.look.Configs = append(f.look.Configs, g.VMID)
+		}
+	}
+	switch {
+	case !f.look.Empty():
+		return f
+	case len(mine) == 1:
+		return finding{guest: mine[0]}
+	case len(mine) > 1:
+		return p.twins(o, mine)
+	}
+	return finding{}
+}
+
+// twins: two guests claim to be the same object. Nothing is done to either.
+func (p *planner) twins(o model.Owner, mine []*model.Guest) finding {
+	var unread []int
+	var proved []*model.Guest
+	for _, g := range mine {
+		if g.Config == nil {
+			unread = append(unread, g.VMID)
+		} else {
+			proved = append(proved, g)
+		}
+	}
+	if len(unread) > 0 {
+		return finding{look: Look{Configs: unread}}
+	}
+	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMs %d and %d both say that they are %s; remove the marker from the description of one", proved[0].VMID, proved[1].VMID, o.Key)}}
+}
+
+// upToDate tells, from the list of guests alone, that a guest is just as the
+// owner's object wants it. When in doubt it isn't, and its config is read.
+func (p *planner) upToDate(g *model.Guest, o model.Owner) bool {
+	v, ok := p.vms[o.Key]
+	if !ok || v.Deleted {
+		return false
+	}
+	return p.shallowMatch(v, g)
+}
+
+func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
+	owner, print, tagged := model.ParseStateTag(g.Tags)
+	if !tagged || owner != v.Owner.ID() || print != v.Fingerprint() || g.Lock != "" || g.Template {
+		return false
+	}
+	if g.Name != v.Name || v.Pool != "" && g.Pool != v.Pool || (v.HA != nil) != (g.HAState != "") {
+		return false
+	}
+	if running := g.Status == model.StatusRunning; running != (v.Power == model.PowerOn) {
+		return false
+	}
+	if mem := memoryOf(v.Options); mem > 0 && g.Memory != mem {
+		return false
+	}
+	if cpus := cpusOf(v.Options); cpus > 0 && g.CPUs != cpus && !p.allCPUs(g) {
+		return false
+	}
+	for _, d := range v.Disks {
+		if d.Root() && d.Size > g.Disk {
+			return false
+		}
+	}
+	return true
+}
+
+// allCPUs tells whether a guest has as many CPUs as its node: Proxmox shows no
+// more than that.
+func (p *planner) allCPUs(g *model.Guest) bool {
+	n := p.have.Nodes[g.Node]
+	return n != nil && g.CPUs == n.CPUs
+}

@@ -1,0 +1,45 @@
+package plan
+
+import "github.com/proxplane/proxplane/model"
+
+// allows is what may be done to a guest: what its manifest allows and what the
+// person at the keyboard has agreed to.
+func (p *planner) allows(v model.VM) model.Allow {
+	a := p.want.Allow
+	return model.Allow{
+		Restart: a.Restart || v.Update.Restart,
+		Replace: a.Replace || v.Update.Replace,
+		Data:    a.Data || v.Update.Data,
+	}
+}
+
+// guard refuses a step whose effect wasn't agreed to, and says what would
+// agree to it.
+func guard(o *Object, allow model.Allow, e Effect, what, why string) bool {
+	flag := ""
+	switch {
+	case e == Restart && !allow.Restart:
+		flag = "--allow-restart, or updatePolicy.restart: Allow"
+	case e == Replace && !allow.Replace:
+		flag = "--allow-replace, or updatePolicy.replace: Allow"
+	case e == LosesData && !allow.Data:
+		flag = "--allow-data-loss, or updatePolicy.removeDisks: Allow"
+	default:
+		return true
+	}
+	o.Refused = append(o.Refused, Refusal{What: what, Why: why, Effect: e, Allow: flag})
+	return false
+}
+
+// rank orders effects by how much they hurt.
+func rank(e Effect) int {
+	switch e {
+	case Restart:
+		return 1
+	case Replace:
+		return 2
+	case LosesData:
+		return 3
+	}
+	return 0
+}

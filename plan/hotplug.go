@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+)
+
+// liveOptions take effect on a running guest as soon as they are set.
+var liveOptions = []string{
+	"name", "description", "tags", "onboot", "startup", "protection", "shares", "hookscript",
+	"balloon", "cpulimit", "cpuunits", "vmstatestorage", "agent",
+}
+
+// cloudInitOptions matter at the next first boot only, so no restart is asked
+// for because of them.
+func cloudInitOption(k string) bool {
+	switch k {
+	case "ciuser", "cipassword", "citype", "cicustom", "ciupgrade", "sshkeys", "nameserver", "searchdomain":
+		return true
+	}
+	return strings.HasPrefix(k, "ipconfig")
+}
+
+// hotplugs tells whether a running guest takes a change of the option or slot
+// without a restart, as its own hotplug setting allows.
+func (c *change) hotplugs(k string) bool {
+	if slices.Contains(liveOptions, k) || cloudInitOption(k) {
+		return true
+	}
+	setting := c.have.Options["hotplug"]
+	switch setting {
+	case "", "1":
+		setting = "network,disk,usb"
+	case "0":
+		return false
+	}
+	has := func(feature string) bool { return slices.Contains(strings.Split(setting, ","), feature) }
+	switch {
+	case isSlot(k, "net"):
+		return has("network")
+	case isSlot(k, "scsi"), isSlot(k, "virtio"):
+		return has("disk")
+	case isSlot(k, "usb"):
+		return has("usb")
+	case k == "vcpus":
+		return has("cpu")
+	case k == "memory":
+		return has("memory") && c.have.Options["numa"] == "1"
+	}
+	return false
+}
+
+// isSlot tells whether k is a slot of the family, like scsi3.
+func isSlot(k, family string) bool {
+	n, ok := strings.CutPrefix(k, family)
+	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+// cold notes a change that a running guest takes at its next start only.
+func (c *change) cold(k string) {
+	if c.running() && !c.hotplugs(k) {
+		c.later = append(c.later, k)
+	}
+}
+
+// pending are the options that wait for a restart, of those that we look
+// after: what was asked for before and what this plan changes.
+func (c *change) pending() []string {
+	keys := slices.Clone(c.later)
+	for k := range c.have.Pending {
+		if !cloudInitOption(k) && c.looksAfter(k) {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func (c *change) looksAfter(k string) bool {
+	if _, ok := c.v.Options[k]; ok {
+		return true
+	}
+	for _, n := range c.v.NICs {
+		if n.Slot == k {
+			return true
+		}
+	}
+	for _, d := range c.v.Disks {
+		if c.slotOf(d) == k {
+			return true
+		}
+	}
+	return c.managed(k) || c.managed("nic:"+k) || c.managed("disk:"+k)
+}

@@ -1,0 +1,335 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// imageGuests are the templates that an image stands for: several when there
+// is one of the name on several nodes.
+func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
+	switch {
+	case i.Template != "":
+		guests := slices.DeleteFunc(slices.Clone(p.have.Named(i.Template)), func(g *model.Guest) bool { return !g.Template || g.Lock != "" })
+		slices.SortFunc(guests, func(a, b *model.Guest) int { return a.VMID - b.VMID })
+		if len(guests) == 0 {
+			return nil, &Wait{Reason: WaitSource, Text: p.noTemplate(i.Template)}, Look{}
+		}
+		return guests, nil, Look{}
+	case i.VMID != 0:
+		g := p.have.Guests[i.VMID]
+		if g == nil {
+			return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
+		}
+		return []*model.Guest{g}, nil, Look{}
+	case i.URL != "":
+		f := p.find(versioned(i), 0, i.Range)
+		if f.guest == nil || !f.guest.Template {
+			return nil, f.wait, f.look
+		}
+		return []*model.Guest{f.guest}, nil, Look{}
+	}
+	return nil, nil, Look{}
+}
+
+// noTemplate says that there is none, and which names come close.
+func (p *planner) noTemplate(name string) string {
+	var names []string
+	for _, g := range p.have.Guests {
+		if g.Template && !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+		if !g.Template && g.Name == name {
+			return fmt.Sprintf("VM %d is named %q, but isn't a template; make it one, or name its VMID as the source", g.VMID, name)
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("no template is named %q, and there are no templates at all", name)
+	}
+	slices.Sort(names)
+	const most = 8
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return fmt.Sprintf("no template is named %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// versioned is the owner of one generation of an image: another URL or
+// checksum is another template, made before the old one goes.
+func versioned(i model.Image) model.Owner {
+	o := i.Owner
+	o.UID = strings.TrimPrefix(o.UID+"+"+i.Version(), "+")
+	return o
+}
+
+// image plans what guests are made from.
+func (p *planner) image(i model.Image) Object {
+	o := Object{Owner: i.Owner}
+	switch {
+	case i.Deleted:
+		p.removeImage(&o, i)
+	case i.URL != "":
+		p.fetchImage(&o, i)
+	case i.ISO != "":
+		p.findISO(&o, i)
+	default:
+		guests, wait, look := p.imageGuests(i)
+		o.Wait, o.Look = wait, look
+		if len(guests) > 0 {
+			o.VMID, o.Node = guests[0].VMID, guests[0].Node
+		}
+	}
+	return o
+}
+
+// findISO looks for a file that people put there.
+func (p *planner) findISO(o *Object, i model.Image) {
+	if p.have.Files == nil {
+		o.Look.Files = true
+		return
+	}
+	for volume := range p.have.Files {
+		if volume == i.ISO || path.Base(volume) == i.ISO {
+			return
+		}
+	}
+	o.wait(WaitSource, fmt.Sprintf("no storage has the ISO %q", i.ISO))
+}
+
+// fetchImage plans a template that is made from a URL: fetch the file, make a
+// guest from it, make that a template, remove the file.
+func (p *planner) fetchImage(o *Object, i model.Image) {
+	owner := versioned(i)
+	f := p.find(owner, 0, i.Range)
+	o.Look = f.look
+	if !f.look.Empty() || f.wait != nil {
+		o.Wait = f.wait
+		return
+	}
+	if p.have.Files == nil {
+		o.Look.Files = true
+		return
+	}
+	file := imageFile(i)
+	if g := f.guest; g != nil {
+		o.VMID, o.Node = g.VMID, g.Node
+		p.finishImage(o, i, g, file)
+		return
+	}
+	if p.backOff(o) {
+		return
+	}
+	p.makeImage(o, i, owner, f.free, file)
+}
+
+// imageFile is the name under which an image is fetched: one for each
+// generation. Proxmox wants to see what it is by the ending.
+func imageFile(i model.Image) string {
+	ext := strings.ToLower(path.Ext(strings.SplitN(path.Base(i.URL), "?", 2)[0]))
+	switch ext {
+	case ".qcow2", ".raw", ".vmdk":
+	default:
+		ext = ".qcow2"
+	}
+	return "proxplane-" + i.Owner.ID() + "-" + i.Version() + ext
+}
+
+func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid int, file string) {
+	node, storage, wait := p.imagePlace(i)
+	if wait != nil {
+		o.Wait = wait
+		return
+	}
+	o.VMID, o.Node = vmid, node
+	p.placed[vmid] = model.Placement{Owner: owner, Node: node}
+	why := fmt.Sprintf("%s isn't there", i.Owner.Key)
+	volume := storage + ":import/" + file
+	fetched := 0
+	if _, ok := p.have.Files[volume]; !ok {
+		if t := p.fetching(file); t != nil {
+			o.Wait = &Wait{Reason: WaitTask, Text: "the image is being fetched", Task: t.UPID}
+			return
+		}
+		fetched = o.step(Step{
+			Action: model.Download{Node: node, Storage: storage, Content: "import", File: file, URL: i.URL, Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm},
+			What:   "fetch " + i.URL + " onto " + storage, Why: why, Effect: New,
+		})
+	}
+	disk := model.Disk{Slot: "scsi0", Storage: i.Storage, Format: p.imageFormat(i.Storage)}
+	made := o.step(Step{
+		Action: model.Create{
+			Target: model.Target{VMID: vmid, Node: node}, Name: i.Owner.Name,
+			Description: model.Describe("", model.Marker{Owner: owner, Version: i.Version(), Seed: volume}),
+			Options:     i.Options, Disks: []model.NewDisk{{Disk: disk, Import: volume}},
+			Tags: []string{model.Tag, model.StateTag(owner, i.Version())},
+		},
+		What: fmt.Sprintf("make VM %d on %s from it", vmid, node), Why: why, Effect: New,
+	}, fetched)
+	template := o.step(Step{
+		Action: model.MakeTemplate{Target: model.Target{VMID: vmid, Node: node}},
+		What:   fmt.Sprintf("make VM %d a template", vmid), Why: why, Effect: New,
+	}, made)
+	o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live}, template)
+}
+
+// fetching finds the task that fetches a file: Proxmox files it under the
+// file's name.
+func (p *planner) fetching(file string) *model.Task {
+	for _, t := range p.have.Tasks {
+		if t.Type == "download" && t.ID == file {
+			return &t
+		}
+	}
+	return nil
+}
+
+// finishImage completes a template that is there in part, removes the file
+// that it was made from and the generations before it.
+func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file string) {
+	if p.busy(o, g) {
+		return
+	}
+	if !g.Template {
+		o.step(Step{
+			Action: model.MakeTemplate{Target: model.Target{VMID: g.VMID, Node: g.Node}},
+			What:   fmt.Sprintf("make VM %d a template", g.VMID), Why: "guests are cloned from templates", Effect: New,
+		})
+		return
+	}
+	for _, volume := range slices.Sorted(keysOf(p.have.Files)) {
+		if path.Base(volume) == file {
+			o.step(Step{Action: model.RemoveFile{Node: p.have.Files[volume].Node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live})
+		}
+	}
+	p.removeOld(o, i, g)
+}
+
+// removeOld plans the end of earlier generations that no guest is a linked
+// clone of. What is still in use stays, without a word: it goes later.
+func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
+	for _, g := range p.generations(i) {
+		if g.VMID == current.VMID || g.Config == nil || p.linkedTo(g) {
+			continue
+		}
+		o.step(Step{
+			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner},
+			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
+		})
+	}
+}
+
+// generations are the templates that were made for an image, as far as their
+// configs were read.
+func (p *planner) generations(i model.Image) []*model.Guest {
+	var list []*model.Guest
+	for _, g := range p.have.Named(i.Owner.Name) {
+		if g.Config == nil || g.Config.Marker == nil {
+			continue
+		}
+		m := g.Config.Marker.Owner
+		if m.Door == i.Owner.Door && m.Set == i.Owner.Set && m.Key == i.Owner.Key {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *model.Guest) int { return a.VMID - b.VMID })
+	return list
+}
+
+// linkedTo tells whether some guest's disk hangs on one of the template's.
+// Guests whose configs weren't read count as hanging on it.
+func (p *planner) linkedTo(template *model.Guest) bool {
+	base := fmt.Sprintf("base-%d-", template.VMID)
+	for _, g := range p.have.Guests {
+		if g.VMID == template.VMID || g.Template {
+			continue
+		}
+		if g.Config == nil {
+			if _, _, tagged := model.ParseStateTag(g.Tags); tagged {
+				return true
+			}
+			continue
+		}
+		for _, d := range g.Config.Disks {
+			if strings.Contains(d.Volume, base) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// removeImage plans the end of an image: what we made for it goes, unless
+// guests hang on it.
+func (p *planner) removeImage(o *Object, i model.Image) {
+	if i.URL == "" {
+		o.Gone = true // templates that we didn't make stay
+		return
+	}
+	var unread []int
+	for _, g := range p.have.Named(i.Owner.Name) {
+		if g.Config == nil {
+			unread = append(unread, g.VMID)
+		}
+	}
+	if len(unread) > 0 {
+		o.Look.Configs = unread
+		return
+	}
+	list := p.generations(i)
+	if len(list) == 0 {
+		o.Gone = true
+		return
+	}
+	for _, g := range list {
+		if p.linkedTo(g) {
+			o.wait(WaitDependents, fmt.Sprintf("guests are linked clones of template %d; it goes when they are gone", g.VMID))
+			continue
+		}
+		o.VMID, o.Node = g.VMID, g.Node
+		if p.busy(o, g) {
+			return
+		}
+		o.step(Step{
+			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner},
+			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: fmt.Sprintf("%s is to go", i.Owner.Key), Effect: LosesData,
+		})
+	}
+}
+
+// imagePlace chooses the node and the storage that an image is fetched to.
+func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
+	target := p.have.Storages[i.Storage]
+	if i.Storage != "" && target == nil {
+		return "", "", &Wait{Reason: WaitPlace, Text: fmt.Sprintf("there is no storage %q", i.Storage)}
+	}
+	for _, n := range p.nodesFor(model.VM{}) {
+		if !n.Online {
+			continue
+		}
+		if target != nil {
+			if _, ok := target.OnNode[n.Name]; !ok {
+				continue
+			}
+		}
+		for _, name := range slices.Sorted(keysOf(p.have.Storages)) {
+			s := p.have.Storages[name]
+			if _, ok := s.OnNode[n.Name]; ok && s.Content["import"] {
+				return n.Name, name, nil
+			}
+		}
+	}
+	return "", "", &Wait{Reason: WaitPlace, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
+}
+
+// imageFormat is the format of a fetched image's disk: qcow2 where disks are
+// files, so that they can be cloned and snapshotted.
+func (p *planner) imageFormat(storage string) string {
+	if s := p.have.Storages[storage]; s != nil && s.Blocks() {
+		return ""
+	}
+	return "qcow2"
+}

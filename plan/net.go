@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// nics adds, changes and removes network interfaces.
+func (c *change) nics(act *model.Configure) {
+	wanted := map[string]bool{}
+	for _, n := range c.v.NICs {
+		wanted[n.Slot] = true
+		have, ok := c.have.NICAt(n.Slot)
+		if n.MAC == "" && ok {
+			n.MAC = have.MAC
+		}
+		if ok && n.Equal(have) {
+			continue
+		}
+		if ok {
+			c.say(nicChange(have, n), Live)
+		} else {
+			c.say(fmt.Sprintf("add %s on %s", n.Slot, bridgeName(n)), Live)
+		}
+		c.cold(n.Slot)
+		act.NICs = append(act.NICs, n)
+	}
+	if c.have.Marker == nil {
+		return
+	}
+	for _, have := range c.have.NICs {
+		// An image's own interfaces go when the manifest names its own.
+		fromImage := len(c.v.NICs) > 0 && !appliedBefore(c.v, c.have)
+		if wanted[have.Slot] || !fromImage && !c.managed("nic:"+have.Slot) {
+			continue
+		}
+		c.say("remove "+have.Slot, Live)
+		act.Delete = append(act.Delete, have.Slot)
+	}
+}
+
+// managed tells whether the marker says that something was set by us.
+func (c *change) managed(mark string) bool {
+	return c.have.Marker != nil && slices.Contains(c.have.Marker.Managed, mark)
+}
+
+func bridgeName(n model.NIC) string {
+	if n.VLAN != 0 {
+		return fmt.Sprintf("%s (VLAN %d)", n.Bridge, n.VLAN)
+	}
+	return n.Bridge
+}
+
+// nicChange says what is different about an interface.
+func nicChange(have, want model.NIC) string {
+	var parts []string
+	add := func(name, a, b string) {
+		if a != b {
+			parts = append(parts, changed(name, a, b))
+		}
+	}
+	add("bridge", have.Bridge, want.Bridge)
+	add("VLAN", number(have.VLAN), number(want.VLAN))
+	add("model", have.Model, want.Model)
+	add("MAC", have.MAC, want.MAC)
+	add("MTU", number(have.MTU), number(want.MTU))
+	if have.Firewall != want.Firewall {
+		parts = append(parts, "firewall "+onOff(want.Firewall))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "options")
+	}
+	return want.Slot + " " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,225 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// spot is where a guest goes and what it is made from there.
+type spot struct {
+	node   string
+	source *source
+	why    string
+}
+
+// storage is where a full copy's disks go.
+func (s spot) storage(full bool, v model.VM) string {
+	if !full {
+		return ""
+	}
+	return v.Source.Storage
+}
+
+// place chooses a node: one of those allowed that can reach a source, keeps
+// the rules and has the room, with the most memory left.
+func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) {
+	load := p.nodeLoad()
+	var good []spot
+	var no []string
+	free := map[string]int64{}
+	for _, n := range p.nodesFor(v) {
+		src, reason := p.reach(n.Name, sources)
+		if reason == "" {
+			reason = p.fits(v, n, src, full, load)
+		}
+		if reason != "" {
+			no = append(no, n.Name+": "+reason)
+			continue
+		}
+		free[n.Name] = load.free(n)
+		good = append(good, spot{node: n.Name, source: src})
+	}
+	if len(good) == 0 {
+		return spot{}, &Wait{Reason: WaitPlace, Text: "no node can take it (" + strings.Join(no, "; ") + ")"}
+	}
+	best := slices.MinFunc(good, func(a, b spot) int {
+		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), cmp.Compare(a.node, b.node))
+	})
+	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), size(free[best.node]))
+	if len(good) == 1 {
+		best.why = "the only node that can take it"
+		if len(no) > 0 {
+			best.why += " (" + strings.Join(no, "; ") + ")"
+		}
+	}
+	load.take(best.node, memoryOf(v.Options), v)
+	return best, nil
+}
+
+// nodesFor are the nodes that a guest may go to, in the order of their names.
+func (p *planner) nodesFor(v model.VM) []*model.Node {
+	var list []*model.Node
+	for _, n := range p.have.Nodes {
+		if len(v.Place.Nodes) == 0 || slices.Contains(v.Place.Nodes, n.Name) {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(a, b *model.Node) int { return cmp.Compare(a.Name, b.Name) })
+	if len(list) == 0 && len(v.Place.Nodes) > 0 {
+		for _, name := range v.Place.Nodes {
+			list = append(list, &model.Node{Name: name})
+		}
+	}
+	return list
+}
+
+// reach finds the source for a node: one that is there already, or one whose
+// disks are shared.
+func (p *planner) reach(node string, sources []*source) (*source, string) {
+	if len(sources) == 0 {
+		return nil, ""
+	}
+	for _, s := range sources {
+		if s.guest.Node == node {
+			return s, ""
+		}
+	}
+	for _, s := range sources {
+		if s.shared && p.have.Nodes[s.guest.Node] != nil && p.have.Nodes[s.guest.Node].Online {
+			return s, ""
+		}
+	}
+	s := sources[0]
+	return nil, fmt.Sprintf("%s (%d) is on %s with local disks", s.guest.Name, s.guest.VMID, s.guest.Node)
+}
+
+// fits says why a node can't take a guest; empty: it can.
+func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad) string {
+	if !n.Online {
+		return "offline"
+	}
+	if src != nil && !p.have.Nodes[src.guest.Node].Online {
+		return fmt.Sprintf("%s, which has the image, is offline", src.guest.Node)
+	}
+	need := memoryOf(v.Options) + v.Place.MinFree
+	if free := load.free(n); free < need {
+		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
+	}
+	if limit := v.Place.MaxPerNode; limit > 0 && load.count[n.Name] >= limit {
+		return fmt.Sprintf("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))
+	}
+	if other := load.conflict(v, n.Name); other != "" {
+		return "anti-affinity with " + other
+	}
+	return p.room(v, n.Name, src, full)
+}
+
+// room says which storage is too full.
+func (p *planner) room(v model.VM, node string, src *source, full bool) string {
+	need := map[string]int64{}
+	for _, d := range v.Disks {
+		if !d.Root() {
+			need[d.Storage] += d.Size
+		}
+	}
+	if src != nil && full {
+		for _, d := range src.guest.Config.Disks {
+			storage := v.Source.Storage
+			if storage == "" {
+				storage = model.StorageOf(d.Volume)
+			}
+			need[storage] += d.Size
+		}
+	}
+	names := slices.Sorted(keysOf(need))
+	for _, name := range names {
+		s := p.have.Storages[name]
+		if name == "" || s == nil {
+			continue // Proxmox says which storage is missing
+		}
+		r, ok := s.OnNode[node]
+		if !ok {
+			return fmt.Sprintf("storage %s isn't there", name)
+		}
+		if r.Free() < need[name] && !thin(s) {
+			return fmt.Sprintf("storage %s has %s free, %s needed", name, size(r.Free()), size(need[name]))
+		}
+	}
+	return ""
+}
+
+// thin storages take what is written, so that the sizes of disks say little.
+func thin(s *model.Storage) bool {
+	return s.Type == "lvmthin" || s.Type == "zfspool" || s.Type == "rbd"
+}
+
+// nodeLoad is what each node has, and gets by this plan.
+type nodeLoad struct {
+	p      *planner
+	taken  map[string]int64 // memory that is promised on each node
+	count  map[string]int
+	labels map[string][]model.VM // wanted guests on each node
+}
+
+func (p *planner) nodeLoad() *nodeLoad {
+	if p.load != nil {
+		return p.load
+	}
+	l := &nodeLoad{p: p, taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}}
+	for _, g := range p.have.Guests {
+		if !g.Template {
+			l.count[g.Node]++
+		}
+	}
+	for id, pl := range p.have.Placed {
+		l.taken[pl.Node] += pl.Memory
+		if p.have.Guests[id] == nil {
+			l.count[pl.Node]++
+		}
+		if v, ok := p.vms[pl.Owner.Key]; ok {
+			l.labels[pl.Node] = append(l.labels[pl.Node], v)
+		}
+	}
+	p.load = l
+	for _, v := range p.want.VMs {
+		if len(v.Labels) == 0 {
+			continue
+		}
+		if f := p.find(v.Owner, v.VMID, v.Range); f.guest != nil {
+			l.labels[f.guest.Node] = append(l.labels[f.guest.Node], v)
+		}
+	}
+	return l
+}
+
+func (l *nodeLoad) free(n *model.Node) int64 { return max(0, n.Memory-n.Used-l.taken[n.Name]) }
+
+func (l *nodeLoad) take(node string, memory int64, v model.VM) {
+	l.taken[node] += memory
+	l.count[node]++
+	if len(v.Labels) > 0 {
+		l.labels[node] = append(l.labels[node], v)
+	}
+}
+
+// conflict names a guest on the node that the new one must not share it with.
+func (l *nodeLoad) conflict(v model.VM, node string) string {
+	if len(v.Place.AntiAffinity) == 0 {
+		return ""
+	}
+	for _, other := range l.labels[node] {
+		if other.Owner == v.Owner {
+			continue
+		}
+		for _, sel := range v.Place.AntiAffinity {
+			if sel.Matches(other.Labels) && sel.Matches(v.Labels) {
+				return other.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// power plans starting, stopping, and the restart that pending changes need.
+func (c *change) power(after ...int) {
+	if c.g.Status == model.StatusUnknown {
+		c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
+		return
+	}
+	on := c.v.Power == model.PowerOn
+	switch {
+	case on && !c.running():
+		if c.g.HAState != "" {
+			c.o.wait(WaitPending, "the HA manager is to start it")
+			return
+		}
+		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: "powerState is On", Effect: Live}, after...)
+	case on && len(c.pending()) > 0:
+		c.restart(after...)
+	case on:
+		c.address()
+	case c.running():
+		c.stop()
+	}
+}
+
+// restart applies what is pending, if that is allowed.
+func (c *change) restart(after ...int) {
+	keys := c.pending()
+	why := strings.Join(keys, ", ") + " " + isAre(len(keys)) + " applied at a restart only"
+	if !guard(c.o, c.p.allows(c.v), Restart, fmt.Sprintf("restart VM %d", c.g.VMID), why) {
+		return
+	}
+	c.o.step(Step{Action: model.Reboot{Target: c.target()}, What: fmt.Sprintf("restart VM %d", c.g.VMID), Why: why, Effect: Restart}, after...)
+}
+
+// stop powers a guest off in the way that was asked for.
+func (c *change) stop() {
+	if c.v.Power == model.PowerOff {
+		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Effect: Restart})
+		return
+	}
+	c.o.step(Step{
+		Action: model.Shutdown{Target: c.target()},
+		What:   fmt.Sprintf("shut VM %d down", c.g.VMID), Why: "powerState is OffGraceful", Effect: Restart,
+	})
+}
+
+// address waits for the guest agent to tell one.
+func (c *change) address() {
+	if !c.v.WaitAddress || len(c.g.Addresses) > 0 || len(c.o.Steps) > 0 {
+		return
+	}
+	if c.g.Agent == model.AgentUnasked {
+		c.o.Look.Agents = append(c.o.Look.Agents, c.g.VMID)
+		return
+	}
+	c.o.wait(WaitAgent, fmt.Sprintf("VM %d runs, and its guest agent hasn't told an address yet", c.g.VMID))
+}
+
+// ha plans what the high-availability manager is told.
+func (c *change) ha() int {
+	managed := c.g.HAState != ""
+	switch {
+	case c.v.HA != nil && !managed:
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true}, What: "put it under HA", Why: "ha is set", Effect: Live})
+	case c.v.HA == nil && managed && c.managed("ha"):
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Effect: Live})
+	}
+	return 0
+}
+
+// pool plans the pool that the guest belongs to.
+func (c *change) pool() int {
+	if c.v.Pool == "" || c.v.Pool == c.g.Pool {
+		return 0
+	}
+	return c.o.step(Step{
+		Action: model.SetPool{VMID: c.g.VMID, Pool: c.v.Pool, From: c.g.Pool},
+		What:   "put it into pool " + c.v.Pool, Why: changed("pool", c.g.Pool, c.v.Pool), Effect: Live,
+	})
+}

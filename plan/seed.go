@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// First-boot data that Proxmox' own options can't say are on a CD-ROM that we
+// make. What they can say is on the drive that Proxmox makes.
+
+// seedSlot is where the drive with first-boot data is.
+const seedSlot = "ide2"
+
+// seed plans the upload of first-boot data. The file's name has a digest of
+// its content: a file that is there is the right one.
+func (c *change) seed() int {
+	if c.v.Seed == nil || c.attached() {
+		return 0
+	}
+	if c.p.have.Files == nil {
+		c.o.Look.Files = true
+		return 0
+	}
+	if _, ok := c.p.have.Files[seedVolume(c.v, c.g.VMID)]; ok {
+		return 0
+	}
+	return c.o.step(seedStep(c.v, c.target()))
+}
+
+// attached tells whether the drive holds what it should.
+func (c *change) attached() bool {
+	d, ok := c.have.DiskAt(seedSlot)
+	return ok && d.Volume == seedVolume(c.v, c.g.VMID)
+}
+
+// seedVolume is where a guest's first-boot data is kept.
+func seedVolume(v model.VM, vmid int) string {
+	return v.Seed.Storage + ":iso/" + seedFile(v, vmid)
+}
+
+func seedFile(v model.VM, vmid int) string {
+	digest := v.Seed.Digest
+	return fmt.Sprintf("proxplane-%d-%s.iso", vmid, digest[:min(len(digest), 12)])
+}
+
+func seedMark(v model.VM) string { return "seed:" + v.Seed.Digest }
+
+func seedStep(v model.VM, to model.Target) Step {
+	return Step{
+		Action: model.UploadSeed{Node: to.Node, Storage: v.Seed.Storage, File: seedFile(v, to.VMID), Files: v.Seed.Files, For: to.VMID},
+		What:   "upload its first-boot data", Why: "userData", Effect: New,
+	}
+}
+
+// drives plans the CD-ROM drive that the guest reads at its first boot.
+func (c *change) drives(act *model.Configure) {
+	switch {
+	case c.v.Seed != nil && !c.attached():
+		if !c.o.Look.Empty() {
+			return
+		}
+		c.say("attach its first-boot data", Live)
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
+		c.dropCloudInitDrives(act)
+	case c.v.Seed == nil && wantsCloudInit(c.v) && !hasCloudInit(c.have):
+		c.say("add a cloud-init drive", Live)
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: freeIDE(c.have), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
+	}
+}
+
+// dropCloudInitDrives removes Proxmox' own drives: two with the same label
+// would leave it to chance which one is read.
+func (c *change) dropCloudInitDrives(act *model.Configure) {
+	for _, d := range c.have.Disks {
+		if d.CloudInit && d.Slot != seedSlot {
+			act.Delete = append(act.Delete, d.Slot)
+		}
+	}
+}
+
+// oldSeeds plans the end of files with earlier first-boot data. The marker
+// names them until the list of files shows that they are gone.
+func (c *change) oldSeeds() int {
+	if c.have.Marker == nil || len(c.have.Marker.Old) == 0 {
+		return 0
+	}
+	return c.removeFiles(c.have.Marker.Old, "newer first-boot data has taken its place", 0)
+}
+
+// removeFiles plans the end of those files that are there.
+func (c *change) removeFiles(volumes []string, why string, after int) int {
+	if c.p.have.Files == nil {
+		c.o.Look.Files = true
+		return after
+	}
+	for _, volume := range volumes {
+		if _, there := c.p.have.Files[volume]; there {
+			after = c.o.step(Step{Action: model.RemoveFile{Node: c.g.Node, Volume: volume, For: c.g.VMID}, What: "remove " + volume, Why: why, Effect: Live}, after)
+		}
+	}
+	return after
+}
+
+// leftSeeds are the files that will still have to go once the configuration
+// is as wanted.
+func (c *change) leftSeeds(current string) []string {
+	if c.have.Marker == nil {
+		return nil
+	}
+	var old []string
+	for _, volume := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
+		_, there := c.p.have.Files[volume]
+		if volume != "" && volume != current && (there || c.p.have.Files == nil) && !slices.Contains(old, volume) {
+			old = append(old, volume)
+		}
+	}
+	return old
+}
+
+func wantsCloudInit(v model.VM) bool {
+	for k, value := range v.Options {
+		if value != "" && cloudInitOption(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasCloudInit(c *model.Config) bool {
+	return slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.CloudInit })
+}
+
+// freeIDE is the slot for a cloud-init drive.
+func freeIDE(c *model.Config) string {
+	for _, slot := range []string{"ide2", "ide0", "ide1", "ide3", "scsi30"} {
+		if _, taken := c.DiskAt(slot); !taken {
+			return slot
+		}
+	}
+	return "sata5"
+}
+
+// rootStorage is the storage of the disk that the guest boots from.
+func (c *change) rootStorage() string {
+	d, ok := c.have.DiskAt(bootSlot(c.have))
+	if !ok {
+		return ""
+	}
+	storage, _, _ := strings.Cut(d.Volume, ":")
+	return storage
+}

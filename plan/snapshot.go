@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// snapshot plans one snapshot of a guest.
+func (p *planner) snapshot(s model.Snapshot) Object {
+	o := Object{Owner: s.Owner}
+	v, ok := p.vms[s.VM]
+	if !ok {
+		if s.Deleted {
+			o.Gone = true
+			return o
+		}
+		o.wait(WaitSource, fmt.Sprintf("%s, which it is to be of, isn't in the manifests", s.VM))
+		return o
+	}
+	f := p.find(v.Owner, v.VMID, v.Range)
+	o.Look = f.look
+	switch {
+	case !f.look.Empty():
+		return o
+	case f.guest == nil && (s.Deleted || v.Deleted):
+		o.Gone = true
+		return o
+	case f.guest == nil:
+		o.wait(WaitSource, fmt.Sprintf("%s isn't there yet", s.VM))
+		return o
+	}
+	g := f.guest
+	o.VMID, o.Node = g.VMID, g.Node
+	if g.Snapshots == nil {
+		o.Look.Snapshots = []int{g.VMID}
+		return o
+	}
+	if p.busy(&o, g) {
+		return o
+	}
+	p.snapshotOf(&o, s, v, g)
+	return o
+}
+
+func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.Guest) {
+	target := model.Target{VMID: g.VMID, Node: g.Node}
+	i := slices.IndexFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == s.Name })
+	switch {
+	case s.Deleted && i < 0:
+		o.Gone = true
+	case s.Deleted && !snapshotOurs(g.Snapshots[i], s.Owner):
+		o.Gone = true // somebody else's of the same name stays
+	case s.Deleted:
+		o.step(Step{Action: model.Unsnap{Target: target, Name: s.Name}, What: "delete snapshot " + s.Name, Why: fmt.Sprintf("%s is to go", s.Owner.Key), Effect: Live})
+	case i < 0 && v.Power == model.PowerOn && g.Status != model.StatusRunning && s.Memory:
+		o.wait(WaitPending, fmt.Sprintf("VM %d must run for a snapshot with memory", g.VMID))
+	case i < 0:
+		o.step(Step{
+			Action: model.Snap{Target: target, Name: s.Name, Description: model.Describe(s.Description, model.Marker{Owner: s.Owner}), Memory: s.Memory},
+			What:   fmt.Sprintf("take snapshot %s of VM %d", s.Name, g.VMID), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
+		})
+	case !snapshotOurs(g.Snapshots[i], s.Owner):
+		o.wait(WaitForeign, fmt.Sprintf("VM %d has a snapshot %q that isn't ours; choose another name", g.VMID, s.Name))
+	default:
+		p.revert(o, s, v, g, g.Snapshots[i])
+		p.keep(o, s, g)
+	}
+}
+
+// snapshotOurs tells whether a snapshot's description says that it is the
+// owner's.
+func snapshotOurs(i model.SnapshotInfo, o model.Owner) bool {
+	_, m, ok := model.ParseDescription(i.Description)
+	return ok && m.Owner == o
+}
+
+// revert goes back to the snapshot, once for each value of the field.
+func (p *planner) revert(o *Object, s model.Snapshot, v model.VM, g *model.Guest, info model.SnapshotInfo) {
+	if s.Revert == "" {
+		return
+	}
+	text, m, _ := model.ParseDescription(info.Description)
+	if m.Version == s.Revert {
+		return
+	}
+	why := "revert is " + s.Revert
+	if !guard(o, p.allows(v), LosesData, fmt.Sprintf("roll VM %d back to %s", g.VMID, s.Name), why) {
+		return
+	}
+	m.Version = s.Revert
+	o.step(Step{
+		Action: model.Rollback{Target: model.Target{VMID: g.VMID, Node: g.Node}, Name: s.Name, Note: model.Describe(text, m)},
+		What:   fmt.Sprintf("roll VM %d back to %s", g.VMID, s.Name), Why: why, Effect: LosesData,
+	})
+}
+
+// keep deletes the oldest of our snapshots of a guest, beyond the newest n.
+func (p *planner) keep(o *Object, s model.Snapshot, g *model.Guest) {
+	if s.Keep <= 0 {
+		return
+	}
+	var mine []model.SnapshotInfo
+	for _, i := range g.Snapshots {
+		if _, m, ok := model.ParseDescription(i.Description); ok && m.Owner.Door == s.Owner.Door && m.Owner.Set == s.Owner.Set {
+			mine = append(mine, i)
+		}
+	}
+	slices.SortFunc(mine, func(a, b model.SnapshotInfo) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
+	})
+	for _, old := range mine[min(s.Keep, len(mine)):] {
+		if p.snapshotWanted(old.Name, s.VM) {
+			continue
+		}
+		o.step(Step{
+			Action: model.Unsnap{Target: model.Target{VMID: g.VMID, Node: g.Node}, Name: old.Name},
+			What:   "delete snapshot " + old.Name, Why: fmt.Sprintf("only the newest %d are kept", s.Keep), Effect: Live,
+		})
+	}
+}
+
+// snapshotWanted tells whether a manifest names the snapshot: then it stays.
+func (p *planner) snapshotWanted(name string, vm model.Key) bool {
+	return slices.ContainsFunc(p.want.Snapshots, func(s model.Snapshot) bool {
+		return s.Name == name && s.VM == vm && !s.Deleted
+	})
+}

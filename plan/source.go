@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// source is a guest that another one can be made from.
+type source struct {
+	guest  *model.Guest
+	shared bool // all its disks can be reached from every node
+}
+
+// rootSlot is the slot that the source boots from.
+func (s *source) rootSlot() string {
+	if s == nil || s.guest.Config == nil {
+		return "scsi0"
+	}
+	return bootSlot(s.guest.Config)
+}
+
+// rootSize is how large the root disk is before it is grown.
+func (s *source) rootSize(model.Disk) int64 {
+	if d, ok := s.guest.Config.DiskAt(s.rootSlot()); ok {
+		return d.Size
+	}
+	return 0
+}
+
+// sources finds what a guest can be made from, and whether by a full copy.
+// No source and no wait means: from nothing.
+func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, look Look) {
+	full = v.Source.Full
+	var guests []*model.Guest
+	switch {
+	case v.Source.Blank:
+		return nil, full, nil, Look{}
+	case v.Source.VM != (model.Key{}):
+		guests, wait, look = p.sourceVM(v.Source.VM)
+	default:
+		guests, wait, look = p.sourceImage(v.Source.Image)
+	}
+	if wait != nil || !look.Empty() {
+		return nil, full, wait, look
+	}
+	for _, g := range guests {
+		if g.Config == nil {
+			look.Configs = append(look.Configs, g.VMID)
+			continue
+		}
+		if !g.Template {
+			full = true // Proxmox makes linked copies of templates only
+		}
+		list = append(list, &source{guest: g, shared: p.allShared(g.Config)})
+	}
+	if !look.Empty() {
+		return nil, full, nil, look
+	}
+	return list, full, nil, Look{}
+}
+
+// sourceVM is another guest of ours.
+func (p *planner) sourceVM(key model.Key) ([]*model.Guest, *Wait, Look) {
+	v, ok := p.vms[key]
+	if !ok {
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't in the manifests", key)}, Look{}
+	}
+	f := p.find(v.Owner, v.VMID, v.Range)
+	switch {
+	case !f.look.Empty():
+		return nil, nil, f.look
+	case f.guest == nil:
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't there yet", key)}, Look{}
+	case f.guest.Config == nil:
+		return nil, nil, Look{Configs: []int{f.guest.VMID}}
+	case f.guest.Lock != "":
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, is locked (%s)", key, f.guest.Lock)}, Look{}
+	}
+	return []*model.Guest{f.guest}, nil, Look{}
+}
+
+// sourceImage is a template.
+func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
+	img, ok := p.images[key]
+	if !ok {
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s isn't in the manifests", key)}, Look{}
+	}
+	guests, wait, look := p.imageGuests(img)
+	if wait != nil || !look.Empty() || len(guests) > 0 {
+		return guests, wait, look
+	}
+	return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s isn't ready yet", key)}, Look{}
+}
+
+// allShared tells whether a guest's disks can be reached from all nodes.
+func (p *planner) allShared(c *model.Config) bool {
+	for _, d := range c.Disks {
+		if d.Volume == "" || d.Volume == "none" {
+			continue
+		}
+		if s := p.have.Storages[model.StorageOf(d.Volume)]; s == nil || !s.Shared {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// vm plans one guest.
+func (p *planner) vm(v model.VM) Object {
+	o := Object{Owner: v.Owner}
+	f := p.find(v.Owner, v.VMID, v.Range)
+	if !f.look.Empty() {
+		o.Look = f.look
+		return o
+	}
+	if f.guest == nil {
+		p.missing(&o, v, f)
+		return o
+	}
+	g := f.guest
+	o.VMID, o.Node = g.VMID, g.Node
+	if p.busy(&o, g) {
+		return o
+	}
+	if v.Deleted {
+		p.remove(&o, v, g)
+		return o
+	}
+	if g.Config == nil {
+		return o // the list says that all is as it should be
+	}
+	p.converge(&o, v, g)
+	return o
+}
+
+// missing plans a guest that isn't there.
+func (p *planner) missing(o *Object, v model.VM, f finding) {
+	if v.Deleted {
+		// Somebody else's guest under a VMID that was to be ours is theirs.
+		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign
+		if !o.Gone {
+			o.Wait = f.wait
+		}
+		return
+	}
+	if f.wait != nil {
+		o.Wait = f.wait
+		return
+	}
+	if p.backOff(o) {
+		return
+	}
+	p.create(o, v, f.free)
+}
+
+// busy waits while a guest can't be touched: its node is away, a task works
+// on it, a lock says that somebody does.
+func (p *planner) busy(o *Object, g *model.Guest) bool {
+	if n := p.have.Nodes[g.Node]; n == nil || !n.Online {
+		o.wait(WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, g.VMID))
+		return true
+	}
+	for _, t := range p.have.TasksOf(g.VMID) {
+		if blocks(t.Type) {
+			o.Wait = &Wait{Reason: WaitTask, Text: fmt.Sprintf("%s of VM %d is running", taskName(t.Type), g.VMID), Task: t.UPID}
+			return true
+		}
+	}
+	if g.Lock != "" {
+		o.wait(WaitLock, fmt.Sprintf("VM %d is locked (%s)", g.VMID, g.Lock))
+		return true
+	}
+	return p.backOff(o)
+}
+
+// backOff waits after a failure, before the same is tried again.
+func (p *planner) backOff(o *Object) bool {
+	fail, ok := p.have.Failed[o.Owner.Key]
+	if !ok || !fail.Hard && !p.have.At.Before(fail.Next) {
+		return false
+	}
+	text := fmt.Sprintf("%s failed: %s", fail.What, fail.Text)
+	if fail.Hint != "" {
+		text += "; " + fail.Hint
+	}
+	o.wait(WaitFailed, text)
+	return true
+}
+
+// blocks tells whether a task of that type keeps others from a guest. Clones
+// are filed under their source, which goes on being usable.
+func blocks(task string) bool {
+	switch task {
+	case "qmclone", "vncproxy", "vncshell", "spiceproxy", "imgcopy", "download":
+		return false
+	}
+	return true
+}
+
+// converge plans what a guest needs to be as wanted.
+func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
+	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
+	seed, old := c.seed(), c.oldSeeds()
+	if !o.Look.Empty() {
+		return
+	}
+	config := c.configure(seed, old)
+	grown := c.grow(config)
+	ha := c.ha()
+	pool := c.pool()
+	c.power(config, grown, ha, pool)
+}
+
+// change is the plan for a guest that is there.
+type change struct {
+	p    *planner
+	o    *Object
+	v    model.VM
+	g    *model.Guest
+	have *model.Config
+
+	why    []string // what changes about the configuration
+	effect Effect
+	later  []string // options that apply at the next start only
+}
+
+func (c *change) target() model.Target { return model.Target{VMID: c.g.VMID, Node: c.g.Node} }
+
+func (c *change) running() bool {
+	return c.g.Status == model.StatusRunning || c.g.Status == model.StatusPaused
+}
+
+// remove plans the end of a guest.
+func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
+	if g.Config == nil {
+		o.Look.Configs = []int{g.VMID}
+		return
+	}
+	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
+	if v.Retain {
+		c.release()
+		return
+	}
+	c.destroy(fmt.Sprintf("%s is to go", v.Owner.Key))
+}
+
+// release takes our marks off a guest that stays.
+func (c *change) release() {
+	var tags []string
+	for _, t := range c.have.Tags {
+		if !ours(t) {
+			tags = append(tags, t)
+		}
+	}
+	c.o.step(Step{
+		Action: model.Release{Target: c.target(), Digest: c.have.Digest, Description: c.have.Text, Tags: tags},
+		What:   fmt.Sprintf("let go of VM %d", c.g.VMID), Why: "deletionPolicy is Retain", Effect: Live,
+	})
+}
+
+// destroy stops a guest and removes it with all that was made for it.
+func (c *change) destroy(why string) {
+	g := c.g
+	if c.have.Options["protection"] == "1" {
+		c.o.Refused = append(c.o.Refused, Refusal{
+			What: fmt.Sprintf("destroy VM %d", g.VMID), Why: "it is protected", Effect: LosesData,
+			Allow: "protection: false in the manifest, applied first",
+		})
+		return
+	}
+	stop := 0
+	if g.HAState != "" {
+		stop = c.o.step(Step{Action: model.SetHA{VMID: g.VMID}, What: "take it out of HA", Why: why, Effect: Live})
+	}
+	if c.running() {
+		stop = c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", g.VMID), Why: why, Effect: LosesData}, stop)
+	}
+	if m := c.have.Marker; m.Seed != "" || len(m.Old) > 0 {
+		// Before the guest goes: nothing else knows of these files.
+		stop = c.removeFiles(append(slices.Clone(m.Old), m.Seed), "it was made for this VM", stop)
+		if !c.o.Look.Empty() {
+			return
+		}
+	}
+	c.o.step(Step{
+		Action: model.Destroy{Target: c.target(), Owner: c.v.Owner},
+		What:   fmt.Sprintf("destroy VM %d with its disks", g.VMID), Why: why, Effect: LosesData,
+	}, stop)
+}
