@@ -59,6 +59,13 @@ func New(cfg Config) (*Client, error) {
 	return &Client{core: c}, nil
 }
 
+// Close closes idle connections. The client can be used on.
+func (c *Client) Close() {
+	if t, ok := c.core.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
 // Option changes how calls are made; see [Client.With].
 type Option func(*callOptions)
 

@@ -113,7 +113,11 @@ func (c Cluster) Options(ctx context.Context) (ClusterOptions, error) {
 
 // Tasks lists recent tasks of all nodes: few of each, and some seconds late.
 func (c Cluster) Tasks(ctx context.Context) ([]TaskInfo, error) {
-	return get[[]TaskInfo](ctx, c.c, nil, "/cluster/tasks")
+	tasks, err := get[[]TaskInfo](ctx, c.c, nil, "/cluster/tasks")
+	for _, task := range tasks {
+		c.c.core.gate.saw(task.UPID, task.Running(), task.Status)
+	}
+	return tasks, err
 }
 
 // LogEntry is a line of the cluster's log.

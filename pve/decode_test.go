@@ -1,9 +1,7 @@
 package pve
 
 import (
-	"bufio"
 	"encoding/json"
-	"os"
 	"testing"
 	"time"
 
@@ -95,30 +93,9 @@ func TestNonsenseIsAnErrorThatSaysWhere(t *testing.T) {
 	}
 }
 
-// answers are the 200s of recordings: real bodies for real calls.
-func answers(t testing.TB) [][]byte {
-	t.Helper()
-	file, err := os.Open("testdata/answers.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var all [][]byte
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var line struct{ Body json.RawMessage }
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, line.Body)
-	}
-	return all
-}
-
 func FuzzDecodingAnswersNeverPanics(f *testing.F) {
-	for _, body := range answers(f) {
-		f.Add(body)
+	for _, a := range recordedAnswers(f) {
+		f.Add([]byte(a.Body))
 	}
 	f.Add([]byte(`{"data":{"int":"5","sub":[{"a":1}],"struct":{"A":[]}},"total":7}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

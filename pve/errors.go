@@ -18,7 +18,7 @@ func answerError(method, path string, status int, reason string, body []byte) *E
 	e := &Error{Method: method, Path: path, Status: status, Reason: strings.TrimSpace(reason)}
 	message, fields := errorBody(body)
 	for _, text := range []string{message, e.Reason, http.StatusText(status), "unexpected answer"} {
-		if e.Text = strings.TrimSpace(text); e.Text != "" {
+		if e.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")); e.Text != "" {
 			break
 		}
 	}

@@ -396,7 +396,7 @@ func TestWritesPutTheirParametersInTheBody(t *testing.T) {
 	c := client(t, cfg)
 	params := Params{"a": "1&2=3;4 5+ä", "b": 7}
 	for _, method := range []string{"GET", "POST", "PUT", "DELETE"} {
-		if err := c.Call(t.Context(), method, "/nodes/pve1/x y", params, nil); err != nil {
+		if err := c.Call(t.Context(), method, "/nodes/pve1/x+y", params, nil); err != nil {
 			t.Fatal(err)
 		}
 		got := h.all[len(h.all)-1]
@@ -404,7 +404,7 @@ func TestWritesPutTheirParametersInTheBody(t *testing.T) {
 		if method == "POST" || method == "PUT" {
 			where, elsewhere = got.form, got.query.Encode()
 		}
-		if where.Get("a") != params["a"] || where.Get("b") != "7" || elsewhere != "" || got.path != "/nodes/pve1/x%20y" {
+		if where.Get("a") != params["a"] || where.Get("b") != "7" || elsewhere != "" || got.path != "/nodes/pve1/x%2By" {
 			t.Errorf("%s: got %+v", method, got)
 		}
 	}

@@ -28,6 +28,8 @@ type gate struct {
 // hold is a slot that a running task keeps.
 type hold struct {
 	release func(admission.Outcome)
+	neutral bool // how long it takes says nothing about load
+	since   time.Time
 	seen    time.Time // when somebody last knew about the task
 }
 
@@ -119,23 +121,34 @@ func (s *slot) leave(r *request, err error) {
 	}
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()
-	s.gate.held[*upid] = &hold{s.release, s.gate.clock.Now()}
+	now := s.gate.clock.Now()
+	s.gate.held[*upid] = &hold{s.release, neutral.MatchString(r.route), now, now}
 }
 
-// ended is told about each task that is seen to have ended.
-func (g *gate) ended(upid UPID, exitStatus string) {
+// neutral are calls whose tasks take as long as a guest, another server or an amount of data
+// wants: that they take longer doesn't mean that Proxmox has too much to do.
+var neutral = regexp.MustCompile(`/(?:shutdown|reboot|suspend|migrate|upload|download-url)$`)
+
+// saw is told about each task that somebody looked at.
+func (g *gate) saw(upid UPID, running bool, exitStatus string) {
 	g.mu.Lock()
 	h := g.held[upid]
-	delete(g.held, upid)
-	g.mu.Unlock()
-	if h == nil {
+	if h == nil || running {
+		if h != nil {
+			h.seen = g.clock.Now()
+		}
+		g.mu.Unlock()
 		return
 	}
+	delete(g.held, upid)
+	g.mu.Unlock()
 	var err error
 	if _, ok := taskSucceeded(exitStatus); !ok {
 		err = exitError(upid, exitStatus, nil)
 	}
-	h.release(outcomeOf(err))
+	outcome := outcomeOf(err)
+	outcome.Failed = outcome.Failed || h.neutral && !outcome.LockTimeout
+	h.release(outcome)
 }
 
 // acquireWrite waits for a slot, and looks after the tasks that hold slots meanwhile.
@@ -171,7 +184,8 @@ func (g *gate) look(ctx context.Context, c *Client) {
 	due := map[string][]UPID{}
 	g.mu.Lock()
 	for upid, h := range g.held {
-		if now.Sub(h.seen) >= time.Second {
+		// Who watches a task sees it about as often as this; they aren't doubled.
+		if now.Sub(h.seen) > pollDelay(now.Sub(h.since), time.Second, pollSlow)*5/4 {
 			due[upid.Node] = append(due[upid.Node], upid)
 		}
 	}
@@ -184,7 +198,6 @@ func (g *gate) look(ctx context.Context, c *Client) {
 			switch {
 			case h == nil:
 			case running[upid]:
-				h.seen = now
 			case err == nil, now.Sub(h.seen) > holdLimit:
 				// Neither running nor ended: Proxmox doesn't know it any more.
 				delete(g.held, upid)

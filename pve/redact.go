@@ -60,7 +60,8 @@ func scrub(text string, secrets []string) string {
 func (f form) secrets(route string) []string {
 	var out []string
 	for _, p := range f {
-		if secretParam(route, p.key) {
+		// A URL may hold a secret too, and be repeated escaped, where scrub doesn't know it.
+		if secretParam(route, p.key) || scrub(p.value, nil) != p.value {
 			out = append(out, p.value, escaped(p.value))
 		}
 	}

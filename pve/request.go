@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 )
 
 // request is one call of the API. All calls of this package are made of it.
@@ -86,14 +87,14 @@ func expand(route string, args []any) (string, error) {
 		}
 		text := fmt.Sprint(args[0])
 		args = args[1:]
-		// The slashes of a volume's id stay as they are: reverse proxies stumble over escaped
-		// ones, and Proxmox takes the rest of the path for the volume.
+		// The slashes of a volume's id stay as they are: Proxmox takes the rest of the path for
+		// the volume, and reverse proxies stumble over escaped ones.
 		segments := []string{text}
 		if part == wholePath {
 			segments = strings.Split(text, "/")
 		}
 		for i, segment := range segments {
-			if segment == "" || segment == "." || segment == ".." {
+			if !isSegment(segment) {
 				return "", fmt.Errorf("%q can't stand for %s in a path", text, part)
 			}
 			if i > 0 {
@@ -153,4 +154,12 @@ func (r *request) secrets(auth authorization) []string {
 		all = append(all, r.login.secret.Reveal())
 	}
 	return all
+}
+
+// isSegment says whether a text can be one part of a path. Proxmox unescapes a path before it
+// splits it, so escaping doesn't keep a slash from separating, and knows no blanks there.
+func isSegment(text string) bool {
+	return text != "" && text != "." && text != ".." && !strings.ContainsFunc(text, func(r rune) bool {
+		return r == '/' || unicode.IsSpace(r) || unicode.IsControl(r)
+	})
 }

@@ -70,9 +70,7 @@ func (t Task) Status(ctx context.Context) (TaskStatus, error) {
 		return TaskStatus{}, err
 	}
 	s.UPID = t.UPID
-	if !s.Running() {
-		t.c.core.gate.ended(t.UPID, s.ExitStatus)
-	}
+	t.c.core.gate.saw(t.UPID, s.Running(), s.ExitStatus)
 	return s, nil
 }
 
@@ -181,9 +179,7 @@ func (n Node) Tasks(ctx context.Context, filter TaskFilter) (tasks []TaskInfo, t
 		params: filter, out: &tasks, total: &total,
 	})
 	for _, task := range tasks {
-		if !task.Running() {
-			n.c.core.gate.ended(task.UPID, task.Status)
-		}
+		n.c.core.gate.saw(task.UPID, task.Running(), task.Status)
 	}
 	return tasks, total, err
 }

@@ -21,7 +21,8 @@ type Upload struct {
 	Checksum  string    // in hexadecimal; Proxmox checks it within the task
 	Algorithm string    // of the checksum: sha256 …
 
-	// Progress, if set, is called with the bytes that were handed to the network so far.
+	// Progress, if set, is called with the bytes that were handed to the network so far, from
+	// another goroutine than the caller's.
 	Progress func(sent, size int64)
 }
 

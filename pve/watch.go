@@ -116,6 +116,8 @@ func (w *Watcher) clock() Clock { return w.c.core.cfg.Clock }
 // run follows the tasks of one node for as long as there are any.
 func (w *Watcher) run(name string, node *watchedNode) {
 	for {
+		// Rest first: who starts one task often starts more of them.
+		w.rest(node)
 		tasks := w.tasksOf(name, node)
 		if len(tasks) == 0 {
 			return
@@ -127,7 +129,6 @@ func (w *Watcher) run(name string, node *watchedNode) {
 		}
 		w.note(name, node, err)
 		w.deliver(node, looks)
-		w.rest(node)
 	}
 }
 

@@ -1,0 +1,448 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// release is the Proxmox that a call is made for: 8 or 9.
+type release int
+
+// apiCall makes one call with everything that can be given.
+type apiCall struct {
+	name  string // Type.Method
+	from  release
+	until release // 0: to this day
+	make  func(ctx context.Context, c *Client, r release) error
+}
+
+// one drops the result of a call.
+func one[T any](_ T, err error) error { return err }
+
+// both drops the results of a call.
+func both[T, U any](_ T, _ U, err error) error { return err }
+
+var exampleUPID = mustUPID("UPID:pve1:00000891:000A659C:6AF91910:qmclone:100:ci@pve!t:")
+
+func mustUPID(text string) UPID {
+	upid, err := ParseUPID(text)
+	if err != nil {
+		panic(err)
+	}
+	return upid
+}
+
+// apiCalls are all calls that this package can make. A test finds those that are missing.
+var apiCalls = []apiCall{
+	{name: "Client.Version", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Version(ctx)) }},
+	{name: "Client.Probe", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Probe(ctx, Password("root@pam", "probe-password")))
+	}},
+	{name: "Client.Call", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.Call(ctx, "PUT", "/access/password", Params{"userid": "a@pve", "password": "called-password"}, nil)
+	}},
+	{name: "Client.Nodes", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Nodes(ctx)) }},
+	{name: "Client.Storages", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Storages(ctx)) }},
+	{name: "Client.StorageConfig", make: func(ctx context.Context, c *Client, _ release) error { return one(c.StorageConfig(ctx, "local")) }},
+	{name: "Client.Pools", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Pools(ctx)) }},
+
+	{name: "Access.Permissions", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Access().Permissions(ctx, "root@pam", "/vms"))
+	}},
+	{name: "Access.Users", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Users(ctx)) }},
+	{name: "Access.User", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().User(ctx, "a@pve")) }},
+	{name: "Access.CreateUser", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Access().CreateUser(ctx, filled[NewUser](r))
+	}},
+	{name: "Access.DeleteUser", make: func(ctx context.Context, c *Client, _ release) error { return c.Access().DeleteUser(ctx, "a@pve") }},
+	{name: "Access.Tokens", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Tokens(ctx, "a@pve")) }},
+	{name: "Access.Token", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Access().Token(ctx, "a@pve", "ci"))
+	}},
+	{name: "Access.CreateToken", make: func(ctx context.Context, c *Client, r release) error {
+		return one(c.Access().CreateToken(ctx, "a@pve", "ci", filled[NewToken](r)))
+	}},
+	{name: "Access.DeleteToken", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.Access().DeleteToken(ctx, "a@pve", "ci")
+	}},
+	{name: "Access.Roles", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Roles(ctx)) }},
+	{name: "Access.Role", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Role(ctx, "PVEAdmin")) }},
+	{name: "Access.CreateRole", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.Access().CreateRole(ctx, "Mine", []string{"VM.Audit", "VM.Clone"})
+	}},
+	{name: "Access.SetRole", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Access().SetRole(ctx, "Mine", filled[RoleChange](r))
+	}},
+	{name: "Access.DeleteRole", make: func(ctx context.Context, c *Client, _ release) error { return c.Access().DeleteRole(ctx, "Mine") }},
+	{name: "Access.ACL", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().ACL(ctx)) }},
+	{name: "Access.SetACL", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Access().SetACL(ctx, filled[ACLChange](r))
+	}},
+	{name: "Access.Realms", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Realms(ctx)) }},
+
+	{name: "Cluster.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Status(ctx)) }},
+	{name: "Cluster.Resources", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Cluster().Resources(ctx, "vm"))
+	}},
+	{name: "Cluster.NextID", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().NextID(ctx)) }},
+	{name: "Cluster.CheckID", make: func(ctx context.Context, c *Client, _ release) error { return c.Cluster().CheckID(ctx, 100) }},
+	{name: "Cluster.Options", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Options(ctx)) }},
+	{name: "Cluster.Tasks", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Tasks(ctx)) }},
+	{name: "Cluster.Log", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Log(ctx, 50)) }},
+
+	{name: "HA.Resources", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Resources(ctx)) }},
+	{name: "HA.Resource", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Resource(ctx, "vm:100")) }},
+	{name: "HA.AddResource", make: func(ctx context.Context, c *Client, r release) error {
+		return c.HA().AddResource(ctx, "vm:100", filled[HASettings](r))
+	}},
+	{name: "HA.SetResource", make: func(ctx context.Context, c *Client, r release) error {
+		return c.HA().SetResource(ctx, "vm:100", filled[HAChange](r))
+	}},
+	{name: "HA.RemoveResource", make: func(ctx context.Context, c *Client, r release) error {
+		return c.HA().RemoveResource(ctx, "vm:100", filled[HARemove](r))
+	}},
+	{name: "HA.Migrate", make: func(ctx context.Context, c *Client, _ release) error { return c.HA().Migrate(ctx, "vm:100", "pve2") }},
+	{name: "HA.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Status(ctx)) }},
+	{name: "HA.Rules", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Rules(ctx)) }},
+	{name: "HA.Rule", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Rule(ctx, "r1")) }},
+	{name: "HA.CreateRule", from: 9, make: func(ctx context.Context, c *Client, r release) error {
+		return perRuleType(r, func(rule HARule) error { return c.HA().CreateRule(ctx, rule) })
+	}},
+	{name: "HA.SetRule", from: 9, make: func(ctx context.Context, c *Client, r release) error {
+		return perRuleType(r, func(rule HARule) error {
+			change := filled[HARuleChange](r)
+			change.HARule = rule
+			return c.HA().SetRule(ctx, "r1", change)
+		})
+	}},
+	{name: "HA.DeleteRule", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return c.HA().DeleteRule(ctx, "r1") }},
+	{name: "HA.Groups", until: 8, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Groups(ctx)) }},
+	{name: "HA.CreateGroup", until: 8, make: func(ctx context.Context, c *Client, r release) error {
+		group := filled[HAGroup](r)
+		group.ID = "g1"
+		return c.HA().CreateGroup(ctx, group)
+	}},
+	{name: "HA.SetGroup", until: 8, make: func(ctx context.Context, c *Client, r release) error {
+		return c.HA().SetGroup(ctx, "g1", filled[HAGroupChange](r))
+	}},
+	{name: "HA.DeleteGroup", until: 8, make: func(ctx context.Context, c *Client, _ release) error { return c.HA().DeleteGroup(ctx, "g1") }},
+
+	{name: "Mapping.Dirs", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().Dirs(ctx, "pve1")) }},
+	{name: "Mapping.Dir", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().Dir(ctx, "share")) }},
+	{name: "Mapping.CreateDir", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Mapping().CreateDir(ctx, filled[NewDirMapping](r))
+	}},
+	{name: "Mapping.SetDir", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Mapping().SetDir(ctx, "share", filled[DirMappingChange](r))
+	}},
+	{name: "Mapping.DeleteDir", make: func(ctx context.Context, c *Client, _ release) error { return c.Mapping().DeleteDir(ctx, "share") }},
+	{name: "Mapping.PCIs", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().PCIs(ctx, "pve1")) }},
+	{name: "Mapping.PCI", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().PCI(ctx, "gpu")) }},
+	{name: "Mapping.CreatePCI", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Mapping().CreatePCI(ctx, filled[NewPCIMapping](r))
+	}},
+	{name: "Mapping.DeletePCI", make: func(ctx context.Context, c *Client, _ release) error { return c.Mapping().DeletePCI(ctx, "gpu") }},
+
+	{name: "Firewall.Groups", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Groups(ctx)) }},
+	{name: "Firewall.CreateGroup", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Firewall().CreateGroup(ctx, filled[NewFirewallGroup](r))
+	}},
+	{name: "Firewall.DeleteGroup", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.Firewall().DeleteGroup(ctx, "web")
+	}},
+	{name: "Firewall.Rules", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Rules(ctx, "web")) }},
+	{name: "Firewall.AddRule", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Firewall().AddRule(ctx, "web", filled[FirewallRule](r))
+	}},
+	{name: "Firewall.DeleteRule", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.Firewall().DeleteRule(ctx, "web", 0, samples["digest"])
+	}},
+
+	{name: "Pool.Info", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Pool("team/a").Info(ctx)) }},
+	{name: "Pool.Create", make: func(ctx context.Context, c *Client, _ release) error { return c.Pool("team/a").Create(ctx, "ours") }},
+	{name: "Pool.Change", make: func(ctx context.Context, c *Client, r release) error {
+		return c.Pool("team/a").Change(ctx, filled[PoolChange](r))
+	}},
+	{name: "Pool.Delete", make: func(ctx context.Context, c *Client, _ release) error { return c.Pool("team/a").Delete(ctx) }},
+
+	{name: "Node.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Status(ctx)) }},
+	{name: "Node.Version", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Version(ctx)) }},
+	{name: "Node.Time", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Time(ctx)) }},
+	{name: "Node.Network", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Node("pve1").Network(ctx, "any_bridge"))
+	}},
+	{name: "Node.CPUModels", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").CPUModels(ctx)) }},
+	{name: "Node.MachineTypes", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Node("pve1").MachineTypes(ctx))
+	}},
+	{name: "Node.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Terminal(ctx)) }},
+	{name: "Node.Storages", make: func(ctx context.Context, c *Client, r release) error {
+		return one(c.Node("pve1").Storages(ctx, filled[StorageFilter](r)))
+	}},
+	{name: "Node.URLMetadata", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Node("pve1").URLMetadata(ctx, "https://images.test/a.iso", new(false)))
+	}},
+	{name: "Node.Tasks", make: func(ctx context.Context, c *Client, r release) error {
+		return both(c.Node("pve1").Tasks(ctx, filled[TaskFilter](r)))
+	}},
+	{name: "Node.VMs", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").VMs(ctx, true)) }},
+	{name: "Node.Create", make: func(ctx context.Context, c *Client, r release) error {
+		return one(c.Node("pve1").Create(ctx, filled[CreateOptions](r)))
+	}},
+
+	{name: "Storage.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(local(c).Status(ctx)) }},
+	{name: "Storage.Content", make: func(ctx context.Context, c *Client, r release) error {
+		return one(local(c).Content(ctx, filled[ContentFilter](r)))
+	}},
+	{name: "Storage.Volume", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(local(c).Volume(ctx, "local:iso/a+b.iso"))
+	}},
+	{name: "Storage.SetVolume", make: func(ctx context.Context, c *Client, r release) error {
+		return local(c).SetVolume(ctx, "local:iso/a+b.iso", filled[VolumeChange](r))
+	}},
+	{name: "Storage.Alloc", make: func(ctx context.Context, c *Client, r release) error {
+		return one(local(c).Alloc(ctx, filled[AllocOptions](r)))
+	}},
+	{name: "Storage.DeleteVolume", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(local(c).DeleteVolume(ctx, "local:iso/a+b.iso"))
+	}},
+	{name: "Storage.Download", make: func(ctx context.Context, c *Client, r release) error {
+		return one(local(c).Download(ctx, filled[DownloadOptions](r)))
+	}},
+	{name: "Storage.Upload", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(local(c).Upload(ctx, Upload{
+			Content: "iso", Filename: "seed.iso", Body: strings.NewReader("iso-of-user-data"), Algorithm: "sha256", Checksum: "00",
+		}))
+	}},
+
+	{name: "Task.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Task(exampleUPID).Status(ctx)) }},
+	{name: "Task.Stop", make: func(ctx context.Context, c *Client, _ release) error { return c.Task(exampleUPID).Stop(ctx) }},
+	{name: "Task.Log", make: func(ctx context.Context, c *Client, r release) error {
+		return both(c.Task(exampleUPID).Log(ctx, filled[LogOptions](r)))
+	}},
+	{name: "Task.FullLog", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Task(exampleUPID).FullLog(ctx)) }},
+	{name: "Task.LogTail", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Task(exampleUPID).LogTail(ctx, 10))
+	}},
+	{name: "Task.Wait", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Task(exampleUPID).Wait(ctx)) }},
+	{name: "Client.Watch", make: func(ctx context.Context, c *Client, _ release) error {
+		return (<-c.Watch(ctx, WatchOptions{Quick: time.Millisecond}).Follow(exampleUPID)).Err
+	}},
+
+	{name: "VM.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Status(ctx)) }},
+	{name: "VM.Config", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Config(ctx, filled[ConfigOptions](r)))
+	}},
+	{name: "VM.Pending", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Pending(ctx)) }},
+	{name: "VM.SetConfig", make: func(ctx context.Context, c *Client, r release) error {
+		return vm(c).SetConfig(ctx, filled[ConfigChange](r))
+	}},
+	{name: "VM.StartConfig", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).StartConfig(ctx, filled[SlowConfigChange](r)))
+	}},
+	{name: "VM.Destroy", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Destroy(ctx, filled[DestroyOptions](r)))
+	}},
+	{name: "VM.Start", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Start(ctx, filled[StartOptions](r)))
+	}},
+	{name: "VM.Stop", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Stop(ctx, filled[StopOptions](r)))
+	}},
+	{name: "VM.Shutdown", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Shutdown(ctx, filled[ShutdownOptions](r)))
+	}},
+	{name: "VM.Reboot", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Reboot(ctx, filled[RebootOptions](r)))
+	}},
+	{name: "VM.Reset", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Reset(ctx, filled[ResetOptions](r)))
+	}},
+	{name: "VM.Suspend", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Suspend(ctx, filled[SuspendOptions](r)))
+	}},
+	{name: "VM.Resume", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Resume(ctx, filled[ResumeOptions](r)))
+	}},
+	{name: "VM.Clone", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Clone(ctx, filled[CloneOptions](r)))
+	}},
+	{name: "VM.Template", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Template(ctx, "scsi0")) }},
+	{name: "VM.Feature", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(vm(c).Feature(ctx, "snapshot", "s1"))
+	}},
+	{name: "VM.Resize", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Resize(ctx, filled[ResizeOptions](r)))
+	}},
+	{name: "VM.MoveDisk", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).MoveDisk(ctx, filled[MoveDiskOptions](r)))
+	}},
+	{name: "VM.Unlink", make: func(ctx context.Context, c *Client, r release) error {
+		return vm(c).Unlink(ctx, filled[UnlinkOptions](r))
+	}},
+	{name: "VM.Snapshots", make: func(ctx context.Context, c *Client, _ release) error { return both(vm(c).Snapshots(ctx)) }},
+	{name: "VM.SnapshotConfig", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).SnapshotConfig(ctx, "s1")) }},
+	{name: "VM.Snapshot", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Snapshot(ctx, filled[SnapshotOptions](r)))
+	}},
+	{name: "VM.DescribeSnapshot", make: func(ctx context.Context, c *Client, _ release) error {
+		return vm(c).DescribeSnapshot(ctx, "s1", "before the upgrade")
+	}},
+	{name: "VM.DeleteSnapshot", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(vm(c).DeleteSnapshot(ctx, "s1", true))
+	}},
+	{name: "VM.Rollback", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Rollback(ctx, "s1", true)) }},
+	{name: "VM.MigratePreconditions", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(vm(c).MigratePreconditions(ctx, "pve2"))
+	}},
+	{name: "VM.Migrate", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Migrate(ctx, filled[MigrateOptions](r)))
+	}},
+	{name: "VM.CloudInit", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).CloudInit(ctx)) }},
+	{name: "VM.CloudInitDump", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).CloudInitDump(ctx, "user")) }},
+	{name: "VM.RegenerateCloudInit", make: func(ctx context.Context, c *Client, _ release) error { return vm(c).RegenerateCloudInit(ctx) }},
+	{name: "VM.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Terminal(ctx, "serial0")) }},
+	{name: "VM.Screen", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Screen(ctx, filled[ScreenOptions](r)))
+	}},
+
+	{name: "Agent.Ping", make: func(ctx context.Context, c *Client, _ release) error { return vm(c).Agent().Ping(ctx) }},
+	{name: "Agent.Interfaces", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().Interfaces(ctx)) }},
+	{name: "Agent.OSInfo", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().OSInfo(ctx)) }},
+	{name: "Agent.Hostname", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().Hostname(ctx)) }},
+	{name: "Agent.Exec", make: func(ctx context.Context, c *Client, r release) error {
+		return one(vm(c).Agent().Exec(ctx, filled[ExecOptions](r)))
+	}},
+	{name: "Agent.ExecStatus", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(vm(c).Agent().ExecStatus(ctx, 155))
+	}},
+	{name: "Agent.ReadFile", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(vm(c).Agent().ReadFile(ctx, "/etc/hostname"))
+	}},
+	{name: "Agent.WriteFile", make: func(ctx context.Context, c *Client, _ release) error {
+		return vm(c).Agent().WriteFile(ctx, "/root/key", "file-content-secret")
+	}},
+}
+
+func local(c *Client) Storage { return c.Storage("pve1", "local") }
+func vm(c *Client) VM         { return c.VM("pve1", 100) }
+
+// perRuleType makes a rule of each type: a type has no parameters of another one.
+func perRuleType(r release, use func(HARule) error) error {
+	rule := filled[HARule](r)
+	rule.ID = "r1"
+	nodes, resources := rule, rule
+	nodes.Type, nodes.Affinity = "node-affinity", ""
+	resources.Type, resources.Nodes, resources.Strict = "resource-affinity", "", false
+	if err := use(nodes); err != nil {
+		return err
+	}
+	return use(resources)
+}
+
+// samples are good values of parameters. "Type.name" is for a parameter of one option struct
+// only.
+var samples = map[string]string{
+	"acl": "1", "affinity": "negative", "action": "ACCEPT", "append": "1", "allow-move": "1", "archive": "local:backup/vzdump-qemu-100-2026_01_01-00_00_00.vma.zst",
+	"background_delay": "10", "bwlimit": "1000", "checksum": "00", "checksum-algorithm": "sha256", "command": "/bin/sh,-c,echo exec-command-secret",
+	"comment": "ours & theirs; a=b", "compression": "gz", "content": "iso", "current": "1", "delete": "1", "description": "line\n50% ä",
+	"dest": "10.0.0.0/8", "destroy-unreferenced-disks": "0", "digest": "da39a3ee5e6b4b0d3255bfef95601890afd80709", "disable": "1",
+	"disk": "scsi0", "dport": "80,443", "email": "a@example.com", "enable": "1", "enabled": "1", "errors": "1", "expire": "1900000000",
+	"failback": "0", "file": "/etc/hostname", "filename": "vm-100-disk-1.qcow2", "force": "1", "force-cpu": "host", "forceStop": "1",
+	"format": "qcow2", "full": "0", "generate-password": "1", "group": "g1", "groups": "admins,ops", "ha-managed": "1", "icmp-type": "any",
+	"id": "share", "idlist": "unused0,scsi1", "iface": "net0", "import-working-storage": "local", "input-data": "exec-input-secret",
+	"keepActive": "1", "limit": "100", "live-migration-capable": "1", "live-restore": "1", "log": "info", "machine": "pc-q35-9.2",
+	"macro": "HTTP", "map": "node=pve1|path=/srv/share", "max_relocate": "0", "max_restart": "2", "mdev": "1", "migration_network": "10.0.0.0/24",
+	"migration_type": "secure", "name": "web-1", "newid": "101", "nocheck": "1", "nodes": "pve1:2,pve2", "nofailback": "1", "notes": "keep",
+	"online": "1", "overrule-shutdown": "1", "password": "new-user-password", "path": "/vms", "pool": "team", "privs": "VM.Audit,VM.Clone",
+	"privsep": "0", "propagate": "0", "protected": "1", "proto": "tcp", "purge": "1", "rename": "web", "resources": "vm:100,vm:101",
+	"restricted": "1", "revert": "memory", "roles": "PVEAuditor", "size": "32G", "skiplock": "1", "snapname": "s1", "snapshot": "s1",
+	"sport": "1024:65535", "since": "1700000000", "source": "10.1.0.0/16", "start": "1", "state": "started", "statestorage": "local",
+	"statusfilter": "ok,error", "storage": "local", "strict": "1", "target": "pve2", "target-digest": "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+	"target-disk": "scsi1", "target-vmid": "101", "targetstorage": "local", "timeout": "60", "todisk": "1", "tokens": "a@pve!ci",
+	"type": "in", "typefilter": "qmclone", "unique": "1", "until": "1800000000",
+	"url": "https://user:url-password@images.test/a.iso?X-Signature=url-signature", "userfilter": "root", "userid": "a@pve", "users": "a@pve,b@pve",
+	"verify-certificates": "0", "vmid": "100", "vms": "100,101", "vmstate": "1", "websocket": "1", "with-conntrack-state": "1", "with-local-disks": "1",
+
+	"ConfigChange.delete": "net1,unused0", "HAChange.delete": "comment", "HARuleChange.delete": "comment", "HAGroupChange.delete": "comment",
+	"DirMappingChange.delete": "description", "StorageFilter.format": "1", "StorageFilter.content": "iso,images", "TaskFilter.source": "all",
+	"NewPCIMapping.map": "node=pve1|path=0000:01:00.0|id=8086:1533", "NewFirewallGroup.group": "web2", "DownloadOptions.filename": "a.iso",
+	"FirewallRule.iface": "net0", "HARule.type": "node-affinity",
+}
+
+// sampleSettings are a config with a bit of everything, and a secret.
+var sampleSettings = Settings{
+	"name": "web-1", "memory": "2048", "cores": "2", "cpu": "host", "agent": "1", "net0": "virtio,bridge=vmbr0,tag=5", "scsi0": "local:32,ssd=1",
+	"ide2": "local:iso/a.iso,media=cdrom", "efidisk0": "local:1,efitype=4m", "ipconfig0": "ip=10.0.0.5/24,gw=10.0.0.1", "ciuser": "admin",
+	"cipassword": "cloud-init-password", "tags": "a;b", "description": "web & more; x=y", "onboot": "1", "boot": "order=scsi0", "serial0": "socket",
+}
+
+// filled gives options in which everything is set that the release has.
+func filled[T any](r release) T {
+	var out T
+	fill(reflect.ValueOf(&out).Elem(), r)
+	return out
+}
+
+func fill(v reflect.Value, r release) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, opt, _ := strings.Cut(field.Tag.Get("pve"), ",")
+		since, _ := strconv.Atoi(field.Tag.Get("since"))
+		switch {
+		case field.Type == reflect.TypeFor[Settings]():
+			v.Field(i).Set(reflect.ValueOf(sampleSettings))
+		case field.Anonymous:
+			fill(v.Field(i), r)
+		case name == "-" || int(r) < since:
+		default:
+			text, ok := samples[v.Type().Name()+"."+name]
+			if !ok {
+				text, ok = samples[name]
+			}
+			if !ok {
+				panic(fmt.Sprintf("no sample for %s of %v", name, v.Type()))
+			}
+			fillField(v.Field(i), text, opt)
+		}
+	}
+}
+
+func fillField(v reflect.Value, text, opt string) {
+	number, _ := strconv.ParseInt(text, 10, 64)
+	switch v.Interface().(type) {
+	case Secret:
+		v.Set(reflect.ValueOf(NewSecret(text)))
+		return
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Unix(number, 0)))
+		return
+	case time.Duration:
+		v.Set(reflect.ValueOf(time.Duration(number) * time.Second))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fillField(v.Elem(), text, opt)
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		v.SetBool(text == "1")
+	case reflect.Int:
+		v.SetInt(number)
+	case reflect.Slice:
+		for _, word := range strings.Split(text, ",") {
+			item := reflect.New(v.Type().Elem()).Elem()
+			// A mapping has commas of its own.
+			fillField(item, strings.ReplaceAll(word, "|", ","), "")
+			v.Set(reflect.Append(v, item))
+		}
+	default:
+		panic(fmt.Sprintf("can't fill a %v", v.Type()))
+	}
+}
