@@ -45,6 +45,16 @@ func runTofu(t *testing.T, release, client string, w *workspace) {
 	expectOutputs(t, out)
 	expectCreated(t, s, out)
 
+	// What was made elsewhere can be taken over.
+	for address, id := range map[string]string{
+		"proxmox_virtual_environment_pool.clients":   "clients",
+		"proxmox_virtual_environment_role.operators": "operators",
+	} {
+		w.must(t, "state", "rm", address)
+		w.must(t, "import", address, id)
+	}
+	w.expectSettled(t)
+
 	w.must(t, "apply", "-auto-approve", "-var-file=changed.tfvars")
 	w.expectSettled(t, "-var-file=changed.tfvars")
 	if w.counts.destroyed != 0 {
@@ -70,6 +80,7 @@ func configure(t *testing.T, s *sim, w *workspace) {
 	if err := s.raw.Do(t.Context(), http.MethodPost, "/access/users/root@pam/token/tofu", url.Values{"privsep": {"0"}}, &token); err != nil {
 		t.Fatal(err)
 	}
+	tenant := makeTenant(t, s)
 	image := bytes.Repeat([]byte("proxplane\n"), 200_000)
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "application/octet-stream")
@@ -82,10 +93,37 @@ func configure(t *testing.T, s *sim, w *workspace) {
 	w.env = append(w.env,
 		"PROXMOX_VE_ENDPOINT="+s.url+"/", "PROXMOX_VE_USERNAME="+simUser, "PROXMOX_VE_PASSWORD="+simPassword,
 		"TF_VAR_api_token="+token.ID+"="+token.Value,
+		"TF_VAR_tenant_token="+tenant,
 		"TF_VAR_iso_path="+w.write(t, "local.iso", strings.Repeat("iso", 1000)),
 		fmt.Sprintf("TF_VAR_ha_groups=%t", s.release == "8.4"),
 		"TF_VAR_download_url="+server.URL+"/image.img",
 		fmt.Sprintf("TF_VAR_download_sha256=%x", sha256.Sum256(image)))
+}
+
+// makeTenant makes a user who may manage VMs in one pool, and gives its token.
+func makeTenant(t *testing.T, s *sim) string {
+	t.Helper()
+	var token struct {
+		ID    string `json:"full-tokenid"`
+		Value string `json:"value"`
+	}
+	for _, call := range []struct {
+		method, path string
+		form         url.Values
+		answer       any
+	}{
+		{http.MethodPost, "/pools", url.Values{"poolid": {"tenants"}}, nil},
+		{http.MethodPost, "/access/users", url.Values{"userid": {"tenant@pve"}}, nil},
+		{http.MethodPut, "/access/acl", url.Values{"path": {"/pool/tenants"}, "users": {"tenant@pve"}, "roles": {"PVEVMAdmin"}}, nil},
+		{http.MethodPut, "/access/acl", url.Values{"path": {"/storage/local-lvm"}, "users": {"tenant@pve"}, "roles": {"PVEDatastoreUser"}}, nil},
+		{http.MethodPut, "/access/acl", url.Values{"path": {"/sdn/zones/localnetwork"}, "users": {"tenant@pve"}, "roles": {"PVESDNUser"}}, nil},
+		{http.MethodPost, "/access/users/tenant@pve/token/tofu", url.Values{"privsep": {"0"}}, &token},
+	} {
+		if err := s.raw.Do(t.Context(), call.method, call.path, call.form, call.answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return token.ID + "=" + token.Value
 }
 
 func expectOutputs(t *testing.T, out map[string]any) {
@@ -94,6 +132,7 @@ func expectOutputs(t *testing.T, out map[string]any) {
 		"nodes":        "[pve1 pve2 pve3]",
 		"team_members": "[alice@pve]",
 		"running":      "[clone]",
+		"tenant_sees":  "[tenant]",
 		"ha_resources": fmt.Sprintf("[vm:%v]", out["clone_id"]),
 	} {
 		if have := fmt.Sprint(out[name]); have != want {
@@ -132,6 +171,9 @@ func expectCreated(t *testing.T, s *sim, out map[string]any) {
 	s.expectStatus(t, node, clone, "running")
 	s.expectVM(t, "pve2", int(out["golden_id"].(float64)), map[string]string{"template": "1"})
 	s.expectVM(t, "pve3", int(out["linked_id"].(float64)), map[string]string{"name": "linked", "memory": "2048"})
+	s.expectVM(t, "pve3", int(out["moved_id"].(float64)), map[string]string{"name": "moved", "lock": ""})
+	s.expectStatus(t, "pve3", int(out["moved_id"].(float64)), "running")
+	s.expectVM(t, "pve1", int(out["tenant_id"].(float64)), map[string]string{"name": "tenant", "cores": "2"})
 
 	var pool rawapi.Object
 	if err := s.raw.Get(t.Context(), "/pools/clients", &pool); err != nil {
@@ -146,7 +188,7 @@ func expectCreated(t *testing.T, s *sim, out map[string]any) {
 
 func expectChanged(t *testing.T, s *sim, out, earlier map[string]any) {
 	t.Helper()
-	for _, name := range []string{"clone_id", "golden_id", "linked_id"} {
+	for _, name := range []string{"clone_id", "golden_id", "linked_id", "base_id", "moved_id", "tenant_id"} {
 		if out[name] != earlier[name] {
 			t.Errorf("%s was %v and is %v: another VM", name, earlier[name], out[name])
 		}
@@ -163,6 +205,15 @@ func expectChanged(t *testing.T, s *sim, out, earlier map[string]any) {
 	s.expectVM(t, node, clone, map[string]string{"memory": "4096", "cores": "4", "description": "second", "tags": "changed;clients"})
 	s.expectDisk(t, node, clone, "scsi0", "48G")
 	s.expectStatus(t, node, clone, "running")
+	s.expectVM(t, "pve2", int(out["linked_id"].(float64)), map[string]string{"name": "linked", "memory": "4096", "lock": ""})
+	s.expectVM(t, "pve1", int(out["moved_id"].(float64)), map[string]string{"name": "moved", "lock": ""})
+	s.expectStatus(t, "pve1", int(out["moved_id"].(float64)), "running")
+	base := int(out["base_id"].(float64))
+	if config, err := s.raw.VM(t.Context(), "pve2", base); err != nil {
+		t.Error(err)
+	} else if have := config.Text("virtio0"); !strings.HasPrefix(have, "nfs:") {
+		t.Errorf("the disk of VM %d is %q, expected it on nfs", base, have)
+	}
 	// The provider reboots a running VM whose change needs it.
 	var pending []rawapi.Object
 	if err := s.raw.Get(t.Context(), fmt.Sprintf("/nodes/%s/qemu/%d/pending", node, clone), &pending); err != nil {

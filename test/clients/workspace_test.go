@@ -63,7 +63,7 @@ func newWorkspace(t *testing.T, tofu, provider, providerVersion string) *workspa
 			w.env = append(w.env, v)
 		}
 	}
-	w.env = append(w.env, "HOME="+w.dir, "TMPDIR="+t.TempDir(), "TF_CLI_CONFIG_FILE="+rc, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
+	w.env = append(w.env, "HOME="+w.dir, "TMPDIR="+t.TempDir(), "TF_CLI_CONFIG_FILE="+rc, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "TF_CLI_ARGS=-no-color", "CHECKPOINT_DISABLE=1")
 	return w
 }
 
@@ -85,7 +85,6 @@ func (w *workspace) run(t *testing.T, args ...string) (string, int) {
 	say("  tofu %s", strings.Join(args, " "))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	args = append(args[:1:1], append([]string{"-no-color"}, args[1:]...)...)
 	cmd := exec.CommandContext(ctx, w.tofu, args...)
 	// tofu stops its providers when it is interrupted.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

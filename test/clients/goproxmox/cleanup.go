@@ -17,14 +17,10 @@ func (s *story) cleanupSteps() []step {
 }
 
 func (s *story) destroyRunning(ctx context.Context) error {
-	task, err := s.vm.Start(ctx)
-	if err := wait(ctx, task, err); err != nil {
-		return err
-	}
 	if _, err := s.vm.Delete(ctx, &proxmox.VirtualMachineDeleteOptions{}); err == nil {
 		return fmt.Errorf("it was taken")
 	}
-	task, err = s.vm.Stop(ctx)
+	task, err := s.vm.Stop(ctx)
 	return wait(ctx, task, err)
 }
 
@@ -45,9 +41,8 @@ func (s *story) destroyAll(ctx context.Context) error {
 }
 
 func (s *story) removeISOs(ctx context.Context) error {
-	// The library looks for the cloud-init ISO on the VM's node when the VM is
-	// destroyed; this VM has moved since.
-	for _, name := range []string{uploaded, downloaded, fmt.Sprintf(proxmox.UserDataISOFormat, s.vm.VMID)} {
+	// That with the cloud-init data goes with its VM.
+	for _, name := range []string{uploaded, downloaded} {
 		iso, err := s.local.ISO(ctx, name)
 		if err != nil {
 			return fmt.Errorf("find %s: %w", name, err)

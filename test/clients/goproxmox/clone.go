@@ -20,6 +20,7 @@ func (s *story) cloneSteps() []step {
 		{"make a linked clone", s.linkedClone},
 		{"keep a template that is in use", s.templateInUse},
 		{"migrate a VM to another node", s.migrate},
+		{"migrate it back while it runs", s.migrateLive},
 	}
 }
 
@@ -177,6 +178,26 @@ func (s *story) migrate(ctx context.Context) error {
 	if err := wait(ctx, task, err); err != nil {
 		return err
 	}
+	return s.moved(ctx, target)
+}
+
+func (s *story) migrateLive(ctx context.Context) error {
+	task, err := s.vm.Start(ctx)
+	if err := wait(ctx, task, err); err != nil {
+		return err
+	}
+	task, err = s.vm.Migrate(ctx, &proxmox.VirtualMachineMigrateOptions{Target: s.node.Name, Online: true, WithLocalDisks: true})
+	if err := wait(ctx, task, err); err != nil {
+		return err
+	}
+	if err := s.moved(ctx, s.node.Name); err != nil {
+		return err
+	}
+	return s.status(ctx, s.vm, "running")
+}
+
+// moved checks that the VM is on the target and nowhere else.
+func (s *story) moved(ctx context.Context, target string) error {
 	node, err := s.client.Node(ctx, target)
 	if err != nil {
 		return err

@@ -7,3 +7,6 @@ disk_size       = 48
 scratch_started = true
 extra_disk      = true
 vlan            = 17
+linked_node     = "pve2"
+moved_node      = "pve1"
+base_datastore  = "nfs"

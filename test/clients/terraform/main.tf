@@ -23,6 +23,18 @@ provider "proxmox" {
   api_token = var.api_token
 }
 
+provider "proxmox" {
+  alias     = "tenant"
+  insecure  = true
+  api_token = var.tenant_token
+}
+
+variable "tenant_token" {
+  description = "of a user with few rights"
+  type        = string
+  sensitive   = true
+}
+
 variable "api_token" {
   type      = string
   sensitive = true
@@ -85,4 +97,19 @@ variable "extra_disk" {
 variable "vlan" {
   type    = number
   default = null
+}
+
+variable "linked_node" {
+  type    = string
+  default = "pve3"
+}
+
+variable "moved_node" {
+  type    = string
+  default = "pve3"
+}
+
+variable "base_datastore" {
+  type    = string
+  default = "local-lvm"
 }

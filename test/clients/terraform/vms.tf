@@ -258,7 +258,8 @@ resource "proxmox_virtual_environment_vm" "golden" {
 
 resource "proxmox_virtual_environment_vm" "linked" {
   provider    = proxmox.token
-  node_name   = "pve3"
+  node_name   = var.linked_node
+  migrate     = true
   name        = "linked"
   description = var.description
   started     = false
@@ -276,6 +277,98 @@ resource "proxmox_virtual_environment_vm" "linked" {
   network_device {
     bridge = "vmbr2"
   }
+}
+
+# A machine on storage that only its node has, whose disk changes storage.
+resource "proxmox_virtual_environment_vm" "base" {
+  node_name = "pve2"
+  name      = "base"
+  started   = false
+
+  memory {
+    dedicated = 512
+  }
+
+  disk {
+    datastore_id = var.base_datastore
+    interface    = "virtio0"
+    size         = 4
+  }
+}
+
+# Cloned on the node of its source and migrated from there, disks and all; later
+# it moves to a third node while it runs.
+resource "proxmox_virtual_environment_vm" "moved" {
+  node_name       = var.moved_node
+  name            = "moved"
+  migrate         = true
+  stop_on_destroy = true
+
+  clone {
+    vm_id        = proxmox_virtual_environment_vm.base.vm_id
+    node_name    = proxmox_virtual_environment_vm.base.node_name
+    datastore_id = "local-lvm"
+  }
+
+  memory {
+    dedicated = 512
+  }
+
+  network_device {
+    bridge = "vmbr1"
+  }
+}
+
+# Made by a user who may use little more than a pool, a storage and the bridges.
+resource "proxmox_virtual_environment_vm" "tenant" {
+  provider        = proxmox.tenant
+  node_name       = "pve1"
+  name            = "tenant"
+  description     = var.description
+  pool_id         = "tenants"
+  stop_on_destroy = true
+
+  cpu {
+    cores = var.cores
+  }
+
+  memory {
+    dedicated = 512
+  }
+
+  disk {
+    datastore_id = "local-lvm"
+    interface    = "scsi0"
+    size         = 2
+  }
+
+  network_device {
+    bridge = "vmbr0"
+  }
+
+  # It is running, and nothing in it answers a reboot.
+  reboot_after_update = false
+}
+
+data "proxmox_virtual_environment_vms" "of_tenant" {
+  provider   = proxmox.tenant
+  depends_on = [proxmox_virtual_environment_vm.tenant, proxmox_virtual_environment_vm.clone, proxmox_virtual_environment_vm.scratch]
+}
+
+output "tenant_sees" {
+  value = [for vm in data.proxmox_virtual_environment_vms.of_tenant.vms : vm.name]
+}
+
+output "tenant_id" {
+  value = proxmox_virtual_environment_vm.tenant.vm_id
+}
+
+output "base_id" {
+  value = proxmox_virtual_environment_vm.base.vm_id
+}
+
+output "moved_id" {
+  value = proxmox_virtual_environment_vm.moved.vm_id
 }
 
 data "proxmox_virtual_environment_vms" "running" {
