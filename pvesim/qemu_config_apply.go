@@ -28,11 +28,11 @@ func (ch *change) apply(a *actor, logf func(string, ...any)) error {
 	for _, key := range ch.set.keys() {
 		modified[key] = true
 		c.d = vm.draft()
-		value, given := ch.set.conf[key]
-		if old, ok := c.d.pending[key]; ok && given && old == value {
+		value, hasValue := ch.set.conf[key]
+		if old, ok := c.d.pending[key]; ok && hasValue && old == value {
 			continue
 		}
-		if err := ch.note(c, key, value, given, modified); err != nil {
+		if err := ch.note(c, key, value, hasValue, modified); err != nil {
 			return err
 		}
 		delete(c.d.deletes, key)
@@ -78,7 +78,7 @@ func (ch *change) needDriveChange(c *changer, key, value string) error {
 }
 
 // note puts a new value into the pending section.
-func (ch *change) note(c *changer, key, value string, given bool, modified map[string]bool) error {
+func (ch *change) note(c *changer, key, value string, hasValue bool, modified map[string]bool) error {
 	d := c.d
 	old, had := d.conf[key]
 	device := map[string]func(*identity, int, string, string, string) error{
@@ -131,7 +131,7 @@ func (ch *change) note(c *changer, key, value string, given bool, modified map[s
 			return err
 		}
 	}
-	if !given {
+	if !hasValue {
 		return die("unable to parse value of '%s' - got undefined value", key)
 	}
 	d.pending[key] = value

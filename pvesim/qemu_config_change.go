@@ -125,11 +125,11 @@ func (ch *change) readLists(s *Sim, p schema.Params) error {
 // normalise gives values their stored form where that isn't just the text.
 func (ch *change) normalise(s *Sim) error {
 	for _, key := range ch.set.keys() {
-		value, given := ch.set.conf[key]
+		value := ch.set.conf[key]
 		switch {
 		case family(key, "net"):
 			net, ok := s.parseNet(ch.vmid, key, value)
-			if !ok || !given {
+			if !ok { // it came without a value
 				return &apiError{status: 500, text: "format error", fields: schema.Errors{"_root": "an object is required"}}
 			}
 			ch.set.conf[key] = s.printNet(net)
@@ -175,7 +175,7 @@ func (ch *change) check(s *Sim, final bool) (*VM, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ch.digest != "" && truthy(ch.digest) && ch.digest != vm.Digest() {
+	if truthy(ch.digest) && ch.digest != vm.Digest() {
 		return nil, die("checksum mismatch (file change by other user?)")
 	}
 	if cpu, ok := ch.set.conf["cpu"]; ok {
@@ -219,11 +219,11 @@ func (ch *change) checkBalloon(vm *VM) error {
 		}
 		return ""
 	}
-	balloon, given := ch.set.conf["balloon"]
-	if !given && !truthy(ch.set.conf["memory"]) {
+	balloon, asked := ch.set.conf["balloon"]
+	if !asked && !truthy(ch.set.conf["memory"]) {
 		return nil
 	}
-	if !given {
+	if !asked {
 		balloon = first(vm.Pending["balloon"], vm.Conf["balloon"])
 	}
 	memory := first(ch.set.conf["memory"], vm.Pending["memory"], vm.Conf["memory"])

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/proxplane/proxplane/pve/schema"
 )
@@ -22,12 +23,20 @@ var notOptions = map[string]bool{
 	"background_delay": true, "import-working-storage": true, "skip_cloud_init": true,
 }
 
+// configCalls remembers where each release declares the options of VMs:
+// *schema.Schema → *schema.Endpoint.
+var configCalls sync.Map
+
 // option is the declaration of a VM's option, nil when requests can't set it.
 func (s *Sim) option(key string) *schema.Param {
 	if notOptions[key] {
 		return nil
 	}
-	return s.schema.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config").Param(key)
+	ep, ok := configCalls.Load(s.schema)
+	if !ok {
+		ep, _ = configCalls.LoadOrStore(s.schema, s.schema.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config"))
+	}
+	return ep.(*schema.Endpoint).Param(key)
 }
 
 // optionKind is the type of an option; "" when there is no such option.

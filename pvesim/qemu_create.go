@@ -212,7 +212,7 @@ func (cr *creation) make(t *task) error {
 		err = t.store(vm, &draft{conf: conf, pending: Conf{}, deletes: map[string]bool{}})
 	}
 	if err != nil {
-		t.dropDisksOf(cr.node, vols)
+		t.dropDisks(cr.node, vols)
 		return cr.failed(err)
 	}
 	if cr.pool != "" {

@@ -40,7 +40,7 @@ func (m diskMaker) createDisks(set Conf) (made Conf, vols []string, err error) {
 	done := false
 	defer func() {
 		if !done { // an error, or a signal that unwinds
-			m.dropDisks(m.vols)
+			m.dropDisks(m.node, m.vols)
 		}
 	}()
 	for _, key := range set.keys() {
@@ -61,13 +61,11 @@ func (m diskMaker) createDisks(set Conf) (made Conf, vols []string, err error) {
 
 // dropDisks removes disks that were made in vain. It works without waiting,
 // as it runs while a task is being stopped, too.
-func (a *actor) dropDisksOf(node string, vols []string) {
+func (a *actor) dropDisks(node string, vols []string) {
 	for _, volid := range vols {
 		a.abandon(node, volid)
 	}
 }
-
-func (m *diskMaker) dropDisks(vols []string) { m.dropDisksOf(m.node, vols) }
 
 func (m *diskMaker) createDisk(d drive) error {
 	storage, volname, managed := splitVolID(d.volume)
