@@ -12,6 +12,26 @@ type Access struct{ c *Client }
 // Access gives a handle for users, tokens, roles and permissions.
 func (c *Client) Access() Access { return Access{c} }
 
+// Ticket is what a login gives: good for two hours, as cookie PVEAuthCookie, with the CSRF token
+// as header CSRFPreventionToken of writes. A [Client] does all this by itself.
+type Ticket struct {
+	User      string `json:"username"`
+	Ticket    Secret `json:"ticket"`
+	CSRFToken Secret `json:"CSRFPreventionToken"`
+	NeedsTFA  bool   `json:"NeedTFA"` // it isn't good before the second factor was given
+}
+
+type ticketParams struct {
+	User     string `pve:"username"`
+	Password Secret `pve:"password"`
+}
+
+// Ticket logs a user in, apart from the client's own credentials. Instead of the password, a
+// ticket that is still good can be given to get a fresh one.
+func (a Access) Ticket(ctx context.Context, user string, password Secret) (Ticket, error) {
+	return post[Ticket](ctx, a.c, ticketParams{user, password}, "/access/ticket")
+}
+
 // Permissions are privileges on paths: permissions["/vms/100"]["VM.Audit"]. The value says
 // whether the privilege also holds below the path.
 type Permissions map[string]map[string]bool

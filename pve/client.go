@@ -12,7 +12,7 @@ import (
 )
 
 // Client talks to one Proxmox cluster. It is safe for use by many goroutines; make one and
-// share it, since its users share connections, the login and the [Limiter].
+// share it, since its users share connections, the login and the limiter.
 type Client struct {
 	core    *core
 	options callOptions
@@ -26,10 +26,6 @@ type core struct {
 	session   atomic.Pointer[session]
 	gate      *gate
 }
-
-// Limiter bounds how many requests are in flight, per node and per storage. Several clients of
-// the same cluster may share one.
-type Limiter = *admission.Limiter
 
 // New makes a client. It doesn't connect yet.
 func New(cfg Config) (*Client, error) {
@@ -173,68 +169,25 @@ func (c *Client) do(ctx context.Context, r *request) error {
 	if err != nil {
 		return fmt.Errorf("%s %s: waiting for a turn: %w", r.method, r.path, err)
 	}
-	err = c.perform(ctx, r)
+	ans, err := c.core.perform(ctx, r)
+	if err == nil {
+		err = r.finish(ans)
+	}
 	slot.leave(r, err)
 	return err
-}
-
-func (c *Client) perform(ctx context.Context, r *request) error {
-	ans, err := c.core.perform(ctx, r)
-	if err != nil {
-		return err
-	}
-	if err := r.decode(ans); err != nil {
-		kind := ErrUnknown
-		if r.isWrite() {
-			// It was probably done, but what came of it, e.g. which task, isn't known.
-			kind = ErrUnknownOutcome
-		}
-		e := &Error{Kind: kind, Method: r.method, Path: r.path, Status: ans.status, Reason: ans.reason, Text: err.Error(), Err: err}
-		if kind == ErrUnknownOutcome {
-			e.Sent = r.form.summary(r.route)
-		}
-		return e
-	}
-	return nil
-}
-
-func (r *request) decode(ans *answer) error {
-	env, err := parseEnvelope(ans.body)
-	if err != nil {
-		return err
-	}
-	if r.total != nil {
-		*r.total = env.total
-	}
-	if r.out == nil {
-		return nil
-	}
-	if err := decode(env.data, r.out); err != nil {
-		return fmt.Errorf("the answer isn't understood: %w", err)
-	}
-	return nil
 }
 
 func (c *core) newSession(creds Credentials) *session {
 	return &session{creds: creds, clock: c.cfg.Clock, login: c.login}
 }
 
-type loginParams struct {
-	User     string `pve:"username"`
-	Password Secret `pve:"password"`
-}
-
 // login gets a ticket. It is a POST that changes nothing, so it may be repeated.
 func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
 	made := c.cfg.Clock.Now()
-	var data struct {
-		Ticket   Secret `json:"ticket"`
-		CSRF     Secret `json:"CSRFPreventionToken"`
-		NeedsTFA bool   `json:"NeedTFA"`
-	}
+	var data Ticket
 	r := &request{
 		method: http.MethodPost, route: "/access/ticket", login: &creds, out: &data,
-		params: loginParams{creds.user, creds.secret},
+		params: ticketParams{creds.user, creds.secret},
 	}
 	if err := r.prepare(); err != nil {
 		return nil, err
@@ -243,10 +196,11 @@ func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log in as %s: %w", creds.user, err)
 	}
-	if err = r.decode(ans); err == nil && data.Ticket.IsZero() {
+	switch err = r.finish(ans); {
+	case err != nil:
+	case data.Ticket.IsZero():
 		err = errors.New("the answer has no ticket")
-	}
-	if err == nil && data.NeedsTFA {
+	case data.NeedsTFA:
 		err = errors.New("this user has a second factor: use an API token")
 	}
 	if err != nil {
@@ -255,5 +209,5 @@ func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
 			Text: fmt.Sprintf("log in as %s: %v", creds.user, err), Err: err,
 		}
 	}
-	return &ticket{cookie: data.Ticket, csrf: data.CSRF, made: made}, nil
+	return &ticket{cookie: data.Ticket, csrf: data.CSRFToken, made: made}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/proxplane/proxplane/pve/admission"
 )
 
 // Config says which cluster a [Client] talks to, and how. Endpoints and Credentials are needed,
@@ -40,8 +42,9 @@ type Config struct {
 	// MaxAnswer is the largest answer that is read, in bytes. Default: 64 MiB.
 	MaxAnswer int64
 
-	// Limiter bounds requests in flight; see [Limiter]. Nil means a new one of its own.
-	Limiter Limiter
+	// Limiter bounds requests in flight per node and per storage. Several clients of one cluster
+	// may share it. Nil means a new one.
+	Limiter *admission.Limiter
 
 	// Clock is what waiting goes by: polling of tasks, pauses between tries, age of tickets.
 	// Limits of network operations always go by package time. Nil means real time.

@@ -34,7 +34,11 @@ func parseEnvelope(body []byte) (envelope, error) {
 	if !ok {
 		return envelope{}, errors.New("the answer is not a JSON object")
 	}
-	env := envelope{data: object["data"]}
+	data, ok := object["data"]
+	if !ok {
+		return envelope{}, errors.New("the answer has no data, so it isn't from Proxmox")
+	}
+	env := envelope{data: data}
 	if err := assign(reflect.ValueOf(&env.total).Elem(), object["total"]); err != nil {
 		return envelope{}, fmt.Errorf("total: %w", err)
 	}
@@ -283,9 +287,10 @@ func isEmpty(src any) bool {
 }
 
 func mismatch(dst reflect.Value, src any) error {
-	text := scalarText(src)
-	if len(text) > 80 {
-		text = text[:80] + "…"
+	switch dst.Kind() {
+	case reflect.Struct, reflect.Map, reflect.Slice:
+		// The value isn't shown: who knows what it is.
+		return fmt.Errorf("a JSON %T is no %v", src, dst.Type())
 	}
-	return fmt.Errorf("%q is no %v", text, dst.Type())
+	return fmt.Errorf("%q is no %v", shortened(scalarText(src), 80), dst.Type())
 }

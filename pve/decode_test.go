@@ -73,10 +73,10 @@ func TestNonsenseIsAnErrorThatSaysWhere(t *testing.T) {
 		`{"bool":"perhaps"}`:    `bool: "perhaps" is no bool`,
 		`{"big":1e300}`:         `big: "1e300" is no int64`,
 		`{"big":"NaN"}`:         `big: "NaN" is no int64`,
-		`{"map":"x"}`:           `map: "x" is no map[string]bool`,
+		`{"map":"x"}`:           `map: a JSON string is no map[string]bool`,
 		`{"sub":[{},{"a":{}}]}`: `sub: [1]: a: "{}" is no bool`,
 		`{"upid":"UPID:x"}`:     `upid: "UPID:x" is not a UPID`,
-		`[1]`:                   `"[1]" is no pve.mixed`,
+		`[1]`:                   `a JSON []interface {} is no pve.mixed`,
 	} {
 		env, err := parseEnvelope([]byte(`{"data":` + text + `}`))
 		if err != nil {
@@ -86,7 +86,7 @@ func TestNonsenseIsAnErrorThatSaysWhere(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	for _, body := range []string{"", "<html>", "[]", "5", `{"data":1}x`, `{"data":`, `{"total":"x"}`} {
+	for _, body := range []string{"", "<html>", "[]", "5", `{"data":1}x`, `{"data":`, `{"data":1,"total":"x"}`, `{}`, `{"ok":true}`} {
 		if env, err := parseEnvelope([]byte(body)); err == nil {
 			t.Errorf("%q was taken for an answer: %v", body, env)
 		}

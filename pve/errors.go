@@ -92,8 +92,9 @@ func (e *Error) classify() Kind {
 			return ErrForbidden
 		}
 		e.also = append(e.also, ErrForbidden)
-	case e.Status == http.StatusNotFound && kind == ErrUnknown:
-		return ErrNotFound
+	case e.Status == http.StatusNotFound:
+		// Proxmox never gives it, so this is somebody else's: nothing is known to be missing.
+		return ErrUnknown
 	case e.Status == http.StatusBadRequest && kind == ErrUnknown:
 		return ErrInvalid
 	case (e.Status == http.StatusNotImplemented || e.Status == http.StatusVariantAlsoNegotiates) && kind != ErrInvalid:

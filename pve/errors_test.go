@@ -250,6 +250,7 @@ func TestStatusesWhoseWritesMayHaveBeenDone(t *testing.T) {
 		{"GET", 596, ErrNodeUnreachable, false},
 		{"GET", 503, ErrConnection, false},
 		{"POST", 500, ErrUnknown, false},
+		{"GET", 404, ErrUnknown, false}, // of a reverse proxy: no proof that a VM is missing
 	} {
 		e := answerError(c.method, "/x", c.status, "", []byte("<html>Bad gateway</html>"))
 		if !errors.Is(e, c.want) || errors.Is(e, ErrUnknownOutcome) != c.unknown {

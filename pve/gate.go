@@ -15,7 +15,7 @@ import (
 // through this client, be it with Wait, a Watcher or a list, makes it seen. Where nobody looks,
 // those who wait for a slot do.
 type gate struct {
-	limiter Limiter
+	limiter *admission.Limiter
 	clock   Clock
 
 	mu     sync.Mutex
@@ -40,7 +40,7 @@ const (
 	holdLimit = 10 * time.Minute
 )
 
-func newGate(limiter Limiter, clock Clock) *gate {
+func newGate(limiter *admission.Limiter, clock Clock) *gate {
 	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, agents: map[string]chan struct{}{}}
 }
 

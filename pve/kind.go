@@ -106,15 +106,14 @@ func (e *Error) Error() string {
 	case e.Kind == ErrConnection && e.Status == 0:
 		b.WriteString("no answer: ")
 	}
-	if len(e.Fields) == 0 || !strings.HasPrefix(e.Text, "Parameter verification failed") {
-		b.WriteString(e.Text)
+	parts := []string{strings.TrimSuffix(e.Text, ".")}
+	for _, name := range sortedKeys(e.Fields) {
+		parts = append(parts, name+": "+e.Fields[name])
 	}
-	for i, name := range sortedKeys(e.Fields) {
-		if i > 0 || strings.HasSuffix(b.String(), e.Text) && e.Text != "" {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "%s: %s", name, e.Fields[name])
+	if len(parts) == 1 {
+		parts[0] = e.Text
 	}
+	b.WriteString(strings.Join(parts, "; "))
 	return b.String()
 }
 

@@ -147,6 +147,39 @@ func (r *request) build(ctx context.Context, base *url.URL) (*http.Request, erro
 	return req, nil
 }
 
+// finish takes what was asked for from an answer of status 2xx.
+func (r *request) finish(ans *answer) error {
+	err := r.decode(ans)
+	if err == nil {
+		return nil
+	}
+	e := &Error{
+		Kind: ErrUnknown, Method: r.method, Path: r.path, Status: ans.status, Reason: ans.reason, Text: err.Error(), Err: err,
+	}
+	if r.isWrite() {
+		// It was probably done, but what came of it, e.g. which task, isn't known.
+		e.Kind, e.Sent = ErrUnknownOutcome, r.form.summary(r.route)
+	}
+	return e
+}
+
+func (r *request) decode(ans *answer) error {
+	env, err := parseEnvelope(ans.body)
+	if err != nil {
+		return err
+	}
+	if r.total != nil {
+		*r.total = env.total
+	}
+	if r.out == nil {
+		return nil
+	}
+	if err := decode(env.data, r.out); err != nil {
+		return fmt.Errorf("the answer isn't understood: %w", err)
+	}
+	return nil
+}
+
 // secrets are all texts that must not be seen in anything that this request leads to.
 func (r *request) secrets(auth authorization) []string {
 	all := append(r.form.secrets(r.route), auth.secrets()...)

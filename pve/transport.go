@@ -62,6 +62,8 @@ var errTooLarge = errors.New("the answer is too large")
 func (c *core) roundTrip(req *http.Request) (*answer, error) {
 	var connected atomic.Bool
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		// The transport looks for another connection by itself only when nothing was written.
+		GetConn: func(string) { connected.Store(false) },
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	})
 	res, err := c.transport.RoundTrip(req.WithContext(ctx))
