@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -82,7 +83,8 @@ type request struct {
 	rel    string // below /api2/FORMAT
 	format string
 	body   []byte
-	user   string // who asked, once that is known
+	user   string         // who asked, once that is known
+	given  map[string]any // the parameters, once they are read
 }
 
 var apiPath = regexp.MustCompile(`^/api2/+([a-z][a-z0-9]+)(/.*)?$`)
@@ -218,6 +220,7 @@ func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
+	req.given = maps.Clone(in)
 	return s.dispatch(a, req, who, entry, in, up)
 }
 

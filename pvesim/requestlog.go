@@ -2,8 +2,8 @@ package pvesim
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
-	"net/url"
 	"regexp"
 	"slices"
 	"time"
@@ -70,22 +70,27 @@ func (e *logEntry) end(s *Sim, req *request, ans *answer) {
 	}
 }
 
-var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|key|content|input-data`)
+// secretParam are parameters whose values aren't kept.
+var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|key|content|input-data|otp|response`)
 
-// bodyParams are the parameters of a form; secrets are masked.
+// longest is how much of a parameter's value is kept.
+const longest = 1024
+
+// bodyParams are the parameters of the request's body, with secrets masked.
 func bodyParams(req *request) map[string]string {
-	if len(req.body) == 0 || len(req.body) > 64<<10 {
-		return nil
-	}
-	form, err := url.ParseQuery(string(req.body))
-	if err != nil {
+	if len(req.body) == 0 {
 		return nil
 	}
 	out := map[string]string{}
-	for k, v := range form {
-		if out[k] = v[0]; secretParam.MatchString(k) {
-			out[k] = "***"
+	for k, v := range req.given {
+		text := fmt.Sprint(v)
+		switch {
+		case secretParam.MatchString(k):
+			text = "***"
+		case len(text) > longest:
+			text = text[:longest] + "…"
 		}
+		out[k] = text
 	}
 	return out
 }
