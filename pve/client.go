@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -125,6 +126,9 @@ func (c *Client) Call(ctx context.Context, method, path string, params Params, o
 	default:
 		return fmt.Errorf("pve: method %q is not one of Proxmox'", method)
 	}
+	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
+		return fmt.Errorf("pve: the answer can't go to a %T: it needs a pointer", out)
+	}
 	return c.do(ctx, &request{method: method, route: path, literal: true, params: params, out: out})
 }
 
@@ -196,7 +200,7 @@ func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log in as %s: %w", creds.user, err)
 	}
-	switch err = r.finish(ans); {
+	switch err = r.decode(ans); {
 	case err != nil:
 	case data.Ticket.IsZero():
 		err = errors.New("the answer has no ticket")

@@ -42,8 +42,9 @@ type Config struct {
 	// MaxAnswer is the largest answer that is read, in bytes. Default: 64 MiB.
 	MaxAnswer int64
 
-	// Limiter bounds requests in flight per node and per storage. Several clients of one cluster
-	// may share it. Nil means a new one.
+	// Limiter bounds requests in flight per node and per storage; a write keeps its place until
+	// its task is seen to end. Several clients of one cluster may share it, if each follows the
+	// tasks that it starts. Nil means a new one.
 	Limiter *admission.Limiter
 
 	// Clock is what waiting goes by: polling of tasks, pauses between tries, age of tickets.

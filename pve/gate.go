@@ -65,7 +65,7 @@ func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) 
 	}
 	key := admission.Key{Node: r.node(), Op: r.method + " " + r.route}
 	var err error
-	if r.isWrite() {
+	if r.isWrite() && !r.relieving {
 		key.Storage = r.busyStorage()
 		s.release, err = g.acquireWrite(ctx, c, key)
 	} else {
@@ -115,7 +115,7 @@ func (s *slot) endTurn() {
 func (s *slot) leave(r *request, err error) {
 	s.endTurn()
 	upid, ok := r.out.(*UPID)
-	if err != nil || !ok || upid.IsZero() || !r.isWrite() {
+	if err != nil || !ok || upid.IsZero() || !r.isWrite() || waiting.MatchString(r.route) {
 		s.release(outcomeOf(err))
 		return
 	}
@@ -125,9 +125,13 @@ func (s *slot) leave(r *request, err error) {
 	s.gate.held[*upid] = &hold{s.release, neutral.MatchString(r.route), now, now}
 }
 
-// neutral are calls whose tasks take as long as a guest, another server or an amount of data
-// wants: that they take longer doesn't mean that Proxmox has too much to do.
-var neutral = regexp.MustCompile(`/(?:shutdown|reboot|suspend|migrate|upload|download-url)$`)
+var (
+	// waiting are calls whose tasks do nothing but wait for a guest.
+	waiting = regexp.MustCompile(`/status/(?:shutdown|reboot)$`)
+	// neutral are calls whose tasks take as long as another server or an amount of data wants:
+	// that they take longer doesn't mean that Proxmox has too much to do.
+	neutral = regexp.MustCompile(`/(?:suspend|migrate|upload|download-url)$`)
+)
 
 // saw is told about each task that somebody looked at.
 func (g *gate) saw(upid UPID, running bool, exitStatus string) {

@@ -86,6 +86,36 @@ func TestThoseWhoWaitForASlotLookAfterTasksThatNobodyWatches(t *testing.T) {
 	})
 }
 
+func TestATaskCanBeStoppedThoughAllSlotsAreHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTaskServer()
+		cfg := virtual(s)
+		cfg.Limiter = narrow(1)
+		c := client(t, cfg)
+		upid, err := c.VM(taskNode, 100).Clone(t.Context(), CloneOptions{NewID: 101})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := c.Task(upid).Stop(t.Context()); err != nil || time.Since(start) > time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestATaskThatOnlyWaitsForAGuestKeepsNoSlot(t *testing.T) {
+	s := newTaskServer()
+	cfg := virtual(s)
+	cfg.Limiter = narrow(1)
+	c := client(t, cfg)
+	if _, err := c.VM(taskNode, 100).Shutdown(t.Context(), ShutdownOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := inUse(cfg.Limiter, admission.Write, taskNode, ""); n != 0 {
+		t.Errorf("%d slots are held", n)
+	}
+}
+
 func TestASlotIsGivenBackWhenNoTaskStarted(t *testing.T) {
 	answers := map[string]func(w http.ResponseWriter, r seen){
 		"refused":      func(w http.ResponseWriter, _ seen) { answerMessage(w, 500, "VM is locked (backup)") },

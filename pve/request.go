@@ -24,6 +24,7 @@ type request struct {
 	storage   string       // that the call keeps busy, where it says so itself
 	login     *Credentials // the call is a login: no authorization, may be repeated
 	answering bool         // the call waits for a guest agent
+	relieving bool         // the call ends work, so it mustn't wait until work has ended
 
 	options callOptions
 

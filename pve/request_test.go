@@ -68,4 +68,9 @@ func TestWritesPutTheirParametersInTheBody(t *testing.T) {
 	if err := c.Call(t.Context(), "PATCH", "/x", nil, nil); err == nil {
 		t.Error("PATCH was sent")
 	}
+	for _, out := range []any{Version{}, (*Version)(nil), 5} {
+		if err := c.Call(t.Context(), "GET", "/x", nil, out); err == nil {
+			t.Errorf("a %T was taken for a place to put an answer", out)
+		}
+	}
 }

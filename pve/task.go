@@ -76,7 +76,9 @@ func (t Task) Status(ctx context.Context) (TaskStatus, error) {
 
 // Stop interrupts the task. It has succeeded also when the task had ended already.
 func (t Task) Stop(ctx context.Context) error {
-	return tell(ctx, t.c, http.MethodDelete, nil, "/nodes/{node}/tasks/{upid}", t.UPID.Node, t.UPID)
+	return t.c.do(ctx, &request{
+		method: http.MethodDelete, route: "/nodes/{node}/tasks/{upid}", args: []any{t.UPID.Node, t.UPID}, relieving: true,
+	})
 }
 
 // LogOptions choose lines of a task's log.

@@ -89,6 +89,11 @@ func (s *taskServer) serve(w http.ResponseWriter, r seen) {
 		return
 	}
 	task := s.tasks[i]
+	if len(parts) == 4 { // stop it
+		task.ends, task.exit = time.Now(), "received interrupt"
+		answerData(w, nil)
+		return
+	}
 	switch parts[4] {
 	case "status":
 		data := map[string]any{"upid": task.upid, "status": "running", "node": node, "type": task.upid.Type}
