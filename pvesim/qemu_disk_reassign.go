@@ -82,6 +82,12 @@ func (job *moveJob) checkReassign(s *Sim) (src, dst *VM, d drive, err error) {
 	case src.Run != nil && !strings.HasPrefix(job.disk, "unused"):
 		err = die("Cannot move disk to another VM while the source VM is running - detach first")
 	}
+	if err != nil || strings.HasPrefix(job.targetDisk, "unused") {
+		return src, dst, d, err
+	}
+	if _, bad := s.option(job.targetDisk).ParseProps(job.targetDisk, src.Conf[job.disk]); bad != nil {
+		err = die("failed to parse source disk for target disk format - %v\n", bad)
+	}
 	return src, dst, d, err
 }
 

@@ -36,8 +36,17 @@ func normalizeFilename(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
-	// Proxmox counts bytes of what isn't ASCII.
 	return oddCharsRE.ReplaceAllString(name, "_")
+}
+
+// asBytes is a text in which Perl sees bytes instead of characters, as in
+// the names of uploaded files.
+func asBytes(text string) string {
+	runes := make([]rune, len(text))
+	for i := range len(text) {
+		runes[i] = rune(text[i])
+	}
+	return string(runes)
 }
 
 // checkName checks that the name fits the kind of content.
@@ -189,7 +198,7 @@ func uploadContent(c *call) (any, error) {
 	case up == nil:
 		return nil, die("missing temporary file name")
 	}
-	f := &newFile{node: node, storage: st, content: c.params.Str("content"), name: normalizeFilename(c.params.Str("filename"))}
+	f := &newFile{node: node, storage: st, content: c.params.Str("content"), name: normalizeFilename(asBytes(c.params.Str("filename")))}
 	if err := f.checkName(); err != nil {
 		return nil, err
 	}

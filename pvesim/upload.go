@@ -180,8 +180,8 @@ func (p *formReader) readFields() error {
 		}
 	}
 	m := p.file.FindSubmatchIndex(p.buf)
-	if m == nil {
-		return nil
+	if m == nil || !p.toData.Match(p.buf[m[1]:]) {
+		return nil // pveproxy doesn't wait for the rest of the head, and mixes it up with the file
 	}
 	if err := formDisposition(p.buf[m[2]:m[3]]); err != nil {
 		return err
