@@ -17,6 +17,9 @@ type Guest struct {
 	Execs  map[int]*GuestExec `json:"execs,omitempty"`
 	PID    int                `json:"pid"` // of the last program that was started
 	Frozen bool               `json:"frozen,omitempty"`
+	// Net is what its seed says of its network cards, by MAC: addresses or
+	// "dhcp". Nil: nothing at all.
+	Net map[string][]string `json:"net,omitempty"`
 }
 
 // GuestExec is a program that was started through the agent.
@@ -46,6 +49,7 @@ func (s *Sim) newGuest(vm *VM) *Guest {
 	g.Files["/etc/hostname"] = []byte(host + "\n")
 	machine := strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", "")
 	g.Files["/etc/machine-id"] = []byte(machine + "\n")
+	s.applySeed(vm, g)
 	return g
 }
 

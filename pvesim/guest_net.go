@@ -12,20 +12,31 @@ func (s *Sim) interfaces(vm *VM) []map[string]any {
 	list := []map[string]any{netInterface("lo", "00:00:00:00:00:00", 0, []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128"),
 	})}
-	for i := range maxNets {
-		value := vm.Conf[fmt.Sprintf("net%d", i)]
-		if value == "" {
-			continue
-		}
+	for i, key := range vm.Conf.nets() {
+		value := vm.Conf[key]
 		mac := netMAC(value)
 		var addrs []netip.Prefix
 		if down, _ := property(value, "link_down", ""); !perlBool(down) {
-			addrs = s.addresses(vm, i, mac)
+			addrs = s.addresses(vm, key, mac)
 		}
-		list = append(list, netInterface(fmt.Sprintf("eth%d", len(list)-1), mac, 6, addrs))
+		list = append(list, netInterface(ethName(i), mac, 6, addrs))
 	}
 	return list
 }
+
+// nets lists the network cards of a config.
+func (c Conf) nets() []string {
+	var keys []string
+	for i := range maxNets {
+		if key := fmt.Sprintf("net%d", i); c[key] != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// ethName is the guest's name for its i-th network card.
+func ethName(i int) string { return fmt.Sprintf("eth%d", i) }
 
 // netMAC is the address of a network card, in lower case.
 func netMAC(value string) string {
@@ -55,31 +66,47 @@ func netInterface(name, mac string, sent int, addrs []netip.Prefix) map[string]a
 	return out
 }
 
-// addresses are those of the VM's i-th network card: the static ones that
-// cloud-init is told, else one by DHCP; and the link-local one.
-func (s *Sim) addresses(vm *VM, i int, mac string) []netip.Prefix {
-	var addrs []netip.Prefix
-	config := vm.Conf[fmt.Sprintf("ipconfig%d", i)]
-	if vm.Conf.cloudInitKey("") == "" {
-		config = ""
+// addresses are those of a network card: what the guest's seed says, or the
+// static ones that cloud-init is told, else one by DHCP; and the link-local
+// one.
+func (s *Sim) addresses(vm *VM, key, mac string) []netip.Prefix {
+	var told []string
+	if net := vm.Run.Guest.Net; net != nil {
+		told = net[mac]
+	} else {
+		told = ipConfig(vm.Conf, strings.TrimPrefix(key, "net"))
 	}
-	ip, hasIP := property(config, "ip", "")
-	ip6, hasIP6 := property(config, "ip6", "")
-	switch p, err := netip.ParsePrefix(ip); {
-	case err == nil:
-		addrs = append(addrs, p)
-	case ip == "dhcp" || !hasIP && !hasIP6:
-		if p := s.lease(mac); p.IsValid() {
+	var addrs []netip.Prefix
+	for _, text := range told {
+		p, err := netip.ParsePrefix(text)
+		if text == "dhcp" {
+			p = s.lease(mac)
+		}
+		if (err == nil || text == "dhcp") && p.IsValid() {
 			addrs = append(addrs, p)
 		}
-	}
-	if p, err := netip.ParsePrefix(ip6); err == nil {
-		addrs = append(addrs, p)
 	}
 	if p := linkLocal(mac); p.IsValid() {
 		addrs = append(addrs, p)
 	}
 	return addrs
+}
+
+// ipConfig is what ipconfigN says, if there is a cloud-init drive to say it.
+func ipConfig(c Conf, id string) []string {
+	config := c["ipconfig"+id]
+	if config == "" || c.cloudInitKey("") == "" {
+		return []string{"dhcp"}
+	}
+	ip, hasIP := property(config, "ip", "")
+	ip6, hasIP6 := property(config, "ip6", "")
+	if !hasIP && !hasIP6 {
+		return []string{"dhcp"}
+	}
+	if ip6 == "dhcp" { // there are no leases of IPv6 addresses
+		ip6 = ""
+	}
+	return []string{ip, ip6}
 }
 
 // linkLocal is the IPv6 address that a card gives itself.

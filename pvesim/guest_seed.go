@@ -1,0 +1,197 @@
+package pvesim
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// maxSeed is how much of a disc is looked at.
+const maxSeed = 8 << 20
+
+// seed is what cloud-init finds when the system inside boots, beyond what
+// Proxmox itself writes from ciuser, ipconfigN and so on.
+type seed struct{ user, meta, network string }
+
+// findSeed looks for a disc labelled cidata, as people make them, and for
+// snippets that replace Proxmox' own.
+func (s *Sim) findSeed(vm *VM) (seed, bool) {
+	for _, d := range vm.Conf.drives() {
+		if d.cloudInit() {
+			custom, err := (&cloudInit{Sim: s, vm: vm, conf: vm.Conf}).customFiles()
+			if err != nil || len(custom) == 0 {
+				return seed{}, false
+			}
+			return seed{user: custom["user"], meta: custom["meta"], network: custom["network"]}, true
+		}
+		vol, _ := s.volume(vm.Node, d.volume)
+		if !d.cdrom() || vol == nil {
+			continue
+		}
+		data, err := s.volumeBytes(vol, maxSeed)
+		if err != nil {
+			continue
+		}
+		if img, ok := openISO(data); ok && strings.EqualFold(img.label, "cidata") {
+			files := img.files()
+			return seed{user: files["user-data"], meta: files["meta-data"], network: files["network-config"]}, true
+		}
+	}
+	return seed{}, false
+}
+
+// hostName is the name that the seed gives the system; "" if it gives none.
+func (s seed) hostName() string {
+	var user struct {
+		Hostname string `json:"hostname"`
+		FQDN     string `json:"fqdn"`
+	}
+	if strings.HasPrefix(s.user, "#cloud-config") && yaml.Unmarshal([]byte(s.user), &user) == nil {
+		for _, name := range []string{user.Hostname, user.FQDN} {
+			if host, _, _ := strings.Cut(name, "."); host != "" {
+				return host
+			}
+		}
+	}
+	var meta struct {
+		LocalHostname string `json:"local-hostname"`
+		Hostname      string `json:"hostname"`
+	}
+	if yaml.Unmarshal([]byte(s.meta), &meta) != nil {
+		return ""
+	}
+	name := meta.LocalHostname
+	if name == "" {
+		name = meta.Hostname
+	}
+	host, _, _ := strings.Cut(name, ".")
+	return host
+}
+
+// netConfig is cloud-init's network configuration, version 1 or 2.
+type netConfig struct {
+	Network   *netConfig            `json:"network"`
+	Config    []netDevice           `json:"config"`
+	Ethernets map[string]netplanNIC `json:"ethernets"`
+}
+
+type netDevice struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	MAC     string `json:"mac_address"`
+	Subnets []struct {
+		Type    string `json:"type"`
+		Address string `json:"address"`
+		Netmask string `json:"netmask"`
+	} `json:"subnets"`
+}
+
+type netplanNIC struct {
+	Match struct {
+		MAC  string `json:"macaddress"`
+		Name string `json:"name"`
+	} `json:"match"`
+	DHCP4     any   `json:"dhcp4"`
+	Addresses []any `json:"addresses"`
+}
+
+// cardPlan is what a network card is told: addresses, or "dhcp".
+type cardPlan struct {
+	name, mac string
+	addrs     []string
+}
+
+// cards reads the network configuration; false: there is none.
+func (s seed) cards() ([]cardPlan, bool) {
+	var cfg netConfig
+	if strings.TrimSpace(s.network) == "" || yaml.Unmarshal([]byte(s.network), &cfg) != nil {
+		return nil, false
+	}
+	if cfg.Network != nil {
+		cfg = *cfg.Network
+	}
+	var list []cardPlan
+	for _, dev := range cfg.Config {
+		if dev.Type != "physical" {
+			continue
+		}
+		plan := cardPlan{name: dev.Name, mac: strings.ToLower(dev.MAC)}
+		for _, sub := range dev.Subnets {
+			switch {
+			case sub.Type == "dhcp" || sub.Type == "dhcp4":
+				plan.addrs = append(plan.addrs, "dhcp")
+			case sub.Address != "":
+				plan.addrs = append(plan.addrs, withMask(sub.Address, sub.Netmask))
+			}
+		}
+		list = append(list, plan)
+	}
+	for key, nic := range cfg.Ethernets {
+		plan := cardPlan{name: key, mac: strings.ToLower(nic.Match.MAC)}
+		if nic.Match.Name != "" {
+			plan.name = nic.Match.Name
+		}
+		if on, ok := nic.DHCP4.(bool); ok && on || nic.DHCP4 == "yes" || nic.DHCP4 == "true" {
+			plan.addrs = append(plan.addrs, "dhcp")
+		}
+		for _, a := range nic.Addresses {
+			switch a := a.(type) {
+			case string:
+				plan.addrs = append(plan.addrs, a)
+			case map[string]any: // an address with options
+				for text := range a {
+					plan.addrs = append(plan.addrs, text)
+				}
+			}
+		}
+		list = append(list, plan)
+	}
+	return list, true
+}
+
+// withMask makes a prefix of an address and a netmask in four numbers.
+func withMask(addr, mask string) string {
+	if strings.Contains(addr, "/") || mask == "" {
+		return addr
+	}
+	ip := net.ParseIP(mask).To4()
+	if ip == nil {
+		return addr
+	}
+	a, err := netip.ParseAddr(addr)
+	if err != nil {
+		return addr
+	}
+	bits, _ := net.IPMask(ip).Size()
+	return netip.PrefixFrom(a, bits).String()
+}
+
+// applySeed sets up a guest that boots as its seed says.
+func (s *Sim) applySeed(vm *VM, g *Guest) {
+	sd, ok := s.findSeed(vm)
+	if !ok {
+		return
+	}
+	switch name := sd.hostName(); {
+	case name != "":
+		g.Name = name
+	case sd.user != "": // only Proxmox' own user data names the host
+		g.Name = "localhost"
+	}
+	g.Files["/etc/hostname"] = []byte(g.Name + "\n")
+	cards, ok := sd.cards()
+	if !ok {
+		return
+	}
+	g.Net = map[string][]string{}
+	for i, key := range vm.Conf.nets() {
+		mac := netMAC(vm.Conf[key])
+		for _, c := range cards {
+			if c.mac == mac || c.mac == "" && (c.name == key || c.name == ethName(i)) {
+				g.Net[mac] = append(g.Net[mac], c.addrs...)
+			}
+		}
+	}
+}
