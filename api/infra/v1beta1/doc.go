@@ -1,0 +1,35 @@
+// Package v1beta1 is what people write of the group infra.virtrigaud.io: a
+// Provider, which is a Proxmox cluster, and the machines on it.
+//
+// The comments here are the reference of the fields. What is optional and left
+// out is as the image or Proxmox has it, unless the comment says otherwise.
+//
+// +kubebuilder:object:generate=true
+// +groupName=infra.virtrigaud.io
+package v1beta1
+
+// Group and Version name the API that these types belong to.
+const (
+	Group   = "infra.virtrigaud.io"
+	Version = "v1beta1"
+
+	// APIVersion is what objects have as their apiVersion.
+	APIVersion = Group + "/" + Version
+)
+
+// Ref names another object of the same namespace.
+type Ref struct {
+	// Name of the object.
+	Name string `json:"name"`
+}
+
+// SecretKeyRef names one entry of a Secret of the same namespace.
+type SecretKeyRef struct {
+	// Name of the Secret.
+	Name string `json:"name"`
+
+	// Key of the entry. It can be left out when the Secret has one entry only,
+	// or one that is called "userData" or "user-data".
+	// +optional
+	Key string `json:"key,omitempty"`
+}

@@ -1,0 +1,169 @@
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Provider is a Proxmox VE cluster, or a single Proxmox VE host.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=".spec.endpoint"
+type Provider struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec ProviderSpec `json:"spec"`
+}
+
+// ProviderSpec says how a Proxmox VE cluster is reached and what holds for all
+// machines on it.
+type ProviderSpec struct {
+	// Type of the hypervisor. There is only "proxmox".
+	// +optional
+	// +kubebuilder:validation:Enum=proxmox
+	// +kubebuilder:default=proxmox
+	Type string `json:"type,omitempty"`
+
+	// Endpoint is the URL of the API: https://pve.example.com:8006. When neither
+	// this nor Endpoints is given, the environment variable PVE_ENDPOINT or
+	// PROXMOX_VE_ENDPOINT says it.
+	// +optional
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// Endpoints are further URLs of the same cluster, one a node. They are tried
+	// in their order when one doesn't answer.
+	// +optional
+	Endpoints []string `json:"endpoints,omitempty"`
+
+	// CredentialSecretRef names the Secret with token_id and token_secret, or
+	// username and password, and ca.crt if the certificate isn't signed by an
+	// authority that this computer trusts. What the Secret lacks comes from the
+	// environment: PVE_TOKEN_ID and PVE_TOKEN_SECRET, PVE_USERNAME and
+	// PVE_PASSWORD, PROXMOX_VE_API_TOKEN, PVE_CA_BUNDLE.
+	// +optional
+	CredentialSecretRef *Ref `json:"credentialSecretRef,omitempty"`
+
+	// InsecureSkipVerify trusts any certificate. For test environments only; a
+	// fingerprint is as easy and safe.
+	// +optional
+	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
+
+	// Fingerprint is the SHA-256 fingerprint of the certificate, as Proxmox shows
+	// it under the node's certificates. Several are separated by commas.
+	// +optional
+	Fingerprint string `json:"fingerprint,omitempty"`
+
+	// NodeSelector are the nodes that machines may be made on. Empty: all. A
+	// placement policy with nodes of its own comes first.
+	// +optional
+	NodeSelector []string `json:"nodeSelector,omitempty"`
+
+	// VMIDRange are the VMIDs that new machines get.
+	// +optional
+	VMIDRange *VMIDRange `json:"vmidRange,omitempty"`
+
+	// Defaults are for what machines leave open.
+	// +optional
+	Defaults ProviderDefaults `json:"defaults,omitempty"`
+
+	// Networks say what the names of networks mean. Without an entry here, "lan"
+	// and "default" are vmbr0, "dmz" is vmbr1, "mgmt" and "management" are vmbr2,
+	// and a name such as vmbr7 is that bridge.
+	// +optional
+	Networks map[string]ProviderNetwork `json:"networks,omitempty"`
+
+	// Runtime is how the provider runs inside Kubernetes. Of it, only the
+	// environment variables that begin with PVE_ mean something here.
+	// +optional
+	Runtime *ProviderRuntime `json:"runtime,omitempty"`
+}
+
+// VMIDRange is a range of VMIDs, both ends included.
+type VMIDRange struct {
+	// First VMID of the range.
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	First int `json:"first"`
+
+	// Last VMID of the range.
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	Last int `json:"last"`
+}
+
+// ProviderDefaults are for what machines leave open.
+type ProviderDefaults struct {
+	// Storage for new disks. Without it they go where the image's disk is.
+	// +optional
+	Storage string `json:"storage,omitempty"`
+
+	// ISOStorage is the storage for first-boot data and where ISO images are
+	// looked for; it needs the content type "iso". Default: local.
+	// +optional
+	ISOStorage string `json:"isoStorage,omitempty"`
+
+	// Bridge for networks whose name says nothing about theirs.
+	// +optional
+	Bridge string `json:"bridge,omitempty"`
+}
+
+// ProviderNetwork is what the name of a network means.
+type ProviderNetwork struct {
+	// Bridge or SDN VNet.
+	Bridge string `json:"bridge"`
+
+	// VLAN tag.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4094
+	VLAN int `json:"vlan,omitempty"`
+
+	// MTU of the interfaces. 1 means: that of the bridge.
+	// +optional
+	MTU int `json:"mtu,omitempty"`
+
+	// Firewall turns the firewall of Proxmox on for the interfaces.
+	// +optional
+	Firewall *bool `json:"firewall,omitempty"`
+}
+
+// ProviderRuntime is how the provider runs inside Kubernetes.
+type ProviderRuntime struct {
+	// Mode has no effect here.
+	// +optional
+	Mode string `json:"mode,omitempty"`
+
+	// Image has no effect here.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// ImagePullPolicy has no effect here.
+	// +optional
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
+
+	// Version has no effect here.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Replicas has no effect here.
+	// +optional
+	Replicas *int `json:"replicas,omitempty"`
+
+	// Env are environment variables. PVE_ENDPOINT, PVE_TOKEN_ID,
+	// PVE_TOKEN_SECRET, PVE_USERNAME, PVE_PASSWORD, PVE_NODE_SELECTOR,
+	// PVE_INSECURE_SKIP_VERIFY and PVE_CA_BUNDLE hold for this Provider as if
+	// they were set in the environment. Others have no effect here.
+	// +optional
+	Env []EnvVar `json:"env,omitempty"`
+}
+
+// EnvVar is an environment variable.
+type EnvVar struct {
+	// Name of the variable.
+	Name string `json:"name"`
+
+	// Value of the variable.
+	// +optional
+	Value string `json:"value,omitempty"`
+}

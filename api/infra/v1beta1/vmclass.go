@@ -1,0 +1,115 @@
+package v1beta1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// VMClass is a size of machine, with what belongs to it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:printcolumn:name="CPUs",type=integer,JSONPath=".spec.cpus"
+// +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=".spec.memory"
+type VMClass struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec VMClassSpec `json:"spec"`
+}
+
+// VMClassSpec is what machines of the class have.
+type VMClassSpec struct {
+	// CPUs that the guest sees.
+	// +kubebuilder:validation:Minimum=1
+	CPUs int `json:"cpus"`
+
+	// Memory, such as "4Gi". Proxmox counts in MiB: what isn't whole is rounded up.
+	Memory resource.Quantity `json:"memory"`
+
+	// MaxCPUs leaves room to change CPUs while machines run: up to that many can
+	// be plugged in. A change of MaxCPUs itself needs a restart.
+	// +optional
+	MaxCPUs int `json:"maxCPUs,omitempty"`
+
+	// HotplugMemory lets memory grow while machines run. Turning it on or off
+	// needs a restart.
+	// +optional
+	HotplugMemory bool `json:"hotplugMemory,omitempty"`
+
+	// MinMemory is what the guest keeps when the node is short of memory; the
+	// balloon driver gives back the rest. "0" turns the balloon off.
+	// +optional
+	MinMemory *resource.Quantity `json:"minMemory,omitempty"`
+
+	// Sockets that the CPUs are spread over. Default: 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Sockets int `json:"sockets,omitempty"`
+
+	// Spec are further settings of the machine.
+	// +optional
+	Spec VMClassMachine `json:"spec,omitempty"`
+
+	// Storage of the machine's disks.
+	// +optional
+	Storage *VMClassStorage `json:"storage,omitempty"`
+
+	// ExtraConfig are further options of Proxmox, spelled as in its API and
+	// checked against it: {"cpulimit": "1.5", "watchdog": "i6300esb,action=reset"}.
+	// +optional
+	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+}
+
+// VMClassMachine are settings of the virtual hardware.
+type VMClassMachine struct {
+	// Machine is the board: "q35", "i440fx", or one with its version such as
+	// "pc-q35-9.0".
+	// +optional
+	Machine string `json:"machine,omitempty"`
+
+	// BIOS is "seabios" or "uefi". With uefi machines get an EFI disk, and the
+	// board is q35 if none is named.
+	// +optional
+	// +kubebuilder:validation:Enum=seabios;bios;uefi;ovmf
+	BIOS string `json:"bios,omitempty"`
+
+	// SecureBoot has the EFI disk made with the usual keys enrolled. Needs uefi.
+	// +optional
+	SecureBoot bool `json:"secureBoot,omitempty"`
+
+	// TPM adds a TPM 2.0.
+	// +optional
+	TPM bool `json:"tpm,omitempty"`
+
+	// CPUType is the kind of processor: "host", "x86-64-v2-AES", …, with flags if
+	// need be: "host,flags=+aes".
+	// +optional
+	CPUType string `json:"cpuType,omitempty"`
+
+	// SCSIController is the model of the controller for disks on the SCSI bus:
+	// "virtio-scsi-single", "virtio-scsi-pci", …
+	// +optional
+	SCSIController string `json:"scsiController,omitempty"`
+
+	// VGA is the display: "std", "serial0", "virtio", "none", …
+	// +optional
+	VGA string `json:"vga,omitempty"`
+
+	// Serial adds a serial console.
+	// +optional
+	Serial bool `json:"serial,omitempty"`
+}
+
+// VMClassStorage says where the disks of machines are.
+type VMClassStorage struct {
+	// Class is the name of a storage of Proxmox.
+	// +optional
+	Class string `json:"class,omitempty"`
+
+	// Type is "thin" or "thick". On storages that keep disks as files, thin ones
+	// are qcow2 and thick ones raw; on others the storage decides.
+	// +optional
+	// +kubebuilder:validation:Enum=thin;thick
+	Type string `json:"type,omitempty"`
+}

@@ -1,0 +1,63 @@
+package v1beta1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// VMPlacementPolicy says which nodes machines may be made on.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:categories=virtrigaud
+type VMPlacementPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec VMPlacementPolicySpec `json:"spec"`
+}
+
+// VMPlacementPolicySpec is the policy. It holds when a machine is made; one that
+// is there isn't moved.
+type VMPlacementPolicySpec struct {
+	// NodeSelector are the nodes that may be used. Empty: those of the Provider.
+	// +optional
+	NodeSelector []string `json:"nodeSelector,omitempty"`
+
+	// AntiAffinity keeps machines apart: two that both match a requirement aren't
+	// put on the same node.
+	// +optional
+	AntiAffinity []LabelRequirement `json:"antiAffinity,omitempty"`
+
+	// Constraints that a node must keep.
+	// +optional
+	Constraints PlacementConstraints `json:"constraints,omitempty"`
+}
+
+// LabelRequirement selects machines by the labels in their metadata.
+type LabelRequirement struct {
+	// Key of the label.
+	Key string `json:"key"`
+
+	// Operator is In, NotIn, Exists or DoesNotExist. Default: In when there are
+	// values, else Exists.
+	// +optional
+	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
+	Operator string `json:"operator,omitempty"`
+
+	// Values for In and NotIn.
+	// +optional
+	Values []string `json:"values,omitempty"`
+}
+
+// PlacementConstraints are what a node must keep.
+type PlacementConstraints struct {
+	// MaxVMsPerNode is how many machines a node may have, whoever made them;
+	// templates don't count.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	MaxVMsPerNode int `json:"maxVMsPerNode,omitempty"`
+
+	// MinFreeMemory stays free on the node besides what the machine needs.
+	// +optional
+	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`
+}
