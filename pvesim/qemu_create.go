@@ -196,13 +196,18 @@ func (cr *creation) run(t *task) error {
 
 // make makes disks and config. When it fails, no disk is left.
 func (cr *creation) make(t *task) error {
-	t.sleep(t.world.Timing.Create.D())
 	conf := cr.set.conf
 	conf["meta"] = fmt.Sprintf("creation-qemu=%s,ctime=%d", t.qemuVersion(), t.now().Unix())
 	maker := diskMaker{
 		actor: &t.actor, who: cr.who, node: cr.node, vmid: cr.vmid, conf: conf, storage: cr.storage, work: cr.work, logf: t.logf,
 	}
-	made, vols, err := maker.createDisks(conf)
+	var made Conf
+	var vols []string
+	err := t.trap(func() (err error) {
+		t.sleep(t.world.Timing.Create.D())
+		made, vols, err = maker.createDisks(conf)
+		return err
+	})
 	if err != nil {
 		return cr.failed(err)
 	}

@@ -28,7 +28,12 @@ func (m *diskMaker) importInto(d *drive, storage, source string) error {
 
 // importVolume copies a volume; its errors say which.
 func (m *diskMaker) importVolume(d *drive, storage, source string) error {
-	volid, size, err := m.copyVolume(d, storage, source)
+	var volid string
+	var size int64
+	err := m.trap(func() (err error) {
+		volid, size, err = m.copyVolume(d, storage, source)
+		return err
+	})
 	if err != nil {
 		return die("cannot import from '%s' - %s", source, strings.TrimSuffix(perlText(err), "\n"))
 	}

@@ -164,7 +164,7 @@ func TestAnInterruptedCreationLeavesNothing(t *testing.T) {
 		l.sim.Do(func(*State) { l.sim.world.Timing.ClonePerGiB = Duration(60e9) })
 		upid := l.must("POST", "/nodes/pve1/qemu", "vmid", "100", "scsi0", "local:1", "scsi1", "local:0,import-from=local:import/os.qcow2").(string)
 		l.must("DELETE", "/nodes/pve1/tasks/"+upid)
-		if exit, _ := l.ended(upid); exit != "unable to create VM 100 - received interrupt" && exit != "received interrupt" {
+		if exit, _ := l.ended(upid); exit != "unable to create VM 100 - cannot import from 'local:import/os.qcow2' - received interrupt" {
 			t.Errorf("task ended with %q", exit)
 		}
 		if left := l.volumes("local"); left != "" {

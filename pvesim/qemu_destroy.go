@@ -137,8 +137,12 @@ func (t *task) removeUnreferenced(vm *VM) {
 		if !st.HasContent("images") || st.Conf["disable"] == "1" || !st.OnNode(vm.Node) {
 			continue
 		}
-		for _, name := range sortedKeys(t.space(id, vm.Node).ofVM(vm.ID)) {
-			if err := t.removeVolume(vm.Node, id+":"+name, t.logf); err != nil {
+		owned := t.space(id, vm.Node).ofVM(vm.ID)
+		for _, name := range sortedKeys(owned) {
+			if owned[name] == nil || owned[name].Content != "images" {
+				continue // gone meanwhile, or a backup
+			}
+			if err := t.removeVolume(vm.Node, id+":"+owned[name].volname(), t.logf); err != nil {
 				t.warnf("%s", strings.TrimSuffix(perlText(err), "\n"))
 			}
 		}

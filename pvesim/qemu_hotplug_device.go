@@ -64,7 +64,7 @@ func (c *changer) changeNet(key, value string, can bool) error {
 		}
 		if !differ(was, now, "model", "macaddr", "queues", "mtu") && was.Has("bridge") && now.Has("bridge") {
 			if differ(was, now, "bridge", "tag", "trunks", "firewall") && !c.hasBridge(c.vm.Node, bridge) {
-				return die("bridge '%s' does not exist", bridge)
+				return die("bridge '%s' is neither a linux nor an OVS bridge!", bridge)
 			}
 			return nil
 		}
@@ -79,7 +79,7 @@ func (c *changer) changeNet(key, value string, can bool) error {
 		return errSkip
 	}
 	if bridge != "" && !c.hasBridge(c.vm.Node, bridge) {
-		return die("VM %d qmp command 'netdev_add' failed - network script /usr/libexec/qemu-server/pve-bridge-hotplug failed with status 6400", c.vm.ID)
+		return die("VM %d qmp command 'netdev_add' failed - network script /usr/libexec/qemu-server/pve-bridge-hotplug failed with status 512", c.vm.ID)
 	}
 	return nil
 }

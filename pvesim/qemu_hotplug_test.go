@@ -158,8 +158,10 @@ func TestNetworkCardsAreRewired(t *testing.T) {
 				t.Errorf("%s waits", value)
 			}
 		}
-		l.invalid("net0", "hotplug problem - bridge 'nope' does not exist\n", "net0", "e1000=BC:24:11:00:00:02,bridge=nope")
+		l.invalid("net0", "hotplug problem - bridge 'nope' is neither a linux nor an OVS bridge!\n", "net0", "e1000=BC:24:11:00:00:02,bridge=nope")
 		l.set("revert", "net0")
+		l.invalid("net4", "hotplug problem - VM 100 qmp command 'netdev_add' failed - network script "+
+			"/usr/libexec/qemu-server/pve-bridge-hotplug failed with status 512\n", "net4", "virtio,bridge=nope")
 		l.set("hotplug", "disk")
 		l.set("net0", "e1000=BC:24:11:00:00:02,bridge=vmbr1")
 		if l.waits("net0") {

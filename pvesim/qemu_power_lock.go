@@ -36,10 +36,10 @@ func (t *task) lockedVM(node string, vmid int, fn func(vm *VM) error) error {
 }
 
 // trap runs fn and makes an error of a signal that comes meanwhile, so that
-// the task can clean up; further signals interrupt it again.
-func (t *task) trap(fn func() error) error { return t.trapAs("received interrupt", fn) }
+// the actor can clean up; further signals interrupt it again.
+func (a *actor) trap(fn func() error) error { return a.trapAs("received interrupt", fn) }
 
-func (t *task) trapAs(text string, fn func() error) (err error) {
+func (a *actor) trapAs(text string, fn func() error) (err error) {
 	defer func() {
 		p := recover()
 		if p == nil {
@@ -49,11 +49,11 @@ func (t *task) trapAs(text string, fn func() error) (err error) {
 			panic(p)
 		}
 		select {
-		case <-t.closed: // the simulator itself ends
+		case <-a.closed: // the simulator itself ends
 			panic(p)
 		default:
 		}
-		t.stop = make(chan struct{})
+		a.stop = make(chan struct{})
 		err = die("%s", text)
 	}()
 	return fn()
