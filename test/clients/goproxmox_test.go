@@ -56,4 +56,5 @@ func runGoProxmox(t *testing.T, release, binary, version string) {
 		t.Fatalf("the program failed after %d steps: %v", steps, err)
 	}
 	s.expectUnchanged(t, before)
+	s.expectNoSecrets(t, "not "+simPassword, "correct horse battery", "secret = & ;")
 }

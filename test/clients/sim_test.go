@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,13 +68,13 @@ func startSim(t *testing.T, release string) *sim {
 	ready := make(chan string, 1)
 	go func() {
 		defer close(drained)
-		url, lines := "", bufio.NewScanner(stdout)
+		at, lines := "", bufio.NewScanner(stdout)
 		for lines.Scan() {
 			if m := simURL.FindString(lines.Text()); m != "" {
-				url = m
+				at = m
 			}
-			if url != "" && strings.Contains(strings.ToLower(lines.Text()), "ready") {
-				ready <- url
+			if at != "" && strings.HasPrefix(lines.Text(), "ready") {
+				ready <- at
 			}
 		}
 	}()
@@ -104,6 +106,26 @@ func (s *sim) requests(t *testing.T) int {
 		t.Errorf("read the request log: %v", err)
 	}
 	return bytes.Count(data, []byte("\n"))
+}
+
+// expectNoSecrets searches the request log for what must not be in it.
+func (s *sim) expectNoSecrets(t *testing.T, secrets ...string) {
+	t.Helper()
+	log, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range secrets {
+		quoted, err := json.Marshal(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), url.QueryEscape(secret)} {
+			if bytes.Contains(log, []byte(form)) {
+				t.Errorf("the request log holds the secret %q", secret)
+			}
+		}
+	}
 }
 
 // expectUnchanged compares what exists in the simulator with what was there

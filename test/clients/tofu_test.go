@@ -64,6 +64,7 @@ func runTofu(t *testing.T, release, client string, w *workspace) {
 
 	w.must(t, "destroy", "-auto-approve", "-var-file=changed.tfvars")
 	s.expectUnchanged(t, before)
+	s.expectNoSecrets(t, "a-strong-password", "first & second = third")
 	if w.counts.destroyed != w.counts.added {
 		t.Errorf("%d resources created, %d destroyed", w.counts.added, w.counts.destroyed)
 	}
