@@ -1,20 +1,11 @@
 package pvesim
 
-import (
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-)
+import "time"
 
 // How much of a storage a disk takes: thick ones (LVM, ZFS without "sparse",
 // files that are preallocated in full) all of their size at once, the others
 // what was written to them. What guests write isn't simulated, so that is
 // what was copied or imported, and next to nothing for a new disk.
-
-// maxVolumes is how many disks of a guest a storage may hold.
-const maxVolumes = 1024
 
 // sectorMeta is what an empty file image takes for its tables.
 const sectorMeta = 196 << 10
@@ -95,7 +86,7 @@ func (a *actor) allocNow(node, storage string, vmid int, format, name string, si
 // allocLocked makes a volume; the storage's lock is held.
 func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name string, size int64, logf func(string, ...any)) (*Volume, error) {
 	sp := a.space(st.ID, node)
-	volname, err := st.newName(sp, vmid, format, name)
+	volname, err := st.newName(sp, vmid, format, name, a.atLeast(9))
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +97,9 @@ func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name str
 	if sp.Volumes[n.key()] != nil {
 		return nil, st.exists(n)
 	}
+	if n.format == "subvol" && st.plugin().files && st.Type != "btrfs" && size != 0 {
+		return nil, die("storage does not support subvol quotas")
+	}
 	rounded := st.rounded(size)
 	v := &Volume{Name: n.key(), Content: "images", Format: n.format, Size: rounded, VMID: n.vmid, CTime: a.now()}
 	v.Used = st.written(n.format, rounded, 0)
@@ -115,96 +109,6 @@ func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name str
 	st.logAlloc(n, size, rounded, logf)
 	sp.put(v)
 	return v, nil
-}
-
-// newName checks the name that was asked for, or finds a free one.
-func (s *Storage) newName(sp *Space, vmid int, format, name string) (volname string, err error) {
-	switch s.Type {
-	case "iscsi", "iscsidirect":
-		return "", die("can't allocate space in iscsi storage")
-	case "pbs":
-		return "", die("can't allocate space in pbs storage")
-	case "esxi":
-		return "", die("creating images is not supported for PVE::Storage::ESXiPlugin")
-	}
-	files := s.plugin().files
-	if !files && format != "raw" && !(format == "subvol" && s.Type == "zfspool") && !(format == "qcow2" && s.Type == "lvm") {
-		return "", die("unsupported format '%s' at /usr/share/perl5/PVE/Storage/%s.pm line 1.", format, s.perlName())
-	}
-	if s.Type == "lvm" && format == "qcow2" && !s.chained() {
-		return "", die("snapshot-as-volume-chain option need to be enabled to use qcow2 format at /usr/share/perl5/PVE/Storage/LVMPlugin.pm line 1.")
-	}
-	if name == "" {
-		if name, err = s.freeName(sp, vmid, format); err != nil {
-			return "", err
-		}
-	}
-	if files {
-		have, _, err := parseImageFile(name)
-		if err != nil {
-			return "", err
-		}
-		if have != format {
-			return "", die("illegal name '%s' - wrong extension for format ('%s != '%s')", name, have, format)
-		}
-		return strconv.Itoa(vmid) + "/" + name, nil
-	}
-	prefix := "vm"
-	if format == "subvol" {
-		prefix = "subvol"
-	}
-	if s.Type == "lvm" {
-		n, err := s.parseName(name)
-		if err == nil && n.format != format {
-			suggest := strings.TrimSuffix(name, ".qcow2")
-			if format == "qcow2" {
-				suggest += ".qcow2"
-			}
-			err = die("volume name '%s' does not match requested format '%s' (did you mean '%s'?)", name, format, suggest)
-		}
-		return name, err
-	}
-	if !strings.HasPrefix(name, fmt.Sprintf("%s-%d-", prefix, vmid)) {
-		return "", die("illegal name '%s' - should be '%s-%d-*'", name, prefix, vmid)
-	}
-	return name, nil
-}
-
-// freeName finds the next free name for a disk of the guest.
-func (s *Storage) freeName(sp *Space, vmid int, format string) (string, error) {
-	prefix, suffix := "vm", ""
-	if format == "subvol" {
-		prefix = "subvol"
-	}
-	if s.plugin().files || s.Type == "lvm" && format == "qcow2" {
-		suffix = "." + format
-	}
-	// On storages that can hold subvolumes a number is taken whatever the
-	// format of the disk that has it.
-	anyFormat := suffix == "" || slices.Contains(s.plugin().formats, "subvol")
-	taken := map[int]bool{}
-	for name := range sp.ofVM(vmid) {
-		if i := strings.LastIndexByte(name, '/'); i >= 0 {
-			name = name[i+1:]
-		}
-		_, rest, ok := strings.Cut(name, fmt.Sprintf("-%d-disk-", vmid))
-		if !ok {
-			continue
-		}
-		digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
-		if digits < 0 {
-			digits = len(rest)
-		}
-		if digits > 0 && (anyFormat || strings.HasPrefix(rest[digits:], suffix)) {
-			taken[atoi(rest[:digits])] = true
-		}
-	}
-	for i := range maxVolumes {
-		if !taken[i] {
-			return fmt.Sprintf("%s-%d-disk-%d%s", prefix, vmid, i, suffix), nil
-		}
-	}
-	return "", die("unable to allocate an image name for VM %d in storage '%s'", vmid, s.ID)
 }
 
 // freeDisk removes a volume; one that isn't there is mostly fine.

@@ -34,6 +34,7 @@ func TestDisksAreNamedAsTheirStorageDoes(t *testing.T) {
 				{"tank", "", "tank:vm-100-disk-0"},
 				{"tank", "subvol", "tank:subvol-100-disk-1"},
 				{"ceph", "", "ceph:vm-100-disk-0"},
+				{"ceph", "qcow2", "ceph:vm-100-disk-1"}, // RBD doesn't look at the format
 			} {
 				if got, err := l.alloc(c.storage, c.format, "", 1<<30); err != nil || got != c.want {
 					t.Errorf("%s on %s: %s %v, want %s", c.format, c.storage, got, err, c.want)
@@ -69,13 +70,32 @@ func TestImpossibleDisksAreRefused(t *testing.T) {
 			{"local", "raw", "x.qcow2", "illegal name 'x.qcow2' - wrong extension for format ('qcow2 != 'raw')"},
 			{"local", "raw", "x", "unable to parse volume filename 'x'"},
 			{"thick", "raw", "vm-100-disk-0", `lvcreate 'vg0/vm-100-disk-0' error:   Logical Volume "vm-100-disk-0" already exists in volume group "vg0"`},
+			{"local", "subvol", "", "storage does not support subvol quotas"},
 			{"thick", "raw", "disk", "unable to parse lvm volume name 'disk'"},
+			{"thick", "qcow2", "vm-100-disk-5", "volume name 'vm-100-disk-5' does not match requested format 'qcow2' (did you mean 'vm-100-disk-5.qcow2'?)"},
+			{"thick", "qcow2", "", "snapshot-as-volume-chain option need to be enabled to use qcow2 format at /usr/share/perl5/PVE/Storage/LVMPlugin.pm line 1."},
+			{"thin", "qcow2", "", "unsupported format 'qcow2' at /usr/share/perl5/PVE/Storage/LvmThinPlugin.pm line 1."},
+			{"tank", "vmdk", "", "unsupported format 'vmdk' at /usr/share/perl5/PVE/Storage/ZFSPoolPlugin.pm line 1."},
 			{"thin", "raw", "vm-99-disk-0", "illegal name 'vm-99-disk-0' - should be 'vm-100-*'"},
 			{"tank", "raw", "vm-100-disk-0", "zfs error: cannot create 'tank/vm-100-disk-0': dataset already exists"},
 			{"ceph", "raw", "vm-100-disk-0", "rbd create 'vm-100-disk-0' error: rbd: create error: (17) File exists"},
 		} {
 			if _, err := l.alloc(c.storage, c.format, c.name, 4<<20); errorText(err) != c.want {
 				t.Errorf("%s %s on %s: %q, want %q", c.format, c.name, c.storage, errorText(err), c.want)
+			}
+		}
+	})
+}
+
+func TestLVMNamesWereStricterBeforeRelease9(t *testing.T) {
+	inDepot(t, depotWorld("8.4"), func(t *testing.T, l *lab) {
+		for _, c := range []struct{ format, name, want string }{
+			{"raw", "vm-99-disk-0", "illegal name 'vm-99-disk-0' - should be 'vm-100-*'"},
+			{"qcow2", "", "unsupported format 'qcow2' at /usr/share/perl5/PVE/Storage/LVMPlugin.pm line 1."},
+			{"raw", "", ""},
+		} {
+			if _, err := l.alloc("thick", c.format, c.name, 4<<20); errorText(err) != c.want {
+				t.Errorf("%s %s: %q, want %q", c.format, c.name, errorText(err), c.want)
 			}
 		}
 	})
