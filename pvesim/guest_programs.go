@@ -268,6 +268,10 @@ func progPoweroff(p *process, args []string) int {
 // progReboot restarts the system inside; QEMU goes on.
 func progReboot(p *process, _ []string) int {
 	vm, r := p.vm, p.vm.Run
+	if vm.Conf["reboot"] == "0" { // QEMU ends instead
+		p.sim.askShutdown(vm)
+		return 0
+	}
 	p.sim.later(p.sim.world.Timing.Shutdown.D(), func(a *actor) {
 		if vm.Run == r && r.Paused.IsZero() {
 			a.boot(vm)

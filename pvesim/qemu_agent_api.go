@@ -3,9 +3,8 @@ package pvesim
 import (
 	"encoding/base64"
 	"slices"
-	"time"
-
 	"strings"
+	"time"
 )
 
 const (

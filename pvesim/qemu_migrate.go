@@ -248,6 +248,9 @@ func (t *task) startThere(vm *VM, target string) error {
 func (t *task) arrive(vm *VM, job *migration) {
 	for old, now := range job.moved {
 		vm.renameVolume(old, now)
+		if v, _ := t.volume(job.node, old); v != nil {
+			v.Blob = "" // the copy has it
+		}
 		t.abandon(job.node, old)
 	}
 	vm.Node = job.target

@@ -165,6 +165,7 @@ func (t *task) sendVolume(vm *VM, job *migration, r *volumeRef, mirror bool) err
 		return to.roomFor(sp, target, v.Used)
 	}
 	sp.put(&v)
+	unlock()
 	volid := to.ID + ":" + v.volname()
 	job.moved[r.volid] = volid
 	if mirror {

@@ -176,10 +176,15 @@ func (t *task) stopLocked(vm *VM, o stopOptions) error {
 // pressPower asks the guest to shut down, through its agent if that answers.
 func (t *task) pressPower(vm *VM) {
 	r := vm.Run
-	if agentEnabled(vm.Conf) && !t.agentAnswers(r) {
-		t.logf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", vm.ID)
+	heard := vm.Conf["acpi"] != "0"
+	if agentEnabled(vm.Conf) {
+		if t.agentAnswers(r) {
+			heard = true
+		} else {
+			t.logf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", vm.ID)
+		}
 	}
-	if vm.Run == r {
+	if vm.Run == r && heard {
 		t.askShutdown(vm)
 	}
 }

@@ -20,6 +20,9 @@ func (t *task) resetVM(node string, vmid int, skipLock bool) error {
 			return notRunning(vmid)
 		}
 		t.boot(vm)
+		if !vm.Run.Paused.IsZero() {
+			vm.Run.Paused = t.now()
+		}
 		return nil
 	})
 }

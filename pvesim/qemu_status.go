@@ -112,8 +112,8 @@ func (s *Sim) vmStatus(vm *VM, full bool) map[string]any {
 	if vm.Template() {
 		out["template"] = 1
 	}
-	for i := range 4 {
-		if c[fmt.Sprintf("serial%d", i)] != "" {
+	for key, value := range c {
+		if value != "" && family(key, "serial") {
 			out["serial"] = 1
 		}
 	}
@@ -155,8 +155,8 @@ func (s *Sim) runStatus(vm *VM, full bool, out map[string]any) {
 	}
 	nics := map[string]any{}
 	in, outgoing := 0, 0
-	for i := range 32 {
-		if c := vm.Conf[fmt.Sprintf("net%d", i)]; c == "" {
+	for key, value := range vm.Conf {
+		if value == "" || !family(key, "net") {
 			continue
 		}
 		nic := map[string]any{"netin": 110 * (1 + uptime/5), "netout": 0}
@@ -165,7 +165,7 @@ func (s *Sim) runStatus(vm *VM, full bool, out map[string]any) {
 		}
 		in += nic["netin"].(int)
 		outgoing += nic["netout"].(int)
-		nics[fmt.Sprintf("tap%di%d", vm.ID, i)] = nic
+		nics[fmt.Sprintf("tap%di%s", vm.ID, strings.TrimPrefix(key, "net"))] = nic
 	}
 	out["netin"], out["netout"] = in, outgoing
 	if full && len(nics) > 0 {
@@ -209,11 +209,15 @@ func getStatus(c *call) (any, error) {
 	return out, nil
 }
 
-// haState is how the high-availability manager sees the VM.
-func (s *Sim) haState(vm *VM) string {
+// haState is how the high-availability manager sees the VM; nil if it isn't
+// at work.
+func (s *Sim) haState(vm *VM) any {
 	want := s.state.HA.Resources[fmt.Sprintf("vm:%d", vm.ID)]["state"]
-	if want == "" || want == "enabled" {
-		want = "started"
+	switch {
+	case !s.haActive():
+		return nil
+	case want == "" || want == "enabled":
+		return "started"
 	}
 	return want
 }
