@@ -253,3 +253,43 @@ func TestListsShowWhatTheCallerMaySee(t *testing.T) {
 		}
 	})
 }
+
+func TestNewDisksOfTemplatesAreBases(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.create("scsi0", "local:1")
+		l.run("POST", labVM+"/template")
+		l.set("scsi1", "local:1", "scsi2", "thin:1", "scsi3", "local:0,import-from=/var/lib/vz/import/disk.qcow2")
+		l.holds("scsi0", "local:100/base-100-disk-0.raw,size=1G", "scsi1", "local:100/base-100-disk-1.raw,size=1G",
+			"scsi2", "thin:base-100-disk-0,size=1G", "scsi3", "local:100/base-100-disk-2.raw,size=64M")
+	})
+}
+
+func TestSavedMemoryIsDiscarded(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.create("scsi0", "local:1,format=qcow2")
+		l.start()
+		l.run("POST", labVM+"/status/suspend", "todisk", "1")
+		if c := l.config(); c["lock"] != "suspended" || c["vmstate"] == nil {
+			t.Fatalf("suspended VM: %v", c)
+		}
+		l.refuses(500, "VM is locked (suspended)", "name", "x")
+		l.set("delete", "vmstate")
+		l.holds("lock", nil, "vmstate", nil, "runningmachine", nil, "runningcpu", nil)
+		if got := l.volumes("local"); got != "100/vm-100-disk-0.qcow2" {
+			t.Errorf("volumes %s", got)
+		}
+	})
+}
+
+func TestEFICertificatesAreEnrolledOnce(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.create("bios", "ovmf", "efidisk0", "local:1,efitype=4m")
+		l.holds("efidisk0", "local:100/vm-100-disk-0.raw,efitype=4m,size=528K")
+		l.set("efidisk0", "local:100/vm-100-disk-0.raw,efitype=4m,pre-enrolled-keys=1")
+		log := l.run("POST", labVM+"/config", "efidisk0", "local:100/vm-100-disk-0.raw,efitype=4m,pre-enrolled-keys=1,ms-cert=2023")
+		if !slices.Contains(log, "efidisk0: enrolling Microsoft UEFI CA 2023") {
+			t.Errorf("log %q", log)
+		}
+		l.holds("efidisk0", "local:100/vm-100-disk-0.raw,efitype=4m,ms-cert=2023k,pre-enrolled-keys=1,size=528K")
+	})
+}

@@ -188,3 +188,30 @@ func TestCreationStartsJoinsAndRegisters(t *testing.T) {
 		})
 	})
 }
+
+func TestDisksInsideArchivesAreUnpackedFirst(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.sim.Do(func(*State) {
+			if err := l.sim.addWorldVolume("pve1", "local", WorldVolume{Name: "import/box.ova", Size: 32 << 20}); err != nil {
+				t.Error(err)
+			}
+		})
+		log := l.create("scsi0", "thin:0,import-from=local:import/box.ova/disk.vmdk")
+		l.holds("scsi0", "thin:vm-100-disk-0,size=32M")
+		for _, line := range []string{
+			"extracting local:import/box.ova/disk.vmdk", "finished extracting to local:100/vm-100-disk-0.vmdk",
+			"cleaned up extracted image local:100/vm-100-disk-0.vmdk",
+		} {
+			if !slices.Contains(log, line) {
+				t.Errorf("log %q lacks %q", log, line)
+			}
+		}
+		if left := l.volumes("local"); left != "" {
+			t.Errorf("%s left", left)
+		}
+		r := l.post("/nodes/pve1/qemu", "vmid", "101", "scsi0", "thin:0,import-from=local:import/box.ova/disk.vmdk", "import-working-storage", "thin")
+		if want := "import working storage 'thin' does not support 'images' content type or is not file based."; r.errors["import-working-storage"] != want {
+			t.Errorf("%d %s %v", r.status, r.reason, r.errors)
+		}
+	})
+}
