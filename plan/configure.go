@@ -10,18 +10,18 @@ import (
 
 // configure plans the changes of the configuration: all in one call, which
 // fails if the config isn't as it was seen.
-func (c *change) configure(after ...int) int {
+func (c *change) configure(uploading int, after ...int) int {
 	act := model.Configure{Target: c.target(), Digest: c.have.Digest, Set: map[string]string{}}
 	c.options(&act)
 	c.disks(&act)
-	c.drives(&act)
+	c.drives(&act, uploading != 0)
 	c.nics(&act)
 	c.marks(&act)
 	if len(c.why) == 0 {
 		return 0
 	}
 	act.Slow = len(act.Disks) > 0
-	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, after...)
+	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, append(after, uploading)...)
 }
 
 // say adds a reason for the change of the configuration.
@@ -71,12 +71,10 @@ func (c *change) passwordKnown(want string) bool {
 
 // marks keeps description, tags and marker as they should be.
 func (c *change) marks(act *model.Configure) {
-	seed := ""
-	if c.v.Seed != nil {
-		seed = seedVolume(c.v, c.g.VMID)
-	}
+	seed := intendedSeed(c.v, c.g.VMID)
 	want := marker(c.v, seed)
 	want.Old = c.leftSeeds(seed)
+	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
 		c.say("description", Live)
 	} else if c.have.Marker == nil || c.have.Marker.String() != want.String() {
@@ -86,7 +84,7 @@ func (c *change) marks(act *model.Configure) {
 	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
 		act.Description = &text
 	}
-	tags := tagsFor(c.v, c.have)
+	tags := tagsFor(c.v, c.have, c.stamp(want))
 	if slices.Equal(tags, c.have.Tags) {
 		return
 	}
@@ -96,6 +94,19 @@ func (c *change) marks(act *model.Configure) {
 		c.say("tags", Live)
 	}
 	act.Tags = &tags
+}
+
+// unfinished is the fingerprint of a guest that isn't as wanted in ways that
+// the list of guests doesn't show: it makes the next plan read its config.
+const unfinished = "unfinished"
+
+// stamp is the fingerprint that the guest may carry once this configuration is
+// applied: the real one only if nothing then remains but what the list shows.
+func (c *change) stamp(m model.Marker) string {
+	if len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || c.v.Seed != nil && !c.attached() && !c.intended() {
+		return unfinished
+	}
+	return c.v.Fingerprint()
 }
 
 // marker is the proof of ownership that a guest carries.
@@ -128,8 +139,8 @@ func marker(v model.VM, seed string) model.Marker {
 
 // tagsFor are the tags of a guest: those wanted, ours, and those that others
 // have put there and we haven't.
-func tagsFor(v model.VM, have *model.Config) []string {
-	tags := append([]string{model.Tag, model.StateTag(v.Owner, v.Fingerprint())}, v.Tags...)
+func tagsFor(v model.VM, have *model.Config, stamp string) []string {
+	tags := append([]string{model.Tag, model.StateTag(v.Owner, stamp)}, v.Tags...)
 	if have != nil && appliedBefore(v, have) {
 		for _, t := range have.Tags {
 			if !ours(t) && !slices.Contains(have.Marker.Managed, "tag:"+t) {

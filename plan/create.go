@@ -46,7 +46,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 	return o.step(Step{
 		Action: model.Clone{
 			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,
-			Description: model.Describe(v.Description, marker(v, "")), Full: full, Storage: s.storage(full, v), Pool: v.Pool,
+			Description: model.Describe(v.Description, marker(v, intendedSeed(v, to.VMID))), Full: full, Storage: s.storage(full, v), Pool: v.Pool,
 		},
 		What: fmt.Sprintf("%s %s (%d) to VM %d on %s", kind, from.Name, from.VMID, to.VMID, to.Node), Why: why, Effect: New,
 	})
@@ -55,8 +55,8 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 // createBlank makes a guest without a source: empty disks, or an ISO.
 func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string) int {
 	create := model.Create{
-		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, "")),
-		Options: plainOptions(v.Options), NICs: v.NICs, Tags: tagsFor(v, nil), Pool: v.Pool,
+		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, intendedSeed(v, to.VMID))),
+		Options: plainOptions(v.Options), NICs: v.NICs, Tags: tagsFor(v, nil, v.Fingerprint()), Pool: v.Pool,
 	}
 	for _, d := range v.Disks {
 		create.Disks = append(create.Disks, model.NewDisk{Disk: blankDisk(d)})
@@ -75,16 +75,15 @@ func blankDisk(d model.Disk) model.Disk {
 // afterCreate foresees the steps that follow. They are planned again when the
 // guest is there; here they let people see the whole.
 func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, s spot) {
-	var before []int
-	if v.Seed != nil {
-		before = append(before, o.step(seedStep(v, to)))
-	}
 	last := made
+	if v.Seed != nil {
+		last = o.step(seedStep(v, to), made)
+	}
 	if s.source != nil {
 		last = o.step(Step{
 			Action: model.Configure{Target: to, Set: plainOptions(v.Options), NICs: v.NICs},
 			What:   "configure it", Why: summary(v), Effect: New,
-		}, append(before, made)...)
+		}, last)
 		for _, d := range v.Disks {
 			if have := s.source.rootSize(d); d.Root() && d.Size > have {
 				last = o.step(Step{

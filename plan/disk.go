@@ -73,7 +73,11 @@ func (c *change) disks(act *model.Configure) {
 			continue
 		}
 		d, there := c.have.DiskAt(slot)
-		if !there || !guard(c.o, c.p.allows(c.v), LosesData, "remove "+slot, fmt.Sprintf("no manifest names this disk of %s", size(d.Size))) {
+		if !there {
+			continue
+		}
+		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+slot, fmt.Sprintf("no manifest names this disk of %s", size(d.Size))) {
+			c.kept = append(c.kept, mark)
 			continue
 		}
 		c.say(fmt.Sprintf("remove %s (%s)", slot, size(d.Size)), LosesData)
@@ -89,6 +93,18 @@ func sameOptions(want, have map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// resizes tells whether a disk is of another size than wanted, other than a
+// boot disk that is to grow: the list of guests shows that one's size.
+func (c *change) resizes() bool {
+	for _, d := range c.v.Disks {
+		have, ok := c.have.DiskAt(c.slotOf(d))
+		if ok && d.Size != 0 && have.Size != 0 && d.Size != have.Size && !(d.Root() && d.Size > have.Size) {
+			return true
+		}
+	}
+	return false
 }
 
 // grow plans disks that are to be larger. Smaller is refused.

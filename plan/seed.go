@@ -14,20 +14,31 @@ import (
 // seedSlot is where the drive with first-boot data is.
 const seedSlot = "ide2"
 
-// seed plans the upload of first-boot data. The file's name has a digest of
-// its content: a file that is there is the right one.
+// seed plans the upload of first-boot data. The marker names the file before
+// it is made, so that it is never forgotten; its name has a digest of the
+// content, so that a file that is there is the right one.
 func (c *change) seed() int {
-	if c.v.Seed == nil || c.attached() {
+	if c.v.Seed == nil || c.attached() || !c.intended() {
 		return 0
 	}
 	if c.p.have.Files == nil {
 		c.o.Look.Files = true
 		return 0
 	}
-	if _, ok := c.p.have.Files[seedVolume(c.v, c.g.VMID)]; ok {
+	if c.uploaded() {
 		return 0
 	}
 	return c.o.step(seedStep(c.v, c.target()))
+}
+
+// intended tells whether the marker names the file already.
+func (c *change) intended() bool {
+	return c.have.Marker != nil && c.have.Marker.Seed == seedVolume(c.v, c.g.VMID)
+}
+
+func (c *change) uploaded() bool {
+	_, ok := c.p.have.Files[seedVolume(c.v, c.g.VMID)]
+	return ok
 }
 
 // attached tells whether the drive holds what it should.
@@ -39,6 +50,14 @@ func (c *change) attached() bool {
 // seedVolume is where a guest's first-boot data is kept.
 func seedVolume(v model.VM, vmid int) string {
 	return v.Seed.Storage + ":iso/" + seedFile(v, vmid)
+}
+
+// intendedSeed is the volume that a new guest's marker names.
+func intendedSeed(v model.VM, vmid int) string {
+	if v.Seed == nil {
+		return ""
+	}
+	return seedVolume(v, vmid)
 }
 
 func seedFile(v model.VM, vmid int) string {
@@ -56,19 +75,26 @@ func seedStep(v model.VM, to model.Target) Step {
 }
 
 // drives plans the CD-ROM drive that the guest reads at its first boot.
-func (c *change) drives(act *model.Configure) {
+func (c *change) drives(act *model.Configure, uploading bool) {
+	have, there := c.have.DiskAt(seedSlot)
 	switch {
-	case c.v.Seed != nil && !c.attached():
-		if !c.o.Look.Empty() {
-			return
-		}
+	case c.v.Seed != nil && !c.attached() && c.intended() && (uploading || c.uploaded()):
 		c.say("attach its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)
+	case c.v.Seed == nil && there && c.ourSeed(have.Volume):
+		c.say("detach its first-boot data", Live)
+		act.Delete = append(act.Delete, seedSlot)
 	case c.v.Seed == nil && wantsCloudInit(c.v) && !hasCloudInit(c.have):
 		c.say("add a cloud-init drive", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: freeIDE(c.have), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
 	}
+}
+
+// ourSeed tells whether the marker names the volume.
+func (c *change) ourSeed(volume string) bool {
+	m := c.have.Marker
+	return m != nil && volume != "" && (m.Seed == volume || slices.Contains(m.Old, volume))
 }
 
 // dropCloudInitDrives removes Proxmox' own drives: two with the same label
@@ -87,7 +113,11 @@ func (c *change) oldSeeds() int {
 	if c.have.Marker == nil || len(c.have.Marker.Old) == 0 {
 		return 0
 	}
-	return c.removeFiles(c.have.Marker.Old, "newer first-boot data has taken its place", 0)
+	// What is attached is needed until something else is.
+	detached := slices.DeleteFunc(slices.Clone(c.have.Marker.Old), func(volume string) bool {
+		return slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return d.Volume == volume })
+	})
+	return c.removeFiles(detached, "newer first-boot data has taken its place", 0)
 }
 
 // removeFiles plans the end of those files that are there.

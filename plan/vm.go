@@ -124,6 +124,7 @@ type change struct {
 	why    []string // what changes about the configuration
 	effect Effect
 	later  []string // options that apply at the next start only
+	kept   []string // marks of what stays ours, since removing it was refused
 }
 
 func (c *change) target() model.Target { return model.Target{VMID: c.g.VMID, Node: c.g.Node} }

@@ -1,0 +1,360 @@
+package plan
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+var testAddress = netip.MustParsePrefix("192.168.77.50/24")
+
+func owner(kind, name string) model.Owner {
+	return model.Owner{Door: "vm", Set: "default", Key: model.Key{Kind: kind, Name: name}}
+}
+
+var testImage = model.Image{Owner: owner("VMImage", "ubuntu-22"), Template: "ubuntu-22-template"}
+
+func testVM(name string) model.VM {
+	return model.VM{
+		Owner: owner("VirtualMachine", name), Name: name, Range: model.Range{First: 5000, Last: 5999},
+		Source:  model.Source{Image: testImage.Owner.Key},
+		Options: map[string]string{"cores": "4", "memory": "4096"},
+		Disks:   []model.Disk{{Slot: model.RootSlot, Name: "root", Size: 40 << 30}},
+		NICs:    []model.NIC{{Slot: "net0", Name: "lan", Model: "virtio", MAC: "02:00:00:AA:BB:CC", Bridge: "vmbr0"}},
+		Power:   model.PowerOn, WaitAddress: true,
+	}
+}
+
+func desired(vms ...model.VM) model.Desired {
+	return model.Desired{Set: "default", VMs: vms, Images: []model.Image{testImage}}
+}
+
+// converge does the next steps of all objects until nothing is left to do.
+func converge(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, w *world, want model.Desired) Plan {
+	t.Helper()
+	for range 60 {
+		p := w.plan(want)
+		did := false
+		for _, o := range p.Objects {
+			for _, s := range o.Next() {
+				w.do(s.Action)
+				did = true
+			}
+		}
+		if !did {
+			return p
+		}
+	}
+	t.Fatalf("no end after 60 turns; the last plan:\n%s", w.plan(want))
+	return Plan{}
+}
+
+func TestAConvergedGuestGivesAnEmptyPlan(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	if p := converge(t, w, want); !p.Ready() {
+		t.Fatalf("not as wanted:\n%s", p)
+	}
+	// The list of guests alone is enough to see it.
+	p := For(want, w.observe(Look{}))
+	if !p.Ready() || !p.Look().Empty() {
+		t.Errorf("a look at the list isn't enough:\n%s", p)
+	}
+	if got := strings.Join(w.log, " "); strings.Count(got, "Clone") != 1 {
+		t.Errorf("actions: %s", got)
+	}
+}
+
+func TestForeignGuestsAreNeverTouched(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	first := 0
+	for id := range v.Owner.Candidates(v.Range) {
+		first = id
+		break
+	}
+	w.template(first, "somebody-elses", "pve2", "nfs")
+	w.guests[first].Template = false
+	before := fmt.Sprint(*w.guests[first], *w.guests[first].Config)
+	if p := converge(t, w, desired(v)); !p.Ready() {
+		t.Fatalf("not as wanted:\n%s", p)
+	}
+	if fmt.Sprint(*w.guests[first], *w.guests[first].Config) != before {
+		t.Error("the foreign guest was changed")
+	}
+	v.Deleted = true
+	converge(t, w, desired(v))
+	if w.guests[first] == nil || len(w.guests) != 2 {
+		t.Errorf("after the deletion there are %d guests", len(w.guests))
+	}
+	fixed := testVM("db")
+	fixed.VMID = first
+	p := converge(t, w, desired(fixed))
+	if o := p.Objects[1]; o.Wait == nil || o.Wait.Reason != WaitForeign {
+		t.Errorf("a VMID that is taken:\n%s", p)
+	}
+	fixed.Deleted = true
+	converge(t, w, desired(fixed))
+	if w.guests[first] == nil {
+		t.Error("a foreign guest under our VMID was destroyed")
+	}
+}
+
+func TestEffectsThatHurtAreRefusedUntilAllowed(t *testing.T) {
+	for _, c := range []struct {
+		reason  string
+		change  func(*model.VM)
+		allow   model.Allow
+		refused string
+	}{
+		{"more cores need a restart", func(v *model.VM) { v.Options["cores"] = "8" }, model.Allow{Restart: true}, "restart VM"},
+		{"a disk that goes loses data", func(v *model.VM) { v.Disks = v.Disks[:1] }, model.Allow{Data: true}, "remove scsi1"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			w := newWorld()
+			v := testVM("web")
+			v.Disks = append(v.Disks, model.Disk{Slot: "scsi1", Name: "data", Size: 10 << 30, Storage: "nfs"})
+			converge(t, w, desired(v))
+			c.change(&v)
+			p := converge(t, w, desired(v))
+			if len(p.Objects[1].Refused) != 1 || !strings.HasPrefix(p.Objects[1].Refused[0].What, c.refused) || p.Objects[1].Refused[0].Allow == "" {
+				t.Fatalf("want a refusal of %q:\n%s", c.refused, p)
+			}
+			v.Update = c.allow
+			if p := converge(t, w, desired(v)); !p.Ready() {
+				t.Errorf("allowed, and yet:\n%s", p)
+			}
+		})
+	}
+}
+
+func TestShrinkingADiskIsRefusedWhateverIsAllowed(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	converge(t, w, desired(v))
+	v.Disks[0].Size = 20 << 30
+	v.Update = model.Allow{Restart: true, Replace: true, Data: true}
+	p := converge(t, w, desired(v))
+	if len(p.Objects[1].Refused) != 1 || !strings.Contains(p.Objects[1].Refused[0].Why, "40 GiB → 20 GiB") {
+		t.Errorf("want a refusal:\n%s", p)
+	}
+}
+
+func TestATagChangeIsLive(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	converge(t, w, desired(v))
+	v.Tags = []string{"prod"}
+	p := w.plan(desired(v))
+	if len(p.Objects[1].Steps) != 1 || p.Objects[1].Steps[0].Effect != Live {
+		t.Errorf("plan:\n%s", p)
+	}
+	w.guests[p.Objects[1].VMID].Config.Tags = append(w.guests[p.Objects[1].VMID].Config.Tags, "by-hand")
+	converge(t, w, desired(v))
+	if tags := w.guests[p.Objects[1].VMID].Tags; !slices.Contains(tags, "prod") || !slices.Contains(tags, "by-hand") {
+		t.Errorf("tags %v", tags)
+	}
+}
+
+func TestLocksAndTasksAreWaitedFor(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	p := converge(t, w, desired(v))
+	id := p.Objects[1].VMID
+	v.Options["cores"] = "6"
+	w.guests[id].Lock = "backup"
+	if o := w.plan(desired(v)).Objects[1]; o.Wait == nil || o.Wait.Reason != WaitLock || len(o.Steps) > 0 {
+		t.Errorf("a locked guest:\n%s", o)
+	}
+	w.guests[id].Lock = ""
+	have := w.observe(Look{Configs: []int{id, 9000}})
+	have.Tasks = []model.Task{{UPID: "UPID:x", Type: "vzdump", VMID: id, Node: "pve1"}}
+	if o := For(desired(v), have).Objects[1]; o.Wait == nil || o.Wait.Task != "UPID:x" {
+		t.Errorf("a guest with a task:\n%s", o)
+	}
+}
+
+func TestImagesFromAURLAreMadeOnceAndReplacedInOrder(t *testing.T) {
+	w := newWorld()
+	img := model.Image{
+		Owner: owner("VMImage", "cloud"), URL: "http://images/cloud.qcow2", Checksum: "aa", ChecksumAlgorithm: "sha256",
+		Storage: "nfs", Options: map[string]string{"boot": "order=scsi0"}, Range: model.Range{First: 6000, Last: 6999},
+	}
+	v := testVM("web")
+	v.Source = model.Source{Image: img.Owner.Key}
+	v.Disks = nil
+	want := model.Desired{Set: "default", Images: []model.Image{img}, VMs: []model.VM{v}}
+	if p := converge(t, w, want); !p.Ready() || len(w.files) > 0 {
+		t.Fatalf("files %v, plan:\n%s", w.files, p)
+	}
+	guests := len(w.guests)
+	img.Checksum = "bb"
+	want.Images = []model.Image{img}
+	converge(t, w, want)
+	if len(w.guests) != guests+1 {
+		t.Errorf("%d guests: the old template must stay while a guest is its linked clone, beside the new one", len(w.guests))
+	}
+}
+
+func TestSeedsComeAndGoWithTheGuest(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
+	if p := converge(t, w, desired(v)); !p.Ready() || len(w.files) != 1 {
+		t.Fatalf("files %v, plan:\n%s", w.files, p)
+	}
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "bbbbbbbbbbbbbbbb"}
+	if p := converge(t, w, desired(v)); !p.Ready() || len(w.files) != 1 {
+		t.Fatalf("after a change: files %v, plan:\n%s", w.files, p)
+	}
+	v.Deleted = true
+	if converge(t, w, desired(v)); len(w.files) != 0 || len(w.guests) != 1 {
+		t.Errorf("left behind: %v, %d guests", w.files, len(w.guests))
+	}
+}
+
+func TestPruneRemovesOnlyWhatTheSetMade(t *testing.T) {
+	w := newWorld()
+	other := testVM("other")
+	other.Owner.Set = "another"
+	converge(t, w, model.Desired{Set: "another", VMs: []model.VM{other}, Images: []model.Image{testImage}})
+	converge(t, w, desired(testVM("a"), testVM("b")))
+	want := desired(testVM("a"))
+	want.Prune = true
+	converge(t, w, want)
+	var names []string
+	for _, g := range w.guests {
+		names = append(names, g.Name)
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != "a other ubuntu-22-template" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+func TestPlacementKeepsTheRules(t *testing.T) {
+	w := newWorld()
+	var vms []model.VM
+	for i := range 3 {
+		v := testVM(fmt.Sprintf("db-%d", i))
+		v.Labels = map[string]string{"vm.type": "database"}
+		v.Place.AntiAffinity = []model.Selector{{Key: "vm.type", Operator: "In", Values: []string{"database"}}}
+		vms = append(vms, v)
+	}
+	p := w.plan(desired(vms...))
+	nodes := map[string]bool{}
+	for _, o := range p.Objects[1:] {
+		nodes[o.Node] = true
+	}
+	if len(nodes) != 3 {
+		t.Errorf("three that avoid each other are on %v:\n%s", nodes, p)
+	}
+	fourth := testVM("db-4")
+	fourth.Labels, fourth.Place = vms[0].Labels, vms[0].Place
+	p = w.plan(desired(append(vms, fourth)...))
+	if o := p.Objects[4]; o.Wait == nil || o.Wait.Reason != WaitPlace || !strings.Contains(o.Wait.Text, "anti-affinity") {
+		t.Errorf("the fourth:\n%s", o)
+	}
+	big := testVM("big")
+	big.Options["memory"] = "200000"
+	if o := w.plan(desired(big)).Objects[1]; o.Wait == nil || !strings.Contains(o.Wait.Text, "memory") {
+		t.Errorf("too big:\n%s", o)
+	}
+}
+
+// TestConvergesThroughCrashes: from any state that our own steps can leave
+// behind, with any of them done or not, turns lead to what is wanted.
+func TestConvergesThroughCrashes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		vms := map[string]model.VM{}
+		for round := range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, fmt.Sprint("name", round))
+			v, ok := vms[name]
+			if !ok {
+				v = testVM(name)
+				v.NICs[0].MAC = ""
+			}
+			v.Disks = slices.Clone(v.Disks)
+			v.Update = model.Allow{Restart: true, Replace: true, Data: true}
+			v.Options = map[string]string{"cores": fmt.Sprint(rapid.IntRange(1, 8).Draw(t, "cores")), "memory": fmt.Sprint(1024 * rapid.IntRange(1, 8).Draw(t, "gib"))}
+			v.Disks[0].Size = max(v.Disks[0].Size, int64(rapid.IntRange(40, 60).Draw(t, "disk"))<<30)
+			v.Disks = v.Disks[:1]
+			if rapid.Bool().Draw(t, "second disk") {
+				v.Disks = append(slices.Clone(v.Disks), model.Disk{Slot: "scsi1", Size: 5 << 30, Storage: "nfs"})
+			}
+			v.Seed = nil
+			if rapid.Bool().Draw(t, "seed") {
+				v.Seed = &model.Seed{Storage: "nfs", Digest: rapid.StringMatching("[a-f]{16}").Draw(t, "digest")}
+			}
+			v.Power = rapid.SampledFrom([]model.Power{model.PowerOn, model.PowerOff, model.PowerOffGraceful}).Draw(t, "power")
+			v.Deleted = rapid.IntRange(0, 4).Draw(t, "delete") == 0
+			vms[name] = v
+			var list []model.VM
+			for _, k := range slices.Sorted(keysOf(vms)) {
+				list = append(list, vms[k])
+			}
+			want := desired(list...)
+			for range rapid.IntRange(0, 8).Draw(t, "steps before the crash") {
+				if s := w.plan(want).steps(); len(s) > 0 {
+					w.do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
+				}
+			}
+			if round%2 == 1 {
+				continue // the process died; the next wish comes
+			}
+			p := converge(t, w, want)
+			check(t, w, want, p)
+		}
+	})
+}
+
+// steps are all that could be done next.
+func (p Plan) steps() []Step {
+	var all []Step
+	for _, o := range p.Objects {
+		all = append(all, o.Next()...)
+	}
+	return all
+}
+
+func check(t *rapid.T, w *world, want model.Desired, p Plan) {
+	for _, o := range p.Objects {
+		if !o.Ready() {
+			t.Fatalf("not as wanted:\n%s", p)
+		}
+	}
+	seeds := 0
+	for _, v := range want.VMs {
+		var mine []*model.Guest
+		for _, g := range w.guests {
+			if g.OwnedBy(v.Owner) {
+				mine = append(mine, g)
+			}
+		}
+		switch {
+		case v.Deleted && len(mine) != 0:
+			t.Fatalf("%s is still there", v.Owner.Key)
+		case !v.Deleted && len(mine) != 1:
+			t.Fatalf("%s is there %d times", v.Owner.Key, len(mine))
+		}
+		if !v.Deleted && v.Seed != nil {
+			seeds++
+		}
+	}
+	if len(w.files) != seeds {
+		t.Fatalf("files %v, want %d", w.files, seeds)
+	}
+	if again := w.plan(want); again.Steps() > 0 {
+		t.Fatalf("a perpetual diff:\n%s", again)
+	}
+}

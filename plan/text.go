@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String is the plan as plain text, one line a step.
+func (p Plan) String() string {
+	var b strings.Builder
+	for _, o := range p.Objects {
+		b.WriteString(o.String())
+	}
+	return b.String()
+}
+
+// String is the object's plan as plain text.
+func (o Object) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", o.Owner.Key)
+	if o.VMID != 0 {
+		fmt.Fprintf(&b, " (VM %d", o.VMID)
+		if o.Node != "" {
+			fmt.Fprintf(&b, " on %s", o.Node)
+		}
+		b.WriteString(")")
+	}
+	switch {
+	case o.Gone:
+		b.WriteString(": gone")
+	case o.Ready():
+		b.WriteString(": as wanted")
+	}
+	b.WriteString("\n")
+	if o.Placed != "" {
+		fmt.Fprintf(&b, "  placed: %s\n", o.Placed)
+	}
+	for _, s := range o.Steps {
+		fmt.Fprintf(&b, "  %d. %s: %s (%s)%s\n", s.N, s.What, s.Why, s.Effect, afterText(s.After))
+	}
+	for _, r := range o.Refused {
+		fmt.Fprintf(&b, "  refused: %s: %s (%s); allow it with %s\n", r.What, r.Why, r.Effect, r.Allow)
+	}
+	if o.Wait != nil {
+		fmt.Fprintf(&b, "  waits (%s): %s\n", o.Wait.Reason, o.Wait.Text)
+	}
+	if !o.Look.Empty() {
+		fmt.Fprintf(&b, "  look:%s\n", o.Look.text())
+	}
+	return b.String()
+}
+
+func afterText(after []int) string {
+	if len(after) == 0 {
+		return ""
+	}
+	return " after " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(after)), ", "), "[]")
+}
+
+func (l Look) text() string {
+	var b strings.Builder
+	for _, part := range []struct {
+		name string
+		ids  []int
+	}{{"configs", l.Configs}, {"snapshots", l.Snapshots}, {"agents", l.Agents}, {"status", l.Status}} {
+		if len(part.ids) > 0 {
+			fmt.Fprintf(&b, " %s %v", part.name, part.ids)
+		}
+	}
+	if l.Files {
+		b.WriteString(" files")
+	}
+	if l.HA {
+		b.WriteString(" HA")
+	}
+	return b.String()
+}
