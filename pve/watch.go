@@ -18,6 +18,8 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	nodes map[string]*watchedNode
+
+	telling sync.Mutex // held while OnDone is called
 }
 
 // WatchOptions set up a [Watcher]. The zero value is good.
@@ -25,8 +27,8 @@ type WatchOptions struct {
 	// Quick and Slow are the shortest and the longest period. Default: 200 ms and 5 s.
 	Quick, Slow time.Duration
 
-	// OnDone, if set, is called for each task that ended. It shouldn't take long: the next look
-	// at the task's node waits for it.
+	// OnDone, if set, is called for each task that ended, one call at a time. It shouldn't take
+	// long: the watcher waits for it.
 	OnDone func(TaskResult)
 }
 
@@ -186,7 +188,9 @@ func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look) {
 			done <- result
 		}
 		if w.opts.OnDone != nil {
+			w.telling.Lock()
 			w.opts.OnDone(result)
+			w.telling.Unlock()
 		}
 	}
 }
