@@ -81,9 +81,9 @@ func startSim(t *testing.T, release string) *sim {
 	t.Cleanup(func() {
 		cancel()
 		<-drained
-		cmd.Wait() // it was interrupted: how it ends tells nothing
-		if t.Failed() {
-			t.Logf("the simulator's stderr:\n%s", stderr.String())
+		cmd.Wait() // says that it was interrupted
+		if code := cmd.ProcessState.ExitCode(); code != 0 || stderr.Len() > 0 {
+			t.Errorf("the simulator ended with exit status %d, its stderr:\n%s", code, stderr.String())
 		}
 	})
 	select {

@@ -107,12 +107,18 @@ func moduleVersion(t *testing.T, dir, module string) string {
 // toolCache is where built tools are kept, outside of the checkout.
 func toolCache(t *testing.T) string {
 	t.Helper()
-	if dir := os.Getenv("PROXPLANE_TOOLS"); dir != "" {
-		return dir
+	dir := os.Getenv("PROXPLANE_TOOLS")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatalf("no cache folder (set PROXPLANE_TOOLS): %v", err)
+		}
+		dir = filepath.Join(cache, "proxplane", "tools")
 	}
-	dir, err := os.UserCacheDir()
+	// The builds run in other folders.
+	dir, err := filepath.Abs(dir)
 	if err != nil {
-		t.Fatalf("no cache folder (set PROXPLANE_TOOLS): %v", err)
+		t.Fatal(err)
 	}
-	return filepath.Join(dir, "proxplane", "tools")
+	return dir
 }

@@ -33,7 +33,7 @@ func (c changes) String() string {
 }
 
 // newWorkspace copies the configuration and installs the provider from a
-// mirror on disk, where `tofu init` finds it as it would in the registry.
+// mirror on disk, where `tofu init` finds it under the name in main.tf.
 func newWorkspace(t *testing.T, tofu, provider, providerVersion string) *workspace {
 	t.Helper()
 	w := &workspace{dir: t.TempDir(), tofu: tofu}
@@ -49,7 +49,7 @@ func newWorkspace(t *testing.T, tofu, provider, providerVersion string) *workspa
 		w.write(t, filepath.Base(from), string(data))
 	}
 	mirror := t.TempDir()
-	target := filepath.Join(mirror, "registry.opentofu.org", "bpg", "proxmox", providerVersion, runtime.GOOS+"_"+runtime.GOARCH)
+	target := filepath.Join(mirror, "mirror.test", "bpg", "proxmox", providerVersion, runtime.GOOS+"_"+runtime.GOARCH)
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 terraform {
   required_providers {
     proxmox = {
-      source  = "bpg/proxmox"
+      source  = "mirror.test/bpg/proxmox" # with its public name, init would go to the network
       version = "0.75.0"
     }
   }
