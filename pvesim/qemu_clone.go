@@ -112,11 +112,14 @@ func (t *task) fillClone(job *cloneJob, plan *clonePlan, vm *VM, made *[]string)
 	}
 	t.sleep(t.world.Timing.Clone.D())
 	for i, d := range plan.drives {
-		volid, err := t.cloneDisk(job, d, plan.full[d.key], i == len(plan.drives)-1)
+		volid, err := t.cloneDisk(job, d, plan.full[d.key])
 		if err != nil {
 			return err
 		}
 		*made = append(*made, volid)
+		if job.mirrors(d, plan) && i == len(plan.drives)-1 {
+			t.endMirror(job, d)
+		}
 		d.set("format", "")
 		d.volume = volid
 		if v, _ := t.volume(job.node, volid); v != nil {
@@ -152,8 +155,13 @@ func (t *task) writeClone(vm *VM, plan *clonePlan) error {
 	return t.store(vm, d)
 }
 
+// mirrors tells whether a disk is copied while the source writes to it.
+func (job *cloneJob) mirrors(d drive, plan *clonePlan) bool {
+	return job.running && job.snap == "" && plan.full[d.key] && !d.cloudInit()
+}
+
 // cloneDisk copies one disk, in full or as a linked clone.
-func (t *task) cloneDisk(job *cloneJob, d drive, full, last bool) (string, error) {
+func (t *task) cloneDisk(job *cloneJob, d drive, full bool) (string, error) {
 	if !full {
 		t.logf("create linked clone of drive %s (%s)", d.key, d.volume)
 		volid, err := t.linkedClone(job.node, d.volume, job.newID, job.snap)
@@ -187,7 +195,7 @@ func (t *task) cloneDisk(job *cloneJob, d drive, full, last bool) (string, error
 		return volid, err
 	}
 	if job.running && job.snap == "" {
-		return t.mirrorDisk(job, d, storage, real, last)
+		return t.mirrorDisk(job, d, storage, real)
 	}
 	return t.copyDisk(job.node, d.volume, job.snap, job.node, storage, real, job.newID, "", t.logf)
 }
@@ -204,7 +212,7 @@ func (t *task) logLinked(from, to string, vmid int) {
 }
 
 // mirrorDisk copies a disk of a VM that runs.
-func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string, last bool) (string, error) {
+func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string) (string, error) {
 	name := "drive-" + d.key
 	lines := func(format string, args ...any) {
 		if rest, ok := strings.CutPrefix(format, "transferred "); ok {
@@ -215,21 +223,21 @@ func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string, last b
 		}
 		t.logf(format, args...)
 	}
-	volid, err := t.copyDisk(job.node, d.volume, "", job.node, storage, format, job.newID, "", lines)
-	if err != nil || !last {
-		return volid, err
-	}
+	return t.copyDisk(job.node, d.volume, "", job.node, storage, format, job.newID, "", lines)
+}
+
+// endMirror cuts the copies off from the VM that runs, at a moment when its
+// file systems are quiet.
+func (t *task) endMirror(job *cloneJob, last drive) {
 	t.logf("all 'mirror' jobs are ready")
-	vm, source := t.state.VMs[job.vmid], "suspend vm"
-	after := "resume vm"
-	if vm != nil && vm.Run != nil && agentEnabled(vm.Conf) && t.agentAnswers(vm.Run) {
-		source, after = "freeze filesystem", "unfreeze filesystem"
+	before, after := "suspend vm", "resume vm"
+	if vm := t.state.VMs[job.vmid]; vm != nil && vm.Run != nil && agentEnabled(vm.Conf) && t.agentAnswers(vm.Run) {
+		before, after = "freeze filesystem", "unfreeze filesystem"
 	}
-	t.logf("%s", source)
-	t.logf("%s: Completing block job...", name)
-	t.logf("%s: Completed successfully.", name)
+	t.logf("%s", before)
+	t.logf("drive-%s: Completing block job...", last.key)
+	t.logf("drive-%s: Completed successfully.", last.key)
 	t.logf("%s", after)
-	return volid, nil
 }
 
 // copyFirewall gives a clone the firewall of its source.

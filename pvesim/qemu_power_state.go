@@ -104,13 +104,27 @@ func (t *task) suspendVM(node string, vmid int, skipLock bool, storage string) e
 	if err != nil {
 		return err
 	}
-	t.sleep(t.saveTime(t.state.VMs[vmid]))
-	t.logf("State saved, quitting")
-	return t.lockedVM(node, vmid, func(vm *VM) error {
-		if vm.Conf["lock"] != "suspending" {
-			return die("lock changed unexpectedly")
+	failed := t.trap(func() error {
+		vm := t.state.VMs[vmid]
+		t.sleep(t.saveTime(vm))
+		if vm == nil || vm.Run == nil {
+			return notRunning(vmid)
 		}
-		if vm.Run == nil {
+		t.logf("State saved, quitting")
+		return nil
+	})
+	return t.lockedVM(node, vmid, func(vm *VM) error {
+		switch {
+		case failed != nil:
+			// The lock stays, to show that something went wrong.
+			if err := t.dropState(vm); err != nil {
+				t.logf("%s", err)
+			}
+			vm.Conf["lock"] = "suspending"
+			return failed
+		case vm.Conf["lock"] != "suspending":
+			return die("lock changed unexpectedly")
+		case vm.Run == nil:
 			return notRunning(vmid)
 		}
 		t.saveMemory(vm, volid)
