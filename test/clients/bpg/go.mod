@@ -1,5 +1,7 @@
 // The public bpg/proxmox Terraform provider, unmodified, built from its Go module.
 // A module of its own keeps its dependencies out of the main one.
+//
+// After a change of version: go list -mod=mod -deps github.com/bpg/terraform-provider-proxmox
 module github.com/proxplane/proxplane/test/clients/bpg
 
 go 1.26.0

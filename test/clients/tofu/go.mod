@@ -2,6 +2,9 @@
 // download but Go modules. A module of its own keeps its dependencies out of
 // the main one. The replace and godebug lines are those of OpenTofu's go.mod,
 // which Go only honours in the main module.
+//
+// After a change of version: go list -mod=mod -deps github.com/opentofu/opentofu/cmd/tofu
+// (go mod tidy would want what its tests need as well).
 module github.com/proxplane/proxplane/test/clients/tofu
 
 go 1.26.6
