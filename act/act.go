@@ -1,0 +1,156 @@
+// Package act does what was planned: one [model.Action] is one Proxmox call that
+// changes something.
+//
+// Nothing waits here. A call that starts a task returns with the task, which
+// [Tasks] follows. Nothing is sent twice either: an answer that was lost is an
+// error that says so, and whoever planned looks again.
+//
+// Before what can't be undone, the proof of ownership is read once more.
+package act
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Actor acts on one cluster. It is safe for use by many goroutines.
+type Actor struct {
+	client *pve.Client
+	seed   SeedMaker
+
+	mu      sync.Mutex
+	version pve.Version
+}
+
+// SeedMaker makes the image of a drive with first-boot data from its files.
+type SeedMaker func(files map[string][]byte) (io.ReadSeeker, error)
+
+// New makes an Actor. seed may be nil where no guest has first-boot data.
+func New(client *pve.Client, seed SeedMaker) *Actor {
+	return &Actor{client: client, seed: seed}
+}
+
+// Result is what came of an action.
+type Result struct {
+	// Task is the UPID of the task that was started; empty: it is done already.
+	Task string
+}
+
+// Do does one action. The storage that it keeps busy is admitted by; see [On].
+func (a *Actor) Do(ctx context.Context, action model.Action, on Storage) (Result, error) {
+	upid, err := a.do(ctx, on.client(a.client), action)
+	if err != nil {
+		return Result{}, err
+	}
+	if upid.IsZero() {
+		return Result{}, nil
+	}
+	return Result{Task: upid.String()}, nil
+}
+
+func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upid pve.UPID, err error) {
+	vm := func(t model.Target) pve.VM { return c.VM(t.Node, t.VMID) }
+	switch act := action.(type) {
+	case model.Clone:
+		upid, err = vm(act.From).Clone(ctx, cloneOptions(act))
+	case model.Create:
+		upid, err = c.Node(act.Node).Create(ctx, createOptions(act))
+	case model.Configure:
+		upid, err = configure(ctx, vm(act.Target), act)
+	case model.Resize:
+		upid, err = vm(act.Target).Resize(ctx, resizeOptions(act))
+	case model.Start:
+		upid, err = vm(act.Target).Start(ctx, pve.StartOptions{})
+	case model.Shutdown:
+		upid, err = vm(act.Target).Shutdown(ctx, pve.ShutdownOptions{Timeout: seconds(act.Timeout), ForceStop: act.Force})
+	case model.Stop:
+		upid, err = vm(act.Target).Stop(ctx, pve.StopOptions{})
+	case model.Reboot:
+		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{Timeout: seconds(act.Timeout)})
+	case model.Destroy:
+		upid, err = destroy(ctx, vm(act.Target), act)
+	case model.Release:
+		err = release(ctx, vm(act.Target), act)
+	case model.MakeTemplate:
+		upid, err = vm(act.Target).Template(ctx, "")
+	case model.Snap:
+		upid, err = vm(act.Target).Snapshot(ctx, pve.SnapshotOptions{Name: act.Name, Description: act.Description, VMState: act.Memory})
+	case model.Unsnap:
+		upid, err = vm(act.Target).DeleteSnapshot(ctx, act.Name, false)
+	case model.Rollback:
+		upid, err = rollback(ctx, vm(act.Target), act)
+	case model.Migrate:
+		upid, err = vm(act.Target).Migrate(ctx, pve.MigrateOptions{Target: act.To, Online: act.Online, WithLocalDisks: act.Online})
+	case model.Download:
+		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
+	case model.UploadSeed:
+		upid, err = a.uploadSeed(ctx, c, act)
+	case model.RemoveFile:
+		upid, err = removeFile(ctx, c, act)
+	case model.SetHA:
+		err = a.setHA(ctx, c, act)
+	case model.SetPool:
+		err = setPool(ctx, c, act)
+	default:
+		err = fmt.Errorf("there is no call for %T", action)
+	}
+	if err != nil {
+		return pve.UPID{}, fmt.Errorf("%s: %w", Words(action), err)
+	}
+	return upid, nil
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// Words say what an action does, for errors and logs.
+func Words(action model.Action) string {
+	switch act := action.(type) {
+	case model.Clone:
+		return fmt.Sprintf("clone %s to %s", act.From, act.To)
+	case model.Create:
+		return fmt.Sprintf("create VM %s", act.Target)
+	case model.Configure:
+		return fmt.Sprintf("configure VM %s", act.Target)
+	case model.Resize:
+		return fmt.Sprintf("grow %s of VM %s", act.Slot, act.Target)
+	case model.Start:
+		return fmt.Sprintf("start VM %s", act.Target)
+	case model.Shutdown:
+		return fmt.Sprintf("shut down VM %s", act.Target)
+	case model.Stop:
+		return fmt.Sprintf("stop VM %s", act.Target)
+	case model.Reboot:
+		return fmt.Sprintf("restart VM %s", act.Target)
+	case model.Destroy:
+		return fmt.Sprintf("destroy VM %s", act.Target)
+	case model.Release:
+		return fmt.Sprintf("let go of VM %s", act.Target)
+	case model.MakeTemplate:
+		return fmt.Sprintf("make VM %s a template", act.Target)
+	case model.Snap:
+		return fmt.Sprintf("take snapshot %s of VM %s", act.Name, act.Target)
+	case model.Unsnap:
+		return fmt.Sprintf("delete snapshot %s of VM %s", act.Name, act.Target)
+	case model.Rollback:
+		return fmt.Sprintf("roll VM %s back to %s", act.Target, act.Name)
+	case model.Migrate:
+		return fmt.Sprintf("migrate VM %s to %s", act.Target, act.To)
+	case model.Download:
+		return fmt.Sprintf("fetch %s onto %s of %s", act.File, act.Storage, act.Node)
+	case model.UploadSeed:
+		return fmt.Sprintf("upload %s onto %s of %s", act.File, act.Storage, act.Node)
+	case model.RemoveFile:
+		return "remove " + act.Volume
+	case model.SetHA:
+		return fmt.Sprintf("tell HA about VM %d", act.VMID)
+	case model.SetPool:
+		return fmt.Sprintf("put VM %d into pool %q", act.VMID, act.Pool)
+	}
+	return fmt.Sprintf("%T", action)
+}

@@ -1,0 +1,137 @@
+package act
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pve/prop"
+)
+
+func cloneOptions(c model.Clone) pve.CloneOptions {
+	o := pve.CloneOptions{
+		NewID: c.To.VMID, Name: c.Name, Description: c.Description, Pool: c.Pool, Snapshot: c.Snapshot, Full: new(c.Full),
+	}
+	if c.Full {
+		o.Storage = c.Storage
+	}
+	if c.To.Node != c.From.Node {
+		o.Target = c.To.Node
+	}
+	return o
+}
+
+func createOptions(c model.Create) pve.CreateOptions {
+	s := settings(c.Options, c.Disks, c.NICs)
+	set(s, "name", c.Name)
+	set(s, "description", c.Description)
+	set(s, "tags", strings.Join(c.Tags, ";"))
+	return pve.CreateOptions{ID: c.VMID, Settings: s, Pool: c.Pool}
+}
+
+func resizeOptions(r model.Resize) pve.ResizeOptions {
+	return pve.ResizeOptions{Disk: r.Slot, Size: prop.Size(r.Size).String()}
+}
+
+var diskSlot = regexp.MustCompile(`^(?:scsi|virtio|sata|ide|efidisk|tpmstate|unused)\d+$`)
+
+// configure changes a config in one call, if it is still as it was seen.
+func configure(ctx context.Context, vm pve.VM, c model.Configure) (pve.UPID, error) {
+	change := pve.ConfigChange{Set: settings(c.Set, c.Disks, c.NICs), Delete: slices.Clone(c.Delete), Digest: c.Digest}
+	for k, v := range c.Set {
+		if v == "" {
+			change.Delete = append(change.Delete, k)
+		}
+	}
+	if c.Tags != nil {
+		setOrDelete(&change, "tags", strings.Join(*c.Tags, ";"))
+	}
+	if c.Description != nil {
+		setOrDelete(&change, "description", *c.Description)
+	}
+	slices.Sort(change.Delete)
+	change.Delete = slices.Compact(change.Delete)
+	// A disk that is taken away is to go, not to stay as an unused one.
+	change.Force = slices.ContainsFunc(change.Delete, diskSlot.MatchString)
+	if c.Slow {
+		return vm.StartConfig(ctx, pve.SlowConfigChange{ConfigChange: change})
+	}
+	return pve.UPID{}, vm.SetConfig(ctx, change)
+}
+
+// release takes our marks off a guest, if it is still as it was seen.
+func release(ctx context.Context, vm pve.VM, r model.Release) error {
+	change := pve.ConfigChange{Set: pve.Settings{}, Digest: r.Digest}
+	setOrDelete(&change, "tags", strings.Join(r.Tags, ";"))
+	setOrDelete(&change, "description", r.Description)
+	return vm.SetConfig(ctx, change)
+}
+
+func setOrDelete(c *pve.ConfigChange, key, value string) {
+	if value == "" {
+		c.Delete = append(c.Delete, key)
+		return
+	}
+	c.Set[key] = value
+}
+
+func set(s pve.Settings, key, value string) {
+	if value != "" {
+		s[key] = value
+	}
+}
+
+// settings spell options, disks and NICs as Proxmox takes them.
+func settings(options map[string]string, disks []model.NewDisk, nics []model.NIC) pve.Settings {
+	s := pve.Settings{}
+	for k, v := range options {
+		if k == "sshkeys" && v != "" {
+			v = prop.NewSSHKeys(strings.Split(v, "\n")...).String()
+		}
+		set(s, k, v)
+	}
+	for _, d := range disks {
+		s[d.Slot] = diskText(d)
+	}
+	for _, n := range nics {
+		s[n.Slot] = nicText(n)
+	}
+	return s
+}
+
+// diskText is the property string of a drive. One without a volume is made:
+// empty and of its size, or from an image, whose size it has then.
+func diskText(d model.NewDisk) string {
+	file := d.Volume
+	if file == "" {
+		size := prop.Size(d.Size)
+		if d.Import != "" {
+			size = 0
+		}
+		file = prop.NewVolume(d.Storage, size)
+	}
+	l := prop.List{{Value: file}}
+	l.Set("import-from", d.Import)
+	if d.CDROM {
+		l.Set("media", "cdrom")
+	}
+	if d.Volume == "" {
+		l.Set("format", d.Format)
+	}
+	for _, k := range slices.Sorted(maps.Keys(d.Options)) {
+		l.Set(k, d.Options[k])
+	}
+	return l.String()
+}
+
+func nicText(n model.NIC) string {
+	net := prop.Net{Model: n.Model, MAC: n.MAC, Bridge: n.Bridge, Tag: n.VLAN, MTU: n.MTU, Firewall: n.Firewall}
+	for _, k := range slices.Sorted(maps.Keys(n.Options)) {
+		net.Extra.Set(k, n.Options[k])
+	}
+	return net.String()
+}

@@ -1,0 +1,100 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Class says what can be done about a failure.
+type Class int
+
+// The classes of failures, from those that are none to those that end it all.
+const (
+	// Mistaken: things aren't as they were seen. Look again and plan anew.
+	Mistaken Class = iota
+	// Lost: it may have been done or not. Look, and never send it again blindly.
+	Lost
+	// Busy: somebody holds a lock. Waiting helps.
+	Busy
+	// Away: Proxmox or a node can't be reached. Waiting may help.
+	Away
+	// Passing: it may go better the next time.
+	Passing
+	// Hard: it goes wrong each time until a person changes something.
+	Hard
+	// Fatal: nothing works, since the credentials don't.
+	Fatal
+	// Stopped: we were told to stop.
+	Stopped
+)
+
+// Failure is an error that was judged.
+type Failure struct {
+	Class Class
+	Text  string // what Proxmox said
+	Hint  string // what the person can do; may be empty
+}
+
+// classes are tried in this order: the first kind that fits decides.
+var classes = []struct {
+	kind  error
+	class Class
+}{
+	{pve.ErrUnauthorized, Fatal},
+	{pve.ErrUnknownOutcome, Lost},
+	{pve.ErrRootOnly, Hard},
+	{pve.ErrForbidden, Hard},
+	{ErrNotOurs, Hard},
+	{pve.ErrModified, Mistaken},
+	{pve.ErrLocked, Busy},
+	{pve.ErrLockTimeout, Busy},
+	{pve.ErrNoQuorum, Away},
+	{pve.ErrNodeUnreachable, Away},
+	{pve.ErrConnection, Away},
+	{pve.ErrChecksum, Hard},
+	{pve.ErrNoSpace, Passing},
+	{pve.ErrExists, Passing},
+	{pve.ErrRunning, Mistaken},
+	{pve.ErrNotRunning, Mistaken},
+	{pve.ErrNotFound, Passing},
+	{pve.ErrInvalid, Hard},
+	{pve.ErrRefused, Hard},
+	{pve.ErrNotImplemented, Hard},
+}
+
+// Judge says what an error means, and what can be done about it.
+func Judge(err error) Failure {
+	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err)}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		f.Class = Stopped
+		return f
+	}
+	for _, c := range classes {
+		if errors.Is(err, c.kind) {
+			f.Class = c.class
+			break
+		}
+	}
+	return f
+}
+
+// textOf is what Proxmox said, without our wrapping, if it is Proxmox who said
+// something.
+func textOf(err error) string {
+	var task *pve.TaskError
+	if errors.As(err, &task) {
+		return strings.TrimSpace(task.ExitStatus)
+	}
+	var e *pve.Error
+	if errors.As(err, &e) && e.Kind != pve.ErrUnknownOutcome && e.Text != "" {
+		text := strings.TrimSpace(e.Text)
+		if len(e.Fields) > 0 {
+			text = strings.TrimSpace(strings.TrimPrefix(e.Error(), e.Method+" "+e.Path+": "))
+		}
+		return text
+	}
+	return err.Error()
+}

@@ -1,0 +1,88 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// ErrNotOurs is a guest, a snapshot or a file that doesn't prove to be what the
+// plan took it for. It is left alone.
+var ErrNotOurs = errors.New("it isn't ours")
+
+// destroy removes a guest with its disks, after it has proved once more whose it
+// is.
+func destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) {
+	if d.Owner == (model.Owner{}) {
+		return pve.UPID{}, fmt.Errorf("no owner is expected: %w", ErrNotOurs)
+	}
+	now, err := vm.Config(ctx, pve.ConfigOptions{Current: true})
+	if err != nil {
+		return pve.UPID{}, fmt.Errorf("read whose it is: %w", err)
+	}
+	if err := proves(now.Settings["description"], d.Owner); err != nil {
+		return pve.UPID{}, err
+	}
+	// Disks that the config doesn't name stay: they only look like this guest's.
+	return vm.Destroy(ctx, pve.DestroyOptions{Purge: true})
+}
+
+// proves tells whether a description names the owner.
+func proves(description string, want model.Owner) error {
+	_, m, ok := model.ParseDescription(description)
+	switch {
+	case !ok:
+		return fmt.Errorf("its description has no marker: %w", ErrNotOurs)
+	case m.Owner != want:
+		return fmt.Errorf("its description says that it is %s of %q: %w", m.Owner.Key, m.Owner.Set, ErrNotOurs)
+	}
+	return nil
+}
+
+// rollback goes back to a snapshot at most once for each note: the note is
+// written first.
+func rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error) {
+	_, note, ok := model.ParseDescription(r.Note)
+	if !ok {
+		return pve.UPID{}, fmt.Errorf("the note names no owner: %w", ErrNotOurs)
+	}
+	all, _, err := vm.Snapshots(ctx)
+	if err != nil {
+		return pve.UPID{}, fmt.Errorf("read whose it is: %w", err)
+	}
+	for _, s := range all {
+		if s.Name != r.Name {
+			continue
+		}
+		if err := proves(s.Description, note.Owner); err != nil {
+			return pve.UPID{}, err
+		}
+		if _, m, _ := model.ParseDescription(s.Description); m.Version == note.Version {
+			return pve.UPID{}, nil // somebody was quicker
+		}
+		if err := vm.DescribeSnapshot(ctx, r.Name, r.Note); err != nil {
+			return pve.UPID{}, fmt.Errorf("note it: %w", err)
+		}
+		return vm.Rollback(ctx, r.Name, false)
+	}
+	return pve.UPID{}, fmt.Errorf("there is no such snapshot: %w", pve.ErrNotFound)
+}
+
+// madeFiles begin the names of all files that we put onto storages.
+const madeFiles = "proxplane-"
+
+// removeFile deletes a file of ours. Its name comes from a guest's description,
+// which others may have written: nothing but files of ours may go by it.
+func removeFile(ctx context.Context, c *pve.Client, r model.RemoveFile) (pve.UPID, error) {
+	storage, name, ok := strings.Cut(r.Volume, ":")
+	dir, file := path.Split(name)
+	if !ok || dir != "iso/" && dir != "import/" || !strings.HasPrefix(file, madeFiles) {
+		return pve.UPID{}, fmt.Errorf("its name isn't of those that we give: %w", ErrNotOurs)
+	}
+	return c.Storage(r.Node, storage).DeleteVolume(ctx, r.Volume)
+}

@@ -1,0 +1,83 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// setHA puts a guest under the manager of high availability, or takes it away.
+// Where guests may run is said by groups until Proxmox 8, by rules from 9 on.
+func (a *Actor) setHA(ctx context.Context, c *pve.Client, h model.SetHA) error {
+	sid := fmt.Sprintf("vm:%d", h.VMID)
+	if h.HA == nil {
+		return c.HA().RemoveResource(ctx, sid, pve.HARemove{})
+	}
+	v, err := a.release(ctx)
+	if err != nil {
+		return err
+	}
+	settings := pve.HASettings{MaxRestart: number(h.HA.MaxRestart), MaxRelocate: number(h.HA.MaxRelocate)}
+	rules := v.AtLeast(9, 0)
+	if !rules {
+		settings.Group = h.HA.Group
+	}
+	if h.New {
+		err = c.HA().AddResource(ctx, sid, settings)
+	} else {
+		err = c.HA().SetResource(ctx, sid, pve.HAChange{HASettings: settings})
+	}
+	if err != nil || !rules || h.HA.Group == "" {
+		return err
+	}
+	return joinRule(ctx, c, h.HA.Group, sid)
+}
+
+// joinRule adds a guest to those that a rule is about.
+func joinRule(ctx context.Context, c *pve.Client, name, sid string) error {
+	rule, err := c.HA().Rule(ctx, name)
+	if err != nil {
+		return fmt.Errorf("read HA rule %q, which stands for the group: %w", name, err)
+	}
+	if slices.Contains(rule.Resources, sid) {
+		return nil
+	}
+	change := pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: append(rule.Resources, sid)}, Digest: rule.Digest}
+	if err := c.HA().SetRule(ctx, name, change); err != nil {
+		return fmt.Errorf("add it to HA rule %q: %w", name, err)
+	}
+	return nil
+}
+
+// release is the version of Proxmox, asked for once.
+func (a *Actor) release(ctx context.Context) (pve.Version, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.version == (pve.Version{}) {
+		v, err := a.client.Version(ctx)
+		if err != nil {
+			return v, fmt.Errorf("ask for the version: %w", err)
+		}
+		a.version = v
+	}
+	return a.version, nil
+}
+
+// number leaves what isn't said to Proxmox.
+func number(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// setPool moves a guest between pools.
+func setPool(ctx context.Context, c *pve.Client, p model.SetPool) error {
+	if p.Pool == "" {
+		return c.Pool(p.From).Change(ctx, pve.PoolChange{VMs: []int{p.VMID}, Delete: true})
+	}
+	return c.Pool(p.Pool).Change(ctx, pve.PoolChange{VMs: []int{p.VMID}, Move: p.From != ""})
+}

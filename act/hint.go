@@ -1,0 +1,88 @@
+package act
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// hint says what a person can do about an error; empty: nothing in particular.
+func hint(err error) string {
+	var e *pve.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, ErrNotOurs) {
+			return "look at the description of the VM in Proxmox"
+		}
+		return ""
+	}
+	is := func(kind pve.Kind) bool { return errors.Is(err, kind) }
+	switch {
+	case is(pve.ErrUnauthorized):
+		return "check user, token and secret; a token is written user@realm!name"
+	case is(pve.ErrRootOnly):
+		return "only root@pam with a password may do this, no token: leave the option out, or log in as root@pam"
+	case is(pve.ErrForbidden):
+		return forbiddenHint(e)
+	case is(pve.ErrNoSpace):
+		return "free space on the storage, or name another one"
+	case is(pve.ErrLocked):
+		return lockedHint(e)
+	case is(pve.ErrLockTimeout):
+		return "others keep it busy; it is tried again"
+	case is(pve.ErrNoQuorum):
+		return "too few nodes of the cluster are up: pvecm status"
+	case is(pve.ErrNodeUnreachable):
+		return "the node doesn't answer: is it up, and its pveproxy running?"
+	case is(pve.ErrConnection):
+		return "Proxmox doesn't answer: check the endpoint and the network"
+	case is(pve.ErrChecksum):
+		return "the file isn't what the checksum says: correct the checksum or the URL"
+	case is(pve.ErrDownload):
+		return "the node must be able to reach the URL"
+	case is(pve.ErrExists) && strings.HasPrefix(e.Subject, "vm "):
+		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
+	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "storage "):
+		return "see which storages there are: proxplane get storages"
+	case is(pve.ErrTimeout):
+		return "it took longer than Proxmox waits; see the task's log in Proxmox"
+	case is(pve.ErrInvalid):
+		return invalidHint(e)
+	}
+	return ""
+}
+
+// forbiddenHint is the command that grants what is missing.
+func forbiddenHint(e *pve.Error) string {
+	if e.PermPath == "" || len(e.Privs) == 0 {
+		return "grant the missing privilege; proxplane doctor says which"
+	}
+	what := strings.Join(e.Privs, " and ")
+	if e.AnyPriv {
+		what = strings.Join(e.Privs, " or ")
+	}
+	privs := e.Privs
+	if e.AnyPriv {
+		privs = privs[:1]
+	}
+	return fmt.Sprintf("grant %s on %s: pveum role add proxplane-more --privs %q; pveum acl modify %s --roles proxplane-more --users USER@REALM (or --tokens USER@REALM!NAME)",
+		what, e.PermPath, strings.Join(privs, " "), e.PermPath)
+}
+
+func lockedHint(e *pve.Error) string {
+	switch e.Lock {
+	case "":
+		return "an operation is under way; it is waited for"
+	case "suspended":
+		return "the VM is hibernated: resume it"
+	}
+	return fmt.Sprintf("a %s is under way, and is waited for; if it isn't, qm unlock takes the lock away", e.Lock)
+}
+
+func invalidHint(e *pve.Error) string {
+	if len(e.Fields) == 0 {
+		return ""
+	}
+	return "Proxmox doesn't take these values: correct the manifest"
+}

@@ -1,0 +1,77 @@
+package act
+
+import (
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Storage is what an action keeps busy. How many at once may do so is found out
+// by the client.
+type Storage struct {
+	Name   string
+	Shared bool
+}
+
+func (s Storage) client(c *pve.Client) *pve.Client {
+	if s.Name == "" {
+		return c
+	}
+	return c.With(pve.OnStorage(s.Name, s.Shared))
+}
+
+// On is the storage that an action keeps busy, as far as what is known tells.
+func On(action model.Action, have *model.Observed) Storage {
+	name := busyStorage(action, have)
+	s := Storage{Name: name}
+	if known := have.Storages[name]; known != nil {
+		s.Shared = known.Shared
+	}
+	return s
+}
+
+func busyStorage(action model.Action, have *model.Observed) string {
+	switch act := action.(type) {
+	case model.Clone:
+		if act.Full && act.Storage != "" {
+			return act.Storage
+		}
+		return storageOf(have.Guests[act.From.VMID], "")
+	case model.Create:
+		return newStorage(act.Disks)
+	case model.Configure:
+		return newStorage(act.Disks)
+	case model.Resize:
+		return storageOf(have.Guests[act.VMID], act.Slot)
+	case model.Destroy, model.MakeTemplate, model.Snap, model.Unsnap, model.Rollback:
+		return storageOf(have.Guests[action.Guest()], "")
+	case model.Download:
+		return act.Storage
+	case model.UploadSeed:
+		return act.Storage
+	case model.RemoveFile:
+		return model.StorageOf(act.Volume)
+	}
+	return ""
+}
+
+// storageOf is where a disk of a guest is, or its first one.
+func storageOf(g *model.Guest, slot string) string {
+	if g == nil || g.Config == nil {
+		return ""
+	}
+	for _, d := range g.Config.Disks {
+		if (slot == "" || d.Slot == slot) && !d.CDROM && d.Storage != "" {
+			return d.Storage
+		}
+	}
+	return ""
+}
+
+func newStorage(disks []model.NewDisk) string {
+	for _, d := range disks {
+		if d.Volume == "" && d.Storage != "" {
+			return d.Storage
+		}
+	}
+	return ""
+}

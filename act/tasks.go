@@ -1,0 +1,85 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Tasks follows tasks: any number of them with one list for each node and
+// period.
+type Tasks struct {
+	client  *pve.Client
+	watcher *pve.Watcher
+}
+
+// Periods of looking at tasks. Young tasks are looked at often, since most of
+// ours end within seconds and the next step waits for them.
+const (
+	watchQuick = 120 * time.Millisecond
+	watchSlow  = 5 * time.Second
+)
+
+// Watch makes Tasks that follow until ctx ends.
+func (a *Actor) Watch(ctx context.Context) *Tasks {
+	return &Tasks{client: a.client, watcher: a.client.Watch(ctx, pve.WatchOptions{Quick: watchQuick, Slow: watchSlow})}
+}
+
+// Follow waits for the end of a task. The error is how it failed, or why nobody
+// will know.
+func (t *Tasks) Follow(task string) (warnings []string, err error) {
+	upid, err := pve.ParseUPID(task)
+	if err != nil {
+		return nil, fmt.Errorf("follow a task: %w", err)
+	}
+	end := <-t.watcher.Follow(upid)
+	return end.Warnings, end.Err
+}
+
+// Away are the nodes whose tasks can't be looked at now, and why.
+func (t *Tasks) Away() map[string]error {
+	out := map[string]error{}
+	for node, trouble := range t.watcher.Troubles() {
+		out[node] = trouble.Err
+	}
+	return out
+}
+
+// progressLines is how much of the end of a log is searched.
+const progressLines = 5
+
+// Progress reads how far a task is that copies or fetches: a fraction of 1. It
+// is negative while its log tells nothing.
+func (t *Tasks) Progress(ctx context.Context, task string) (float64, error) {
+	upid, err := pve.ParseUPID(task)
+	if err != nil {
+		return -1, err
+	}
+	lines, err := t.client.Task(upid).LogTail(ctx, progressLines)
+	if err != nil {
+		return -1, err
+	}
+	return progress(lines), nil
+}
+
+// percent is at the end of "transferred 1.0 GiB of 2.0 GiB (50.00%)" and in the
+// middle of wget's " 51200K .......... .......... 12% 93.1M 4s".
+var percent = regexp.MustCompile(`(\d+(?:\.\d+)?)%`)
+
+// progress finds the newest figure in lines of a log.
+func progress(lines []string) float64 {
+	for i := len(lines) - 1; i >= 0; i-- {
+		m := percent.FindStringSubmatch(lines[i])
+		if m == nil {
+			continue
+		}
+		if n, err := strconv.ParseFloat(m[1], 64); err == nil && n <= 100 {
+			return n / 100
+		}
+	}
+	return -1
+}

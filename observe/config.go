@@ -1,0 +1,156 @@
+package observe
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pve/prop"
+)
+
+var (
+	diskKey   = regexp.MustCompile(`^(?:scsi|virtio|sata|ide|efidisk|tpmstate)\d+$`)
+	nicKey    = regexp.MustCompile(`^net\d+$`)
+	unusedKey = regexp.MustCompile(`^unused\d+$`)
+)
+
+// reading is a config with what stands beside it.
+type reading struct {
+	config   *model.Config
+	name     string
+	lock     string
+	template bool
+}
+
+// readingOf makes what Proxmox says of a config canonical.
+func readingOf(settings []pve.PendingSetting) reading {
+	c := &model.Config{Options: map[string]string{}}
+	out := reading{config: c}
+	for _, s := range settings {
+		wanted := s.Value
+		switch {
+		case s.Delete:
+			wanted = nil
+		case s.Pending != nil:
+			wanted = s.Pending
+		}
+		if differs(s, wanted) {
+			if c.Pending == nil {
+				c.Pending = map[string]*string{}
+			}
+			c.Pending[s.Key] = wanted
+		}
+		if wanted != nil {
+			out.take(s.Key, *wanted)
+		}
+	}
+	slices.SortFunc(c.Disks, func(a, b model.Disk) int { return compareSlots(a.Slot, b.Slot) })
+	slices.SortFunc(c.Unused, func(a, b model.Disk) int { return compareSlots(a.Slot, b.Slot) })
+	slices.SortFunc(c.NICs, func(a, b model.NIC) int { return compareSlots(a.Slot, b.Slot) })
+	c.Half = c.Marker == nil && (out.lock == "clone" || out.lock == "create") && len(c.Disks) == 0
+	return out
+}
+
+// differs tells whether something really waits for the next start: Proxmox
+// also lists changes of spelling.
+func differs(s pve.PendingSetting, wanted *string) bool {
+	switch {
+	case !s.Delete && s.Pending == nil:
+		return false
+	case s.Value == nil || wanted == nil:
+		return s.Value != wanted
+	}
+	return prop.Canonical(s.Key, *s.Value) != prop.Canonical(s.Key, *wanted)
+}
+
+// take sorts one setting to where it belongs.
+func (r *reading) take(key, value string) {
+	c := r.config
+	switch {
+	case key == "digest":
+		c.Digest = value
+	case key == "description":
+		text, marker, ok := model.ParseDescription(value)
+		if c.Text = strings.TrimRight(text, "\n"); ok {
+			c.Marker = &marker
+		}
+	case key == "tags":
+		c.Tags = tagsOf(value)
+	case key == "lock":
+		r.lock = value
+	case key == "template":
+		r.template = prop.Canonical(key, value) != ""
+	case diskKey.MatchString(key):
+		c.Disks = append(c.Disks, diskOf(key, value))
+	case unusedKey.MatchString(key):
+		c.Unused = append(c.Unused, diskOf(key, value))
+	case nicKey.MatchString(key):
+		c.NICs = append(c.NICs, nicOf(key, value))
+	default:
+		if key == "name" {
+			r.name = value
+		}
+		if v := prop.Canonical(key, value); v != "" {
+			c.Options[key] = v
+		}
+	}
+}
+
+// diskOf reads a drive. What isn't understood keeps its text as the volume, so
+// that it is seen to be there.
+func diskOf(slot, value string) model.Disk {
+	p := prop.Properties(slot, value)
+	if p == nil {
+		return model.Disk{Slot: slot, Volume: value}
+	}
+	d := model.Disk{Slot: slot, Volume: p["file"], Format: p["format"], Options: map[string]string{}}
+	if v, err := prop.ParseVolumeID(d.Volume); err == nil {
+		d.Storage = v.Storage
+		d.Format = cmp.Or(d.Format, v.Volume().Format)
+	}
+	if size, err := prop.ParseSize(p["size"]); err == nil {
+		d.Size = int64(size)
+	}
+	if drive, err := prop.ParseDisk(value); err == nil {
+		d.CDROM = drive.IsCDROM() && slot != "efidisk0" && slot != "tpmstate0"
+	}
+	for k, v := range p {
+		switch k {
+		case "file", "size", "format", "media":
+		default:
+			d.Options[k] = v
+		}
+	}
+	return d
+}
+
+func nicOf(slot, value string) model.NIC {
+	p := prop.Properties(slot, value)
+	n, err := prop.ParseNet(value)
+	if err != nil {
+		return model.NIC{Slot: slot, Options: map[string]string{"": value}}
+	}
+	nic := model.NIC{
+		Slot: slot, Model: n.Model, MAC: strings.ToUpper(n.MAC), Bridge: n.Bridge, VLAN: n.Tag, MTU: n.MTU, Firewall: n.Firewall,
+	}
+	for k, v := range p {
+		switch k {
+		case "model", "macaddr", "bridge", "tag", "mtu", "firewall":
+		default:
+			if nic.Options == nil {
+				nic.Options = map[string]string{}
+			}
+			nic.Options[k] = v
+		}
+	}
+	return nic
+}
+
+// compareSlots orders scsi2 before scsi10.
+func compareSlots(a, b string) int {
+	ra, rb := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
+	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}

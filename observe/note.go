@@ -1,0 +1,143 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// What we do ourselves needn't be found out by reading lists. Those who act
+// tell it here.
+
+// ownTask is a task that we started.
+type ownTask struct {
+	task    model.Task
+	started time.Time
+	ended   bool
+}
+
+// Made tells of a new guest that no list shows yet.
+func (o *Observer) Made(g model.Guest) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if rec := o.records[g.VMID]; rec != nil && !rec.listedAt.IsZero() {
+		// A list has it already, but not yet what comes with it.
+		rec.forgetConfig()
+		rec.listed.Pool = g.Pool
+		rec.believe(model.StatusStopped)
+		o.put(g.VMID)
+		return
+	}
+	delete(o.gone, g.VMID)
+	g.Config, g.Snapshots = nil, nil
+	rec := &record{listed: g, made: time.Now()}
+	rec.believe(model.StatusStopped)
+	o.records[g.VMID] = rec
+	o.put(g.VMID)
+}
+
+// Gone tells that a guest was destroyed.
+func (o *Observer) Gone(vmid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gone[vmid] = time.Now()
+	delete(o.records, vmid)
+	o.put(vmid)
+}
+
+// Changed tells that a guest's config or snapshots aren't as they were read
+// any more.
+func (o *Observer) Changed(vmid int) {
+	o.change(vmid, func(r *record) { r.forgetConfig() })
+}
+
+// Powered tells that a guest was started or stopped. What was pending for it
+// has been taken over then.
+func (o *Observer) Powered(vmid int, now model.Status) {
+	o.change(vmid, func(r *record) {
+		r.believe(now)
+		r.forgetAgent()
+		r.started = time.Time{}
+		if now == model.StatusRunning {
+			r.started = time.Now()
+		}
+		if r.config != nil && len(r.config.Pending) > 0 {
+			r.forgetConfig()
+		}
+	})
+}
+
+// Unsure tells that nobody knows whether a guest runs.
+func (o *Observer) Unsure(vmid int) {
+	o.change(vmid, func(r *record) { r.believe(model.StatusUnknown) })
+}
+
+// Pooled tells the pool that a guest was put into.
+func (o *Observer) Pooled(vmid int, pool string) {
+	o.change(vmid, func(r *record) { r.listed.Pool = pool })
+}
+
+// Moved tells that a guest is on another node now.
+func (o *Observer) Moved(vmid int, node string) {
+	o.change(vmid, func(r *record) {
+		r.listed.Node = node
+		r.forgetConfig()
+		r.forgetAgent()
+	})
+}
+
+// FilesChanged tells that the files aren't as they were read any more.
+func (o *Observer) FilesChanged() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Files = nil
+}
+
+// HAChanged tells that the manager of high availability was told something
+// else.
+func (o *Observer) HAChanged() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.HA = nil
+}
+
+// TaskStarted tells of a task of ours.
+func (o *Observer) TaskStarted(upid pve.UPID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	task := taskOf(upid)
+	o.ours[task.UPID] = &ownTask{task: task, started: time.Now()}
+	tasks := append(o.have.Tasks[:len(o.have.Tasks):len(o.have.Tasks)], task)
+	o.have.PutTasks(tasks)
+}
+
+// TaskEnded tells that a task, ours or not, was seen to have ended.
+func (o *Observer) TaskEnded(upid string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if own := o.ours[upid]; own != nil {
+		own.ended = true
+	} else if id, err := pve.ParseUPID(upid); err == nil {
+		// Lists that are under way may still show it as running.
+		o.ours[upid] = &ownTask{task: taskOf(id), started: time.Now(), ended: true}
+	}
+	var tasks []model.Task
+	for _, t := range o.have.Tasks {
+		if t.UPID != upid {
+			tasks = append(tasks, t)
+		}
+	}
+	o.have.PutTasks(tasks)
+}
+
+func (o *Observer) change(vmid int, fn func(*record)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r := o.records[vmid]; r != nil {
+		fn(r)
+		o.put(vmid)
+	}
+}
+
+func (r *record) believe(s model.Status) { r.status, r.statusAt = s, time.Now() }

@@ -1,0 +1,194 @@
+// Package observe reads Proxmox into a [model.Observed] that many share.
+//
+// One list of the cluster and one of its running tasks serve everybody, however
+// many guests there are. What the lists don't say (configs, snapshots, addresses)
+// is read guest by guest when somebody needs it, and kept until the lists show
+// that it may have changed.
+//
+// The lists have two speeds. Which guests there are, on which node, their tags and
+// their locks come from the configs and are fresh. Names, power states and figures
+// come from a round that each node makes every ten seconds. So for a while after
+// something was seen directly, or was done by us, that counts more than the list.
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Observer looks at one cluster. It is safe for use by many goroutines; those
+// who work on the same cluster should share one.
+type Observer struct {
+	client *pve.Client
+	agents *agents
+
+	mu      sync.RWMutex
+	have    model.Observed
+	records map[int]*record
+	gone    map[int]time.Time // when guests that we destroyed went
+	tasks   map[string]bool   // those that the last list showed, running or ended
+	ours    map[string]*ownTask
+	begun   time.Time // when the last list was asked for
+	asked   int       // number of the last list that was asked for
+	merged  int       // and of the last that was taken over
+	looking *looking  // the list that is being asked for
+	reread  int       // the VMID that was read again last
+}
+
+// looking is a list that is under way, for all who wait for it.
+type looking struct {
+	n     int
+	begun time.Time
+	done  chan struct{}
+	err   error
+}
+
+// lag is how old the figures of the list may be: the round takes ten seconds,
+// and needs a moment itself.
+const lag = 12 * time.Second
+
+// New makes an Observer. It doesn't look yet.
+func New(client *pve.Client) *Observer {
+	o := &Observer{
+		client: client, records: map[int]*record{}, gone: map[int]time.Time{},
+		tasks: map[string]bool{}, ours: map[string]*ownTask{},
+	}
+	o.agents = newAgents(o)
+	o.have.Index()
+	return o
+}
+
+// Look asks for the lists and returns all that is known, as a copy that stays
+// as it is.
+func (o *Observer) Look(ctx context.Context) (*model.Observed, error) {
+	if err := o.Refresh(ctx, 0); err != nil {
+		return nil, err
+	}
+	return o.Snapshot(), nil
+}
+
+// Snapshot is a copy of what is known now. It asks nobody.
+func (o *Observer) Snapshot() *model.Observed {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	have := o.have
+	have.At = time.Now()
+	have.Nodes, have.Storages = maps.Clone(have.Nodes), maps.Clone(have.Storages)
+	have.Guests = maps.Clone(have.Guests)
+	have.Index()
+	return &have
+}
+
+// View lets fn see what is known now, without copying all of it. While fn runs
+// nothing changes; it must keep nothing but guests, which never change.
+func (o *Observer) View(fn func(have *model.Observed)) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	have := o.have
+	have.At = time.Now()
+	fn(&have)
+}
+
+// Refresh makes sure that the lists are no older than age: 0 asks for them
+// anew. Several who ask at once share the answer.
+func (o *Observer) Refresh(ctx context.Context, age time.Duration) error {
+	o.mu.Lock()
+	need := o.asked + 1
+	if age > 0 && o.merged > 0 && time.Since(o.begun) <= age {
+		need = o.merged
+	}
+	o.mu.Unlock()
+	for {
+		o.mu.Lock()
+		if o.merged >= need {
+			o.mu.Unlock()
+			return nil
+		}
+		l := o.looking
+		mine := l == nil
+		if mine {
+			o.asked++
+			l = &looking{n: o.asked, begun: time.Now(), done: make(chan struct{})}
+			o.looking = l
+		}
+		o.mu.Unlock()
+		if mine {
+			o.look(ctx, l)
+			return l.err
+		}
+		select {
+		case <-l.done:
+			// It may have begun too early for us, or failed for a reason of its
+			// caller's: then it is our turn.
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// look asks for both lists, and for the version when it isn't known.
+func (o *Observer) look(ctx context.Context, l *looking) {
+	var (
+		all      sync.WaitGroup
+		list     []pve.Resource
+		tasks    []pve.TaskInfo
+		listErr  error
+		tasksErr error
+		version  error
+	)
+	all.Go(func() { list, listErr = o.client.Cluster().Resources(ctx, "") })
+	all.Go(func() { tasks, tasksErr = o.client.Cluster().Tasks(ctx) })
+	if o.Release() == 0 {
+		all.Go(func() { version = o.readVersion(ctx) })
+	}
+	all.Wait()
+	switch {
+	case listErr != nil:
+		l.err = fmt.Errorf("list what the cluster has: %w", listErr)
+	case tasksErr != nil:
+		l.err = fmt.Errorf("list the tasks of the cluster: %w", tasksErr)
+	case version != nil:
+		l.err = fmt.Errorf("ask for the version: %w", version)
+	}
+	o.mu.Lock()
+	if l.err == nil {
+		o.merge(l.begun, list, tasks)
+		o.merged = l.n
+	}
+	o.looking = nil
+	o.mu.Unlock()
+	close(l.done)
+}
+
+func (o *Observer) readVersion(ctx context.Context) error {
+	v, err := o.client.Version(ctx)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Release = v.Major()
+	return nil
+}
+
+// Release is the major version of Proxmox; 0 before the first look.
+func (o *Observer) Release() int {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.have.Release
+}
+
+// put takes over what is known of a guest now.
+func (o *Observer) put(vmid int) {
+	if r := o.records[vmid]; r != nil {
+		o.have.Put(r.guest())
+	} else {
+		o.have.Drop(vmid)
+	}
+}

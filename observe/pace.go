@@ -1,0 +1,47 @@
+package observe
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// No guest is asked earlier after its start while nothing is known: few
+	// boot more quickly.
+	firstAsk = 3 * time.Second
+	// paceSamples is how many boots are remembered.
+	paceSamples = 32
+)
+
+// pace is how long guests take from their start until their agent answers.
+type pace struct{ boots []time.Duration }
+
+// expected is when it is worth asking. Most guests of a cluster come from a few
+// images; the quicker ones decide, since a slow guest that is asked early costs
+// one question more, and a quick one that is asked late loses the time.
+func (p *pace) expected() time.Duration {
+	if len(p.boots) == 0 {
+		return firstAsk
+	}
+	sorted := slices.Sorted(slices.Values(p.boots))
+	return sorted[len(sorted)/4]
+}
+
+// learn notes an answer: the question was asked and answered so long after the
+// start. A question that waited was answered when the agent came up.
+func (p *pace) learn(asked, answered time.Duration) {
+	boot := asked
+	if answered-asked > time.Second {
+		boot = answered
+	}
+	if len(p.boots) >= paceSamples {
+		p.boots = p.boots[1:]
+	}
+	p.boots = append(p.boots, boot)
+}
+
+// again is how long to wait before a guest is asked once more that runs for so
+// long: in proportion, so that guests without an agent aren't a burden.
+func again(elapsed time.Duration) time.Duration {
+	return min(max(elapsed/4, time.Second), 10*time.Minute)
+}

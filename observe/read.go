@@ -1,0 +1,236 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// target finds the node that has a guest.
+func (o *Observer) target(vmid int) (model.Target, bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	g := o.have.Guests[vmid]
+	if g == nil {
+		return model.Target{}, false
+	}
+	return model.Target{VMID: vmid, Node: g.Node}, true
+}
+
+// read asks about one guest, on the node that has it. A guest that isn't there
+// any more, or is elsewhere, is looked for once.
+func (o *Observer) read(ctx context.Context, vmid int, what string, ask func(pve.VM) error) error {
+	t, ok := o.target(vmid)
+	if !ok {
+		return nil
+	}
+	err := ask(o.client.VM(t.Node, vmid))
+	if !errors.Is(err, pve.ErrNotFound) {
+		return wrap(err, what, t)
+	}
+	if err := o.Refresh(ctx, 0); err != nil {
+		return err
+	}
+	t, ok = o.target(vmid)
+	if !ok {
+		return nil // gone, and the list says so
+	}
+	if err = ask(o.client.VM(t.Node, vmid)); errors.Is(err, pve.ErrNotFound) {
+		// Gone between the list and the question. Lists to come know better.
+		o.Gone(vmid)
+		return nil
+	}
+	return wrap(err, what, t)
+}
+
+func wrap(err error, what string, t model.Target) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s of VM %s: %w", what, t, err)
+}
+
+// Config reads a guest's config. One request tells both what the guest has and
+// what is pending for it, with the digest.
+func (o *Observer) Config(ctx context.Context, vmid int) error {
+	return o.read(ctx, vmid, "the config", func(vm pve.VM) error {
+		at := time.Now()
+		settings, err := vm.Pending(ctx)
+		if err != nil {
+			return err
+		}
+		got := readingOf(settings)
+		o.change(vmid, func(r *record) {
+			if r.changed.After(at) {
+				return // what we got may be older than the change
+			}
+			r.config, r.configAt = got.config, at
+			r.name, r.lock, r.template = got.name, got.lock, got.template
+		})
+		return nil
+	})
+}
+
+// Status reads whether a guest runs, right now, and what the manager of high
+// availability makes of it.
+func (o *Observer) Status(ctx context.Context, vmid int) error {
+	return o.read(ctx, vmid, "the status", func(vm pve.VM) error {
+		at := time.Now()
+		s, err := vm.Status(ctx)
+		if err != nil {
+			return err
+		}
+		o.change(vmid, func(r *record) { r.takeStatus(s, at) })
+		return nil
+	})
+}
+
+// takeStatus takes over what a guest's status says that was asked for at a
+// time.
+func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
+	was, now := r.guest().Status, statusOf(s.Status, s.QMPStatus)
+	r.status, r.statusAt = now, at
+	r.haState, r.haAt = "", at
+	if s.HA.Managed {
+		r.haState = cmp.Or(s.HA.State, "queued")
+	}
+	if now != was {
+		r.forgetAgent()
+		r.started = time.Time{}
+	}
+	if s.Uptime > 0 && r.started.IsZero() {
+		r.started = at.Add(-time.Duration(s.Uptime) * time.Second)
+	}
+	if r.config != nil && (r.lock != s.Lock || now != was && len(r.config.Pending) > 0) {
+		r.forgetConfig()
+	}
+}
+
+// Snapshots reads a guest's snapshots.
+func (o *Observer) Snapshots(ctx context.Context, vmid int) error {
+	return o.read(ctx, vmid, "the snapshots", func(vm pve.VM) error {
+		at := time.Now()
+		list, _, err := vm.Snapshots(ctx)
+		if err != nil {
+			return err
+		}
+		infos := []model.SnapshotInfo{}
+		for _, s := range list {
+			infos = append(infos, model.SnapshotInfo{
+				Name: s.Name, Parent: s.Parent, Description: s.Description, Memory: s.VMState, Time: s.Time.Unix(),
+			})
+		}
+		o.change(vmid, func(r *record) {
+			if !r.changed.After(at) {
+				r.snapshots = infos
+			}
+		})
+		return nil
+	})
+}
+
+// fileContents are the kinds of files that matter: images to make guests of,
+// and drives for their first boot.
+var fileContents = []string{"iso", "import"}
+
+// Files reads which ISO and import images the storages have: a shared storage
+// from one node, others from each.
+func (o *Observer) Files(ctx context.Context) error {
+	type place struct{ node, storage, content string }
+	var places []place
+	o.View(func(have *model.Observed) {
+		for _, s := range have.Storages {
+			for node := range s.OnNode {
+				if n := have.Nodes[node]; n == nil || !n.Online || s.Shared && node != firstNode(s, have) {
+					continue
+				}
+				for _, content := range fileContents {
+					if s.Content[content] {
+						places = append(places, place{node, s.Name, content})
+					}
+				}
+			}
+		}
+	})
+	files := map[string]model.File{}
+	var mu sync.Mutex
+	var errs []error
+	var all sync.WaitGroup
+	for _, p := range places {
+		all.Go(func() {
+			list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: p.content})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("list %s files of %s on %s: %w", p.content, p.storage, p.node, err))
+			}
+			for _, v := range list {
+				// The same name on the local storages of several nodes is told
+				// of one of them, always the same.
+				if known, ok := files[v.ID]; !ok || p.node < known.Node {
+					files[v.ID] = model.File{Volume: v.ID, Node: p.node, Content: v.Content, Size: v.Size}
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Files = files
+	return nil
+}
+
+// firstNode is the one that a shared storage is asked about.
+func firstNode(s *model.Storage, have *model.Observed) string {
+	var nodes []string
+	for node := range s.OnNode {
+		if n := have.Nodes[node]; n != nil && n.Online {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	return slices.Min(nodes)
+}
+
+// HA reads what the manager of high availability was told.
+func (o *Observer) HA(ctx context.Context) error {
+	list, err := o.client.HA().Resources(ctx)
+	if err != nil {
+		return fmt.Errorf("list what is under HA: %w", err)
+	}
+	all := map[string]map[string]string{}
+	for _, r := range list {
+		all[r.ID] = haOf(r)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.HA = all
+	return nil
+}
+
+func haOf(r pve.HAResource) map[string]string {
+	m := map[string]string{"state": r.State}
+	if r.Group != "" {
+		m["group"] = r.Group
+	}
+	if r.MaxRestart != nil {
+		m["max_restart"] = strconv.Itoa(*r.MaxRestart)
+	}
+	if r.MaxRelocate != nil {
+		m["max_relocate"] = strconv.Itoa(*r.MaxRelocate)
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+package observe
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// record is what is known of a guest: what the list says, and what was read or
+// done beside it, with the time at which that was asked for.
+type record struct {
+	listed   model.Guest
+	listedAt time.Time // zero: we made it, and no list shows it yet
+	booted   time.Time // when it was started, as far as the list's uptime tells
+	made     time.Time // when we learnt of it without a list
+
+	config   *model.Config
+	lock     string // beside the config
+	template bool
+	name     string
+	configAt time.Time
+	changed  time.Time // since when another config than the one read may hold
+
+	snapshots []model.SnapshotInfo
+
+	status   model.Status
+	statusAt time.Time
+	haState  string
+	haAt     time.Time
+
+	agent     model.Agent
+	addresses []netip.Prefix
+	started   time.Time // when we saw it start; zero: before our time
+}
+
+// guest puts together what the sources say: the younger one wins, where figures
+// of the list count as older than they are.
+func (r *record) guest() *model.Guest {
+	g := r.listed
+	if r.status != "" && (r.statusAt.Add(lag).After(r.listedAt) || g.Status == model.StatusUnknown) {
+		g.Status = r.status
+	}
+	if r.haAt.After(r.listedAt) {
+		g.HAState = r.haState
+	}
+	if r.config != nil && r.configAt.After(r.listedAt) {
+		g.Tags, g.Lock, g.Template = r.config.Tags, r.lock, r.template
+	}
+	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) {
+		g.Name = r.name
+	}
+	g.Config, g.Snapshots = r.config, r.snapshots
+	g.Agent, g.Addresses, g.Booted = r.agent, r.addresses, r.agent == model.AgentUp
+	return &g
+}
+
+// list takes over what a list says that was asked for at a time.
+func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
+	was := r.guest()
+	moved := !r.listedAt.IsZero() && r.listed.Node != listed.Node
+	r.listed, r.listedAt = listed, at
+	now := r.guest()
+	restarted := r.restarted(uptime, at)
+	if now.Status != was.Status || restarted || moved {
+		r.forgetAgent()
+	}
+	if r.config == nil || r.configAt.After(at) {
+		return
+	}
+	// What the list shows of the config tells whether somebody changed it. A
+	// guest that stopped or started has taken over what was pending.
+	if !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
+		moved || restarted || now.Status != was.Status {
+		r.forgetConfig()
+	}
+}
+
+// restarted tells by the list's uptime whether the guest was started since the
+// list before.
+func (r *record) restarted(uptime int64, at time.Time) bool {
+	if uptime <= 0 {
+		r.booted = time.Time{}
+		return false
+	}
+	booted := at.Add(-time.Duration(uptime) * time.Second)
+	was := r.booted
+	r.booted = booted
+	const noise = 30 * time.Second
+	if was.IsZero() || !booted.After(was.Add(noise)) {
+		return false
+	}
+	// Our own start explains it.
+	return r.started.IsZero() || booted.After(r.started.Add(noise))
+}
+
+// forgetConfig drops what was read, and what is being read right now.
+func (r *record) forgetConfig() {
+	r.config, r.snapshots = nil, nil
+	r.changed = time.Now()
+}
+
+func (r *record) forgetAgent() { r.agent, r.addresses = model.AgentUnasked, nil }
+
+// running since when; zero: unknown.
+func (r *record) since() time.Time {
+	if !r.started.IsZero() {
+		return r.started
+	}
+	return r.booted
+}
