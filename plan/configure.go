@@ -18,7 +18,10 @@ func (c *change) configure(uploading int, after ...int) int {
 	c.nics(&act)
 	c.marks(&act)
 	if len(c.why) == 0 {
-		return 0
+		if act.Description == nil && act.Tags == nil {
+			return 0
+		}
+		c.say("our marks on it", Live)
 	}
 	act.Slow = len(act.Disks) > 0
 	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, append(after, uploading)...)
@@ -77,8 +80,6 @@ func (c *change) marks(act *model.Configure) {
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
 		c.say("description", Live)
-	} else if c.have.Marker == nil || c.have.Marker.String() != want.String() {
-		c.say("marker", Live)
 	}
 	text := model.Describe(c.v.Description, want)
 	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
@@ -90,8 +91,6 @@ func (c *change) marks(act *model.Configure) {
 	}
 	if !slices.Equal(visible(tags), visible(c.have.Tags)) {
 		c.say(changed("tags", strings.Join(visible(c.have.Tags), ";"), strings.Join(visible(tags), ";")), Live)
-	} else {
-		c.say("tags", Live)
 	}
 	act.Tags = &tags
 }

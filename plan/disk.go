@@ -117,8 +117,7 @@ func (c *change) grow(after int) int {
 		case !ok || d.Size == 0 || d.Size == have.Size || have.Size == 0:
 		case d.Size < have.Size:
 			c.o.Refused = append(c.o.Refused, Refusal{
-				What: "shrink " + slot, Why: sizes(have.Size, d.Size), Effect: LosesData,
-				Allow: "nothing: Proxmox can't shrink disks; ask for " + size(have.Size) + " or more",
+				What: "shrink " + slot, Why: sizes(have.Size, d.Size) + ", which Proxmox can't do; ask for " + size(have.Size) + " or more", Effect: LosesData,
 			})
 		default:
 			last = c.o.step(Step{

@@ -150,7 +150,7 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	if g.Name != v.Name || v.Pool != "" && g.Pool != v.Pool || (v.HA != nil) != (g.HAState != "") {
 		return false
 	}
-	if running := g.Status == model.StatusRunning; running != (v.Power == model.PowerOn) {
+	if running := g.Status == model.StatusRunning; v.Power != "" && running != (v.Power == model.PowerOn) {
 		return false
 	}
 	if mem := memoryOf(v.Options); mem > 0 && g.Memory != mem {

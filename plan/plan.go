@@ -63,7 +63,7 @@ const (
 type Refusal struct {
 	What, Why string
 	Effect    Effect
-	Allow     string // what agrees to it: a flag, a field
+	Allow     string // what agrees to it: a flag, a field; empty: nothing can
 }
 
 // Look says what must be read before more can be planned.
@@ -122,10 +122,12 @@ func (o Object) Next() []Step {
 // step adds a step that comes after those named; it returns its number.
 func (o *Object) step(s Step, after ...int) int {
 	s.N = len(o.Steps) + 1
-	s.After = slices.DeleteFunc(slices.Clone(after), func(n int) bool { return n == 0 })
-	if len(s.After) == 0 {
-		s.After = nil
+	for _, n := range after {
+		if n != 0 && !slices.Contains(s.After, n) {
+			s.After = append(s.After, n)
+		}
 	}
+	slices.Sort(s.After)
 	o.Steps = append(o.Steps, s)
 	return s.N
 }
@@ -181,7 +183,9 @@ func For(want model.Desired, have *model.Observed) Plan {
 		out.Objects = append(out.Objects, p.image(i))
 	}
 	for _, v := range want.VMs {
-		out.Objects = append(out.Objects, p.vm(v))
+		o := p.vm(v)
+		p.unready[v.Owner.Key] = len(o.Steps) > 0 || o.Wait != nil || !o.Look.Empty()
+		out.Objects = append(out.Objects, o)
 	}
 	for _, s := range want.Snapshots {
 		out.Objects = append(out.Objects, p.snapshot(s))
@@ -201,6 +205,8 @@ type planner struct {
 	found  map[model.Key]finding
 	placed map[int]model.Placement // guests this plan makes
 	load   *nodeLoad
+	// unready are the guests that this plan still has something to do for.
+	unready map[model.Key]bool
 }
 
 func newPlanner(want model.Desired, have *model.Observed) *planner {
@@ -209,7 +215,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		images: make(map[model.Key]model.Image, len(want.Images)),
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
 		found:  map[model.Key]finding{},
-		placed: map[int]model.Placement{},
+		placed: map[int]model.Placement{}, unready: map[model.Key]bool{},
 	}
 	for _, i := range want.Images {
 		p.images[i.Owner.Key] = i

@@ -25,7 +25,7 @@ func (c *change) power(after ...int) {
 		c.restart(after...)
 	case on:
 		c.address()
-	case c.running():
+	case c.running() && c.v.Power != "":
 		c.stop()
 	}
 }
@@ -42,14 +42,15 @@ func (c *change) restart(after ...int) {
 
 // stop powers a guest off in the way that was asked for.
 func (c *change) stop() {
-	if c.v.Power == model.PowerOff {
+	switch c.v.Power {
+	case model.PowerOff:
 		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Effect: Restart})
-		return
+	case model.PowerOffGraceful:
+		c.o.step(Step{
+			Action: model.Shutdown{Target: c.target()},
+			What:   fmt.Sprintf("shut VM %d down", c.g.VMID), Why: "powerState is OffGraceful", Effect: Restart,
+		})
 	}
-	c.o.step(Step{
-		Action: model.Shutdown{Target: c.target()},
-		What:   fmt.Sprintf("shut VM %d down", c.g.VMID), Why: "powerState is OffGraceful", Effect: Restart,
-	})
 }
 
 // address waits for the guest agent to tell one.

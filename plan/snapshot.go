@@ -38,6 +38,10 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 		o.Look.Snapshots = []int{g.VMID}
 		return o
 	}
+	if p.unready[s.VM] && !s.Deleted {
+		o.wait(WaitSource, fmt.Sprintf("%s isn't ready yet", s.VM))
+		return o
+	}
 	if p.busy(&o, g) {
 		return o
 	}

@@ -39,7 +39,11 @@ func (o Object) String() string {
 		fmt.Fprintf(&b, "  %d. %s: %s (%s)%s\n", s.N, s.What, s.Why, s.Effect, afterText(s.After))
 	}
 	for _, r := range o.Refused {
-		fmt.Fprintf(&b, "  refused: %s: %s (%s); allow it with %s\n", r.What, r.Why, r.Effect, r.Allow)
+		fmt.Fprintf(&b, "  refused: %s: %s (%s)", r.What, r.Why, r.Effect)
+		if r.Allow != "" {
+			fmt.Fprintf(&b, "; allow it with %s", r.Allow)
+		}
+		b.WriteString("\n")
 	}
 	if o.Wait != nil {
 		fmt.Fprintf(&b, "  waits (%s): %s\n", o.Wait.Reason, o.Wait.Text)

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected plans")
+
+// TestGoldenPlans: each file in testdata has what is wanted, what is there and
+// the plan, so that reviewers read diffs of plans.
+func TestGoldenPlans(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden plans: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want model.Desired
+			var have model.Observed
+			got := ""
+			plan := -1
+			for i, f := range a.Files {
+				switch f.Name {
+				case "want.yaml":
+					err = yaml.UnmarshalStrict(f.Data, &want)
+				case "have.yaml":
+					err = yaml.UnmarshalStrict(f.Data, &have)
+				case "plan":
+					plan = i
+				default:
+					t.Fatalf("%s isn't known", f.Name)
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", f.Name, err)
+				}
+			}
+			fillIn(&want, &have)
+			got = For(want, &have).String()
+			if plan < 0 {
+				a.Files = append(a.Files, txtar.File{Name: "plan"})
+				plan = len(a.Files) - 1
+			}
+			if got == string(a.Files[plan].Data) {
+				return
+			}
+			if !*update {
+				t.Errorf("the plan is\n%s\nwant\n%s", got, a.Files[plan].Data)
+				return
+			}
+			a.Files[plan].Data = []byte(got)
+			if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// fillIn saves the files from repeating what is the same everywhere.
+func fillIn(want *model.Desired, have *model.Observed) {
+	if want.Set == "" {
+		want.Set = "default"
+	}
+	own := func(o *model.Owner, kind string) {
+		o.Door, o.Set = "vm", want.Set
+		if o.Kind == "" {
+			o.Kind = kind
+		}
+	}
+	for i := range want.VMs {
+		v := &want.VMs[i]
+		own(&v.Owner, "VirtualMachine")
+		if v.Name == "" {
+			v.Name = v.Owner.Name
+		}
+		if v.Range == (model.Range{}) {
+			v.Range = model.Range{First: 5000, Last: 5999}
+		}
+	}
+	for i := range want.Images {
+		own(&want.Images[i].Owner, "VMImage")
+		want.Images[i].Range = model.Range{First: 6000, Last: 6999}
+	}
+	for i := range want.Snapshots {
+		own(&want.Snapshots[i].Owner, "VMSnapshot")
+	}
+	if have.Nodes == nil {
+		have.Nodes = newWorld().nodes
+	}
+	if have.Storages == nil {
+		have.Storages = newWorld().stores
+	}
+	for id, g := range have.Guests {
+		g.VMID = id
+		if c := g.Config; c != nil {
+			if c.Marker != nil {
+				own(&c.Marker.Owner, "VirtualMachine")
+			}
+			if c.Options == nil {
+				c.Options = map[string]string{}
+			}
+			setIfEmpty(c.Options, "name", g.Name)
+			g.Tags = c.Tags
+		}
+	}
+}
+
+func setIfEmpty(m map[string]string, k, v string) {
+	if m[k] == "" {
+		m[k] = v
+	}
+}
