@@ -33,7 +33,7 @@ func (a *actor) acquire(name string, room int, wait time.Duration) (release func
 	}
 	if l.held < room && len(l.waiters) == 0 {
 		l.held++
-	} else if !a.queue(l, wait) {
+	} else if !a.queue(name, l, wait) {
 		return nil, false
 	}
 	released := false
@@ -43,14 +43,19 @@ func (a *actor) acquire(name string, room int, wait time.Duration) (release func
 		}
 		released = true
 		l.pass()
-		if l.held == 0 && a.locks[name] == l {
-			delete(a.locks, name)
-		}
+		a.forgetLock(name, l)
 	}, true
 }
 
+// forgetLock drops a lock that nobody has or wants.
+func (s *Sim) forgetLock(name string, l *fileLock) {
+	if l.held == 0 && s.locks[name] == l {
+		delete(s.locks, name)
+	}
+}
+
 // queue waits for a place in a full lock.
-func (a *actor) queue(l *fileLock, wait time.Duration) (got bool) {
+func (a *actor) queue(name string, l *fileLock, wait time.Duration) (got bool) {
 	turn := make(chan struct{})
 	l.waiters = append(l.waiters, turn)
 	defer func() {
@@ -62,6 +67,7 @@ func (a *actor) queue(l *fileLock, wait time.Duration) (got bool) {
 			return
 		}
 		l.pass() // our turn came while we gave up
+		a.forgetLock(name, l)
 	}()
 	return a.waitFor(turn, wait)
 }

@@ -33,7 +33,7 @@ func (a *actor) acquireShared(name string, wait time.Duration) (release func(), 
 		l.held, l.sharing.readers = 1, 1
 	case l.sharing.readers > 0:
 		l.sharing.readers++
-	case !a.queueShared(l, wait):
+	case !a.queueShared(name, l, wait):
 		return nil, false
 	}
 	released := false
@@ -43,14 +43,12 @@ func (a *actor) acquireShared(name string, wait time.Duration) (release func(), 
 		}
 		released = true
 		l.leave()
-		if l.held == 0 && a.locks[name] == l {
-			delete(a.locks, name)
-		}
+		a.forgetLock(name, l)
 	}, true
 }
 
 // queueShared waits for a writer to finish.
-func (a *actor) queueShared(l *fileLock, wait time.Duration) (got bool) {
+func (a *actor) queueShared(name string, l *fileLock, wait time.Duration) (got bool) {
 	sh := &l.sharing
 	if sh.group == nil {
 		sh.group = make(chan struct{})
@@ -63,6 +61,7 @@ func (a *actor) queueShared(l *fileLock, wait time.Duration) (got bool) {
 		case got:
 		case sh.group != turn: // our turn came while we gave up
 			l.leave()
+			a.forgetLock(name, l)
 		default:
 			if sh.waiting--; sh.waiting == 0 {
 				l.waiters = slices.DeleteFunc(l.waiters, func(w chan struct{}) bool { return w == turn })

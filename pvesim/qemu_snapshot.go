@@ -213,14 +213,17 @@ func (t *task) freeze(vm *VM) bool {
 	case !wanted:
 		t.logf("skipping guest filesystem freeze - disabled in VM options")
 		return false
-	case !t.agentAnswers(vm.Run):
+	}
+	r := vm.Run
+	switch {
+	case !t.agentAnswers(r):
 		t.logf("skipping guest filesystem freeze - agent configured but not running?")
 		return false
-	case vm.Run.Guest.Frozen:
+	case r.Guest.Frozen:
 		t.logf("skipping guest filesystem freeze - already frozen")
 		return false
 	}
-	vm.Run.Guest.Frozen = true
+	r.Guest.Frozen = true
 	return true
 }
 

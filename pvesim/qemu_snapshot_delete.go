@@ -138,7 +138,9 @@ func (t *task) dropSnapshotVolumes(vm *VM, job *snapshotJob, held func(func(*VM,
 			}
 		}
 	}
-	t.sleep(t.world.Timing.Snapshot.D())
+	if job.half == nil {
+		t.sleep(t.world.Timing.Snapshot.D())
+	}
 	for _, d := range snap.Conf.clone().drives() {
 		if d.cdrom() {
 			continue
