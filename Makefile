@@ -24,7 +24,7 @@ test-race: ## client and simulator under the race detector
 	$(GO) test -race ./pve/... ./pvesim/...
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
-	cd test/clients && $(GO) test -count=1 -v -timeout 40m ./...
+	cd test/clients && $(GO) test -count=1 -v -timeout 40m .
 
 FUZZTIME ?= 60s
 fuzz: ## run each fuzz target for FUZZTIME

@@ -71,7 +71,7 @@ func (e *logEntry) end(s *Sim, req *request, ans *answer) {
 }
 
 // secretParam are parameters whose values aren't kept.
-var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|key|content|input-data|otp|response`)
+var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|keys?$|content|input-data|otp|response`)
 
 // longest is how much of a parameter's value is kept.
 const longest = 1024
