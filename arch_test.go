@@ -24,10 +24,10 @@ var doors = []string{"cli", "operator", "karpenter", "machines", "cluster", "ter
 var mayImport = map[string][]string{
 	"model":     {},
 	"plan":      {"model"},
-	"status":    {"model"},
+	"status":    {"model", "plan"},
 	"api":       {},
 	"firstboot": {"model"},
-	"manifest":  {"api", "model", "firstboot", "pve/schema"},
+	"manifest":  {"api", "model", "firstboot", "pve/schema", "pve/prop"},
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema"},
 	"observe":   {"pve", "model"},

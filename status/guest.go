@@ -1,0 +1,179 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// VM is a guest, or one that is wanted, for tables and for machines. The names
+// of its fields stay.
+type VM struct {
+	Name      string   `json:"name"`
+	State     string   `json:"state"` // running, stopped, paused, unknown or absent
+	Node      string   `json:"node,omitempty"`
+	VMID      int      `json:"vmid,omitempty"`
+	CPUs      int      `json:"cpus,omitempty"`
+	Memory    int64    `json:"memoryBytes,omitempty"`
+	Disk      int64    `json:"diskBytes,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+	Tags      []string `json:"tags,omitempty"` // without our marks
+	Pool      string   `json:"pool,omitempty"`
+	Lock      string   `json:"lock,omitempty"`
+	HA        string   `json:"ha,omitempty"`
+	Ours      bool     `json:"ours"`             // made or adopted by proxplane
+	Object    string   `json:"object,omitempty"` // of which manifest, where that was read
+	Set       string   `json:"set,omitempty"`
+
+	// What is known when the manifests are there.
+	Ready   *bool  `json:"ready,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// absent is the state of a guest that isn't there.
+const absent = "absent"
+
+// VMOf makes the view of a guest.
+func VMOf(g *model.Guest) VM {
+	v := VM{
+		Name: g.Name, State: string(cmp.Or(g.Status, model.StatusUnknown)), Node: g.Node, VMID: g.VMID,
+		CPUs: g.CPUs, Memory: g.Memory, Disk: g.Disk, Addresses: Addresses(g.Addresses),
+		Pool: g.Pool, Lock: g.Lock, HA: g.HAState,
+	}
+	for _, t := range g.Tags {
+		switch {
+		case t == model.Tag, strings.HasPrefix(t, model.TagPrefix):
+			v.Ours = true
+		default:
+			v.Tags = append(v.Tags, t)
+		}
+	}
+	if g.Config != nil && g.Config.Marker != nil {
+		v.Object, v.Set = Name(g.Config.Marker.Owner.Key), g.Config.Marker.Owner.Set
+	}
+	return v
+}
+
+// Wanted is the view of a guest that is wanted, with how far it is from that;
+// g is nil when it isn't there.
+func Wanted(g *model.Guest, o plan.Object) VM {
+	v := VM{Name: o.Owner.Name, State: absent, Node: o.Node, VMID: o.VMID}
+	if g != nil {
+		v = VMOf(g)
+	}
+	v.Object, v.Set = Name(o.Owner.Key), o.Owner.Set
+	return v.With(Of(o))
+}
+
+// With adds how far a guest is from what is wanted.
+func (v VM) With(out Outcome) VM {
+	ready := out.State == Ready || out.State == Gone
+	v.Ready, v.Reason, v.Message = &ready, out.Reason, out.Message
+	return v
+}
+
+// Addresses are a guest's addresses as text, those that others can reach
+// first.
+func Addresses(list []netip.Prefix) []string {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b netip.Prefix) int { return cmp.Compare(distance(a.Addr()), distance(b.Addr())) })
+	var out []string
+	for _, p := range list {
+		if text := p.Addr().String(); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// distance orders addresses: IPv4 first, then IPv6, then those of the link.
+func distance(a netip.Addr) int {
+	switch {
+	case a.IsLoopback():
+		return 3
+	case a.IsLinkLocalUnicast():
+		return 2
+	case a.Is6():
+		return 1
+	}
+	return 0
+}
+
+// address is the first one, with how many more there are.
+func (v VM) address() string {
+	switch len(v.Addresses) {
+	case 0:
+		return ""
+	case 1:
+		return v.Addresses[0]
+	}
+	return fmt.Sprintf("%s +%d", v.Addresses[0], len(v.Addresses)-1)
+}
+
+func (v VM) state() string {
+	if v.Lock != "" {
+		return v.State + " (" + v.Lock + ")"
+	}
+	return v.State
+}
+
+func (v VM) id() string {
+	if v.VMID == 0 {
+		return ""
+	}
+	return fmt.Sprint(v.VMID)
+}
+
+func (v VM) cpus() string {
+	if v.CPUs == 0 {
+		return ""
+	}
+	return fmt.Sprint(v.CPUs)
+}
+
+func sizeOrNone(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return Size(n)
+}
+
+// VMTable lists guests.
+func VMTable(list []VM) Table {
+	t := Table{Columns: []Column{
+		{Name: "NAME", Flex: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "CPUS", Right: true},
+		{Name: "MEMORY", Right: true}, {Name: "DISK", Right: true}, {Name: "OURS"},
+		{Name: "IP", Wide: true}, {Name: "TAGS", Wide: true}, {Name: "POOL", Wide: true}, {Name: "HA", Wide: true},
+	}}
+	for _, v := range list {
+		t.Rows = append(t.Rows, []string{
+			v.Name, v.state(), v.Node, v.id(), v.cpus(), sizeOrNone(v.Memory), sizeOrNone(v.Disk), yesNo(v.Ours),
+			v.address(), strings.Join(v.Tags, ","), v.Pool, v.HA,
+		})
+	}
+	return t
+}
+
+// SummaryTable lists wanted guests with whether they are ready: the end of an
+// apply.
+func SummaryTable(list []VM) Table {
+	t := Table{Columns: []Column{
+		{Name: "NAME", Flex: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "IP"}, {Name: "READY"},
+		{Name: "MESSAGE", Flex: true},
+		{Name: "CPUS", Right: true, Wide: true}, {Name: "MEMORY", Right: true, Wide: true}, {Name: "DISK", Right: true, Wide: true},
+		{Name: "TAGS", Wide: true}, {Name: "OBJECT", Wide: true}, {Name: "SET", Wide: true},
+	}}
+	for _, v := range list {
+		t.Rows = append(t.Rows, []string{
+			v.Name, v.state(), v.Node, v.id(), v.address(), yesNo(v.Ready != nil && *v.Ready), v.Message,
+			v.cpus(), sizeOrNone(v.Memory), sizeOrNone(v.Disk), strings.Join(v.Tags, ","), v.Object, v.Set,
+		})
+	}
+	return t
+}

@@ -1,0 +1,203 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Page says how texts are laid out.
+type Page struct {
+	Paint
+	Width int  // lines are broken there; 0: never
+	All   bool // also what is as wanted
+}
+
+// Plan is a plan as people read it: grouped by object, each step with what,
+// why and effect, and a last line with counts.
+func (p Page) Plan(all plan.Plan) string {
+	var b strings.Builder
+	for _, o := range all.Objects {
+		if (o.Ready() || o.Gone) && !p.All {
+			continue
+		}
+		b.WriteString(p.Object(o))
+		b.WriteByte('\n')
+	}
+	b.WriteString(p.Bold(Wrap(CountOf(all).String(), p.Width, "      ")) + "\n")
+	return b.String()
+}
+
+// Object is the plan for one object.
+func (p Page) Object(o plan.Object) string {
+	var b strings.Builder
+	b.WriteString(p.heading(o) + "\n")
+	if o.Placed != "" {
+		b.WriteString(p.Grey(Wrap("    on "+o.Node+": "+o.Placed, p.Width, "      ")) + "\n")
+	}
+	why := ""
+	for _, s := range o.Steps {
+		b.WriteString(p.step(s, why))
+		why = s.Why
+	}
+	for _, r := range o.Refused {
+		b.WriteString(p.refusal(r))
+	}
+	switch {
+	case o.Wait != nil:
+		b.WriteString(p.wait(*o.Wait))
+	case !o.Look.Empty():
+		b.WriteString(p.Grey("    … not all that matters could be read") + "\n")
+	}
+	return b.String()
+}
+
+// heading is "~ vm/web-1  VM 4711 on pve2".
+func (p Page) heading(o plan.Object) string {
+	sign, e := "=", plan.Effect("")
+	if len(o.Steps) > 0 {
+		e = strongest(o.Steps)
+		sign = Sign(e)
+	} else if len(o.Refused) > 0 {
+		sign, e = "!", plan.Restart
+	} else if o.Wait != nil || !o.Look.Empty() {
+		sign, e = "…", plan.Live
+	}
+	text := p.Bold(Name(o.Owner.Key))
+	if o.VMID != 0 {
+		text += fmt.Sprintf("  VM %d", o.VMID)
+		if o.Node != "" {
+			text += " on " + o.Node
+		}
+	}
+	switch {
+	case o.Gone:
+		text += "  gone"
+	case o.Ready():
+		text += "  as wanted"
+	}
+	if e == "" {
+		return sign + " " + text
+	}
+	return p.effect(e, sign) + " " + text
+}
+
+// strongest is the effect that an object's line is marked with. What is new as
+// a whole is new, though some of its steps change it after it was made.
+func strongest(steps []plan.Step) plan.Effect {
+	if steps[0].Effect == plan.New {
+		return plan.New
+	}
+	order := map[plan.Effect]int{plan.Live: 1, plan.Restart: 2, plan.Replace: 3, plan.LosesData: 4}
+	e := plan.Live
+	for _, s := range steps {
+		if order[s.Effect] > order[e] {
+			e = s.Effect
+		}
+	}
+	return e
+}
+
+// step is one step; the reason of the one before it isn't said again.
+func (p Page) step(s plan.Step, before string) string {
+	text := s.What
+	if s.Why != "" && s.Why != before {
+		text += ": " + s.Why
+	}
+	effect := ""
+	if s.Effect != plan.New {
+		effect = "  (" + string(s.Effect) + ")"
+	}
+	return p.item(Sign(s.Effect), s.Effect, text, effect)
+}
+
+func (p Page) refusal(r plan.Refusal) string {
+	text := r.What
+	if r.Why != "" {
+		text += ": " + r.Why
+	}
+	line := p.item("!", plan.Restart, text, "  ("+string(r.Effect)+", not allowed)")
+	return line + Wrap("      allow it with "+r.Allow, p.Width, "        ") + "\n"
+}
+
+// item is one line, or several where the screen is narrow.
+func (p Page) item(sign string, e plan.Effect, text, tail string) string {
+	lines := strings.SplitN(Wrap("    "+sign+" "+Sentence(text)+tail, p.Width, "      "), "\n", 2)
+	lines[0] = "    " + p.effect(e, sign) + lines[0][4+len(sign):]
+	out := strings.Join(lines, "\n")
+	if tail != "" && strings.HasSuffix(out, tail) {
+		out = strings.TrimSuffix(out, tail) + p.effect(e, tail)
+	}
+	return out + "\n"
+}
+
+func (p Page) wait(w plan.Wait) string {
+	text := Wrap("    … "+Sentence(w.Text), p.Width, "      ")
+	if waiting(w).State == Waiting {
+		return p.Grey(text) + "\n"
+	}
+	return p.Yellow(text) + "\n"
+}
+
+// Counts are how many objects there are of each sort.
+type Counts struct {
+	Make    int `json:"make"`
+	Change  int `json:"change"`
+	Restart int `json:"restart"` // also stopped
+	Remove  int `json:"remove"`  // destroyed, replaced, or losing data
+	Refused int `json:"refused"`
+	Wait    int `json:"wait"`
+	Same    int `json:"same"`
+}
+
+// CountOf counts a plan's objects.
+func CountOf(all plan.Plan) Counts {
+	var c Counts
+	for _, o := range all.Objects {
+		switch {
+		case len(o.Steps) > 0:
+			switch strongest(o.Steps) {
+			case plan.New:
+				c.Make++
+			case plan.Restart:
+				c.Restart++
+			case plan.Replace, plan.LosesData:
+				c.Remove++
+			default:
+				c.Change++
+			}
+		case len(o.Refused) == 0 && (o.Wait != nil || !o.Look.Empty()):
+			c.Wait++
+		case len(o.Refused) == 0:
+			c.Same++
+		}
+		if len(o.Refused) > 0 {
+			c.Refused++
+		}
+	}
+	return c
+}
+
+// Changes tells whether there is anything to do.
+func (c Counts) Changes() bool { return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Wait > 0 }
+
+// String is the last line of a plan.
+func (c Counts) String() string {
+	if !c.Changes() {
+		return fmt.Sprintf("Nothing to do: %s as wanted.", Count(c.Same, "object"))
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "losing data"},
+		{c.Refused, "refused"}, {c.Wait, "waiting"}, {c.Same, "as wanted"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))
+		}
+	}
+	return "Plan: " + strings.Join(parts, ", ") + "."
+}

@@ -1,0 +1,103 @@
+package status
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+func owner(kind, name string) model.Owner {
+	return model.Owner{Door: "vm", Set: "shop", Key: model.Key{Kind: kind, Name: name}}
+}
+
+// everything is a plan with one object of each sort.
+func everything() plan.Plan {
+	return plan.Plan{Objects: []plan.Object{
+		{Owner: owner("VMImage", "ubuntu-22"), VMID: 9000, Node: "pve1"},
+		{
+			Owner: owner("VirtualMachine", "web-1"), VMID: 104711, Node: "pve2",
+			Placed: "most memory free (54.2 GiB of 64 GiB), and no VM with app=web is there",
+			Steps: []plan.Step{
+				{N: 1, What: "clone ubuntu-22-template (9000) to VM 104711 on pve2", Why: "virtualmachine/web-1 isn't there", Effect: plan.New},
+				{N: 2, What: "configure it", Why: "2 CPUs, 4 GiB, 1 NIC", Effect: plan.New, After: []int{1}},
+				{N: 3, What: "grow scsi0", Why: "8 GiB → 40 GiB", Effect: plan.New, After: []int{2}},
+				{N: 4, What: "start it", Why: "powerState is On", Effect: plan.New, After: []int{3}},
+			},
+		},
+		{
+			Owner: owner("VirtualMachine", "web-2"), VMID: 104712, Node: "pve1",
+			Steps: []plan.Step{{N: 1, What: "configure VM 104712", Why: "memory 2048 → 4096 MiB", Effect: plan.Live}},
+			Refused: []plan.Refusal{{
+				What: "restart VM 104712", Why: "cores is applied at a restart only", Effect: plan.Restart,
+				Allow: "--allow-restart, or updatePolicy.restart: Allow",
+			}},
+		},
+		{
+			Owner: owner("VirtualMachine", "web-3"), VMID: 104713, Node: "pve1",
+			Steps: []plan.Step{{N: 1, What: "restart VM 104713", Why: "cores is applied at a restart only", Effect: plan.Restart}},
+		},
+		{
+			Owner: owner("VirtualMachine", "old"), VMID: 104714, Node: "pve3",
+			Steps: []plan.Step{
+				{N: 1, What: "stop VM 104714", Why: "virtualmachine/old is to go", Effect: plan.LosesData},
+				{N: 2, What: "destroy VM 104714 with its disks", Why: "virtualmachine/old is to go", Effect: plan.LosesData, After: []int{1}},
+			},
+		},
+		{
+			Owner: owner("VMClone", "copy"),
+			Wait:  &plan.Wait{Reason: plan.WaitSource, Text: "virtualmachine/web-1, which it is to be cloned from, isn't there yet"},
+		},
+		{
+			Owner: owner("VirtualMachine", "db"),
+			Wait:  &plan.Wait{Reason: plan.WaitForeign, Text: `VMID 120 is taken by "mail" on pve1, which isn't ours; choose another VMID, or adopt it with proxplane import`},
+		},
+		{Owner: owner("VMSnapshot", "before-upgrade"), Gone: true},
+	}}
+}
+
+func TestPlanReadsWell(t *testing.T) {
+	golden(t, "plan.txt", Page{}.Plan(everything()))
+	golden(t, "plan-80.txt", Page{Width: 80}.Plan(everything()))
+	golden(t, "plan-all.txt", Page{All: true}.Plan(everything()))
+	golden(t, "plan-colour.txt", Page{Paint: Paint{On: true}, Width: 80}.Plan(everything()))
+	golden(t, "plan-empty.txt", Page{}.Plan(plan.Plan{Objects: everything().Objects[:1]}))
+}
+
+func TestPlanFitsTheScreen(t *testing.T) {
+	for line := range strings.Lines(Page{Width: 80}.Plan(everything())) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+}
+
+func TestPlanForMachines(t *testing.T) {
+	b, err := json.MarshalIndent(ViewOf(everything()), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "plan.json", string(b)+"\n")
+}
+
+func TestOutcomesHaveConditions(t *testing.T) {
+	var b strings.Builder
+	objects := everything().Objects
+	objects = append(objects,
+		plan.Object{Owner: owner("VirtualMachine", "unread"), Look: plan.Look{Configs: []int{100}}},
+		plan.Object{Owner: owner("VirtualMachine", "failed"), Wait: &plan.Wait{Reason: plan.WaitFailed, Text: "clone failed: no space left; free space on the storage, or name another one"}},
+		plan.Object{Owner: owner("VirtualMachine", "restart"), Refused: objects[2].Refused},
+		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: plan.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't told an address yet"}},
+	)
+	for _, o := range objects {
+		out := Of(o)
+		b.WriteString(Name(o.Owner.Key) + ": " + string(out.State) + "\n")
+		for _, c := range out.Conditions() {
+			b.WriteString("  " + c.Type + "=" + c.Status + " " + c.Reason + ": " + c.Message + "\n")
+		}
+	}
+	golden(t, "conditions.txt", b.String())
+}

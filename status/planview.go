@@ -1,0 +1,66 @@
+package status
+
+import "github.com/proxplane/proxplane/plan"
+
+// PlanView is a plan for machines. Its field names stay.
+type PlanView struct {
+	Objects []ObjectView `json:"objects"`
+	Counts  Counts       `json:"counts"`
+}
+
+// ObjectView is the plan for one object.
+type ObjectView struct {
+	Object    string        `json:"object"` // "vm/web-1"
+	Kind      string        `json:"kind"`
+	Namespace string        `json:"namespace,omitempty"`
+	Name      string        `json:"name"`
+	VMID      int           `json:"vmid,omitempty"`
+	Node      string        `json:"node,omitempty"`
+	Placed    string        `json:"placed,omitempty"`
+	State     State         `json:"state"`
+	Reason    string        `json:"reason"`
+	Message   string        `json:"message"`
+	Steps     []StepView    `json:"steps,omitempty"`
+	Refused   []RefusalView `json:"refused,omitempty"`
+}
+
+// StepView is one step.
+type StepView struct {
+	N      int    `json:"n"`
+	What   string `json:"what"`
+	Why    string `json:"why,omitempty"`
+	Effect string `json:"effect"`
+	After  []int  `json:"after,omitempty"`
+}
+
+// RefusalView is a step that wasn't agreed to.
+type RefusalView struct {
+	What   string `json:"what"`
+	Why    string `json:"why,omitempty"`
+	Effect string `json:"effect"`
+	Allow  string `json:"allow"`
+}
+
+// ViewOf makes the view of a plan.
+func ViewOf(all plan.Plan) PlanView {
+	v := PlanView{Objects: []ObjectView{}, Counts: CountOf(all)}
+	for _, o := range all.Objects {
+		v.Objects = append(v.Objects, objectView(o))
+	}
+	return v
+}
+
+func objectView(o plan.Object) ObjectView {
+	out := Of(o)
+	v := ObjectView{
+		Object: Name(o.Owner.Key), Kind: o.Owner.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name,
+		VMID: o.VMID, Node: o.Node, Placed: o.Placed, State: out.State, Reason: out.Reason, Message: out.Message,
+	}
+	for _, s := range o.Steps {
+		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Sentence(s.Why), Effect: string(s.Effect), After: s.After})
+	}
+	for _, r := range o.Refused {
+		v.Refused = append(v.Refused, RefusalView{What: Sentence(r.What), Why: Sentence(r.Why), Effect: string(r.Effect), Allow: r.Allow})
+	}
+	return v
+}

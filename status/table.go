@@ -1,0 +1,152 @@
+package status
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is rows of texts under headings.
+type Table struct {
+	Columns []Column
+	Rows    [][]string
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name  string
+	Wide  bool // only in the wide form
+	Right bool // numbers
+	Flex  bool // is cut to make the table fit the screen
+}
+
+// Layout says how a table is written.
+type Layout struct {
+	Wide    bool
+	Width   int // of the screen; 0: nothing is cut
+	Heading bool
+}
+
+// gap stands between columns.
+const gap = "  "
+
+// least is how far a column that can be cut is cut at most.
+const least = 12
+
+// Text is the table with its columns aligned, one line a row. No line ends in
+// blanks.
+func (t Table) Text(l Layout) string {
+	var shown []int
+	for i, c := range t.Columns {
+		if !c.Wide || l.Wide {
+			shown = append(shown, i)
+		}
+	}
+	widths := t.widths(shown, l)
+	var b strings.Builder
+	if l.Heading {
+		heading := make([]string, len(t.Columns))
+		for i, c := range t.Columns {
+			heading[i] = c.Name
+		}
+		t.line(&b, heading, shown, widths)
+	}
+	for _, row := range t.Rows {
+		t.line(&b, row, shown, widths)
+	}
+	return b.String()
+}
+
+// widths are the columns' widths, with those that may be cut made to fit.
+func (t Table) widths(shown []int, l Layout) []int {
+	widths := make([]int, len(t.Columns))
+	total := 0
+	for n, i := range shown {
+		if l.Heading {
+			widths[i] = utf8.RuneCountInString(t.Columns[i].Name)
+		}
+		for _, row := range t.Rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell(row, i)))
+		}
+		total += widths[i]
+		if n > 0 {
+			total += len(gap)
+		}
+	}
+	if l.Width == 0 {
+		return widths
+	}
+	// The last columns are cut first: the first ones tell rows apart.
+	for n := len(shown) - 1; n >= 0 && total > l.Width; n-- {
+		i := shown[n]
+		if t.Columns[i].Flex {
+			cut := min(total-l.Width, max(0, widths[i]-least))
+			widths[i] -= cut
+			total -= cut
+		}
+	}
+	return widths
+}
+
+func (t Table) line(b *strings.Builder, row []string, shown, widths []int) {
+	var line strings.Builder
+	for n, i := range shown {
+		if n > 0 {
+			line.WriteString(gap)
+		}
+		text := cut(cell(row, i), widths[i])
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+		if t.Columns[i].Right {
+			line.WriteString(pad + text)
+		} else {
+			line.WriteString(text + pad)
+		}
+	}
+	b.WriteString(strings.TrimRight(line.String(), " "))
+	b.WriteByte('\n')
+}
+
+func cell(row []string, i int) string {
+	if i >= len(row) {
+		return ""
+	}
+	return orDash(oneLine(row[i]))
+}
+
+// cut shortens a text and shows that it did.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	runes := []rune(text)
+	return string(runes[:width-1]) + "…"
+}
+
+// Wrap breaks a text into lines of at most width characters, the further ones
+// indented. Words aren't broken. Width 0 leaves the text as it is.
+func Wrap(text string, width int, indent string) string {
+	if width <= 0 || utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	var b strings.Builder
+	lead := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	b.WriteString(lead)
+	at := utf8.RuneCountInString(lead)
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case at+1+n > width:
+			b.WriteString("\n" + indent)
+			at = utf8.RuneCountInString(indent)
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
