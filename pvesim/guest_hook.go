@@ -8,36 +8,47 @@ import (
 
 // hookOutput is what a simulated hook script prints and how it ends.
 //
-// Scripts aren't run. Those whose text is plain shell of the kind
+// Scripts aren't run. Those that are plain shell of the kind
 //
 //	echo "hook $*"; exit 0
 //
-// do what they say: echo with $*, $@, $1 (the VMID) and $2 (the phase), and
-// exit. All others print nothing and succeed.
+// do what they say: echo with $*, $1 (the VMID), $2 (the phase) and other
+// variables, true, false and exit, joined by ; && and ||. Other commands
+// succeed and print nothing, and so do scripts with loops, functions and the
+// like as a whole.
 func hookOutput(script string, vmid int, phase string) (lines []string, code int) {
-	id := strconv.Itoa(vmid)
-	vars := strings.NewReplacer("$*", id+" "+phase, "$@", id+" "+phase, "$1", id, "$2", phase,
-		"${1}", id, "${2}", phase)
-	for _, line := range strings.FieldsFunc(script, func(r rune) bool { return r == '\n' || r == ';' }) {
-		words := strings.TrimSpace(line)
-		switch {
-		case words == "echo" || strings.HasPrefix(words, "echo "):
-			lines = append(lines, echo(words, vars))
-		case words == "exit" || strings.HasPrefix(words, "exit "):
-			code, _ = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(words, "exit")))
-			return lines, code
+	list, err := parseShell(script)
+	if err != nil {
+		return nil, 0
+	}
+	p := &process{vars: map[string]string{"1": strconv.Itoa(vmid), "2": phase}}
+	for _, c := range list {
+		if c.join == "&&" && p.code != 0 || c.join == "||" && p.code == 0 {
+			continue
+		}
+		var words []string
+		for _, w := range c.words {
+			words = append(words, p.expand(w)...)
+		}
+		p.code = 0
+		if len(words) == 0 {
+			continue
+		}
+		switch name, value, set := strings.Cut(words[0], "="); {
+		case set && isName(name):
+			p.vars[name] = value
+		case words[0] == "echo":
+			lines = append(lines, strings.Join(words[1:], " "))
+		case words[0] == "false":
+			p.code = 1
+		case words[0] == "exit":
+			if len(words) > 1 {
+				p.code, _ = strconv.Atoi(words[1])
+			}
+			return lines, p.code
 		}
 	}
-	return lines, 0
-}
-
-// echo prints an echo command's words; single quotes keep variables.
-func echo(command string, vars *strings.Replacer) string {
-	rest := strings.TrimSpace(strings.TrimPrefix(command, "echo"))
-	if len(rest) > 1 && rest[0] == '\'' && rest[len(rest)-1] == '\'' {
-		return rest[1 : len(rest)-1]
-	}
-	return vars.Replace(strings.ReplaceAll(rest, `"`, ""))
+	return lines, p.code
 }
 
 // hook runs the VM's hook script. An error before the start stops it.

@@ -13,7 +13,7 @@ import (
 type Guest struct {
 	Name   string             `json:"name"` // host name
 	Files  map[string][]byte  `json:"files,omitempty"`
-	Dirs   map[string]bool    `json:"dirs,omitempty"`
+	Dirs   map[string]bool    `json:"dirs,omitempty"` // beside baseDirs
 	Execs  map[int]*GuestExec `json:"execs,omitempty"`
 	PID    int                `json:"pid"` // of the last program that was started
 	Frozen bool               `json:"frozen,omitempty"`
@@ -38,9 +38,6 @@ func (s *Sim) newGuest(vm *VM) *Guest {
 	}
 	host, _, _ := strings.Cut(name, ".")
 	g := &Guest{Name: host, Files: map[string][]byte{}, Dirs: map[string]bool{}, Execs: map[int]*GuestExec{}, PID: 150}
-	for _, dir := range strings.Fields("/ /bin /dev /etc /home /mnt /opt /proc /root /run /srv /sys /tmp /usr /usr/local /usr/local/bin /var /var/lib /var/log /var/tmp") {
-		g.Dirs[dir] = true
-	}
 	var release strings.Builder
 	for _, line := range osRelease {
 		fmt.Fprintf(&release, "%s=%q\n", line[0], line[1])
@@ -52,6 +49,11 @@ func (s *Sim) newGuest(vm *VM) *Guest {
 	s.applySeed(vm, g)
 	return g
 }
+
+// baseDirs are in every guest.
+var baseDirs = wordSet("/ /bin /dev /etc /home /mnt /opt /proc /root /run /srv /sys /tmp /usr /usr/local /usr/local/bin /var /var/lib /var/log /var/tmp")
+
+func (g *Guest) isDir(dir string) bool { return baseDirs[dir] || g.Dirs[dir] }
 
 // osRelease is the system that all simulated guests run.
 var osRelease = [][2]string{
@@ -82,7 +84,7 @@ func (g *Guest) read(file string) ([]byte, error) {
 		return data, nil
 	}
 	switch {
-	case g.Dirs[file]:
+	case g.isDir(file):
 		return nil, fmt.Errorf("Is a directory")
 	case file == "/dev/null":
 		return nil, nil
@@ -96,9 +98,9 @@ func (g *Guest) write(file string, data []byte, add bool) error {
 	switch {
 	case file == "/dev/null":
 		return nil
-	case g.Dirs[file]:
+	case g.isDir(file):
 		return fmt.Errorf("Is a directory")
-	case !strings.HasPrefix(file, "/") || !g.Dirs[path.Dir(file)]:
+	case !strings.HasPrefix(file, "/") || !g.isDir(path.Dir(file)):
 		return fmt.Errorf("No such file or directory")
 	}
 	if add {

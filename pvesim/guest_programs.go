@@ -114,7 +114,7 @@ func progLs(p *process, args []string) int {
 			fmt.Fprintln(&p.out, a)
 			continue
 		}
-		if !p.guest.Dirs[dir] {
+		if !p.guest.isDir(dir) {
 			fmt.Fprintf(&p.err, "ls: cannot access '%s': No such file or directory\n", a)
 			code = 2
 			continue
@@ -134,9 +134,11 @@ func (g *Guest) entries(dir string) []string {
 			names = append(names, path.Base(f))
 		}
 	}
-	for d := range g.Dirs {
-		if d != "/" && path.Dir(d) == dir {
-			names = append(names, path.Base(d))
+	for _, dirs := range []map[string]bool{baseDirs, g.Dirs} {
+		for d := range dirs {
+			if d != "/" && path.Dir(d) == dir {
+				names = append(names, path.Base(d))
+			}
 		}
 	}
 	slices.Sort(names)
@@ -162,14 +164,14 @@ func progMkdir(p *process, args []string) int {
 		}
 		dir := path.Clean(a)
 		switch {
-		case !parents && (p.guest.Dirs[dir] || p.guest.Files[dir] != nil):
+		case !parents && (p.guest.isDir(dir) || p.guest.Files[dir] != nil):
 			fmt.Fprintf(&p.err, "mkdir: cannot create directory '%s': File exists\n", a)
 			return 1
-		case !parents && !p.guest.Dirs[path.Dir(dir)]:
+		case !parents && !p.guest.isDir(path.Dir(dir)):
 			fmt.Fprintf(&p.err, "mkdir: cannot create directory '%s': No such file or directory\n", a)
 			return 1
 		}
-		for d := dir; d != "/" && d != "."; d = path.Dir(d) {
+		for d := dir; d != "." && !p.guest.isDir(d); d = path.Dir(d) {
 			p.guest.Dirs[d] = true
 		}
 	}
@@ -185,7 +187,7 @@ func progRm(p *process, args []string) int {
 		}
 		file := path.Clean(a)
 		_, isFile := p.guest.Files[file]
-		if !isFile && !p.guest.Dirs[file] && !force {
+		if !isFile && !p.guest.isDir(file) && !force {
 			fmt.Fprintf(&p.err, "rm: cannot remove '%s': No such file or directory\n", a)
 			return 1
 		}
@@ -223,7 +225,7 @@ func progTest(p *process, args []string) int {
 	switch {
 	case len(args) == 2:
 		_, isFile := p.guest.Files[path.Clean(args[1])]
-		isDir := p.guest.Dirs[path.Clean(args[1])]
+		isDir := p.guest.isDir(path.Clean(args[1]))
 		ok = map[string]bool{
 			"-e": isFile || isDir, "-f": isFile, "-d": isDir, "-n": args[1] != "", "-z": args[1] == "",
 		}[args[0]]

@@ -195,6 +195,10 @@ func (p *process) variables(text string) string {
 			b.WriteString(strconv.Itoa(p.code))
 			text = rest[1:]
 			continue
+		case strings.HasPrefix(rest, "*"), strings.HasPrefix(rest, "@"):
+			b.WriteString(strings.Join(p.arguments(), " "))
+			text = rest[1:]
+			continue
 		default:
 			n := 0
 			for n < len(rest) && (isName(rest[:n+1]) || n == 0 && rest[0] >= '0' && rest[0] <= '9') {
@@ -207,5 +211,16 @@ func (p *process) variables(text string) string {
 			}
 		}
 		b.WriteString(p.vars[name])
+	}
+}
+
+// arguments are $1, $2 and so on.
+func (p *process) arguments() (args []string) {
+	for i := 1; ; i++ {
+		a, ok := p.vars[strconv.Itoa(i)]
+		if !ok {
+			return args
+		}
+		args = append(args, a)
 	}
 }

@@ -40,7 +40,7 @@ func (t *task) checkStart(vm *VM, restored bool) error {
 	}
 	for _, d := range c.drives() {
 		if strings.HasPrefix(d.key, "scsi") && perlBool(d.opt("iothread")) && c["scsihw"] != "virtio-scsi-single" {
-			t.warnf("iothread is only valid with virtio disk or virtio-scsi-single controller, ignoring\n")
+			t.warnf("iothread is only valid with virtio disk or virtio-scsi-single controller, ignoring")
 		}
 	}
 	if err := t.checkNets(vm, restored); err != nil {
@@ -177,8 +177,9 @@ func (t *task) checkNets(vm *VM, restored bool) error {
 			continue
 		}
 		virtio := strings.HasPrefix(value, "virtio=") || strings.Contains(value, "model=virtio")
+		given, hasMTU := property(value, "mtu", "")
 		if !t.hasBridge(vm.Node, bridge) {
-			if virtio {
+			if virtio && (hasMTU || t.atLeast(9)) {
 				return die("bridge '%s' does not exist", bridge)
 			}
 			t.logf("bridge '%s' does not exist", bridge)
@@ -189,8 +190,8 @@ func (t *task) checkNets(vm *VM, restored bool) error {
 			continue
 		}
 		mtu := 1500
-		if text, ok := property(value, "mtu", ""); ok {
-			mtu = atoi(text)
+		if hasMTU {
+			mtu = atoi(given)
 		}
 		switch {
 		case mtu != 1 && mtu < 576:
