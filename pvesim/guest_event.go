@@ -76,6 +76,9 @@ func (s *Sim) watchOff(vm *VM) {
 // resumeGuests looks after the guests of a state that was read from disk.
 func (s *Sim) resumeGuests() {
 	for _, vm := range s.state.VMs {
+		if vm.Run != nil && vm.Run.Guest != nil {
+			vm.Run.Guest.makeMaps()
+		}
 		s.watchOff(vm)
 	}
 }

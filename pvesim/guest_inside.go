@@ -37,7 +37,8 @@ func (s *Sim) newGuest(vm *VM) *Guest {
 		name = fmt.Sprintf("VM%d", vm.ID)
 	}
 	host, _, _ := strings.Cut(name, ".")
-	g := &Guest{Name: host, Files: map[string][]byte{}, Dirs: map[string]bool{}, Execs: map[int]*GuestExec{}, PID: 150}
+	g := &Guest{Name: host, PID: 150}
+	g.makeMaps()
 	var release strings.Builder
 	for _, line := range osRelease {
 		fmt.Fprintf(&release, "%s=%q\n", line[0], line[1])
@@ -74,7 +75,21 @@ func (g *Guest) clone() *Guest {
 	out.Files = maps.Clone(g.Files)
 	out.Dirs = maps.Clone(g.Dirs)
 	out.Execs = maps.Clone(g.Execs)
+	out.makeMaps()
 	return &out
+}
+
+// makeMaps makes those that were empty when the guest was written to disk.
+func (g *Guest) makeMaps() {
+	if g.Files == nil {
+		g.Files = map[string][]byte{}
+	}
+	if g.Dirs == nil {
+		g.Dirs = map[string]bool{}
+	}
+	if g.Execs == nil {
+		g.Execs = map[int]*GuestExec{}
+	}
 }
 
 // read gives the bytes of a file, or the system's word for why not.
