@@ -160,6 +160,9 @@ func moveHAResource(c *call) (any, error) {
 	if c.state.Nodes[node] == nil {
 		return nil, die("no such cluster node '%s'", node)
 	}
+	if _, name, _ := strings.Cut(sid, ":"); c.haActive() {
+		c.haMigrate(atoi(name), node)
+	}
 	if !c.atLeast(9) {
 		return nil, nil
 	}
