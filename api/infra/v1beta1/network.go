@@ -53,7 +53,7 @@ type Network struct {
 	// +optional
 	StaticIP *StaticIP `json:"staticIP,omitempty"`
 
-	// DHCP asks for an IPv4 address. Default: true if StaticIP has none.
+	// DHCP asks for an IPv4 address. Default: true without StaticIP.
 	// +optional
 	DHCP *bool `json:"dhcp,omitempty"`
 

@@ -94,7 +94,8 @@ type MachineSpec struct {
 	PowerState PowerState `json:"powerState,omitempty"`
 
 	// Networks are the network interfaces, the first one first. Without any, the
-	// machine has those of its image.
+	// machine has those of its template; one that isn't made from a template has
+	// one, named "default".
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -186,13 +187,13 @@ type Disk struct {
 	// +kubebuilder:validation:Enum=thin;thick
 	Type string `json:"type,omitempty"`
 
-	// Bus is "scsi", "virtio", "sata" or "ide". Default: scsi. Not for root.
+	// Bus is "scsi", "virtio" or "sata". Default: scsi. Not for root.
 	// +optional
-	// +kubebuilder:validation:Enum=scsi;virtio;sata;ide
+	// +kubebuilder:validation:Enum=scsi;virtio;sata
 	Bus string `json:"bus,omitempty"`
 
-	// Slot is where the disk is plugged in, such as "scsi3". Default: a free one.
-	// Not for root.
+	// Slot is where the disk is plugged in, such as "scsi3". Default: a free one,
+	// in which the disk is known by its serial number. Not for root.
 	// +optional
 	Slot string `json:"slot,omitempty"`
 

@@ -18,7 +18,8 @@ type VMClass struct {
 	Spec VMClassSpec `json:"spec"`
 }
 
-// VMClassSpec is what machines of the class have.
+// VMClassSpec is what machines of the class have. When a machine changes to
+// another class, what that one doesn't say about the virtual hardware stays.
 type VMClassSpec struct {
 	// CPUs that the guest sees.
 	// +kubebuilder:validation:Minimum=1

@@ -1,0 +1,157 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+// templateKind is the kind of images that no manifest describes: templates that a
+// clone names directly.
+const templateKind = "Template"
+
+func (s scope) vmClone(obj *api.VMClone) *machine {
+	origin, from := s.origin(obj)
+	ref := obj.Spec.ProviderRef
+	if ref == nil {
+		ref = origin.provider
+	}
+	b := s.newBuild(ref)
+	if obj.Spec.ClassRef != nil {
+		b.useClass(obj.Spec.ClassRef.Name)
+	}
+	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
+	userData := obj.Spec.UserData
+	switch {
+	case from != nil:
+		b.source.VM = from.key
+		b.source.Snapshot = snapshotName(obj.Spec.Snapshot)
+		if userData == nil {
+			userData = origin.machine.UserData // else it would boot with that of the other one
+		}
+		b.checkCopiedAddresses(obj, from, origin.machine)
+	case obj.Spec.SourceVMRef.Name != "":
+		b.cloneOfTemplate(obj.Spec.SourceVMRef.Name)
+		if obj.Spec.Snapshot != "" {
+			s.fail("spec.snapshot", "is for clones of a VirtualMachine or VMClone of these manifests")
+		}
+	}
+	return b.machine(&obj.Spec.MachineSpec, userData)
+}
+
+// lineage is what a clone has from where it comes from.
+type lineage struct {
+	provider *api.Ref
+	machine  *api.MachineSpec
+}
+
+// origin finds the machine that a clone is of, and what it has from there: its
+// own fields come first, then those of what it is a clone of.
+func (s scope) origin(obj *api.VMClone) (lineage, *object) {
+	var line lineage
+	var from *object
+	seen := []model.Key{s.o.key}
+	for name := obj.Spec.SourceVMRef.Name; ; {
+		if name == "" {
+			s.fail("spec.sourceVMRef.name", "is missing")
+			return line, nil
+		}
+		o := s.namedMachine(name, seen[len(seen)-1])
+		if o == nil {
+			return line, from
+		}
+		if slices.Contains(seen, o.key) {
+			s.fail("spec.sourceVMRef.name", "is a clone of itself")
+			return lineage{}, nil
+		}
+		seen = append(seen, o.key)
+		if from == nil {
+			from, line.machine = o, &api.MachineSpec{}
+		}
+		vm, isVM := o.Object.(*api.VirtualMachine)
+		if isVM {
+			line.inherit(vm.Spec.ProviderRef, &vm.Spec.MachineSpec)
+			return line, from
+		}
+		c := o.Object.(*api.VMClone)
+		line.inherit(c.Spec.ProviderRef, &c.Spec.MachineSpec)
+		name = c.Spec.SourceVMRef.Name
+	}
+}
+
+func (l *lineage) inherit(provider *api.Ref, m *api.MachineSpec) {
+	if l.provider == nil {
+		l.provider = provider
+	}
+	if l.machine.UserData == nil {
+		l.machine.UserData = m.UserData
+	}
+	if len(l.machine.Networks) == 0 {
+		l.machine.Networks = m.Networks
+	}
+}
+
+// namedMachine finds a VirtualMachine or VMClone; nil: there is none.
+func (s scope) namedMachine(name string, except model.Key) *object {
+	for _, kind := range []string{"VirtualMachine", "VMClone"} {
+		key := model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name}
+		if o := s.set.index[key]; o != nil && (key != except || kind == "VMClone") {
+			return o
+		}
+	}
+	return nil
+}
+
+// checkCopiedAddresses: a copy that says nothing about networks has the static
+// addresses of its source, which both can't have.
+func (b *build) checkCopiedAddresses(obj *api.VMClone, from *object, source *api.MachineSpec) {
+	if len(obj.Spec.Networks) > 0 {
+		return
+	}
+	for _, n := range source.Networks {
+		if n.StaticIP != nil {
+			b.fail("spec.networks", "is missing: the copy would have the address of %s, %s", title(from.key), firstAddress(*n.StaticIP))
+			return
+		}
+	}
+}
+
+func firstAddress(ip api.StaticIP) string {
+	if ip.Address == "" && len(ip.Addresses) > 0 {
+		return shortened(ip.Addresses[0])
+	}
+	return shortened(ip.Address)
+}
+
+// cloneOfTemplate: what no manifest describes is a VMImage, or a template of
+// Proxmox by its name or VMID.
+func (b *build) cloneOfTemplate(name string) {
+	const field = "spec.sourceVMRef.name"
+	if b.set.index[model.Key{Kind: "VMImage", Namespace: b.o.key.Namespace, Name: name}] != nil {
+		b.useImage(field, name)
+		if b.iso != "" {
+			b.fail(field, "%s is an ISO image, which can't be cloned", name)
+		}
+		return
+	}
+	key := model.Key{Kind: templateKind, Namespace: b.o.key.Namespace, Name: name}
+	b.source.Image = key
+	img := model.Image{Owner: model.Owner{Door: Door, Set: b.options.Set, Key: key}, Range: b.provider.vmids}
+	if vmid, err := strconv.Atoi(name); err == nil {
+		if vmid < minVMID || vmid > maxVMID {
+			b.fail(field, "want a VMID from %d to %d, have %d", minVMID, maxVMID, vmid)
+		}
+		img.VMID = vmid
+	} else {
+		b.checkGuestName(field, name)
+		img.Template = name
+	}
+	d := &b.provider.wanted.Desired
+	if !slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner == img.Owner }) {
+		d.Images = append(d.Images, img)
+	}
+	b.tell(field, "%s", fmt.Sprintf("no VirtualMachine, VMClone or VMImage of these manifests is named %s: it is looked for among Proxmox' own templates", name))
+}

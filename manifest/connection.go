@@ -1,0 +1,159 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Connection says how a Proxmox cluster is reached.
+type Connection struct {
+	Endpoints   []string
+	TLS         pve.TLS
+	Credentials pve.Credentials
+}
+
+// Config is the same for a client.
+func (c Connection) Config() pve.Config {
+	return pve.Config{Endpoints: c.Endpoints, TLS: c.TLS, Credentials: c.Credentials}
+}
+
+// Environment is the connection that environment variables describe, for use
+// without a Provider. Getenv and readFile are as of [Options].
+func Environment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
+	c := Connection{}
+	v := variables{getenv: getenv, readFile: readFile}
+	if e := v.endpoint(); e != "" {
+		c.Endpoints = splitComma(e)
+	}
+	if len(c.Endpoints) == 0 {
+		return c, errors.New("no Proxmox is named: set PVE_ENDPOINT, or give a manifest with a Provider")
+	}
+	var err error
+	if c.Credentials, err = v.credentials(); err != nil {
+		return c, err
+	}
+	if c.Credentials.IsZero() {
+		return c, errors.New("no credentials are given: set PVE_TOKEN_ID and PVE_TOKEN_SECRET, or PVE_USERNAME and PVE_PASSWORD")
+	}
+	if c.TLS.CA, err = v.ca(); err != nil {
+		return c, err
+	}
+	c.TLS.Insecure, err = v.insecure()
+	return c, err
+}
+
+// variables are environment variables, of a Provider or of the process.
+type variables struct {
+	getenv   func(string) string
+	readFile func(string) ([]byte, error)
+}
+
+// first gives the first of the variables that is set.
+func (v variables) first(names ...string) string {
+	if v.getenv == nil {
+		return ""
+	}
+	for _, name := range names {
+		if value := strings.TrimSpace(v.getenv(name)); value != "" {
+			return value
+		}
+	}
+	return ""
+}
+
+func (v variables) endpoint() string { return v.first("PVE_ENDPOINT", "PROXMOX_VE_ENDPOINT") }
+
+// credentials are what the variables say, if anything.
+func (v variables) credentials() (pve.Credentials, error) {
+	id, secret := v.first("PVE_TOKEN_ID"), v.first("PVE_TOKEN_SECRET")
+	user, password := v.first("PVE_USERNAME", "PROXMOX_VE_USERNAME"), v.first("PVE_PASSWORD", "PROXMOX_VE_PASSWORD")
+	both := v.first("PROXMOX_VE_API_TOKEN")
+	switch {
+	case id != "" || secret != "":
+		return tokenOf(id, secret, "PVE_TOKEN_ID", "PVE_TOKEN_SECRET")
+	case both != "":
+		c, err := pve.ParseToken(both)
+		if err != nil {
+			return c, fmt.Errorf("PROXMOX_VE_API_TOKEN: %w", err)
+		}
+		return c, nil
+	case user != "" || password != "":
+		return passwordOf(user, password, "PVE_USERNAME", "PVE_PASSWORD")
+	}
+	return pve.Credentials{}, nil
+}
+
+// tokenOf checks an API token; the names are of where its parts come from.
+func tokenOf(id, secret, idName, secretName string) (pve.Credentials, error) {
+	user, name, _ := strings.Cut(id, "!")
+	switch {
+	case id == "":
+		return pve.Credentials{}, fmt.Errorf("there is %s, but no %s", secretName, idName)
+	case name == "" || !strings.Contains(user, "@"):
+		return pve.Credentials{}, fmt.Errorf("%s should look like user@realm!name", idName)
+	case secret == "":
+		return pve.Credentials{}, fmt.Errorf("there is %s, but no %s", idName, secretName)
+	}
+	return pve.Token(id, secret), nil
+}
+
+func passwordOf(user, password, userName, passwordName string) (pve.Credentials, error) {
+	switch {
+	case user == "":
+		return pve.Credentials{}, fmt.Errorf("there is %s, but no %s", passwordName, userName)
+	case !strings.Contains(user, "@"):
+		return pve.Credentials{}, fmt.Errorf("%s should have a realm, like root@pam", userName)
+	case password == "":
+		return pve.Credentials{}, fmt.Errorf("there is %s, but no %s", userName, passwordName)
+	}
+	return pve.Password(user, password), nil
+}
+
+// ca is the bundle that PVE_CA_BUNDLE holds, or the file that it names.
+func (v variables) ca() ([]byte, error) {
+	text := v.first("PVE_CA_BUNDLE")
+	if text == "" || strings.Contains(text, "-----BEGIN") {
+		return []byte(text), nil
+	}
+	read := v.readFile
+	if read == nil {
+		read = func(string) ([]byte, error) { return nil, os.ErrPermission }
+	}
+	b, err := read(text)
+	if err != nil {
+		return nil, fmt.Errorf("PVE_CA_BUNDLE: %w", err)
+	}
+	return b, nil
+}
+
+func (v variables) insecure() (bool, error) {
+	text := v.first("PVE_INSECURE_SKIP_VERIFY", "PROXMOX_VE_INSECURE")
+	switch strings.ToLower(text) {
+	case "":
+		return false, nil
+	case "1":
+		return true, nil
+	case "0":
+		return false, nil
+	}
+	b, ok := parseBool(text)
+	if !ok {
+		return false, fmt.Errorf("PVE_INSECURE_SKIP_VERIFY: want true or false, have %q", shortened(text))
+	}
+	return b, nil
+}
+
+// splitComma splits a list at commas.
+func splitComma(text string) []string {
+	var all []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			all = append(all, part)
+		}
+	}
+	return all
+}

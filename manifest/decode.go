@@ -1,0 +1,347 @@
+package manifest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// place is where something stands.
+type place struct {
+	file string
+	line int
+}
+
+// decoder puts a document into a struct, by its json tags. What a word means is
+// up to the type of the field that it is for, not to YAML.
+type decoder struct {
+	doc    *document
+	root   reflect.Type
+	places map[string]place // by path: "spec.disks[0].size"
+	errs   Errors
+}
+
+func (d *decoder) at(node *yaml.Node) place {
+	file, ok := d.doc.from[node]
+	if !ok {
+		file = d.doc.file
+	}
+	return place{file, node.Line}
+}
+
+func (d *decoder) fail(node *yaml.Node, path, format string, args ...any) {
+	at := d.at(node)
+	d.errs = append(d.errs, &Error{File: at.file, Line: at.line, Object: d.doc.key, Field: path, Text: fmt.Sprintf(format, args...)})
+}
+
+var (
+	unmarshaler  = reflect.TypeFor[json.Unmarshaler]()
+	quantityType = reflect.TypeFor[resource.Quantity]()
+)
+
+// value puts a node into a value.
+func (d *decoder) value(node *yaml.Node, v reflect.Value, path string) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if isNull(node) {
+		return // as if it weren't there
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(node, v.Elem(), path)
+		return
+	}
+	if v.CanAddr() && v.Addr().Type().Implements(unmarshaler) {
+		d.json(node, v.Addr().Interface().(json.Unmarshaler), v.Type(), path)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		d.structure(node, v, path)
+	case reflect.Map:
+		d.mapping(node, v, path)
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			d.bytes(node, v, path)
+			return
+		}
+		d.list(node, v, path)
+	default:
+		d.scalar(node, v, path)
+	}
+}
+
+func (d *decoder) structure(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.MappingNode {
+		d.fail(node, path, "want fields below it, have %s", kindName(node))
+		return
+	}
+	fields := fieldsOf(v.Type())
+	d.pairs(node, path, func(key, value *yaml.Node, below string) {
+		index, ok := fields[key.Value]
+		if ok {
+			d.value(value, v.FieldByIndex(index), below)
+		} else if path != "" || key.Value != "status" { // what Kubernetes adds
+			d.fail(key, below, "%s", unknownField(d.root, v.Type(), key.Value))
+		}
+	})
+}
+
+func (d *decoder) mapping(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.MappingNode {
+		d.fail(node, path, "want names with values below it, have %s", kindName(node))
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	d.pairs(node, path, func(key, value *yaml.Node, below string) {
+		e := reflect.New(v.Type().Elem()).Elem()
+		d.value(value, e, below)
+		v.SetMapIndex(reflect.ValueOf(key.Value).Convert(v.Type().Key()), e)
+	})
+}
+
+func (d *decoder) list(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.SequenceNode {
+		d.fail(node, path, "want a list, have %s", kindName(node))
+		return
+	}
+	v.Set(reflect.MakeSlice(v.Type(), len(node.Content), len(node.Content)))
+	for i, item := range node.Content {
+		below := fmt.Sprintf("%s[%d]", path, i)
+		d.places[below] = d.at(item)
+		d.value(item, v.Index(i), below)
+	}
+}
+
+// pairs goes through a mapping, with what is merged into it by "<<".
+func (d *decoder) pairs(node *yaml.Node, path string, do func(key, value *yaml.Node, below string)) {
+	seen := map[string]*yaml.Node{}
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		for key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
+		switch {
+		case key.ShortTag() == "!!merge":
+			merged = append(merged, value)
+			continue
+		case key.Kind != yaml.ScalarNode:
+			d.fail(key, path, "want a name, have %s", kindName(key))
+			continue
+		case seen[key.Value] != nil:
+			d.fail(key, join(path, key.Value), "is there twice, first in line %d", seen[key.Value].Line)
+			continue
+		}
+		seen[key.Value] = key
+		below := join(path, key.Value)
+		d.places[below] = d.at(key)
+		do(key, value, below)
+	}
+	for _, m := range merged {
+		d.merged(m, path, seen, do)
+	}
+}
+
+// merged goes through what "<<" refers to, but for what the mapping itself says.
+func (d *decoder) merged(node *yaml.Node, path string, seen map[string]*yaml.Node, do func(key, value *yaml.Node, below string)) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	switch node.Kind {
+	case yaml.SequenceNode:
+		for _, item := range node.Content {
+			d.merged(item, path, seen, do)
+		}
+	case yaml.MappingNode:
+		d.pairs(node, path, func(key, value *yaml.Node, below string) {
+			if seen[key.Value] == nil {
+				seen[key.Value] = key
+				do(key, value, below)
+			}
+		})
+	default:
+		d.fail(node, path, "<< wants a mapping, has %s", kindName(node))
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func (d *decoder) scalar(node *yaml.Node, v reflect.Value, path string) {
+	words := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Int32: "a whole number"}
+	want := words[v.Kind()]
+	if node.Kind != yaml.ScalarNode {
+		d.fail(node, path, "want %s, have %s", want, kindName(node))
+		return
+	}
+	quoted := node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(node.Value)
+		return
+	case reflect.Bool:
+		if b, ok := parseBool(node.Value); ok && !quoted {
+			v.SetBool(b)
+			return
+		}
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		if n, err := strconv.ParseInt(node.Value, 10, v.Type().Bits()); err == nil && !quoted {
+			v.SetInt(n)
+			return
+		}
+	default:
+		d.fail(node, path, "a field of this type can't be read")
+		return
+	}
+	hint := ""
+	if _, isBool := parseBool(node.Value); quoted && (isBool || v.Kind() != reflect.Bool && node.Value != "" && strings.Trim(node.Value, "0123456789") == "") {
+		hint = ": leave the quotes away"
+	}
+	d.fail(node, path, "want %s, have %q%s", want, shortened(node.Value), hint)
+}
+
+// parseBool reads booleans as YAML 1.1 does.
+func parseBool(s string) (value, ok bool) {
+	switch strings.ToLower(s) {
+	case "true", "yes", "on":
+		return true, true
+	case "false", "no", "off":
+		return false, true
+	}
+	return false, false
+}
+
+func (d *decoder) bytes(node *yaml.Node, v reflect.Value, path string) {
+	if node.Kind != yaml.ScalarNode {
+		d.fail(node, path, "want a text in base64, have %s", kindName(node))
+		return
+	}
+	b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(node.Value), ""))
+	if err != nil {
+		d.fail(node, path, "isn't base64; plain text goes under stringData") // without the value, which is secret
+		return
+	}
+	v.SetBytes(b)
+}
+
+// json lets a type read itself.
+func (d *decoder) json(node *yaml.Node, u json.Unmarshaler, t reflect.Type, path string) {
+	value, err := plain(node)
+	if err == nil {
+		var b []byte
+		if b, err = json.Marshal(value); err == nil {
+			err = u.UnmarshalJSON(b)
+		}
+	}
+	switch {
+	case err == nil:
+	case t == quantityType && node.Kind == yaml.ScalarNode:
+		d.fail(node, path, "%s", badQuantity(node.Value))
+	case t == quantityType:
+		d.fail(node, path, "want an amount such as 4Gi, have %s", kindName(node))
+	default:
+		d.fail(node, path, "%v", err)
+	}
+}
+
+func badQuantity(have string) string {
+	text := fmt.Sprintf("want an amount such as 4Gi or 512Mi, have %q", shortened(have))
+	fixed := strings.NewReplacer(" ", "", "GiB", "Gi", "MiB", "Mi", "TiB", "Ti", "KiB", "Ki", "GB", "Gi", "MB", "Mi", "TB", "Ti", "KB", "Ki").Replace(have)
+	if _, err := resource.ParseQuantity(fixed); err == nil {
+		text += fmt.Sprintf("; did you mean %s?", fixed)
+	}
+	return text
+}
+
+// plain gives a node as JSON would have it.
+func plain(node *yaml.Node) (any, error) {
+	switch node.Kind {
+	case yaml.AliasNode:
+		return plain(node.Alias)
+	case yaml.ScalarNode:
+		if tag := node.ShortTag(); tag == "!!int" || tag == "!!float" {
+			if json.Valid([]byte(node.Value)) {
+				return json.Number(node.Value), nil
+			}
+			return node.Value, nil
+		} else if tag == "!!bool" {
+			b, _ := parseBool(node.Value)
+			return b, nil
+		} else if tag == "!!null" {
+			return nil, nil
+		}
+		return node.Value, nil
+	case yaml.SequenceNode:
+		list := make([]any, len(node.Content))
+		for i, item := range node.Content {
+			v, err := plain(item)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = v
+		}
+		return list, nil
+	}
+	all := make(map[string]any, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("want names, have %s", kindName(node.Content[i]))
+		}
+		v, err := plain(node.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		all[node.Content[i].Value] = v
+	}
+	return all, nil
+}
+
+// shortened keeps errors readable.
+func shortened(s string) string {
+	const most = 60
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// decode puts a document into an object of its kind.
+func (r *reader) decode(doc *document) *object {
+	value := kinds[doc.key.Kind].make()
+	v := reflect.ValueOf(value).Elem()
+	d := &decoder{doc: doc, root: v.Type(), places: map[string]place{"": {doc.file, doc.node.Line}}}
+	d.value(doc.node, v, "")
+	r.errs = append(r.errs, d.errs...)
+	return &object{Object: value, key: doc.key, places: d.places}
+}
+
+// object is an object with where its parts stand.
+type object struct {
+	Object any
+	key    model.Key
+	places map[string]place
+}
+
+// where finds a field, or the nearest thing around it.
+func (o *object) where(path string) place {
+	for {
+		if at, ok := o.places[path]; ok || path == "" {
+			return at
+		}
+		path = path[:max(0, strings.LastIndexAny(path, ".["))]
+	}
+}

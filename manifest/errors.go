@@ -1,0 +1,74 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Error is one thing that is wrong with what somebody wrote.
+type Error struct {
+	File   string    // empty for objects that weren't read from a file
+	Line   int       // 0: not known
+	Object model.Key // zero: it isn't about one object
+	Field  string    // "spec.disks[0].size"; empty: the object as a whole
+	Text   string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	switch {
+	case e.File != "" && e.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
+	case e.File != "":
+		fmt.Fprintf(&b, "%s: ", e.File)
+	}
+	if e.Object.Kind != "" {
+		fmt.Fprintf(&b, "%s: ", title(e.Object))
+	}
+	if e.Field != "" {
+		fmt.Fprintf(&b, "%s: ", e.Field)
+	}
+	b.WriteString(e.Text)
+	return b.String()
+}
+
+// title names an object as its manifest does: "VirtualMachine web".
+func title(k model.Key) string {
+	if k.Name == "" {
+		return k.Kind
+	}
+	if k.Namespace != "" {
+		return k.Kind + " " + k.Namespace + "/" + k.Name
+	}
+	return k.Kind + " " + k.Name
+}
+
+// Errors are all that is wrong.
+type Errors []*Error
+
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, one := range e {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives each of them.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, one := range e {
+		all[i] = one
+	}
+	return all
+}
+
+// orNil is an error only if there are any.
+func (e Errors) orNil() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}

@@ -1,0 +1,100 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+)
+
+// Secret is Kubernetes' Secret, as far as it matters here.
+type Secret struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Type is taken as it is.
+	Type string `json:"type,omitempty"`
+
+	// Immutable is taken as it is.
+	Immutable *bool `json:"immutable,omitempty"`
+
+	// Data are the entries, in base64 where they are written.
+	Data map[string][]byte `json:"data,omitempty"`
+
+	// StringData are entries as plain text, which come before those of Data.
+	StringData map[string]string `json:"stringData,omitempty"`
+}
+
+// Get gives an entry.
+func (s *Secret) Get(key string) (string, bool) {
+	if text, ok := s.StringData[key]; ok {
+		return text, true
+	}
+	b, ok := s.Data[key]
+	return string(b), ok
+}
+
+// keys are the names of the entries.
+func (s *Secret) keys() []string {
+	var all []string
+	for k := range s.StringData {
+		all = append(all, k)
+	}
+	for k := range s.Data {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// A kind is a kind of object that can be read.
+type kind struct {
+	apiVersion string
+	make       func() metav1.Object
+}
+
+var kinds = map[string]*kind{
+	"Provider":          {api.APIVersion, func() metav1.Object { return new(api.Provider) }},
+	"Secret":            {"v1", func() metav1.Object { return new(Secret) }},
+	"VMClass":           {api.APIVersion, func() metav1.Object { return new(api.VMClass) }},
+	"VMClone":           {api.APIVersion, func() metav1.Object { return new(api.VMClone) }},
+	"VMImage":           {api.APIVersion, func() metav1.Object { return new(api.VMImage) }},
+	"VMPlacementPolicy": {api.APIVersion, func() metav1.Object { return new(api.VMPlacementPolicy) }},
+	"VMSnapshot":        {api.APIVersion, func() metav1.Object { return new(api.VMSnapshot) }},
+	"VirtualMachine":    {api.APIVersion, func() metav1.Object { return new(api.VirtualMachine) }},
+}
+
+func kindNames() []string {
+	var names []string
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// known tells whether a document is of a kind that can be read.
+func (r *reader) known(d *document) bool {
+	k, version := kinds[d.key.Kind], d.apiVersion
+	line := d.node.Line
+	switch {
+	case d.key.Kind == "" && version == "":
+		r.fail(d.file, line, "this has neither apiVersion nor kind, so it can't be told what it is")
+	case d.key.Kind == "":
+		r.fail(d.file, line, "kind is missing; known kinds are %s", strings.Join(kindNames(), ", "))
+	case k != nil && version == "":
+		r.fail(d.file, line, "%s has no apiVersion; it is %s", d.key.Kind, k.apiVersion)
+	case k != nil && version != k.apiVersion:
+		r.fail(d.file, line, "%s of %s isn't known; there is that of %s", d.key.Kind, version, k.apiVersion)
+	case k != nil:
+		return true
+	case strings.HasPrefix(version, api.Group+"/"):
+		r.fail(d.file, line, "kind %s isn't known; %s", d.key.Kind, didYouMean(d.key.Kind, kindNames()))
+	default:
+		r.fail(d.file, line, "%s of %s isn't for Proxmox but for Kubernetes: use kubectl for it; known here are %s",
+			d.key.Kind, version, strings.Join(kindNames(), ", "))
+	}
+	return false
+}

@@ -1,0 +1,298 @@
+package manifest
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
+)
+
+// machine is a VirtualMachine or VMClone that was translated.
+type machine struct {
+	scope
+	provider *provider
+	vm       model.VM
+	nics     []nic
+}
+
+// build is the translation of a machine.
+type build struct {
+	scope
+	provider *provider
+	class    *class
+	image    *image // nil: none
+	source   model.Source
+	iso      string // volume
+	bare     bool   // no template gives it network interfaces
+	opts     options
+}
+
+func (t *translator) readMachines() {
+	t.machines = map[model.Key]*machine{}
+	for _, o := range t.set.objects {
+		s := scope{t, o}
+		var m *machine
+		switch obj := o.Object.(type) {
+		case *api.VirtualMachine:
+			m = s.virtualMachine(obj)
+		case *api.VMClone:
+			m = s.vmClone(obj)
+		default:
+			continue
+		}
+		t.machines[o.key] = m
+		m.provider.wanted.Desired.VMs = append(m.provider.wanted.Desired.VMs, m.vm)
+	}
+}
+
+// eachMachine goes through the machines in their order.
+func (t *translator) eachMachine(do func(*machine)) {
+	for _, o := range t.set.objects {
+		if m := t.machines[o.key]; m != nil {
+			do(m)
+		}
+	}
+}
+
+func (s scope) virtualMachine(obj *api.VirtualMachine) *machine {
+	b := s.newBuild(obj.Spec.ProviderRef)
+	b.useClass(obj.Spec.ClassRef.Name)
+	b.bare = true
+	switch {
+	case obj.Spec.ImageRef == nil:
+		b.source.Blank = true
+	default:
+		b.useImage("spec.imageRef.name", obj.Spec.ImageRef.Name)
+	}
+	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
+	return b.machine(&obj.Spec.MachineSpec, obj.Spec.UserData)
+}
+
+func (s scope) newBuild(ref *api.Ref) *build {
+	s.checkName()
+	p := s.providerFor(ref)
+	if p == nil {
+		p = &provider{} // to find what else is wrong
+	}
+	return &build{scope: s, provider: p, class: &class{options: options{}}}
+}
+
+func (b *build) useClass(name string) {
+	if o := b.find("spec.classRef.name", "VMClass", name); o != nil {
+		b.class = b.classes[o.key]
+	}
+}
+
+func (b *build) useImage(field, name string) {
+	o := b.find(field, "VMImage", name)
+	if o == nil {
+		return
+	}
+	b.image = b.images[o.key]
+	b.image.use(b.provider)
+	if b.image.spec.ISO != "" {
+		b.source.Blank, b.iso = true, b.image.isoVolume(b.provider)
+		return
+	}
+	b.source.Image = o.key
+	b.bare = b.image.model.URL != ""
+}
+
+// machine translates what VirtualMachines and VMClones have in common.
+func (b *build) machine(m *api.MachineSpec, userData *api.UserData) *machine {
+	meta := b.meta()
+	vm := model.VM{
+		Owner: b.owner(), Name: m.Name, VMID: m.VMID, Range: b.provider.vmids, Labels: maps.Clone(meta.GetLabels()),
+		Description: strings.TrimRight(m.Description, "\n"), Pool: m.Pool, Power: model.Power(m.PowerState), Deleted: b.deleted(),
+		Retain: m.DeletionPolicy == api.Retain, Place: b.placeFor(b.provider, m.PlacementRef),
+		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow},
+	}
+	if vm.Name == "" {
+		vm.Name = meta.GetName()
+	}
+	if vm.Power == "" {
+		vm.Power = model.PowerOn
+	}
+	b.check(m, vm.Name)
+	vm.Tags = b.tags(m.Tags)
+	if m.HA != nil {
+		vm.HA = &model.HA{Group: m.HA.Group, MaxRestart: m.HA.MaxRestart, MaxRelocate: m.HA.MaxRelocate}
+	}
+	vm.WaitAddress = b.hardware(m)
+	vm.Disks = b.disks(m)
+	b.source.Storage = vm.Disks[0].Storage
+	vm.Source = b.source
+	nics := b.networks(m.Networks)
+	for _, n := range nics {
+		vm.NICs = append(vm.NICs, n.NIC)
+	}
+	b.firstBoot(&vm, nics, m, userData)
+	vm.Options, vm.Managed = b.opts, b.opts.managed()
+	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics}
+}
+
+// maxDescription leaves room for our marker in the 8 KiB of Proxmox.
+const maxDescription = 6 << 10
+
+func (b *build) check(m *api.MachineSpec, name string) {
+	field := "spec.name"
+	if m.Name == "" {
+		field = "metadata.name"
+	}
+	b.checkGuestName(field, name)
+	if m.VMID != 0 && (m.VMID < minVMID || m.VMID > maxVMID) {
+		b.fail("spec.vmid", "want a number from %d to %d, have %d", minVMID, maxVMID, m.VMID)
+	}
+	b.checkWord("spec.powerState", string(m.PowerState), "On", "Off", "OffGraceful")
+	b.checkWord("spec.deletionPolicy", string(m.DeletionPolicy), "Delete", "Retain")
+	b.checkWord("spec.updatePolicy.restart", string(m.UpdatePolicy.Restart), "Never", "Allow")
+	b.checkWord("spec.updatePolicy.replace", string(m.UpdatePolicy.Replace), "Never", "Allow")
+	b.checkWord("spec.updatePolicy.removeDisks", string(m.UpdatePolicy.RemoveDisks), "Never", "Allow")
+	if len(m.Description) > maxDescription {
+		b.fail("spec.description", "has %d bytes, more than the %d that there is room for", len(m.Description), maxDescription)
+	}
+	if _, _, marked := model.ParseDescription(m.Description); marked {
+		b.fail("spec.description", "has a marker of proxplane in it; leave that line away")
+	}
+	if m.Pool != "" && !poolName.MatchString(m.Pool) {
+		b.fail("spec.pool", "want the name of a pool, have %q", shortened(m.Pool))
+	}
+	if h := m.HA; h != nil && (h.MaxRestart < 0 || h.MaxRelocate < 0) {
+		b.fail("spec.ha", "maxRestart and maxRelocate can't be negative")
+	}
+}
+
+func (b *build) tags(given []string) []string {
+	for i, t := range given {
+		field := "spec.tags[" + strconv.Itoa(i) + "]"
+		lower := strings.ToLower(t)
+		if _, err := prop.NewTags(t); err != nil {
+			b.fail(field, "%v", err)
+			return nil
+		}
+		if lower == model.Tag || strings.HasPrefix(lower, model.TagPrefix) {
+			b.fail(field, "%s is one of the tags that proxplane sets itself", t)
+		}
+	}
+	tags, err := prop.NewTags(given...)
+	if err != nil {
+		return nil // told above
+	}
+	return tags
+}
+
+// hardware sets the plain options; it tells whether the guest agent is to be
+// waited for.
+func (b *build) hardware(m *api.MachineSpec) (waitAddress bool) {
+	b.opts = maps.Clone(b.class.options)
+	b.firmwareOptions()
+	agent := b.agent(m.Agent)
+	flags := []struct {
+		key   string
+		value *bool
+	}{{"onboot", m.OnBoot}, {"protection", m.Protection}}
+	for _, f := range flags {
+		if f.value != nil {
+			b.opts.set(f.key, map[bool]string{true: "1", false: "0"}[*f.value])
+		}
+	}
+	if m.Startup != nil {
+		b.startup(*m.Startup)
+	}
+	b.pci(m.PCIMappings)
+	extra := b.extraConfig(m.ExtraConfig, b.opts)
+	b.opts.fill(b.class.extra)
+	for key, value := range extra {
+		b.opts.set(key, value)
+	}
+	if b.source.Blank {
+		b.opts.fill(newMachine)
+	}
+	wait := agent
+	if m.Agent != nil && m.Agent.WaitForAddress != nil {
+		wait = *m.Agent.WaitForAddress
+		if wait && !agent {
+			b.fail("spec.agent.waitForAddress", "nobody tells an address without the agent")
+		}
+	}
+	return wait && (m.PowerState == "" || m.PowerState == api.PowerOn)
+}
+
+// firmwareOptions: what the class doesn't say, the image may.
+func (b *build) firmwareOptions() {
+	bios := b.class.bios
+	if b.image != nil {
+		os := b.image.spec.OS
+		if bios == "" && os.BIOS != "" {
+			bios = biosOption(os.BIOS)
+		}
+		if os.Type != "" {
+			b.opts.set("ostype", os.Type)
+		}
+	}
+	if bios == "" {
+		return
+	}
+	b.opts.set("bios", bios)
+	if _, said := b.opts["machine"]; !said && bios == "ovmf" {
+		b.opts.set("machine", "q35")
+	}
+}
+
+// agent sets the option and tells whether there is an agent.
+func (b *build) agent(a *api.Agent) bool {
+	inside := b.image != nil && b.image.spec.OS.Agent
+	switch {
+	case a == nil && !inside:
+		return false
+	case a == nil:
+		b.opts.set("agent", "1")
+		return true
+	case a.Enabled != nil && !*a.Enabled:
+		b.opts.set("agent", "0")
+		return false
+	}
+	b.opts.set("agent", prop.Agent{Enabled: true, FstrimClonedDisks: a.TrimClonedDisks}.String())
+	return true
+}
+
+func (b *build) startup(u api.Startup) {
+	var out prop.Startup
+	for _, f := range []struct {
+		name  string
+		value *int
+		to    *prop.Opt[int]
+	}{{"order", u.Order, &out.Order}, {"upDelay", u.UpDelay, &out.Up}, {"downDelay", u.DownDelay, &out.Down}} {
+		if f.value == nil {
+			continue
+		}
+		if *f.value < 0 {
+			b.fail("spec.startup."+f.name, "want a number from 0 on, have %d", *f.value)
+			continue
+		}
+		*f.to = prop.Some(*f.value)
+	}
+	b.opts.set("startup", out.String())
+}
+
+func (b *build) pci(mappings []api.PCIMapping) {
+	const most = 16
+	for i, m := range mappings {
+		field := "spec.pciMappings[" + strconv.Itoa(i) + "]"
+		switch {
+		case i >= most:
+			b.fail(field, "a machine takes %d PCI devices at most", most)
+			return
+		case m.Name == "":
+			b.fail(field+".name", "is missing")
+			continue
+		case m.PCIe && !strings.Contains(b.opts["machine"], "q35") && b.opts["machine"] != "":
+			b.fail(field+".pcie", "needs the board q35; the VMClass has %s", b.opts["machine"])
+		}
+		h := prop.HostPCI{Mapping: m.Name, PCIe: m.PCIe, XVGA: m.PrimaryGPU, MDev: m.MDev}
+		b.option(b.opts, field+".name", "hostpci"+strconv.Itoa(i), h.String())
+	}
+}

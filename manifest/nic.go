@@ -1,0 +1,196 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
+)
+
+var nicModels = []string{"virtio", "e1000", "e1000e", "rtl8139", "vmxnet3"}
+
+// nic is an interface with what the guest is to make of it.
+type nic struct {
+	model.NIC
+	field    string
+	v4, v6   []netip.Prefix
+	gateway  string
+	gateway6 string
+	dns      []string
+	search   []string
+	dhcp     bool
+	dhcp6    bool
+	slaac    bool
+}
+
+// maxNICs is how many network cards Proxmox takes.
+const maxNICs = 32
+
+// networks translates the network interfaces.
+func (b *build) networks(nets []api.Network) []nic {
+	if len(nets) == 0 && b.bare {
+		nets = []api.Network{{Name: "default"}} // nothing else gives it one
+	}
+	if len(nets) > maxNICs {
+		b.fail("spec.networks", "a machine has at most %d interfaces", maxNICs)
+	}
+	var out []nic
+	names := map[string]int{}
+	for i, n := range nets {
+		field := fmt.Sprintf("spec.networks[%d]", i)
+		if first, twice := names[n.Name]; twice && n.Name != "" {
+			b.fail(field+".name", "%s is there twice, first as spec.networks[%d]; give it another name, and a bridge", n.Name, first)
+		}
+		names[n.Name] = i
+		out = append(out, b.nic(field, i, n))
+	}
+	return out
+}
+
+func (b *build) nic(field string, index int, n api.Network) nic {
+	out := nic{field: field, NIC: model.NIC{Slot: "net" + strconv.Itoa(index), Name: n.Name, Model: n.Model, MAC: strings.ToUpper(n.MAC)}}
+	if out.Model == "" {
+		out.Model = "virtio"
+	}
+	b.checkWord(field+".model", out.Model, nicModels...)
+	b.plug(field, n, &out.NIC)
+	switch {
+	case n.Name == "":
+		b.fail(field+".name", "is missing")
+	case n.MAC == "":
+		out.MAC = stableMAC(b.owner(), n.Name)
+	case !goodMAC(n.MAC):
+		b.fail(field+".mac", "want a MAC address of one machine such as 02:00:00:aa:bb:cc, have %q", shortened(n.MAC))
+	}
+	b.nicOptions(field, n, &out.NIC)
+	b.addresses(field, n, &out)
+	return out
+}
+
+// plug finds the bridge: the one that is named, or the one that the network's
+// name stands for.
+func (b *build) plug(field string, n api.Network, out *model.NIC) {
+	known, ok := b.provider.network(n.Name)
+	if n.Bridge != "" {
+		if _, named := b.provider.spec.Networks[n.Name]; !named {
+			known = api.ProviderNetwork{}
+		}
+		known.Bridge, ok = n.Bridge, true
+	}
+	if !ok {
+		b.fail(field+".bridge", "is missing: no bridge is known for a network named %q; name one here or in spec.networks of the Provider (known are %s)",
+			shortened(n.Name), list(b.provider.networkNames()))
+		return
+	}
+	out.Bridge, out.VLAN, out.MTU = known.Bridge, known.VLAN, known.MTU
+	out.Firewall = known.Firewall != nil && *known.Firewall
+	if n.VLAN != 0 {
+		out.VLAN = n.VLAN
+	}
+	if n.MTU != 0 {
+		out.MTU = n.MTU
+	}
+	if n.Firewall != nil {
+		out.Firewall = *n.Firewall
+	}
+	b.checkNetwork(field, out.Bridge, out.VLAN, out.MTU)
+	if out.MTU != 0 && out.Model != "virtio" {
+		b.fail(field+".mtu", "is for interfaces of the model virtio")
+	}
+}
+
+func (p *provider) networkNames() []string {
+	names := sortedKeys(defaultNetworks)
+	for _, n := range sortedKeys(p.spec.Networks) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return append(names, "vmbr0 and the like")
+}
+
+func (b *build) nicOptions(field string, n api.Network, out *model.NIC) {
+	set := func(key, value string) {
+		if out.Options == nil {
+			out.Options = map[string]string{}
+		}
+		out.Options[key] = prop.Properties("net0", "virtio,"+key+"="+value)[key]
+	}
+	if n.Rate != "" {
+		if rate, err := strconv.ParseFloat(n.Rate, 64); err != nil || rate <= 0 || rate > 1e6 {
+			b.fail(field+".rate", "want megabytes a second, such as 12.5, have %q", shortened(n.Rate))
+		} else {
+			set("rate", strconv.FormatFloat(rate, 'f', -1, 64))
+		}
+	}
+	if n.Queues < 0 || n.Queues > 64 {
+		b.fail(field+".queues", "want a number from 0 to 64, have %d", n.Queues)
+	} else if n.Queues > 0 {
+		set("queues", strconv.Itoa(n.Queues))
+	}
+	if n.LinkDown {
+		set("link_down", "1")
+	}
+}
+
+func goodMAC(text string) bool {
+	hw, err := net.ParseMAC(text)
+	return err == nil && len(hw) == 6 && strings.Count(text, ":") == 5 && hw[0]&1 == 0
+}
+
+// stableMAC is an address that is the same each time, of those that anybody may
+// give away.
+func stableMAC(owner model.Owner, name string) string {
+	sum := sha256.Sum256([]byte("mac\x00" + owner.ID() + "\x00" + name))
+	sum[0] = sum[0]&0xfc | 0x02
+	return strings.ToUpper(net.HardwareAddr(sum[:6]).String())
+}
+
+// checkMACs: no two interfaces of a cluster have the same address.
+func (t *translator) checkMACs() {
+	type user struct {
+		p   *provider
+		mac string
+	}
+	first := map[user]*machine{}
+	t.eachMachine(func(m *machine) {
+		for _, n := range m.nics {
+			u := user{m.provider, n.MAC}
+			if other := first[u]; other != nil && n.MAC != "" {
+				m.fail(n.field+".mac", "%s is that of %s too", n.MAC, title(other.o.key))
+				continue
+			}
+			first[u] = m
+		}
+	})
+}
+
+// checkAddresses: no two machines on the same network have the same address.
+func (t *translator) checkAddresses() {
+	type user struct {
+		p      *provider
+		bridge string
+		vlan   int
+		addr   netip.Addr
+	}
+	first := map[user]*machine{}
+	t.eachMachine(func(m *machine) {
+		for _, n := range m.nics {
+			for _, a := range slices.Concat(n.v4, n.v6) {
+				u := user{m.provider, n.Bridge, n.VLAN, a.Addr()}
+				if other := first[u]; other != nil {
+					m.fail(n.field+".staticIP", "%s is the address of %s too", a.Addr(), title(other.o.key))
+					continue
+				}
+				first[u] = m
+			}
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/pve/schema"
+)
+
+// options are options of Proxmox in canonical spelling; "" means that the option
+// is to be absent.
+type options map[string]string
+
+func (o options) set(key, value string) { o[key] = prop.Canonical(key, value) }
+
+// fill sets what isn't said yet.
+func (o options) fill(more map[string]string) {
+	for key, value := range more {
+		if _, said := o[key]; !said {
+			o.set(key, value)
+		}
+	}
+}
+
+// kept are the options that stay as they are when the manifest no longer names
+// them, as when a machine changes to a class that says less. Without them the guest
+// could be one that it can't boot on, and what its template had isn't known any
+// more.
+var kept = []string{"agent", "bios", "cores", "cpu", "machine", "memory", "ostype", "scsihw", "sockets", "vcpus", "vga"}
+
+// managed are the options that go when the manifest no longer names them.
+func (o options) managed() []string {
+	var keys []string
+	for _, k := range sortedKeys(o) {
+		if o[k] != "" && !slices.Contains(kept, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// option sets an option that a field stands for, if the field has a value.
+func (s scope) option(o options, field, key, value string) {
+	if value == "" {
+		return
+	}
+	if err := s.checker.check(key, value); err != nil {
+		s.fail(field, "%v", err)
+		return
+	}
+	o.set(key, value)
+}
+
+// fieldFor says which field is for an option that can't be an extra one.
+var fieldFor = map[string]string{
+	"cores": "cpus of the VMClass", "sockets": "sockets of the VMClass", "vcpus": "cpus and maxCPUs of the VMClass", "memory": "memory of the VMClass",
+	"name": "spec.name", "description": "spec.description", "tags": "spec.tags", "net": "spec.networks",
+	"ipconfig": "staticIP of spec.networks", "nameserver": "staticIP.dns of spec.networks", "searchdomain": "staticIP.search of spec.networks",
+	"ide": "spec.disks", "sata": "spec.disks", "scsi": "spec.disks", "virtio": "spec.disks", "unused": "spec.disks", "cdrom": "spec.disks",
+	"efidisk": "bios: uefi of the VMClass", "tpmstate": "tpm of the VMClass",
+	"cicustom": "spec.userData",
+}
+
+// noOption are parameters of the call that aren't options of a guest.
+var noOption = []string{
+	"node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage", "lock", "template",
+	"vmstate", "parent", "snaptime", "runningmachine", "runningcpu",
+}
+
+// extraConfig checks options that are named as Proxmox does. Those of typed are
+// said by fields already.
+func (s scope) extraConfig(extra map[string]string, typed options) map[string]string {
+	good := map[string]string{}
+	for _, key := range sortedKeys(extra) {
+		field, value := "spec.extraConfig."+key, extra[key]
+		family := strings.TrimRight(key, "0123456789")
+		_, said := typed[key]
+		switch where := fieldFor[family]; {
+		case where != "" && (family != key || fieldFor[key] != ""):
+			s.fail(field, "%s is for that", where)
+		case said:
+			s.fail(field, "another field of the manifest says it already")
+		case key == "vmgenid" && value == "1":
+			s.fail(field, "Proxmox makes one by itself; leave it away")
+		case slices.Contains(noOption, key):
+			s.fail(field, "isn't an option of a machine")
+		default:
+			if err := s.checker.check(key, value); err != nil {
+				s.fail(field, "%v", err)
+				continue
+			}
+			if key == "args" || key == "hookscript" {
+				s.tell(field, "only root@pam itself, with its password, may set this; API tokens may not")
+			}
+			good[key] = value
+		}
+	}
+	return good
+}
+
+// optionChecker checks options against the schema of the releases of Proxmox: what
+// one of them takes is good.
+type optionChecker struct {
+	params []*schema.Endpoint // of the call that configures a guest
+	err    error
+}
+
+func (c *optionChecker) load() {
+	if c.params != nil || c.err != nil {
+		return
+	}
+	for _, release := range schema.Releases() {
+		s, err := schema.Load(release)
+		if err != nil {
+			c.err = err
+			return
+		}
+		c.params = append(c.params, s.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config"))
+	}
+}
+
+func (c *optionChecker) check(key, value string) error {
+	c.load()
+	if c.err != nil {
+		return c.err
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f }) {
+		return fmt.Errorf("has control characters")
+	}
+	known, first := false, ""
+	for _, call := range c.params {
+		p := call.Param(key)
+		if p == nil {
+			continue
+		}
+		known = true
+		if key == "sshkeys" { // plain here, encoded on its way to Proxmox
+			return nil
+		}
+		bad := p.Verify(key, value)
+		if len(bad) == 0 {
+			return nil
+		}
+		if first == "" {
+			first = explain(key, bad)
+		}
+	}
+	if !known {
+		return fmt.Errorf("Proxmox has no such option; %s", didYouMean(key, c.names()))
+	}
+	return fmt.Errorf("Proxmox doesn't take %q: %s", shortened(value), first)
+}
+
+// explain puts what the schema says into one line.
+func explain(key string, bad schema.Errors) string {
+	var texts []string
+	for _, field := range sortedKeys(bad) {
+		text := strings.Join(strings.Fields(bad[field]), " ")
+		text = strings.TrimPrefix(text, "invalid format - ")
+		texts = append(texts, strings.ReplaceAll(text, "format error "+key+".", ""))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// names are the options that there are.
+func (c *optionChecker) names() []string {
+	var names []string
+	for name := range c.params[0].Params {
+		if !slices.Contains(noOption, name) && fieldFor[strings.TrimSuffix(name, "[n]")] == "" {
+			names = append(names, strings.Replace(name, "[n]", "0", 1))
+		}
+	}
+	slices.Sort(names)
+	return names
+}

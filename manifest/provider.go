@@ -1,0 +1,267 @@
+package manifest
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// What holds when a Provider doesn't say.
+var (
+	defaultRange    = model.Range{First: 10000, Last: 99999}
+	defaultNetworks = map[string]string{
+		"lan": "vmbr0", "default": "vmbr0",
+		"dmz":  "vmbr1",
+		"mgmt": "vmbr2", "management": "vmbr2",
+	}
+)
+
+const defaultISOStorage = "local"
+
+// provider is a Provider with what is wanted of it.
+type provider struct {
+	spec   api.ProviderSpec
+	name   string // empty: of the environment
+	vmids  model.Range
+	nodes  []string
+	wanted Wanted
+}
+
+func (t *translator) readProviders() {
+	each(t, func(s scope, p *api.Provider) {
+		s.checkName()
+		t.providers = append(t.providers, s.provider(p))
+	})
+	v := variables{getenv: t.options.Getenv}
+	if len(t.providers) > 0 || v.endpoint() == "" {
+		return
+	}
+	c, err := Environment(t.options.Getenv, t.options.ReadFile)
+	if err != nil {
+		t.errs = append(t.errs, &Error{Text: err.Error()})
+	}
+	t.providers = append(t.providers, &provider{
+		vmids: defaultRange, nodes: splitComma(v.first("PVE_NODE_SELECTOR")), wanted: Wanted{Provider: model.Key{Kind: "Provider"}, Connection: c},
+	})
+}
+
+func (s scope) provider(obj *api.Provider) *provider {
+	p := &provider{spec: obj.Spec, name: obj.Name, vmids: defaultRange, wanted: Wanted{Provider: s.o.key}}
+	if typ := obj.Spec.Type; typ != "" && typ != "proxmox" {
+		s.fail("spec.type", "want proxmox, have %q", shortened(typ))
+	}
+	if r := obj.Spec.VMIDRange; r != nil {
+		p.vmids = model.Range{First: r.First, Last: r.Last}
+		if r.First < minVMID || r.Last > maxVMID || r.Last < r.First {
+			s.fail("spec.vmidRange", "want first and last from %d to %d, have %d to %d", minVMID, maxVMID, r.First, r.Last)
+		}
+	}
+	for _, name := range sortedKeys(obj.Spec.Networks) {
+		n := obj.Spec.Networks[name]
+		s.checkNetwork("spec.networks."+name, n.Bridge, n.VLAN, n.MTU)
+	}
+	s.checkStorage("spec.defaults.storage", obj.Spec.Defaults.Storage)
+	s.checkStorage("spec.defaults.isoStorage", obj.Spec.Defaults.ISOStorage)
+	s.connect(p, obj)
+	return p
+}
+
+// connect works out how the Provider is reached: by what it says itself, then by
+// its own variables, then by those of the process.
+func (s scope) connect(p *provider, obj *api.Provider) {
+	own, process := s.ownVariables(obj), variables{s.options.Getenv, s.options.ReadFile}
+	c := &p.wanted.Connection
+
+	if obj.Spec.Endpoint != "" {
+		c.Endpoints = []string{obj.Spec.Endpoint}
+	}
+	c.Endpoints = append(c.Endpoints, obj.Spec.Endpoints...)
+	for _, v := range []variables{own, process} {
+		if len(c.Endpoints) == 0 {
+			c.Endpoints = splitComma(v.endpoint())
+		}
+	}
+	if len(c.Endpoints) == 0 {
+		s.fail("spec.endpoint", "is missing; it is a URL like https://pve.example.com:8006")
+	}
+	for i, e := range c.Endpoints {
+		if strings.ContainsAny(e, " \t") || strings.Contains(e, "@") {
+			s.fail("spec.endpoint", "endpoint %d isn't a URL like https://pve.example.com:8006", i+1) // it may hold a password
+		}
+	}
+
+	p.nodes = obj.Spec.NodeSelector
+	for _, v := range []variables{own, process} {
+		if len(p.nodes) == 0 {
+			p.nodes = splitComma(v.first("PVE_NODE_SELECTOR"))
+		}
+	}
+	secret := s.credentials(c, obj, own, process)
+	s.trust(c, obj, secret, own, process)
+}
+
+func (s scope) ownVariables(obj *api.Provider) variables {
+	env := map[string]string{}
+	if r := obj.Spec.Runtime; r != nil {
+		for i, e := range r.Env {
+			if e.Name == "" {
+				s.fail(fmt.Sprintf("spec.runtime.env[%d].name", i), "is missing")
+			}
+			env[e.Name] = e.Value
+		}
+		if r.Image != "" || r.Mode != "" || r.ImagePullPolicy != "" || r.Version != "" || r.Replicas != nil {
+			s.tell("spec.runtime", "says how to run inside Kubernetes; of that, only env has an effect here")
+		}
+	}
+	return variables{getenv: func(name string) string { return env[name] }, readFile: s.options.ReadFile}
+}
+
+// credentials come from the Secret, if it has any, else from the variables. The
+// Secret may have the CA only.
+func (s scope) credentials(c *Connection, obj *api.Provider, own, process variables) *Secret {
+	var secret *Secret
+	if obj.Spec.CredentialSecretRef != nil {
+		const field = "spec.credentialSecretRef.name"
+		o := s.find(field, "Secret", obj.Spec.CredentialSecretRef.Name)
+		if o == nil {
+			return nil
+		}
+		secret = o.Object.(*Secret)
+		creds, err := secretCredentials(secret)
+		if err != nil {
+			s.fail(field, "Secret %s: %v", secret.Name, err)
+			return secret
+		}
+		c.Credentials = creds
+	}
+	for _, v := range []variables{own, process} {
+		if !c.Credentials.IsZero() {
+			return secret
+		}
+		creds, err := v.credentials()
+		if err != nil {
+			s.fail("spec.runtime.env", "%v", err)
+			return secret
+		}
+		c.Credentials = creds
+	}
+	switch {
+	case !c.Credentials.IsZero():
+	case secret != nil:
+		s.fail("spec.credentialSecretRef.name", "Secret %s has neither token_id and token_secret nor username and password%s", secret.Name, hasOnly(secret))
+	default:
+		s.fail("spec.credentialSecretRef", "is missing, and the environment has neither PVE_TOKEN_ID and PVE_TOKEN_SECRET nor PVE_USERNAME and PVE_PASSWORD")
+	}
+	return secret
+}
+
+func hasOnly(secret *Secret) string {
+	if keys := secret.keys(); len(keys) > 0 {
+		return ", only " + list(keys)
+	}
+	return "; it is empty"
+}
+
+func secretCredentials(secret *Secret) (pve.Credentials, error) {
+	get := func(key string) string {
+		v, _ := secret.Get(key)
+		return strings.TrimSpace(v)
+	}
+	id, token, user := get("token_id"), get("token_secret"), get("username")
+	password, _ := secret.Get("password")
+	switch {
+	case id != "" || token != "":
+		return tokenOf(id, token, "token_id", "token_secret")
+	case user != "" || password != "":
+		return passwordOf(user, strings.TrimRight(password, "\r\n"), "username", "password")
+	}
+	return pve.Credentials{}, nil
+}
+
+// trust says whose certificates are good.
+func (s scope) trust(c *Connection, obj *api.Provider, secret *Secret, own, process variables) {
+	c.TLS.Fingerprints = splitComma(obj.Spec.Fingerprint)
+	if secret != nil {
+		if ca, ok := secret.Get("ca.crt"); ok && strings.TrimSpace(ca) != "" {
+			c.TLS.CA = []byte(ca)
+		}
+	}
+	c.TLS.Insecure = obj.Spec.InsecureSkipVerify
+	for _, v := range []variables{own, process} {
+		if len(c.TLS.CA) == 0 {
+			ca, err := v.ca()
+			if err != nil {
+				s.fail("spec.runtime.env", "%v", err)
+			}
+			c.TLS.CA = ca
+		}
+		insecure, err := v.insecure()
+		if err != nil {
+			s.fail("spec.runtime.env", "%v", err)
+		}
+		c.TLS.Insecure = c.TLS.Insecure || insecure
+	}
+	if c.TLS.Insecure && (len(c.TLS.CA) > 0 || len(c.TLS.Fingerprints) > 0) {
+		s.fail("spec.insecureSkipVerify", "trusting any certificate makes no sense beside a CA or a fingerprint; leave one of them away")
+	}
+}
+
+// providerFor finds the Provider of an object.
+func (s scope) providerFor(ref *api.Ref) *provider {
+	const field = "spec.providerRef"
+	if ref == nil {
+		switch len(s.providers) {
+		case 1:
+			return s.providers[0]
+		case 0:
+			s.fail(field, "there is no Provider in these manifests, and PVE_ENDPOINT isn't set")
+		default:
+			s.fail(field, "is missing: there are several Providers, %s", list(s.providerNames()))
+		}
+		return nil
+	}
+	if s.find(field+".name", "Provider", ref.Name) == nil {
+		return nil
+	}
+	for _, p := range s.providers {
+		if p.name == ref.Name && p.wanted.Provider.Namespace == s.o.key.Namespace {
+			return p
+		}
+	}
+	return nil
+}
+
+func (t *translator) providerNames() []string {
+	var names []string
+	for _, p := range t.providers {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func (p *provider) isoStorage() string {
+	if p.spec.Defaults.ISOStorage != "" {
+		return p.spec.Defaults.ISOStorage
+	}
+	return defaultISOStorage
+}
+
+var bridgeName = regexp.MustCompile(`^vmbr\d{1,4}$`)
+
+// network says what the name of a network means; false: nothing.
+func (p *provider) network(name string) (api.ProviderNetwork, bool) {
+	if n, ok := p.spec.Networks[name]; ok {
+		return n, true
+	}
+	if b, ok := defaultNetworks[name]; ok {
+		return api.ProviderNetwork{Bridge: b}, true
+	}
+	if bridgeName.MatchString(name) {
+		return api.ProviderNetwork{Bridge: name}, true
+	}
+	return api.ProviderNetwork{Bridge: p.spec.Defaults.Bridge}, p.spec.Defaults.Bridge != ""
+}

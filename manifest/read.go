@@ -1,0 +1,111 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxFile bounds what is read of one file.
+const maxFile = 32 << 20
+
+// Read reads manifests: from files, from all *.yaml, *.yml and *.json of a
+// folder (not of folders inside), and from stdin where a path is "-". The error
+// is of type [Errors] if what was read is wrong, and tells all of it.
+func Read(paths []string, stdin io.Reader) (*Set, error) {
+	r := &reader{}
+	for _, path := range paths {
+		if err := r.readPath(path, stdin); err != nil {
+			return nil, err
+		}
+	}
+	return r.set()
+}
+
+// Parse reads the manifests in a text; the file's name is for errors.
+func Parse(file string, data []byte) (*Set, error) {
+	r := &reader{}
+	r.parse(file, data)
+	return r.set()
+}
+
+// reader collects documents and what is wrong with them.
+type reader struct {
+	docs  []*document
+	errs  Errors
+	notes []string
+	nodes int // visited, in all files
+}
+
+func (r *reader) fail(file string, line int, format string, args ...any) {
+	r.errs = append(r.errs, &Error{File: file, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) readPath(path string, stdin io.Reader) error {
+	if path == "-" {
+		if stdin == nil {
+			return errors.New("read manifests: there is no standard input")
+		}
+		return r.readFrom("stdin", stdin)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read manifests: %w", err)
+	}
+	if !info.IsDir() {
+		return r.readFile(path)
+	}
+	files, err := manifestsIn(path)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := r.readFile(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func manifestsIn(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		ext := strings.ToLower(filepath.Ext(e.Name()))
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+			files = append(files, filepath.Join(folder, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("read manifests: no *.yaml, *.yml or *.json in %s", folder)
+	}
+	return files, nil
+}
+
+func (r *reader) readFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read manifests: %w", err)
+	}
+	defer f.Close()
+	return r.readFrom(path, f)
+}
+
+func (r *reader) readFrom(name string, in io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err != nil {
+		return fmt.Errorf("read manifests: %s: %w", name, err)
+	}
+	if len(data) > maxFile {
+		return fmt.Errorf("read manifests: %s is larger than %d MiB", name, maxFile>>20)
+	}
+	r.parse(name, data)
+	return nil
+}

@@ -1,0 +1,78 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+func (t *translator) readSnapshots() {
+	type name struct {
+		vm   model.Key
+		name string
+	}
+	first := map[name]model.Key{}
+	each(t, func(s scope, obj *api.VMSnapshot) {
+		s.checkName()
+		m := s.machineFor(obj.Spec.VMRef.Name)
+		if obj.Spec.Keep < 0 {
+			s.fail("spec.keep", "want a number from 1 on, have %d", obj.Spec.Keep)
+		}
+		if _, _, marked := model.ParseDescription(obj.Spec.Description); marked || len(obj.Spec.Description) > maxDescription {
+			s.fail("spec.description", "want at most %d bytes of plain text", maxDescription)
+		}
+		if m == nil {
+			return
+		}
+		snap := model.Snapshot{
+			Owner: s.owner(), VM: m.o.key, Name: snapshotName(obj.Name), Description: strings.TrimRight(obj.Spec.Description, "\n"),
+			Memory: obj.Spec.IncludeMemory, Revert: obj.Spec.Revert, Keep: obj.Spec.Keep, Deleted: s.deleted(),
+		}
+		if other, twice := first[name{snap.VM, snap.Name}]; twice {
+			s.fail("metadata.name", "is called %s in Proxmox, as %s is", snap.Name, title(other))
+		}
+		first[name{snap.VM, snap.Name}] = s.o.key
+		d := &m.provider.wanted.Desired
+		d.Snapshots = append(d.Snapshots, snap)
+	})
+}
+
+// machineFor finds the machine that a snapshot is of.
+func (s scope) machineFor(name string) *machine {
+	const field = "spec.vmRef.name"
+	if name == "" {
+		s.fail(field, "is missing")
+		return nil
+	}
+	o := s.namedMachine(name, model.Key{})
+	if o == nil {
+		s.fail(field, "there is no VirtualMachine or VMClone %s in these manifests%s", name, s.others(name, "VirtualMachine", "VMClone"))
+		return nil
+	}
+	return s.machines[o.key]
+}
+
+const maxSnapshotName = 40
+
+var notSnapshotName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// snapshotName is the name of a snapshot in Proxmox, which wants a letter first,
+// two characters or more, 40 at most, and keeps some names to itself.
+func snapshotName(name string) string {
+	if name == "" {
+		return ""
+	}
+	out := notSnapshotName.ReplaceAllString(name, "_")
+	if c := out[0] | 0x20; c < 'a' || c > 'z' || len(out) < 2 || out == "current" || out == "pending" {
+		out = "s-" + out
+	}
+	if len(out) > maxSnapshotName {
+		sum := sha256.Sum256([]byte(name))
+		out = out[:maxSnapshotName-9] + "-" + hex.EncodeToString(sum[:4])
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// didYouMean names the word that is nearest to what was written, or all if none
+// is near.
+func didYouMean(have string, words []string) string {
+	if near, ok := nearest(have, words); ok {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	return "known are " + strings.Join(words, ", ")
+}
+
+// nearest finds the word that is nearest, if it is near enough to be meant.
+func nearest(have string, words []string) (string, bool) {
+	if len(words) == 0 || len(have) > 100 {
+		return "", false
+	}
+	lower := strings.ToLower(have)
+	best := slices.MinFunc(words, func(a, b string) int {
+		return distance(lower, strings.ToLower(a)) - distance(lower, strings.ToLower(b))
+	})
+	d := distance(lower, strings.ToLower(best))
+	return best, d <= max(1, min(len(have), len(best))/3) || strings.HasPrefix(strings.ToLower(best), lower) && len(have) > 2
+}
+
+// distance counts the letters to add, take away, change or swap.
+func distance(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	var beforeThat []int
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		beforeThat, before, row = before, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(before[j]+cost, before[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], beforeThat[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

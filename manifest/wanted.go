@@ -1,0 +1,191 @@
+package manifest
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+// Door is the front door that these objects belong to.
+const Door = "vm"
+
+// Options are what manifests can't say.
+type Options struct {
+	// Set names what is applied together. Guests are known by it: under another
+	// name they are others.
+	Set string
+
+	// Getenv gives environment variables, such as [os.Getenv]; nil: there are none.
+	Getenv func(string) string
+
+	// ReadFile reads the file that PVE_CA_BUNDLE names, such as [os.ReadFile].
+	ReadFile func(string) ([]byte, error)
+}
+
+// Wanted is what is wanted of one Proxmox cluster.
+type Wanted struct {
+	Provider   model.Key // its name is empty if the environment says where it is
+	Connection Connection
+	Desired    model.Desired
+}
+
+// Wanted checks the set, resolves its references and translates it: one for each
+// Provider, in their order. The error is of type [Errors] and tells all that is
+// wrong.
+func (s *Set) Wanted(options Options) ([]Wanted, error) {
+	t := &translator{set: s, options: options}
+	t.readProviders()
+	t.readClasses()
+	t.readPolicies()
+	t.readImages()
+	t.readMachines()
+	t.readSnapshots()
+	t.assignImages()
+	t.checkMACs()
+	t.checkAddresses()
+	if len(t.errs) > 0 {
+		return nil, t.errs
+	}
+	all := make([]Wanted, 0, len(t.providers))
+	for _, p := range t.providers {
+		p.wanted.Desired.Set = options.Set
+		all = append(all, p.wanted)
+	}
+	return all, nil
+}
+
+// translator is one translation of a set.
+type translator struct {
+	set     *Set
+	options Options
+	errs    Errors
+
+	providers []*provider
+	classes   map[model.Key]*class
+	policies  map[model.Key]model.Place
+	images    map[model.Key]*image
+	machines  map[model.Key]*machine
+	checker   optionChecker
+}
+
+func (t *translator) getenv(name string) string {
+	if t.options.Getenv == nil {
+		return ""
+	}
+	return t.options.Getenv(name)
+}
+
+// note adds something that people should know. Translating a set twice doesn't
+// tell it twice.
+func (t *translator) note(text string) {
+	for _, n := range t.set.notes {
+		if n == text {
+			return
+		}
+	}
+	t.set.notes = append(t.set.notes, text)
+}
+
+// scope is an object that is being translated.
+type scope struct {
+	*translator
+	o *object
+}
+
+// each goes through all objects of a type.
+func each[T any](t *translator, do func(s scope, value T)) {
+	for _, o := range t.set.objects {
+		if value, ok := o.Object.(T); ok {
+			do(scope{t, o}, value)
+		}
+	}
+}
+
+// fail notes that a field is wrong.
+func (s scope) fail(field, format string, args ...any) {
+	at := s.o.where(field)
+	s.errs = append(s.errs, &Error{File: at.file, Line: at.line, Object: s.o.key, Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+// tell notes something about a field that isn't wrong.
+func (s scope) tell(field, format string, args ...any) {
+	at := s.o.where(field)
+	s.note((&Error{File: at.file, Line: at.line, Object: s.o.key, Field: field, Text: fmt.Sprintf(format, args...)}).Error())
+}
+
+// owner is whose the guests of this object are.
+func (s scope) owner() model.Owner {
+	o := model.Owner{Door: Door, Set: s.options.Set, Key: s.o.key}
+	if s.o.places == nil { // from Kubernetes, where the same name may be another object
+		o.UID = string(s.meta().GetUID())
+	}
+	return o
+}
+
+func (s scope) meta() metav1.Object { return s.o.Object.(metav1.Object) }
+
+// deleted tells whether Kubernetes waits for the object to go.
+func (s scope) deleted() bool { return s.meta().GetDeletionTimestamp() != nil }
+
+// find looks for an object of the same namespace. What isn't there is an error,
+// which says what is there.
+func (s scope) find(field, kind, name string) *object {
+	if name == "" {
+		s.fail(field, "is missing")
+		return nil
+	}
+	if o := s.set.index[model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name}]; o != nil {
+		return o
+	}
+	s.fail(field, "there is no %s %s in these manifests%s", kind, name, s.others(name, kind))
+	return nil
+}
+
+// others says which objects of some kinds there are.
+func (s scope) others(name string, kinds ...string) string {
+	var names []string
+	for _, o := range s.set.objects {
+		for _, k := range kinds {
+			if o.key.Kind == k && o.key.Namespace == s.o.key.Namespace {
+				names = append(names, o.key.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if near, ok := nearest(name, names); ok {
+		return "; did you mean " + near + "?"
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return "; there is " + list(names)
+}
+
+// list is "a, b and c".
+func list(words []string) string {
+	text := ""
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += w
+	}
+	return text
+}
+
+func refName(r *api.Ref) string {
+	if r == nil {
+		return ""
+	}
+	return r.Name
+}
