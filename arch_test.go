@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"status":    {"model", "plan"},
 	"api":       {},
 	"firstboot": {"model"},
-	"manifest":  {"api", "model", "firstboot", "pve/schema", "pve/prop"},
+	"manifest":  {"api", "model", "firstboot", "pve"},
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema"},
 	"observe":   {"pve", "model"},
