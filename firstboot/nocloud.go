@@ -24,8 +24,11 @@ type Input struct {
 // NIC is a network interface as the guest is to configure it.
 type NIC struct {
 	MAC       string
-	Addresses []string // CIDR; none: DHCP
+	Addresses []string // CIDR; none: DHCP, unless it is manual
+	Manual    bool     // no DHCP for IPv4
+	DHCP4     bool     // DHCP for IPv4 beside addresses
 	DHCP6     bool
+	SLAAC     bool // take the IPv6 address that a router announces
 	Gateway   string
 	Gateway6  string
 	DNS       []string
@@ -108,6 +111,7 @@ func networkConfig(nics []NIC) ([]byte, error) {
 		Match       map[string]string `yaml:"match"`
 		DHCP4       bool              `yaml:"dhcp4,omitempty"`
 		DHCP6       bool              `yaml:"dhcp6,omitempty"`
+		AcceptRA    bool              `yaml:"accept-ra,omitempty"`
 		Addresses   []string          `yaml:"addresses,omitempty"`
 		Routes      []route           `yaml:"routes,omitempty"`
 		Nameservers *names            `yaml:"nameservers,omitempty"`
@@ -118,7 +122,7 @@ func networkConfig(nics []NIC) ([]byte, error) {
 		Ethernets map[string]ethernet `yaml:"ethernets"`
 	}{2, map[string]ethernet{}}
 	for i, n := range nics {
-		e := ethernet{Match: map[string]string{"macaddress": strings.ToLower(n.MAC)}, DHCP4: len(n.Addresses) == 0, DHCP6: n.DHCP6, MTU: n.MTU}
+		e := ethernet{Match: map[string]string{"macaddress": strings.ToLower(n.MAC)}, DHCP4: n.DHCP4 || len(n.Addresses) == 0 && !n.Manual, DHCP6: n.DHCP6, AcceptRA: n.SLAAC, MTU: n.MTU}
 		for _, a := range n.Addresses {
 			if _, err := netip.ParsePrefix(a); err != nil {
 				return nil, fmt.Errorf("address %q of interface %d: want one like 192.168.1.5/24", a, i)
