@@ -11,7 +11,6 @@ package act
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -22,19 +21,13 @@ import (
 // Actor acts on one cluster. It is safe for use by many goroutines.
 type Actor struct {
 	client *pve.Client
-	seed   SeedMaker
 
 	mu      sync.Mutex
 	version pve.Version
 }
 
-// SeedMaker makes the image of a drive with first-boot data from its files.
-type SeedMaker func(files map[string][]byte) (io.ReadSeeker, error)
-
-// New makes an Actor. seed may be nil where no guest has first-boot data.
-func New(client *pve.Client, seed SeedMaker) *Actor {
-	return &Actor{client: client, seed: seed}
-}
+// New makes an Actor.
+func New(client *pve.Client) *Actor { return &Actor{client: client} }
 
 // Result is what came of an action.
 type Result struct {
@@ -90,7 +83,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Download:
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
 	case model.UploadSeed:
-		upid, err = a.uploadSeed(ctx, c, act)
+		upid, err = uploadSeed(ctx, c, act)
 	case model.RemoveFile:
 		upid, err = removeFile(ctx, c, act)
 	case model.SetHA:

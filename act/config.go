@@ -107,12 +107,14 @@ func settings(options map[string]string, disks []model.NewDisk, nics []model.NIC
 // empty and of its size, or from an image, whose size it has then.
 func diskText(d model.NewDisk) string {
 	file := d.Volume
-	if file == "" {
-		size := prop.Size(d.Size)
-		if d.Import != "" {
-			size = 0
-		}
-		file = prop.NewVolume(d.Storage, size)
+	switch {
+	case file != "":
+	case d.CloudInit:
+		file = prop.CloudInitVolume(d.Storage)
+	case d.Import != "":
+		file = prop.NewVolume(d.Storage, 0)
+	default:
+		file = prop.NewVolume(d.Storage, prop.Size(d.Size))
 	}
 	l := prop.List{{Value: file}}
 	l.Set("import-from", d.Import)

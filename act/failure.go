@@ -60,8 +60,8 @@ var classes = []struct {
 	{pve.ErrRunning, Mistaken},
 	{pve.ErrNotRunning, Mistaken},
 	{pve.ErrNotFound, Passing},
+	{pve.ErrAgentNotConfigured, Hard},
 	{pve.ErrInvalid, Hard},
-	{pve.ErrRefused, Hard},
 	{pve.ErrNotImplemented, Hard},
 }
 

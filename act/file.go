@@ -1,10 +1,11 @@
 package act
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -17,13 +18,10 @@ func downloadOptions(d model.Download) pve.DownloadOptions {
 
 // uploadSeed puts first-boot data onto a storage. The same file again takes the
 // place of the one before.
-func (a *Actor) uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPID, error) {
-	if a.seed == nil {
-		return pve.UPID{}, errors.New("nobody here makes drives for the first boot")
-	}
-	image, err := a.seed(u.Files)
+func uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPID, error) {
+	image, err := firstboot.ISO(u.Files)
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("make its image: %w", err)
 	}
-	return c.Storage(u.Node, u.Storage).Upload(ctx, pve.Upload{Content: "iso", Filename: u.File, Body: image})
+	return c.Storage(u.Node, u.Storage).Upload(ctx, pve.Upload{Content: "iso", Filename: u.File, Body: bytes.NewReader(image)})
 }

@@ -45,6 +45,8 @@ func hint(err error) string {
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
 	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "storage "):
 		return "see which storages there are: proxplane get storages"
+	case is(pve.ErrAgentNotConfigured):
+		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
 	case is(pve.ErrTimeout):
 		return "it took longer than Proxmox waits; see the task's log in Proxmox"
 	case is(pve.ErrInvalid):

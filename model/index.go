@@ -25,23 +25,41 @@ func (o *Observed) Drop(vmid int) {
 	}
 	ix := o.indexed()
 	delete(o.Guests, vmid)
-	ix.byName[old.Name] = without(ix.byName[old.Name], old)
+	remove(ix.byName, old.Name, old)
 	if id, _, ok := ParseStateTag(old.Tags); ok {
-		ix.byOwner[id] = without(ix.byOwner[id], old)
+		remove(ix.byOwner, id, old)
 	}
 }
 
-// PutTasks replaces the running tasks.
-func (o *Observed) PutTasks(tasks []Task) {
+// AddTask adds a running task.
+func (o *Observed) AddTask(t Task) {
 	ix := o.indexed()
-	o.Tasks = tasks
-	clear(ix.byVM)
-	for _, t := range tasks {
-		ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
+	o.Tasks = append(o.Tasks[:len(o.Tasks):len(o.Tasks)], t)
+	ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
+}
+
+// DropTask forgets a task that has ended.
+func (o *Observed) DropTask(upid string) {
+	ix := o.indexed()
+	i := slices.IndexFunc(o.Tasks, func(t Task) bool { return t.UPID == upid })
+	if i < 0 {
+		return
+	}
+	vmid := o.Tasks[i].VMID
+	is := func(t Task) bool { return t.UPID == upid }
+	o.Tasks = slices.DeleteFunc(slices.Clone(o.Tasks), is)
+	if ix.byVM[vmid] = slices.DeleteFunc(slices.Clone(ix.byVM[vmid]), is); len(ix.byVM[vmid]) == 0 {
+		delete(ix.byVM, vmid)
 	}
 }
 
-// without gives a list of its own, since the old one may still be read.
-func without(list []*Guest, g *Guest) []*Guest {
-	return slices.DeleteFunc(slices.Clone(list), func(o *Guest) bool { return o == g })
+// remove takes a guest out of a list of its own, since the old one may still be
+// read.
+func remove(from map[string][]*Guest, key string, g *Guest) {
+	list := slices.DeleteFunc(slices.Clone(from[key]), func(o *Guest) bool { return o == g })
+	if len(list) == 0 {
+		delete(from, key)
+		return
+	}
+	from[key] = list
 }

@@ -60,6 +60,20 @@ func (o *Observer) Addresses(ctx context.Context, vmid int) error {
 	}
 }
 
+// AskOnce asks a guest's agent for its addresses, if it is likely to answer by
+// now. One that is down blocks for some seconds.
+func (o *Observer) AskOnce(ctx context.Context, vmid int) error {
+	since := o.since(vmid)
+	o.agents.mu.Lock()
+	due := since.Add(o.agents.pace.expected())
+	o.agents.mu.Unlock()
+	if !since.IsZero() && time.Now().Before(due) {
+		return nil
+	}
+	_, err := o.agents.question(&ask{vmid: vmid, since: since, ctx: ctx})
+	return err
+}
+
 func (o *Observer) since(vmid int) time.Time {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -114,8 +114,8 @@ func diskOf(slot, value string) model.Disk {
 	if size, err := prop.ParseSize(p["size"]); err == nil {
 		d.Size = int64(size)
 	}
-	if drive, err := prop.ParseDisk(value); err == nil {
-		d.CDROM = drive.IsCDROM() && slot != "efidisk0" && slot != "tpmstate0"
+	if drive, err := prop.ParseDisk(value); err == nil && slot != "efidisk0" && slot != "tpmstate0" {
+		d.CDROM, d.CloudInit = drive.IsCDROM(), drive.IsCloudInit()
 	}
 	for k, v := range p {
 		switch k {

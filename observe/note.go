@@ -87,29 +87,51 @@ func (o *Observer) Moved(vmid int, node string) {
 	})
 }
 
-// FilesChanged tells that the files aren't as they were read any more.
-func (o *Observer) FilesChanged() {
+// FileMade tells of a new file.
+func (o *Observer) FileMade(f model.File) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.have.Files != nil {
+		o.have.Files[f.Volume] = f
+	}
+}
+
+// FileGone tells that a file was removed.
+func (o *Observer) FileGone(volume string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.have.Files != nil {
+		delete(o.have.Files, volume)
+	}
+}
+
+// FilesUnsure tells that nobody knows which files there are.
+func (o *Observer) FilesUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Files = nil
 }
 
-// HAChanged tells that the manager of high availability was told something
-// else.
-func (o *Observer) HAChanged() {
+// HATold tells what the manager of high availability was told about a guest:
+// the state that is asked for, or nothing.
+func (o *Observer) HATold(vmid int, state string) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.have.HA = nil
+	o.mu.Unlock()
+	o.change(vmid, func(r *record) { r.haState, r.haAt = state, time.Now() })
 }
 
 // TaskStarted tells of a task of ours.
-func (o *Observer) TaskStarted(upid pve.UPID) {
+func (o *Observer) TaskStarted(upid string) {
+	id, err := pve.ParseUPID(upid)
+	if err != nil {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	task := taskOf(upid)
+	task := taskOf(id)
 	o.ours[task.UPID] = &ownTask{task: task, started: time.Now()}
-	tasks := append(o.have.Tasks[:len(o.have.Tasks):len(o.have.Tasks)], task)
-	o.have.PutTasks(tasks)
+	o.have.AddTask(task)
 }
 
 // TaskEnded tells that a task, ours or not, was seen to have ended.
@@ -122,13 +144,7 @@ func (o *Observer) TaskEnded(upid string) {
 		// Lists that are under way may still show it as running.
 		o.ours[upid] = &ownTask{task: taskOf(id), started: time.Now(), ended: true}
 	}
-	var tasks []model.Task
-	for _, t := range o.have.Tasks {
-		if t.UPID != upid {
-			tasks = append(tasks, t)
-		}
-	}
-	o.have.PutTasks(tasks)
+	o.have.DropTask(upid)
 }
 
 func (o *Observer) change(vmid int, fn func(*record)) {

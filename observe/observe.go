@@ -80,7 +80,7 @@ func (o *Observer) Snapshot() *model.Observed {
 	have := o.have
 	have.At = time.Now()
 	have.Nodes, have.Storages = maps.Clone(have.Nodes), maps.Clone(have.Storages)
-	have.Guests = maps.Clone(have.Guests)
+	have.Guests, have.Files = maps.Clone(have.Guests), maps.Clone(have.Files)
 	have.Index()
 	return &have
 }

@@ -93,6 +93,15 @@ func (o *Observer) Status(ctx context.Context, vmid int) error {
 	})
 }
 
+// Sure tells whether it is known from more than the list, which may be late,
+// whether a guest runs.
+func (o *Observer) Sure(vmid int) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	r := o.records[vmid]
+	return r != nil && r.sure()
+}
+
 // takeStatus takes over what a guest's status says that was asked for at a
 // time.
 func (r *record) takeStatus(s pve.VMStatus, at time.Time) {

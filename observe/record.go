@@ -39,7 +39,7 @@ type record struct {
 // of the list count as older than they are.
 func (r *record) guest() *model.Guest {
 	g := r.listed
-	if r.status != "" && (r.statusAt.Add(lag).After(r.listedAt) || g.Status == model.StatusUnknown) {
+	if r.sure() || r.status != "" && g.Status == model.StatusUnknown {
 		g.Status = r.status
 	}
 	if r.haAt.After(r.listedAt) {
@@ -55,6 +55,9 @@ func (r *record) guest() *model.Guest {
 	g.Agent, g.Addresses, g.Booted = r.agent, r.addresses, r.agent == model.AgentUp
 	return &g
 }
+
+// sure tells whether the power state is known from more than the list.
+func (r *record) sure() bool { return r.status != "" && r.statusAt.Add(lag).After(r.listedAt) }
 
 // list takes over what a list says that was asked for at a time.
 func (r *record) list(listed model.Guest, uptime int64, at time.Time) {

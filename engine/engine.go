@@ -1,0 +1,141 @@
+// Package engine makes things so: it looks at what is there, plans, acts, and
+// looks again, until all is as wanted.
+//
+// [Engine.Step] is one turn: it starts what can be started and returns at once.
+// [Engine.Converge] goes on until everything is as wanted or nothing more can be
+// done. Both may be stopped at any moment, and be killed: tasks go on in Proxmox,
+// and the next run picks up what it finds. Nothing is written down anywhere else.
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Engine works on one cluster. Several things may be made so at once; they share
+// what is known and what has failed.
+type Engine struct {
+	observer *observe.Observer
+	actor    *act.Actor
+
+	mu     sync.Mutex
+	memory memory
+}
+
+// New makes an Engine.
+func New(observer *observe.Observer, actor *act.Actor) *Engine {
+	return &Engine{observer: observer, actor: actor, memory: newMemory()}
+}
+
+// Options say how to go about it. The zero value is good.
+type Options struct {
+	// Parallel bounds how many objects are worked on at once; 0: as many as
+	// Proxmox takes.
+	Parallel int
+	// Patience is how long something is waited for that only others can bring
+	// about: a lock to go, a node to come back, an agent to answer. Default: five
+	// minutes.
+	Patience time.Duration
+	// Events gets what happens, in order. It should be quick.
+	Events func(Event)
+	// Progress reads how far copies are, now and then.
+	Progress bool
+
+	listAge time.Duration // lists as young as this needn't be asked for again
+}
+
+const defaultPatience = 5 * time.Minute
+
+func (o Options) withDefaults() Options {
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	if o.Events == nil {
+		o.Events = func(Event) {}
+	}
+	return o
+}
+
+// Plan looks as deep as it must and tells what is to be done. It changes
+// nothing. deep reads the configs of all guests concerned, also where the list
+// says that they are as wanted.
+func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.Plan, error) {
+	if err := e.observer.Refresh(ctx, 0); err != nil {
+		return plan.Plan{}, err
+	}
+	if deep {
+		e.forget(want)
+	}
+	if deep {
+		if err := e.read(ctx, deepLook(e.plan(want))); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	return e.planDeep(ctx, want)
+}
+
+// planDeep plans, and reads what the plan needs to know until it is complete.
+func (e *Engine) planDeep(ctx context.Context, want model.Desired) (plan.Plan, error) {
+	p := e.plan(want)
+	for range maxLooks {
+		look := p.Look()
+		look.Agents = nil
+		for _, o := range p.Objects {
+			look.Status = append(look.Status, e.unsure(o.Next())...)
+		}
+		if look.Empty() {
+			break
+		}
+		if err := e.read(ctx, look); err != nil {
+			return p, err
+		}
+		p = e.plan(want)
+	}
+	return p, nil
+}
+
+// maxLooks bounds how often a plan may ask for more. Each time it knows more, so
+// a few are enough.
+const maxLooks = 8
+
+// deepLook asks for the configs of all guests that a plan is about.
+func deepLook(p plan.Plan) plan.Look {
+	l := p.Look()
+	for _, o := range p.Objects {
+		if o.VMID != 0 {
+			l.Configs = append(l.Configs, o.VMID)
+		}
+	}
+	return l
+}
+
+// forget drops what was read of guests earlier.
+func (e *Engine) forget(want model.Desired) {
+	for _, o := range e.plan(want).Objects {
+		if o.VMID != 0 {
+			e.observer.Changed(o.VMID)
+		}
+	}
+}
+
+// plan plans with what is known now.
+func (e *Engine) plan(want model.Desired) plan.Plan {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.planLocked(want)
+}
+
+func (e *Engine) planLocked(want model.Desired) (p plan.Plan) {
+	e.observer.View(func(have *model.Observed) {
+		e.memory.expire(have.At)
+		have.Placed, have.Failed = e.memory.placed, e.memory.failed
+		p = plan.For(want, have)
+	})
+	return p
+}

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Kind is what an event tells.
+type Kind string
+
+// The kinds of events.
+const (
+	Planned  Kind = "planned"  // there is something to do
+	Started  Kind = "started"  // a step was begun
+	Progress Kind = "progress" // a step is under way
+	Done     Kind = "done"     // a step has succeeded
+	Failed   Kind = "failed"   // a step has failed
+	Waiting  Kind = "waiting"  // nothing can be done now
+	Ready    Kind = "ready"    // the object is as wanted
+)
+
+// Event is something that happened to an object.
+type Event struct {
+	Time     time.Time   `json:"time"`
+	Owner    model.Owner `json:"owner"`
+	VMID     int         `json:"vmid,omitempty"`
+	Node     string      `json:"node,omitempty"`
+	Kind     Kind        `json:"kind"`
+	Step     string      `json:"step,omitempty"`     // what it does
+	Text     string      `json:"text,omitempty"`     // why, or what went wrong
+	Hint     string      `json:"hint,omitempty"`     // what the person can do
+	Task     string      `json:"task,omitempty"`     // UPID
+	Fraction float64     `json:"fraction,omitempty"` // of a step that is under way
+}

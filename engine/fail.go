@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// failed notes that a step has failed. What is there now has to be looked at in
+// any case: a task may fail and have done its work all the same.
+func (r *run) failed(o *object, s plan.Step, err error) {
+	f := act.Judge(err)
+	switch f.Class {
+	case act.Stopped:
+		return
+	case act.Fatal:
+		r.fatal = err
+		return
+	}
+	r.e.doubt(s.Action)
+	if f.Class == act.Lost || f.Class == act.Passing || makes(s.Action) {
+		r.listSoon()
+	}
+	r.blame(o, s.What, f)
+}
+
+// makes tells whether the list shows what becomes of an action.
+func makes(a model.Action) bool {
+	switch a.(type) {
+	case model.Clone, model.Create, model.Destroy, model.Migrate, model.SetPool, model.SetHA:
+		return true
+	}
+	return false
+}
+
+// blame notes a failure of an object. Its next plan waits until it may be tried
+// again.
+func (r *run) blame(o *object, what string, f act.Failure) {
+	r.e.mu.Lock()
+	r.e.memory.fail(o.owner.Key, what, f, time.Now())
+	r.e.mu.Unlock()
+	r.emit(o, Event{Kind: Failed, Step: what, Text: f.Text, Hint: f.Hint})
+}
+
+// failure is what failed lately of an object.
+func (r *run) failure(o *object) (model.Failure, bool) {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	f, ok := r.e.memory.failed[o.owner.Key]
+	return f, ok
+}
+
+func (e *Engine) succeed(key model.Key, what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.memory.succeed(key, what)
+}
+
+func (e *Engine) forgive(key model.Key) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.memory.forgive(key)
+}

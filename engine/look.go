@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// reading is something that is being read, for all who need it.
+type reading struct{ waiting []*object }
+
+// question is one thing to read.
+type question struct {
+	name string
+	ask  func(context.Context) error
+}
+
+// questions takes a look apart.
+func (e *Engine) questions(l plan.Look) []question {
+	var list []question
+	each := func(what string, ids []int, ask func(context.Context, int) error) {
+		slices.Sort(ids)
+		for _, vmid := range slices.Compact(ids) {
+			list = append(list, question{fmt.Sprintf("%s of VM %d", what, vmid), func(ctx context.Context) error { return ask(ctx, vmid) }})
+		}
+	}
+	each("config", slices.Clone(l.Configs), e.observer.Config)
+	each("snapshots", slices.Clone(l.Snapshots), e.observer.Snapshots)
+	each("status", slices.Clone(l.Status), e.observer.Status)
+	if l.Files {
+		list = append(list, question{"files of the storages", e.observer.Files})
+	}
+	if l.HA {
+		list = append(list, question{"HA", e.observer.HA})
+	}
+	return list
+}
+
+// read reads all of it, side by side.
+func (e *Engine) read(ctx context.Context, l plan.Look) error {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	for _, q := range e.questions(l) {
+		all.Go(func() {
+			if err := q.ask(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// look reads what an object's plan needs to know. What is being read for somebody
+// else already isn't read again.
+func (r *run) look(o *object, l plan.Look) {
+	for _, q := range r.e.questions(l) {
+		o.busy++
+		if under := r.reads[q.name]; under != nil {
+			under.waiting = append(under.waiting, o)
+			continue
+		}
+		r.reads[q.name] = &reading{waiting: []*object{o}}
+		r.fly(func() func() {
+			err := q.ask(r.ctx)
+			return func() { r.answered(q, err) }
+		})
+	}
+}
+
+// answered goes on with those who waited for something to be read.
+func (r *run) answered(q question, err error) {
+	under := r.reads[q.name]
+	delete(r.reads, q.name)
+	for _, o := range under.waiting {
+		if err != nil {
+			r.lookFailed(o, q.name, err)
+		}
+		if o.busy--; o.busy == 0 {
+			r.due[o] = true
+		}
+	}
+}
+
+// lookFailed notes that something couldn't be read.
+func (r *run) lookFailed(o *object, what string, err error) {
+	f := act.Judge(err)
+	switch f.Class {
+	case act.Stopped:
+		return
+	case act.Fatal:
+		r.fatal = err
+		return
+	}
+	r.blame(o, "reading the "+what, f)
+}

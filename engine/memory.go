@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// memory is what the engine knows beside what Proxmox shows: which guests are
+// being made, and what has failed lately. Losing it loses nothing but time.
+type memory struct {
+	placed  map[int]model.Placement // their memory counts as taken
+	spots   map[model.Owner]int     // the same by owner
+	settled map[model.Owner]time.Time
+	failed  map[model.Key]model.Failure
+	tries   map[try]int
+}
+
+type try struct {
+	key  model.Key
+	what string
+}
+
+func newMemory() memory {
+	return memory{
+		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
+		failed: map[model.Key]model.Failure{}, tries: map[try]int{},
+	}
+}
+
+// figuresLag is how long the list takes to count a new guest's memory.
+const figuresLag = 12 * time.Second
+
+// expire drops placements of guests that the list counts by now.
+func (m *memory) expire(now time.Time) {
+	for owner, since := range m.settled {
+		if now.After(since.Add(figuresLag)) {
+			m.displace(owner)
+			delete(m.settled, owner)
+		}
+	}
+}
+
+// displace forgets that a guest is being made.
+func (m *memory) displace(owner model.Owner) (was model.Placement, vmid int) {
+	vmid = m.spots[owner]
+	was = m.placed[vmid]
+	delete(m.placed, vmid)
+	delete(m.spots, owner)
+	return was, vmid
+}
+
+// place notes that a guest is being made.
+func (m *memory) place(vmid int, p model.Placement) {
+	m.placed[vmid] = p
+	m.spots[p.Owner] = vmid
+}
+
+// replace keeps the placement of an object up to date with its newest plan; was
+// is the one before.
+func (m *memory) replace(p plan.Object, v model.VM, was model.Placement, at int) {
+	for _, s := range p.Steps {
+		switch s.Action.(type) {
+		case model.Clone, model.Create:
+			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: memoryOf(v)})
+			return
+		}
+	}
+	if at != 0 && at == p.VMID && !p.Gone {
+		m.place(at, was)
+	}
+}
+
+// memoryOf is a wanted guest's memory in bytes.
+func memoryOf(v model.VM) int64 {
+	text, _, _ := strings.Cut(v.Options["memory"], ",")
+	mib, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return mib << 20
+}
+
+// limits say how often something that failed is tried in all, and how long the
+// pauses get.
+var limits = map[act.Class]struct {
+	tries int
+	pause time.Duration
+}{
+	act.Mistaken: {tries: 10, pause: 2 * time.Second},
+	act.Lost:     {tries: 10, pause: 15 * time.Second},
+	act.Busy:     {tries: 40, pause: 10 * time.Second},
+	act.Away:     {tries: 40, pause: 15 * time.Second},
+	act.Passing:  {tries: 5, pause: 15 * time.Second},
+	act.Hard:     {tries: 1},
+	act.Fatal:    {tries: 1},
+}
+
+const (
+	firstPause = time.Second // after the first failure; it doubles with each
+	quickTries = 3           // without a pause, when things were just otherwise than thought
+)
+
+// fail notes that something failed, and when it may be tried again.
+func (m *memory) fail(key model.Key, what string, f act.Failure, now time.Time) model.Failure {
+	t := try{key, what}
+	m.tries[t]++
+	n, limit := m.tries[t], limits[f.Class]
+	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, At: now, Next: now.Add(backoff(n, limit.pause)), Hard: n >= limit.tries}
+	if f.Class == act.Mistaken && n <= quickTries {
+		fail.Next = now
+	}
+	m.failed[key] = fail
+	return fail
+}
+
+// backoff is the pause after the nth failure.
+func backoff(n int, most time.Duration) time.Duration {
+	pause := firstPause
+	for range n - 1 {
+		if pause *= 2; pause >= most {
+			return most
+		}
+	}
+	return min(pause, most)
+}
+
+// succeed forgets that something failed.
+func (m *memory) succeed(key model.Key, what string) {
+	delete(m.tries, try{key, what})
+	delete(m.failed, key)
+}
+
+// forgive lets all that failed be tried anew: somebody has asked for it.
+func (m *memory) forgive(key model.Key) {
+	delete(m.failed, key)
+	for t := range m.tries {
+		if t.key == key {
+			delete(m.tries, t)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"github.com/proxplane/proxplane/model"
+)
+
+// note tells the observer what a step that succeeded has changed. Where that is
+// only what Proxmox says of it, the observer is told to doubt, so that it looks
+// again; answers says that its agent is going to be asked anyway.
+func (e *Engine) note(action model.Action, answers bool) {
+	seen := e.observer
+	vmid := action.Guest()
+	switch a := action.(type) {
+	case model.Clone:
+		seen.Made(model.Guest{VMID: a.To.VMID, Node: a.To.Node, Name: a.Name, Pool: a.Pool})
+	case model.Create:
+		seen.Made(model.Guest{VMID: a.VMID, Node: a.Node, Name: a.Name, Pool: a.Pool})
+	case model.Start, model.Reboot:
+		// The answer of its agent will prove it; who doesn't wait for that looks.
+		if answers {
+			seen.Powered(vmid, model.StatusRunning)
+		} else {
+			seen.Unsure(vmid)
+		}
+	case model.Stop, model.Shutdown:
+		seen.Powered(vmid, model.StatusStopped)
+		seen.Unsure(vmid)
+	case model.Rollback:
+		seen.Changed(vmid)
+		seen.Unsure(vmid)
+	case model.Destroy:
+		seen.Gone(vmid)
+	case model.Migrate:
+		seen.Moved(vmid, a.To)
+	case model.SetHA:
+		if a.HA == nil {
+			seen.HATold(vmid, "")
+		} else {
+			seen.HATold(vmid, "queued")
+		}
+	case model.SetPool:
+		seen.Pooled(vmid, a.Pool)
+	case model.Download:
+		seen.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
+	case model.UploadSeed:
+		seen.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
+	case model.RemoveFile:
+		seen.FileGone(a.Volume)
+	default: // Configure, Resize, Release, MakeTemplate, Snap, Unsnap
+		seen.Changed(vmid)
+	}
+}
+
+// doubt tells the observer that an action may have been done or not.
+func (e *Engine) doubt(action model.Action) {
+	seen := e.observer
+	switch action.(type) {
+	case model.Download, model.UploadSeed, model.RemoveFile:
+		seen.FilesUnsure()
+	}
+	if vmid := action.Guest(); vmid != 0 {
+		seen.Changed(vmid)
+		seen.Unsure(vmid)
+	}
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// State is how far an object has come.
+type State string
+
+// The states of objects.
+const (
+	StateReady   State = "ready"   // as wanted
+	StateGone    State = "gone"    // it was to go, and has
+	StateWaiting State = "waiting" // for something that may still come
+	StateRefused State = "refused" // something would be needed that isn't allowed
+	StateFailed  State = "failed"  // something goes wrong each time
+)
+
+// Outcome is what became of an object.
+type Outcome struct {
+	Owner     model.Owner
+	State     State
+	VMID      int
+	Node      string
+	Text      string    // what it waits for, or what went wrong, in one line
+	Since     time.Time // since when
+	Wait      *plan.Wait
+	Refused   []plan.Refusal
+	Failure   *model.Failure
+	Steps     int // that were done
+	Addresses []netip.Prefix
+}
+
+// Report is what became of everything.
+type Report struct {
+	Objects []Outcome
+	Took    time.Duration
+}
+
+// Converged tells whether everything is as wanted.
+func (r Report) Converged() bool {
+	for _, o := range r.Objects {
+		if o.State != StateReady && o.State != StateGone {
+			return false
+		}
+	}
+	return true
+}
+
+// outcome tells how far an object has come.
+func (r *run) outcome(o *object) Outcome {
+	p := o.plan
+	out := Outcome{Owner: o.owner, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Steps: o.steps, Since: o.since, State: StateWaiting}
+	r.e.observer.View(func(have *model.Observed) {
+		if g := have.Guests[p.VMID]; g != nil {
+			out.Node, out.Addresses = g.Node, g.Addresses
+		}
+	})
+	fail, failed := r.failure(o)
+	if failed {
+		out.Failure = &fail
+	}
+	switch {
+	case o.done && p.Gone:
+		out.State = StateGone
+	case o.done:
+		out.State = StateReady
+	case failed && fail.Hard:
+		out.State, out.Text = StateFailed, failureText(fail)
+	case p.Wait != nil:
+		out.Text = p.Wait.Text
+	case len(p.Refused) > 0 && len(p.Steps) == 0:
+		out.State, out.Text = StateRefused, refusalText(p.Refused[0])
+	case failed:
+		out.Text = failureText(fail)
+	default:
+		out.Text = "not done yet"
+	}
+	return out
+}
+
+func failureText(f model.Failure) string { return f.What + " failed: " + f.Text }
+
+func refusalText(r plan.Refusal) string {
+	text := r.What + " isn't done: " + r.Why
+	if r.Allow != "" {
+		text += "; allow it with " + r.Allow
+	}
+	return text
+}

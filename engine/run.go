@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// run is one convergence. All that is decided is decided in one goroutine, the
+// loop; calls to Proxmox are made in others, which hand their results to the
+// loop.
+type run struct {
+	e     *Engine
+	ctx   context.Context
+	opts  Options
+	tasks *act.Tasks
+	want  *wanted
+	begun time.Time
+
+	objects map[model.Key]*object
+	order   []*object
+	due     map[*object]bool  // to be planned again
+	waiting map[*object]bool  // nothing can be done for them now
+	guests  map[int]*object   // who works on a guest
+	blocked map[int][]*object // who waits to work on it
+	queue   []*object         // who waits for one of the places of Options.Parallel
+	active  int               // objects that are being worked on
+	reads   map[string]*reading
+	follows map[string][]*object // tasks that aren't of this run
+	flying  int                  // calls and tasks under way
+	idle    int                  // of these, such that are no work of ours: questions, lists, others' tasks
+
+	listing   bool
+	listDue   time.Time // zero: nobody needs one
+	listPause time.Duration
+
+	fatal error
+
+	mu     sync.Mutex
+	posted []func()
+	wake   chan struct{}
+}
+
+// object is something that is wanted, on its way.
+type object struct {
+	n     int // place in the order
+	owner model.Owner
+	plan  plan.Object
+	done  bool
+	steps int // that were done
+
+	busy    int // calls and tasks of its own
+	working bool
+	did     map[int]bool // steps of the present plan that were done
+	carry   bool         // the present plan can be gone on with
+	told    bool         // that there is something to do
+
+	reason string // of waiting
+	since  time.Time
+	retry  time.Time // when it is planned again
+	asking bool      // its agent is being asked
+}
+
+func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
+	r := &run{
+		e: e, ctx: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: newWanted(want), begun: time.Now(),
+		objects: map[model.Key]*object{}, due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
+		waiting: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
+		wake: make(chan struct{}, 1), listPause: firstList,
+	}
+	return r
+}
+
+// Converge works until everything is as wanted, or nothing more can be done, or
+// ctx ends. The report says how far each object has come. The error is nil unless
+// it had to stop: because of ctx, or because nothing works at all.
+func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options) (Report, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := e.newRun(ctx, want, opts)
+	if err := e.observer.Refresh(ctx, opts.listAge); err != nil {
+		return r.report(), err
+	}
+	r.begin(want)
+	err := r.loop()
+	cancel(err)
+	r.land()
+	return r.report(), err
+}
+
+// begin plans everything once, so that there is an object for each part of it.
+func (r *run) begin(want model.Desired) {
+	for _, o := range r.e.plan(want).Objects {
+		r.e.forgive(o.Owner.Key) // somebody has asked for it anew
+		r.add(o.Owner, o.VMID)
+	}
+}
+
+// add starts looking after an object.
+func (r *run) add(owner model.Owner, vmid int) {
+	if r.objects[owner.Key] != nil {
+		return
+	}
+	o := &object{n: len(r.order), owner: owner}
+	r.want.leftOver(owner, vmid)
+	r.objects[owner.Key] = o
+	r.order = append(r.order, o)
+	r.due[o] = true
+}
+
+// loop decides, until there is nothing left to decide.
+func (r *run) loop() error {
+	for {
+		r.drain()
+		switch {
+		case r.fatal != nil:
+			return r.fatal
+		case r.ctx.Err() != nil:
+			return context.Cause(r.ctx)
+		}
+		if len(r.due) > 0 {
+			r.turn()
+			continue
+		}
+		next, over := r.rest()
+		if over {
+			return nil
+		}
+		r.sleep(next)
+	}
+}
+
+// sleep waits until there is something to decide.
+func (r *run) sleep(next time.Time) {
+	var timer <-chan time.Time
+	if !next.IsZero() {
+		t := time.NewTimer(time.Until(next))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-r.wake:
+	case <-timer:
+	case <-r.ctx.Done():
+	}
+}
+
+// post hands something to the loop. It may be called from anywhere.
+func (r *run) post(fn func()) {
+	r.mu.Lock()
+	r.posted = append(r.posted, fn)
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drain does what was posted.
+func (r *run) drain() {
+	for {
+		r.mu.Lock()
+		posted := r.posted
+		r.posted = nil
+		r.mu.Unlock()
+		if len(posted) == 0 {
+			return
+		}
+		for _, fn := range posted {
+			fn()
+		}
+	}
+}
+
+// fly makes a call in a goroutine of its own; then is run by the loop.
+func (r *run) fly(call func() (then func())) {
+	r.flying++
+	go func() {
+		then := call()
+		r.post(func() {
+			r.flying--
+			then()
+		})
+	}()
+}
+
+// flyIdle makes a call that doesn't count as work: nobody has to wait for its end.
+func (r *run) flyIdle(call func() (then func())) {
+	r.idle++
+	r.fly(func() func() {
+		then := call()
+		return func() {
+			r.idle--
+			then()
+		}
+	})
+}
+
+// land waits for the calls that are still under way. Their results still count:
+// they tell what was done last.
+func (r *run) land() {
+	for r.flying > 0 {
+		r.drain()
+		if r.flying > 0 {
+			<-r.wake
+		}
+	}
+}
+
+func (r *run) report() Report {
+	rep := Report{Took: time.Since(r.begun)}
+	for _, o := range r.order {
+		rep.Objects = append(rep.Objects, r.outcome(o))
+	}
+	return rep
+}
+
+func (r *run) emit(o *object, e Event) {
+	e.Time, e.Owner, e.VMID, e.Node = time.Now(), o.owner, o.plan.VMID, o.plan.Node
+	r.opts.Events(e)
+}

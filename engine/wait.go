@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// wait notes that nothing can be done for an object now, and sees to it that
+// somebody notices when that changes.
+func (r *run) wait(o *object, w *plan.Wait) {
+	r.waiting[o] = true
+	if o.reason != w.Reason {
+		o.reason, o.since = w.Reason, time.Now()
+		r.listPause = firstList
+		r.emit(o, Event{Kind: Waiting, Text: w.Text, Task: w.Task})
+	}
+	switch {
+	case w.Task != "":
+		r.await(o, w.Task)
+	case w.Reason == plan.WaitFailed:
+		if f, ok := r.failure(o); ok && !f.Hard {
+			o.retry = f.Next
+		}
+	case changes(w.Reason):
+		r.listBy(time.Now().Add(r.listPause))
+	}
+	if w.Reason == plan.WaitPending && o.plan.VMID != 0 {
+		// The list is late about what runs.
+		r.e.observer.Unsure(o.plan.VMID)
+	}
+}
+
+// changes tells whether lists show the end of such a wait.
+func changes(reason string) bool {
+	switch reason {
+	case plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitPlace, plan.WaitSource, plan.WaitPending, plan.WaitDependents, plan.WaitVMID:
+		return true
+	}
+	return false
+}
+
+// passes tells whether such a wait can end by itself, so that it is worth being
+// patient. The others end when a person changes something, or another object of
+// the same run comes further.
+func passes(reason string) bool {
+	switch reason {
+	case plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitAgent, plan.WaitPending, plan.WaitFailed:
+		return true
+	}
+	return false
+}
+
+// await waits for the end of a task that this run hasn't started.
+func (r *run) await(o *object, task string) {
+	if waiting, ok := r.follows[task]; ok {
+		r.follows[task] = append(waiting, o)
+		return
+	}
+	r.follows[task] = []*object{o}
+	r.flyIdle(func() func() {
+		_, _ = r.tasks.Follow(task) // how it ended is its owner's business
+		return func() {
+			r.e.observer.TaskEnded(task)
+			for _, o := range r.follows[task] {
+				if o.plan.VMID != 0 {
+					r.e.observer.Changed(o.plan.VMID)
+					r.e.observer.Unsure(o.plan.VMID)
+				}
+				r.due[o] = true
+			}
+			r.e.observer.FilesUnsure()
+			delete(r.follows, task)
+		}
+	})
+}
+
+// ask waits for a guest's agent to tell its addresses.
+func (r *run) ask(o *object, vmid int) {
+	r.waiting[o] = true
+	if o.reason != plan.WaitAgent {
+		o.reason, o.since = plan.WaitAgent, time.Now()
+		r.emit(o, Event{Kind: Waiting, Text: "for its guest agent to tell an address"})
+	}
+	if o.asking {
+		return
+	}
+	o.asking = true
+	r.flyIdle(func() func() {
+		err := r.e.observer.Addresses(r.ctx, vmid)
+		return func() {
+			o.asking = false
+			r.due[o] = true
+			if err != nil {
+				r.lookFailed(o, "addresses", err)
+			}
+		}
+	})
+}
+
+const (
+	firstList = time.Second
+	lastList  = 10 * time.Second
+	listSoon  = 200 * time.Millisecond
+)
+
+// listBy asks for a list at a time, or earlier.
+func (r *run) listBy(at time.Time) {
+	if r.listDue.IsZero() || at.Before(r.listDue) {
+		r.listDue = at
+	}
+}
+
+// listSoon asks for a list after a moment, in which others may need one too.
+func (r *run) listSoon() { r.listBy(time.Now().Add(listSoon)) }
+
+// list asks for the lists, and plans all that waits again.
+func (r *run) list() {
+	r.listing, r.listDue = true, time.Time{}
+	r.listPause = min(r.listPause*3/2, lastList)
+	r.flyIdle(func() func() {
+		err := r.e.observer.Refresh(r.ctx, 0)
+		return func() {
+			r.listing = false
+			switch f := act.Judge(err); {
+			case err == nil:
+				for o := range r.waiting {
+					r.due[o] = true
+				}
+			case f.Class == act.Fatal:
+				r.fatal = err
+			case f.Class != act.Stopped:
+				r.listBy(time.Now().Add(r.listPause))
+			}
+		}
+	})
+}
+
+// rest finds out when something has to be done the next time, by itself; over:
+// never.
+func (r *run) rest() (next time.Time, over bool) {
+	now := time.Now()
+	working := r.flying > r.idle
+	over = !working
+	by := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for o := range r.waiting {
+		switch {
+		case o.done || o.busy > 0:
+			delete(r.waiting, o)
+		case !o.retry.IsZero() && !o.retry.After(now):
+			r.due[o] = true
+			over = false
+		case r.stuck(o, now):
+		default:
+			over = false
+			by(o.since.Add(r.opts.Patience))
+			if !o.retry.IsZero() {
+				by(o.retry)
+			}
+		}
+	}
+	if over || len(r.due) > 0 {
+		return now, over
+	}
+	if !r.listDue.IsZero() && !r.listing {
+		if !r.listDue.After(now) {
+			r.list()
+		} else {
+			by(r.listDue)
+		}
+	}
+	return next, false
+}
+
+// stuck tells whether it makes no sense to go on waiting for an object.
+func (r *run) stuck(o *object, now time.Time) bool {
+	if f, failed := r.failure(o); failed && f.Hard {
+		return true
+	}
+	return !passes(o.reason) || now.Sub(o.since) >= r.opts.Patience
+}

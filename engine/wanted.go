@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"github.com/proxplane/proxplane/model"
+)
+
+// wanted finds the parts of what is wanted, so that a few objects can be planned
+// without the others.
+type wanted struct {
+	all       model.Desired
+	images    map[model.Key]model.Image
+	vms       map[model.Key]model.VM
+	snapshots map[model.Key]model.Snapshot
+	labelled  []model.VM
+	users     map[model.Key][]model.Key // what is made from an image or VM, or is of it
+}
+
+func newWanted(all model.Desired) *wanted {
+	w := &wanted{
+		all: all, images: map[model.Key]model.Image{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
+		users: map[model.Key][]model.Key{},
+	}
+	for _, i := range all.Images {
+		w.images[i.Owner.Key] = i
+	}
+	for _, v := range all.VMs {
+		w.vms[v.Owner.Key] = v
+		if len(v.Labels) > 0 {
+			w.labelled = append(w.labelled, v)
+		}
+		for _, source := range []model.Key{v.Source.Image, v.Source.VM} {
+			if source != (model.Key{}) {
+				w.users[source] = append(w.users[source], v.Owner.Key)
+			}
+		}
+	}
+	for _, s := range all.Snapshots {
+		w.snapshots[s.Owner.Key] = s
+		w.users[s.VM] = append(w.users[s.VM], s.Owner.Key)
+	}
+	return w
+}
+
+// leftOver notes a guest that is to go because no manifest names it any more:
+// from now on it is one that is wanted to go.
+func (w *wanted) leftOver(owner model.Owner, vmid int) {
+	key := owner.Key
+	_, image := w.images[key]
+	_, vm := w.vms[key]
+	_, snapshot := w.snapshots[key]
+	if !image && !vm && !snapshot && vmid != 0 {
+		w.vms[key] = model.VM{Owner: owner, VMID: vmid, Deleted: true}
+	}
+}
+
+// only is what is wanted, reduced to some objects and what they depend on. Those
+// asked for come first: what follows is there to be seen, and mustn't take the
+// room that they need.
+func (w *wanted) only(objects []*object) model.Desired {
+	want := model.Desired{Set: w.all.Set, Allow: w.all.Allow}
+	have := map[model.Key]bool{}
+	spread := false
+	for _, o := range objects {
+		key := o.owner.Key
+		switch {
+		case w.isImage(key):
+			w.addImage(&want, key, have)
+		case w.isVM(key):
+			w.addVM(&want, key, have)
+			spread = spread || len(w.vms[key].Place.AntiAffinity) > 0
+		case w.isSnapshot(key):
+			w.addSnapshots(&want, w.snapshots[key].VM, have)
+		default:
+			// What is left over of this set can't be named yet: its guests have to
+			// be looked at.
+			return w.all
+		}
+	}
+	for _, s := range want.Snapshots {
+		w.addVM(&want, s.VM, have)
+	}
+	for i := 0; i < len(want.VMs); i++ {
+		source := want.VMs[i].Source
+		w.addImage(&want, source.Image, have)
+		w.addVM(&want, source.VM, have)
+	}
+	if spread {
+		for _, v := range w.labelled {
+			w.addVM(&want, v.Owner.Key, have)
+		}
+	}
+	return want
+}
+
+func (w *wanted) isImage(k model.Key) bool    { _, ok := w.images[k]; return ok }
+func (w *wanted) isVM(k model.Key) bool       { _, ok := w.vms[k]; return ok }
+func (w *wanted) isSnapshot(k model.Key) bool { _, ok := w.snapshots[k]; return ok }
+
+func (w *wanted) addImage(want *model.Desired, key model.Key, have map[model.Key]bool) {
+	if i, ok := w.images[key]; ok && !have[key] {
+		have[key] = true
+		want.Images = append(want.Images, i)
+	}
+}
+
+func (w *wanted) addVM(want *model.Desired, key model.Key, have map[model.Key]bool) {
+	if v, ok := w.vms[key]; ok && !have[key] {
+		have[key] = true
+		want.VMs = append(want.VMs, v)
+	}
+}
+
+// addSnapshots adds all snapshots of a guest: which one is the oldest that is to
+// go depends on all of them.
+func (w *wanted) addSnapshots(want *model.Desired, vm model.Key, have map[model.Key]bool) {
+	for _, key := range w.users[vm] {
+		if s, ok := w.snapshots[key]; ok && !have[key] {
+			have[key] = true
+			want.Snapshots = append(want.Snapshots, s)
+		}
+	}
+}
