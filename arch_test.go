@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"pvesim":    {"pvesim", "pve/schema"},
 	"observe":   {"pve", "model"},
 	"act":       {"pve", "model", "firstboot"},
+	"privs":     {"model", "pve/schema", "pve/prop"},
 	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
 	"cmd":       doors,
 	"examples":  {},
@@ -43,7 +44,7 @@ var simUsers = []string{"cli/sim.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe"}
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs"}
 	}
 }
 

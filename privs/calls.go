@@ -1,0 +1,99 @@
+package privs
+
+import (
+	"github.com/proxplane/proxplane/model"
+)
+
+// deed is an action that manifests may lead to, with what permissions depend on
+// and the action doesn't say.
+type deed struct {
+	action model.Action
+	of     model.Key     // whose manifest it is for
+	guest  string        // path of the guest: /vms/100, /vms for any, /pool/web for any of the pool
+	newID  string        // path of a guest that isn't in its pool yet
+	source string        // path of what is cloned
+	had    *model.Config // the guest's config before, or that of what is cloned; nil: not known
+}
+
+const (
+	vmCall      = "/nodes/{node}/qemu/{vmid}"
+	storageCall = "/nodes/{node}/storage/{storage}"
+)
+
+// calls are the requests to Proxmox that a deed takes. Parameters that permissions
+// don't depend on are left out.
+func calls(d deed, at Site) []call {
+	guest := func(method, path, why string) []call {
+		return []call{{method: method, path: vmCall + path, on: map[string]string{"vmid": d.guest, "node": "/nodes"}, deed: d, why: why}}
+	}
+	file := func(method, path, node, storage, why string) []call {
+		on := map[string]string{"storage": storagePath(storage), "node": nodePath(node)}
+		return []call{{method: method, path: storageCall + path, on: on, deed: d, why: why}}
+	}
+	switch a := d.action.(type) {
+	case model.Clone:
+		on := map[string]string{"vmid": d.source, "newid": d.newID, "pool": poolPath(a.Pool), "node": nodePath(a.From.Node)}
+		return []call{{method: "POST", path: vmCall + "/clone", on: on, deed: d, why: "clone it"}}
+	case model.Create:
+		on := map[string]string{"vmid": d.guest, "newid": d.newID, "pool": poolPath(a.Pool), "node": nodePath(a.Node)}
+		return []call{{method: "POST", path: "/nodes/{node}/qemu", on: on, deed: d, why: "create it"}}
+	case model.Configure:
+		return guest("PUT", "/config", "configure it")
+	case model.Release:
+		d.action = model.Configure{Target: a.Target, Description: &a.Description, Tags: &a.Tags}
+		return calls(d, at)
+	case model.Resize:
+		return guest("PUT", "/resize", "grow its disks")
+	case model.Start:
+		return guest("POST", "/status/start", "start and stop it")
+	case model.Shutdown:
+		return guest("POST", "/status/shutdown", "start and stop it")
+	case model.Stop:
+		return guest("POST", "/status/stop", "start and stop it")
+	case model.Reboot:
+		return guest("POST", "/status/reboot", "start and stop it")
+	case model.Destroy:
+		return append(guest("GET", "/config", "read its config"), guest("DELETE", "", "destroy it")...)
+	case model.MakeTemplate:
+		return guest("POST", "/template", "make it a template")
+	case model.Snap:
+		return guest("POST", "/snapshot", "take snapshots")
+	case model.Unsnap:
+		return guest("DELETE", "/snapshot/{snapname}", "delete snapshots")
+	case model.Rollback:
+		return append(guest("PUT", "/snapshot/{snapname}/config", "go back to snapshots"),
+			guest("POST", "/snapshot/{snapname}/rollback", "go back to snapshots")...)
+	case model.Migrate:
+		return guest("POST", "/migrate", "migrate it")
+	case model.Download:
+		return file("POST", "/download-url", a.Node, a.Storage, "fetch images")
+	case model.UploadSeed:
+		return file("POST", "/upload", a.Node, a.Storage, "upload first-boot data")
+	case model.RemoveFile:
+		why := "remove fetched images"
+		if d.guest != "" {
+			why = "remove first-boot data"
+		}
+		return file("DELETE", "/content/{volume}", a.Node, model.StorageOf(a.Volume), why)
+	case model.SetHA:
+		return haCalls(a, d, at)
+	case model.SetPool:
+		on := map[string]string{"vmid": d.guest, "poolid": poolPath(a.Pool), "from": poolPath(a.From)}
+		return []call{{method: "PUT", path: "/pools", on: on, deed: d, why: "put it into pool " + a.Pool}}
+	}
+	return nil
+}
+
+// haCalls: from 9 on, rules stand for the groups that there were before.
+func haCalls(a model.SetHA, d deed, at Site) []call {
+	resource := func(method, path string) call {
+		return call{method: method, path: "/cluster/ha/" + path, deed: d, why: "put it under HA"}
+	}
+	switch {
+	case a.HA == nil:
+		return []call{resource("DELETE", "resources/{sid}")}
+	case at.Release >= 9 && a.HA.Group != "":
+		return []call{resource("POST", "resources"), resource("GET", "rules/{rule}"), resource("PUT", "rules/{rule}")}
+	}
+	return []call{resource("POST", "resources")}
+}

@@ -1,0 +1,136 @@
+package privs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// source is what a guest is made from.
+type source struct {
+	path     string
+	config   *model.Config // nil: not known
+	template bool
+	blank    bool // nothing
+}
+
+// sources are all that a guest may be made from: there may be a template of the
+// name on each node. There is always at least one.
+func (l *life) sources(v model.VM) []source {
+	if v.Source.Blank {
+		return []source{{blank: true}}
+	}
+	if i := slices.IndexFunc(l.want.VMs, func(o model.VM) bool { return o.Owner.Key == v.Source.VM }); i >= 0 && v.Source.VM != v.Owner.Key {
+		from := l.want.VMs[i]
+		var out []source
+		for _, s := range l.sources(from) {
+			out = append(out, source{path: guestPath(from), config: l.after(from, s.config)})
+		}
+		return out
+	}
+	i := slices.IndexFunc(l.want.Images, func(i model.Image) bool { return i.Owner.Key == v.Source.Image })
+	if i < 0 {
+		return []source{{path: "/vms"}}
+	}
+	return l.imageSources(l.want.Images[i])
+}
+
+func (l *life) imageSources(i model.Image) []source {
+	var guests []*model.Guest
+	switch {
+	case i.URL != "":
+		disk := model.Disk{Slot: "scsi0", Storage: i.Storage}
+		return []source{{path: "/vms", template: true, config: &model.Config{Options: i.Options, Disks: []model.Disk{disk}}}}
+	case i.VMID != 0:
+		if g := l.at.Have.Guests[i.VMID]; g != nil {
+			guests = append(guests, g)
+		}
+	default:
+		guests = slices.DeleteFunc(slices.Clone(l.at.Have.Named(i.Template)), func(g *model.Guest) bool { return !g.Template })
+	}
+	if len(guests) == 0 {
+		l.unsure("%s isn't seen: it isn't there, or VM.Audit on it is missing", sourceName(i))
+		return []source{{path: vmPath(i.VMID), template: true}}
+	}
+	var out []source
+	for _, g := range guests {
+		if g.Config == nil {
+			l.unsure("the config of %s couldn't be read: its storages and bridges aren't known", sourceName(i))
+		}
+		out = append(out, source{path: vmPath(g.VMID), config: g.Config, template: g.Template})
+	}
+	slices.SortFunc(out, func(a, b source) int { return strings.Compare(a.path, b.path) })
+	return out
+}
+
+func sourceName(i model.Image) string {
+	if i.Template != "" {
+		return "template " + i.Template
+	}
+	return strings.Replace(vmPath(i.VMID), "/vms/", "VM ", 1)
+}
+
+// after is the config of a guest that has become what is wanted.
+func (l *life) after(v model.VM, had *model.Config) *model.Config {
+	if had == nil {
+		had = &model.Config{}
+	}
+	c := &model.Config{Options: maps.Clone(had.Options), Disks: slices.Clone(had.Disks), NICs: had.NICs}
+	if c.Options == nil {
+		c.Options = map[string]string{}
+	}
+	for k, value := range v.Options {
+		if c.Options[k] = value; value == "" {
+			delete(c.Options, k)
+		}
+	}
+	if len(v.NICs) > 0 {
+		c.NICs = v.NICs
+	}
+	moved := v.Source.Full && v.Source.Storage != ""
+	for i := range c.Disks {
+		if d := &c.Disks[i]; moved && kindOf(*d) == disk {
+			d.Storage, d.Volume = v.Source.Storage, ""
+		}
+	}
+	wanted := v.Disks
+	if !v.Source.Blank {
+		wanted = further(wanted)
+	}
+	for _, d := range newDisks(wanted, rootStorage(c)) {
+		if _, there := c.DiskAt(d.Slot); !there {
+			c.Disks = append(c.Disks, d.Disk)
+		}
+	}
+	return c
+}
+
+// bootSlot is the slot of the disk that a guest boots from.
+func bootSlot(c *model.Config) string {
+	if c == nil {
+		return ""
+	}
+	_, order, _ := strings.Cut(c.Options["boot"], "order=")
+	for slot := range strings.SplitSeq(order, ";") {
+		if d, ok := c.DiskAt(slot); ok && kindOf(d) == disk {
+			return slot
+		}
+	}
+	for _, d := range c.Disks {
+		if kindOf(d) == disk && d.Slot != "efidisk0" && d.Slot != "tpmstate0" {
+			return d.Slot
+		}
+	}
+	return ""
+}
+
+// rootStorage is where the disk is that a guest boots from; empty: not known.
+func rootStorage(c *model.Config) string {
+	if c == nil {
+		return ""
+	}
+	d, _ := c.DiskAt(bootSlot(c))
+	return storageOf(d)
+}
