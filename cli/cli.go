@@ -1,43 +1,116 @@
 // Package cli is the command line: it reads flags, calls what does the work
 // and tells people what came of it.
+//
+// What happens goes to the standard output: plans, progress, tables. Questions,
+// notes, logs and errors go to the standard error, so that output can be piped
+// on.
 package cli
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 )
 
-// Main runs the command line and returns the exit status.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+// Exit statuses.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitChanges     = 2   // plan --detailed-exitcode: there is something to do
+	exitInterrupted = 130 // as shells say it
+)
+
+// Main runs the command line and returns the exit status. Ending ctx is what
+// Ctrl-C does.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	u := newUI(stdin, stdout, stderr)
+	root := newRoot(u)
 	root.SetArgs(args)
+	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
-		if !errors.Is(err, context.Canceled) {
-			fmt.Fprintf(stderr, "Error: %v\n", err)
-		}
-		return 1
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
 	}
-	return 0
+	var status *exitError
+	if errors.As(err, &status) {
+		if status.err != nil {
+			u.complain(status.err)
+		}
+		return status.code
+	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	u.complain(err)
+	return exitFailed
 }
 
-func newRoot() *cobra.Command {
+// exitError ends the program with a status of its own. Without an error,
+// everything was said already.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return "exit"
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// Groups of commands in the help text.
+const (
+	groupWanted = "wanted"
+	groupLook   = "look"
+	groupDo     = "do"
+	groupOther  = "other"
+)
+
+func newRoot(u *ui) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "proxplane",
 		Short: "The control plane for Proxmox VE",
 		Long: `proxplane is the control plane for Proxmox VE: you say which machines you want,
-it makes them so and keeps them so.`,
-		Example: `  proxplane demo        see it work, on a Proxmox that is simulated
-  proxplane sim         a Proxmox VE that runs anywhere, for clients in any language`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+it makes them so and keeps them so.
+
+Manifests say what is wanted; a Provider in them, or PVE_ENDPOINT and its like in
+the environment, say where Proxmox is. There is no state file: Proxmox is the
+state. Every command can be interrupted and run again at any moment.`,
+		Example: `  proxplane demo                        see it work, on a Proxmox that is simulated
+  proxplane plan -f machines.yaml       what would be done, and why
+  proxplane apply -f machines.yaml      do it
+  proxplane get vms                     what there is
+  proxplane describe vm/web-1           all about one machine`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              cobra.NoArgs,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return u.startLog() },
 	}
-	root.AddCommand(newSim(), newDemo(), newVersion())
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usage)
+	u.logFlags(root.PersistentFlags())
+	root.AddGroup(
+		&cobra.Group{ID: groupWanted, Title: "Say what you want:"},
+		&cobra.Group{ID: groupLook, Title: "See what there is:"},
+		&cobra.Group{ID: groupDo, Title: "Do something by hand:"},
+		&cobra.Group{ID: groupOther, Title: "Further commands:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupWanted, newPlan(u), newApply(u), newDelete(u))
+	add(groupOther, newSim(), newDemo(), newVersion(), newCompletion())
+	root.SetHelpCommandGroupID(groupOther)
 	return root
 }

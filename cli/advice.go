@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// whatToDo says what a person can do about an error of Proxmox, or about the
+// lack of an answer.
+func whatToDo(err error, conn manifest.Connection) []string {
+	var e *pve.Error
+	errors.As(err, &e)
+	switch {
+	case errors.Is(err, pve.ErrUnauthorized):
+		return unauthorized(conn)
+	case errors.Is(err, pve.ErrForbidden) && e != nil && e.PermPath != "" && len(e.Privs) > 0:
+		return grant(e, conn.Credentials)
+	case errors.Is(err, pve.ErrConnection) && e != nil && e.Status == 0:
+		return unreachable(err, conn)
+	}
+	if hint := act.Judge(err).Hint; hint != "" {
+		return []string{sentence(hint)}
+	}
+	return nil
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(text string) string {
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
+}
+
+func unauthorized(conn manifest.Connection) []string {
+	do := []string{fmt.Sprintf("Proxmox at %s doesn't take the %s.", where(conn), conn.Credentials)}
+	if conn.Credentials.IsToken() {
+		return append(do,
+			"Check that the token exists and hasn't expired (pveum user token list USER@REALM), that its id is written user@realm!name, and that the secret is the one that was shown when it was made.")
+	}
+	return append(do, "Check user, realm and password. A user with a second factor needs an API token instead.")
+}
+
+// grant is the command that gives a privilege.
+func grant(e *pve.Error, creds pve.Credentials) []string {
+	privs, joined := e.Privs, strings.Join(e.Privs, " and ")
+	if e.AnyPriv {
+		privs, joined = privs[:1], strings.Join(e.Privs, " or ")
+	}
+	do := []string{
+		fmt.Sprintf("Grant %s on %s to %s:", joined, e.PermPath, who(creds)),
+		fmt.Sprintf("  pveum role add ProxplaneMore --privs %q", strings.Join(privs, " ")),
+	}
+	who := "--users USER@REALM"
+	if !creds.IsZero() {
+		who = "--users " + creds.User()
+	}
+	if creds.IsToken() {
+		// A token with privilege separation needs it itself, and so does its user.
+		who += fmt.Sprintf(" --tokens '%s'", strings.TrimPrefix(creds.String(), "token "))
+	}
+	return append(do,
+		fmt.Sprintf("  pveum acl modify %s --roles ProxplaneMore %s", e.PermPath, who),
+		"proxplane doctor shows all that these credentials need.")
+}
+
+func who(creds pve.Credentials) string {
+	if creds.IsZero() {
+		return "the user"
+	}
+	return strings.TrimPrefix(creds.String(), "password of ")
+}
+
+func where(conn manifest.Connection) string {
+	if len(conn.Endpoints) == 0 {
+		return "the endpoint"
+	}
+	return strings.Join(conn.Endpoints, ", ")
+}
+
+// unreachable says why there was no answer, and which options matter.
+func unreachable(err error, conn manifest.Connection) []string {
+	var (
+		untrusted *tls.CertificateVerificationError
+		pinned    *pve.FingerprintError
+		name      x509.HostnameError
+		dns       *net.DNSError
+		record    tls.RecordHeaderError
+	)
+	at := where(conn)
+	switch {
+	case errors.As(err, &pinned):
+		return []string{
+			fmt.Sprintf("%s shows another certificate than the pinned one: its fingerprint is", at),
+			"  " + pinned.Got,
+			"If the certificate was renewed, pin the new one (--fingerprint, or fingerprint in the Provider).",
+		}
+	case errors.As(err, &name):
+		return []string{
+			fmt.Sprintf("The certificate of %s is for other names: %v.", at, name),
+			"Use one of these names as the endpoint, or pin the certificate (--fingerprint).",
+		}
+	case errors.As(err, &untrusted):
+		do := []string{fmt.Sprintf("The certificate of %s isn't signed by an authority that is trusted here.", at)}
+		if len(untrusted.UnverifiedCertificates) > 0 {
+			do = append(do, "Its fingerprint is (compare it with the one in Proxmox: node, System, Certificates)",
+				"  "+fingerprint(untrusted.UnverifiedCertificates[0]))
+		}
+		return append(do,
+			"Trust Proxmox' CA: --ca-file with a copy of /etc/pve/pve-root-ca.pem, PVE_CA_BUNDLE, or ca.crt in the Secret.",
+			"Or trust this certificate: --fingerprint, or fingerprint in the Provider.",
+			"For tests only: --insecure, or PVE_INSECURE_SKIP_VERIFY=true.")
+	case errors.As(err, &dns):
+		return []string{fmt.Sprintf("The name %s isn't known to the DNS here: check the endpoint %s.", dns.Name, at)}
+	case errors.As(err, &record):
+		return []string{fmt.Sprintf("What answers at %s doesn't speak TLS: check the port; Proxmox' API is at 8006.", at)}
+	}
+	do := []string{fmt.Sprintf("There was no answer from %s: %s.", at, innermost(err))}
+	return append(do, "Check the endpoint (its port is usually 8006), the network, and that pveproxy runs there.")
+}
+
+// innermost is the last cause of an error that has only one.
+func innermost(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		var op *net.OpError
+		if errors.As(err, &op) && op == err {
+			return op.Err.Error()
+		}
+		err = next
+	}
+}
+
+// fingerprint is written as Proxmox shows it.
+func fingerprint(cert *x509.Certificate) string {
+	sum := sha256.Sum256(cert.Raw)
+	parts := make([]string, len(sum))
+	for i, b := range sum {
+		parts[i] = fmt.Sprintf("%02X", b)
+	}
+	return strings.Join(parts, ":")
+}

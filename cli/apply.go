@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// applying is how a change is made.
+type applying struct {
+	change
+	yes      bool
+	parallel int
+	timeout  time.Duration
+}
+
+func (a *applying) flags(cmd *cobra.Command) {
+	a.change.flags(cmd)
+	fs := cmd.Flags()
+	fs.BoolVarP(&a.yes, "yes", "y", false, "don't ask before something is destroyed, restarted or loses data")
+	fs.IntVar(&a.parallel, "parallel", 0, "work on at most `N` objects at once (default: as many as Proxmox takes)")
+	fs.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME`, such as 10m (default: when nothing more can be done)")
+}
+
+func newApply(u *ui) *cobra.Command {
+	a := &applying{}
+	cmd := &cobra.Command{
+		Use:   "apply -f FILE|DIR|-",
+		Short: "Make things as the manifests say",
+		Long: `Make things as the manifests say: show the plan, ask if something is destroyed,
+restarted or loses data, do it, and wait until all is as wanted.
+
+It can be interrupted at any moment: tasks go on in Proxmox, and running apply
+again continues. The exit status is 0 only if everything is as wanted.`,
+		Example: `  proxplane apply -f machines.yaml
+  proxplane apply -f machines/ --yes --timeout 10m
+  cat machines.yaml | proxplane apply -f - --yes
+  proxplane apply -f machines.yaml --allow-restart
+  proxplane apply -f machines/ --set shop --prune
+  proxplane apply -f machines.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, u) },
+	}
+	a.flags(cmd)
+	return cmd
+}
+
+func newDelete(u *ui) *cobra.Command {
+	a := &applying{change: change{deleted: true}}
+	cmd := &cobra.Command{
+		Use:   "delete -f FILE|DIR|-",
+		Short: "Remove what the manifests name",
+		Long: `Remove all that the manifests name and proxplane made for them: machines with
+their disks, templates of images, snapshots. Machines whose deletionPolicy is
+Retain stay in Proxmox and are let go. What isn't proxplane's is never touched.`,
+		Example: `  proxplane delete -f machines.yaml
+  proxplane delete -f machines.yaml --yes
+  proxplane plan -f machines.yaml --delete`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, u) },
+	}
+	a.flags(cmd)
+	return cmd
+}
+
+func (a *applying) run(cmd *cobra.Command, u *ui) error {
+	list, err := a.open(cmd, u)
+	if err != nil {
+		return err
+	}
+	plans, err := a.plans(cmd.Context(), list)
+	if err != nil {
+		return err
+	}
+	if err := a.show(u, list, plans); err != nil {
+		return err
+	}
+	all := joined(plans)
+	if all.Ready() {
+		return a.nothing(u)
+	}
+	if err := u.agree(cmd.Context(), a.yes, danger(all)); err != nil {
+		return err
+	}
+	return a.converge(cmd.Context(), u, list, plans)
+}
+
+// show prints the plan before it is done.
+func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan) error {
+	if a.output == "json" {
+		return writeLine(u.out, struct {
+			Type string `json:"type"`
+			status.PlanView
+		}{"plan", status.ViewOf(joined(plans))})
+	}
+	return u.showPlans(list, plans, false)
+}
+
+// nothing ends an apply that has nothing to do.
+func (a *applying) nothing(u *ui) error {
+	if a.output == "json" {
+		return writeLine(u.out, summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}})
+	}
+	return nil
+}
+
+// timeoutError is the end of --timeout.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("not done after %s", e.after) }
+
+// withTimeout bounds ctx, if that is wanted.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, &timeoutError{d})
+}
+
+// again is what people should know when it ends early.
+const again = "Tasks that were started go on in Proxmox; running the same command again continues."
+
+// lateness tells what --timeout means for what was begun.
+func lateness(err error) error {
+	var late *timeoutError
+	if errors.As(err, &late) {
+		return advise(late, again)
+	}
+	return err
+}
+
+// interrupted says in one line that nothing is lost.
+func interrupted(u *ui) error {
+	fmt.Fprintln(u.err, "Interrupted. "+again)
+	return &exitError{code: exitInterrupted}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// change is what plan, apply and delete have in common: which manifests, and
+// what may be done to make them so.
+type change struct {
+	target
+	output  string
+	allow   model.Allow
+	prune   bool
+	deep    bool
+	deleted bool // all that the manifests name is to go
+}
+
+func (c *change) flags(cmd *cobra.Command) {
+	c.target.flags(cmd, true)
+	fs := cmd.Flags()
+	fs.StringVarP(&c.output, "output", "o", "", "`FORMAT`: json, for programs")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
+	if c.deleted {
+		return
+	}
+	fs.BoolVar(&c.prune, "prune", false, "remove machines that this --set made earlier and the manifests no longer name")
+	fs.BoolVar(&c.allow.Restart, "allow-restart", false, "stop and start running machines where a change needs it")
+	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
+	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
+	fs.BoolVar(&c.deep, "deep", false, "read all configs, also of machines that seem to be as wanted")
+}
+
+// open connects to each Proxmox, with what is wanted of it.
+func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
+	if c.output != "" && c.output != "json" {
+		return nil, fmt.Errorf("-o %s: there is only json", c.output)
+	}
+	if c.prune && !cmd.Flags().Changed("set") {
+		return nil, advise(errors.New("--prune removes what the manifests of a set no longer name, so the set must be named"),
+			fmt.Sprintf("Give --set; without it, machines are of the set %q.", defaultSet))
+	}
+	list, err := c.clusters(u)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range list {
+		d := &one.Desired
+		d.Prune, d.Allow = c.prune, c.allow
+		if c.deleted {
+			markDeleted(d)
+		}
+	}
+	return list, nil
+}
+
+// markDeleted has everything go.
+func markDeleted(d *model.Desired) {
+	for i := range d.VMs {
+		d.VMs[i].Deleted = true
+	}
+	for i := range d.Images {
+		d.Images[i].Deleted = true
+	}
+	for i := range d.Snapshots {
+		d.Snapshots[i].Deleted = true
+	}
+}
+
+// plans plans for all clusters at once.
+func (c *change) plans(ctx context.Context, list []*cluster) ([]plan.Plan, error) {
+	out := make([]plan.Plan, len(list))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, one := range list {
+		g.Go(func() error {
+			p, err := one.engine.Plan(ctx, one.Desired, c.deep)
+			out[i] = p
+			return one.fail(err)
+		})
+	}
+	return out, g.Wait()
+}
+
+// joined is all plans in one.
+func joined(plans []plan.Plan) plan.Plan {
+	var all plan.Plan
+	for _, p := range plans {
+		all.Objects = append(all.Objects, p.Objects...)
+	}
+	return all
+}
+
+// danger says which steps destroy, restart or lose something; empty: none.
+func danger(all plan.Plan) string {
+	counts := map[plan.Effect]int{}
+	for _, o := range all.Objects {
+		worst := plan.Effect("")
+		for _, s := range o.Steps {
+			switch s.Effect {
+			case plan.LosesData, plan.Replace:
+				worst = s.Effect
+			case plan.Restart:
+				if worst == "" {
+					worst = s.Effect
+				}
+			}
+		}
+		counts[worst]++
+	}
+	var parts []string
+	for _, d := range []struct {
+		effect  plan.Effect
+		one, of string
+	}{
+		{plan.LosesData, "1 object loses data or goes", "%d objects lose data or go"},
+		{plan.Replace, "1 machine is destroyed and made anew", "%d machines are destroyed and made anew"},
+		{plan.Restart, "1 machine stops or restarts", "%d machines stop or restart"},
+	} {
+		switch n := counts[d.effect]; {
+		case n == 1:
+			parts = append(parts, d.one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf(d.of, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// agree asks about what can't be undone.
+func (u *ui) agree(ctx context.Context, yes bool, what string) error {
+	if yes || what == "" {
+		return nil
+	}
+	ok, err := u.ask(ctx, what+". Go on?")
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return advise(fmt.Errorf("%s, and nobody is there to be asked", what), "If that is what you want, add --yes.")
+	case err != nil:
+		return err
+	case !ok:
+		return &exitError{code: exitFailed, err: errors.New("nothing was changed")}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// cluster is a Proxmox that a command works on.
+type cluster struct {
+	manifest.Wanted
+	client   *pve.Client
+	observer *observe.Observer
+	actor    *act.Actor
+	engine   *engine.Engine
+}
+
+// connect makes a cluster. Nothing is asked yet.
+func (u *ui) connect(w manifest.Wanted) (*cluster, error) {
+	cfg := w.Connection.Config()
+	cfg.Logger = u.log.logger
+	client, err := pve.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{Wanted: w, client: client, observer: observe.New(client), actor: act.New(client)}
+	c.engine = engine.New(c.observer, c.actor)
+	return c, nil
+}
+
+// fail adds to an error how the cluster was to be reached, for the sake of the
+// person who reads it.
+func (c *cluster) fail(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &clusterError{c.Connection, err}
+}
+
+// cluster connects to the one Proxmox that a command is about.
+func (t *target) cluster(u *ui) (*cluster, error) {
+	w, err := t.one(u)
+	if err != nil {
+		return nil, err
+	}
+	return u.connect(w)
+}
+
+// clusters connects to each Proxmox of the manifests.
+func (t *target) clusters(u *ui) ([]*cluster, error) {
+	all, err := t.wanted(u)
+	if err != nil {
+		return nil, err
+	}
+	var list []*cluster
+	for _, w := range all {
+		c, err := u.connect(w)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// converge works on all clusters at once, shows how it goes and what came of
+// it.
+func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans []plan.Plan) error {
+	ctx, cancel := withTimeout(outer, a.timeout)
+	defer cancel()
+	show := u.newProgress(a.output, plans)
+	reports := make([]engine.Report, len(list))
+	errs := make([]error, len(list))
+	var all sync.WaitGroup
+	for i, c := range list {
+		all.Go(func() {
+			report, err := c.engine.Converge(ctx, c.Desired, engine.Options{Parallel: a.parallel, Events: show.event, Progress: show.wantsFractions()})
+			reports[i], errs[i] = report, c.fail(err)
+		})
+	}
+	all.Wait()
+	show.end()
+	if outer.Err() != nil {
+		return interrupted(u)
+	}
+	if err := a.summary(u, list, reports); err != nil {
+		return err
+	}
+	status := exitOK
+	for i, r := range reports {
+		if err := errs[i]; err != nil {
+			u.complain(lateness(err))
+		}
+		if errs[i] != nil || !r.Converged() {
+			status = exitFailed
+		}
+	}
+	if status != exitOK {
+		return &exitError{code: status}
+	}
+	return nil
+}
+
+// summaryLine is the last line of -o json.
+type summaryLine struct {
+	Type      string        `json:"type"`
+	Converged bool          `json:"converged"`
+	Seconds   float64       `json:"seconds"`
+	VMs       []status.VM   `json:"vms"`
+	Others    []objectState `json:"others,omitempty"`
+}
+
+// objectState is what became of an object that isn't a machine.
+type objectState struct {
+	Object  string       `json:"object"`
+	State   engine.State `json:"state"`
+	Message string       `json:"message,omitempty"`
+}
+
+// summary prints what became of everything.
+func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) error {
+	sum := summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}}
+	var left []engine.Outcome
+	for i, r := range reports {
+		sum.Converged = sum.Converged && r.Converged()
+		sum.Seconds = max(sum.Seconds, r.Took.Seconds())
+		list[i].observer.View(func(have *model.Observed) {
+			for _, o := range r.Objects {
+				if isVM(o.Owner.Kind) {
+					sum.VMs = append(sum.VMs, summaryOf(o, have.Guests[o.VMID]))
+				} else {
+					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.Sentence(o.Text)})
+				}
+				if !finished(o) {
+					left = append(left, o)
+				}
+			}
+		})
+	}
+	if a.output == "json" {
+		return writeLine(u.out, sum)
+	}
+	return a.table(u, sum, left)
+}
+
+func (a *applying) table(u *ui, sum summaryLine, left []engine.Outcome) error {
+	page := u.page(u.out)
+	fmt.Fprintln(u.out)
+	if len(sum.VMs) > 0 {
+		if _, err := io.WriteString(u.out, status.SummaryTable(sum.VMs).Text(u.layout(false))); err != nil {
+			return err
+		}
+		fmt.Fprintln(u.out)
+	}
+	for _, o := range left {
+		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), status.Sentence(o.Text)), page.Width, "    "))
+		if o.Failure != nil && o.Failure.Hint != "" {
+			fmt.Fprintln(u.out, status.Wrap("    "+sentence(o.Failure.Hint), page.Width, "    "))
+		}
+	}
+	done := len(sum.VMs) + len(sum.Others) - len(left)
+	verdict := page.Green(fmt.Sprintf("Done: %s as wanted, after %.1f s.", status.Count(done, "object"), sum.Seconds))
+	if len(left) > 0 {
+		verdict = page.Yellow(fmt.Sprintf("Not done: %d as wanted, %d not, after %.1f s.", done, len(left), sum.Seconds))
+	}
+	_, err := fmt.Fprintln(u.out, verdict)
+	return err
+}
+
+func isVM(kind string) bool { return kind == "VirtualMachine" || kind == "VMClone" }
+
+func finished(o engine.Outcome) bool {
+	return o.State == engine.StateReady || o.State == engine.StateGone
+}
+
+// summaryOf is a row of the table at the end.
+func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
+	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: o.VMID, Node: o.Node, Gone: o.State == engine.StateGone})
+	switch {
+	case o.State == engine.StateGone:
+		v.State, v.Message = "absent", "gone"
+	case finished(o):
+		v.Message = ""
+	default:
+		no := false
+		v.Ready, v.Message = &no, status.Sentence(o.Text)
+		if o.Wait != nil {
+			v.Reason = o.Wait.Reason
+		}
+	}
+	if len(o.Addresses) > 0 {
+		v.Addresses = status.Addresses(o.Addresses)
+	}
+	return v
+}
+
+// writeLine writes a value as one line of JSON.
+func writeLine(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", b)
+	return err
+}

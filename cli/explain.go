@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
+)
+
+// explanation is an error for people: what was tried, what Proxmox said, what
+// to do next.
+type explanation struct {
+	tried string
+	said  string
+	do    []string
+}
+
+// adviceError is an error that knows what can be done about it.
+type adviceError struct {
+	err error
+	do  []string
+}
+
+func (e *adviceError) Error() string { return e.err.Error() }
+func (e *adviceError) Unwrap() error { return e.err }
+
+// advise adds what the person can do.
+func advise(err error, do ...string) error { return &adviceError{err, do} }
+
+// clusterError is an error of a cluster that is known how to be reached.
+type clusterError struct {
+	conn manifest.Connection
+	err  error
+}
+
+func (e *clusterError) Error() string { return e.err.Error() }
+func (e *clusterError) Unwrap() error { return e.err }
+
+// complain tells a person about an error.
+func (u *ui) complain(err error) {
+	fmt.Fprint(u.err, explain(err).text(u.page(u.err)))
+}
+
+func explain(err error) explanation {
+	var wrong manifest.Errors
+	if errors.As(err, &wrong) {
+		return explainManifests(wrong)
+	}
+	var conn manifest.Connection
+	var from *clusterError
+	if errors.As(err, &from) {
+		conn = from.conn
+	}
+	var e explanation
+	switch cause, method := pveCause(err); {
+	case cause != "":
+		e = explanation{tried: before(err.Error(), cause), said: saidBy(err)}
+		if e.tried == "" {
+			e.tried = method
+		}
+		e.do = whatToDo(err, conn)
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+		var path *fs.PathError
+		e.tried = err.Error()
+		if errors.As(err, &path) {
+			e.tried, e.said = before(err.Error(), path.Error()), path.Path+": "+path.Err.Error()
+		}
+	case errors.Is(err, context.DeadlineExceeded):
+		e.tried = err.Error()
+	default:
+		e.tried = err.Error()
+	}
+	var advice *adviceError
+	if errors.As(err, &advice) {
+		e.do = append(e.do, advice.do...)
+	}
+	return e
+}
+
+// pveCause finds the text of the innermost error that is Proxmox', and the
+// request that it answers.
+func pveCause(err error) (text, request string) {
+	var task *pve.TaskError
+	if errors.As(err, &task) {
+		return task.Error(), fmt.Sprintf("task %s on %s", task.UPID.Type, task.UPID.Node)
+	}
+	var e *pve.Error
+	if errors.As(err, &e) {
+		return e.Error(), e.Method + " " + e.Path
+	}
+	return "", ""
+}
+
+// before is what stands before the cause in an error's text.
+func before(text, cause string) string {
+	head, _, found := strings.Cut(text, cause)
+	if !found {
+		return text
+	}
+	return strings.TrimSuffix(strings.TrimSpace(head), ":")
+}
+
+// saidBy is what Proxmox said, with the status of HTTP where it helps.
+func saidBy(err error) string {
+	text := act.Judge(err).Text
+	var e *pve.Error
+	if !errors.As(err, &e) {
+		return text
+	}
+	switch {
+	case e.Status == 0 && e.Kind == pve.ErrConnection:
+		return "" // it didn't say anything
+	case e.Status > 0:
+		return fmt.Sprintf("%s (HTTP %d)", text, e.Status)
+	}
+	return text
+}
+
+func explainManifests(wrong manifest.Errors) explanation {
+	e := explanation{tried: fmt.Sprintf("the manifests have %s", status.Count(len(wrong), "mistake"))}
+	for _, one := range wrong {
+		e.do = append(e.do, one.Error())
+	}
+	return e
+}
+
+// text is the explanation on a page. The first line says what went wrong.
+func (e explanation) text(p status.Page) string {
+	var b strings.Builder
+	line := func(indent, text string) { b.WriteString(status.Wrap(text, p.Width, indent) + "\n") }
+	first := strings.SplitN(e.tried, "\n", 2)
+	line("       ", p.Red("Error: ")+first[0])
+	if len(first) > 1 {
+		b.WriteString(first[1] + "\n")
+	}
+	if e.said != "" {
+		line("    ", "  Proxmox said: "+e.said)
+	}
+	for _, do := range e.do {
+		if strings.HasPrefix(do, "  ") {
+			b.WriteString("  " + do + "\n") // a command: never broken
+			continue
+		}
+		line("    ", "  "+do)
+	}
+	return b.String()
+}
+
+// flagError names the flag that was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	do := []string{}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		if meant := nearestFlag(cmd, name); meant != "" {
+			do = append(do, "Did you mean --"+meant+"?")
+		}
+	}
+	return advise(err, append(do, fmt.Sprintf("See %s --help.", cmd.CommandPath()))...)
+}
+
+func nearestFlag(cmd *cobra.Command, name string) string {
+	best, distance := "", 3
+	visit := func(f *pflag.Flag) {
+		if d := editDistance(name, f.Name); d < distance {
+			best, distance = f.Name, d
+		}
+	}
+	cmd.Flags().VisitAll(visit)
+	cmd.InheritedFlags().VisitAll(visit)
+	return best
+}
+
+// editDistance counts the letters that are to be changed.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		previous := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := previous
+			if a[i] != b[j] {
+				cost++
+			}
+			previous = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// logging says how much is told about what goes on inside.
+type logging struct {
+	level   string
+	verbose int
+	logger  *slog.Logger
+}
+
+func (u *ui) logFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&u.log.level, "log-level", "warn", "log to the standard error what is of this `LEVEL`: debug, info, warn or error")
+	fs.CountVarP(&u.log.verbose, "verbose", "v", "log more: -v is info, -vv is debug with every request")
+}
+
+// startLog makes the logger that the flags ask for. Requests are logged
+// without their secrets: the client sees to that.
+func (u *ui) startLog() error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(u.log.level)); err != nil {
+		return fmt.Errorf("--log-level %s: want debug, info, warn or error", u.log.level)
+	}
+	switch {
+	case u.log.verbose >= 2:
+		level = min(level, slog.LevelDebug)
+	case u.log.verbose == 1:
+		level = min(level, slog.LevelInfo)
+	}
+	u.log.logger = slog.New(slog.NewTextHandler(u.err, &slog.HandlerOptions{Level: level, ReplaceAttr: shortTime}))
+	return nil
+}
+
+// shortTime leaves the day away.
+func shortTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		a.Value = slog.StringValue(a.Value.Time().Format("15:04:05.000"))
+	}
+	if len(groups) == 0 && a.Key == slog.LevelKey {
+		a.Value = slog.StringValue(strings.ToLower(a.Value.String()))
+	}
+	return a
+}

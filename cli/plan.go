@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+func newPlan(u *ui) *cobra.Command {
+	c := &change{}
+	var detailed, all, removal bool
+	cmd := &cobra.Command{
+		Use:   "plan -f FILE|DIR|-",
+		Short: "Show what apply would do, and why",
+		Long: `Show what apply would do, grouped by object: each step with what it does, why, and
+its effect. Nothing is changed.
+
+  +  makes something new
+  ~  changes something while it runs
+  !  stops or restarts something, or was refused
+  -  removes something, or loses data
+  …  can't be done yet
+
+Steps that restart, replace or lose data are refused unless a flag or the
+manifest's updatePolicy allows them.`,
+		Example: `  proxplane plan -f machines.yaml
+  proxplane plan -f base/ -f machines/ --allow-restart
+  proxplane plan -f machines/ --prune --set shop
+  proxplane plan -f machines.yaml --detailed-exitcode || echo "drift, or an error"
+  proxplane plan -f machines.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c.deleted = removal
+			list, err := c.open(cmd, u)
+			if err != nil {
+				return err
+			}
+			plans, err := c.plans(cmd.Context(), list)
+			if err != nil {
+				return err
+			}
+			if c.output == "json" {
+				err = writeJSON(u.out, status.ViewOf(joined(plans)))
+			} else {
+				err = u.showPlans(list, plans, all)
+			}
+			if err == nil && detailed && !joined(plans).Ready() {
+				return &exitError{code: exitChanges}
+			}
+			return err
+		},
+	}
+	c.flags(cmd)
+	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors")
+	cmd.Flags().BoolVar(&all, "all", false, "show also what is as wanted")
+	cmd.Flags().BoolVar(&removal, "delete", false, "show what delete would do")
+	return cmd
+}
+
+// showPlans prints the plan of each cluster.
+func (u *ui) showPlans(list []*cluster, plans []plan.Plan, all bool) error {
+	page := u.page(u.out)
+	page.All = all
+	for i, p := range plans {
+		if len(list) > 1 {
+			fmt.Fprintf(u.out, "%s\n\n", page.Bold("provider/"+list[i].Provider.Name))
+		}
+		if _, err := io.WriteString(u.out, page.Plan(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeJSON writes a value as indented JSON.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

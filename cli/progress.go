@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// progress shows what happens while it happens.
+type progress interface {
+	event(engine.Event)
+	wantsFractions() bool
+	end()
+}
+
+// newProgress chooses how it is shown: as JSON, as bars on a terminal, or as
+// lines.
+func (u *ui) newProgress(output string, plans []plan.Plan) progress {
+	if output == "json" {
+		return &jsonProgress{out: u.out}
+	}
+	l := lines{page: u.page(u.out), names: nameWidth(plans), rows: map[model.Key]*row{}}
+	l.page.Width = 0
+	if f, ok := terminal(u.out); ok && u.getenv("TERM") != "dumb" {
+		return newBars(u, f, l, joined(plans))
+	}
+	return &lineProgress{out: u.out, lines: l}
+}
+
+// nameWidth is how much room names get.
+func nameWidth(plans []plan.Plan) int {
+	const most = 24
+	width := 0
+	for _, p := range plans {
+		for _, o := range p.Objects {
+			if !o.Ready() {
+				width = max(width, utf8.RuneCountInString(status.Name(o.Owner.Key)))
+			}
+		}
+	}
+	return min(width, most)
+}
+
+// row is what is going on with one object.
+type row struct {
+	key      model.Key
+	began    time.Time // of the object
+	step     string
+	stepped  time.Time // when the step began
+	running  int       // steps that are under way
+	fraction float64   // of the step; 0: not told
+	waits    string
+}
+
+// lines turns events into lines of text.
+type lines struct {
+	page  status.Page
+	names int
+	rows  map[model.Key]*row
+}
+
+// take notes an event and returns the line that it makes; empty: none. ended
+// tells that the object needs no row any more.
+func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
+	r = l.rows[e.Owner.Key]
+	if r == nil {
+		if e.Kind == engine.Ready {
+			return nil, "", true // it was as wanted all the time
+		}
+		r = &row{key: e.Owner.Key, began: e.Time}
+		l.rows[e.Owner.Key] = r
+	}
+	switch e.Kind {
+	case engine.Started:
+		r.step, r.stepped, r.fraction, r.waits = status.Sentence(e.Step), e.Time, 0, ""
+		r.running++
+		return r, l.line(l.page.Grey("·"), e, r.step, ""), false
+	case engine.Progress:
+		r.fraction = e.Fraction
+	case engine.Done:
+		r.running--
+		return r, l.line(l.page.Green("✓"), e, done(e), status.Duration(e.Time.Sub(r.stepped))), false
+	case engine.Failed:
+		r.running = 0
+		return r, l.line(l.page.Red("✗"), e, failed(e), ""), false
+	case engine.Waiting:
+		if w := status.Sentence(e.Text); w != r.waits {
+			r.waits = w
+			return r, l.line("…", e, "waits: "+w, ""), false
+		}
+	case engine.Ready:
+		delete(l.rows, e.Owner.Key)
+		text := "ready"
+		if e.Text != "" {
+			text = e.Text
+		}
+		return r, l.line(l.page.Green("✓"), e, l.page.Green(text), status.Duration(e.Time.Sub(r.began))), true
+	}
+	return r, "", false
+}
+
+func done(e engine.Event) string {
+	text := status.Sentence(e.Step)
+	if e.Text != "" {
+		text += ": " + status.Sentence(e.Text)
+	}
+	return text
+}
+
+func failed(e engine.Event) string {
+	text := fmt.Sprintf("%s failed: %s", status.Sentence(e.Step), e.Text)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// line is "✓ vm/web-1  memory 2048 → 4096 MiB  2s".
+func (l *lines) line(sign string, e engine.Event, text, took string) string {
+	line := fmt.Sprintf("%s %s  %s", sign, pad(status.Name(e.Owner.Key), l.names), text)
+	if took != "" {
+		line += "  " + l.page.Grey(took)
+	}
+	return line
+}
+
+func pad(text string, width int) string { return fmt.Sprintf("%-*s", width, text) }
+
+// lineProgress writes a line for each thing that happens.
+type lineProgress struct {
+	out io.Writer
+
+	mu sync.Mutex
+	lines
+}
+
+func (p *lineProgress) event(e engine.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, line, _ := p.take(e); line != "" {
+		fmt.Fprintln(p.out, line)
+	}
+}
+
+func (p *lineProgress) wantsFractions() bool { return false }
+func (p *lineProgress) end()                 {}
+
+// jsonProgress writes a line of JSON for each event.
+type jsonProgress struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// eventLine is an event for machines. The names of its fields stay.
+type eventLine struct {
+	Type     string      `json:"type"`
+	Time     time.Time   `json:"time"`
+	Object   string      `json:"object"`
+	VMID     int         `json:"vmid,omitempty"`
+	Node     string      `json:"node,omitempty"`
+	Event    engine.Kind `json:"event"`
+	Step     string      `json:"step,omitempty"`
+	Text     string      `json:"text,omitempty"`
+	Hint     string      `json:"hint,omitempty"`
+	Task     string      `json:"task,omitempty"`
+	Fraction float64     `json:"fraction,omitempty"`
+}
+
+func (p *jsonProgress) event(e engine.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = writeLine(p.out, eventLine{
+		Type: "event", Time: e.Time, Object: status.Name(e.Owner.Key), VMID: e.VMID, Node: e.Node, Event: e.Kind,
+		Step: status.Sentence(e.Step), Text: status.Sentence(e.Text), Hint: e.Hint, Task: e.Task, Fraction: e.Fraction,
+	})
+}
+
+func (p *jsonProgress) wantsFractions() bool { return true }
+func (p *jsonProgress) end()                 {}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// target is which manifests a command is about, and which Proxmox.
+type target struct {
+	files    []string
+	set      string
+	provider string
+
+	endpoints              []string
+	tokenID, tokenFile     string
+	username, passwordFile string
+	caFile                 string
+	fingerprints           []string
+	insecure               bool
+	required               bool
+}
+
+// defaultSet is what is applied together when nobody says so.
+const defaultSet = "default"
+
+// flags adds the flags to a command. Where the manifests are required, they
+// are what the command is about; elsewhere they say which Proxmox.
+func (t *target) flags(cmd *cobra.Command, required bool) {
+	t.required = required
+	fs := cmd.Flags()
+	what := "manifests: a `FILE`, a folder, or - for the standard input; can be repeated"
+	if !required {
+		what += "; without them, the environment says which Proxmox"
+	}
+	fs.StringArrayVarP(&t.files, "filename", "f", nil, what)
+	fs.StringVar(&t.set, "set", defaultSet, "`NAME` of what is applied together; machines of other sets are others")
+	fs.StringVar(&t.provider, "provider", "", "only what belongs to the Provider of this `NAME`")
+	fs.StringSliceVar(&t.endpoints, "endpoint", nil, "`URL` of Proxmox; several for the nodes of one cluster")
+	fs.StringVar(&t.tokenID, "token-id", "", "API token, `USER@REALM!NAME`; the secret comes from --token-file or PVE_TOKEN_SECRET, or is asked for")
+	fs.StringVar(&t.tokenFile, "token-file", "", "`FILE` with the token's secret, or with USER@REALM!NAME=SECRET")
+	fs.StringVar(&t.username, "username", "", "`USER@REALM`; the password comes from --password-file or PVE_PASSWORD, or is asked for")
+	fs.StringVar(&t.passwordFile, "password-file", "", "`FILE` with the user's password")
+	fs.StringVar(&t.caFile, "ca-file", "", "`FILE` with certificates to trust, such as a copy of /etc/pve/pve-root-ca.pem")
+	fs.StringSliceVar(&t.fingerprints, "fingerprint", nil, "`SHA-256` fingerprint of the certificate to trust")
+	fs.BoolVar(&t.insecure, "insecure", false, "trust any certificate; for tests")
+	markConnection(fs, "endpoint", "token-id", "token-file", "username", "password-file", "ca-file", "fingerprint", "insecure")
+	for _, name := range []string{"token-file", "password-file", "ca-file"} {
+		_ = cmd.MarkFlagFilename(name)
+	}
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+}
+
+// wanted reads the manifests: what is wanted of each Proxmox.
+func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
+	if len(t.files) == 0 {
+		return nil, advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
+	}
+	set, err := manifest.Read(t.files, u.in)
+	if err != nil {
+		return nil, err
+	}
+	creds, err := t.credentials(u)
+	if err != nil {
+		return nil, err
+	}
+	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u, creds), ReadFile: os.ReadFile})
+	for _, n := range set.Notes() {
+		u.note("%s", n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.provider != "" {
+		names := []string{}
+		for _, w := range all {
+			names = append(names, w.Provider.Name)
+		}
+		all = slices.DeleteFunc(all, func(w manifest.Wanted) bool { return w.Provider.Name != t.provider })
+		if len(all) == 0 {
+			return nil, fmt.Errorf("--provider %s: the manifests have only %s", t.provider, cmp.Or(strings.Join(names, ", "), "none"))
+		}
+	}
+	if len(all) == 0 {
+		return nil, advise(errors.New("the manifests name no Proxmox"), "Add a Provider, set PVE_ENDPOINT, or give --endpoint.")
+	}
+	if len(all) > 1 && (len(t.endpoints) > 0 || !creds.IsZero()) {
+		return nil, advise(errors.New("there are several Providers, but one endpoint or login was given"), "Choose one of them with --provider.")
+	}
+	for i := range all {
+		if err := t.override(&all[i].Connection, creds); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// one is the only Proxmox that a command is about: of the manifests, or of the
+// environment.
+func (t *target) one(u *ui) (manifest.Wanted, error) {
+	if len(t.files) > 0 {
+		all, err := t.wanted(u)
+		if err != nil {
+			return manifest.Wanted{}, err
+		}
+		if len(all) > 1 {
+			return manifest.Wanted{}, advise(errors.New("the manifests have several Providers"), "Choose one of them with --provider.")
+		}
+		return all[0], nil
+	}
+	creds, err := t.credentials(u)
+	if err != nil {
+		return manifest.Wanted{}, err
+	}
+	conn, err := manifest.Environment(t.environment(u, creds), os.ReadFile)
+	if err != nil {
+		return manifest.Wanted{}, advise(err, "Or give --endpoint with --token-id and --token-file, or manifests with -f.")
+	}
+	w := manifest.Wanted{Provider: model.Key{Kind: "Provider"}, Connection: conn, Desired: model.Desired{Set: t.set}}
+	return w, t.override(&w.Connection, creds)
+}
+
+// credentials are those that the flags give, if any.
+func (t *target) credentials(u *ui) (pve.Credentials, error) {
+	switch {
+	case t.tokenID != "" && t.username != "":
+		return pve.Credentials{}, errors.New("--token-id and --username: one of them is enough")
+	case t.tokenID != "" || t.tokenFile != "":
+		return t.token(u)
+	case t.username != "":
+		password, err := t.secret(u, t.passwordFile, "PVE_PASSWORD", "Password of "+t.username)
+		if err != nil {
+			return pve.Credentials{}, fmt.Errorf("--username %s: %w", t.username, err)
+		}
+		return pve.Password(t.username, password), nil
+	case t.passwordFile != "":
+		return pve.Credentials{}, errors.New("--password-file needs --username")
+	}
+	return pve.Credentials{}, nil
+}
+
+func (t *target) token(u *ui) (pve.Credentials, error) {
+	secret, err := t.secret(u, t.tokenFile, "PVE_TOKEN_SECRET", "Secret of "+t.tokenID)
+	if err != nil {
+		return pve.Credentials{}, fmt.Errorf("--token-id %s: %w", t.tokenID, err)
+	}
+	if strings.Contains(secret, "=") {
+		return pve.ParseToken(secret)
+	}
+	if t.tokenID == "" {
+		return pve.Credentials{}, fmt.Errorf("--token-file %s has only a secret: give --token-id too", t.tokenFile)
+	}
+	return pve.Token(t.tokenID, secret), nil
+}
+
+// secret comes from a file, the environment or the person; never from a flag,
+// since other users of the machine see the arguments of processes.
+func (t *target) secret(u *ui, file, variable, prompt string) (string, error) {
+	if file != "" {
+		b, err := os.ReadFile(file)
+		return strings.TrimSpace(string(b)), err
+	}
+	if s := u.getenv(variable); s != "" {
+		return s, nil
+	}
+	s, err := u.askSecret(prompt)
+	if errors.Is(err, errNoAnswer) {
+		return "", fmt.Errorf("no secret: set %s, or name a file with it", variable)
+	}
+	return s, err
+}
+
+// environment is the process' environment with what the flags say on top.
+func (t *target) environment(u *ui, creds pve.Credentials) func(string) string {
+	return func(name string) string {
+		switch name {
+		case "PVE_ENDPOINT":
+			if len(t.endpoints) > 0 {
+				return strings.Join(t.endpoints, ",")
+			}
+		case "PROXMOX_VE_API_TOKEN", "PVE_TOKEN_ID", "PVE_TOKEN_SECRET", "PROXMOX_VE_USERNAME", "PROXMOX_VE_PASSWORD":
+			if !creds.IsZero() {
+				return ""
+			}
+		case "PVE_USERNAME", "PVE_PASSWORD":
+			if !creds.IsZero() {
+				return "given@flags" // override puts the real ones
+			}
+		case "PVE_INSECURE_SKIP_VERIFY", "PVE_CA_BUNDLE":
+			if t.insecure || t.caFile != "" || len(t.fingerprints) > 0 {
+				return ""
+			}
+		}
+		return u.getenv(name)
+	}
+}
+
+// override puts what the flags say in the place of what was found elsewhere.
+func (t *target) override(c *manifest.Connection, creds pve.Credentials) error {
+	if len(t.endpoints) > 0 {
+		c.Endpoints = t.endpoints
+	}
+	if !creds.IsZero() {
+		c.Credentials = creds
+	}
+	if !t.insecure && t.caFile == "" && len(t.fingerprints) == 0 {
+		return nil
+	}
+	c.TLS = pve.TLS{Insecure: t.insecure, Fingerprints: t.fingerprints}
+	if t.caFile != "" {
+		ca, err := os.ReadFile(t.caFile)
+		if err != nil {
+			return fmt.Errorf("--ca-file: %w", err)
+		}
+		c.TLS.CA = ca
+	}
+	return nil
+}

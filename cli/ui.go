@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/proxplane/proxplane/status"
+)
+
+// ui is the person in front of the screen, or the program at the other end of
+// the pipe.
+type ui struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+	log      logging
+
+	lines *bufio.Reader // of in, for answers
+
+	mu     sync.Mutex
+	divert io.Writer // where err goes while bars are on the screen
+}
+
+func newUI(in io.Reader, out, err io.Writer) *ui {
+	u := &ui{in: in, out: out, getenv: os.Getenv}
+	u.err = &errWriter{u: u, w: err}
+	return u
+}
+
+// errWriter writes above the progress bars while there are any.
+type errWriter struct {
+	u *ui
+	w io.Writer
+}
+
+func (e *errWriter) Write(p []byte) (int, error) {
+	e.u.mu.Lock()
+	w := e.u.divert
+	e.u.mu.Unlock()
+	if w == nil {
+		w = e.w
+	}
+	return w.Write(p)
+}
+
+// setDivert has the standard error written elsewhere; nil: no longer.
+func (u *ui) setDivert(w io.Writer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.divert = w
+}
+
+// terminal is the file behind a reader or writer, if it is a terminal.
+func terminal(stream any) (*os.File, bool) {
+	if e, ok := stream.(*errWriter); ok {
+		stream = e.w
+	}
+	f, ok := stream.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil, false
+	}
+	return f, true
+}
+
+// page says how texts are laid out on a stream.
+func (u *ui) page(stream io.Writer) status.Page {
+	f, ok := terminal(stream)
+	if !ok {
+		return status.Page{}
+	}
+	return status.Page{Width: screenWidth(f), Paint: status.Paint{On: u.getenv("NO_COLOR") == "" && u.getenv("TERM") != "dumb"}}
+}
+
+// layout says how tables are laid out on the standard output.
+func (u *ui) layout(wide bool) status.Layout {
+	l := status.Layout{Wide: wide, Heading: true}
+	if f, ok := terminal(u.out); ok && !wide {
+		l.Width = screenWidth(f)
+	}
+	return l
+}
+
+func screenWidth(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+// say writes to the standard output.
+func (u *ui) say(format string, args ...any) { fmt.Fprintf(u.out, format+"\n", args...) }
+
+// note tells something beside the point, on the standard error.
+func (u *ui) note(format string, args ...any) {
+	text := "note: " + fmt.Sprintf(format, args...)
+	page := u.page(u.err)
+	fmt.Fprintln(u.err, page.Grey(status.Wrap(text, page.Width, "      ")))
+}
+
+// errNoAnswer: somebody should be asked, and nobody is there.
+var errNoAnswer = errors.New("nobody is there to answer")
+
+// ask asks whether to go on. Without a terminal nobody is asked.
+func (u *ui) ask(ctx context.Context, question string) (bool, error) {
+	if _, ok := terminal(u.in); !ok {
+		return false, errNoAnswer
+	}
+	if _, ok := terminal(u.err); !ok {
+		return false, errNoAnswer
+	}
+	fmt.Fprintf(u.err, "%s [y/N] ", question)
+	line, err := u.readLine(ctx)
+	if err != nil {
+		fmt.Fprintln(u.err)
+		return false, err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}
+
+// readLine reads an answer. The end of ctx ends it, though the reading goes on
+// behind: nothing else reads after it.
+func (u *ui) readLine(ctx context.Context) (string, error) {
+	if u.lines == nil {
+		u.lines = bufio.NewReader(u.in)
+	}
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := u.lines.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil // Ctrl-D is no
+		}
+		got <- answer{line, err}
+	}()
+	select {
+	case a := <-got:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// askSecret reads a password without showing it.
+func (u *ui) askSecret(what string) (string, error) {
+	f, ok := terminal(u.in)
+	if !ok {
+		return "", errNoAnswer
+	}
+	fmt.Fprintf(u.err, "%s: ", what)
+	b, err := term.ReadPassword(int(f.Fd()))
+	fmt.Fprintln(u.err)
+	return string(b), err
+}

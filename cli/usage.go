@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// connectionFlags are shown apart from what a command is about.
+const connectionFlags = "connection"
+
+// markConnection says that a flag is about how Proxmox is reached.
+func markConnection(fs *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		_ = fs.SetAnnotation(name, connectionFlags, []string{"true"})
+	}
+}
+
+// helpWidth is for terminals of any size, and for pages.
+const helpWidth = 80
+
+// usage writes how a command is used: examples, commands by group, flags.
+func usage(cmd *cobra.Command) error {
+	w := cmd.OutOrStdout()
+	line := cmd.UseLine()
+	if !cmd.Runnable() {
+		line = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(w, "Usage:\n  %s\n", line)
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	commandGroups(w, cmd)
+	own, connection := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[connectionFlags] != nil {
+			connection.AddFlag(f)
+		} else {
+			own.AddFlag(f)
+		}
+	})
+	flagGroup(w, "Flags", own)
+	flagGroup(w, "How Proxmox is reached (else by the Provider, or by PVE_ENDPOINT, PVE_TOKEN_ID …)", connection)
+	flagGroup(w, "Flags of all commands", cmd.InheritedFlags())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", cmd.CommandPath())
+	}
+	return nil
+}
+
+func commandGroups(w io.Writer, cmd *cobra.Command) {
+	list := func(title string, in func(*cobra.Command) bool) {
+		var b strings.Builder
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() && in(c) {
+				fmt.Fprintf(&b, "  %-*s  %s\n", c.NamePadding(), c.Name(), c.Short)
+			}
+		}
+		if b.Len() > 0 {
+			fmt.Fprintf(w, "\n%s\n%s", title, b.String())
+		}
+	}
+	if len(cmd.Groups()) == 0 {
+		list("Commands:", func(*cobra.Command) bool { return true })
+		return
+	}
+	for _, g := range cmd.Groups() {
+		list(g.Title, func(c *cobra.Command) bool { return c.GroupID == g.ID })
+	}
+	list("Others:", func(c *cobra.Command) bool { return c.GroupID == "" })
+}
+
+func flagGroup(w io.Writer, title string, fs *pflag.FlagSet) {
+	if text := fs.FlagUsagesWrapped(helpWidth); strings.TrimSpace(text) != "" {
+		fmt.Fprintf(w, "\n%s:\n%s", title, text)
+	}
+}
