@@ -68,7 +68,9 @@ func (s *Sim) postClock(r *http.Request) (any, *apiError) {
 	var in struct {
 		Advance Duration `json:"advance"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Advance.D() < 0 {
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil || in.Advance.D() < 0 {
 		return nil, coded(http.StatusBadRequest, `clock: want {"advance": "10s"}`)
 	}
 	return map[string]any{"now": s.Advance(in.Advance.D())}, nil

@@ -61,7 +61,11 @@ func (f *activeFault) before(a *actor, req *request) *answer {
 			a.holdLock(r.Hold, f.node, f.vmid, r.For.D())
 		}
 		if r.Slow > 0 {
-			a.faults.slow[r.Storage] = slowness{factor: r.Slow, until: a.now().Add(r.For.D())}
+			slow := slowness{factor: r.Slow}
+			if r.For > 0 {
+				slow.until = a.now().Add(r.For.D())
+			}
+			a.faults.slow[r.Storage] = slow
 		}
 		if r.Drop == "before" {
 			return &answer{dropped: true}
@@ -106,41 +110,49 @@ func (s *Sim) takeAway(node string, d time.Duration) {
 
 // holdLock lets somebody else hold a lock for a while.
 func (a *actor) holdLock(what, node string, vmid int, d time.Duration) {
-	var release func()
-	var err error
+	name, room := configLock(vmid), 1
 	if storage, ok := strings.CutPrefix(what, "storage:"); ok {
-		release, err = a.lockStorage(node, storage)
-	} else {
-		release, err = a.lockConfig(vmid)
+		st := a.state.Storages[storage]
+		if st == nil {
+			return
+		}
+		name, room = st.lockName(node), max(1, a.world.Locks.Storage)
 	}
-	if err == nil {
-		a.later(d, func(*actor) { release() })
+	for range room { // as many as it takes to leave no place
+		if release, ok := a.acquire(name, room, configLockWait); ok {
+			a.later(d, func(*actor) { release() })
+		}
 	}
 }
 
-// slowed is how long something takes on a storage that may be slow now.
-func (s *Sim) slowed(storage string, d time.Duration) time.Duration {
-	if slow, ok := s.faults.slow[storage]; ok && s.now().Before(slow.until) {
-		return time.Duration(float64(d) * slow.factor)
+// slowed is how long something takes on storages that may be slow now.
+func (s *Sim) slowed(d time.Duration, storages ...string) time.Duration {
+	factor := 1.0
+	for _, storage := range storages {
+		if slow, ok := s.faults.slow[storage]; ok && (slow.until.IsZero() || s.now().Before(slow.until)) {
+			factor = max(factor, slow.factor)
+		}
 	}
-	return d
+	return time.Duration(float64(d) * factor)
 }
 
 // taskFault is what hits a task.
 type taskFault struct {
-	skip bool // it does nothing
-	err  string
+	delay time.Duration
+	skip  bool // it does nothing
+	err   string
 }
 
 // matchTask decides what hits a task that is about to run.
-func (f *faultSet) matchTask(s *Sim, t *TaskInfo) *taskFault {
+func (f *faultSet) matchTask(s *Sim, t *TaskInfo) taskFault {
 	for _, r := range f.rules {
 		if r.Task == "" || r.Node != "" && r.Node != t.Node || r.VM != 0 && strconv.Itoa(r.VM) != t.ID {
 			continue
 		}
 		if ok, _ := path.Match(r.Task, t.Type); ok && f.strikes(s.seed, r, t.Type+" "+t.ID) {
-			return &taskFault{skip: r.Mode != "after", err: r.Error}
+			onlyLate := r.Delay > 0 && r.Error == "" && r.Mode == ""
+			return taskFault{delay: r.Delay.D(), skip: r.Mode != "after" && !onlyLate, err: r.Error}
 		}
 	}
-	return nil
+	return taskFault{}
 }

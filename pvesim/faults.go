@@ -39,15 +39,16 @@ type Fault struct {
 	// Hold takes a lock before the request: "config" of its VM, or
 	// "storage:NAME".
 	Hold string `json:"hold,omitempty"`
-	// For is how long Away, Hold and Slow last.
+	// For is how long Away, Hold and Slow last. Without it a node stays away
+	// and a storage slow.
 	For Duration `json:"for,omitempty"`
 	// Slow makes copies on a storage take so many times as long.
 	Slow    float64 `json:"slow,omitempty"`
 	Storage string  `json:"storage,omitempty"`
 
-	// For tasks: the error they end with. "instead" (default) of doing
-	// anything, "after" having done it all. With no error text, "instead"
-	// makes a task say OK that did nothing.
+	// For tasks, besides Delay: the error they end with. "instead" (default)
+	// of doing anything, "after" having done it all. With no error text,
+	// "instead" makes a task say OK that did nothing.
 	Error string `json:"error,omitempty"`
 	Mode  string `json:"mode,omitempty"`
 }
@@ -65,6 +66,10 @@ func (f Fault) Check() error {
 		return fmt.Errorf("status %d: want 100 to 599", f.Status)
 	case f.Hold != "" && f.Hold != "config" && !strings.HasPrefix(f.Hold, "storage:"):
 		return fmt.Errorf("hold %q: want config or storage:NAME", f.Hold)
+	case f.Hold != "" && f.For <= 0:
+		return fmt.Errorf("hold needs a time: for")
+	case f.Delay < 0 || f.For < 0 || f.Slow < 0 || f.Nth < 0 || f.Times < 0:
+		return fmt.Errorf("a number is negative")
 	case f.Slow != 0 && f.Storage == "":
 		return fmt.Errorf("slow needs a storage")
 	case f.Task == "" && f.Status == 0 && f.Delay == 0 && f.Drop == "" && f.Away == "" && f.Hold == "" && f.Slow == 0:
@@ -121,6 +126,9 @@ func (s *Sim) AddFault(r Fault) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.Away != "" && r.Away != "." && s.state.Nodes[r.Away] == nil {
+		return 0, fmt.Errorf("fault: node %q isn't there", r.Away)
+	}
 	return s.faults.add(r), nil
 }
 

@@ -86,6 +86,7 @@ func (s *Sim) system(vm *VM) System {
 func (s *Sim) powerOn(vm *VM) {
 	now := s.now()
 	vm.Run = &Run{PID: int(s.serial("pid/"+vm.Node)) + 1000, Started: now, Mem: memoryOf(vm.Conf)}
+	vm.recount()
 	s.boot(vm)
 }
 

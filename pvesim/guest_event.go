@@ -19,6 +19,7 @@ func (s *Sim) powerOff(vm *VM) {
 		close(vm.Run.gone())
 	}
 	vm.Run = nil
+	vm.recount()
 	s.dirty()
 }
 

@@ -174,16 +174,9 @@ func (s *Sim) freeAddress(first, last netip.Addr) netip.Addr {
 
 // dropOldLeases forgets cards that no VM has.
 func (s *Sim) dropOldLeases() {
-	there := map[string]bool{}
-	for _, vm := range s.state.VMs {
-		for key, value := range vm.Conf {
-			if family(key, "net") {
-				there[netMAC(value)] = true
-			}
-		}
-	}
+	there := s.guests().macs
 	for mac := range s.state.DHCP.Leases {
-		if !there[mac] {
+		if there[mac] == 0 {
 			delete(s.state.DHCP.Leases, mac)
 		}
 	}

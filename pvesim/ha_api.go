@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/pve/schema"
 )
 
 // haRoutes are the high-availability manager's resources, groups and rules.
@@ -138,7 +140,7 @@ func (s *Sim) forgetHA(sid string, purge bool) {
 		return
 	}
 	for id, rule := range s.state.HA.Rules {
-		left := slices.DeleteFunc(splitList(rule["resources"]), func(r string) bool { return r == sid })
+		left := slices.DeleteFunc(schema.SplitList(rule["resources"]), func(r string) bool { return r == sid })
 		if len(left) == 0 {
 			delete(s.state.HA.Rules, id)
 			continue

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/pve/schema"
 )
 
 // HA groups say until release 8 where resources may run; rules from 9.
@@ -97,7 +99,7 @@ func listHARules(c *call) (any, error) {
 		if want := c.params.Str("type"); want != "" && want != rule["type"] {
 			continue
 		}
-		if sid := c.params.Str("resource"); sid != "" && !slices.Contains(splitList(rule["resources"]), sid) {
+		if sid := c.params.Str("resource"); sid != "" && !slices.Contains(schema.SplitList(rule["resources"]), sid) {
 			continue
 		}
 		list = append(list, c.haRuleEntry(id))
@@ -155,7 +157,7 @@ func requireForRule(rule map[string]string) error {
 // those that can't be kept beside the others.
 func (c *call) checkRule(id string, rule map[string]string, doing string) error {
 	var unmanaged, unknown []string
-	sids := splitList(rule["resources"])
+	sids := schema.SplitList(rule["resources"])
 	for _, sid := range sids {
 		if c.state.HA.Resources[sid] == nil {
 			unmanaged = append(unmanaged, sid)
@@ -165,7 +167,7 @@ func (c *call) checkRule(id string, rule map[string]string, doing string) error 
 		slices.Sort(unmanaged)
 		return die("%scannot use unmanaged resource(s) %s.", doing, strings.Join(unmanaged, ", "))
 	}
-	for _, n := range splitList(rule["nodes"]) {
+	for _, n := range schema.SplitList(rule["nodes"]) {
 		name, _, _ := strings.Cut(n, ":")
 		if c.state.Nodes[name] == nil {
 			unknown = append(unknown, name)
@@ -189,7 +191,7 @@ func (c *call) checkRule(id string, rule map[string]string, doing string) error 
 			if other == id || r["type"] != "node-affinity" || r["disable"] == "1" {
 				continue
 			}
-			for _, sid := range splitList(r["resources"]) {
+			for _, sid := range schema.SplitList(r["resources"]) {
 				if slices.Contains(sids, sid) {
 					errs["resources"] = "resource '" + sid + "' is already used in another node affinity rule"
 				}

@@ -23,10 +23,18 @@ const (
 // acquire takes a lock, waiting up to wait; room is how many may hold it at
 // once (0: any number).
 func (a *actor) acquire(name string, room int, wait time.Duration) (release func(), ok bool) {
+	l := a.locks[name]
 	if room <= 0 {
+		// Without a bound nobody waits, unless somebody was told to hold it.
+		if l != nil {
+			if !a.queue(name, l, wait) {
+				return nil, false
+			}
+			l.pass()
+			a.forgetLock(name, l)
+		}
 		return func() {}, true
 	}
-	l := a.locks[name]
 	if l == nil {
 		l = &fileLock{}
 		a.locks[name] = l
@@ -91,12 +99,23 @@ func (a *actor) lockConfig(vmid int) (unlock func(), err error) {
 }
 
 func (a *actor) lockConfigFor(vmid int, wait time.Duration) (unlock func(), err error) {
-	file := fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid)
+	file := configLock(vmid)
 	unlock, ok := a.acquire(file, 1, wait)
 	if !ok {
 		return nil, die("can't lock file '%s' - got timeout", file)
 	}
 	return unlock, nil
+}
+
+// configLock is a guest's lock file.
+func configLock(vmid int) string { return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid) }
+
+// lockName is the lock of a storage as a node sees it.
+func (s *Storage) lockName(node string) string {
+	if s.Shared() {
+		return "storage-" + s.ID
+	}
+	return node + "/pve-storage-" + s.ID
 }
 
 // lockStorage takes the lock of a storage: a file on the node, or a cluster
@@ -106,16 +125,12 @@ func (a *actor) lockStorage(node, storage string) (unlock func(), err error) {
 	if st == nil {
 		return nil, die("storage '%s' does not exist", storage)
 	}
-	if st.Shared() {
-		unlock, ok := a.acquire("storage-"+storage, a.world.Locks.Storage, storageLockWait)
-		if !ok {
-			return nil, die("cfs-lock 'storage-%s' error: got lock request timeout", storage)
-		}
+	unlock, ok := a.acquire(st.lockName(node), a.world.Locks.Storage, storageLockWait)
+	switch {
+	case ok:
 		return unlock, nil
+	case st.Shared():
+		return nil, die("cfs-lock 'storage-%s' error: got lock request timeout", storage)
 	}
-	unlock, ok := a.acquire(node+"/pve-storage-"+storage, a.world.Locks.Storage, storageLockWait)
-	if !ok {
-		return nil, die("can't lock file '/var/lock/pve-manager/pve-storage-%s' - got timeout", storage)
-	}
-	return unlock, nil
+	return nil, die("can't lock file '/var/lock/pve-manager/pve-storage-%s' - got timeout", storage)
 }

@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -81,7 +80,7 @@ func (l *fileLock) leave() {
 
 // lockConfigShared takes a guest's lock file as a reader.
 func (a *actor) lockConfigShared(vmid int, wait time.Duration) (unlock func(), err error) {
-	file := fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid)
+	file := configLock(vmid)
 	unlock, ok := a.acquireShared(file, wait)
 	if !ok {
 		return nil, die("can't lock file '%s' - got timeout", file)

@@ -10,6 +10,7 @@ import (
 // loadVM finds a VM on the node, or says what Proxmox says when it isn't
 // there.
 func (s *Sim) loadVM(node string, vmid int) (*VM, error) {
+	s.guests() // guests that were changed from outside are counted anew
 	vm := s.state.VMs[vmid]
 	if vm == nil || vm.Node != node {
 		return nil, noGuest(node, "qemu-server", vmid)

@@ -42,7 +42,7 @@ func (t *task) cloneVM(job *cloneJob) error {
 		ID: job.newID, Node: job.node, Conf: Conf{"lock": "clone", "description": " qmclone temporary file"},
 		Snaps: map[string]*Snap{}, Pending: Conf{}, Deletes: map[string]bool{},
 	}
-	t.state.VMs[vm.ID] = vm
+	t.putVM(vm)
 	t.copyFirewall(job.vmid, job.newID)
 	var made []string
 	err = t.trapAs("interrupted by signal", func() error { return t.fillClone(job, plan, vm, &made) })
@@ -57,7 +57,7 @@ func (t *task) cloneVM(job *cloneJob) error {
 	}
 	t.dropFirewall(job.newID)
 	if t.state.VMs[job.newID] == vm {
-		delete(t.state.VMs, vm.ID)
+		t.dropVM(vm.ID)
 	}
 	return die("clone failed: %s", err)
 }
@@ -139,6 +139,7 @@ func (t *task) fillClone(job *cloneJob, plan *clonePlan, vm *VM, made *[]string)
 	}
 	if job.target != "" {
 		vm.Node = job.target
+		vm.recount()
 	}
 	if job.pool != "" {
 		t.addVMToPool(job.newID, job.pool)

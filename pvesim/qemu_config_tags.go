@@ -54,25 +54,15 @@ func (s *Sim) needTags(who *identity, vmid int, old, new string) error {
 // mayTag tells whether somebody without Sys.Modify may use a tag: registered
 // ones never, others as the datacenter allows.
 func (s *Sim) mayTag(who *identity, tag string) bool {
-	if slices.Contains(schema.SplitList(s.state.Options["registered-tags"]), tag) {
+	if slices.Contains(s.registeredTags(), tag) {
 		return false
 	}
-	access := s.state.Options["user-tag-access"]
-	allow, ok := property(access, "user-allow", "user-allow")
-	if !ok || allow == "free" {
+	allow, listed := s.tagAccess()
+	switch {
+	case allow == "free":
+		return true
+	case allow != "none" && slices.Contains(listed, tag):
 		return true
 	}
-	list, _ := property(access, "user-allow-list", "")
-	if allow != "none" && slices.Contains(schema.SplitList(list), tag) {
-		return true
-	}
-	if allow != "existing" {
-		return false
-	}
-	for _, vm := range s.state.VMs {
-		if slices.Contains(schema.SplitList(vm.Conf["tags"]), tag) && s.needVM(who, vm.ID, "", "VM.Audit") == nil {
-			return true
-		}
-	}
-	return false
+	return allow == "existing" && s.tagSeen(who, tag)
 }

@@ -155,9 +155,9 @@ func (a *actor) reserveVMID(node string, vmid int) error {
 	if vm := a.state.VMs[vmid]; vm != nil {
 		return die("VM %d already exists on node '%s'", vmid, vm.Node)
 	}
-	a.state.VMs[vmid] = &VM{
+	a.putVM(&VM{
 		ID: vmid, Node: node, Conf: Conf{"lock": "create"}, Pending: Conf{}, Deletes: map[string]bool{}, Snaps: map[string]*Snap{},
-	}
+	})
 	a.dirty()
 	return nil
 }
@@ -177,7 +177,7 @@ func (cr *creation) run(t *task) error {
 		return cr.make(t)
 	})
 	if err != nil {
-		delete(t.state.VMs, cr.vmid)
+		t.dropVM(cr.vmid)
 		t.dirty()
 		return err
 	}

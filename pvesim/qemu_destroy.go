@@ -163,6 +163,6 @@ func (t *task) forgetVM(vm *VM, purge bool) {
 			t.logf("NOTE: removed VM %d from HA resource configuration.", vm.ID)
 		}
 	}
-	delete(t.state.VMs, vm.ID)
+	t.dropVM(vm.ID)
 	t.dirty()
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // migration is a move of a VM to another node.
@@ -218,7 +217,7 @@ func (t *task) moveMemory(vm *VM, job *migration) error {
 	t.say("migration downtime limit: 100 ms")
 	t.say("set migration parameters")
 	t.say("start migrate command to %s", uri)
-	t.sleep(time.Duration(float64(t.world.Timing.MigratePerGiB.D()) * float64(r.Mem) / (1 << 30)))
+	t.sleep(perGiB(t.world.Timing.MigratePerGiB, r.Mem))
 	if vm.Run != r {
 		return errors.New("aborting, VM is gone")
 	}

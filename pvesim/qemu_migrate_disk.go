@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // scanLocal finds the local volumes that must be copied, and what can't be.
@@ -171,7 +170,7 @@ func (t *task) sendVolume(vm *VM, job *migration, r *volumeRef, mirror bool) err
 	if mirror {
 		t.say("%s: start migration to nbd:unix:/run/qemu-server/%d_nbd.migrate:exportname=drive-%s", r.key, vm.ID, r.key)
 	}
-	t.sleep(time.Duration(float64(t.world.Timing.MigratePerGiB.D()) * float64(v.Size) / (1 << 30)))
+	t.sleep(t.slowed(perGiB(t.world.Timing.MigratePerGiB, v.Size), from.ID, to.ID))
 	t.say("volume '%s' is '%s' on the target", r.volid, volid)
 	return nil
 }

@@ -140,7 +140,7 @@ func (s *Sim) saveTime(vm *VM) time.Duration {
 	if vm == nil {
 		return 0
 	}
-	return time.Duration(float64(s.world.Timing.SnapshotPerGiB.D()) * float64(memoryOf(vm.Conf)) / (1 << 30))
+	return perGiB(s.world.Timing.SnapshotPerGiB, memoryOf(vm.Conf))
 }
 
 // checkMemoryCanMove refuses VMs whose memory can't be saved or moved while

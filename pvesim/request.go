@@ -144,6 +144,9 @@ func (s *Sim) handle(req *request, entry string) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := actor{Sim: s}
+	if n := s.state.Nodes[entry]; n != nil && n.State != Online {
+		return &answer{dropped: true} // nobody is there to answer
+	}
 	fault := s.faults.match(s, req)
 	if ans := fault.before(&a, req); ans != nil {
 		return ans

@@ -89,22 +89,7 @@ func (s *Sim) nodeFigures(n *Node) map[string]any {
 
 // nodeMemory is what the host and its running guests use.
 func (s *Sim) nodeMemory(n *Node) int64 {
-	used := n.Used
-	for _, vm := range s.runningOn(n.Name) {
-		used += vm.Run.Mem
-	}
-	return min(used, n.Memory)
-}
-
-// runningOn are the guests that run on a node.
-func (s *Sim) runningOn(node string) []*VM {
-	var list []*VM
-	for _, vm := range s.state.VMs {
-		if vm.Node == node && vm.Run != nil {
-			list = append(list, vm)
-		}
-	}
-	return list
+	return min(n.Used+s.guests().memory[n.Name], n.Memory)
 }
 
 // vmResource is a guest in /cluster/resources. What comes from its config is

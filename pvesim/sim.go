@@ -34,6 +34,7 @@ type Sim struct {
 	round   *statusRound      // nil: figures are always fresh
 	certs   map[string]string // fingerprints of the certificates in use, by node
 
+	index    *guestIndex // nil: to be made anew
 	nextFree freeHint
 
 	workers sync.WaitGroup
@@ -129,9 +130,7 @@ func (s *Sim) Do(fn func(*State)) {
 	defer s.mu.Unlock()
 	fn(s.state)
 	s.accessReplaced()
-	for _, vm := range s.state.VMs {
-		vm.touch()
-	}
+	s.guestsReplaced()
 	s.dirty()
 }
 
@@ -191,7 +190,7 @@ func (s *Sim) uuid(words ...string) string {
 func (s *Sim) mac(words ...string) string {
 	prefix := s.state.Options["mac_prefix"]
 	if prefix == "" {
-		prefix = "BC:24:11"
+		prefix = macPrefix
 	}
 	b := s.random(append([]string{"mac"}, words...)...)
 	out := strings.ToUpper(prefix)

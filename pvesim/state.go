@@ -94,6 +94,8 @@ type VM struct {
 	Saved map[string]*Run `json:"saved,omitempty"`
 
 	digest string // of the config, computed when first asked for
+	index  *guestIndex
+	share  guestShare // what the index has of it
 }
 
 // Snap is a snapshot: the config at that time, with the options that
@@ -103,11 +105,14 @@ type Snap struct {
 }
 
 // touch must be called after every change of the config.
-func (v *VM) touch() { v.digest = "" }
+func (v *VM) touch() {
+	v.digest = ""
+	v.recount()
+}
 
 // Digest returns the checksum of the config file.
 func (v *VM) Digest() string {
-	if v.digest == "" {
+	if v.digest == "" || v.index == nil || v.index.stale {
 		sum := sha1.Sum([]byte(v.file()))
 		v.digest = hex.EncodeToString(sum[:])
 	}

@@ -40,7 +40,7 @@ func (t *task) copyVolume(node, src, target, dst string) error {
 	if st.plugin().files != dstStorage.plugin().files || n.format != to.format {
 		return die("cannot migrate from storage type '%s' to '%s'", st.Type, dstStorage.Type)
 	}
-	t.sleep(t.copyTime(v.Size))
+	t.sleep(t.copyTime(v.Size, st.ID, to.storage))
 	sp := t.space(to.storage, target)
 	if sp == nil {
 		return die("storage '%s' does not exist", to.storage)

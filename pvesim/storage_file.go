@@ -240,7 +240,7 @@ func uploadContent(c *call) (any, error) {
 		t.logf("target file: %s", f.dest())
 		t.logf("file size is: %d", up.size)
 		t.logf("command: %s", command)
-		t.sleep(t.copyTime(up.size))
+		t.sleep(t.copyTime(up.size, f.storage.ID))
 		if up.size > t.roomOf(f) {
 			return die("import failed: cp: error writing '%s': No space left on device", f.dest())
 		}

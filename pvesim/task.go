@@ -68,11 +68,14 @@ func (t *task) run(fn func(*task) error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fault := t.faults.matchTask(t.Sim, t.info)
-	var err error
-	if fault == nil || !fault.skip {
-		err = t.call(fn)
-	}
-	if fault != nil && fault.err != "" {
+	err := t.call(func(t *task) error {
+		t.sleep(t.world.Timing.Task.D() + fault.delay)
+		if fault.skip {
+			return nil
+		}
+		return fn(t)
+	})
+	if fault.err != "" {
 		err = die("%s", fault.err)
 	}
 	switch {

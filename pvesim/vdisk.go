@@ -60,7 +60,7 @@ func (a *actor) allocDisk(node, storage string, vmid int, format, name string, s
 		return "", err
 	}
 	defer unlock()
-	a.sleep(a.world.Timing.Alloc.D())
+	a.sleep(a.slowed(a.world.Timing.Alloc.D(), storage))
 	return a.allocNow(node, storage, vmid, format, name, sizeKiB, logf)
 }
 
@@ -128,7 +128,7 @@ func (a *actor) removeVolume(node, volid string, logf func(string, ...any)) erro
 		return err
 	}
 	defer unlock()
-	a.sleep(a.world.Timing.Alloc.D())
+	a.sleep(a.slowed(a.world.Timing.Alloc.D(), storage))
 	n, err := a.parseVolID(volid)
 	if err != nil {
 		return err
@@ -156,7 +156,12 @@ func (s *Sim) forget(sp *Space, v *Volume) {
 	}
 }
 
-// copyTime is how long it takes to copy a disk.
-func (s *Sim) copyTime(size int64) time.Duration {
-	return time.Duration(float64(s.world.Timing.ClonePerGiB.D()) * float64(size) / (1 << 30))
+// copyTime is how long it takes to copy a disk between these storages.
+func (s *Sim) copyTime(size int64, storages ...string) time.Duration {
+	return s.slowed(perGiB(s.world.Timing.ClonePerGiB, size), storages...)
+}
+
+// perGiB is how long something takes that takes so long for each GiB.
+func perGiB(d Duration, size int64) time.Duration {
+	return time.Duration(float64(d.D()) * float64(size) / (1 << 30))
 }

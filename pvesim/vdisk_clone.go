@@ -17,7 +17,7 @@ func (a *actor) linkedClone(node, volid string, newVMID int, snap string) (strin
 		return "", err
 	}
 	defer unlock()
-	a.sleep(a.world.Timing.Alloc.D())
+	a.sleep(a.slowed(a.world.Timing.Alloc.D(), storage))
 	n, err := a.parseVolID(volid)
 	if err != nil {
 		return "", err
@@ -119,7 +119,7 @@ func (a *actor) makeBase(node, volid string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	a.sleep(a.world.Timing.Alloc.D())
+	a.sleep(a.slowed(a.world.Timing.Alloc.D(), storage))
 	return a.makeBaseNow(node, volid)
 }
 

@@ -19,7 +19,7 @@ func (a *actor) copyDisk(node, volid, snap string, dstNode, dstStorage, format s
 	if src == nil {
 		return "", a.state.Storages[n.storage].absent(n)
 	}
-	from := copySource{path: a.volumePath(node, volid), format: n.format, size: src.Size, data: src.Used, system: src.System}
+	from := copySource{storage: n.storage, path: a.volumePath(node, volid), format: n.format, size: src.Size, data: src.Used, system: src.System}
 	if snap != "" {
 		s, ok := src.snap(snap)
 		from.snap, from.noSnap = snap, !ok
@@ -49,7 +49,7 @@ func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, 
 	if src == nil {
 		return "", 0, a.state.Storages[n.storage].absent(n)
 	}
-	from := copySource{path: a.volumePath(node, srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System}
+	from := copySource{storage: n.storage, path: a.volumePath(node, srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System}
 	if format == "" {
 		format = n.format
 	}
@@ -66,6 +66,7 @@ func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, 
 
 // copySource is what a copy reads.
 type copySource struct {
+	storage      string
 	path, format string
 	size, data   int64
 	system       System
@@ -129,7 +130,7 @@ func (a *actor) pour(node, volid string, from copySource, logf func(string, ...a
 		logf("qemu-img: Failed to load snapshot: Can't find snapshot")
 		return fail()
 	}
-	total := a.copyTime(from.size)
+	total := a.copyTime(from.size, from.storage, to.storage)
 	steps := 1
 	if total > 0 {
 		steps = copySteps

@@ -52,7 +52,7 @@ func (s *Sim) makeWorldVM(g WorldGuest, vmid, number int) error {
 	setDefault(conf, "vmgenid", s.uuid(id, "vmgenid"))
 	setDefault(conf, "meta", fmt.Sprintf("creation-qemu=%s,ctime=%d", s.qemuVersion(), s.now().Unix()))
 	vm := &VM{ID: vmid, Node: g.Node, Conf: conf, Snaps: map[string]*Snap{}, Pending: Conf{}, Deletes: map[string]bool{}}
-	s.state.VMs[vmid] = vm
+	s.putVM(vm)
 	if g.Pool != "" {
 		if s.state.Pools[g.Pool] == nil {
 			return fmt.Errorf("pool %q isn't there", g.Pool)
