@@ -106,12 +106,31 @@ func (s scope) classHotplug(c *class, spec *api.VMClassSpec) {
 		hotplug += ",cpu"
 	}
 	if spec.HotplugMemory {
+		if have, fits := wholeMiB(spec.Memory.Value()), pluggable(wholeMiB(spec.Memory.Value())); have != fits && have > 0 {
+			s.fail("spec.memory", "can't be %dMi with hotplugMemory, since memory is plugged in by pieces; the next that can be is %dMi", have, fits)
+		}
 		hotplug += ",memory"
 		c.options.set("numa", "1") // Proxmox plugs memory into NUMA nodes
 	}
 	if spec.MaxCPUs > 0 || spec.HotplugMemory {
 		c.options.set("hotplug", hotplug)
 	}
+}
+
+// pluggable is the next amount of memory that Proxmox can put together of the
+// pieces it plugs in: 32 of each size, twice as large each time.
+func pluggable(mib int64) int64 {
+	sum, piece := int64(1024), int64(512)
+	for n := 0; sum < mib; n++ {
+		if n > 0 && n%32 == 0 {
+			piece *= 2
+		}
+		if n == 8*32 {
+			return mib // more than Proxmox has, which it says itself
+		}
+		sum += piece
+	}
+	return sum
 }
 
 func (s scope) classMachine(c *class, spec api.VMClassMachine) {
@@ -128,13 +147,24 @@ func (s scope) classMachine(c *class, spec api.VMClassMachine) {
 	if board == "" && c.bios == "ovmf" {
 		board = "q35"
 	}
-	s.option(c.options, "spec.spec.machine", "machine", board)
+	s.board(c, board)
 	s.option(c.options, "spec.spec.cpuType", "cpu", spec.CPUType)
 	s.option(c.options, "spec.spec.scsiController", "scsihw", spec.SCSIController)
 	s.option(c.options, "spec.spec.vga", "vga", spec.VGA)
 	if spec.Serial {
 		c.options.set("serial0", "socket")
 	}
+}
+
+func (s scope) board(c *class, board string) {
+	if board == "" {
+		return
+	}
+	if s.checker.check("machine", board) != nil {
+		s.checkWord("spec.spec.machine", board, "q35", "i440fx", "a version of them such as pc-q35-9.0")
+		return
+	}
+	c.options.set("machine", board)
 }
 
 func biosOption(word string) string {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -31,6 +32,7 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 		b.source.Snapshot = snapshotName(obj.Spec.Snapshot)
 		if userData == nil {
 			userData = origin.machine.UserData // else it would boot with that of the other one
+			b.tellHostname(userData, from)
 		}
 		b.checkCopiedAddresses(obj, from, origin.machine)
 	case obj.Spec.SourceVMRef.Name != "":
@@ -40,6 +42,16 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 		}
 	}
 	return b.machine(&obj.Spec.MachineSpec, userData)
+}
+
+var hostnameLine = regexp.MustCompile(`(?m)^(hostname|fqdn):`)
+
+// tellHostname: user-data that names the host names its copies alike.
+func (b *build) tellHostname(userData *api.UserData, from *object) {
+	if userData == nil || userData.CloudInit == nil || !hostnameLine.MatchString(userData.CloudInit.Inline) {
+		return
+	}
+	b.tell("spec.userData", "it is that of %s, which gives the copy the same host name; without hostname: in it, each is called by its own name", title(from.key))
 }
 
 // lineage is what a clone has from where it comes from.

@@ -48,6 +48,7 @@ func Environment(getenv func(string) string, readFile func(string) ([]byte, erro
 
 // variables are environment variables, of a Provider or of the process.
 type variables struct {
+	field    string // where they stand; empty: outside of the manifests
 	getenv   func(string) string
 	readFile func(string) ([]byte, error)
 }

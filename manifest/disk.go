@@ -17,6 +17,11 @@ import (
 // rootName is the name of the disk that came with the image.
 const rootName = "root"
 
+// diskUnit is what sizes are rounded up to. Storages round them up to units of
+// their own, and a disk that is larger than was asked for would seem to have to
+// shrink.
+const diskUnit = 64 * mib
+
 // isoSlot is where an ISO image is. Proxmox can use ide0 with every board; ide2
 // is for first-boot data.
 const isoSlot = "ide0"
@@ -161,8 +166,7 @@ func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
 	if out.Size < mib {
 		b.fail(field+".size", "want at least 1Mi, have %s%s", d.Size.String(), unitHint(*d.Size))
 	}
-	// Proxmox allocates in KiB.
-	out.Size = (out.Size + 1023) / 1024 * 1024
+	out.Size = (out.Size + diskUnit - 1) / diskUnit * diskUnit
 }
 
 func (b *build) diskOptions(field string, d api.Disk, out *model.Disk, bus string) {

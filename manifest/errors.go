@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -65,10 +67,20 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// orNil is an error only if there are any.
+// orNil is an error only if there are any. They are in the order of the lines,
+// file by file.
 func (e Errors) orNil() error {
 	if len(e) == 0 {
 		return nil
 	}
+	files := map[string]int{}
+	for _, one := range e {
+		if _, seen := files[one.File]; !seen {
+			files[one.File] = len(files)
+		}
+	}
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line))
+	})
 	return e
 }

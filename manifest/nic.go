@@ -85,8 +85,8 @@ func (b *build) plug(field string, n api.Network, out *model.NIC) {
 		known.Bridge, ok = n.Bridge, true
 	}
 	if !ok {
-		b.fail(field+".bridge", "is missing: no bridge is known for a network named %q; name one here or in spec.networks of the Provider (known are %s)",
-			shortened(n.Name), list(b.provider.networkNames()))
+		b.fail(field+".bridge", "is missing: no bridge is known for a network named %q; name one here or in spec.networks of the Provider (known are %s, and bridges such as vmbr0 by their own names)",
+			shortened(n.Name), strings.Join(b.provider.networkNames(), ", "))
 		return
 	}
 	out.Bridge, out.VLAN, out.MTU = known.Bridge, known.VLAN, known.MTU
@@ -113,7 +113,7 @@ func (p *provider) networkNames() []string {
 			names = append(names, n)
 		}
 	}
-	return append(names, "vmbr0 and the like")
+	return names
 }
 
 func (b *build) nicOptions(field string, n api.Network, out *model.NIC) {

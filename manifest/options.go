@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -159,10 +160,19 @@ func explain(key string, bad schema.Errors) string {
 	for _, field := range sortedKeys(bad) {
 		text := strings.Join(strings.Fields(bad[field]), " ")
 		text = strings.TrimPrefix(text, "invalid format - ")
-		texts = append(texts, strings.ReplaceAll(text, "format error "+key+".", ""))
+		text = strings.ReplaceAll(text, "format error "+key+".", "")
+		text = notInList.ReplaceAllString(text, "want one of $1")
+		text = strings.ReplaceAll(text, "property is missing and it is not optional", "is missing")
+		texts = append(texts, notBoolean.ReplaceAllString(text, "want 0 or 1"))
 	}
 	return strings.Join(texts, "; ")
 }
+
+// How Proxmox says these.
+var (
+	notInList  = regexp.MustCompile(`value '[^']*' does not have a value in the enumeration '([^']*)'`)
+	notBoolean = regexp.MustCompile(`type check \('boolean'\) failed - got '[^']*'`)
+)
 
 // names are the options that there are.
 func (c *optionChecker) names() []string {

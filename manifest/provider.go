@@ -73,7 +73,7 @@ func (s scope) provider(obj *api.Provider) *provider {
 // connect works out how the Provider is reached: by what it says itself, then by
 // its own variables, then by those of the process.
 func (s scope) connect(p *provider, obj *api.Provider) {
-	own, process := s.ownVariables(obj), variables{s.options.Getenv, s.options.ReadFile}
+	own, process := s.ownVariables(obj), variables{getenv: s.options.Getenv, readFile: s.options.ReadFile}
 	c := &p.wanted.Connection
 
 	if obj.Spec.Endpoint != "" {
@@ -117,7 +117,7 @@ func (s scope) ownVariables(obj *api.Provider) variables {
 			s.tell("spec.runtime", "says how to run inside Kubernetes; of that, only env has an effect here")
 		}
 	}
-	return variables{getenv: func(name string) string { return env[name] }, readFile: s.options.ReadFile}
+	return variables{field: "spec.runtime.env", getenv: func(name string) string { return env[name] }, readFile: s.options.ReadFile}
 }
 
 // credentials come from the Secret, if it has any, else from the variables. The
@@ -144,7 +144,7 @@ func (s scope) credentials(c *Connection, obj *api.Provider, own, process variab
 		}
 		creds, err := v.credentials()
 		if err != nil {
-			s.fail("spec.runtime.env", "%v", err)
+			s.fail(v.field, "%v", err)
 			return secret
 		}
 		c.Credentials = creds
@@ -195,13 +195,13 @@ func (s scope) trust(c *Connection, obj *api.Provider, secret *Secret, own, proc
 		if len(c.TLS.CA) == 0 {
 			ca, err := v.ca()
 			if err != nil {
-				s.fail("spec.runtime.env", "%v", err)
+				s.fail(v.field, "%v", err)
 			}
 			c.TLS.CA = ca
 		}
 		insecure, err := v.insecure()
 		if err != nil {
-			s.fail("spec.runtime.env", "%v", err)
+			s.fail(v.field, "%v", err)
 		}
 		c.TLS.Insecure = c.TLS.Insecure || insecure
 	}

@@ -51,7 +51,7 @@ func (b *build) seed(vm *model.VM, nics []nic, userData string) {
 		in.UserData = "#cloud-config\n{}\n"
 	}
 	for _, n := range nics {
-		f := firstboot.NIC{MAC: n.MAC, DHCP6: n.dhcp6, Gateway: n.gateway, Gateway6: n.gateway6, DNS: n.dns, Search: n.search}
+		f := firstboot.NIC{MAC: n.MAC, DHCP4: n.dhcp, Manual: !n.dhcp, DHCP6: n.dhcp6, SLAAC: n.slaac, Gateway: n.gateway, Gateway6: n.gateway6, DNS: n.dns, Search: n.search}
 		if n.MTU > 1 {
 			f.MTU = n.MTU
 		}

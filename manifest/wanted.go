@@ -46,8 +46,8 @@ func (s *Set) Wanted(options Options) ([]Wanted, error) {
 	t.assignImages()
 	t.checkMACs()
 	t.checkAddresses()
-	if len(t.errs) > 0 {
-		return nil, t.errs
+	if err := t.errs.orNil(); err != nil {
+		return nil, err
 	}
 	all := make([]Wanted, 0, len(t.providers))
 	for _, p := range t.providers {

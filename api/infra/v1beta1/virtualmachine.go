@@ -172,8 +172,9 @@ type Disk struct {
 	// sees the name of the others as their serial number.
 	Name string `json:"name"`
 
-	// Size, such as "40Gi". A larger one grows the disk; smaller is refused. It
-	// can be left out for root, which is then as large as in the image.
+	// Size, such as "40Gi", rounded up to whole 64Mi. A larger one grows the disk;
+	// smaller is refused. It can be left out for root, which is then as large as in
+	// the image.
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 

@@ -33,8 +33,9 @@ type VMClassSpec struct {
 	// +optional
 	MaxCPUs int `json:"maxCPUs,omitempty"`
 
-	// HotplugMemory lets memory grow while machines run. Turning it on or off
-	// needs a restart.
+	// HotplugMemory lets memory grow while machines run. Memory is then at least
+	// 1Gi and comes in pieces: of 512Mi at first, larger ones later. Turning it on
+	// or off needs a restart.
 	// +optional
 	HotplugMemory bool `json:"hotplugMemory,omitempty"`
 
