@@ -52,6 +52,9 @@ func (c *change) disks(act *model.Configure) {
 			c.say(fmt.Sprintf("add %s (%s)", slot, size(d.Size)), Live)
 			c.cold(slot)
 			d.Slot = slot
+			if d.Storage == "" && d.Volume == "" {
+				d.Storage = c.rootStorage()
+			}
 			act.Disks = append(act.Disks, model.NewDisk{Disk: d})
 		case !sameOptions(d.Options, have.Options):
 			c.say(fmt.Sprintf("options of %s", slot), Live)
