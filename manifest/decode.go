@@ -144,7 +144,9 @@ func (d *decoder) pairs(node *yaml.Node, path string, do func(key, value *yaml.N
 		}
 		seen[key.Value] = key
 		below := join(path, key.Value)
-		d.places[below] = d.at(key)
+		if _, known := d.places[below]; !known { // what is merged comes after what is said
+			d.places[below] = d.at(key)
+		}
 		do(key, value, below)
 	}
 	for _, m := range merged {

@@ -1,0 +1,376 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/pve/schema"
+)
+
+var login = map[string]string{"PVE_ENDPOINT": "https://pve", "PVE_TOKEN_ID": "me@pve!laptop", "PVE_TOKEN_SECRET": "not-shown"}
+
+func env(vars map[string]string) Options {
+	return Options{Set: "test", Getenv: func(name string) string { return vars[name] }}
+}
+
+// valid are the manifests of testdata that have no errors.
+func valid(t *testing.T) map[string]*Set {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := map[string]*Set{}
+	for _, file := range files {
+		if strings.Contains(file, "errors-") {
+			continue
+		}
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &reader{}
+		for _, f := range archive.Files {
+			if strings.HasSuffix(f.Name, ".yaml") {
+				r.parse(f.Name, f.Data)
+			}
+		}
+		if sets[file], err = r.set(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(sets) < 5 {
+		t.Fatalf("only %d sets", len(sets))
+	}
+	return sets
+}
+
+func TestObjectsBecomeTheSameAsTheirManifests(t *testing.T) {
+	for file, set := range valid(t) {
+		var objects []any
+		for _, o := range set.objects {
+			objects = append(objects, o.Object)
+		}
+		before := pretty(t, objects)
+		same, err := FromObjects(objects...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := set.Wanted(env(login))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := same.Wanted(env(login))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pretty(t, a) != pretty(t, b) {
+			t.Errorf("%s: other than from YAML", file)
+		}
+		if pretty(t, objects) != before {
+			t.Errorf("%s: the objects were changed", file)
+		}
+	}
+}
+
+func TestObjectsOfKubernetesHaveTheirUIDAndEnd(t *testing.T) {
+	now := metav1.Now()
+	class := &api.VMClass{ObjectMeta: metav1.ObjectMeta{Name: "small", Namespace: "ns"}, Spec: api.VMClassSpec{CPUs: 1}}
+	class.Spec.Memory.Set(1 << 30)
+	image := &api.VMImage{ObjectMeta: metav1.ObjectMeta{Name: "debian", Namespace: "ns"}, Spec: api.VMImageSpec{Source: "debian"}}
+	vm := &api.VirtualMachine{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "u-1", DeletionTimestamp: &now},
+		Spec:       api.VirtualMachineSpec{ClassRef: api.Ref{Name: "small"}, ImageRef: &api.Ref{Name: "debian"}},
+	}
+	set, err := FromObjects(class, image, vm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := set.Wanted(env(login))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := wanted[0].Desired.VMs[0]
+	want := model.Owner{Door: "vm", Set: "test", Key: model.Key{Kind: "VirtualMachine", Namespace: "ns", Name: "web"}, UID: "u-1"}
+	if got.Owner != want || !got.Deleted {
+		t.Errorf("owner %+v, deleted %v", got.Owner, got.Deleted)
+	}
+	if _, err := FromObjects(class, class); err == nil {
+		t.Error("the same object twice is no error")
+	}
+	if _, err := FromObjects("text"); err == nil {
+		t.Error("a text is an object")
+	}
+	vm.Spec.ClassRef.Name = "large"
+	if _, err = set.Wanted(env(login)); err == nil || err.Error() != "VirtualMachine ns/web: spec.classRef.name: there is no VMClass large in these manifests; there is small" {
+		t.Errorf("%v", err)
+	}
+	var all Errors
+	if !errors.As(err, &all) || all[0].Field != "spec.classRef.name" {
+		t.Errorf("%#v", err)
+	}
+}
+
+// Proxmox takes every option that comes out, and has nothing to spell otherwise.
+func TestOptionsAreCanonicalAndTakenByProxmox(t *testing.T) {
+	s, err := schema.Load("9.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := s.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config")
+	tried := 0
+	check := func(file string, options map[string]string) {
+		for key, value := range options {
+			if again := prop.Canonical(key, value); value != "" && again != value {
+				t.Errorf("%s: %s=%q should be %q", file, key, value, again)
+			}
+			if value == "" || key == "sshkeys" {
+				continue
+			}
+			tried++
+			if p := call.Param(key); p == nil || p.Verify(key, value) != nil {
+				t.Errorf("%s: Proxmox doesn't take %s=%q", file, key, value)
+			}
+		}
+	}
+	for file, set := range valid(t) {
+		wanted, err := set.Wanted(env(login))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range wanted {
+			for _, vm := range w.Desired.VMs {
+				check(file, vm.Options)
+			}
+			for _, image := range w.Desired.Images {
+				check(file, image.Options)
+			}
+		}
+	}
+	if tried < 50 {
+		t.Errorf("only %d options tried", tried)
+	}
+}
+
+func TestSecretsAreNeverPartOfErrorsOrNotes(t *testing.T) {
+	const secret = "s3cr3t-value"
+	objects := `
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+data: {DATA}
+stringData: {STRING}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: lab}
+spec:
+  endpoint: ENDPOINT
+  credentialSecretRef: {name: login}
+  runtime: {mode: Remote, env: [ENV]}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClone
+metadata: {name: web}
+spec:
+  sourceVMRef: {name: golden}
+  userData: {cloudInit: {secretRef: {name: login, key: KEY}}}
+`
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.SampledFrom([]string{"token_id", "token_secret", "username", "password", "ca.crt", "user-data", "other"})
+		value := rapid.SampledFrom([]string{secret, "root@pam", "me@pve!x", "a@b!" + secret, "#cloud-config\\n" + secret + ": [", secret + "@pam", "[" + secret})
+		pairs := func(name string) string {
+			m := rapid.MapOfN(key, value, 0, 4).Draw(t, name)
+			var out []string
+			for k, v := range m {
+				out = append(out, fmt.Sprintf("%s: %q", k, v))
+			}
+			return strings.ReplaceAll(strings.Join(out, ", "), `\\n`, `\n`)
+		}
+		variable := rapid.SampledFrom([]string{"PVE_TOKEN_ID", "PVE_TOKEN_SECRET", "PVE_USERNAME", "PVE_PASSWORD", "PVE_CA_BUNDLE", "PROXMOX_VE_API_TOKEN"})
+		text := strings.NewReplacer(
+			"DATA", pairs("data"), "STRING", pairs("string"), "KEY", key.Draw(t, "key"),
+			"ENDPOINT", rapid.SampledFrom([]string{"https://pve", "https://me:" + secret + "@pve"}).Draw(t, "endpoint"),
+			"ENV", fmt.Sprintf("{name: %s, value: %q}", variable.Draw(t, "variable"), value.Draw(t, "value")),
+		).Replace(objects)
+		vars := map[string]string{variable.Draw(t, "process variable"): value.Draw(t, "process value")}
+		set, err := Parse("x.yaml", []byte(text))
+		if set != nil && err == nil {
+			var wanted []Wanted
+			wanted, err = set.Wanted(env(vars))
+			for _, w := range wanted {
+				if shown := fmt.Sprintf("%+v %#v", w.Connection.Credentials, w.Connection.Credentials); strings.Contains(shown, secret) && !strings.Contains(shown, secret+"@") && !strings.Contains(shown, "!"+secret) {
+					t.Fatalf("credentials show %s", shown)
+				}
+			}
+		}
+		told := fmt.Sprint(err)
+		if set != nil {
+			told += strings.Join(set.Notes(), "\n")
+		}
+		if strings.Contains(told, secret) {
+			t.Fatalf("%s\ntells\n%s", text, told)
+		}
+	})
+}
+
+func TestAddressesOfOurOwnAreStableAndApart(t *testing.T) {
+	owner := model.Owner{Door: "vm", Set: "a", Key: model.Key{Kind: "VirtualMachine", Name: "web"}}
+	first := stableMAC(owner, "lan")
+	if !goodMAC(first) || first[1] != '2' && first[1] != '6' && first[1] != 'A' && first[1] != 'E' {
+		t.Errorf("%s isn't an address that anybody may give away", first)
+	}
+	seen := map[string]bool{}
+	for i := range 1000 {
+		owner.Name = fmt.Sprint("vm-", i)
+		for _, name := range []string{"lan", "dmz"} {
+			mac := stableMAC(owner, name)
+			if mac != stableMAC(owner, name) || seen[mac] {
+				t.Fatalf("%s comes twice, or isn't stable", mac)
+			}
+			seen[mac] = true
+		}
+	}
+}
+
+func TestSnapshotNamesAreThoseThatProxmoxTakes(t *testing.T) {
+	s, err := schema.Load("9.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Lookup("POST", "/nodes/{node}/qemu/{vmid}/snapshot").Param("snapname")
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?`).Draw(t, "name")
+		if bad := p.Verify("snapname", snapshotName(name)); bad != nil || snapshotName(name) == "current" {
+			t.Fatalf("%s becomes %s: %v", name, snapshotName(name), bad)
+		}
+	})
+}
+
+func TestMemoryForHotplugIsWhatProxmoxCanPlugTogether(t *testing.T) {
+	for _, c := range []struct{ have, want int64 }{
+		{1, 1024},
+		{1024, 1024}, {1025, 1536}, {17408, 17408}, {17409, 18432}, {50176, 50176}, {50177, 52224},
+	} {
+		if got := pluggable(c.have); got != c.want {
+			t.Errorf("%d MiB: %d, want %d", c.have, got, c.want)
+		}
+	}
+}
+
+func TestOnlyWhatMeansTheSameGoesIntoProxmoxOptions(t *testing.T) {
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPm4rM4P9lUu3RS4zUwVWKUVY3m7nPuHqL0TyZ0bH8pI me@here"
+	for _, c := range []struct {
+		text   string
+		want   map[string]string // nil: it needs a drive
+		reason string
+	}{
+		{"{}", map[string]string{}, "says nothing"},
+		{"hostname: web\nmanage_etc_hosts: true", map[string]string{}, "as Proxmox does"},
+		{"hostname: other", nil, "Proxmox uses the name of the VM"},
+		{"user: me\nssh_authorized_keys: ['" + key + "']", map[string]string{"ciuser": "me", "sshkeys": key}, "the default user, renamed"},
+		{"users: [default]", map[string]string{}, "as Proxmox does"},
+		{"users: [{name: me}]", nil, "a user without the rights of the default one"},
+		{"ssh_authorized_keys: ['ssh-ed25519 AAAA...']", nil, "Proxmox checks keys"},
+		{"ssh_authorized_keys: ['from=\"10.0.0.1\" " + key + "']", nil, "options before a key"},
+		{"password: x\nchpasswd: {expire: false}", map[string]string{"cipassword": "x"}, "as Proxmox does"},
+		{"password: x", nil, "would have to be changed at once"},
+		{"chpasswd: {expire: false}", nil, "of which users?"},
+		{"package_upgrade: true", map[string]string{"ciupgrade": "1"}, "the default of Proxmox"},
+		{"packages: [nginx]", nil, "not in Proxmox"},
+		{"[a]", nil, "not a mapping"},
+	} {
+		got, ok := proxmoxOptions("#cloud-config\n"+c.text+"\n", "web")
+		if ok != (c.want != nil) {
+			t.Errorf("%s: %v: %s", c.text, ok, c.reason)
+			continue
+		}
+		if c.want == nil {
+			continue
+		}
+		want := map[string]string{"ciuser": "", "cipassword": "", "sshkeys": "", "ciupgrade": "0"}
+		maps.Copy(want, c.want)
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v: %s", c.text, got, want, c.reason)
+		}
+	}
+	if _, ok := proxmoxOptions("#!/bin/sh\n", "web"); ok {
+		t.Error("a script goes into options")
+	}
+}
+
+func TestTheEnvironmentAloneIsAConnection(t *testing.T) {
+	read := func(name string) ([]byte, error) {
+		if name == "/ca.pem" {
+			return []byte("-----BEGIN CERTIFICATE-----"), nil
+		}
+		return nil, os.ErrNotExist
+	}
+	for _, c := range []struct {
+		vars map[string]string
+		want string // the credentials, or an error
+	}{
+		{login, "token me@pve!laptop"},
+		{map[string]string{"PROXMOX_VE_ENDPOINT": "a,b", "PROXMOX_VE_API_TOKEN": "me@pve!x=y"}, "token me@pve!x"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "x", "PVE_CA_BUNDLE": "/ca.pem"}, "password of root@pam"},
+		{map[string]string{}, "no Proxmox is named: set PVE_ENDPOINT, or give a manifest with a Provider"},
+		{map[string]string{"PVE_ENDPOINT": "a"}, "no credentials are given: set PVE_TOKEN_ID and PVE_TOKEN_SECRET, or PVE_USERNAME and PVE_PASSWORD"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_SECRET": "x"}, "there is PVE_TOKEN_SECRET, but no PVE_TOKEN_ID"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_USERNAME": "root", "PVE_PASSWORD": "x"}, "PVE_USERNAME should have a realm, like root@pam"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PROXMOX_VE_API_TOKEN": "x"}, `PROXMOX_VE_API_TOKEN: an API token looks like "user@realm!name=secret"`},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_CA_BUNDLE": "/none"}, "PVE_CA_BUNDLE: file does not exist"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_INSECURE_SKIP_VERIFY": "2"}, `PVE_INSECURE_SKIP_VERIFY: want true or false, have "2"`},
+	} {
+		got, err := Environment(func(name string) string { return c.vars[name] }, read)
+		text := got.Credentials.String()
+		if err != nil {
+			text = err.Error()
+		}
+		if text != c.want {
+			t.Errorf("%v: %s, want %s", c.vars, text, c.want)
+		}
+	}
+	if c, _ := Environment(func(name string) string { return login[name] }, nil); len(c.Config().Endpoints) != 1 {
+		t.Errorf("%+v", c.Config())
+	}
+}
+
+func BenchmarkThousandMachines(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(classNamed("small") + "---\napiVersion: infra.virtrigaud.io/v1beta1\nkind: VMImage\nmetadata: {name: debian}\nspec: {source: debian}\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, `---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: vm-%d}
+spec:
+  classRef: {name: small}
+  imageRef: {name: debian}
+  networks: [{name: lan}]
+  disks: [{name: root, size: 40Gi}]
+`, i)
+	}
+	data := []byte(text.String())
+	b.ReportAllocs()
+	for b.Loop() {
+		set, err := Parse("x.yaml", data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := set.Wanted(env(login)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
