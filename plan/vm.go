@@ -171,6 +171,10 @@ func (c *change) destroy(why string) {
 		})
 		return
 	}
+	if g.Status == model.StatusUnknown {
+		c.o.Look.Status = append(c.o.Look.Status, g.VMID) // what runs can't be destroyed
+		return
+	}
 	stop := 0
 	if g.HAState != "" {
 		stop = c.o.step(Step{Action: model.SetHA{VMID: g.VMID}, What: "take it out of HA", Why: why, Effect: Live})

@@ -1,0 +1,26 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+func TestNobodyIsDestroyedBeforeItIsKnownWhetherItRuns(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	converge(t, w, want)
+	want.VMs[0].Deleted = true
+	have := w.observe(w.plan(want).Look())
+	for id, g := range have.Guests {
+		if !g.Template {
+			unsure := *g
+			unsure.Config, unsure.Status = w.guests[id].Config, model.StatusUnknown
+			have.Put(&unsure)
+		}
+	}
+	p := For(want, have)
+	if len(p.Look().Status) != 1 || p.Steps() != 0 {
+		t.Errorf("the plan should look first:\n%s", p)
+	}
+}
