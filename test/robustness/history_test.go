@@ -1,0 +1,57 @@
+package robustness
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// history is all that is drawn from a seed.
+type history struct {
+	seed   uint64
+	world  *world
+	events []event
+	weak   *weakness
+}
+
+// event is something that happens.
+type event struct {
+	after time.Duration // the event before it
+	what  string
+	do    func(*run)
+}
+
+func drawHistory(seed uint64) *history {
+	h := &history{seed: seed, world: drawWorld(seed)}
+	d := newDice(seed, "history")
+	a := &author{dice: d, h: h}
+	a.write()
+	return h
+}
+
+// only keeps some of the events.
+func (h *history) only(keep []int) *history {
+	out := *h
+	out.events = nil
+	for _, i := range keep {
+		out.events = append(out.events, h.events[i])
+	}
+	return &out
+}
+
+func (h *history) String() string {
+	var b strings.Builder
+	w := h.world
+	fmt.Fprintf(&b, "Proxmox %s, %d nodes, storages %v (shared %v), images %v, VMIDs %d–%d, lock room %d", w.Release, len(w.nodes), w.disks, w.shared, w.images, w.vmids.First, w.vmids.Last, w.Locks.Storage)
+	if w.password {
+		b.WriteString(", login by password")
+	}
+	if w.wire {
+		b.WriteString(", over HTTP")
+	}
+	b.WriteString("\n")
+	for i, e := range h.events {
+		fmt.Fprintf(&b, "  %2d. after %v: %s\n", i, e.after, e.what)
+	}
+	return b.String()
+}

@@ -1,0 +1,137 @@
+package robustness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// process is one of us: all that it knows is lost when it crashes.
+type process struct {
+	run    *run
+	name   string
+	set    *set
+	wire   *wire
+	engine *engine.Engine
+
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	ended chan struct{}
+	idle  atomic.Bool // there was nothing left to do when it last looked
+	over  func()
+}
+
+var errStopped = errors.New("stopped by its user")
+
+// newProcess makes a process that doesn't do anything yet.
+func (r *run) newProcess(s *set) *process {
+	r.born++
+	p := &process{run: r, name: fmt.Sprintf("%s#%d", s.name, r.born), set: s, ended: make(chan struct{}), over: func() {}}
+	p.ctx, p.stop = context.WithCancelCause(context.Background())
+	p.wire = r.newWire(p.name, true)
+	p.wire.crash = p.crash
+	creds := pve.Token("root@pam!us", ourSecret)
+	if r.h.world.password {
+		creds = pve.Password("root@pam", ourPassword)
+	}
+	d := newDice(r.h.seed, p.name)
+	cfg := pve.Config{
+		Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: p.wire, Rand: d.Float64,
+		Logger: slog.New(slog.NewJSONHandler(&r.said, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.weak.limiter(),
+	}
+	c, err := pve.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	p.engine = engine.New(observe.New(c), act.New(c))
+	return p
+}
+
+func (r *run) newWire(who string, ours bool) *wire {
+	w := &wire{run: r, who: who, ours: ours, seen: map[uint64]uint64{}, weak: r.h.weak}
+	if r.h.world.wire {
+		w.next = r.transport
+	}
+	return w
+}
+
+// crash ends the process at once: nothing that it does afterwards gets out.
+func (p *process) crash() {
+	p.run.trace.say(p.name, "crashes")
+	p.wire.cut()
+	p.stop(errCrashed)
+}
+
+// end lets the process finish what it is at.
+func (p *process) end() {
+	p.stop(errStopped)
+	<-p.ended
+	p.wire.cut()
+}
+
+// live makes things as wanted, over and over, whenever something else is wanted
+// and every now and then.
+func (p *process) live() {
+	defer close(p.ended)
+	for p.ctx.Err() == nil {
+		version, changed := p.set.version()
+		ctx, cancel := context.WithCancel(p.ctx)
+		go func() {
+			select {
+			case <-changed:
+				cancel() // as by Ctrl-C
+			case <-ctx.Done():
+			}
+		}()
+		p.idle.Store(false)
+		p.converge(ctx)
+		cancel()
+		if now, _ := p.set.version(); now != version || p.ctx.Err() != nil {
+			continue
+		}
+		p.idle.Store(true)
+		rest, cancel := context.WithTimeout(p.ctx, restPeriod)
+		select {
+		case <-rest.Done():
+		case <-changed:
+		}
+		cancel()
+	}
+}
+
+const restPeriod = 45 * time.Second
+
+// converge makes things as wanted once.
+func (p *process) converge(ctx context.Context) (engine.Report, error) {
+	want := p.set.want(p.run.h.weak)
+	rep, err := p.engine.Converge(ctx, want, engine.Options{Patience: patience, Events: p.tell})
+	if ctx.Err() == nil {
+		p.run.reported(p, rep, err)
+	}
+	return rep, err
+}
+
+const patience = 3 * time.Minute
+
+func (p *process) tell(e engine.Event) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	p.run.said.Write(append(line, '\n'))
+	if e.Kind != engine.Progress {
+		p.run.trace.say(p.name, "%s: %s %s %s", e.Owner.Name, e.Kind, e.Step, e.Text)
+	}
+}
+
+var _ http.RoundTripper = (*wire)(nil)

@@ -1,0 +1,205 @@
+package robustness
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// run is a history being lived through.
+type run struct {
+	h         *history
+	sim       *pvesim.Sim
+	handler   http.Handler
+	transport http.RoundTripper // where the world asks for connections
+	trace     *trace
+	watch     *watch
+	said      output // all that we wrote anywhere
+	sets      []*set
+	born      int // processes so far
+
+	mu     sync.Mutex
+	procs  []*process
+	ending bool
+	aside  sync.WaitGroup // what goes on beside the history
+	broken []string       // what must never happen, and did
+	events string         // what had happened when the first of it did
+}
+
+// output collects what is written.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+// result is what came of a history.
+type result struct {
+	broken   []string
+	requests string // around the first failure
+	digest   uint64
+	trace    *trace
+}
+
+// liveThrough must be called within a bubble of virtual time.
+func liveThrough(h *history) result {
+	r := &run{h: h, trace: &trace{start: time.Now()}}
+	sim, err := pvesim.New(&h.world.World, pvesim.WithSeed(h.seed))
+	if err != nil {
+		panic(err)
+	}
+	r.sim, r.handler = sim, sim.Handler()
+	defer sim.Close()
+	if h.world.wire {
+		tr, closeTransport := sim.Transport()
+		tr.IdleConnTimeout = 4 * time.Second
+		r.transport = tr
+		defer closeTransport()
+	}
+	r.watch = newWatch(r)
+	r.sets = []*set{newSet("one", h.world)}
+	r.start(r.sets[0])
+	for _, e := range h.events {
+		time.Sleep(e.after)
+		if r.isBroken() {
+			break
+		}
+		r.trace.say("", "— %s", e.what)
+		e.do(r)
+	}
+	if !r.isBroken() {
+		r.finish()
+	}
+	r.stopAll()
+	return result{broken: r.broken, requests: r.events, digest: r.trace.digest(), trace: r.trace}
+}
+
+// fail notes that something happened that must never happen.
+func (r *run) fail(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.trace.say("", "BROKEN: %s", text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.broken) == 0 {
+		r.events = r.trace.around(60)
+	}
+	r.broken = append(r.broken, text)
+}
+
+func (r *run) isBroken() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.broken) > 0
+}
+
+// start starts a process that is started again whenever it crashes.
+func (r *run) start(s *set) {
+	p := r.newProcess(s)
+	r.mu.Lock()
+	if r.ending {
+		r.mu.Unlock()
+		return
+	}
+	r.procs = append(r.procs, p)
+	r.aside.Add(1)
+	r.mu.Unlock()
+	go p.live()
+	go func() {
+		defer r.aside.Done()
+		<-p.ended
+		r.mu.Lock()
+		ending := r.ending
+		for i, q := range r.procs {
+			if q == p {
+				r.procs = append(r.procs[:i:i], r.procs[i+1:]...)
+				break
+			}
+		}
+		r.mu.Unlock()
+		if !ending {
+			time.Sleep(newDice(r.h.seed, "again "+p.name).between(0, 20*time.Second))
+			r.start(s)
+		}
+	}()
+}
+
+// stopAll ends all processes, and waits until nothing goes on beside them.
+func (r *run) stopAll() {
+	r.mu.Lock()
+	r.ending = true
+	procs := r.procs
+	r.mu.Unlock()
+	for _, p := range procs {
+		p.stop(errStopped)
+	}
+	r.aside.Wait()
+}
+
+// living are the processes now.
+func (r *run) living() []*process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]*process(nil), r.procs...)
+}
+
+// settle waits until all processes have nothing to do, or for some minutes.
+func (r *run) settle() {
+	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); {
+		time.Sleep(time.Second)
+		idle := true
+		procs := r.living()
+		for _, p := range procs {
+			idle = idle && p.idle.Load()
+		}
+		if idle && len(procs) > 0 || r.isBroken() {
+			return
+		}
+	}
+}
+
+// crash lets a process crash at one of its next requests.
+func (r *run) crash(i, requests int, at moment) {
+	procs := r.living()
+	if len(procs) == 0 {
+		return
+	}
+	w := procs[i%len(procs)].wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.crashIn, w.crashAt = requests, at
+}
+
+// fault makes the simulator misbehave.
+func (r *run) fault(f pvesim.Fault) {
+	if _, err := r.sim.AddFault(f); err != nil {
+		panic(err)
+	}
+}
+
+// reported looks at what a process says about how far it has come.
+func (r *run) reported(p *process, rep engine.Report, err error) {
+	if err != nil {
+		r.trace.say(p.name, "gave up: %v", err)
+		fmt.Fprintln(&r.said, err)
+		return
+	}
+	for _, o := range rep.Objects {
+		fmt.Fprintf(&r.said, "%s %s %s\n", o.Owner.Key, o.State, o.Text)
+		if o.State != engine.StateReady && o.State != engine.StateGone {
+			r.trace.say(p.name, "%s is %s: %s", o.Owner.Key, o.State, o.Text)
+			if o.Text == "" || o.Text == "not done yet" {
+				r.fail("%s ended as %s without saying why (%q)", o.Owner.Key, o.State, o.Text)
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package robustness
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// trace is what happened, in order.
+type trace struct {
+	start time.Time
+
+	mu      sync.Mutex
+	entries []*entry
+}
+
+// entry is a request, or something that was said.
+type entry struct {
+	at, done time.Duration // since the start
+	who      string
+	ours     bool
+	method   string // empty: it isn't a request
+	path     string
+	query    string
+	params   url.Values
+	status   int
+	answer   string // what was said beside the status, or what happened
+}
+
+func (e *entry) write() bool { return e.method != "" && e.method != http.MethodGet }
+
+// vmid is the guest that a request is about; 0: none.
+func (e *entry) vmid() int {
+	_, rest, ok := strings.Cut(e.path, "/qemu/")
+	id := 0
+	if ok {
+		fmt.Sscanf(rest, "%d", &id)
+	}
+	return id
+}
+
+// call is the last part of a request about a guest: "config", "status/stop".
+func (e *entry) call() string {
+	_, rest, _ := strings.Cut(e.path, "/qemu/")
+	_, call, _ := strings.Cut(rest, "/")
+	return call
+}
+
+func (e *entry) String() string {
+	if e.method == "" {
+		return fmt.Sprintf("%9.3f %-7s %s", e.at.Seconds(), e.who, e.answer)
+	}
+	answer := "no answer yet"
+	if e.done > 0 {
+		answer = fmt.Sprintf("%d %s (%.3fs)", e.status, e.answer, (e.done - e.at).Seconds())
+	}
+	return fmt.Sprintf("%9.3f %-7s %s %s%s → %s", e.at.Seconds(), e.who, e.method, e.path, paramText(e.query, e.params), answer)
+}
+
+func paramText(query string, params url.Values) string {
+	var parts []string
+	if query != "" {
+		parts = append(parts, "?"+query)
+	}
+	keys := make([]string, 0, len(params))
+	for k := range params {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		v := params.Get(k)
+		if len(v) > 90 {
+			v = v[:90] + "…"
+		}
+		parts = append(parts, fmt.Sprintf("%s=%q", k, v))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + strings.Join(parts, " ")
+}
+
+func (t *trace) now() time.Duration { return time.Since(t.start) }
+
+func (t *trace) begin(w *wire, req *http.Request, body []byte) *entry {
+	e := &entry{
+		at: t.now(), who: w.who, ours: w.ours, method: req.Method,
+		path: strings.TrimPrefix(req.URL.Path, "/api2/json"), query: req.URL.RawQuery,
+	}
+	if strings.HasPrefix(req.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		e.params, _ = url.ParseQuery(string(body))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entries = append(t.entries, e)
+	return e
+}
+
+func (t *trace) end(e *entry, res *http.Response, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.done = t.now()
+	if err != nil {
+		e.answer = err.Error()
+		return
+	}
+	e.status = res.StatusCode
+	if e.method == http.MethodGet && e.status == http.StatusOK {
+		return
+	}
+	e.answer = bodyText(res)
+}
+
+// bodyText is what an answer says, without taking it away.
+func bodyText(res *http.Response) string {
+	b, err := io.ReadAll(res.Body)
+	res.Body.Close()
+	res.Body = io.NopCloser(strings.NewReader(string(b)))
+	if err != nil {
+		return err.Error()
+	}
+	text := strings.TrimSpace(string(b))
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	return text
+}
+
+// say writes down something that isn't a request.
+func (t *trace) say(who, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.entries = append(t.entries, &entry{at: t.now(), done: t.now(), who: who, answer: fmt.Sprintf(format, args...)})
+}
+
+// around are the last entries up to now, without most of the reading.
+func (t *trace) around(n int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lines []string
+	for i := len(t.entries) - 1; i >= 0 && len(lines) < n; i-- {
+		if e := t.entries[i]; e.method != http.MethodGet || e.status != http.StatusOK || strings.Contains(e.path, "/qemu/") {
+			lines = append(lines, e.String())
+		}
+	}
+	slices.Reverse(lines)
+	return strings.Join(lines, "\n")
+}
+
+// digest is equal for equal histories.
+func (t *trace) digest() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := fnv.New64a()
+	for _, e := range t.entries {
+		fmt.Fprintf(h, "%d %d %s %s %s %s %d\n", e.at, e.done, e.who, e.method, e.path, e.query, e.status)
+	}
+	return h.Sum64()
+}
+
+// count counts the requests that the filter takes.
+func (t *trace) count(filter func(*entry) bool) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, e := range t.entries {
+		if e.method != "" && filter(e) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,219 @@
+package robustness
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// wire carries the requests of one process to the simulator, and can break: it
+// is where a process crashes, where connections are refused, and where all that
+// is asked is written down.
+//
+// A request needs a moment to get there and back, and no two need the same: so
+// no two of them come at the same instant, and which comes first is decided by
+// the seed alone.
+type wire struct {
+	run  *run
+	who  string // whose requests these are
+	ours bool
+	next http.RoundTripper // nil: the simulator's handler itself
+
+	mu      sync.Mutex
+	seen    map[uint64]uint64 // how often the same was asked
+	dead    bool
+	refuse  time.Time // until then nobody listens
+	crashIn int       // requests until the process crashes; 0: never
+	crashAt moment
+	crash   func()
+	weak    *weakness
+}
+
+// moment is when within a request something happens.
+type moment int
+
+const (
+	beforeSending moment = iota // Proxmox never gets it
+	whileSending                // Proxmox does it, nobody waits for the answer
+	afterAnswer                 // the answer came, and was never looked at
+)
+
+var (
+	errCrashed = errors.New("the process has crashed")
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+)
+
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := bodyOf(req)
+	if err != nil {
+		return nil, err
+	}
+	there, back := w.latency(req, body)
+	if err := pause(req.Context(), there); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+	}
+	die, err := w.depart()
+	if err != nil {
+		return nil, err
+	}
+	if die != nil && w.crashAt == beforeSending {
+		die()
+		return nil, errCrashed
+	}
+	entry := w.run.trace.begin(w, req, body)
+	answered := make(chan exchanged, 1)
+	go func() {
+		res, err := w.exchange(req, body)
+		w.run.trace.end(entry, res, err)
+		w.run.watch.after(w, entry)
+		answered <- exchanged{res, err}
+	}()
+	if die != nil && w.crashAt == whileSending {
+		die()
+		return nil, errCrashed
+	}
+	select {
+	case a := <-answered:
+		if die != nil {
+			die()
+			return nil, errCrashed
+		}
+		if err := pause(req.Context(), back); err != nil {
+			return nil, err
+		}
+		return a.res, a.err
+	case <-req.Context().Done():
+		return nil, context.Cause(req.Context())
+	}
+}
+
+type exchanged struct {
+	res *http.Response
+	err error
+}
+
+// depart decides what becomes of a request that is about to be sent. A request
+// of a process that is gone isn't sent.
+func (w *wire) depart() (die func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.dead:
+		return nil, errCrashed
+	case time.Now().Before(w.refuse):
+		return nil, errRefused
+	case w.crashIn > 0:
+		if w.crashIn--; w.crashIn == 0 {
+			return w.crash, nil
+		}
+	}
+	return nil, nil
+}
+
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+}
+
+// exchange lets the simulator answer.
+func (w *wire) exchange(req *http.Request, body []byte) (*http.Response, error) {
+	send := func() (*http.Response, error) {
+		out := req.Clone(context.WithoutCancel(req.Context()))
+		out.Body = http.NoBody
+		if len(body) > 0 {
+			out.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		out.RequestURI = ""
+		if w.next != nil {
+			return buffered(w.next.RoundTrip(out))
+		}
+		return w.call(out)
+	}
+	return w.weak.exchange(w, req, send)
+}
+
+// call is an exchange without a connection.
+func (w *wire) call(req *http.Request) (res *http.Response, err error) {
+	rec := httptest.NewRecorder()
+	defer func() {
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				panic(p)
+			}
+			res, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
+	w.run.handler.ServeHTTP(rec, req)
+	return rec.Result(), nil
+}
+
+// buffered reads the whole answer, so that it can be looked at.
+func buffered(res *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
+}
+
+func bodyOf(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	return body, nil
+}
+
+// latency is how long a request and its answer travel: it depends on what is
+// asked and how often that was asked before, not on what else goes on.
+func (w *wire) latency(req *http.Request, body []byte) (there, back time.Duration) {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %s %s ", w.run.h.seed, w.who, req.Method, req.URL.RequestURI())
+	if !strings.HasPrefix(req.Header.Get("Content-Type"), "multipart/") { // its boundary is random
+		h.Write(body)
+	}
+	key := h.Sum64()
+	w.mu.Lock()
+	w.seen[key]++
+	n := w.seen[key]
+	w.mu.Unlock()
+	var count [8]byte
+	binary.LittleEndian.PutUint64(count[:], n)
+	h.Write(count[:])
+	sum := h.Sum64()
+	const most = uint64(2 * time.Millisecond)
+	return time.Millisecond + time.Duration(sum%most), time.Millisecond + time.Duration(sum>>32%most)
+}
+
+// pause lets time pass, unless ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,139 @@
+package robustness
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// set is what somebody wants, as it changes over time.
+type set struct {
+	name  string
+	world *world
+
+	mu      sync.Mutex
+	n       int
+	changed chan struct{}
+	vms     []*wish
+	snaps   []*snapWish
+	prune   bool
+}
+
+// wish is a machine that is wanted, or was once.
+type wish struct {
+	model.VM
+	unnamed bool // the manifests don't name it any more
+	// When it may last have been the will of anybody that it goes, or that it
+	// stops: those who act may have begun then.
+	spared, kept time.Time
+}
+
+// snapWish is a snapshot that is wanted.
+type snapWish struct {
+	model.Snapshot
+	unnamed bool
+}
+
+func newSet(name string, w *world) *set {
+	return &set{name: name, world: w, changed: make(chan struct{})}
+}
+
+// version counts the changes; the channel is closed at the next one.
+func (s *set) version() (int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.n, s.changed
+}
+
+// change changes what is wanted.
+func (s *set) change(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn()
+	s.n++
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *set) owner(kind, name string) model.Owner {
+	return model.Owner{Door: "vm", Set: s.name, Key: model.Key{Kind: kind, Name: name}}
+}
+
+// find is the machine of that name, whether or not it is wanted now.
+func (s *set) find(name string) *wish {
+	for _, w := range s.vms {
+		if w.Owner.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+// byOwner finds the wish that a guest's marker names.
+func (s *set) byOwner(o model.Owner) *wish {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.find(o.Name); w != nil && w.Owner == o {
+		return w
+	}
+	return nil
+}
+
+// mayGo tells whether the machine may be destroyed.
+func (s *set) mayGo(w *wish, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.Deleted || w.unnamed || now.Before(w.spared.Add(grace))
+}
+
+// mayStop tells whether the machine may be powered off.
+func (s *set) mayStop(w *wish, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.Power != model.PowerOn || w.Update.Restart || now.Before(w.kept.Add(grace))
+}
+
+// grace is how long something may still be done that was wanted until now.
+const grace = 3 * time.Minute
+
+// want is what is wanted now.
+func (s *set) want(weak *weakness) model.Desired {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := model.Desired{Set: s.name, Prune: s.prune}
+	for _, name := range s.world.images {
+		d.Images = append(d.Images, model.Image{Owner: s.owner("VMImage", name), Template: name})
+	}
+	for _, w := range s.vms {
+		if w.unnamed {
+			continue
+		}
+		v := w.VM
+		v.Options, v.Disks, v.NICs, v.Tags = maps.Clone(v.Options), slices.Clone(v.Disks), slices.Clone(v.NICs), slices.Clone(v.Tags)
+		v.Range = weak.vmids(v.Range)
+		d.VMs = append(d.VMs, v)
+	}
+	for _, w := range s.snaps {
+		if !w.unnamed {
+			d.Snapshots = append(d.Snapshots, w.Snapshot)
+		}
+	}
+	return d
+}
+
+// machine is the beginning of a wish.
+func (s *set) machine(name string) model.VM {
+	return model.VM{Owner: s.owner("VirtualMachine", name), Name: name, Range: s.world.vmids}
+}
+
+func stableMAC(set, name string, n int) string {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%s/%s/%d", set, name, n)
+	sum := h.Sum32()
+	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", byte(sum>>16), byte(sum>>8), byte(sum))
+}
