@@ -242,12 +242,13 @@ func (b *build) firmwareOptions() {
 	}
 }
 
-// agent sets the option and tells whether there is an agent.
+// agent sets the option and tells whether there is an agent, or may be one: a
+// template's own setting counts when the manifest says nothing.
 func (b *build) agent(a *api.Agent) bool {
 	inside := b.image != nil && b.image.spec.OS.Agent
 	switch {
 	case a == nil && !inside:
-		return false
+		return !b.source.Blank
 	case a == nil:
 		b.opts.set("agent", "1")
 		return true

@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -181,11 +180,4 @@ func list(words []string) string {
 		text += w
 	}
 	return text
-}
-
-func refName(r *api.Ref) string {
-	if r == nil {
-		return ""
-	}
-	return r.Name
 }

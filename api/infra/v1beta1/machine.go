@@ -1,0 +1,249 @@
+package v1beta1
+
+import "k8s.io/apimachinery/pkg/api/resource"
+
+// MachineSpec is what VirtualMachines and VMClones have in common.
+type MachineSpec struct {
+	// Name of the machine in Proxmox, and its host name. Default: the name of the
+	// object.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// VMID of the machine. Default: one of the Provider's range, the same each
+	// time.
+	// +optional
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	VMID int `json:"vmid,omitempty"`
+
+	// PowerState is On, Off or OffGraceful. Default: On.
+	// +optional
+	// +kubebuilder:default=On
+	PowerState PowerState `json:"powerState,omitempty"`
+
+	// Networks are the network interfaces, the first one first. Without any, the
+	// machine has those of its template; one that isn't made from a template has
+	// one, named "default".
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Networks []Network `json:"networks,omitempty"`
+
+	// Disks are the disks. The one named "root" is the image's own; others are
+	// added to it.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Disks []Disk `json:"disks,omitempty"`
+
+	// UserData is what the guest gets at its first boot.
+	// +optional
+	UserData *UserData `json:"userData,omitempty"`
+
+	// Tags of the machine in Proxmox. Tags that others have set stay.
+	// +optional
+	Tags []string `json:"tags,omitempty"`
+
+	// Description is the notes of the machine in Proxmox.
+	// +optional
+	Description string `json:"description,omitempty"`
+
+	// Pool that the machine belongs to.
+	// +optional
+	Pool string `json:"pool,omitempty"`
+
+	// OnBoot starts the machine with its node.
+	// +optional
+	OnBoot *bool `json:"onBoot,omitempty"`
+
+	// Startup says when the machine starts and stops with its node.
+	// +optional
+	Startup *Startup `json:"startup,omitempty"`
+
+	// Protection keeps Proxmox from destroying the machine or its disks.
+	// +optional
+	Protection *bool `json:"protection,omitempty"`
+
+	// HA has the high-availability manager look after the machine; ha: {} is
+	// enough.
+	// +optional
+	HA *HA `json:"ha,omitempty"`
+
+	// Agent is about the QEMU guest agent.
+	// +optional
+	Agent *Agent `json:"agent,omitempty"`
+
+	// PCIMappings are PCI devices that the machine gets, by their mappings.
+	// +optional
+	PCIMappings []PCIMapping `json:"pciMappings,omitempty"`
+
+	// PlacementRef names the VMPlacementPolicy.
+	// +optional
+	PlacementRef *Ref `json:"placementRef,omitempty"`
+
+	// DeletionPolicy is Delete or Retain. Default: Delete.
+	// +optional
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// UpdatePolicy says what may be done to bring the machine up to date.
+	// +optional
+	UpdatePolicy UpdatePolicy `json:"updatePolicy,omitempty"`
+
+	// ExtraConfig are further options of Proxmox, on top of the class's.
+	// +optional
+	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+}
+
+// Disk is a disk of a machine.
+type Disk struct {
+	// Name of the disk. "root" is the one that the machine boots from. The guest
+	// sees the name of the others as their serial number.
+	Name string `json:"name"`
+
+	// Size, such as "40Gi", rounded up to whole 64Mi. A larger one grows the disk;
+	// smaller is refused. It can be left out for root, which is then as large as in
+	// the image.
+	// +optional
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// Storage of Proxmox. Default: that of the class, else the Provider's, else
+	// where the root disk is.
+	// +optional
+	Storage string `json:"storage,omitempty"`
+
+	// Type is "thin" or "thick", as in VMClass. Default: that of the class.
+	// +optional
+	// +kubebuilder:validation:Enum=thin;thick
+	Type string `json:"type,omitempty"`
+
+	// Bus is "scsi", "virtio" or "sata". Default: scsi. Not for root.
+	// +optional
+	// +kubebuilder:validation:Enum=scsi;virtio;sata
+	Bus string `json:"bus,omitempty"`
+
+	// Slot is where the disk is plugged in, such as "scsi3". Default: a free one,
+	// in which the disk is known by its serial number. Not for root.
+	// +optional
+	Slot string `json:"slot,omitempty"`
+
+	// SSD shows the disk as one without moving parts.
+	// +optional
+	SSD *bool `json:"ssd,omitempty"`
+
+	// Discard gives space back that the guest doesn't use any more.
+	// +optional
+	Discard *bool `json:"discard,omitempty"`
+
+	// IOThread gives the disk a thread of its own.
+	// +optional
+	IOThread *bool `json:"ioThread,omitempty"`
+
+	// Cache is "none", "writethrough", "writeback", "directsync" or "unsafe".
+	// +optional
+	// +kubebuilder:validation:Enum=none;writethrough;writeback;directsync;unsafe
+	Cache string `json:"cache,omitempty"`
+
+	// Backup includes the disk in backups, as is the default.
+	// +optional
+	Backup *bool `json:"backup,omitempty"`
+}
+
+// UserData is what the guest gets at its first boot.
+type UserData struct {
+	// CloudInit is for guests with cloud-init, or what understands its files.
+	// +optional
+	CloudInit *CloudInit `json:"cloudInit,omitempty"`
+}
+
+// CloudInit is user-data for cloud-init: either inline or from a Secret.
+type CloudInit struct {
+	// Inline is the user-data itself, beginning with "#cloud-config" or "#!".
+	// +optional
+	Inline string `json:"inline,omitempty"`
+
+	// SecretRef names the Secret that has the user-data.
+	// +optional
+	SecretRef *SecretKeyRef `json:"secretRef,omitempty"`
+}
+
+// Startup says when a machine starts and stops with its node.
+type Startup struct {
+	// Order of the machine: those with a lower one start first and stop last.
+	// +optional
+	Order *int `json:"order,omitempty"`
+
+	// UpDelay are the seconds before the next one is started.
+	// +optional
+	UpDelay *int `json:"upDelay,omitempty"`
+
+	// DownDelay are the seconds that it may take to shut down.
+	// +optional
+	DownDelay *int `json:"downDelay,omitempty"`
+}
+
+// HA is what the high-availability manager is told.
+type HA struct {
+	// Group of nodes, on Proxmox VE 8. Later versions have rules instead.
+	// +optional
+	Group string `json:"group,omitempty"`
+
+	// MaxRestart is how often a start that failed is tried again on the same node.
+	// +optional
+	MaxRestart int `json:"maxRestart,omitempty"`
+
+	// MaxRelocate is how often it is then tried on another node.
+	// +optional
+	MaxRelocate int `json:"maxRelocate,omitempty"`
+}
+
+// Agent is about the QEMU guest agent.
+type Agent struct {
+	// Enabled lets Proxmox talk to the agent. Default: true.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// WaitForAddress counts the machine as ready only when the agent has told an
+	// address of it. Default: true if the agent is enabled.
+	// +optional
+	WaitForAddress *bool `json:"waitForAddress,omitempty"`
+
+	// TrimClonedDisks has the guest give back unused space after its disks were
+	// copied or moved.
+	// +optional
+	TrimClonedDisks bool `json:"trimClonedDisks,omitempty"`
+}
+
+// PCIMapping is a PCI device of whichever node the machine is on.
+type PCIMapping struct {
+	// Name of the mapping in Proxmox.
+	Name string `json:"name"`
+
+	// PCIe shows the device as PCI Express. Needs the board q35.
+	// +optional
+	PCIe bool `json:"pcie,omitempty"`
+
+	// PrimaryGPU makes the device the machine's display.
+	// +optional
+	PrimaryGPU bool `json:"primaryGPU,omitempty"`
+
+	// MDev is the type of the mediated device.
+	// +optional
+	MDev string `json:"mdev,omitempty"`
+}
+
+// UpdatePolicy says what may be done to bring a machine up to date. Each is
+// Never or Allow; the default is Never: it is told and left to a person.
+type UpdatePolicy struct {
+	// Restart a running machine, for changes that it can't take while it runs.
+	// +optional
+	Restart Permission `json:"restart,omitempty"`
+
+	// Replace the machine: destroy it and make it anew.
+	// +optional
+	Replace Permission `json:"replace,omitempty"`
+
+	// RemoveDisks that are no longer named, with what is on them; also, go back
+	// to snapshots.
+	// +optional
+	RemoveDisks Permission `json:"removeDisks,omitempty"`
+}
