@@ -8,6 +8,9 @@ import "time"
 type actor struct {
 	*Sim
 	stop chan struct{} // closed: a signal has come
+	// stderr takes what Proxmox writes to standard error: the log of a task.
+	// Nil: a daemon's, which is lost.
+	stderr func(format string, args ...any)
 }
 
 // interrupted is the panic with which a signal unwinds an actor, as a Perl

@@ -3,6 +3,7 @@ package pvesim
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -77,7 +78,31 @@ func (a *actor) queue(name string, l *fileLock, wait time.Duration) (got bool) {
 		l.pass() // our turn came while we gave up
 		a.forgetLock(name, l)
 	}()
-	return a.waitFor(turn, wait)
+	return a.await(name, turn, wait)
+}
+
+// await waits for a turn at a lock, and says so: of a lock file once, of a
+// cluster lock each second.
+func (a *actor) await(name string, turn <-chan struct{}, wait time.Duration) bool {
+	say := a.stderr
+	if say == nil {
+		say = discardLine
+	}
+	if !strings.HasPrefix(name, clusterLock) {
+		say("trying to acquire lock...")
+		got := a.waitFor(turn, wait)
+		if got {
+			say(" OK")
+		}
+		return got
+	}
+	for ; wait > 0; wait -= time.Second {
+		say("trying to acquire cfs lock '%s' ...", name)
+		if a.waitFor(turn, min(wait, time.Second)) {
+			return true
+		}
+	}
+	return false
 }
 
 // pass gives a place to the next waiter, or frees it.
@@ -110,10 +135,13 @@ func (a *actor) lockConfigFor(vmid int, wait time.Duration) (unlock func(), err 
 // configLock is a guest's lock file.
 func configLock(vmid int) string { return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid) }
 
+// clusterLock begins the names of storages' locks that all nodes share.
+const clusterLock = "storage-"
+
 // lockName is the lock of a storage as a node sees it.
 func (s *Storage) lockName(node string) string {
 	if s.Shared() {
-		return "storage-" + s.ID
+		return clusterLock + s.ID
 	}
 	return node + "/pve-storage-" + s.ID
 }

@@ -68,7 +68,7 @@ func (a *actor) queueShared(name string, l *fileLock, wait time.Duration) (got b
 			}
 		}
 	}()
-	return a.waitFor(turn, wait)
+	return a.await(name, turn, wait)
 }
 
 // leave is a reader's end; the last one gives the place away.

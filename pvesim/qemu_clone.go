@@ -19,12 +19,12 @@ func (t *task) cloneVM(job *cloneJob) error {
 	if job.running {
 		lockSource = t.lockConfigFor
 	}
-	unlock, err := t.waitLogged(job.vmid, func() (func(), error) { return lockSource(job.vmid, cloneLockWait) })
+	unlock, err := lockSource(job.vmid, cloneLockWait)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	unlockNew, err := t.waitLogged(job.newID, func() (func(), error) { return t.lockConfigFor(job.newID, cloneLockWait) })
+	unlockNew, err := t.lockConfigFor(job.newID, cloneLockWait)
 	if err != nil {
 		return err
 	}

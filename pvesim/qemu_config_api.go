@@ -136,7 +136,7 @@ func postConfig(c *call) (any, error) {
 		return nil, err
 	}
 	upid := c.fork(ch.node, "qmconfig", strconv.Itoa(ch.vmid), c.who, func(t *task) error {
-		unlock, err := t.lockVM(ch.vmid)
+		unlock, err := t.lockConfig(ch.vmid)
 		if err != nil {
 			return err
 		}

@@ -169,7 +169,7 @@ func (cr *creation) failed(err error) error {
 // run is the task: it makes disks and config, and starts the VM if asked to.
 func (cr *creation) run(t *task) error {
 	err := t.trap(func() error {
-		unlock, err := t.waitLogged(cr.vmid, func() (func(), error) { return t.lockConfigFor(cr.vmid, time.Second) })
+		unlock, err := t.lockConfigFor(cr.vmid, time.Second)
 		if err != nil {
 			return err
 		}

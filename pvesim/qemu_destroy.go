@@ -18,7 +18,7 @@ func destroyRequest(c *call) (any, error) {
 	}
 	unreferenced := c.params.Bool("destroy-unreferenced-disks")
 	return c.fork(node, "qmdestroy", strconv.Itoa(vmid), c.who, func(t *task) error {
-		unlock, err := t.lockVM(vmid)
+		unlock, err := t.lockConfig(vmid)
 		if err != nil {
 			return err
 		}

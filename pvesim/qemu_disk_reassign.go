@@ -26,12 +26,12 @@ func (c *call) reassignDisk(job *moveJob) (any, error) {
 	}
 	id := strconv.Itoa(job.vmid) + "-" + job.disk + ">" + strconv.Itoa(job.target) + "-" + job.targetDisk
 	return c.fork(job.node, "qmmove", id, c.who, func(t *task) error {
-		unlock, err := t.lockVM(job.vmid)
+		unlock, err := t.lockConfig(job.vmid)
 		if err != nil {
 			return err
 		}
 		defer unlock()
-		unlockTarget, err := t.lockVM(job.target)
+		unlockTarget, err := t.lockConfig(job.target)
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func (t *task) migrate(job *migration) error {
 
 // moveLocked moves the VM with its lock file held.
 func (t *task) moveLocked(job *migration) error {
-	unlock, err := t.lockVM(job.vmid)
+	unlock, err := t.lockConfig(job.vmid)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (s *Sim) forkStartWith(node string, vmid int, who *identity, o startOptions
 
 // startVM starts a VM, with its lock file held.
 func (t *task) startVM(node string, vmid int, o startOptions) error {
-	unlock, err := t.lockVM(vmid)
+	unlock, err := t.lockConfig(vmid)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (t *task) runQEMU(vm *VM, timeout time.Duration) error {
 // stopVM stops a VM, with its lock file held. One that is off already is
 // fine.
 func (t *task) stopVM(node string, vmid int, o stopOptions) error {
-	unlock, err := t.lockVM(vmid)
+	unlock, err := t.lockConfig(vmid)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (t *task) stopped(vm *VM) {
 // rebootVM shuts the guest down; the event daemon starts it again, in a task
 // of its own.
 func (t *task) rebootVM(node string, vmid int, timeout *int) error {
-	unlock, err := t.lockVM(vmid)
+	unlock, err := t.lockConfig(vmid)
 	if err != nil {
 		return err
 	}

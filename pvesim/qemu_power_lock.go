@@ -1,29 +1,8 @@
 package pvesim
 
-import "fmt"
-
-// waitLogged takes a VM's lock file, and says so in the log when it has to
-// wait.
-func (t *task) waitLogged(vmid int, take func() (func(), error)) (unlock func(), err error) {
-	busy := t.locks[fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid)] != nil
-	if busy {
-		t.logf("trying to acquire lock...")
-	}
-	unlock, err = take()
-	if err == nil && busy {
-		t.logf(" OK")
-	}
-	return unlock, err
-}
-
-// lockVM takes a VM's lock file.
-func (t *task) lockVM(vmid int) (unlock func(), err error) {
-	return t.waitLogged(vmid, func() (func(), error) { return t.lockConfig(vmid) })
-}
-
 // lockedVM takes the lock file, finds the VM and runs fn on it.
 func (t *task) lockedVM(node string, vmid int, fn func(vm *VM) error) error {
-	unlock, err := t.lockVM(vmid)
+	unlock, err := t.lockConfig(vmid)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func (s *Sim) fork(node, typ, id string, who *identity, fn func(t *task) error) 
 	s.state.Tasks[node] = list
 	s.byUPID[info.UPID] = info
 	t := &task{actor: actor{Sim: s, stop: make(chan struct{})}, info: info, who: who, ended: make(chan struct{})}
+	t.stderr = t.logf
 	s.running[info.UPID] = t
 	s.dirty()
 	s.workers.Add(1)

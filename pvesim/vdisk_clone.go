@@ -17,7 +17,7 @@ func (a *actor) linkedClone(node, volid string, newVMID int, snap string) (strin
 		return "", err
 	}
 	defer unlock()
-	a.sleep(a.slowed(a.world.Timing.Alloc.D(), storage))
+	a.sleep(a.slowed(a.world.Timing.Alloc.D()+a.world.Timing.Link.D(), storage))
 	n, err := a.parseVolID(volid)
 	if err != nil {
 		return "", err

@@ -130,6 +130,7 @@ type Timing struct {
 	Create         Duration `json:"create,omitempty"`
 	Alloc          Duration `json:"alloc,omitempty"`       // making, cloning or removing a volume, with the lock of its storage held
 	Clone          Duration `json:"clone,omitempty"`       // any clone
+	Link           Duration `json:"link,omitempty"`        // a linked clone of a disk, with the lock of its storage held
 	ClonePerGiB    Duration `json:"clonePerGiB,omitempty"` // full copies, moves, imports
 	Resize         Duration `json:"resize,omitempty"`
 	Snapshot       Duration `json:"snapshot,omitempty"`
