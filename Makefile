@@ -2,7 +2,7 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
-.PHONY: demo test test-race test-clients fuzz bench lint build help
+.PHONY: demo test test-race test-clients fuzz bench bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,7 +35,10 @@ fuzz: ## run each fuzz target for FUZZTIME
 		done; \
 	done
 
-bench: ## what the simulator can take
+bench: ## how long machines take and what they cost, on a simulated cluster (some minutes)
+	$(GO) run ./test/bench
+
+bench-sim: ## what the simulator can take
 	$(GO) test -run '^$$' -bench . -benchmem ./pvesim/
 
 lint: ## golangci-lint, with the settings in .golangci.yml

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// clientWord as the first argument makes this program the client.
+const clientWord = "client"
+
+// setName is the set that the machines belong to.
+const setName = "bench"
+
+// measure is what a part of the client's work has cost. The client prints one
+// as a line of JSON for each part.
+type measure struct {
+	Wall     time.Duration // of this part
+	Requests int64
+	Writes   int64
+	CPU      time.Duration
+	Memory   int64 // most that was resident so far, bytes
+}
+
+// client is the engine with a meter.
+type client struct {
+	engine           *engine.Engine
+	requests, writes atomic.Int64
+}
+
+// runClient makes machines, and if asked keeps them for a while and makes one
+// more.
+func runClient(args []string) error {
+	fs := flag.NewFlagSet(clientWord, flag.ExitOnError)
+	file := fs.String("f", "", "manifests")
+	more := fs.String("more", "", "manifests with one machine more")
+	rest := fs.Duration("rest", 0, "how long they are kept")
+	profile := fs.String("cpuprofile", "", "write a CPU profile to this file")
+	_ = fs.Parse(args)
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	ctx := context.Background()
+	c := &client{}
+	want, err := c.open(*file)
+	if err != nil {
+		return err
+	}
+	if err := c.converge(ctx, want); err != nil {
+		return err
+	}
+	if err := c.print(measure{}); err != nil || *rest == 0 {
+		return err
+	}
+	keeping, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { _ = c.engine.Keep(keeping, want, engine.Options{}) }() // it ends when we do
+	// The first look of Keep isn't rest yet.
+	time.Sleep(time.Second)
+	err = c.part(func() error { time.Sleep(*rest); return nil })
+	if err != nil {
+		return err
+	}
+	wider, err := read(*more)
+	if err != nil {
+		return err
+	}
+	return c.part(func() error { return c.converge(ctx, wider.Desired) })
+}
+
+// open reads manifests and connects as the command line does.
+func (c *client) open(file string) (model.Desired, error) {
+	w, err := read(file)
+	if err != nil {
+		return model.Desired{}, err
+	}
+	cfg := w.Connection.Config()
+	cfg.Observe = func(x pve.Exchange) {
+		c.requests.Add(1)
+		if x.Method != "GET" {
+			c.writes.Add(1)
+		}
+	}
+	proxmox, err := pve.New(cfg)
+	if err != nil {
+		return model.Desired{}, err
+	}
+	c.engine = engine.New(observe.New(proxmox), act.New(proxmox))
+	return w.Desired, nil
+}
+
+func read(file string) (manifest.Wanted, error) {
+	set, err := manifest.Read([]string{file}, nil)
+	if err != nil {
+		return manifest.Wanted{}, err
+	}
+	all, err := set.Wanted(manifest.Options{Set: setName})
+	if err != nil {
+		return manifest.Wanted{}, err
+	}
+	if len(all) != 1 {
+		return manifest.Wanted{}, fmt.Errorf("%s: want one Provider, have %d", file, len(all))
+	}
+	return all[0], nil
+}
+
+func (c *client) converge(ctx context.Context, want model.Desired) error {
+	report, err := c.engine.Converge(ctx, want, engine.Options{Events: printEvent})
+	if err != nil {
+		return err
+	}
+	for _, o := range report.Objects {
+		if o.State != engine.StateReady {
+			return fmt.Errorf("%s is %s: %s", o.Owner.Key, o.State, o.Text)
+		}
+		if o.Owner.Kind == "VirtualMachine" && len(o.Addresses) == 0 {
+			return fmt.Errorf("%s has no address", o.Owner.Key)
+		}
+	}
+	if len(report.Objects) < len(want.VMs) {
+		return errors.New("the report lacks machines")
+	}
+	return nil
+}
+
+// printEvent shows what happens, if BENCH_EVENTS is set.
+var printEvent func(engine.Event)
+
+func init() {
+	if os.Getenv("BENCH_EVENTS") != "" {
+		printEvent = func(e engine.Event) {
+			fmt.Fprintf(os.Stderr, "%8.3f %s %s %s %s\n", time.Since(begun).Seconds(), e.Owner.Name, e.Kind, e.Step, e.Text)
+		}
+	}
+}
+
+// part does something and prints what it has cost.
+func (c *client) part(do func() error) error {
+	was := c.cost()
+	if err := do(); err != nil {
+		return err
+	}
+	return c.print(was)
+}
+
+// print prints what has been done since.
+func (c *client) print(was measure) error {
+	now := c.cost()
+	return json.NewEncoder(os.Stdout).Encode(measure{
+		Wall: now.Wall - was.Wall, Requests: now.Requests - was.Requests, Writes: now.Writes - was.Writes, CPU: now.CPU - was.CPU, Memory: now.Memory,
+	})
+}
+
+// cost is what everything has cost so far.
+func (c *client) cost() measure {
+	return measure{Wall: time.Since(begun), Requests: c.requests.Load(), Writes: c.writes.Load(), CPU: cpuTime(), Memory: peak()}
+}
+
+// begun is when the program started.
+var begun = time.Now()
+
+func usage() syscall.Rusage {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return u
+}
+
+func cpuTime() time.Duration {
+	u := usage()
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peak is the most memory that was resident; Linux counts it in KiB.
+func peak() int64 { return usage().Maxrss << 10 }

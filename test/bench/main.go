@@ -1,0 +1,129 @@
+// Command bench measures how long machines take and what they cost: the real
+// engine and client, over TLS, against a simulated Proxmox in a process of its
+// own, with the times of world.yaml. It prints Markdown tables.
+//
+//	go run ./test/bench
+//	go run ./test/bench -n 1,100 -places 0 -rest 0
+//
+// Each row is a fresh simulator and a fresh client process. The bound is what no
+// client can beat with these times (see bound.go). Failed tasks are counted in
+// the simulator's state, requests by both sides.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are what the flags say.
+type settings struct {
+	counts  []int // of machines
+	places  []int // clones at a time on a storage; 0: any number
+	rest    time.Duration
+	runs    int
+	binary  string
+	world   string
+	profile string
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == clientWord {
+		if err := runClient(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "bench client:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	set := settings{}
+	counts := flag.String("n", "1,20,100,1000", "numbers of machines")
+	places := flag.String("places", "0,4", "clones at a time on a storage; 0: any number")
+	flag.DurationVar(&set.rest, "rest", time.Minute, "how long the largest number is kept at rest; 0: not at all")
+	flag.IntVar(&set.runs, "runs", 1, "run each so often and print the quickest")
+	flag.StringVar(&set.binary, "proxplane", "", "the program with `sim` and `plan` (default: built now)")
+	flag.StringVar(&set.world, "world", filepath.Join("test", "bench", "world.yaml"), "the simulator's world")
+	flag.StringVar(&set.profile, "cpuprofile", "", "write a CPU profile of the last client to this file")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := set.run(ctx, *counts, *places); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func (s *settings) run(ctx context.Context, counts, places string) (err error) {
+	if s.counts, err = numbers(counts); err != nil {
+		return fmt.Errorf("-n: %w", err)
+	}
+	if s.places, err = numbers(places); err != nil {
+		return fmt.Errorf("-places: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "proxplane-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if s.binary == "" {
+		s.binary = filepath.Join(dir, "proxplane")
+		build := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "./cmd/proxplane")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build proxplane: %w", err)
+		}
+	}
+	world, err := os.ReadFile(s.world)
+	if err != nil {
+		return err
+	}
+	times, err := timesOf(world)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.world, err)
+	}
+	fmt.Print(times.header())
+	var kept *keeping
+	var first time.Duration // of a single machine
+	for _, k := range s.places {
+		fmt.Print(tableHead(k))
+		for _, n := range s.counts {
+			b := &bench{settings: s, dir: dir, world: world, n: n, places: k}
+			// What comes after the machines are there doesn't depend on how many
+			// clones there were at a time.
+			b.keeps = s.rest > 0 && k == s.places[0] && n == s.counts[len(s.counts)-1]
+			best, err := b.best(ctx)
+			if err != nil {
+				return fmt.Errorf("%d machines, %d clones at a time: %w", n, k, err)
+			}
+			fmt.Print(best.row(times, n, k))
+			if best.keeping != nil {
+				kept = best.keeping
+			}
+			if n == 1 && first == 0 {
+				first = best.Wall
+			}
+		}
+	}
+	if kept != nil {
+		fmt.Print(kept.table(first))
+	}
+	return nil
+}
+
+func numbers(text string) ([]int, error) {
+	var out []int
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%q isn't a number", word)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// head is what all machines have in common.
+const head = `apiVersion: v1
+kind: Secret
+metadata: {name: credentials}
+stringData: {token_id: "root@pam!bench", token_secret: 5f0c1c0e-8a57-4c0e-9d0a-2b7f3a9d6e11}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: bench}
+spec:
+  endpoint: %s
+  fingerprint: %q
+  credentialSecretRef: {name: credentials}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 2, memory: 1Gi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: linux}
+spec: {source: bench-template}
+`
+
+const machine = `---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: bench-%04d}
+spec:
+  classRef: {name: small}
+  imageRef: {name: linux}
+  powerState: On
+  networks: [{name: lan}]
+  disks: [{name: root, size: 10Gi}]
+  tags: [bench]
+  agent: true
+`
+
+// writeManifests writes a file that wants n machines of the simulator.
+func writeManifests(path string, sim *simulator, n int) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, head, sim.url, sim.fingerprint)
+	for i := range n {
+		fmt.Fprintf(&b, machine, i+1)
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o600)
+}

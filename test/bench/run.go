@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// bench is one row of a table.
+type bench struct {
+	*settings
+	dir       string
+	world     []byte
+	n, places int
+	keeps     bool // it goes on when the machines are there
+}
+
+// result is what was measured.
+type result struct {
+	measure
+	failed  []string // tasks
+	keeping *keeping
+	sim     time.Duration // CPU of the simulator
+}
+
+// keeping is what was measured after the machines were there.
+type keeping struct {
+	n                int
+	rest, more, plan measure
+}
+
+// best runs it as often as was asked for, and keeps the quickest.
+func (b *bench) best(ctx context.Context) (*result, error) {
+	var best *result
+	for range max(b.runs, 1) {
+		r, err := b.once(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || r.Wall < best.Wall {
+			best = r
+		}
+	}
+	return best, nil
+}
+
+// once makes the machines of a fresh simulator with a fresh client.
+func (b *bench) once(ctx context.Context) (r *result, err error) {
+	sim, err := startSim(ctx, b.binary, b.dir, b.world, b.places)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cpu := sim.stop(); r != nil {
+			r.sim = cpu
+		}
+	}()
+	file, more := filepath.Join(b.dir, "machines.yaml"), filepath.Join(b.dir, "more.yaml")
+	if err := errors.Join(writeManifests(file, sim, b.n), writeManifests(more, sim, b.n+1)); err != nil {
+		return nil, err
+	}
+	c, err := b.startClient(ctx, file, more)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = b.measure(c, sim); err != nil {
+		return nil, errors.Join(err, c.end())
+	}
+	if err := c.end(); err != nil {
+		return nil, err
+	}
+	if b.keeps {
+		if r.keeping.plan, err = b.plan(ctx, sim, file); err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// measure listens to the client.
+func (b *bench) measure(c *process, sim *simulator) (*result, error) {
+	r := &result{}
+	var err error
+	if r.measure, err = c.next(); err != nil {
+		return nil, err
+	}
+	r.Wall = time.Since(c.begun) // with the start of the program
+	if seen, err := sim.requests(); err != nil || !b.keeps && int64(seen) != r.Requests {
+		return nil, errors.Join(err, fmt.Errorf("the client counts %d requests, the simulator %d", r.Requests, seen))
+	}
+	if b.keeps {
+		k := &keeping{n: b.n}
+		if k.rest, err = c.next(); err != nil {
+			return nil, err
+		}
+		if k.more, err = c.next(); err != nil {
+			return nil, err
+		}
+		r.keeping = k
+	}
+	r.failed, err = sim.failed()
+	return r, err
+}
+
+// process is a client that runs.
+type process struct {
+	cmd   *exec.Cmd
+	begun time.Time
+	lines *json.Decoder
+}
+
+func (b *bench) startClient(ctx context.Context, file, more string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{clientWord, "-f", file}
+	if b.keeps {
+		args = append(args, "-more", more, "-rest", b.rest.String())
+	}
+	if b.profile != "" {
+		args = append(args, "-cpuprofile", b.profile)
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, begun: time.Now(), lines: json.NewDecoder(bufio.NewReader(out))}
+	return p, cmd.Start()
+}
+
+// next is what the client measured next.
+func (p *process) next() (m measure, err error) {
+	if err := p.lines.Decode(&m); err != nil {
+		return m, fmt.Errorf("the client ended early: %w", err)
+	}
+	return m, nil
+}
+
+func (p *process) end() error { return p.cmd.Wait() }
+
+// plan has the command line plan what is as wanted already, in a new process.
+func (b *bench) plan(ctx context.Context, sim *simulator, file string) (m measure, err error) {
+	before, err := sim.requests()
+	if err != nil {
+		return m, err
+	}
+	cmd := exec.CommandContext(ctx, b.binary, "plan", "-f", file, "--set", setName, "--detailed-exitcode")
+	cmd.Stderr = os.Stderr
+	begun := time.Now()
+	if out, err := cmd.Output(); err != nil {
+		return m, fmt.Errorf("%w: %s", err, out)
+	}
+	m.Wall = time.Since(begun)
+	m.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		m.Memory = u.Maxrss << 10
+	}
+	after, err := sim.requests()
+	m.Requests = int64(after - before)
+	return m, err
+}
