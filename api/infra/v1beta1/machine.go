@@ -203,7 +203,7 @@ type Agent struct {
 	Enabled *bool `json:"enabled,omitempty"`
 
 	// WaitForAddress counts the machine as ready only when the agent has told an
-	// address of it. Default: true if the agent is enabled.
+	// address of it. Default: true if the agent is enabled, here or in the template.
 	// +optional
 	WaitForAddress *bool `json:"waitForAddress,omitempty"`
 
