@@ -116,7 +116,7 @@ func marker(v model.VM, seed string) model.Marker {
 		m.Managed = append(m.Managed, "tag:"+t)
 	}
 	for _, d := range v.Disks {
-		if !d.Root() {
+		if !d.Root() && !firmware(d.Slot) {
 			m.Managed = append(m.Managed, "disk:"+d.Slot)
 		}
 	}
@@ -135,6 +135,11 @@ func marker(v model.VM, seed string) model.Marker {
 	slices.Sort(m.Managed)
 	return m
 }
+
+// firmware tells whether a slot holds the state of UEFI or of a TPM. Such a disk
+// stays when a machine changes to a class that says nothing about it: the guest
+// couldn't boot without.
+func firmware(slot string) bool { return slot == "efidisk0" || slot == "tpmstate0" }
 
 // tagsFor are the tags of a guest: those wanted, ours, and those that others
 // have put there and we haven't.
