@@ -35,8 +35,17 @@ func (d *decoder) at(node *yaml.Node) place {
 	return place{file, node.Line}
 }
 
+// maxErrors is how many errors of one object are told.
+const maxErrors = 50
+
 func (d *decoder) fail(node *yaml.Node, path, format string, args ...any) {
 	at := d.at(node)
+	if len(d.errs) == maxErrors {
+		format, args = "and more", nil
+	}
+	if len(d.errs) > maxErrors {
+		return
+	}
 	d.errs = append(d.errs, &Error{File: at.file, Line: at.line, Object: d.doc.key, Field: path, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -88,7 +97,7 @@ func (d *decoder) structure(node *yaml.Node, v reflect.Value, path string) {
 		index, ok := fields[key.Value]
 		if ok {
 			d.value(value, v.FieldByIndex(index), below)
-		} else if path != "" || key.Value != "status" { // what Kubernetes adds
+		} else if (path != "" || key.Value != "status") && len(d.errs) <= maxErrors { // Kubernetes adds a status
 			d.fail(key, below, "%s", unknownField(d.root, v.Type(), key.Value))
 		}
 	})

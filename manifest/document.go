@@ -27,7 +27,7 @@ type document struct {
 // Bounds for what is read. A document that needs more is no manifest.
 const (
 	maxDepth = 100
-	maxNodes = 5_000_000 // with aliases counted each time
+	maxNodes = 1_000_000 // of a document, with aliases counted each time
 )
 
 var (
@@ -69,6 +69,7 @@ func (r *reader) document(file string, node *yaml.Node) {
 		r.fail(file, node.Line, "want an object with apiVersion and kind, have %s", kindName(node))
 		return
 	}
+	r.nodes = 0
 	if !r.bounded(file, node, map[*yaml.Node]bool{}, 0) {
 		return
 	}

@@ -38,7 +38,7 @@ type reader struct {
 	docs  []*document
 	errs  Errors
 	notes []string
-	nodes int // visited, in all files
+	nodes int // of the present document
 }
 
 func (r *reader) fail(file string, line int, format string, args ...any) {

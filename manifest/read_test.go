@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,6 +95,19 @@ func TestAliasesOfAliasesAreBounded(t *testing.T) {
 	_, err = Parse("deep.yaml", []byte(strings.Repeat("a:\n ", 1)+strings.Repeat("[", 500)+strings.Repeat("]", 500)))
 	if err == nil || !strings.Contains(err.Error(), "too deep") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestNobodyReadsAThousandErrors(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("apiVersion: infra.virtrigaud.io/v1beta1\nkind: VMClass\nmetadata: {name: a}\nspec:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&b, "  x%d: 1\n", i)
+	}
+	_, err := Parse("x.yaml", []byte(b.String()))
+	var all Errors
+	if !errors.As(err, &all) || len(all) != maxErrors+1 || all[maxErrors].Text != "and more" {
+		t.Errorf("%d errors", len(all))
 	}
 }
 
