@@ -173,9 +173,11 @@ func freeIDE(c *model.Config) string {
 	return "sata5"
 }
 
-// rootStorage is the storage of the disk that the guest boots from.
-func (c *change) rootStorage() string {
-	d, ok := c.have.DiskAt(bootSlot(c.have))
+func (c *change) rootStorage() string { return rootStorage(c.have) }
+
+// rootStorage is the storage of the disk that a guest boots from.
+func rootStorage(c *model.Config) string {
+	d, ok := c.DiskAt(bootSlot(c))
 	if !ok {
 		return ""
 	}

@@ -52,6 +52,9 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 		if !g.Template {
 			full = true // Proxmox makes linked copies of templates only
 		}
+		if at := v.Source.Storage; at != "" && at != rootStorage(g.Config) {
+			full = true // linked copies stay on the storage of their source
+		}
 		list = append(list, &source{guest: g, shared: p.allShared(g.Config)})
 	}
 	if !look.Empty() {
