@@ -49,7 +49,7 @@ func (c *change) disks(act *model.Configure) {
 		case !ok && d.Root():
 			// The image has no such disk; Proxmox' boot order decides.
 		case !ok:
-			c.say(fmt.Sprintf("add %s (%s)", slot, size(d.Size)), Live)
+			c.say("add "+withSize(slot, d.Size), Live)
 			c.cold(slot)
 			d.Slot = slot
 			if d.Storage == "" && d.Volume == "" {
@@ -83,7 +83,7 @@ func (c *change) disks(act *model.Configure) {
 			c.kept = append(c.kept, mark)
 			continue
 		}
-		c.say(fmt.Sprintf("remove %s (%s)", slot, size(d.Size)), LosesData)
+		c.say("remove "+withSize(slot, d.Size), LosesData)
 		act.Delete = append(act.Delete, slot)
 	}
 }

@@ -55,6 +55,14 @@ func size(n int64) string {
 	return fmt.Sprintf("%d KiB", n/unit)
 }
 
+// withSize names a disk with its size, where that says something.
+func withSize(slot string, n int64) string {
+	if n == 0 {
+		return slot
+	}
+	return fmt.Sprintf("%s (%s)", slot, size(n))
+}
+
 func sizes(have, want int64) string { return size(have) + " → " + size(want) }
 
 func plural(n int, what string) string {

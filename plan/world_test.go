@@ -48,7 +48,7 @@ func (w *world) template(id int, name, node, storage string) {
 	w.guests[id] = &model.Guest{
 		VMID: id, Name: name, Node: node, Template: true, Status: model.StatusStopped, CPUs: 2, Memory: 2 << 30, Disk: 8 << 30,
 		Config: &model.Config{
-			Digest: w.nextDigest(), Options: map[string]string{"name": name, "cores": "2", "memory": "2048", "boot": "order=scsi0"},
+			Digest: w.nextDigest(), Options: map[string]string{"name": name, "cores": "2", "memory": "2048", "boot": "order=scsi0", "agent": "1"},
 			Disks: []model.Disk{{Slot: "scsi0", Volume: fmt.Sprintf("%s:base-%d-disk-0", storage, id), Storage: storage, Size: 8 << 30}},
 			NICs:  []model.NIC{{Slot: "net0", Model: "virtio", MAC: "BC:24:11:00:00:01", Bridge: "vmbr0"}},
 		},
