@@ -122,7 +122,7 @@ func (l *life) made(v model.VM, s source) {
 		return
 	}
 	l.see("see what it is made from", s.path)
-	d.action = model.Clone{Name: v.Name, Full: v.Source.Full || !s.template, Storage: v.Source.Storage, Pool: v.Pool, Snapshot: v.Source.Snapshot}
+	d.action = model.Clone{Name: v.Name, Full: s.full(v), Storage: v.Source.Storage, Pool: v.Pool, Snapshot: v.Source.Snapshot}
 	l.deeds = append(l.deeds, d)
 	if s.config == nil {
 		return
@@ -161,7 +161,7 @@ func (l *life) configured(v model.VM, s source) {
 	}
 	d := deed{action: change, of: v.Owner.Key, guest: guestPath(v), newID: vmPath(v.VMID), had: had}
 	l.deeds = append(l.deeds, d)
-	after := l.after(v, had)
+	after := l.after(v, s)
 	for _, disk := range v.Disks {
 		if disk.CDROM {
 			l.seeStorage(storageOf(disk))

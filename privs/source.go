@@ -16,6 +16,13 @@ type source struct {
 	blank    bool // nothing
 }
 
+// full tells whether a guest is a full copy: it was asked for, or Proxmox can't
+// make a linked one.
+func (s source) full(v model.VM) bool {
+	moved := v.Source.Storage != "" && s.config != nil && v.Source.Storage != rootStorage(s.config)
+	return v.Source.Full || !s.template || moved
+}
+
 // sources are all that a guest may be made from: there may be a template of the
 // name on each node. There is always at least one.
 func (l *life) sources(v model.VM) []source {
@@ -26,7 +33,7 @@ func (l *life) sources(v model.VM) []source {
 		from := l.want.VMs[i]
 		var out []source
 		for _, s := range l.sources(from) {
-			out = append(out, source{path: guestPath(from), config: l.after(from, s.config)})
+			out = append(out, source{path: guestPath(from), config: l.after(from, s)})
 		}
 		return out
 	}
@@ -73,7 +80,8 @@ func sourceName(i model.Image) string {
 }
 
 // after is the config of a guest that has become what is wanted.
-func (l *life) after(v model.VM, had *model.Config) *model.Config {
+func (l *life) after(v model.VM, s source) *model.Config {
+	had := s.config
 	if had == nil {
 		had = &model.Config{}
 	}
@@ -89,7 +97,7 @@ func (l *life) after(v model.VM, had *model.Config) *model.Config {
 	if len(v.NICs) > 0 {
 		c.NICs = v.NICs
 	}
-	moved := v.Source.Full && v.Source.Storage != ""
+	moved := s.full(v) && v.Source.Storage != ""
 	for i := range c.Disks {
 		if d := &c.Disks[i]; moved && kindOf(*d) == disk {
 			d.Storage, d.Volume = v.Source.Storage, ""
