@@ -95,8 +95,15 @@ func clusterResources(c *call) (any, error) {
 	if is("node") {
 		for _, name := range c.nodeNames() {
 			m := c.nodeResource(c.state.Nodes[name], c.has(c.who, "/nodes/"+name, "Sys.Audit"))
-			if m["status"] == "online" {
+			online := m["status"] == "online"
+			if online {
 				m["cgroup-mode"] = 2
+			}
+			if c.state.HA.Awake {
+				m["hastate"] = "unknown"
+				if online {
+					m["hastate"] = "online"
+				}
 			}
 			list = append(list, m)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-var updateDocs = flag.Bool("update", false, "write what isn't simulated into docs/simulator.md")
+var update = flag.Bool("update", false, "rewrite what tests compare with: docs and testdata/exchanges")
 
 // TestDocumentationNamesWhatIsNotSimulated keeps the list in the docs true.
 func TestDocumentationNamesWhatIsNotSimulated(t *testing.T) {
@@ -30,7 +30,7 @@ func TestDocumentationNamesWhatIsNotSimulated(t *testing.T) {
 	if have == want {
 		return
 	}
-	if !*updateDocs {
+	if !*update {
 		t.Errorf("%s doesn't say what isn't simulated; run go test ./pvesim -run Documentation -update", file)
 		return
 	}

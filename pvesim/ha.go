@@ -1,10 +1,30 @@
 package pvesim
 
-import "strings"
+import (
+	"strings"
+)
 
 // haActive tells whether the manager works: it needs a cluster. Alone, a
 // node's manager waits for its watchdog and leaves everything queued.
 func (s *Sim) haActive() bool { return s.state.Cluster != "" && len(s.state.Nodes) > 2 }
+
+// haNodes is how many nodes the manager knows; none before it has worked.
+func (s *Sim) haNodes() int {
+	if !s.haActive() {
+		return 0
+	}
+	return len(s.state.Nodes)
+}
+
+// addHA makes a resource of the manager.
+func (s *Sim) addHA(sid string, options map[string]string) {
+	s.state.HA.Resources[sid] = options
+	if s.haActive() {
+		s.state.HA.Awake = true
+	}
+	s.dirty()
+	s.haActs(sid)
+}
 
 // haActs lets the manager do what was asked of a resource: start what should
 // run, stop what shouldn't. It works through tasks of its own.
@@ -14,17 +34,102 @@ func (s *Sim) haActs(sid string) {
 	if vm == nil || !s.haActive() || s.state.Nodes[vm.Node].State != Online {
 		return
 	}
-	node, id, root := vm.Node, vm.ID, &identity{user: "root@pam"}
-	switch s.state.HA.Resources[sid]["state"] {
-	case "", "started", "enabled":
+	switch s.haWants(sid) {
+	case "started":
 		if vm.Run == nil {
-			s.fork(node, "qmstart", name, root, func(t *task) error { return t.startVM(node, id, startOptions{}) })
-		}
-	case "stopped", "disabled":
-		if vm.Run != nil {
-			s.fork(node, "qmshutdown", name, root, func(t *task) error {
-				return t.stopVM(node, id, stopOptions{shutdown: true, force: true})
+			node, id := vm.Node, vm.ID
+			s.fork(node, "qmstart", name, &identity{user: rootUser}, func(t *task) error {
+				return t.startVM(node, id, startOptions{})
 			})
 		}
+	case "stopped", "disabled":
+		s.haStops(sid, haPatience)
 	}
+}
+
+// haPatience is how many seconds a guest gets to shut down.
+const haPatience = 60
+
+// haStops lets the manager stop a VM, at once or when its guest didn't shut
+// down within so many seconds.
+func (s *Sim) haStops(sid string, seconds int) {
+	_, name, _ := strings.Cut(sid, ":")
+	vm := s.state.VMs[atoi(name)]
+	if vm == nil || vm.Run == nil || !s.haActive() || s.state.Nodes[vm.Node].State != Online {
+		return
+	}
+	node, id, kind, options := vm.Node, vm.ID, "qmstop", stopOptions{force: true}
+	if seconds > 0 {
+		kind, options = "qmshutdown", stopOptions{shutdown: true, force: true, timeout: &seconds}
+	}
+	s.fork(node, kind, name, &identity{user: rootUser}, func(t *task) error { return t.stopVM(node, id, options) })
+}
+
+// haWants is the state that is asked of a resource.
+func (s *Sim) haWants(sid string) string {
+	switch want := s.state.HA.Resources[sid]["state"]; want {
+	case "", "enabled":
+		return "started"
+	default:
+		return want
+	}
+}
+
+// haState is the state in which the manager has a VM; nil if it isn't at
+// work.
+func (s *Sim) haState(vm *VM) any {
+	if !s.haActive() {
+		return nil
+	}
+	switch want := s.haWants(haID(vm.ID)); {
+	case want == "ignored":
+		return nil
+	case want == "started":
+		return "started"
+	case vm.Run != nil:
+		return "request_stop"
+	}
+	return "stopped"
+}
+
+// haShown is how the manager's status words the state of a resource.
+func (s *Sim) haShown(sid string) string {
+	_, name, _ := strings.Cut(sid, ":")
+	vm, want := s.state.VMs[atoi(name)], s.haWants(sid)
+	switch {
+	case want == "ignored":
+		return want
+	case vm == nil:
+		return "not found"
+	case !s.haActive():
+		return "queued"
+	case want == "started" && vm.Run == nil:
+		return "starting"
+	case want == "started":
+		return want
+	case vm.Run != nil:
+		return "request_stop"
+	}
+	return want
+}
+
+// haTogether lists the resources that rules keep on one node with a resource,
+// haApart those that they keep off its node.
+func (s *Sim) haTogether(sid string) []string { return s.haAffine(sid, "positive") }
+func (s *Sim) haApart(sid string) []string    { return s.haAffine(sid, "negative") }
+
+func (s *Sim) haAffine(sid, affinity string) []string {
+	others := map[string]bool{}
+	for id := range s.ruleErrors(nil).feasible(s.state.HA.Rules) {
+		rule := newHARule(s.state.HA.Rules[id])
+		if rule.affinity != affinity || rule.disabled || !rule.resources[sid] {
+			continue
+		}
+		for other := range rule.resources {
+			if other != sid && s.haWants(other) != "ignored" {
+				others[other] = true
+			}
+		}
+	}
+	return sortedKeys(others)
 }

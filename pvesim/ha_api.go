@@ -1,16 +1,17 @@
 package pvesim
 
 import (
-	"maps"
-	"slices"
+	"fmt"
+	"net/http"
+	"regexp"
 	"strings"
-
-	"github.com/proxplane/proxplane/pve/schema"
+	"time"
 )
 
 // haRoutes are the high-availability manager's resources, groups and rules.
 func haRoutes() map[string]handler {
 	return map[string]handler{
+		"GET /cluster/ha":                           haIndex,
 		"GET /cluster/ha/resources":                 listHAResources,
 		"POST /cluster/ha/resources":                createHAResource,
 		"GET /cluster/ha/resources/{sid}":           getHAResource,
@@ -32,16 +33,32 @@ func haRoutes() map[string]handler {
 	}
 }
 
+func haIndex(c *call) (any, error) {
+	list := []map[string]any{{"id": "status"}, {"id": "resources"}, {"id": "groups"}}
+	if c.atLeast(9) {
+		list = append(list, map[string]any{"id": "rules"})
+	}
+	return list, nil
+}
+
 // parseSID reads "vm:100" or a bare VMID.
-func (s *Sim) parseSID(sid string) (string, error) {
-	if strings.Contains(sid, ":") {
-		return sid, nil
+func (s *Sim) parseSID(sid string) (full, kind, name string, err error) {
+	if kind, name, ok := strings.Cut(sid, ":"); ok {
+		return sid, kind, name, nil
 	}
-	vmid := atoi(sid)
-	if s.state.VMs[vmid] == nil {
-		return "", die("unable to detect SID from VMID - VM/CT %s does not exist", sid)
+	if s.state.VMs[atoi(sid)] == nil {
+		return "", "", "", die("unable to detect SID from VMID - VM/CT %s does not exist", sid)
 	}
-	return "vm:" + sid, nil
+	return "vm:" + sid, "vm", sid, nil
+}
+
+// haOptions are those of a resource.
+func (c *call) haOptions() sectionKind {
+	options := sectionKind{"state": true, "group": true, "comment": true, "max_restart": true, "max_relocate": true}
+	if c.atLeast(9) {
+		options["failback"] = true
+	}
+	return options
 }
 
 func (c *call) haResourceEntry(sid string) map[string]any {
@@ -53,17 +70,21 @@ func (c *call) haResourceEntry(sid string) map[string]any {
 
 func listHAResources(c *call) (any, error) {
 	list := []map[string]any{}
-	for _, sid := range slices.Sorted(maps.Keys(c.state.HA.Resources)) {
+	for _, sid := range sortedKeys(c.state.HA.Resources) {
 		m := c.haResourceEntry(sid)
-		if want := c.params.Str("type"); want == "" || want == m["type"] {
-			list = append(list, m)
+		if want := c.params.Str("type"); want != "" && want != m["type"] {
+			continue
 		}
+		if group, ok := m["group"].(string); ok && c.state.HA.Groups[group] == nil {
+			m["errors"] = map[string]any{"group": fmt.Sprintf("group '%s' does not exist", group)}
+		}
+		list = append(list, m)
 	}
 	return list, nil
 }
 
 func getHAResource(c *call) (any, error) {
-	sid, err := c.parseSID(c.params.Str("sid"))
+	sid, _, _, err := c.parseSID(c.params.Str("sid"))
 	if err != nil {
 		return nil, err
 	}
@@ -73,55 +94,99 @@ func getHAResource(c *call) (any, error) {
 	return c.haResourceEntry(sid), nil
 }
 
+var haVMID = regexp.MustCompile(`^[1-9][0-9]+$`)
+
 func createHAResource(c *call) (any, error) {
-	sid, err := c.parseSID(c.params.Str("sid"))
+	sid, kind, name, err := c.parseSID(c.params.Str("sid"))
 	if err != nil {
 		return nil, err
 	}
-	kind, name, _ := strings.Cut(sid, ":")
 	if given := c.params.Str("type"); given != "" && given != kind {
 		return nil, die("types does not match")
 	}
 	if c.params.Has("group") && c.atLeast(9) {
 		return nil, die("invalid parameter 'group': ha groups have been migrated to rules")
 	}
-	if kind != "vm" || c.state.VMs[atoi(name)] == nil {
+	switch {
+	case kind != "vm" && kind != "ct":
+		return nil, die("unknown section type '%s'", kind)
+	case !haVMID.MatchString(name):
+		return nil, die("invalid VMID")
+	case c.state.VMs[atoi(name)] == nil:
 		return nil, die("resource '%s' does not exist in cluster", sid)
+	case kind == "ct":
+		return nil, die("resource '%s' - guest with ID %s is not a container", sid, name)
+	}
+	options := c.haSection()
+	if err := c.haOptions().check(options, true); err != nil {
+		return nil, err
 	}
 	if c.state.HA.Resources[sid] != nil {
 		return nil, die("create resource failed: resource ID '%s' already defined", sid)
 	}
-	c.state.HA.Resources[sid] = c.section("sid", "type")
-	c.haActs(sid)
+	c.addHA(sid, options)
 	return nil, nil
+}
+
+// haSection are the options of a resource as they are kept.
+func (c *call) haSection() map[string]string {
+	options := c.section("sid", "type")
+	if text, ok := options["comment"]; ok {
+		if options["comment"] = keptText(text); options["comment"] == "" || text == "0" {
+			delete(options, "comment")
+		}
+	}
+	return options
 }
 
 func updateHAResource(c *call) (any, error) {
-	sid, err := c.parseSID(c.params.Str("sid"))
+	sid, kind, _, err := c.parseSID(c.params.Str("sid"))
 	if err != nil {
 		return nil, err
 	}
-	if group := c.params.Str("group"); group != "" {
-		if c.atLeast(9) {
+	if given := c.params.Str("type"); given != "" && given != kind {
+		return nil, die("types does not match")
+	}
+	if group := c.params.Str("group"); group != "" && group != "0" {
+		switch {
+		case c.atLeast(9):
 			return nil, die("invalid parameter 'group': ha groups have been migrated to rules")
-		}
-		if c.state.HA.Groups[group] == nil {
+		case c.state.HA.Groups[group] == nil:
 			return nil, die("HA group '%s' does not exist", group)
 		}
 	}
-	r := c.state.HA.Resources[sid]
-	if r == nil {
-		return nil, die("update resources config failed: no such resource '%s'", sid)
-	}
-	if err := c.updateSection(r, sectionDigest(c.state.HA.Resources), "sid", "type"); err != nil {
-		return nil, err
+	if err := c.changeHAResource(sid); err != nil {
+		return nil, failedAs("update resources config failed", err)
 	}
 	c.haActs(sid)
 	return nil, nil
 }
 
+func (c *call) changeHAResource(sid string) error {
+	if err := c.checkDigest(sectionDigest(c.state.HA.Resources)); err != nil {
+		return err
+	}
+	r := c.state.HA.Resources[sid]
+	if r == nil {
+		return die("no such resource '%s'", sid)
+	}
+	changes := c.haSection()
+	if err := c.haOptions().check(changes, false); err != nil {
+		return err
+	}
+	next := merged(r, changes)
+	if c.params.Has("comment") && changes["comment"] == "" {
+		delete(next, "comment")
+	}
+	if err := c.haOptions().remove(next, c.params.List("delete")); err != nil {
+		return err
+	}
+	c.state.HA.Resources[sid] = next
+	return nil
+}
+
 func deleteHAResource(c *call) (any, error) {
-	sid, err := c.parseSID(c.params.Str("sid"))
+	sid, _, _, err := c.parseSID(c.params.Str("sid"))
 	if err != nil {
 		return nil, err
 	}
@@ -140,66 +205,119 @@ func (s *Sim) forgetHA(sid string, purge bool) {
 		return
 	}
 	for id, rule := range s.state.HA.Rules {
-		left := slices.DeleteFunc(schema.SplitList(rule["resources"]), func(r string) bool { return r == sid })
+		left := newHARule(rule).resources
+		delete(left, sid)
 		if len(left) == 0 {
 			delete(s.state.HA.Rules, id)
 			continue
 		}
-		rule["resources"] = strings.Join(left, ",")
+		rule["resources"] = strings.Join(sortedKeys(left), ",")
 	}
 }
 
-// moveHAResource asks the manager to move a resource to another node.
+// moveHAResource asks the manager to move a resource to another node. It
+// doesn't mind whether the node is there.
 func moveHAResource(c *call) (any, error) {
-	sid, err := c.parseSID(c.params.Str("sid"))
+	sid, _, name, err := c.parseSID(c.params.Str("sid"))
 	if err != nil {
 		return nil, err
 	}
-	if c.state.HA.Resources[sid] == nil {
+	if c.state.HA.Resources[sid] == nil || c.haWants(sid) == "ignored" {
 		return nil, die("resource '%s' is not HA managed", sid)
 	}
-	node := c.params.Str("node")
-	if c.state.Nodes[node] == nil {
-		return nil, die("no such cluster node '%s'", node)
+	node := c.nodeName(c.params.Str("node"))
+	together, blocking := c.haTogether(sid), []map[string]any{}
+	for _, other := range c.haApart(sid) {
+		_, id, _ := strings.Cut(other, ":")
+		if vm := c.state.VMs[atoi(id)]; vm != nil && vm.Node == node {
+			blocking = append(blocking, map[string]any{"sid": other, "cause": "resource-affinity"})
+		}
 	}
-	if _, name, _ := strings.Cut(sid, ":"); c.haActive() {
-		c.haMigrate(atoi(name), node)
+	if len(blocking) == 0 && c.state.Nodes[node] != nil && c.haActive() {
+		for _, id := range append([]string{name}, together...) {
+			_, vmid, named := strings.Cut(id, ":")
+			if !named {
+				vmid = id
+			}
+			c.haMigrate(atoi(vmid), node)
+		}
 	}
 	if !c.atLeast(9) {
 		return nil, nil
 	}
-	return map[string]any{"sid": sid, "requested-node": node}, nil
+	out := map[string]any{"sid": sid, "requested-node": c.params.Str("node")}
+	if c.haActive() && len(together) > 0 {
+		out["comigrated-resources"] = together
+	}
+	if c.haActive() && len(blocking) > 0 {
+		out["blocking-resources"] = blocking
+	}
+	return out, nil
 }
 
 func haStatus(c *call) (any, error) {
 	quorum := map[string]any{"id": "quorum", "type": "quorum", "node": c.entry, "status": "OK", "quorate": 1}
 	list := []map[string]any{quorum}
-	if c.atLeast(9) {
+	master, active := c.entry, c.state.HA.Awake && len(c.state.HA.Resources) > 0
+	if c.state.HA.Awake {
+		state := "idle"
+		if active {
+			state = "active"
+		}
 		list = append(list, map[string]any{
-			"id": "fencing", "type": "fencing", "node": c.entry,
-			"status": "standby (CRM watchdog standby)", "armed-state": "standby",
+			"id": "master", "type": "master", "node": master, "timestamp": c.now().Unix(),
+			"status": fmt.Sprintf("%s (%s, %s)", master, state, c.now().UTC().Format(time.ANSIC)),
 		})
 	}
-	for _, sid := range slices.Sorted(maps.Keys(c.state.HA.Resources)) {
+	if c.atLeast(9) {
+		state, watchdog := "standby", "CRM watchdog standby"
+		if active {
+			state, watchdog = "armed", "CRM watchdog active"
+		}
+		list = append(list, map[string]any{
+			"id": "fencing", "type": "fencing", "node": master, "armed-state": state,
+			"status": fmt.Sprintf("%s (%s)", state, watchdog),
+		})
+	}
+	if c.state.HA.Awake {
+		for _, name := range c.nodeNames() {
+			list = append(list, c.haNodeStatus(name))
+		}
+	}
+	for _, sid := range sortedKeys(c.state.HA.Resources) {
 		list = append(list, c.haServiceStatus(sid))
 	}
 	return list, nil
 }
 
-// haServiceStatus is a resource as the manager sees it: it takes resources
-// up some time after they were made, and is at work on none here.
+// haNodeStatus is the local manager of a node.
+func (c *call) haNodeStatus(node string) map[string]any {
+	seen, state, watchdog := c.now(), "idle", "watchdog standby"
+	for sid := range c.state.HA.Resources {
+		_, id, _ := strings.Cut(sid, ":")
+		if vm := c.state.VMs[atoi(id)]; vm != nil && vm.Node == node && c.haWants(sid) != "ignored" {
+			state, watchdog = "active", "watchdog active"
+		}
+	}
+	if c.state.Nodes[node].State != Online {
+		seen, state, watchdog = c.state.Nodes[node].Booted, "old timestamp - dead?", "watchdog standby"
+	}
+	if c.atLeast(9) {
+		state += ", " + watchdog
+	}
+	return map[string]any{
+		"id": "lrm:" + node, "type": "lrm", "node": node, "timestamp": seen.Unix(),
+		"status": fmt.Sprintf("%s (%s, %s)", node, state, seen.UTC().Format(time.ANSIC)),
+	}
+}
+
+// haServiceStatus is a resource as the manager sees it.
 func (c *call) haServiceStatus(sid string) map[string]any {
 	r := c.state.HA.Resources[sid]
 	m := map[string]any{
-		"id": "service:" + sid, "type": "service", "sid": sid, "state": "queued",
+		"id": "service:" + sid, "type": "service", "sid": sid, "state": c.haShown(sid),
 		"max_relocate": atoiOr(r["max_relocate"], 1), "max_restart": atoiOr(r["max_restart"], 1),
-		"request_state": "started",
-	}
-	if r["state"] != "" {
-		m["request_state"] = r["state"]
-	}
-	if r["state"] == "ignored" {
-		m["state"] = "ignored"
+		"request_state": c.haWants(sid), "node": nil,
 	}
 	if c.atLeast(9) {
 		m["failback"] = atoiOr(r["failback"], 1)
@@ -212,7 +330,15 @@ func (c *call) haServiceStatus(sid string) map[string]any {
 	_, name, _ := strings.Cut(sid, ":")
 	if vm := c.state.VMs[atoi(name)]; vm != nil {
 		m["node"] = vm.Node
+		if state := c.haState(vm); state != nil {
+			m["crm_state"] = state
+		}
 	}
-	m["status"] = sid + " (" + strAny(m["node"]) + ", " + strAny(m["state"]) + ")"
+	m["status"] = fmt.Sprintf("%s (%s, %s)", sid, strAny(m["node"]), m["state"])
 	return m
+}
+
+// invalidRule is an exception with a code and texts by option.
+func invalidRule(id string, errs map[string]string) *apiError {
+	return &apiError{status: http.StatusBadRequest, text: "Rule '" + id + "' is invalid.\n", fields: errs, raised: true}
 }

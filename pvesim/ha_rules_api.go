@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -8,101 +9,45 @@ import (
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// HA groups say until release 8 where resources may run; rules from 9.
-
-func (c *call) groupsGone(doing string) error {
-	if c.atLeast(9) {
-		return die("cannot %s: ha groups have been migrated to rules", doing)
-	}
-	return nil
+// haRuleOptions are the options of rules by their type.
+var haRuleOptions = map[string]sectionKind{
+	"node-affinity":     {"resources": false, "nodes": false, "strict": true, "disable": true, "comment": true},
+	"resource-affinity": {"resources": false, "affinity": false, "disable": true, "comment": true},
 }
 
-func (c *call) haGroupEntry(id string) map[string]any {
-	m := c.typedSection(c.state.HA.Groups[id])
-	m["group"], m["type"], m["digest"] = id, "group", sectionDigest(c.state.HA.Groups)
-	return m
+// ruleOrder lists the rules in the order in which they were made.
+func (s *Sim) ruleOrder() []string {
+	rules := s.state.HA.Rules
+	return slices.SortedFunc(maps.Keys(rules), func(a, b string) int {
+		return cmp.Or(cmp.Compare(atoi(rules[a]["order"]), atoi(rules[b]["order"])), cmp.Compare(a, b))
+	})
 }
 
-func listHAGroups(c *call) (any, error) {
-	if err := c.groupsGone("index groups"); err != nil {
-		return nil, err
-	}
-	list := []map[string]any{}
-	for _, id := range slices.Sorted(maps.Keys(c.state.HA.Groups)) {
-		list = append(list, c.haGroupEntry(id))
-	}
-	return list, nil
-}
-
-func getHAGroup(c *call) (any, error) {
-	if err := c.groupsGone("read group"); err != nil {
-		return nil, err
-	}
-	id := c.params.Str("group")
-	if c.state.HA.Groups[id] == nil {
-		return nil, die("no such ha group '%s'", id)
-	}
-	return c.haGroupEntry(id), nil
-}
-
-func createHAGroup(c *call) (any, error) {
-	if err := c.groupsGone("create group"); err != nil {
-		return nil, err
-	}
-	id := c.params.Str("group")
-	if c.state.HA.Groups[id] != nil {
-		return nil, die("create ha group failed: ha group ID '%s' already defined", id)
-	}
-	c.state.HA.Groups[id] = c.section("group", "type")
-	return nil, nil
-}
-
-func updateHAGroup(c *call) (any, error) {
-	if err := c.groupsGone("update group"); err != nil {
-		return nil, err
-	}
-	g := c.state.HA.Groups[c.params.Str("group")]
-	if g == nil {
-		return nil, die("update ha group failed: no such ha group '%s'", c.params.Str("group"))
-	}
-	return nil, c.updateSection(g, sectionDigest(c.state.HA.Groups), "group", "type")
-}
-
-func deleteHAGroup(c *call) (any, error) {
-	if err := c.groupsGone("delete group"); err != nil {
-		return nil, err
-	}
-	id := c.params.Str("group")
-	for _, r := range c.state.HA.Resources {
-		if r["group"] == id {
-			return nil, die("delete ha group failed: ha group is used by resource")
-		}
-	}
-	delete(c.state.HA.Groups, id)
-	return nil, nil
-}
-
-// haRuleEntry is a rule with the order in which it was made.
-func (c *call) haRuleEntry(id string) map[string]any {
+// haRuleEntry is a rule as it is shown: with its place among the others, and
+// with what is wrong with it.
+func (c *call) haRuleEntry(id string, errs ruleErrors) map[string]any {
 	rule := maps.Clone(c.state.HA.Rules[id])
-	order := atoi(rule["order"])
 	delete(rule, "order")
 	m := c.typedSection(rule)
-	m["rule"], m["order"], m["digest"] = id, order, sectionDigest(c.state.HA.Rules)
+	m["rule"], m["digest"] = id, sectionDigest(c.state.HA.Rules)
+	m["order"] = 1 + slices.Index(c.ruleOrder(), id)
+	if len(errs[id]) > 0 {
+		m["errors"] = errs[id]
+	}
 	return m
 }
 
 func listHARules(c *call) (any, error) {
-	list := []map[string]any{}
-	for _, id := range slices.Sorted(maps.Keys(c.state.HA.Rules)) {
+	list, errs := []map[string]any{}, c.ruleErrors(nil)
+	for _, id := range c.ruleOrder() {
 		rule := c.state.HA.Rules[id]
 		if want := c.params.Str("type"); want != "" && want != rule["type"] {
 			continue
 		}
-		if sid := c.params.Str("resource"); sid != "" && !slices.Contains(schema.SplitList(rule["resources"]), sid) {
+		if c.params.Has("resource") && !newHARule(rule).resources[c.params.Str("resource")] {
 			continue
 		}
-		list = append(list, c.haRuleEntry(id))
+		list = append(list, c.haRuleEntry(id, errs))
 	}
 	return list, nil
 }
@@ -112,118 +57,140 @@ func getHARule(c *call) (any, error) {
 	if c.state.HA.Rules[id] == nil {
 		return nil, die("no such ha rule '%s'", id)
 	}
-	return c.haRuleEntry(id), nil
+	return c.haRuleEntry(id, c.ruleErrors(nil)), nil
 }
 
-func createHARule(c *call) (any, error) {
-	id := c.params.Str("rule")
-	rule := c.section("rule")
+// ruleSection takes a rule's options out of the parameters, as they are kept.
+func (c *call) ruleSection() map[string]string {
+	rule := c.section("rule", "type")
 	if !c.params.Bool("disable") {
 		delete(rule, "disable")
 	}
-	if err := requireForRule(rule); err != nil {
-		return nil, err
-	}
-	if c.state.HA.Rules[id] != nil {
-		return nil, die("create ha rule failed: HA rule '%s' already defined", id)
-	}
-	order := 0
-	for _, r := range c.state.HA.Rules {
-		order = max(order, atoi(r["order"]))
-	}
-	rule["order"] = itoa(order + 1)
-	if err := c.checkRule(id, rule, "create ha rule failed: "); err != nil {
-		return nil, err
-	}
-	c.state.HA.Rules[id] = rule
-	return nil, nil
+	return rule
 }
 
-// requireForRule checks for the options that only some kinds of rules have.
-func requireForRule(rule map[string]string) error {
-	need := map[string]string{"node-affinity": "nodes", "resource-affinity": "affinity"}[rule["type"]]
-	if need != "" && rule[need] == "" {
-		return die("missing value for required option '%s'", need)
+// settle gives the lists of a rule their one spelling.
+func settleRule(rule map[string]string) {
+	parsed := newHARule(rule)
+	if _, ok := rule["resources"]; ok {
+		rule["resources"] = strings.Join(sortedKeys(parsed.resources), ",")
 	}
-	for _, alien := range map[string][]string{"node-affinity": {"affinity"}, "resource-affinity": {"nodes", "strict"}}[rule["type"]] {
-		if rule[alien] != "" {
-			return die("unexpected property '%s'", alien)
+	if _, ok := rule["nodes"]; ok {
+		var nodes []string
+		for _, name := range sortedKeys(parsed.nodes) {
+			if p := parsed.nodes[name]; p != 0 {
+				name += ":" + itoa(p)
+			}
+			nodes = append(nodes, name)
+		}
+		rule["nodes"] = strings.Join(nodes, ",")
+	}
+	if text, ok := rule["comment"]; ok {
+		if rule["comment"] = percentDecode(text); text == "" {
+			delete(rule, "comment")
+		}
+	}
+}
+
+func createHARule(c *call) (any, error) {
+	id, typ := c.params.Str("rule"), c.params.Str("type")
+	rule := c.ruleSection()
+	if err := haRuleOptions[typ].check(rule, true); err != nil {
+		return nil, err
+	}
+	settleRule(rule)
+	rule["type"] = typ
+	return nil, failedAs("create ha rule failed", c.addHARule(id, rule))
+}
+
+func (c *call) addHARule(id string, rule map[string]string) error {
+	if c.state.HA.Rules[id] != nil {
+		return die("HA rule '%s' already defined", id)
+	}
+	if err := c.checkRuleNames(rule); err != nil {
+		return err
+	}
+	last := 0
+	for _, r := range c.state.HA.Rules {
+		last = max(last, atoi(r["order"]))
+	}
+	rule["order"] = itoa(last + 1)
+	if errs := c.ruleErrors(map[string]map[string]string{id: rule})[id]; errs != nil {
+		return invalidRule(id, errs.texts())
+	}
+	c.state.HA.Rules[id] = rule
+	return nil
+}
+
+// checkRuleNames refuses rules about resources or nodes that aren't there.
+func (c *call) checkRuleNames(rule map[string]string) error {
+	parsed := newHARule(rule)
+	if _, ok := rule["resources"]; ok {
+		var unmanaged []string
+		for _, sid := range sortedKeys(parsed.resources) {
+			if c.state.HA.Resources[sid] == nil {
+				unmanaged = append(unmanaged, sid)
+			}
+		}
+		if len(parsed.resources) == 0 {
+			return die("no resources were specified")
+		}
+		if len(unmanaged) > 0 {
+			return die("cannot use unmanaged resource(s) %s.", strings.Join(unmanaged, ", "))
+		}
+	}
+	if _, ok := rule["nodes"]; ok {
+		var unknown []string
+		for _, name := range sortedKeys(parsed.nodes) {
+			if c.state.Nodes[name] == nil {
+				unknown = append(unknown, name)
+			}
+		}
+		if len(parsed.nodes) == 0 {
+			return die("no nodes were specified")
+		}
+		if len(unknown) > 0 {
+			return die("cannot use non-existent node(s) %s.", strings.Join(unknown, ", "))
 		}
 	}
 	return nil
 }
 
-// checkRule refuses rules about resources or nodes that aren't there, and
-// those that can't be kept beside the others.
-func (c *call) checkRule(id string, rule map[string]string, doing string) error {
-	var unmanaged, unknown []string
-	sids := schema.SplitList(rule["resources"])
-	for _, sid := range sids {
-		if c.state.HA.Resources[sid] == nil {
-			unmanaged = append(unmanaged, sid)
-		}
-	}
-	if len(unmanaged) > 0 {
-		slices.Sort(unmanaged)
-		return die("%scannot use unmanaged resource(s) %s.", doing, strings.Join(unmanaged, ", "))
-	}
-	for _, n := range schema.SplitList(rule["nodes"]) {
-		name, _, _ := strings.Cut(n, ":")
-		if c.state.Nodes[name] == nil {
-			unknown = append(unknown, name)
-		}
-	}
-	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		return die("%scannot use non-existent node(s) %s.", doing, strings.Join(unknown, ", "))
-	}
-	errs := map[string]string{}
-	switch rule["type"] {
-	case "resource-affinity":
-		if len(sids) < 2 {
-			errs["resources"] = "rule is ineffective as there are less than two resources"
-		}
-		if rule["affinity"] == "negative" && len(sids) > len(c.state.Nodes) {
-			errs["resources"] = "rule defines more resources than available nodes"
-		}
-	case "node-affinity":
-		for other, r := range c.state.HA.Rules {
-			if other == id || r["type"] != "node-affinity" || r["disable"] == "1" {
-				continue
-			}
-			for _, sid := range schema.SplitList(r["resources"]) {
-				if slices.Contains(sids, sid) {
-					errs["resources"] = "resource '" + sid + "' is already used in another node affinity rule"
-				}
-			}
-		}
-	}
-	if len(errs) == 0 {
-		return nil
-	}
-	fail := badParams(errs)
-	fail.text = "Rule '" + id + "' is invalid.\n"
-	return fail
+func updateHARule(c *call) (any, error) {
+	return nil, failedAs("update HA rules failed", c.changeHARule(c.params.Str("rule")))
 }
 
-func updateHARule(c *call) (any, error) {
-	id := c.params.Str("rule")
+func (c *call) changeHARule(id string) error {
+	if err := c.checkDigest(sectionDigest(c.state.HA.Rules)); err != nil {
+		return err
+	}
 	rule := c.state.HA.Rules[id]
 	if rule == nil {
-		return nil, die("update HA rules failed: HA rule '%s' does not exist", id)
+		return die("HA rule '%s' does not exist", id)
+	}
+	options, changes := haRuleOptions[rule["type"]], c.ruleSection()
+	if err := options.check(changes, false); err != nil {
+		return err
+	}
+	settleRule(changes)
+	if err := c.checkRuleNames(changes); err != nil {
+		return err
 	}
 	next := maps.Clone(rule)
-	if err := c.updateSection(next, sectionDigest(c.state.HA.Rules), "rule", "type"); err != nil {
-		return nil, err
+	for _, key := range schema.SplitList(c.text("delete")) {
+		if err := options.remove(next, []string{key}); err != nil {
+			return err
+		}
+		if _, ok := changes[key]; ok {
+			return die("cannot set and delete property '%s' at the same time!", key)
+		}
 	}
-	if next["disable"] != "1" {
-		delete(next, "disable")
-	}
-	if err := c.checkRule(id, next, "update HA rules failed: "); err != nil {
-		return nil, err
+	maps.Copy(next, changes)
+	if errs := c.ruleErrors(map[string]map[string]string{id: next})[id]; errs != nil {
+		return invalidRule(id, errs.texts())
 	}
 	c.state.HA.Rules[id] = next
-	return nil, nil
+	return nil
 }
 
 func deleteHARule(c *call) (any, error) {

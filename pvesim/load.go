@@ -40,27 +40,29 @@ func (a *actor) reach(ep *schema.Endpoint, in map[string]any, entry string) (rel
 
 // route finds the node that a request is for, as the entry node sees it.
 func (a *actor) route(ep *schema.Endpoint, in map[string]any, entry string) (string, error) {
-	if ep.ProxyTo == "" {
+	name := entry
+	switch {
+	case ep.ProxyTo != "":
+		if name, _ = in[ep.ProxyTo].(string); name == "" {
+			return "", badParam(ep.ProxyTo, "proxyto parameter does not exist")
+		}
+	case in[checkNode] != nil && ep.Param(checkNode) != nil:
+		name, _ = in[checkNode].(string) // is checked by that node itself
+	}
+	if name == "localhost" || name == entry {
 		return entry, nil
 	}
-	name, _ := in[ep.ProxyTo].(string)
-	switch {
-	case name == "":
-		return "", badParam(ep.ProxyTo, "proxyto parameter does not exist")
-	case name == "localhost" || name == entry:
-		return entry, nil
-	}
-	n := a.state.Nodes[name]
-	switch {
-	case n == nil && a.state.Cluster == "":
-		return "", die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", name, name)
+	switch n := a.state.Nodes[name]; {
 	case n == nil:
-		return "", die("no such cluster node '%s'", name)
+		return "", die("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known", name, name)
 	case n.State != Online:
 		return "", emptyError(595, "No route to host")
 	}
 	return name, nil
 }
+
+// checkNode is the parameter with which lists of mappings are sent to a node.
+const checkNode = "check-node"
 
 // recycled tells whether the worker that answered ends after this request,
 // and its connections with it.

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -28,20 +29,16 @@ func (c *call) dirMapEntry(m *DirMap) map[string]any {
 }
 
 func listDirMaps(c *call) (any, error) {
-	node := c.params.Str("check-node")
-	if node != "" && c.nodeName(node) != c.entry {
-		return nil, die("wrong node to check - %s != %s", node, c.entry)
-	}
+	node := c.params.Str(checkNode)
 	list := []map[string]any{}
-	for _, id := range slices.Sorted(maps.Keys(c.state.DirMaps)) {
-		path := "/mapping/dir/" + id
-		if !c.has(c.who, path, "Mapping.Modify") && !c.has(c.who, path, "Mapping.Use") && !c.has(c.who, path, "Mapping.Audit") {
+	for _, id := range sortedKeys(c.state.DirMaps) {
+		if !c.hasAny(c.who, "/mapping/dir/"+id, "Mapping.Modify", "Mapping.Use", "Mapping.Audit") {
 			continue
 		}
 		m := c.dirMapEntry(c.state.DirMaps[id])
 		m["id"] = id
 		if node != "" {
-			m["checks"] = c.dirMapChecks(c.state.DirMaps[id], c.entry)
+			m["checks"] = c.dirMapChecks(c.state.DirMaps[id], node)
 		}
 		list = append(list, m)
 	}
@@ -56,11 +53,24 @@ func (c *call) dirMapChecks(m *DirMap, node string) []map[string]any {
 		checks = append(checks, map[string]any{"severity": "warning", "message": "No mapping for node " + node + "."})
 	}
 	for _, dir := range dirs {
-		if !c.state.Dirs[dir] {
-			checks = append(checks, map[string]any{"severity": "error", "message": "Invalid configuration: Path " + dir + " does not exist\n"})
+		if err := c.checkHostDir(dir); err != nil {
+			checks = append(checks, map[string]any{"severity": "error", "message": "Invalid configuration: " + perlText(err)})
 		}
 	}
 	return checks
+}
+
+var mapPath = regexp.MustCompile(`^/[^;,=()]+`)
+
+// checkHostDir refuses what can't be shared with guests.
+func (s *Sim) checkHostDir(dir string) error {
+	switch {
+	case !mapPath.MatchString(dir):
+		return die("Value does not look like a valid absolute path. These symbols are currently not allowed in path: ;,=()")
+	case !s.hostDir(dir):
+		return die("Path %s does not exist", dir)
+	}
+	return nil
 }
 
 // onNode lists the directories that the mapping names for a node.
@@ -87,17 +97,16 @@ func dirMapEntryParts(entry string) (node, path string) {
 	return node, path
 }
 
+var dirMapOptions = sectionKind{"map": false, "description": true}
+
 // checkDirMap refuses directories that aren't on the node that is asked, and
 // two entries for one node.
 func (c *call) checkDirMap(entries []string) error {
-	if len(entries) == 0 {
-		return die("missing value for required option 'map'")
-	}
 	count := map[string]int{}
 	for _, entry := range entries {
 		node, path := dirMapEntryParts(entry)
-		if node == c.entry && !c.state.Dirs[path] {
-			return die("Path %s does not exist", path)
+		if err := c.checkHostDir(path); err != nil && node == c.entry {
+			return err
 		}
 		count[node]++
 	}
@@ -111,13 +120,16 @@ func (c *call) checkDirMap(entries []string) error {
 
 func createDirMap(c *call) (any, error) {
 	id, entries := c.params.Str("id"), c.dirMapParam()
+	if err := dirMapOptions.check(c.section("id"), true); err != nil {
+		return nil, err
+	}
 	if err := c.checkDirMap(entries); err != nil {
 		return nil, err
 	}
 	if c.state.DirMaps[id] != nil {
 		return nil, die("create directory mapping failed: dir ID '%s' already defined", id)
 	}
-	c.state.DirMaps[id] = &DirMap{ID: id, Desc: c.params.Str("description"), Map: entries}
+	c.state.DirMaps[id] = &DirMap{ID: id, Desc: keptText(c.params.Str("description")), Map: entries}
 	return nil, nil
 }
 
@@ -141,27 +153,41 @@ func getDirMap(c *call) (any, error) {
 
 // updateDirMap needs the whole map again, as Proxmox does.
 func updateDirMap(c *call) (any, error) {
-	const doing = "update directory mapping failed: "
-	id := c.params.Str("id")
+	return nil, failedAs("update directory mapping failed", c.changeDirMap(c.params.Str("id")))
+}
+
+func (c *call) changeDirMap(id string) error {
 	if err := c.checkDigest(sectionDigest(c.state.DirMaps)); err != nil {
-		return nil, die("%s%v", doing, err)
+		return err
 	}
 	m := c.state.DirMaps[id]
 	if m == nil {
-		return nil, die("%sdir ID '%s' does not exist", doing, id)
+		return die("dir ID '%s' does not exist", id)
+	}
+	if err := dirMapOptions.check(c.section("id"), true); err != nil {
+		return err
 	}
 	entries := c.dirMapParam()
 	if err := c.checkDirMap(entries); err != nil {
-		return nil, die("%s%v", doing, err)
+		return err
 	}
-	m.Map = entries
+	desc := map[string]string{}
+	if m.Desc != "" {
+		desc["description"] = m.Desc
+	}
+	for _, key := range c.params.List("delete") {
+		if err := dirMapOptions.remove(desc, []string{key}); err != nil {
+			return err
+		}
+		if c.params.Has(key) {
+			return die("cannot set and delete property '%s' at the same time!", key)
+		}
+	}
+	m.Map, m.Desc = entries, desc["description"]
 	if c.params.Has("description") {
-		m.Desc = c.params.Str("description")
+		m.Desc = keptText(c.params.Str("description"))
 	}
-	if slices.Contains(c.params.List("delete"), "description") {
-		m.Desc = ""
-	}
-	return nil, nil
+	return nil
 }
 
 // deleteDirMap doesn't mind whether the mapping is there or in use.

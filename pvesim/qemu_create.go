@@ -274,6 +274,5 @@ func (cr *creation) addHA(t *task) {
 		t.logf("create resource failed: resource ID '%s' already defined", sid)
 		return
 	}
-	t.state.HA.Resources[sid] = map[string]string{"state": state}
-	t.haActs(sid)
+	t.addHA(sid, map[string]string{"state": state})
 }

@@ -93,7 +93,7 @@ func postStop(c *call) (any, error) {
 		if overrule {
 			return nil, badParam("overrule-shutdown", "Not applicable for HA resources.")
 		}
-		return c.forkHAStop(vmid)
+		return c.forkHAStop(vmid, 0)
 	}
 	o := stopOptions{skipLock: c.params.Bool("skiplock"), timeout: c.seconds("timeout"), force: true}
 	return c.forkVM("qmstop", func(t *task) error {
@@ -105,10 +105,10 @@ func postStop(c *call) (any, error) {
 }
 
 // forkHAStop has the high-availability manager stop the VM.
-func (c *call) forkHAStop(vmid int) (any, error) {
+func (c *call) forkHAStop(vmid, seconds int) (any, error) {
 	return c.forkVM("hastop", func(t *task) error {
 		t.logf("Requesting HA stop for VM %d", vmid)
-		return t.requestHA(vmid, "stopped")
+		return t.requestHAStop(vmid, seconds)
 	})
 }
 
@@ -148,7 +148,11 @@ func postShutdown(c *call) (any, error) {
 		o.shutdown = false
 	}
 	if c.haManaged(vmid) {
-		return c.forkHAStop(vmid)
+		seconds := 60
+		if o.timeout != nil {
+			seconds = *o.timeout
+		}
+		return c.forkHAStop(vmid, seconds)
 	}
 	return c.forkVM("qmshutdown", func(t *task) error { return t.stopVM(node, vmid, o) })
 }

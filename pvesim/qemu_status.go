@@ -209,19 +209,6 @@ func getStatus(c *call) (any, error) {
 	return out, nil
 }
 
-// haState is how the high-availability manager sees the VM; nil if it isn't
-// at work.
-func (s *Sim) haState(vm *VM) any {
-	want := s.state.HA.Resources[fmt.Sprintf("vm:%d", vm.ID)]["state"]
-	switch {
-	case !s.haActive():
-		return nil
-	case want == "" || want == "enabled":
-		return "started"
-	}
-	return want
-}
-
 // statusIndex lists what is below status.
 func statusIndex(c *call) (any, error) {
 	if _, err := c.vm(); err != nil {

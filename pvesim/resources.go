@@ -113,8 +113,11 @@ func (s *Sim) vmResource(vm *VM) map[string]any {
 	if pool := s.poolOf(vm.ID); pool != "" {
 		m["pool"] = pool
 	}
-	if s.state.HA.Resources["vm:"+itoa(vm.ID)] != nil {
+	if r := s.state.HA.Resources[haID(vm.ID)]; r != nil {
 		m["hastate"] = s.haState(vm)
+		if state, ok := r["state"]; ok && m["hastate"] == nil {
+			m["hastate"] = state
+		}
 	}
 	return m
 }

@@ -14,6 +14,52 @@ import (
 // Much of Proxmox' configuration is sections of options: these are the ways
 // in which all API calls write and show them.
 
+// sectionKind are the options that sections of a type have: true for those
+// that may be missing.
+type sectionKind map[string]bool
+
+// check refuses options that don't belong here and values that don't fit into
+// a line; a new section needs all that may not be missing.
+func (k sectionKind) check(sec map[string]string, create bool) error {
+	for _, key := range sortedKeys(sec) {
+		if _, ok := k[key]; !ok {
+			return die("unexpected property '%s'", key)
+		}
+		if strings.ContainsAny(sec[key], "\r\n") {
+			return die("property contains a line feed")
+		}
+	}
+	for _, key := range sortedKeys(k) {
+		if _, ok := sec[key]; create && !k[key] && !ok {
+			return die("missing value for required option '%s'", key)
+		}
+	}
+	return nil
+}
+
+// remove takes options out of a section.
+func (k sectionKind) remove(sec map[string]string, keys []string) error {
+	for _, key := range keys {
+		optional, ok := k[key]
+		switch {
+		case !ok:
+			return die("no such option '%s'", key)
+		case !optional:
+			return die("unable to delete required option '%s'", key)
+		}
+		delete(sec, key)
+	}
+	return nil
+}
+
+// failedAs puts what was being done before an error.
+func failedAs(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return die("%s: %s", doing, strings.TrimSuffix(perlText(err), "\n"))
+}
+
 // section takes the options out of the parameters, but for those that aren't
 // options.
 func (c *call) section(except ...string) map[string]string {
@@ -35,6 +81,14 @@ func (c *call) text(k string) string {
 	return c.params.Str(k)
 }
 
+// checkDigest refuses a change when the config isn't what the caller saw.
+func (c *call) checkDigest(have string) error {
+	if want := c.params.Str("digest"); want != "" && want != have {
+		return die("detected modified configuration - file changed by other user? Try again.")
+	}
+	return nil
+}
+
 // updateSection sets and deletes options of a section whose config file has
 // the given digest.
 func (c *call) updateSection(sec map[string]string, digest string, except ...string) error {
@@ -45,20 +99,9 @@ func (c *call) updateSection(sec map[string]string, digest string, except ...str
 		if c.ep.Param(k) == nil {
 			return die("no such option '%s'", k)
 		}
-		if c.params.Has(k) {
-			return badParam("delete", "unable to delete option '%s' and set it at the same time", k)
-		}
 		delete(sec, k)
 	}
 	maps.Copy(sec, c.section(except...))
-	return nil
-}
-
-// checkDigest refuses a change when the config isn't what the caller saw.
-func (c *call) checkDigest(have string) error {
-	if want := c.params.Str("digest"); want != "" && want != have {
-		return die("detected modified configuration - file changed by other user? Try again.")
-	}
 	return nil
 }
 
@@ -94,6 +137,10 @@ func sectionDigest[V any](sections map[string]V) string {
 // emptyDigest is the checksum of a file that isn't there.
 const emptyDigest = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 
+// keptText is what is left of a text that was written into a line of a file:
+// blanks at the end are lost.
+func keptText(text string) string { return strings.TrimRight(text, " \t") }
+
 func atoiOr(text string, def int) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -106,4 +153,11 @@ func strAny(v any) string {
 		return "---"
 	}
 	return fmt.Sprint(v)
+}
+
+// merged is a section with changes applied.
+func merged(sec, changes map[string]string) map[string]string {
+	out := maps.Clone(sec)
+	maps.Copy(out, changes)
+	return out
 }

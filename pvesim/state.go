@@ -170,6 +170,8 @@ type HA struct {
 	Resources map[string]map[string]string `json:"resources"` // by "vm:100"
 	Groups    map[string]map[string]string `json:"groups"`    // until 8
 	Rules     map[string]map[string]string `json:"rules"`     // from 9
+	// Awake is set once the manager has had something to do.
+	Awake bool `json:"awake,omitempty"`
 }
 
 // Firewall holds rules and groups; rules of a guest are keyed "vm/100".

@@ -35,10 +35,24 @@ func (s *Sim) activate(node, storage string) (*Storage, error) {
 	return st, nil
 }
 
+// debianDirs are on every host.
+var debianDirs = func() map[string]bool {
+	all := map[string]bool{"": true, "/": true}
+	for _, dir := range strings.Fields(`/bin /boot /dev /etc /etc/pve /home /lib /media /mnt /opt /proc /root /run /sbin /srv /sys /tmp
+		/usr /usr/bin /usr/lib /usr/local /usr/sbin /usr/share /var /var/backups /var/cache /var/lib /var/lib/vz /var/local /var/lock
+		/var/log /var/mail /var/opt /var/run /var/spool /var/tmp`) {
+		all[dir] = true
+	}
+	return all
+}()
+
 // hostDir tells whether a directory is there on the hosts: one of the
 // world's, one that holds such, or one of every Proxmox.
 func (s *Sim) hostDir(dir string) bool {
-	if dir == "/" || dir == "/var/lib/vz" || s.state.Dirs[dir] {
+	if len(dir) > 1 {
+		dir = strings.TrimRight(dir, "/")
+	}
+	if debianDirs[dir] || s.state.Dirs[dir] {
 		return true
 	}
 	for d := range s.state.Dirs {
