@@ -31,9 +31,17 @@ func (c *change) seed() int {
 	return c.o.step(seedStep(c.v, c.target()))
 }
 
-// intended tells whether the marker names the file already.
+// intended tells whether the marker names the file already, and the drive is
+// free for it.
 func (c *change) intended() bool {
-	return c.have.Marker != nil && c.have.Marker.Seed == seedVolume(c.v, c.g.VMID)
+	return c.have.Marker != nil && c.have.Marker.Seed == seedVolume(c.v, c.g.VMID) && !c.occupied()
+}
+
+// occupied tells whether the drive has to be emptied first: Proxmox forgets the
+// volume of its own drive when another medium is put in while the guest runs.
+func (c *change) occupied() bool {
+	d, ok := c.have.DiskAt(seedSlot)
+	return ok && d.CloudInit && c.running()
 }
 
 func (c *change) uploaded() bool {
@@ -78,6 +86,9 @@ func seedStep(v model.VM, to model.Target) Step {
 func (c *change) drives(act *model.Configure, uploading bool) {
 	have, there := c.have.DiskAt(seedSlot)
 	switch {
+	case c.v.Seed != nil && c.occupied():
+		c.say("empty the drive for its first-boot data", Live)
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: "none", CDROM: true}})
 	case c.v.Seed != nil && !c.attached() && c.intended() && (uploading || c.uploaded()):
 		c.say("attach its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
