@@ -61,7 +61,7 @@ type VM struct {
 func (v VM) Fingerprint() string {
 	v.VMID, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, Range{}, nil, Place{}, false, ""
 	v.Update, v.WaitAddress, v.Retain = Allow{}, false, false
-	v.Source = Source{}
+	v.Source = Source{Image: v.Source.Image, VM: v.Source.VM}
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // plain values only
@@ -78,6 +78,17 @@ type Source struct {
 	Blank    bool   // nothing: an empty guest
 	Full     bool   // a full copy instead of a linked one
 	Storage  string // where full copies go; empty: beside the source
+}
+
+// Name is what the source is called in a guest's marker.
+func (s Source) Name() string {
+	switch {
+	case s.VM != Key{}:
+		return s.VM.String()
+	case s.Image != Key{}:
+		return s.Image.String()
+	}
+	return ""
 }
 
 // Place says where a guest may go.

@@ -17,6 +17,9 @@ type Marker struct {
 	Seed string `json:"seed,omitempty"`
 	// Old are volumes with earlier first-boot data that are still to go.
 	Old []string `json:"old,omitempty"`
+	// Source is what the guest was made from: when a manifest names another one,
+	// the guest has to be made anew. Empty: it was adopted.
+	Source string `json:"source,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`

@@ -39,7 +39,7 @@ func (c *change) say(text string, e Effect) {
 func (c *change) options(act *model.Configure) {
 	for _, k := range slices.Sorted(keysOf(c.v.Options)) {
 		want, have := c.v.Options[k], c.have.Options[k]
-		if want == have || k == "cipassword" && c.passwordKnown(want) {
+		if want == have || k == "cipassword" && c.passwordKnown(want) || k == "machine" && sameMachine(want, have) {
 			continue
 		}
 		c.say(changed(k, have, want), Live)
@@ -66,6 +66,18 @@ func (c *change) options(act *model.Configure) {
 	}
 }
 
+// sameMachine tells whether a guest has the kind of machine that is wanted:
+// Proxmox pins the version for some systems.
+func sameMachine(want, have string) bool {
+	switch want {
+	case "q35":
+		return strings.HasPrefix(have, "pc-q35-")
+	case "", "pc":
+		return strings.HasPrefix(have, "pc-i440fx-")
+	}
+	return false
+}
+
 // passwordKnown tells whether the password was set before: it can't be read
 // back, so the marker keeps a digest of it.
 func (c *change) passwordKnown(want string) bool {
@@ -77,6 +89,9 @@ func (c *change) marks(act *model.Configure) {
 	seed := intendedSeed(c.v, c.g.VMID)
 	want := marker(c.v, seed)
 	want.Old = c.leftSeeds(seed)
+	if c.have.Marker != nil {
+		want.Source = c.have.Marker.Source // that can't change
+	}
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
 		c.say("description", Live)
@@ -110,14 +125,14 @@ func (c *change) stamp(m model.Marker) string {
 
 // marker is the proof of ownership that a guest carries.
 func marker(v model.VM, seed string) model.Marker {
-	m := model.Marker{Owner: v.Owner, Seed: seed}
+	m := model.Marker{Owner: v.Owner, Seed: seed, Source: v.Source.Name()}
 	m.Managed = append(m.Managed, v.Managed...)
 	for _, t := range v.Tags {
 		m.Managed = append(m.Managed, "tag:"+t)
 	}
 	for _, d := range v.Disks {
 		if !d.Root() && !firmware(d.Slot) {
-			m.Managed = append(m.Managed, "disk:"+d.Slot)
+			m.Managed = append(m.Managed, "disk:"+diskName(d))
 		}
 	}
 	for _, n := range v.NICs {

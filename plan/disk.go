@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -29,12 +30,66 @@ func bootSlot(c *model.Config) string {
 	return "scsi0"
 }
 
-// slotOf is where a wanted disk is, or goes.
-func (c *change) slotOf(d model.Disk) string {
-	if d.Root() {
-		return bootSlot(c.have)
+// diskName is how a disk is known, whichever slot it is in: by its serial
+// number where it has one.
+func diskName(d model.Disk) string {
+	if serial := d.Options["serial"]; serial != "" && !d.Root() {
+		return serial
 	}
 	return d.Slot
+}
+
+// slotOf is where a wanted disk is, or goes.
+func (c *change) slotOf(d model.Disk) string {
+	if c.slots == nil {
+		c.settleSlots()
+	}
+	return c.slots[diskName(d)]
+}
+
+// settleSlots finds the wanted disks among those that are there, and gives
+// those that aren't a free slot: their own if it can be had.
+func (c *change) settleSlots() {
+	c.slots = map[string]string{}
+	taken := map[string]bool{}
+	bySerial := map[string]string{}
+	for _, d := range c.have.Disks {
+		taken[d.Slot] = true
+		if serial := d.Options["serial"]; serial != "" {
+			bySerial[serial] = d.Slot
+		}
+	}
+	var fresh []model.Disk
+	for _, d := range c.v.Disks {
+		slot, there := bySerial[diskName(d)]
+		switch {
+		case d.Root():
+			c.slots[diskName(d)] = bootSlot(c.have)
+		case there:
+			c.slots[diskName(d)] = slot
+		case d.Options["serial"] == "":
+			c.slots[diskName(d)] = d.Slot
+			taken[d.Slot] = true
+		default:
+			fresh = append(fresh, d)
+		}
+	}
+	for _, d := range fresh {
+		slot := freeSlot(d.Slot, taken)
+		taken[slot] = true
+		c.slots[diskName(d)] = slot
+	}
+}
+
+// freeSlot is the slot itself or the next one of its family that is free.
+func freeSlot(slot string, taken map[string]bool) string {
+	family := strings.TrimRight(slot, "0123456789")
+	n, err := strconv.Atoi(slot[len(family):])
+	for err == nil && taken[slot] {
+		n++
+		slot = family + strconv.Itoa(n)
+	}
+	return slot
 }
 
 // disks adds disks that are wanted, changes their options and takes away
@@ -56,35 +111,45 @@ func (c *change) disks(act *model.Configure) {
 				d.Storage = c.rootStorage()
 			}
 			act.Disks = append(act.Disks, model.NewDisk{Disk: d})
-		case !sameOptions(d.Options, have.Options):
+		case !firmware(slot) && !sameOptions(d.Options, have.Options):
 			c.say(fmt.Sprintf("options of %s", slot), Live)
-			changed := have
-			changed.Options = maps.Clone(have.Options)
-			if changed.Options == nil {
-				changed.Options = map[string]string{}
-			}
-			maps.Copy(changed.Options, d.Options)
-			act.Disks = append(act.Disks, model.NewDisk{Disk: changed})
+			act.Disks = append(act.Disks, model.NewDisk{Disk: withOptions(have, d.Options)})
 		}
 	}
+	c.dropDisks(act, wanted)
+}
+
+func withOptions(d model.Disk, options map[string]string) model.Disk {
+	merged := maps.Clone(d.Options)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, options)
+	d.Options = merged
+	return d
+}
+
+// dropDisks takes away disks that were ours and aren't wanted any more.
+func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 	if c.have.Marker == nil {
 		return
 	}
-	for _, mark := range c.have.Marker.Managed {
-		slot, ok := strings.CutPrefix(mark, "disk:")
-		if !ok || wanted[slot] {
+	for _, d := range c.have.Disks {
+		mark := "disk:" + diskName(d)
+		if wanted[d.Slot] || !c.managed(mark) {
 			continue
 		}
-		d, there := c.have.DiskAt(slot)
-		if !there {
+		if d.CDROM {
+			c.say("remove "+d.Slot, Live)
+			act.Delete = append(act.Delete, d.Slot)
 			continue
 		}
-		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+slot, fmt.Sprintf("no manifest names this disk of %s", size(d.Size))) {
+		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+d.Slot, fmt.Sprintf("no manifest names this disk of %s", size(d.Size))) {
 			c.kept = append(c.kept, mark)
 			continue
 		}
-		c.say("remove "+withSize(slot, d.Size), LosesData)
-		act.Delete = append(act.Delete, slot)
+		c.say("remove "+withSize(d.Slot, d.Size), LosesData)
+		act.Delete = append(act.Delete, d.Slot)
 	}
 }
 

@@ -90,5 +90,8 @@ func (c *change) looksAfter(k string) bool {
 			return true
 		}
 	}
-	return c.managed(k) || c.managed("nic:"+k) || c.managed("disk:"+k)
+	if d, ok := c.have.DiskAt(k); ok && c.managed("disk:"+diskName(d)) {
+		return true
+	}
+	return c.managed(k) || c.managed("nic:"+k)
 }

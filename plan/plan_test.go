@@ -32,7 +32,9 @@ func testVM(name string) model.VM {
 }
 
 func desired(vms ...model.VM) model.Desired {
-	return model.Desired{Set: "default", VMs: vms, Images: []model.Image{testImage}}
+	other := testImage
+	other.Owner.Name = "other"
+	return model.Desired{Set: "default", VMs: vms, Images: []model.Image{testImage, other}}
 }
 
 // converge does the next steps of all objects until nothing is left to do.
@@ -99,7 +101,7 @@ func TestForeignGuestsAreNeverTouched(t *testing.T) {
 	fixed := testVM("db")
 	fixed.VMID = first
 	p := converge(t, w, desired(fixed))
-	if o := p.Objects[1]; o.Wait == nil || o.Wait.Reason != WaitForeign {
+	if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != WaitForeign {
 		t.Errorf("a VMID that is taken:\n%s", p)
 	}
 	fixed.Deleted = true
@@ -117,6 +119,7 @@ func TestEffectsThatHurtAreRefusedUntilAllowed(t *testing.T) {
 		refused string
 	}{
 		{"more cores need a restart", func(v *model.VM) { v.Options["cores"] = "8" }, model.Allow{Restart: true}, "restart VM"},
+		{"another image means another guest", func(v *model.VM) { v.Source.Image.Name = "other" }, model.Allow{Replace: true}, "replace VM"},
 		{"a disk that goes loses data", func(v *model.VM) { v.Disks = v.Disks[:1] }, model.Allow{Data: true}, "remove scsi1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -126,7 +129,7 @@ func TestEffectsThatHurtAreRefusedUntilAllowed(t *testing.T) {
 			converge(t, w, desired(v))
 			c.change(&v)
 			p := converge(t, w, desired(v))
-			if len(p.Objects[1].Refused) != 1 || !strings.HasPrefix(p.Objects[1].Refused[0].What, c.refused) || p.Objects[1].Refused[0].Allow == "" {
+			if len(p.Objects[2].Refused) != 1 || !strings.HasPrefix(p.Objects[2].Refused[0].What, c.refused) || p.Objects[2].Refused[0].Allow == "" {
 				t.Fatalf("want a refusal of %q:\n%s", c.refused, p)
 			}
 			v.Update = c.allow
@@ -144,8 +147,71 @@ func TestShrinkingADiskIsRefusedWhateverIsAllowed(t *testing.T) {
 	v.Disks[0].Size = 20 << 30
 	v.Update = model.Allow{Restart: true, Replace: true, Data: true}
 	p := converge(t, w, desired(v))
-	if len(p.Objects[1].Refused) != 1 || !strings.Contains(p.Objects[1].Refused[0].Why, "40 GiB → 20 GiB") {
+	if len(p.Objects[2].Refused) != 1 || !strings.Contains(p.Objects[2].Refused[0].Why, "40 GiB → 20 GiB") {
 		t.Errorf("want a refusal:\n%s", p)
+	}
+}
+
+func TestDisksAreKnownByTheirSerialNumber(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	for i, name := range []string{"logs", "data", "media"} {
+		v.Disks = append(v.Disks, model.Disk{Slot: fmt.Sprintf("scsi%d", i+1), Name: name, Size: 10 << 30, Storage: "nfs", Options: map[string]string{"serial": name}})
+	}
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	before := map[string]string{}
+	for _, d := range w.guests[id].Config.Disks {
+		before[d.Options["serial"]] = d.Volume
+	}
+	// The first of three goes; the manifest's slots move up.
+	v.Disks = slices.Delete(slices.Clone(v.Disks), 1, 2)
+	v.Disks[1].Slot, v.Disks[2].Slot = "scsi1", "scsi2"
+	v.Update.Data = true
+	if p := converge(t, w, desired(v)); !p.Ready() {
+		t.Fatalf("plan:\n%s", p)
+	}
+	left := map[string]string{}
+	for _, d := range w.guests[id].Config.Disks {
+		left[d.Options["serial"]] = d.Volume
+	}
+	if len(left) != 3 || left["data"] != before["data"] || left["media"] != before["media"] {
+		t.Errorf("left %v of %v", left, before)
+	}
+}
+
+func TestPinnedMachineVersionsAreNoChange(t *testing.T) {
+	w := newWorld()
+	v := testVM("win")
+	v.Options["machine"] = "q35"
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	w.guests[id].Config.Options["machine"] = "pc-q35-9.2+pve1"
+	have := w.observe(Look{Configs: []int{id, 9000}})
+	if o := For(desired(v), have).Objects[2]; len(o.Steps) > 0 {
+		t.Errorf("plan:\n%s", o)
+	}
+}
+
+func TestFirstBootDataCanMoveToProxmoxOwnOptions(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	v.Seed = nil
+	v.Options["ciuser"] = "admin"
+	if p := converge(t, w, desired(v)); !p.Ready() || len(w.files) != 0 {
+		t.Fatalf("files %v, plan:\n%s", w.files, p)
+	}
+	drives := 0
+	for _, d := range w.guests[id].Config.Disks {
+		if d.CDROM {
+			drives++
+			if !d.CloudInit {
+				t.Errorf("the old drive is still there: %+v", d)
+			}
+		}
+	}
+	if drives != 1 {
+		t.Errorf("%d CD-ROM drives", drives)
 	}
 }
 
@@ -155,12 +221,12 @@ func TestATagChangeIsLive(t *testing.T) {
 	converge(t, w, desired(v))
 	v.Tags = []string{"prod"}
 	p := w.plan(desired(v))
-	if len(p.Objects[1].Steps) != 1 || p.Objects[1].Steps[0].Effect != Live {
+	if len(p.Objects[2].Steps) != 1 || p.Objects[2].Steps[0].Effect != Live {
 		t.Errorf("plan:\n%s", p)
 	}
-	w.guests[p.Objects[1].VMID].Config.Tags = append(w.guests[p.Objects[1].VMID].Config.Tags, "by-hand")
+	w.guests[p.Objects[2].VMID].Config.Tags = append(w.guests[p.Objects[2].VMID].Config.Tags, "by-hand")
 	converge(t, w, desired(v))
-	if tags := w.guests[p.Objects[1].VMID].Tags; !slices.Contains(tags, "prod") || !slices.Contains(tags, "by-hand") {
+	if tags := w.guests[p.Objects[2].VMID].Tags; !slices.Contains(tags, "prod") || !slices.Contains(tags, "by-hand") {
 		t.Errorf("tags %v", tags)
 	}
 }
@@ -169,16 +235,16 @@ func TestLocksAndTasksAreWaitedFor(t *testing.T) {
 	w := newWorld()
 	v := testVM("web")
 	p := converge(t, w, desired(v))
-	id := p.Objects[1].VMID
+	id := p.Objects[2].VMID
 	v.Options["cores"] = "6"
 	w.guests[id].Lock = "backup"
-	if o := w.plan(desired(v)).Objects[1]; o.Wait == nil || o.Wait.Reason != WaitLock || len(o.Steps) > 0 {
+	if o := w.plan(desired(v)).Objects[2]; o.Wait == nil || o.Wait.Reason != WaitLock || len(o.Steps) > 0 {
 		t.Errorf("a locked guest:\n%s", o)
 	}
 	w.guests[id].Lock = ""
 	have := w.observe(Look{Configs: []int{id, 9000}})
 	have.Tasks = []model.Task{{UPID: "UPID:x", Type: "vzdump", VMID: id, Node: "pve1"}}
-	if o := For(desired(v), have).Objects[1]; o.Wait == nil || o.Wait.Task != "UPID:x" {
+	if o := For(desired(v), have).Objects[2]; o.Wait == nil || o.Wait.Task != "UPID:x" {
 		t.Errorf("a guest with a task:\n%s", o)
 	}
 }
@@ -252,7 +318,7 @@ func TestPlacementKeepsTheRules(t *testing.T) {
 	}
 	p := w.plan(desired(vms...))
 	nodes := map[string]bool{}
-	for _, o := range p.Objects[1:] {
+	for _, o := range p.Objects[2:] {
 		nodes[o.Node] = true
 	}
 	if len(nodes) != 3 {
@@ -261,12 +327,12 @@ func TestPlacementKeepsTheRules(t *testing.T) {
 	fourth := testVM("db-4")
 	fourth.Labels, fourth.Place = vms[0].Labels, vms[0].Place
 	p = w.plan(desired(append(vms, fourth)...))
-	if o := p.Objects[4]; o.Wait == nil || o.Wait.Reason != WaitPlace || !strings.Contains(o.Wait.Text, "anti-affinity") {
+	if o := p.Objects[5]; o.Wait == nil || o.Wait.Reason != WaitPlace || !strings.Contains(o.Wait.Text, "anti-affinity") {
 		t.Errorf("the fourth:\n%s", o)
 	}
 	big := testVM("big")
 	big.Options["memory"] = "200000"
-	if o := w.plan(desired(big)).Objects[1]; o.Wait == nil || !strings.Contains(o.Wait.Text, "memory") {
+	if o := w.plan(desired(big)).Objects[2]; o.Wait == nil || !strings.Contains(o.Wait.Text, "memory") {
 		t.Errorf("too big:\n%s", o)
 	}
 }

@@ -24,28 +24,28 @@ func TestSnapshotsAreTakenOnceTheGuestIsReady(t *testing.T) {
 	want := desired(testVM("web"))
 	want.Snapshots = []model.Snapshot{testSnapshot("one")}
 	first := w.plan(want)
-	if o := first.Objects[2]; o.Wait == nil || o.Wait.Reason != WaitSource {
+	if o := first.Objects[3]; o.Wait == nil || o.Wait.Reason != WaitSource {
 		t.Errorf("before the guest is there:\n%s", o)
 	}
 	p := converge(t, w, want)
-	if !p.Ready() || snapshotNames(w, p.Objects[1].VMID) != "one" {
-		t.Fatalf("snapshots %q, plan:\n%s", snapshotNames(w, p.Objects[1].VMID), p)
+	if !p.Ready() || snapshotNames(w, p.Objects[2].VMID) != "one" {
+		t.Fatalf("snapshots %q, plan:\n%s", snapshotNames(w, p.Objects[2].VMID), p)
 	}
 }
 
 func TestSnapshotsOfOthersAreLeftAlone(t *testing.T) {
 	w := newWorld()
 	want := desired(testVM("web"))
-	id := converge(t, w, want).Objects[1].VMID
+	id := converge(t, w, want).Objects[2].VMID
 	w.guests[id].Snapshots = []model.SnapshotInfo{{Name: "one", Description: "by hand"}}
 	s := testSnapshot("one")
 	want.Snapshots = []model.Snapshot{s}
-	if o := converge(t, w, want).Objects[2]; o.Wait == nil || o.Wait.Reason != WaitForeign {
+	if o := converge(t, w, want).Objects[3]; o.Wait == nil || o.Wait.Reason != WaitForeign {
 		t.Errorf("a name that is taken:\n%s", o)
 	}
 	s.Deleted = true
 	want.Snapshots = []model.Snapshot{s}
-	if p := converge(t, w, want); !p.Objects[2].Gone || snapshotNames(w, id) != "one" {
+	if p := converge(t, w, want); !p.Objects[3].Gone || snapshotNames(w, id) != "one" {
 		t.Errorf("left %q, plan:\n%s", snapshotNames(w, id), p)
 	}
 }
@@ -58,7 +58,7 @@ func TestRollingBackHappensOnceForEachValueAndOnlyWhenAllowed(t *testing.T) {
 	converge(t, w, want)
 	s.Revert = "monday"
 	want.Snapshots = []model.Snapshot{s}
-	if o := converge(t, w, want).Objects[2]; len(o.Refused) != 1 || o.Refused[0].Effect != LosesData {
+	if o := converge(t, w, want).Objects[3]; len(o.Refused) != 1 || o.Refused[0].Effect != LosesData {
 		t.Fatalf("not allowed:\n%s", o)
 	}
 	want.Allow.Data = true
@@ -79,7 +79,7 @@ func TestOnlyTheNewestSnapshotsAreKept(t *testing.T) {
 		s := testSnapshot(name)
 		s.Keep = 2
 		want.Snapshots = []model.Snapshot{s}
-		id = converge(t, w, want).Objects[1].VMID
+		id = converge(t, w, want).Objects[2].VMID
 	}
 	if got := snapshotNames(w, id); got != "two three" {
 		t.Errorf("kept %q", got)

@@ -102,6 +102,9 @@ func blocks(task string) bool {
 // converge plans what a guest needs to be as wanted.
 func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
+	if c.replace() {
+		return
+	}
 	seed, old := c.seed(), c.oldSeeds()
 	if !o.Look.Empty() {
 		return
@@ -121,7 +124,8 @@ type change struct {
 	g    *model.Guest
 	have *model.Config
 
-	why    []string // what changes about the configuration
+	slots  map[string]string // where each wanted disk is, or goes
+	why    []string          // what changes about the configuration
 	effect Effect
 	later  []string // options that apply at the next start only
 	kept   []string // marks of what stays ours, since removing it was refused
@@ -131,6 +135,24 @@ func (c *change) target() model.Target { return model.Target{VMID: c.g.VMID, Nod
 
 func (c *change) running() bool {
 	return c.g.Status == model.StatusRunning || c.g.Status == model.StatusPaused
+}
+
+// replace destroys a guest that was made from another source than the one that
+// the manifest names now, if that is allowed: the next plan makes it anew.
+func (c *change) replace() bool {
+	was, is := c.have.Marker.Source, c.v.Source.Name()
+	if was == "" || is == "" || was == is {
+		return false
+	}
+	why := fmt.Sprintf("it was made from %s, not from %s", was, is)
+	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
+		return false
+	}
+	c.destroy(why)
+	for i := range c.o.Steps {
+		c.o.Steps[i].Effect = Replace
+	}
+	return true
 }
 
 // remove plans the end of a guest.
