@@ -4,10 +4,8 @@ import (
 	"compress/bzip2"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -132,16 +130,6 @@ func (d *download) existing(t *task, old *Volume) error {
 	}
 	t.logf("calculating checksum of existing file...")
 	return die("checksum mismatch: got '%s' != expect '%s', aborting", got, d.want)
-}
-
-// client asks the outside world; it keeps no connections.
-func (s *Sim) client(insecure bool) *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives:     true,
-		ResponseHeaderTimeout: time.Minute,
-		TLSClientConfig:       &tls.Config{InsecureSkipVerify: insecure},
-		DialContext:           (&net.Dialer{Timeout: time.Minute}).DialContext,
-	}}
 }
 
 // untilStopped is a context that ends when the actor is told to stop.

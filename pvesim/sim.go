@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,11 +16,12 @@ import (
 
 // Sim is a simulated Proxmox VE cluster.
 type Sim struct {
-	world  *World
-	schema *schema.Schema
-	clock  *shiftClock
-	seed   uint64
-	routes map[string]handler
+	world    *World
+	schema   *schema.Schema
+	clock    *shiftClock
+	seed     uint64
+	routes   map[string]handler
+	internet http.RoundTripper // nil: the network
 
 	mu      sync.Mutex // guards all below; see actor
 	state   *State
@@ -50,6 +52,8 @@ type simSettings struct {
 	seed    uint64
 	dataDir string
 	log     io.Writer
+
+	internet http.RoundTripper
 }
 
 // WithClock injects the time. The default is the time package's, which is
@@ -82,7 +86,7 @@ func New(w *World, opts ...Option) (*Sim, error) {
 		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{},
 		closed: make(chan struct{}),
 	}
-	s.log.out = set.log
+	s.log.out, s.internet = set.log, set.internet
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.start(set.dataDir); err != nil {
