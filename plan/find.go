@@ -150,6 +150,9 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	if g.Name != v.Name || v.Pool != "" && g.Pool != v.Pool || (v.HA != nil) != (g.HAState != "") {
 		return false
 	}
+	if v.Power != "" && g.Status == model.StatusUnknown {
+		return false
+	}
 	if running := g.Status == model.StatusRunning; v.Power != "" && running != (v.Power == model.PowerOn) {
 		return false
 	}
