@@ -88,6 +88,8 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		upid, err = removeFile(ctx, c, act)
 	case model.SetHA:
 		err = a.setHA(ctx, c, act)
+	case model.KeepApart:
+		err = keepApart(ctx, c, act)
 	case model.SetPool:
 		err = setPool(ctx, c, act)
 	default:
@@ -142,6 +144,8 @@ func Words(action model.Action) string {
 		return "remove " + act.Volume
 	case model.SetHA:
 		return fmt.Sprintf("tell HA about VM %d", act.VMID)
+	case model.KeepApart:
+		return fmt.Sprintf("keep VM %d apart by HA rule %s", act.VMID, act.Rule)
 	case model.SetPool:
 		return fmt.Sprintf("put VM %d into pool %q", act.VMID, act.Pool)
 	}

@@ -52,6 +52,15 @@ func joinRule(ctx context.Context, c *pve.Client, name, sid string) error {
 	return nil
 }
 
+// keepApart writes the rule that keeps guests on different nodes.
+func keepApart(ctx context.Context, c *pve.Client, k model.KeepApart) error {
+	rule := pve.HARule{ID: k.Rule, Type: "resource-affinity", Affinity: "negative", Resources: k.Resources}
+	if k.New {
+		return c.HA().CreateRule(ctx, rule)
+	}
+	return c.HA().SetRule(ctx, k.Rule, pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: rule.Resources}})
+}
+
 // release is the version of Proxmox, asked for once.
 func (a *Actor) release(ctx context.Context) (pve.Version, error) {
 	a.mu.Lock()

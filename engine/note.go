@@ -38,6 +38,8 @@ func (e *Engine) note(action model.Action, answers bool) {
 		} else {
 			seen.HATold(vmid, "queued")
 		}
+	case model.KeepApart:
+		seen.HAUnsure()
 	case model.SetPool:
 		seen.Pooled(vmid, a.Pool)
 	case model.Download:
@@ -57,6 +59,8 @@ func (e *Engine) doubt(action model.Action) {
 	switch action.(type) {
 	case model.Download, model.UploadSeed, model.RemoveFile:
 		seen.FilesUnsure()
+	case model.SetHA, model.KeepApart:
+		seen.HAUnsure()
 	}
 	if vmid := action.Guest(); vmid != 0 {
 		seen.Changed(vmid)

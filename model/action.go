@@ -166,6 +166,14 @@ type SetHA struct {
 	New  bool
 }
 
+// KeepApart has the high-availability manager keep guests on different nodes.
+type KeepApart struct {
+	VMID      int      // the guest because of which it is done
+	Rule      string   // the rule's name
+	Resources []string // all that it is about: "vm:100"
+	New       bool
+}
+
 // SetPool puts a guest into a pool, out of the one it was in.
 type SetPool struct {
 	VMID     int
@@ -180,6 +188,7 @@ func (Download) Guest() int     { return 0 }
 func (u UploadSeed) Guest() int { return u.For }
 func (r RemoveFile) Guest() int { return r.For }
 func (h SetHA) Guest() int      { return h.VMID }
+func (k KeepApart) Guest() int  { return k.VMID }
 func (p SetPool) Guest() int    { return p.VMID }
 
 func (Clone) action()        {}
@@ -201,4 +210,5 @@ func (Download) action()     {}
 func (UploadSeed) action()   {}
 func (RemoveFile) action()   {}
 func (SetHA) action()        {}
+func (KeepApart) action()    {}
 func (SetPool) action()      {}

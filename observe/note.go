@@ -115,10 +115,15 @@ func (o *Observer) FilesUnsure() {
 // HATold tells what the manager of high availability was told about a guest:
 // the state that is asked for, or nothing.
 func (o *Observer) HATold(vmid int, state string) {
-	o.mu.Lock()
-	o.have.HA = nil
-	o.mu.Unlock()
+	o.HAUnsure()
 	o.change(vmid, func(r *record) { r.haState, r.haAt = state, time.Now() })
+}
+
+// HAUnsure tells that nobody knows what the manager of high availability was told.
+func (o *Observer) HAUnsure() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.HA, o.have.Apart = nil, nil
 }
 
 // TaskStarted tells of a task of ours.

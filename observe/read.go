@@ -224,10 +224,33 @@ func (o *Observer) HA(ctx context.Context) error {
 	for _, r := range list {
 		all[r.ID] = haOf(r)
 	}
+	apart, err := o.apart(ctx)
+	if err != nil {
+		return err
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.HA = all
+	o.have.HA, o.have.Apart = all, apart
 	return nil
+}
+
+// apart reads the rules that keep guests on different nodes; there are none
+// before release 9.
+func (o *Observer) apart(ctx context.Context) (map[string][]string, error) {
+	rules := map[string][]string{}
+	if o.Release() < 9 {
+		return rules, nil
+	}
+	list, err := o.client.HA().Rules(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list HA rules: %w", err)
+	}
+	for _, r := range list {
+		if r.Type == "resource-affinity" && r.Affinity == "negative" {
+			rules[r.ID] = r.Resources
+		}
+	}
+	return rules, nil
 }
 
 func haOf(r pve.HAResource) map[string]string {

@@ -215,10 +215,8 @@ func (l *nodeLoad) conflict(v model.VM, node string) string {
 		if other.Owner == v.Owner {
 			continue
 		}
-		for _, sel := range v.Place.AntiAffinity {
-			if sel.Matches(other.Labels) && sel.Matches(v.Labels) {
-				return other.Name
-			}
+		if conflicts(v, other) {
+			return other.Name
 		}
 	}
 	return ""

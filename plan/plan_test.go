@@ -337,6 +337,28 @@ func TestPlacementKeepsTheRules(t *testing.T) {
 	}
 }
 
+func TestGuestsUnderHAAreKeptApartByARule(t *testing.T) {
+	w := newWorld()
+	var vms []model.VM
+	for i := range 3 {
+		v := testVM(fmt.Sprintf("db-%d", i))
+		v.HA, v.Labels = &model.HA{}, map[string]string{"vm.type": "database"}
+		v.Place.AntiAffinity = []model.Selector{{Key: "vm.type", Operator: "In", Values: []string{"database"}}}
+		vms = append(vms, v)
+	}
+	if p := converge(t, w, desired(vms...)); !p.Ready() {
+		t.Fatalf("plan:\n%s", p)
+	}
+	if len(w.apart) != 1 {
+		t.Fatalf("rules: %v", w.apart)
+	}
+	for name, sids := range w.apart {
+		if len(sids) != 3 {
+			t.Errorf("rule %s is about %v", name, sids)
+		}
+	}
+}
+
 // TestConvergesThroughCrashes: from any state that our own steps can leave
 // behind, with any of them done or not, turns lead to what is wanted.
 func TestConvergesThroughCrashes(t *testing.T) {

@@ -112,6 +112,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	config := c.configure(seed, old)
 	grown := c.grow(config)
 	ha := c.ha()
+	c.apart()
 	pool := c.pool()
 	c.power(config, grown, ha, pool)
 }

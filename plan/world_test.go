@@ -19,6 +19,7 @@ type world struct {
 	stores map[string]*model.Storage
 	digest int
 	fails  map[Key]model.Failure
+	apart  map[string][]string
 	log    []string
 }
 
@@ -26,7 +27,7 @@ type world struct {
 type Key = model.Key
 
 func newWorld() *world {
-	w := &world{guests: map[int]*model.Guest{}, files: map[string]model.File{}, nodes: map[string]*model.Node{}, stores: map[string]*model.Storage{}}
+	w := &world{guests: map[int]*model.Guest{}, files: map[string]model.File{}, nodes: map[string]*model.Node{}, stores: map[string]*model.Storage{}, apart: map[string][]string{}}
 	for i := 1; i <= 3; i++ {
 		name := fmt.Sprintf("pve%d", i)
 		w.nodes[name] = &model.Node{Name: name, Online: true, CPUs: 16, Memory: 64 << 30, Used: int64(i) << 30}
@@ -78,6 +79,9 @@ func (w *world) observe(l Look) *model.Observed {
 			seen.Agent, seen.Addresses = g.Agent, g.Addresses
 		}
 		o.Guests[id] = &seen
+	}
+	if l.HA {
+		o.Apart = maps.Clone(w.apart)
 	}
 	if l.Files {
 		o.Files = maps.Clone(w.files)
@@ -163,6 +167,8 @@ func (w *world) do(a model.Action) {
 			w.guests[a.VMID].HAState = "started"
 			w.start(w.guests[a.VMID])
 		}
+	case model.KeepApart:
+		w.apart[a.Rule] = a.Resources
 	case model.SetPool:
 		w.guests[a.VMID].Pool = a.Pool
 	default:

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// firstRules is the release that has HA rules.
+const firstRules = 9
+
+// apart plans the HA rule that keeps a guest away from others: placement sees to
+// it when a guest is made, but the manager of high availability moves guests.
+func (c *change) apart() {
+	if c.v.HA == nil || c.g.HAState == "" || c.p.have.Release < firstRules || len(c.v.Place.AntiAffinity) == 0 {
+		return
+	}
+	peers := c.peers()
+	if len(peers) < 2 {
+		return
+	}
+	if c.p.have.Apart == nil {
+		c.o.Look.HA = true
+		return
+	}
+	rule := ruleName(c.v)
+	have, exists := c.p.have.Apart[rule]
+	var missing []string
+	for _, sid := range peers {
+		if !slices.Contains(have, sid) {
+			missing = append(missing, sid)
+		}
+	}
+	// One of those that are missing does it for all.
+	if len(missing) == 0 || missing[0] != sid(c.g.VMID) {
+		return
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(have), peers...))))
+	c.o.step(Step{
+		Action: model.KeepApart{VMID: c.g.VMID, Rule: rule, Resources: all, New: !exists},
+		What:   "keep it apart by HA rule " + rule, Why: "anti-affinity of guests under HA", Effect: Live,
+	})
+}
+
+func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
+
+// peers are the guests under HA that must not share a node with this one, and
+// itself.
+func (c *change) peers() []string {
+	var sids []string
+	for _, v := range c.p.want.VMs {
+		if v.HA == nil || v.Deleted || !conflicts(c.v, v) && v.Owner != c.v.Owner {
+			continue
+		}
+		if f := c.p.find(v.Owner, v.VMID, v.Range); f.guest != nil && f.guest.HAState != "" {
+			sids = append(sids, sid(f.guest.VMID))
+		}
+	}
+	slices.Sort(sids)
+	return sids
+}
+
+// conflicts tells whether a guest's anti-affinity is about another one.
+func conflicts(v, other model.VM) bool {
+	return slices.ContainsFunc(v.Place.AntiAffinity, func(s model.Selector) bool {
+		return s.Matches(v.Labels) && s.Matches(other.Labels)
+	})
+}
+
+// ruleName is the same for all guests of a set with the same anti-affinity.
+func ruleName(v model.VM) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(v.Owner.Door, v.Owner.Set, v.Place.AntiAffinity)))
+	return "proxplane-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
+}
