@@ -57,7 +57,7 @@ func configure(ctx context.Context, vm pve.VM, c model.Configure) (pve.UPID, err
 	change.Delete = slices.Compact(change.Delete)
 	// A disk that is taken away is to go, not to stay as an unused one.
 	change.Force = slices.ContainsFunc(change.Delete, diskSlot.MatchString)
-	if c.Slow {
+	if c.Slow && newStorage(c.Disks) != "" {
 		return vm.StartConfig(ctx, pve.SlowConfigChange{ConfigChange: change})
 	}
 	return pve.UPID{}, vm.SetConfig(ctx, change)

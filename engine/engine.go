@@ -77,7 +77,11 @@ func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.
 			return plan.Plan{}, err
 		}
 	}
-	return e.planDeep(ctx, want)
+	p, err := e.planDeep(ctx, want)
+	for i := range p.Objects {
+		p.Objects[i].Look.Agents = nil // addresses change nothing about what is to be done
+	}
+	return p, err
 }
 
 // planDeep plans, and reads what the plan needs to know until it is complete.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 )
 
 // restPeriod is how often Keep looks while nothing is to be done: with two lists
@@ -43,10 +44,21 @@ func (e *Engine) guard(ctx context.Context, want model.Desired) error {
 		if err := e.observer.Refresh(ctx, 0); err != nil {
 			continue
 		}
-		if !e.plan(want).Ready() {
+		if !quiet(e.plan(want)) {
 			return nil
 		}
 	}
+}
+
+// quiet tells whether nothing is to be done. Addresses that aren't known are no
+// reason to do something.
+func quiet(p plan.Plan) bool {
+	for _, o := range p.Objects {
+		if o.Look.Agents = nil; !o.Ready() {
+			return false
+		}
+	}
+	return true
 }
 
 func pause(ctx context.Context, d time.Duration) error {

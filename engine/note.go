@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -47,9 +49,16 @@ func (e *Engine) note(action model.Action, answers bool) {
 	case model.UploadSeed:
 		seen.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
 	case model.RemoveFile:
-		seen.FileGone(a.Volume)
+		// See verify.
 	default: // Configure, Resize, Release, MakeTemplate, Snap, Unsnap
 		seen.Changed(vmid)
+	}
+}
+
+// verify looks at what an action has done where the next plan wouldn't.
+func (e *Engine) verify(ctx context.Context, action model.Action) {
+	if a, ok := action.(model.RemoveFile); ok {
+		_ = e.observer.CheckFile(ctx, a.Node, a.Volume) // if it can't be seen now, all are looked for
 	}
 }
 

@@ -51,7 +51,8 @@ type object struct {
 	owner model.Owner
 	plan  plan.Object
 	done  bool
-	steps int // that were done
+	steps int            // that were done
+	again map[string]int // how often each of them
 
 	busy    int // calls and tasks of its own
 	working bool
@@ -105,7 +106,7 @@ func (r *run) add(owner model.Owner, vmid int) {
 	if r.objects[owner.Key] != nil {
 		return
 	}
-	o := &object{n: len(r.order), owner: owner}
+	o := &object{n: len(r.order), owner: owner, again: map[string]int{}}
 	r.want.leftOver(owner, vmid)
 	r.objects[owner.Key] = o
 	r.order = append(r.order, o)

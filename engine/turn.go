@@ -178,6 +178,9 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.fly(func() func() {
 		_, err := r.tasks.Follow(task)
 		stop()
+		if err == nil {
+			r.e.verify(r.ctx, s.Action)
+		}
 		return func() {
 			r.e.observer.TaskEnded(task)
 			if err != nil {
@@ -250,13 +253,26 @@ func isConfigure(a model.Action) bool {
 	return ok
 }
 
+// maxAgain is how often the same step is done again for the same reason.
+const maxAgain = 5
+
 // succeeded notes that a step was done.
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
 	o.steps++
 	r.e.succeed(o.owner.Key, s.What)
+	if o.again[s.What+s.Why]++; o.again[s.What+s.Why] > maxAgain {
+		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
+	}
 	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)
 	r.emit(o, Event{Kind: Done, Step: s.What, Text: s.Why, Task: task})
+	// What a snapshot does to its machine may leave something to do for that.
+	if snap, ok := r.want.snapshots[o.owner.Key]; ok {
+		if vm := r.objects[snap.VM]; vm != nil {
+			vm.done = false
+			r.due[vm] = true
+		}
+	}
 }
 
 // finish is the end of an object that is as wanted.

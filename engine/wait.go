@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
 
@@ -123,14 +124,17 @@ func (r *run) list() {
 		err := r.e.observer.Refresh(r.ctx, 0)
 		return func() {
 			r.listing = false
-			switch f := act.Judge(err); {
-			case err == nil:
+			if err == nil {
 				for o := range r.waiting {
 					r.due[o] = true
 				}
-			case f.Class == act.Fatal:
+				return
+			}
+			switch act.Judge(err).Class {
+			case act.Stopped:
+			case act.Fatal:
 				r.fatal = err
-			case f.Class != act.Stopped:
+			default:
 				r.listBy(time.Now().Add(r.listPause))
 			}
 		}
@@ -182,5 +186,16 @@ func (r *run) stuck(o *object, now time.Time) bool {
 	if f, failed := r.failure(o); failed && f.Hard {
 		return true
 	}
-	return !passes(o.reason) || now.Sub(o.since) >= r.opts.Patience
+	patient := passes(o.reason) || o.reason == plan.WaitPlace && r.e.nodesAway()
+	return !patient || now.Sub(o.since) >= r.opts.Patience
+}
+
+// nodesAway tells whether a node may come back and make room.
+func (e *Engine) nodesAway() (away bool) {
+	e.observer.View(func(have *model.Observed) {
+		for _, n := range have.Nodes {
+			away = away || !n.Online
+		}
+	})
+	return away
 }

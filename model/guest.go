@@ -96,13 +96,16 @@ type Guest struct {
 	Name     string
 	Status   Status
 	Template bool
-	Tags     []string
-	Lock     string
-	Pool     string
-	HAState  string
-	CPUs     int
-	Memory   int64 // bytes
-	Disk     int64 // size of the boot disk
+	// Container tells that it is an LXC container: it takes a VMID and is never
+	// ours.
+	Container bool
+	Tags      []string
+	Lock      string
+	Pool      string
+	HAState   string
+	CPUs      int
+	Memory    int64 // bytes
+	Disk      int64 // size of the boot disk
 
 	Config    *Config
 	Snapshots []SnapshotInfo // nil: not read

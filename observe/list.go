@@ -68,8 +68,15 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 		case own == nil && t.Running():
 			running = append(running, task)
 		}
-		if rec := o.records[task.VMID]; rec != nil && own == nil && !o.tasks[upid] && changesGuest(task.Type) {
+		rec := o.records[task.VMID]
+		if rec == nil || own != nil {
+			continue
+		}
+		if !o.tasks[upid] && changesGuest(task.Type) {
 			rec.forgetConfig()
+		}
+		if changesPower(task.Type) && time.Since(t.EndTime) < 2*lag {
+			rec.shaky = at
 		}
 	}
 	for upid, own := range o.ours {
@@ -90,6 +97,16 @@ func changesGuest(task string) bool {
 		return false
 	}
 	return true
+}
+
+// changesPower tells whether a guest may run after a task that didn't before, or
+// the other way round.
+func changesPower(task string) bool {
+	switch task {
+	case "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmsuspend", "qmresume", "qmrollback", "qmcreate", "qmrestore":
+		return true
+	}
+	return false
 }
 
 func taskOf(upid pve.UPID) model.Task {
@@ -134,7 +151,7 @@ func storagesOf(list []pve.Resource) map[string]*model.Storage {
 func guestOf(r pve.Resource) model.Guest {
 	g := model.Guest{
 		VMID: r.VMID, Node: r.Node, Name: r.Name, Status: statusOf(r.Status, ""), Template: r.Template,
-		Tags: tagsOf(r.Tags), Lock: r.Lock, Pool: r.Pool, HAState: r.HAState,
+		Container: r.Type == "lxc", Tags: tagsOf(r.Tags), Lock: r.Lock, Pool: r.Pool, HAState: r.HAState,
 		CPUs: int(r.MaxCPU), Memory: r.MaxMemory, Disk: r.MaxDisk,
 	}
 	return g

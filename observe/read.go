@@ -200,6 +200,20 @@ func (o *Observer) Files(ctx context.Context) error {
 	return nil
 }
 
+// CheckFile looks whether a file is still there.
+func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
+	_, err := o.client.Storage(node, model.StorageOf(volume)).Volume(ctx, volume)
+	switch {
+	case errors.Is(err, pve.ErrNotFound):
+		o.FileGone(volume)
+		return nil
+	case err != nil:
+		o.FilesUnsure()
+		return fmt.Errorf("look for %s on %s: %w", volume, node, err)
+	}
+	return nil
+}
+
 // firstNode is the one that a shared storage is asked about.
 func firstNode(s *model.Storage, have *model.Observed) string {
 	var nodes []string

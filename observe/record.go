@@ -13,6 +13,7 @@ import (
 type record struct {
 	listed   model.Guest
 	listedAt time.Time // zero: we made it, and no list shows it yet
+	shaky    time.Time // the list of that time may be late about its power state
 	booted   time.Time // when it was started, as far as the list's uptime tells
 	made     time.Time // when we learnt of it without a list
 
@@ -39,7 +40,12 @@ type record struct {
 // of the list count as older than they are.
 func (r *record) guest() *model.Guest {
 	g := r.listed
-	if r.sure() || r.status != "" && g.Status == model.StatusUnknown {
+	switch {
+	case r.sure():
+		g.Status = r.status
+	case r.late():
+		g.Status = model.StatusUnknown
+	case g.Status == model.StatusUnknown && r.status != "":
 		g.Status = r.status
 	}
 	if r.haAt.After(r.listedAt) {
@@ -58,6 +64,14 @@ func (r *record) guest() *model.Guest {
 
 // sure tells whether the power state is known from more than the list.
 func (r *record) sure() bool { return r.status != "" && r.statusAt.Add(lag).After(r.listedAt) }
+
+// late tells whether there is a sign that the list is late about the power
+// state: somebody started or stopped it just before, or changes wait for a
+// restart, as they do only while it runs.
+func (r *record) late() bool {
+	return !r.shaky.IsZero() && r.shaky.Equal(r.listedAt) ||
+		r.listed.Status == model.StatusStopped && r.config != nil && len(r.config.Pending) > 0
+}
 
 // list takes over what a list says that was asked for at a time.
 func (r *record) list(listed model.Guest, uptime int64, at time.Time) {

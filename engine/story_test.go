@@ -1,0 +1,254 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+func TestDeletingLeavesNothingBehind(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		vms := []model.VM{seeded("web"), machine("db"), machine("lb")}
+		vms[1].Disks = append(vms[1].Disks, model.Disk{Slot: "scsi1", Name: "data", Storage: "nfs", Size: 3 << 30})
+		vms[2].HA = &model.HA{MaxRestart: 2}
+		vms[2].WaitAddress = false
+		vms[1].Pool = "team"
+		l.mustConverge(desired(vms...))
+		l.check(desired(vms...))
+		l.sim.Do(func(s *pvesim.State) {
+			if len(s.HA.Resources) != 1 || len(s.Pools["team"].VMs) != 1 {
+				t.Errorf("HA has %v, the pool %v", s.HA.Resources, s.Pools["team"].VMs)
+			}
+		})
+		for i := range vms {
+			vms[i].Deleted = true
+		}
+		rep := l.mustConverge(desired(vms...))
+		for _, o := range rep.Objects[1:] {
+			if o.State != engine.StateGone {
+				t.Errorf("%s is %s", o.Owner.Key, o.State)
+			}
+		}
+		l.check(desired(vms...))
+		if n := len(l.ours()); n != 0 {
+			t.Errorf("%d machines are left", n)
+		}
+		l.sim.Do(func(s *pvesim.State) {
+			if len(s.HA.Resources) != 0 || len(s.Pools["team"].VMs) != 0 {
+				t.Errorf("HA has %v, the pool %v", s.HA.Resources, s.Pools["team"].VMs)
+			}
+		})
+	})
+}
+
+func TestRetainedMachinesStayWithoutOurMarks(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		l.mustConverge(desired(vm))
+		vm.Deleted, vm.Retain = true, true
+		l.mustConverge(desired(vm))
+		conf := l.named("web")
+		if conf == nil || conf["running"] != "1" || conf["tags"] != "web" || conf["description"] != "made by a test" {
+			t.Errorf("%v", conf)
+		}
+	})
+}
+
+func TestPruneRemovesWhatNoManifestNamesAndNothingElse(t *testing.T) {
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		l.mustConverge(desired(machines(4)...))
+		other := machine("other")
+		other.Owner.Set = "another"
+		l.mustConverge(model.Desired{Set: "another", Images: []model.Image{ubuntu()}, VMs: []model.VM{other}})
+		want := desired(machines(2)...)
+		want.Prune = true
+		l.mustConverge(want)
+		l.check(desired(machines(2)...))
+		if n := len(l.ours()); n != 3 || l.named("other") == nil {
+			t.Errorf("%d machines are left, the other set's is %v", n, l.named("other"))
+		}
+	})
+}
+
+func TestRestartsOnlyWhenAllowed(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		l.mustConverge(desired(vm))
+		started := l.started("web")
+		vm.Options["cores"] = "8"
+		vm.Tags = []string{"blue"}
+		rep := l.converge(desired(vm))
+		if o := rep.Objects[1]; o.State != engine.StateRefused || !strings.Contains(o.Text, "--allow-restart") {
+			t.Errorf("%s", describe(rep))
+		}
+		if !l.started("web").Equal(started) || !strings.Contains(l.named("web")["tags"], "blue") {
+			t.Error("it was restarted, or what needs no restart wasn't done")
+		}
+		want := desired(vm)
+		want.Allow.Restart = true
+		l.mustConverge(want)
+		l.check(want)
+		if l.started("web").Equal(started) {
+			t.Error("it wasn't restarted")
+		}
+	})
+}
+
+// started is when a machine was started.
+func (l *lab) started(name string) (at time.Time) {
+	l.vm(name, func(_ *pvesim.State, vm *pvesim.VM) {
+		if vm.Run != nil {
+			at = vm.Run.Started
+		}
+	})
+	return at
+}
+
+func TestShrinkingIsRefused(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		l.mustConverge(desired(vm))
+		vm.Disks[0].Size = 10 << 30
+		rep := l.converge(desired(vm))
+		if o := rep.Objects[1]; o.State != engine.StateRefused || !strings.Contains(o.Text, "shrink") {
+			t.Errorf("%s", describe(rep))
+		}
+	})
+}
+
+func TestPowersMachinesOffAndOn(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		for _, power := range []model.Power{model.PowerOff, model.PowerOn, model.PowerOffGraceful, model.PowerOn} {
+			vm.Power = power
+			l.mustConverge(desired(vm))
+			if running := l.named("web")["running"] == "1"; running != (power == model.PowerOn) {
+				t.Errorf("%s: runs %v", power, running)
+			}
+		}
+	})
+}
+
+func TestTakesSnapshotsGoesBackOnceAndKeepsTheNewest(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		snap := func(name string) model.Snapshot {
+			return model.Snapshot{Owner: owner("VMSnapshot", name), VM: key("VirtualMachine", "web"), Name: name, Description: "before " + name}
+		}
+		want.Snapshots = []model.Snapshot{snap("one")}
+		l.mustConverge(want)
+		want.Snapshots = append(want.Snapshots, snap("two"))
+		l.mustConverge(want)
+		if got := l.snapshots("web"); len(got) != 2 {
+			t.Fatalf("snapshots are %v", got)
+		}
+		want.Snapshots[0].Revert = "first time"
+		want.Allow.Data = true
+		l.mustConverge(want)
+		rollbacks := func() (n int) {
+			for _, r := range l.requests(0) {
+				if strings.HasSuffix(r, "/rollback") {
+					n++
+				}
+			}
+			return n
+		}
+		l.mustConverge(want)
+		if n := rollbacks(); n != 1 {
+			t.Errorf("it went back %d times", n)
+		}
+		if l.named("web")["running"] != "1" {
+			t.Error("it isn't running again")
+		}
+		want.Snapshots[1].Deleted = true
+		l.mustConverge(want)
+		if got := l.snapshots("web"); len(got) != 1 || got[0] != "one" {
+			t.Errorf("snapshots are %v", got)
+		}
+	})
+}
+
+func (l *lab) snapshots(name string) (names []string) {
+	l.vm(name, func(_ *pvesim.State, vm *pvesim.VM) {
+		for s := range vm.Snaps {
+			names = append(names, s)
+		}
+	})
+	return names
+}
+
+func TestClonesMachinesThatAreBeingMade(t *testing.T) {
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		base, clone := machine("base"), machine("copy")
+		base.Power, base.WaitAddress = model.PowerOff, false
+		clone.Source = model.Source{VM: base.Owner.Key}
+		want := desired(clone, base)
+		l.mustConverge(want)
+		l.check(want)
+	})
+}
+
+func TestWaitsWithAReasonWhenThereIsNoTemplate(t *testing.T) {
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		want.Images[0].Template = "debian"
+		start := time.Now()
+		rep := l.converge(want)
+		if rep.Converged() || time.Since(start) > time.Second || !strings.Contains(describe(rep), `no template is named "debian"`) {
+			t.Errorf("after %v:\n%s", time.Since(start), describe(rep))
+		}
+	})
+}
+
+func TestPlansOfUnchangedMachinesTakeThreeRequests(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		want := desired(machines(30)...)
+		l.mustConverge(want)
+		time.Sleep(time.Minute)
+		for _, deep := range []bool{false, true} {
+			before := l.sim.RequestCount()
+			p, err := l.engine().Plan(context.Background(), want, deep)
+			if err != nil || !p.Ready() {
+				t.Errorf("%v\n%s", err, p)
+			}
+			switch n := l.sim.RequestCount() - before; {
+			case !deep && n != 3:
+				t.Errorf("%d requests", n)
+			case deep && n < 33:
+				t.Errorf("%d requests for a deep look", n)
+			}
+		}
+		l.setConfig("web-3", "cores", "1")
+		if p, err := l.engine().Plan(context.Background(), want, true); err != nil || p.Ready() {
+			t.Errorf("a deep look doesn't see the change: %v", err)
+		}
+	})
+}
+
+func TestTurnsLeadThereToo(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		want := desired(seeded("web"), machine("db"))
+		e := l.engine()
+		for range 60 {
+			start := time.Now()
+			turn, err := e.Step(context.Background(), want, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(start); took > 4*time.Second {
+				t.Errorf("a turn took %v", took)
+			}
+			if turn.Plan.Ready() {
+				l.check(want)
+				return
+			}
+			time.Sleep(time.Second)
+		}
+		t.Errorf("not there after 60 turns")
+	})
+}
