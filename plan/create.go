@@ -24,6 +24,10 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		o.Wait = wait
 		return
 	}
+	if spot.source == nil && needsStorage(v) && p.diskStorage(spot.node) == "" {
+		o.wait(WaitPlace, noDiskStorage(spot.node))
+		return
+	}
 	o.Node, o.Placed = spot.node, spot.why
 	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: memoryOf(v.Options)}
 	why := fmt.Sprintf("%s isn't there", v.Owner.Key)
@@ -59,6 +63,9 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 		Options: plainOptions(v.Options), NICs: v.NICs, Tags: tagsFor(v, nil, v.Fingerprint()), Pool: v.Pool,
 	}
 	for _, d := range v.Disks {
+		if d.Storage == "" && d.Volume == "" {
+			d.Storage = p.diskStorage(to.Node)
+		}
 		create.Disks = append(create.Disks, model.NewDisk{Disk: blankDisk(d)})
 	}
 	return o.step(Step{Action: create, What: fmt.Sprintf("create VM %d on %s", to.VMID, to.Node), Why: why, Effect: New})

@@ -144,6 +144,12 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 		o.Wait = wait
 		return
 	}
+	if i.Storage == "" {
+		if i.Storage = p.diskStorage(node); i.Storage == "" {
+			o.wait(WaitPlace, noDiskStorage(node))
+			return
+		}
+	}
 	o.VMID, o.Node = vmid, node
 	p.placed[vmid] = model.Placement{Owner: owner, Node: node}
 	why := fmt.Sprintf("%s isn't there", i.Owner.Key)

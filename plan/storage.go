@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// diskStorage chooses where disks go on a node when nobody says it: a shared
+// storage, since all nodes reach what is there, else the one with the most room.
+// Empty: none takes disks.
+func (p *planner) diskStorage(node string) string {
+	var takes []*model.Storage
+	for _, s := range p.have.Storages {
+		if _, ok := s.OnNode[node]; ok && s.Content["images"] {
+			takes = append(takes, s)
+		}
+	}
+	if len(takes) == 0 {
+		return ""
+	}
+	best := slices.MinFunc(takes, func(a, b *model.Storage) int {
+		return cmp.Or(last(a.Shared, b.Shared), cmp.Compare(b.OnNode[node].Free(), a.OnNode[node].Free()), cmp.Compare(a.Name, b.Name))
+	})
+	return best.Name
+}
+
+// last sorts what isn't so behind what is.
+func last(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
+}
+
+func noDiskStorage(node string) string {
+	return fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node)
+}
+
+// needsStorage tells whether a disk is to be made and nobody says where.
+func needsStorage(v model.VM) bool {
+	return slices.ContainsFunc(v.Disks, func(d model.Disk) bool { return d.Storage == "" && d.Volume == "" })
+}

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
+	owner := func(kind, name string) model.Owner {
+		return model.Owner{Door: "vm", Key: model.Key{Kind: kind, Name: name}}
+	}
+	want := model.Desired{
+		Images: []model.Image{{Owner: owner("VMImage", "cloud"), URL: "https://images.example.com/cloud.qcow2", Range: model.Range{First: 6000, Last: 6999}}},
+		VMs: []model.VM{{
+			Owner: owner("VirtualMachine", "empty"), Name: "empty", Range: model.Range{First: 5000, Last: 5999}, Source: model.Source{Blank: true},
+			Disks: []model.Disk{{Slot: model.RootSlot, Name: "root", Size: 8 << 30}},
+		}},
+	}
+	for _, c := range []struct {
+		reason  string
+		storage string // "": nothing takes disks
+		change  func(*world)
+	}{
+		{"all nodes reach what is shared", "nfs", func(*world) {}},
+		{"what takes no disks isn't chosen", "local-lvm", func(w *world) { w.stores["nfs"].Content["images"] = false }},
+		{"nothing takes disks", "", func(w *world) {
+			w.stores["nfs"].Content["images"], w.stores["local-lvm"].Content["images"] = false, false
+		}},
+	} {
+		w := newWorld()
+		c.change(w)
+		have := w.observe(Look{})
+		have.Files = map[string]model.File{}
+		for _, o := range For(want, have).Objects {
+			if c.storage == "" {
+				if o.Wait == nil || o.Wait.Reason != WaitPlace {
+					t.Errorf("%s: %s waits for %+v", c.reason, o.Owner.Key, o.Wait)
+				}
+				continue
+			}
+			for _, s := range o.Steps {
+				if create, ok := s.Action.(model.Create); ok && create.Disks[0].Storage != c.storage {
+					t.Errorf("%s: %s goes to %q", c.reason, o.Owner.Key, create.Disks[0].Storage)
+				}
+			}
+			if len(o.Steps) == 0 {
+				t.Errorf("%s: nothing is planned for %s: %+v", c.reason, o.Owner.Key, o)
+			}
+		}
+	}
+}
