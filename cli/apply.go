@@ -51,30 +51,17 @@ again continues. The exit status is 0 only if everything is as wanted.`,
 	return cmd
 }
 
-func newDelete(u *ui) *cobra.Command {
-	a := &applying{change: change{deleted: true}}
-	cmd := &cobra.Command{
-		Use:   "delete -f FILE|DIR|-",
-		Short: "Remove what the manifests name",
-		Long: `Remove all that the manifests name and proxplane made for them: machines with
-their disks, templates of images, snapshots. Machines whose deletionPolicy is
-Retain stay in Proxmox and are let go. What isn't proxplane's is never touched.`,
-		Example: `  proxplane delete -f machines.yaml
-  proxplane delete -f machines.yaml --yes
-  proxplane plan -f machines.yaml --delete`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, u) },
-	}
-	a.flags(cmd)
-	return cmd
-}
-
 func (a *applying) run(cmd *cobra.Command, u *ui) error {
 	list, err := a.open(cmd, u)
 	if err != nil {
 		return err
 	}
-	plans, err := a.plans(cmd.Context(), list)
+	return a.carryOut(cmd.Context(), u, list)
+}
+
+// carryOut plans, shows the plan, asks, and does it.
+func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
+	plans, err := a.plans(ctx, list)
 	if err != nil {
 		return err
 	}
@@ -85,10 +72,10 @@ func (a *applying) run(cmd *cobra.Command, u *ui) error {
 	if all.Ready() {
 		return a.nothing(u)
 	}
-	if err := u.agree(cmd.Context(), a.yes, danger(all)); err != nil {
+	if err := u.agree(ctx, a.yes, danger(all)); err != nil {
 		return err
 	}
-	return a.converge(cmd.Context(), u, list, plans)
+	return a.converge(ctx, u, list, plans)
 }
 
 // show prints the plan before it is done.

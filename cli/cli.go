@@ -9,7 +9,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -90,10 +92,10 @@ state. Every command can be interrupted and run again at any moment.`,
   proxplane describe vm/web-1           all about one machine`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		Args:              cobra.NoArgs,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(*cobra.Command, []string) error { return u.startLog() },
 	}
+	needsCommand(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	u.logFlags(root.PersistentFlags())
@@ -110,7 +112,26 @@ state. Every command can be interrupted and run again at any moment.`,
 		}
 	}
 	add(groupWanted, newPlan(u), newApply(u), newDelete(u))
+	add(groupLook, newGet(u), newDescribe(u), newWait(u), newDoctor(u))
+	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newImport(u))
 	add(groupOther, newSim(), newDemo(), newVersion(), newCompletion())
 	root.SetHelpCommandGroupID(groupOther)
 	return root
+}
+
+// needsCommand has a command that only groups others say so when none of them
+// is named.
+func needsCommand(cmd *cobra.Command) {
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		do := []string{}
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			do = append(do, "Did you mean "+strings.Join(near, ", or ")+"?")
+		}
+		return advise(fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0]), append(do, fmt.Sprintf("See %s --help.", cmd.CommandPath()))...)
+	}
 }

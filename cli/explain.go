@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,20 +67,12 @@ func explain(err error) explanation {
 			e.tried = method
 		}
 		e.do = whatToDo(err, conn)
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
-		var path *fs.PathError
-		e.tried = err.Error()
-		if errors.As(err, &path) {
-			e.tried, e.said = before(err.Error(), path.Error()), path.Path+": "+path.Err.Error()
-		}
-	case errors.Is(err, context.DeadlineExceeded):
-		e.tried = err.Error()
 	default:
 		e.tried = err.Error()
 	}
 	var advice *adviceError
 	if errors.As(err, &advice) {
-		e.do = append(e.do, advice.do...)
+		e.do = append(e.do, slices.DeleteFunc(slices.Clone(advice.do), func(s string) bool { return s == "" })...)
 	}
 	return e
 }

@@ -26,7 +26,7 @@ const helpWidth = 80
 func usage(cmd *cobra.Command) error {
 	w := cmd.OutOrStdout()
 	line := cmd.UseLine()
-	if !cmd.Runnable() {
+	if cmd.HasAvailableSubCommands() {
 		line = cmd.CommandPath() + " COMMAND"
 	}
 	fmt.Fprintf(w, "Usage:\n  %s\n", line)

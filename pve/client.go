@@ -63,6 +63,11 @@ func (c *Client) Close() {
 	}
 }
 
+// Endpoint is the URL of the endpoint that answered last; before that, of the first one.
+func (c *Client) Endpoint() string {
+	return c.core.endpoints.all[c.core.endpoints.order()[0]].String()
+}
+
 // Option changes how calls are made; see [Client.With].
 type Option func(*callOptions)
 

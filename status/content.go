@@ -1,7 +1,10 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +72,37 @@ func SnapshotOf(g *model.Guest, s model.SnapshotInfo) Snapshot {
 		v.Created = time.Unix(s.Time, 0).UTC()
 	}
 	return v
+}
+
+// Snapshots are those of a guest, in the order of their tree: parents before
+// what came after them. "current" isn't one: it stands for the present state.
+func Snapshots(g *model.Guest) []Snapshot {
+	children := map[string][]model.SnapshotInfo{}
+	for _, s := range g.Snapshots {
+		if s.Name != "current" {
+			children[s.Parent] = append(children[s.Parent], s)
+		}
+	}
+	for _, list := range children {
+		slices.SortFunc(list, func(a, b model.SnapshotInfo) int {
+			return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	var out []Snapshot
+	var walk func(parent string)
+	walk = func(parent string) {
+		list := children[parent]
+		delete(children, parent)
+		for _, s := range list {
+			out = append(out, SnapshotOf(g, s))
+			walk(s.Name)
+		}
+	}
+	walk("")
+	for _, parent := range slices.Sorted(maps.Keys(children)) {
+		walk(parent) // of a parent that is gone
+	}
+	return out
 }
 
 // SnapshotTable lists snapshots; ages are as of now.

@@ -91,10 +91,13 @@ func Percent(part, whole int64) string {
 	return fmt.Sprintf("%d%%", (100*part+whole/2)/whole)
 }
 
-// Count is "1 VM" or "3 VMs".
-func Count(n int, what string) string {
-	if n == 1 {
+// Count is "1 VM" or "3 VMs"; another plural can be given.
+func Count(n int, what string, plural ...string) string {
+	switch {
+	case n == 1:
 		return "1 " + what
+	case len(plural) > 0:
+		return strconv.Itoa(n) + " " + plural[0]
 	}
 	return strconv.Itoa(n) + " " + what + "s"
 }

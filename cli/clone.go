@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// byHand is the set of machines that were made without a manifest. No
+// manifest's --prune touches it.
+const byHand = "by-hand"
+
+// defaultRange is where VMIDs of machines come from that no Provider gives a
+// range for. It is the same as that of manifests.
+var defaultRange = model.Range{First: 10000, Last: 99999}
+
+// cloning is one call of clone.
+type cloning struct {
+	applying
+	full, start   bool
+	vmid          int
+	node, storage string
+	snapshot      string
+	pool          string
+}
+
+func newClone(u *ui) *cobra.Command {
+	c := &cloning{}
+	cmd := &cobra.Command{
+		Use:   "clone SOURCE NAME",
+		Short: "Copy a machine or a template",
+		Long: `Copy a machine or a template by hand. Copies of templates are linked, unless
+--full is given; copies of machines are always full. The copy has the settings of
+its source.
+
+Running the same command again finds the copy that is there, so nothing is made
+twice. Machines that should be kept as part of what is wanted belong into a
+manifest, as VirtualMachine or VMClone.`,
+		Example: `  proxplane clone ubuntu-22-template web-3 --start
+  proxplane clone web-1 web-1-copy --snapshot before-upgrade
+  proxplane clone 9000 db-1 --full --storage local-lvm --node pve2`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), u, args[0], args[1]) },
+	}
+	c.target.flags(cmd, false)
+	fs := cmd.Flags()
+	fs.BoolVar(&c.full, "full", false, "a full copy, also of a template")
+	fs.BoolVar(&c.start, "start", false, "start the copy")
+	fs.IntVar(&c.vmid, "vmid", 0, "`VMID` of the copy (default: one that is free)")
+	fs.StringVar(&c.node, "node", "", "`NODE` of the copy (default: where there is room)")
+	fs.StringVar(&c.storage, "storage", "", "`STORAGE` of a full copy's disks (default: that of the source)")
+	fs.StringVar(&c.snapshot, "snapshot", "", "copy the state in the snapshot of this `NAME`")
+	fs.StringVar(&c.pool, "pool", "", "`POOL` of the copy")
+	fs.DurationVar(&c.timeout, "timeout", 0, "give up after this `TIME`, such as 10m")
+	fs.StringVarP(&c.output, "output", "o", "", "`FORMAT`: json, for programs")
+	_ = fs.MarkHidden("set")
+	return cmd
+}
+
+// guestName is what Proxmox takes as the name of a machine.
+var guestName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+
+func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
+	if !guestName.MatchString(name) {
+		return fmt.Errorf("%q isn't a name that a machine can have: letters, digits, hyphens and dots", name)
+	}
+	one, err := c.cluster(u)
+	if err != nil {
+		return err
+	}
+	have, err := one.look(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := findGuest(have, source)
+	if err != nil {
+		return err
+	}
+	if c.snapshot != "" {
+		if _, _, err := one.snapshot(ctx, fmt.Sprint(from.VMID), c.snapshot); err != nil {
+			return err
+		}
+	}
+	one.Desired = c.desired(from, name)
+	for _, other := range have.Named(name) {
+		if owner, _, ok := model.ParseStateTag(other.Tags); !ok || owner != one.Desired.VMs[0].Owner.ID() {
+			u.note("VM %d on %s has the same name", other.VMID, other.Node)
+		}
+	}
+	list := []*cluster{one}
+	plans, err := c.plans(ctx, list)
+	if err != nil {
+		return err
+	}
+	if g := have.Guests[plans[0].Objects[len(plans[0].Objects)-1].VMID]; g != nil && g.Status == model.StatusRunning {
+		// It was made before, and is in use: making it again mustn't stop it.
+		one.Desired.VMs[0].Power = model.PowerOn
+		if plans, err = c.plans(ctx, list); err != nil {
+			return err
+		}
+	}
+	if w := plans[0].Objects[len(plans[0].Objects)-1].Wait; w != nil && w.Reason == plan.WaitForeign {
+		return errors.New(w.Text)
+	}
+	return c.converge(ctx, u, list, plans)
+}
+
+// desired is the copy as something that is wanted.
+func (c *cloning) desired(from *model.Guest, name string) model.Desired {
+	owner := func(kind, name string) model.Owner {
+		return model.Owner{Door: manifest.Door, Set: byHand, Key: model.Key{Kind: kind, Name: name}}
+	}
+	image := model.Image{Owner: owner("VMImage", fmt.Sprint(from.VMID)), VMID: from.VMID}
+	vm := model.VM{
+		Owner: owner("VirtualMachine", name), Name: name, VMID: c.vmid, Range: defaultRange, Pool: c.pool, Power: model.PowerOff,
+		Source: model.Source{Image: image.Owner.Key, Snapshot: c.snapshot, Full: c.full || c.storage != "", Storage: c.storage},
+	}
+	if c.start {
+		vm.Power = model.PowerOn
+	}
+	if c.node != "" {
+		vm.Place.Nodes = []string{c.node}
+	}
+	return model.Desired{Set: byHand, Images: []model.Image{image}, VMs: []model.VM{vm}}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+func newConsole(u *ui) *cobra.Command {
+	t := &target{}
+	var serial bool
+	var port string
+	cmd := &cobra.Command{
+		Use:   "console VM",
+		Short: "Reach the console of a machine",
+		Long: `Print the URL of a machine's console in Proxmox' web interface. With --serial,
+attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it.`,
+		Example: `  proxplane console web-1
+  proxplane console web-1 --serial
+  proxplane console web-1 --serial --port serial1
+  xdg-open "$(proxplane console web-1)"`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: t.completeVMs(u),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
+				if !serial {
+					u.say("%s", consoleURL(c.client.Endpoint(), g))
+					return nil
+				}
+				return c.attach(cmd.Context(), u, g, port)
+			})
+		},
+	}
+	t.flags(cmd, false)
+	cmd.Flags().BoolVar(&serial, "serial", false, "attach to the serial console")
+	cmd.Flags().StringVar(&port, "port", "serial0", "which serial `PORT`, with --serial")
+	return cmd
+}
+
+// consoleURL is the page of Proxmox with the console of a guest.
+func consoleURL(endpoint string, g *model.Guest) string {
+	query := url.Values{
+		"console": {"kvm"}, "novnc": {"1"}, "vmid": {fmt.Sprint(g.VMID)}, "vmname": {g.Name}, "node": {g.Node}, "resize": {"scale"},
+	}
+	return strings.TrimSuffix(endpoint, "/") + "/?" + query.Encode()
+}
+
+// attach connects the terminal with the guest's serial console.
+func (c *cluster) attach(ctx context.Context, u *ui, g *model.Guest, port string) error {
+	if err := errors.Join(c.observer.Config(ctx, g.VMID), c.observer.Status(ctx, g.VMID)); err != nil {
+		return c.fail(err)
+	}
+	if g = c.observer.Snapshot().Guests[g.VMID]; g == nil || g.Config == nil {
+		return errors.New("the machine went away")
+	}
+	if g.Status != model.StatusRunning {
+		return advise(fmt.Errorf("VM %d is %s", g.VMID, g.Status), "Start it: proxplane power on "+g.Name)
+	}
+	if g.Config.Options[port] == "" {
+		return advise(fmt.Errorf("VM %d has no serial port %s", g.VMID, port),
+			fmt.Sprintf("Add it: extraConfig: {%s: socket} in the manifest, or qm set %d --%s socket. The guest must use it, too (console=ttyS0).", port, g.VMID, port))
+	}
+	t, err := c.vm(g).Attach(ctx, port)
+	if errors.Is(err, pve.ErrNotImplemented) {
+		return c.fail(advise(err, "What is at the endpoint has no websockets."))
+	}
+	if err != nil {
+		return c.fail(err)
+	}
+	defer t.Close()
+	fmt.Fprintf(u.err, "Attached to %s of %s (%d). Ctrl-] or Ctrl-O leaves; Enter shows a prompt.\n", port, g.Name, g.VMID)
+	err = u.converse(ctx, t)
+	fmt.Fprintf(u.err, "\nLeft %s.\n", g.Name)
+	return c.fail(err)
+}
+
+// leave are the keys that end it: Ctrl-], and Ctrl-O as in qm terminal.
+var leave = []byte{0x1d, 0x0f}
+
+// console is the far end of a terminal.
+type console interface {
+	io.ReadWriter
+	Resize(columns, rows int) error
+}
+
+// converse passes on what is typed, and shows what comes back.
+func (u *ui) converse(ctx context.Context, far console) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if f, ok := terminal(u.in); ok {
+		old, err := term.MakeRaw(int(f.Fd()))
+		if err != nil {
+			return err
+		}
+		defer term.Restore(int(f.Fd()), old)
+		follow := func() {
+			if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
+				_ = far.Resize(columns, rows)
+			}
+		}
+		follow()
+		onResize(ctx, follow)
+	}
+	done := make(chan error, 2)
+	go func() { done <- typing(ctx, far, u.in) }()
+	go func() {
+		_, err := io.Copy(u.out, far)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// typing passes on what is typed until a key says to leave. The end of the
+// input isn't the end: what comes back may still matter.
+func typing(ctx context.Context, far io.Writer, in io.Reader) error {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := in.Read(buffer)
+		typed := buffer[:n]
+		at := slices.IndexFunc(typed, func(b byte) bool { return slices.Contains(leave, b) })
+		if at >= 0 {
+			typed = typed[:at]
+		}
+		if _, werr := far.Write(typed); werr != nil {
+			return werr
+		}
+		switch {
+		case at >= 0:
+			return nil
+		case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed):
+			<-ctx.Done()
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
+)
+
+func newDescribe(u *ui) *cobra.Command {
+	t := &target{}
+	cmd := &cobra.Command{
+		Use:   "describe vm/NAME|image/NAME|snapshot/VM/NAME|node/NAME",
+		Short: "Tell all about one thing",
+		Long: `Tell all about one thing: its settings, its addresses, what it waits for, its
+last tasks. With the manifests (-f) also whether it is as wanted, and what is
+missing. Machines and images can be named by their VMID, too.`,
+		Example: `  proxplane describe vm/web-1
+  proxplane describe vm/web-1 -f machines.yaml
+  proxplane describe image/ubuntu-22-template
+  proxplane describe snapshot/web-1/before-upgrade
+  proxplane describe node/pve1`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: t.completeKinds(u, "vm"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, name, ok := strings.Cut(args[0], "/")
+			if !ok || name == "" {
+				return advise(fmt.Errorf("%q says no kind", args[0]), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
+			}
+			c, err := t.cluster(u)
+			if err != nil {
+				return err
+			}
+			var text string
+			switch strings.ToLower(kind) {
+			case "vm", "vms", "virtualmachine", "clone", "vmclone":
+				text, err = c.describeVM(cmd.Context(), u, name, len(t.files) > 0)
+			case "image", "images", "vmimage", "template":
+				text, err = c.describeImage(cmd.Context(), u, name, len(t.files) > 0)
+			case "snapshot", "snapshots", "vmsnapshot":
+				text, err = c.describeSnapshot(cmd.Context(), name)
+			case "node", "nodes":
+				text, err = c.describeNode(cmd.Context(), u, name)
+			default:
+				err = fmt.Errorf("%q can't be described; there are vm, image, snapshot and node", kind)
+			}
+			if err == nil {
+				_, err = io.WriteString(u.out, text)
+			}
+			return err
+		},
+	}
+	t.flags(cmd, false)
+	return cmd
+}
+
+// completeKinds completes "vm/NAME".
+func (t *target) completeKinds(u *ui, kind string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		names, directive := t.completeVMs(u)(cmd, nil, toComplete)
+		for i := range names {
+			names[i] = kind + "/" + names[i]
+		}
+		return names, directive
+	}
+}
+
+// describeVM tells about a machine; with the manifests, about one of theirs.
+func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted bool) (string, error) {
+	about := status.About{Now: time.Now()}
+	vmid := 0
+	if wanted {
+		o, err := c.objectOf(ctx, name, isVM)
+		if err != nil {
+			return "", err
+		}
+		about.Want, vmid = &o, o.VMID
+	} else {
+		have, err := c.look(ctx)
+		if err != nil {
+			return "", err
+		}
+		g, err := findGuest(have, name)
+		if err != nil {
+			return "", err
+		}
+		vmid = g.VMID
+	}
+	return c.describeGuest(ctx, u, about, vmid)
+}
+
+// objectOf is the plan for an object of the manifests.
+func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) bool) (plan.Object, error) {
+	p, err := c.engine.Plan(ctx, c.Desired, false)
+	if err != nil {
+		return plan.Object{}, c.fail(err)
+	}
+	var names []string
+	for _, o := range p.Objects {
+		if !kind(o.Owner.Kind) {
+			continue
+		}
+		if o.Owner.Name == bare(name) || fmt.Sprint(o.VMID) == bare(name) {
+			return told(o), nil
+		}
+		names = append(names, o.Owner.Name)
+	}
+	return plan.Object{}, fmt.Errorf("the manifests have no %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// describeGuest reads all about a guest.
+func (c *cluster) describeGuest(ctx context.Context, u *ui, about status.About, vmid int) (string, error) {
+	g := c.observer.Snapshot().Guests[vmid]
+	if g == nil {
+		return u.page(u.out).Describe(about), nil
+	}
+	// The config is read here, so that the plan is as of the lists alone.
+	if err := errors.Join(c.observer.Config(ctx, vmid), c.observer.Status(ctx, vmid), c.observer.Snapshots(ctx, vmid)); err != nil {
+		return "", c.fail(err)
+	}
+	if g = c.observer.Snapshot().Guests[vmid]; g == nil {
+		return u.page(u.out).Describe(about), nil
+	}
+	c.askAddresses(ctx, []*model.Guest{g})
+	about.Guest = c.observer.Snapshot().Guests[vmid]
+	const last = 5
+	tasks, _, err := c.client.Node(g.Node).Tasks(ctx, pve.TaskFilter{VMID: vmid, Source: "all", Limit: last})
+	if err != nil {
+		return "", c.fail(fmt.Errorf("list the tasks of VM %d: %w", vmid, err))
+	}
+	about.Tasks = taskViews(tasks, func(pve.TaskInfo) bool { return true })
+	return u.page(u.out).Describe(about), nil
+}
+
+func (c *cluster) describeImage(ctx context.Context, u *ui, name string, wanted bool) (string, error) {
+	if wanted {
+		o, err := c.objectOf(ctx, name, func(kind string) bool { return kind == "VMImage" })
+		if err != nil {
+			return "", err
+		}
+		return c.describeGuest(ctx, u, status.About{Now: time.Now(), Want: &o}, o.VMID)
+	}
+	have, err := c.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	g, err := findGuest(have, name)
+	if err != nil {
+		return "", err
+	}
+	if !g.Template {
+		return "", fmt.Errorf("VM %d is no template", g.VMID)
+	}
+	return c.describeGuest(ctx, u, status.About{Now: time.Now()}, g.VMID)
+}
+
+// describeSnapshot tells about a snapshot, VM/NAME.
+func (c *cluster) describeSnapshot(ctx context.Context, name string) (string, error) {
+	vm, name, ok := strings.Cut(name, "/")
+	if !ok {
+		return "", errors.New("snapshots are named snapshot/VM/NAME")
+	}
+	g, s, err := c.snapshot(ctx, vm, name)
+	if err != nil {
+		return "", err
+	}
+	children := []string{}
+	for _, other := range status.Snapshots(g) {
+		if other.Parent == s.Name {
+			children = append(children, other.Name)
+		}
+	}
+	var b strings.Builder
+	line := func(label, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-13s%s\n", label+":", value)
+		}
+	}
+	line("Name", s.Name)
+	line("VM", fmt.Sprintf("%s (%d on %s)", g.Name, g.VMID, g.Node))
+	line("Taken", s.Created.Local().Format(time.DateTime))
+	line("Memory", map[bool]string{true: "with the memory", false: "without the memory"}[s.Memory])
+	line("Parent", s.Parent)
+	line("Children", strings.Join(children, ", "))
+	line("Description", s.Description)
+	line("Owner", map[bool]string{true: "proxplane", false: "not proxplane's"}[s.Ours])
+	return b.String(), nil
+}
+
+func (c *cluster) describeNode(ctx context.Context, u *ui, name string) (string, error) {
+	have, err := c.look(ctx)
+	if err != nil {
+		return "", err
+	}
+	n := have.Nodes[name]
+	if n == nil {
+		return "", fmt.Errorf("there is no node %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(have.Nodes)), ", "))
+	}
+	var b strings.Builder
+	layout := u.layout(false)
+	b.WriteString(status.NodeTable([]status.Node{status.NodeOf(n, have)}).Text(layout))
+	if n.Online {
+		c.nodeDetails(ctx, &b, name)
+	}
+	var storages []status.Storage
+	for _, s := range slices.Sorted(maps.Keys(have.Storages)) {
+		for _, v := range status.StoragesOf(have.Storages[s]) {
+			if slices.Contains(v.Nodes, name) {
+				storages = append(storages, v)
+			}
+		}
+	}
+	b.WriteString("\nStorages\n" + status.StorageTable(storages).Text(layout))
+	var vms []status.VM
+	for _, g := range sorted(have, func(g *model.Guest) bool { return g.Node == name && !g.Container }) {
+		vms = append(vms, status.VMOf(g))
+	}
+	if len(vms) > 0 {
+		b.WriteString("\nMachines and templates\n" + status.VMTable(vms).Text(layout))
+	}
+	return b.String(), nil
+}
+
+// nodeDetails adds what only some may read: who may not sees less.
+func (c *cluster) nodeDetails(ctx context.Context, b *strings.Builder, name string) {
+	if s, err := c.client.Node(name).Status(ctx); err == nil {
+		fmt.Fprintf(b, "\nversion %s, kernel %s, up %s\n", s.Version, s.Kernel.Release, status.Duration(time.Duration(s.Uptime)*time.Second))
+	}
+	if list, err := c.client.Node(name).Network(ctx, "any_bridge"); err == nil {
+		var bridges []string
+		for _, i := range list {
+			bridges = append(bridges, i.Name)
+		}
+		slices.Sort(bridges)
+		fmt.Fprintf(b, "bridges %s\n", strings.Join(bridges, ", "))
+	}
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/status"
+)
+
+// listing is what get shows: a table for people, values for machines, and what
+// each row is known by.
+type listing struct {
+	table  status.Table
+	values []any
+	keys   []string
+}
+
+func (l *listing) add(key string, value any) {
+	l.keys = append(l.keys, key)
+	l.values = append(l.values, value)
+}
+
+// lister reads what there is of a kind; names narrow it down.
+type lister func(ctx context.Context, g *getting, names []string) (listing, error)
+
+// kinds are what get can list, with their other names.
+var kinds = []struct {
+	name  string
+	other []string
+	list  lister
+}{
+	{"vms", []string{"vm", "virtualmachine", "virtualmachines", "clone", "clones"}, listVMs},
+	{"images", []string{"image", "vmimage", "vmimages", "template", "templates"}, listImages},
+	{"snapshots", []string{"snapshot", "vmsnapshot", "vmsnapshots"}, listSnapshots},
+	{"nodes", []string{"node"}, listNodes},
+	{"storages", []string{"storage"}, listStorages},
+	{"tasks", []string{"task"}, listTasks},
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func findKind(name string) (lister, error) {
+	for _, k := range kinds {
+		if k.name == strings.ToLower(name) || slices.Contains(k.other, strings.ToLower(name)) {
+			return k.list, nil
+		}
+	}
+	return nil, fmt.Errorf("%q can't be listed; there are %s", name, strings.Join(kindNames(), ", "))
+}
+
+// getting is one call of get.
+type getting struct {
+	target
+	c      *cluster
+	output string
+	watch  bool
+	every  time.Duration
+}
+
+func newGet(u *ui) *cobra.Command {
+	g := &getting{}
+	cmd := &cobra.Command{
+		Use:   "get vms|images|snapshots|nodes|storages|tasks [NAME…]",
+		Short: "List what there is",
+		Long: `List what the cluster has. With manifests, only the machines, images and
+snapshots that they name, with whether these are as wanted.
+
+Machines are named by their name or VMID, also in "get snapshots" and "get tasks".`,
+		Example: `  proxplane get vms
+  proxplane get vms web-1 web-2 -o wide
+  proxplane get vms -f machines.yaml
+  proxplane get vms -o json | jq -r '.[] | select(.state == "running") | .name'
+  proxplane get snapshots web-1
+  proxplane get storages
+  proxplane get tasks --watch`,
+		Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return kindNames(), cobra.ShellCompDirectiveNoFileComp
+			}
+			return g.completeVMs(u)(cmd, args[1:], toComplete)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := findKind(args[0])
+			if err != nil {
+				return err
+			}
+			if !slices.Contains([]string{"", "wide", "json", "yaml"}, g.output) {
+				return fmt.Errorf("-o %s: there are wide, json and yaml", g.output)
+			}
+			if g.c, err = g.cluster(u); err != nil {
+				return err
+			}
+			if g.watch {
+				return g.follow(cmd.Context(), u, list, args[1:])
+			}
+			l, err := list(cmd.Context(), g, args[1:])
+			if err != nil {
+				return err
+			}
+			return g.show(u, l)
+		},
+	}
+	g.flags(cmd, false)
+	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json or yaml")
+	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on, and show what changes")
+	cmd.Flags().DurationVar(&g.every, "interval", 2*time.Second, "how often --watch looks; a `TIME`")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// show writes a listing in the format that was asked for.
+func (g *getting) show(u *ui, l listing) error {
+	if l.values == nil {
+		l.values = []any{}
+	}
+	switch g.output {
+	case "json":
+		return writeJSON(u.out, l.values)
+	case "yaml":
+		b, err := yaml.Marshal(l.values)
+		if err == nil {
+			_, err = u.out.Write(b)
+		}
+		return err
+	}
+	if len(l.values) == 0 {
+		fmt.Fprintln(u.err, "There are none.")
+		return nil
+	}
+	_, err := io.WriteString(u.out, l.table.Text(u.layout(g.output == "wide")))
+	return err
+}
+
+// follow shows the listing and then each row that changes.
+func (g *getting) follow(ctx context.Context, u *ui, list lister, names []string) error {
+	if g.every <= 0 {
+		return errors.New("--interval must be more than 0")
+	}
+	seen := map[string]string{}
+	for first := true; ; first = false {
+		l, err := list(ctx, g, names)
+		if err != nil {
+			return err
+		}
+		if err := g.changes(u, l, seen, first); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(g.every):
+		}
+	}
+}
+
+// changes writes the rows that weren't so the last time.
+func (g *getting) changes(u *ui, l listing, seen map[string]string, first bool) error {
+	lines := strings.SplitAfter(l.table.Text(u.layout(g.output == "wide")), "\n")
+	if first && (g.output == "" || g.output == "wide") {
+		if _, err := io.WriteString(u.out, lines[0]); err != nil {
+			return err
+		}
+	}
+	here := map[string]bool{}
+	for i, value := range l.values {
+		b, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		here[l.keys[i]] = true
+		if seen[l.keys[i]] == string(b) {
+			continue
+		}
+		seen[l.keys[i]] = string(b)
+		if err := g.changed(u, lines[i+1], value, b); err != nil {
+			return err
+		}
+	}
+	for key := range seen {
+		if !here[key] {
+			delete(seen, key)
+			if err := g.vanished(u, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *getting) changed(u *ui, line string, value any, b []byte) error {
+	var err error
+	switch g.output {
+	case "json":
+		_, err = fmt.Fprintf(u.out, "%s\n", b)
+	case "yaml":
+		if b, err = yaml.Marshal(value); err == nil {
+			_, err = fmt.Fprintf(u.out, "---\n%s", b)
+		}
+	default:
+		_, err = io.WriteString(u.out, line)
+	}
+	return err
+}
+
+func (g *getting) vanished(u *ui, key string) error {
+	switch g.output {
+	case "json":
+		return writeLine(u.out, map[string]string{"gone": key})
+	case "yaml":
+		_, err := fmt.Fprintf(u.out, "---\ngone: %q\n", key)
+		return err
+	}
+	_, err := fmt.Fprintf(u.out, "%s  gone\n", key)
+	return err
+}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
+)
+
+func listNodes(ctx context.Context, g *getting, names []string) (listing, error) {
+	have, err := g.c.look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	var l listing
+	var rows []status.Node
+	for _, name := range slices.Sorted(maps.Keys(have.Nodes)) {
+		if named(names, name) {
+			n := status.NodeOf(have.Nodes[name], have)
+			rows = append(rows, n)
+			l.add(name, n)
+		}
+	}
+	l.table = status.NodeTable(rows)
+	return l, missing("node", names, len(rows))
+}
+
+func listStorages(ctx context.Context, g *getting, names []string) (listing, error) {
+	have, err := g.c.look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	var l listing
+	var rows []status.Storage
+	for _, name := range slices.Sorted(maps.Keys(have.Storages)) {
+		if !named(names, name) {
+			continue
+		}
+		for _, s := range status.StoragesOf(have.Storages[name]) {
+			rows = append(rows, s)
+			l.add(fmt.Sprintf("%s %v", s.Name, s.Nodes), s)
+		}
+	}
+	l.table = status.StorageTable(rows)
+	return l, missing("storage", names, len(rows))
+}
+
+// missing is an error if names were asked for and nothing has them.
+func missing(what string, names []string, found int) error {
+	if len(names) == 0 || found > 0 {
+		return nil
+	}
+	return fmt.Errorf("there is no %s %s", what, names[0])
+}
+
+// listImages lists templates, ISO files and files to import.
+func listImages(ctx context.Context, g *getting, names []string) (listing, error) {
+	if len(g.files) > 0 {
+		return listWantedImages(ctx, g, names)
+	}
+	have, err := g.c.look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	if err := g.c.observer.Files(ctx); err != nil {
+		return listing{}, g.c.fail(err)
+	}
+	var rows []status.Image
+	for _, t := range sorted(have, func(g *model.Guest) bool { return g.Template && !g.Container }) {
+		rows = append(rows, status.Image{Name: t.Name, Type: "template", VMID: t.VMID, Node: t.Node, Size: t.Disk, Ours: status.VMOf(t).Ours})
+	}
+	files := g.c.observer.Snapshot().Files
+	for _, volume := range slices.Sorted(maps.Keys(files)) {
+		f := files[volume]
+		rows = append(rows, status.Image{Name: path.Base(volume), Type: f.Content, Volume: volume, Node: f.Node, Size: f.Size})
+	}
+	var l listing
+	rows = slices.DeleteFunc(rows, func(i status.Image) bool { return !named(names, i.Name) && !named(names, strconv.Itoa(i.VMID)) })
+	for _, i := range rows {
+		l.add(fmt.Sprintf("%s %d%s", i.Name, i.VMID, i.Volume), i)
+	}
+	l.table = status.ImageTable(rows)
+	return l, missing("image", names, len(rows))
+}
+
+func listWantedImages(ctx context.Context, g *getting, names []string) (listing, error) {
+	p, err := g.c.engine.Plan(ctx, g.c.Desired, false)
+	if err != nil {
+		return listing{}, g.c.fail(err)
+	}
+	have := g.c.observer.Snapshot()
+	var l listing
+	var rows []status.Image
+	for _, o := range p.Objects {
+		if o.Owner.Kind != "VMImage" || !named(names, o.Owner.Name) {
+			continue
+		}
+		out := status.Of(o)
+		ready := out.State == status.Ready
+		i := status.Image{Name: o.Owner.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
+		if t := have.Guests[o.VMID]; t != nil {
+			i.Type, i.Size, i.Ours = "template", t.Disk, status.VMOf(t).Ours
+		}
+		rows = append(rows, i)
+		l.add(i.Object, i)
+	}
+	l.table = status.ImageTable(rows)
+	return l, missing("image", names, len(rows))
+}
+
+// listSnapshots lists the snapshots of machines: all, those named, or those of
+// the manifests.
+func listSnapshots(ctx context.Context, g *getting, names []string) (listing, error) {
+	have, err := g.c.look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	guests := sorted(have, func(g *model.Guest) bool { return !g.Container })
+	switch {
+	case len(names) > 0:
+		if guests, err = findGuests(have, names); err != nil {
+			return listing{}, err
+		}
+	case len(g.files) > 0:
+		vms, err := listWantedVMs(ctx, g, nil)
+		if err != nil {
+			return listing{}, err
+		}
+		guests = nil
+		for _, v := range vms.values {
+			if guest := have.Guests[v.(status.VM).VMID]; guest != nil {
+				guests = append(guests, guest)
+			}
+		}
+	}
+	var ids []int
+	for _, guest := range guests {
+		ids = append(ids, guest.VMID)
+	}
+	if err := g.c.readAll(ctx, ids, g.c.observer.Snapshots); err != nil {
+		return listing{}, err
+	}
+	have = g.c.observer.Snapshot()
+	var l listing
+	var rows []status.Snapshot
+	for _, id := range ids {
+		guest := have.Guests[id]
+		if guest == nil {
+			continue
+		}
+		for _, s := range status.Snapshots(guest) {
+			rows = append(rows, s)
+			l.add(s.VM+"/"+s.Name, s)
+		}
+	}
+	l.table = status.SnapshotTable(rows, time.Now())
+	return l, nil
+}
+
+// taskViews are the newest tasks first, of all guests or of one.
+func taskViews(tasks []pve.TaskInfo, keep func(pve.TaskInfo) bool) []status.Task {
+	slices.SortStableFunc(tasks, func(a, b pve.TaskInfo) int { return b.StartTime.Compare(a.StartTime) })
+	var list []status.Task
+	for _, t := range tasks {
+		if !keep(t) {
+			continue
+		}
+		v := status.Task{
+			UPID: t.UPID.String(), Node: t.Node, Type: t.Type, ID: t.ID, User: t.User, Started: t.StartTime, Ended: t.EndTime,
+			Running: t.Running(), Status: t.Status,
+		}
+		if v.Running {
+			v.Status = "running"
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func listTasks(ctx context.Context, g *getting, names []string) (listing, error) {
+	ids := map[string]bool{}
+	if len(names) > 0 {
+		have, err := g.c.look(ctx)
+		if err != nil {
+			return listing{}, err
+		}
+		guests, err := findGuests(have, names)
+		if err != nil {
+			return listing{}, err
+		}
+		for _, guest := range guests {
+			ids[strconv.Itoa(guest.VMID)] = true
+		}
+	}
+	tasks, err := g.c.client.Cluster().Tasks(ctx)
+	if err != nil {
+		return listing{}, g.c.fail(fmt.Errorf("list the tasks of the cluster: %w", err))
+	}
+	rows := taskViews(tasks, func(t pve.TaskInfo) bool { return len(ids) == 0 || ids[t.ID] })
+	var l listing
+	for _, t := range rows {
+		l.add(t.UPID, t)
+	}
+	l.table = status.TaskTable(rows, time.Now())
+	return l, nil
+}

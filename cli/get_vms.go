@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// agentBudget is how long guest agents are waited for when a list is shown.
+const agentBudget = 5 * time.Second
+
+// askAddresses asks the agents of running guests for their addresses, as far as
+// they answer soon.
+func (c *cluster) askAddresses(ctx context.Context, list []*model.Guest) {
+	ctx, cancel := context.WithTimeout(ctx, agentBudget)
+	defer cancel()
+	var ids []int
+	for _, g := range list {
+		if g != nil && g.Status == model.StatusRunning && !g.Container && len(g.Addresses) == 0 {
+			ids = append(ids, g.VMID)
+		}
+	}
+	done := make(chan struct{}, len(ids))
+	for _, id := range ids {
+		go func() {
+			_ = c.observer.Addresses(ctx, id) // who doesn't answer has none to show
+			done <- struct{}{}
+		}()
+	}
+	for range ids {
+		<-done
+	}
+}
+
+func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
+	if len(g.files) > 0 {
+		return listWantedVMs(ctx, g, names)
+	}
+	have, err := g.c.look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	guests := sorted(have, func(g *model.Guest) bool { return !g.Template && !g.Container })
+	if len(names) > 0 {
+		if guests, err = findGuests(have, names); err != nil {
+			return listing{}, err
+		}
+	}
+	if g.output != "" {
+		g.c.askAddresses(ctx, guests)
+		have = g.c.observer.Snapshot()
+	}
+	var l listing
+	var rows []status.VM
+	for _, old := range guests {
+		guest := have.Guests[old.VMID]
+		if guest == nil {
+			continue
+		}
+		v := status.VMOf(guest)
+		rows = append(rows, v)
+		l.add(fmt.Sprintf("%s (%d)", v.Name, v.VMID), v)
+	}
+	l.table = status.VMTable(rows)
+	return l, nil
+}
+
+// listWantedVMs lists the machines of the manifests.
+func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, error) {
+	p, err := g.c.engine.Plan(ctx, g.c.Desired, false)
+	if err != nil {
+		return listing{}, g.c.fail(err)
+	}
+	objects := slices.DeleteFunc(p.Objects, func(o plan.Object) bool { return !isVM(o.Owner.Kind) || !named(names, o.Owner.Name) })
+	have := g.c.observer.Snapshot()
+	var guests []*model.Guest
+	for _, o := range objects {
+		guests = append(guests, have.Guests[o.VMID])
+	}
+	g.c.askAddresses(ctx, guests)
+	have = g.c.observer.Snapshot()
+	var l listing
+	var rows []status.VM
+	for _, o := range objects {
+		v := status.Wanted(have.Guests[o.VMID], told(o))
+		rows = append(rows, v)
+		l.add(v.Object, v)
+	}
+	l.table = status.SummaryTable(rows)
+	return l, nil
+}
+
+// told is an object's plan without the wish to ask the guest's agent: who lists
+// machines doesn't wait for that.
+func told(o plan.Object) plan.Object {
+	o.Look.Agents = nil
+	return o
+}
+
+// named tells whether a name is among those asked for.
+func named(names []string, name string) bool {
+	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return bare(n) == name })
+}

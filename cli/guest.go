@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// look reads the lists of the cluster.
+func (c *cluster) look(ctx context.Context) (*model.Observed, error) {
+	have, err := c.observer.Look(ctx)
+	return have, c.fail(err)
+}
+
+// bare is a name without "vm/" or its like.
+func bare(name string) string {
+	for _, prefix := range []string{"vm/", "vms/", "virtualmachine/", "clone/", "vmclone/"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return rest
+		}
+	}
+	return name
+}
+
+// errNoGuest: there is no such machine (yet).
+var errNoGuest = errors.New("there is no such machine")
+
+// noGuest is errNoGuest in words.
+type noGuest string
+
+func (e noGuest) Error() string        { return string(e) }
+func (e noGuest) Is(target error) bool { return target == errNoGuest }
+
+// findGuest finds a machine by its name or VMID.
+func findGuest(have *model.Observed, name string) (*model.Guest, error) {
+	name = bare(name)
+	if id, err := strconv.Atoi(name); err == nil {
+		if g := have.Guests[id]; g != nil && !g.Container {
+			return g, nil
+		}
+		return nil, advise(noGuest(fmt.Sprintf("there is no VM %d", id)), "proxplane get vms shows which there are.")
+	}
+	named := slices.DeleteFunc(slices.Clone(have.Named(name)), func(g *model.Guest) bool { return g.Container })
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return nil, advise(noGuest(fmt.Sprintf("no VM is named %q", name)), nearNames(have, name), "proxplane get vms shows which there are.")
+	}
+	var ids []string
+	for _, g := range named {
+		ids = append(ids, fmt.Sprintf("%d on %s", g.VMID, g.Node))
+	}
+	slices.Sort(ids)
+	return nil, advise(fmt.Errorf("several VMs are named %q: %s", name, strings.Join(ids, ", ")), "Say which one by its VMID.")
+}
+
+// nearNames says which name was probably meant.
+func nearNames(have *model.Observed, name string) string {
+	best, distance := "", 4
+	for _, g := range have.Guests {
+		d := editDistance(name, g.Name)
+		if d < distance || d == distance && g.Name < best {
+			best, distance = g.Name, d
+		}
+	}
+	if best == "" || distance > max(1, len(name)/2) {
+		return ""
+	}
+	return fmt.Sprintf("Did you mean %s?", best)
+}
+
+// findGuests finds several.
+func findGuests(have *model.Observed, names []string) ([]*model.Guest, error) {
+	var list []*model.Guest
+	for _, name := range names {
+		g, err := findGuest(have, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+// vm is the client's handle for a guest.
+func (c *cluster) vm(g *model.Guest) pve.VM { return c.client.VM(g.Node, g.VMID) }
+
+// finish waits for the end of a task, if one was started.
+func (c *cluster) finish(ctx context.Context, upid pve.UPID, err error) error {
+	if err == nil && !upid.IsZero() {
+		_, err = c.client.Task(upid).Wait(ctx)
+	}
+	return err
+}
+
+// reads is how many requests are made at once where something is read of many
+// guests.
+const reads = 8
+
+// readAll reads something of each guest.
+func (c *cluster) readAll(ctx context.Context, vmids []int, read func(context.Context, int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(reads)
+	for _, id := range vmids {
+		g.Go(func() error { return read(ctx, id) })
+	}
+	return c.fail(g.Wait())
+}
+
+// sorted are guests by name, then by VMID.
+func sorted(have *model.Observed, keep func(*model.Guest) bool) []*model.Guest {
+	var list []*model.Guest
+	for _, g := range have.Guests {
+		if keep(g) {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *model.Guest) int {
+		if n := strings.Compare(a.Name, b.Name); n != 0 {
+			return n
+		}
+		return a.VMID - b.VMID
+	})
+	return list
+}
+
+// completeVMs completes the names of machines by asking Proxmox.
+func (t *target) completeVMs(u *ui) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		c, err := t.cluster(u)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		have, err := c.look(cmd.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []string
+		for _, g := range sorted(have, func(g *model.Guest) bool { return !g.Template && !g.Container }) {
+			if !slices.Contains(args, g.Name) {
+				names = append(names, g.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

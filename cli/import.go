@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// importing is one call of import.
+type importing struct {
+	target
+	adopt, yes bool
+}
+
+func newImport(u *ui) *cobra.Command {
+	i := &importing{}
+	cmd := &cobra.Command{
+		Use:   "import VMID|NAME…",
+		Short: "Write the manifests of machines that are there",
+		Long: `Write the manifests of machines that are there already, to the standard output.
+Applied to these machines they change nothing: that is checked.
+
+With --adopt the machines become proxplane's: each gets a marker in its
+description and two tags, and nothing else changes. From then on plan, apply and
+delete work on them as on those that proxplane made.`,
+		Example: `  proxplane import 104
+  proxplane import 104 105 > imported.yaml
+  proxplane import web-1 --adopt > web-1.yaml
+  proxplane plan -f imported.yaml`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: i.completeVMs(u),
+		RunE:              func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), u, args) },
+	}
+	i.flags(cmd, false)
+	cmd.Flags().BoolVar(&i.adopt, "adopt", false, "make the machines proxplane's")
+	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "don't ask before adopting")
+	return cmd
+}
+
+func (i *importing) run(ctx context.Context, u *ui, names []string) error {
+	c, err := i.cluster(u)
+	if err != nil {
+		return err
+	}
+	guests, err := c.readGuests(ctx, names)
+	if err != nil {
+		return err
+	}
+	found, err := i.write(c, guests)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(u.out, found.docs.text()); err != nil {
+		return err
+	}
+	clean := true
+	for _, m := range found.machines {
+		for _, text := range m.differences {
+			clean = false
+			u.note("VM %d: a manifest can't say it as it is; apply would %s", m.guest.VMID, text)
+		}
+	}
+	if i.adopt {
+		return i.adoptAll(ctx, u, c, found.machines)
+	}
+	if !clean {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// readGuests reads all about some guests.
+func (c *cluster) readGuests(ctx context.Context, names []string) ([]int, error) {
+	have, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	guests, err := findGuests(have, names)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int
+	for _, g := range guests {
+		if g.Template {
+			return nil, fmt.Errorf("VM %d is a template; name it in a VMImage instead: source: %q", g.VMID, g.Name)
+		}
+		ids = append(ids, g.VMID)
+	}
+	err = c.readAll(ctx, ids, func(ctx context.Context, id int) error {
+		return errors.Join(c.observer.Config(ctx, id), c.observer.Status(ctx, id))
+	})
+	if err != nil {
+		return nil, err
+	}
+	have = c.observer.Snapshot()
+	var agents []*model.Guest
+	for _, id := range ids {
+		g := have.Guests[id]
+		if g == nil || g.Config == nil {
+			return nil, fmt.Errorf("VM %d changed while it was read", id)
+		}
+		if g.HAState != "" && have.HA == nil {
+			if err := c.observer.HA(ctx); err != nil {
+				return nil, c.fail(err)
+			}
+			have = c.observer.Snapshot()
+		}
+		if g.Config.Options["agent"] != "" {
+			agents = append(agents, g)
+		}
+	}
+	c.askAddresses(ctx, agents)
+	return ids, nil
+}
+
+// imported are machines with their manifests.
+type imported struct {
+	docs     *documents
+	machines []importedMachine
+}
+
+type importedMachine struct {
+	guest       *model.Guest
+	object      plan.Object // what would be done if it was ours
+	owner       model.Owner
+	differences []string
+}
+
+// write writes the manifests of guests, in the form that differs least from
+// what is there.
+func (i *importing) write(c *cluster, ids []int) (imported, error) {
+	have := c.observer.Snapshot()
+	out := imported{docs: newDocuments()}
+	for _, id := range ids {
+		g := have.Guests[id]
+		if m := g.Config.Marker; m != nil && (m.Owner.Set != i.set || m.Owner.Door != manifest.Door || m.Owner.Kind != "VirtualMachine") {
+			return out, fmt.Errorf("VM %d is %s of set %s (door %s) already", id, status.Name(m.Owner.Key), m.Owner.Set, m.Owner.Door)
+		}
+		best := importedMachine{}
+		var docs *documents
+		var wrong error
+		for _, linked := range []bool{true, false} {
+			trial := newDocuments()
+			m, err := i.try(&writer{docs: trial, have: have, g: g, linked: linked})
+			if err != nil {
+				wrong = err
+				continue
+			}
+			if docs == nil || len(m.differences) < len(best.differences) {
+				best, docs = m, trial
+			}
+		}
+		if docs == nil {
+			return out, fmt.Errorf("VM %d is what no manifest can say: %v", id, wrong)
+		}
+		out.docs.merge(docs)
+		out.machines = append(out.machines, best)
+	}
+	return out, nil
+}
+
+// try writes the manifest of a guest, and plans with it as if the guest was
+// ours.
+func (i *importing) try(w *writer) (importedMachine, error) {
+	name := w.machine()
+	set, err := manifest.Parse("import", []byte(w.docs.text()))
+	if err != nil {
+		return importedMachine{}, err
+	}
+	// The endpoint is for the sake of the form: nothing connects to it.
+	getenv := func(name string) string {
+		return map[string]string{"PVE_ENDPOINT": "import", "PVE_USERNAME": "import@import", "PVE_PASSWORD": "import"}[name]
+	}
+	all, err := set.Wanted(manifest.Options{Set: i.set, Getenv: getenv, ReadFile: os.ReadFile})
+	if err != nil {
+		return importedMachine{}, err
+	}
+	want := all[0].Desired
+	at := slices.IndexFunc(want.VMs, func(v model.VM) bool { return v.Owner.Name == name })
+	m := importedMachine{guest: w.g, owner: want.VMs[at].Owner}
+	p := plan.For(want, asOurs(w.have, w.g, want.VMs[at]))
+	at = slices.IndexFunc(p.Objects, func(o plan.Object) bool { return o.Owner == m.owner })
+	m.object = p.Objects[at]
+	m.differences = differences(m.object)
+	return m, nil
+}
+
+// asOurs is what there is, with the guest as if it was the machine's.
+func asOurs(have *model.Observed, g *model.Guest, v model.VM) *model.Observed {
+	mine, config, world := *g, *g.Config, *have
+	config.Marker = &model.Marker{Owner: v.Owner}
+	config.Tags = append(visibleTags(config.Tags), model.Tag, model.StateTag(v.Owner, "imported"))
+	slices.Sort(config.Tags)
+	mine.Config, mine.Tags = &config, config.Tags
+	world.Guests = maps.Clone(have.Guests)
+	world.Guests[g.VMID] = &mine
+	world.Index()
+	return &world
+}
+
+// differences are what a plan would change beside our marks.
+func differences(o plan.Object) []string {
+	var list []string
+	for _, s := range o.Steps {
+		if a, ok := s.Action.(model.Configure); ok && onlyMarks(a) {
+			continue
+		}
+		list = append(list, s.What+": "+s.Why)
+	}
+	for _, r := range o.Refused {
+		list = append(list, r.What+": "+r.Why)
+	}
+	if o.Wait != nil {
+		list = append(list, "wait: "+o.Wait.Text)
+	}
+	return list
+}
+
+func onlyMarks(a model.Configure) bool {
+	return len(a.Set)+len(a.Delete)+len(a.Disks)+len(a.NICs) == 0
+}
+
+// adoptAll puts our marks on machines.
+func (i *importing) adoptAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
+	for _, m := range list {
+		if len(m.differences) > 0 {
+			return advise(fmt.Errorf("VM %d isn't adopted: its manifest would change it", m.guest.VMID), m.differences...)
+		}
+		if m.guest.Lock != "" {
+			return fmt.Errorf("VM %d is locked (%s)", m.guest.VMID, m.guest.Lock)
+		}
+	}
+	for _, m := range list {
+		fmt.Fprintf(u.err, "VM %d on %s becomes %s of set %s: a marker in its description, and two tags. Nothing else changes.\n",
+			m.guest.VMID, m.guest.Node, status.Name(m.owner.Key), i.set)
+	}
+	if err := u.agree(ctx, i.yes, status.Count(len(list), "machine is adopted", "machines are adopted")); err != nil {
+		return err
+	}
+	for _, m := range list {
+		if err := c.mark(ctx, m); err != nil {
+			return c.fail(err)
+		}
+		fmt.Fprintf(u.err, "✓ VM %d is %s now\n", m.guest.VMID, status.Name(m.owner.Key))
+	}
+	return nil
+}
+
+// mark puts our marks on one machine, if it is still as it was seen.
+func (c *cluster) mark(ctx context.Context, m importedMachine) error {
+	for _, s := range m.object.Steps {
+		a, ok := s.Action.(model.Configure)
+		if !ok {
+			continue
+		}
+		a.Digest = m.guest.Config.Digest
+		if _, err := c.actor.Do(ctx, a, act.Storage{}); err != nil {
+			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
+		}
+	}
+	return nil
+}

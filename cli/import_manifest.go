@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
+)
+
+// writer turns a guest into manifests that want it as it is.
+type writer struct {
+	docs   *documents
+	have   *model.Observed
+	g      *model.Guest
+	linked bool // name the template that it is a linked clone of
+	said   map[string]bool
+}
+
+// machine writes the VirtualMachine of a guest, with its class and image.
+func (w *writer) machine() (name string) {
+	w.said = map[string]bool{}
+	g, c := w.g, w.g.Config
+	name = objectName(g.Name)
+	switch {
+	case c.Marker != nil:
+		name = c.Marker.Owner.Name
+	case name == "":
+		name = fmt.Sprintf("vm-%d", g.VMID)
+	}
+	image := w.image()
+	w.linked = image != nil
+	class := w.class()
+	spec := &mapping{}
+	if c.Options["name"] != name {
+		spec.put("name", c.Options["name"])
+	}
+	spec.put("vmid", g.VMID).put("classRef", class)
+	comment := fmt.Sprintf("Imported from VM %d on %s.", g.VMID, g.Node)
+	if image != nil {
+		spec.put("imageRef", image)
+	} else {
+		comment += "\nIt has no image: if it were gone, it would be made anew with empty disks."
+	}
+	spec.put("powerState", map[bool]string{true: "On", false: "Off"}[g.Status == model.StatusRunning || g.Status == model.StatusPaused])
+	spec.put("networks", w.networks()).put("disks", w.disks()).put("tags", visibleTags(c.Tags)).put("description", c.Text).put("pool", g.Pool)
+	w.flags(spec)
+	spec.put("extraConfig", w.extra())
+	w.docs.add(comment, "VirtualMachine", name, spec)
+	return name
+}
+
+func visibleTags(tags []string) []string {
+	return slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == model.Tag || strings.HasPrefix(t, model.TagPrefix) })
+}
+
+// take reads an option, which needs no mention any more.
+func (w *writer) take(key string) string {
+	w.said[key] = true
+	return w.g.Config.Options[key]
+}
+
+func (w *writer) number(key string, otherwise int) int {
+	n, err := strconv.Atoi(w.take(key))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+// class writes the VMClass: what the virtual hardware is.
+func (w *writer) class() *mapping {
+	spec := &mapping{}
+	sockets := w.number("sockets", 1)
+	all := w.number("cores", 1) * sockets
+	cpus := all
+	if n := w.number("vcpus", 0); n > 0 {
+		cpus = n
+		spec.put("cpus", cpus).put("maxCPUs", all)
+	} else {
+		spec.put("cpus", cpus)
+	}
+	if sockets > 1 {
+		spec.put("sockets", sockets)
+	}
+	memory := w.number("memory", 512)
+	spec.put("memory", quantity(int64(memory)<<20))
+	if balloon := w.take("balloon"); balloon != "" {
+		n, _ := strconv.Atoi(balloon)
+		spec.put("minMemory", quantity(int64(n)<<20))
+	}
+	w.hotplug(spec, cpus < all)
+	spec.put("spec", w.board())
+	name := objectName(fmt.Sprintf("%dcpu-%s", cpus, strings.ToLower(quantity(int64(memory)<<20))))
+	return w.docs.share("VMClass", name, spec)
+}
+
+// hotplug is said by the class where its fields mean the same.
+func (w *writer) hotplug(spec *mapping, cpu bool) {
+	o := w.g.Config.Options
+	list := "network,disk,usb"
+	if cpu {
+		list += ",cpu"
+	}
+	memory := prop.Canonical("hotplug", list+",memory")
+	switch {
+	case o["hotplug"] == memory && o["numa"] == "1":
+		spec.put("hotplugMemory", true)
+		w.take("hotplug")
+		w.take("numa")
+	case cpu && o["hotplug"] == prop.Canonical("hotplug", list):
+		w.take("hotplug")
+	}
+}
+
+// board are the settings of the machine. What a new machine without an image
+// gets is always said, also where it is Proxmox' default.
+func (w *writer) board() *mapping {
+	o, m := w.g.Config.Options, &mapping{}
+	m.put("machine", w.take("machine"))
+	if efi, ok := w.g.Config.DiskAt("efidisk0"); ok && o["bios"] == "ovmf" && efi.Options["efitype"] == "4m" && o["machine"] != "" {
+		w.take("bios")
+		m.put("bios", "uefi").put("secureBoot", efi.Options["pre-enrolled-keys"] == "1")
+	}
+	if tpm, ok := w.g.Config.DiskAt("tpmstate0"); ok && tpm.Options["version"] == "v2.0" {
+		m.put("tpm", true)
+	}
+	cpu, controller := w.take("cpu"), w.take("scsihw")
+	if !w.linked {
+		cpu, controller = cmp.Or(cpu, "kvm64"), cmp.Or(controller, "lsi")
+	}
+	m.put("cpuType", cpu).put("scsiController", controller).put("vga", w.take("vga"))
+	if o["serial0"] == "socket" {
+		w.take("serial0")
+		m.put("serial", true)
+	}
+	return m
+}
+
+var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
+
+// image writes the VMImage of the template that the guest is a linked clone of.
+func (w *writer) image() *mapping {
+	if !w.linked {
+		return nil
+	}
+	for _, d := range w.g.Config.Disks {
+		m := baseVolume.FindStringSubmatch(d.Volume)
+		if m == nil {
+			continue
+		}
+		id, _ := strconv.Atoi(m[1])
+		t := w.have.Guests[id]
+		if t == nil || !t.Template {
+			return nil
+		}
+		source := t.Name
+		if len(w.have.Named(t.Name)) != 1 || t.Name == "" {
+			source = strconv.Itoa(id)
+		}
+		return w.docs.share("VMImage", objectName(cmp.Or(t.Name, "template-"+m[1])), (&mapping{}).put("source", source))
+	}
+	return nil
+}
+
+// disks are the disks with their sizes; CD-ROM drives aren't among them.
+func (w *writer) disks() []*mapping {
+	root := w.bootSlot()
+	var list []*mapping
+	for _, d := range w.g.Config.Disks {
+		if d.CDROM || d.CloudInit || d.Slot == "efidisk0" || d.Slot == "tpmstate0" {
+			continue
+		}
+		m := &mapping{}
+		if d.Slot == root {
+			m.put("name", "root")
+		} else {
+			m.put("name", d.Slot).put("slot", d.Slot)
+		}
+		m.put("size", quantity(d.Size))
+		if d.Slot != root || !w.linked {
+			m.put("storage", model.StorageOf(d.Volume))
+		}
+		yes := func(option, value string) any {
+			if d.Options[option] == value {
+				return true
+			}
+			return false
+		}
+		m.put("ssd", yes("ssd", "1")).put("discard", yes("discard", "on")).put("ioThread", yes("iothread", "1")).put("cache", d.Options["cache"])
+		if d.Options["backup"] == "0" {
+			m.put("backup", new(false))
+		}
+		if d.Slot == root {
+			list = slices.Insert(list, 0, m)
+		} else {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// bootSlot is the slot that the guest boots from, as plans see it.
+func (w *writer) bootSlot() string {
+	usable := func(d model.Disk) bool {
+		return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
+	}
+	if boot, err := prop.ParseBoot(w.g.Config.Options["boot"]); err == nil {
+		for _, slot := range boot.Order {
+			if d, ok := w.g.Config.DiskAt(slot); ok && usable(d) {
+				return slot
+			}
+		}
+	}
+	for _, d := range w.g.Config.Disks {
+		if usable(d) {
+			return d.Slot
+		}
+	}
+	return ""
+}
+
+// flags are the fields that stand for single options.
+func (w *writer) flags(spec *mapping) {
+	o := w.g.Config.Options
+	for key, field := range map[string]string{"onboot": "onBoot", "protection": "protection"} {
+		if o[key] == "1" {
+			spec.put(field, true)
+			w.take(key)
+		}
+	}
+	if s, err := prop.ParseStartup(o["startup"]); err == nil && o["startup"] != "" {
+		w.take("startup")
+		m := &mapping{}
+		for _, f := range []struct {
+			name  string
+			value prop.Opt[int]
+		}{{"order", s.Order}, {"upDelay", s.Up}, {"downDelay", s.Down}} {
+			if f.value.Set {
+				m.put(f.name, &f.value.Value)
+			}
+		}
+		spec.put("startup", m)
+	}
+	if w.g.HAState != "" {
+		spec.put("ha", w.highAvailability())
+	}
+	if o["agent"] == prop.Canonical("agent", "1") && o["agent"] != "" {
+		w.take("agent")
+		agent := (&mapping{}).put("enabled", true)
+		if len(w.g.Addresses) == 0 && w.g.Status == model.StatusRunning {
+			agent.put("waitForAddress", new(false)) // it doesn't answer now
+		}
+		spec.put("agent", agent)
+	}
+}
+
+func (w *writer) highAvailability() *mapping {
+	ha := w.have.HA[fmt.Sprintf("vm:%d", w.g.VMID)]
+	m := (&mapping{}).put("group", ha["group"])
+	for field, key := range map[string]string{"maxRestart": "max_restart", "maxRelocate": "max_relocate"} {
+		n, _ := strconv.Atoi(ha[key])
+		m.put(field, n)
+	}
+	if len(m.node.Content) == 0 {
+		m.put("maxRestart", new(0)) // so that something is said
+	}
+	return m
+}
+
+// unmanaged are options that manifests say nothing about: identities that
+// Proxmox gives out, what can't be read back, and what other fields bring.
+var unmanaged = []string{"name", "meta", "vmgenid", "smbios1", "cipassword", "cicustom", "nameserver", "searchdomain", "parent", "lock", "template", "boot", "bios"}
+
+// extra are all further options.
+func (w *writer) extra() *mapping {
+	m := &mapping{}
+	options := w.g.Config.Options
+	if !w.linked && options["ostype"] == "" {
+		m.put("ostype", "other")
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if w.said[key] || slices.Contains(unmanaged, key) || strings.HasPrefix(key, "ipconfig") || options[key] == "" {
+			continue
+		}
+		m.put(key, options[key])
+	}
+	return m
+}
+
+// quantity writes bytes as Kubernetes does.
+func quantity(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 40, "Ti"}, {1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return fmt.Sprintf("%d%s", n/unit.size, unit.name)
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
+)
+
+// snapshotting is what the snapshot commands share.
+type snapshotting struct {
+	target
+	yes         bool
+	memory      bool
+	description string
+	start       bool
+}
+
+func newSnapshot(u *ui) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "snapshot create|list|revert|delete",
+		Short: "Take snapshots of machines, and go back to them",
+		Long: `Take, list and delete snapshots of machines by hand, and go back to them.
+Snapshots that should be kept as part of what is wanted belong into a manifest,
+as VMSnapshot.`,
+		Example: `  proxplane snapshot create web-1 before-upgrade --memory
+  proxplane snapshot list web-1
+  proxplane snapshot revert web-1 before-upgrade
+  proxplane snapshot delete web-1 before-upgrade`,
+	}
+	needsCommand(cmd)
+	cmd.AddCommand(newSnapshotCreate(u), newSnapshotList(u), newSnapshotRevert(u), newSnapshotDelete(u))
+	return cmd
+}
+
+func newSnapshotCreate(u *ui) *cobra.Command {
+	s := &snapshotting{}
+	cmd := &cobra.Command{
+		Use:   "create VM NAME",
+		Short: "Take a snapshot",
+		Long:  "Take a snapshot of a machine; with --memory it can be gone back to as it runs.",
+		Example: `  proxplane snapshot create web-1 before-upgrade
+  proxplane snapshot create web-1 before-upgrade --memory --description "before 24.04"`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.completeVMs(u),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
+				return u.task(cmd.Context(), c, g.Name, "take snapshot "+args[1], func() (pve.UPID, error) {
+					return c.vm(g).Snapshot(cmd.Context(), pve.SnapshotOptions{Name: args[1], Description: s.description, VMState: s.memory})
+				})
+			})
+		},
+	}
+	s.flags(cmd, false)
+	cmd.Flags().BoolVar(&s.memory, "memory", false, "with the memory of the running machine")
+	cmd.Flags().StringVar(&s.description, "description", "", "`TEXT` that goes with it")
+	return cmd
+}
+
+func newSnapshotList(u *ui) *cobra.Command {
+	g := &getting{}
+	cmd := &cobra.Command{
+		Use:     "list [VM…]",
+		Aliases: []string{"ls"},
+		Short:   "List snapshots",
+		Long:    "List the snapshots of machines, in the order in which they were taken.",
+		Example: `  proxplane snapshot list web-1
+  proxplane snapshot list -o json`,
+		ValidArgsFunction: g.completeVMs(u),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if g.c, err = g.cluster(u); err != nil {
+				return err
+			}
+			l, err := listSnapshots(cmd.Context(), g, args)
+			if err != nil {
+				return err
+			}
+			return g.show(u, l)
+		},
+	}
+	g.flags(cmd, false)
+	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json or yaml")
+	return cmd
+}
+
+func newSnapshotRevert(u *ui) *cobra.Command {
+	s := &snapshotting{}
+	cmd := &cobra.Command{
+		Use:     "revert VM NAME",
+		Aliases: []string{"rollback"},
+		Short:   "Go back to a snapshot",
+		Long: `Go back to a snapshot. What the machine's disks hold now is lost. A machine whose
+snapshot has no memory is stopped afterwards, unless --start is given.`,
+		Example: `  proxplane snapshot revert web-1 before-upgrade
+  proxplane snapshot revert web-1 before-upgrade --yes --start`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: s.completeVMs(u),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
+				if _, _, err := c.snapshot(cmd.Context(), fmt.Sprint(g.VMID), args[1]); err != nil {
+					return err
+				}
+				question := fmt.Sprintf("%s (%d) goes back to %s and loses what came after it", g.Name, g.VMID, args[1])
+				if err := u.agree(cmd.Context(), s.yes, question); err != nil {
+					return err
+				}
+				return u.task(cmd.Context(), c, g.Name, "roll back to "+args[1], func() (pve.UPID, error) {
+					return c.vm(g).Rollback(cmd.Context(), args[1], s.start)
+				})
+			})
+		},
+	}
+	s.flags(cmd, false)
+	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "don't ask")
+	cmd.Flags().BoolVar(&s.start, "start", false, "start the machine afterwards")
+	return cmd
+}
+
+func newSnapshotDelete(u *ui) *cobra.Command {
+	s := &snapshotting{}
+	cmd := &cobra.Command{
+		Use:     "delete VM NAME…",
+		Aliases: []string{"rm"},
+		Short:   "Delete snapshots",
+		Long:    "Delete snapshots of a machine. The machine itself stays as it is.",
+		Example: `  proxplane snapshot delete web-1 before-upgrade
+  proxplane snapshot delete web-1 monday tuesday --yes`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: s.completeVMs(u),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
+				for _, name := range args[1:] {
+					if _, _, err := c.snapshot(cmd.Context(), fmt.Sprint(g.VMID), name); err != nil {
+						return err
+					}
+				}
+				question := fmt.Sprintf("%s of %s (%d) goes: %s", status.Count(len(args)-1, "snapshot"), g.Name, g.VMID, strings.Join(args[1:], ", "))
+				if err := u.agree(cmd.Context(), s.yes, question); err != nil {
+					return err
+				}
+				for _, name := range args[1:] {
+					err := u.task(cmd.Context(), c, g.Name, "delete snapshot "+name, func() (pve.UPID, error) {
+						return c.vm(g).DeleteSnapshot(cmd.Context(), name, false)
+					})
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	s.flags(cmd, false)
+	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+// on finds the machine that a command is about.
+func (t *target) on(ctx context.Context, u *ui, name string, do func(*cluster, *model.Guest) error) error {
+	c, err := t.cluster(u)
+	if err != nil {
+		return err
+	}
+	have, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := findGuest(have, name)
+	if err != nil {
+		return err
+	}
+	return do(c, g)
+}
+
+// snapshot finds a snapshot of a machine.
+func (c *cluster) snapshot(ctx context.Context, vm, name string) (*model.Guest, status.Snapshot, error) {
+	have, err := c.look(ctx)
+	if err != nil {
+		return nil, status.Snapshot{}, err
+	}
+	g, err := findGuest(have, vm)
+	if err != nil {
+		return nil, status.Snapshot{}, err
+	}
+	if err := c.observer.Snapshots(ctx, g.VMID); err != nil {
+		return nil, status.Snapshot{}, c.fail(err)
+	}
+	g = c.observer.Snapshot().Guests[g.VMID]
+	var names []string
+	for _, s := range status.Snapshots(g) {
+		if s.Name == name {
+			return g, s, nil
+		}
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	there := "it has none"
+	if len(names) > 0 {
+		there = "it has " + strings.Join(names, ", ")
+	}
+	return nil, status.Snapshot{}, fmt.Errorf("%s (%d) has no snapshot %q; %s", g.Name, g.VMID, name, there)
+}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// waitFor are the states that can be waited for.
+var waitFor = []string{"ready", "off", "gone", "address"}
+
+// awaiting is one call of wait.
+type awaiting struct {
+	target
+	state   string
+	timeout time.Duration
+}
+
+func newWait(u *ui) *cobra.Command {
+	w := &awaiting{}
+	cmd := &cobra.Command{
+		Use:   "wait vm/NAME… --for ready|off|gone|address",
+		Short: "Wait until machines are ready, off or gone",
+		Long: `Wait until machines are in a state:
+
+  ready     runs, isn't locked, and its guest agent has told an address if it
+            has one; with the manifests (-f): is as wanted
+  off       is stopped
+  gone      isn't there
+  address   its guest agent has told an address
+
+The exit status is 0 when all are so, and 1 when the time is over.`,
+		Example: `  proxplane wait vm/web-1 --for ready
+  proxplane wait vm/web-1 vm/web-2 --for address --timeout 2m
+  proxplane wait vm/web-1 --for ready -f machines.yaml
+  proxplane wait vm/old --for gone`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: w.completeKinds(u, "vm"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(waitFor, w.state) {
+				return fmt.Errorf("--for %s: there are %s", w.state, strings.Join(waitFor, ", "))
+			}
+			c, err := w.cluster(u)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := withTimeout(cmd.Context(), w.timeout)
+			defer cancel()
+			return w.run(ctx, u, c, args)
+		},
+	}
+	w.flags(cmd, false)
+	cmd.Flags().StringVar(&w.state, "for", "ready", "`STATE`: "+strings.Join(waitFor, ", "))
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; a `TIME`, 0 for ever")
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(waitFor, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// Pauses between looks.
+const (
+	waitFirst = 500 * time.Millisecond
+	waitMost  = 3 * time.Second
+)
+
+func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) error {
+	left := slices.Clone(names)
+	why := map[string]string{}
+	for pause := waitFirst; ; pause = min(pause*3/2, waitMost) {
+		have, err := w.look(ctx, c)
+		if err != nil {
+			return w.late(err, left, why)
+		}
+		var still []string
+		for _, name := range left {
+			done, text, err := w.check(ctx, c, have, name)
+			switch {
+			case err != nil:
+				return w.late(err, left, why)
+			case done:
+				u.say("✓ vm/%s  %s", bare(name), text)
+			default:
+				if why[name] != text {
+					u.note("vm/%s: %s", bare(name), text)
+				}
+				why[name] = text
+				still = append(still, name)
+			}
+		}
+		if left = still; len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return w.late(context.Cause(ctx), left, why)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// look reads the lists.
+func (w *awaiting) look(ctx context.Context, c *cluster) (*model.Observed, error) {
+	have, err := c.observer.Look(ctx)
+	return have, c.fail(err)
+}
+
+// late says what was still waited for when the time was over.
+func (w *awaiting) late(err error, left []string, why map[string]string) error {
+	var late *timeoutError
+	if !errors.As(err, &late) {
+		return err
+	}
+	var do []string
+	for _, name := range left {
+		if text := why[name]; text != "" {
+			do = append(do, fmt.Sprintf("vm/%s: %s", bare(name), text))
+		}
+	}
+	return advise(fmt.Errorf("not %s after %s", w.state, w.timeout), do...)
+}
+
+// check tells whether a machine is so, or what is missing.
+func (w *awaiting) check(ctx context.Context, c *cluster, have *model.Observed, name string) (bool, string, error) {
+	if len(w.files) > 0 && w.state != "address" && w.state != "off" {
+		return w.checkWanted(ctx, c, name)
+	}
+	g, err := findGuest(have, name)
+	switch {
+	case err != nil && !errors.Is(err, errNoGuest):
+		return false, "", err
+	case w.state == "gone":
+		return stillThere(g)
+	case err != nil:
+		return false, err.Error(), nil // it may still be made
+	}
+	return w.checkGuest(ctx, c, g)
+}
+
+func stillThere(g *model.Guest) (bool, string, error) {
+	if g == nil {
+		return true, "gone", nil
+	}
+	return false, fmt.Sprintf("VM %d is still there, %s on %s", g.VMID, g.Status, g.Node), nil
+}
+
+func (w *awaiting) checkWanted(ctx context.Context, c *cluster, name string) (bool, string, error) {
+	o, err := c.objectOf(ctx, name, isVM)
+	if err != nil {
+		return false, "", err
+	}
+	have := c.observer.Snapshot()
+	if w.state == "gone" {
+		return stillThere(have.Guests[o.VMID])
+	}
+	out := status.Of(o)
+	return out.State == status.Ready, out.Message, nil
+}
+
+func (w *awaiting) checkGuest(ctx context.Context, c *cluster, g *model.Guest) (bool, string, error) {
+	// The list is some seconds late about what runs.
+	if err := c.observer.Status(ctx, g.VMID); err != nil {
+		return false, "", c.fail(err)
+	}
+	if g = c.observer.Snapshot().Guests[g.VMID]; g == nil {
+		return false, "it isn't there any more", nil
+	}
+	running := g.Status == model.StatusRunning
+	switch {
+	case w.state == "off":
+		return g.Status == model.StatusStopped && g.Lock == "", fmt.Sprintf("is %s", g.Status), nil
+	case g.Lock != "":
+		return false, fmt.Sprintf("is locked (%s)", g.Lock), nil
+	case !running:
+		return false, fmt.Sprintf("is %s", g.Status), nil
+	}
+	return w.checkAddress(ctx, c, g)
+}
+
+// checkAddress asks the guest's agent, if there is to be one.
+func (w *awaiting) checkAddress(ctx context.Context, c *cluster, g *model.Guest) (bool, string, error) {
+	if g.Config == nil {
+		if err := c.observer.Config(ctx, g.VMID); err != nil {
+			return false, "", c.fail(err)
+		}
+		if g = c.observer.Snapshot().Guests[g.VMID]; g == nil || g.Config == nil {
+			return false, "its config changes", nil
+		}
+	}
+	agent := g.Config.Options["agent"]
+	if agent == "" || strings.HasPrefix(agent, "0") || strings.Contains(agent, "enabled=0") {
+		if w.state == "address" {
+			return false, "", fmt.Errorf("VM %d has no guest agent in its config, so nobody can tell its address", g.VMID)
+		}
+		return true, "running", nil
+	}
+	c.askAddresses(ctx, []*model.Guest{g})
+	if g = c.observer.Snapshot().Guests[g.VMID]; g == nil || len(g.Addresses) == 0 {
+		return false, "runs, and its guest agent hasn't told an address yet (" + plan.WaitAgent + ")", nil
+	}
+	return true, strings.Join(status.Addresses(g.Addresses), ", "), nil
+}
