@@ -2,256 +2,197 @@ package pvesim
 
 import (
 	"maps"
-	"slices"
 	"strconv"
+	"strings"
 )
 
-// firewallRoutes are firewall options, rules and groups. Rules belong to the
-// cluster, a node, a guest or a security group: their scope.
+// firewallScope says which part of the firewall a call is about.
+type firewallScope struct {
+	name string // "cluster", "node/pve1", "vm/100"
+	env  string // what rules may be about: cluster, host, vm or group
+}
+
+type scopeOf func(*call) firewallScope
+
+func clusterFirewall(*call) firewallScope { return firewallScope{clusterScope, "cluster"} }
+func nodeFirewall(c *call) firewallScope  { return firewallScope{"node/" + c.node(), "host"} }
+
+// guestFirewall: the firewall of a guest is a file of its own, which may be
+// read and written whether or not the guest is there.
+func guestFirewall(c *call) firewallScope {
+	return firewallScope{vmScope(c.params.Int("vmid")), "vm"}
+}
+
+type scoped func(c *call, scope firewallScope) (any, error)
+
+func withScope(scope scopeOf, h scoped) handler {
+	return func(c *call) (any, error) { return h(c, scope(c)) }
+}
+
+// firewallRoutes are firewall options, rules, aliases, IP sets and groups.
 func firewallRoutes() map[string]handler {
 	routes := map[string]handler{
-		"GET /cluster/firewall/groups":            listFirewallGroups,
-		"POST /cluster/firewall/groups":           createFirewallGroup,
-		"DELETE /cluster/firewall/groups/{group}": deleteFirewallGroup,
-		"GET /cluster/firewall/ipset":             emptyList,
-		"GET /cluster/firewall/aliases":           emptyList,
+		"GET /cluster/firewall/groups":                  listFirewallGroups,
+		"POST /cluster/firewall/groups":                 createFirewallGroup,
+		"DELETE /cluster/firewall/groups/{group}":       deleteFirewallGroup,
+		"GET /cluster/firewall/macros":                  listMacros,
+		"GET /cluster/firewall/refs":                    withScope(clusterFirewall, listRefs),
+		"GET /nodes/{node}/qemu/{vmid}/firewall/refs":   withScope(guestFirewall, listRefs),
+		"GET /cluster/firewall/groups/{group}":          listRules(groupRules),
+		"POST /cluster/firewall/groups/{group}":         createRule(groupRules),
+		"GET /cluster/firewall/groups/{group}/{pos}":    getRule(groupRules),
+		"PUT /cluster/firewall/groups/{group}/{pos}":    updateRule(groupRules),
+		"DELETE /cluster/firewall/groups/{group}/{pos}": deleteRule(groupRules),
 	}
-	for base, scope := range map[string]func(*call) (string, error){
-		"/cluster/firewall":                  clusterScope,
-		"/nodes/{node}/firewall":             nodeScope,
-		"/nodes/{node}/qemu/{vmid}/firewall": guestScope,
+	for base, scope := range map[string]scopeOf{
+		"/cluster/firewall":                  clusterFirewall,
+		"/nodes/{node}/firewall":             nodeFirewall,
+		"/nodes/{node}/qemu/{vmid}/firewall": guestFirewall,
 	} {
 		routes["GET "+base+"/options"] = withScope(scope, firewallOptions)
 		routes["PUT "+base+"/options"] = withScope(scope, setFirewallOptions)
-		addRuleRoutes(routes, base+"/rules", scope)
+		rules := fileRules(scope)
+		routes["GET "+base+"/rules"] = listRules(rules)
+		routes["POST "+base+"/rules"] = createRule(rules)
+		routes["GET "+base+"/rules/{pos}"] = getRule(rules)
+		routes["PUT "+base+"/rules/{pos}"] = updateRule(rules)
+		routes["DELETE "+base+"/rules/{pos}"] = deleteRule(rules)
+		if base != "/nodes/{node}/firewall" {
+			addSetRoutes(routes, base, scope)
+		}
 	}
-	addRuleRoutes(routes, "/cluster/firewall/groups/{group}", groupScope)
-	routes["GET /nodes/{node}/qemu/{vmid}/firewall/ipset"] = withScope(guestScope, noFirewallSets)
-	routes["GET /nodes/{node}/qemu/{vmid}/firewall/aliases"] = withScope(guestScope, noFirewallSets)
 	return routes
 }
 
-type scoped func(c *call, scope string) (any, error)
-
-func withScope(scope func(*call) (string, error), h scoped) handler {
-	return func(c *call) (any, error) {
-		s, err := scope(c)
-		if err != nil {
-			return nil, err
-		}
-		return h(c, s)
+// firewallEnabled: an "enable" beyond 1 is the time when somebody tried the
+// firewall out; a minute later it is off again.
+func (s *Sim) firewallEnabled(text string) int {
+	n := atoi(text)
+	if n > 1 && s.now().Unix()-int64(n) > 60 {
+		return 0
 	}
+	return n
 }
 
-func addRuleRoutes(routes map[string]handler, base string, scope func(*call) (string, error)) {
-	routes["GET "+base] = withScope(scope, listRules)
-	routes["POST "+base] = withScope(scope, createRule)
-	routes["GET "+base+"/{pos}"] = withScope(scope, getRule)
-	routes["PUT "+base+"/{pos}"] = withScope(scope, updateRule)
-	routes["DELETE "+base+"/{pos}"] = withScope(scope, deleteRule)
-}
-
-func clusterScope(*call) (string, error) { return "cluster", nil }
-func nodeScope(c *call) (string, error)  { return "node/" + c.node(), nil }
-
-// guestScope: the firewall of a guest is a file of its own, which may be
-// read and written whether or not the guest is there.
-func guestScope(c *call) (string, error) { return "vm/" + c.params.Str("vmid"), nil }
-
-func groupScope(c *call) (string, error) {
-	group := c.params.Str("group")
-	if c.state.Firewall.Groups[group] == nil {
-		return "", die("no such security group '%s'", group)
-	}
-	return "group/" + group, nil
-}
-
-func noFirewallSets(*call, string) (any, error) { return []any{}, nil }
-
-// firewallDigest is the checksum of a scope's firewall file.
-func (s *Sim) firewallDigest(scope string) string {
-	file := map[string]any{}
-	if o := s.state.Firewall.Options[scope]; len(o) > 0 {
-		file["options"] = o
-	}
-	if r := s.state.Firewall.Rules[scope]; len(r) > 0 {
-		file["rules"] = r
-	}
-	return sectionDigest(file)
-}
-
-func firewallOptions(c *call, scope string) (any, error) {
+func firewallOptions(c *call, scope firewallScope) (any, error) {
 	writer := c.schema.Lookup("PUT", c.ep.Path)
-	out := map[string]any{"digest": c.firewallDigest(scope)}
-	for k, v := range c.state.Firewall.Options[scope] {
-		out[k] = v
-		if p := writer.Param(k); p != nil && (p.Type == "integer" || p.Type == "boolean") {
+	options := c.state.Firewall.file(scope.name).Options
+	out := map[string]any{"digest": sectionDigest(options)}
+	for k, v := range options {
+		p := writer.Param(k)
+		switch {
+		case k == "enable":
+			out[k] = c.firewallEnabled(v)
+		case p != nil && (p.Type == "integer" || p.Type == "boolean"):
 			out[k] = atoi(v)
+		default:
+			out[k] = v
 		}
 	}
 	return out, nil
 }
 
-func setFirewallOptions(c *call, scope string) (any, error) {
-	options := maps.Clone(c.state.Firewall.Options[scope])
+func setFirewallOptions(c *call, scope firewallScope) (any, error) {
+	options := maps.Clone(c.state.Firewall.file(scope.name).Options)
 	if options == nil {
 		options = map[string]string{}
 	}
-	if err := c.updateSection(options, c.firewallDigest(scope), "node", "vmid"); err != nil {
+	if err := c.checkDigest(sectionDigest(options)); err != nil {
 		return nil, err
 	}
-	c.state.Firewall.Options[scope] = options
+	given := c.section("node", "vmid")
+	for _, k := range c.params.List("delete") {
+		if k == "node" || k == "vmid" || k == "digest" || k == "delete" || c.ep.Param(k) == nil {
+			return nil, badParam("delete", "no such option '%s'", k)
+		}
+		delete(options, k)
+	}
+	if n, err := strconv.Atoi(given["enable"]); err == nil {
+		switch {
+		case scope.env == "cluster" && n > 1:
+			given["enable"] = strconv.FormatInt(c.now().Unix(), 10)
+		case n != 0 && scope.env != "cluster":
+			given["enable"] = "1"
+		}
+	}
+	maps.Copy(options, given)
+	c.state.Firewall.edit(scope.name).Options = options
 	return nil, nil
 }
 
-func (c *call) ruleEntry(scope string, pos int) map[string]any {
-	m := map[string]any{"pos": pos, "digest": c.firewallDigest(scope)}
-	for k, v := range c.state.Firewall.Rules[scope][pos] {
-		m[k] = v
-	}
-	m["enable"] = atoi(c.state.Firewall.Rules[scope][pos]["enable"])
-	return m
+// groupEntry is a security group in lists.
+type groupEntry struct {
+	Group   string `json:"group"`
+	Comment string `json:"comment,omitempty"`
+	Digest  string `json:"digest"`
 }
 
-func listRules(c *call, scope string) (any, error) {
-	list := []map[string]any{}
-	for pos := range c.state.Firewall.Rules[scope] {
-		list = append(list, c.ruleEntry(scope, pos))
+func (c *call) groupEntries() []groupEntry {
+	list := []groupEntry{}
+	for _, id := range sortedKeys(c.state.Firewall.Groups) {
+		list = append(list, groupEntry{Group: id, Comment: c.state.Firewall.Groups[id].Comment})
 	}
-	return list, nil
+	digest := listDigest(list)
+	for i := range list {
+		list[i].Digest = digest
+	}
+	return list
 }
 
-// rulePos is the rule that the path names.
-func (c *call) rulePos(scope string) (int, error) {
-	pos, err := strconv.Atoi(c.params.Str("pos"))
-	if err != nil || pos >= len(c.state.Firewall.Rules[scope]) {
-		return 0, die("no rule at position %s", c.params.Str("pos"))
+func listFirewallGroups(c *call) (any, error) { return c.groupEntries(), nil }
+
+// groupsDigest is what the entries of the list of groups carry.
+func (c *call) groupsDigest() string {
+	if list := c.groupEntries(); len(list) > 0 {
+		return list[0].Digest
 	}
-	return pos, nil
+	return emptyDigest
 }
 
-func getRule(c *call, scope string) (any, error) {
-	pos, err := c.rulePos(scope)
-	if err != nil {
-		return nil, err
-	}
-	entry := c.ruleEntry(scope, pos)
-	entry["pos"] = c.params.Str("pos") // a string here, unlike in the list
-	return entry, nil
-}
-
-// createRule puts the rule in front of the others, whatever pos says.
-func createRule(c *call, scope string) (any, error) {
-	rule := c.section("node", "vmid", "pos", "group")
-	if rule["type"] == "group" {
-		if c.state.Firewall.Groups[rule["action"]] == nil {
-			return nil, badParam("action", "security group '%s' does not exist", rule["action"])
-		}
-	}
-	setDefault(Conf(rule), "enable", "0")
-	rules := c.state.Firewall.Rules[scope]
-	c.state.Firewall.Rules[scope] = slices.Insert(rules, 0, rule)
-	return nil, nil
-}
-
-func updateRule(c *call, scope string) (any, error) {
-	pos, err := c.rulePos(scope)
-	if err != nil {
-		return nil, err
-	}
-	rules := c.state.Firewall.Rules[scope]
-	rule := maps.Clone(rules[pos])
-	if c.params.Has("moveto") {
-		if err := c.checkDigest(c.firewallDigest(scope)); err != nil {
-			return nil, err
-		}
-		rules = slices.Delete(slices.Clone(rules), pos, pos+1)
-		to := c.params.Int("moveto")
-		if to > pos {
-			to--
-		}
-		c.state.Firewall.Rules[scope] = slices.Insert(rules, min(to, len(rules)), rule)
-		return nil, nil
-	}
-	if err := c.updateSection(rule, c.firewallDigest(scope), "node", "vmid", "pos", "group"); err != nil {
-		return nil, err
-	}
-	rules[pos] = rule
-	return nil, nil
-}
-
-func deleteRule(c *call, scope string) (any, error) {
-	pos, err := c.rulePos(scope)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.checkDigest(c.firewallDigest(scope)); err != nil {
-		return nil, err
-	}
-	c.state.Firewall.Rules[scope] = slices.Delete(c.state.Firewall.Rules[scope], pos, pos+1)
-	return nil, nil
-}
-
-func listFirewallGroups(c *call) (any, error) {
-	list := []map[string]any{}
-	for _, id := range slices.Sorted(maps.Keys(c.state.Firewall.Groups)) {
-		m := map[string]any{"group": id, "digest": c.groupsDigest()}
-		if comment := c.state.Firewall.Groups[id]["comment"]; comment != "" {
-			m["comment"] = comment
-		}
-		list = append(list, m)
-	}
-	return list, nil
-}
-
-func (c *call) groupsDigest() string { return sectionDigest(c.state.Firewall.Groups) }
-
-// createFirewallGroup also renames one.
+// createFirewallGroup also renames one. Names are kept in lower case.
 func createFirewallGroup(c *call) (any, error) {
-	fw := &c.state.Firewall
-	id := c.params.Str("group")
-	if old := c.params.Str("rename"); old != "" {
-		if err := c.checkDigest(c.groupsDigest()); err != nil {
-			return nil, err
+	fw, id, old := &c.state.Firewall, c.params.Str("group"), c.params.Str("rename")
+	kept := strings.ToLower(id)
+	if old == "" {
+		if fw.Groups[id] != nil {
+			return nil, badParam("group", "Security group '%s' already exists", id)
 		}
-		if fw.Groups[old] == nil {
-			return nil, badParam("group", "Security group '%s' does not exist", old)
-		}
-		if fw.Groups[id] != nil && id != old {
-			return nil, badParam("group", "Security group '%s' does already exist", id)
-		}
-		for _, rules := range fw.Rules {
-			for _, r := range rules {
-				if r["type"] == "group" && r["action"] == old {
-					r["action"] = id
-				}
-			}
-		}
-		group, rules := fw.Groups[old], fw.Rules["group/"+old]
-		delete(fw.Groups, old)
-		delete(fw.Rules, "group/"+old)
-		fw.Groups[id], fw.Rules["group/"+id] = group, rules
-		if c.params.Has("comment") {
-			group["comment"] = c.params.Str("comment")
+		if fw.Groups[kept] == nil {
+			fw.Groups[kept] = &FirewallGroup{Comment: fileComment(c.params.Str("comment"))}
 		}
 		return nil, nil
 	}
-	if fw.Groups[id] != nil {
-		return nil, badParam("group", "Security group '%s' already exists", id)
+	if err := c.checkDigest(c.groupsDigest()); err != nil {
+		return nil, err
 	}
-	fw.Groups[id] = map[string]string{"comment": c.params.Str("comment")}
+	group := fw.Groups[old]
+	if group == nil {
+		return nil, badParam("group", "Security group '%s' does not exist", old)
+	}
+	if fw.Groups[id] != nil && id != old {
+		return nil, badParam("group", "Security group '%s' does already exist", id)
+	}
+	if c.params.Has("comment") {
+		group.Comment = fileComment(c.params.Str("comment"))
+	}
+	if id == old {
+		return nil, nil
+	}
+	delete(fw.Groups, old)
+	fw.Groups[kept] = group
+	fw.renameGroup(old, id)
 	return nil, nil
 }
 
 func deleteFirewallGroup(c *call) (any, error) {
 	id := c.params.Str("group")
-	if c.state.Firewall.Groups[id] == nil {
-		return nil, nil
+	group := c.state.Firewall.Groups[id]
+	if group == nil {
+		return nil, die("no such security group '%s'", id)
 	}
-	if len(c.state.Firewall.Rules["group/"+id]) > 0 {
+	if len(group.Rules) > 0 {
 		return nil, die("Security group '%s' is not empty", id)
 	}
 	delete(c.state.Firewall.Groups, id)
-	delete(c.state.Firewall.Rules, "group/"+id)
 	return nil, nil
 }

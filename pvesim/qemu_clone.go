@@ -2,9 +2,7 @@ package pvesim
 
 import (
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -239,25 +237,4 @@ func (t *task) endMirror(job *cloneJob, last drive) {
 	t.logf("drive-%s: Completing block job...", last.key)
 	t.logf("drive-%s: Completed successfully.", last.key)
 	t.logf("%s", after)
-}
-
-// copyFirewall gives a clone the firewall of its source.
-func (s *Sim) copyFirewall(from, to int) {
-	src, dst := fmt.Sprintf("vm/%d", from), fmt.Sprintf("vm/%d", to)
-	fw := &s.state.Firewall
-	if o := fw.Options[src]; o != nil {
-		fw.Options[dst] = maps.Clone(o)
-	}
-	if rules := fw.Rules[src]; rules != nil {
-		fw.Rules[dst] = slices.Clone(rules)
-		for i, r := range rules {
-			fw.Rules[dst][i] = maps.Clone(r)
-		}
-	}
-}
-
-func (s *Sim) dropFirewall(vmid int) {
-	key := fmt.Sprintf("vm/%d", vmid)
-	delete(s.state.Firewall.Options, key)
-	delete(s.state.Firewall.Rules, key)
 }

@@ -153,9 +153,7 @@ func (t *task) removeUnreferenced(vm *VM) {
 // from the high-availability manager.
 func (t *task) forgetVM(vm *VM, purge bool) {
 	t.removeVMAccess(vm.ID)
-	scope := fmt.Sprintf("vm/%d", vm.ID)
-	delete(t.state.Firewall.Rules, scope)
-	delete(t.state.Firewall.Options, scope)
+	t.dropFirewall(vm.ID)
 	if purge {
 		t.logf("purging VM %d from related configurations..", vm.ID)
 		if t.state.HA.Resources[haID(vm.ID)] != nil {

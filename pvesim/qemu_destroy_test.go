@@ -28,8 +28,8 @@ func TestDestroyRemovesAllThatIsTheVMs(t *testing.T) {
 			if v, _ := l.sim.volume("pve1", "local:iso/tiny.iso"); v == nil {
 				t.Error("the ISO is gone")
 			}
-			if l.sim.poolOf(100) != "" || len(s.Access.ACL) != 0 || len(s.Firewall.Rules["vm/100"]) != 0 {
-				t.Errorf("pool %q, ACL %v, rules %v", l.sim.poolOf(100), s.Access.ACL, s.Firewall.Rules)
+			if l.sim.poolOf(100) != "" || len(s.Access.ACL) != 0 || s.Firewall.Files["vm/100"] != nil {
+				t.Errorf("pool %q, ACL %v, rules %v", l.sim.poolOf(100), s.Access.ACL, s.Firewall.Files)
 			}
 		})
 		l.create()

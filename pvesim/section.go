@@ -89,22 +89,6 @@ func (c *call) checkDigest(have string) error {
 	return nil
 }
 
-// updateSection sets and deletes options of a section whose config file has
-// the given digest.
-func (c *call) updateSection(sec map[string]string, digest string, except ...string) error {
-	if err := c.checkDigest(digest); err != nil {
-		return err
-	}
-	for _, k := range c.params.List("delete") {
-		if c.ep.Param(k) == nil {
-			return die("no such option '%s'", k)
-		}
-		delete(sec, k)
-	}
-	maps.Copy(sec, c.section(except...))
-	return nil
-}
-
 // typedSection shows a section as JSON: numbers where the schema of the call
 // that made it says so.
 func (c *call) typedSection(sec map[string]string) map[string]any {

@@ -174,13 +174,6 @@ type HA struct {
 	Awake bool `json:"awake,omitempty"`
 }
 
-// Firewall holds rules and groups; rules of a guest are keyed "vm/100".
-type Firewall struct {
-	Options map[string]map[string]string   `json:"options"`
-	Rules   map[string][]map[string]string `json:"rules"`
-	Groups  map[string]map[string]string   `json:"groups"`
-}
-
 // DHCP gives addresses to guests that ask for one.
 type DHCP struct {
 	Range  string            `json:"range,omitempty"` // "192.168.77.50-192.168.77.250"
@@ -202,15 +195,11 @@ func newState() *State {
 			Groups:    map[string]map[string]string{},
 			Rules:     map[string]map[string]string{},
 		},
-		Firewall: Firewall{
-			Options: map[string]map[string]string{},
-			Rules:   map[string][]map[string]string{},
-			Groups:  map[string]map[string]string{},
-		},
-		Options: map[string]string{},
-		DHCP:    DHCP{Leases: map[string]string{}},
-		Dirs:    map[string]bool{},
-		Serial:  map[string]uint64{},
-		Tasks:   map[string][]*TaskInfo{},
+		Firewall: newFirewall(),
+		Options:  map[string]string{},
+		DHCP:     DHCP{Leases: map[string]string{}},
+		Dirs:     map[string]bool{},
+		Serial:   map[string]uint64{},
+		Tasks:    map[string][]*TaskInfo{},
 	}
 }
