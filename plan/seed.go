@@ -18,7 +18,12 @@ const seedSlot = "ide2"
 // it is made, so that it is never forgotten; its name has a digest of the
 // content, so that a file that is there is the right one.
 func (c *change) seed() int {
-	if c.v.Seed == nil || c.attached() || !c.intended() {
+	if c.v.Seed == nil || !c.intended() {
+		return 0
+	}
+	// A guest that runs has read it. One that is to start needs the file, which a
+	// removal that was given up halfway may have taken away.
+	if c.attached() && (c.running() || c.v.Power != model.PowerOn) {
 		return 0
 	}
 	if c.p.have.Files == nil {

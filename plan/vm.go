@@ -114,7 +114,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	ha := c.ha()
 	c.apart()
 	pool := c.pool()
-	c.power(config, grown, ha, pool)
+	c.power(seed, config, grown, ha, pool)
 }
 
 // change is the plan for a guest that is there.
