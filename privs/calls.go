@@ -77,6 +77,8 @@ func calls(d deed, at Site) []call {
 		return file("DELETE", "/content/{volume}", a.Node, model.StorageOf(a.Volume), why)
 	case model.SetHA:
 		return haCalls(a, d, at)
+	case model.KeepApart:
+		return []call{{method: "POST", path: "/cluster/ha/rules", deed: d, why: "keep it apart from others under HA"}}
 	case model.SetPool:
 		on := map[string]string{"vmid": d.guest, "poolid": poolPath(a.Pool), "from": poolPath(a.From)}
 		return []call{{method: "PUT", path: "/pools", on: on, deed: d, why: "put it into pool " + a.Pool}}

@@ -1,6 +1,7 @@
 package privs
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -9,50 +10,83 @@ import (
 
 // fetched is the life of an image that is fetched from a URL and made a template.
 func (l *life) fetched(i model.Image) {
-	d := deed{of: i.Owner.Key, newID: "/vms"}
 	l.see("see it and read its config", "/vms")
 	for _, storage := range l.importStorages(i) {
 		l.seeStorage(storage)
+		d := deed{of: i.Owner.Key}
 		volume := storage + ":import/image.qcow2"
-		d.guest = ""
-		d.action = model.Download{Storage: storage, Content: "import", URL: i.URL}
-		l.deeds = append(l.deeds, d)
-		d.action = model.RemoveFile{Volume: volume}
-		l.deeds = append(l.deeds, d)
-		d.guest = "/vms"
-		d.action = model.Create{
-			Name: i.Owner.Name, Description: "made from a URL", Options: i.Options, Tags: []string{model.Tag},
-			Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi0", Storage: i.Storage}, Import: volume}},
+		for _, d.action = range []model.Action{model.Download{Storage: storage, Content: "import", URL: i.URL}, model.RemoveFile{Volume: volume}} {
+			l.deeds = append(l.deeds, d)
 		}
-		l.deeds = append(l.deeds, d)
+		for _, to := range l.imageStorages(i) {
+			l.seeStorage(to)
+			l.deeds = append(l.deeds, deed{of: i.Owner.Key, guest: "/vms", newID: "/vms", action: model.Create{
+				Name: i.Owner.Name, Description: "made from a URL", Options: i.Options, Tags: []string{model.Tag},
+				Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi0", Storage: to}, Import: volume}},
+			}})
+		}
 	}
-	if i.Storage != "" {
-		l.seeStorage(i.Storage)
-	}
+	d := deed{of: i.Owner.Key, guest: "/vms"}
 	for _, d.action = range []model.Action{model.MakeTemplate{}, model.Destroy{Owner: i.Owner}} {
 		l.deeds = append(l.deeds, d)
 	}
 }
 
+// imageStorages are the storages that the disk of an image may go to.
+func (l *life) imageStorages(i model.Image) []string {
+	if i.Storage != "" {
+		return []string{i.Storage}
+	}
+	return l.diskStorages(i.Owner.Key, nil)
+}
+
 // importStorages are the storages that an image may be fetched to: of each node,
 // the first that takes images.
 func (l *life) importStorages(i model.Image) []string {
-	var out []string
-	names := slices.Sorted(maps.Keys(l.at.Have.Storages))
-	for _, node := range slices.Sorted(maps.Keys(l.at.Have.Nodes)) {
-		for _, name := range names {
-			s := l.at.Have.Storages[name]
-			if _, there := s.OnNode[node]; there && s.Content["import"] {
-				if !slices.Contains(out, name) {
-					out = append(out, name)
-				}
-				break
-			}
-		}
-	}
+	out := l.eachNode(nil, "import", func(_ string, a, b *model.Storage) int { return cmp.Compare(a.Name, b.Name) })
 	if len(out) == 0 {
 		l.unsure("no storage is seen that takes images for %s: one needs the content type import, and Datastore.Audit to be seen", i.Owner.Key)
 		return []string{""}
 	}
 	return out
+}
+
+// diskStorages are the storages that disks may go to when nobody says where: of
+// each node a shared one, else the one with the most room.
+func (l *life) diskStorages(of model.Key, nodes []string) []string {
+	out := l.eachNode(nodes, "images", func(node string, a, b *model.Storage) int {
+		shared := 0
+		switch {
+		case a.Shared && !b.Shared:
+			shared = -1
+		case b.Shared && !a.Shared:
+			shared = 1
+		}
+		return cmp.Or(shared, cmp.Compare(b.OnNode[node].Free(), a.OnNode[node].Free()), cmp.Compare(a.Name, b.Name))
+	})
+	if len(out) == 0 {
+		l.unsure("no storage is seen that takes the disks of %s: one needs the content type images, and Datastore.Audit to be seen", of)
+		return []string{""}
+	}
+	return out
+}
+
+// eachNode finds the first storage of each node that takes a kind of content.
+func (l *life) eachNode(nodes []string, content string, order func(node string, a, b *model.Storage) int) []string {
+	if len(nodes) == 0 {
+		nodes = slices.Collect(maps.Keys(l.at.Have.Nodes))
+	}
+	found := map[string]bool{}
+	for _, node := range nodes {
+		var takes []*model.Storage
+		for _, s := range l.at.Have.Storages {
+			if _, there := s.OnNode[node]; there && s.Content[content] {
+				takes = append(takes, s)
+			}
+		}
+		if len(takes) > 0 {
+			found[slices.MinFunc(takes, func(a, b *model.Storage) int { return order(node, a, b) }).Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }

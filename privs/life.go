@@ -84,10 +84,10 @@ func (l *life) vm(v model.VM) {
 	if v.Pool != "" {
 		l.read("see which pool it is in", "GET", "/cluster/resources", map[string]string{"pool": guest})
 	}
-	if v.WaitAddress {
-		l.read("ask its guest agent for addresses", "GET", vmCall+"/agent/network-get-interfaces", map[string]string{"vmid": guest})
-	}
 	for _, s := range l.sources(v) {
+		if v.WaitAddress && hasAgent(v, s.config) {
+			l.read("ask its guest agent for addresses", "GET", vmCall+"/agent/network-get-interfaces", map[string]string{"vmid": guest})
+		}
 		l.made(v, s)
 		l.configured(v, s)
 	}
@@ -102,6 +102,11 @@ func (l *life) vm(v model.VM) {
 	if v.HA != nil {
 		do(model.SetHA{HA: v.HA, New: true})
 		do(model.SetHA{})
+		if l.apart(v) {
+			l.read("see the rules of HA", "GET", "/cluster/ha/resources", nil)
+			l.read("see the rules of HA", "GET", "/cluster/ha/rules", nil)
+			do(model.KeepApart{New: true})
+		}
 	}
 	if v.Retain {
 		do(model.Release{})
@@ -111,14 +116,27 @@ func (l *life) vm(v model.VM) {
 	l.strayed(v)
 }
 
+// apart tells whether HA, which moves guests, has to be told to keep this one away
+// from others. From 9 on it can be.
+func (l *life) apart(v model.VM) bool {
+	return l.at.Release >= 9 && slices.ContainsFunc(v.Place.AntiAffinity, func(s model.Selector) bool {
+		return s.Matches(v.Labels) && slices.ContainsFunc(l.want.VMs, func(o model.VM) bool {
+			return o.HA != nil && o.Owner != v.Owner && s.Matches(o.Labels)
+		})
+	})
+}
+
 // made is how a guest comes to be.
 func (l *life) made(v model.VM, s source) {
 	d := deed{of: v.Owner.Key, guest: guestPath(v), newID: vmPath(v.VMID), source: s.path, had: s.config}
 	if s.blank {
 		create := model.Create{Name: v.Name, Description: v.Description, NICs: v.NICs, Tags: []string{model.Tag}, Pool: v.Pool}
-		create.Options, create.Disks = set(v.Options), newDisks(v.Disks, "")
+		create.Options, create.Disks = set(v.Options), newDisks(v.Disks, s.storage)
 		d.action = create
 		l.deeds = append(l.deeds, d)
+		if s.storage != "" {
+			l.seeStorage(s.storage)
+		}
 		return
 	}
 	l.see("see what it is made from", s.path)
@@ -139,9 +157,6 @@ func (l *life) made(v model.VM, s source) {
 // may have to go.
 func (l *life) configured(v model.VM, s source) {
 	had := s.config
-	if s.blank {
-		had = &model.Config{}
-	}
 	text := v.Description
 	change := model.Configure{Set: maps.Clone(v.Options), NICs: v.NICs, Description: &text, Tags: &[]string{model.Tag}}
 	if change.Set == nil {

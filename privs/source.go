@@ -1,6 +1,7 @@
 package privs
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +14,8 @@ type source struct {
 	path     string
 	config   *model.Config // nil: not known
 	template bool
-	blank    bool // nothing
+	blank    bool   // nothing
+	storage  string // for the disks of a blank guest that name none
 }
 
 // full tells whether a guest is a full copy: it was asked for, or Proxmox can't
@@ -27,7 +29,7 @@ func (s source) full(v model.VM) bool {
 // name on each node. There is always at least one.
 func (l *life) sources(v model.VM) []source {
 	if v.Source.Blank {
-		return []source{{blank: true}}
+		return l.blanks(v)
 	}
 	if i := slices.IndexFunc(l.want.VMs, func(o model.VM) bool { return o.Owner.Key == v.Source.VM }); i >= 0 && v.Source.VM != v.Owner.Key {
 		from := l.want.VMs[i]
@@ -44,12 +46,30 @@ func (l *life) sources(v model.VM) []source {
 	return l.imageSources(l.want.Images[i])
 }
 
+// blanks are guests without a source, one for each storage that may be chosen for
+// their disks.
+func (l *life) blanks(v model.VM) []source {
+	storages := []string{""}
+	if slices.ContainsFunc(v.Disks, func(d model.Disk) bool { return d.Storage == "" && d.Volume == "" }) {
+		storages = l.diskStorages(v.Owner.Key, v.Place.Nodes)
+	}
+	var out []source
+	for _, s := range storages {
+		out = append(out, source{blank: true, storage: s, config: &model.Config{}})
+	}
+	return out
+}
+
 func (l *life) imageSources(i model.Image) []source {
 	var guests []*model.Guest
 	switch {
 	case i.URL != "":
-		disk := model.Disk{Slot: "scsi0", Storage: i.Storage}
-		return []source{{path: "/vms", template: true, config: &model.Config{Options: i.Options, Disks: []model.Disk{disk}}}}
+		var out []source
+		for _, storage := range l.imageStorages(i) {
+			disk := model.Disk{Slot: "scsi0", Storage: storage}
+			out = append(out, source{path: "/vms", template: true, config: &model.Config{Options: i.Options, Disks: []model.Disk{disk}}})
+		}
+		return out
 	case i.VMID != 0:
 		if g := l.at.Have.Guests[i.VMID]; g != nil {
 			guests = append(guests, g)
@@ -107,12 +127,26 @@ func (l *life) after(v model.VM, s source) *model.Config {
 	if !v.Source.Blank {
 		wanted = further(wanted)
 	}
-	for _, d := range newDisks(wanted, rootStorage(c)) {
+	for _, d := range newDisks(wanted, cmp.Or(s.storage, rootStorage(c))) {
 		if _, there := c.DiskAt(d.Slot); !there {
 			c.Disks = append(c.Disks, d.Disk)
 		}
 	}
 	return c
+}
+
+// hasAgent tells whether a guest is configured to have an agent: by its manifest,
+// else by what it is made from.
+func hasAgent(v model.VM, had *model.Config) bool {
+	value, said := v.Options["agent"]
+	if !said && had == nil {
+		return true // it may be
+	}
+	if !said {
+		value = had.Options["agent"]
+	}
+	first, _, _ := strings.Cut(value, ",")
+	return strings.TrimPrefix(first, "enabled=") == "1"
 }
 
 // bootSlot is the slot of the disk that a guest boots from.

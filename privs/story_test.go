@@ -43,7 +43,7 @@ func (s story) start(t *testing.T, release string) *cluster {
 	if s.world != nil {
 		s.world(w)
 	}
-	sim, err := pvesim.New(w)
+	sim, err := pvesim.New(w, pvesim.WithInternet(mirror{}))
 	if err != nil {
 		t.Fatal(err)
 	}
