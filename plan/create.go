@@ -66,7 +66,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 		if d.Storage == "" && d.Volume == "" {
 			d.Storage = p.diskStorage(to.Node)
 		}
-		create.Disks = append(create.Disks, model.NewDisk{Disk: blankDisk(d)})
+		create.Disks = append(create.Disks, model.NewDisk{Disk: p.formatted(blankDisk(d))})
 	}
 	return o.step(Step{Action: create, What: fmt.Sprintf("create VM %d on %s", to.VMID, to.Node), Why: why, Effect: New})
 }

@@ -110,7 +110,7 @@ func (c *change) disks(act *model.Configure) {
 			if d.Storage == "" && d.Volume == "" {
 				d.Storage = c.rootStorage()
 			}
-			act.Disks = append(act.Disks, model.NewDisk{Disk: d})
+			act.Disks = append(act.Disks, model.NewDisk{Disk: c.p.formatted(d)})
 		case !firmware(slot) && !sameOptions(d.Options, have.Options):
 			c.say(fmt.Sprintf("options of %s", slot), Live)
 			act.Disks = append(act.Disks, model.NewDisk{Disk: withOptions(have, d.Options)})

@@ -165,7 +165,7 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 			What:   "fetch " + i.URL + " onto " + storage, Why: why, Effect: New,
 		})
 	}
-	disk := model.Disk{Slot: "scsi0", Storage: i.Storage, Format: p.imageFormat(i.Storage)}
+	disk := p.formatted(model.Disk{Slot: "scsi0", Storage: i.Storage})
 	made := o.step(Step{
 		Action: model.Create{
 			Target: model.Target{VMID: vmid, Node: node}, Name: i.Owner.Name,
@@ -329,13 +329,4 @@ func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
 		}
 	}
 	return "", "", &Wait{Reason: WaitPlace, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
-}
-
-// imageFormat is the format of a fetched image's disk: qcow2 where disks are
-// files, so that they can be cloned and snapshotted.
-func (p *planner) imageFormat(storage string) string {
-	if s := p.have.Storages[storage]; s != nil && s.Blocks() {
-		return ""
-	}
-	return "qcow2"
 }

@@ -46,3 +46,14 @@ func noDiskStorage(node string) string {
 func needsStorage(v model.VM) bool {
 	return slices.ContainsFunc(v.Disks, func(d model.Disk) bool { return d.Storage == "" && d.Volume == "" })
 }
+
+// formatted says in which format a new disk is made, if nobody does: qcow2 where
+// disks are files, since Proxmox' own choice there, raw, has no snapshots. The
+// state of a TPM can't be in it on all releases.
+func (p *planner) formatted(d model.Disk) model.Disk {
+	s := p.have.Storages[d.Storage]
+	if s != nil && !s.Blocks() && d.Format == "" && d.Volume == "" && !d.CDROM && d.Slot != "tpmstate0" {
+		d.Format = "qcow2"
+	}
+	return d
+}

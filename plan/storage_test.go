@@ -50,3 +50,22 @@ func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
 		}
 	}
 }
+
+func TestNewDisksCanBeSnapshotted(t *testing.T) {
+	p := newPlanner(model.Desired{}, newWorld().observe(Look{}))
+	for _, c := range []struct {
+		reason string
+		disk   model.Disk
+		format string
+	}{
+		{"files are raw unless told", model.Disk{Slot: "scsi1", Storage: "nfs"}, "qcow2"},
+		{"an EFI disk is a disk, too", model.Disk{Slot: "efidisk0", Storage: "nfs"}, "qcow2"},
+		{"the manifest says so", model.Disk{Slot: "scsi1", Storage: "nfs", Format: "raw"}, "raw"},
+		{"block devices have no format", model.Disk{Slot: "scsi1", Storage: "local-lvm"}, ""},
+		{"not all releases can", model.Disk{Slot: "tpmstate0", Storage: "nfs"}, ""},
+	} {
+		if got := p.formatted(c.disk).Format; got != c.format {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.format)
+		}
+	}
+}
