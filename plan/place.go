@@ -105,6 +105,9 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if src != nil && !p.have.Nodes[src.guest.Node].Online {
 		return fmt.Sprintf("%s, which has the image, is offline", src.guest.Node)
 	}
+	if full && src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
+		return fmt.Sprintf("storage %s is local, and %s (%d) is on %s", v.Source.Storage, src.guest.Name, src.guest.VMID, src.guest.Node)
+	}
 	need := memoryOf(v.Options) + v.Place.MinFree
 	if free := load.free(n); free < need {
 		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
@@ -116,6 +119,13 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 		return "anti-affinity with " + other
 	}
 	return p.room(v, n.Name, src, full)
+}
+
+// everywhere tells whether copies can be made onto a storage from any node. No
+// name means: beside the source.
+func (p *planner) everywhere(storage string) bool {
+	s := p.have.Storages[storage]
+	return storage == "" || s != nil && s.Shared
 }
 
 // room says which storage is too full.
