@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,7 +22,7 @@ func taskRoutes() map[string]handler {
 // stopWait is how long a stopped task is waited for.
 const stopWait = 5 * time.Second
 
-var upidText = regexp.MustCompile(`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s]+):([^:\s]*):([^:\s]+):$`)
+var upidText = regexp.MustCompile(`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s/]+):([^:\s/]*):([^:\s/]+):$`)
 
 // owns tells whether the task is of who asks. A token sees its own tasks,
 // a user those of its tokens as well.
@@ -30,12 +31,13 @@ func (t *TaskInfo) owns(who *identity) bool {
 	return t.User == name || !who.token() && strings.HasPrefix(t.User, name+"!")
 }
 
-// entry is the task as lists show it.
+// entry is the task as lists show it. Tokens of running tasks stay with the
+// user's name.
 func (t *TaskInfo) entry() map[string]any {
 	m := t.fields()
 	if t.Running() {
-		m["status"] = "RUNNING"
-		m["saved"] = "0"
+		m["status"], m["saved"], m["user"] = "RUNNING", "0", t.User
+		delete(m, "tokenid")
 		return m
 	}
 	m["endtime"], m["status"] = t.End.Unix(), t.Exit
@@ -72,7 +74,7 @@ func (t *TaskInfo) outcome() string {
 type taskFilter struct {
 	source, user, typ, vmid string
 	outcomes                map[string]bool
-	since, until            int64
+	since, until            *int64
 	audit                   bool
 	who                     *identity
 }
@@ -81,11 +83,16 @@ func newTaskFilter(c *call) taskFilter {
 	p := c.params
 	f := taskFilter{
 		source: p.Str("source"), user: strings.ToLower(p.Str("userfilter")), typ: p.Str("typefilter"), vmid: p.Str("vmid"),
-		since: int64(p.Int("since")), until: int64(p.Int("until")),
 		audit: c.has(c.who, "/nodes/"+c.node(), "Sys.Audit"), who: c.who,
 	}
 	if f.source == "" {
 		f.source = "archive"
+	}
+	for name, at := range map[string]**int64{"since": &f.since, "until": &f.until} {
+		if p.Has(name) {
+			n := int64(p.Int(name))
+			*at = &n
+		}
 	}
 	switch {
 	case p.Bool("errors"):
@@ -100,15 +107,19 @@ func newTaskFilter(c *call) taskFilter {
 }
 
 func (f taskFilter) match(t *TaskInfo) bool {
-	user, _, _ := strings.Cut(t.User, "!")
+	user, mine := t.User, t.User == f.who.name()
+	if !t.Running() {
+		user, _, _ = strings.Cut(t.User, "!")
+		mine = t.owns(f.who)
+	}
 	start := t.Start.Unix()
 	return (f.source == "all" || (f.source == "active") == t.Running()) &&
 		(f.user == "" || strings.Contains(strings.ToLower(user), f.user)) &&
-		(f.audit || t.owns(f.who)) &&
+		(f.audit || mine) &&
 		(f.typ == "" || t.Type == f.typ) &&
 		(f.vmid == "" || t.ID == f.vmid) &&
-		(f.since == 0 || start >= f.since) &&
-		(f.until == 0 || start <= f.until) &&
+		(f.since == nil || start >= *f.since) &&
+		(f.until == nil || start <= *f.until) &&
 		(f.outcomes == nil || f.outcomes[t.outcome()])
 }
 
@@ -138,32 +149,47 @@ func listTasks(c *call) (any, error) {
 	return list, nil
 }
 
+// recentTasks is how many tasks of a node its others are told of, running
+// ones or not.
+const recentTasks = 25
+
 // clusterTasks lists the recent tasks of all nodes: the running ones and the
-// last 25 of each.
+// last of the others.
 func clusterTasks(c *call) (any, error) {
-	const recent = 25
 	all := c.has(c.who, "/", "Sys.Audit")
 	list := []map[string]any{}
 	for _, name := range c.nodeNames() {
-		tasks := c.state.Tasks[name]
-		for i, old := len(tasks)-1, 0; i >= 0 && (old < recent || len(c.running) > 0); i-- {
-			t := tasks[i]
-			if !t.Running() {
-				if old++; old > recent {
-					continue
-				}
-			}
-			if !all && !t.owns(c.who) {
-				continue
-			}
+		for _, t := range c.recentTasks(name) {
 			m := t.fields()
+			delete(m, "pstart")
 			if !t.Running() {
+				delete(m, "pid")
 				m["endtime"], m["status"], m["saved"] = t.End.Unix(), t.Exit, "1"
 			}
-			list = append(list, m)
+			if all || m["user"] == c.who.name() {
+				list = append(list, m)
+			}
 		}
 	}
 	return list, nil
+}
+
+// recentTasks are the tasks of a node that the others know.
+func (s *Sim) recentTasks(node string) []*TaskInfo {
+	var list []*TaskInfo
+	for _, t := range s.running {
+		if t.info.Node == node {
+			list = append(list, t.info)
+		}
+	}
+	slices.SortFunc(list, func(a, b *TaskInfo) int { return b.Start.Compare(a.Start) })
+	tasks := s.state.Tasks[node]
+	for i := len(tasks) - 1; i >= 0 && len(list) < recentTasks; i-- {
+		if !tasks[i].Running() {
+			list = append(list, tasks[i])
+		}
+	}
+	return list
 }
 
 // task finds the task that the path names, for those who may see it.
@@ -210,6 +236,9 @@ func taskLog(c *call) (any, error) {
 	t, err := c.task("Sys.Audit", false)
 	if err != nil {
 		return nil, err
+	}
+	if c.params.Bool("download") && (c.params.Has("start") || c.params.Has("limit")) {
+		return nil, die("'download' cannot be used together with 'start' or 'limit' parameters")
 	}
 	limit := 50
 	if c.params.Has("limit") {
