@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pvesim"
 )
 
 // author draws the events of a history.
@@ -13,84 +12,89 @@ type author struct {
 	dice
 	h    *history
 	made []string // names of machines that were wished for
+	n    int      // for values that are new each time
 }
 
 func (a *author) add(after time.Duration, do func(*run), format string, args ...any) {
 	a.h.events = append(a.h.events, event{after, fmt.Sprintf(format, args...), do})
 }
 
-func (a *author) soon() time.Duration { return a.between(0, 4*time.Second) }
+// soon is when most things happen: in the midst of what was begun before.
+func (a *author) soon() time.Duration {
+	if a.chance(0.3) {
+		return a.between(0, 30*time.Second)
+	}
+	return a.between(0, 4*time.Second)
+}
 
+// write draws a whole history: it begins with a wish, and each seed has its own
+// mixture of wishes, faults, crashes and people.
 func (a *author) write() {
-	for range a.number(3, 12) {
-		switch a.weighted(4, 3, 3, 2) {
+	a.create()
+	mix := []int{10, a.number(0, 6), a.number(0, 3), a.number(0, 5), a.number(0, 1)}
+	calm := pick(a.dice, 0.1, 0.35, 0.6)
+	for range a.number(4, 16) {
+		switch a.weighted(mix...) {
 		case 0:
-			a.create()
+			a.wish()
 		case 1:
-			a.remove()
-		case 2:
 			a.fault()
-		case 3:
+		case 2:
 			a.crash()
+		case 3:
+			a.people()
+		case 4:
+			a.company()
 		}
-		if a.chance(0.35) {
-			a.add(0, (*run).settle, "wait until nothing more is done")
+		if a.chance(calm) {
+			a.add(0, (*run).settle, "nothing, until all is at rest")
 		}
 	}
 }
 
-func (a *author) name() string { return "vm-" + string(rune('a'+a.IntN(5))) }
+// setIndex is which of the sets something is about.
+func (a *author) setIndex() int { return a.IntN(a.h.world.sets) }
 
-func (a *author) create() {
-	name := a.name()
-	image := pick(a.dice, a.h.world.images...)
-	memory := pick(a.dice, "1024", "2048")
-	size := pick(a.dice, 0, 10, 20)
-	a.made = append(a.made, name)
-	a.add(a.soon(), func(r *run) {
-		s := r.sets[0]
-		s.change(func() {
-			w := s.find(name)
-			if w == nil {
-				w = &wish{VM: s.machine(name)}
-				s.vms = append(s.vms, w)
-			}
-			if w.Deleted || w.unnamed {
-				w.spared = time.Now()
-			}
-			w.Deleted, w.unnamed = false, false
-			w.Source = model.Source{Image: model.Key{Kind: "VMImage", Name: image}}
-			w.Options = map[string]string{"cores": "2", "memory": memory}
-			w.Managed = []string{"cores", "memory"}
-			w.Disks = []model.Disk{{Slot: model.RootSlot, Name: "root", Size: int64(size) << 30}}
-			w.NICs = []model.NIC{{Slot: "net0", Name: "lan", Model: "virtio", Bridge: "vmbr0", MAC: stableMAC(s.name, name, 0)}}
-			w.Power = model.PowerOn
-			w.Update.Restart = true
-		})
-	}, "want %s from %s, %s MiB, %d GiB", name, image, memory, size)
+func (a *author) crash() {
+	n, at, i := a.number(1, 25), moment(a.IntN(3)), a.IntN(4)
+	a.add(a.soon(), func(r *run) { r.crash(i, n, at) }, "process %d crashes at its %s request, %s", i, nth(n), at)
 }
 
-func (a *author) remove() {
+// company: another of us runs for a while, with the same manifests.
+func (a *author) company() {
+	i, d := a.setIndex(), a.between(5*time.Second, 3*time.Minute)
+	a.add(a.soon(), func(r *run) { r.company(r.sets[i], d) }, "another process for set %s, for %v", setNames[i], d)
+}
+
+func nth(n int) string {
+	switch {
+	case n%10 == 1 && n != 11:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2 && n != 12:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3 && n != 13:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
+func (m moment) String() string {
+	return [...]string{"before it is sent", "before it is answered", "after the answer"}[m]
+}
+
+// change is an event that changes a wish that is there.
+func (a *author) change(what string, fn func(s *set, w *wish)) {
 	if len(a.made) == 0 {
 		return
 	}
-	name := pick(a.dice, a.made...)
+	i, name := a.setIndex(), pick(a.dice, a.made...)
 	a.add(a.soon(), func(r *run) {
-		s := r.sets[0]
-		s.change(func() {
-			if w := s.find(name); w != nil {
-				w.Deleted = true
-			}
-		})
-	}, "delete %s", name)
+		s := r.sets[i]
+		if s.find(name) == nil {
+			return
+		}
+		s.change(func() { fn(s, s.find(name)) })
+	}, "%s/%s: %s", setNames[i], name, what)
 }
 
-func (a *author) fault() {
-	f := pvesim.Fault{Method: pick(a.dice, "", "POST", "PUT", "DELETE"), Drop: pick(a.dice, "before", "after"), Probability: pick(a.dice, 0.1, 0.5, 1), Times: a.number(1, 6)}
-	a.add(a.soon(), func(r *run) { r.fault(f) }, "fault %+v", f)
-}
-
-func (a *author) crash() {
-	n, at := a.number(1, 25), moment(a.IntN(3))
-	a.add(a.soon(), func(r *run) { r.crash(0, n, at) }, "crash at the %dth request (%d)", n, at)
-}
+func key(kind, name string) model.Key { return model.Key{Kind: kind, Name: name} }

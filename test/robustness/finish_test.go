@@ -2,44 +2,56 @@ package robustness
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// finish lets the troubles end and checks that all comes to rest as wanted.
+// finish lets the troubles end and checks that all comes to rest as wanted, that
+// it stays so without a further change, and that all of it can go again.
 func (r *run) finish() {
-	r.sim.RemoveFault(0)
 	r.trace.say("", "— the troubles are over")
+	r.calm()
+	r.others.disown()
 	r.settle()
 	r.stopAll()
 	r.quiet()
 	r.watch.look()
 	for _, s := range r.sets {
 		r.converged(s)
-		if r.isBroken() {
-			return
-		}
-		r.asWanted(s)
 	}
+	r.quiet()
 	r.watch.look()
 	if r.isBroken() {
 		return
 	}
+	for _, s := range r.sets {
+		r.asWanted(s)
+	}
+	r.tidy()
+	r.stays()
+	if r.isBroken() {
+		return
+	}
+	r.trace.say("", "— all is to go")
 	for _, s := range r.sets {
 		s.change(func() {
 			for _, w := range s.vms {
 				w.Deleted = true
 			}
 		})
-		r.trace.say("", "— all is to go")
 		r.converged(s)
 	}
 	r.quiet()
 	r.watch.look()
 	if !r.isBroken() {
 		r.nothingLeft()
+		r.tidy()
 	}
 }
 
@@ -66,74 +78,195 @@ func (r *run) quiet() {
 	r.fail("tasks are running on and on")
 }
 
-// most turns that a new process may need when all is well.
-const mostTurns = 3
+// Most turns and time that a new process may need when all is well.
+const (
+	mostTurns = 3
+	mostTime  = 30 * time.Minute
+)
 
-// converged has a process that knows nothing make all as wanted.
+// converged has a process that knows nothing make all as wanted, or say why it
+// can't.
 func (r *run) converged(s *set) {
 	p := r.newProcess(s)
-	var rep engine.Report
-	var err error
-	for range mostTurns {
-		rep, err = p.converge(context.Background())
-		if err == nil && rep.Converged() {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(p.ctx, mostTime)
+	defer cancel()
+	for turn := 1; ; turn++ {
+		rep, err := p.converge(ctx)
+		wrong := r.unexcused(s, rep)
+		switch {
+		case err == nil && len(wrong) == 0:
 			return
+		case turn < mostTurns && time.Since(start) < mostTime:
+			time.Sleep(20 * time.Second)
+			continue
+		case err != nil:
+			r.fail("set %s can't be made as wanted: %v", s.name, err)
 		}
-		time.Sleep(10 * time.Second)
+		for _, text := range wrong {
+			r.fail("%s", text)
+		}
+		return
 	}
-	if err != nil {
-		r.fail("it can't be made as wanted: %v", err)
-	}
+}
+
+// unexcused are the objects that aren't as wanted, though they could be.
+func (r *run) unexcused(s *set, rep engine.Report) (wrong []string) {
 	for _, o := range rep.Objects {
-		if o.State != engine.StateReady && o.State != engine.StateGone {
-			r.fail("%s is %s in the end: %s", o.Owner.Key, o.State, o.Text)
+		if o.State != engine.StateReady && o.State != engine.StateGone && !r.excused(s, o) {
+			wrong = append(wrong, o.Owner.Key.String()+" of set "+s.name+" is "+string(o.State)+" in the end: "+o.Text)
 		}
+	}
+	return wrong
+}
+
+// stays has another new process look: it must find nothing to change.
+func (r *run) stays() {
+	for _, s := range r.sets {
+		time.Sleep(time.Minute)
+		p := r.newProcess(s)
+		ctx, cancel := context.WithTimeout(p.ctx, mostTime)
+		if _, err := p.converge(ctx); err != nil {
+			r.fail("set %s can't be looked at: %v", s.name, err)
+		}
+		cancel()
+		n := r.trace.count(func(e *entry) bool { return e.who == p.name && e.write() && !strings.HasPrefix(e.path, "/access/") })
+		if n > 0 {
+			r.fail("%d changes were made to set %s though nothing was to be done", n, s.name)
+		}
+		plan, err := p.engine.Plan(context.Background(), s.want(r.h.weak), true)
+		if err != nil {
+			r.fail("set %s can't be planned: %v", s.name, err)
+		}
+		if plan.Steps() > 0 {
+			r.fail("a deep look at set %s finds something to do:\n%s", s.name, plan)
+		}
+		r.said.Write([]byte(plan.String()))
 	}
 }
 
 // asWanted compares what the simulator has with what is wanted.
 func (r *run) asWanted(s *set) {
+	var wrong []string
 	r.sim.Do(func(st *pvesim.State) {
 		for _, w := range s.vms {
-			var ids []int
-			for id, g := range r.watch.guests {
-				if g.owner == w.Owner {
-					ids = append(ids, id)
+			ids := r.machinesOf(st, w.Owner)
+			switch {
+			case len(ids) > 1:
+				wrong = append(wrong, w.Owner.Key.String()+" has several machines")
+			case w.Deleted || w.unnamed && s.prune:
+				if len(ids) > 0 && !r.excuses[w.Owner] {
+					wrong = append(wrong, w.Owner.Key.String()+" should be gone")
+				}
+			case w.unnamed:
+			case len(ids) == 0:
+				if !r.excuses[w.Owner] {
+					wrong = append(wrong, w.Owner.Key.String()+" isn't there")
+				}
+			default:
+				for _, text := range w.compare(st, st.VMs[ids[0]]) {
+					if !r.excuses[w.Owner] {
+						wrong = append(wrong, w.Owner.Key.String()+": "+text)
+					}
 				}
 			}
-			want := 1
-			if w.Deleted || w.unnamed {
-				want = 0
-			}
-			if len(ids) != want {
-				r.fail("%s should have %d machines and has %v", w.Owner.Key, want, ids)
+		}
+	})
+	for _, text := range wrong {
+		r.fail("set %s: %s", s.name, text)
+	}
+}
+
+// machinesOf are the machines whose marker names the owner.
+func (r *run) machinesOf(st *pvesim.State, owner model.Owner) (ids []int) {
+	for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
+		if _, m, ok := model.ParseDescription(st.VMs[id].Conf["description"]); ok && m.Owner == owner {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// nothingLeft checks that no machine of ours is there any more. What was
+// retained has no marks.
+func (r *run) nothingLeft() {
+	r.sim.Do(func(st *pvesim.State) {
+		for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
+			_, m, marked := model.ParseDescription(st.VMs[id].Conf["description"])
+			_, theirs := r.watch.others[id]
+			if theirs || marked && r.excuses[m.Owner] {
 				continue
 			}
-			if want == 1 {
-				for _, wrong := range w.compare(st, st.VMs[ids[0]]) {
-					r.fail("%s (VM %d): %s", w.Owner.Key, ids[0], wrong)
+			if marked || !r.retained(st.VMs[id].Name()) {
+				defer r.fail("VM %d is left behind", id)
+			}
+		}
+	})
+}
+
+// retained tells whether a wish of that name asks for the machine to stay.
+func (r *run) retained(name string) bool {
+	for _, s := range r.sets {
+		for _, w := range s.vms {
+			if w.Name == name && (w.Retain || w.wasRetained) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tidy checks that there is nothing that nobody needs: volumes, files, entries of
+// HA and pools, locks.
+func (r *run) tidy() {
+	var wrong []string
+	r.sim.Do(func(st *pvesim.State) {
+		used := map[string]bool{}
+		use := func(node string, c pvesim.Conf) {
+			for _, value := range c {
+				if name := volumeOf(st, node, value); name != "" {
+					used[name] = true
+				}
+			}
+		}
+		for id, vm := range st.VMs {
+			use(vm.Node, vm.Conf)
+			use(vm.Node, vm.Pending)
+			for _, snap := range vm.Snaps {
+				use(vm.Node, snap.Conf)
+			}
+			if lock := vm.Conf["lock"]; lock != "" {
+				wrong = append(wrong, vm.Name()+" is locked ("+lock+")")
+			}
+			if _, theirs := r.watch.others[id]; theirs {
+				continue
+			}
+			for k := range vm.Conf {
+				if strings.HasPrefix(k, "unused") {
+					wrong = append(wrong, vm.Name()+" has an unused disk: "+vm.Conf[k])
+				}
+			}
+		}
+		for name := range volumesOf(st) {
+			if _, old := r.watch.initial[name]; !old && !used[name] {
+				wrong = append(wrong, "volume "+name+" is left behind")
+			}
+		}
+		for sid := range st.HA.Resources {
+			if id := number(strings.TrimPrefix(sid, "vm:")); st.VMs[id] == nil {
+				wrong = append(wrong, "HA still has "+sid)
+			}
+		}
+		for name, pool := range st.Pools {
+			for id := range pool.VMs {
+				if st.VMs[id] == nil {
+					wrong = append(wrong, "pool "+name+" still has a machine that is gone")
 				}
 			}
 		}
 	})
-}
-
-func (w *wish) compare(s *pvesim.State, vm *pvesim.VM) (wrong []string) {
-	return nil
-}
-
-// nothingLeft checks that only what was there at the beginning is.
-func (r *run) nothingLeft() {
-	r.sim.Do(func(s *pvesim.State) {
-		for id := range s.VMs {
-			if _, ok := r.watch.others[id]; !ok {
-				r.fail("VM %d is left behind", id)
-			}
-		}
-		for v := range volumesOf(s) {
-			if _, ok := r.watch.initial[v]; !ok {
-				r.fail("volume %s is left behind", v)
-			}
-		}
-	})
+	slices.Sort(wrong)
+	for _, text := range wrong {
+		r.fail("%s", text)
+	}
 }

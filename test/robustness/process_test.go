@@ -44,9 +44,10 @@ func (r *run) newProcess(s *set) *process {
 	if r.h.world.password {
 		creds = pve.Password("root@pam", ourPassword)
 	}
-	d := newDice(r.h.seed, p.name)
+	// One value for all: who asks for it first at an instant isn't decided.
+	jitter := newDice(r.h.seed, p.name).Float64()
 	cfg := pve.Config{
-		Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: p.wire, Rand: d.Float64,
+		Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: p.wire, Rand: func() float64 { return jitter },
 		Logger: slog.New(slog.NewJSONHandler(&r.said, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.weak.limiter(),
 	}
 	c, err := pve.New(cfg)

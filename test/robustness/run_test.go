@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -19,16 +20,25 @@ type run struct {
 	transport http.RoundTripper // where the world asks for connections
 	trace     *trace
 	watch     *watch
+	others    *others
 	said      output // all that we wrote anywhere
 	sets      []*set
 	born      int // processes so far
+	troubles  sync.WaitGroup
 
 	mu     sync.Mutex
 	procs  []*process
 	ending bool
-	aside  sync.WaitGroup // what goes on beside the history
+	aside  sync.WaitGroup // processes
+	over   chan struct{}  // closed when the troubles are over
+	deaf   int            // reasons for refusing connections
+	out    int            // reasons for refusing our credentials
 	broken []string       // what must never happen, and did
 	events string         // what had happened when the first of it did
+
+	busiest int // most requests of a process within a minute
+
+	excuses map[model.Owner]bool // what can't be as wanted, for a good reason
 }
 
 // output collects what is written.
@@ -49,11 +59,12 @@ type result struct {
 	requests string // around the first failure
 	digest   uint64
 	trace    *trace
+	busiest  int
 }
 
 // liveThrough must be called within a bubble of virtual time.
 func liveThrough(h *history) result {
-	r := &run{h: h, trace: &trace{start: time.Now()}}
+	r := &run{h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{}}
 	sim, err := pvesim.New(&h.world.World, pvesim.WithSeed(h.seed))
 	if err != nil {
 		panic(err)
@@ -67,8 +78,11 @@ func liveThrough(h *history) result {
 		defer closeTransport()
 	}
 	r.watch = newWatch(r)
-	r.sets = []*set{newSet("one", h.world)}
-	r.start(r.sets[0])
+	r.others = newOthers(r)
+	for i := range h.world.sets {
+		r.sets = append(r.sets, newSet(setNames[i], h.world))
+		r.start(r.sets[i])
+	}
 	for _, e := range h.events {
 		time.Sleep(e.after)
 		if r.isBroken() {
@@ -80,8 +94,9 @@ func liveThrough(h *history) result {
 	if !r.isBroken() {
 		r.finish()
 	}
+	r.calm()
 	r.stopAll()
-	return result{broken: r.broken, requests: r.events, digest: r.trace.digest(), trace: r.trace}
+	return result{broken: r.broken, requests: r.events, digest: r.trace.digest(), trace: r.trace, busiest: r.busiest}
 }
 
 // fail notes that something happened that must never happen.
@@ -100,6 +115,13 @@ func (r *run) isBroken() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.broken) > 0
+}
+
+// most remembers the most requests within a minute.
+func (r *run) most(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busiest = max(r.busiest, n)
 }
 
 // start starts a process that is started again whenever it crashes.
@@ -179,11 +201,22 @@ func (r *run) crash(i, requests int, at moment) {
 	w.crashIn, w.crashAt = requests, at
 }
 
-// fault makes the simulator misbehave.
-func (r *run) fault(f pvesim.Fault) {
-	if _, err := r.sim.AddFault(f); err != nil {
-		panic(err)
+// company runs another process for a while.
+func (r *run) company(s *set, d time.Duration) {
+	p := r.newProcess(s)
+	go p.live()
+	r.later(d, p.end)
+}
+
+// calm ends all troubles.
+func (r *run) calm() {
+	select {
+	case <-r.over:
+	default:
+		close(r.over)
 	}
+	r.troubles.Wait()
+	r.sim.RemoveFault(0)
 }
 
 // reported looks at what a process says about how far it has come.

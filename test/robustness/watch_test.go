@@ -20,17 +20,18 @@ type watch struct {
 	others  map[int]string // machines that aren't ours, as they must stay
 	guests  map[int]guest  // ours, at the last look
 	initial map[string]int64
+	reverts map[string]int // how often a machine was rolled back for one wish
 }
 
 // guest is a machine of ours as it was last seen.
 type guest struct {
 	owner   model.Owner
-	whole   bool // it was made to its end
-	volumes []string
+	whole   bool              // it was made to its end
+	volumes map[string]string // its disks: slot by volume
 }
 
 func newWatch(r *run) *watch {
-	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}}
+	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}}
 	r.sim.Do(func(s *pvesim.State) {
 		for id := range s.VMs {
 			w.others[id] = portrait(s, id)
@@ -38,6 +39,33 @@ func newWatch(r *run) *watch {
 		w.initial = volumesOf(s)
 	})
 	return w
+}
+
+// adopt counts a machine among those of others, once what we had begun is over.
+func (w *watch) adopt(id int) {
+	for range 3000 {
+		busy := false
+		w.run.sim.Do(func(s *pvesim.State) { busy = working(s, id) })
+		if !busy {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.run.sim.Do(func(s *pvesim.State) {
+		if s.VMs[id] != nil {
+			w.others[id] = portrait(s, id)
+			delete(w.guests, id)
+		}
+	})
+}
+
+// release forgets a machine of others, which they are about to change.
+func (w *watch) release(id int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.others, id)
 }
 
 // after looks when a request was answered.
@@ -50,12 +78,12 @@ func (w *watch) after(from *wire, e *entry) {
 // look compares what is there with what was there.
 func (w *watch) look() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	var wrong []string
 	w.run.sim.Do(func(s *pvesim.State) {
 		wrong = append(wrong, w.untouched(s)...)
 		wrong = append(wrong, w.ours(s)...)
 	})
+	w.mu.Unlock()
 	for _, text := range wrong {
 		w.run.fail("%s", text)
 	}
@@ -81,28 +109,23 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
 		vm := s.VMs[id]
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
-		if !ok || w.others[id] != "" {
+		if !ok || w.others[id] != "" || w.run.others.isCopy(id) {
 			continue
 		}
-		was := w.guests[id]
-		lock := vm.Conf["lock"]
-		g := guest{owner: m.Owner, volumes: diskVolumes(s, vm), whole: lock != "clone" && lock != "create" || was.whole && was.owner == m.Owner}
-		now[id] = g
+		was, lock := w.guests[id], vm.Conf["lock"]
+		now[id] = guest{owner: m.Owner, volumes: disksOf(s, vm), whole: lock != "clone" && lock != "create" || was.whole && was.owner == m.Owner}
 		owners[m.Owner] = append(owners[m.Owner], id)
 	}
 	for owner, ids := range owners {
 		if len(ids) > 1 {
-			wrong = append(wrong, fmt.Sprintf("%s has %d machines: %v", owner.Key, len(ids), ids))
+			wrong = append(wrong, fmt.Sprintf("%s of set %s has %d machines: %v", owner.Key, owner.Set, len(ids), ids))
 		}
 	}
 	there := volumesOf(s)
 	for _, id := range slices.Sorted(maps.Keys(w.guests)) {
 		was := w.guests[id]
-		if !was.whole {
-			continue
-		}
-		for _, v := range was.volumes {
-			if _, ok := there[v]; !ok && !w.mayLose(was.owner) {
+		for _, v := range slices.Sorted(maps.Keys(was.volumes)) {
+			if _, ok := there[v]; !ok && was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, was.volumes[v]) {
 				wrong = append(wrong, fmt.Sprintf("disk %s of VM %d (%s) was destroyed, and nobody wanted that", v, id, was.owner.Key))
 			}
 		}
@@ -111,17 +134,23 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	return wrong
 }
 
-// mayLose tells whether somebody wants the owner's machine to go.
-func (w *watch) mayLose(o model.Owner) bool {
-	for _, s := range w.run.sets {
+// wishOf finds the wish for a machine by what its marker says.
+func (r *run) wishOf(o model.Owner) (*set, *wish) {
+	for _, s := range r.sets {
 		if wish := s.byOwner(o); wish != nil {
-			return s.mayGo(wish, time.Now())
+			return s, wish
 		}
 	}
-	return false
+	return nil, nil
 }
 
-// portrait is all of a machine that others must not change.
+// mayLose tells whether somebody wants the owner's machine, or its disk, to go.
+func (r *run) mayLose(o model.Owner, slot string) bool {
+	s, wish := r.wishOf(o)
+	return wish != nil && (s.mayGo(wish, time.Now()) || s.mayDrop(wish, slot))
+}
+
+// portrait is all of a machine that we must not change.
 func portrait(s *pvesim.State, id int) string {
 	vm := s.VMs[id]
 	if vm == nil {
@@ -142,15 +171,16 @@ func portrait(s *pvesim.State, id int) string {
 	for _, k := range slices.Sorted(maps.Keys(vm.Deletes)) {
 		fmt.Fprintf(&b, "delete %s\n", k)
 	}
+	var volumes []string
 	for key, sp := range s.Spaces {
-		_ = key
-		for _, name := range slices.Sorted(maps.Keys(sp.Volumes)) {
-			if v := sp.Volumes[name]; v.VMID == id {
-				fmt.Fprintf(&b, "volume %s %d\n", name, v.Size)
+		for name, v := range sp.Volumes {
+			if v.VMID == id {
+				volumes = append(volumes, fmt.Sprintf("volume %s/%s:%s %d\n", key.Node, key.Storage, name, v.Size))
 			}
 		}
 	}
-	return b.String()
+	slices.Sort(volumes)
+	return b.String() + strings.Join(volumes, "")
 }
 
 // difference shows the lines that differ.
@@ -181,26 +211,39 @@ func volumesOf(s *pvesim.State) map[string]int64 {
 	return out
 }
 
-// diskVolumes are the volumes with data that a machine's config names.
-func diskVolumes(s *pvesim.State, vm *pvesim.VM) []string {
-	var out []string
-	for key, sp := range s.Spaces {
-		if key.Node != "" && key.Node != vm.Node {
+// disksOf are the volumes with data that a machine's config names, by slot.
+func disksOf(s *pvesim.State, vm *pvesim.VM) map[string]string {
+	out := map[string]string{}
+	for slot, value := range vm.Conf {
+		if !isDrive(slot) || strings.HasPrefix(slot, "unused") || strings.Contains(value, "media=cdrom") {
 			continue
 		}
-		for name, v := range sp.Volumes {
-			if v.VMID != vm.ID || strings.Contains(name, "cloudinit") || strings.Contains(name, "-state-") {
-				continue
-			}
-			base := name[strings.LastIndex(name, "/")+1:]
-			for k, value := range vm.Conf {
-				if !strings.HasPrefix(k, "unused") && strings.HasPrefix(value, key.Storage+":") && strings.Contains(value, base) {
-					out = append(out, key.Node+"/"+key.Storage+":"+name)
-					break
-				}
-			}
+		if name := volumeOf(s, vm.Node, value); name != "" {
+			out[name] = slot
 		}
 	}
-	slices.Sort(out)
 	return out
+}
+
+// volumeOf finds the volume that a drive's value names, as volumesOf spells it.
+func volumeOf(s *pvesim.State, node, value string) string {
+	volume, _, _ := strings.Cut(value, ",")
+	storage, name, ok := strings.Cut(volume, ":")
+	if !ok {
+		return ""
+	}
+	for _, key := range []pvesim.SpaceKey{{Storage: storage, Node: node}, {Storage: storage}} {
+		sp := s.Spaces[key]
+		if sp == nil {
+			continue
+		}
+		// A linked clone's name has its base before it.
+		for rest := name; rest != ""; {
+			if sp.Volumes[rest] != nil {
+				return key.Node + "/" + key.Storage + ":" + rest
+			}
+			_, rest, _ = strings.Cut(rest, "/")
+		}
+	}
+	return ""
 }

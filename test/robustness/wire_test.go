@@ -33,11 +33,27 @@ type wire struct {
 	mu      sync.Mutex
 	seen    map[uint64]uint64 // how often the same was asked
 	dead    bool
-	refuse  time.Time // until then nobody listens
-	crashIn int       // requests until the process crashes; 0: never
+	crashIn int // requests until the process crashes; 0: never
 	crashAt moment
 	crash   func()
 	weak    *weakness
+	recent  []time.Time // requests of the last minute
+}
+
+// storm is how many requests of one process in a minute are too many, whatever
+// goes on.
+const storm = 900
+
+// hurry notes a request, and tells how many there were within a minute.
+func (w *wire) hurry() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.recent = append(w.recent, now)
+	for now.Sub(w.recent[0]) > time.Minute {
+		w.recent = w.recent[1:]
+	}
+	return len(w.recent)
 }
 
 // moment is when within a request something happens.
@@ -72,8 +88,18 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errCrashed
 	}
 	entry := w.run.trace.begin(w, req, body)
+	if n := w.hurry(); w.ours {
+		w.run.most(n)
+		if n == storm {
+			w.run.fail("%d requests of one process within a minute", n)
+		}
+	}
 	answered := make(chan exchanged, 1)
 	go func() {
+		if w.ours {
+			w.run.others.beforeUs(entry)
+			w.run.watch.before(entry)
+		}
 		res, err := w.exchange(req, body)
 		w.run.trace.end(entry, res, err)
 		w.run.watch.after(w, entry)
@@ -111,7 +137,7 @@ func (w *wire) depart() (die func(), err error) {
 	switch {
 	case w.dead:
 		return nil, errCrashed
-	case time.Now().Before(w.refuse):
+	case w.ours && w.run.isDeaf():
 		return nil, errRefused
 	case w.crashIn > 0:
 		if w.crashIn--; w.crashIn == 0 {

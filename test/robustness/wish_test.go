@@ -31,6 +31,8 @@ type wish struct {
 	// When it may last have been the will of anybody that it goes, or that it
 	// stops: those who act may have begun then.
 	spared, kept time.Time
+	had          map[string]bool // disks that were wanted once
+	wasRetained  bool            // it was to stay when it is deleted, at some time
 }
 
 // snapWish is a snapshot that is wanted.
@@ -38,6 +40,8 @@ type snapWish struct {
 	model.Snapshot
 	unnamed bool
 }
+
+var setNames = []string{"one", "two"}
 
 func newSet(name string, w *world) *set {
 	return &set{name: name, world: w, changed: make(chan struct{})}
@@ -96,6 +100,13 @@ func (s *set) mayStop(w *wish, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return w.Power != model.PowerOn || w.Update.Restart || now.Before(w.kept.Add(grace))
+}
+
+// mayDrop tells whether a disk of the machine may go.
+func (s *set) mayDrop(w *wish, slot string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.Update.Data && w.had[slot] && !slices.ContainsFunc(w.Disks, func(d model.Disk) bool { return d.Slot == slot })
 }
 
 // grace is how long something may still be done that was wanted until now.

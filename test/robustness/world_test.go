@@ -23,16 +23,20 @@ type world struct {
 	password bool // we log in with a password, not with a token
 	wire     bool // over HTTP connections, not by calls
 	nodes    []string
-	disks    []string // storages for disks, on every node
-	isos     []string // storages for ISO files
-	shared   []string // of both, those that all nodes share
-	images   []string // names of templates
-	vmids    model.Range
+	disks    []string        // storages for disks, on every node
+	isos     []string        // storages for ISO files
+	shared   []string        // of both, those that all nodes share
+	images   []string        // names of templates
+	agents   map[string]bool // templates with a guest agent
+	// everywhere are templates that any node can make a machine of.
+	everywhere map[string]bool
+	vmids      model.Range
+	sets       int // how many sets of manifests there are
 }
 
 func drawWorld(seed uint64) *world {
 	d := newDice(seed, "world")
-	w := &world{password: d.chance(0.25), wire: d.chance(0.05)}
+	w := &world{password: d.chance(0.25), wire: d.chance(0.05), agents: map[string]bool{}, everywhere: map[string]bool{}, sets: 1 + d.weighted(4, 1)}
 	w.Release = pick(d, "9.2", "9.2", "8.4")
 	w.Users = []pvesim.WorldUser{{ID: "root@pam", Password: ourPassword, Tokens: []pvesim.WorldToken{
 		{Name: "us", Secret: ourSecret}, {Name: "people", Secret: theirSecret},
@@ -108,6 +112,8 @@ func (w *world) drawTemplates(d dice) {
 			nodes = []string{pick(d, w.nodes...)}
 		}
 		system := pick(d, pvesim.WithAgent, pvesim.WithAgent, pvesim.WithAgent, pvesim.WithoutAgent)
+		w.agents[name] = system == pvesim.WithAgent
+		w.everywhere[name] = storage == "nfs" || len(nodes) == len(w.nodes)
 		drive := d.chance(0.6)
 		tags := d.chance(0.3)
 		for n, node := range nodes {

@@ -1,0 +1,72 @@
+package robustness
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// compare says what of a machine isn't as wanted, in Proxmox' own words and not
+// in those of the planner.
+func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
+	differs := func(what string, want, have any) {
+		if fmt.Sprint(want) != fmt.Sprint(have) {
+			wrong = append(wrong, fmt.Sprintf("VM %d: %s should be %v and is %v", vm.ID, what, want, have))
+		}
+	}
+	differs("name", w.Name, vm.Name())
+	if w.VMID != 0 {
+		differs("VMID", w.VMID, vm.ID)
+	}
+	for k, want := range w.Options {
+		if k != "cipassword" {
+			differs(k, want, prop.Canonical(k, vm.Conf[k]))
+		}
+	}
+	for _, d := range w.Disks {
+		slot := d.Slot
+		if d.Root() {
+			slot = "scsi0"
+		}
+		if volumeOf(st, vm.Node, vm.Conf[slot]) == "" {
+			wrong = append(wrong, fmt.Sprintf("VM %d: there is no disk %s", vm.ID, slot))
+		}
+		if d.Size > 0 {
+			differs("size of "+slot, d.Size, max(d.Size, sizeOf(vm.Conf[slot])))
+			if sizeOf(vm.Conf[slot]) < d.Size {
+				wrong = append(wrong, fmt.Sprintf("VM %d: %s has %s", vm.ID, slot, vm.Conf[slot]))
+			}
+		}
+	}
+	for _, n := range w.NICs {
+		have := strings.ToUpper(vm.Conf[n.Slot])
+		if !strings.Contains(have, n.MAC) || !strings.Contains(have, strings.ToUpper("bridge="+n.Bridge)) {
+			wrong = append(wrong, fmt.Sprintf("VM %d: %s is %q", vm.ID, n.Slot, vm.Conf[n.Slot]))
+		}
+	}
+	text, _, _ := model.ParseDescription(vm.Conf["description"])
+	differs("description", w.Description, text)
+	tags := ";" + vm.Conf["tags"] + ";"
+	for _, t := range append([]string{model.Tag}, w.Tags...) {
+		if !strings.Contains(tags, ";"+t+";") {
+			wrong = append(wrong, fmt.Sprintf("VM %d: tag %s isn't among %s", vm.ID, t, vm.Conf["tags"]))
+		}
+	}
+	for name, pool := range st.Pools {
+		if w.Pool != "" {
+			differs("in pool "+name, name == w.Pool, pool.VMs[vm.ID])
+		}
+	}
+	_, ha := st.HA.Resources[fmt.Sprintf("vm:%d", vm.ID)]
+	differs("HA", w.HA != nil, ha)
+	if w.Power != "" {
+		differs("running", w.Power == model.PowerOn, vm.Run != nil)
+	}
+	if w.Seed != nil {
+		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(vm.Conf["ide2"], w.Seed.Storage+":iso/proxplane-") && volumeOf(st, vm.Node, vm.Conf["ide2"]) != "")
+	}
+	return wrong
+}

@@ -1,0 +1,134 @@
+package robustness
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// excused tells whether there is a good reason why an object isn't as wanted,
+// in truth and not only by what we say. Objects that are excused once stay so.
+func (r *run) excused(s *set, o engine.Outcome) bool {
+	if o.Text == "" {
+		return false
+	}
+	ok := false
+	r.sim.Do(func(st *pvesim.State) {
+		switch o.Owner.Kind {
+		case "VirtualMachine":
+			if w := s.find(o.Owner.Name); w != nil {
+				ok = r.excusedVM(st, s, w, o)
+			}
+		case "VMSnapshot":
+			if w := s.snap(o.Owner.Name); w != nil {
+				ok = r.excusedSnapshot(st, s, w, o)
+			}
+		}
+	})
+	if ok {
+		r.excuses[o.Owner] = true
+		r.trace.say("", "that is right: %s", o.Text)
+	}
+	return ok
+}
+
+func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) bool {
+	vm := st.VMs[o.VMID]
+	switch {
+	case len(o.Refused) > 0:
+		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) })
+	case o.Wait == nil:
+		return false
+	}
+	switch o.Wait.Reason {
+	case plan.WaitForeign:
+		// The VMID that was asked for is somebody else's.
+		return w.VMID != 0 && st.VMs[w.VMID] != nil && len(r.machinesOf(st, w.Owner)) == 0
+	case plan.WaitVMID:
+		for id := range w.Owner.Candidates(w.Range) {
+			if st.VMs[id] == nil {
+				return false
+			}
+		}
+		return true
+	case plan.WaitSource:
+		// It is to be a copy of a machine that isn't wanted, or can't be made.
+		from := s.find(w.Source.VM.Name)
+		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
+	}
+	return false
+}
+
+// circle tells whether machines are to be copies of each other.
+func (r *run) circle(s *set, w *wish) bool {
+	seen := map[string]bool{}
+	for w != nil && w.Source.VM.Name != "" {
+		if seen[w.Owner.Name] {
+			return true
+		}
+		seen[w.Owner.Name] = true
+		w = s.find(w.Source.VM.Name)
+	}
+	return false
+}
+
+// refusable tells whether a step is rightly refused.
+func refusable(w *wish, vm *pvesim.VM, f plan.Refusal) bool {
+	switch f.Effect {
+	case plan.Restart:
+		return !w.Update.Restart
+	case plan.LosesData:
+		if strings.HasPrefix(f.What, "shrink ") && vm != nil {
+			slot := strings.TrimPrefix(f.What, "shrink ")
+			return slices.ContainsFunc(w.Disks, func(d model.Disk) bool {
+				return (d.Slot == slot || d.Root()) && d.Size < sizeOf(vm.Conf[slot])
+			})
+		}
+		return !w.Update.Data
+	}
+	return false
+}
+
+func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Outcome) bool {
+	vm := s.find(w.VM.Name)
+	if vm == nil || vm.Deleted || vm.unnamed || r.excuses[vm.Owner] {
+		return true
+	}
+	if len(o.Refused) > 0 {
+		return !vm.Update.Data
+	}
+	ids := r.machinesOf(st, vm.Owner)
+	if o.Wait != nil && o.Wait.Reason == plan.WaitForeign && len(ids) == 1 {
+		snap := st.VMs[ids[0]].Snaps[w.Name]
+		if snap == nil {
+			return false
+		}
+		_, m, ok := model.ParseDescription(snap.Conf["description"])
+		return !ok || m.Owner != w.Owner
+	}
+	return false
+}
+
+// sizeOf is the size that a drive's value tells, in bytes.
+func sizeOf(value string) int64 {
+	_, text, _ := strings.Cut(value, "size=")
+	text, _, _ = strings.Cut(text, ",")
+	if text == "" {
+		return 0
+	}
+	unit := map[byte]int64{'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40}[text[len(text)-1]]
+	return int64(number(text[:len(text)-1])) * unit
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,86 @@
+package robustness
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// before judges a request of ours at the moment when Proxmox gets it, by what is
+// true then.
+func (w *watch) before(e *entry) {
+	id := e.vmid()
+	if !e.write() || id == 0 || e.call() == "clone" {
+		return // copying somebody's template changes nothing about it
+	}
+	var conf pvesim.Conf
+	digest := ""
+	w.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			conf, digest = vm.Conf, vm.Digest()
+		}
+	})
+	if conf == nil {
+		return
+	}
+	if given := e.params.Get("digest"); given != "" && given != digest {
+		return // Proxmox refuses it
+	}
+	_, m, ok := model.ParseDescription(conf["description"])
+	s, wish := w.run.wishOf(m.Owner)
+	if !ok || wish == nil {
+		w.run.fail("a request would change VM %d, which isn't ours: %s", id, e)
+		return
+	}
+	now := time.Now()
+	if s.name != strings.SplitN(e.who, "#", 2)[0] {
+		w.run.fail("a process of another set changes VM %d of set %s: %s", id, s.name, e)
+	}
+	if w.run.others.lockedFor(id) > lockNoticed {
+		w.run.fail("VM %d has been locked for %v, and isn't left alone: %s", id, w.run.others.lockedFor(id), e)
+	}
+	switch {
+	case e.method == http.MethodDelete && e.call() == "" && !s.mayGo(wish, now):
+		w.run.fail("VM %d (%s) is wanted, and is to be destroyed: %s", id, wish.Owner.Key, e)
+	case stops(e) && !s.mayStop(wish, now) && !s.mayGo(wish, now):
+		w.run.fail("VM %d (%s) is to stop, and nobody has allowed that: %s", id, wish.Owner.Key, e)
+	case strings.HasSuffix(e.path, "/rollback"):
+		w.rollback(s, wish, e)
+	}
+}
+
+// lockNoticed is how long it may take until a lock is noticed.
+const lockNoticed = 30 * time.Second
+
+// stops tells whether a request stops a machine.
+func stops(e *entry) bool {
+	switch e.call() {
+	case "status/stop", "status/shutdown", "status/reboot", "status/reset", "status/suspend":
+		return true
+	}
+	return false
+}
+
+// rollback counts how often a machine goes back to a snapshot because of one
+// wish: the second time loses what came after the first.
+func (w *watch) rollback(s *set, wish *wish, e *entry) {
+	name := strings.TrimPrefix(strings.TrimSuffix(e.call(), "/rollback"), "snapshot/")
+	value := ""
+	s.mu.Lock()
+	for _, snap := range s.snaps {
+		if snap.VM == wish.Owner.Key && snap.Name == name {
+			value = snap.Revert
+		}
+	}
+	s.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := fmt.Sprintf("%s/%s/%s/%s", s.name, wish.Name, name, value)
+	if w.reverts[key]++; w.reverts[key] > 1 {
+		defer w.run.fail("%s is rolled back to %s for the %s time because of one wish (%q)", wish.Owner.Key, name, nth(w.reverts[key]), value)
+	}
+}
