@@ -9,6 +9,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +67,10 @@ func (o Options) withDefaults() Options {
 // nothing. deep reads the configs of all guests concerned, also where the list
 // says that they are as wanted.
 func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.Plan, error) {
+	want.VMs = slices.Clone(want.VMs)
+	for i := range want.VMs {
+		want.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
+	}
 	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return plan.Plan{}, err
 	}
@@ -77,11 +82,7 @@ func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.
 			return plan.Plan{}, err
 		}
 	}
-	p, err := e.planDeep(ctx, want)
-	for i := range p.Objects {
-		p.Objects[i].Look.Agents = nil // addresses change nothing about what is to be done
-	}
-	return p, err
+	return e.planDeep(ctx, want)
 }
 
 // planDeep plans, and reads what the plan needs to know until it is complete.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -77,6 +78,9 @@ func (r *run) outcome(o *object) Outcome {
 		out.State, out.Text = StateRefused, refusalText(p.Refused[0])
 	case failed:
 		out.Text = failureText(fail)
+	case o.reason == plan.WaitAgent:
+		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't told an address", p.VMID)}
+		out.Text = out.Wait.Text
 	default:
 		out.Text = "not done yet"
 	}

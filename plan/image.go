@@ -228,11 +228,19 @@ func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 	}
 }
 
+// candidates are the guests that may have been made for an image. The list of
+// guests shows the names of new ones some seconds late.
+func (p *planner) candidates(i model.Image) []*model.Guest {
+	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named("")), func(g *model.Guest) bool {
+		return g.Container || g.Name == "" && !slices.Contains(g.Tags, model.Tag)
+	})
+}
+
 // generations are the templates that were made for an image, as far as their
 // configs were read.
 func (p *planner) generations(i model.Image) []*model.Guest {
 	var list []*model.Guest
-	for _, g := range p.have.Named(i.Owner.Name) {
+	for _, g := range p.candidates(i) {
 		if g.Config == nil || g.Config.Marker == nil {
 			continue
 		}
@@ -276,7 +284,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		return
 	}
 	var unread []int
-	for _, g := range p.have.Named(i.Owner.Name) {
+	for _, g := range p.candidates(i) {
 		if g.Config == nil {
 			unread = append(unread, g.VMID)
 		}

@@ -32,7 +32,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 	var no []string
 	free := map[string]int64{}
 	for _, n := range p.nodesFor(v) {
-		src, reason := p.reach(n.Name, sources)
+		src, reason := p.reach(n.Name, sources, spot{}.storage(full, v))
 		if reason == "" {
 			reason = p.fits(v, n, src, full, load)
 		}
@@ -78,8 +78,8 @@ func (p *planner) nodesFor(v model.VM) []*model.Node {
 }
 
 // reach finds the source for a node: one that is there already, or one whose
-// disks are shared.
-func (p *planner) reach(node string, sources []*source) (*source, string) {
+// disks are shared. Copies across nodes must go to a shared storage, too.
+func (p *planner) reach(node string, sources []*source, storage string) (*source, string) {
 	if len(sources) == 0 {
 		return nil, ""
 	}
@@ -87,6 +87,10 @@ func (p *planner) reach(node string, sources []*source) (*source, string) {
 		if s.guest.Node == node {
 			return s, ""
 		}
+	}
+	if to := p.have.Storages[storage]; to != nil && !to.Shared {
+		s := sources[0]
+		return nil, fmt.Sprintf("%s (%d) is on %s, and Proxmox can't copy it from there to %s, which isn't shared", s.guest.Name, s.guest.VMID, s.guest.Node, storage)
 	}
 	for _, s := range sources {
 		if s.shared && p.have.Nodes[s.guest.Node] != nil && p.have.Nodes[s.guest.Node].Online {

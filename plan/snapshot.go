@@ -38,7 +38,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 		o.Look.Snapshots = []int{g.VMID}
 		return o
 	}
-	if p.unready[s.VM] && !s.Deleted {
+	if p.unready[s.VM] && p.touches(s, g) {
 		o.wait(WaitSource, fmt.Sprintf("%s isn't ready yet", s.VM))
 		return o
 	}
@@ -47,6 +47,22 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	}
 	p.snapshotOf(&o, s, v, g)
 	return o
+}
+
+// touches tells whether something is to be done with the guest itself: it is to
+// be as wanted before that.
+func (p *planner) touches(s model.Snapshot, g *model.Guest) bool {
+	i := slices.IndexFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == s.Name })
+	switch {
+	case s.Deleted:
+		return false
+	case i < 0:
+		return true
+	case s.Revert == "":
+		return false
+	}
+	_, m, _ := model.ParseDescription(g.Snapshots[i].Description)
+	return m.Version != s.Revert
 }
 
 func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.Guest) {

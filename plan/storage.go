@@ -49,10 +49,14 @@ func needsStorage(v model.VM) bool {
 
 // formatted says in which format a new disk is made, if nobody does: qcow2 where
 // disks are files, since Proxmox' own choice there, raw, has no snapshots. The
-// state of a TPM can't be in it on all releases.
+// state of a TPM can't be in it on all releases. Block devices have no format.
 func (p *planner) formatted(d model.Disk) model.Disk {
 	s := p.have.Storages[d.Storage]
-	if s != nil && !s.Blocks() && d.Format == "" && d.Volume == "" && !d.CDROM && d.Slot != "tpmstate0" {
+	switch {
+	case s == nil || d.Volume != "" || d.CDROM:
+	case s.Blocks():
+		d.Format = ""
+	case d.Format == "" && d.Slot != "tpmstate0":
 		d.Format = "qcow2"
 	}
 	return d

@@ -62,6 +62,7 @@ func TestNewDisksCanBeSnapshotted(t *testing.T) {
 		{"an EFI disk is a disk, too", model.Disk{Slot: "efidisk0", Storage: "nfs"}, "qcow2"},
 		{"the manifest says so", model.Disk{Slot: "scsi1", Storage: "nfs", Format: "raw"}, "raw"},
 		{"block devices have no format", model.Disk{Slot: "scsi1", Storage: "local-lvm"}, ""},
+		{"nor can the manifest give them one", model.Disk{Slot: "scsi1", Storage: "local-lvm", Format: "qcow2"}, ""},
 		{"not all releases can", model.Disk{Slot: "tpmstate0", Storage: "nfs"}, ""},
 	} {
 		if got := p.formatted(c.disk).Format; got != c.format {
