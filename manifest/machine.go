@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,6 +129,9 @@ func (b *build) machine(m *api.MachineSpec, userData *api.UserData) *machine {
 	nics := b.networks(m.Networks)
 	for _, n := range nics {
 		vm.NICs = append(vm.NICs, n.NIC)
+	}
+	if len(nics) > 0 && !slices.ContainsFunc(nics, nic.addressed) {
+		vm.WaitAddress = false // whether it gets one is up to its system
 	}
 	b.firstBoot(&vm, nics, m, userData)
 	vm.Options, vm.Managed = b.opts, b.opts.managed()
