@@ -289,9 +289,14 @@ func (r *run) finish(o *object) {
 	r.wakeUsers(o)
 }
 
-// wakeUsers plans again what waits for this object.
+// wakeUsers plans again what waits for this object: what is made from it, and,
+// when it is gone, what it was made from, which may go now.
 func (r *run) wakeUsers(o *object) {
-	for _, key := range r.want.users[o.owner.Key] {
+	waiting := r.want.users[o.owner.Key]
+	if o.plan.Gone {
+		waiting = append(slices.Clone(waiting), r.want.sources(o.owner.Key)...)
+	}
+	for _, key := range waiting {
 		if u := r.objects[key]; u != nil && !u.done {
 			r.due[u] = true
 		}

@@ -41,6 +41,15 @@ func newWanted(all model.Desired) *wanted {
 	return w
 }
 
+// sources are what an object is made from, or is of.
+func (w *wanted) sources(k model.Key) []model.Key {
+	if s, ok := w.snapshots[k]; ok {
+		return []model.Key{s.VM}
+	}
+	v := w.vms[k]
+	return []model.Key{v.Source.Image, v.Source.VM}
+}
+
 // leftOver notes a guest that is to go because no manifest names it any more:
 // from now on it is one that is wanted to go.
 func (w *wanted) leftOver(owner model.Owner, vmid int) {
