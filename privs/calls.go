@@ -33,29 +33,29 @@ func calls(d deed, at Site) []call {
 	switch a := d.action.(type) {
 	case model.Clone:
 		on := map[string]string{"vmid": d.source, "newid": d.newID, "pool": poolPath(a.Pool), "node": nodePath(a.From.Node)}
-		return []call{{method: "POST", path: vmCall + "/clone", on: on, deed: d, why: "clone it"}}
+		return []call{{method: "POST", path: vmCall + "/clone", on: on, deed: d, why: "clone"}}
 	case model.Create:
 		on := map[string]string{"vmid": d.guest, "newid": d.newID, "pool": poolPath(a.Pool), "node": nodePath(a.Node)}
-		return []call{{method: "POST", path: "/nodes/{node}/qemu", on: on, deed: d, why: "create it"}}
+		return []call{{method: "POST", path: "/nodes/{node}/qemu", on: on, deed: d, why: "create guests"}}
 	case model.Configure:
-		return guest("PUT", "/config", "configure it")
+		return guest("PUT", "/config", "configure guests")
 	case model.Release:
 		d.action = model.Configure{Target: a.Target, Description: &a.Description, Tags: &a.Tags}
 		return calls(d, at)
 	case model.Resize:
-		return guest("PUT", "/resize", "grow its disks")
+		return guest("PUT", "/resize", "grow disks")
 	case model.Start:
-		return guest("POST", "/status/start", "start and stop it")
+		return guest("POST", "/status/start", "start and stop guests")
 	case model.Shutdown:
-		return guest("POST", "/status/shutdown", "start and stop it")
+		return guest("POST", "/status/shutdown", "start and stop guests")
 	case model.Stop:
-		return guest("POST", "/status/stop", "start and stop it")
+		return guest("POST", "/status/stop", "start and stop guests")
 	case model.Reboot:
-		return guest("POST", "/status/reboot", "start and stop it")
+		return guest("POST", "/status/reboot", "start and stop guests")
 	case model.Destroy:
-		return append(guest("GET", "/config", "read its config"), guest("DELETE", "", "destroy it")...)
+		return append(guest("GET", "/config", "read configs"), guest("DELETE", "", "destroy guests")...)
 	case model.MakeTemplate:
-		return guest("POST", "/template", "make it a template")
+		return guest("POST", "/template", "make templates")
 	case model.Snap:
 		return guest("POST", "/snapshot", "take snapshots")
 	case model.Unsnap:
@@ -64,7 +64,7 @@ func calls(d deed, at Site) []call {
 		return append(guest("PUT", "/snapshot/{snapname}/config", "go back to snapshots"),
 			guest("POST", "/snapshot/{snapname}/rollback", "go back to snapshots")...)
 	case model.Migrate:
-		return guest("POST", "/migrate", "migrate it")
+		return guest("POST", "/migrate", "migrate guests")
 	case model.Download:
 		return file("POST", "/download-url", a.Node, a.Storage, "fetch images")
 	case model.UploadSeed:
@@ -78,10 +78,10 @@ func calls(d deed, at Site) []call {
 	case model.SetHA:
 		return haCalls(a, d, at)
 	case model.KeepApart:
-		return []call{{method: "POST", path: "/cluster/ha/rules", deed: d, why: "keep it apart from others under HA"}}
+		return []call{{method: "POST", path: "/cluster/ha/rules", deed: d, why: "keep guests under HA apart"}}
 	case model.SetPool:
 		on := map[string]string{"vmid": d.guest, "poolid": poolPath(a.Pool), "from": poolPath(a.From)}
-		return []call{{method: "PUT", path: "/pools", on: on, deed: d, why: "put it into pool " + a.Pool}}
+		return []call{{method: "PUT", path: "/pools", on: on, deed: d, why: "put guests into pool " + a.Pool}}
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func calls(d deed, at Site) []call {
 // haCalls: from 9 on, rules stand for the groups that there were before.
 func haCalls(a model.SetHA, d deed, at Site) []call {
 	resource := func(method, path string) call {
-		return call{method: method, path: "/cluster/ha/" + path, deed: d, why: "put it under HA"}
+		return call{method: method, path: "/cluster/ha/" + path, deed: d, why: "put guests under HA"}
 	}
 	switch {
 	case a.HA == nil:

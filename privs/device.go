@@ -40,7 +40,7 @@ func (b *book) option(c call, key, value string) {
 
 // device notes what a device of the host takes; an empty value tells nothing.
 func (b *book) device(c call, key, value string) {
-	guest, name, why := c.on["vmid"], family(key), "give it "+key
+	guest, name, why := c.on["vmid"], family(key), "use "+key
 	get := func(property string) string { return prop.Properties(key, value)[property] }
 	mapped := func(kind, id string) { b.all(why, "/mapping/"+kind+"/"+id, "Mapping.Use") }
 	switch name {

@@ -10,7 +10,7 @@ import (
 
 // fetched is the life of an image that is fetched from a URL and made a template.
 func (l *life) fetched(i model.Image) {
-	l.see("see it and read its config", "/vms")
+	l.see("see guests and read their configs", "/vms")
 	for _, storage := range l.importStorages(i) {
 		l.seeStorage(storage)
 		d := deed{of: i.Owner.Key}

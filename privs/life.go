@@ -74,7 +74,7 @@ func guestPath(v model.VM) string {
 // vm is the life of a guest.
 func (l *life) vm(v model.VM) {
 	guest := guestPath(v)
-	l.see("see it and read its config", guest)
+	l.see("see guests and read their configs", guest)
 	for _, node := range v.Place.Nodes {
 		l.read("see how much room nodes have", "GET", "/cluster/resources", map[string]string{"node": nodePath(node)})
 	}
@@ -82,11 +82,11 @@ func (l *life) vm(v model.VM) {
 		l.read("see how much room nodes have", "GET", "/cluster/resources", map[string]string{"node": nodePath("")})
 	}
 	if v.Pool != "" {
-		l.read("see which pool it is in", "GET", "/cluster/resources", map[string]string{"pool": guest})
+		l.read("see which pool guests are in", "GET", "/cluster/resources", map[string]string{"pool": guest})
 	}
 	for _, s := range l.sources(v) {
 		if v.WaitAddress && hasAgent(v, s.config) {
-			l.read("ask its guest agent for addresses", "GET", vmCall+"/agent/network-get-interfaces", map[string]string{"vmid": guest})
+			l.read("ask guest agents for addresses", "GET", vmCall+"/agent/network-get-interfaces", map[string]string{"vmid": guest})
 		}
 		l.made(v, s)
 		l.configured(v, s)
@@ -139,7 +139,7 @@ func (l *life) made(v model.VM, s source) {
 		}
 		return
 	}
-	l.see("see what it is made from", s.path)
+	l.see("see what guests are made from", s.path)
 	d.action = model.Clone{Name: v.Name, Full: s.full(v), Storage: v.Source.Storage, Pool: v.Pool, Snapshot: v.Source.Snapshot}
 	l.deeds = append(l.deeds, d)
 	if s.config == nil {
@@ -238,7 +238,7 @@ func (l *life) strayed(v model.VM) {
 			continue
 		}
 		path := vmPath(g.VMID)
-		l.see("see it and read its config", path)
+		l.see("see guests and read their configs", path)
 		l.deeds = append(l.deeds, deed{action: model.SetPool{VMID: g.VMID, Pool: v.Pool, From: g.Pool}, of: v.Owner.Key, guest: path})
 	}
 }
@@ -250,7 +250,7 @@ func (l *life) snapshot(s model.Snapshot) {
 		return
 	}
 	d := deed{of: s.Owner.Key, guest: guestPath(l.want.VMs[i])}
-	l.read("see its snapshots", "GET", vmCall+"/snapshot", map[string]string{"vmid": d.guest})
+	l.read("see snapshots", "GET", vmCall+"/snapshot", map[string]string{"vmid": d.guest})
 	actions := []model.Action{model.Snap{Name: s.Name, Memory: s.Memory}, model.Unsnap{Name: s.Name}}
 	if s.Revert != "" {
 		actions = append(actions, model.Rollback{Name: s.Name})

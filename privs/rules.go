@@ -52,7 +52,7 @@ func (b *book) creating(c call) {
 		b.volume(c, d)
 	}
 	if len(create.Tags) > 0 {
-		b.all("tag it", c.on["newid"], "VM.Config.Options")
+		b.all("set tags", c.on["newid"], "VM.Config.Options")
 		b.freeTags()
 	}
 }
@@ -69,13 +69,13 @@ func (b *book) configuring(c call) {
 		b.remove(c, key)
 	}
 	for _, d := range change.Disks {
-		b.all("change its drives", c.on["vmid"], drivePrivs[kindOf(d.Disk)]...)
+		b.all("change drives", c.on["vmid"], drivePrivs[kindOf(d.Disk)]...)
 		b.oldDrive(c, d.Slot)
 		b.volume(c, d)
 	}
 	for _, nic := range change.NICs {
 		b.option(c, nic.Slot, "")
-		b.bridge("plug it into "+nic.Bridge, nic)
+		b.bridge("plug into "+nic.Bridge, nic)
 		b.oldDevice(c, nic.Slot)
 	}
 	if change.Description != nil {
@@ -106,7 +106,7 @@ func (b *book) oldDrive(c call, slot string) (model.Disk, bool) {
 	}
 	d, ok := c.deed.had.DiskAt(slot)
 	if ok {
-		b.all("change its drives", c.on["vmid"], drivePrivs[kindOf(d)]...)
+		b.all("change drives", c.on["vmid"], drivePrivs[kindOf(d)]...)
 	}
 	return d, ok
 }
@@ -117,7 +117,7 @@ func (b *book) oldDevice(c call, key string) {
 		return
 	}
 	if nic, ok := c.deed.had.NICAt(key); ok {
-		b.bridge("unplug it from "+nic.Bridge, nic)
+		b.bridge("unplug from "+nic.Bridge, nic)
 	}
 	if value, ok := c.deed.had.Options[key]; ok {
 		b.device(c, key, value)
@@ -129,7 +129,7 @@ func (b *book) cloning(c call) {
 	clone := c.deed.action.(model.Clone)
 	had := c.deed.had
 	if had == nil {
-		b.all("copy its disks", storagePath(clone.Storage), newDiskPriv)
+		b.all("copy disks", storagePath(clone.Storage), newDiskPriv)
 		return
 	}
 	for _, d := range had.Disks {
@@ -138,16 +138,16 @@ func (b *book) cloning(c call) {
 			b.all("use the node's own drive", "/", "Sys.Console")
 		case kindOf(d) != disk || d.Volume == "none":
 		case clone.Full && clone.Storage != "":
-			b.all("copy its disks", storagePath(clone.Storage), newDiskPriv)
+			b.all("copy disks", storagePath(clone.Storage), newDiskPriv)
 		default:
-			b.all("copy its disks", storagePath(storageOf(d)), newDiskPriv)
+			b.all("copy disks", storagePath(storageOf(d)), newDiskPriv)
 		}
 	}
 	if storage := had.Options["vmstatestorage"]; storage != "" {
 		b.all("copy vmstatestorage", storagePath(storage), newDiskPriv)
 	}
 	for _, nic := range had.NICs {
-		b.bridge("copy its "+nic.Slot, nic)
+		b.bridge("copy "+nic.Slot, nic)
 	}
 	for _, key := range slices.Sorted(maps.Keys(had.Options)) {
 		if name := family(key); name != "serial[n]" {

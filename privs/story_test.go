@@ -112,8 +112,8 @@ func (c *cluster) live(creds pve.Credentials, want model.Desired) error {
 		change func(*model.Desired)
 	}{
 		{"make", func(*model.Desired) {}},
+		{"delete snapshots", removeSnapshots}, // 8.4 grows no disk that has any
 		{"change", reconfigure},
-		{"delete snapshots", removeSnapshots},
 		{"turn off", power(model.PowerOff)},
 		{"turn on", power(model.PowerOn)},
 		{"shut down", power(model.PowerOffGraceful)},

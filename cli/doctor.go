@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
+)
+
+// doctorFlags are what `proxplane doctor` was told.
+type doctorFlags struct {
+	target
+	output   string
+	commands bool
+	user     string
+	token    string
+}
+
+func newDoctor(u *ui) *cobra.Command {
+	f := &doctorFlags{}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check Proxmox, the credentials and what manifests need",
+		Long: `Check whether Proxmox can be reached and is in good shape, and with -f whether it
+has what the manifests name: storages, bridges, templates, devices.
+
+The doctor also computes the least privileges that the manifests need over their
+whole life, from the calls that are made for them, for the version of Proxmox that
+answers. It compares them with what the credentials have, and prints the pveum
+commands that grant exactly that. Nothing is changed.
+
+The exit status is 1 when something that is needed is missing.`,
+		Example: `  proxplane doctor
+  proxplane doctor -f machines.yaml
+  proxplane doctor -f machines.yaml --print-commands
+  proxplane doctor -f machines.yaml --print-commands --user ci@pve --token proxplane
+  proxplane doctor -f machines.yaml -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), u) },
+	}
+	f.flags(cmd, false)
+	fs := cmd.Flags()
+	fs.StringVarP(&f.output, "output", "o", "", "json: for programs")
+	fs.BoolVar(&f.commands, "print-commands", false, "print the pveum commands also when nothing is missing")
+	fs.StringVar(&f.user, "user", "", "whom the commands are for (default: the user who is logged in, or proxplane@pve instead of root@pam)")
+	fs.StringVar(&f.token, "token", "", "name of the token that the commands are for (default: the one that is used, or proxplane)")
+	return cmd
+}
+
+func (f *doctorFlags) run(ctx context.Context, u *ui) error {
+	if f.output != "" && f.output != "json" {
+		return fmt.Errorf("--output %s: there is only json", f.output)
+	}
+	if f.user != "" && !strings.Contains(f.user, "@") {
+		return fmt.Errorf("--user %s: a user has a realm, like proxplane@pve", f.user)
+	}
+	all, err := f.patients(u)
+	if err != nil {
+		return err
+	}
+	var reports []*diagnosis
+	ok := true
+	for i, w := range all {
+		d := f.examine(ctx, u, w)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		ok = ok && d.OK
+		reports = append(reports, d)
+		if f.output == "" {
+			if i > 0 {
+				u.say("")
+			}
+			d.write(u.out, u.page(u.out))
+		}
+	}
+	if f.output == "json" {
+		enc := json.NewEncoder(u.out)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(reports); err != nil {
+			return err
+		}
+	}
+	if !ok {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// patients are the clusters to look at: those of the manifests, or the one of the
+// environment.
+func (f *doctorFlags) patients(u *ui) ([]manifest.Wanted, error) {
+	if len(f.files) > 0 {
+		return f.wanted(u)
+	}
+	w, err := f.one(u)
+	return []manifest.Wanted{w}, err
+}
+
+// examine looks at one cluster.
+func (f *doctorFlags) examine(ctx context.Context, u *ui, w manifest.Wanted) *diagnosis {
+	d := &diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: len(f.files) > 0}
+	e := &examination{ctx: ctx, f: f, d: d, conn: w.Connection, want: w.Desired}
+	e.endpoints()
+	if e.reached {
+		c, err := u.connect(w)
+		if err != nil {
+			e.bad(areaConnection, err.Error(), "")
+		} else {
+			defer c.client.Close()
+			e.c = c
+			e.inside()
+		}
+	}
+	d.OK = !d.has(bad)
+	return d
+}
+
+// examination is the state of looking at one cluster.
+type examination struct {
+	ctx     context.Context
+	f       *doctorFlags
+	d       *diagnosis
+	conn    manifest.Connection
+	want    model.Desired
+	c       *cluster
+	reached bool
+	facts
+}
+
+// inside looks at what takes a login.
+func (e *examination) inside() {
+	if !e.login() {
+		return
+	}
+	if err := e.gather(); err != nil {
+		e.bad(areaCluster, err.Error(), strings.Join(whatToDo(err, e.conn), " "))
+		return
+	}
+	e.quorum()
+	e.nodes()
+	e.storages()
+	if e.d.Manifests {
+		e.images()
+		e.bridges()
+		e.guests()
+	}
+	e.account()
+	e.privileges()
+}
+
+func (e *examination) note(area string, l level, text, do string) {
+	e.d.Checks = append(e.d.Checks, check{Area: area, Level: l, Text: status.Sentence(text), Do: do})
+}
+
+func (e *examination) good(area, format string, args ...any) {
+	e.note(area, good, fmt.Sprintf(format, args...), "")
+}
+func (e *examination) skip(area, text, do string) { e.note(area, skipped, text, do) }
+func (e *examination) warn(area, text, do string) { e.note(area, warning, text, do) }
+func (e *examination) bad(area, text, do string)  { e.note(area, bad, text, do) }

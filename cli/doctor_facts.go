@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"crypto/x509"
+	"net/http"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// facts are what was read, for several checks.
+type facts struct {
+	chain   []*x509.Certificate
+	version pve.Version
+	have    *model.Observed
+	site    privs.Site
+	needs   privs.Needs
+	rights  map[string]map[string]bool // by path
+	missing []privs.Grant
+}
+
+// gather reads what the checks need.
+func (e *examination) gather() error {
+	have, err := e.c.observer.Look(e.ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range e.sources(have) {
+		// What can't be read counts as not seen, which is told with the privileges.
+		_ = e.c.observer.Config(e.ctx, g.VMID)
+	}
+	e.have = e.c.observer.Snapshot()
+	e.site = privs.Site{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()}
+	if e.needs, err = privs.For(e.want, e.site); err != nil {
+		return err
+	}
+	e.rights = map[string]map[string]bool{}
+	for _, path := range e.needs.Paths() {
+		p, err := e.c.client.Access().Permissions(e.ctx, "", path)
+		if err != nil {
+			return err
+		}
+		e.rights[path] = p[path]
+	}
+	e.missing = e.needs.Missing(e.rights)
+	return nil
+}
+
+// sources are the guests that the manifests make others from.
+func (e *examination) sources(have *model.Observed) []*model.Guest {
+	var list []*model.Guest
+	for _, i := range e.want.Images {
+		if g := have.Guests[i.VMID]; g != nil {
+			list = append(list, g)
+		}
+		if i.Template != "" {
+			list = append(list, have.Named(i.Template)...)
+		}
+	}
+	return list
+}
+
+// zones tells which zone each of SDN's VNets is in. Who may not see them, or has
+// none, gets none.
+func (e *examination) zones() map[string]string {
+	var list []struct {
+		VNet string `json:"vnet"`
+		Zone string `json:"zone"`
+	}
+	if err := e.c.client.Call(e.ctx, http.MethodGet, "/cluster/sdn/vnets", nil, &list); err != nil {
+		return nil
+	}
+	zones := map[string]string{}
+	for _, v := range list {
+		zones[v.VNet] = v.Zone
+	}
+	return zones
+}
+
+// tagsRestricted tells whether the data centre lets only privileged users make up
+// tags. Who may not read that is taken to be free.
+func (e *examination) tagsRestricted() bool {
+	var options struct {
+		Access struct {
+			Allow string `json:"user-allow"`
+		} `json:"user-tag-access"`
+		Registered []string `json:"registered-tags"`
+	}
+	if err := e.c.client.Call(e.ctx, http.MethodGet, "/cluster/options", nil, &options); err != nil {
+		return false
+	}
+	return options.Access.Allow != "" && options.Access.Allow != "free" || slices.Contains(options.Registered, model.Tag)
+}
+
+// lacks tells whether a privilege is among those that are missing.
+func (e *examination) lacks(path, priv string) bool {
+	return slices.ContainsFunc(e.missing, func(g privs.Grant) bool { return g.Path == path && slices.Contains(g.Names(), priv) })
+}
+
+// nodesFor are the nodes that a guest may go to: those named, or all.
+func (e *examination) nodesFor(v model.VM) []string {
+	if len(v.Place.Nodes) > 0 {
+		return v.Place.Nodes
+	}
+	var names []string
+	for name := range e.have.Nodes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// there tells whether a wanted guest exists already.
+func (e *examination) there(v model.VM) bool { return len(e.have.Tagged(v.Owner)) > 0 }

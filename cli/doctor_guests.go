@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/status"
+)
+
+// images checks what machines are made from.
+func (e *examination) images() {
+	for _, i := range e.want.Images {
+		switch {
+		case i.Template != "":
+			e.template(i)
+		case i.VMID != 0:
+			if g := e.have.Guests[i.VMID]; g != nil {
+				e.good(areaManifests, "VM %d (%s) is on %s", g.VMID, g.Name, g.Node)
+			} else {
+				e.notSeen(i, fmt.Sprintf("VM %d", i.VMID), fmt.Sprintf("/vms/%d", i.VMID))
+			}
+		case i.URL != "":
+			e.url(i)
+		case i.ISO != "":
+			e.iso(i)
+		}
+	}
+}
+
+func (e *examination) template(i model.Image) {
+	var at []string
+	for _, g := range e.have.Named(i.Template) {
+		if g.Template {
+			at = append(at, fmt.Sprintf("%d on %s", g.VMID, g.Node))
+		}
+	}
+	slices.Sort(at)
+	if len(at) == 0 {
+		e.notSeen(i, "template "+i.Template, "/vms")
+		return
+	}
+	e.good(areaManifests, "template %s: VM %s", i.Template, strings.Join(at, ", "))
+}
+
+// notSeen is about a source that doesn't exist, or isn't shown.
+func (e *examination) notSeen(i model.Image, what, path string) {
+	var names []string
+	for _, g := range e.have.Guests {
+		if g.Template && !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	slices.Sort(names)
+	do := "No templates are shown at all."
+	if len(names) > 0 {
+		do = "Shown are " + strings.Join(names, ", ") + "."
+	}
+	if e.lacks(path, "VM.Audit") {
+		do += " These credentials lack VM.Audit on " + path + ", so there may be more."
+	}
+	e.bad(areaManifests, fmt.Sprintf("there is no %s, which %s needs", what, i.Owner.Key), do)
+}
+
+// url has a node ask for the file, if that is allowed.
+func (e *examination) url(i model.Image) {
+	if len(e.have.Named(i.Owner.Name)) > 0 && slices.ContainsFunc(e.have.Named(i.Owner.Name), func(g *model.Guest) bool { return g.Template }) {
+		e.good(areaManifests, "%s was fetched already", i.Owner.Key)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.have.Nodes)) {
+		if !e.have.Nodes[name].Online {
+			continue
+		}
+		meta, err := e.c.client.Node(name).URLMetadata(e.ctx, i.URL, nil)
+		switch {
+		case errors.Is(err, pve.ErrForbidden):
+			e.skip(areaManifests, fmt.Sprintf("whether nodes can fetch %s isn't known", i.URL), "")
+		case err != nil:
+			e.bad(areaManifests, fmt.Sprintf("%s can't fetch %s: %s", name, i.URL, shortCause(err)), "The nodes themselves must reach it: check the URL, their DNS, their gateway, or the proxy in the data centre's options.")
+		default:
+			e.good(areaManifests, "%s can fetch %s (%s)", name, i.URL, status.Size(meta.Size))
+		}
+		return
+	}
+}
+
+func (e *examination) iso(i model.Image) {
+	storage := model.StorageOf(i.ISO)
+	s := e.have.Storages[storage]
+	if s == nil {
+		return // told with the storages
+	}
+	for node := range s.OnNode {
+		list, err := e.c.client.Storage(node, storage).Content(e.ctx, pve.ContentFilter{Content: "iso"})
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(list, func(v pve.Volume) bool { return v.ID == i.ISO }) {
+			e.good(areaManifests, "ISO image %s", i.ISO)
+			return
+		}
+	}
+	e.bad(areaManifests, fmt.Sprintf("there is no ISO image %s, which %s needs", i.ISO, i.Owner.Key), "Upload it to the storage, or name another one.")
+}
+
+// bridges checks that machines can be plugged in wherever they may go.
+func (e *examination) bridges() {
+	wanted := map[string]map[string]bool{} // bridge → nodes
+	for _, v := range e.want.VMs {
+		for _, n := range v.NICs {
+			if wanted[n.Bridge] == nil {
+				wanted[n.Bridge] = map[string]bool{}
+			}
+			for _, node := range e.nodesFor(v) {
+				wanted[n.Bridge][node] = true
+			}
+		}
+	}
+	there := e.bridgesOf(wanted)
+	for _, bridge := range slices.Sorted(maps.Keys(wanted)) {
+		if bridge == "" {
+			continue
+		}
+		var on, not []string
+		for _, node := range slices.Sorted(maps.Keys(wanted[bridge])) {
+			switch names, asked := there[node]; {
+			case !asked:
+			case slices.Contains(names, bridge):
+				on = append(on, node)
+			default:
+				not = append(not, node)
+			}
+		}
+		e.bridge(bridge, on, not)
+	}
+}
+
+func (e *examination) bridge(bridge string, on, not []string) {
+	hidden := slices.ContainsFunc(e.missing, func(g privs.Grant) bool { return strings.HasPrefix(g.Path+"/", "/sdn/zones/localnetwork/"+bridge+"/") })
+	switch {
+	case len(not) == 0 && len(on) > 0:
+		e.good(areaManifests, "bridge %s is on %s", bridge, strings.Join(on, ", "))
+	case hidden:
+		e.warn(areaManifests, fmt.Sprintf("bridge %s isn't shown to these credentials, so it couldn't be checked", bridge), "Grant what is missing below, and run this again.")
+	case len(not) > 0:
+		e.bad(areaManifests, fmt.Sprintf("bridge %s isn't on %s, where machines that need it may go", bridge, strings.Join(not, ", ")),
+			"Make it there, name another one, or keep the machines off these nodes with a VMPlacementPolicy.")
+	}
+}
+
+// bridgesOf reads the bridges of the nodes that are online.
+func (e *examination) bridgesOf(wanted map[string]map[string]bool) map[string][]string {
+	there := map[string][]string{}
+	for _, nodes := range wanted {
+		for node := range nodes {
+			if n := e.have.Nodes[node]; n == nil || !n.Online || there[node] != nil {
+				continue
+			}
+			list, err := e.c.client.Node(node).Network(e.ctx, "any_bridge")
+			if err != nil {
+				e.warn(areaManifests, fmt.Sprintf("the bridges of %s can't be read: %s", node, shortCause(err)), "")
+				continue
+			}
+			there[node] = []string{}
+			for _, i := range list {
+				there[node] = append(there[node], i.Name)
+			}
+		}
+	}
+	return there
+}
+
+// guests checks what machines ask for beyond disks and networks.
+func (e *examination) guests() {
+	var silent, waiting []string
+	for _, v := range e.want.VMs {
+		if files := snippets(v); len(files) > 0 {
+			e.warn(areaManifests, fmt.Sprintf("snippets: %s uses %s", v.Owner.Key, strings.Join(files, ", ")),
+				"Proxmox has no call to upload snippets: put the files there by SSH (scp, into the folder snippets of the storage), on each node that the machine may go to.")
+		}
+		if !v.WaitAddress {
+			continue
+		}
+		if e.agentOn(v) {
+			waiting = append(waiting, v.Name)
+		} else {
+			silent = append(silent, v.Name)
+		}
+	}
+	if len(waiting) > 0 {
+		e.good(areaManifests, "guest agent: %s ready once the agent has told an address; it must be in the image", areIs(len(waiting), "machine"))
+	}
+	if len(silent) > 0 {
+		e.skip(areaManifests, fmt.Sprintf("guest agent: it is off for %s, so addresses won't be known", andList(silent)),
+			"If it is in the image: agent: {enabled: true}, or os: {agent: true} of the VMImage.")
+	}
+	if !slices.ContainsFunc(e.want.VMs, func(v model.VM) bool { return len(snippets(v)) > 0 }) {
+		e.skip(areaManifests, "snippets: none are used; first-boot data goes by ISO image, which takes no SSH", "")
+	}
+}
+
+// agentOn tells whether Proxmox will talk to the agent of a machine.
+func (e *examination) agentOn(v model.VM) bool {
+	if value, said := v.Options["agent"]; said {
+		return prop.Properties("agent", value)["enabled"] == "1"
+	}
+	for _, g := range e.sources(e.have) {
+		if g.Config != nil && prop.Properties("agent", g.Config.Options["agent"])["enabled"] == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// snippets are the files that a machine uses which only SSH can put there.
+func snippets(v model.VM) []string {
+	var files []string
+	for part := range strings.SplitSeq(v.Options["cicustom"], ",") {
+		if _, file, ok := strings.Cut(part, "="); ok {
+			files = append(files, file)
+		}
+	}
+	if h := v.Options["hookscript"]; h != "" {
+		files = append(files, h)
+	}
+	return files
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
+)
+
+const rootUser = "root@pam"
+
+// tokenName is the part behind the "!".
+func tokenName(c pve.Credentials) string {
+	_, name, _ := strings.Cut(c.String(), "!")
+	return name
+}
+
+// account tells who is logged in, and what that means.
+func (e *examination) account() {
+	creds := e.conn.Credentials
+	switch {
+	case creds.IsToken():
+		e.tokenKind(creds)
+	case creds.User() == rootUser:
+		e.warn(areaCredentials, "root@pam, with the password: may do everything", "Better is a token that may do only what is needed; --print-commands shows how to make one.")
+	default:
+		e.good(areaCredentials, "user %s, with a password", creds.User())
+	}
+	for _, r := range e.needs.Root {
+		text := fmt.Sprintf("%s sets %s, which only root@pam may, logged in with a password: %s", r.Object, r.Option, r.Why)
+		if creds.User() == rootUser && !creds.IsToken() {
+			e.good(areaCredentials, "%s", text)
+			continue
+		}
+		e.bad(areaCredentials, text, "No privilege and no token is enough, not even root's. Leave it out, or log in as root@pam with its password.")
+	}
+}
+
+// tokenKind tells whether a token has only what was granted to itself. It may not
+// be told about itself.
+func (e *examination) tokenKind(creds pve.Credentials) {
+	id := creds.User() + "!" + tokenName(creds)
+	t, err := e.c.client.Access().Token(e.ctx, creds.User(), tokenName(creds))
+	switch {
+	case errors.Is(err, pve.ErrForbidden):
+		e.good(areaCredentials, "token %s (with privilege separation, both it and %s need what is granted)", id, creds.User())
+	case err != nil:
+		e.warn(areaCredentials, fmt.Sprintf("token %s can't be looked up: %s", id, shortCause(err)), "")
+	case t.PrivSep:
+		e.good(areaCredentials, "token %s, with privilege separation: it has what both it and %s were granted", id, creds.User())
+	case creds.User() == rootUser:
+		e.warn(areaCredentials, "token "+id+" may do everything that privileges allow", "Better is one that may do only what is needed; --print-commands shows how to make one.")
+	default:
+		e.good(areaCredentials, "token %s, without privilege separation: it has what %s was granted", id, creds.User())
+	}
+	if !t.Expire.IsZero() && err == nil {
+		e.good(areaCredentials, "it expires on %s", t.Expire.Format("2006-01-02"))
+	}
+}
+
+// privileges compares what is needed with what is there.
+func (e *examination) privileges() {
+	e.d.Needed, e.d.Missing, e.d.RootOnly = e.needs.Grants, e.missing, e.needs.Root
+	if !e.d.Manifests {
+		return
+	}
+	for _, text := range e.needs.Unknown {
+		e.warn(areaPrivileges, text, "So more may be asked for below than is needed. Credentials that see everything, such as root@pam's, get the exact answer.")
+	}
+	for _, g := range e.missing {
+		e.lacking(g)
+	}
+	if len(e.needs.Grants) > 0 && len(e.missing) == 0 {
+		e.good(areaPrivileges, "all %s on %s that these manifests need are there", status.Count(count(e.needs.Grants), "privilege"), status.Count(len(e.needs.Grants), "path"))
+	}
+	e.wide()
+	if len(e.missing) > 0 || e.f.commands {
+		e.commands()
+	}
+}
+
+// lacking tells what is missing on a path; what it is for only if that isn't much.
+func (e *examination) lacking(g privs.Grant) {
+	const few = 3
+	if len(g.Privs) > few {
+		e.bad(areaPrivileges, fmt.Sprintf("%s: %s are missing: %s", pathText(g), status.Count(len(g.Privs), "privilege"), strings.Join(g.Names(), ", ")), "")
+		return
+	}
+	for _, p := range g.Privs {
+		e.bad(areaPrivileges, fmt.Sprintf("%s: %s is missing, to %s", pathText(g), p.Name, andList(purposes(p.For))), "")
+	}
+}
+
+// purposes puts together what begins alike: "set cores, sockets".
+func purposes(all []string) []string {
+	var out, keys []string
+	for _, text := range all {
+		if key, ok := strings.CutPrefix(text, "set "); ok {
+			keys = append(keys, key)
+		} else {
+			out = append(out, text)
+		}
+	}
+	const most = 4
+	if len(keys) > most {
+		keys = append(keys[:most], "…")
+	}
+	if len(keys) > 0 {
+		out = append(out, "set "+strings.Join(keys, ", "))
+	}
+	return out
+}
+
+// wide tells which rights reach far, and how to need less.
+func (e *examination) wide() {
+	for _, g := range e.needs.Grants {
+		if slices.Contains(g.Names(), "Datastore.Allocate") {
+			e.skip(areaPrivileges, fmt.Sprintf("Datastore.Allocate on %s reaches all files and disks there: Proxmox asks for it to remove any file", g.Path),
+				"A storage of its own for first-boot data and fetched images keeps it apart (isoStorage in the Provider's defaults).")
+		}
+	}
+	if !slices.ContainsFunc(e.needs.Grants, func(g privs.Grant) bool { return g.Path == "/vms" }) {
+		return
+	}
+	for _, v := range e.want.VMs {
+		if v.Pool == "" && v.VMID == 0 {
+			e.skip(areaPrivileges, "rights on /vms are rights on all guests: machines without a pool or vmid may get any VMID",
+				"With pool: NAME in their manifests, rights on that pool are enough.")
+			return
+		}
+	}
+}
+
+func count(grants []privs.Grant) int {
+	n := 0
+	for _, g := range grants {
+		n += len(g.Privs)
+	}
+	return n
+}
+
+// pathText names the path of a grant for people.
+func pathText(g privs.Grant) string {
+	if g.Below {
+		return g.Path + " and below"
+	}
+	return g.Path
+}
+
+// andList is "a, b and c", or less of it when it is long.
+func andList(words []string) string {
+	const most = 4
+	if len(words) > most {
+		words = append(slices.Clone(words[:most]), "more")
+	}
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// commands are those that grant what is needed.
+func (e *examination) commands() {
+	creds := e.conn.Credentials
+	a := privs.Account{User: creds.User(), Token: tokenName(creds), Roles: e.roles()}
+	if creds.User() == rootUser {
+		a.User, a.Token, a.NewUser, a.NewToken = "proxplane@pve", "proxplane", true, true
+	}
+	if e.f.user != "" && e.f.user != a.User {
+		a.User, a.Token, a.NewUser, a.NewToken = e.f.user, "proxplane", true, true
+	}
+	if e.f.token != "" && e.f.token != a.Token {
+		a.Token, a.NewToken = e.f.token, true
+	}
+	e.known(&a)
+	e.d.Commands = a.Commands(e.needs.Grants)
+	whose := "user " + a.User
+	if a.Token != "" {
+		whose = "token " + a.TokenID()
+	}
+	e.d.commandsFor = fmt.Sprintf("On a node, as root, these commands give %s exactly what is needed:", whose)
+	if len(e.needs.Unknown) > 0 {
+		e.d.commandsFor = fmt.Sprintf("On a node, as root, these commands give %s what is needed, and more, since not everything could be seen:", whose)
+	}
+	if !a.NewUser {
+		e.skip(areaPrivileges, fmt.Sprintf("an entry on a path takes the place of what %s got from paths above it", a.User), "")
+	}
+}
+
+// known leaves out the commands that make what is there already, as far as these
+// credentials may see it.
+func (e *examination) known(a *privs.Account) {
+	if a.NewUser {
+		if _, err := e.c.client.Access().User(e.ctx, a.User); err == nil {
+			a.NewUser = false
+		}
+	}
+	if a.NewToken {
+		if _, err := e.c.client.Access().Token(e.ctx, a.User, a.Token); err == nil {
+			a.NewToken = false
+		}
+	}
+}
+
+// roles are those that there are, so that their commands can be left out.
+func (e *examination) roles() map[string][]string {
+	all, err := e.c.client.Access().Roles(e.ctx)
+	if err != nil {
+		return nil
+	}
+	roles := map[string][]string{}
+	for _, r := range all {
+		roles[r.ID] = r.Privileges
+	}
+	return roles
+}
