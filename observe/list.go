@@ -14,6 +14,7 @@ import (
 func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo) {
 	o.begun = at
 	o.have.Nodes, o.have.Storages = nodesOf(list), storagesOf(list)
+	o.doubtFiles()
 	seen := make(map[int]bool, len(list))
 	for _, r := range list {
 		if r.Type != "qemu" && r.Type != "lxc" {

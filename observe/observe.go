@@ -32,6 +32,7 @@ type Observer struct {
 	have    model.Observed
 	records map[int]*record
 	gone    map[int]time.Time // when guests that we destroyed went
+	places  map[place]bool    // where the files were looked for
 	tasks   map[string]bool   // those that the last list showed, running or ended
 	ours    map[string]*ownTask
 	begun   time.Time // when the last list was asked for

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -144,88 +142,6 @@ func (o *Observer) Snapshots(ctx context.Context, vmid int) error {
 		})
 		return nil
 	})
-}
-
-// fileContents are the kinds of files that matter: images to make guests of,
-// and drives for their first boot.
-var fileContents = []string{"iso", "import"}
-
-// Files reads which ISO and import images the storages have: a shared storage
-// from one node, others from each.
-func (o *Observer) Files(ctx context.Context) error {
-	type place struct{ node, storage, content string }
-	var places []place
-	o.View(func(have *model.Observed) {
-		for _, s := range have.Storages {
-			for node := range s.OnNode {
-				if n := have.Nodes[node]; n == nil || !n.Online || s.Shared && node != firstNode(s, have) {
-					continue
-				}
-				for _, content := range fileContents {
-					if s.Content[content] {
-						places = append(places, place{node, s.Name, content})
-					}
-				}
-			}
-		}
-	})
-	files := map[string]model.File{}
-	var mu sync.Mutex
-	var errs []error
-	var all sync.WaitGroup
-	for _, p := range places {
-		all.Go(func() {
-			list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: p.content})
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, fmt.Errorf("list %s files of %s on %s: %w", p.content, p.storage, p.node, err))
-			}
-			for _, v := range list {
-				// The same name on the local storages of several nodes is told
-				// of one of them, always the same.
-				if known, ok := files[v.ID]; !ok || p.node < known.Node {
-					files[v.ID] = model.File{Volume: v.ID, Node: p.node, Content: v.Content, Size: v.Size}
-				}
-			}
-		})
-	}
-	all.Wait()
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.have.Files = files
-	return nil
-}
-
-// CheckFile looks whether a file is still there.
-func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
-	_, err := o.client.Storage(node, model.StorageOf(volume)).Volume(ctx, volume)
-	switch {
-	case errors.Is(err, pve.ErrNotFound):
-		o.FileGone(volume)
-		return nil
-	case err != nil:
-		o.FilesUnsure()
-		return fmt.Errorf("look for %s on %s: %w", volume, node, err)
-	}
-	return nil
-}
-
-// firstNode is the one that a shared storage is asked about.
-func firstNode(s *model.Storage, have *model.Observed) string {
-	var nodes []string
-	for node := range s.OnNode {
-		if n := have.Nodes[node]; n != nil && n.Online {
-			nodes = append(nodes, node)
-		}
-	}
-	if len(nodes) == 0 {
-		return ""
-	}
-	return slices.Min(nodes)
 }
 
 // HA reads what the manager of high availability was told.

@@ -1,0 +1,135 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// fileContents are the kinds of files that matter: images to make guests of,
+// and drives for their first boot.
+var fileContents = []string{"iso", "import"}
+
+// place is where files can be.
+type place struct{ node, storage, content string }
+
+// places are all that can be asked for files: a shared storage from one node,
+// others from each.
+func places(have *model.Observed) []place {
+	var list []place
+	for _, s := range have.Storages {
+		for node := range s.OnNode {
+			if n := have.Nodes[node]; n == nil || !n.Online || s.Shared && node != firstNode(s, have) {
+				continue
+			}
+			for _, content := range fileContents {
+				if s.Content[content] {
+					list = append(list, place{node, s.Name, content})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// Files reads which ISO and import images the storages have. A node that doesn't
+// answer counts as away: what it has isn't known.
+func (o *Observer) Files(ctx context.Context) error {
+	var ask []place
+	o.View(func(have *model.Observed) { ask = places(have) })
+	files, seen := map[string]model.File{}, map[place]bool{}
+	var mu sync.Mutex
+	var errs []error
+	var all sync.WaitGroup
+	for _, p := range ask {
+		all.Go(func() {
+			list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: p.content})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(err, pve.ErrNodeUnreachable):
+				o.nodeAway(p.node)
+				return
+			case err != nil:
+				errs = append(errs, fmt.Errorf("list %s files of %s on %s: %w", p.content, p.storage, p.node, err))
+				return
+			}
+			seen[p] = true
+			for _, v := range list {
+				// The same name on the local storages of several nodes is told of
+				// one of them, always the same.
+				if known, ok := files[v.ID]; !ok || p.node < known.Node {
+					files[v.ID] = model.File{Volume: v.ID, Node: p.node, Content: v.Content, Size: v.Size}
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Files, o.places = files, seen
+	return nil
+}
+
+// nodeAway notes that a node doesn't answer, until the next list.
+func (o *Observer) nodeAway(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n := o.have.Nodes[name]; n != nil {
+		away := *n
+		away.Online = false
+		o.have.Nodes = maps.Clone(o.have.Nodes)
+		o.have.Nodes[name] = &away
+	}
+}
+
+// doubtFiles forgets the files when there are places that weren't looked at: a
+// node that was away may have come back.
+func (o *Observer) doubtFiles() {
+	if o.have.Files == nil {
+		return
+	}
+	for _, p := range places(&o.have) {
+		if !o.places[p] {
+			o.have.Files = nil
+			return
+		}
+	}
+}
+
+// CheckFile looks whether a file is still there.
+func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
+	_, err := o.client.Storage(node, model.StorageOf(volume)).Volume(ctx, volume)
+	switch {
+	case errors.Is(err, pve.ErrNotFound):
+		o.FileGone(volume)
+		return nil
+	case err != nil:
+		o.FilesUnsure()
+		return fmt.Errorf("look for %s on %s: %w", volume, node, err)
+	}
+	return nil
+}
+
+// firstNode is the one that a shared storage is asked about.
+func firstNode(s *model.Storage, have *model.Observed) string {
+	var nodes []string
+	for node := range s.OnNode {
+		if n := have.Nodes[node]; n != nil && n.Online {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	return slices.Min(nodes)
+}
