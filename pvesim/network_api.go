@@ -2,13 +2,17 @@ package pvesim
 
 import (
 	"maps"
+	"net/netip"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// networkRoutes are the network interfaces of a node. Changes wait in the
-// list, not active, until they are applied.
+// networkRoutes are the network interfaces of a node. Changes are written to
+// a new config file, which all calls show, and which is applied or thrown
+// away as a whole.
 func networkRoutes() map[string]handler {
 	return map[string]handler{
 		"GET /nodes/{node}/network":            listNetwork,
@@ -24,141 +28,354 @@ func networkRoutes() map[string]handler {
 // firstInterface is the priority of the first interface after loopback.
 const firstInterface = 3
 
-// entry is the interface as it is listed.
-func (b *Bridge) entry(pos int) map[string]any {
-	m := map[string]any{
-		"iface": b.Name, "type": b.Type, "priority": firstInterface + pos, "families": []string{"inet"},
-		"autostart": 1, "method": "manual", "method6": "manual",
+// interfaces are those of the newest config.
+func (n *Node) interfaces() []*Bridge {
+	if n.NewBridges != nil {
+		return n.NewBridges
 	}
-	if b.Type == "bridge" {
-		m["bridge_ports"], m["bridge_stp"], m["bridge_fd"] = "", "off", "0"
+	return n.Bridges
+}
+
+// findInterface gives an interface and its place.
+func findInterface(list []*Bridge, name string) (*Bridge, int) {
+	i := slices.IndexFunc(list, func(b *Bridge) bool { return b.Name == name })
+	if i < 0 {
+		return nil, -1
 	}
-	if addr, bits, ok := strings.Cut(b.CIDR, "/"); ok {
-		m["method"], m["address"], m["netmask"], m["cidr"] = "static", addr, bits, b.CIDR
-	}
+	return list[i], i
+}
+
+func isBridge(typ string) bool { return typ == "bridge" || typ == "OVSBridge" }
+
+// entry is the interface as it is read back.
+func (n *Node) interfaceEntry(b *Bridge, pos int) map[string]any {
+	m := map[string]any{"type": b.Type, "priority": firstInterface + pos, "method": "manual", "method6": "manual"}
 	for k, v := range b.Opts {
-		m[k] = v
-		if n, err := strconv.Atoi(v); err == nil && (k == "autostart" || k == "bridge_vlan_aware") {
-			m[k] = n
+		if v != "" && v != "0" || k == "bridge_fd" {
+			m[k] = v
 		}
 	}
-	if !b.New {
+	if comment := b.Opts["comments"]; comment != "" {
+		m["comments"] = strings.TrimRight(comment, "\n") + "\n"
+	}
+	delete(m, "autostart")
+	if b.Opts["autostart"] == "1" {
+		m["autostart"] = 1
+	}
+	switch b.Type {
+	case "bridge":
+		b.bridgeEntry(m)
+	case "vlan":
+		m["exists"] = nil
+		if dev, id, ok := strings.Cut(b.Name, "."); ok {
+			m["vlan-raw-device"], m["vlan-id"] = dev, id
+		}
+	}
+	m["families"] = slices.Sorted(slices.Values(strings.Fields(b.Opts["families"])))
+	for _, suffix := range addressFamilies {
+		if addr := b.Opts["address"+suffix]; addr != "" {
+			m["cidr"+suffix] = addr + "/" + b.Opts["netmask"+suffix]
+		}
+	}
+	if have, _ := findInterface(n.Bridges, b.Name); have != nil {
 		m["active"] = 1
 	}
 	return m
 }
 
-func (c *call) mayUseBridge(b *Bridge) bool {
-	if b.Type != "bridge" && b.Type != "OVSBridge" || c.who.root() {
-		return true
+func (b *Bridge) bridgeEntry(m map[string]any) {
+	ports := slices.Compact(slices.Sorted(slices.Values(schema.SplitList(b.Opts["bridge_ports"]))))
+	m["bridge_ports"], m["bridge_stp"] = strings.Join(ports, " "), "off"
+	if stp := b.Opts["bridge_stp"]; stp != "" {
+		m["bridge_stp"] = stp
 	}
-	path := "/sdn/zones/localnetwork/" + b.Name
-	return c.has(c.who, path, "SDN.Audit") || c.has(c.who, path, "SDN.Use")
+	if _, ok := m["bridge_fd"]; !ok && m["bridge_stp"] == "off" {
+		m["bridge_fd"] = "0"
+	}
+	delete(m, "bridge_vlan_aware")
+	delete(m, "bridge_vids")
+	if _, ok := b.Opts["bridge_vlan_aware"]; ok {
+		m["bridge_vlan_aware"], m["bridge_vids"] = 1, "2-4094"
+		if vids := schema.SplitList(b.Opts["bridge_vids"]); len(vids) > 0 {
+			m["bridge_vids"] = strings.Join(vids, " ")
+		}
+	}
+}
+
+// maySeeBridge: bridges are shown to those who may use them or one of their
+// VLANs.
+func (c *call) maySeeBridge(b *Bridge) bool {
+	return !isBridge(b.Type) || c.who.root() || c.needBridge(c.who, "localnetwork", b.Name, "SDN.Audit", "SDN.Use") == nil
 }
 
 func listNetwork(c *call) (any, error) {
-	want := c.params.Str("type")
+	want, n := c.params.Str("type"), c.state.Nodes[c.node()]
 	list := []map[string]any{}
-	for i, b := range c.state.Nodes[c.node()].Bridges {
-		isBridge := b.Type == "bridge" || b.Type == "OVSBridge"
+	for i, b := range n.interfaces() {
 		match := want == "" || want == "include_sdn" || want == b.Type ||
-			isBridge && (want == "any_bridge" || want == "any_local_bridge")
-		if match && c.mayUseBridge(b) {
-			list = append(list, b.entry(i))
+			isBridge(b.Type) && (want == "any_bridge" || want == "any_local_bridge")
+		if match && c.maySeeBridge(b) {
+			m := n.interfaceEntry(b, i)
+			m["iface"] = b.Name
+			list = append(list, m)
 		}
 	}
 	return list, nil
 }
 
-// iface finds the interface that the path names.
-func (c *call) iface() (*Bridge, int, error) {
-	list := c.state.Nodes[c.node()].Bridges
-	i := slices.IndexFunc(list, func(b *Bridge) bool { return b.Name == c.params.Str("iface") })
-	if i < 0 {
-		return nil, 0, badParam("iface", "interface does not exist")
+func getInterface(c *call) (any, error) {
+	n := c.state.Nodes[c.node()]
+	b, i := findInterface(n.interfaces(), c.params.Str("iface"))
+	if b == nil {
+		return nil, badParam("iface", "interface does not exist")
 	}
-	return list[i], i, nil
+	return n.interfaceEntry(b, i), nil
 }
 
-func getInterface(c *call) (any, error) {
-	b, i, err := c.iface()
+// editNetwork changes a copy of the newest config, and keeps it if it is
+// sound.
+func (c *call) editNetwork(change func(list []*Bridge) ([]*Bridge, error)) (any, error) {
+	n := c.state.Nodes[c.node()]
+	list := []*Bridge{}
+	for _, b := range n.interfaces() {
+		list = append(list, &Bridge{Name: b.Name, Type: b.Type, Opts: maps.Clone(b.Opts)})
+	}
+	list, err := change(list)
 	if err != nil {
 		return nil, err
 	}
-	m := b.entry(i)
-	delete(m, "iface")
-	return m, nil
-}
-
-// options are what the parameters say of an interface.
-func (c *call) interfaceOptions() (cidr string, opts map[string]string) {
-	opts = c.section("node", "iface", "type", "cidr", "address", "netmask")
-	cidr = c.params.Str("cidr")
-	if cidr == "" && c.params.Has("address") {
-		cidr = c.params.Str("address") + "/" + c.params.Str("netmask")
+	if err := checkNetwork(list); err != nil {
+		return nil, err
 	}
-	return cidr, opts
+	n.NewBridges = list
+	return nil, nil
 }
 
 func createInterface(c *call) (any, error) {
-	n := c.state.Nodes[c.node()]
-	name := c.params.Str("iface")
-	if slices.ContainsFunc(n.Bridges, func(b *Bridge) bool { return b.Name == name }) {
-		return nil, badParam("iface", "interface already exists")
-	}
-	b := &Bridge{Name: name, Type: c.params.Str("type"), New: true}
-	b.CIDR, b.Opts = c.interfaceOptions()
-	n.Bridges = append(n.Bridges, b)
-	return nil, nil
+	return c.editNetwork(func(list []*Bridge) ([]*Bridge, error) {
+		name, typ := c.params.Str("iface"), c.params.Str("type")
+		if b, _ := findInterface(list, name); b != nil {
+			return nil, badParam("iface", "interface already exists")
+		}
+		opts, err := c.interfaceOptions(list, name)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(typ, "OVS") {
+			return nil, die("Open VSwitch is not installed (need package 'openvswitch-switch')")
+		}
+		return append(list, &Bridge{Name: name, Type: typ, Opts: opts}), nil
+	})
 }
 
 func updateInterface(c *call) (any, error) {
-	b, _, err := c.iface()
-	if err != nil {
-		return nil, err
-	}
-	cidr, opts := c.interfaceOptions()
-	for _, k := range c.params.List("delete") {
-		delete(b.Opts, k)
-		if k == "cidr" || k == "address" {
-			b.CIDR = ""
+	return c.editNetwork(func(list []*Bridge) ([]*Bridge, error) {
+		name := c.params.Str("iface")
+		b, _ := findInterface(list, name)
+		if b == nil {
+			return nil, badParam("iface", "interface does not exist")
+		}
+		for _, k := range c.params.List("delete") {
+			delete(b.Opts, k)
+			if suffix, ok := strings.CutPrefix(k, "cidr"); ok {
+				delete(b.Opts, "address"+suffix)
+				delete(b.Opts, "netmask"+suffix)
+			}
+		}
+		opts, err := c.interfaceOptions(list, name)
+		if err != nil {
+			return nil, err
+		}
+		b.Type = c.params.Str("type")
+		if b.Opts == nil {
+			b.Opts = map[string]string{}
+		}
+		maps.Copy(b.Opts, opts)
+		// What belongs to a family that isn't named again isn't written.
+		for family, suffix := range addressFamilies {
+			if !slices.Contains(strings.Fields(opts["families"]), family) {
+				for _, k := range []string{"address", "netmask", "gateway"} {
+					delete(b.Opts, k+suffix)
+				}
+			}
+		}
+		return list, nil
+	})
+}
+
+// addressFamilies are the kinds of addresses with the end of the names of
+// their options.
+var addressFamilies = map[string]string{"inet": "", "inet6": "6"}
+
+// interfaceOptions are what the parameters say of an interface, checked
+// against the others.
+func (c *call) interfaceOptions(list []*Bridge, name string) (map[string]string, error) {
+	opts := c.section("node", "iface", "type")
+	for _, key := range []string{"gateway", "gateway6"} {
+		for _, other := range list {
+			if opts[key] != "" && other.Name != name && other.Opts[key] != "" {
+				label := map[string]string{"gateway": "Default gateway", "gateway6": "Default ipv6 gateway"}[key]
+				return nil, badParam(key, "%s already exists on interface '%s'.", label, other.Name)
+			}
 		}
 	}
-	b.Type = c.params.Str("type")
-	if cidr != "" {
-		b.CIDR = cidr
+	if err := checkPorts(list, name, opts); err != nil {
+		return nil, err
 	}
-	if b.Opts == nil {
-		b.Opts = map[string]string{}
+	for _, suffix := range []string{"", "6"} {
+		if cidr := opts["cidr"+suffix]; cidr != "" {
+			for _, key := range []string{"address", "netmask"} {
+				if opts[key+suffix] != "" {
+					return nil, badParam(key+suffix, "%s%s conflicts with cidr%s", key, suffix, suffix)
+				}
+			}
+			opts["address"+suffix], opts["netmask"+suffix], _ = strings.Cut(cidr, "/")
+			delete(opts, "cidr"+suffix)
+		}
 	}
-	maps.Copy(b.Opts, opts)
-	return nil, nil
+	if mask, err := netip.ParseAddr(opts["netmask"]); err == nil {
+		opts["netmask"] = itoa(maskBits(mask))
+	}
+	for family, suffix := range addressFamilies {
+		opts["method"+suffix] = "manual"
+		if opts["address"+suffix] != "" {
+			opts["method"+suffix], opts["families"] = "static", strings.TrimSpace(opts["families"]+" "+family)
+		}
+	}
+	if opts["families"] == "" {
+		opts["families"] = "inet"
+	}
+	if c.params.Has("bridge_vids") && len(schema.SplitList(opts["bridge_vids"])) == 0 {
+		return nil, badParam("bridge_vids", "VLAN list items are empty")
+	}
+	return opts, nil
+}
+
+func maskBits(mask netip.Addr) int {
+	bits := 0
+	for _, b := range mask.AsSlice() {
+		for ; b&0x80 != 0; b <<= 1 {
+			bits++
+		}
+	}
+	return bits
+}
+
+// portKeys are the options that name ports of an interface.
+var portKeys = []string{"bridge_ports", "ovs_ports", "slaves", "ovs_bonds"}
+
+func portsOf(opts map[string]string) (ports []string, key string) {
+	for _, k := range portKeys {
+		if opts[k] != "" {
+			ports = append(ports, schema.SplitList(opts[k])...)
+			if key == "" {
+				key = k
+			}
+		}
+	}
+	return ports, key
+}
+
+// checkPorts refuses ports that another interface has.
+func checkPorts(list []*Bridge, name string, opts map[string]string) error {
+	ports, key := portsOf(opts)
+	for _, other := range list {
+		theirs, _ := portsOf(other.Opts)
+		for _, p := range ports {
+			if other.Name != name && slices.Contains(theirs, p) {
+				return badParam(key, "%s is already used on interface '%s'.", p, other.Name)
+			}
+		}
+	}
+	return nil
+}
+
+var vlanName = regexp.MustCompile(`^vlan(\d+)$`)
+
+// checkNetwork refuses a config whose interfaces don't fit together.
+func checkNetwork(list []*Bridge) error {
+	for _, b := range list {
+		switch b.Type {
+		case "bond":
+			for _, p := range strings.Fields(b.Opts["slaves"]) {
+				if other, _ := findInterface(list, p); other == nil {
+					return die("bond '%s' - unable to find slave '%s'", b.Name, p)
+				} else if other.Type != "eth" && other.Type != "bond" {
+					return die("bond '%s' - wrong interface type on slave '%s' ('%s' != 'eth or bond')", b.Name, p, other.Type)
+				}
+			}
+		case "vlan":
+			if err := checkVLAN(list, b); err != nil {
+				return err
+			}
+		case "bridge":
+			for _, p := range strings.Fields(b.Opts["bridge_ports"]) {
+				other, _ := findInterface(list, p)
+				if parent, _, ok := strings.Cut(p, "."); ok && other == nil {
+					other, _ = findInterface(list, parent)
+				}
+				switch {
+				case other == nil:
+					return die("bridge '%s' - unable to find bridge port '%s'", b.Name, p)
+				case other.Name == p && (other.Opts["address"] != "" || other.Opts["address6"] != ""):
+					return die("iface %s - ip address can't be set on interface if bridged in %s", p, b.Name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func checkVLAN(list []*Bridge, b *Bridge) error {
+	parent, id, dotted := strings.Cut(b.Name, ".")
+	if !dotted {
+		const here = " at /usr/share/perl5/PVE/Network/Interfaces.pm line 940."
+		if parent = b.Opts["vlan-raw-device"]; parent == "" {
+			return die("missing vlan-raw-device option" + here)
+		}
+		if m := vlanName.FindStringSubmatch(b.Name); m != nil {
+			id = m[1]
+			b.Opts["vlan-id"] = id
+		} else if id = b.Opts["vlan-id"]; id == "" {
+			return die("missing vlan-id option" + here)
+		}
+	}
+	if atoi(id) > 4094 {
+		return die("vlan '%s' - vlan-id %s should be <= 4094", b.Name, id)
+	}
+	other, _ := findInterface(list, parent)
+	switch {
+	case other == nil:
+		return die("vlan '%s' - unable to find parent '%s'", b.Name, parent)
+	case !slices.Contains([]string{"eth", "bridge", "bond", "vlan"}, other.Type):
+		return die("vlan '%s' - wrong interface type on parent '%s' ('%s' != 'eth|bond|bridge|vlan' )", b.Name, parent, other.Type)
+	}
+	return nil
 }
 
 func deleteInterface(c *call) (any, error) {
-	_, i, err := c.iface()
-	if err != nil {
-		return nil, err
-	}
-	n := c.state.Nodes[c.node()]
-	n.Bridges = slices.Delete(n.Bridges, i, i+1)
-	return nil, nil
+	return c.editNetwork(func(list []*Bridge) ([]*Bridge, error) {
+		_, i := findInterface(list, c.params.Str("iface"))
+		if i < 0 {
+			return nil, badParam("iface", "interface does not exist")
+		}
+		return slices.Delete(list, i, i+1), nil
+	})
 }
 
 // applyNetwork makes what was changed active.
 func applyNetwork(c *call) (any, error) {
 	node := c.node()
 	return c.fork(node, "srvreload", "networking", c.who, func(t *task) error {
-		for _, b := range t.state.Nodes[node].Bridges {
-			b.New = false
+		if n := t.state.Nodes[node]; n.NewBridges != nil {
+			n.Bridges, n.NewBridges = n.NewBridges, nil
 		}
 		return nil
 	}), nil
 }
 
-// revertNetwork drops the interfaces that weren't applied.
+// revertNetwork throws the changes away.
 func revertNetwork(c *call) (any, error) {
-	n := c.state.Nodes[c.node()]
-	n.Bridges = slices.DeleteFunc(n.Bridges, func(b *Bridge) bool { return b.New })
+	c.state.Nodes[c.node()].NewBridges = nil
 	return nil, nil
 }

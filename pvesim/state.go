@@ -45,26 +45,26 @@ const (
 
 // Node is a host.
 type Node struct {
-	Name    string            `json:"name"`
-	ID      int               `json:"id"`
-	IP      string            `json:"ip"`
-	State   NodeState         `json:"state"`
-	CPUs    int               `json:"cpus"`
-	Memory  int64             `json:"memory"`
-	Used    int64             `json:"used"` // memory that the host itself uses
-	Root    int64             `json:"root"` // size of the root file system
-	Bridges []*Bridge         `json:"bridges"`
-	Booted  time.Time         `json:"booted"`
-	Conf    map[string]string `json:"conf"`
+	Name    string    `json:"name"`
+	ID      int       `json:"id"`
+	IP      string    `json:"ip"`
+	State   NodeState `json:"state"`
+	CPUs    int       `json:"cpus"`
+	Memory  int64     `json:"memory"`
+	Used    int64     `json:"used"` // memory that the host itself uses
+	Root    int64     `json:"root"` // size of the root file system
+	Bridges []*Bridge `json:"bridges"`
+	// NewBridges is the config that waits to be applied; nil: none.
+	NewBridges []*Bridge         `json:"newBridges,omitempty"`
+	Booted     time.Time         `json:"booted"`
+	Conf       map[string]string `json:"conf"`
 }
 
 // Bridge is a network interface of a node, mostly a bridge.
 type Bridge struct {
 	Name string            `json:"name"`
 	Type string            `json:"type"`
-	CIDR string            `json:"cidr,omitempty"`
 	Opts map[string]string `json:"opts,omitempty"`
-	New  bool              `json:"new,omitempty"` // not applied yet
 }
 
 // Conf is one section of a guest's config file: option → value as stored.

@@ -150,7 +150,11 @@ func (w *World) addNode(s *Sim, i int, n WorldNode) error {
 		node.ID = 0
 	}
 	for _, b := range n.Bridges {
-		node.Bridges = append(node.Bridges, &Bridge{Name: b.Name, Type: "bridge", CIDR: b.CIDR})
+		bridge := &Bridge{Name: b.Name, Type: "bridge", Opts: map[string]string{"autostart": "1", "families": "inet"}}
+		if addr, bits, ok := strings.Cut(b.CIDR, "/"); ok {
+			bridge.Opts["address"], bridge.Opts["netmask"], bridge.Opts["method"] = addr, bits, "static"
+		}
+		node.Bridges = append(node.Bridges, bridge)
 	}
 	s.state.Nodes[n.Name] = node
 	return nil
