@@ -31,9 +31,28 @@ func (p *planner) find(o model.Owner, fixed int, r model.Range) finding {
 
 func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 	if fixed != 0 {
-		return p.at(o, fixed)
+		f := p.at(o, fixed)
+		if f.guest != nil || !f.look.Empty() {
+			return f
+		}
+		// It may have been made before the manifest named this VMID.
+		if other := p.among(o, r); other.guest != nil || other.unsure() {
+			return other
+		}
+		return f
 	}
-	if f := p.tagged(o); f.guest != nil || f.wait != nil || !f.look.Empty() {
+	return p.among(o, r)
+}
+
+// unsure tells whether there may be a guest that can't be told yet.
+func (f finding) unsure() bool {
+	return !f.look.Empty() || f.wait != nil && f.wait.Reason != WaitVMID
+}
+
+// among looks for a guest whose tag names the owner, then under the owner's
+// candidates.
+func (p *planner) among(o model.Owner, r model.Range) finding {
+	if f := p.tagged(o); f.guest != nil || f.unsure() {
 		return f
 	}
 	var f finding
@@ -88,7 +107,12 @@ func (p *planner) at(o model.Owner, id int) finding {
 	case g.Config.Half:
 		return finding{wait: &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", id, g.Node)}}
 	}
-	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours; choose another VMID, or adopt it with proxplane import", id, g.Name, g.Node)}}
+	return finding{wait: taken(g)}
+}
+
+// taken waits because of a guest that isn't the owner's.
+func taken(g *model.Guest) *Wait {
+	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours; choose another VMID, or adopt it with proxplane import", g.VMID, g.Name, g.Node)}
 }
 
 // tagged looks at the guests whose tag names the owner. Clones copy tags, so
@@ -144,7 +168,7 @@ func (p *planner) upToDate(g *model.Guest, o model.Owner) bool {
 
 func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	owner, print, tagged := model.ParseStateTag(g.Tags)
-	if !tagged || owner != v.Owner.ID() || print != v.Fingerprint() || g.Lock != "" || g.Template {
+	if !tagged || owner != v.Owner.ID() || print != v.Fingerprint() || g.Lock != "" || g.Template || v.VMID != 0 && v.VMID != g.VMID {
 		return false
 	}
 	if g.Name != v.Name || v.Pool != "" && g.Pool != v.Pool || (v.HA != nil) != (g.HAState != "") {

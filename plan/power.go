@@ -21,7 +21,7 @@ func (c *change) power(after ...int) {
 			return
 		}
 		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: "powerState is On", Effect: Live}, after...)
-	case on && len(c.pending()) > 0:
+	case (on || c.v.Power == "" && c.running()) && len(c.pending()) > 0:
 		c.restart(after...)
 	case on:
 		c.address()

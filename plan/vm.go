@@ -138,15 +138,23 @@ func (c *change) running() bool {
 	return c.g.Status == model.StatusRunning || c.g.Status == model.StatusPaused
 }
 
-// replace destroys a guest that was made from another source than the one that
-// the manifest names now, if that is allowed: the next plan makes it anew.
+// replace destroys a guest that can't become what the manifest asks for now, if
+// that is allowed and a new one can be made: the next plan makes it.
 func (c *change) replace() bool {
-	was, is := c.have.Marker.Source, c.v.Source.Name()
-	if was == "" || is == "" || was == is {
+	why := c.unlike()
+	if why == "" || !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
 		return false
 	}
-	why := fmt.Sprintf("it was made from %s, not from %s", was, is)
-	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
+	_, _, wait, look := c.p.sources(c.v)
+	if other := c.p.have.Guests[c.v.VMID]; wait == nil && other != nil && other.VMID != c.g.VMID {
+		wait = taken(other)
+	}
+	switch {
+	case !look.Empty():
+		c.o.Look = look
+		return true
+	case wait != nil:
+		c.o.wait(wait.Reason, "it is to be made anew, since "+why+", but "+wait.Text)
 		return false
 	}
 	c.destroy(why)
@@ -154,6 +162,18 @@ func (c *change) replace() bool {
 		c.o.Steps[i].Effect = Replace
 	}
 	return true
+}
+
+// unlike says why the guest can't become what is wanted; empty: it can.
+func (c *change) unlike() string {
+	was, is := c.have.Marker.Source, c.v.Source.Name()
+	switch {
+	case was != "" && is != "" && was != is:
+		return fmt.Sprintf("it was made from %s, not from %s", was, is)
+	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
+		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID)
+	}
+	return ""
 }
 
 // remove plans the end of a guest.
