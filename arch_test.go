@@ -44,7 +44,7 @@ var simUsers = []string{"cli/sim.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs"}
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "examples"}
 	}
 }
 

@@ -75,6 +75,9 @@ func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
 	if err := u.agree(ctx, a.yes, danger(all)); err != nil {
 		return err
 	}
+	if a.output == "" {
+		fmt.Fprintln(u.out)
+	}
 	return a.converge(ctx, u, list, plans)
 }
 
@@ -84,7 +87,7 @@ func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan) error {
 		return writeLine(u.out, struct {
 			Type string `json:"type"`
 			status.PlanView
-		}{"plan", status.ViewOf(joined(plans))})
+		}{"plan", status.ViewOf(shown(joined(plans)))})
 	}
 	return u.showPlans(list, plans, false)
 }
@@ -124,6 +127,6 @@ func lateness(err error) error {
 
 // interrupted says in one line that nothing is lost.
 func interrupted(u *ui) error {
-	fmt.Fprintln(u.err, "Interrupted. "+again)
+	fmt.Fprintln(u.err, status.Wrap("Interrupted. "+again, u.page(u.err).Width, ""))
 	return &exitError{code: exitInterrupted}
 }

@@ -30,6 +30,7 @@ type bars struct {
 	mu sync.Mutex
 	lines
 	all, ready int
+	places     map[model.Key]int // in the plan, which lines keep
 	shown      map[model.Key]*mpb.Bar
 	hidden     []model.Key // under way, with no line yet
 	total      *mpb.Bar
@@ -43,10 +44,11 @@ const (
 
 func newBars(u *ui, f *os.File, l lines, all plan.Plan) *bars {
 	b := &bars{
-		u: u, file: f, lines: l, shown: map[model.Key]*mpb.Bar{}, now: time.Now, began: time.Now(),
+		u: u, file: f, lines: l, shown: map[model.Key]*mpb.Bar{}, places: map[model.Key]int{}, now: time.Now, began: time.Now(),
 		box: mpb.New(mpb.WithOutput(f), mpb.WithAutoRefresh(), mpb.WithRefreshRate(refreshRate)),
 	}
-	for _, o := range all.Objects {
+	for i, o := range all.Objects {
+		b.places[o.Owner.Key] = i
 		if !o.Ready() {
 			b.all++
 		}
@@ -63,7 +65,9 @@ func (b *bars) add(priority int, text func() string) *mpb.Bar {
 	draw := decor.Any(func(decor.Statistics) string {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return text()
+		// What is typed meanwhile, such as the ^C of Ctrl-C, moves the cursor; the
+		// library only moves it up again.
+		return "\r" + text()
 	})
 	return b.box.New(0, nil, mpb.BarPriority(priority), mpb.PrependDecorators(draw), mpb.BarFillerTrim())
 }
@@ -106,8 +110,13 @@ func (b *bars) event(e engine.Event) {
 	}
 }
 
-// order keeps lines where they are: first come, first.
-func (b *bars) order(r *row) int { return int(r.began.Sub(b.began).Milliseconds()) }
+// order keeps lines in the order of the plan.
+func (b *bars) order(r *row) int {
+	if i, ok := b.places[r.key]; ok {
+		return i
+	}
+	return len(b.places) + 1
+}
 
 func (b *bars) waitsHidden(key model.Key) bool {
 	for _, k := range b.hidden {
@@ -156,7 +165,7 @@ func (b *bars) rowLine(r *row) string {
 	width := screenWidth(b.file) - 1
 	text := r.step
 	if r.running <= 0 && r.waits != "" {
-		text = "waits: " + r.waits
+		text = waitText(r.waits)
 	}
 	right := status.Duration(b.now().Sub(r.began))
 	if r.fraction > 0 && r.running > 0 {

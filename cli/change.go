@@ -98,6 +98,16 @@ func joined(plans []plan.Plan) plan.Plan {
 	return all
 }
 
+// shown is a plan as people see it. That the agents of running guests weren't
+// asked yet is no change.
+func shown(p plan.Plan) plan.Plan {
+	var out plan.Plan
+	for _, o := range p.Objects {
+		out.Objects = append(out.Objects, told(o))
+	}
+	return out
+}
+
 // danger says which steps destroy, restart or lose something; empty: none.
 func danger(all plan.Plan) string {
 	counts := map[plan.Effect]int{}

@@ -1,142 +1,250 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
-	"net/netip"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/examples"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
 func newDemo() *cobra.Command {
-	return &cobra.Command{
+	speed := 5.0
+	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See proxplane at work on a simulated Proxmox",
-		Long: `Start a simulated Proxmox VE cluster in this process, make a machine from its
-template with the same client that real clusters get, change it, take a snapshot
-and remove it again.`,
-		Example: `  proxplane demo`,
-		Args:    cobra.NoArgs,
+		Long: `Start a simulated Proxmox VE cluster in this process and apply examples/quickstart to
+it: an image that is fetched, three machines, a snapshot. Then change something,
+and remove everything again. It takes less than half a minute and leaves nothing
+behind.`,
+		Example: `  proxplane demo
+  proxplane demo --speed 2`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd.Context(), cmd.OutOrStdout())
+			d, err := startDemo(cmd, speed)
+			if err != nil {
+				return err
+			}
+			return errors.Join(d.play(cmd.Context()), d.close())
 		},
 	}
+	cmd.Flags().Float64Var(&speed, "speed", speed, "how many `TIMES` as fast as real time the simulated cluster is")
+	return cmd
 }
 
-func runDemo(ctx context.Context, out io.Writer) error {
-	sim, err := pvesim.New(nil)
-	if err != nil {
-		return err
-	}
-	defer sim.Close()
-	transport, stop := sim.Transport()
-	defer stop()
-	client, err := pve.New(pve.Config{
-		Endpoints:    []string{"https://pve1:8006"},
-		Credentials:  pve.Password("root@pam", "proxplane"),
-		RoundTripper: transport,
-	})
-	if err != nil {
-		return err
-	}
-	d := &demo{client: client, out: out, start: time.Now()}
-	if err := d.run(ctx); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\ndone in %.1f s with %d requests; nothing was left behind\n", time.Since(d.start).Seconds(), sim.RequestCount())
-	return nil
-}
-
-// demo tells what it does, line by line.
+// demo is a simulated cluster, and somebody who types commands.
 type demo struct {
-	client *pve.Client
-	out    io.Writer
-	start  time.Time
+	cmd    *cobra.Command
+	sim    *pvesim.Sim
+	folder string // that the manifests are in
+	env    map[string]string
+	began  time.Time
+	stop   []func() error
+}
+
+// demoImage is a disk of 2 GiB in the format qcow2 with a boot sector, and
+// nothing else, in a few clusters. Simulated guests need no more.
+func demoImage() []byte {
+	const bits = 16
+	const cluster = 1 << bits
+	b := make([]byte, 4*cluster)
+	be := binary.BigEndian
+	copy(b, "QFI\xfb")
+	be.PutUint32(b[4:], 2)        // version
+	be.PutUint32(b[20:], bits)    // size of clusters
+	be.PutUint64(b[24:], 2<<30)   // size of the disk
+	be.PutUint32(b[36:], 4)       // entries of the first table
+	be.PutUint64(b[40:], cluster) // where it is
+	be.PutUint64(b[cluster:], 1<<63|2*cluster)
+	be.PutUint64(b[2*cluster:], 1<<63|3*cluster)
+	b[3*cluster+510], b[3*cluster+511] = 0x55, 0xaa
+	return b
+}
+
+func startDemo(cmd *cobra.Command, speed float64) (d *demo, err error) {
+	if speed <= 0 {
+		return nil, fmt.Errorf("--speed %v: must be more than 0", speed)
+	}
+	d = &demo{cmd: cmd, began: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	d.sim, err = pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(speed)))
+	if err != nil {
+		return nil, err
+	}
+	d.stop = append(d.stop, d.sim.Close)
+	cert, fingerprint, err := simCertificate("", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.listen()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d.stop = append(d.stop, func() error { cancel(); return nil })
+	go func() {
+		_ = d.sim.Serve(ctx, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
+	}()
+	d.env = map[string]string{
+		"PVE_ENDPOINT": "https://" + l.Addr().String(), "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "proxplane",
+		"PROXPLANE_DEMO_FINGERPRINT": fingerprint,
+	}
+	return d, d.unpack()
+}
+
+// listen takes a free port of this machine.
+func (d *demo) listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		d.stop = append(d.stop, func() error { l.Close(); return nil })
+	}
+	return l, err
+}
+
+// unpack writes the example to a folder, with an image that is served here.
+func (d *demo) unpack() error {
+	l, err := d.listen()
+	if err != nil {
+		return err
+	}
+	image := demoImage()
+	go func() {
+		_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(image))
+		}))
+	}()
+	parent, err := os.MkdirTemp("", "proxplane-demo-")
+	if err != nil {
+		return err
+	}
+	d.stop = append(d.stop, func() error { return os.RemoveAll(parent) })
+	d.folder = filepath.Join(parent, "quickstart")
+	if err := os.CopyFS(parent, examples.Quickstart); err != nil {
+		return err
+	}
+	return errors.Join(
+		d.edit("image.yaml", "https://cloud.debian.org/images/cloud/bookworm/latest", "http://"+l.Addr().String()),
+		d.edit("image.yaml", "spec:\n", "spec:\n  os:\n    agent: true\n"), // so that the guests tell their addresses
+	)
+}
+
+// edit changes a manifest, as somebody with an editor would.
+func (d *demo) edit(file, before, after string) error {
+	name := filepath.Join(d.folder, file)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(b, []byte(before)) {
+		return fmt.Errorf("%s has no %q", file, before)
+	}
+	return os.WriteFile(name, bytes.Replace(b, []byte(before), []byte(after), 1), 0o600)
 }
 
 func (d *demo) say(format string, args ...any) {
-	fmt.Fprintf(d.out, "%5.1fs  %s\n", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(d.cmd.OutOrStdout(), format+"\n", args...)
 }
 
-// task waits for the end of what was started and tells of it.
-func (d *demo) task(ctx context.Context, what string) func(pve.UPID, error) error {
-	return func(upid pve.UPID, err error) error {
-		if err == nil {
-			_, err = d.client.Task(upid).Wait(ctx)
+// play tells the story.
+func (d *demo) play(ctx context.Context) error {
+	info := d.sim.Describe()
+	d.say("A Proxmox VE %s cluster with the nodes %s, simulated in this process.", d.sim.Release(), strings.Join(info.Nodes, ", "))
+	d.say("What is wanted is in examples/quickstart: an image, three machines, a snapshot.\n")
+	before := d.sim.Describe().Guests
+	for _, step := range []func(context.Context) error{
+		d.types("apply", "-f", "quickstart"),
+		d.types("get", "vms", "-f", "quickstart"),
+		d.edits("The class gets more memory, and the database a larger disk.",
+			edit{"classes.yaml", "memory: 1Gi", "memory: 2Gi"}, edit{"machines.yaml", "size: 20Gi", "size: 30Gi"}),
+		d.types("apply", "-f", "quickstart"),
+		d.types("snapshot", "list"),
+		d.types("apply", "-f", "quickstart"),
+		d.types("delete", "-f", "quickstart", "--yes"),
+	} {
+		if err := step(ctx); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+	}
+	if left := d.sim.Describe().Guests - before; left != 0 {
+		return fmt.Errorf("%d guests were left behind", left)
+	}
+	d.say("That took %.0f s and %d requests. Nothing was left behind.", time.Since(d.began).Seconds(), d.sim.RequestCount())
+	d.say("Your own cluster is next: proxplane doctor, then proxplane apply -f …")
+	return nil
+}
+
+type edit struct{ file, before, after string }
+
+// edits changes manifests.
+func (d *demo) edits(why string, list ...edit) func(context.Context) error {
+	return func(context.Context) error {
+		d.say("%s", why)
+		for _, e := range list {
+			if err := d.edit(e.file, e.before, e.after); err != nil {
+				return err
+			}
+			d.say("  quickstart/%s  %s → %s", e.file, e.before, e.after)
 		}
-		d.say("✓ %s", what)
+		d.say("")
 		return nil
 	}
 }
 
-func (d *demo) run(ctx context.Context) error {
-	version, err := d.client.Version(ctx)
-	if err != nil {
-		return err
-	}
-	nodes, err := d.client.Nodes(ctx)
-	if err != nil {
-		return err
-	}
-	d.say("Proxmox VE %s with %d nodes", version.Version, len(nodes))
-	const template, id = 9000, 101
-	if err := d.task(ctx, "clone ubuntu-22-template to web-1")(d.client.VM("pve1", template).Clone(ctx, pve.CloneOptions{NewID: id, Name: "web-1"})); err != nil {
-		return err
-	}
-	vm := d.client.VM("pve1", id)
-	change := pve.ConfigChange{Set: pve.Settings{"cores": "4", "memory": "4096", "tags": "demo", "ipconfig0": "ip=dhcp"}}
-	if err := vm.SetConfig(ctx, change); err != nil {
-		return fmt.Errorf("configure: %w", err)
-	}
-	d.say("✓ 4 cores, 4 GiB of memory")
-	if err := d.task(ctx, "grow its disk to 20 GiB")(vm.Resize(ctx, pve.ResizeOptions{Disk: "scsi0", Size: "20G"})); err != nil {
-		return err
-	}
-	if err := d.task(ctx, "start it")(vm.Start(ctx, pve.StartOptions{})); err != nil {
-		return err
-	}
-	addr, err := d.address(ctx, vm)
-	if err != nil {
-		return err
-	}
-	d.say("✓ its guest agent answers: %s", addr)
-	if err := d.task(ctx, "snapshot with memory")(vm.Snapshot(ctx, pve.SnapshotOptions{Name: "before-upgrade", VMState: true})); err != nil {
-		return err
-	}
-	if err := d.task(ctx, "roll back to it")(vm.Rollback(ctx, "before-upgrade", false)); err != nil {
-		return err
-	}
-	if err := d.task(ctx, "stop it")(vm.Stop(ctx, pve.StopOptions{})); err != nil {
-		return err
-	}
-	return d.task(ctx, "destroy it")(vm.Destroy(ctx, pve.DestroyOptions{Purge: true}))
-}
-
-// address waits until the guest agent tells one.
-func (d *demo) address(ctx context.Context, vm pve.VM) (netip.Addr, error) {
-	for {
-		nics, err := vm.Agent().Interfaces(ctx)
-		for _, nic := range nics {
-			for _, a := range nic.Addresses {
-				addr, err := netip.ParseAddr(a.Address)
-				if err == nil && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() {
-					return addr, nil
-				}
+// types runs a command as if it was typed.
+func (d *demo) types(args ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		d.say("$ proxplane %s", strings.Join(args, " "))
+		args := slices.Clone(args)
+		for i, a := range args {
+			if a == "quickstart" {
+				args[i] = d.folder
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return netip.Addr{}, ctx.Err()
-		case <-time.After(500 * time.Millisecond):
+		args = append(args, "--fingerprint", d.env["PROXPLANE_DEMO_FINGERPRINT"])
+		u := newUI(d.cmd.InOrStdin(), d.cmd.OutOrStdout(), d.cmd.ErrOrStderr())
+		u.getenv = func(name string) string {
+			if v, ok := d.env[name]; ok || strings.HasPrefix(name, "PVE_") || strings.HasPrefix(name, "PROXMOX_VE_") {
+				return v
+			}
+			return os.Getenv(name)
 		}
-		_ = err // the agent isn't up yet
+		root := newRoot(u)
+		root.SetArgs(args)
+		root.SetOut(u.out)
+		root.SetErr(u.err)
+		if err := root.ExecuteContext(ctx); err != nil {
+			return err
+		}
+		d.say("")
+		return nil
 	}
+}
+
+// close ends what was started, the last first.
+func (d *demo) close() error {
+	var errs []error
+	for _, stop := range slices.Backward(d.stop) {
+		if err := stop(); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }

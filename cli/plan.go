@@ -45,11 +45,11 @@ manifest's updatePolicy allows them.`,
 				return err
 			}
 			if c.output == "json" {
-				err = writeJSON(u.out, status.ViewOf(joined(plans)))
+				err = writeJSON(u.out, status.ViewOf(shown(joined(plans))))
 			} else {
 				err = u.showPlans(list, plans, all)
 			}
-			if err == nil && detailed && !joined(plans).Ready() {
+			if err == nil && detailed && !shown(joined(plans)).Ready() {
 				return &exitError{code: exitChanges}
 			}
 			return err
@@ -70,7 +70,7 @@ func (u *ui) showPlans(list []*cluster, plans []plan.Plan, all bool) error {
 		if len(list) > 1 {
 			fmt.Fprintf(u.out, "%s\n\n", page.Bold("provider/"+list[i].Provider.Name))
 		}
-		if _, err := io.WriteString(u.out, page.Plan(p)); err != nil {
+		if _, err := io.WriteString(u.out, page.Plan(shown(p))); err != nil {
 			return err
 		}
 	}

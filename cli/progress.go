@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -57,6 +58,7 @@ type row struct {
 	running  int       // steps that are under way
 	fraction float64   // of the step; 0: not told
 	waits    string
+	failed   string // what went wrong the last time
 }
 
 // lines turns events into lines of text.
@@ -88,12 +90,16 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 		r.running--
 		return r, l.line(l.page.Green("✓"), e, done(e), status.Duration(e.Time.Sub(r.stepped))), false
 	case engine.Failed:
-		r.running = 0
+		r.running, r.failed = 0, e.Text
 		return r, l.line(l.page.Red("✗"), e, failed(e), ""), false
 	case engine.Waiting:
+		if r.failed != "" && strings.Contains(e.Text, r.failed) {
+			r.waits = "to try again" // the failure was told
+			return r, "", false
+		}
 		if w := status.Sentence(e.Text); w != r.waits {
 			r.waits = w
-			return r, l.line("…", e, "waits: "+w, ""), false
+			return r, l.line("…", e, waitText(w), ""), false
 		}
 	case engine.Ready:
 		delete(l.rows, e.Owner.Key)
@@ -106,10 +112,18 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 	return r, "", false
 }
 
+// waitText is "waits: the image isn't ready" or "waits for an address".
+func waitText(text string) string {
+	if strings.HasPrefix(text, "for ") || strings.HasPrefix(text, "to ") {
+		return "waits " + text
+	}
+	return "waits: " + text
+}
+
 func done(e engine.Event) string {
 	text := status.Sentence(e.Step)
-	if e.Text != "" {
-		text += ": " + status.Sentence(e.Text)
+	if why := status.Why(e.Text); why != "" {
+		text += ": " + why
 	}
 	return text
 }

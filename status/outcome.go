@@ -67,8 +67,8 @@ func waiting(w plan.Wait) Outcome {
 // changing names the next step and how many follow.
 func changing(steps []plan.Step) string {
 	text := steps[0].What
-	if steps[0].Why != "" {
-		text += ": " + steps[0].Why
+	if why := Why(steps[0].Why); why != "" {
+		text += ": " + why
 	}
 	if more := len(steps) - 1; more > 0 {
 		text += fmt.Sprintf("; then %s", Count(more, "more step"))

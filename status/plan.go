@@ -102,8 +102,8 @@ func strongest(steps []plan.Step) plan.Effect {
 // step is one step; the reason of the one before it isn't said again.
 func (p Page) step(s plan.Step, before string) string {
 	text := s.What
-	if s.Why != "" && s.Why != before {
-		text += ": " + s.Why
+	if why := Why(s.Why); why != "" && s.Why != before {
+		text += ": " + why
 	}
 	effect := ""
 	if s.Effect != plan.New {
