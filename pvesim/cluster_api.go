@@ -23,7 +23,11 @@ func clusterRoutes() map[string]handler {
 		"GET /cluster/sdn/vnets":                      emptyList,
 		"GET /nodes/{node}/sdn/zones":                 emptyList,
 		"GET /nodes/{node}/lxc":                       emptyList,
+		"DELETE /nodes/{node}/lxc/{vmid}":             missingContainer,
 		"GET /nodes/{node}/lxc/{vmid}/config":         missingContainer,
+		"PUT /nodes/{node}/lxc/{vmid}/config":         missingContainer,
+		"GET /nodes/{node}/lxc/{vmid}/pending":        missingContainer,
+		"GET /nodes/{node}/lxc/{vmid}/snapshot":       missingContainer,
 		"GET /nodes/{node}/lxc/{vmid}/status/current": missingContainer,
 	}
 }

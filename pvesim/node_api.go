@@ -111,49 +111,91 @@ func setNodeDNS(c *call) (any, error) {
 	return nil, nil
 }
 
-func nodeHosts(c *call) (any, error) {
-	n := c.state.Nodes[c.node()]
-	text := n.Conf["hosts"]
-	if text == "" {
+// hosts is the file of names that a node has.
+func (n *Node) hosts() (text, digest string) {
+	text, written := n.Conf["hosts"]
+	if !written {
 		text = "127.0.0.1 localhost.localdomain localhost\n" + n.IP + " " + n.Name + ".lan " + n.Name + "\n"
 	}
-	return map[string]any{"data": text, "digest": sectionDigest(map[string]string{"hosts": text})}, nil
+	return text, sectionDigest(map[string]string{"hosts": text})
+}
+
+func nodeHosts(c *call) (any, error) {
+	text, digest := c.state.Nodes[c.node()].hosts()
+	return map[string]any{"data": text, "digest": digest}, nil
 }
 
 func setNodeHosts(c *call) (any, error) {
+	if _, digest := c.state.Nodes[c.node()].hosts(); c.params.Has("digest") {
+		if err := c.checkDigest(digest); err != nil {
+			return nil, err
+		}
+	}
 	c.state.Nodes[c.node()].Conf["hosts"] = c.params.Str("data")
 	return nil, nil
 }
 
-const nodeOption = "option/"
+const (
+	nodeOption  = "option/"
+	nodeWritten = "written" // there is a config file
+)
 
-func nodeConfig(c *call) (any, error) {
-	out := map[string]any{}
-	for k, v := range c.state.Nodes[c.node()].Conf {
+// options is the config file of a node; nil if there is none.
+func (n *Node) options() map[string]string {
+	if n.Conf[nodeWritten] == "" {
+		return nil
+	}
+	out := map[string]string{"description": ""}
+	for k, v := range n.Conf {
 		if name, ok := strings.CutPrefix(k, nodeOption); ok {
 			out[name] = v
 		}
 	}
-	if want := c.params.Str("property"); want != "" && want != "all" {
-		picked := map[string]any{}
-		if v, ok := out[want]; ok {
-			picked[want] = v
-		}
-		out = picked
+	return out
+}
+
+func nodeConfig(c *call) (any, error) {
+	options := c.state.Nodes[c.node()].options()
+	out := map[string]any{}
+	for k, v := range options {
+		out[k] = v
 	}
-	if len(out) > 0 {
-		out["digest"] = sectionDigest(out)
+	if want := c.params.Str("property"); want != "" {
+		if v, ok := out[want]; ok {
+			return map[string]any{want: v}, nil
+		}
+		return map[string]any{}, nil
+	}
+	if options != nil {
+		out["digest"] = sectionDigest(options)
 	}
 	return out, nil
 }
 
 func setNodeConfig(c *call) (any, error) {
-	conf := c.state.Nodes[c.node()].Conf
-	for k, v := range c.section("node") {
-		conf[nodeOption+k] = v
+	n := c.state.Nodes[c.node()]
+	if n.options() != nil {
+		if err := c.checkDigest(sectionDigest(n.options())); err != nil {
+			return nil, err
+		}
+	}
+	given := c.section("node")
+	for _, k := range sortedKeys(given) {
+		if k != "description" && strings.Contains(given[k], "\n") {
+			return nil, die("detected invalid newline inside property '%s'", k)
+		}
+	}
+	if text, ok := given["description"]; ok {
+		if given["description"] = strings.TrimRight(text, "\n"); given["description"] != "" {
+			given["description"] += "\n"
+		}
+	}
+	n.Conf[nodeWritten] = "1"
+	for k, v := range given {
+		n.Conf[nodeOption+k] = v
 	}
 	for _, k := range c.params.List("delete") {
-		delete(conf, nodeOption+k)
+		delete(n.Conf, nodeOption+k)
 	}
 	return nil, nil
 }
