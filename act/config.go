@@ -17,7 +17,7 @@ func cloneOptions(c model.Clone) pve.CloneOptions {
 		NewID: c.To.VMID, Name: c.Name, Description: c.Description, Pool: c.Pool, Snapshot: c.Snapshot, Full: new(c.Full),
 	}
 	if c.Full {
-		o.Storage = c.Storage
+		o.Storage, o.Format = c.Storage, c.Format
 	}
 	if c.To.Node != c.From.Node {
 		o.Target = c.To.Node

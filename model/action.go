@@ -30,6 +30,7 @@ type Clone struct {
 	Description string // with the marker: the copy is known as ours from its first moment
 	Full        bool
 	Storage     string // of a full copy
+	Format      string // of a full copy's disks, where these are files
 	Pool        string
 }
 

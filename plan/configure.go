@@ -96,6 +96,9 @@ func (c *change) marks(act *model.Configure) {
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
 		c.say("description", Live)
 	}
+	if c.have.Marker != nil && seed != "" && c.have.Marker.Seed != seed {
+		c.say("other first-boot data, for the next first boot", Live)
+	}
 	text := model.Describe(c.v.Description, want)
 	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
 		act.Description = &text

@@ -50,7 +50,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 	return o.step(Step{
 		Action: model.Clone{
 			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,
-			Description: model.Describe(v.Description, marker(v, intendedSeed(v, to.VMID))), Full: full, Storage: s.storage(full, v), Pool: v.Pool,
+			Description: model.Describe(v.Description, marker(v, intendedSeed(v, to.VMID))), Full: full, Storage: s.storage(full, v), Format: p.copyFormat(v, s, full), Pool: v.Pool,
 		},
 		What: fmt.Sprintf("%s %s (%d) to VM %d on %s", kind, from.Name, from.VMID, to.VMID, to.Node), Why: why, Effect: New,
 	})
@@ -120,8 +120,14 @@ func summary(v model.VM) string {
 	if len(v.NICs) > 0 {
 		parts = append(parts, plural(len(v.NICs), "NIC"))
 	}
-	if n := len(v.Disks) - 1; n > 0 {
-		parts = append(parts, plural(n, "further disk"))
+	further := 0
+	for _, d := range v.Disks {
+		if !d.Root() && !firmware(d.Slot) {
+			further++
+		}
+	}
+	if further > 0 {
+		parts = append(parts, plural(further, "further disk"))
 	}
 	if len(parts) == 0 {
 		return "as the manifest says"

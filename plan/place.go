@@ -29,7 +29,7 @@ func (s spot) storage(full bool, v model.VM) string {
 func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) {
 	load := p.nodeLoad()
 	var good []spot
-	var no []string
+	var no refusals
 	free := map[string]int64{}
 	for _, n := range p.nodesFor(v) {
 		src, reason := p.reach(n.Name, sources, spot{}.storage(full, v))
@@ -37,14 +37,14 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 			reason = p.fits(v, n, src, full, load)
 		}
 		if reason != "" {
-			no = append(no, n.Name+": "+reason)
+			no.add(n.Name, reason)
 			continue
 		}
 		free[n.Name] = load.free(n)
 		good = append(good, spot{node: n.Name, source: src})
 	}
 	if len(good) == 0 {
-		return spot{}, &Wait{Reason: WaitPlace, Text: "no node can take it (" + strings.Join(no, "; ") + ")"}
+		return spot{}, &Wait{Reason: WaitPlace, Text: "no node can take it (" + no.String() + ")"}
 	}
 	best := slices.MinFunc(good, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), cmp.Compare(a.node, b.node))
@@ -53,11 +53,32 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 	if len(good) == 1 {
 		best.why = "the only node that can take it"
 		if len(no) > 0 {
-			best.why += " (" + strings.Join(no, "; ") + ")"
+			best.why += " (" + no.String() + ")"
 		}
 	}
 	load.take(best.node, memoryOf(v.Options), v)
 	return best, nil
+}
+
+// refusals are why nodes can't take a guest.
+type refusals []struct{ nodes, reason string }
+
+func (r *refusals) add(node, reason string) {
+	for i, other := range *r {
+		if other.reason == reason {
+			(*r)[i].nodes += ", " + node
+			return
+		}
+	}
+	*r = append(*r, struct{ nodes, reason string }{node, reason})
+}
+
+func (r refusals) String() string {
+	var parts []string
+	for _, one := range r {
+		parts = append(parts, one.nodes+": "+one.reason)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // nodesFor are the nodes that a guest may go to, in the order of their names.

@@ -55,6 +55,9 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 		if at := v.Source.Storage; at != "" && at != rootStorage(g.Config) {
 			full = true // linked copies stay on the storage of their source
 		}
+		if p.thick(v, g) {
+			full = true // linked copies are as thin as can be
+		}
 		list = append(list, &source{guest: g, shared: p.allShared(g.Config)})
 	}
 	if !look.Empty() {

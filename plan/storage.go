@@ -61,3 +61,33 @@ func (p *planner) formatted(d model.Disk) model.Disk {
 	}
 	return d
 }
+
+// thick tells whether the root disk is to be without the savings that its source
+// has.
+func (p *planner) thick(v model.VM, from *model.Guest) bool {
+	d, ok := from.Config.DiskAt(bootSlot(from.Config))
+	s := p.have.Storages[d.Storage]
+	return ok && rootFormat(v) == "raw" && s != nil && !s.Blocks() && d.Format != "raw"
+}
+
+// copyFormat is the format of a full copy's disks, if the manifest says so; empty:
+// that of the source, or none where disks are block devices.
+func (p *planner) copyFormat(v model.VM, at spot, full bool) string {
+	storage := at.storage(full, v)
+	if storage == "" {
+		storage = rootStorage(at.source.guest.Config)
+	}
+	if s := p.have.Storages[storage]; !full || s == nil || s.Blocks() {
+		return ""
+	}
+	return rootFormat(v)
+}
+
+func rootFormat(v model.VM) string {
+	for _, d := range v.Disks {
+		if d.Root() {
+			return d.Format
+		}
+	}
+	return ""
+}
