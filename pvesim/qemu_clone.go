@@ -108,13 +108,15 @@ func (t *task) fillClone(job *cloneJob, plan *clonePlan, vm *VM, made *[]string)
 			return t.missingVolume(d.volume)
 		}
 	}
-	t.sleep(t.world.Timing.Clone.D())
+	needs := t.world.Timing.Clone.D()
 	for i, d := range plan.drives {
 		volid, err := t.cloneDisk(job, d, plan.full[d.key])
 		if err != nil {
 			return err
 		}
 		*made = append(*made, volid)
+		t.sleep(needs)
+		needs = 0
 		if job.mirrors(d, plan) && i == len(plan.drives)-1 {
 			t.endMirror(job, d)
 		}
@@ -128,6 +130,7 @@ func (t *task) fillClone(job *cloneJob, plan *clonePlan, vm *VM, made *[]string)
 			return err
 		}
 	}
+	t.sleep(needs)
 	delete(plan.conf, "lock")
 	if len(plan.pending) > 0 {
 		t.logf("found pending changes for '%s', discarding for clone", strings.Join(plan.pending, ","))
