@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -130,10 +131,24 @@ func diskText(d model.NewDisk) string {
 	return l.String()
 }
 
+// nicText is the property string of a network card.
 func nicText(n model.NIC) string {
-	net := prop.Net{Model: n.Model, MAC: n.MAC, Bridge: n.Bridge, Tag: n.VLAN, MTU: n.MTU, Firewall: n.Firewall}
-	for _, k := range slices.Sorted(maps.Keys(n.Options)) {
-		net.Extra.Set(k, n.Options[k])
+	l := prop.List{{Value: n.Model}}
+	if n.MAC != "" {
+		l = prop.List{{Key: n.Model, Value: n.MAC}}
 	}
-	return net.String()
+	l.Set("bridge", n.Bridge)
+	if n.VLAN != 0 {
+		l.Set("tag", strconv.Itoa(n.VLAN))
+	}
+	if n.MTU != 0 {
+		l.Set("mtu", strconv.Itoa(n.MTU))
+	}
+	if n.Firewall {
+		l.Set("firewall", "1")
+	}
+	for _, k := range slices.Sorted(maps.Keys(n.Options)) {
+		l.Set(k, n.Options[k])
+	}
+	return prop.Canonical(n.Slot, l.String())
 }

@@ -3,6 +3,8 @@ package act
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/pve"
@@ -90,11 +92,19 @@ func textOf(err error) string {
 	}
 	var e *pve.Error
 	if errors.As(err, &e) && e.Kind != pve.ErrUnknownOutcome && e.Text != "" {
-		text := strings.TrimSpace(e.Text)
 		if len(e.Fields) > 0 {
-			text = strings.TrimSpace(strings.TrimPrefix(e.Error(), e.Method+" "+e.Path+": "))
+			return fieldsText(e.Fields)
 		}
-		return text
+		return strings.TrimSpace(e.Text)
 	}
 	return err.Error()
+}
+
+// fieldsText says what is wrong with each parameter.
+func fieldsText(fields map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, k+": "+fields[k])
+	}
+	return strings.Join(parts, "; ")
 }

@@ -1,0 +1,304 @@
+package act_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl ann at home"
+
+var us = model.Owner{Door: "vm", Set: "test", Key: model.Key{Kind: "VirtualMachine", Name: "web"}}
+
+func world(release string) *pvesim.World {
+	them := us
+	them.Set = "other"
+	guest := func(id int, name, description string) pvesim.WorldGuest {
+		return pvesim.WorldGuest{ID: id, Node: "pve1", Config: map[string]string{
+			"name": name, "description": description, "scsi0": "local:4", "net0": "virtio,bridge=vmbr0",
+		}}
+	}
+	return &pvesim.World{
+		Release: release, Cluster: "lab",
+		Nodes: []pvesim.WorldNode{{Name: "pve1", Memory: 64 << 30, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}}}, {Name: "pve2", Memory: 64 << 30}, {Name: "pve3", Memory: 64 << 30}},
+		Storages: []pvesim.WorldStorage{{
+			Name: "local", Type: "dir", Path: "/var/lib/vz", Size: 1 << 40, Content: []string{"images", "iso", "import"},
+			Volumes: []pvesim.WorldVolume{{Name: "iso/debian.iso", Size: 1 << 20}, {Name: "iso/proxplane-100-abc.iso", Size: 1 << 20}},
+		}},
+		Users: []pvesim.WorldUser{{ID: "root@pam", Password: "secret"}},
+		Pools: []pvesim.WorldPool{{ID: "a"}, {ID: "b"}},
+		Guests: []pvesim.WorldGuest{
+			guest(100, "web", model.Describe("", model.Marker{Owner: us})),
+			guest(101, "theirs", "somebody's"),
+			guest(102, "others", model.Describe("", model.Marker{Owner: them})),
+		},
+	}
+}
+
+type lab struct {
+	t      *testing.T
+	sim    *pvesim.Sim
+	client *pve.Client
+	actor  *act.Actor
+}
+
+func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := pvesim.New(world(release))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sim.Close()
+		tr, stop := sim.Transport()
+		defer stop()
+		c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: tr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, &lab{t, sim, c, act.New(c)})
+	})
+}
+
+// do does an action and waits for its task.
+func (l *lab) do(a model.Action) error {
+	l.t.Helper()
+	res, err := l.actor.Do(l.t.Context(), a, act.Storage{})
+	if err != nil || res.Task == "" {
+		return err
+	}
+	_, err = l.actor.Watch(l.t.Context()).Follow(res.Task)
+	return err
+}
+
+func (l *lab) must(a model.Action) {
+	l.t.Helper()
+	if err := l.do(a); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) conf(id int) (conf pvesim.Conf) {
+	l.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			conf = vm.Conf
+		}
+	})
+	return conf
+}
+
+// asked are the requests that have this in them.
+func (l *lab) asked(part string) (n int) {
+	for _, r := range l.sim.Requests(0) {
+		if strings.Contains(r.Method+" "+r.URL, part) {
+			n++
+		}
+	}
+	return n
+}
+
+func at(id int) model.Target { return model.Target{VMID: id, Node: "pve1"} }
+
+func TestOnlyWhatProvesToBeOursIsDestroyed(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		for id, reason := range map[int]string{101: "it has no marker", 102: "it is another set's"} {
+			if err := l.do(model.Destroy{Target: at(id), Owner: us}); !errors.Is(err, act.ErrNotOurs) {
+				t.Errorf("%s: %v", reason, err)
+			}
+		}
+		if err := l.do(model.Destroy{Target: at(100)}); !errors.Is(err, act.ErrNotOurs) {
+			t.Errorf("nobody is expected: %v", err)
+		}
+		if n := l.asked("DELETE"); n != 0 {
+			t.Errorf("%d were to be destroyed", n)
+		}
+		l.must(model.Destroy{Target: at(100), Owner: us})
+		if l.conf(100) != nil || l.conf(101) == nil || l.conf(102) == nil {
+			t.Error("the wrong one has gone")
+		}
+	})
+}
+
+func TestOnlyFilesOfOursAreRemovedWhateverADescriptionSays(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		for _, volume := range []string{
+			"local:iso/debian.iso", "local:100/vm-100-disk-0.raw", "local:iso/../100/proxplane-x", "local:iso/x/proxplane-1.iso",
+			"local:snippets/proxplane-1.yaml", "proxplane-1.iso", "local:backup/proxplane-1.vma", "",
+		} {
+			if err := l.do(model.RemoveFile{Node: "pve1", Volume: volume}); !errors.Is(err, act.ErrNotOurs) {
+				t.Errorf("%s: %v", volume, err)
+			}
+		}
+		if n := l.asked("DELETE"); n != 0 {
+			t.Errorf("%d were to be removed", n)
+		}
+		l.must(model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-abc.iso"})
+		l.must(model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-abc.iso"}) // it is gone already
+	})
+}
+
+func TestGoesBackToASnapshotOnceForEachNote(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		m := model.Marker{Owner: us}
+		l.must(model.Configure{Target: at(100), Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi1", Storage: "local", Size: 1 << 30, Format: "qcow2"}}}, Delete: []string{"scsi0"}})
+		l.must(model.Snap{Target: at(100), Name: "before", Description: model.Describe("x", m)})
+		l.must(model.Snap{Target: at(100), Name: "foreign", Description: "x"})
+		m.Version = "once"
+		back := model.Rollback{Target: at(100), Name: "before", Note: model.Describe("x", m)}
+		if err := l.do(model.Rollback{Target: at(100), Name: "foreign", Note: back.Note}); !errors.Is(err, act.ErrNotOurs) {
+			t.Errorf("somebody else's snapshot: %v", err)
+		}
+		if err := l.do(model.Rollback{Target: at(100), Name: "none", Note: back.Note}); !errors.Is(err, pve.ErrNotFound) {
+			t.Errorf("no such snapshot: %v", err)
+		}
+		l.must(model.Unsnap{Target: at(100), Name: "foreign"})
+		l.must(back)
+		l.must(back)
+		if n := l.asked("/rollback"); n != 1 {
+			t.Errorf("it went back %d times", n)
+		}
+	})
+}
+
+func TestConfigsThatHaveChangedAreNotOverwritten(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		now, err := l.client.VM("pve1", 100).Config(t.Context(), pve.ConfigOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.must(model.Configure{Target: at(100), Digest: now.Digest, Set: map[string]string{"cores": "2"}})
+		if err := l.do(model.Configure{Target: at(100), Digest: now.Digest, Set: map[string]string{"cores": "4"}}); !errors.Is(err, pve.ErrModified) {
+			t.Errorf("%v", err)
+		}
+		if err := l.do(model.Release{Target: at(100), Digest: now.Digest}); !errors.Is(err, pve.ErrModified) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestChangesConfigsInOneCall(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.must(model.Configure{
+			Target: at(100), Slow: true,
+			Set:         map[string]string{"cores": "2", "sshkeys": sshKey + "\n" + sshKey, "onboot": ""},
+			Disks:       []model.NewDisk{{Disk: model.Disk{Slot: "scsi1", Storage: "local", Size: 2 << 30, Options: map[string]string{"ssd": "1", "discard": "on"}}}},
+			NICs:        []model.NIC{{Slot: "net1", Model: "virtio", MAC: "BC:24:11:00:00:07", Bridge: "vmbr0", VLAN: 5, Firewall: true, Options: map[string]string{"queues": "2"}}},
+			Tags:        new([]string{"b", "a"}),
+			Description: new("text"),
+			Delete:      []string{"net0"},
+		})
+		conf := l.conf(100)
+		for k, v := range map[string]string{
+			"cores": "2", "tags": "a;b", "description": "text", "net0": "",
+			"net1": "virtio=BC:24:11:00:00:07,bridge=vmbr0,firewall=1,queues=2,tag=5",
+		} {
+			if conf[k] != v {
+				t.Errorf("%s is %q, want %q", k, conf[k], v)
+			}
+		}
+		if keys, err := prop.ParseSSHKeys(conf["sshkeys"]); err != nil || len(keys) != 2 || keys[0] != sshKey {
+			t.Errorf("keys are %q", conf["sshkeys"])
+		}
+		if !strings.Contains(conf["scsi1"], "size=2G") || !strings.Contains(conf["scsi1"], "discard=on") {
+			t.Errorf("scsi1 is %q", conf["scsi1"])
+		}
+		l.must(model.Configure{Target: at(100), Delete: []string{"scsi1"}, Tags: new([]string{})})
+		for k := range l.conf(100) {
+			if strings.HasPrefix(k, "unused") || k == "scsi1" || k == "tags" {
+				t.Errorf("%s is still there", k)
+			}
+		}
+	})
+}
+
+func TestCreatesClonesAndUploads(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.must(model.Create{
+			Target: at(200), Name: "blank", Description: "d", Tags: []string{"x"}, Pool: "a", Options: map[string]string{"memory": "1024", "scsihw": "virtio-scsi-pci"},
+			Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi0", Storage: "local", Size: 3 << 30}}, {Disk: model.Disk{Slot: "ide2", Storage: "local", CloudInit: true, CDROM: true}}},
+			NICs:  []model.NIC{{Slot: "net0", Model: "virtio", Bridge: "vmbr0"}},
+		})
+		l.must(model.MakeTemplate{Target: at(200)})
+		l.must(model.Clone{From: at(200), To: at(201), Name: "linked", Description: "mine"})
+		l.must(model.Clone{From: at(200), To: at(202), Name: "full", Full: true, Storage: "local"})
+		if c := l.conf(201); c["name"] != "linked" || c["description"] != "mine" || !strings.Contains(c["scsi0"], "base-200") {
+			t.Errorf("%v", c)
+		}
+		if c := l.conf(202); strings.Contains(c["scsi0"], "base-200") {
+			t.Errorf("%v", c)
+		}
+		l.must(model.Resize{Target: at(201), Slot: "scsi0", Size: 5 << 30})
+		if c := l.conf(201); !strings.Contains(c["scsi0"], "size=5G") {
+			t.Errorf("%v", c)
+		}
+		l.must(model.UploadSeed{Node: "pve1", Storage: "local", File: "proxplane-201-x.iso", Files: map[string][]byte{"user-data": []byte("#cloud-config\n"), "meta-data": []byte("{}\n")}})
+		l.must(model.Start{Target: at(201)})
+		l.must(model.Stop{Target: at(201)})
+		l.must(model.SetPool{VMID: 201, Pool: "a"})
+		l.must(model.SetPool{VMID: 201, Pool: "b", From: "a"})
+		l.must(model.SetPool{VMID: 200, From: "a"})
+		l.sim.Do(func(s *pvesim.State) {
+			if len(s.Pools["a"].VMs) != 0 || !s.Pools["b"].VMs[201] {
+				t.Errorf("pools are %v and %v", s.Pools["a"].VMs, s.Pools["b"].VMs)
+			}
+		})
+	})
+}
+
+func TestTellsHAByGroupsUntil8AndByRulesFrom9(t *testing.T) {
+	for _, release := range []string{"8.4", "9.2"} {
+		inLab(t, release, func(t *testing.T, l *lab) {
+			if release == "8.4" {
+				if err := l.client.HA().CreateGroup(t.Context(), pve.HAGroup{ID: "fast", Nodes: "pve1"}); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				if err := l.client.HA().AddResource(t.Context(), "vm:101", pve.HASettings{State: "stopped"}); err != nil {
+					t.Fatal(err)
+				}
+				rule := pve.HARule{ID: "fast", Type: "node-affinity", Nodes: "pve1", Resources: []string{"vm:101"}}
+				if err := l.client.HA().CreateRule(t.Context(), rule); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l.must(model.SetHA{VMID: 100, HA: &model.HA{Group: "fast", MaxRestart: 3}, New: true})
+			time.Sleep(time.Minute)
+			l.sim.Do(func(s *pvesim.State) {
+				r := s.HA.Resources["vm:100"]
+				if r["max_restart"] != "3" || release == "8.4" && r["group"] != "fast" || release == "9.2" && !strings.Contains(s.HA.Rules["fast"]["resources"], "vm:100") {
+					t.Errorf("%s: %v, rules %v", release, r, s.HA.Rules)
+				}
+			})
+			l.must(model.SetHA{VMID: 100, HA: &model.HA{Group: "fast", MaxRestart: 1}})
+			l.must(model.SetHA{VMID: 100})
+			l.sim.Do(func(s *pvesim.State) {
+				if s.HA.Resources["vm:100"] != nil || strings.Contains(s.HA.Rules["fast"]["resources"], "vm:100") {
+					t.Errorf("%s: HA still knows it: %v", release, s.HA)
+				}
+			})
+		})
+	}
+}
+
+func TestLostAnswersSayThatTheyAreLost(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		if _, err := l.sim.AddFault(pvesim.Fault{Method: "POST", Path: "/nodes/*/qemu/*/status/start", Drop: "after"}); err != nil {
+			t.Fatal(err)
+		}
+		err := l.do(model.Start{Target: at(100)})
+		if f := act.Judge(err); f.Class != act.Lost {
+			t.Errorf("%v is %v", err, f.Class)
+		}
+		if n := l.asked("/status/start"); n != 1 {
+			t.Errorf("it was sent %d times", n)
+		}
+	})
+}
