@@ -11,6 +11,7 @@ import (
 // failed notes that a step has failed. What is there now has to be looked at in
 // any case: a task may fail and have done its work all the same.
 func (r *run) failed(o *object, s plan.Step, err error) {
+	r.e.doubt(s.Action)
 	f := act.Judge(err)
 	switch f.Class {
 	case act.Stopped:
@@ -19,7 +20,6 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 		r.fatal = err
 		return
 	}
-	r.e.doubt(s.Action)
 	if f.Class == act.Lost || f.Class == act.Passing || makes(s.Action) {
 		r.listSoon()
 	}

@@ -62,6 +62,12 @@ func (e *Engine) read(ctx context.Context, l plan.Look) error {
 // look reads what an object's plan needs to know. What is being read for somebody
 // else already isn't read again.
 func (r *run) look(o *object, l plan.Look) {
+	if o.looks++; o.looks > maxLooks {
+		o.looks = 0
+		r.blame(o, "looking", act.Failure{Class: act.Passing, Text: "what is to be seen isn't seen, however often it is looked at"})
+		r.due[o] = true
+		return
+	}
 	for _, q := range r.e.questions(l) {
 		o.busy++
 		if under := r.reads[q.name]; under != nil {

@@ -24,8 +24,12 @@ func copies(a model.Action) bool {
 	return false
 }
 
-// progressPeriod is how often a copy is asked how far it is.
-const progressPeriod = 2 * time.Second
+// A copy is asked how far it is once in a period, which is longer while there are
+// many.
+const (
+	progressPeriod = 2 * time.Second
+	progressMany   = 8
+)
 
 // watchProgress tells how far a copy is, until stop.
 func (r *run) watchProgress(o *object, s plan.Step, task string) (stop func()) {
@@ -33,12 +37,14 @@ func (r *run) watchProgress(o *object, s plan.Step, task string) (stop func()) {
 		return func() {}
 	}
 	done := make(chan struct{})
+	r.copying.Add(1)
 	go func() {
+		defer r.copying.Add(-1)
 		for last := -1.0; ; {
 			select {
 			case <-done:
 				return
-			case <-time.After(progressPeriod):
+			case <-time.After(progressPeriod * time.Duration(1+r.copying.Load()/progressMany)):
 			}
 			f, err := r.tasks.Progress(r.ctx, task)
 			if err != nil || f < 0 || f == last {

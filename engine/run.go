@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
@@ -38,7 +39,8 @@ type run struct {
 	listDue   time.Time // zero: nobody needs one
 	listPause time.Duration
 
-	fatal error
+	fatal   error
+	copying atomic.Int64 // copies that are asked how far they are
 
 	mu     sync.Mutex
 	posted []func()
@@ -59,6 +61,7 @@ type object struct {
 	did     map[int]bool // steps of the present plan that were done
 	carry   bool         // the present plan can be gone on with
 	told    bool         // that there is something to do
+	looks   int          // how often it was looked at since something was done
 
 	reason string // of waiting
 	since  time.Time

@@ -167,9 +167,13 @@ func TestForeignMachinesOnOurVMIDAreLeftAlone(t *testing.T) {
 		if got := l.named("web"); got == nil {
 			t.Error("no machine was made")
 		}
-		vm.VMID = first
-		rep := l.converge(desired(vm))
-		if o := rep.Objects[1]; o.State != engine.StateWaiting || !strings.Contains(o.Text, "isn't ours") {
+		other := machine("other")
+		other.VMID, vm.VMID = first, first
+		rep := l.converge(desired(vm, other))
+		if o := rep.Objects[1]; o.State != engine.StateRefused || !strings.Contains(o.Text, "its VMID is") {
+			t.Errorf("%s", describe(rep))
+		}
+		if o := rep.Objects[2]; o.State != engine.StateWaiting || !strings.Contains(o.Text, "isn't ours") {
 			t.Errorf("%s", describe(rep))
 		}
 		vm.Deleted = true

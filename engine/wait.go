@@ -11,7 +11,7 @@ import (
 // wait notes that nothing can be done for an object now, and sees to it that
 // somebody notices when that changes.
 func (r *run) wait(o *object, w *plan.Wait) {
-	r.waiting[o] = true
+	r.waiting[o], o.looks = true, 0
 	if o.reason != w.Reason {
 		o.reason, o.since = w.Reason, time.Now()
 		r.listPause = firstList
@@ -79,7 +79,7 @@ func (r *run) await(o *object, task string) {
 
 // ask waits for a guest's agent to tell its addresses.
 func (r *run) ask(o *object, vmid int) {
-	r.waiting[o] = true
+	r.waiting[o], o.looks = true, 0
 	if o.reason != plan.WaitAgent {
 		o.reason, o.since = plan.WaitAgent, time.Now()
 		r.emit(o, Event{Kind: Waiting, Text: "for its guest agent to tell an address"})

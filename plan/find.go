@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -77,7 +78,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		case g.OwnedBy(o):
 			return finding{guest: g}
 		case g.Config.Half:
-			f.wait = &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", id, g.Node)}
+			f.wait = &Wait{Reason: WaitOwner, Text: beingMade(g)}
 		}
 	}
 	if f.free == 0 && f.wait == nil && f.look.Empty() {
@@ -105,9 +106,14 @@ func (p *planner) at(o model.Owner, id int) finding {
 	case g.OwnedBy(o):
 		return finding{guest: g}
 	case g.Config.Half:
-		return finding{wait: &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", id, g.Node)}}
+		return finding{wait: &Wait{Reason: WaitOwner, Text: beingMade(g)}}
 	}
 	return finding{wait: taken(g)}
+}
+
+// beingMade says that a guest has no description yet.
+func beingMade(g *model.Guest) string {
+	return fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", g.VMID, g.Node)
 }
 
 // taken waits because of a guest that isn't the owner's.
@@ -176,6 +182,9 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	}
 	if v.Power != "" && g.Status == model.StatusUnknown {
 		return false
+	}
+	if v.HA != nil && len(v.Place.AntiAffinity) > 0 && p.have.Release >= firstRules && !slices.Contains(p.have.Apart[ruleName(v)], sid(g.VMID)) {
+		return false // a deeper look tells whether it needs a rule
 	}
 	if running := g.Status == model.StatusRunning; v.Power != "" && running != (v.Power == model.PowerOn) {
 		return false

@@ -8,47 +8,55 @@ import (
 
 // prune plans the end of guests that this set made and no longer names.
 func (p *planner) prune() []Object {
-	wanted := map[string]bool{}
+	wanted := map[string]string{} // names by owner
 	for _, v := range p.want.VMs {
-		wanted[v.Owner.ID()] = true
+		wanted[v.Owner.ID()] = v.Name
 	}
 	for _, i := range p.want.Images {
-		wanted[i.Owner.ID()] = true
-		wanted[versioned(i).ID()] = true
+		wanted[i.Owner.ID()] = i.Owner.Name
+		wanted[versioned(i).ID()] = i.Owner.Name
 	}
-	var ids []int
-	for id, g := range p.have.Guests {
-		if slices.Contains(g.Tags, model.Tag) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
+	set := Object{Owner: model.Owner{Set: p.want.Set, Key: model.Key{Kind: "Set", Name: p.want.Set}}}
 	var out []Object
-	var unread []int
-	for _, id := range ids {
+	for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
 		g := p.have.Guests[id]
-		if owner, _, ok := model.ParseStateTag(g.Tags); ok && wanted[owner] {
-			continue
-		}
-		if g.Config == nil {
-			unread = append(unread, id)
-			continue
-		}
-		if o, ok := p.leftOver(g, wanted); ok {
-			out = append(out, o)
+		switch {
+		case !p.suspect(g, wanted):
+		case g.Config == nil:
+			set.Look.Configs = append(set.Look.Configs, id)
+		case g.Config.Half:
+			set.wait(WaitOwner, beingMade(g))
+		default:
+			if o, ok := p.leftOver(g, wanted); ok {
+				out = append(out, o)
+			}
 		}
 	}
-	if len(unread) > 0 {
-		out = append(out, Object{Owner: model.Owner{Set: p.want.Set, Key: model.Key{Kind: "Set", Name: p.want.Set}}, Look: Look{Configs: unread}})
+	if !set.Ready() {
+		out = append(out, set)
 	}
 	return out
 }
 
+// suspect tells, from the list alone, whether this set may have made a guest that
+// it no longer names. Copies get our tags only when they are configured, and have
+// those of their source until then: they don't run yet.
+func (p *planner) suspect(g *model.Guest, wanted map[string]string) bool {
+	if owner, _, ok := model.ParseStateTag(g.Tags); ok {
+		name, named := wanted[owner]
+		return !named || name != g.Name
+	}
+	return slices.Contains(g.Tags, model.Tag) || g.Status != model.StatusRunning && !g.Template && !g.Container
+}
+
 // leftOver plans the end of a guest whose own config says that this set made
 // it for an object that isn't there any more.
-func (p *planner) leftOver(g *model.Guest, wanted map[string]bool) (Object, bool) {
+func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bool) {
 	m := g.Config.Marker
-	if m == nil || m.Owner.Set != p.want.Set || m.Owner.Door != "vm" || wanted[m.Owner.ID()] {
+	if m == nil || m.Owner.Set != p.want.Set || m.Owner.Door != "vm" {
+		return Object{}, false
+	}
+	if _, named := wanted[m.Owner.ID()]; named {
 		return Object{}, false
 	}
 	if _, isImage := p.images[m.Owner.Key]; isImage {

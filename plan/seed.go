@@ -150,8 +150,9 @@ func (c *change) removeFiles(volumes []string, why string, after int) int {
 	return after
 }
 
-// leftSeeds are the files that will still have to go once the configuration
-// is as wanted.
+// leftSeeds are the files that will still have to go once the configuration is
+// as wanted. One that the marker meant until now counts even if the list of files
+// doesn't show it: its upload may be under way. Later lists tell.
 func (c *change) leftSeeds(current string) []string {
 	if c.have.Marker == nil {
 		return nil
@@ -159,7 +160,8 @@ func (c *change) leftSeeds(current string) []string {
 	var old []string
 	for _, volume := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
 		_, there := c.p.have.Files[volume]
-		if volume != "" && volume != current && (there || c.p.have.Files == nil) && !slices.Contains(old, volume) {
+		there = there || c.p.have.Files == nil || volume == c.have.Marker.Seed
+		if volume != "" && volume != current && there && !slices.Contains(old, volume) {
 			old = append(old, volume)
 		}
 	}

@@ -111,7 +111,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	}
 	config := c.configure(seed, old)
 	grown := c.grow(config)
-	ha := c.ha()
+	ha := c.ha(seed, config, grown)
 	c.apart()
 	pool := c.pool()
 	c.power(seed, config, grown, ha, pool)

@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+func TestPruneFindsCopiesThatWereNeverConfigured(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	converge(t, w, want)
+	lost := testVM("lost")
+	for name, source := range map[string]model.Source{
+		"of an image":              lost.Source,
+		"of another of our guests": {VM: want.VMs[0].Owner.Key, Full: true},
+	} {
+		lost.Source = source
+		for _, s := range w.plan(desired(append(slices.Clone(want.VMs), lost)...)).steps() {
+			if c, ok := s.Action.(model.Clone); ok {
+				w.do(c) // and then we crash: it has no tags of its own yet
+			}
+		}
+		want.Prune = true
+		p := converge(t, w, want)
+		if !p.Ready() {
+			t.Errorf("a copy %s: %s", name, p)
+		}
+		for id, g := range w.guests {
+			if g.Config.Marker != nil && g.Config.Marker.Owner == lost.Owner {
+				t.Errorf("a copy %s is left as VM %d", name, id)
+			}
+		}
+	}
+}
+
+func TestPruneWaitsForCopiesThatDoNotSayYetWhoseTheyAre(t *testing.T) {
+	w := newWorld()
+	want := desired()
+	want.Prune = true
+	w.guests[5100] = &model.Guest{VMID: 5100, Node: "pve1", Status: model.StatusStopped, Lock: "clone", Config: &model.Config{Half: true}}
+	p := w.plan(want)
+	if o := p.Objects[len(p.Objects)-1]; o.Wait == nil || o.Wait.Reason != WaitOwner {
+		t.Errorf("plan:\n%s", p)
+	}
+}
