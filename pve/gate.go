@@ -20,15 +20,17 @@ type gate struct {
 
 	mu     sync.Mutex
 	held   map[UPID]*hold
-	agents map[string]chan struct{}
+	scouts map[string]bool // storages that are being looked at
+	agents map[string]*agentTurns
 
 	looking sync.Mutex
 }
 
 // hold is a slot that a running task keeps.
 type hold struct {
-	release func(admission.Outcome)
-	neutral bool // how long it takes says nothing about load
+	slot    *admission.Slot
+	storage string // that a clone needs
+	neutral bool   // how long it takes says nothing about load
 	since   time.Time
 	seen    time.Time // when somebody last knew about the task
 }
@@ -41,40 +43,44 @@ const (
 )
 
 func newGate(limiter *admission.Limiter, clock Clock) *gate {
-	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, agents: map[string]chan struct{}{}}
+	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, scouts: map[string]bool{}, agents: map[string]*agentTurns{}}
 }
 
 // slot is the permission to make one request.
 type slot struct {
 	gate    *gate
-	release func(admission.Outcome)
-	agent   chan struct{}
+	held    *admission.Slot
+	storage string
+	agent   *agentTurns
+	asked   time.Time // if there is an agent
 }
 
 // enter waits for a slot.
 func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) {
 	s := &slot{gate: g}
 	if r.answering {
-		turn := g.agentTurn(r.node())
-		select {
-		case turn <- struct{}{}:
-			s.agent = turn
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		turns := g.agentTurns(r.node())
+		if err := turns.take(ctx); err != nil {
+			return nil, err
 		}
+		s.agent = turns
 	}
 	key := admission.Key{Node: r.node(), Op: r.method + " " + r.route}
 	var err error
 	if r.isWrite() && !r.relieving {
-		key.Storage = r.busyStorage()
-		s.release, err = g.acquireWrite(ctx, c, key)
+		key.Storage, key.Begins = r.busyStorage(), begins.MatchString(r.method+" "+r.route)
+		s.storage = key.Storage
+		s.held, err = g.acquireWrite(ctx, c, key)
 	} else {
-		s.release, err = g.limiter.Acquire(ctx, key, admission.Read)
+		s.held, err = g.limiter.Acquire(ctx, key, admission.Read)
 	}
 	if err != nil {
-		s.endTurn()
+		if s.agent != nil {
+			s.agent.give()
+		}
 		return nil, err
 	}
+	s.asked = g.clock.Now()
 	return s, nil
 }
 
@@ -92,40 +98,43 @@ func (r *request) busyStorage() string {
 	return name
 }
 
-// agentTurn gives the node's turn for agent calls. While a guest's agent is down, a call blocks
-// one of the node's three workers for seconds, so there is one at a time.
-func (g *gate) agentTurn(node string) chan struct{} {
+// agentTurns are the node's turns for agent calls.
+func (g *gate) agentTurns(node string) *agentTurns {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	turn := g.agents[node]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		g.agents[node] = turn
+	turns := g.agents[node]
+	if turns == nil {
+		turns = newAgentTurns()
+		g.agents[node] = turns
 	}
-	return turn
-}
-
-func (s *slot) endTurn() {
-	if s.agent != nil {
-		<-s.agent
-	}
+	return turns
 }
 
 // leave gives the slot back, or leaves it to the task that the request started.
 func (s *slot) leave(r *request, err error) {
-	s.endTurn()
+	if s.agent != nil {
+		s.agent.end(err == nil && s.gate.clock.Now().Sub(s.asked) < agentPrompt)
+	}
 	upid, ok := r.out.(*UPID)
 	if err != nil || !ok || upid.IsZero() || !r.isWrite() || waiting.MatchString(r.route) {
-		s.release(outcomeOf(err))
+		s.held.Release(outcomeOf(err))
 		return
 	}
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()
 	now := s.gate.clock.Now()
-	s.gate.held[*upid] = &hold{s.release, neutral.MatchString(r.route), now, now}
+	h := &hold{slot: s.held, neutral: neutral.MatchString(r.route), since: now, seen: now}
+	if clones.MatchString(r.route) {
+		h.storage = s.storage
+	}
+	s.gate.held[*upid] = h
 }
 
 var (
+	// begins are calls that others follow, which make something of what was made.
+	begins = regexp.MustCompile(`^POST .*/(?:clone|qemu|upload|download-url)$`)
+	// clones are calls whose tasks tell when they wait for a storage.
+	clones = regexp.MustCompile(`/clone$`)
 	// waiting are calls whose tasks do nothing but wait for a guest.
 	waiting = regexp.MustCompile(`/status/(?:shutdown|reboot)$`)
 	// neutral are calls whose tasks take as long as another server or an amount of data wants:
@@ -152,27 +161,30 @@ func (g *gate) saw(upid UPID, running bool, exitStatus string) {
 	}
 	outcome := outcomeOf(err)
 	outcome.Failed = outcome.Failed || h.neutral && !outcome.LockTimeout
-	h.release(outcome)
+	h.slot.Release(outcome)
 }
 
 // acquireWrite waits for a slot, and looks after the tasks that hold slots meanwhile.
-func (g *gate) acquireWrite(ctx context.Context, c *Client, key admission.Key) (func(admission.Outcome), error) {
+func (g *gate) acquireWrite(ctx context.Context, c *Client, key admission.Key) (*admission.Slot, error) {
 	type admitted struct {
-		release func(admission.Outcome)
-		err     error
+		slot *admission.Slot
+		err  error
 	}
 	done := make(chan admitted, 1)
 	go func() {
-		release, err := g.limiter.Acquire(ctx, key, admission.Write)
-		done <- admitted{release, err}
+		slot, err := g.limiter.Acquire(ctx, key, admission.Write)
+		done <- admitted{slot, err}
 	}()
 	start := g.clock.Now()
-	for {
+	for delay := scoutAge; ; delay = pollDelay(g.clock.Now().Sub(start), time.Second, pollSlow) {
 		select {
 		case a := <-done:
-			return a.release, a.err
-		case <-g.clock.After(pollDelay(g.clock.Now().Sub(start), time.Second, pollSlow)):
-			g.look(ctx, c)
+			return a.slot, a.err
+		case <-g.clock.After(delay):
+			g.scout(ctx, c, key)
+			if delay > scoutAge {
+				g.look(ctx, c)
+			}
 		}
 	}
 }
@@ -205,7 +217,7 @@ func (g *gate) look(ctx context.Context, c *Client) {
 			case err == nil, now.Sub(h.seen) > holdLimit:
 				// Neither running nor ended: Proxmox doesn't know it any more.
 				delete(g.held, upid)
-				defer h.release(admission.Outcome{Failed: true})
+				defer h.slot.Release(admission.Outcome{Failed: true})
 			}
 		}
 		g.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // narrow lets n writes and n reads through at a time.
 func narrow(n int) *admission.Limiter {
 	bounds := admission.Bounds{Start: n, Max: n}
-	return admission.New(admission.Config{Write: bounds, Read: bounds})
+	return admission.New(admission.Config{Write: bounds, Storage: bounds, Read: bounds})
 }
 
 func inUse(l *admission.Limiter, class admission.Class, node, storage string) int {

@@ -13,6 +13,10 @@ import (
 	"time"
 )
 
+// maxConns bounds the connections to an endpoint. Making one costs more than a request, on both
+// sides, so that a burst had better share them; a request that takes long keeps one to itself.
+const maxConns = 256
+
 // newTransport makes the HTTP transport of a client. It speaks HTTP/1.1, as Proxmox does.
 func newTransport(cfg Config) (http.RoundTripper, error) {
 	if cfg.RoundTripper != nil {
@@ -31,7 +35,8 @@ func newTransport(cfg Config) (http.RoundTripper, error) {
 		DialContext:         dial,
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: cfg.DialTimeout,
-		MaxIdleConnsPerHost: 64,
+		MaxConnsPerHost:     maxConns,
+		MaxIdleConnsPerHost: maxConns,
 		// Proxmox closes idle connections after five seconds. A write on a connection that is
 		// just being closed ends as an unknown outcome, so we must be the first to let go.
 		IdleConnTimeout: 4 * time.Second,

@@ -6,8 +6,8 @@ import (
 )
 
 // Agent is a handle for the guest agent of a VM. While the agent doesn't answer, calls fail
-// with ErrAgentNotRunning after about three seconds. One call at a time is made on each node,
-// because each blocks one of its few workers for that long.
+// with ErrAgentNotRunning after about three seconds. Each blocks one of the node's few workers
+// for that long, so one call at a time is made on each node, or two while all answer promptly.
 type Agent struct{ vm VM }
 
 // Agent gives a handle for the VM's guest agent.

@@ -23,10 +23,10 @@ const (
 )
 
 // pollDelay is how long to wait before the next look at a task of this age: short tasks are
-// noticed quickly, long ones cost few calls, and neither is seen more than an eighth of its
+// noticed quickly, long ones cost few calls, and neither is seen more than a twelfth of its
 // duration late.
 func pollDelay(age, quick, slow time.Duration) time.Duration {
-	return min(max(age/8, quick), slow)
+	return min(max(age/12, quick), slow)
 }
 
 // Wait follows the task until it ends. The error is a *TaskError when the task failed; success

@@ -50,7 +50,7 @@ func TestManyTasksAreFollowedWithOneListANodeAPeriod(t *testing.T) {
 			}
 		}
 		// Three nodes for five seconds, with periods from 200 ms on.
-		if lists > 3*20 || logs != 3 {
+		if lists > 3*22 || logs != 3 {
 			t.Errorf("%d lists and %d logs for 300 tasks of which 3 failed", lists, logs)
 		}
 		// At rest, nobody is asked anything.

@@ -4,22 +4,28 @@
 // A Proxmox node answers with three workers and each storage has one lock, but
 // the work itself is done by tasks beside the workers. A small fixed number of
 // requests at once therefore wastes time, and a large one runs into lock
-// timeouts. So every bound starts wide, gets narrower when Proxmox answers with
-// lock timeouts or slows down, and wider again when that is over.
+// timeouts. So every bound is found by trying: it gets narrower when Proxmox
+// answers with lock timeouts or slows down, and wider again when that is over.
+//
+// The bounds of nodes start wide. Those of storages start with a few and grow by
+// factors, within moments, as long as whoever looks at the work under way tells that it
+// doesn't wait for the storage's lock, or not for long (see [Slot.Saw]). So a
+// storage that takes all at once gets all at once, and one that doesn't never gets
+// so many that they time out.
 //
 // One [Limiter] serves all users of a client:
 //
-//	release, err := lim.Acquire(ctx, admission.Key{Node: "pve1", Storage: "pve1/local-lvm", Op: "clone"}, admission.Write)
+//	slot, err := lim.Acquire(ctx, admission.Key{Node: "pve1", Storage: "pve1/local-lvm", Op: "clone"}, admission.Write)
 //	if err != nil {
 //		return err // ctx ended while waiting; nothing is held
 //	}
-//	defer release(admission.Outcome{})
+//	defer slot.Release(admission.Outcome{})
 //
 // A storage stays busy for as long as the task that a request started, not just
-// for the request. Whoever starts a task passes release on and calls it when the
-// task has ended, be it minutes later and from another goroutine. A release that
-// never comes is a slot lost for good, so call it on every path; calling it
-// again does nothing.
+// for the request. Whoever starts a task keeps the slot and releases it when the
+// task has ended, be it minutes later and from another goroutine. A slot that is
+// never released is lost for good, so do it on every path; doing it again does
+// nothing.
 package admission
 
 import (
@@ -61,6 +67,12 @@ type Key struct {
 	// Slots do not depend on it; durations are compared within one Op only,
 	// since a clone that takes longer than a config change tells nothing.
 	Op string
+
+	// Begins says that the work is the first of more that follows it, such as a
+	// clone that is configured and started afterwards. It is admitted after
+	// waiting work that doesn't begin anything, so that what was begun is
+	// finished before more is.
+	Begins bool
 }
 
 // Outcome is what became of a request or of the task it started. The zero value
@@ -76,7 +88,7 @@ type Outcome struct {
 	Failed bool
 }
 
-// Bounds are the limits of one class, for each node and each storage alike.
+// Bounds are the limits of one class, for each node or each storage.
 type Bounds struct {
 	Start int // slots at first, before anything is known
 	Max   int // slots at most
@@ -84,8 +96,9 @@ type Bounds struct {
 
 // Config sets a [Limiter] up. The zero value is good.
 type Config struct {
-	Write Bounds // default 128 at first, 512 at most
-	Read  Bounds // default 16 at first, 64 at most
+	Write   Bounds // of a node; default 128 at first, 512 at most
+	Storage Bounds // of writes on a storage; default 8 at first, as many as a node's at most
+	Read    Bounds // of a node; default 16 at first, 64 at most
 
 	// Forget is how long a node or storage may be unused before what was
 	// learnt about it is dropped. Default 15 minutes.
@@ -106,9 +119,10 @@ func New(c Config) *Limiter {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	read, write := c.Read.or(Bounds{Start: 16, Max: 64}), c.Write.or(Bounds{Start: 128, Max: 512})
 	return &Limiter{pools: [2]*pool{
-		Read:  newPool(c, c.Read.or(Bounds{Start: 16, Max: 64})),
-		Write: newPool(c, c.Write.or(Bounds{Start: 128, Max: 512})),
+		Read:  newPool(c, read, read),
+		Write: newPool(c, write, c.Storage.or(Bounds{Start: min(8, write.Start), Max: write.Max})),
 	}}
 }
 
@@ -124,16 +138,19 @@ func (b Bounds) or(def Bounds) Bounds {
 }
 
 // Acquire waits until the node and the storage of the key both have a slot free,
-// takes both, and returns the function that gives them back. It fails only when
-// ctx ends first.
+// takes both, and returns them. It fails only when ctx ends first.
 //
 // Requests of one key are admitted in the order they came. A request may pass an
 // older one that waits for something the younger doesn't need, but not for ever:
 // of all that wait for the same node or storage, the oldest has whatever else it
 // needs kept free for it.
-func (l *Limiter) Acquire(ctx context.Context, key Key, class Class) (release func(Outcome), err error) {
+func (l *Limiter) Acquire(ctx context.Context, key Key, class Class) (*Slot, error) {
 	return l.pools[class].acquire(ctx, key)
 }
+
+// Searching reports whether writes wait for the key's storage while its bound is
+// still being looked for: then [Slot.Saw] of those under way lets more in.
+func (l *Limiter) Searching(key Key) bool { return l.pools[Write].searching(key) }
 
 // Usage is the state of one bound: that of a storage, or of a node if Storage is
 // empty.

@@ -13,11 +13,11 @@ func BenchmarkAcquireFree(b *testing.B) {
 	key := admission.Key{Node: "pve1", Storage: "nfs", Op: "clone"}
 	b.ReportAllocs()
 	for b.Loop() {
-		release, err := lim.Acquire(b.Context(), key, admission.Write)
+		slot, err := lim.Acquire(b.Context(), key, admission.Write)
 		if err != nil {
 			b.Fatal(err)
 		}
-		release(admission.Outcome{Failed: true})
+		slot.Release(admission.Outcome{Failed: true})
 	}
 }
 
@@ -26,12 +26,12 @@ func BenchmarkAcquireContended(b *testing.B) {
 	for _, waiting := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(waiting), func(b *testing.B) {
 			lim := admission.New(admission.Config{Write: admission.Bounds{Start: 4, Max: 4}})
-			releases := make(chan func(admission.Outcome), waiting)
+			slots := make(chan *admission.Slot, waiting)
 			ask := func(i int) {
 				key := admission.Key{Node: fmt.Sprint("pve", i%8), Storage: fmt.Sprint("s", i%5), Op: "clone"}
-				release, err := lim.Acquire(context.Background(), key, admission.Write)
+				slot, err := lim.Acquire(context.Background(), key, admission.Write)
 				if err == nil {
-					releases <- release
+					slots <- slot
 				}
 			}
 			for i := range waiting {
@@ -39,12 +39,12 @@ func BenchmarkAcquireContended(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				(<-releases)(admission.Outcome{Failed: true})
+				(<-slots).Release(admission.Outcome{Failed: true})
 				go ask(i)
 			}
 			b.StopTimer()
 			for range waiting {
-				(<-releases)(admission.Outcome{})
+				(<-slots).Release(admission.Outcome{})
 			}
 		})
 	}

@@ -16,12 +16,12 @@ import (
 
 // A request is one that is waiting, has been admitted, or is over.
 type request struct {
-	seq     int // order of arrival
-	key     admission.Key
-	class   admission.Class
-	cancel  context.CancelFunc
-	release func(admission.Outcome) // set when admitted
-	err     error                   // set when cancelled
+	seq    int // order of arrival
+	key    admission.Key
+	class  admission.Class
+	cancel context.CancelFunc
+	slot   *admission.Slot // set when admitted
+	err    error           // set when cancelled
 }
 
 // A crowd makes requests and keeps book of them in the order they came.
@@ -38,12 +38,12 @@ func (c *crowd) ask(key admission.Key, class admission.Class) *request {
 	c.asked++
 	r := &request{seq: c.asked, key: key, class: class, cancel: cancel}
 	c.waiting = append(c.waiting, r)
-	go func() { r.release, r.err = c.lim.Acquire(ctx, key, class) }()
+	go func() { r.slot, r.err = c.lim.Acquire(ctx, key, class) }()
 	return r
 }
 
 func (c *crowd) release(r *request, o admission.Outcome) []*request {
-	r.release(o)
+	r.slot.Release(o)
 	c.admitted = slices.DeleteFunc(c.admitted, func(o *request) bool { return o == r })
 	return c.settle()
 }
@@ -60,11 +60,11 @@ func (c *crowd) disperse() {
 func (c *crowd) settle() (fresh []*request) {
 	synctest.Wait()
 	c.waiting = slices.DeleteFunc(c.waiting, func(r *request) bool {
-		if r.release != nil {
+		if r.slot != nil {
 			c.admitted = append(c.admitted, r)
 			fresh = append(fresh, r)
 		}
-		return r.release != nil || r.err != nil
+		return r.slot != nil || r.err != nil
 	})
 	return fresh
 }
@@ -80,7 +80,22 @@ func (r *request) needs(u admission.Usage) bool {
 	return r.key.Node == u.Node
 }
 
+// before reports whether r has to be admitted before o if both can be: it came
+// earlier, or it doesn't begin anything and the other does.
+func (r *request) before(o *request) bool {
+	if r.key.Begins != o.key.Begins {
+		return o.key.Begins
+	}
+	return r.seq < o.seq
+}
+
 func (c *crowd) check(t *rapid.T, most int, fresh []*request) {
+	slices.SortFunc(c.waiting, func(a, b *request) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
 	for _, u := range c.lim.Snapshot() {
 		count := func(of []*request) (n int) {
 			for _, r := range of {
@@ -112,7 +127,7 @@ func (c *crowd) check(t *rapid.T, most int, fresh []*request) {
 	}
 	for _, r := range fresh {
 		for i, w := range c.waiting {
-			if w.seq < r.seq && w.sharesWith(r) && !c.blocked(w, c.waiting[:i], r) {
+			if w.before(r) && w.sharesWith(r) && !c.blocked(w, c.waiting[:i], r) {
 				t.Fatalf("%v %v was passed by %v that needs the same and no less", w.class, w.key, r.key)
 			}
 		}
@@ -161,6 +176,7 @@ func checkCrowd(t *rapid.T) {
 			key := admission.Key{
 				Node:    rapid.SampledFrom([]string{"", "pve1"}).Draw(t, "node"),
 				Storage: rapid.SampledFrom([]string{"", "nfs", "ceph"}).Draw(t, "storage"),
+				Begins:  rapid.Bool().Draw(t, "begins"),
 			}
 			class := rapid.SampledFrom([]admission.Class{admission.Write, admission.Read}).Draw(t, "class")
 			for range rapid.IntRange(1, 8).Draw(t, "number") {
@@ -174,10 +190,16 @@ func checkCrowd(t *rapid.T) {
 			fresh := c.release(r, outcome.Draw(t, "outcome"))
 			c.check(t, most, fresh)
 		},
+		"see": func(t *rapid.T) {
+			waited := time.Duration(rapid.IntRange(0, 5).Draw(t, "seconds")) * time.Second
+			among := rapid.IntRange(1, most).Draw(t, "among")
+			pick(c.admitted).slot.Saw(admission.Sight{Among: among, Waited: waited, Through: rapid.Bool().Draw(t, "through")})
+			c.check(t, most, c.settle())
+		},
 		"release again": func(t *rapid.T) {
 			r := pick(c.admitted)
 			fresh := c.release(r, admission.Outcome{})
-			r.release(admission.Outcome{LockTimeout: true})
+			r.slot.Release(admission.Outcome{LockTimeout: true})
 			c.check(t, most, append(fresh, c.settle()...))
 		},
 		"cancel": func(t *rapid.T) {
@@ -224,7 +246,7 @@ func TestOneThatNeedsNodeAndStorageIsNotStarvedByThoseThatNeedOneOfThem(t *testi
 		ask("pve2", "nfs")
 		ask("pve3", "nfs")
 		both := ask("pve1", "nfs")
-		for turn := 0; both.release == nil; turn++ {
+		for turn := 0; both.slot == nil; turn++ {
 			if turn > 4 {
 				t.Fatal("starved")
 			}
@@ -232,6 +254,23 @@ func TestOneThatNeedsNodeAndStorageIsNotStarvedByThoseThatNeedOneOfThem(t *testi
 			ask("pve1", "")
 			ask("pve2", "nfs")
 			c.release(c.admitted[0], admission.Outcome{Failed: true})
+		}
+	})
+}
+
+func TestWhatWasBegunIsFinishedBeforeMoreIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{lim: admission.New(admission.Config{Write: admission.Bounds{Start: 1, Max: 1}})}
+		defer c.disperse()
+		clone := admission.Key{Node: "pve1", Storage: "nfs", Begins: true}
+		for range 5 {
+			c.ask(clone, admission.Write)
+			c.settle()
+		}
+		start := c.ask(admission.Key{Node: "pve1"}, admission.Write)
+		c.settle()
+		if c.release(c.admitted[0], admission.Outcome{}); start.slot == nil {
+			t.Error("a start waits for clones that came before it")
 		}
 	})
 }
@@ -252,7 +291,7 @@ func TestAFullStorageDoesNotHoldUpTheRestOfItsNode(t *testing.T) {
 			ask("pve2", "nfs")
 		}
 		for range 3 { // one slot is kept for the oldest of those that wait
-			if r := ask("pve2", "local"); r.release == nil {
+			if r := ask("pve2", "local"); r.slot == nil {
 				t.Fatal("waits for a storage it doesn't need")
 			}
 		}
@@ -269,7 +308,7 @@ func TestReadsAndWritesDoNotHoldUpEachOther(t *testing.T) {
 		}
 		c.settle()
 		read := c.ask(key, admission.Read)
-		if c.settle(); read.release == nil {
+		if c.settle(); read.slot == nil {
 			t.Error("a read waits for writes")
 		}
 		for range 1000 {
@@ -277,7 +316,7 @@ func TestReadsAndWritesDoNotHoldUpEachOther(t *testing.T) {
 		}
 		c.settle()
 		write := c.ask(admission.Key{Node: "pve1"}, admission.Write)
-		for write.release == nil { // behind the other writes, but not behind the reads
+		for write.slot == nil { // behind the other writes, but not behind the reads
 			i := slices.IndexFunc(c.admitted, func(r *request) bool { return r.class == admission.Write })
 			if i < 0 {
 				t.Fatal("a write waits for reads")
@@ -290,11 +329,11 @@ func TestReadsAndWritesDoNotHoldUpEachOther(t *testing.T) {
 func TestAcquireFailsOnlyWithItsContext(t *testing.T) {
 	lim := admission.New(admission.Config{Write: admission.Bounds{Start: 1, Max: 1}})
 	key := admission.Key{Node: "pve1", Storage: "nfs"}
-	release, err := lim.Acquire(t.Context(), key, admission.Write)
+	slot, err := lim.Acquire(t.Context(), key, admission.Write)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer release(admission.Outcome{})
+	defer slot.Release(admission.Outcome{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = lim.Acquire(ctx, key, admission.Write)
@@ -311,11 +350,11 @@ func TestUnusedNodesAndStoragesAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 10_000 {
-			release, err := lim.Acquire(t.Context(), admission.Key{Node: "pve1", Storage: fmt.Sprint("s", i)}, admission.Write)
+			slot, err := lim.Acquire(t.Context(), admission.Key{Node: "pve1", Storage: fmt.Sprint("s", i)}, admission.Write)
 			if err != nil {
 				t.Fatal(err)
 			}
-			release(admission.Outcome{})
+			slot.Release(admission.Outcome{})
 			time.Sleep(time.Minute)
 		}
 		if n := len(lim.Snapshot()); n > 100 {
@@ -324,7 +363,7 @@ func TestUnusedNodesAndStoragesAreForgotten(t *testing.T) {
 		if u := usageOf(lim, "long"); u.InUse != 1 {
 			t.Errorf("a storage in use was forgotten: %+v", u)
 		}
-		long(admission.Outcome{})
+		long.Release(admission.Outcome{})
 		time.Sleep(2 * time.Hour)
 		if s := lim.Snapshot(); len(s) != 0 {
 			t.Errorf("%d bounds known after long rest: %+v", len(s), s)

@@ -29,10 +29,16 @@ const (
 // approached with care and tried again only after a number of good rounds, which
 // doubles each time it fails again.
 //
+// Before that there is a search: the width grows by factors each time somebody
+// sees that as many as that don't hinder each other, until somebody sees that they
+// do.
+//
 // It has no clock and no lock: all it knows comes in by its methods.
 type limit struct {
 	width int
 	max   int
+
+	searching bool
 
 	bad     int // the width that failed last; 0 if none, or passed since
 	backoff int // rounds before bad is tried again
@@ -50,7 +56,7 @@ type limit struct {
 }
 
 func newLimit(b Bounds) limit {
-	return limit{width: b.Start, max: b.Max, backoff: 1, step: b.Start} // the first step doubles it
+	return limit{width: b.Start, max: b.Max, searching: true, backoff: 1, step: b.Start} // the first step doubles it
 }
 
 // A mark is what the limit looked like when a slot was taken.
@@ -75,6 +81,21 @@ func (l *limit) give(m mark) {
 	l.inUse--
 	if m.cuts != l.cuts {
 		l.old--
+	}
+}
+
+// unhindered learns that so many at once can be tried: a fraction of them doesn't
+// hinder each other.
+func (l *limit) unhindered(next int) {
+	if l.searching && next > l.width {
+		l.set(next)
+	}
+}
+
+// found learns that work has to wait: more at once is no use.
+func (l *limit) found() {
+	if l.searching {
+		l.searching, l.step = false, 1
 	}
 }
 
@@ -131,7 +152,7 @@ func (l *limit) cut(from, to int) {
 		l.backoff = min(2*l.backoff, maxBackoff)
 	}
 	l.bad = max(from, 2)
-	l.step = 1
+	l.step, l.searching = 1, false
 	l.cuts++
 	l.old = l.inUse
 	l.set(to)

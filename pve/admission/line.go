@@ -8,11 +8,16 @@ import (
 )
 
 // All requests that need the same wait in one line, of which only the first can
-// be next.
+// be next. Those that begin something have a line of their own.
 type line struct {
-	at      place
+	at      lineKey
 	gates   []*gate
 	waiters list.List // of *waiter
+}
+
+type lineKey struct {
+	place
+	begins bool
 }
 
 func (l *line) head() *waiter { return l.waiters.Front().Value.(*waiter) }
@@ -20,7 +25,7 @@ func (l *line) head() *waiter { return l.waiters.Front().Value.(*waiter) }
 type waiter struct {
 	ticket uint64
 	op     string
-	slot   *slot         // set when admitted
+	slot   *Slot         // set when admitted
 	ready  chan struct{} // closed when admitted
 }
 
@@ -44,7 +49,8 @@ func (p *pool) leave(l *line, el *list.Element) {
 	}
 }
 
-// schedule admits all who can be, oldest first.
+// schedule admits all who can be, oldest first, and those that begin something
+// after all others. For them the rest counts as older.
 //
 // A waiter is passed over while one of its gates is full, so that a storage that
 // is slow doesn't hold up the others of its node. But the oldest that is blocked
@@ -91,7 +97,15 @@ func sink(heads []*line) {
 	}
 }
 
-func byAge(a, b *line) int { return cmp.Compare(a.head().ticket, b.head().ticket) }
+func byAge(a, b *line) int {
+	if a.at.begins != b.at.begins {
+		if b.at.begins {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.head().ticket, b.head().ticket)
+}
 
 // keep keeps slots for the head of the line where there are any, if it is the
 // first to be blocked at one of its gates.

@@ -12,14 +12,15 @@ import (
 // Node and storage slots are taken together or not at all, under one lock, so
 // nobody holds one while waiting for the other and there is no deadlock.
 type pool struct {
-	now    func() time.Time
-	bounds Bounds
-	forget time.Duration
+	now     func() time.Time
+	node    Bounds
+	storage Bounds
+	forget  time.Duration
 
 	mu     sync.Mutex
-	gates  map[place]*gate // by a node alone or a storage alone
-	lines  map[place]*line // by what a request needs; only lines in which somebody waits
-	ticket uint64          // order of arrival
+	gates  map[place]*gate   // by a node alone or a storage alone
+	lines  map[lineKey]*line // only lines in which somebody waits
+	ticket uint64            // order of arrival
 	swept  time.Time
 	heads  []*line // scratch of schedule
 }
@@ -42,33 +43,34 @@ type gate struct {
 
 func (g *gate) room() bool { return g.limit.inUse+g.kept < g.limit.width }
 
-func newPool(c Config, b Bounds) *pool {
+func newPool(c Config, node, storage Bounds) *pool {
 	return &pool{
-		now:    c.Now,
-		bounds: b,
-		forget: c.Forget,
-		gates:  map[place]*gate{},
-		lines:  map[place]*line{},
-		swept:  c.Now(),
+		now:     c.Now,
+		node:    node,
+		storage: storage,
+		forget:  c.Forget,
+		gates:   map[place]*gate{},
+		lines:   map[lineKey]*line{},
+		swept:   c.Now(),
 	}
 }
 
-func (p *pool) acquire(ctx context.Context, key Key) (func(Outcome), error) {
+func (p *pool) acquire(ctx context.Context, key Key) (*Slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, waitError(key, err)
 	}
-	at := place{key.Node, key.Storage}
+	at := lineKey{place{key.Node, key.Storage}, key.Begins}
 
 	p.mu.Lock()
 	now := p.now()
 	p.sweep(now)
 	l, queued := p.lines[at]
 	if !queued {
-		gates := p.gatesOf(at, now)
+		gates := p.gatesOf(at.place, now)
 		if len(p.lines) == 0 && free(gates) {
 			s := p.take(gates, key.Op, now)
 			p.mu.Unlock()
-			return s.release, nil
+			return s, nil
 		}
 		l = &line{at: at, gates: gates}
 		p.lines[at] = l
@@ -88,7 +90,7 @@ func (p *pool) acquire(ctx context.Context, key Key) (func(Outcome), error) {
 
 	select {
 	case <-w.ready:
-		return w.slot.release, nil
+		return w.slot, nil
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
@@ -124,7 +126,11 @@ func (p *pool) gatesOf(at place, now time.Time) []*gate {
 func (p *pool) gate(at place, now time.Time) *gate {
 	g := p.gates[at]
 	if g == nil {
-		g = &gate{at: at, limit: newLimit(p.bounds)}
+		bounds := p.node
+		if at.storage != "" {
+			bounds = p.storage
+		}
+		g = &gate{at: at, limit: newLimit(bounds)}
 		p.gates[at] = g
 	}
 	g.used = now
@@ -141,8 +147,8 @@ func free(gates []*gate) bool {
 	return true
 }
 
-// A slot is what an admitted request holds: a place at each of its gates.
-type slot struct {
+// A Slot is what an admitted request holds: a place at its node and its storage.
+type Slot struct {
 	pool    *pool
 	op      string
 	since   time.Time
@@ -151,24 +157,77 @@ type slot struct {
 	settled bool
 }
 
-func (p *pool) take(gates []*gate, op string, now time.Time) *slot {
-	s := &slot{pool: p, op: op, since: now, gates: gates}
+func (p *pool) take(gates []*gate, op string, now time.Time) *Slot {
+	s := &Slot{pool: p, op: op, since: now, gates: gates}
 	for i, g := range gates {
 		s.marks[i] = g.limit.take(op)
 	}
 	return s
 }
 
-func (s *slot) release(o Outcome) {
+// Release gives the slot back and tells what became of the request.
+func (s *Slot) Release(o Outcome) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	s.pool.give(s, o)
 }
 
+// easyWait is a wait for a storage's lock that may be twice as long without harm:
+// Proxmox gives up after ten seconds.
+const easyWait = 2500 * time.Millisecond
+
+// Sight is what was seen of work under way. It is worth looking at the work that
+// was begun last: it is the first to be hindered.
+type Sight struct {
+	// Among is how much work the storage has under way that was begun before,
+	// with this one.
+	Among int
+
+	// Waited is how long it has waited for the lock of the storage so far.
+	Waited time.Duration
+
+	// Through says that it has the lock, or has had it.
+	Through bool
+}
+
+// Saw tells what was seen of the work. What doesn't have to wait lets many more in,
+// what doesn't wait for long some more.
+func (s *Slot) Saw(v Sight) {
+	p := s.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.settled || len(s.gates) < 2 {
+		return
+	}
+	node, storage := &s.gates[0].limit, &s.gates[1].limit
+	factor := 4
+	switch {
+	case v.Waited > easyWait:
+		storage.found()
+		return
+	case !v.Through || s.marks[1].cuts != storage.cuts:
+		return
+	case v.Waited > 0:
+		factor = 2
+	}
+	storage.unhindered(factor * v.Among)
+	if s.marks[0].cuts == node.cuts && node.inUse >= node.width {
+		node.unhindered(factor * node.width)
+	}
+	p.schedule(p.now())
+}
+
+func (p *pool) searching(key Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.gates[place{storage: key.Storage}]
+	return key.Storage != "" && g != nil && g.limit.searching && g.waiting > 0
+}
+
 // give takes the slot back and learns from what became of the request. Success
 // speaks for all gates; trouble speaks against the storage if there is one,
 // since other work on the same node need not suffer from a slow storage.
-func (p *pool) give(s *slot, o Outcome) {
+func (p *pool) give(s *Slot, o Outcome) {
 	if s.settled {
 		return
 	}
