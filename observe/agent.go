@@ -13,7 +13,8 @@ import (
 
 // agents asks guests for their addresses. While a guest's agent is down, a
 // question blocks one of the few workers of its node for three seconds; so there
-// is one at a time on each node, of the guest whose answer is due first.
+// is one at a time on each node, or two as long as all answer at once: those of
+// the guests whose answers are due first.
 type agents struct {
 	o *Observer
 
@@ -24,16 +25,24 @@ type agents struct {
 
 // asker asks the guests of one node.
 type asker struct {
-	asks map[int]*ask
-	wake chan struct{}
+	asks   map[int]*ask
+	asking int  // questions under way
+	prompt bool // the last one was answered at once
+	wake   chan struct{}
 }
+
+// prompt is how long an agent that is up takes at most to answer.
+const prompt = time.Second
 
 // ask is a guest that is to be asked until it tells its addresses.
 type ask struct {
 	vmid    int
-	since   time.Time // when it was started; zero: unknown
+	since   time.Time // when it was started; where that is unknown, when it was asked first
+	begun   bool      // it is known when it was started
 	due     time.Time
-	waiting int // callers
+	down    time.Time // when it last didn't answer
+	waiting int       // callers
+	asked   bool      // right now
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -70,7 +79,7 @@ func (o *Observer) AskOnce(ctx context.Context, vmid int) error {
 	if !since.IsZero() && time.Now().Before(due) {
 		return nil
 	}
-	_, err := o.agents.question(&ask{vmid: vmid, since: since, ctx: ctx})
+	_, err := o.agents.question(&ask{vmid: vmid, since: since, begun: !since.IsZero(), ctx: ctx})
 	return err
 }
 
@@ -94,7 +103,7 @@ func (s *agents) join(t model.Target, since time.Time) *ask {
 	}
 	a := node.asks[t.VMID]
 	if a == nil {
-		a = &ask{vmid: t.VMID, since: since, due: time.Now(), done: make(chan struct{})}
+		a = &ask{vmid: t.VMID, since: since, begun: !since.IsZero(), due: time.Now(), done: make(chan struct{})}
 		a.ctx, a.cancel = context.WithCancel(context.Background())
 		if due := since.Add(s.pace.expected()); !since.IsZero() && due.After(a.due) {
 			a.due = due
@@ -127,44 +136,68 @@ func (n *asker) nudge() {
 	}
 }
 
-// run asks one guest after the other, as long as there are any.
+// run asks the guests as they are due, as long as there are any.
 func (s *agents) run(name string, n *asker) {
 	for {
-		a := s.next(name, n)
-		if a == nil {
+		a, over := s.next(name, n)
+		if over {
 			return
 		}
-		if wait := time.Until(a.due); wait > 0 {
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-n.wake: // another one may be due earlier, or this one gone
-				timer.Stop()
+		var due <-chan time.Time
+		if a != nil {
+			wait := time.Until(a.due)
+			if wait <= 0 {
+				s.begin(n, a)
+				continue
 			}
-			continue
+			due = time.After(wait)
 		}
-		over, err := s.question(a)
-		if over {
-			s.finish(n, a, err)
+		select {
+		case <-due:
+		case <-n.wake: // another one may be due earlier, or this one gone
 		}
 	}
 }
 
-// next is the guest whose answer is due first; the node isn't looked after any
-// more when there is none.
-func (s *agents) next(name string, n *asker) *ask {
+// begin asks a guest beside the others.
+func (s *agents) begin(n *asker, a *ask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var first *ask
+	a.asked = true
+	n.asking++
+	go func() {
+		begun := time.Now()
+		over, err := s.question(a)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n.prompt = over && err == nil && time.Since(begun) < prompt
+		a.asked = false
+		n.asking--
+		if over {
+			s.finish(n, a, err)
+		}
+		n.nudge()
+	}()
+}
+
+// next is the guest whose answer is due first, if one more can be asked. It is
+// over when there is none left; then the node isn't looked after any more.
+func (s *agents) next(name string, n *asker) (first *ask, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(n.asks) == 0 && n.asking == 0 {
+		delete(s.nodes, name)
+		return nil, true
+	}
+	if n.asking > 1 || n.asking == 1 && !n.prompt {
+		return nil, false
+	}
 	for _, a := range n.asks {
-		if first == nil || a.before(first) {
+		if !a.asked && (first == nil || a.before(first)) {
 			first = a
 		}
 	}
-	if first == nil {
-		delete(s.nodes, name)
-	}
-	return first
+	return first, false
 }
 
 func (a *ask) before(b *ask) bool {
@@ -175,8 +208,6 @@ func (a *ask) before(b *ask) bool {
 }
 
 func (s *agents) finish(n *asker, a *ask, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if n.asks[a.vmid] == a {
 		delete(n.asks, a.vmid)
 	}
@@ -197,9 +228,7 @@ func (s *agents) question(a *ask) (over bool, err error) {
 	case a.ctx.Err() != nil:
 		return true, a.ctx.Err()
 	case err == nil && s.told(a, list):
-		if !a.since.IsZero() {
-			s.learn(asked.Sub(a.since), now.Sub(a.since))
-		}
+		s.learn(a, asked, now)
 		return true, nil
 	case err == nil:
 		// It is up and has no address yet: asking costs little now.
@@ -216,6 +245,7 @@ func (s *agents) question(a *ask) (over bool, err error) {
 	if a.since.IsZero() {
 		a.since = asked
 	}
+	a.down = asked
 	s.later(a, now.Add(again(now.Sub(a.since))))
 	return false, nil
 }
@@ -242,8 +272,16 @@ func (s *agents) later(a *ask, due time.Time) {
 	a.due = due
 }
 
-func (s *agents) learn(asked, answered time.Duration) {
+// learn notes how long a guest has taken that answers now.
+func (s *agents) learn(a *ask, asked, answered time.Time) {
+	if !a.begun {
+		return
+	}
+	down := time.Duration(0)
+	if !a.down.IsZero() {
+		down = a.down.Sub(a.since)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pace.learn(asked, answered)
+	s.pace.learn(down, asked.Sub(a.since), answered.Sub(a.since))
 }

@@ -28,11 +28,18 @@ func (p *pace) expected() time.Duration {
 }
 
 // learn notes an answer: the question was asked and answered so long after the
-// start. A question that waited was answered when the agent came up.
-func (p *pace) learn(asked, answered time.Duration) {
-	boot := asked
-	if answered-asked > time.Second {
+// start, and down is when the agent was last known not to answer; 0: never. A
+// question that waited was answered when the agent came up. One that was answered
+// at once tells only that the agent came up some time before: it counts as a bit
+// less than what was expected, so that guests that have become quicker are found
+// out.
+func (p *pace) learn(down, asked, answered time.Duration) {
+	boot := (down + asked) / 2
+	switch {
+	case answered-asked > time.Second:
 		boot = answered
+	case down == 0:
+		boot = min(asked, max(p.expected()*9/10, firstAsk))
 	}
 	if len(p.boots) >= paceSamples {
 		p.boots = p.boots[1:]
