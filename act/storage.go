@@ -41,7 +41,7 @@ func busyStorage(action model.Action, have *model.Observed) string {
 	case model.Configure:
 		return newStorage(act.Disks)
 	case model.Resize:
-		return storageOf(have.Guests[act.VMID], act.Slot)
+		return resizedStorage(have, act)
 	case model.Destroy, model.MakeTemplate, model.Snap, model.Unsnap, model.Rollback:
 		return storageOf(have.Guests[action.Guest()], "")
 	case model.Download:
@@ -52,6 +52,16 @@ func busyStorage(action model.Action, have *model.Observed) string {
 		return model.StorageOf(act.Volume)
 	}
 	return ""
+}
+
+// resizedStorage is where a disk is that grows, if that needs the lock of its
+// storage: volume groups do, the others grow their volumes side by side.
+func resizedStorage(have *model.Observed, r model.Resize) string {
+	name := storageOf(have.Guests[r.VMID], r.Slot)
+	if s := have.Storages[name]; s != nil && s.Type != "lvm" && s.Type != "lvmthin" {
+		return ""
+	}
+	return name
 }
 
 // storageOf is where a disk of a guest is, or its first one.
