@@ -99,6 +99,9 @@ func (c *client) open(file string) (model.Desired, error) {
 	cfg := w.Connection.Config()
 	cfg.Observe = func(x pve.Exchange) {
 		c.requests.Add(1)
+		if printEvent != nil {
+			fmt.Fprintf(os.Stderr, "%8.3f %s %s %v\n", time.Since(begun).Seconds(), x.Method, x.Route, x.Duration.Round(time.Millisecond))
+		}
 		if x.Method != "GET" {
 			c.writes.Add(1)
 		}
@@ -145,7 +148,8 @@ func (c *client) converge(ctx context.Context, want model.Desired) error {
 	return nil
 }
 
-// printEvent shows what happens, if BENCH_EVENTS is set.
+// printEvent shows what happens, if BENCH_EVENTS is set. Requests are shown then
+// too.
 var printEvent func(engine.Event)
 
 func init() {

@@ -42,7 +42,7 @@ spec:
   networks: [{name: lan}]
   disks: [{name: root, size: 10Gi}]
   tags: [bench]
-  agent: true
+  agent: {waitForAddress: true}
 `
 
 // writeManifests writes a file that wants n machines of the simulator.
