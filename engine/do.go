@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// start does steps, side by side, unless somebody else is at the same guest or
+// enough is being done already.
+func (r *run) start(o *object, steps []plan.Step) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	for _, s := range steps {
+		vmid := s.Action.Guest()
+		if other := r.guests[vmid]; vmid != 0 && other != nil && other != o {
+			r.blocked[vmid] = append(r.blocked[vmid], o)
+			return
+		}
+	}
+	if !o.working {
+		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel {
+			r.queue = append(r.queue, o)
+			return
+		}
+		o.working = true
+		r.active++
+	}
+	o.reason, o.looks = "", 0
+	for _, s := range steps {
+		if vmid := s.Action.Guest(); vmid != 0 {
+			r.guests[vmid] = o
+		}
+		r.do(o, s)
+	}
+}
+
+// do makes the call of one step.
+func (r *run) do(o *object, s plan.Step) {
+	o.busy++
+	var on act.Storage
+	r.e.observer.View(func(have *model.Observed) { on = act.On(s.Action, have) })
+	r.emit(o, Event{Kind: Started, Step: s.What, Text: s.Why})
+	r.fly(func() func() {
+		res, err := r.e.actor.Do(r.ctx, s.Action, on)
+		return func() {
+			switch {
+			case err != nil:
+				r.failed(o, s, err)
+				r.stepEnded(o)
+			case res.Task != "":
+				r.follow(o, s, res.Task)
+			default:
+				r.succeeded(o, s, "")
+				o.carry = isConfigure(s.Action)
+				r.stepEnded(o)
+			}
+		}
+	})
+}
+
+// follow waits for the end of a step's task.
+func (r *run) follow(o *object, s plan.Step, task string) {
+	r.e.observer.TaskStarted(task)
+	r.emit(o, Event{Kind: Progress, Step: s.What, Task: task})
+	stop := r.watchProgress(o, s, task)
+	r.fly(func() func() {
+		_, err := r.tasks.Follow(task)
+		stop()
+		if err == nil {
+			r.e.verify(r.ctx, s.Action)
+		}
+		return func() {
+			r.e.observer.TaskEnded(task)
+			if err != nil {
+				r.failed(o, s, err)
+			} else {
+				r.succeeded(o, s, task)
+			}
+			o.carry = false
+			r.stepEnded(o)
+		}
+	})
+}
+
+// stepEnded goes on with the object when all that it had started has ended.
+func (r *run) stepEnded(o *object) {
+	if o.busy--; o.busy > 0 {
+		return
+	}
+	// A change of the config that Proxmox has confirmed is done, and what follows
+	// it in the same plan was planned for just that: no need to look in between.
+	if o.carry {
+		if next := o.following(); len(next) > 0 {
+			o.carry = false
+			r.start(o, next)
+			return
+		}
+	}
+	r.letGo(o)
+	r.due[o] = true
+}
+
+// following are the steps of the present plan that can be done now.
+func (o *object) following() []plan.Step {
+	var next []plan.Step
+	for _, s := range o.plan.Steps {
+		ready := !o.did[s.N] && len(s.After) > 0
+		for _, n := range s.After {
+			ready = ready && o.did[n]
+		}
+		if ready {
+			next = append(next, s)
+		}
+	}
+	return next
+}
+
+// letGo lets others have the object's guests and its place.
+func (r *run) letGo(o *object) {
+	for vmid, by := range r.guests {
+		if by == o {
+			delete(r.guests, vmid)
+			for _, waiting := range r.blocked[vmid] {
+				r.due[waiting] = true
+			}
+			delete(r.blocked, vmid)
+		}
+	}
+	if o.working {
+		o.working = false
+		r.active--
+	}
+	if len(r.queue) > 0 && (r.opts.Parallel <= 0 || r.active < r.opts.Parallel) {
+		r.due[r.queue[0]] = true
+		r.queue = r.queue[1:]
+	}
+}
+
+func isConfigure(a model.Action) bool {
+	_, ok := a.(model.Configure)
+	return ok
+}
+
+// maxAgain is how often the same step is done again for the same reason.
+const maxAgain = 5
+
+// succeeded notes that a step was done.
+func (r *run) succeeded(o *object, s plan.Step, task string) {
+	o.did[s.N] = true
+	o.steps++
+	r.e.succeed(o.owner.Key, s.What)
+	if o.again[s.What+s.Why]++; o.again[s.What+s.Why] > maxAgain {
+		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
+	}
+	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)
+	r.emit(o, Event{Kind: Done, Step: s.What, Text: s.Why, Task: task})
+	// What a snapshot does to its machine may leave something to do for that.
+	if snap, ok := r.want.snapshots[o.owner.Key]; ok {
+		if vm := r.objects[snap.VM]; vm != nil {
+			vm.done = false
+			r.due[vm] = true
+		}
+	}
+}
