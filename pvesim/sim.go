@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,14 +78,20 @@ func New(w *World, opts ...Option) (*Sim, error) {
 		w = DefaultWorld()
 	}
 	w = w.withDefaults()
+	if !slices.Contains(schema.Releases(), w.Release) {
+		return nil, fmt.Errorf("world: there is no release %q, only %s", w.Release, strings.Join(schema.Releases(), " and "))
+	}
 	sch, err := schema.Load(w.Release)
 	if err != nil {
-		return nil, fmt.Errorf("schema of release %q: %w", w.Release, err)
+		return nil, err
 	}
 	s := &Sim{
 		world: w, schema: sch, clock: newShiftClock(set.clock), seed: set.seed, routes: allRoutes(),
 		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{},
 		closed: make(chan struct{}),
+	}
+	if err := w.check(s); err != nil {
+		return nil, err
 	}
 	s.log.out, s.internet = set.log, set.internet
 	s.mu.Lock()

@@ -3,7 +3,6 @@ package pvesim
 import (
 	"embed"
 	"fmt"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -46,7 +45,7 @@ func LoadWorld(path string) (*World, error) {
 func ParseWorld(b []byte) (*World, error) {
 	w := &World{}
 	if err := yaml.UnmarshalStrict(b, w); err != nil {
-		return nil, fmt.Errorf("world: %w", err)
+		return nil, fmt.Errorf("world: %w", plainYAML(err))
 	}
 	return w, nil
 }
@@ -83,7 +82,10 @@ func (w *World) withDefaults() *World {
 		out.Entry = out.Nodes[0].Name
 	}
 	if out.DHCP.Range == "" {
-		out.DHCP = WorldDHCP{Range: "192.168.77.50-192.168.77.250", Bits: 24}
+		out.DHCP.Range = "192.168.77.50-192.168.77.250"
+	}
+	if out.DHCP.Bits == 0 {
+		out.DHCP.Bits = 24
 	}
 	if !slices.ContainsFunc(out.Users, func(u WorldUser) bool { return u.ID == "root@pam" }) {
 		out.Users = append([]WorldUser{{ID: "root@pam", Password: "proxplane"}}, out.Users...)
@@ -106,19 +108,13 @@ func (w *World) build(s *Sim) error {
 	st := s.state
 	st.Cluster, st.Version = w.Cluster, len(w.Nodes)
 	for i, n := range w.Nodes {
-		if err := w.addNode(s, i, n); err != nil {
-			return err
-		}
+		w.addNode(s, i, n)
 	}
 	for _, dir := range w.Dirs {
 		st.Dirs[dir] = true
 	}
-	if err := w.setDHCP(s); err != nil {
-		return err
-	}
-	if err := w.addAccess(s); err != nil {
-		return err
-	}
+	st.DHCP.Range, st.DHCP.Bits = w.DHCP.Range, w.DHCP.Bits
+	w.addAccess(s)
 	for _, p := range w.Pools {
 		st.Pools[p.ID] = &Pool{ID: p.ID, Comment: p.Comment, HasNote: p.Comment != "", VMs: map[int]bool{}, Storages: map[string]bool{}}
 	}
@@ -133,15 +129,7 @@ func (w *World) build(s *Sim) error {
 	return nil
 }
 
-func (w *World) addNode(s *Sim, i int, n WorldNode) error {
-	if s.state.Nodes[n.Name] != nil {
-		return fmt.Errorf("node %q is there twice", n.Name)
-	}
-	switch n.State {
-	case Online, Offline, Unreachable:
-	default:
-		return fmt.Errorf("node %s: state %q, want online, offline or unreachable", n.Name, n.State)
-	}
+func (w *World) addNode(s *Sim, i int, n WorldNode) {
 	node := &Node{
 		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory),
 		Used: 1 << 30, Root: 100 << 30, Booted: s.now().Add(-time.Hour), Conf: map[string]string{},
@@ -157,24 +145,9 @@ func (w *World) addNode(s *Sim, i int, n WorldNode) error {
 		node.Bridges = append(node.Bridges, bridge)
 	}
 	s.state.Nodes[n.Name] = node
-	return nil
 }
 
-func (w *World) setDHCP(s *Sim) error {
-	first, last, ok := strings.Cut(w.DHCP.Range, "-")
-	a, err1 := netip.ParseAddr(first)
-	b, err2 := netip.ParseAddr(last)
-	if !ok || err1 != nil || err2 != nil || b.Less(a) {
-		return fmt.Errorf("dhcp range %q: want FIRST-LAST", w.DHCP.Range)
-	}
-	s.state.DHCP.Range, s.state.DHCP.Bits = w.DHCP.Range, w.DHCP.Bits
-	if s.state.DHCP.Bits == 0 {
-		s.state.DHCP.Bits = 24
-	}
-	return nil
-}
-
-func (w *World) addAccess(s *Sim) error {
+func (w *World) addAccess(s *Sim) {
 	acc := &s.state.Access
 	for _, u := range w.Users {
 		user := &User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*Token{}}
@@ -195,12 +168,8 @@ func (w *World) addAccess(s *Sim) error {
 		if a.Token != "" {
 			entry.Kind, entry.Who = "token", a.Token
 		}
-		if entry.Who == "" {
-			return fmt.Errorf("acl on %s: neither user nor token", a.Path)
-		}
 		acc.ACL = append(acc.ACL, entry)
 	}
-	return nil
 }
 
 func (w *World) addStorages(s *Sim) error {
