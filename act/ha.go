@@ -61,18 +61,22 @@ func keepApart(ctx context.Context, c *pve.Client, k model.KeepApart) error {
 	return c.HA().SetRule(ctx, k.Rule, pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: rule.Resources}})
 }
 
-// release is the version of Proxmox, asked for once.
+// release is the version of Proxmox, asked for until it is known.
 func (a *Actor) release(ctx context.Context) (pve.Version, error) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.version == (pve.Version{}) {
-		v, err := a.client.Version(ctx)
-		if err != nil {
-			return v, fmt.Errorf("ask for the version: %w", err)
-		}
-		a.version = v
+	v := a.version
+	a.mu.Unlock()
+	if v != (pve.Version{}) {
+		return v, nil
 	}
-	return a.version, nil
+	v, err := a.client.Version(ctx)
+	if err != nil {
+		return v, fmt.Errorf("ask for the version: %w", err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version = v
+	return v, nil
 }
 
 // number leaves what isn't said to Proxmox.
