@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -241,6 +242,35 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 	if _, err := New(old, WithData(dir)); err == nil || !strings.Contains(err.Error(), "release") {
 		t.Errorf("opened as another release: %v", err)
 	}
+}
+
+func TestAKilledSimulatorHasKeptWhatItSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		killed, b := startSim(t, quietWorld(), WithData(dir))
+		killed.Advance(5 * time.Hour)
+		b.do("POST", "/api2/json/nodes/pve1/qemu", "application/x-www-form-urlencoded", "vmid=150&name=kept")
+		waitTasks(t, killed)
+		time.Sleep(writeSoon) // never closed: what counts is in the file by now
+		synctest.Wait()
+		kept, err := os.ReadFile(filepath.Join(dir, "state.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := t.TempDir()
+		if err := os.WriteFile(filepath.Join(other, "state.json"), kept, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again, _ := startSim(t, quietWorld(), WithData(other))
+		again.Do(func(st *State) {
+			if st.VMs[150] == nil || len(st.Tasks["pve1"]) != 1 || st.Tasks["pve1"][0].Exit != "OK" {
+				t.Errorf("VM 150 is %v, the tasks are %v", st.VMs[150], st.Tasks)
+			}
+		})
+		if again.Now().Before(killed.Now()) {
+			t.Errorf("the clock went back from %v to %v", killed.Now(), again.Now())
+		}
+	})
 }
 
 // waitTasks waits until no task runs.

@@ -10,17 +10,23 @@ import (
 	"time"
 )
 
-// persistence keeps the state in a directory: written a moment after each
-// change, and at the end.
+// persistence keeps the state in a directory: written right after each
+// change, and at the end. What a killed process loses is the moment between
+// two writes, which are never so frequent that they slow requests down.
 type persistence struct {
-	file  string
-	dirty bool
-	timer bool
-	err   error
+	file    string
+	dirty   bool
+	writing bool          // a writer is on its way
+	took    time.Duration // the last write
 }
 
-// writeDelay gathers changes before they are written.
-const writeDelay = time.Second
+// How soon a change is written: at once for a small state, and so that a
+// large one is being written a tenth of the time.
+const (
+	writeSoon  = 10 * time.Millisecond
+	writeRest  = 10
+	writeAgain = time.Second // after a failure
+)
 
 // open reads the state from the directory, if there is one.
 func (p *persistence) open(s *Sim, dir string) (loaded bool, err error) {
@@ -45,6 +51,13 @@ func (p *persistence) open(s *Sim, dir string) (loaded bool, err error) {
 	if saved.Release != s.world.Release {
 		return false, fmt.Errorf("%s is of release %s, not %s", p.file, saved.Release, s.world.Release)
 	}
+	if s.state.Nodes[s.world.Entry] == nil {
+		return false, fmt.Errorf("%s has no node %s: it was made with another world", p.file, s.world.Entry)
+	}
+	// The clock may have been ahead, or have run faster than the real one.
+	if ahead := saved.Now.Sub(s.now()); ahead > 0 {
+		s.clock.advance(ahead)
+	}
 	s.interruptedTasks()
 	s.resumeGuests()
 	return true, nil
@@ -52,8 +65,9 @@ func (p *persistence) open(s *Sim, dir string) (loaded bool, err error) {
 
 // savedState is what is in the file.
 type savedState struct {
-	Release string `json:"release"`
-	State   *State `json:"state"`
+	Release string    `json:"release"`
+	Now     time.Time `json:"now"` // by the simulator's clock
+	State   *State    `json:"state"`
 }
 
 // interruptedTasks ends the tasks that were running when the state was
@@ -75,30 +89,60 @@ func (s *Sim) dirty() {
 		return
 	}
 	p.dirty = true
-	if p.timer {
+	if p.writing {
 		return
 	}
-	p.timer = true
-	s.later(writeDelay, func(*actor) {
-		p.timer = false
-		p.write(s)
-	})
+	p.writing = true
+	s.workers.Add(1)
+	go s.keepWriting(max(writeSoon, p.took*writeRest))
 }
 
-func (p *persistence) write(s *Sim) {
-	if !p.dirty {
-		return
+// keepWriting writes until nothing more has changed. It goes by real time:
+// how often to write depends on the disk.
+func (s *Sim) keepWriting(pause time.Duration) {
+	defer s.workers.Done()
+	p := &s.disk
+	for {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-s.closed: // close writes
+			timer.Stop()
+			return
+		}
+		start := time.Now()
+		s.mu.Lock()
+		p.dirty = false
+		b, err := s.encodeState()
+		s.mu.Unlock()
+		if err == nil {
+			err = p.replace(b)
+		}
+		s.mu.Lock()
+		p.took = time.Since(start)
+		pause = max(writeSoon, p.took*writeRest)
+		if err != nil { // the disk may be full for a while
+			p.dirty, pause = true, writeAgain
+		}
+		if !p.dirty {
+			p.writing = false
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
 	}
-	p.dirty = false
-	p.err = p.replace(s)
+}
+
+func (s *Sim) encodeState() ([]byte, error) {
+	b, err := json.Marshal(savedState{Release: s.world.Release, Now: s.now(), State: s.state})
+	if err != nil {
+		return nil, fmt.Errorf("encode state: %w", err)
+	}
+	return b, nil
 }
 
 // replace writes a new file and puts it in the old one's place.
-func (p *persistence) replace(s *Sim) error {
-	b, err := json.Marshal(savedState{Release: s.world.Release, State: s.state})
-	if err != nil {
-		return fmt.Errorf("encode state: %w", err)
-	}
+func (p *persistence) replace(b []byte) error {
 	tmp := p.file + ".new"
 	if err := os.WriteFile(tmp, b, 0o600); err != nil {
 		return fmt.Errorf("write state: %w", err)
@@ -109,11 +153,14 @@ func (p *persistence) replace(s *Sim) error {
 	return nil
 }
 
+// close writes the state for the last time; all workers have ended.
 func (p *persistence) close(s *Sim) error {
 	if p.file == "" {
 		return nil
 	}
-	p.dirty = true
-	p.write(s)
-	return p.err
+	b, err := s.encodeState()
+	if err != nil {
+		return err
+	}
+	return p.replace(b)
 }
