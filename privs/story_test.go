@@ -26,6 +26,9 @@ type story struct {
 	name  string
 	yaml  string
 	world func(*pvesim.World) // changes of the default one
+	// prepare does what happened before, as root.
+	prepare func(c *cluster, want model.Desired) error
+	again   bool // in the end, everything is made and deleted once more
 }
 
 // cluster is a simulated cluster.
@@ -98,29 +101,48 @@ func (c *cluster) site(want model.Desired) privs.Site {
 		}
 	}
 	have = o.Snapshot()
-	return privs.Site{Release: have.Release, Have: have}
+	var options struct {
+		Access struct {
+			Allow string `json:"user-allow"`
+		} `json:"user-tag-access"`
+	}
+	if err := c.root.Call(ctx, "GET", "/cluster/options", nil, &options); err != nil {
+		c.t.Fatal(err)
+	}
+	return privs.Site{Release: have.Release, Have: have, TagsRestricted: options.Access.Allow == "none"}
 }
 
 // live lives through everything that may happen to what is wanted, with these
 // credentials. The error is the first thing that goes wrong.
-func (c *cluster) live(creds pve.Credentials, want model.Desired) error {
+func (c *cluster) live(creds pve.Credentials, want model.Desired, again bool) error {
 	client := c.connect(creds)
-	e := engine.New(observe.New(client), act.New(client))
+	e := engineFor(client)
 	want.Allow = model.Allow{Restart: true, Replace: true, Data: true}
-	for _, chapter := range []struct {
+	type chapter struct {
 		name   string
 		change func(*model.Desired)
-	}{
+	}
+	chapters := []chapter{
 		{"make", func(*model.Desired) {}},
 		{"delete snapshots", removeSnapshots}, // 8.4 grows no disk that has any
 		{"change", reconfigure},
+		{"put right what somebody changed", func(want *model.Desired) { c.eject(*want) }},
 		{"turn off", power(model.PowerOff)},
 		{"turn on", power(model.PowerOn)},
 		{"shut down", power(model.PowerOffGraceful)},
 		{"delete", removeVMs},
 		{"delete images", removeImages},
-	} {
+	}
+	if again {
+		first := want
+		chapters = append(chapters, chapter{"make again", func(want *model.Desired) { *want = first }}, chapter{"delete again", removeVMs})
+	}
+	for _, chapter := range chapters {
+		want.VMs = slices.Clone(want.VMs)
 		chapter.change(&want)
+		if _, err := e.Plan(context.Background(), want, true); err != nil {
+			return fmt.Errorf("%s: %w", chapter.name, err)
+		}
 		if err := c.converge(e, want); err != nil {
 			return fmt.Errorf("%s: %w", chapter.name, err)
 		}
@@ -131,6 +153,10 @@ func (c *cluster) live(creds pve.Credentials, want model.Desired) error {
 		}
 	}
 	return nil
+}
+
+func engineFor(client *pve.Client) *engine.Engine {
+	return engine.New(observe.New(client), act.New(client))
 }
 
 func (c *cluster) converge(e *engine.Engine, want model.Desired) error {
@@ -192,9 +218,30 @@ func (c *cluster) storagesOf(vmid int) []string {
 	return out
 }
 
+// eject takes the discs out that the manifests want, by hand and as root.
+func (c *cluster) eject(want model.Desired) {
+	c.t.Helper()
+	ctx := context.Background()
+	have, err := observe.New(c.root).Look(ctx)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, v := range want.VMs {
+		for _, d := range v.Disks {
+			for _, g := range have.Tagged(v.Owner) {
+				if !d.CDROM {
+					continue
+				}
+				if err := c.root.VM(g.Node, g.VMID).SetConfig(ctx, pve.ConfigChange{Delete: []string{d.Slot}}); err != nil {
+					c.t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
 // reconfigure changes what every manifest may change without naming anything new.
 func reconfigure(want *model.Desired) {
-	want.VMs = slices.Clone(want.VMs)
 	for i := range want.VMs {
 		v := &want.VMs[i]
 		v.Options, v.Disks = maps.Clone(v.Options), slices.Clone(v.Disks)

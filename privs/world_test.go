@@ -42,7 +42,7 @@ func stories(t *testing.T) []story {
 		all = append(all, story{name: filepath.Base(f), yaml: example(t, "seed/"+filepath.Base(f)), world: exampleWorld})
 	}
 	all = append(all, story{name: "quickstart", yaml: example(t, "quickstart"), world: exampleWorld})
-	return slices.Concat(all, ownStories)
+	return slices.Concat(all, ownStories())
 }
 
 // mirror answers every URL with the same image, which boots.
@@ -64,84 +64,4 @@ func (mirror) RoundTrip(r *http.Request) (*http.Response, error) {
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": {"application/octet-stream"}}, ContentLength: int64(len(image)), Body: io.NopCloser(bytes.NewReader(image)),
 	}, nil
-}
-
-const class = `
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMClass
-metadata: {name: small}
-spec: {cpus: 1, memory: 1Gi}
----
-`
-
-const base = class + `apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMImage
-metadata: {name: ubuntu}
-spec: {source: ubuntu-22-template}
----
-`
-
-// ownStories have what the examples don't.
-var ownStories = []story{
-	{name: "in a pool", world: func(w *pvesim.World) { w.Pools = append(w.Pools, pvesim.WorldPool{ID: "team"}) }, yaml: base + `
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: one}
-spec:
-  classRef: {name: small}
-  imageRef: {name: ubuntu}
-  pool: team
-  networks: [{name: lan}]
-  disks: [{name: root, size: 10Gi}, {name: data, size: 1Gi, storage: local-lvm}]
-`},
-	{name: "with its VMID", yaml: base + `
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: one}
-spec:
-  vmid: 777
-  classRef: {name: small}
-  imageRef: {name: ubuntu}
-  networks: [{name: lan, bridge: vmbr1, vlan: 7}, {name: mgmt}]
-  startup: {order: 3}
-  protection: false
-  deletionPolicy: Retain
-`},
-	{name: "highly available", yaml: base + `
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: one}
-spec:
-  classRef: {name: small}
-  imageRef: {name: ubuntu}
-  ha: {}
-`},
-	{name: "from nothing", world: func(w *pvesim.World) {
-		w.Systems = append(w.Systems, pvesim.WorldSystem{VMID: 778, System: pvesim.WithAgent}) // hears the power button
-	}, yaml: class + `
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: one}
-spec:
-  vmid: 778
-  classRef: {name: small}
-  networks: [{name: lan}]
-  agent: {enabled: false}
-  disks: [{name: root, size: 4Gi, storage: local-lvm}]
-`},
-	{name: "reverted", yaml: base + `
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: one}
-spec:
-  classRef: {name: small}
-  imageRef: {name: ubuntu}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMSnapshot
-metadata: {name: clean}
-spec:
-  vmRef: {name: one}
-  revert: first
-`},
 }
