@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -63,17 +64,28 @@ func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
 	if f.log != "" {
 		file, err := os.OpenFile(f.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return fmt.Errorf("open request log: %w", err)
+			return fmt.Errorf("--log: %w", err)
 		}
 		defer file.Close()
 		opts = append(opts, pvesim.WithLog(file))
 	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return fmt.Errorf("--listen %s: %w", f.listen, err)
+	}
+	defer l.Close()
 	cert, fingerprint, err := simCertificate(f.data, f.listen)
 	if err != nil {
-		return fmt.Errorf("make certificate: %w", err)
+		return fmt.Errorf("--data %s: certificate: %w", f.data, err)
 	}
 	sim, err := pvesim.New(w, opts...)
-	if err != nil {
+	if err != nil && f.world != "" {
+		return fmt.Errorf("%s: %w", f.world, err)
+	} else if err != nil {
 		return err
 	}
 	defer func() {
@@ -82,13 +94,8 @@ func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
 		}
 	}()
 	sim.SetFingerprint(fingerprint)
-	l, err := net.Listen("tcp", f.listen)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	defer l.Close()
 	announce(out, sim, l.Addr().String(), fingerprint)
-	return sim.Serve(ctx, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
+	return sim.Serve(ctx, tls.NewListener(redirectListener{l}, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
 }
 
 func (f simFlags) loadWorld() (*pvesim.World, error) {
