@@ -35,9 +35,12 @@ func (e *Engine) note(action model.Action, answers bool) {
 	case model.Migrate:
 		seen.Moved(vmid, a.To)
 	case model.SetHA:
-		if a.HA == nil {
+		switch {
+		case a.HA == nil:
 			seen.HATold(vmid, "")
-		} else {
+		case a.Off:
+			seen.HATold(vmid, "stopped")
+		default:
 			seen.HATold(vmid, "queued")
 		}
 	case model.KeepApart:

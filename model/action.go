@@ -165,6 +165,7 @@ type SetHA struct {
 	VMID int
 	HA   *HA
 	New  bool
+	Off  bool // it isn't to be started
 }
 
 // KeepApart has the high-availability manager keep guests on different nodes.

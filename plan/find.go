@@ -13,6 +13,7 @@ type finding struct {
 	free  int          // a VMID that can be taken, when there is no guest
 	look  Look         // unsure: these must be read first
 	wait  *Wait
+	doubt bool // the guest's tag says that it is the owner's, its description doesn't
 }
 
 // nearby is how many candidates beyond the first free one are searched for a
@@ -53,7 +54,7 @@ func (f finding) unsure() bool {
 // among looks for a guest whose tag names the owner, then under the owner's
 // candidates.
 func (p *planner) among(o model.Owner, r model.Range) finding {
-	if f := p.tagged(o); f.guest != nil || f.unsure() {
+	if f := p.tagged(o, r); f.guest != nil || f.unsure() {
 		return f
 	}
 	var f finding
@@ -123,8 +124,8 @@ func taken(g *model.Guest) *Wait {
 
 // tagged looks at the guests whose tag names the owner. Clones copy tags, so
 // only the config proves it, except where nothing is to be done anyway.
-func (p *planner) tagged(o model.Owner) finding {
-	var mine []*model.Guest
+func (p *planner) tagged(o model.Owner, r model.Range) finding {
+	var mine, lost []*model.Guest
 	var f finding
 	for _, g := range p.have.Tagged(o) {
 		switch {
@@ -132,6 +133,8 @@ func (p *planner) tagged(o model.Owner) finding {
 			mine = append(mine, g)
 		case g.Config == nil:
 			f.look.Configs = append(f.look.Configs, g.VMID)
+		case g.Config.Marker == nil && !g.Config.Half:
+			lost = append(lost, g)
 		}
 	}
 	switch {
@@ -142,7 +145,23 @@ func (p *planner) tagged(o model.Owner) finding {
 	case len(mine) > 1:
 		return p.twins(o, mine)
 	}
+	for id := range o.Candidates(r) {
+		for _, g := range lost {
+			if g.VMID == id {
+				return finding{wait: unmarked(o, g), doubt: true}
+			}
+		}
+	}
 	return finding{}
+}
+
+// unmarked waits because of a guest that is where the owner's would be, and has
+// its tag, but not its marker. A second one beside it would have the same
+// addresses.
+func unmarked(o model.Owner, g *model.Guest) *Wait {
+	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
+		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; put that back with proxplane import %d --adopt, or take the tag %s… away if it isn't %s any more",
+		g.VMID, g.Node, o.Key, g.VMID, model.TagPrefix+o.ID(), o.Name)}
 }
 
 // twins: two guests claim to be the same object. Nothing is done to either.

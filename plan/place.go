@@ -134,7 +134,7 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 		return fmt.Sprintf("storage %s is local, and %s (%d) is on %s", v.Source.Storage, src.guest.Name, src.guest.VMID, src.guest.Node)
 	}
 	need := memoryOf(v.Options) + v.Place.MinFree
-	if free := load.free(n); free < need {
+	if free := load.free(n); free < need && n.Memory > 0 { // without a figure nobody knows
 		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
 	}
 	if limit := v.Place.MaxPerNode; limit > 0 && load.count[n.Name] >= limit {

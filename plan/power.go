@@ -16,7 +16,7 @@ func (c *change) power(after ...int) {
 	on := c.v.Power == model.PowerOn
 	switch {
 	case on && !c.running():
-		if c.g.HAState != "" {
+		if c.g.HAState != "" && c.g.HAState != "stopped" && c.g.HAState != "disabled" && c.g.HAState != "ignored" {
 			c.o.wait(WaitPending, "the HA manager is to start it")
 			return
 		}
@@ -77,7 +77,7 @@ func (c *change) ha(after ...int) int {
 	managed := c.g.HAState != ""
 	switch {
 	case c.v.HA != nil && !managed:
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true}, What: "put it under HA", Why: "ha is set", Effect: Live}, after...)
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Effect: Live}, after...)
 	case c.v.HA == nil && managed && c.managed("ha"):
 		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Effect: Live})
 	}

@@ -39,7 +39,7 @@ func (p *planner) vm(v model.VM) Object {
 func (p *planner) missing(o *Object, v model.VM, f finding) {
 	if v.Deleted {
 		// Somebody else's guest under a VMID that was to be ours is theirs.
-		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign
+		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign && !f.doubt
 		if !o.Gone {
 			o.Wait = f.wait
 		}

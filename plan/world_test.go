@@ -164,8 +164,11 @@ func (w *world) do(a model.Action) {
 	case model.SetHA:
 		w.guests[a.VMID].HAState = ""
 		if a.HA != nil {
-			w.guests[a.VMID].HAState = "started"
-			w.start(w.guests[a.VMID])
+			w.guests[a.VMID].HAState = "stopped"
+			if !a.Off {
+				w.guests[a.VMID].HAState = "started"
+				w.start(w.guests[a.VMID])
+			}
 		}
 	case model.KeepApart:
 		w.apart[a.Rule] = a.Resources
