@@ -105,6 +105,9 @@ type timeoutError struct{ after time.Duration }
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("not done after %s", e.after) }
 
+// Is has it known as the end of a context: nothing has failed.
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
 // withTimeout bounds ctx, if that is wanted.
 func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d <= 0 {

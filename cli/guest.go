@@ -18,7 +18,38 @@ import (
 // look reads the lists of the cluster.
 func (c *cluster) look(ctx context.Context) (*model.Observed, error) {
 	have, err := c.observer.Look(ctx)
-	return have, c.fail(err)
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	return c.lookCloser(ctx, have), nil
+}
+
+// lookCloser reads what the lists don't show of new guests: for some seconds they
+// have neither name nor state there. Who can't be read stays as the lists have it.
+func (c *cluster) lookCloser(ctx context.Context, have *model.Observed) *model.Observed {
+	var vague []int
+	for id, g := range have.Guests {
+		n := have.Nodes[g.Node]
+		if !g.Container && n != nil && n.Online && (g.Name == "" || g.Status == model.StatusUnknown) {
+			vague = append(vague, id)
+		}
+	}
+	if len(vague) == 0 {
+		return have
+	}
+	var readers errgroup.Group
+	readers.SetLimit(reads)
+	for _, id := range vague {
+		readers.Go(func() error {
+			_ = c.observer.Status(ctx, id)
+			if have.Guests[id].Name == "" {
+				_ = c.observer.Config(ctx, id)
+			}
+			return nil
+		})
+	}
+	_ = readers.Wait()
+	return c.observer.Snapshot()
 }
 
 // bare is a name without "vm/" or its like.
