@@ -117,6 +117,9 @@ func (p Page) refusal(r plan.Refusal) string {
 	if r.Why != "" {
 		text += ": " + r.Why
 	}
+	if r.Allow == "" {
+		return p.item("!", plan.Restart, text, "  (can't be done)")
+	}
 	line := p.item("!", plan.Restart, text, "  ("+string(r.Effect)+", not allowed)")
 	return line + Wrap("      allow it with "+r.Allow, p.Width, "        ") + "\n"
 }
