@@ -93,6 +93,7 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired) (plan.Plan, e
 		look.Agents = nil
 		for _, o := range p.Objects {
 			look.Status = append(look.Status, e.unsure(o.Next())...)
+			look.Configs = append(look.Configs, e.unproved(o.Next())...)
 		}
 		if look.Empty() {
 			break

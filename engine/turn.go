@@ -28,6 +28,9 @@ func (r *run) turn() {
 		if !ok {
 			p = plan.Object{Owner: o.owner} // it was there to be looked at, and has been
 		}
+		if p.VMID == 0 && !p.Look.Empty() {
+			p.VMID, p.Node = o.plan.VMID, o.plan.Node // for those who want to know meanwhile
+		}
 		o.plan, o.did, o.carry, o.retry = p, map[int]bool{}, false, time.Time{}
 		delete(r.waiting, o)
 		r.dispatch(o)
@@ -64,6 +67,7 @@ func (r *run) dispatch(o *object) {
 	look.Agents = nil
 	steps := p.Next()
 	look.Status = append(look.Status, r.e.unsure(steps)...)
+	look.Configs = append(look.Configs, r.e.unproved(steps)...)
 	switch fail, failed := r.failure(o); {
 	case failed && (fail.Hard || time.Now().Before(fail.Next)) && (!look.Empty() || len(steps) > 0):
 		// Plans wait after failures by themselves, but not before they look.
@@ -79,6 +83,7 @@ func (r *run) dispatch(o *object) {
 		r.wait(o, p.Wait)
 	case len(p.Refused) > 0:
 		r.wait(o, &plan.Wait{Reason: plan.WaitRefused, Text: refusalText(p.Refused[0])})
+		r.wakeUsers(o) // it won't get any further
 	default:
 		r.finish(o)
 	}
@@ -92,6 +97,26 @@ func (e *Engine) unsure(steps []plan.Step) []int {
 		switch s.Action.(type) {
 		case model.Start, model.Stop, model.Shutdown, model.Reboot:
 			if vmid := s.Action.Guest(); !e.observer.Sure(vmid) {
+				list = append(list, vmid)
+			}
+		}
+	}
+	return list
+}
+
+// proofAge is how old the proof may be that a guest is ours, when it is to be
+// changed by a call that can't be made to depend on it.
+const proofAge = 5 * time.Second
+
+// unproved are the guests whose configs must be read again before these steps:
+// they may have become somebody else's meanwhile.
+func (e *Engine) unproved(steps []plan.Step) []int {
+	var list []int
+	for _, s := range steps {
+		switch s.Action.(type) {
+		case model.Start, model.Stop, model.Shutdown, model.Reboot, model.Resize, model.Snap, model.Unsnap, model.Rollback,
+			model.MakeTemplate, model.Migrate, model.SetHA, model.SetPool, model.KeepApart:
+			if vmid := s.Action.Guest(); vmid != 0 && !e.observer.Proved(vmid, proofAge) {
 				list = append(list, vmid)
 			}
 		}

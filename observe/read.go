@@ -100,6 +100,15 @@ func (o *Observer) Sure(vmid int) bool {
 	return r != nil && r.sure()
 }
 
+// Proved tells whether a guest's config, with its proof of ownership, was read
+// within that time.
+func (o *Observer) Proved(vmid int, within time.Duration) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	r := o.records[vmid]
+	return r == nil || r.config != nil && time.Since(r.configAt) <= within
+}
+
 // takeStatus takes over what a guest's status says that was asked for at a
 // time.
 func (r *record) takeStatus(s pve.VMStatus, at time.Time) {

@@ -72,7 +72,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 				f.free = id
 			}
 		case g.Config == nil:
-			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() {
+			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() && g.Name != "" && g.Name != p.nameOf(o) {
 				continue // another owner's: no need to look
 			}
 			f.look.Configs = append(f.look.Configs, id)
@@ -86,6 +86,33 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		f.wait = &Wait{Reason: WaitVMID, Text: fmt.Sprintf("no free VMID among this object's candidates in %d–%d", r.First, r.Last)}
 	}
 	return f
+}
+
+// named looks at guests that are called as the owner's, but have no tag of ours
+// yet: a manifest may have named another VMID when they were made.
+func (p *planner) named(o model.Owner) finding {
+	var f finding
+	for _, g := range p.have.Named(p.nameOf(o)) {
+		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container {
+			continue
+		}
+		switch {
+		case g.Config == nil:
+			f.look.Configs = append(f.look.Configs, g.VMID)
+		case g.OwnedBy(o):
+			return finding{guest: g}
+		}
+	}
+	return f
+}
+
+// nameOf is what an owner's guest is called. A copy of one of our guests has the
+// tags of that until it is configured, so only its name tells them apart.
+func (p *planner) nameOf(o model.Owner) string {
+	if v, ok := p.vms[o.Key]; ok {
+		return v.Name
+	}
+	return o.Name
 }
 
 // placedFor tells whether nobody else is being made under the VMID.

@@ -1,0 +1,72 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+func TestAMachineThatHasBecomeSomebodyElsesIsLeftAlone(t *testing.T) {
+	for reason, change := range map[string]func(*model.Desired){
+		"it was to be off": func(d *model.Desired) { d.VMs[0].Power, d.VMs[0].WaitAddress = model.PowerOff, false },
+		"it was to have a snapshot": func(d *model.Desired) {
+			d.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "before"), VM: key("VirtualMachine", "web"), Name: "before"}}
+		},
+		"it was to go":           func(d *model.Desired) { d.VMs[0].Deleted = true },
+		"it was to be in a pool": func(d *model.Desired) { d.VMs[0].Pool = "team" },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+				want := desired(machine("web"))
+				e := l.engine()
+				converge(t, e, want)
+				time.Sleep(time.Minute)
+				l.setConfig("web", "description", "mine now") // no list shows that
+				id := 0
+				for i := range l.ours() {
+					id = i
+				}
+				change(&want)
+				before := l.sim.RequestCount()
+				if _, err := e.Converge(t.Context(), want, engine.Options{}); err != nil {
+					t.Fatal(err)
+				}
+				got := l.ours()[id]
+				if got["running"] != "1" || got["parent"] != "" || got["description"] != "mine now" {
+					t.Errorf("VM %d: %v\n%v", id, got, l.requests(before))
+				}
+			})
+		})
+	}
+}
+
+func TestASnapshotDoesNotWaitForWhatAPersonHasToAllow(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		l.mustConverge(want)
+		want.VMs[0].Options["cores"] = "8" // needs a restart that isn't allowed
+		want.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "before"), VM: key("VirtualMachine", "web"), Name: "before"}}
+		rep := l.converge(want)
+		if vm, snap := rep.Objects[1], rep.Objects[2]; vm.State != engine.StateRefused || snap.State != engine.StateReady {
+			t.Errorf("%s%s", describe(rep), l.story())
+		}
+	})
+}
+
+func TestWhatFailsForGoodIsReportedWithItsVMID(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		l.mustConverge(want)
+		if _, err := l.sim.AddFault(pvesim.Fault{Task: "qmstop", Error: "it can't be stopped"}); err != nil {
+			t.Fatal(err)
+		}
+		want.VMs[0].Power, want.VMs[0].WaitAddress = model.PowerOff, false
+		rep := l.converge(want)
+		if vm := rep.Objects[1]; vm.State != engine.StateFailed || vm.VMID == 0 || vm.Node == "" {
+			t.Errorf("%s", describe(rep))
+		}
+	})
+}
