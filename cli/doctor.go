@@ -149,6 +149,8 @@ func (e *examination) inside() {
 	if e.d.Manifests {
 		e.images()
 		e.bridges()
+		e.pools()
+		e.mappings()
 		e.guests()
 	}
 	e.account()

@@ -99,7 +99,7 @@ func (e *examination) storages() {
 	case len(names) > 0:
 		e.good(areaManifests, "images from URLs can be fetched to %s", strings.Join(names, ", "))
 	case e.lacks("/storage", "Datastore.Audit"):
-		e.warn(areaManifests, "no storage is shown to these credentials, so whether images can be fetched couldn't be checked", "Grant what is missing below, and run this again.")
+		e.warn(areaManifests, "no storage is shown to these credentials, so whether images can be fetched couldn't be checked", grantFirst)
 	default:
 		e.bad(areaManifests, "no storage that is shown takes images to import, so none can be fetched",
 			"Add the content type to one: pvesm set STORAGE --content images,iso,import (all that it should have).")
@@ -183,7 +183,7 @@ func (e *examination) storage(name string, d *demand) {
 	s := e.have.Storages[name]
 	if s == nil {
 		if path := "/storage/" + name; e.lacks(path, "Datastore.Audit") || e.lacks("/storage", "Datastore.Audit") {
-			e.warn(areaManifests, fmt.Sprintf("storage %s isn't shown to these credentials, so it couldn't be checked", name), "Grant what is missing below, and run this again.")
+			e.warn(areaManifests, fmt.Sprintf("storage %s isn't shown to these credentials, so it couldn't be checked", name), grantFirst)
 			return
 		}
 		e.bad(areaManifests, fmt.Sprintf("there is no storage %s", name), "There are "+strings.Join(slices.Sorted(maps.Keys(e.have.Storages)), ", ")+".")

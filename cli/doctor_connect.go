@@ -128,7 +128,7 @@ func (e *examination) certificate(u *url.URL, cert *x509.Certificate) (trusted b
 	case time.Until(cert.NotAfter) < expirySoon:
 		e.warn(areaConnection, fmt.Sprintf("the certificate of %s, %s, is %s only", u.Host, how, until), "Renew it: pvecm updatecerts --force, or pvenode acme cert renew.")
 	default:
-		e.good(areaConnection, "TLS: the certificate is %s, %s", how, until)
+		e.note(areaConnection, good, fmt.Sprintf("TLS: the certificate is %s, %s", how, until), "SHA-256 "+print)
 	}
 	return true
 }

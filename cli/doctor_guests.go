@@ -148,7 +148,7 @@ func (e *examination) bridge(bridge string, on, not []string) {
 	case len(not) == 0 && len(on) > 0:
 		e.good(areaManifests, "bridge %s is on %s", bridge, strings.Join(on, ", "))
 	case hidden:
-		e.warn(areaManifests, fmt.Sprintf("bridge %s isn't shown to these credentials, so it couldn't be checked", bridge), "Grant what is missing below, and run this again.")
+		e.warn(areaManifests, fmt.Sprintf("bridge %s isn't shown to these credentials, so it couldn't be checked", bridge), grantFirst)
 	case len(not) > 0:
 		e.bad(areaManifests, fmt.Sprintf("bridge %s isn't on %s, where machines that need it may go", bridge, strings.Join(not, ", ")),
 			"Make it there, name another one, or keep the machines off these nodes with a VMPlacementPolicy.")

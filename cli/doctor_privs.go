@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,6 +78,7 @@ func (e *examination) privileges() {
 	if len(e.needs.Grants) > 0 && len(e.missing) == 0 {
 		e.good(areaPrivileges, "all %s on %s that these manifests need are there", status.Count(count(e.needs.Grants), "privilege"), status.Count(len(e.needs.Grants), "path"))
 	}
+	e.surplus()
 	e.wide()
 	if len(e.missing) > 0 || e.f.commands {
 		e.commands()
@@ -113,6 +115,31 @@ func purposes(all []string) []string {
 		out = append(out, "set "+strings.Join(keys, ", "))
 	}
 	return out
+}
+
+// surplus tells which privileges the credentials have that nothing here needs.
+func (e *examination) surplus() {
+	if e.conn.Credentials.User() == rootUser {
+		return // told already
+	}
+	all, err := e.c.client.Access().Permissions(e.ctx, "", "")
+	if err != nil {
+		return
+	}
+	extra := map[string]bool{}
+	for _, rights := range all {
+		for priv := range rights {
+			extra[priv] = true
+		}
+	}
+	for _, g := range e.needs.Grants {
+		for _, name := range g.Names() {
+			delete(extra, name)
+		}
+	}
+	if len(extra) > 0 {
+		e.skip(areaPrivileges, fmt.Sprintf("these credentials also have %s, which nothing here needs", andList(slices.Sorted(maps.Keys(extra)))), "")
+	}
 }
 
 // wide tells which rights reach far, and how to need less.

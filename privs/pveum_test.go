@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/proxplane/proxplane/privs"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -119,4 +121,32 @@ func without(grants []privs.Grant, path, priv string) []privs.Grant {
 		}
 	}
 	return out
+}
+
+func TestCommandsLeaveOutWhatIsThere(t *testing.T) {
+	grants := []privs.Grant{
+		{Path: "/vms", Below: true, Privs: []privs.Priv{{Name: "VM.Allocate"}, {Name: "VM.Audit"}}},
+		{Path: "/storage/a", Privs: []privs.Priv{{Name: "Datastore.Audit"}}},
+		{Path: "/storage/b", Privs: []privs.Priv{{Name: "Datastore.Audit"}}},
+		{Path: "/storage/c", Privs: []privs.Priv{{Name: "Datastore.AllocateSpace"}}},
+	}
+	a := privs.Account{User: "o'hara@pve", Token: "x", Roles: map[string][]string{
+		"o-hara-guests": {"VM.Audit", "VM.Allocate"}, "o-hara-disks": {"Datastore.Audit", "Datastore.AllocateSpace"},
+	}}
+	want := []string{
+		`pveum role modify o-hara-disks --privs Datastore.Audit`,
+		`pveum role add o-hara-disks-2 --privs Datastore.AllocateSpace`,
+		`pveum acl modify /vms --roles o-hara-guests --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x'`,
+		`pveum acl modify /storage/a --roles o-hara-disks --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
+		`pveum acl modify /storage/b --roles o-hara-disks --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
+		`pveum acl modify /storage/c --roles o-hara-disks-2 --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
+	}
+	if diff := cmp.Diff(want, a.Commands(grants)); diff != "" {
+		t.Error(diff)
+	}
+	for _, line := range want {
+		if words := shell(t, line); slices.Contains(words, "--users") && words[slices.Index(words, "--users")+1] != a.User {
+			t.Errorf("a shell reads %q", words)
+		}
+	}
 }
