@@ -48,7 +48,7 @@ func (p *planner) noTemplate(name string) string {
 		}
 	}
 	if len(names) == 0 {
-		return fmt.Sprintf("no template is named %q, and there are no templates at all", name)
+		return fmt.Sprintf("no template is named %q, and no templates can be seen at all (that needs the privilege VM.Audit on them)", name)
 	}
 	slices.Sort(names)
 	const most = 8
@@ -209,6 +209,11 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 	for _, volume := range slices.Sorted(keysOf(p.have.Files)) {
 		if path.Base(volume) == file {
 			o.step(Step{Action: model.RemoveFile{Node: p.have.Files[volume].Node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live})
+		}
+	}
+	for _, old := range p.candidates(i) {
+		if old.VMID != g.VMID && old.Config == nil && old.Template && slices.Contains(old.Tags, model.Tag) {
+			o.Look.Configs = append(o.Look.Configs, old.VMID) // is it an earlier generation?
 		}
 	}
 	p.removeOld(o, i, g)

@@ -157,9 +157,14 @@ func (p *planner) everywhere(storage string) bool {
 func (p *planner) room(v model.VM, node string, src *source, full bool) string {
 	need := map[string]int64{}
 	for _, d := range v.Disks {
-		if !d.Root() {
-			need[d.Storage] += d.Size
+		if d.Root() {
+			continue
 		}
+		storage := d.Storage
+		if storage == "" && src != nil {
+			storage = cmp.Or(v.Source.Storage, rootStorage(src.guest.Config))
+		}
+		need[storage] += d.Size
 	}
 	if src != nil && full {
 		for _, d := range src.guest.Config.Disks {
