@@ -88,7 +88,11 @@ func Judge(err error) Failure {
 func textOf(err error) string {
 	var task *pve.TaskError
 	if errors.As(err, &task) {
-		return strings.TrimSpace(task.ExitStatus)
+		text := strings.TrimSpace(task.ExitStatus)
+		if detail := task.Detail(); detail != "" {
+			text += " (" + detail + ")"
+		}
+		return text
 	}
 	var e *pve.Error
 	if errors.As(err, &e) && e.Kind != pve.ErrUnknownOutcome && e.Text != "" {

@@ -40,7 +40,7 @@ func hint(err error) string {
 	case is(pve.ErrChecksum):
 		return "the file isn't what the checksum says: correct the checksum or the URL"
 	case is(pve.ErrDownload):
-		return "the node must be able to reach the URL"
+		return "check the URL; the node must be able to reach it"
 	case is(pve.ErrExists) && strings.HasPrefix(e.Subject, "vm "):
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
 	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "storage "):

@@ -38,6 +38,20 @@ func exitError(upid UPID, exitStatus string, log []string) *TaskError {
 	return &TaskError{UPID: upid, ExitStatus: cause.Text, Log: log, cause: cause}
 }
 
+// wgetSaid is how the program that fetches URLs tells what the server said.
+var wgetSaid = regexp.MustCompile(`\bERROR (\d{3}: .+?)\.?$`)
+
+// Detail is what the log tells beyond the exit status: for a URL that couldn't be fetched what
+// its server said, such as "404: Not Found". Empty: nothing.
+func (e *TaskError) Detail() string {
+	for _, line := range slices.Backward(e.Log) {
+		if m := wgetSaid.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // errorBody reads the body of an error: usually {"message":…,"errors":{field:text}}, plain text
 // from the HTTP layer, nothing at all on 401 and 595, or some HTML page of a reverse proxy.
 func errorBody(body []byte) (message string, fields map[string]string) {
