@@ -88,12 +88,13 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 	return f
 }
 
-// named looks at guests that are called as the owner's, but have no tag of ours
-// yet: a manifest may have named another VMID when they were made.
+// named looks at guests that are called as the owner's, or whose names the list
+// doesn't show yet, and have no tag of ours yet: a manifest may have named another
+// VMID when they were made.
 func (p *planner) named(o model.Owner) finding {
 	var f finding
-	for _, g := range p.have.Named(p.nameOf(o)) {
-		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container {
+	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.have.Named("")) {
+		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container || g.Name == "" && g.Lock != "" {
 			continue
 		}
 		switch {
