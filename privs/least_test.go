@@ -34,6 +34,7 @@ func TestExactlyTheComputedPrivilegesAreEnough(t *testing.T) {
 	for _, s := range stories(t) {
 		for _, release := range []string{"8.4", "9.2"} {
 			t.Run(s.name+"/"+release, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					needs, err := s.lived(t, release, nil)
 					if err != nil {
@@ -86,6 +87,7 @@ func TestNoneOfThePrivilegesCanBeLeftOut(t *testing.T) {
 		lived[string(text)] = true
 		for _, release := range []string{"8.4", "9.2"} {
 			t.Run(s.name+"/"+release, func(t *testing.T) {
+				t.Parallel()
 				for _, g := range s.computed(t, release).Grants {
 					for _, p := range g.Names() {
 						t.Run(strings.ReplaceAll(g.Path, "/", "_")+" "+p, func(t *testing.T) {
