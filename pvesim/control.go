@@ -78,7 +78,16 @@ func (s *Sim) postClock(r *http.Request) (any, *apiError) {
 
 // Advance puts the simulator's clock forward; what was due meanwhile happens
 // at once.
-func (s *Sim) Advance(d time.Duration) time.Time { return s.clock.advance(d) }
+func (s *Sim) Advance(d time.Duration) time.Time {
+	now := s.clock.advance(d)
+	if round := s.world.Load.StatusRound.D(); round > 0 && d >= round {
+		// The daemon's own timer may not be set yet.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.takeRound()
+	}
+	return now
+}
 
 // Now is the simulator's time.
 func (s *Sim) Now() time.Time { return s.clock.Now() }
