@@ -46,10 +46,10 @@ The exit status is 1 when something that is needed is missing.`,
 	}
 	f.flags(cmd, false)
 	fs := cmd.Flags()
-	fs.StringVarP(&f.output, "output", "o", "", "json: for programs")
+	fs.StringVarP(&f.output, "output", "o", "", "`FORMAT`: json, for programs")
 	fs.BoolVar(&f.commands, "print-commands", false, "print the pveum commands also when nothing is missing")
-	fs.StringVar(&f.user, "user", "", "whom the commands are for (default: the user who is logged in, or proxplane@pve instead of root@pam)")
-	fs.StringVar(&f.token, "token", "", "name of the token that the commands are for (default: the one that is used, or proxplane)")
+	fs.StringVar(&f.user, "user", "", "`USER@REALM` whom the commands are for (default: the one who is logged in, or proxplane@pve instead of root@pam)")
+	fs.StringVar(&f.token, "token", "", "`NAME` of the token that the commands are for (default: the one that is used, or proxplane)")
 	return cmd
 }
 
@@ -151,6 +151,7 @@ func (e *examination) inside() {
 		e.bridges()
 		e.pools()
 		e.mappings()
+		e.haGroups()
 		e.guests()
 	}
 	e.account()

@@ -114,21 +114,21 @@ func (e *examination) certificate(u *url.URL, cert *x509.Certificate) (trusted b
 	if cert == nil {
 		return true // a proxy of the environment's has talked to it
 	}
-	print := fingerprint(cert)
+	mark := fingerprint(cert)
 	how, err := e.verify(u, cert)
 	until := "valid until " + cert.NotAfter.Format(time.DateOnly)
 	switch {
 	case err != nil:
 		e.bad(areaConnection, fmt.Sprintf("%s shows a certificate that isn't trusted: %v", u.Host, err),
-			"Its fingerprint is "+print+". Compare it with "+fingerprintIn+
+			"Its fingerprint is "+mark+". Compare it with "+fingerprintIn+
 				"; if it is the same, put it into spec.fingerprint of the Provider or --fingerprint. Or trust the cluster's own authority: --ca-file with a copy of /etc/pve/pve-root-ca.pem.")
 		return false
 	case e.conn.TLS.Insecure:
-		e.warn(areaConnection, "any certificate is trusted, so somebody in between could read the credentials", "Trust only this one: spec.fingerprint or --fingerprint "+print+".")
+		e.warn(areaConnection, "any certificate is trusted, so somebody in between could read the credentials", "Trust only this one: spec.fingerprint or --fingerprint "+mark+".")
 	case time.Until(cert.NotAfter) < expirySoon:
 		e.warn(areaConnection, fmt.Sprintf("the certificate of %s, %s, is %s only", u.Host, how, until), "Renew it: pvecm updatecerts --force, or pvenode acme cert renew.")
 	default:
-		e.note(areaConnection, good, fmt.Sprintf("TLS: the certificate is %s, %s", how, until), "SHA-256 "+print)
+		e.note(areaConnection, good, fmt.Sprintf("TLS: the certificate is %s, %s", how, until), mark)
 	}
 	return true
 }

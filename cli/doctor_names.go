@@ -97,3 +97,46 @@ func (e *examination) mappings() {
 		}
 	}
 }
+
+// haGroups checks that the groups exist that HA is to keep machines in: from 9 on,
+// rules of that name.
+func (e *examination) haGroups() {
+	named := users{}
+	for _, v := range e.want.VMs {
+		if v.HA != nil {
+			named.add(v.HA.Group, v)
+		}
+	}
+	if len(named) == 0 {
+		return
+	}
+	what, there, err := e.haPlaces()
+	if err != nil {
+		e.skip(areaManifests, fmt.Sprintf("whether there is the %s %s can't be told: %s", what, andList(slices.Sorted(maps.Keys(named))), shortCause(err)), "")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if there[name] {
+			e.good(areaManifests, "%s %s", what, name)
+		} else {
+			e.bad(areaManifests, fmt.Sprintf("there is no %s %s, named by %s", what, name, andList(named[name])), "Make it under Datacenter, HA.")
+		}
+	}
+}
+
+// haPlaces are what says where HA may put machines.
+func (e *examination) haPlaces() (what string, there map[string]bool, err error) {
+	there = map[string]bool{}
+	if e.version.Major() < 9 {
+		groups, err := e.c.client.HA().Groups(e.ctx)
+		for _, g := range groups {
+			there[g.ID] = true
+		}
+		return "HA group", there, err
+	}
+	rules, err := e.c.client.HA().Rules(e.ctx)
+	for _, r := range rules {
+		there[r.ID] = true
+	}
+	return "HA rule", there, err
+}

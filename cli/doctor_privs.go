@@ -209,10 +209,14 @@ func (e *examination) commands() {
 	if a.Token != "" {
 		whose = "token " + a.TokenID()
 	}
-	e.d.commandsFor = fmt.Sprintf("On a node, as root, these commands give %s exactly what is needed:", whose)
+	what := "exactly what is needed"
 	if len(e.needs.Unknown) > 0 {
-		e.d.commandsFor = fmt.Sprintf("On a node, as root, these commands give %s what is needed, and more, since not everything could be seen:", whose)
+		what = "what is needed, and more, since not everything could be seen"
 	}
+	if len(e.needs.Root) > 0 {
+		what += ", but for what only root@pam may"
+	}
+	e.d.commandsFor = fmt.Sprintf("On a node, as root, these commands give %s %s:", whose, what)
 	if !a.NewUser {
 		e.skip(areaPrivileges, fmt.Sprintf("an entry on a path takes the place of what %s got from paths above it", a.User), "")
 	}

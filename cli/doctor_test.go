@@ -168,7 +168,7 @@ func TestDoctorFindsWhatManifestsNameAndIsntThere(t *testing.T) {
 	l := newLab(t)
 	file := l.write("shop.yaml", strings.NewReplacer(
 		"source: ubuntu-22-template", "source: ubuntu-24-template",
-		"networks: [{name: lan}]", "networks: [{name: lan, bridge: vmbr9}]\n  pool: team\n  pciMappings: [{name: gpu}]\n  disks: [{name: root, size: 8Gi}, {name: data, size: 9Ti, storage: nfs}, {name: more, size: 1Gi, storage: ceph}]",
+		"networks: [{name: lan}]", "networks: [{name: lan, bridge: vmbr9}]\n  pool: team\n  ha: {group: fast}\n  pciMappings: [{name: gpu}]\n  disks: [{name: root, size: 8Gi}, {name: data, size: 9Ti, storage: nfs}, {name: more, size: 1Gi, storage: ceph}]",
 	).Replace(shop))
 	code, out, _ := l.run("doctor", "-f", file)
 	if code != exitFailed {
@@ -179,5 +179,6 @@ func TestDoctorFindsWhatManifestsNameAndIsntThere(t *testing.T) {
 		`^  ✗ there is no template ubuntu-24-template, which image/ubuntu needs$`, `^    Shown are ubuntu-22-template\.$`,
 		`^  ✗ there is no pool team, named by vm/web-1 and vm/web-2$`, `^    Make it: pveum pool add team$`,
 		`^  ✗ there is no mapping gpu of PCI devices, named by vm/web-1 and vm/web-2$`,
+		`^  ✗ there is no HA rule fast, named by vm/web-1 and vm/web-2$`,
 		`^  ✗ bridge vmbr9 isn't on pve1, pve2, pve3, where machines that need it may go$`)
 }

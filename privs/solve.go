@@ -73,7 +73,7 @@ func reasons(needs []need, granted map[claim]bool) map[claim][]string {
 	return out
 }
 
-func cheapest(any [][]claim, granted map[claim]bool) []claim {
+func cheapest(choices [][]claim, granted map[claim]bool) []claim {
 	cost := func(all []claim) int {
 		sum := 0
 		for _, c := range all {
@@ -83,7 +83,7 @@ func cheapest(any [][]claim, granted map[claim]bool) []claim {
 		}
 		return sum
 	}
-	return slices.MinFunc(any, func(a, b []claim) int { return cmp.Compare(cost(a), cost(b)) })
+	return slices.MinFunc(choices, func(a, b []claim) int { return cmp.Compare(cost(a), cost(b)) })
 }
 
 // byWeight puts first what had better be left out.
