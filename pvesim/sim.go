@@ -119,6 +119,15 @@ func (s *Sim) start(dataDir string) error {
 			return fmt.Errorf("world: %w", err)
 		}
 	}
+	if loaded {
+		s.indexState()
+	}
+	s.startStatusRounds()
+	return nil
+}
+
+// indexState makes what isn't kept on disk.
+func (s *Sim) indexState() {
 	for _, list := range s.state.Tasks {
 		for _, t := range list {
 			s.byUPID[t.UPID] = t
@@ -126,13 +135,9 @@ func (s *Sim) start(dataDir string) error {
 	}
 	for _, sp := range s.state.Spaces {
 		for _, v := range sp.Volumes {
-			if v.VMID != 0 {
-				sp.index(v)
-			}
+			sp.index(v)
 		}
 	}
-	s.startStatusRounds()
-	return nil
 }
 
 // Do runs fn on the state, alone. fn must not keep what it gets.

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -17,12 +18,8 @@ var listedKinds = []string{"images", "vztmpl", "iso", "backup", "snippets", "imp
 // one guest (0: of all).
 func (s *Sim) listVolumes(st *Storage, node, kind string, vmid int) []map[string]any {
 	sp := s.space(st.ID, node)
-	volumes := sp.Volumes
-	if vmid != 0 && (kind == "images" || kind == "rootdir") {
-		volumes = sp.ofVM(vmid)
-	}
 	list := []map[string]any{}
-	for _, v := range volumes {
+	for v := range sp.candidates(kind, vmid) {
 		if !st.HasContent(v.Content) || kind != "" && v.Content != kind || !slices.Contains(listedKinds, v.Content) {
 			continue
 		}
@@ -37,6 +34,27 @@ func (s *Sim) listVolumes(st *Storage, node, kind string, vmid int) []map[string
 		return cmp.Compare(strings.ToLower(a["volid"].(string)), strings.ToLower(b["volid"].(string)))
 	})
 	return list
+}
+
+// candidates are the volumes among which those of a kind and of a guest are,
+// without all disks of all guests where that can be helped.
+func (sp *Space) candidates(kind string, vmid int) iter.Seq[*Volume] {
+	sets := []map[string]*Volume{sp.Volumes}
+	switch {
+	case vmid != 0:
+		sets = []map[string]*Volume{sp.ofVM(vmid), sp.files}
+	case kind != "" && kind != "images" && kind != "rootdir" && kind != "backup":
+		sets = []map[string]*Volume{sp.files}
+	}
+	return func(yield func(*Volume) bool) {
+		for _, set := range sets {
+			for _, v := range set {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // listedFor tells whether a list for one guest shows the volume. Snippets

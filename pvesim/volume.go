@@ -55,7 +55,8 @@ type Space struct {
 	Volumes map[string]*Volume `json:"volumes"`
 
 	byVM     map[int]map[string]*Volume
-	children map[string]int // linked clones of a base volume
+	files    map[string]*Volume // those that belong to no guest
+	children map[string]int     // linked clones of a base volume
 }
 
 // Volume is a disk, an image file, a snippet.
@@ -125,12 +126,17 @@ func (sp *Space) put(v *Volume) {
 	}
 	sp.Volumes[v.Name] = v
 	sp.Used += v.Used
-	if v.VMID != 0 {
-		sp.index(v)
-	}
+	sp.index(v)
 }
 
 func (sp *Space) index(v *Volume) {
+	if v.VMID == 0 {
+		if sp.files == nil {
+			sp.files = map[string]*Volume{}
+		}
+		sp.files[v.Name] = v
+		return
+	}
 	if sp.byVM == nil {
 		sp.byVM = map[int]map[string]*Volume{}
 	}
@@ -153,6 +159,7 @@ func (sp *Space) drop(name string) {
 		return
 	}
 	delete(sp.Volumes, name)
+	delete(sp.files, name)
 	sp.Used -= v.Used
 	if m := sp.byVM[v.VMID]; m != nil {
 		delete(m, name)
