@@ -75,7 +75,7 @@ func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) e
 	left := slices.Clone(names)
 	why := map[string]string{}
 	for pause := waitFirst; ; pause = min(pause*3/2, waitMost) {
-		have, err := w.look(ctx, c)
+		have, err := c.look(ctx)
 		if err != nil {
 			return w.late(err, left, why)
 		}
@@ -104,12 +104,6 @@ func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) e
 		case <-time.After(pause):
 		}
 	}
-}
-
-// look reads the lists.
-func (w *awaiting) look(ctx context.Context, c *cluster) (*model.Observed, error) {
-	have, err := c.observer.Look(ctx)
-	return have, c.fail(err)
 }
 
 // late says what was still waited for when the time was over.
