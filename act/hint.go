@@ -68,8 +68,9 @@ func forbiddenHint(e *pve.Error) string {
 	if e.AnyPriv {
 		privs = privs[:1]
 	}
-	return fmt.Sprintf("grant %s on %s: pveum role add proxplane-more --privs %q; pveum acl modify %s --roles proxplane-more --users USER@REALM (or --tokens USER@REALM!NAME)",
-		what, e.PermPath, strings.Join(privs, " "), e.PermPath)
+	// Not an entry of its own on that path: it would hide what is granted above.
+	return fmt.Sprintf("grant %s on %s, by adding it to the role that the user or token has there: pveum role modify ROLE --append --privs %q; proxplane doctor shows all that is needed",
+		what, e.PermPath, strings.Join(privs, " "))
 }
 
 func lockedHint(e *pve.Error) string {
