@@ -57,6 +57,9 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 	if f := p.tagged(o, r); f.guest != nil || f.unsure() {
 		return f
 	}
+	if f := p.named(o); f.guest != nil || f.unsure() {
+		return f
+	}
 	var f finding
 	beyond := 0
 	for id := range o.Candidates(r) {
@@ -72,7 +75,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 				f.free = id
 			}
 		case g.Config == nil:
-			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() && g.Name != "" && g.Name != p.nameOf(o) {
+			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() && !unnamed(g) && g.Name != p.nameOf(o) {
 				continue // another owner's: no need to look
 			}
 			f.look.Configs = append(f.look.Configs, id)
@@ -93,8 +96,8 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 // VMID when they were made.
 func (p *planner) named(o model.Owner) finding {
 	var f finding
-	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.have.Named("")) {
-		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container || g.Name == "" && g.Lock != "" {
+	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
+		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container {
 			continue
 		}
 		switch {
@@ -106,6 +109,24 @@ func (p *planner) named(o model.Owner) finding {
 	}
 	return f
 }
+
+// nameless are the guests whose names aren't known yet. Those that are being made
+// have none: they can't be told apart.
+func (p *planner) nameless() []*model.Guest {
+	if p.unnamed == nil {
+		p.unnamed = []*model.Guest{}
+		for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
+			if g := p.have.Guests[id]; unnamed(g) && g.Lock == "" {
+				p.unnamed = append(p.unnamed, g)
+			}
+		}
+	}
+	return p.unnamed
+}
+
+// unnamed tells whether the list doesn't show a guest's name: it is late, or shows
+// what Proxmox says of guests that have none.
+func unnamed(g *model.Guest) bool { return g.Name == "" || g.Name == "VM "+itoa(g.VMID) }
 
 // nameOf is what an owner's guest is called. A copy of one of our guests has the
 // tags of that until it is configured, so only its name tells them apart.

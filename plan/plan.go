@@ -205,6 +205,8 @@ type planner struct {
 	found  map[model.Key]finding
 	placed map[int]model.Placement // guests this plan makes
 	load   *nodeLoad
+	// unnamed are guests whose names aren't known; nil: not looked for yet.
+	unnamed []*model.Guest
 	// unready are the guests that this plan still has something to do for.
 	unready map[model.Key]bool
 }

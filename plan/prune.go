@@ -44,7 +44,7 @@ func (p *planner) prune() []Object {
 func (p *planner) suspect(g *model.Guest, wanted map[string]string) bool {
 	if owner, _, ok := model.ParseStateTag(g.Tags); ok {
 		name, named := wanted[owner]
-		return !named || name != g.Name
+		return !named || name != g.Name // also while its name isn't known
 	}
 	return slices.Contains(g.Tags, model.Tag) || g.Status != model.StatusRunning && !g.Template && !g.Container
 }
