@@ -1,6 +1,7 @@
 package robustness
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,6 +68,7 @@ func (s *set) ask(name string, v model.VM) {
 		}
 		owner := w.Owner
 		w.note()
+		w.remade = w.remade || w.Source.Name() != v.Source.Name() || w.VMID != v.VMID
 		w.VM = v
 		w.Owner, w.unnamed = owner, false
 	})
@@ -76,7 +78,7 @@ func (s *set) ask(name string, v model.VM) {
 func (w *wish) note() {
 	now := time.Now()
 	w.wasRetained = w.wasRetained || w.Retain
-	if w.Deleted || w.unnamed {
+	if w.Deleted || w.unnamed || w.remade && w.Update.Replace {
 		w.spared = now
 	}
 	if w.Power != model.PowerOn || w.Update.Restart || w.Deleted || w.unnamed {
@@ -95,7 +97,7 @@ func (a *author) machine(set, name string) model.VM {
 	w := a.h.world
 	v := model.VM{
 		Name: name, Range: w.vmids, Options: map[string]string{},
-		Update: model.Allow{Restart: a.chance(0.6), Data: a.chance(0.5)},
+		Update: model.Allow{Restart: a.chance(0.6), Data: a.chance(0.5), Replace: a.chance(0.4)},
 		Retain: a.chance(0.08), Power: pick(a.dice, model.PowerOn, model.PowerOn, model.PowerOn, model.PowerOff, model.PowerOffGraceful, ""),
 	}
 	if a.chance(0.15) {
@@ -166,7 +168,7 @@ func (a *author) source(v *model.VM) {
 			v.Source.Storage = pick(a.dice, w.disks...)
 		}
 		v.WaitAddress = v.Power == model.PowerOn && w.agents[image] && a.chance(0.7)
-		if w.everywhere[image] && a.chance(0.2) {
+		if w.everywhere[image] && v.Source.Storage == "" && a.chance(0.2) {
 			v.Place.Nodes = some(a.dice, 0.5, w.nodes)
 		}
 	}
@@ -200,7 +202,7 @@ func (a *author) seedData() *model.Seed {
 	a.n++
 	text := fmt.Sprintf("#cloud-config\npassword: %s\n# %d\n", userDataText, a.n)
 	return &model.Seed{
-		Storage: pick(a.dice, a.h.world.isos...), Digest: fmt.Sprintf("%064x", a.n+int(a.h.seed)<<8),
+		Storage: pick(a.dice, a.h.world.isos...), Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(text))),
 		Files: map[string][]byte{"user-data": []byte(text), "meta-data": []byte("instance-id: x\n")},
 	}
 }

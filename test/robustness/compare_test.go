@@ -66,7 +66,11 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 		differs("running", w.Power == model.PowerOn, vm.Run != nil)
 	}
 	if w.Seed != nil {
-		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(vm.Conf["ide2"], w.Seed.Storage+":iso/proxplane-") && volumeOf(st, vm.Node, vm.Conf["ide2"]) != "")
+		drive := vm.Conf["ide2"]
+		if later, ok := vm.Pending["ide2"]; ok {
+			drive = later // it is read at a first boot only
+		}
+		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(drive, w.Seed.Storage+":iso/proxplane-") && volumeOf(st, vm.Node, drive) != "")
 	}
 	return wrong
 }

@@ -32,14 +32,24 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 	})
 	if ok {
 		r.excuses[o.Owner] = true
+		r.futile = r.futile || o.State == engine.StateFailed
 		r.trace.say("", "that is right: %s", o.Text)
 	}
 	return ok
 }
 
 func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) bool {
-	vm := st.VMs[o.VMID]
+	var vm *pvesim.VM
+	if ids := r.machinesOf(st, w.Owner); len(ids) == 1 {
+		vm = st.VMs[ids[0]]
+	}
 	switch {
+	case o.State == engine.StateFailed:
+		if vm != nil && len(vm.Snaps) > 0 && strings.Contains(o.Text, "if snapshot exists") {
+			return true // Proxmox can't grow such disks
+		}
+		// Nobody in there hears that it is to shut down.
+		return vm != nil && deaf(st, vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
 	case len(o.Refused) > 0:
 		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) })
 	case o.Wait == nil:
@@ -48,7 +58,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	switch o.Wait.Reason {
 	case plan.WaitForeign:
 		// The VMID that was asked for is somebody else's.
-		return w.VMID != 0 && st.VMs[w.VMID] != nil && len(r.machinesOf(st, w.Owner)) == 0
+		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(r.machinesOf(st, w.Owner), w.VMID)
 	case plan.WaitVMID:
 		for id := range w.Owner.Candidates(w.Range) {
 			if st.VMs[id] == nil {
@@ -62,6 +72,18 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
 	}
 	return false
+}
+
+// deaf tells whether a machine has no system that could shut down.
+func deaf(st *pvesim.State, vm *pvesim.VM) bool {
+	for _, sp := range st.Spaces {
+		for _, v := range sp.Volumes {
+			if v.VMID == vm.ID && v.System != pvesim.Blank {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // circle tells whether machines are to be copies of each other.
@@ -82,6 +104,8 @@ func refusable(w *wish, vm *pvesim.VM, f plan.Refusal) bool {
 	switch f.Effect {
 	case plan.Restart:
 		return !w.Update.Restart
+	case plan.Replace:
+		return !w.Update.Replace
 	case plan.LosesData:
 		if strings.HasPrefix(f.What, "shrink ") && vm != nil {
 			slot := strings.TrimPrefix(f.What, "shrink ")

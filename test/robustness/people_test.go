@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,15 +25,18 @@ type others struct {
 	mu      sync.Mutex
 	greedy  int               // VMIDs that they still take just before us
 	touched map[int]time.Time // until when what happens to a machine is their doing
+	busy    map[int]int       // how many of them are at a machine
 	copies  map[int]bool      // machines that they cloned of ours
 	locked  map[int]time.Time // since when they keep a machine locked
+	taken   map[int]time.Time // when they made a machine of ours theirs
+	ruined  map[int]bool      // machines of ours that they destroyed, and knew nothing of their files
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, copies: map[int]bool{}, locked: map[int]time.Time{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, copies: map[int]bool{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
-		Rand: func() float64 { return 0.5 },
+		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
 	})
 	if err != nil {
 		panic(err)
@@ -48,9 +52,15 @@ func (o *others) meddle(s *set, name string, do func(o *others, id int)) {
 		return
 	}
 	o.run.troubles.Go(func() {
-		o.touch(id, time.Hour)
+		o.mu.Lock()
+		o.busy[id]++
+		o.mu.Unlock()
 		do(o, id)
-		o.touch(id, 30*time.Second) // until we have noticed
+		o.run.watch.look()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.busy[id]--
+		o.touched[id] = time.Now().Add(30 * time.Second) // what they had begun may go on
 	})
 }
 
@@ -58,7 +68,7 @@ func (o *others) meddle(s *set, name string, do func(o *others, id int)) {
 func (o *others) find(owner model.Owner) (id int) {
 	o.run.sim.Do(func(s *pvesim.State) {
 		for i, vm := range s.VMs {
-			if _, m, ok := model.ParseDescription(vm.Conf["description"]); ok && m.Owner == owner && (id == 0 || i < id) {
+			if _, m, ok := model.ParseDescription(vm.Conf["description"]); ok && m.Owner == owner && (id == 0 || i < id) && !o.isCopy(i) {
 				id = i
 			}
 		}
@@ -66,17 +76,11 @@ func (o *others) find(owner model.Owner) (id int) {
 	return id
 }
 
-func (o *others) touch(id int, d time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.touched[id] = time.Now().Add(d)
-}
-
 // theirDoing tells whether others are at a machine, or were a moment ago.
 func (o *others) theirDoing(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return time.Now().Before(o.touched[id])
+	return o.busy[id] > 0 || time.Now().Before(o.touched[id])
 }
 
 // isCopy tells whether a machine is one that others cloned of ours.
@@ -94,6 +98,15 @@ func (o *others) lockedFor(id int) time.Duration {
 		return time.Since(since)
 	}
 	return 0
+}
+
+// forgot tells whether a file was made for a machine that others destroyed.
+func (o *others) forgot(volume string) bool {
+	_, rest, ok := strings.Cut(volume, ":iso/proxplane-")
+	id, _, _ := strings.Cut(rest, "-")
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return ok && o.ruined[number(id)]
 }
 
 // call makes a call about a machine, and waits for its task.
@@ -161,6 +174,9 @@ func (o *others) migrate(id int, to string) {
 }
 
 func (o *others) destroy(id int) bool {
+	o.mu.Lock()
+	o.ruined[id] = true
+	o.mu.Unlock()
 	o.status(id, "stop")
 	return o.call(id, http.MethodDelete, "", nil)
 }
@@ -182,11 +198,28 @@ func (o *others) make(id int, name string) {
 	o.run.watch.adopt(id)
 }
 
-// takeOver makes a machine of ours one of theirs.
+// takeOver makes a machine of ours one of theirs. What we do until we can have
+// noticed is no fault of ours.
 func (o *others) takeOver(id int) {
 	if o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"}) {
+		o.mu.Lock()
+		o.taken[id] = time.Now()
+		o.mu.Unlock()
+		time.Sleep(ownerNoticed)
 		o.run.watch.adopt(id)
 	}
+}
+
+// ownerNoticed is how long we may believe that a machine is ours: so old may the
+// proof be, and so long may it take until what was decided is done.
+const ownerNoticed = 10 * time.Second
+
+// justTaken tells whether a machine of ours became theirs a moment ago.
+func (o *others) justTaken(id int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at, ok := o.taken[id]
+	return ok && time.Since(at) <= ownerNoticed
 }
 
 // clone copies a machine of ours, marker and all.
@@ -204,17 +237,32 @@ func (o *others) clone(id int) {
 	}
 }
 
-// disown does what we ask for when there are two machines of one owner: it takes
-// the marker off the copy.
+// disown does what we ask for when there are two machines of one owner, or one
+// with our tag and without our marker: it takes both off.
 func (o *others) disown() {
 	o.mu.Lock()
-	copies := maps.Clone(o.copies)
+	list := slices.Concat(slices.Collect(maps.Keys(o.copies)), slices.Collect(maps.Keys(o.taken)))
 	o.mu.Unlock()
-	for id := range copies {
+	slices.Sort(list)
+	for _, id := range list {
+		if o.find(o.ownerOf(id)) == id {
+			continue // it has become ours again
+		}
 		o.run.watch.release(id)
 		o.call(id, http.MethodPut, "/config", pve.Params{"description": "a copy", "tags": "copy"})
 		o.run.watch.adopt(id)
 	}
+}
+
+// ownerOf is whose a machine says that it is.
+func (o *others) ownerOf(id int) (owner model.Owner) {
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			_, m, _ := model.ParseDescription(vm.Conf["description"])
+			owner = m.Owner
+		}
+	})
+	return owner
 }
 
 // lock keeps a machine locked as a backup does.

@@ -32,7 +32,11 @@ func (w *watch) before(e *entry) {
 	}
 	_, m, ok := model.ParseDescription(conf["description"])
 	s, wish := w.run.wishOf(m.Owner)
+	destroys := e.method == http.MethodDelete && e.call() == ""
 	if !ok || wish == nil {
+		if w.run.others.justTaken(id) && !destroys {
+			return
+		}
 		w.run.fail("a request would change VM %d, which isn't ours: %s", id, e)
 		return
 	}
@@ -44,7 +48,7 @@ func (w *watch) before(e *entry) {
 		w.run.fail("VM %d has been locked for %v, and isn't left alone: %s", id, w.run.others.lockedFor(id), e)
 	}
 	switch {
-	case e.method == http.MethodDelete && e.call() == "" && !s.mayGo(wish, now):
+	case destroys && !s.mayGo(wish, now):
 		w.run.fail("VM %d (%s) is wanted, and is to be destroyed: %s", id, wish.Owner.Key, e)
 	case stops(e) && !s.mayStop(wish, now) && !s.mayGo(wish, now):
 		w.run.fail("VM %d (%s) is to stop, and nobody has allowed that: %s", id, wish.Owner.Key, e)

@@ -39,6 +39,7 @@ type run struct {
 	busiest int // most requests of a process within a minute
 
 	excuses map[model.Owner]bool // what can't be as wanted, for a good reason
+	futile  bool                 // something is tried again and again, rightly
 }
 
 // output collects what is written.

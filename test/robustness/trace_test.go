@@ -132,6 +132,13 @@ func bodyText(res *http.Response) string {
 	return text
 }
 
+// underWay tells whether a change of ours to a machine is still to be answered.
+func (t *trace) underWay(id int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.ours && e.write() && e.done == 0 && e.vmid() == id })
+}
+
 // say writes down something that isn't a request.
 func (t *trace) say(who, format string, args ...any) {
 	t.mu.Lock()

@@ -46,7 +46,7 @@ func (w *watch) adopt(id int) {
 	for range 3000 {
 		busy := false
 		w.run.sim.Do(func(s *pvesim.State) { busy = working(s, id) })
-		if !busy {
+		if !busy && !w.run.trace.underWay(id) {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -31,6 +31,7 @@ type wish struct {
 	// When it may last have been the will of anybody that it goes, or that it
 	// stops: those who act may have begun then.
 	spared, kept time.Time
+	remade       bool            // it was to be made in another way at some time
 	had          map[string]bool // disks that were wanted once
 	wasRetained  bool            // it was to stay when it is deleted, at some time
 }
@@ -92,7 +93,7 @@ func (s *set) byOwner(o model.Owner) *wish {
 func (s *set) mayGo(w *wish, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return w.Deleted || w.unnamed || now.Before(w.spared.Add(grace))
+	return w.Deleted || w.unnamed || w.remade && w.Update.Replace || now.Before(w.spared.Add(grace))
 }
 
 // mayStop tells whether the machine may be powered off.
