@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,26 @@ func TestFaultsAnswerDropAndDelay(t *testing.T) {
 		b.get("/api2/json/version")
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("a request delayed by a minute took %v", took)
+		}
+	})
+}
+
+func TestADelayedRequestEndsWithTheSimulator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := New(quietWorld())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sim.AddFault(Fault{Path: "/version", Delay: Duration(time.Minute)})
+		ended := make(chan any)
+		go func() {
+			defer func() { ended <- recover() }()
+			sim.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api2/json/version", nil))
+		}()
+		time.Sleep(time.Second)
+		sim.Close()
+		if got := <-ended; got != http.ErrAbortHandler {
+			t.Errorf("it ended with %v", got)
 		}
 	})
 }

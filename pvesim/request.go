@@ -147,17 +147,19 @@ func (s *Sim) handle(req *request, entry string) *answer {
 	if n := s.state.Nodes[entry]; n != nil && n.State != Online {
 		return &answer{dropped: true} // nobody is there to answer
 	}
-	fault := s.faults.match(s, req)
-	if ans := fault.before(&a, req); ans != nil {
-		return ans
-	}
-	ans := s.guarded(&a, req, entry)
-	ans.hangUp = ans.hangUp || s.recycled()
-	return fault.after(&a, ans)
+	return guarded(func() *answer {
+		fault := s.faults.match(s, req)
+		if ans := fault.before(&a, req); ans != nil {
+			return ans
+		}
+		ans := s.answerTo(&a, req, entry)
+		ans.hangUp = ans.hangUp || s.recycled()
+		return fault.after(&a, ans)
+	})
 }
 
 // guarded answers nothing when the simulator is being closed meanwhile.
-func (s *Sim) guarded(a *actor, req *request, entry string) (ans *answer) {
+func guarded(handle func() *answer) (ans *answer) {
 	defer func() {
 		switch p := recover(); p.(type) {
 		case nil:
@@ -167,6 +169,10 @@ func (s *Sim) guarded(a *actor, req *request, entry string) (ans *answer) {
 			panic(p)
 		}
 	}()
+	return handle()
+}
+
+func (s *Sim) answerTo(a *actor, req *request, entry string) *answer {
 	res, err := s.proxy(a, req, entry)
 	if err == nil {
 		return format(req.format, res, nil)
