@@ -1,0 +1,73 @@
+// Package script_test holds the stories of the command line: what people type, and
+// what they see. One file a story, *.txtar; the commands beside proxplane's are in
+// the files of this package.
+//
+// The command line runs as a process of its own, against a simulated Proxmox in the
+// process of the tests.
+package script_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/proxplane/proxplane/cli"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected outputs in the stories")
+
+func TestMain(m *testing.M) {
+	// Stories wait more than they work.
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	testscript.Main(m, map[string]func(){"proxplane": proxplane})
+}
+
+// proxplane is the program, as cmd/proxplane makes it.
+func proxplane() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func TestStories(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: ".", UpdateScripts: *update, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Values[siteKey{}] = &site{}
+			env.Setenv("EXAMPLES", examples)
+			env.Setenv("IMAGE_SHA256", imageSum())
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"sim-start":         simStart,
+			"sim-fault":         simFault,
+			"sim-advance":       simAdvance,
+			"sim-await":         simAwait,
+			"sim-vm":            simVM,
+			"sim-list":          simList,
+			"sim-lock":          simLock,
+			"sim-fill":          simFill,
+			"by-hand":           byHand,
+			"out":               outLine,
+			"err":               errLine,
+			"plain":             plain,
+			"edit":              edit,
+			"exits":             exits,
+			"helps":             helps,
+			"secret-with-login": secretWithLogin,
+		},
+	})
+}

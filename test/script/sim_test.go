@@ -1,0 +1,170 @@
+package script_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// site is the simulated Proxmox of one story.
+type site struct {
+	sim  *pvesim.Sim
+	root *pve.Client // somebody else, with a browser
+}
+
+type siteKey struct{}
+
+// at is the story's Proxmox.
+func at(ts *testscript.TestScript) *site {
+	s := ts.Value(siteKey{}).(*site)
+	if s.sim == nil {
+		ts.Fatalf("there is no simulator; sim-start comes first")
+	}
+	return s
+}
+
+// speed is how much faster than real the simulated time passes.
+const speed = 50
+
+// certificate is that of all simulators here: making one takes time.
+var certificate = sync.OnceValues(func() (tls.Certificate, []byte) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.StartTLS()
+	defer s.Close()
+	return s.TLS.Certificates[0], pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+})
+
+// simStart [YAML] starts a Proxmox, and lets the environment point at it. It is the
+// default world with me@pve, an administrator unless the world has rules of its own;
+// the YAML says what is different.
+func simStart(ts *testscript.TestScript, neg bool, args []string) {
+	w := pvesim.DefaultWorld()
+	for _, a := range args {
+		ts.Check(yaml.UnmarshalStrict([]byte(a), w))
+	}
+	// Agents that answer at once: who asks too early waits for seconds.
+	w.Timing.Boot, w.Timing.Agent, w.Load.AgentWait = 0, 0, 0
+	const secret = "c0ffee00-0000-4000-8000-000000000000"
+	w.Users = append(w.Users, pvesim.WorldUser{ID: "me@pve", Tokens: []pvesim.WorldToken{{Name: "laptop", Secret: secret}}})
+	if len(w.ACL) == 0 {
+		w.ACL = append(w.ACL, pvesim.WorldACL{Path: "/", Role: "Administrator", User: "me@pve"})
+	}
+	sim, err := pvesim.New(w, pvesim.WithClock(pvesim.NewFastClock(speed)), pvesim.WithInternet(internet{}))
+	ts.Check(err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	cert, ca := certificate()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- sim.Serve(ctx, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
+	}()
+	ts.Defer(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			ts.Logf("simulator: %v", err)
+		}
+		sim.Close()
+	})
+	endpoint := "https://" + l.Addr().String()
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), ca, 0o600))
+	ts.Setenv("PVE_ENDPOINT", endpoint)
+	ts.Setenv("PVE_CA_BUNDLE", ts.MkAbs("ca.pem"))
+	ts.Setenv("PVE_TOKEN_ID", "me@pve!laptop")
+	ts.Setenv("PVE_TOKEN_SECRET", secret)
+	root, err := pve.New(pve.Config{Endpoints: []string{endpoint}, TLS: pve.TLS{CA: ca}, Credentials: pve.Password("root@pam", "proxplane")})
+	ts.Check(err)
+	*ts.Value(siteKey{}).(*site) = site{sim: sim, root: root}
+}
+
+// secretWithLogin FILE writes a Provider with its Secret, for the simulator, as the
+// documentation shows them.
+func secretWithLogin(ts *testscript.TestScript, neg bool, args []string) {
+	_, ca := certificate()
+	text := fmt.Sprintf(`apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata:
+  name: proxmox-prod
+spec:
+  type: proxmox
+  endpoint: %s
+  credentialSecretRef:
+    name: pve-credentials
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: pve-credentials
+type: Opaque
+stringData:
+  token_id: %s
+  token_secret: %s
+  ca.crt: |
+    %s
+`, ts.Getenv("PVE_ENDPOINT"), ts.Getenv("PVE_TOKEN_ID"), ts.Getenv("PVE_TOKEN_SECRET"), strings.ReplaceAll(strings.TrimSpace(string(ca)), "\n", "\n    "))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// internet has an image at any URL, but for those that say what is wrong with them.
+type internet struct{}
+
+func (internet) RoundTrip(r *http.Request) (*http.Response, error) {
+	res := &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r}
+	image := bootableImage()
+	if strings.Contains(r.URL.Path, "missing") {
+		res.StatusCode, res.Status, image = http.StatusNotFound, "404 Not Found", nil
+	}
+	res.ContentLength, res.Body = int64(len(image)), io.NopCloser(bytes.NewReader(image))
+	return res, nil
+}
+
+// bootableImage is a qcow2 image of 2 GiB, of which only the first sector has
+// something in it.
+func bootableImage() []byte {
+	const cluster = 512
+	b := make([]byte, 4*cluster) // header, first table, second table, data
+	put32, put64 := binary.BigEndian.PutUint32, binary.BigEndian.PutUint64
+	copy(b, "QFI\xfb")
+	put32(b[4:], 2)
+	put32(b[20:], 9) // bits of a cluster
+	put64(b[24:], 2<<30)
+	put32(b[36:], 1<<16)
+	put64(b[40:], cluster)
+	put64(b[cluster:], 2*cluster|1<<63)
+	put64(b[2*cluster:], 3*cluster|1<<63)
+	b[4*cluster-2], b[4*cluster-1] = 0x55, 0xaa
+	return b
+}
+
+func imageSum() string {
+	sum := sha256.Sum256(bootableImage())
+	return hex.EncodeToString(sum[:])
+}
+
+// vmNamed finds a VM by its name or VMID; nil: there is none.
+func vmNamed(st *pvesim.State, name string) *pvesim.VM {
+	for id, vm := range st.VMs {
+		if vm.Name() == name || fmt.Sprint(id) == name {
+			return vm
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package script_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// simFault JSON makes something go wrong; without an argument, nothing any more.
+func simFault(ts *testscript.TestScript, neg bool, args []string) {
+	sim := at(ts).sim
+	if len(args) == 0 {
+		sim.RemoveFault(0)
+		return
+	}
+	var f pvesim.Fault
+	ts.Check(json.Unmarshal([]byte(args[0]), &f))
+	_, err := sim.AddFault(f)
+	ts.Check(err)
+}
+
+// simAdvance DURATION lets that time pass in the simulator, at once.
+func simAdvance(ts *testscript.TestScript, neg bool, args []string) {
+	d, err := time.ParseDuration(strings.Join(args, " "))
+	ts.Check(err)
+	at(ts).sim.Advance(d)
+}
+
+// simLock VM [LOCK] locks a VM, as a backup does; without a lock it is unlocked.
+func simLock(ts *testscript.TestScript, neg bool, args []string) {
+	at(ts).sim.Do(func(st *pvesim.State) {
+		vm := vmNamed(st, args[0])
+		if vm == nil {
+			ts.Fatalf("there is no VM %s", args[0])
+		}
+		delete(vm.Conf, "lock")
+		if len(args) > 1 {
+			vm.Conf["lock"] = args[1]
+		}
+	})
+}
+
+// simFill STORAGE BYTES leaves no more than that free on a storage.
+func simFill(ts *testscript.TestScript, neg bool, args []string) {
+	var left int64
+	if _, err := fmt.Sscan(args[1], &left); err != nil {
+		ts.Fatalf("usage: sim-fill STORAGE BYTES")
+	}
+	at(ts).sim.Do(func(st *pvesim.State) {
+		for key, space := range st.Spaces {
+			if key.Storage == args[0] {
+				space.Base = space.Total - space.Used - left
+			}
+		}
+	})
+	at(ts).sim.Advance(11 * time.Second) // the lists follow some seconds later
+}
+
+// byHand does something to a VM as somebody would in Proxmox' own interface:
+//
+//	by-hand set VM KEY=VALUE…     by-hand stop VM         by-hand destroy VM
+//	by-hand migrate VM NODE       by-hand snapshot VM NAME
+//	by-hand create VMID NODE KEY=VALUE…
+//	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
+func byHand(ts *testscript.TestScript, neg bool, args []string) {
+	s := at(ts)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if len(args) < 2 {
+		ts.Fatalf("usage: by-hand WHAT VM …")
+	}
+	rest := args[2:]
+	switch args[0] {
+	case "create":
+		params := pairs(rest[1:])
+		params["vmid"] = args[1]
+		s.call(ctx, ts, "POST", "/nodes/"+rest[0]+"/qemu", params)
+		return
+	case "pool":
+		s.call(ctx, ts, "POST", "/pools", pve.Params{"poolid": args[1]})
+		return
+	case "revoke":
+		s.sim.Do(func(st *pvesim.State) { delete(st.Access.Roles[args[1]], rest[0]) })
+		return
+	case "grant":
+		s.sim.Do(func(st *pvesim.State) { st.Access.Roles[args[1]][rest[0]] = true })
+		return
+	}
+	var vm string
+	s.sim.Do(func(st *pvesim.State) {
+		if v := vmNamed(st, args[1]); v != nil {
+			vm = fmt.Sprintf("/nodes/%s/qemu/%d", v.Node, v.ID)
+		}
+	})
+	if vm == "" {
+		ts.Fatalf("there is no VM %s", args[1])
+	}
+	switch args[0] {
+	case "set":
+		s.call(ctx, ts, "PUT", vm+"/config", pairs(rest))
+	case "stop":
+		s.call(ctx, ts, "POST", vm+"/status/stop", nil)
+	case "destroy":
+		s.call(ctx, ts, "POST", vm+"/status/stop", nil)
+		s.call(ctx, ts, "DELETE", vm, nil)
+	case "migrate":
+		s.call(ctx, ts, "POST", vm+"/migrate", pve.Params{"target": rest[0], "online": "1"})
+	case "snapshot":
+		s.call(ctx, ts, "POST", vm+"/snapshot", pve.Params{"snapname": rest[0]})
+	default:
+		ts.Fatalf("by-hand can't %s", args[0])
+	}
+	// The lists of the cluster follow some seconds later.
+	s.sim.Advance(11 * time.Second)
+}
+
+func pairs(args []string) pve.Params {
+	params := pve.Params{}
+	for _, a := range args {
+		key, value, _ := strings.Cut(a, "=")
+		params[key] = value
+	}
+	return params
+}
+
+// call makes a call and waits for its task.
+func (s *site) call(ctx context.Context, ts *testscript.TestScript, method, path string, params pve.Params) {
+	var out any
+	ts.Check(s.root.Call(ctx, method, path, params, &out))
+	text, _ := out.(string)
+	if upid, err := pve.ParseUPID(text); err == nil {
+		_, err := s.root.Task(upid).Wait(ctx)
+		ts.Check(err)
+	}
+}
