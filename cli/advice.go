@@ -12,6 +12,7 @@ import (
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
 )
 
 // whatToDo says what a person can do about an error of Proxmox, or about the
@@ -33,10 +34,28 @@ func whatToDo(err error, conn manifest.Connection) []string {
 	return nil
 }
 
+// hintLines puts the commands in a hint on lines of their own, to be copied.
+func hintLines(hint string, width int) []string {
+	if hint == "" {
+		return nil
+	}
+	parts := strings.Split(strings.ReplaceAll(hint, ": pveum ", ":; pveum "), "; ")
+	lines := []string{parts[0]}
+	for _, p := range parts[1:] {
+		if strings.HasPrefix(p, "pveum ") {
+			lines = append(lines, "      "+p)
+		} else {
+			lines[len(lines)-1] += "; " + p
+		}
+	}
+	lines[0] = status.Wrap("    "+sentence(lines[0]), width, "    ")
+	return lines
+}
+
 // sentence begins with a capital letter and ends with a full stop.
 func sentence(text string) string {
 	text = strings.ToUpper(text[:1]) + text[1:]
-	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, ":") {
 		return text
 	}
 	return text + "."
@@ -57,21 +76,12 @@ func grant(e *pve.Error, creds pve.Credentials) []string {
 	if e.AnyPriv {
 		privs, joined = privs[:1], strings.Join(e.Privs, " or ")
 	}
-	do := []string{
-		fmt.Sprintf("Grant %s on %s to %s:", joined, e.PermPath, who(creds)),
-		fmt.Sprintf("  pveum role add ProxplaneMore --privs %q", strings.Join(privs, " ")),
+	// Not an entry of its own on that path: it would hide what is granted above.
+	return []string{
+		fmt.Sprintf("Grant %s on %s to %s, by adding it to the role it has there:", joined, e.PermPath, who(creds)),
+		fmt.Sprintf("  pveum role modify ROLE --append --privs %q", strings.Join(privs, " ")),
+		"proxplane doctor shows all that these credentials need, with the commands.",
 	}
-	who := "--users USER@REALM"
-	if !creds.IsZero() {
-		who = "--users " + creds.User()
-	}
-	if creds.IsToken() {
-		// A token with privilege separation needs it itself, and so does its user.
-		who += fmt.Sprintf(" --tokens '%s'", strings.TrimPrefix(creds.String(), "token "))
-	}
-	return append(do,
-		fmt.Sprintf("  pveum acl modify %s --roles ProxplaneMore %s", e.PermPath, who),
-		"proxplane doctor shows all that these credentials need.")
 }
 
 func who(creds pve.Credentials) string {

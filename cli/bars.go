@@ -186,7 +186,8 @@ func (b *bars) totalLine() string {
 }
 
 func bar(fraction float64) string {
-	n := min(barWidth, max(0, int(fraction*barWidth+0.5)))
+	fraction = min(1, max(0, fraction))
+	n := int(fraction*barWidth + 0.5)
 	return fmt.Sprintf("[%s%s] %3d%%", strings.Repeat("=", n), strings.Repeat(" ", barWidth-n), int(fraction*100+0.5))
 }
 

@@ -85,11 +85,11 @@ it makes them so and keeps them so.
 Manifests say what is wanted; a Provider in them, or PVE_ENDPOINT and its like in
 the environment, say where Proxmox is. There is no state file: Proxmox is the
 state. Every command can be interrupted and run again at any moment.`,
-		Example: `  proxplane demo                        see it work, on a Proxmox that is simulated
-  proxplane plan -f machines.yaml       what would be done, and why
-  proxplane apply -f machines.yaml      do it
-  proxplane get vms                     what there is
-  proxplane describe vm/web-1           all about one machine`,
+		Example: `  proxplane demo                     see it work, on a Proxmox that is simulated
+  proxplane plan -f machines.yaml    what would be done, and why
+  proxplane apply -f machines.yaml   do it
+  proxplane get vms                  what there is
+  proxplane describe vm/web-1        all about one machine`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -98,6 +98,7 @@ state. Every command can be interrupted and run again at any moment.`,
 	needsCommand(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
+	root.SetHelpFunc(help)
 	u.logFlags(root.PersistentFlags())
 	root.AddGroup(
 		&cobra.Group{ID: groupWanted, Title: "Say what you want:"},

@@ -104,8 +104,10 @@ func (a *applying) table(u *ui, sum summaryLine, left []engine.Outcome) error {
 	}
 	for _, o := range left {
 		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), status.Sentence(o.Text)), page.Width, "    "))
-		if o.Failure != nil && o.Failure.Hint != "" {
-			fmt.Fprintln(u.out, status.Wrap("    "+sentence(o.Failure.Hint), page.Width, "    "))
+		if o.Failure != nil {
+			for _, line := range hintLines(o.Failure.Hint, page.Width) {
+				fmt.Fprintln(u.out, line)
+			}
 		}
 	}
 	done := len(sum.VMs) + len(sum.Others) - len(left)

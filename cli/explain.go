@@ -66,6 +66,7 @@ func explain(err error) explanation {
 		if e.tried == "" {
 			e.tried = method
 		}
+		e.tried = "couldn't " + e.tried
 		e.do = whatToDo(err, conn)
 	default:
 		e.tried = err.Error()

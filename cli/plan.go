@@ -31,7 +31,7 @@ manifest's updatePolicy allows them.`,
 		Example: `  proxplane plan -f machines.yaml
   proxplane plan -f base/ -f machines/ --allow-restart
   proxplane plan -f machines/ --prune --set shop
-  proxplane plan -f machines.yaml --detailed-exitcode || echo "drift, or an error"
+  proxplane plan -f machines.yaml --detailed-exitcode || echo "drift, or error"
   proxplane plan -f machines.yaml -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -46,7 +46,7 @@ func newSnapshotCreate(u *ui) *cobra.Command {
 		Short: "Take a snapshot",
 		Long:  "Take a snapshot of a machine; with --memory it can be gone back to as it runs.",
 		Example: `  proxplane snapshot create web-1 before-upgrade
-  proxplane snapshot create web-1 before-upgrade --memory --description "before 24.04"`,
+  proxplane snapshot create web-1 clean --memory --description "new"`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: s.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {

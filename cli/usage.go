@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/proxplane/proxplane/status"
 )
 
 // connectionFlags are shown apart from what a command is about.
@@ -21,6 +23,37 @@ func markConnection(fs *pflag.FlagSet, names ...string) {
 
 // helpWidth is for terminals of any size, and for pages.
 const helpWidth = 80
+
+// help writes what a command does, and how it is used.
+func help(cmd *cobra.Command, _ []string) {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n", paragraphs(text))
+	_ = usage(cmd)
+}
+
+// paragraphs breaks the lines of paragraphs anew; what is indented stays.
+func paragraphs(text string) string {
+	var out []string
+	open := false
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		plain := line != "" && line[0] != ' '
+		if plain && open {
+			out[len(out)-1] += " " + line
+		} else {
+			out = append(out, line)
+		}
+		open = plain
+	}
+	for i, p := range out {
+		if p != "" && p[0] != ' ' {
+			out[i] = status.Wrap(p, helpWidth, "")
+		}
+	}
+	return strings.Join(out, "\n")
+}
 
 // usage writes how a command is used: examples, commands by group, flags.
 func usage(cmd *cobra.Command) error {
@@ -43,7 +76,7 @@ func usage(cmd *cobra.Command) error {
 		}
 	})
 	flagGroup(w, "Flags", own)
-	flagGroup(w, "How Proxmox is reached (else by the Provider, or by PVE_ENDPOINT, PVE_TOKEN_ID …)", connection)
+	flagGroup(w, "How Proxmox is reached, instead of by a Provider or PVE_ENDPOINT and its like", connection)
 	flagGroup(w, "Flags of all commands", cmd.InheritedFlags())
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", cmd.CommandPath())

@@ -15,6 +15,7 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version of proxplane",
+		Long:    "Print the version of proxplane, and which releases of Proxmox VE it knows.",
 		Example: `  proxplane version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

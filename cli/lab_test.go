@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/pem"
+	"flag"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// golden compares a text with the file of its name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; go test -update rewrites it):\n%s", file, diff)
+	}
+}
+
+// lab is a simulated cluster that the command line talks to over HTTPS.
+type lab struct {
+	*testing.T
+	sim    *pvesim.Sim
+	folder string
+}
+
+// newLab starts one that is much faster than real, and lets the environment
+// point at it.
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(50)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, _, err := simCertificate("", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = sim.Serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	clearEnvironment(t)
+	l := &lab{T: t, sim: sim, folder: t.TempDir()}
+	t.Setenv("PVE_ENDPOINT", "https://"+listener.Addr().String())
+	t.Setenv("PVE_USERNAME", "root@pam")
+	t.Setenv("PVE_PASSWORD", "proxplane")
+	t.Setenv("PVE_CA_BUNDLE", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})))
+	return l
+}
+
+// clearEnvironment keeps the machine's own settings out of tests.
+func clearEnvironment(t *testing.T) {
+	t.Helper()
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "PVE_") || strings.HasPrefix(name, "PROXMOX_VE_") || name == "NO_COLOR" {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("TERM", "xterm")
+}
+
+// write makes a file and returns its name.
+func (l *lab) write(name, text string) string {
+	l.Helper()
+	file := filepath.Join(l.folder, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		l.Fatal(err)
+	}
+	return file
+}
+
+// run runs a command with no terminal anywhere.
+func (l *lab) run(args ...string) (code int, stdout, stderr string) {
+	l.Helper()
+	return run(l.Context(), "", args...)
+}
+
+func run(ctx context.Context, stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = Main(ctx, args, strings.NewReader(stdin), &out, &err)
+	return code, out.String(), err.String()
+}
+
+// must runs a command that succeeds.
+func (l *lab) must(args ...string) string {
+	l.Helper()
+	code, out, err := l.run(args...)
+	if code != exitOK {
+		l.Fatalf("proxplane %s: exit %d\n%s%s", strings.Join(args, " "), code, out, err)
+	}
+	return out
+}
+
+// wantText checks that a text matches patterns, in any order.
+func wantText(t *testing.T, text string, patterns ...string) {
+	t.Helper()
+	for _, p := range patterns {
+		if !regexp.MustCompile(`(?m)` + p).MatchString(text) {
+			t.Errorf("nothing matches %q in:\n%s", p, text)
+		}
+	}
+}
