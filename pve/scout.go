@@ -3,15 +3,18 @@ package pve
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proxplane/proxplane/pve/admission"
 )
 
 // A storage gets few clones at first, since nobody knows how many it can take. While others
-// wait for a place there, the last of the clones under way is looked at: in its log Proxmox says
-// when it has to wait for the storage. As long as it doesn't, more are let in.
+// wait for a place there, clones under way are looked at: in their logs Proxmox says when they
+// have to wait for the storage. As long as they don't, more are let in.
 
 const (
 	// scoutAge is how old a clone is when it is looked at first.
@@ -42,86 +45,125 @@ func (g *gate) scout(ctx context.Context, c *Client, key admission.Key) {
 	}()
 }
 
-// search looks at one last clone after the other, as long as that lets more in.
+// search looks at the clones that were started last, as long as that lets more in.
 func (g *gate) search(ctx context.Context, c *Client, key admission.Key) {
 	var seen UPID
 	for pause := scoutAge; g.limiter.Searching(key); {
-		upid, h, among := g.last(key.Storage)
-		if h == nil {
+		clones := g.clonesOn(key.Storage)
+		if len(clones) == 0 {
 			return
 		}
-		if upid == seen {
-			// It has said what it can; the next one is about to come.
+		if clones[0].upid == seen {
+			// They have said what they can; the next ones are about to come.
 			if sleep(ctx, g.clock, pause) != nil {
 				return
 			}
 			pause = min(2*pause, scoutPause)
 			continue
 		}
-		if !g.watch(ctx, c, upid, h, among) {
+		if !g.watch(ctx, c, clones) {
 			return
 		}
-		seen, pause = upid, scoutAge
+		seen, pause = clones[0].upid, scoutAge
 	}
 }
 
-// last is the clone on a storage that was started last, and how many there are.
-func (g *gate) last(storage string) (upid UPID, h *hold, among int) {
+// heldClone is a clone under way.
+type heldClone struct {
+	*hold
+	upid UPID
+}
+
+// clonesOn are the clones under way on a storage, those that were started last first.
+func (g *gate) clonesOn(storage string) []heldClone {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for id, other := range g.held {
-		if other.storage != storage {
-			continue
-		}
-		among++
-		if h == nil || cmp.Or(other.since.Compare(h.since), cmp.Compare(id.PStart, upid.PStart), cmp.Compare(id.PID, upid.PID)) > 0 {
-			upid, h = id, other
+	var list []heldClone
+	for upid, h := range g.held {
+		if h.storage == storage {
+			list = append(list, heldClone{h, upid})
 		}
 	}
-	return upid, h, among
+	slices.SortFunc(list, func(a, b heldClone) int {
+		return cmp.Or(b.since.Compare(a.since), cmp.Compare(b.upid.PStart, a.upid.PStart), cmp.Compare(b.upid.PID, a.upid.PID))
+	})
+	return list
 }
 
-// watch looks at a clone until it is known whether it waits for its storage, and for how long.
+// sample is how many of so many clones are looked at. They don't come to the lock in the order
+// in which they were started: one that doesn't wait tells nothing about the others.
+func sample(among int) int {
+	if among < 16 {
+		return min(among, 5)
+	}
+	return 8
+}
+
+// watch looks at clones until it is known whether they wait for their storage, and for how long.
 // It gives up when that can't be known.
-func (g *gate) watch(ctx context.Context, c *Client, upid UPID, h *hold, among int) (ok bool) {
-	waits := false
-	for pause := scoutAge - g.clock.Now().Sub(h.since); ; pause = min(max(2*pause, scoutAge), scoutPause) {
+func (g *gate) watch(ctx context.Context, c *Client, clones []heldClone) (ok bool) {
+	among, last := len(clones), clones[0]
+	open := clones[:sample(among)]
+	for pause := scoutAge - g.clock.Now().Sub(last.since); ; pause = min(max(2*pause, scoutAge), scoutPause) {
 		if pause > 0 && sleep(ctx, g.clock, pause) != nil {
 			return false
 		}
-		lines, _, err := c.Task(upid).Log(ctx, LogOptions{Limit: logPage})
-		if err != nil || !g.holds(upid) {
-			return err == nil
+		states, err := c.cloneStates(ctx, open)
+		if err != nil {
+			return false
 		}
-		sight := admission.Sight{Among: among, Waited: g.clock.Now().Sub(h.since)}
-		switch cloneState(lines) {
-		case cloneBefore:
-			continue
-		case cloneWaits:
-			waits = true
-		case cloneWaited:
-			sight.Through = true
-		case cloneThrough:
-			if sight.Through = true; !waits {
-				sight.Waited = 0
+		if i := slices.Index(states, cloneWaits); i >= 0 {
+			return g.watchWaiting(ctx, c, open[i], among)
+		}
+		waited := time.Duration(0)
+		for i, state := range states {
+			if state == cloneWaited {
+				waited = max(waited, g.clock.Now().Sub(open[i].since))
 			}
 		}
-		h.slot.Saw(sight)
+		if !slices.Contains(states, cloneBefore) {
+			last.slot.Saw(admission.Sight{Among: among, Waited: waited, Through: true})
+			return true
+		}
+	}
+}
+
+// watchWaiting looks at a clone that waits until it doesn't any more, or has waited for long.
+func (g *gate) watchWaiting(ctx context.Context, c *Client, clone heldClone, among int) (ok bool) {
+	for pause := scoutAge; ; pause = min(2*pause, scoutPause) {
+		if sleep(ctx, g.clock, pause) != nil {
+			return false
+		}
+		states, err := c.cloneStates(ctx, []heldClone{clone})
+		if err != nil {
+			return false
+		}
+		sight := admission.Sight{Among: among, Waited: g.clock.Now().Sub(clone.since), Through: states[0] != cloneWaits}
+		clone.slot.Saw(sight)
 		if sight.Through || sight.Waited > scoutLimit {
 			return true
 		}
 	}
 }
 
+// cloneStates reads how far clones are, side by side.
+func (c *Client) cloneStates(ctx context.Context, clones []heldClone) ([]int, error) {
+	states, errs := make([]int, len(clones)), make([]error, len(clones))
+	var all sync.WaitGroup
+	for i, clone := range clones {
+		all.Go(func() {
+			var lines []string
+			lines, _, errs[i] = c.Task(clone.upid).Log(ctx, LogOptions{Limit: logPage})
+			states[i] = cloneState(lines)
+		})
+	}
+	all.Wait()
+	return states, errors.Join(errs...)
+}
+
 // scoutLimit is how long a clone is watched that waits: somewhat longer than is needed to say
 // that it waits for long.
 const scoutLimit = 4 * time.Second
-
-func (g *gate) holds(upid UPID) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.held[upid] != nil
-}
 
 // How far a clone is with its storage.
 const (

@@ -16,6 +16,9 @@ const (
 	// often tasks are looked at.
 	paceSlack = time.Second
 
+	// After this many rounds at the width that was found it is searched again.
+	searchAgain = 4
+
 	// Ops are a few fixed words. A caller that doesn't keep to that gets no
 	// judgement by duration, rather than all our memory.
 	maxOps = 64
@@ -30,8 +33,8 @@ const (
 // doubles each time it fails again.
 //
 // Before that there is a search: the width grows by factors each time somebody
-// sees that as many as that don't hinder each other, until somebody sees that they
-// do.
+// sees that as many as that don't hinder each other. When somebody sees that they
+// do, it stays until it is searched again.
 //
 // It has no clock and no lock: all it knows comes in by its methods.
 type limit struct {
@@ -39,6 +42,7 @@ type limit struct {
 	max   int
 
 	searching bool
+	enough    bool // the search has ended because work had to wait
 
 	bad     int // the width that failed last; 0 if none, or passed since
 	backoff int // rounds before bad is tried again
@@ -92,12 +96,16 @@ func (l *limit) unhindered(next int) {
 	}
 }
 
-// found learns that work has to wait: more at once is no use.
+// found learns that work has to wait: more at once is no use. It is searched again
+// after some rounds.
 func (l *limit) found() {
 	if l.searching {
-		l.searching, l.step = false, 1
+		l.searching, l.enough, l.good = false, true, 0
 	}
 }
+
+// searches reports whether it makes sense to look at the work under way.
+func (l *limit) searches() bool { return l.searching && l.width < l.max }
 
 // timedOut learns that work failed waiting for a lock.
 //
@@ -152,7 +160,7 @@ func (l *limit) cut(from, to int) {
 		l.backoff = min(2*l.backoff, maxBackoff)
 	}
 	l.bad = max(from, 2)
-	l.step, l.searching = 1, false
+	l.step, l.searching, l.enough = 1, false, false
 	l.cuts++
 	l.old = l.inUse
 	l.set(to)
@@ -162,6 +170,12 @@ func (l *limit) cut(from, to int) {
 // slots.
 func (l *limit) grow() {
 	need := l.width
+	if l.enough {
+		if l.good >= searchAgain*need {
+			l.searching, l.enough, l.good = true, false, 0
+		}
+		return
+	}
 	if l.width == l.bad-1 {
 		need *= l.backoff
 	}

@@ -176,11 +176,9 @@ func (s *Slot) Release(o Outcome) {
 // Proxmox gives up after ten seconds.
 const easyWait = 2500 * time.Millisecond
 
-// Sight is what was seen of work under way. It is worth looking at the work that
-// was begun last: it is the first to be hindered.
+// Sight is what was seen of work under way.
 type Sight struct {
-	// Among is how much work the storage has under way that was begun before,
-	// with this one.
+	// Among is how much work the storage has under way, with this one.
 	Among int
 
 	// Waited is how long it has waited for the lock of the storage so far.
@@ -191,7 +189,9 @@ type Sight struct {
 }
 
 // Saw tells what was seen of the work. What doesn't have to wait lets many more in,
-// what doesn't wait for long some more.
+// what doesn't wait for long some more. Work doesn't come to the lock in the order
+// in which it was begun, so whoever tells that it doesn't wait must have looked at
+// several.
 func (s *Slot) Saw(v Sight) {
 	p := s.pool
 	p.mu.Lock()
@@ -221,7 +221,7 @@ func (p *pool) searching(key Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.gates[place{storage: key.Storage}]
-	return key.Storage != "" && g != nil && g.limit.searching && g.waiting > 0
+	return key.Storage != "" && g != nil && g.limit.searches() && g.waiting > 0
 }
 
 // give takes the slot back and learns from what became of the request. Success

@@ -158,7 +158,7 @@ func (b *bench) plan(ctx context.Context, sim *simulator, file string) (m measur
 	cmd.Stderr = os.Stderr
 	begun := time.Now()
 	if out, err := cmd.Output(); err != nil {
-		return m, fmt.Errorf("%w: %s", err, out)
+		return m, fmt.Errorf("%w: %.500s", err, out)
 	}
 	m.Wall = time.Since(begun)
 	m.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
