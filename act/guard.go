@@ -25,21 +25,24 @@ func destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) 
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("read whose it is: %w", err)
 	}
-	if err := proves(now.Settings["description"], d.Owner); err != nil {
+	if err := proves(now.Settings["description"], d.Owner, d.VMID); err != nil {
 		return pve.UPID{}, err
 	}
 	// Disks that the config doesn't name stay: they only look like this guest's.
 	return vm.Destroy(ctx, pve.DestroyOptions{Purge: true})
 }
 
-// proves tells whether a description names the owner.
-func proves(description string, want model.Owner) error {
+// proves tells whether a description names the owner, and was written for the
+// guest with that VMID.
+func proves(description string, want model.Owner, vmid int) error {
 	_, m, ok := model.ParseDescription(description)
 	switch {
 	case !ok:
 		return fmt.Errorf("its description has no marker: %w", ErrNotOurs)
 	case m.Owner != want:
 		return fmt.Errorf("its description says that it is %s of %q: %w", m.Owner.Key, m.Owner.Set, ErrNotOurs)
+	case !m.Of(vmid):
+		return fmt.Errorf("it is a copy of VM %d: %w", m.VMID, ErrNotOurs)
 	}
 	return nil
 }
@@ -59,7 +62,7 @@ func rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error
 		if s.Name != r.Name {
 			continue
 		}
-		if err := proves(s.Description, note.Owner); err != nil {
+		if err := proves(s.Description, note.Owner, r.VMID); err != nil {
 			return pve.UPID{}, err
 		}
 		if _, m, _ := model.ParseDescription(s.Description); m.Version == note.Version {

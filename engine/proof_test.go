@@ -6,6 +6,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -69,4 +70,39 @@ func TestWhatFailsForGoodIsReportedWithItsVMID(t *testing.T) {
 			t.Errorf("%s", describe(rep))
 		}
 	})
+}
+
+func TestACopyThatSomebodyMadeByHandStaysTheirs(t *testing.T) {
+	for reason, change := range map[string]func(*model.Desired){
+		"the machine goes":             func(d *model.Desired) { d.VMs[0].Deleted = true },
+		"the machine is pruned":        func(d *model.Desired) { d.VMs, d.Prune = nil, true },
+		"the machine is to be another": func(d *model.Desired) { d.VMs[0].Options["memory"], d.VMs[0].Update.Restart = "2560", true },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+				want := desired(machine("web"))
+				l.mustConverge(want)
+				l.somebody("web", "POST", "/clone", pve.Params{"newid": "7000", "name": "theirs"})
+				time.Sleep(time.Minute)
+				before := l.ours()[7000]
+				change(&want)
+				l.mustConverge(want)
+				l.vanishIfThere("web")
+				l.converge(want)
+				after := l.ours()[7000]
+				for k, v := range before {
+					if after[k] != v {
+						t.Errorf("%s was %q, is %q", k, v, after[k])
+					}
+				}
+			})
+		})
+	}
+}
+
+// vanishIfThere lets somebody destroy a machine, so that only the copy is left.
+func (l *lab) vanishIfThere(name string) {
+	if l.named(name) != nil {
+		l.vanish(name)
+	}
 }

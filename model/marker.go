@@ -10,6 +10,9 @@ import (
 // Proxmox' notes don't show.
 type Marker struct {
 	Owner Owner `json:"owner"`
+	// VMID is the guest's own. Whoever clones a guest by hand, or restores a
+	// backup under another VMID, copies the marker too: that is no guest of ours.
+	VMID int `json:"vmid,omitempty"`
 	// Managed are the options that were set because a manifest named them:
 	// when it names them no longer, they go.
 	Managed []string `json:"managed,omitempty"`
@@ -63,3 +66,6 @@ func ParseDescription(description string) (text string, m Marker, ok bool) {
 	}
 	return strings.TrimRight(description[:at]+rest, "\n"), m, true
 }
+
+// Of tells whether the marker was made for the guest with that VMID.
+func (m Marker) Of(vmid int) bool { return m.VMID == 0 || m.VMID == vmid }

@@ -66,6 +66,9 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 			return err
 		}
 		got := readingOf(settings)
+		if m := got.config.Marker; m != nil && !m.Of(vmid) {
+			got.config.Marker = nil // somebody has copied it with the guest that it was made for
+		}
 		o.change(vmid, func(r *record) {
 			if r.changed.After(at) {
 				return // what we got may be older than the change

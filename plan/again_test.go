@@ -102,3 +102,14 @@ func TestGuestsOfOursAreFoundBeforeTheyHaveTheirTags(t *testing.T) {
 		}
 	}
 }
+
+func TestACopyThatSomebodyMadeByHandIsNotOurs(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	converge(t, w, want)
+	for _, g := range w.guests {
+		if g.Config.Marker != nil && g.Config.Marker.VMID != g.VMID {
+			t.Errorf("the marker of VM %d is for VM %d", g.VMID, g.Config.Marker.VMID)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (c *change) passwordKnown(want string) bool {
 // marks keeps description, tags and marker as they should be.
 func (c *change) marks(act *model.Configure) {
 	seed := intendedSeed(c.v, c.g.VMID)
-	want := marker(c.v, seed)
+	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
 		want.Source = c.have.Marker.Source // that can't change
@@ -127,8 +127,8 @@ func (c *change) stamp(m model.Marker) string {
 }
 
 // marker is the proof of ownership that a guest carries.
-func marker(v model.VM, seed string) model.Marker {
-	m := model.Marker{Owner: v.Owner, Seed: seed, Source: v.Source.Name()}
+func marker(v model.VM, vmid int, seed string) model.Marker {
+	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name()}
 	m.Managed = append(m.Managed, v.Managed...)
 	for _, t := range v.Tags {
 		m.Managed = append(m.Managed, "tag:"+t)

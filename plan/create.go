@@ -32,7 +32,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: memoryOf(v.Options)}
 	why := fmt.Sprintf("%s isn't there", v.Owner.Key)
 	to := model.Target{VMID: vmid, Node: spot.node}
-	made := 0
+	var made int
 	if spot.source == nil {
 		made = p.createBlank(o, v, to, why)
 	} else {
@@ -50,7 +50,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 	return o.step(Step{
 		Action: model.Clone{
 			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,
-			Description: model.Describe(v.Description, marker(v, intendedSeed(v, to.VMID))), Full: full, Storage: s.storage(full, v), Format: p.copyFormat(v, s, full), Pool: v.Pool,
+			Description: model.Describe(v.Description, marker(v, to.VMID, intendedSeed(v, to.VMID))), Full: full, Storage: s.storage(full, v), Format: p.copyFormat(v, s, full), Pool: v.Pool,
 		},
 		What: fmt.Sprintf("%s %s (%d) to VM %d on %s", kind, from.Name, from.VMID, to.VMID, to.Node), Why: why, Effect: New,
 	})
@@ -59,7 +59,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 // createBlank makes a guest without a source: empty disks, or an ISO.
 func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string) int {
 	create := model.Create{
-		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, intendedSeed(v, to.VMID))),
+		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, to.VMID, intendedSeed(v, to.VMID))),
 		Options: plainOptions(v.Options), NICs: v.NICs, Tags: tagsFor(v, nil, v.Fingerprint()), Pool: v.Pool,
 	}
 	for _, d := range v.Disks {
