@@ -39,16 +39,26 @@ func hintLines(hint string, width int) []string {
 	if hint == "" {
 		return nil
 	}
-	parts := strings.Split(strings.ReplaceAll(hint, ": pveum ", ":; pveum "), "; ")
-	lines := []string{parts[0]}
-	for _, p := range parts[1:] {
-		if strings.HasPrefix(p, "pveum ") {
-			lines = append(lines, "      "+p)
-		} else {
-			lines[len(lines)-1] += "; " + p
+	var lines []string
+	said := ""
+	say := func() {
+		if said != "" {
+			lines = append(lines, status.Wrap("    "+sentence(said), width, "    "))
+		}
+		said = ""
+	}
+	for _, part := range strings.Split(strings.ReplaceAll(hint, ": pveum ", ":; pveum "), "; ") {
+		switch {
+		case strings.HasPrefix(part, "pveum "):
+			say()
+			lines = append(lines, "      "+part)
+		case said != "":
+			said += "; " + part
+		default:
+			said = part
 		}
 	}
-	lines[0] = status.Wrap("    "+sentence(lines[0]), width, "    ")
+	say()
 	return lines
 }
 
@@ -70,17 +80,17 @@ func unauthorized(conn manifest.Connection) []string {
 	return append(do, "Check user, realm and password. A user with a second factor needs an API token instead.")
 }
 
-// grant is the command that gives a privilege.
+// grant is the command that gives a privilege. It adds to the role that is
+// there: an entry of its own on the path would hide what is granted above it.
 func grant(e *pve.Error, creds pve.Credentials) []string {
 	privs, joined := e.Privs, strings.Join(e.Privs, " and ")
 	if e.AnyPriv {
 		privs, joined = privs[:1], strings.Join(e.Privs, " or ")
 	}
-	// Not an entry of its own on that path: it would hide what is granted above.
 	return []string{
-		fmt.Sprintf("Grant %s on %s to %s, by adding it to the role it has there:", joined, e.PermPath, who(creds)),
+		fmt.Sprintf("Grant %s on %s to %s, by adding it to the role that it has there:", joined, e.PermPath, who(creds)),
 		fmt.Sprintf("  pveum role modify ROLE --append --privs %q", strings.Join(privs, " ")),
-		"proxplane doctor shows all that these credentials need, with the commands.",
+		"proxplane doctor shows all that is needed, with the commands.",
 	}
 }
 

@@ -70,7 +70,7 @@ func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
 	}
 	all := joined(plans)
 	if all.Ready() {
-		return a.nothing(u)
+		return a.nothing(u, list, plans)
 	}
 	if err := u.agree(ctx, a.yes, danger(all)); err != nil {
 		return err
@@ -93,11 +93,20 @@ func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan) error {
 }
 
 // nothing ends an apply that has nothing to do.
-func (a *applying) nothing(u *ui) error {
-	if a.output == "json" {
-		return writeLine(u.out, summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}})
+func (a *applying) nothing(u *ui, list []*cluster, plans []plan.Plan) error {
+	if a.output != "json" {
+		return nil
 	}
-	return nil
+	sum := summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}}
+	for i, p := range plans {
+		have := list[i].observer.Snapshot()
+		for _, o := range p.Objects {
+			if isVM(o.Owner.Kind) {
+				sum.VMs = append(sum.VMs, status.Wanted(have.Guests[o.VMID], o))
+			}
+		}
+	}
+	return writeLine(u.out, sum)
 }
 
 // timeoutError is the end of --timeout.

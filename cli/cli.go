@@ -129,10 +129,15 @@ func needsCommand(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		do := []string{}
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			do = append(do, "Did you mean "+strings.Join(near, ", or ")+"?")
-		}
-		return advise(fmt.Errorf("%s has no command %q", cmd.CommandPath(), args[0]), append(do, fmt.Sprintf("See %s --help.", cmd.CommandPath()))...)
+		return noCommand(cmd, args[0])
 	}
+}
+
+// noCommand says that there is no such command, and which was probably meant.
+func noCommand(cmd *cobra.Command, name string) error {
+	do := []string{}
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		do = append(do, "Did you mean "+strings.Join(near, ", or ")+"?")
+	}
+	return advise(fmt.Errorf("%s has no command %q", cmd.CommandPath(), name), append(do, fmt.Sprintf("See %s --help.", cmd.CommandPath()))...)
 }

@@ -136,9 +136,7 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 	default:
 		no := false
 		v.Ready, v.Message = &no, status.Sentence(o.Text)
-		if o.Wait != nil {
-			v.Reason = o.Wait.Reason
-		}
+		v.Reason = status.Of(plan.Object{Wait: o.Wait, Refused: o.Refused}).Reason
 	}
 	if len(o.Addresses) > 0 {
 		v.Addresses = status.Addresses(o.Addresses)

@@ -45,9 +45,9 @@ missing. Machines and images can be named by their VMID, too.`,
 			var text string
 			switch strings.ToLower(kind) {
 			case "vm", "vms", "virtualmachine", "clone", "vmclone":
-				text, err = c.describeVM(cmd.Context(), u, name, len(t.files) > 0)
+				text, err = c.describeVM(cmd.Context(), u, name, len(c.Desired.VMs) > 0)
 			case "image", "images", "vmimage", "template":
-				text, err = c.describeImage(cmd.Context(), u, name, len(t.files) > 0)
+				text, err = c.describeImage(cmd.Context(), u, name, len(c.Desired.Images) > 0)
 			case "snapshot", "snapshots", "vmsnapshot":
 				text, err = c.describeSnapshot(cmd.Context(), name)
 			case "node", "nodes":

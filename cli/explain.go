@@ -152,6 +152,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
+	if args := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(args) > 0 {
+		return noCommand(cmd, args[0]) // its flags are none of ours
+	}
 	do := []string{}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {

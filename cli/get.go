@@ -77,8 +77,8 @@ func newGet(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get vms|images|snapshots|nodes|storages|tasks [NAME…]",
 		Short: "List what there is",
-		Long: `List what the cluster has. With manifests, only the machines, images and
-snapshots that they name, with whether these are as wanted.
+		Long: `List what the cluster has. With manifests that name machines or images, only
+these, with whether they are as wanted.
 
 Machines are named by their name or VMID, also in "get snapshots" and "get tasks".`,
 		Example: `  proxplane get vms

@@ -62,7 +62,7 @@ func missing(what string, names []string, found int) error {
 
 // listImages lists templates, ISO files and files to import.
 func listImages(ctx context.Context, g *getting, names []string) (listing, error) {
-	if len(g.files) > 0 {
+	if len(g.c.Desired.Images) > 0 {
 		return listWantedImages(ctx, g, names)
 	}
 	have, err := g.c.look(ctx)
@@ -128,7 +128,7 @@ func listSnapshots(ctx context.Context, g *getting, names []string) (listing, er
 		if guests, err = findGuests(have, names); err != nil {
 			return listing{}, err
 		}
-	case len(g.files) > 0:
+	case len(g.c.Desired.VMs) > 0:
 		vms, err := listWantedVMs(ctx, g, nil)
 		if err != nil {
 			return listing{}, err

@@ -38,7 +38,7 @@ func (c *cluster) askAddresses(ctx context.Context, list []*model.Guest) {
 }
 
 func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
-	if len(g.files) > 0 {
+	if len(g.c.Desired.VMs) > 0 {
 		return listWantedVMs(ctx, g, names)
 	}
 	have, err := g.c.look(ctx)

@@ -123,7 +123,7 @@ func (w *awaiting) late(err error, left []string, why map[string]string) error {
 
 // check tells whether a machine is so, or what is missing.
 func (w *awaiting) check(ctx context.Context, c *cluster, have *model.Observed, name string) (bool, string, error) {
-	if len(w.files) > 0 && w.state != "address" && w.state != "off" {
+	if len(c.Desired.VMs) > 0 && w.state != "address" && w.state != "off" {
 		return w.checkWanted(ctx, c, name)
 	}
 	g, err := findGuest(have, name)
