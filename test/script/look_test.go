@@ -124,9 +124,8 @@ func simList(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	})
 	slices.Sort(lines)
-	for _, l := range lines {
-		fmt.Fprintln(ts.Stdout(), l)
-	}
+	lines = append(lines, "")
+	fmt.Fprint(ts.Stdout(), strings.Join(lines, "\n"))
 }
 
 // simAwait TYPE waits until a task of that type runs.
@@ -183,6 +182,8 @@ var differs = []struct {
 }{
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:8006"},
 	{regexp.MustCompile(`UPID:[^\s"]+`), "UPID"},
+	{regexp.MustCompile(`([0-9A-F]{2}:){31}[0-9A-F]{2}`), "FINGERPRINT"},
+	{regexp.MustCompile(`\(\d+(\.\d+)?(ms|µs|s)\)`), "(#s)"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`), "DATE"},
 	{regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?( s|s)\b`), "#s"},
 	{regexp.MustCompile(` +#s`), " #s"}, // columns are as wide as they must be
