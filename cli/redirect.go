@@ -48,7 +48,9 @@ func (c *redirectConn) Read(b []byte) (int, error) {
 }
 
 func (c *redirectConn) redirect() {
-	c.SetDeadline(time.Now().Add(time.Second))
+	if c.SetDeadline(time.Now().Add(time.Second)) != nil {
+		return
+	}
 	req, err := http.ReadRequest(c.in)
 	if err != nil {
 		return

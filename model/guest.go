@@ -8,6 +8,7 @@ import (
 // Power is the power state that is wanted.
 type Power string
 
+// What power states there are.
 const (
 	PowerOn  Power = "On"
 	PowerOff Power = "Off" // at once
@@ -52,7 +53,6 @@ type NIC struct {
 
 // Equal compares all that Proxmox keeps of a NIC.
 func (n NIC) Equal(o NIC) bool {
-	n.Name, o.Name = "", ""
 	return n.Slot == o.Slot && n.Model == o.Model && n.MAC == o.MAC && n.Bridge == o.Bridge && n.VLAN == o.VLAN &&
 		n.MTU == o.MTU && n.Firewall == o.Firewall && equalMaps(n.Options, o.Options)
 }
@@ -72,6 +72,7 @@ func equalMaps(a, b map[string]string) bool {
 // Status is what Proxmox says of a guest.
 type Status string
 
+// What Proxmox may say.
 const (
 	StatusUnknown Status = "unknown"
 	StatusRunning Status = "running"
@@ -82,6 +83,7 @@ const (
 // Agent is what is known of the guest agent.
 type Agent string
 
+// How it may be with an agent.
 const (
 	AgentUnasked Agent = ""
 	AgentUp      Agent = "up"

@@ -29,7 +29,7 @@ func TestGoldenPlans(t *testing.T) {
 			}
 			var want model.Desired
 			var have model.Observed
-			got := ""
+			var got string
 			plan := -1
 			for i, f := range a.Files {
 				switch f.Name {

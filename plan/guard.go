@@ -16,7 +16,7 @@ func (p *planner) allows(v model.VM) model.Allow {
 // guard refuses a step whose effect wasn't agreed to, and says what would
 // agree to it.
 func guard(o *Object, allow model.Allow, e Effect, what, why string) bool {
-	flag := ""
+	var flag string
 	switch {
 	case e == Restart && !allow.Restart:
 		flag = "--allow-restart, or updatePolicy.restart: Allow"

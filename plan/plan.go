@@ -16,6 +16,7 @@ import (
 // Effect is what a step means for a guest and its data.
 type Effect string
 
+// Effects, from harmless to grave.
 const (
 	New       Effect = "new"        // makes something that wasn't there
 	Live      Effect = "live"       // the guest runs on

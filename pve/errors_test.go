@@ -45,7 +45,7 @@ func (r recordedFailure) wire() []byte {
 	return r.Body
 }
 
-func (r recordedFailure) errors() (whole error, detail *Error) {
+func (r recordedFailure) errors() (whole error, detail *Error) { //nolint:staticcheck // the second is what the first has inside
 	if r.Exit != "" {
 		e := exitError(UPID{}, r.Exit, nil)
 		return e, e.cause

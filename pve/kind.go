@@ -8,7 +8,7 @@ import (
 
 // Kind is what went wrong, for errors.Is(err, pve.ErrLocked). The kinds are constants and
 // errors themselves.
-type Kind string
+type Kind string //nolint:errname // it reads as pve.Kind, its values as pve.ErrLocked
 
 // Kinds of errors. An error has one main kind, and may be of others too: a task that failed
 // because the VM is locked is ErrTaskFailed and ErrLocked.

@@ -127,8 +127,8 @@ func TestAPauseBetweenTriesEndsWithTheContext(t *testing.T) {
 
 func TestPausesDoubleAndJitterWithinBounds(t *testing.T) {
 	r := Retry{Base: 100 * time.Millisecond, Max: time.Second}
-	for failed, top := range []time.Duration{1: 100, 2: 200, 3: 400, 4: 800, 5: 1000, 60: 1000} {
-		top *= time.Millisecond
+	for failed, ms := range []int{1: 100, 2: 200, 3: 400, 4: 800, 5: 1000, 60: 1000} {
+		top := time.Duration(ms) * time.Millisecond
 		if top == 0 {
 			continue
 		}

@@ -71,7 +71,10 @@ func (c *core) send(ctx context.Context, r *request, auth authorization) (*answe
 			}
 			return ans, nil
 		}
-		l := err.(*lost)
+		var l *lost
+		if !errors.As(err, &l) {
+			l = &lost{err, true}
+		}
 		failures = append(failures, fmt.Errorf("%s: %w", c.endpoints.all[i].Host, l.err))
 		switch {
 		case r.isWrite() && l.sent:
@@ -116,7 +119,8 @@ func (c *core) exchange(ctx context.Context, endpoint int, r *request, auth auth
 
 	start := time.Now()
 	ans, err := c.roundTrip(req)
-	if l, ok := err.(*lost); ok && r.upload.incomplete() {
+	var l *lost
+	if errors.As(err, &l) && r.upload.incomplete() {
 		l.sent = false
 	}
 	c.record(ctx, r, base.Host, time.Since(start), ans, err, auth)

@@ -135,7 +135,7 @@ func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	failed := func() (err error) {
 		defer func() {
-			if r := recover(); r == http.ErrAbortHandler {
+			if r := recover(); r == any(http.ErrAbortHandler) {
 				err = io.ErrUnexpectedEOF
 			} else if r != nil {
 				panic(r)

@@ -67,6 +67,7 @@ func (c *core) attach(ctx context.Context, path string, console Console) (*Termi
 	auth.apply(header, false)
 	dialing, cancel := withTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	//nolint:bodyclose // Dial has read the body and gives what was in it
 	conn, answer, err := websocket.Dial(dialing, base.String()+"/api2/json"+path+"?"+query.Encode(), &websocket.DialOptions{
 		HTTPClient:   &http.Client{Transport: c.transport},
 		HTTPHeader:   header,
@@ -79,7 +80,7 @@ func (c *core) attach(ctx context.Context, path string, console Console) (*Termi
 	t := &Terminal{conn: conn}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	if err := t.login(dialing, console); err != nil {
-		t.Close()
+		_ = t.Close()
 		return nil, err
 	}
 	go t.keepAlive()

@@ -66,7 +66,7 @@ func (t TLS) config() (*tls.Config, error) {
 	return cfg, nil
 }
 
-// FingerprintError: the endpoint showed another certificate than the pinned ones.
+// FingerprintError says that the endpoint showed another certificate than the pinned ones.
 type FingerprintError struct {
 	Got string // in the form that Proxmox shows
 }

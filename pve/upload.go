@@ -197,7 +197,7 @@ func (f *fileReader) Read(p []byte) (int, error) {
 	switch {
 	case f.left == 0:
 		return n, nil
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		err = fmt.Errorf("the file ended after %d of %d bytes: %w", f.b.fromFile, f.b.u.file.Size, io.ErrUnexpectedEOF)
 	}
 	if err != nil {

@@ -33,7 +33,7 @@ func (b *blobStore) init(dataDir string) {
 	// What was being received when an earlier run ended.
 	parts, _ := filepath.Glob(filepath.Join(dataDir, "blobs", "*.part"))
 	for _, p := range parts {
-		os.Remove(p)
+		_ = os.Remove(p)
 	}
 }
 
@@ -42,7 +42,7 @@ func (b *blobStore) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.keep && b.dir != "" {
-		os.RemoveAll(b.dir)
+		_ = os.RemoveAll(b.dir)
 		b.dir = ""
 	}
 	b.memory = map[string][]byte{}
@@ -134,8 +134,8 @@ func (w *blobWriter) finish() error {
 // discard gives up a blob that isn't finished.
 func (w *blobWriter) discard() {
 	if w.file != nil {
-		w.file.Close()
-		os.Remove(w.file.Name())
+		_ = w.file.Close()
+		_ = os.Remove(w.file.Name())
 	}
 }
 
@@ -183,7 +183,7 @@ func (b *blobStore) remove(name string) {
 	}
 	b.mu.Unlock()
 	if !ok && dir != "" {
-		os.Remove(filepath.Join(dir, name))
+		_ = os.Remove(filepath.Join(dir, name))
 	}
 }
 

@@ -123,7 +123,7 @@ func TestADelayedRequestEndsWithTheSimulator(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		sim.Close()
-		if got := <-ended; got != http.ErrAbortHandler {
+		if got := <-ended; got != any(http.ErrAbortHandler) {
 			t.Errorf("it ended with %v", got)
 		}
 	})

@@ -168,7 +168,7 @@ func (d *download) fetch(t *task, tmp string) (blob string, size int64, err erro
 		}
 		req.Header.Set("User-Agent", "Wget/1.25.0")
 		req.Header.Set("Accept-Encoding", "identity")
-		if res, err = t.client(d.insecure).Do(req); err != nil {
+		if res, err = t.client(d.insecure).Do(req); err != nil { //nolint:bodyclose // closed below, inside the closure
 			return
 		}
 		defer res.Body.Close()

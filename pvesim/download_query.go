@@ -29,7 +29,7 @@ func queryURL(c *call) (any, error) {
 			return
 		}
 		req.Header.Set("User-Agent", "Proxmox VE")
-		if res, err = c.client(insecure).Do(req); err == nil {
+		if res, err = c.client(insecure).Do(req); err == nil { //nolint:bodyclose // closed right here
 			res.Body.Close()
 		}
 	})

@@ -36,57 +36,57 @@ var agentCommands = []string{
 const memoryBlock = 128 << 20
 
 // askAgent has the agent answer a command without parameters.
-func (s *Sim) askAgent(vm *VM, command string) (any, error) {
+func (s *Sim) askAgent(vm *VM, command string) any {
 	g := vm.Run.Guest
 	switch command {
 	case "ping":
-		return map[string]any{}, nil
+		return map[string]any{}
 	case "info":
-		return agentInfo(), nil
+		return agentInfo()
 	case "get-time":
-		return s.now().UnixNano(), nil
+		return s.now().UnixNano()
 	case "get-timezone":
-		return map[string]any{"zone": "UTC", "offset": 0}, nil
+		return map[string]any{"zone": "UTC", "offset": 0}
 	case "get-host-name":
-		return map[string]any{"host-name": g.Name}, nil
+		return map[string]any{"host-name": g.Name}
 	case "get-osinfo":
 		return map[string]any{
 			"name": "Test Linux", "id": "testlinux", "pretty-name": "Test Linux 1", "version": "1", "version-id": "1",
 			"machine": guestMachine, "kernel-release": guestKernel, "kernel-version": guestBuild,
-		}, nil
+		}
 	case "get-users", "get-fsinfo":
-		return []any{}, nil
+		return []any{}
 	case "get-vcpus":
 		cpus := []map[string]any{}
 		for i := range s.vcpus(vm) {
 			cpus = append(cpus, map[string]any{"logical-id": i, "online": true, "can-offline": i > 0})
 		}
-		return cpus, nil
+		return cpus
 	case "get-memory-block-info":
-		return map[string]any{"size": memoryBlock}, nil
+		return map[string]any{"size": memoryBlock}
 	case "get-memory-blocks":
 		blocks := []map[string]any{}
 		for i := range max(1, vm.Run.Mem/memoryBlock) {
 			blocks = append(blocks, map[string]any{"phys-index": i, "online": true, "can-offline": true})
 		}
-		return blocks, nil
+		return blocks
 	case "network-get-interfaces":
-		return s.interfaces(vm), nil
+		return s.interfaces(vm)
 	case "fstrim":
-		return map[string]any{"paths": []any{}}, nil
+		return map[string]any{"paths": []any{}}
 	case "fsfreeze-status":
 		if g.Frozen {
-			return "frozen", nil
+			return "frozen"
 		}
-		return "thawed", nil
+		return "thawed"
 	case "fsfreeze-freeze":
 		g.Frozen = true
-		return 0, nil
+		return 0
 	case "fsfreeze-thaw":
 		g.Frozen = false
-		return 0, nil
+		return 0
 	}
 	return map[string]any{"error": map[string]any{
 		"class": "CommandNotFound", "desc": "The command guest-" + command + " has not been found",
-	}}, nil
+	}}
 }

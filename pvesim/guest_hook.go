@@ -84,7 +84,7 @@ func (t *task) runHook(vm *VM, volid, phase string) error {
 		t.logf("%s", line)
 	}
 	if code != 0 {
-		return fmt.Errorf("command '%s %d %s' failed: exit code %d", t.volumePath(vm.Node, volid), vm.ID, phase, code)
+		return fmt.Errorf("command '%s %d %s' failed: exit code %d", t.volumePath(volid), vm.ID, phase, code)
 	}
 	return nil
 }

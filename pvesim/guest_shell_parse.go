@@ -186,7 +186,7 @@ func (p *process) variables(text string) string {
 		if !ok {
 			return b.String()
 		}
-		name := ""
+		var name string
 		switch {
 		case strings.HasPrefix(rest, "{"):
 			inner, after, _ := strings.Cut(rest[1:], "}")

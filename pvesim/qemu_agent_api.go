@@ -89,9 +89,7 @@ func (c *call) plainAgentCall(command string) (any, error) {
 		c.waitFor(vm.Run.gone(), 5*time.Second)
 		return nil, die("VM %d qga command 'guest-%s' failed - got timeout", vm.ID, command)
 	default:
-		if res, err = c.askAgent(vm, command); err != nil {
-			return nil, err
-		}
+		res = c.askAgent(vm, command)
 	}
 	return map[string]any{"result": res}, nil
 }
@@ -214,8 +212,7 @@ func agentFileWrite(c *call) (any, error) {
 			return nil, agentError("Base64 data '%s' is not valid", content)
 		}
 	}
-	g.write(file, data, false)
-	return nil, nil
+	return nil, g.write(file, data, false)
 }
 
 func agentSetPassword(c *call) (any, error) {

@@ -269,7 +269,7 @@ func (s *Sim) planClone(job *cloneJob, conf Conf, full bool) (*clonePlan, error)
 			feature, word = "copy", "Full"
 			plan.full[key] = true
 		}
-		if !s.volumeFeature(job.node, d.volume, feature, job.snap, job.running) {
+		if !s.volumeFeature(d.volume, feature, job.snap) {
 			of := ""
 			if job.snap != "" {
 				of = " a snapshot of"

@@ -180,7 +180,7 @@ func (s *Sim) pathVolume(node, file string) (kind, volid string) {
 		}
 		if images, owner := path.Split(dir); strings.TrimSuffix(images, "/") == st.dir("images") {
 			for _, v := range s.space(id, node).ofVM(atoi(owner)) {
-				if volid := id + ":" + v.volname(); s.volumePath(node, volid) == file {
+				if volid := id + ":" + v.volname(); s.volumePath(volid) == file {
 					return "images", volid
 				}
 			}

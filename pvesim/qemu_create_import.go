@@ -18,10 +18,10 @@ func (m *diskMaker) importInto(d *drive, storage, source string) error {
 	}
 	src, _ := m.volume(m.node, source)
 	if n.packed() {
-		return m.importPacked(d, storage, source, n)
+		return m.importPacked(d, storage, source)
 	}
 	if n.kind == "import" && src == nil {
-		return die("failed to stat '%s'", m.volumePath(m.node, source))
+		return die("failed to stat '%s'", m.volumePath(source))
 	}
 	return m.importVolume(d, storage, source)
 }
@@ -57,7 +57,7 @@ func (m *diskMaker) copyVolume(d *drive, storage, source string) (volid string, 
 		return "", 0, die("owner VM %d not on local node", n.vmid)
 	}
 	running := owner != nil && owner.Run != nil
-	if !m.volumeFeature(m.node, source, "copy", "", running) {
+	if !m.volumeFeature(source, "copy", "") {
 		return "", 0, die("cannot import from '%s' - full clone feature is not supported", source)
 	}
 	if n.vmid != 0 && n.vmid != m.vmid {
@@ -109,7 +109,7 @@ func (m *diskMaker) sameKind(key string, owner *VM, source string) error {
 }
 
 // importPacked unpacks an image from its archive first.
-func (m *diskMaker) importPacked(d *drive, storage, source string, n volName) error {
+func (m *diskMaker) importPacked(d *drive, storage, source string) error {
 	m.logf("extracting %s", source)
 	unpacked, err := m.extractImage(m.node, source, m.work, m.vmid, m.logf)
 	if err != nil {

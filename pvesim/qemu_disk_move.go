@@ -177,7 +177,7 @@ func (job *moveJob) copy(t *task, vm *VM, d drive, made *string) error {
 			}
 		}
 	}
-	if vm.Template() && !d.cdrom() && t.volumeFeature(job.node, volid, "template", "", false) {
+	if vm.Template() && !d.cdrom() && t.volumeFeature(volid, "template", "") {
 		if d.volume, err = t.makeBase(job.node, volid); err != nil {
 			return err
 		}

@@ -77,7 +77,7 @@ func (job *moveJob) checkReassign(s *Sim) (src, dst *VM, d drive, err error) {
 		err = die("Volume '%s' not managed by PVE", d.volume)
 	case s.usedBesides(src, d.volume, job.disk):
 		err = die("Can't move disk used by a snapshot to another VM")
-	case !s.volumeFeature(job.node, d.volume, "rename", "", false):
+	case !s.volumeFeature(d.volume, "rename", ""):
 		err = die("Storage does not support moving of this disk to another VM")
 	case src.Run != nil && !strings.HasPrefix(job.disk, "unused"):
 		err = die("Cannot move disk to another VM while the source VM is running - detach first")

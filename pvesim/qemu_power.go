@@ -22,8 +22,8 @@ type stopOptions struct {
 
 // forkStart starts a VM in a task of its own, or asks the high-availability
 // manager to do it.
-func (s *Sim) forkStart(node string, vmid int, who *identity) string {
-	return s.forkStartWith(node, vmid, who, startOptions{})
+func (s *Sim) forkStart(node string, vmid int, who *identity) {
+	s.forkStartWith(node, vmid, who, startOptions{})
 }
 
 func (s *Sim) forkStartWith(node string, vmid int, who *identity, o startOptions) string {

@@ -41,12 +41,12 @@ func (c *call) rootOnly(names ...string) error {
 	return nil
 }
 
-// seconds is an optional time limit.
-func (c *call) seconds(name string) *int {
-	if !c.params.Has(name) {
+// timeout is an optional time limit, in seconds.
+func (c *call) timeout() *int {
+	if !c.params.Has("timeout") {
 		return nil
 	}
-	n := c.params.Int(name)
+	n := c.params.Int("timeout")
 	return &n
 }
 
@@ -78,7 +78,7 @@ func postStart(c *call) (any, error) {
 		return nil, badParam("targetstorage", "targetstorage can only by used with migratedfrom.")
 	}
 	o := startOptions{skipLock: c.params.Bool("skiplock")}
-	if n := c.seconds("timeout"); n != nil {
+	if n := c.timeout(); n != nil {
 		o.timeout = time.Duration(*n) * time.Second
 	}
 	return c.forkStartWith(c.node(), c.params.Int("vmid"), c.who, o), nil
@@ -95,7 +95,7 @@ func postStop(c *call) (any, error) {
 		}
 		return c.forkHAStop(vmid, 0)
 	}
-	o := stopOptions{skipLock: c.params.Bool("skiplock"), timeout: c.seconds("timeout"), force: true}
+	o := stopOptions{skipLock: c.params.Bool("skiplock"), timeout: c.timeout(), force: true}
 	return c.forkVM("qmstop", func(t *task) error {
 		if overrule {
 			t.abortShutdowns(vmid)
@@ -138,7 +138,7 @@ func postShutdown(c *call) (any, error) {
 	}
 	node, vmid := c.node(), c.params.Int("vmid")
 	o := stopOptions{
-		skipLock: c.params.Bool("skiplock"), timeout: c.seconds("timeout"),
+		skipLock: c.params.Bool("skiplock"), timeout: c.timeout(),
 		shutdown: true, force: c.params.Bool("forceStop"),
 	}
 	if vm, err := c.vm(); err == nil && vm.Run != nil && vm.Run.qmpStatus() != "running" {
@@ -165,7 +165,7 @@ func postReboot(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, vmid, timeout := c.node(), vm.ID, c.seconds("timeout")
+	node, vmid, timeout := c.node(), vm.ID, c.timeout()
 	return c.forkVM("qmreboot", func(t *task) error { return t.rebootVM(node, vmid, timeout) })
 }
 

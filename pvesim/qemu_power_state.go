@@ -235,10 +235,10 @@ func (s *Sim) runningMachine(c Conf) string {
 	if i := strings.LastIndexByte(version, '.'); i > 0 {
 		version = version[:i]
 	}
-	switch {
-	case typ == "q35":
+	switch typ {
+	case "q35":
 		return "pc-q35-" + version + "+pve0"
-	case typ == "" || typ == "pc":
+	case "", "pc":
 		return "pc-i440fx-" + version + "+pve0"
 	}
 	return typ

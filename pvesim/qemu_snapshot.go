@@ -32,9 +32,9 @@ func (a *actor) lockMigration(vmid int) (unlock func(), err error) {
 }
 
 // hasFeature tells whether all disks of a config can do something.
-func (s *Sim) hasFeature(node string, c Conf, feature, snap string, running bool) bool {
+func (s *Sim) hasFeature(c Conf, feature, snap string) bool {
 	for _, d := range c.drives() {
-		if !d.cdrom() && !s.volumeFeature(node, d.volume, feature, snap, running) {
+		if !d.cdrom() && !s.volumeFeature(d.volume, feature, snap) {
 			return false
 		}
 	}
@@ -113,7 +113,7 @@ func (t *task) prepareSnapshot(job *snapshotJob) (snap *Snap, err error) {
 		if vm.Snaps[job.name] != nil {
 			return die("snapshot name '%s' already used", job.name)
 		}
-		if !t.hasFeature(job.node, vm.Conf, "snapshot", "", false) {
+		if !t.hasFeature(vm.Conf, "snapshot", "") {
 			return die("snapshot feature is not available")
 		}
 		snap = &Snap{Conf: Conf{}}

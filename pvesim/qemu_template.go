@@ -44,7 +44,7 @@ func (t *task) makeTemplate(node string, vmid int, disk string) error {
 		if d.cdrom() || disk != "" && d.key != disk {
 			continue
 		}
-		if !t.volumeFeature(node, d.volume, "template", "", false) {
+		if !t.volumeFeature(d.volume, "template", "") {
 			continue
 		}
 		base, err := t.makeBase(node, d.volume)
@@ -78,7 +78,7 @@ func getFeature(c *call) (any, error) {
 		return nil, err
 	}
 	has := 0
-	if c.hasFeature(vm.Node, conf, c.params.Str("feature"), snap, vm.Run != nil) {
+	if c.hasFeature(conf, c.params.Str("feature"), snap) {
 		has = 1
 	}
 	return map[string]any{"hasFeature": has, "nodes": nodes}, nil

@@ -326,8 +326,8 @@ func format(kind string, res *result, fail *apiError) *answer {
 	out := map[string]any{"data": nil}
 	ans := &answer{status: http.StatusOK, reason: "OK", ctype: "application/json;charset=UTF-8"}
 	extjs := kind == "extjs" || kind == "htmljs"
-	switch {
-	case fail == nil:
+	switch fail {
+	case nil:
 		out["data"] = res.data
 		if res.total != nil && *res.total != 0 {
 			out["total"] = *res.total

@@ -135,7 +135,7 @@ func (s *Sim) nodeResource(n *Node, audit bool) map[string]any {
 	}
 	m["status"], m["level"] = "online", ""
 	if audit {
-		figures := map[string]any(nil)
+		var figures map[string]any
 		if s.round != nil {
 			figures = s.round.nodes[n.Name]
 		} else {

@@ -71,7 +71,7 @@ func (s *Sim) Serve(ctx context.Context, l net.Listener, node string) error {
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          discardLog,
 	}
-	stop := context.AfterFunc(ctx, func() { srv.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
 	err := srv.Serve(reasonListener{l})
 	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
@@ -133,7 +133,7 @@ func (s *Sim) Transport() (*http.Transport, func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.Serve(ctx, l, "")
+		_ = s.Serve(ctx, l, "") // ends with the listener
 	}()
 	tr := &http.Transport{
 		DialContext:       l.dial,
@@ -144,7 +144,7 @@ func (s *Sim) Transport() (*http.Transport, func()) {
 	return tr, func() {
 		tr.CloseIdleConnections()
 		cancel()
-		l.Close()
+		_ = l.Close()
 		<-done
 	}
 }

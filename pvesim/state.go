@@ -35,6 +35,7 @@ type State struct {
 type NodeState string
 
 const (
+	// Online nodes answer.
 	Online NodeState = "online"
 	// Offline nodes are known to be down.
 	Offline NodeState = "offline"

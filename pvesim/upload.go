@@ -118,7 +118,7 @@ func (p *formReader) readFrom(r io.Reader) error {
 		if n > 0 && p.phase != formDone {
 			p.buf = append(p.buf, chunk[:n]...)
 			if err := p.step(); err != nil {
-				io.Copy(io.Discard, r)
+				_, _ = io.Copy(io.Discard, r) // the client is to be heard out
 				return err
 			}
 		}
@@ -205,7 +205,7 @@ func (p *formReader) skipToData() {
 
 // readFile passes the file on, but for a tail that may be the end mark.
 func (p *formReader) readFile() error {
-	data := p.buf
+	var data []byte
 	if end := bytes.Index(p.buf, []byte("--"+p.boundary+"--")); end >= 0 {
 		data = bytes.TrimSuffix(p.buf[:end], []byte("\n"))
 		if len(data) < end {

@@ -19,7 +19,7 @@ func (a *actor) copyDisk(node, volid, snap string, dstNode, dstStorage, format s
 	if src == nil {
 		return "", a.state.Storages[n.storage].absent(n)
 	}
-	from := copySource{storage: n.storage, path: a.volumePath(node, volid), format: n.format, size: src.Size, data: src.Used, system: src.System}
+	from := copySource{storage: n.storage, path: a.volumePath(volid), format: n.format, size: src.Size, data: src.Used, system: src.System}
 	if snap != "" {
 		s, ok := src.snap(snap)
 		from.snap, from.noSnap = snap, !ok
@@ -49,7 +49,7 @@ func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, 
 	if src == nil {
 		return "", 0, a.state.Storages[n.storage].absent(n)
 	}
-	from := copySource{storage: n.storage, path: a.volumePath(node, srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System}
+	from := copySource{storage: n.storage, path: a.volumePath(srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System}
 	if format == "" {
 		format = n.format
 	}

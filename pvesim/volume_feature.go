@@ -81,7 +81,7 @@ func (s *Storage) features() featureTable {
 
 // volumeFeature tells whether something can be done with a volume: snapshot,
 // clone (linked), copy, template, sparseinit, rename, replicate.
-func (s *Sim) volumeFeature(node, volid, feature, snap string, running bool) bool {
+func (s *Sim) volumeFeature(volid, feature, snap string) bool {
 	n, err := s.parseVolID(volid)
 	if err != nil {
 		return false

@@ -196,7 +196,7 @@ func atoi(s string) int {
 }
 
 // volumePath is where the host sees a volume.
-func (s *Sim) volumePath(node, volid string) string {
+func (s *Sim) volumePath(volid string) string {
 	n, err := s.parseVolID(volid)
 	if err != nil {
 		return volid

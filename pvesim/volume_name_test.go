@@ -92,7 +92,7 @@ func TestPathsAreWhereTheHostSeesVolumes(t *testing.T) {
 			"tank:subvol-100-disk-0":                                 "/tank/subvol-100-disk-0",
 			"ceph:vm-100-disk-0":                                     "rbd:vms/vm-100-disk-0:conf=/etc/pve/ceph.conf:id=admin:keyring=/etc/pve/priv/ceph/ceph.keyring",
 		} {
-			if got := l.sim.volumePath("pve1", volid); got != want {
+			if got := l.sim.volumePath(volid); got != want {
 				t.Errorf("%s is at %s, want %s", volid, got, want)
 			}
 		}
@@ -122,7 +122,7 @@ func TestWhatCanBeDoneWithAVolumeDependsOnTypeFormatAndState(t *testing.T) {
 		} {
 			can := ""
 			for _, f := range []string{"snapshot", "clone", "template", "copy", "sparseinit", "replicate", "rename"} {
-				if l.sim.volumeFeature("pve1", c.volid, f, c.snap, false) {
+				if l.sim.volumeFeature(c.volid, f, c.snap) {
 					can += " " + f
 				}
 			}

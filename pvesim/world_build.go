@@ -222,6 +222,11 @@ func (s *Sim) placeWorldVolume(node, storage string, v WorldVolume) error {
 	if v.After == 0 {
 		return s.addWorldVolume(node, storage, v)
 	}
-	s.later(v.After.D(), func(*actor) { s.addWorldVolume(node, storage, v) })
+	if _, err := s.state.Storages[storage].parseName(v.Name); err != nil {
+		return err
+	}
+	s.later(v.After.D(), func(*actor) {
+		_ = s.addWorldVolume(node, storage, v) // the storage may be gone by then
+	})
 	return nil
 }

@@ -103,7 +103,7 @@ var validators = map[string]func(s *Schema, props *Props) error{
 	"prune-backups":   pruneBackups,
 }
 
-func register(formats map[string]checker) struct{} {
+func register(formats map[string]checker) struct{} { //nolint:unparam // called where a package variable is set
 	for name, check := range formats {
 		checkers[name] = check
 	}
