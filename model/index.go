@@ -31,24 +31,29 @@ func (o *Observed) Drop(vmid int) {
 	}
 }
 
-// AddTask adds a running task.
+// AddTask adds a running task. Nobody may hold on to the list of tasks meanwhile.
 func (o *Observed) AddTask(t Task) {
 	ix := o.indexed()
-	o.Tasks = append(o.Tasks[:len(o.Tasks):len(o.Tasks)], t)
+	o.Tasks = append(o.Tasks, t)
 	ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
 }
 
-// DropTask forgets a task that has ended.
+// DropTask forgets a task that has ended. Nobody may hold on to the list of tasks
+// meanwhile.
 func (o *Observed) DropTask(upid string) {
 	ix := o.indexed()
-	i := slices.IndexFunc(o.Tasks, func(t Task) bool { return t.UPID == upid })
+	is := func(t Task) bool { return t.UPID == upid }
+	i := slices.IndexFunc(o.Tasks, is)
 	if i < 0 {
 		return
 	}
 	vmid := o.Tasks[i].VMID
-	is := func(t Task) bool { return t.UPID == upid }
-	o.Tasks = slices.DeleteFunc(slices.Clone(o.Tasks), is)
-	if ix.byVM[vmid] = slices.DeleteFunc(slices.Clone(ix.byVM[vmid]), is); len(ix.byVM[vmid]) == 0 {
+	o.Tasks = slices.Delete(o.Tasks, i, i+1)
+	list := ix.byVM[vmid]
+	if i = slices.IndexFunc(list, is); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	}
+	if ix.byVM[vmid] = list; len(list) == 0 {
 		delete(ix.byVM, vmid)
 	}
 }

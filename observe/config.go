@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,11 +10,14 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-var (
-	diskKey   = regexp.MustCompile(`^(?:scsi|virtio|sata|ide|efidisk|tpmstate)\d+$`)
-	nicKey    = regexp.MustCompile(`^net\d+$`)
-	unusedKey = regexp.MustCompile(`^unused\d+$`)
-)
+// family is the name of a numbered option without its number; empty: it has none.
+func family(key string) string {
+	name := strings.TrimRight(key, "0123456789")
+	if name == key {
+		return ""
+	}
+	return name
+}
 
 // reading is a config with what stands beside it.
 type reading struct {
@@ -69,26 +71,31 @@ func differs(s pve.PendingSetting, wanted *string) bool {
 // take sorts one setting to where it belongs.
 func (r *reading) take(key, value string) {
 	c := r.config
-	switch {
-	case key == "digest":
+	switch family(key) {
+	case "scsi", "virtio", "sata", "ide", "efidisk", "tpmstate":
+		c.Disks = append(c.Disks, diskOf(key, value))
+		return
+	case "unused":
+		c.Unused = append(c.Unused, diskOf(key, value))
+		return
+	case "net":
+		c.NICs = append(c.NICs, nicOf(key, value))
+		return
+	}
+	switch key {
+	case "digest":
 		c.Digest = value
-	case key == "description":
+	case "description":
 		text, marker, ok := model.ParseDescription(value)
 		if c.Text = strings.TrimRight(text, "\n"); ok {
 			c.Marker = &marker
 		}
-	case key == "tags":
+	case "tags":
 		c.Tags = tagsOf(value)
-	case key == "lock":
+	case "lock":
 		r.lock = value
-	case key == "template":
+	case "template":
 		r.template = prop.Canonical(key, value) != ""
-	case diskKey.MatchString(key):
-		c.Disks = append(c.Disks, diskOf(key, value))
-	case unusedKey.MatchString(key):
-		c.Unused = append(c.Unused, diskOf(key, value))
-	case nicKey.MatchString(key):
-		c.NICs = append(c.NICs, nicOf(key, value))
 	default:
 		if key == "name" {
 			r.name = value

@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,6 +83,7 @@ func (o *Observer) Snapshot() *model.Observed {
 	have.At = time.Now()
 	have.Nodes, have.Storages = maps.Clone(have.Nodes), maps.Clone(have.Storages)
 	have.Guests, have.Files = maps.Clone(have.Guests), maps.Clone(have.Files)
+	have.Tasks = slices.Clone(have.Tasks)
 	have.Index()
 	return &have
 }
