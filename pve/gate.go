@@ -3,7 +3,10 @@ package pve
 import (
 	"context"
 	"errors"
+	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,7 +71,7 @@ func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) 
 	key := admission.Key{Node: r.node(), Op: r.method + " " + r.route}
 	var err error
 	if r.isWrite() && !r.relieving {
-		key.Storage, key.Begins = r.busyStorage(), begins.MatchString(r.method+" "+r.route)
+		key.Storage, key.Begins = r.busyStorage(), r.begins()
 		s.storage = key.Storage
 		s.held, err = g.acquireWrite(ctx, c, key)
 	} else {
@@ -116,31 +119,38 @@ func (s *slot) leave(r *request, err error) {
 		s.agent.end(err == nil && s.gate.clock.Now().Sub(s.asked) < agentPrompt)
 	}
 	upid, ok := r.out.(*UPID)
-	if err != nil || !ok || upid.IsZero() || !r.isWrite() || waiting.MatchString(r.route) {
+	if err != nil || !ok || upid.IsZero() || !r.isWrite() || endsIn(r.route, waiting) {
 		s.held.Release(outcomeOf(err))
 		return
 	}
 	s.gate.mu.Lock()
 	defer s.gate.mu.Unlock()
 	now := s.gate.clock.Now()
-	h := &hold{slot: s.held, neutral: neutral.MatchString(r.route), since: now, seen: now}
-	if clones.MatchString(r.route) {
+	h := &hold{slot: s.held, neutral: endsIn(r.route, neutral), since: now, seen: now}
+	if endsIn(r.route, clones) {
 		h.storage = s.storage
 	}
 	s.gate.held[*upid] = h
 }
 
+// Calls, by how their routes end.
 var (
-	// begins are calls that others follow, which make something of what was made.
-	begins = regexp.MustCompile(`^POST .*/(?:clone|qemu|upload|download-url)$`)
+	// begin are calls that others follow, which make something of what was made.
+	begin = []string{"/clone", "/qemu", "/upload", "/download-url"}
 	// clones are calls whose tasks tell when they wait for a storage.
-	clones = regexp.MustCompile(`/clone$`)
+	clones = []string{"/clone"}
 	// waiting are calls whose tasks do nothing but wait for a guest.
-	waiting = regexp.MustCompile(`/status/(?:shutdown|reboot)$`)
+	waiting = []string{"/status/shutdown", "/status/reboot"}
 	// neutral are calls whose tasks take as long as another server or an amount of data wants:
 	// that they take longer doesn't mean that Proxmox has too much to do.
-	neutral = regexp.MustCompile(`/(?:suspend|migrate|upload|download-url)$`)
+	neutral = []string{"/suspend", "/migrate", "/upload", "/download-url"}
 )
+
+func (r *request) begins() bool { return r.method == http.MethodPost && endsIn(r.route, begin) }
+
+func endsIn(route string, ends []string) bool {
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(route, end) })
+}
 
 // saw is told about each task that somebody looked at.
 func (g *gate) saw(upid UPID, running bool, exitStatus string) {
