@@ -64,7 +64,9 @@ func hintLines(hint string, width int) []string {
 
 // sentence begins with a capital letter and ends with a full stop.
 func sentence(text string) string {
-	text = strings.ToUpper(text[:1]) + text[1:]
+	if !strings.HasPrefix(text, "proxplane ") { // that is a command
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, ":") {
 		return text
 	}
