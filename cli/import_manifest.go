@@ -277,16 +277,23 @@ func (w *writer) highAvailability() *mapping {
 // Proxmox gives out, what can't be read back, and what other fields bring.
 var unmanaged = []string{"name", "meta", "vmgenid", "smbios1", "cipassword", "cicustom", "nameserver", "searchdomain", "parent", "lock", "template", "boot", "bios"}
 
+// forCloudInit are options that a cloud-init drive is made of.
+var forCloudInit = []string{"ciuser", "sshkeys", "citype", "ciupgrade"}
+
 // extra are all further options.
 func (w *writer) extra() *mapping {
 	m := &mapping{}
 	options := w.g.Config.Options
+	drive := slices.ContainsFunc(w.g.Config.Disks, func(d model.Disk) bool { return d.CloudInit })
 	if !w.linked && options["ostype"] == "" {
 		m.put("ostype", "other")
 	}
 	for _, key := range slices.Sorted(maps.Keys(options)) {
 		if w.said[key] || slices.Contains(unmanaged, key) || strings.HasPrefix(key, "ipconfig") || options[key] == "" {
 			continue
+		}
+		if slices.Contains(forCloudInit, key) && !drive {
+			continue // nobody reads them, and naming them would add a drive
 		}
 		m.put(key, options[key])
 	}

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// byHandMade are machines that somebody has made without proxplane, each with
+// something of its own.
+var byHandMade = []struct {
+	reason string
+	config pve.Settings
+}{
+	{"small and plain", pve.Settings{"name": "plain", "memory": "1024", "scsi0": "local-lvm:8", "net0": "virtio,bridge=vmbr0"}},
+	{"what Proxmox' defaults are", pve.Settings{"name": "defaults", "virtio0": "local-lvm:4", "net0": "e1000,bridge=vmbr0"}},
+	{"UEFI with secure boot and a TPM", pve.Settings{
+		"name": "Secure.Example", "memory": "2048", "cores": "2", "sockets": "2", "bios": "ovmf", "machine": "q35",
+		"efidisk0": "local-lvm:1,efitype=4m,pre-enrolled-keys=1", "tpmstate0": "local-lvm:1,version=v2.0",
+		"scsi0": "local-lvm:32,discard=on,ssd=1,iothread=1", "scsihw": "virtio-scsi-single", "net0": "virtio,bridge=vmbr0", "cpu": "host", "boot": "order=scsi0",
+	}},
+	{"several disks on several buses", pve.Settings{
+		"name": "disks", "scsi1": "local-lvm:5,cache=writeback", "virtio3": "nfs:6,format=qcow2", "sata0": "local-lvm:2,backup=0", "scsi0": "nfs:10,format=raw",
+		"boot": "order=scsi1;net0", "net0": "virtio,bridge=vmbr0",
+	}},
+	{"several networks", pve.Settings{
+		"name": "networks", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0,tag=20,firewall=1", "net1": "vmxnet3,bridge=vmbr1,rate=12.5", "net2": "virtio,bridge=vmbr2,mtu=1400,queues=4,link_down=1",
+		"ipconfig0": "ip=10.0.0.4/24,gw=10.0.0.1,ip6=fd00::4/64", "ipconfig2": "ip6=auto", "nameserver": "1.1.1.1 9.9.9.9", "searchdomain": "lan example.com", "ide2": "local-lvm:cloudinit",
+	}},
+	{"many options", pve.Settings{
+		"name": "options", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "memory": "3000", "balloon": "1500", "cpulimit": "1.5", "cpuunits": "200",
+		"onboot": "1", "startup": "order=2,up=10", "protection": "1", "agent": "1", "ostype": "win11", "tablet": "0", "hotplug": "network,disk", "numa": "1",
+		"serial0": "socket", "vga": "serial0", "tags": "b;a", "description": "Zeile eins\n\n- a: \"b\"\n", "watchdog": "model=i6300esb,action=reset", "rng0": "source=/dev/urandom",
+		"ciuser": "me", "sshkeys": "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMkbiUWuKQ%2FgILaqiLjoexoAz%2FwhiNMn28Tt6DCaQxF0",
+	}},
+	{"a user and keys for cloud-init", pve.Settings{
+		"name": "cloud", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "ide2": "local-lvm:cloudinit", "ciuser": "me", "sshkeys": "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMkbiUWuKQ%2FgILaqiLjoexoAz%2FwhiNMn28Tt6DCaQxF0", "ipconfig0": "ip=dhcp",
+	}},
+	{"CPUs and memory that can be plugged", pve.Settings{
+		"name": "pluggable", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "cores": "8", "vcpus": "2", "memory": "2048", "numa": "1", "hotplug": "network,disk,usb,cpu,memory",
+	}},
+	{"no balloon", pve.Settings{"name": "rigid", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "balloon": "0"}},
+}
+
+var macs = regexp.MustCompile(`mac: [0-9a-f:]+`)
+
+// made makes these machines and returns their VMIDs.
+func (l *lab) made() []string {
+	l.Helper()
+	client, err := pve.New(pve.Config{
+		Endpoints: []string{os.Getenv("PVE_ENDPOINT")}, Credentials: pve.Password("root@pam", "proxplane"), TLS: pve.TLS{CA: []byte(os.Getenv("PVE_CA_BUNDLE"))},
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+	var ids []string
+	for i, m := range byHandMade {
+		id := 200 + i
+		upid, err := client.Node("pve2").Create(l.Context(), pve.CreateOptions{ID: id, Settings: m.config})
+		if err == nil {
+			_, err = client.Task(upid).Wait(l.Context())
+		}
+		if err != nil {
+			l.Fatalf("%s: %v", m.reason, err)
+		}
+		ids = append(ids, fmt.Sprint(id))
+	}
+	upid, err := client.VM("pve1", 9000).Clone(l.Context(), pve.CloneOptions{NewID: 300, Name: "linked"})
+	if err == nil {
+		_, err = client.Task(upid).Wait(l.Context())
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+	return append(ids, "300")
+}
+
+func TestImportedManifestsChangeNothing(t *testing.T) {
+	l := newLab(t)
+	ids := l.made()
+	for i, id := range ids {
+		code, out, stderr := l.run("import", id)
+		if code != exitOK {
+			reason := "a linked clone"
+			if i < len(byHandMade) {
+				reason = byHandMade[i].reason
+			}
+			t.Errorf("%s: exit %d\n%s%s", reason, code, stderr, out)
+		}
+	}
+	all := append([]string{"import"}, ids...)
+	file := l.write("all.yaml", l.must(all...))
+	code, _, stderr := l.run(append(all, "--adopt")...)
+	if code != exitFailed {
+		t.Errorf("adopt without a yes: exit %d", code)
+	}
+	wantText(t, stderr, `VM 200 on pve2 becomes vm/plain of set default`, `add --yes`)
+	_, out, _ := l.run("plan", "-f", file)
+	wantText(t, out, `VMID 200 is taken by "plain"`)
+
+	l.must(append(all, "--adopt", "--yes")...)
+	wantText(t, l.must("plan", "-f", file, "--deep"), `^Nothing to do`)
+	wantText(t, l.must("plan", "-f", file), `^Nothing to do`)
+	again := l.must(all...)
+	if text, _ := os.ReadFile(file); again != string(text) {
+		t.Errorf("imported again, the manifests are others:\n%s", again)
+	}
+	_, _, stderr = l.run("import", "200", "--set", "other")
+	wantText(t, stderr, `VM 200 is vm/plain of set default`)
+	_, _, stderr = l.run("import", "9000")
+	wantText(t, stderr, `is a template`)
+	wantText(t, l.must("delete", "vm/plain", "--yes"), `gone`)
+}
+
+func TestImportedManifestsReadWell(t *testing.T) {
+	l := newLab(t)
+	ids := l.made()
+	out := l.must("import", ids[2], ids[4], ids[1], "300")
+	golden(t, "import.yaml", macs.ReplaceAllString(out, "mac: 00:00:00:00:00:00"))
+	if strings.Count(out, "kind: VMClass") != 3 {
+		t.Errorf("equal classes should be written once")
+	}
+}

@@ -1,0 +1,252 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// screen is a terminal: what is written to it is kept, and keys can be pressed.
+type screen struct {
+	*testing.T
+	keys *os.File // our end
+	tty  *os.File // the program's end
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func newScreen(t *testing.T, columns, rows uint16) *screen {
+	t.Helper()
+	keys, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("there are no terminals here: %v", err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Cols: columns, Rows: rows}); err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{T: t, keys: keys, tty: tty, more: make(chan struct{}, 1)}
+	go s.read()
+	t.Cleanup(func() {
+		tty.Close()
+		keys.Close()
+	})
+	return s
+}
+
+func (s *screen) read() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := s.keys.Read(buffer)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.text.Write(buffer[:n])
+		s.mu.Unlock()
+		select {
+		case s.more <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *screen) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// wait waits until a pattern is on the screen.
+func (s *screen) wait(pattern string) {
+	s.Helper()
+	re := regexp.MustCompile(pattern)
+	limit := time.After(time.Minute)
+	for !re.MatchString(s.all()) {
+		select {
+		case <-s.more:
+		case <-limit:
+			s.Fatalf("%q didn't show up in:\n%q", pattern, s.all())
+		}
+	}
+}
+
+// start runs a command on the screen; the channel gives its exit status.
+func (s *screen) start(ctx context.Context, args ...string) <-chan int {
+	done := make(chan int, 1)
+	go func() { done <- Main(ctx, args, s.tty, s.tty, s.tty) }()
+	return done
+}
+
+func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
+	l := newLab(t)
+	file := l.write("shop.yaml", shop)
+	s := newScreen(t, 80, 24)
+	if code := <-s.start(t.Context(), "apply", "-f", file); code != exitOK {
+		t.Fatalf("apply: exit %d\n%s", code, s.all())
+	}
+	s.wait(`vm/web-1 +clone ubuntu-22-template`)
+	s.wait(`\d of 2 ready`)
+	s.wait(`\x1b\[32mDone: 3 objects as wanted`)
+	for line := range strings.SplitSeq(s.all(), "\n") {
+		if parts := strings.Split(strings.TrimRight(line, "\r"), "\r"); len(plainText(parts[len(parts)-1])) > 2*80 {
+			t.Errorf("a line is too long: %q", line)
+		}
+	}
+
+	no := newScreen(t, 80, 24)
+	done := no.start(t.Context(), "delete", "-f", file)
+	no.wait(`2 objects lose data or go\. Go on\? \[y/N\] `)
+	fmt.Fprintln(no.keys, "n")
+	if code := <-done; code != exitFailed {
+		t.Errorf("no: exit %d", code)
+	}
+	no.wait(`nothing was changed`)
+
+	yes := newScreen(t, 80, 24)
+	done = yes.start(t.Context(), "delete", "-f", file)
+	yes.wait(`\[y/N\] `)
+	fmt.Fprintln(yes.keys, "y")
+	if code := <-done; code != exitOK {
+		t.Errorf("yes: exit %d\n%s", code, yes.all())
+	}
+}
+
+var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+
+func plainText(s string) string { return escapes.ReplaceAllString(s, "") }
+
+func TestNoColourWhereItIsntWanted(t *testing.T) {
+	l := newLab(t)
+	t.Setenv("NO_COLOR", "1")
+	s := newScreen(t, 80, 24)
+	if code := <-s.start(t.Context(), "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+	s.wait(`Plan: 2 to make`)
+	if strings.Contains(s.all(), "\x1b[3") {
+		t.Errorf("there are colours: %q", s.all())
+	}
+}
+
+func TestAnInterruptionLosesNothing(t *testing.T) {
+	l := newLab(t)
+	file := l.write("shop.yaml", shop)
+	s := newScreen(t, 80, 24)
+	ctx, interrupt := context.WithCancel(t.Context())
+	done := s.start(ctx, "apply", "-f", file)
+	s.wait(`vm/web-1 +clone`)
+	interrupt()
+	if code := <-done; code != exitInterrupted {
+		t.Errorf("exit %d", code)
+	}
+	s.wait(`Interrupted\. Tasks that were started go on in Proxmox; running the same command`)
+	wantText(t, l.must("apply", "-f", file), `^Done: 3 objects`)
+	wantText(t, l.must("plan", "-f", file, "--deep"), `^Nothing to do: 3 objects`)
+}
+
+func TestAnswersAreWaitedForOnlyAsLongAsSomebodyIsThere(t *testing.T) {
+	s := newScreen(t, 80, 24)
+	u := newUI(s.tty, s.tty, s.tty)
+	ctx, interrupt := context.WithCancel(t.Context())
+	answered := make(chan error, 1)
+	go func() {
+		_, err := u.ask(ctx, "Really?")
+		answered <- err
+	}()
+	s.wait(`Really\? \[y/N\] `)
+	interrupt()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
+	l := newLab(t)
+	t.Setenv("PVE_USERNAME", "")
+	t.Setenv("PVE_PASSWORD", "")
+	s := newScreen(t, 80, 24)
+	done := s.start(t.Context(), "get", "nodes", "--username", "root@pam")
+	s.wait(`Password of root@pam: `)
+	fmt.Fprintln(s.keys, "proxplane")
+	if code := <-done; code != exitOK {
+		t.Errorf("exit %d: %s", code, s.all())
+	}
+	s.wait(`pve1 +online`)
+	if strings.Contains(s.all(), "proxplane") {
+		t.Errorf("the password is on the screen: %q", s.all())
+	}
+	_ = l
+}
+
+// echo is a console that repeats what is typed in brackets.
+type echo struct {
+	*io.PipeReader
+	to      *io.PipeWriter
+	resized chan string
+}
+
+func newEcho() *echo {
+	r, w := io.Pipe()
+	return &echo{r, w, make(chan string, 8)}
+}
+
+func (e *echo) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	_, err := fmt.Fprintf(e.to, "[%s]", p)
+	return len(p), err
+}
+
+func (e *echo) Resize(columns, rows int) error {
+	e.resized <- fmt.Sprintf("%dx%d", columns, rows)
+	return nil
+}
+
+func TestASerialConsoleIsLeftWithAKey(t *testing.T) {
+	for _, key := range []string{"\x1d", "\x0f"} {
+		s := newScreen(t, 100, 30)
+		u := newUI(s.tty, s.tty, s.tty)
+		far := newEcho()
+		done := make(chan error, 1)
+		go func() { done <- u.converse(t.Context(), far) }()
+		if size := <-far.resized; size != "100x30" {
+			t.Errorf("the screen is said to be %s", size)
+		}
+		fmt.Fprint(s.keys, "ls\r")
+		s.wait(`\[ls\r\]`)
+		fmt.Fprint(s.keys, "\x03") // Ctrl-C is the guest's
+		s.wait("\\[\x03\\]")
+		fmt.Fprint(s.keys, key)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		far.to.Close()
+	}
+}
+
+func TestTheEndOfAConsoleEndsTheConversation(t *testing.T) {
+	far := newEcho()
+	var out bytes.Buffer
+	u := newUI(strings.NewReader("who\n"), &out, io.Discard)
+	done := make(chan error, 1)
+	go func() { done <- u.converse(t.Context(), far) }()
+	far.to.Close()
+	if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		t.Error(err)
+	}
+}
