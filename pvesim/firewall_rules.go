@@ -158,16 +158,22 @@ func createRule(rules rulesOf) handler {
 	}
 }
 
+// ruleToChange is the rule that the path names, if the rules are what the
+// caller saw.
+func (c *call) ruleToChange(rules rulesOf) (l ruleList, pos int, err error) {
+	if l, err = rules(c); err != nil {
+		return l, 0, err
+	}
+	if err := c.checkDigest(listDigest(l.rules)); err != nil {
+		return l, 0, err
+	}
+	pos, err = l.position(c)
+	return l, pos, err
+}
+
 func updateRule(rules rulesOf) handler {
 	return func(c *call) (any, error) {
-		l, err := rules(c)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.checkDigest(listDigest(l.rules)); err != nil {
-			return nil, err
-		}
-		pos, err := l.position(c)
+		l, pos, err := c.ruleToChange(rules)
 		if err != nil {
 			return nil, err
 		}
@@ -228,14 +234,7 @@ func (c *call) deleteSettings(rule FirewallRule) error {
 
 func deleteRule(rules rulesOf) handler {
 	return func(c *call) (any, error) {
-		l, err := rules(c)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.checkDigest(listDigest(l.rules)); err != nil {
-			return nil, err
-		}
-		pos, err := l.position(c)
+		l, pos, err := c.ruleToChange(rules)
 		if err != nil {
 			return nil, err
 		}

@@ -84,20 +84,28 @@ func (c *call) volumeID(key string) (string, error) {
 	return volume, nil
 }
 
-func readContent(c *call) (any, error) {
+// namedVolume is the volume that the path names, for those who may see it;
+// one that isn't there is nil.
+func (c *call) namedVolume() (n volName, st *Storage, v *Volume, err error) {
 	volid, err := c.volumeID("volume")
 	if err != nil {
-		return nil, err
+		return n, nil, nil, err
 	}
 	if err := c.checkVolumeAccess(c.who, 0, volid, ""); err != nil {
-		return nil, err
+		return n, nil, nil, err
 	}
-	n, err := c.parseVolID(volid)
+	if n, err = c.parseVolID(volid); err != nil {
+		return n, nil, nil, err
+	}
+	v, _ = c.volume(c.node(), volid)
+	return n, c.state.Storages[n.storage], v, nil
+}
+
+func readContent(c *call) (any, error) {
+	n, st, v, err := c.namedVolume()
 	if err != nil {
 		return nil, err
 	}
-	st := c.state.Storages[n.storage]
-	v, _ := c.volume(c.node(), volid)
 	if v == nil {
 		return nil, st.noSize(n)
 	}
@@ -106,7 +114,7 @@ func readContent(c *call) (any, error) {
 		size, format = (v.Used+511)/512*512, "raw"
 	}
 	if size == 0 && format != "subvol" {
-		return nil, die("volume '%s' has size zero", volid)
+		return nil, die("volume '%s' has size zero", n)
 	}
 	used := v.Used
 	if st.Type == "lvm" || st.Type == "lvmthin" {
@@ -123,19 +131,10 @@ func readContent(c *call) (any, error) {
 }
 
 func updateContent(c *call) (any, error) {
-	volid, err := c.volumeID("volume")
+	n, st, v, err := c.namedVolume()
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkVolumeAccess(c.who, 0, volid, ""); err != nil {
-		return nil, err
-	}
-	n, err := c.parseVolID(volid)
-	if err != nil {
-		return nil, err
-	}
-	st := c.state.Storages[n.storage]
-	v, _ := c.volume(c.node(), volid)
 	for _, key := range []string{"notes", "protected"} {
 		if !c.params.Has(key) {
 			continue

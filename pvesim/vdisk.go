@@ -111,23 +111,30 @@ func (a *actor) allocLocked(st *Storage, node string, vmid int, format, name str
 	return v, nil
 }
 
+// lockVolume takes the lock of the storage that a volume is on.
+func (a *actor) lockVolume(node, volid string) (storage string, unlock func(), err error) {
+	storage, _, ok := splitVolID(volid)
+	if !ok {
+		return "", nil, die("unable to parse volume ID '%s'", volid)
+	}
+	if _, err := a.activate(node, storage); err != nil {
+		return "", nil, err
+	}
+	unlock, err = a.lockStorage(node, storage)
+	return storage, unlock, err
+}
+
 // freeDisk removes a volume; one that isn't there is mostly fine.
 func (a *actor) freeDisk(node, volid string) error { return a.removeVolume(node, volid, discardLine) }
 
 // removeVolume removes a volume and logs what there is to say.
 func (a *actor) removeVolume(node, volid string, logf func(string, ...any)) error {
-	storage, volname, ok := splitVolID(volid)
-	if !ok {
-		return die("unable to parse volume ID '%s'", volid)
-	}
-	if _, err := a.activate(node, storage); err != nil {
-		return err
-	}
-	unlock, err := a.lockStorage(node, storage)
+	storage, unlock, err := a.lockVolume(node, volid)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	_, volname, _ := splitVolID(volid)
 	a.sleep(a.slowed(a.world.Timing.Alloc.D(), storage))
 	n, err := a.parseVolID(volid)
 	if err != nil {

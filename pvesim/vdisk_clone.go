@@ -5,14 +5,7 @@ import "strings"
 // linkedClone makes a volume for another guest that stands on a base volume
 // or, where the storage can do that, on a snapshot.
 func (a *actor) linkedClone(node, volid string, newVMID int, snap string) (string, error) {
-	storage, _, ok := splitVolID(volid)
-	if !ok {
-		return "", die("unable to parse volume ID '%s'", volid)
-	}
-	if _, err := a.activate(node, storage); err != nil {
-		return "", err
-	}
-	unlock, err := a.lockStorage(node, storage)
+	storage, unlock, err := a.lockVolume(node, volid)
 	if err != nil {
 		return "", err
 	}
@@ -107,14 +100,7 @@ func (s *Storage) tracksBase(snap string) bool {
 
 // makeBase turns a disk into a base of linked clones: vm-… becomes base-….
 func (a *actor) makeBase(node, volid string) (string, error) {
-	storage, _, ok := splitVolID(volid)
-	if !ok {
-		return "", die("unable to parse volume ID '%s'", volid)
-	}
-	if _, err := a.activate(node, storage); err != nil {
-		return "", err
-	}
-	unlock, err := a.lockStorage(node, storage)
+	storage, unlock, err := a.lockVolume(node, volid)
 	if err != nil {
 		return "", err
 	}
