@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,8 +13,6 @@ import (
 	"text/tabwriter"
 	"time"
 )
-
-var benchTable = flag.Bool("bench.table", false, "measure what requests cost in worlds of 100 and 10,000 VMs")
 
 // benchWorld has so many VMs that run, from VMID 100 on, a template and a
 // stopped VM.
@@ -229,12 +226,10 @@ func rates(c benchCall, small, large *bench) (a, z float64) {
 	return a, z
 }
 
-// TestBenchTable prints what requests cost in a small and in a large world.
-func TestBenchTable(t *testing.T) {
-	if !*benchTable {
-		t.Skip("for make bench")
-	}
-	small, large := newBench(t, 100), newBench(t, 10000)
+// BenchmarkTable prints what requests cost in a small and in a large world.
+// It takes its own time: run it with -benchtime 1x.
+func BenchmarkTable(b *testing.B) {
+	small, large := newBench(b, 100), newBench(b, 10000)
 	defer small.sim.Close()
 	defer large.sim.Close()
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -247,7 +242,7 @@ func TestBenchTable(t *testing.T) {
 		}
 		fmt.Fprintf(out, "%s\t%.0f/s\t%.0f/s\t%.2f\t\n", name, a, z, a/z)
 	}
-	fmt.Fprintf(out, "memory of a VM\t%d B\t%d B\t\t\n", bytesPerVM(t, 100), bytesPerVM(t, 10000))
+	fmt.Fprintf(out, "memory of a VM\t%d B\t%d B\t\t\n", bytesPerVM(b, 100), bytesPerVM(b, 10000))
 	out.Flush()
 }
 

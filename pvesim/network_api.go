@@ -3,7 +3,6 @@ package pvesim
 import (
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -259,98 +258,6 @@ func maskBits(mask netip.Addr) int {
 		}
 	}
 	return bits
-}
-
-// portKeys are the options that name ports of an interface.
-var portKeys = []string{"bridge_ports", "ovs_ports", "slaves", "ovs_bonds"}
-
-func portsOf(opts map[string]string) (ports []string, key string) {
-	for _, k := range portKeys {
-		if opts[k] != "" {
-			ports = append(ports, schema.SplitList(opts[k])...)
-			if key == "" {
-				key = k
-			}
-		}
-	}
-	return ports, key
-}
-
-// checkPorts refuses ports that another interface has.
-func checkPorts(list []*Bridge, name string, opts map[string]string) error {
-	ports, key := portsOf(opts)
-	for _, other := range list {
-		theirs, _ := portsOf(other.Opts)
-		for _, p := range ports {
-			if other.Name != name && slices.Contains(theirs, p) {
-				return badParam(key, "%s is already used on interface '%s'.", p, other.Name)
-			}
-		}
-	}
-	return nil
-}
-
-var vlanName = regexp.MustCompile(`^vlan(\d+)$`)
-
-// checkNetwork refuses a config whose interfaces don't fit together.
-func checkNetwork(list []*Bridge) error {
-	for _, b := range list {
-		switch b.Type {
-		case "bond":
-			for _, p := range strings.Fields(b.Opts["slaves"]) {
-				if other, _ := findInterface(list, p); other == nil {
-					return die("bond '%s' - unable to find slave '%s'", b.Name, p)
-				} else if other.Type != "eth" && other.Type != "bond" {
-					return die("bond '%s' - wrong interface type on slave '%s' ('%s' != 'eth or bond')", b.Name, p, other.Type)
-				}
-			}
-		case "vlan":
-			if err := checkVLAN(list, b); err != nil {
-				return err
-			}
-		case "bridge":
-			for _, p := range strings.Fields(b.Opts["bridge_ports"]) {
-				other, _ := findInterface(list, p)
-				if parent, _, ok := strings.Cut(p, "."); ok && other == nil {
-					other, _ = findInterface(list, parent)
-				}
-				switch {
-				case other == nil:
-					return die("bridge '%s' - unable to find bridge port '%s'", b.Name, p)
-				case other.Name == p && (other.Opts["address"] != "" || other.Opts["address6"] != ""):
-					return die("iface %s - ip address can't be set on interface if bridged in %s", p, b.Name)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func checkVLAN(list []*Bridge, b *Bridge) error {
-	parent, id, dotted := strings.Cut(b.Name, ".")
-	if !dotted {
-		const here = " at /usr/share/perl5/PVE/Network/Interfaces.pm line 940."
-		if parent = b.Opts["vlan-raw-device"]; parent == "" {
-			return die("missing vlan-raw-device option" + here)
-		}
-		if m := vlanName.FindStringSubmatch(b.Name); m != nil {
-			id = m[1]
-			b.Opts["vlan-id"] = id
-		} else if id = b.Opts["vlan-id"]; id == "" {
-			return die("missing vlan-id option" + here)
-		}
-	}
-	if atoi(id) > 4094 {
-		return die("vlan '%s' - vlan-id %s should be <= 4094", b.Name, id)
-	}
-	other, _ := findInterface(list, parent)
-	switch {
-	case other == nil:
-		return die("vlan '%s' - unable to find parent '%s'", b.Name, parent)
-	case !slices.Contains([]string{"eth", "bridge", "bond", "vlan"}, other.Type):
-		return die("vlan '%s' - wrong interface type on parent '%s' ('%s' != 'eth|bond|bridge|vlan' )", b.Name, parent, other.Type)
-	}
-	return nil
 }
 
 func deleteInterface(c *call) (any, error) {
