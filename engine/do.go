@@ -74,7 +74,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			r.e.verify(r.ctx, s.Action)
 		}
 		return func() {
-			r.e.observer.TaskEnded(task)
+			r.taskEnded(task, err)
 			if err != nil {
 				r.failed(o, s, err)
 			} else {
@@ -84,6 +84,14 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			r.stepEnded(o)
 		}
 	})
+}
+
+// taskEnded notes the end of a task, unless we have only stopped to look: then it
+// runs on, and whoever looks next has to wait for it.
+func (r *run) taskEnded(task string, err error) {
+	if err == nil || r.ctx.Err() == nil {
+		r.e.observer.TaskEnded(task)
+	}
 }
 
 // stepEnded goes on with the object when all that it had started has ended.

@@ -13,6 +13,9 @@ import (
 func (r *run) failed(o *object, s plan.Step, err error) {
 	r.e.doubt(s.Action)
 	f := act.Judge(err)
+	if r.ctx.Err() != nil {
+		f.Class = act.Stopped
+	}
 	switch f.Class {
 	case act.Stopped:
 		return

@@ -1,6 +1,10 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,4 +109,47 @@ func (l *lab) vanishIfThere(name string) {
 	if l.named(name) != nil {
 		l.vanish(name)
 	}
+}
+
+func TestATaskThatWeStoppedToFollowIsStillWaitedFor(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		e := l.engine()
+		want := desired(machine("web"))
+		converge(t, e, want)
+		want.VMs[0].Options["cores"], want.VMs[0].Update.Restart = "8", true
+		ctx, cancel := context.WithCancelCause(t.Context())
+		opts := engine.Options{Events: func(ev engine.Event) {
+			if ev.Kind == engine.Progress { // the restart has begun
+				cancel(errors.New("somebody has other wishes"))
+			}
+		}}
+		e.Converge(ctx, want, opts)
+		want.VMs[0].Power, want.VMs[0].WaitAddress = model.PowerOff, false
+		before := l.sim.RequestCount()
+		converge(t, e, want)
+		reqs := l.requests(before)
+		follows := slices.Index(reqs, "GET /nodes/pve1/tasks")
+		changes := slices.IndexFunc(reqs, func(r string) bool { return !strings.HasPrefix(r, "GET ") })
+		if follows < 0 || changes >= 0 && changes < follows {
+			t.Errorf("the restart isn't waited for: %v", reqs)
+		}
+	})
+}
+
+func TestAMachineIsNotReadyByTagsFromBeforeItsChange(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		want.VMs[0].Update.Restart = true
+		l.mustConverge(want)
+		l.setConfig("web", "memory", "2560")
+		time.Sleep(time.Minute)
+		e := l.engine()
+		converge(t, e, want)
+		time.Sleep(time.Minute)
+		before := l.sim.RequestCount()
+		l.mustConverge(want)
+		if n := writes(l.requests(before)); n != 0 {
+			t.Errorf("%d changes were left for the next time: %v", n, l.requests(before))
+		}
+	})
 }

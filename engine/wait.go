@@ -61,9 +61,9 @@ func (r *run) await(o *object, task string) {
 	}
 	r.follows[task] = []*object{o}
 	r.flyIdle(func() func() {
-		_, _ = r.tasks.Follow(task) // how it ended is its owner's business
+		_, err := r.tasks.Follow(task) // how it ended is its owner's business
 		return func() {
-			r.e.observer.TaskEnded(task)
+			r.taskEnded(task, err)
 			for _, o := range r.follows[task] {
 				if o.plan.VMID != 0 {
 					r.e.observer.Changed(o.plan.VMID)

@@ -74,7 +74,7 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 			continue
 		}
 		if !o.tasks[upid] && changesGuest(task.Type) {
-			rec.forgetConfig()
+			rec.forgetSince(at)
 		}
 		if changesPower(task.Type) && time.Since(t.EndTime) < 2*lag {
 			rec.shaky = at

@@ -3,6 +3,7 @@ package observe
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -54,6 +55,9 @@ func (r *record) guest() *model.Guest {
 	if r.config != nil && r.configAt.After(r.listedAt) {
 		g.Tags, g.Lock, g.Template = r.config.Tags, r.lock, r.template
 	}
+	if r.config == nil && r.changed.After(r.listedAt) {
+		g.Tags = doubted(g.Tags)
+	}
 	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) {
 		g.Name = r.name
 	}
@@ -90,7 +94,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	// guest that stopped or started has taken over what was pending.
 	if !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
 		moved || restarted || now.Status != was.Status {
-		r.forgetConfig()
+		r.forgetSince(at)
 	}
 }
 
@@ -112,10 +116,16 @@ func (r *record) restarted(uptime int64, at time.Time) bool {
 	return r.started.IsZero() || booted.After(r.started.Add(noise))
 }
 
-// forgetConfig drops what was read, and what is being read right now.
-func (r *record) forgetConfig() {
+// forgetConfig drops what was read, and what is being read right now: it has just
+// changed.
+func (r *record) forgetConfig() { r.forgetSince(time.Now()) }
+
+// forgetSince drops what was read and asked for before a time.
+func (r *record) forgetSince(changed time.Time) {
 	r.config, r.snapshots = nil, nil
-	r.changed = time.Now()
+	if changed.After(r.changed) {
+		r.changed = changed
+	}
 }
 
 func (r *record) forgetAgent() { r.agent, r.addresses = model.AgentUnasked, nil }
@@ -126,4 +136,15 @@ func (r *record) since() time.Time {
 		return r.started
 	}
 	return r.booted
+}
+
+// doubted are tags that still tell whose a guest is, but not any more that it is
+// as wanted: its config was changed since they were listed.
+func doubted(tags []string) []string {
+	owner, _, ok := model.ParseStateTag(tags)
+	if !ok {
+		return tags
+	}
+	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return strings.HasPrefix(t, model.TagPrefix) })
+	return append(out, model.TagPrefix+owner+".doubted")
 }
