@@ -37,12 +37,16 @@ func proxplane() {
 	os.Exit(cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-func TestStories(t *testing.T) {
+func TestStories(t *testing.T) { testscript.Run(t, params(t)) }
+
+// params are what stories have to work with.
+func params(t *testing.T) testscript.Params {
+	t.Helper()
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	return testscript.Params{
 		Dir: ".", UpdateScripts: *update, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Values[siteKey{}] = &site{}
@@ -69,5 +73,5 @@ func TestStories(t *testing.T) {
 			"helps":             helps,
 			"secret-with-login": secretWithLogin,
 		},
-	})
+	}
 }

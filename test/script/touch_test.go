@@ -60,12 +60,13 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 	})
-	at(ts).sim.Advance(11 * time.Second) // the lists follow some seconds later
+	at(ts).settle()
 }
 
 // byHand does something to a VM as somebody would in Proxmox' own interface:
 //
 //	by-hand set VM KEY=VALUE…     by-hand stop VM         by-hand destroy VM
+//	by-hand tag VM TAG
 //	by-hand migrate VM NODE       by-hand snapshot VM NAME
 //	by-hand create VMID NODE KEY=VALUE…
 //	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
@@ -82,6 +83,7 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		params := pairs(rest[1:])
 		params["vmid"] = args[1]
 		s.call(ctx, ts, "POST", "/nodes/"+rest[0]+"/qemu", params)
+		s.settle()
 		return
 	case "pool":
 		s.call(ctx, ts, "POST", "/pools", pve.Params{"poolid": args[1]})
@@ -93,10 +95,10 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		s.sim.Do(func(st *pvesim.State) { st.Access.Roles[args[1]][rest[0]] = true })
 		return
 	}
-	var vm string
+	var vm, tags string
 	s.sim.Do(func(st *pvesim.State) {
 		if v := vmNamed(st, args[1]); v != nil {
-			vm = fmt.Sprintf("/nodes/%s/qemu/%d", v.Node, v.ID)
+			vm, tags = fmt.Sprintf("/nodes/%s/qemu/%d", v.Node, v.ID), v.Conf["tags"]
 		}
 	})
 	if vm == "" {
@@ -105,6 +107,8 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "set":
 		s.call(ctx, ts, "PUT", vm+"/config", pairs(rest))
+	case "tag":
+		s.call(ctx, ts, "PUT", vm+"/config", pve.Params{"tags": tags + ";" + rest[0]})
 	case "stop":
 		s.call(ctx, ts, "POST", vm+"/status/stop", nil)
 	case "destroy":
@@ -117,8 +121,7 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("by-hand can't %s", args[0])
 	}
-	// The lists of the cluster follow some seconds later.
-	s.sim.Advance(11 * time.Second)
+	s.settle()
 }
 
 func pairs(args []string) pve.Params {

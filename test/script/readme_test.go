@@ -1,0 +1,100 @@
+package script_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// What README's manifest refers to.
+const readmeBase = `
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 2, memory: 4Gi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: ubuntu-22}
+spec: {source: ubuntu-22-template}
+`
+
+var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```")
+
+// The commands of README work in the order in which they stand there, with the
+// manifest that stands there.
+func TestWhatREADMESaysWorks(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script, manifest strings.Builder
+	script.WriteString("sim-start\n")
+	for _, block := range fence.FindAllStringSubmatch(string(readme), -1) {
+		if block[1] == "yaml" {
+			manifest.WriteString(block[2])
+			continue
+		}
+		for line := range strings.Lines(block[2]) {
+			if strings.HasPrefix(line, "proxplane ") {
+				command, _, _ := strings.Cut(line, " #")
+				script.WriteString(strings.TrimSpace(command) + "\n")
+			}
+		}
+	}
+	if !strings.Contains(script.String(), "proxplane apply") || manifest.Len() == 0 {
+		t.Fatalf("README has neither commands nor a manifest:\n%s%s", &script, &manifest)
+	}
+	script.WriteString("sim-vm web-server status=running\n-- machines.yaml --\n" + manifest.String() + readmeBase)
+	file := filepath.Join(t.TempDir(), "readme.txtar")
+	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := params(t)
+	p.Dir, p.Files = "", []string{file}
+	testscript.Run(t, p)
+}
+
+// typed is a command in running text, or in a block.
+var typed = regexp.MustCompile("(?m)`proxplane ([^`\n]+)`|^(?:\\$ )?proxplane ([^\n]+)$")
+
+// Commands that the documentation shows have the flags that it shows.
+func TestDocumentedCommandsExist(t *testing.T) {
+	var script strings.Builder
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "../../README.md", "../../examples/README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range typed.FindAllStringSubmatch(string(text), -1) {
+			command := m[1] + m[2]
+			if strings.ContainsAny(command, "[]") || !strings.Contains("abcdefghijklmnopqrstuvwxyz-", command[:1]) {
+				continue // a synopsis, or a sentence that begins with the name
+			}
+			for _, end := range []string{" #", " |", " >", " &", "  "} {
+				command, _, _ = strings.Cut(command, end)
+			}
+			if words := strings.Fields(command); slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") }) || len(words) < 3 {
+				script.WriteString("proxplane " + command + " --help\n")
+			}
+		}
+	}
+	script.WriteString("stdout .\n")
+	file := filepath.Join(t.TempDir(), "documented.txtar")
+	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := params(t)
+	p.Dir, p.Files = "", []string{file}
+	testscript.Run(t, p)
+}
