@@ -76,8 +76,9 @@ type Task struct {
 
 // File is an ISO, an import image, a snippet.
 type File struct {
-	Volume  string // "nfs:iso/seed.iso"
-	Node    string
+	Volume  string   // "nfs:iso/seed.iso"
+	Node    string   // that has it
+	Also    []string // further nodes that have one of the same name, on storages of their own
 	Content string
 	Size    int64
 }

@@ -62,11 +62,7 @@ func (o *Observer) Files(ctx context.Context) error {
 			}
 			seen[p] = true
 			for _, v := range list {
-				// The same name on the local storages of several nodes is told of
-				// one of them, always the same.
-				if known, ok := files[v.ID]; !ok || p.node < known.Node {
-					files[v.ID] = model.File{Volume: v.ID, Node: p.node, Content: v.Content, Size: v.Size}
-				}
+				files[v.ID] = also(files[v.ID], model.File{Volume: v.ID, Node: p.node, Content: v.Content, Size: v.Size})
 			}
 		})
 	}
@@ -78,6 +74,30 @@ func (o *Observer) Files(ctx context.Context) error {
 	defer o.mu.Unlock()
 	o.have.Files, o.places = files, seen
 	return nil
+}
+
+// also adds what one node has to what others have under the same name; the first
+// node by name stands for all of them.
+func also(known, f model.File) model.File {
+	if known.Volume == "" {
+		return f
+	}
+	nodes := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(known.Also), known.Node, f.Node))))
+	if nodes[0] != f.Node {
+		f = known
+	}
+	f.Node, f.Also = nodes[0], nodes[1:]
+	return f
+}
+
+// without is what is left when a node doesn't have the file any more.
+func without(f model.File, node string) (left model.File, there bool) {
+	nodes := slices.DeleteFunc(append([]string{f.Node}, f.Also...), func(n string) bool { return n == node })
+	if len(nodes) == 0 {
+		return model.File{}, false
+	}
+	f.Node, f.Also = nodes[0], nodes[1:]
+	return f, true
 }
 
 // nodeAway notes that a node doesn't answer, until the next list.
@@ -111,7 +131,7 @@ func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
 	_, err := o.client.Storage(node, model.StorageOf(volume)).Volume(ctx, volume)
 	switch {
 	case errors.Is(err, pve.ErrNotFound):
-		o.FileGone(volume)
+		o.FileGone(node, volume)
 		return nil
 	case err != nil:
 		o.FilesUnsure()

@@ -91,18 +91,34 @@ func (o *Observer) Moved(vmid int, node string) {
 func (o *Observer) FileMade(f model.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.have.Files != nil {
-		o.have.Files[f.Volume] = f
+	if o.have.Files == nil {
+		return
+	}
+	if !o.shares(f.Volume) {
+		f = also(o.have.Files[f.Volume], f)
+	}
+	o.have.Files[f.Volume] = f
+}
+
+// FileGone tells that a file was removed from a node's storage.
+func (o *Observer) FileGone(node, volume string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.have.Files == nil {
+		return
+	}
+	left, there := without(o.have.Files[volume], node)
+	if there && !o.shares(volume) {
+		o.have.Files[volume] = left
+	} else {
+		delete(o.have.Files, volume)
 	}
 }
 
-// FileGone tells that a file was removed.
-func (o *Observer) FileGone(volume string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.have.Files != nil {
-		delete(o.have.Files, volume)
-	}
+// shares tells whether a volume is on a storage that all nodes share.
+func (o *Observer) shares(volume string) bool {
+	s := o.have.Storages[model.StorageOf(volume)]
+	return s != nil && s.Shared
 }
 
 // FilesUnsure tells that nobody knows which files there are.

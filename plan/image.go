@@ -155,7 +155,7 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	why := fmt.Sprintf("%s isn't there", i.Owner.Key)
 	volume := storage + ":import/" + file
 	fetched := 0
-	if _, ok := p.have.Files[volume]; !ok {
+	if !p.fileOn(volume, node) {
 		if t := p.fetching(file); t != nil {
 			o.Wait = &Wait{Reason: WaitTask, Text: "the image is being fetched", Task: t.UPID}
 			return
@@ -207,8 +207,11 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 		return
 	}
 	for _, volume := range slices.Sorted(keysOf(p.have.Files)) {
-		if path.Base(volume) == file {
-			o.step(Step{Action: model.RemoveFile{Node: p.have.Files[volume].Node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live})
+		if path.Base(volume) != file {
+			continue
+		}
+		for _, node := range p.fileNodes(volume, p.have.Files[volume].Node) {
+			o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live})
 		}
 	}
 	for _, old := range p.candidates(i) {

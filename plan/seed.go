@@ -50,8 +50,31 @@ func (c *change) occupied() bool {
 }
 
 func (c *change) uploaded() bool {
-	_, ok := c.p.have.Files[seedVolume(c.v, c.g.VMID)]
-	return ok
+	return c.p.fileOn(seedVolume(c.v, c.g.VMID), c.g.Node)
+}
+
+// fileOn tells whether a node has a file, or shares the storage that has it.
+func (p *planner) fileOn(volume, node string) bool {
+	f, ok := p.have.Files[volume]
+	return ok && (p.sharedVolume(volume) || f.Node == node || slices.Contains(f.Also, node))
+}
+
+// fileNodes are the nodes that have a file, each its own; any one of them if the
+// storage is shared.
+func (p *planner) fileNodes(volume, any string) []string {
+	f, ok := p.have.Files[volume]
+	switch {
+	case !ok:
+		return nil
+	case p.sharedVolume(volume):
+		return []string{any}
+	}
+	return append([]string{f.Node}, f.Also...)
+}
+
+func (p *planner) sharedVolume(volume string) bool {
+	s := p.have.Storages[model.StorageOf(volume)]
+	return s == nil || s.Shared
 }
 
 // attached tells whether the drive holds what it should.
@@ -143,8 +166,8 @@ func (c *change) removeFiles(volumes []string, why string, after int) int {
 		return after
 	}
 	for _, volume := range volumes {
-		if _, there := c.p.have.Files[volume]; there {
-			after = c.o.step(Step{Action: model.RemoveFile{Node: c.g.Node, Volume: volume, For: c.g.VMID}, What: "remove " + volume, Why: why, Effect: Live}, after)
+		for _, node := range c.p.fileNodes(volume, c.g.Node) {
+			after = c.o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume, For: c.g.VMID}, What: "remove " + volume, Why: why, Effect: Live}, after)
 		}
 	}
 	return after
