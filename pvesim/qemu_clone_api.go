@@ -68,7 +68,7 @@ type clonePlan struct {
 // the request comes and again when the locks are held.
 func (s *Sim) checkClone(job *cloneJob) (*clonePlan, error) {
 	if job.pool != "" && s.state.Pools[job.pool] == nil {
-		return nil, die("pool '%s' does not exist", job.pool)
+		return nil, denied("pool '" + job.pool + "' does not exist")
 	}
 	if job.target != "" && s.state.Nodes[job.target] == nil {
 		return nil, die("no such cluster node '%s'", job.target)
