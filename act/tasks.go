@@ -20,7 +20,7 @@ type Tasks struct {
 // Periods of looking at tasks. Young tasks are looked at often, since most of
 // ours end within seconds and the next step waits for them.
 const (
-	watchQuick = 120 * time.Millisecond
+	watchQuick = 100 * time.Millisecond
 	watchSlow  = 5 * time.Second
 )
 

@@ -50,11 +50,11 @@ func (g *gate) search(ctx context.Context, c *Client, key admission.Key) {
 	var seen UPID
 	for pause := scoutAge; g.limiter.Searching(key); {
 		clones := g.clonesOn(key.Storage)
-		if len(clones) == 0 {
-			return
-		}
-		if clones[0].upid == seen {
+		if len(clones) == 0 || clones[0].upid == seen {
 			// They have said what they can; the next ones are about to come.
+			if pause > scoutPause/2 && len(clones) == 0 {
+				return // what keeps the storage busy isn't clones
+			}
 			if sleep(ctx, g.clock, pause) != nil {
 				return
 			}

@@ -198,20 +198,8 @@ func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look) {
 // rest waits until it is time for the next look.
 func (w *Watcher) rest(node *watchedNode) {
 	for start := w.clock().Now(); ; {
-		w.mu.Lock()
-		if len(node.tasks) == 0 {
-			w.mu.Unlock()
-			return
-		}
-		youngest := time.Time{}
-		for _, task := range node.tasks {
-			if task.since.After(youngest) {
-				youngest = task.since
-			}
-		}
-		w.mu.Unlock()
 		now := w.clock().Now()
-		due := start.Add(pollDelay(now.Sub(youngest), w.opts.Quick, w.opts.Slow))
+		due := w.due(node, start, now)
 		if !due.After(now) {
 			return
 		}
@@ -224,6 +212,29 @@ func (w *Watcher) rest(node *watchedNode) {
 			return
 		}
 	}
+}
+
+// due is when the node is looked at next, if it was looked at last at a time; in the past when
+// there are no tasks.
+func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for upid, task := range node.tasks {
+		next := last.Add(pollDelay(now.Sub(task.since), w.opts.Quick, w.opts.Slow))
+		if first := task.since.Add(shortest[upid.Type]); first.After(next) {
+			next = first
+		}
+		if due.IsZero() || next.Before(due) {
+			due = next
+		}
+	}
+	return due
+}
+
+// shortest is how long tasks take at least: even when there is next to nothing to do, these
+// start programs and wait for them.
+var shortest = map[string]time.Duration{
+	"qmclone": 500 * time.Millisecond, "qmstart": 500 * time.Millisecond, "qmcreate": 300 * time.Millisecond,
 }
 
 // abandon tells all who wait that there is nobody left to look.
