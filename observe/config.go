@@ -121,7 +121,7 @@ func diskOf(slot, value string) model.Disk {
 	if size, err := prop.ParseSize(p["size"]); err == nil {
 		d.Size = int64(size)
 	}
-	if drive, err := prop.ParseDisk(value); err == nil && slot != "efidisk0" && slot != "tpmstate0" {
+	if drive := (prop.Disk{File: d.Volume, Media: p["media"]}); slot != "efidisk0" && slot != "tpmstate0" {
 		d.CDROM, d.CloudInit = drive.IsCDROM(), drive.IsCloudInit()
 	}
 	for k, v := range p {
