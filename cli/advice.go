@@ -158,8 +158,7 @@ func innermost(err error) string {
 		if next == nil {
 			return err.Error()
 		}
-		var op *net.OpError
-		if errors.As(err, &op) && op == err {
+		if op, ok := err.(*net.OpError); ok { //nolint:errorlint // this one itself, not one further in
 			return op.Err.Error()
 		}
 		err = next

@@ -103,7 +103,7 @@ func (u *ui) converse(ctx context.Context, far console) error {
 		if err != nil {
 			return err
 		}
-		defer term.Restore(int(f.Fd()), old)
+		defer func() { _ = term.Restore(int(f.Fd()), old) }()
 		follow := func() {
 			if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
 				_ = far.Resize(columns, rows)

@@ -79,7 +79,7 @@ func (t *target) completeKinds(u *ui, kind string) cobra.CompletionFunc {
 // describeVM tells about a machine; with the manifests, about one of theirs.
 func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted bool) (string, error) {
 	about := status.About{Now: time.Now()}
-	vmid := 0
+	var vmid int
 	if wanted {
 		o, err := c.objectOf(ctx, name, isVM)
 		if err != nil {

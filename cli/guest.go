@@ -65,11 +65,11 @@ func bare(name string) string {
 // errNoGuest: there is no such machine (yet).
 var errNoGuest = errors.New("there is no such machine")
 
-// noGuest is errNoGuest in words.
-type noGuest string
+// noGuestError is errNoGuest in words.
+type noGuestError string
 
-func (e noGuest) Error() string        { return string(e) }
-func (e noGuest) Is(target error) bool { return target == errNoGuest }
+func (e noGuestError) Error() string        { return string(e) }
+func (e noGuestError) Is(target error) bool { return target == errNoGuest }
 
 // findGuest finds a machine by its name or VMID.
 func findGuest(have *model.Observed, name string) (*model.Guest, error) {
@@ -78,14 +78,14 @@ func findGuest(have *model.Observed, name string) (*model.Guest, error) {
 		if g := have.Guests[id]; g != nil && !g.Container {
 			return g, nil
 		}
-		return nil, advise(noGuest(fmt.Sprintf("there is no VM %d", id)), "proxplane get vms shows which there are.")
+		return nil, advise(noGuestError(fmt.Sprintf("there is no VM %d", id)), "proxplane get vms shows which there are.")
 	}
 	named := slices.DeleteFunc(slices.Clone(have.Named(name)), func(g *model.Guest) bool { return g.Container })
 	switch len(named) {
 	case 1:
 		return named[0], nil
 	case 0:
-		return nil, advise(noGuest(fmt.Sprintf("no VM is named %q", name)), nearNames(have, name), "proxplane get vms shows which there are.")
+		return nil, advise(noGuestError(fmt.Sprintf("no VM is named %q", name)), nearNames(have, name), "proxplane get vms shows which there are.")
 	}
 	var ids []string
 	for _, g := range named {

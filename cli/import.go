@@ -163,7 +163,7 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 			}
 		}
 		if docs == nil {
-			return out, fmt.Errorf("VM %d is what no manifest can say: %v", id, wrong)
+			return out, fmt.Errorf("VM %d is what no manifest can say: %w", id, wrong)
 		}
 		out.docs.merge(docs)
 		out.machines = append(out.machines, best)

@@ -186,12 +186,7 @@ func (w *writer) disks() []*mapping {
 		if d.Slot != root || !w.linked {
 			m.put("storage", model.StorageOf(d.Volume))
 		}
-		yes := func(option, value string) any {
-			if d.Options[option] == value {
-				return true
-			}
-			return false
-		}
+		yes := func(option, value string) any { return d.Options[option] == value }
 		m.put("ssd", yes("ssd", "1")).put("discard", yes("discard", "on")).put("ioThread", yes("iothread", "1")).put("cache", d.Options["cache"])
 		if d.Options["backup"] == "0" {
 			m.put("backup", new(false))

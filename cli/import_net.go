@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
@@ -32,7 +31,7 @@ func (w *writer) networks() []*mapping {
 		}
 		m.put("linkDown", n.Options["link_down"] == "1")
 		if addresses {
-			w.addresses(m, n, i)
+			w.addresses(m, i)
 		}
 		list = append(list, m)
 	}
@@ -60,7 +59,7 @@ func (w *writer) static() bool {
 }
 
 // addresses says how the guest gets its addresses.
-func (w *writer) addresses(m *mapping, n model.NIC, i int) {
+func (w *writer) addresses(m *mapping, i int) {
 	c := w.ipconfig(i)
 	static := &mapping{}
 	switch {

@@ -133,7 +133,7 @@ func (w *awaiting) check(ctx context.Context, c *cluster, have *model.Observed, 
 	case w.state == "gone":
 		return stillThere(g)
 	case err != nil:
-		return false, err.Error(), nil // it may still be made
+		return false, err.Error(), nil //nolint:nilerr // it may still be made
 	}
 	return w.checkGuest(ctx, c, g)
 }

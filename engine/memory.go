@@ -106,7 +106,7 @@ const (
 )
 
 // fail notes that something failed, and when it may be tried again.
-func (m *memory) fail(key model.Key, what string, f act.Failure, now time.Time) model.Failure {
+func (m *memory) fail(key model.Key, what string, f act.Failure, now time.Time) {
 	t := try{key, what}
 	m.tries[t]++
 	n, limit := m.tries[t], limits[f.Class]
@@ -115,7 +115,6 @@ func (m *memory) fail(key model.Key, what string, f act.Failure, now time.Time) 
 		fail.Next = now
 	}
 	m.failed[key] = fail
-	return fail
 }
 
 // backoff is the pause after the nth failure.

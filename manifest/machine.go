@@ -62,10 +62,9 @@ func (s scope) virtualMachine(obj *api.VirtualMachine) *machine {
 	b := s.newBuild(obj.Spec.ProviderRef)
 	b.useClass(obj.Spec.ClassRef.Name)
 	b.bare = true
-	switch {
-	case obj.Spec.ImageRef == nil:
+	if obj.Spec.ImageRef == nil {
 		b.source.Blank = true
-	default:
+	} else {
 		b.useImage("spec.imageRef.name", obj.Spec.ImageRef.Name)
 	}
 	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone

@@ -149,9 +149,9 @@ func (c *optionChecker) check(key, value string) error {
 		}
 	}
 	if !known {
-		return fmt.Errorf("Proxmox has no such option; %s", didYouMean(key, c.names()))
+		return fmt.Errorf("Proxmox has no such option; %s", didYouMean(key, c.names())) //nolint:staticcheck // a name
 	}
-	return fmt.Errorf("Proxmox doesn't take %q: %s", shortened(value), first)
+	return fmt.Errorf("Proxmox doesn't take %q: %s", shortened(value), first) //nolint:staticcheck // a name
 }
 
 // explain puts what the schema says into one line.

@@ -70,13 +70,6 @@ type translator struct {
 	checker   optionChecker
 }
 
-func (t *translator) getenv(name string) string {
-	if t.options.Getenv == nil {
-		return ""
-	}
-	return t.options.Getenv(name)
-}
-
 // note adds something that people should know. Translating a set twice doesn't
 // tell it twice.
 func (t *translator) note(text string) {

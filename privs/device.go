@@ -80,7 +80,7 @@ func (b *book) device(c call, key, value string) {
 }
 
 // volume notes what the storage of a drive takes.
-func (b *book) volume(c call, d model.NewDisk) {
+func (b *book) volume(d model.NewDisk) {
 	storage := storagePath(storageOf(d.Disk))
 	switch {
 	case d.CloudInit, d.Volume == "none":

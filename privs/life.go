@@ -37,23 +37,23 @@ func (l *life) all() {
 }
 
 // read notes a call that changes nothing.
-func (l *life) read(why, method, path string, on map[string]string) {
-	l.reads = append(l.reads, call{method: method, path: path, on: on, why: why})
+func (l *life) read(why, path string, on map[string]string) {
+	l.reads = append(l.reads, call{method: "GET", path: path, on: on, why: why})
 }
 
 // see notes what it takes to find a guest and read its config.
 func (l *life) see(why, guest string) {
-	l.read(why, "GET", "/cluster/resources", map[string]string{"vmid": guest})
-	l.read(why, "GET", vmCall+"/pending", map[string]string{"vmid": guest})
-	l.read(why, "GET", vmCall+"/status/current", map[string]string{"vmid": guest})
+	l.read(why, "/cluster/resources", map[string]string{"vmid": guest})
+	l.read(why, vmCall+"/pending", map[string]string{"vmid": guest})
+	l.read(why, vmCall+"/status/current", map[string]string{"vmid": guest})
 }
 
 // seeStorage notes what it takes to know a storage: its space, whether it is
 // shared, the files on it.
 func (l *life) seeStorage(name string) {
 	on := map[string]string{"storage": storagePath(name)}
-	l.read("see storages and their space", "GET", "/cluster/resources", on)
-	l.read("see the files on storages", "GET", storageCall+"/content", on)
+	l.read("see storages and their space", "/cluster/resources", on)
+	l.read("see the files on storages", storageCall+"/content", on)
 }
 
 func (l *life) unsure(format string, args ...any) {
@@ -76,17 +76,17 @@ func (l *life) vm(v model.VM) {
 	guest := guestPath(v)
 	l.see("see guests and read their configs", guest)
 	for _, node := range v.Place.Nodes {
-		l.read("see how much room nodes have", "GET", "/cluster/resources", map[string]string{"node": nodePath(node)})
+		l.read("see how much room nodes have", "/cluster/resources", map[string]string{"node": nodePath(node)})
 	}
 	if len(v.Place.Nodes) == 0 {
-		l.read("see how much room nodes have", "GET", "/cluster/resources", map[string]string{"node": nodePath("")})
+		l.read("see how much room nodes have", "/cluster/resources", map[string]string{"node": nodePath("")})
 	}
 	if v.Pool != "" {
-		l.read("see which pool guests are in", "GET", "/cluster/resources", map[string]string{"pool": guest})
+		l.read("see which pool guests are in", "/cluster/resources", map[string]string{"pool": guest})
 	}
 	for _, s := range l.sources(v) {
 		if v.WaitAddress && hasAgent(v, s.config) {
-			l.read("ask guest agents for addresses", "GET", vmCall+"/agent/network-get-interfaces", map[string]string{"vmid": guest})
+			l.read("ask guest agents for addresses", vmCall+"/agent/network-get-interfaces", map[string]string{"vmid": guest})
 		}
 		l.made(v, s)
 		l.configured(v, s)
@@ -103,8 +103,8 @@ func (l *life) vm(v model.VM) {
 		do(model.SetHA{HA: v.HA, New: true})
 		do(model.SetHA{})
 		if l.apart(v) {
-			l.read("see the rules of HA", "GET", "/cluster/ha/resources", nil)
-			l.read("see the rules of HA", "GET", "/cluster/ha/rules", nil)
+			l.read("see the rules of HA", "/cluster/ha/resources", nil)
+			l.read("see the rules of HA", "/cluster/ha/rules", nil)
 			do(model.KeepApart{New: true})
 		}
 	}
@@ -250,7 +250,7 @@ func (l *life) snapshot(s model.Snapshot) {
 		return
 	}
 	d := deed{of: s.Owner.Key, guest: guestPath(l.want.VMs[i])}
-	l.read("see snapshots", "GET", vmCall+"/snapshot", map[string]string{"vmid": d.guest})
+	l.read("see snapshots", vmCall+"/snapshot", map[string]string{"vmid": d.guest})
 	actions := []model.Action{model.Snap{Name: s.Name, Memory: s.Memory}, model.Unsnap{Name: s.Name}}
 	if s.Revert != "" {
 		actions = append(actions, model.Rollback{Name: s.Name})

@@ -49,7 +49,7 @@ func (b *book) creating(c call) {
 		b.bridge(c.why, nic)
 	}
 	for _, d := range create.Disks {
-		b.volume(c, d)
+		b.volume(d)
 	}
 	if len(create.Tags) > 0 {
 		b.all("set tags", c.on["newid"], "VM.Config.Options")
@@ -71,7 +71,7 @@ func (b *book) configuring(c call) {
 	for _, d := range change.Disks {
 		b.all("change drives", c.on["vmid"], drivePrivs[kindOf(d.Disk)]...)
 		b.oldDrive(c, d.Slot)
-		b.volume(c, d)
+		b.volume(d)
 	}
 	for _, nic := range change.NICs {
 		b.option(c, nic.Slot, "")

@@ -58,7 +58,7 @@ const labelWidth = 13
 // line is "Memory:      4 GiB"; nothing for what is empty.
 func (d *description) line(label, value string) {
 	if value = strings.TrimSpace(value); value != "" {
-		d.b.WriteString(fmt.Sprintf("%-*s%s\n", labelWidth, label+":", oneLine(value)))
+		fmt.Fprintf(&d.b, "%-*s%s\n", labelWidth, label+":", oneLine(value))
 	}
 }
 
