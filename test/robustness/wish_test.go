@@ -138,11 +138,6 @@ func (s *set) want(weak *weakness) model.Desired {
 	return d
 }
 
-// machine is the beginning of a wish.
-func (s *set) machine(name string) model.VM {
-	return model.VM{Owner: s.owner("VirtualMachine", name), Name: name, Range: s.world.vmids}
-}
-
 func stableMAC(set, name string, n int) string {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%s/%d", set, name, n)
