@@ -154,6 +154,8 @@ func (e *Error) classifyText(text string) Kind {
 			e.Subject = subjectOf(text)
 		case ErrAgentNotConfigured:
 			e.also = append(e.also, ErrAgentNotRunning)
+		case ErrNoSnapshots, ErrSnapshots:
+			e.also = append(e.also, ErrRefused)
 		case ErrAgent:
 			if k := e.classifyText(strings.TrimPrefix(text, "Agent error: ")); k == ErrNotFound {
 				e.also = append(e.also, k)
@@ -215,6 +217,8 @@ var textRules = []textRule{
 		`|\bvalidation error\b|expected, at character offset|Not an? \w+ reference|\bmissing value for\b|\bno options specified\b`+
 		`|\bgot undefined value\b|\bwrong field name\b|\bnot in \w+ format\b|\bdata too large\b|\bproperty is missing\b`),
 
+	rule(ErrNoSnapshots, `^snapshot feature is not available$`),
+	rule(ErrSnapshots, `\bif snapshot exists\b|volume is still in use \(snapshot\?\)|\bcontains snapshots\b`),
 	rule(ErrRefused, `(?i)protection mode enabled|\bprotected\b|\bnot supported\b|\bunsupported\b|\bdoes not support\b|\bnot allowed\b`+
 		`|\bnot available\b|\byou can't\b|\bcan't (?:clone|migrate|remove|rollback|resize|snapshot|upload|unplug|create base)\b`+
 		`|\bcannot (?:be (?:deleted|modified|removed|resumed)|move|clone|migrate|live-migrate|remote-migrate|suspend|import from|change|`+
