@@ -90,7 +90,7 @@ func (c *change) marks(act *model.Configure) {
 	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
-		want.Source = c.have.Marker.Source // that can't change
+		want.Source, want.Reverts = c.have.Marker.Source, c.have.Marker.Reverts // these can't change
 	}
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {

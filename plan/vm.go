@@ -111,9 +111,12 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	}
 	config := c.configure(seed, old)
 	grown := c.grow(config)
+	pool := c.pool()
+	if !c.running() && !c.seeded(seed != 0) {
+		return // the first boot needs what the next plan brings
+	}
 	ha := c.ha(seed, config, grown)
 	c.apart()
-	pool := c.pool()
 	c.power(seed, config, grown, ha, pool)
 }
 
