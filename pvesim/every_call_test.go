@@ -169,3 +169,38 @@ func TestEveryCallIsAnswered(t *testing.T) {
 		}
 	}
 }
+
+// FuzzNoRequestBringsItDown sends anything at all.
+func FuzzNoRequestBringsItDown(f *testing.F) {
+	f.Add("GET", "/api2/json/nodes/pve1/qemu/100/config?current=1", "", "")
+	f.Add("POST", "/api2/json/nodes/pve1/qemu", "application/x-www-form-urlencoded", "vmid=100&scsi0=thin:1;net0=virtio%2Cbridge=vmbr0")
+	f.Add("PUT", "/api2/extjs/nodes/pve1/qemu/100/config", "application/json", `{"memory": 512, "delete": ["name"], "onboot": true}`)
+	f.Add("POST", "/api2/json/nodes/pve1/storage/local/upload", "multipart/form-data; boundary=XX", string(form("XX", "a.iso", []byte("data"), "content", "iso")))
+	f.Add("DELETE", "//api2//json/nodes/pve1/storage/local/content/local:iso%2Ftiny.iso", "text/plain", "x")
+	f.Add("POST", "/sim/faults", "", `{"path": "/**", "probability": 0.5, "status": 596}`)
+	w := labWorld("9.2")
+	w.Users[0].Tokens = []WorldToken{{Name: "all", Secret: "all"}}
+	sim, err := New(w)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { sim.Close() })
+	serve := sim.Handler()
+	f.Fuzz(func(t *testing.T, method, target, ctype, body string) {
+		req, err := http.NewRequest(method, "http://pve"+target, strings.NewReader(body))
+		if err != nil || !strings.HasPrefix(target, "/") {
+			t.SkipNow()
+		}
+		if strings.HasPrefix(req.URL.Path, "/sim/clock") {
+			t.SkipNow() // it may go forward by centuries
+		}
+		req.Header.Set("Authorization", "PVEAPIToken=root@pam!all=all")
+		req.Header.Set("Content-Type", ctype)
+		defer func() {
+			if p := recover(); p != nil && p != any(http.ErrAbortHandler) {
+				panic(p)
+			}
+		}()
+		serve.ServeHTTP(httptest.NewRecorder(), req)
+	})
+}
