@@ -22,13 +22,10 @@ type listing struct {
 	table  status.Table
 	values []any
 	keys   []string
-	names  []string // as people say them
 }
 
-func (l *listing) add(key string, value any) { l.addNamed(key, key, value) }
-
-func (l *listing) addNamed(key, name string, value any) {
-	l.keys, l.names = append(l.keys, key), append(l.names, name)
+func (l *listing) add(key string, value any) {
+	l.keys = append(l.keys, key)
 	l.values = append(l.values, value)
 }
 
@@ -155,7 +152,7 @@ func (g *getting) follow(ctx context.Context, u *ui, list lister, names []string
 	if g.every <= 0 {
 		return errors.New("--interval must be more than 0")
 	}
-	seen := map[string]sighting{}
+	seen := map[string]string{}
 	for first := true; ; first = false {
 		l, err := list(ctx, g, names)
 		if err != nil {
@@ -172,11 +169,8 @@ func (g *getting) follow(ctx context.Context, u *ui, list lister, names []string
 	}
 }
 
-// sighting is how a row was the last time.
-type sighting struct{ name, value string }
-
 // changes writes the rows that weren't so the last time.
-func (g *getting) changes(u *ui, l listing, seen map[string]sighting, first bool) error {
+func (g *getting) changes(u *ui, l listing, seen map[string]string, first bool) error {
 	lines := strings.SplitAfter(l.table.Text(u.layout(g.output == "wide")), "\n")
 	if first && (g.output == "" || g.output == "wide") {
 		if _, err := io.WriteString(u.out, lines[0]); err != nil {
@@ -190,18 +184,18 @@ func (g *getting) changes(u *ui, l listing, seen map[string]sighting, first bool
 			return err
 		}
 		here[l.keys[i]] = true
-		if seen[l.keys[i]].value == string(b) {
+		if seen[l.keys[i]] == string(b) {
 			continue
 		}
-		seen[l.keys[i]] = sighting{l.names[i], string(b)}
+		seen[l.keys[i]] = string(b)
 		if err := g.changed(u, lines[i+1], value, b); err != nil {
 			return err
 		}
 	}
-	for key, last := range seen {
+	for key := range seen {
 		if !here[key] {
 			delete(seen, key)
-			if err := g.vanished(u, last.name); err != nil {
+			if err := g.vanished(u, key); err != nil {
 				return err
 			}
 		}
@@ -224,14 +218,14 @@ func (g *getting) changed(u *ui, line string, value any, b []byte) error {
 	return err
 }
 
-func (g *getting) vanished(u *ui, name string) error {
+func (g *getting) vanished(u *ui, key string) error {
 	switch g.output {
 	case "json":
-		return writeLine(u.out, map[string]string{"gone": name})
+		return writeLine(u.out, map[string]string{"gone": key})
 	case "yaml":
-		_, err := fmt.Fprintf(u.out, "---\ngone: %q\n", name)
+		_, err := fmt.Fprintf(u.out, "---\ngone: %q\n", key)
 		return err
 	}
-	_, err := fmt.Fprintf(u.out, "%s  gone\n", name)
+	_, err := fmt.Fprintf(u.out, "%s  gone\n", key)
 	return err
 }

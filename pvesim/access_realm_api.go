@@ -208,19 +208,11 @@ func (c *call) changeRealm(name string) error {
 	if len(drop) == 0 && len(news) == 0 && !c.params.Has("password") {
 		return die("no options specified")
 	}
-	next := merged(conf, nil)
 	for _, key := range drop {
-		delete(next, key)
-	}
-	maps.Copy(next, news)
-	for _, key := range realmTypes[conf["type"]].required {
-		if _, ok := next[key]; !ok {
-			return die("section '%s' - missing value for required option '%s'", name, key)
-		}
+		delete(conf, key)
 	}
 	c.oneDefault(news)
-	c.state.Access.Realms[name] = next
-	conf = next
+	maps.Copy(conf, news)
 	for key, text := range map[string]string{"pam": "Linux PAM standard authentication", "pve": "Proxmox VE authentication server"} {
 		if name == key && conf["comment"] == "" {
 			conf["comment"] = text

@@ -27,6 +27,7 @@ type result struct {
 	measure
 	failed  []string // tasks
 	keeping *keeping
+	sim     time.Duration // CPU of the simulator
 }
 
 // keeping is what was measured after the machines were there.
@@ -51,12 +52,16 @@ func (b *bench) best(ctx context.Context) (*result, error) {
 }
 
 // once makes the machines of a fresh simulator with a fresh client.
-func (b *bench) once(ctx context.Context) (*result, error) {
+func (b *bench) once(ctx context.Context) (r *result, err error) {
 	sim, err := startSim(ctx, b.binary, b.dir, b.world, b.places)
 	if err != nil {
 		return nil, err
 	}
-	defer sim.stop()
+	defer func() {
+		if cpu := sim.stop(); r != nil {
+			r.sim = cpu
+		}
+	}()
 	file, more := filepath.Join(b.dir, "machines.yaml"), filepath.Join(b.dir, "more.yaml")
 	if err := errors.Join(writeManifests(file, sim, b.n), writeManifests(more, sim, b.n+1)); err != nil {
 		return nil, err
@@ -65,8 +70,7 @@ func (b *bench) once(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.measure(c, sim)
-	if err != nil {
+	if r, err = b.measure(c, sim); err != nil {
 		return nil, errors.Join(err, c.end())
 	}
 	if err := c.end(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // simulator is a simulated Proxmox in a process of its own.
@@ -56,10 +57,11 @@ func startSim(ctx context.Context, binary, dir string, world []byte, places int)
 	return s, nil
 }
 
-// stop ends the simulator.
-func (s *simulator) stop() {
+// stop ends the simulator and tells what it has cost.
+func (s *simulator) stop() (cpu time.Duration) {
 	_ = s.cmd.Process.Signal(os.Interrupt)
-	_ = s.cmd.Wait() // it ends by our signal
+	_ = s.cmd.Wait() // by our signal
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
 
 func (s *simulator) get(path string, out any) error {
