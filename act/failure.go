@@ -63,6 +63,8 @@ var classes = []struct {
 	{pve.ErrNotRunning, Mistaken},
 	{pve.ErrNotFound, Passing},
 	{pve.ErrAgentNotConfigured, Hard},
+	{pve.ErrNoSnapshots, Hard},
+	{pve.ErrSnapshots, Hard},
 	{pve.ErrInvalid, Hard},
 	{pve.ErrNotImplemented, Hard},
 }

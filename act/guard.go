@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 
@@ -48,32 +49,70 @@ func proves(description string, want model.Owner, vmid int) error {
 }
 
 // rollback goes back to a snapshot at most once for each note: the note is
-// written first.
+// written first. The guest's own description is noted in too, since that can be
+// made to depend on nobody else having done so meanwhile.
 func rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error) {
 	_, note, ok := model.ParseDescription(r.Note)
 	if !ok {
 		return pve.UPID{}, fmt.Errorf("the note names no owner: %w", ErrNotOurs)
 	}
-	all, _, err := vm.Snapshots(ctx)
+	now, err := vm.Config(ctx, pve.ConfigOptions{Current: true})
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("read whose it is: %w", err)
 	}
-	for _, s := range all {
-		if s.Name != r.Name {
-			continue
-		}
-		if err := proves(s.Description, note.Owner, r.VMID); err != nil {
-			return pve.UPID{}, err
-		}
-		if _, m, _ := model.ParseDescription(s.Description); m.Version == note.Version {
-			return pve.UPID{}, nil // somebody was quicker
-		}
-		if err := vm.DescribeSnapshot(ctx, r.Name, r.Note); err != nil {
-			return pve.UPID{}, fmt.Errorf("note it: %w", err)
-		}
-		return vm.Rollback(ctx, r.Name, false)
+	snapshot, err := findSnapshot(ctx, vm, r.Name)
+	if err != nil {
+		return pve.UPID{}, err
 	}
-	return pve.UPID{}, fmt.Errorf("there is no such snapshot: %w", pve.ErrNotFound)
+	if err := proves(snapshot.Description, note.Owner, r.VMID); err != nil {
+		return pve.UPID{}, err
+	}
+	if _, m, _ := model.ParseDescription(snapshot.Description); m.Version == note.Version {
+		return pve.UPID{}, nil // somebody was quicker
+	}
+	first, err := noteRevert(ctx, vm, now, r.Name, note.Version)
+	if err != nil {
+		return pve.UPID{}, fmt.Errorf("note it: %w", err)
+	}
+	if err := vm.DescribeSnapshot(ctx, r.Name, r.Note); err != nil {
+		return pve.UPID{}, fmt.Errorf("note it: %w", err)
+	}
+	if !first {
+		return pve.UPID{}, nil
+	}
+	return vm.Rollback(ctx, r.Name, false)
+}
+
+func findSnapshot(ctx context.Context, vm pve.VM, name string) (pve.Snapshot, error) {
+	all, _, err := vm.Snapshots(ctx)
+	if err != nil {
+		return pve.Snapshot{}, fmt.Errorf("read whose it is: %w", err)
+	}
+	for _, s := range all {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return pve.Snapshot{}, fmt.Errorf("there is no such snapshot: %w", pve.ErrNotFound)
+}
+
+// noteRevert notes in a guest's description that it is rolled back to a snapshot,
+// and tells whether we are the first to do so.
+func noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, value string) (first bool, err error) {
+	text, m, ok := model.ParseDescription(now.Settings["description"])
+	if !ok {
+		return false, fmt.Errorf("its description has no marker: %w", ErrNotOurs)
+	}
+	if m.Reverts[snapshot] == value {
+		return false, nil
+	}
+	m.Reverts = maps.Clone(m.Reverts)
+	if m.Reverts == nil {
+		m.Reverts = map[string]string{}
+	}
+	m.Reverts[snapshot] = value
+	change := pve.ConfigChange{Set: pve.Settings{"description": model.Describe(text, m)}, Digest: now.Digest}
+	return true, vm.SetConfig(ctx, change)
 }
 
 // madeFiles begin the names of all files that we put onto storages.

@@ -49,6 +49,10 @@ func hint(err error) string {
 		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
 	case is(pve.ErrTimeout):
 		return "it took longer than Proxmox waits; see the task's log in Proxmox"
+	case is(pve.ErrNoSnapshots):
+		return "one of its disks is where there are no snapshots, such as a raw file or thick LVM: proxplane describe shows where they are"
+	case is(pve.ErrSnapshots):
+		return "its snapshots are in the way: delete them first (proxplane snapshot delete, or take them out of the manifests)"
 	case is(pve.ErrInvalid):
 		return invalidHint(e)
 	}

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve"
 )
 
 func newConsole(u *ui) *cobra.Command {
@@ -72,9 +71,6 @@ func (c *cluster) attach(ctx context.Context, u *ui, g *model.Guest, port string
 			fmt.Sprintf("Add it: extraConfig: {%s: socket} in the manifest, or qm set %d --%s socket. The guest must use it, too (console=ttyS0).", port, g.VMID, port))
 	}
 	t, err := c.vm(g).Attach(ctx, port)
-	if errors.Is(err, pve.ErrNotImplemented) {
-		return c.fail(advise(err, "What is at the endpoint has no websockets."))
-	}
 	if err != nil {
 		return c.fail(err)
 	}

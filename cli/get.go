@@ -22,10 +22,13 @@ type listing struct {
 	table  status.Table
 	values []any
 	keys   []string
+	names  []string // as people say them
 }
 
-func (l *listing) add(key string, value any) {
-	l.keys = append(l.keys, key)
+func (l *listing) add(key string, value any) { l.addNamed(key, key, value) }
+
+func (l *listing) addNamed(key, name string, value any) {
+	l.keys, l.names = append(l.keys, key), append(l.names, name)
 	l.values = append(l.values, value)
 }
 
@@ -152,7 +155,7 @@ func (g *getting) follow(ctx context.Context, u *ui, list lister, names []string
 	if g.every <= 0 {
 		return errors.New("--interval must be more than 0")
 	}
-	seen := map[string]string{}
+	seen := map[string]sighting{}
 	for first := true; ; first = false {
 		l, err := list(ctx, g, names)
 		if err != nil {
@@ -169,8 +172,11 @@ func (g *getting) follow(ctx context.Context, u *ui, list lister, names []string
 	}
 }
 
+// sighting is how a row was the last time.
+type sighting struct{ name, value string }
+
 // changes writes the rows that weren't so the last time.
-func (g *getting) changes(u *ui, l listing, seen map[string]string, first bool) error {
+func (g *getting) changes(u *ui, l listing, seen map[string]sighting, first bool) error {
 	lines := strings.SplitAfter(l.table.Text(u.layout(g.output == "wide")), "\n")
 	if first && (g.output == "" || g.output == "wide") {
 		if _, err := io.WriteString(u.out, lines[0]); err != nil {
@@ -184,18 +190,18 @@ func (g *getting) changes(u *ui, l listing, seen map[string]string, first bool) 
 			return err
 		}
 		here[l.keys[i]] = true
-		if seen[l.keys[i]] == string(b) {
+		if seen[l.keys[i]].value == string(b) {
 			continue
 		}
-		seen[l.keys[i]] = string(b)
+		seen[l.keys[i]] = sighting{l.names[i], string(b)}
 		if err := g.changed(u, lines[i+1], value, b); err != nil {
 			return err
 		}
 	}
-	for key := range seen {
+	for key, last := range seen {
 		if !here[key] {
 			delete(seen, key)
-			if err := g.vanished(u, key); err != nil {
+			if err := g.vanished(u, last.name); err != nil {
 				return err
 			}
 		}
@@ -218,14 +224,14 @@ func (g *getting) changed(u *ui, line string, value any, b []byte) error {
 	return err
 }
 
-func (g *getting) vanished(u *ui, key string) error {
+func (g *getting) vanished(u *ui, name string) error {
 	switch g.output {
 	case "json":
-		return writeLine(u.out, map[string]string{"gone": key})
+		return writeLine(u.out, map[string]string{"gone": name})
 	case "yaml":
-		_, err := fmt.Fprintf(u.out, "---\ngone: %q\n", key)
+		_, err := fmt.Fprintf(u.out, "---\ngone: %q\n", name)
 		return err
 	}
-	_, err := fmt.Fprintf(u.out, "%s  gone\n", key)
+	_, err := fmt.Fprintf(u.out, "%s  gone\n", name)
 	return err
 }

@@ -64,7 +64,7 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 		}
 		v := status.VMOf(guest)
 		rows = append(rows, v)
-		l.add(fmt.Sprintf("%s (%d)", v.Name, v.VMID), v)
+		l.addNamed(fmt.Sprint(v.VMID), fmt.Sprintf("%s (%d)", v.Name, v.VMID), v)
 	}
 	l.table = status.VMTable(rows)
 	return l, nil

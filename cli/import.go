@@ -163,7 +163,9 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 			}
 		}
 		if docs == nil {
-			return out, fmt.Errorf("VM %d is what no manifest can say: %w", id, wrong)
+			// What is wrong with a text that nobody has seen isn't for those who read
+			// manifests.
+			return out, fmt.Errorf("VM %d is what no manifest can say: %s", id, wrong.Error())
 		}
 		out.docs.merge(docs)
 		out.machines = append(out.machines, best)

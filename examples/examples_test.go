@@ -158,6 +158,7 @@ func wanted(t *testing.T, folder string) manifest.Wanted {
 
 // machines says which machines each example makes; each example is here.
 var machines = map[string][]string{
+	"fields":               {"desk", "mail-1", "mail-test"},
 	"quickstart":           {"web-1", "web-2", "db"},
 	"seed/clone":           {"web-clone"},
 	"seed/custom-ca":       {"web-server"},

@@ -39,6 +39,12 @@ type second struct {
 }
 
 var seconds = map[string]second{
+	"fields": {edits: []edit{
+		{"machines.yaml", "size: 64Gi", "size: 80Gi"},
+		{"machines.yaml", "  pool: team\n  ha: {maxRestart: 2, maxRelocate: 1}\n", ""},
+		{"machines.yaml", `"2001:db8::25/64"`, `"2001:db8::26/64"`},
+		{"machines.yaml", "startup: {order: 2", "startup: {order: 3"},
+	}},
 	"quickstart": {edits: []edit{
 		{"classes.yaml", "cpus: 1\n", "cpus: 2\n"},
 		{"classes.yaml", "memory: 1Gi", "memory: 2Gi"},

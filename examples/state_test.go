@@ -37,19 +37,19 @@ func (s *site) everything() map[string]string {
 			}
 		}
 		for id, r := range st.HA.Resources {
-			out["ha "+id] = fmt.Sprint(r)
+			out["ha "+id] = fmt.Sprintf("  %v\n", r)
 		}
 		for id, r := range st.HA.Rules {
-			out["ha rule "+id] = fmt.Sprint(r)
+			out["ha rule "+id] = fmt.Sprintf("  %v\n", r)
 		}
 		for id, p := range st.Pools {
-			out["pool "+id] = fmt.Sprint(p.VMs)
+			out["pool "+id] = fmt.Sprintf("  %v\n", slices.Sorted(maps.Keys(p.VMs)))
 		}
 		firewall, err := json.Marshal(st.Firewall)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		out["firewall"] = string(firewall)
+		out["firewall"] = fmt.Sprintf("  %s\n", firewall)
 	})
 	return out
 }
@@ -85,6 +85,14 @@ func sizeText(n int64) string {
 // ownIDs are what each guest has of its own, whatever is wanted of it.
 var ownIDs = map[string]bool{"smbios1": true, "vmgenid": true, "meta": true}
 
+// sameOnAll leaves out what each release puts there by itself: the version of the
+// board for some systems, and which keys an EFI disk has.
+func sameOnAll(value string) string {
+	return boardVersion.ReplaceAllString(strings.ReplaceAll(value, ",ms-cert=2023k", ""), "pc-q35-(its newest)")
+}
+
+var boardVersion = regexp.MustCompile(`^pc-q35-[\d.]+\+pve\d+$`)
+
 // vmText is all about a guest, field by field.
 func vmText(st *pvesim.State, vm *pvesim.VM) string {
 	var b strings.Builder
@@ -95,7 +103,7 @@ func vmText(st *pvesim.State, vm *pvesim.VM) string {
 	fmt.Fprintf(&b, "  on %s, %s\n", vm.Node, state)
 	for _, key := range slices.Sorted(maps.Keys(vm.Conf)) {
 		if !ownIDs[key] {
-			fmt.Fprintf(&b, "  %s: %s\n", key, indented(vm.Conf[key]))
+			fmt.Fprintf(&b, "  %s: %s\n", key, indented(sameOnAll(vm.Conf[key])))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(vm.Pending)) {

@@ -23,6 +23,9 @@ type Marker struct {
 	// Source is what the guest was made from: when a manifest names another one,
 	// the guest has to be made anew. Empty: it was adopted.
 	Source string `json:"source,omitempty"`
+	// Reverts are the snapshots that the guest was rolled back to, each with the
+	// value that asked for it.
+	Reverts map[string]string `json:"reverts,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`

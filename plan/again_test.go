@@ -113,3 +113,44 @@ func TestACopyThatSomebodyMadeByHandIsNotOurs(t *testing.T) {
 		}
 	}
 }
+
+func TestNoGuestIsStartedBeforeItsFirstBootDataIsThere(t *testing.T) {
+	for _, ha := range []*model.HA{nil, {}} {
+		w := newWorld()
+		v := testVM("web")
+		v.Power, v.WaitAddress = model.PowerOff, false
+		converge(t, w, desired(v))
+		v.Power, v.HA = model.PowerOn, ha
+		v.Seed = &model.Seed{Storage: "nfs", Digest: "0123456789abcdef", Files: map[string][]byte{"user-data": {}}}
+		for range 20 {
+			p := w.plan(desired(v))
+			for _, s := range p.steps() {
+				_, start := s.Action.(model.Start)
+				_, manager := s.Action.(model.SetHA)
+				if g := w.guests[s.Action.Guest()]; (start || manager) && g != nil && len(s.After) == 0 {
+					if d, ok := g.Config.DiskAt(seedSlot); !ok || d.Volume == "" {
+						t.Fatalf("%s comes first:\n%s", s.What, p)
+					}
+				}
+			}
+			if p.Steps() == 0 {
+				break
+			}
+			for _, o := range p.Objects {
+				// All that follows a change of the config is done without another look.
+				done := map[int]bool{}
+				for _, s := range o.Steps {
+					if !slices.ContainsFunc(s.After, func(n int) bool { return !done[n] }) {
+						w.do(s.Action)
+						done[s.N] = true
+						if start, ok := s.Action.(model.Start); ok {
+							if d, ok := w.guests[start.VMID].Config.DiskAt(seedSlot); !ok || d.Volume == "" {
+								t.Fatalf("it is started without its data:\n%s", p)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

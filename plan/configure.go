@@ -90,7 +90,10 @@ func (c *change) marks(act *model.Configure) {
 	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
-		want.Source = c.have.Marker.Source // that can't change
+		want.Source, want.Reverts = c.have.Marker.Source, c.have.Marker.Reverts // these can't change
+	}
+	if c.v.HA == nil && c.g.HAState != "" && c.managed("ha") {
+		c.kept = append(c.kept, "ha") // until it isn't under HA any more
 	}
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
@@ -120,7 +123,7 @@ const unfinished = "unfinished"
 // stamp is the fingerprint that the guest may carry once this configuration is
 // applied: the real one only if nothing then remains but what the list shows.
 func (c *change) stamp(m model.Marker) string {
-	if len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || c.v.Seed != nil && !c.attached() && !c.intended() {
+	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || c.v.Seed != nil && !c.attached() && !c.intended() {
 		return unfinished
 	}
 	return c.v.Fingerprint()

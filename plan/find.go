@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -115,18 +116,22 @@ func (p *planner) named(o model.Owner) finding {
 func (p *planner) nameless() []*model.Guest {
 	if p.unnamed == nil {
 		p.unnamed = []*model.Guest{}
-		for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
-			if g := p.have.Guests[id]; unnamed(g) && g.Lock == "" {
+		for _, g := range p.have.Guests {
+			if unnamed(g) && g.Lock == "" {
 				p.unnamed = append(p.unnamed, g)
 			}
 		}
+		slices.SortFunc(p.unnamed, func(a, b *model.Guest) int { return a.VMID - b.VMID })
 	}
 	return p.unnamed
 }
 
 // unnamed tells whether the list doesn't show a guest's name: it is late, or shows
 // what Proxmox says of guests that have none.
-func unnamed(g *model.Guest) bool { return g.Name == "" || g.Name == "VM "+itoa(g.VMID) }
+func unnamed(g *model.Guest) bool {
+	id, ok := strings.CutPrefix(g.Name, "VM ")
+	return g.Name == "" || ok && id == itoa(g.VMID)
+}
 
 // nameOf is what an owner's guest is called. A copy of one of our guests has the
 // tags of that until it is configured, so only its name tells them apart.

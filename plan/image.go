@@ -223,105 +223,10 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 }
 
 // removeOld plans the end of earlier generations that no guest is a linked
-// clone of. What is still in use stays, without a word: it goes later.
-func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
-	for _, g := range p.generations(i) {
-		if g.VMID == current.VMID || g.Config == nil || p.linkedTo(g) {
-			continue
-		}
-		o.step(Step{
-			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner},
-			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
-		})
-	}
-}
-
 // candidates are the guests that may have been made for an image. The list of
-// guests shows the names of new ones some seconds late.
-func (p *planner) candidates(i model.Image) []*model.Guest {
-	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named("")), func(g *model.Guest) bool {
-		return g.Container || g.Name == "" && !slices.Contains(g.Tags, model.Tag)
-	})
-}
-
 // generations are the templates that were made for an image, as far as their
-// configs were read.
-func (p *planner) generations(i model.Image) []*model.Guest {
-	var list []*model.Guest
-	for _, g := range p.candidates(i) {
-		if g.Config == nil || g.Config.Marker == nil {
-			continue
-		}
-		m := g.Config.Marker.Owner
-		if m.Door == i.Owner.Door && m.Set == i.Owner.Set && m.Key == i.Owner.Key {
-			list = append(list, g)
-		}
-	}
-	slices.SortFunc(list, func(a, b *model.Guest) int { return a.VMID - b.VMID })
-	return list
-}
-
 // linkedTo tells whether some guest's disk hangs on one of the template's.
-// Guests whose configs weren't read count as hanging on it.
-func (p *planner) linkedTo(template *model.Guest) bool {
-	base := fmt.Sprintf("base-%d-", template.VMID)
-	for _, g := range p.have.Guests {
-		if g.VMID == template.VMID || g.Template {
-			continue
-		}
-		if g.Config == nil {
-			if _, _, tagged := model.ParseStateTag(g.Tags); tagged {
-				return true
-			}
-			continue
-		}
-		for _, d := range g.Config.Disks {
-			if strings.Contains(d.Volume, base) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // removeImage plans the end of an image: what we made for it goes, unless
-// guests hang on it.
-func (p *planner) removeImage(o *Object, i model.Image) {
-	if i.URL == "" {
-		o.Gone = true // templates that we didn't make stay
-		return
-	}
-	var unread []int
-	for _, g := range p.candidates(i) {
-		if g.Config == nil {
-			unread = append(unread, g.VMID)
-		}
-	}
-	if len(unread) > 0 {
-		o.Look.Configs = unread
-		return
-	}
-	list := p.generations(i)
-	if len(list) == 0 {
-		o.Gone = true
-		return
-	}
-	for _, g := range list {
-		if p.linkedTo(g) {
-			o.wait(WaitDependents, fmt.Sprintf("guests are linked clones of template %d; it goes when they are gone", g.VMID))
-			continue
-		}
-		o.VMID, o.Node = g.VMID, g.Node
-		if p.busy(o, g) {
-			return
-		}
-		o.step(Step{
-			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner},
-			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: fmt.Sprintf("%s is to go", i.Owner.Key), Effect: LosesData,
-		})
-	}
-}
-
 // imagePlace chooses the node and the storage that an image is fetched to.
 func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
 	target := p.have.Storages[i.Storage]

@@ -42,6 +42,11 @@ func (c *change) intended() bool {
 	return c.have.Marker != nil && c.have.Marker.Seed == seedVolume(c.v, c.g.VMID) && !c.occupied()
 }
 
+// seeded tells whether the guest has its first-boot data, or gets it by this plan.
+func (c *change) seeded(uploading bool) bool {
+	return c.v.Seed == nil || c.attached() || c.intended() && (uploading || c.uploaded())
+}
+
 // occupied tells whether the drive has to be emptied first: Proxmox forgets the
 // volume of its own drive when another medium is put in while the guest runs.
 func (c *change) occupied() bool {
@@ -117,7 +122,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	case c.v.Seed != nil && c.occupied():
 		c.say("empty the drive for its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: "none", CDROM: true}})
-	case c.v.Seed != nil && !c.attached() && c.intended() && (uploading || c.uploaded()):
+	case c.v.Seed != nil && !c.attached() && c.seeded(uploading):
 		c.say("attach its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)

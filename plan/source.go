@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -37,7 +38,7 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 	case v.Source.Blank:
 		return nil, full, nil, Look{}
 	case v.Source.VM != (model.Key{}):
-		guests, wait, look = p.sourceVM(v.Source.VM)
+		guests, wait, look = p.sourceVM(v.Source.VM, v.Source.Snapshot)
 	default:
 		guests, wait, look = p.sourceImage(v.Source.Image)
 	}
@@ -66,8 +67,8 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 	return list, full, nil, Look{}
 }
 
-// sourceVM is another guest of ours.
-func (p *planner) sourceVM(key model.Key) ([]*model.Guest, *Wait, Look) {
+// sourceVM is another guest of ours, or a snapshot of it.
+func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wait, Look) {
 	v, ok := p.vms[key]
 	if !ok {
 		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't in the manifests", key)}, Look{}
@@ -82,6 +83,15 @@ func (p *planner) sourceVM(key model.Key) ([]*model.Guest, *Wait, Look) {
 		return nil, nil, Look{Configs: []int{f.guest.VMID}}
 	case f.guest.Lock != "":
 		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, is locked (%s)", key, f.guest.Lock)}, Look{}
+	}
+	if snapshot == "" {
+		return []*model.Guest{f.guest}, nil, Look{}
+	}
+	if f.guest.Snapshots == nil {
+		return nil, nil, Look{Snapshots: []int{f.guest.VMID}}
+	}
+	if !slices.ContainsFunc(f.guest.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == snapshot }) {
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("snapshot %s of %s, which it is to be cloned from, isn't there yet", snapshot, key)}, Look{}
 	}
 	return []*model.Guest{f.guest}, nil, Look{}
 }

@@ -111,9 +111,15 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	}
 	config := c.configure(seed, old)
 	grown := c.grow(config)
+	pool := c.pool()
+	if !c.running() && !c.seeded(seed != 0) {
+		if g.Status == model.StatusUnknown {
+			o.Look.Status = append(o.Look.Status, g.VMID)
+		}
+		return // the first boot needs what the next plan brings
+	}
 	ha := c.ha(seed, config, grown)
 	c.apart()
-	pool := c.pool()
 	c.power(seed, config, grown, ha, pool)
 }
 
@@ -129,7 +135,7 @@ type change struct {
 	why    []string          // what changes about the configuration
 	effect Effect
 	later  []string // options that apply at the next start only
-	kept   []string // marks of what stays ours, since removing it was refused
+	kept   []string // marks of what stays ours: removing it was refused, or is still to be done
 }
 
 func (c *change) target() model.Target { return model.Target{VMID: c.g.VMID, Node: c.g.Node} }

@@ -291,4 +291,7 @@ func TestTokensAreReadInTheirUsualForms(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, c, err)
 		}
 	}
+	if c := Token("a!b@pve!ci", "1-2-3"); c.User() != "a!b@pve" || c.String() != "token a!b@pve!ci" {
+		t.Errorf("a user with an exclamation mark: %v of %v", c, c.User())
+	}
 }

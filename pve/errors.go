@@ -154,6 +154,8 @@ func (e *Error) classifyText(text string) Kind {
 			e.Subject = subjectOf(text)
 		case ErrAgentNotConfigured:
 			e.also = append(e.also, ErrAgentNotRunning)
+		case ErrNoSnapshots, ErrSnapshots:
+			e.also = append(e.also, ErrRefused)
 		case ErrAgent:
 			if k := e.classifyText(strings.TrimPrefix(text, "Agent error: ")); k == ErrNotFound {
 				e.also = append(e.also, k)
@@ -192,16 +194,16 @@ var textRules = []textRule{
 
 	rule(ErrRootOnly, `(?i)\bonly root(?:@pam)? (?:can|may|is allowed)\b|user != root@pam|\broot-only command\b`),
 	rule(ErrNotFound, `^Permission check failed \(.* does not exist\)`),
-	rule(ErrForbidden, `^Permission check failed|(?i)\bpermission denied\b|\bno permission \(|\bmissing privileges\b`),
+	rule(ErrForbidden, `(?:^|\b403 )Permission check failed|(?i)\bpermission denied\b|\bno permission \(|\bmissing privileges\b`),
 
 	rule(ErrNoSpace, `(?i)\bno space left\b|\bnot enough (?:free )?space\b|\binsufficient (?:free )?(?:space|extents)\b`+
 		`|\bout of space\b|\bquota exceeded\b|\bfree space in thin pool .* reached threshold`),
 
-	rule(ErrInvalid, `^(?i)(?:invalid|duplicate)\b|^(?:no such|unknown) (?:option|\w+ option|resource type)\b`),
+	rule(ErrInvalid, `^(?i)(?:invalid|duplicate)\b|(?:^|failed: )(?:no such|unknown) (?:option|\w+ option|resource type|section type)\b`),
 	rule(ErrExists, `(?i)\balready (?:exists?|defined|used|in use|registered|a pool member)\b`+
 		`|refusing to over(?:ride|write) existing|\bFile exists\b`),
 	rule(ErrNotFound, `(?i)\bdoes not exist\b|\bdoesn't exist\b|\bno such\b|\bnot found\b|\bunable to find\b|\bcould not find\b`+
-		`|can't find file|\bfailed to stat '|\bfailed - no format\b|\bnot HA managed\b|\bis not a pool member\b`+
+		`|\bnon-existent\b|\bno rule at position\b|\bunmanaged resource|can't find file|\bfailed to stat '|\bfailed - no format\b|\bnot HA managed\b|\bis not a pool member\b`+
 		`|\bhostname lookup '|did not find any IP address`),
 
 	rule(ErrDownload, `^download failed\b`),
@@ -211,11 +213,16 @@ var textRules = []textRule{
 		`|\bnetwork is unreachable\b|can't connect to destination address`),
 	rule(ErrTimeout, `(?i)\bgot timeout\b|\btimed out\b|\btimeout\b`),
 
-	rule(ErrInvalid, `(?i)^Parameter verification failed|\binvalid\b|\bmalformed\b|\bunable to parse\b|\bformat error\b`+
+	rule(ErrInvalid, `(?i)(?:^|\b400 )Parameter verification failed|\billegal name\b|\btoo large\b|\bunexpected property\b|\bcontains a line feed\b`+
+		`|\bdoes not match\b|\bset and delete\b|\bdelete required\b|\bspecified \d+ times\b|\bboundary rule broken\b|\bmixed ipv4/ipv6\b`+
+		`|\bmissing \S+ option\b|\bcannot be used together\b|\binvalid\b|\bmalformed\b|\bunable to parse\b|\bformat error\b`+
 		`|\bvalidation error\b|expected, at character offset|Not an? \w+ reference|\bmissing value for\b|\bno options specified\b`+
 		`|\bgot undefined value\b|\bwrong field name\b|\bnot in \w+ format\b|\bdata too large\b|\bproperty is missing\b`),
 
-	rule(ErrRefused, `(?i)protection mode enabled|\bprotected\b|\bnot supported\b|\bunsupported\b|\bdoes not support\b|\bnot allowed\b`+
+	rule(ErrNoSnapshots, `^snapshot feature is not available$`),
+	rule(ErrSnapshots, `\bif snapshot exists\b|volume is still in use \(snapshot\?\)|\bcontains snapshots\b`),
+	rule(ErrRefused, `(?i)protection mode enabled|\bis disabled\b|\bbelongs already to\b|\bis used by\b|\bis not a (?:VM|container)\b|\bnot installed\b`+
+		`|\bvcpus allowed\b|\bcan't be moved\b|\bonly backups can\b|\bprotected\b|\bnot supported\b|\bunsupported\b|\bdoes not support\b|\bnot allowed\b`+
 		`|\bnot available\b|\byou can't\b|\bcan't (?:clone|migrate|remove|rollback|resize|snapshot|upload|unplug|create base)\b`+
 		`|\bcannot (?:be (?:deleted|modified|removed|resumed)|move|clone|migrate|live-migrate|remote-migrate|suspend|import from|change|`+
 		`index|read|create|update|delete|add) ?\b|\bnot empty\b|\bstill in use\b|\bused in HA\b|\breserved name\b|\bcontains snapshots\b`+

@@ -43,6 +43,11 @@ const (
 	ErrRunning Kind = "running"
 	// ErrRefused: Proxmox doesn't do this in the present state; asking again won't help.
 	ErrRefused Kind = "refused"
+	// ErrNoSnapshots: a disk is in a format or on a storage that has no snapshots; always
+	// ErrRefused too.
+	ErrNoSnapshots Kind = "no snapshots possible"
+	// ErrSnapshots: the VM's snapshots are in the way; always ErrRefused too.
+	ErrSnapshots Kind = "has snapshots"
 	// ErrNodeUnreachable: the node that should do it can't be reached from the one asked.
 	ErrNodeUnreachable Kind = "node unreachable"
 	// ErrNoQuorum: the cluster has lost its quorum, nothing can be changed.

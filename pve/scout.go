@@ -24,7 +24,8 @@ const (
 )
 
 // scout starts looking at the clones of a storage, unless somebody does already or there is
-// nothing to find out. It ends with ctx; those who wait longer start it again.
+// nothing to find out. It is done for all who wait, so it goes on when ctx ends, until nobody
+// waits any more.
 func (g *gate) scout(ctx context.Context, c *Client, key admission.Key) {
 	if key.Storage == "" || !g.limiter.Searching(key) {
 		return
@@ -41,7 +42,7 @@ func (g *gate) scout(ctx context.Context, c *Client, key admission.Key) {
 			defer g.mu.Unlock()
 			delete(g.scouts, key.Storage)
 		}()
-		g.search(ctx, c, key)
+		g.search(context.WithoutCancel(ctx), c, key)
 	}()
 }
 

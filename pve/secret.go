@@ -61,7 +61,10 @@ type Credentials struct {
 // Token are the credentials of an API token: id is "user@realm!name", secret is the value that
 // Proxmox showed when the token was made.
 func Token(id, secret string) Credentials {
-	user, name, _ := strings.Cut(id, "!")
+	user, name := id, ""
+	if at := strings.LastIndexByte(id, '!'); at > strings.LastIndexByte(id, '@') { // users' names may have one too
+		user, name = id[:at], id[at+1:]
+	}
 	return Credentials{user: user, token: name, secret: NewSecret(secret)}
 }
 

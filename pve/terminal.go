@@ -90,6 +90,13 @@ func (c *core) attach(ctx context.Context, path string, console Console) (*Termi
 // attachError makes the error of a handshake that failed.
 func (c *core) attachError(path string, answer *http.Response, err error, secrets []string) error {
 	e := &Error{Kind: ErrConnection, Method: http.MethodGet, Path: path, Text: err.Error(), Err: err}
+	if answer != nil && answer.StatusCode/100 == 2 {
+		// Something in between has taken the request for an ordinary one.
+		return &Error{
+			Kind: ErrNotImplemented, Method: http.MethodGet, Path: path, Status: answer.StatusCode,
+			Text: "the answer is no websocket: what is at the endpoint, or on the way to it, has none",
+		}
+	}
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
 		body, _ := io.ReadAll(io.LimitReader(answer.Body, 1024))
 		_, reason, _ := bytes.Cut([]byte(answer.Status), []byte(" "))

@@ -208,11 +208,19 @@ func (c *call) changeRealm(name string) error {
 	if len(drop) == 0 && len(news) == 0 && !c.params.Has("password") {
 		return die("no options specified")
 	}
+	next := merged(conf, nil)
 	for _, key := range drop {
-		delete(conf, key)
+		delete(next, key)
+	}
+	maps.Copy(next, news)
+	for _, key := range realmTypes[conf["type"]].required {
+		if _, ok := next[key]; !ok {
+			return die("section '%s' - missing value for required option '%s'", name, key)
+		}
 	}
 	c.oneDefault(news)
-	maps.Copy(conf, news)
+	c.state.Access.Realms[name] = next
+	conf = next
 	for key, text := range map[string]string{"pam": "Linux PAM standard authentication", "pve": "Proxmox VE authentication server"} {
 		if name == key && conf["comment"] == "" {
 			conf["comment"] = text

@@ -26,10 +26,15 @@ func allRoutes() map[string]handler {
 
 // unlisted are folders that Proxmox' own indexes leave out.
 var unlisted = map[string][]string{
-	"/access":                   {"permissions", "vncticket"},
-	"/nodes/{node}":             {"execute", "vncwebsocket"},
-	"/nodes/{node}/qemu/{vmid}": {"clone", "dbus-vmstate", "feature", "mtunnelwebsocket", "template", "vncwebsocket"},
+	"/access":                            {"permissions", "vncticket"},
+	"/nodes/{node}":                      {"execute", "vncwebsocket"},
+	"/nodes/{node}/qemu/{vmid}":          {"clone", "dbus-vmstate", "feature", "mtunnelwebsocket", "template", "vncwebsocket"},
+	"/nodes/{node}/qemu/{vmid}/firewall": {"log"},
+	"/nodes/{node}/ceph/osd/{osdid}":     {"in", "out", "scrub"},
 }
+
+// listedAs are folders that the indexes call by another name.
+var listedAs = map[string]string{"/nodes/{node}/qemu/{vmid}/move_disk": "move"}
 
 // fallback serves index calls: those that list the folders below them.
 func (s *Sim) fallback(ep *schema.Endpoint) handler {
@@ -62,6 +67,9 @@ func (s *Sim) fallback(ep *schema.Endpoint) handler {
 	return func(*call) (any, error) {
 		list := []map[string]any{}
 		for _, name := range names {
+			if other := listedAs[ep.Path+"/"+name]; other != "" {
+				name = other
+			}
 			list = append(list, map[string]any{key: name})
 		}
 		return list, nil

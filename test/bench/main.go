@@ -88,31 +88,52 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 		return fmt.Errorf("%s: %w", s.world, err)
 	}
 	fmt.Print(times.header())
-	var kept *keeping
-	var first time.Duration // of a single machine
-	for _, k := range s.places {
-		fmt.Print(tableHead(k))
+	r := &report{settings: s, dir: dir, world: world, times: times}
+	for _, places := range s.places {
+		fmt.Print(tableHead(places))
 		for _, n := range s.counts {
-			b := &bench{settings: s, dir: dir, world: world, n: n, places: k}
-			// What comes after the machines are there doesn't depend on how many
-			// clones there were at a time.
-			b.keeps = s.rest > 0 && k == s.places[0] && n == s.counts[len(s.counts)-1]
-			best, err := b.best(ctx)
-			if err != nil {
-				return fmt.Errorf("%d machines, %d clones at a time: %w", n, k, err)
-			}
-			fmt.Print(best.row(times, n, k))
-			if best.keeping != nil {
-				kept = best.keeping
-			}
-			if n == 1 && first == 0 {
-				first = best.Wall
+			if err := r.row(ctx, n, places); err != nil {
+				return fmt.Errorf("%d machines, %d clones at a time: %w", n, places, err)
 			}
 		}
 	}
-	if kept != nil {
-		fmt.Print(kept.table(first))
+	if r.kept != nil {
+		fmt.Print(r.kept.table(r.first))
+		r.targets = append(r.targets, r.kept.targets(r.first)...)
 	}
+	fmt.Print(verdict(r.targets))
+	return nil
+}
+
+// report is all that is measured.
+type report struct {
+	*settings
+	dir     string
+	world   []byte
+	times   times
+	first   time.Duration // of a single machine
+	kept    *keeping
+	targets []target
+}
+
+// row measures and prints one row of a table.
+func (r *report) row(ctx context.Context, n, places int) error {
+	b := &bench{settings: r.settings, dir: r.dir, world: r.world, n: n, places: places}
+	// What comes after the machines are there doesn't depend on how many clones
+	// there were at a time.
+	b.keeps = r.rest > 0 && places == r.settings.places[0] && n == r.counts[len(r.counts)-1]
+	best, err := b.best(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Print(best.row(r.times, n, places))
+	if best.keeping != nil {
+		r.kept = best.keeping
+	}
+	if n == 1 && r.first == 0 {
+		r.first = best.Wall
+	}
+	r.targets = append(r.targets, targetsOf(best, r.times, n, places)...)
 	return nil
 }
 

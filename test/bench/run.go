@@ -27,7 +27,6 @@ type result struct {
 	measure
 	failed  []string // tasks
 	keeping *keeping
-	sim     time.Duration // CPU of the simulator
 }
 
 // keeping is what was measured after the machines were there.
@@ -52,16 +51,12 @@ func (b *bench) best(ctx context.Context) (*result, error) {
 }
 
 // once makes the machines of a fresh simulator with a fresh client.
-func (b *bench) once(ctx context.Context) (r *result, err error) {
+func (b *bench) once(ctx context.Context) (*result, error) {
 	sim, err := startSim(ctx, b.binary, b.dir, b.world, b.places)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if cpu := sim.stop(); r != nil {
-			r.sim = cpu
-		}
-	}()
+	defer sim.stop()
 	file, more := filepath.Join(b.dir, "machines.yaml"), filepath.Join(b.dir, "more.yaml")
 	if err := errors.Join(writeManifests(file, sim, b.n), writeManifests(more, sim, b.n+1)); err != nil {
 		return nil, err
@@ -70,7 +65,8 @@ func (b *bench) once(ctx context.Context) (r *result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r, err = b.measure(c, sim); err != nil {
+	r, err := b.measure(c, sim)
+	if err != nil {
 		return nil, errors.Join(err, c.end())
 	}
 	if err := c.end(); err != nil {

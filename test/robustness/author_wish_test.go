@@ -53,7 +53,14 @@ func (a *author) create() {
 	i, name := a.setIndex(), a.name()
 	v := a.machine(setNames[i], name)
 	a.made = append(a.made, name)
-	a.add(a.soon(), func(r *run) { r.sets[i].ask(name, v) }, "%s/%s: wanted, %s", setNames[i], name, machineText(v))
+	a.add(a.soon(), func(r *run) {
+		if w := r.sets[i].find(name); w != nil && w.VMID != v.VMID {
+			// While a copy is being made nobody can tell whose it is; so the VMID
+			// in a manifest mustn't change just then.
+			r.settle()
+		}
+		r.sets[i].ask(name, v)
+	}, "%s/%s: wanted, %s", setNames[i], name, machineText(v))
 }
 
 // ask wants a machine of that kind from now on.

@@ -59,6 +59,13 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	case plan.WaitForeign:
 		// The VMID that was asked for is somebody else's.
 		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(r.machinesOf(st, w.Owner), w.VMID)
+	case plan.WaitOwner:
+		for _, other := range st.VMs {
+			if halfMade(other) && !working(st, other.ID) {
+				return true
+			}
+		}
+		return false
 	case plan.WaitVMID:
 		for id := range w.Owner.Candidates(w.Range) {
 			if st.VMs[id] == nil {

@@ -55,8 +55,9 @@ func (r *run) finish() {
 	}
 }
 
-// quiet waits until no task runs.
+// quiet waits until no request is worked on and no task runs.
 func (r *run) quiet() {
+	r.flights.Wait()
 	running := func() (n int) {
 		r.sim.Do(func(s *pvesim.State) {
 			for _, list := range s.Tasks {
@@ -184,7 +185,7 @@ func (r *run) asWanted(s *set) {
 // machinesOf are the machines whose marker names the owner.
 func (r *run) machinesOf(st *pvesim.State, owner model.Owner) (ids []int) {
 	for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
-		if _, m, ok := model.ParseDescription(st.VMs[id].Conf["description"]); ok && m.Owner == owner {
+		if _, m, ok := model.ParseDescription(st.VMs[id].Conf["description"]); ok && m.Owner == owner && m.Of(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -198,7 +199,7 @@ func (r *run) nothingLeft() {
 		for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
 			_, m, marked := model.ParseDescription(st.VMs[id].Conf["description"])
 			_, theirs := r.watch.others[id]
-			if theirs || marked && r.excuses[m.Owner] {
+			if theirs || marked && r.excuses[m.Owner] || halfMade(st.VMs[id]) {
 				continue
 			}
 			if marked || !r.retained(st.VMs[id].Name()) {
@@ -206,6 +207,13 @@ func (r *run) nothingLeft() {
 			}
 		}
 	})
+}
+
+// halfMade tells whether a task that should have made a machine has said that it
+// did, and did nothing: then nobody knows whose it was to be.
+func halfMade(vm *pvesim.VM) bool {
+	lock := vm.Conf["lock"]
+	return (lock == "create" || lock == "clone") && vm.Conf["description"] == ""
 }
 
 // retained tells whether a wish of that name asks for the machine to stay.
@@ -239,7 +247,7 @@ func (r *run) tidy() {
 			for _, snap := range vm.Snaps {
 				use(vm.Node, snap.Conf)
 			}
-			if lock := vm.Conf["lock"]; lock != "" {
+			if lock := vm.Conf["lock"]; lock != "" && !halfMade(vm) {
 				wrong = append(wrong, vm.Name()+" is locked ("+lock+")")
 			}
 			if _, theirs := r.watch.others[id]; theirs {

@@ -26,14 +26,13 @@ type others struct {
 	greedy  int               // VMIDs that they still take just before us
 	touched map[int]time.Time // until when what happens to a machine is their doing
 	busy    map[int]int       // how many of them are at a machine
-	copies  map[int]bool      // machines that they cloned of ours
 	locked  map[int]time.Time // since when they keep a machine locked
 	taken   map[int]time.Time // when they made a machine of ours theirs
 	ruined  map[int]bool      // machines of ours that they destroyed, and knew nothing of their files
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, copies: map[int]bool{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
@@ -68,7 +67,7 @@ func (o *others) meddle(s *set, name string, do func(o *others, id int)) {
 func (o *others) find(owner model.Owner) (id int) {
 	o.run.sim.Do(func(s *pvesim.State) {
 		for i, vm := range s.VMs {
-			if _, m, ok := model.ParseDescription(vm.Conf["description"]); ok && m.Owner == owner && (id == 0 || i < id) && !o.isCopy(i) {
+			if _, m, ok := model.ParseDescription(vm.Conf["description"]); ok && m.Owner == owner && m.Of(i) {
 				id = i
 			}
 		}
@@ -81,13 +80,6 @@ func (o *others) theirDoing(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.busy[id] > 0 || time.Now().Before(o.touched[id])
-}
-
-// isCopy tells whether a machine is one that others cloned of ours.
-func (o *others) isCopy(id int) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.copies[id]
 }
 
 // lockedFor is how long others have kept a machine locked.
@@ -190,12 +182,20 @@ func (o *others) reuse(id int) {
 
 // make makes a machine of theirs.
 func (o *others) make(id int, name string) {
-	if !o.do(http.MethodPost, "/nodes/"+o.run.h.world.nodes[0]+"/qemu", pve.Params{
+	o.do(http.MethodPost, "/nodes/"+o.run.h.world.nodes[0]+"/qemu", pve.Params{
 		"vmid": strconv.Itoa(id), "name": name, "memory": "512", "scsi0": "local:1", "description": "made by hand",
-	}) {
-		return
+	})
+	time.Sleep(10 * time.Second) // their answer may have been lost
+	made := false
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			_, _, marked := model.ParseDescription(vm.Conf["description"])
+			made = !marked
+		}
+	})
+	if made {
+		o.run.watch.adopt(id)
 	}
-	o.run.watch.adopt(id)
 }
 
 // takeOver makes a machine of ours one of theirs. What we do until we can have
@@ -222,34 +222,30 @@ func (o *others) justTaken(id int) bool {
 	return ok && time.Since(at) <= ownerNoticed
 }
 
-// clone copies a machine of ours, marker and all.
+// clone copies a machine of ours, marker and all. The copy is theirs.
 func (o *others) clone(id int) {
 	to := 0
 	o.run.sim.Do(func(s *pvesim.State) {
 		for to = 7000; s.VMs[to] != nil; to++ {
 		}
 	})
-	o.mu.Lock()
-	o.copies[to] = true
-	o.mu.Unlock()
 	if o.call(id, http.MethodPost, "/clone", pve.Params{"newid": strconv.Itoa(to), "name": "copy"}) {
 		o.run.watch.adopt(to)
 	}
 }
 
-// disown does what we ask for when there are two machines of one owner, or one
-// with our tag and without our marker: it takes both off.
+// disown does what we ask for when a machine has our tag and not our marker: it
+// takes the tag off too.
 func (o *others) disown() {
 	o.mu.Lock()
-	list := slices.Concat(slices.Collect(maps.Keys(o.copies)), slices.Collect(maps.Keys(o.taken)))
+	list := slices.Sorted(maps.Keys(o.taken))
 	o.mu.Unlock()
-	slices.Sort(list)
 	for _, id := range list {
 		if o.find(o.ownerOf(id)) == id {
 			continue // it has become ours again
 		}
 		o.run.watch.release(id)
-		o.call(id, http.MethodPut, "/config", pve.Params{"description": "a copy", "tags": "copy"})
+		o.call(id, http.MethodPut, "/config", pve.Params{"tags": "theirs"})
 		o.run.watch.adopt(id)
 	}
 }

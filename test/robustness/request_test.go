@@ -33,7 +33,7 @@ func (w *watch) before(e *entry) {
 	_, m, ok := model.ParseDescription(conf["description"])
 	s, wish := w.run.wishOf(m.Owner)
 	destroys := e.method == http.MethodDelete && e.call() == ""
-	if !ok || wish == nil {
+	if !ok || !m.Of(id) || wish == nil {
 		if w.run.others.justTaken(id) && !destroys {
 			return
 		}

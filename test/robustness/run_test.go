@@ -25,6 +25,7 @@ type run struct {
 	sets      []*set
 	born      int // processes so far
 	troubles  sync.WaitGroup
+	flights   sync.WaitGroup // requests that the simulator works on
 
 	mu     sync.Mutex
 	procs  []*process
@@ -97,6 +98,7 @@ func liveThrough(h *history) result {
 	}
 	r.calm()
 	r.stopAll()
+	r.flights.Wait()
 	return result{broken: r.broken, requests: r.events, digest: r.trace.digest(), trace: r.trace, busiest: r.busiest}
 }
 

@@ -109,7 +109,7 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
 		vm := s.VMs[id]
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
-		if !ok || w.others[id] != "" || w.run.others.isCopy(id) {
+		if !ok || !m.Of(id) || w.others[id] != "" {
 			continue
 		}
 		was, lock := w.guests[id], vm.Conf["lock"]

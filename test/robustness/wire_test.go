@@ -95,7 +95,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	answered := make(chan exchanged, 1)
-	go func() {
+	w.run.flights.Go(func() {
 		if w.ours {
 			w.run.others.beforeUs(entry)
 			w.run.watch.before(entry)
@@ -104,7 +104,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.run.trace.end(entry, res, err)
 		w.run.watch.after(w, entry)
 		answered <- exchanged{res, err}
-	}()
+	})
 	if die != nil && w.crashAt == whileSending {
 		die()
 		return nil, errCrashed

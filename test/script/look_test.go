@@ -188,7 +188,7 @@ var differs = []struct {
 	{regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?( s|s)\b`), "#s"},
 	{regexp.MustCompile(` +#s`), " #s"}, // columns are as wide as they must be
 	{regexp.MustCompile(`"seconds":[0-9.]+`), `"seconds":#`},
-	{regexp.MustCompile(`ctime=\d+`), "ctime=#"},
+	{regexp.MustCompile(`creation-qemu=[\d.]+,ctime=\d+`), "creation-qemu=#,ctime=#"},
 	{regexp.MustCompile(`192\.168\.77\.\d+`), "192.168.77.#"},
 }
 

@@ -56,7 +56,7 @@ func TestWhatREADMESaysWorks(t *testing.T) {
 	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := params(t)
+	p := params(t, "9.2")
 	p.Dir, p.Files = "", []string{file}
 	testscript.Run(t, p)
 }
@@ -94,7 +94,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := params(t)
+	p := params(t, "9.2")
 	p.Dir, p.Files = "", []string{file}
 	testscript.Run(t, p)
 }

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the expected outputs in the sto
 
 func TestMain(m *testing.M) {
 	// Stories wait more than they work.
-	if err := flag.Set("test.parallel", "12"); err != nil {
+	if err := flag.Set("test.parallel", "24"); err != nil {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"proxplane": proxplane})
@@ -37,10 +37,21 @@ func proxplane() {
 	os.Exit(cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-func TestStories(t *testing.T) { testscript.Run(t, params(t)) }
+func TestStories(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, params(t, "9.2"))
+}
+
+// What differs on Proxmox VE 8.4 stands in the stories behind [8.4] and [9.2].
+func TestStoriesOnTheOlderRelease(t *testing.T) {
+	t.Parallel()
+	p := params(t, "8.4")
+	p.UpdateScripts = false
+	testscript.Run(t, p)
+}
 
 // params are what stories have to work with.
-func params(t *testing.T) testscript.Params {
+func params(t *testing.T, release string) testscript.Params {
 	t.Helper()
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
@@ -48,8 +59,9 @@ func params(t *testing.T) testscript.Params {
 	}
 	return testscript.Params{
 		Dir: ".", UpdateScripts: *update, RequireUniqueNames: true,
+		Condition: func(cond string) (bool, error) { return cond == release, nil },
 		Setup: func(env *testscript.Env) error {
-			env.Values[siteKey{}] = &site{}
+			env.Values[siteKey{}] = &site{release: release}
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("IMAGE_SHA256", imageSum())
 			env.Setenv("NO_COLOR", "1")

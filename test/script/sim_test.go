@@ -28,8 +28,9 @@ import (
 
 // site is the simulated Proxmox of one story.
 type site struct {
-	sim  *pvesim.Sim
-	root *pve.Client // somebody else, with a browser
+	release string
+	sim     *pvesim.Sim
+	root    *pve.Client // somebody else, with a browser
 }
 
 type siteKey struct{}
@@ -74,6 +75,8 @@ var certificate = sync.OnceValues(func() (tls.Certificate, []byte) {
 func simStart(ts *testscript.TestScript, neg bool, args []string) {
 	w := pvesim.DefaultWorld()
 	quick(w)
+	here := ts.Value(siteKey{}).(*site)
+	w.Release = here.release
 	for _, a := range args {
 		ts.Check(yaml.UnmarshalStrict([]byte(a), w))
 	}
@@ -107,7 +110,7 @@ func simStart(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("PVE_TOKEN_SECRET", secret)
 	root, err := pve.New(pve.Config{Endpoints: []string{endpoint}, TLS: pve.TLS{CA: ca}, Credentials: pve.Password("root@pam", "proxplane")})
 	ts.Check(err)
-	*ts.Value(siteKey{}).(*site) = site{sim: sim, root: root}
+	here.sim, here.root = sim, root
 }
 
 // secretWithLogin FILE writes a Provider with its Secret, for the simulator, as the

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// tape is what somebody else writes, for reading meanwhile.
+type tape struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func newTape() *tape { return &tape{more: make(chan struct{}, 1)} }
+
+func (t *tape) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case t.more <- struct{}{}:
+	default:
+	}
+	return t.text.Write(p)
+}
+
+func (t *tape) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+// wait waits until a text was written.
+func (t *tape) wait(test *testing.T, text string) {
+	test.Helper()
+	limit := time.After(time.Minute)
+	for !strings.Contains(t.String(), text) {
+		select {
+		case <-t.more:
+		case <-limit:
+			test.Fatalf("%q didn't come in:\n%s", text, t)
+		}
+	}
+}
+
+func TestWatchingShowsWhatChanges(t *testing.T) {
+	l := newLab(t)
+	l.must("clone", "ubuntu-22-template", "one")
+	for _, format := range []string{"", "json", "yaml"} {
+		ctx, stop := context.WithCancel(t.Context())
+		out, done := newTape(), make(chan int, 1)
+		go func() {
+			done <- Main(ctx, []string{"get", "vms", "--watch", "--interval", "20ms", "-o", format}, strings.NewReader(""), out, out)
+		}()
+		out.wait(t, "one")
+		l.must("clone", "ubuntu-22-template", "two")
+		out.wait(t, "two")
+		l.must("delete", "vm/two", "--yes")
+		out.wait(t, "gone")
+		stop()
+		if code := <-done; code != exitInterrupted {
+			t.Errorf("-o %s: exit %d\n%s", format, code, out)
+		}
+		if n := strings.Count(strings.ReplaceAll(out.String(), "gone", ""), "one"); n > 3 {
+			t.Errorf("-o %s: what doesn't change is told %d times:\n%s", format, n, out)
+		}
+	}
+}
+
+func TestTheTimeThatWasGivenIsOver(t *testing.T) {
+	l := newLab(t)
+	file := l.write("shop.yaml", shop)
+	code, out, stderr := l.run("apply", "-f", file, "--timeout", "30ms")
+	if code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	if !strings.Contains(stderr, "30ms") {
+		t.Errorf("it isn't said why:\n%s%s", out, stderr)
+	}
+	wantText(t, l.must("apply", "-f", file), `^Done: 3 objects`)
+}
