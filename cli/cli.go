@@ -27,12 +27,15 @@ const (
 // Main runs the command line and returns the exit status. Ending ctx is what
 // Ctrl-C does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	u := newUI(stdin, stdout, stderr)
+	return newUI(stdin, stdout, stderr).main(ctx, args)
+}
+
+func (u *ui) main(ctx context.Context, args []string) int {
 	root := newRoot(u)
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetIn(u.in)
+	root.SetOut(u.out)
+	root.SetErr(u.err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK

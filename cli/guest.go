@@ -30,7 +30,7 @@ func (c *cluster) lookCloser(ctx context.Context, have *model.Observed) *model.O
 	var vague []int
 	for id, g := range have.Guests {
 		n := have.Nodes[g.Node]
-		if !g.Container && n != nil && n.Online && (g.Name == "" || g.Status == model.StatusUnknown) {
+		if !g.Container && n != nil && n.Online && (nameless(g) || g.Status == model.StatusUnknown) {
 			vague = append(vague, id)
 		}
 	}
@@ -42,7 +42,7 @@ func (c *cluster) lookCloser(ctx context.Context, have *model.Observed) *model.O
 	for _, id := range vague {
 		readers.Go(func() error {
 			_ = c.observer.Status(ctx, id)
-			if have.Guests[id].Name == "" {
+			if nameless(have.Guests[id]) {
 				_ = c.observer.Config(ctx, id)
 			}
 			return nil
@@ -51,6 +51,10 @@ func (c *cluster) lookCloser(ctx context.Context, have *model.Observed) *model.O
 	_ = readers.Wait()
 	return c.observer.Snapshot()
 }
+
+// nameless tells whether the lists don't know a guest's name. Their figures may
+// be of a moment at which it had none yet: then they show a makeshift.
+func nameless(g *model.Guest) bool { return g.Name == "" || g.Name == fmt.Sprintf("VM %d", g.VMID) }
 
 // bare is a name without "vm/" or its like.
 func bare(name string) string {

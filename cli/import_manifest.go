@@ -154,10 +154,10 @@ func (w *writer) bootSlot() string {
 // flags are the fields that stand for single options.
 func (w *writer) flags(spec *mapping) {
 	o := w.g.Config.Options
-	for key, field := range map[string]string{"onboot": "onBoot", "protection": "protection"} {
-		if o[key] == "1" {
-			spec.put(field, true)
-			w.take(key)
+	for _, f := range [][2]string{{"onboot", "onBoot"}, {"protection", "protection"}} {
+		if o[f[0]] == "1" {
+			spec.put(f[1], true)
+			w.take(f[0])
 		}
 	}
 	if s, err := prop.ParseStartup(o["startup"]); err == nil && o["startup"] != "" {
@@ -189,9 +189,9 @@ func (w *writer) flags(spec *mapping) {
 func (w *writer) highAvailability() *mapping {
 	ha := w.have.HA[fmt.Sprintf("vm:%d", w.g.VMID)]
 	m := (&mapping{}).put("group", ha["group"])
-	for field, key := range map[string]string{"maxRestart": "max_restart", "maxRelocate": "max_relocate"} {
-		n, _ := strconv.Atoi(ha[key])
-		m.put(field, n)
+	for _, f := range [][2]string{{"max_restart", "maxRestart"}, {"max_relocate", "maxRelocate"}} {
+		n, _ := strconv.Atoi(ha[f[0]])
+		m.put(f[1], n)
 	}
 	if len(m.node.Content) == 0 {
 		m.put("maxRestart", new(0)) // so that something is said

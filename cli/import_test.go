@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/proxplane/proxplane/pve"
 )
 
@@ -52,7 +54,7 @@ var macs = regexp.MustCompile(`mac: [0-9a-f:]+`)
 func (l *lab) made() []string {
 	l.Helper()
 	client, err := pve.New(pve.Config{
-		Endpoints: []string{os.Getenv("PVE_ENDPOINT")}, Credentials: pve.Password("root@pam", "proxplane"), TLS: pve.TLS{CA: []byte(os.Getenv("PVE_CA_BUNDLE"))},
+		Endpoints: []string{l.env["PVE_ENDPOINT"]}, Credentials: pve.Password("root@pam", "proxplane"), TLS: pve.TLS{CA: []byte(l.env["PVE_CA_BUNDLE"])},
 	})
 	if err != nil {
 		l.Fatal(err)
@@ -80,7 +82,7 @@ func (l *lab) made() []string {
 }
 
 func TestImportedManifestsChangeNothing(t *testing.T) {
-	l := newLab(t)
+	l := ownLab(t)
 	ids := l.made()
 	for i, id := range ids {
 		code, out, stderr := l.run("import", id)
@@ -107,7 +109,7 @@ func TestImportedManifestsChangeNothing(t *testing.T) {
 	wantText(t, l.must("plan", "-f", file), `^Nothing to do`)
 	again := l.must(all...)
 	if text, _ := os.ReadFile(file); again != string(text) {
-		t.Errorf("imported again, the manifests are others:\n%s", again)
+		t.Errorf("imported again, the manifests are others:\n%s", cmp.Diff(string(text), again))
 	}
 	_, _, stderr = l.run("import", "200", "--set", "other")
 	wantText(t, stderr, `VM 200 is vm/plain of set default`)
@@ -117,7 +119,7 @@ func TestImportedManifestsChangeNothing(t *testing.T) {
 }
 
 func TestImportedManifestsReadWell(t *testing.T) {
-	l := newLab(t)
+	l := ownLab(t)
 	ids := l.made()
 	out := l.must("import", ids[2], ids[4], ids[1], "300")
 	golden(t, "import.yaml", macs.ReplaceAllString(out, "mac: 00:00:00:00:00:00"))

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"flag"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,13 +45,36 @@ type lab struct {
 	*testing.T
 	sim    *pvesim.Sim
 	folder string
+	env    map[string]string
+	shared bool // the environment is that of the process
 }
 
-// newLab starts one that is much faster than real, and lets the environment
-// point at it.
+// newLab starts one that is much faster than real, and lets the environment of
+// the process point at it.
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(50)))
+	l := startLab(t)
+	l.shared = true
+	clearEnvironment(t)
+	for name, value := range l.env {
+		t.Setenv(name, value)
+	}
+	return l
+}
+
+// ownLab starts one for a test that runs beside others, in an environment of
+// its own.
+func ownLab(t *testing.T) *lab {
+	t.Helper()
+	t.Parallel()
+	return startLab(t)
+}
+
+func startLab(t *testing.T) *lab {
+	t.Helper()
+	// Not faster: what Proxmox waits for before it gives up must leave time to a
+	// machine that is busy with other tests.
+	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +99,19 @@ func newLab(t *testing.T) *lab {
 			t.Error(err)
 		}
 	})
-	clearEnvironment(t)
-	l := &lab{T: t, sim: sim, folder: t.TempDir()}
-	t.Setenv("PVE_ENDPOINT", "https://"+listener.Addr().String())
-	t.Setenv("PVE_USERNAME", "root@pam")
-	t.Setenv("PVE_PASSWORD", "proxplane")
-	t.Setenv("PVE_CA_BUNDLE", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})))
-	return l
+	return &lab{T: t, sim: sim, folder: t.TempDir(), env: map[string]string{
+		"PVE_ENDPOINT": "https://" + listener.Addr().String(), "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "proxplane", "TERM": "xterm",
+		"PVE_CA_BUNDLE": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})),
+	}}
+}
+
+// ui is somebody in the lab.
+func (l *lab) ui(in io.Reader, out, err io.Writer) *ui {
+	u := newUI(in, out, err)
+	if !l.shared {
+		u.getenv = func(name string) string { return l.env[name] }
+	}
+	return u
 }
 
 // clearEnvironment keeps the machine's own settings out of tests.
@@ -93,7 +123,6 @@ func clearEnvironment(t *testing.T) {
 			t.Setenv(name, "")
 		}
 	}
-	t.Setenv("TERM", "xterm")
 }
 
 // write makes a file and returns its name.
@@ -109,7 +138,9 @@ func (l *lab) write(name, text string) string {
 // run runs a command with no terminal anywhere.
 func (l *lab) run(args ...string) (code int, stdout, stderr string) {
 	l.Helper()
-	return run(l.Context(), "", args...)
+	var out, err bytes.Buffer
+	code = l.ui(strings.NewReader(""), &out, &err).main(l.Context(), args)
+	return code, out.String(), err.String()
 }
 
 func run(ctx context.Context, stdin string, args ...string) (code int, stdout, stderr string) {

@@ -85,17 +85,17 @@ func (s *screen) wait(pattern string) {
 }
 
 // start runs a command on the screen; the channel gives its exit status.
-func (s *screen) start(ctx context.Context, args ...string) <-chan int {
+func (s *screen) start(l *lab, ctx context.Context, args ...string) <-chan int {
 	done := make(chan int, 1)
-	go func() { done <- Main(ctx, args, s.tty, s.tty, s.tty) }()
+	go func() { done <- l.ui(s.tty, s.tty, s.tty).main(ctx, args) }()
 	return done
 }
 
 func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
-	l := newLab(t)
+	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
 	s := newScreen(t, 80, 24)
-	if code := <-s.start(t.Context(), "apply", "-f", file); code != exitOK {
+	if code := <-s.start(l, t.Context(), "apply", "-f", file); code != exitOK {
 		t.Fatalf("apply: exit %d\n%s", code, s.all())
 	}
 	s.wait(`vm/web-1 +clone ubuntu-22-template`)
@@ -108,7 +108,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	}
 
 	no := newScreen(t, 80, 24)
-	done := no.start(t.Context(), "delete", "-f", file)
+	done := no.start(l, t.Context(), "delete", "-f", file)
 	no.wait(`2 objects lose data or go\. Go on\? \[y/N\] `)
 	fmt.Fprintln(no.keys, "n")
 	if code := <-done; code != exitFailed {
@@ -117,7 +117,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	no.wait(`nothing was changed`)
 
 	yes := newScreen(t, 80, 24)
-	done = yes.start(t.Context(), "delete", "-f", file)
+	done = yes.start(l, t.Context(), "delete", "-f", file)
 	yes.wait(`\[y/N\] `)
 	fmt.Fprintln(yes.keys, "y")
 	if code := <-done; code != exitOK {
@@ -130,10 +130,10 @@ var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
 func plainText(s string) string { return escapes.ReplaceAllString(s, "") }
 
 func TestNoColourWhereItIsntWanted(t *testing.T) {
-	l := newLab(t)
-	t.Setenv("NO_COLOR", "1")
+	l := ownLab(t)
+	l.env["NO_COLOR"] = "1"
 	s := newScreen(t, 80, 24)
-	if code := <-s.start(t.Context(), "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
+	if code := <-s.start(l, t.Context(), "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
 	s.wait(`Plan: 2 to make`)
@@ -143,11 +143,11 @@ func TestNoColourWhereItIsntWanted(t *testing.T) {
 }
 
 func TestAnInterruptionLosesNothing(t *testing.T) {
-	l := newLab(t)
+	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
 	s := newScreen(t, 80, 24)
 	ctx, interrupt := context.WithCancel(t.Context())
-	done := s.start(ctx, "apply", "-f", file)
+	done := s.start(l, ctx, "apply", "-f", file)
 	s.wait(`vm/web-1 +clone`)
 	interrupt()
 	if code := <-done; code != exitInterrupted {
@@ -175,11 +175,10 @@ func TestAnswersAreWaitedForOnlyAsLongAsSomebodyIsThere(t *testing.T) {
 }
 
 func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
-	l := newLab(t)
-	t.Setenv("PVE_USERNAME", "")
-	t.Setenv("PVE_PASSWORD", "")
+	l := ownLab(t)
+	l.env["PVE_USERNAME"], l.env["PVE_PASSWORD"] = "", ""
 	s := newScreen(t, 80, 24)
-	done := s.start(t.Context(), "get", "nodes", "--username", "root@pam")
+	done := s.start(l, t.Context(), "get", "nodes", "--username", "root@pam")
 	s.wait(`Password of root@pam: `)
 	fmt.Fprintln(s.keys, "proxplane")
 	if code := <-done; code != exitOK {
@@ -189,7 +188,6 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	if strings.Contains(s.all(), "proxplane") {
 		t.Errorf("the password is on the screen: %q", s.all())
 	}
-	_ = l
 }
 
 // echo is a console that repeats what is typed in brackets.

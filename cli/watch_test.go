@@ -48,13 +48,13 @@ func (t *tape) wait(test *testing.T, text string) {
 }
 
 func TestWatchingShowsWhatChanges(t *testing.T) {
-	l := newLab(t)
+	l := ownLab(t)
 	l.must("clone", "ubuntu-22-template", "one")
 	for _, format := range []string{"", "json", "yaml"} {
 		ctx, stop := context.WithCancel(t.Context())
 		out, done := newTape(), make(chan int, 1)
 		go func() {
-			done <- Main(ctx, []string{"get", "vms", "--watch", "--interval", "20ms", "-o", format}, strings.NewReader(""), out, out)
+			done <- l.ui(strings.NewReader(""), out, out).main(ctx, []string{"get", "vms", "--watch", "--interval", "20ms", "-o", format})
 		}()
 		out.wait(t, "one")
 		l.must("clone", "ubuntu-22-template", "two")
@@ -72,7 +72,7 @@ func TestWatchingShowsWhatChanges(t *testing.T) {
 }
 
 func TestTheTimeThatWasGivenIsOver(t *testing.T) {
-	l := newLab(t)
+	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
 	code, out, stderr := l.run("apply", "-f", file, "--timeout", "30ms")
 	if code != exitFailed {
