@@ -71,10 +71,12 @@ func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) 
 	key := admission.Key{Node: r.node(), Op: r.method + " " + r.route}
 	var err error
 	if r.isWrite() && !r.relieving {
-		key.Storage, key.Begins = r.busyStorage(), r.begins()
+		key.Storage, key.Later = r.busyStorage(), r.method == http.MethodPost && endsIn(r.route, begin)
 		s.storage = key.Storage
 		s.held, err = g.acquireWrite(ctx, c, key)
 	} else {
+		// Lists of tasks tell when slots become free, and others wait for that.
+		key.Later = !endsIn(r.route, []string{"/tasks"})
 		s.held, err = g.limiter.Acquire(ctx, key, admission.Read)
 	}
 	if err != nil {
@@ -145,8 +147,6 @@ var (
 	// that they take longer doesn't mean that Proxmox has too much to do.
 	neutral = []string{"/suspend", "/migrate", "/upload", "/download-url"}
 )
-
-func (r *request) begins() bool { return r.method == http.MethodPost && endsIn(r.route, begin) }
 
 func endsIn(route string, ends []string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(route, end) })

@@ -68,11 +68,10 @@ type Key struct {
 	// since a clone that takes longer than a config change tells nothing.
 	Op string
 
-	// Begins says that the work is the first of more that follows it, such as a
-	// clone that is configured and started afterwards. It is admitted after
-	// waiting work that doesn't begin anything, so that what was begun is
-	// finished before more is.
-	Begins bool
+	// Later says that the work is admitted after all other work that waits. A
+	// clone is: it is the first of more that follows it, and what was begun had
+	// better be finished before more is.
+	Later bool
 }
 
 // Outcome is what became of a request or of the task it started. The zero value

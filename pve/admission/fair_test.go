@@ -81,10 +81,10 @@ func (r *request) needs(u admission.Usage) bool {
 }
 
 // before reports whether r has to be admitted before o if both can be: it came
-// earlier, or it doesn't begin anything and the other does.
+// earlier, or the other is to come later.
 func (r *request) before(o *request) bool {
-	if r.key.Begins != o.key.Begins {
-		return o.key.Begins
+	if r.key.Later != o.key.Later {
+		return o.key.Later
 	}
 	return r.seq < o.seq
 }
@@ -176,7 +176,7 @@ func checkCrowd(t *rapid.T) {
 			key := admission.Key{
 				Node:    rapid.SampledFrom([]string{"", "pve1"}).Draw(t, "node"),
 				Storage: rapid.SampledFrom([]string{"", "nfs", "ceph"}).Draw(t, "storage"),
-				Begins:  rapid.Bool().Draw(t, "begins"),
+				Later:   rapid.Bool().Draw(t, "later"),
 			}
 			class := rapid.SampledFrom([]admission.Class{admission.Write, admission.Read}).Draw(t, "class")
 			for range rapid.IntRange(1, 8).Draw(t, "number") {
@@ -262,7 +262,7 @@ func TestWhatWasBegunIsFinishedBeforeMoreIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &crowd{lim: admission.New(admission.Config{Write: admission.Bounds{Start: 1, Max: 1}})}
 		defer c.disperse()
-		clone := admission.Key{Node: "pve1", Storage: "nfs", Begins: true}
+		clone := admission.Key{Node: "pve1", Storage: "nfs", Later: true}
 		for range 5 {
 			c.ask(clone, admission.Write)
 			c.settle()

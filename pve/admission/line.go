@@ -8,7 +8,7 @@ import (
 )
 
 // All requests that need the same wait in one line, of which only the first can
-// be next. Those that begin something have a line of their own.
+// be next. Those that come later have a line of their own.
 type line struct {
 	at      lineKey
 	gates   []*gate
@@ -17,7 +17,7 @@ type line struct {
 
 type lineKey struct {
 	place
-	begins bool
+	later bool
 }
 
 func (l *line) head() *waiter { return l.waiters.Front().Value.(*waiter) }
@@ -49,8 +49,8 @@ func (p *pool) leave(l *line, el *list.Element) {
 	}
 }
 
-// schedule admits all who can be, oldest first, and those that begin something
-// after all others. For them the rest counts as older.
+// schedule admits all who can be, oldest first, and those that come later after
+// all others. For them the rest counts as older.
 //
 // A waiter is passed over while one of its gates is full, so that a storage that
 // is slow doesn't hold up the others of its node. But the oldest that is blocked
@@ -98,8 +98,8 @@ func sink(heads []*line) {
 }
 
 func byAge(a, b *line) int {
-	if a.at.begins != b.at.begins {
-		if b.at.begins {
+	if a.at.later != b.at.later {
+		if b.at.later {
 			return -1
 		}
 		return 1

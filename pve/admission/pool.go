@@ -59,7 +59,7 @@ func (p *pool) acquire(ctx context.Context, key Key) (*Slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, waitError(key, err)
 	}
-	at := lineKey{place{key.Node, key.Storage}, key.Begins}
+	at := lineKey{place{key.Node, key.Storage}, key.Later}
 
 	p.mu.Lock()
 	now := p.now()

@@ -103,7 +103,7 @@ func watch(some []*work, among int) {
 	some[0].slot.Saw(admission.Sight{Among: among, Through: true})
 }
 
-var cloneKey = admission.Key{Node: "pve1", Storage: "nfs", Op: "clone", Begins: true}
+var cloneKey = admission.Key{Node: "pve1", Storage: "nfs", Op: "clone", Later: true}
 
 // A run is a number of jobs that all want to be done at once, each repeated until
 // it succeeds.
