@@ -47,7 +47,6 @@ func version(c *call) (any, error) {
 
 func clusterStatus(c *call) (any, error) {
 	list := []map[string]any{}
-	online := 0
 	for _, name := range c.nodeNames() {
 		n := c.state.Nodes[name]
 		m := map[string]any{
@@ -59,20 +58,15 @@ func clusterStatus(c *call) (any, error) {
 		}
 		if n.State != Offline {
 			m["online"] = 1
-			online++
 		}
 		list = append(list, m)
 	}
 	if c.state.Cluster == "" {
 		return list, nil
 	}
-	quorate := 0
-	if 2*online > len(list) {
-		quorate = 1
-	}
 	return append(list, map[string]any{
 		"type": "cluster", "id": "cluster", "name": c.state.Cluster,
-		"nodes": len(list), "quorate": quorate, "version": c.state.Version,
+		"nodes": len(list), "quorate": flagInt(c.quorate()), "version": c.state.Version,
 	}), nil
 }
 

@@ -109,7 +109,7 @@ type talk struct {
 }
 
 func newTalk(t *testing.T, world, release string) *talk {
-	worlds := map[string]func(string) *World{"lab": labWorld, "town": town, "plain": plainWorld}
+	worlds := map[string]func(string) *World{"lab": labWorld, "town": town, "plain": plainWorld, "minority": minorityWorld}
 	if worlds[world] == nil {
 		t.Fatalf("there is no world %q", world)
 	}
@@ -123,6 +123,14 @@ func newTalk(t *testing.T, world, release string) *talk {
 		t: t, sim: sim, http: &http.Client{Transport: tr}, release: release,
 		headers: map[string]http.Header{"none": {}}, vars: map[string]string{},
 	}
+}
+
+// minorityWorld is a cluster of which most is down.
+func minorityWorld(release string) *World {
+	w := town(release)
+	w.Nodes[1].State = Offline
+	w.Guests = []WorldGuest{{ID: 100, Node: "pve1", Running: true}, {ID: 101, Node: "pve1"}}
+	return w
 }
 
 // plainWorld is the one in which the recordings start, without its timing.

@@ -8,6 +8,9 @@ import (
 
 func haStatus(c *call) (any, error) {
 	quorum := map[string]any{"id": "quorum", "type": "quorum", "node": c.entry, "status": "OK", "quorate": 1}
+	if !c.quorate() {
+		quorum["status"], quorum["quorate"] = "No quorum on node '"+c.entry+"'!", 0
+	}
 	list := []map[string]any{quorum}
 	master, active := c.entry, c.state.HA.Awake && len(c.state.HA.Resources) > 0
 	if c.state.HA.Awake {

@@ -264,6 +264,9 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 	if h == nil {
 		return nil, coded(http.StatusNotImplemented, "Method '%s %s' not simulated", req.method, req.rel)
 	}
+	if err := a.needQuorum(ep, params, entry); err != nil {
+		return nil, err
+	}
 	data, err := h(c)
 	if err != nil {
 		return nil, err
