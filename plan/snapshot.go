@@ -129,7 +129,7 @@ func (p *planner) keep(o *Object, s model.Snapshot, g *model.Guest) {
 		}
 	}
 	slices.SortFunc(mine, func(a, b model.SnapshotInfo) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(ancestors(g, b), ancestors(g, a)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, old := range mine[min(s.Keep, len(mine)):] {
 		if p.snapshotWanted(old.Name, s.VM) {
@@ -140,6 +140,20 @@ func (p *planner) keep(o *Object, s model.Snapshot, g *model.Guest) {
 			What:   "delete snapshot " + old.Name, Why: fmt.Sprintf("only the newest %d are kept", s.Keep), Effect: Live,
 		})
 	}
+}
+
+// ancestors counts the snapshots that another one was taken after. Of two that
+// were taken within one second, it tells which is newer.
+func ancestors(g *model.Guest, s model.SnapshotInfo) int {
+	parents := make(map[string]string, len(g.Snapshots))
+	for _, i := range g.Snapshots {
+		parents[i.Name] = i.Parent
+	}
+	n := 0
+	for name := s.Parent; name != "" && n < len(parents); name = parents[name] {
+		n++
+	}
+	return n
 }
 
 // snapshotWanted tells whether a manifest names the snapshot: then it stays.

@@ -144,10 +144,17 @@ func (w *world) do(a model.Action) {
 		w.guests[a.VMID].Template = true
 	case model.Snap:
 		g := w.guests[a.VMID]
-		g.Snapshots = append(g.Snapshots, model.SnapshotInfo{Name: a.Name, Description: a.Description, Memory: a.Memory, Time: int64(len(w.log))})
+		s := model.SnapshotInfo{Name: a.Name, Description: a.Description, Memory: a.Memory, Time: int64(len(w.log) / 60)} // several within a second
+		if n := len(g.Snapshots); n > 0 {
+			s.Parent = g.Snapshots[n-1].Name
+		}
+		g.Snapshots = append(g.Snapshots, s)
 	case model.Unsnap:
 		g := w.guests[a.VMID]
 		g.Snapshots = slices.DeleteFunc(g.Snapshots, func(s model.SnapshotInfo) bool { return s.Name == a.Name })
+		for i := range g.Snapshots[min(1, len(g.Snapshots)):] {
+			g.Snapshots[i+1].Parent = g.Snapshots[i].Name
+		}
 	case model.Rollback:
 		g := w.guests[a.VMID]
 		for i := range g.Snapshots {
