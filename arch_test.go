@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"plan":      {"model"},
 	"status":    {"model", "plan"},
 	"api":       {},
-	"firstboot": {"model"},
+	"firstboot": {"firstboot", "model"},
 	"manifest":  {"api", "model", "firstboot", "pve"},
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema"},

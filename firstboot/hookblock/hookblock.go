@@ -1,0 +1,138 @@
+// Package hookblock reads and writes what a VM tells the hook of its host: a
+// fenced block in the VM's description, and the paths on which both sides agree.
+//
+//	```proxplane
+//	cloud-init: local:iso/seed-100.iso
+//	virtiofs: --path "/srv/data" --socket /run/proxplane/virtiofs/vm100-fs0
+//	hook-script: local:snippets/notify.sh
+//	```
+//
+// Whoever may edit a VM's notes may write such a block: it says what is asked
+// for, never what is allowed.
+package hookblock
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/proxplane/proxplane/firstboot/qemuarg"
+)
+
+// Script is the name under which the hook lies in a storage for snippets.
+const Script = "proxplane-hook"
+
+// IgnitionFile is where the hook puts the Ignition file of a VM. It isn't
+// below /etc/pve, since all files there can be read by the web server's user.
+func IgnitionFile(vmid int) string { return fmt.Sprintf("/run/proxplane/ignition/%d.ign", vmid) }
+
+// Socket is where QEMU reaches the daemon of a VM's share.
+func Socket(vmid, index int) string {
+	return fmt.Sprintf("/run/proxplane/virtiofs/vm%d-fs%d", vmid, index)
+}
+
+// Block is what a VM asks of the hook.
+type Block struct {
+	CloudInit   string   // volume of the ISO with the Ignition file
+	Shares      []Share  // directories to share by virtiofs
+	HookScripts []string // volumes of further hookscripts, run in this order
+	Other       []string // lines that mean something to these scripts
+}
+
+// Share is a directory that a virtiofsd is to share.
+type Share struct {
+	Path     string // of the directory
+	Socket   string // at which QEMU connects
+	Cache    string // auto, always, metadata, never; empty: the daemon's default
+	DirectIO bool   // honour O_DIRECT of the guest
+	ReadOnly bool
+	XAttr    bool // extended attributes
+	ACL      bool // POSIX ACLs
+}
+
+// Caches are the values of Share.Cache.
+var Caches = []string{"auto", "always", "metadata", "never"}
+
+// IsZero tells whether nothing is asked for.
+func (b Block) IsZero() bool {
+	return b.CloudInit == "" && len(b.Shares)+len(b.HookScripts)+len(b.Other) == 0
+}
+
+// String is the whole fenced text, without a line break at its end. Nothing
+// asked for is an empty text.
+func (b Block) String() string {
+	if b.IsZero() {
+		return ""
+	}
+	lines := []string{fence + info}
+	if b.CloudInit != "" {
+		lines = append(lines, "cloud-init: "+b.CloudInit)
+	}
+	for _, s := range b.Shares {
+		lines = append(lines, "virtiofs: "+s.String())
+	}
+	for _, script := range b.HookScripts {
+		lines = append(lines, "hook-script: "+script)
+	}
+	lines = append(lines, b.Other...)
+	return strings.Join(append(lines, fence), "\n")
+}
+
+// Check tells what of a block can't be written, or couldn't be done by any
+// host.
+func (b Block) Check() error {
+	var errs []error
+	if b.CloudInit != "" {
+		errs = append(errs, checkVolume("cloud-init", "iso", b.CloudInit))
+	}
+	for _, script := range b.HookScripts {
+		errs = append(errs, checkVolume("hook-script", "snippets", script))
+	}
+	for _, s := range b.Shares {
+		errs = append(errs, s.check())
+	}
+	for _, line := range b.Other {
+		if !directive.MatchString(line) || strings.ContainsFunc(line, isControl) {
+			errs = append(errs, fmt.Errorf("%q isn't of the form key: value", line))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// volume is the form of what lies in a storage that is a directory. No part of
+// it can lead to another one.
+var volume = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*:(iso|snippets)/([A-Za-z0-9_+=,@~()][A-Za-z0-9_+=,@~(). -]*)$`)
+
+func checkVolume(key, content, volid string) error {
+	m := volume.FindStringSubmatch(volid)
+	if m == nil || m[1] != content || strings.TrimSpace(volid) != volid {
+		return fmt.Errorf("%s: %q isn't a volume like local:%s/name", key, volid, content)
+	}
+	return nil
+}
+
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+
+// String is what stands behind "virtiofs:".
+func (s Share) String() string {
+	text := "--path " + qemuarg.Quote(s.Path) + " --socket " + qemuarg.Quote(s.Socket)
+	if s.Cache != "" {
+		text += " --cache " + s.Cache
+	}
+	for _, o := range s.switches() {
+		if *o.on {
+			text += " --" + o.name
+		}
+	}
+	return text
+}
+
+type option struct {
+	name string
+	on   *bool
+}
+
+func (s *Share) switches() []option {
+	return []option{{"direct-io", &s.DirectIO}, {"read-only", &s.ReadOnly}, {"xattr", &s.XAttr}, {"posix-acl", &s.ACL}}
+}
