@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,25 +53,6 @@ type demo struct {
 	env    map[string]string
 	began  time.Time
 	stop   []func() error
-}
-
-// demoImage is a disk of 2 GiB in the format qcow2 with a boot sector, and
-// nothing else, in a few clusters. Simulated guests need no more.
-func demoImage() []byte {
-	const bits = 16
-	const cluster = 1 << bits
-	b := make([]byte, 4*cluster)
-	be := binary.BigEndian
-	copy(b, "QFI\xfb")
-	be.PutUint32(b[4:], 2)        // version
-	be.PutUint32(b[20:], bits)    // size of clusters
-	be.PutUint64(b[24:], 2<<30)   // size of the disk
-	be.PutUint32(b[36:], 4)       // entries of the first table
-	be.PutUint64(b[40:], cluster) // where it is
-	be.PutUint64(b[cluster:], 1<<63|2*cluster)
-	be.PutUint64(b[2*cluster:], 1<<63|3*cluster)
-	b[3*cluster+510], b[3*cluster+511] = 0x55, 0xaa
-	return b
 }
 
 func startDemo(cmd *cobra.Command, speed float64) (d *demo, err error) {
@@ -125,7 +105,7 @@ func (d *demo) unpack() error {
 	if err != nil {
 		return err
 	}
-	image := demoImage()
+	image := pvesim.BootableImage()
 	go func() {
 		_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(image))

@@ -14,6 +14,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 // connectionError is an error of a read without an answer.
@@ -60,7 +61,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		fmt.Fprintf(&b, "# %s\n%s\n", c.name, explain(c.err).text(status.Page{Width: 100}))
 	}
 	got := b.String()
-	golden(t, "errors.txt", got)
+	golden.Compare(t, "errors.txt", got)
 	if strings.Contains(got, "very-secret") {
 		t.Error("a secret is told")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 // byHandMade are machines that somebody has made without proxplane, each with
@@ -122,7 +123,7 @@ func TestImportedManifestsReadWell(t *testing.T) {
 	l := ownLab(t)
 	ids := l.made()
 	out := l.must("import", ids[2], ids[4], ids[1], "300")
-	golden(t, "import.yaml", macs.ReplaceAllString(out, "mac: 00:00:00:00:00:00"))
+	golden.Compare(t, "import.yaml", macs.ReplaceAllString(out, "mac: 00:00:00:00:00:00"))
 	if strings.Count(out, "kind: VMClass") != 3 {
 		t.Errorf("equal classes should be written once")
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
-	"flag"
 	"io"
 	"net"
 	"os"
@@ -14,31 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/proxplane/proxplane/pvesim"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
-
-// golden compares a text with the file of its name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; go test -update rewrites it):\n%s", file, diff)
-	}
-}
 
 // lab is a simulated cluster that the command line talks to over HTTPS.
 type lab struct {

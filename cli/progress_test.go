@@ -8,6 +8,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 // happenings are events of two machines and an image that is as wanted.
@@ -51,7 +52,7 @@ func TestProgressWithoutATerminalIsLines(t *testing.T) {
 		p.event(e)
 	}
 	p.end()
-	golden(t, "progress.txt", out.String())
+	golden.Compare(t, "progress.txt", out.String())
 }
 
 func TestProgressForMachinesIsJSON(t *testing.T) {
@@ -63,7 +64,7 @@ func TestProgressForMachinesIsJSON(t *testing.T) {
 		p.event(e)
 	}
 	p.end()
-	golden(t, "progress.jsonl", out.String())
+	golden.Compare(t, "progress.jsonl", out.String())
 }
 
 func TestBarsAndTextsFit(t *testing.T) {

@@ -2,7 +2,6 @@ package examples_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -24,9 +23,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/status"
+	"github.com/proxplane/proxplane/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/lives from what happens")
 
 // edit is a change that people typically make: in a file, a text becomes another.
 type edit struct{ file, old, new string }
@@ -137,7 +135,7 @@ func compare(t *testing.T, folder, release string, got txtar.Archive) {
 	t.Helper()
 	file := filepath.Join("testdata/lives", strings.TrimPrefix(folder, "seed/")+".txtar")
 	text := txtar.Format(&got)
-	if *update && release == "9.2" {
+	if *golden.Update && release == "9.2" {
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +164,7 @@ func newSite(t *testing.T, release string) *site {
 		t.Fatal(err)
 	}
 	w.Release = release
-	sim, err := pvesim.New(w, pvesim.WithInternet(mirror{}))
+	sim, err := pvesim.New(w, pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		t.Fatal(err)
 	}

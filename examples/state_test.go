@@ -1,14 +1,10 @@
 package examples_test
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -243,35 +239,4 @@ func (s *site) seed(volume, node string) string {
 		fmt.Fprintf(&b, "  %s:\n      %s\n", e.Name(), indented(string(text)))
 	}
 	return b.String()
-}
-
-// mirror is an internet that has the image of any URL: a small qcow2 file that
-// boots.
-type mirror struct{}
-
-func (mirror) RoundTrip(r *http.Request) (*http.Response, error) {
-	image := bootableImage()
-	return &http.Response{
-		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header:        http.Header{"Content-Type": {"application/octet-stream"}},
-		ContentLength: int64(len(image)), Body: io.NopCloser(bytes.NewReader(image)), Request: r,
-	}, nil
-}
-
-// bootableImage is a qcow2 image of 2 GiB, of which only the first sector has
-// something in it.
-func bootableImage() []byte {
-	const cluster = 512
-	b := make([]byte, 4*cluster) // header, first table, second table, data
-	put32, put64 := binary.BigEndian.PutUint32, binary.BigEndian.PutUint64
-	copy(b, "QFI\xfb")
-	put32(b[4:], 2)
-	put32(b[20:], 9) // bits of a cluster
-	put64(b[24:], 2<<30)
-	put32(b[36:], 1<<16)
-	put64(b[40:], cluster)
-	put64(b[cluster:], 2*cluster|1<<63)
-	put64(b[2*cluster:], 3*cluster|1<<63)
-	b[4*cluster-2], b[4*cluster-1] = 0x55, 0xaa
-	return b
 }

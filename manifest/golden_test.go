@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -14,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
-)
 
-var update = flag.Bool("update", false, "write what comes out as what is expected")
+	"github.com/proxplane/proxplane/test/golden"
+)
 
 // Each file of testdata has manifests (*.yaml), perhaps the environment (env, a
 // variable a line), and what comes of it: wanted.json with what is not zero, seed/
@@ -27,11 +26,11 @@ func TestManifestsBecomeWhatIsWanted(t *testing.T) {
 		t.Fatalf("no test data (%v)", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { golden(t, file) })
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { compare(t, file) })
 	}
 }
 
-func golden(t *testing.T, file string) {
+func compare(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +55,7 @@ func golden(t *testing.T, file string) {
 		input = append(input, f)
 	}
 	got := outcome(t, r, env)
-	if *update {
+	if *golden.Update {
 		archive.Files = input
 		for _, name := range slices.Sorted(maps.Keys(got)) {
 			archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(got[name])})

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,9 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected plans")
 
 // TestGoldenPlans: each file in testdata has what is wanted, what is there and
 // the plan, so that reviewers read diffs of plans.
@@ -55,7 +53,7 @@ func TestGoldenPlans(t *testing.T) {
 			if got == string(a.Files[plan].Data) {
 				return
 			}
-			if !*update {
+			if !*golden.Update {
 				t.Errorf("the plan is\n%s\nwant\n%s", got, a.Files[plan].Data)
 				return
 			}

@@ -46,7 +46,7 @@ func (s story) start(t *testing.T, release string) *cluster {
 	if s.world != nil {
 		s.world(w)
 	}
-	sim, err := pvesim.New(w, pvesim.WithInternet(mirror{}))
+	sim, err := pvesim.New(w, pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		t.Fatal(err)
 	}

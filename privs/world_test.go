@@ -1,10 +1,6 @@
 package privs_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -43,25 +39,4 @@ func stories(t *testing.T) []story {
 	}
 	all = append(all, story{name: "quickstart", yaml: example(t, "quickstart"), world: exampleWorld})
 	return slices.Concat(all, ownStories())
-}
-
-// mirror answers every URL with the same image, which boots.
-type mirror struct{}
-
-func (mirror) RoundTrip(r *http.Request) (*http.Response, error) {
-	const cluster = 1 << 16
-	image := make([]byte, 3*cluster+512)
-	be := binary.BigEndian
-	copy(image, "QFI\xfb")
-	be.PutUint32(image[4:], 3)
-	be.PutUint32(image[20:], 16)               // bits of a cluster
-	be.PutUint64(image[24:], 2<<30)            // size of the disk
-	be.PutUint64(image[40:], cluster)          // first table
-	be.PutUint64(image[cluster:], 2*cluster)   // second table
-	be.PutUint64(image[2*cluster:], 3*cluster) // first sector
-	image[3*cluster+510], image[3*cluster+511] = 0x55, 0xaa
-	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/octet-stream"}}, ContentLength: int64(len(image)), Body: io.NopCloser(bytes.NewReader(image)),
-	}, nil
 }

@@ -2,7 +2,6 @@ package pvesim
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -10,9 +9,8 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite what tests compare with: docs and testdata/exchanges")
 
 // TestDocumentationNamesWhatIsNotSimulated keeps the list in the docs true.
 func TestDocumentationNamesWhatIsNotSimulated(t *testing.T) {
@@ -30,7 +28,7 @@ func TestDocumentationNamesWhatIsNotSimulated(t *testing.T) {
 	if have == want {
 		return
 	}
-	if !*update {
+	if !*golden.Update {
 		t.Errorf("%s doesn't say what isn't simulated; run go test ./pvesim -run Documentation -update", file)
 		return
 	}

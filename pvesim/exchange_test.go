@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 // TestExchanges plays the conversations in testdata/exchanges, which hold
@@ -43,7 +45,7 @@ func TestExchanges(t *testing.T) {
 			}
 			lines := strings.Split(strings.TrimRight(string(raw), "\n"), "\n")
 			out := playFile(t, lines)
-			if *update {
+			if *golden.Update {
 				if err := os.WriteFile(file, []byte(strings.Join(out, "\n")+"\n"), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -164,7 +166,7 @@ func (k *talk) play(lines []string) []string {
 			continue
 		}
 		got[i] = k.ask(request)
-		if want := k.expected(lines[i+1:]); want != got[i] && !*update {
+		if want := k.expected(lines[i+1:]); want != got[i] && !*golden.Update {
 			k.t.Errorf("%s: %s\n got: %s\nwant: %s", k.release, request, got[i], want)
 		}
 	}

@@ -2,13 +2,13 @@ package pvesim
 
 import "strconv"
 
-// checkVolumeAccess checks that who may read a volume, on behalf of a guest
+// needVolume checks that who may read a volume, on behalf of a guest
 // (0: none). kind is the content that the volume must be of, "" any.
-func (s *Sim) checkVolumeAccess(who *identity, vmid int, volid, kind string) error {
+func (s *Sim) needVolume(who *identity, vmid int, volid, kind string) error {
 	storage, _, ok := splitVolID(volid)
 	if !ok {
 		if !who.root() {
-			return die("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 1.")
+			return die("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
 		}
 		return nil
 	}
@@ -34,7 +34,7 @@ func (s *Sim) checkVolumeAccess(who *identity, vmid int, volid, kind string) err
 			return err
 		}
 		return s.need(who, owner, "VM.Backup")
-	case n.kind == "images" && n.vmid != 0:
+	case (n.kind == "images" || n.kind == "rootdir") && n.vmid != 0:
 		if err := s.need(who, path, "Datastore.Audit"); err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func listContent(c *call) (any, error) {
 	}
 	list := []map[string]any{}
 	for _, item := range c.listVolumes(st, c.node(), c.params.Str("content"), c.params.Int("vmid")) {
-		if c.checkVolumeAccess(c.who, 0, item["volid"].(string), "") == nil {
+		if c.needVolume(c.who, 0, item["volid"].(string), "") == nil {
 			list = append(list, item)
 		}
 	}
@@ -91,7 +91,7 @@ func (c *call) namedVolume() (n volName, st *Storage, v *Volume, err error) {
 	if err != nil {
 		return n, nil, nil, err
 	}
-	if err := c.checkVolumeAccess(c.who, 0, volid, ""); err != nil {
+	if err := c.needVolume(c.who, 0, volid, ""); err != nil {
 		return n, nil, nil, err
 	}
 	if n, err = c.parseVolID(volid); err != nil {

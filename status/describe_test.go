@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 func TestDescriptionsReadWell(t *testing.T) {
@@ -29,9 +30,9 @@ func TestDescriptionsReadWell(t *testing.T) {
 	tasks := []Task{
 		{UPID: "UPID:pve1:2", Node: "pve1", Type: "qmsnapshot", ID: "101", User: "root@pam", Started: now.Add(-time.Hour), Ended: now.Add(-time.Hour + 2*time.Second), Status: "OK"},
 	}
-	golden(t, "describe.txt", Page{}.Describe(About{Guest: g, Tasks: tasks, Now: now}))
+	golden.Compare(t, "describe.txt", Page{}.Describe(About{Guest: g, Tasks: tasks, Now: now}))
 	object := everything().Objects[2]
-	golden(t, "describe-wanted.txt", Page{Width: 80}.Describe(About{Guest: g, Want: &object, Tasks: tasks, Now: now}))
+	golden.Compare(t, "describe-wanted.txt", Page{Width: 80}.Describe(About{Guest: g, Want: &object, Tasks: tasks, Now: now}))
 	missing := everything().Objects[6]
-	golden(t, "describe-absent.txt", Page{Width: 80}.Describe(About{Want: &missing, Now: now}))
+	golden.Compare(t, "describe-absent.txt", Page{Width: 80}.Describe(About{Want: &missing, Now: now}))
 }

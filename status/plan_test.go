@@ -8,6 +8,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 func owner(kind, name string) model.Owner {
@@ -60,11 +61,11 @@ func everything() plan.Plan {
 }
 
 func TestPlanReadsWell(t *testing.T) {
-	golden(t, "plan.txt", Page{}.Plan(everything()))
-	golden(t, "plan-80.txt", Page{Width: 80}.Plan(everything()))
-	golden(t, "plan-all.txt", Page{All: true}.Plan(everything()))
-	golden(t, "plan-colour.txt", Page{Paint: Paint{On: true}, Width: 80}.Plan(everything()))
-	golden(t, "plan-empty.txt", Page{}.Plan(plan.Plan{Objects: everything().Objects[:1]}))
+	golden.Compare(t, "plan.txt", Page{}.Plan(everything()))
+	golden.Compare(t, "plan-80.txt", Page{Width: 80}.Plan(everything()))
+	golden.Compare(t, "plan-all.txt", Page{All: true}.Plan(everything()))
+	golden.Compare(t, "plan-colour.txt", Page{Paint: Paint{On: true}, Width: 80}.Plan(everything()))
+	golden.Compare(t, "plan-empty.txt", Page{}.Plan(plan.Plan{Objects: everything().Objects[:1]}))
 }
 
 func TestPlanFitsTheScreen(t *testing.T) {
@@ -80,7 +81,7 @@ func TestPlanForMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "plan.json", string(b)+"\n")
+	golden.Compare(t, "plan.json", string(b)+"\n")
 }
 
 func TestOutcomesHaveConditions(t *testing.T) {
@@ -99,5 +100,5 @@ func TestOutcomesHaveConditions(t *testing.T) {
 			b.WriteString("  " + c.Type + "=" + c.Status + " " + c.Reason + ": " + c.Message + "\n")
 		}
 	}
-	golden(t, "conditions.txt", b.String())
+	golden.Compare(t, "conditions.txt", b.String())
 }

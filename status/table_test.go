@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/test/golden"
 )
 
 var (
@@ -38,17 +39,17 @@ func lab() *model.Observed {
 func TestTablesReadWell(t *testing.T) {
 	have := lab()
 	vms := []VM{VMOf(have.Guests[101]), VMOf(have.Guests[102])}
-	golden(t, "vms.txt", VMTable(vms).Text(Layout{Width: 80, Heading: true}))
-	golden(t, "vms-wide.txt", VMTable(vms).Text(Layout{Wide: true, Heading: true}))
+	golden.Compare(t, "vms.txt", VMTable(vms).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "vms-wide.txt", VMTable(vms).Text(Layout{Wide: true, Heading: true}))
 	var rows []VM
 	for _, o := range everything().Objects {
 		if o.Owner.Kind == "VirtualMachine" {
 			rows = append(rows, Wanted(have.Guests[o.VMID-104711+101], o))
 		}
 	}
-	golden(t, "summary.txt", SummaryTable(rows).Text(Layout{Width: 80, Heading: true}))
-	golden(t, "summary-wide.txt", SummaryTable(rows).Text(Layout{Wide: true, Heading: true}))
-	golden(t, "nodes.txt", NodeTable([]Node{NodeOf(have.Nodes["pve1"], have), NodeOf(have.Nodes["pve2"], have)}).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "summary.txt", SummaryTable(rows).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "summary-wide.txt", SummaryTable(rows).Text(Layout{Wide: true, Heading: true}))
+	golden.Compare(t, "nodes.txt", NodeTable([]Node{NodeOf(have.Nodes["pve1"], have), NodeOf(have.Nodes["pve2"], have)}).Text(Layout{Width: 80, Heading: true}))
 }
 
 func TestContentTablesReadWell(t *testing.T) {
@@ -57,14 +58,14 @@ func TestContentTablesReadWell(t *testing.T) {
 	storages = append(storages, StoragesOf(&model.Storage{Name: "local", Type: "dir", Content: map[string]bool{"iso": true, "vztmpl": true}, OnNode: rooms})...)
 	storages = append(storages, StoragesOf(&model.Storage{Name: "nfs", Type: "nfs", Shared: true, Content: map[string]bool{"images": true}, OnNode: map[string]model.Room{"pve1": rooms["pve1"], "pve2": rooms["pve1"]}})...)
 	storages = append(storages, StoragesOf(&model.Storage{Name: "away", Type: "nfs", Shared: true})...)
-	golden(t, "storages.txt", StorageTable(storages).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "storages.txt", StorageTable(storages).Text(Layout{Width: 80, Heading: true}))
 
 	ready := true
 	images := []Image{
 		{Name: "ubuntu-22-template", Type: "template", VMID: 9000, Node: "pve1", Size: 8 * gib, Ours: true, Ready: &ready, Message: "as wanted"},
 		{Name: "debian.iso", Type: "iso", Volume: "local:iso/debian.iso", Node: "pve1", Size: 600 << 20},
 	}
-	golden(t, "images.txt", ImageTable(images).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "images.txt", ImageTable(images).Text(Layout{Width: 80, Heading: true}))
 
 	g := lab().Guests[101]
 	snapshots := []Snapshot{
@@ -72,13 +73,13 @@ func TestContentTablesReadWell(t *testing.T) {
 		SnapshotOf(g, model.SnapshotInfo{Name: "before-upgrade", Parent: "clean", Memory: true, Time: now.Add(-5 * time.Minute).Unix(),
 			Description: model.Describe("Pre-maintenance\nsnapshot", model.Marker{Owner: owner("VMSnapshot", "before-upgrade")})}),
 	}
-	golden(t, "snapshots.txt", SnapshotTable(snapshots, now).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "snapshots.txt", SnapshotTable(snapshots, now).Text(Layout{Width: 80, Heading: true}))
 
 	tasks := []Task{
 		{UPID: "UPID:pve1:1", Node: "pve1", Type: "qmclone", ID: "9000", User: "root@pam", Started: now.Add(-20 * time.Second), Running: true, Status: "running"},
 		{UPID: "UPID:pve1:2", Node: "pve1", Type: "qmstart", ID: "101", User: "automation@pve!proxplane", Started: now.Add(-3 * time.Hour), Ended: now.Add(-3*time.Hour + 2*time.Second), Status: "can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout"},
 	}
-	golden(t, "tasks.txt", TaskTable(tasks, now).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "tasks.txt", TaskTable(tasks, now).Text(Layout{Width: 80, Heading: true}))
 }
 
 func TestTablesFitWhenTheyCan(t *testing.T) {

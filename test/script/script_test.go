@@ -18,9 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/proxplane/proxplane/cli"
+	"github.com/proxplane/proxplane/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected outputs in the stories")
 
 func TestMain(m *testing.M) {
 	// Stories wait more than they work.
@@ -58,7 +57,7 @@ func params(t *testing.T, release string) testscript.Params {
 		t.Fatal(err)
 	}
 	return testscript.Params{
-		Dir: ".", UpdateScripts: *update, RequireUniqueNames: true,
+		Dir: ".", UpdateScripts: *golden.Update, RequireUniqueNames: true,
 		Condition: func(cond string) (bool, error) { return cond == release, nil },
 		Setup: func(env *testscript.Env) error {
 			env.Values[siteKey{}] = &site{release: release}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -146,7 +145,7 @@ type internet struct{}
 
 func (internet) RoundTrip(r *http.Request) (*http.Response, error) {
 	res := &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r}
-	image := bootableImage()
+	image := pvesim.BootableImage()
 	if strings.Contains(r.URL.Path, "missing") {
 		res.StatusCode, res.Status, image = http.StatusNotFound, "404 Not Found", nil
 	}
@@ -154,26 +153,8 @@ func (internet) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// bootableImage is a qcow2 image of 2 GiB, of which only the first sector has
-// something in it.
-func bootableImage() []byte {
-	const cluster = 512
-	b := make([]byte, 4*cluster) // header, first table, second table, data
-	put32, put64 := binary.BigEndian.PutUint32, binary.BigEndian.PutUint64
-	copy(b, "QFI\xfb")
-	put32(b[4:], 2)
-	put32(b[20:], 9) // bits of a cluster
-	put64(b[24:], 2<<30)
-	put32(b[36:], 1<<16)
-	put64(b[40:], cluster)
-	put64(b[cluster:], 2*cluster|1<<63)
-	put64(b[2*cluster:], 3*cluster|1<<63)
-	b[4*cluster-2], b[4*cluster-1] = 0x55, 0xaa
-	return b
-}
-
 func imageSum() string {
-	sum := sha256.Sum256(bootableImage())
+	sum := sha256.Sum256(pvesim.BootableImage())
 	return hex.EncodeToString(sum[:])
 }
 

@@ -2,7 +2,6 @@ package v1beta1
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,9 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write docs/reference.md")
+	"github.com/proxplane/proxplane/test/golden"
+)
 
 // TestTheReferenceSaysWhatTheTypesSay keeps docs/reference.md true: it is made
 // from the types and their comments.
@@ -26,7 +25,7 @@ func TestTheReferenceSaysWhatTheTypesSay(t *testing.T) {
 	if err == nil && bytes.Equal(have, want) {
 		return
 	}
-	if !*update {
+	if !*golden.Update {
 		t.Fatalf("%s isn't what the types say; run go test ./api/... -update", file)
 	}
 	if err := os.WriteFile(file, want, 0o644); err != nil {

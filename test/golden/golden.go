@@ -1,4 +1,6 @@
-package status
+// Package golden compares what tests get with files of testdata, which
+// `go test -update` rewrites.
+package golden
 
 import (
 	"flag"
@@ -9,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata")
+// Update says that the files are to be rewritten from what comes out.
+var Update = flag.Bool("update", false, "rewrite what tests compare with from what comes out")
 
-// golden compares a text with the file of its name.
-func golden(t *testing.T, name, got string) {
+// Compare compares a text with the file of that name in testdata.
+func Compare(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if *update {
+	if *Update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
