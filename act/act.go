@@ -75,7 +75,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Snap:
 		upid, err = vm(act.Target).Snapshot(ctx, pve.SnapshotOptions{Name: act.Name, Description: act.Description, VMState: act.Memory})
 	case model.Unsnap:
-		upid, err = vm(act.Target).DeleteSnapshot(ctx, act.Name, false)
+		upid, err = unsnap(ctx, vm(act.Target), act)
 	case model.Rollback:
 		upid, err = rollback(ctx, vm(act.Target), act)
 	case model.Migrate:

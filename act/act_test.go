@@ -159,11 +159,29 @@ func TestGoesBackToASnapshotOnceForEachNote(t *testing.T) {
 		if err := l.do(model.Rollback{Target: at(100), Name: "none", Note: back.Note}); !errors.Is(err, pve.ErrNotFound) {
 			t.Errorf("no such snapshot: %v", err)
 		}
-		l.must(model.Unsnap{Target: at(100), Name: "foreign"})
 		l.must(back)
 		l.must(back)
 		if n := l.asked("/rollback"); n != 1 {
 			t.Errorf("it went back %d times", n)
+		}
+	})
+}
+
+func TestDeletesOnlySnapshotsThatProveToBeOurs(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		l.must(model.Configure{Target: at(100), Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi1", Storage: "local", Size: 1 << 30, Format: "qcow2"}}}, Delete: []string{"scsi0"}})
+		l.must(model.Snap{Target: at(100), Name: "ours", Description: model.Describe("x", model.Marker{Owner: us})})
+		l.must(model.Snap{Target: at(100), Name: "foreign", Description: "x"})
+		for _, owner := range []model.Owner{us, {}} {
+			if err := l.do(model.Unsnap{Target: at(100), Name: "foreign", Owner: owner}); !errors.Is(err, act.ErrNotOurs) {
+				t.Errorf("somebody else's snapshot: %v", err)
+			}
+		}
+		l.must(model.Unsnap{Target: at(100), Name: "ours", Owner: us})
+		l.must(model.Unsnap{Target: at(100), Name: "ours", Owner: us}) // it is gone already
+		left, _, err := l.client.VM("pve1", 100).Snapshots(t.Context())
+		if err != nil || len(left) != 1 || left[0].Name != "foreign" {
+			t.Errorf("left are %v, %v", left, err)
 		}
 	})
 }

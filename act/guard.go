@@ -48,6 +48,21 @@ func proves(description string, want model.Owner, vmid int) error {
 	return nil
 }
 
+// unsnap deletes a snapshot, after it has proved once more whose it is.
+func unsnap(ctx context.Context, vm pve.VM, u model.Unsnap) (pve.UPID, error) {
+	now, err := findSnapshot(ctx, vm, u.Name)
+	if errors.Is(err, pve.ErrNotFound) {
+		return pve.UPID{}, nil // somebody was quicker
+	}
+	if err != nil {
+		return pve.UPID{}, err
+	}
+	if err := proves(now.Description, u.Owner, u.VMID); err != nil {
+		return pve.UPID{}, err
+	}
+	return vm.DeleteSnapshot(ctx, u.Name, false)
+}
+
 // rollback goes back to a snapshot at most once for each note: the note is
 // written first. The guest's own description is noted in too, since that can be
 // made to depend on nobody else having done so meanwhile.

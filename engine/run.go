@@ -100,18 +100,18 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 func (r *run) begin(want model.Desired) {
 	for _, o := range r.e.plan(want).Objects {
 		r.e.forgive(o.Owner.Key) // somebody has asked for it anew
-		r.add(o.Owner, o.VMID)
+		r.add(o)
 	}
 }
 
 // add starts looking after an object.
-func (r *run) add(owner model.Owner, vmid int) {
-	if r.objects[owner.Key] != nil {
+func (r *run) add(p plan.Object) {
+	if r.objects[p.Owner.Key] != nil {
 		return
 	}
-	o := &object{n: len(r.order), owner: owner, again: map[string]int{}}
-	r.want.leftOver(owner, vmid)
-	r.objects[owner.Key] = o
+	o := &object{n: len(r.order), owner: p.Owner, again: map[string]int{}}
+	r.want.leftOver(p)
+	r.objects[p.Owner.Key] = o
 	r.order = append(r.order, o)
 	r.due[o] = true
 }

@@ -50,7 +50,7 @@ func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
 	for _, p := range e.planLocked(r.want.only(due)).Objects {
 		out[p.Owner.Key] = p
 		if r.objects[p.Owner.Key] == nil && p.VMID != 0 {
-			r.add(p.Owner, p.VMID) // found while looking for what is left over
+			r.add(p) // found while looking for what is left over
 		}
 	}
 	for i, o := range due {

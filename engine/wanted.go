@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 )
 
 // wanted finds the parts of what is wanted, so that a few objects can be planned
@@ -50,15 +51,17 @@ func (w *wanted) sources(k model.Key) []model.Key {
 	return []model.Key{v.Source.Image, v.Source.VM}
 }
 
-// leftOver notes a guest that is to go because no manifest names it any more:
-// from now on it is one that is wanted to go.
-func (w *wanted) leftOver(owner model.Owner, vmid int) {
-	key := owner.Key
-	_, image := w.images[key]
-	_, vm := w.vms[key]
-	_, snapshot := w.snapshots[key]
-	if !image && !vm && !snapshot && vmid != 0 {
-		w.vms[key] = model.VM{Owner: owner, VMID: vmid, Deleted: true}
+// leftOver notes a guest that is to go because no manifest names it any more, or
+// snapshots of one that stays: from now on they are wanted to go.
+func (w *wanted) leftOver(o plan.Object) {
+	key := o.Owner.Key
+	switch {
+	case w.isImage(key) || w.isVM(key) || w.isSnapshot(key):
+	case o.LeftOver != model.Key{}:
+		w.snapshots[key] = model.Snapshot{Owner: o.Owner, VM: o.LeftOver, LeftOver: true}
+		w.users[o.LeftOver] = append(w.users[o.LeftOver], key)
+	case o.VMID != 0:
+		w.vms[key] = model.VM{Owner: o.Owner, VMID: o.VMID, Deleted: true}
 	}
 }
 

@@ -118,10 +118,11 @@ type Snap struct {
 	Memory      bool
 }
 
-// Unsnap deletes a snapshot.
+// Unsnap deletes a snapshot. Its owner is checked again right before.
 type Unsnap struct {
 	Target
-	Name string
+	Name  string
+	Owner Owner
 }
 
 // Rollback goes back to a snapshot. Since doing it twice would lose what came

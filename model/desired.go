@@ -154,6 +154,9 @@ type Snapshot struct {
 	Revert      string // a value that is new each time to go back to it; empty: never
 	Keep        int    // keep only the newest n of this VM's that are ours
 	Deleted     bool
+	// LeftOver stands for all snapshots of the VM that the set took and no longer
+	// names: they go.
+	LeftOver bool
 }
 
 // Matches tells whether the labels are of those selected.

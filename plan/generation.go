@@ -11,6 +11,7 @@ import (
 // An image that changes gets a new template before the old one goes: each is a
 // generation of it.
 
+// removeOld plans the end of earlier generations that no guest is a linked
 // clone of. What is still in use stays, without a word: it goes later.
 func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 	for _, g := range p.generations(i) {
@@ -24,6 +25,7 @@ func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 	}
 }
 
+// candidates are the guests that may have been made for an image. The list of
 // guests shows the names of new ones some seconds late.
 func (p *planner) candidates(i model.Image) []*model.Guest {
 	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named("")), func(g *model.Guest) bool {
@@ -31,6 +33,7 @@ func (p *planner) candidates(i model.Image) []*model.Guest {
 	})
 }
 
+// generations are the templates that were made for an image, as far as their
 // configs were read.
 func (p *planner) generations(i model.Image) []*model.Guest {
 	var list []*model.Guest
@@ -47,6 +50,7 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 	return list
 }
 
+// linkedTo tells whether some guest's disk hangs on one of the template's.
 // Guests whose configs weren't read count as hanging on it.
 func (p *planner) linkedTo(template *model.Guest) bool {
 	base := fmt.Sprintf("base-%d-", template.VMID)
@@ -69,6 +73,7 @@ func (p *planner) linkedTo(template *model.Guest) bool {
 	return false
 }
 
+// removeImage plans the end of an image: what we made for it goes, unless
 // guests hang on it.
 func (p *planner) removeImage(o *Object, i model.Image) {
 	if i.URL == "" {

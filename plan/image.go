@@ -222,11 +222,6 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 	p.removeOld(o, i, g)
 }
 
-// removeOld plans the end of earlier generations that no guest is a linked
-// candidates are the guests that may have been made for an image. The list of
-// generations are the templates that were made for an image, as far as their
-// linkedTo tells whether some guest's disk hangs on one of the template's.
-// removeImage plans the end of an image: what we made for it goes, unless
 // imagePlace chooses the node and the storage that an image is fetched to.
 func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
 	target := p.have.Storages[i.Storage]

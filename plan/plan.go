@@ -102,6 +102,9 @@ type Object struct {
 	Refused []Refusal
 	Look    Look
 	Gone    bool // it was to go, and nothing of it is left
+	// LeftOver is the guest whose snapshots go because no manifest names them any
+	// more.
+	LeftOver model.Key
 }
 
 // Ready tells whether the object is as wanted.

@@ -6,7 +6,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// prune plans the end of guests that this set made and no longer names.
+// prune plans the end of guests that this set made and no longer names, and of
+// such snapshots of those that it names.
 func (p *planner) prune() []Object {
 	wanted := map[string]string{} // names by owner
 	for _, v := range p.want.VMs {
@@ -30,6 +31,11 @@ func (p *planner) prune() []Object {
 			if o, ok := p.leftOver(g, wanted); ok {
 				out = append(out, o)
 			}
+		}
+	}
+	for _, v := range p.want.VMs {
+		if o, ok := p.leftOverSnapshots(v, &set); ok {
+			out = append(out, o)
 		}
 	}
 	if !set.Ready() {
@@ -73,4 +79,50 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 	c := &change{p: p, o: &o, v: model.VM{Owner: m.Owner}, g: g, have: g.Config}
 	c.destroy("no manifest of this set names it")
 	return o, true
+}
+
+// leftOverSnapshots plans the end of the snapshots of a guest that this set took and
+// no longer names. What must be read for that is the set's business: most guests
+// have none.
+func (p *planner) leftOverSnapshots(v model.VM, set *Object) (Object, bool) {
+	if v.Deleted {
+		return Object{}, false
+	}
+	f := p.find(v.Owner, v.VMID, v.Range)
+	set.Look.add(f.look)
+	if f.guest == nil || !f.look.Empty() {
+		return Object{}, false
+	}
+	if f.guest.Snapshots == nil {
+		set.Look.Snapshots = append(set.Look.Snapshots, f.guest.VMID)
+		return Object{}, false
+	}
+	key := v.Owner.Key
+	s := model.Snapshot{Owner: v.Owner, VM: key, LeftOver: true}
+	s.Owner.Kind += "Snapshots"
+	if len(p.unnamedSnapshots(s, f.guest)) == 0 {
+		return Object{}, false
+	}
+	return p.snapshot(s), true
+}
+
+// unnamedSnapshots are those of a guest that the set took and no longer names.
+// Where a manifest says how many are to be kept, the names of the older ones are
+// gone by design.
+func (p *planner) unnamedSnapshots(s model.Snapshot, g *model.Guest) []model.SnapshotInfo {
+	if slices.ContainsFunc(p.want.Snapshots, func(o model.Snapshot) bool { return o.VM == s.VM && o.Keep > 0 && !o.Deleted }) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(g.Snapshots), func(i model.SnapshotInfo) bool {
+		return !ofSet(i, s.Owner) || p.snapshotWanted(i.Name, s.VM)
+	})
+}
+
+// dropLeftOver plans the end of the snapshots that no manifest names any more.
+func (p *planner) dropLeftOver(o *Object, s model.Snapshot, g *model.Guest) {
+	last := 0
+	for _, i := range p.unnamedSnapshots(s, g) {
+		last = o.unsnap(g, i, "no manifest of this set names it", LosesData, last)
+	}
+	o.Gone = last == 0
 }

@@ -45,3 +45,30 @@ func TestPruneWaitsForCopiesThatDoNotSayYetWhoseTheyAre(t *testing.T) {
 		t.Errorf("plan:\n%s", p)
 	}
 }
+
+func TestPruneReadsSnapshotsOnlyWhenAsked(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	converge(t, w, want)
+	if l := For(want, w.observe(Look{})).Look(); len(l.Snapshots) != 0 {
+		t.Errorf("a plan without prune reads snapshots of %v", l.Snapshots)
+	}
+	want.Prune = true
+	if l := For(want, w.observe(Look{})).Look(); len(l.Snapshots) != 1 {
+		t.Errorf("a plan with prune reads snapshots of %v", l.Snapshots)
+	}
+}
+
+func TestPruneDeletesSnapshotsThatMovedToAnotherGuest(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"), testVM("db"))
+	s := testSnapshot("one")
+	want.Snapshots = []model.Snapshot{s}
+	p := converge(t, w, want)
+	web, db := p.Objects[2].VMID, p.Objects[3].VMID
+	s.VM.Name = "db"
+	want.Snapshots, want.Prune = []model.Snapshot{s}, true
+	if p := converge(t, w, want); !p.Ready() || snapshotNames(w, web) != "" || snapshotNames(w, db) != "one" {
+		t.Errorf("web has %q, db has %q, plan:\n%s", snapshotNames(w, web), snapshotNames(w, db), p)
+	}
+}

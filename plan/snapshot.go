@@ -11,9 +11,13 @@ import (
 // snapshot plans one snapshot of a guest.
 func (p *planner) snapshot(s model.Snapshot) Object {
 	o := Object{Owner: s.Owner}
+	if s.LeftOver {
+		o.LeftOver = s.VM
+	}
+	goes := s.Deleted || s.LeftOver
 	v, ok := p.vms[s.VM]
 	if !ok {
-		if s.Deleted {
+		if goes {
 			o.Gone = true
 			return o
 		}
@@ -25,7 +29,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	switch {
 	case !f.look.Empty():
 		return o
-	case f.guest == nil && (s.Deleted || v.Deleted):
+	case f.guest == nil && (goes || v.Deleted):
 		o.Gone = true
 		return o
 	case f.guest == nil:
@@ -54,7 +58,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 func (p *planner) touches(s model.Snapshot, g *model.Guest) bool {
 	i := slices.IndexFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == s.Name })
 	switch {
-	case s.Deleted:
+	case s.Deleted, s.LeftOver:
 		return false
 	case i < 0:
 		return true
@@ -69,12 +73,14 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 	target := model.Target{VMID: g.VMID, Node: g.Node}
 	i := slices.IndexFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == s.Name })
 	switch {
+	case s.LeftOver:
+		p.dropLeftOver(o, s, g)
 	case s.Deleted && i < 0:
 		o.Gone = true
 	case s.Deleted && !snapshotOurs(g.Snapshots[i], s.Owner):
 		o.Gone = true // somebody else's of the same name stays
 	case s.Deleted:
-		o.step(Step{Action: model.Unsnap{Target: target, Name: s.Name}, What: "delete snapshot " + s.Name, Why: fmt.Sprintf("%s is to go", s.Owner.Key), Effect: Live})
+		o.unsnap(g, g.Snapshots[i], fmt.Sprintf("%s is to go", s.Owner.Key), LosesData, 0)
 	case i < 0 && v.Power == model.PowerOn && g.Status != model.StatusRunning && s.Memory:
 		o.wait(WaitPending, fmt.Sprintf("VM %d must run for a snapshot with memory", g.VMID))
 	case i < 0:
@@ -95,6 +101,13 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 func snapshotOurs(i model.SnapshotInfo, o model.Owner) bool {
 	_, m, ok := model.ParseDescription(i.Description)
 	return ok && m.Owner == o
+}
+
+// ofSet tells whether a snapshot's description says that the same set took it as
+// the owner's.
+func ofSet(i model.SnapshotInfo, o model.Owner) bool {
+	_, m, ok := model.ParseDescription(i.Description)
+	return ok && m.Owner.Door == o.Door && m.Owner.Set == o.Set
 }
 
 // revert goes back to the snapshot, once for each value of the field.
@@ -124,22 +137,29 @@ func (p *planner) keep(o *Object, s model.Snapshot, g *model.Guest) {
 	}
 	var mine []model.SnapshotInfo
 	for _, i := range g.Snapshots {
-		if _, m, ok := model.ParseDescription(i.Description); ok && m.Owner.Door == s.Owner.Door && m.Owner.Set == s.Owner.Set {
+		if ofSet(i, s.Owner) {
 			mine = append(mine, i)
 		}
 	}
 	slices.SortFunc(mine, func(a, b model.SnapshotInfo) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(ancestors(g, b), ancestors(g, a)), cmp.Compare(a.Name, b.Name))
 	})
+	last := 0
 	for _, old := range mine[min(s.Keep, len(mine)):] {
-		if p.snapshotWanted(old.Name, s.VM) {
-			continue
+		if !p.snapshotWanted(old.Name, s.VM) {
+			last = o.unsnap(g, old, fmt.Sprintf("only the newest %d are kept", s.Keep), Live, last)
 		}
-		o.step(Step{
-			Action: model.Unsnap{Target: model.Target{VMID: g.VMID, Node: g.Node}, Name: old.Name},
-			What:   "delete snapshot " + old.Name, Why: fmt.Sprintf("only the newest %d are kept", s.Keep), Effect: Live,
-		})
 	}
+}
+
+// unsnap plans the end of a snapshot of ours: one after the other, since each
+// locks the guest.
+func (o *Object) unsnap(g *model.Guest, i model.SnapshotInfo, why string, e Effect, after int) int {
+	_, m, _ := model.ParseDescription(i.Description)
+	return o.step(Step{
+		Action: model.Unsnap{Target: model.Target{VMID: g.VMID, Node: g.Node}, Name: i.Name, Owner: m.Owner},
+		What:   "delete snapshot " + i.Name, Why: why, Effect: e,
+	}, after)
 }
 
 // ancestors counts the snapshots that another one was taken after. Of two that
@@ -156,9 +176,12 @@ func ancestors(g *model.Guest, s model.SnapshotInfo) int {
 	return n
 }
 
-// snapshotWanted tells whether a manifest names the snapshot: then it stays.
+// snapshotWanted tells whether a manifest names the snapshot, or a guest that is
+// made from it: then it stays.
 func (p *planner) snapshotWanted(name string, vm model.Key) bool {
 	return slices.ContainsFunc(p.want.Snapshots, func(s model.Snapshot) bool {
 		return s.Name == name && s.VM == vm && !s.Deleted
+	}) || slices.ContainsFunc(p.want.VMs, func(v model.VM) bool {
+		return v.Source.VM == vm && v.Source.Snapshot == name && !v.Deleted
 	})
 }

@@ -11,13 +11,16 @@ import (
 
 // kindWords are the short names of kinds, as people type them.
 var kindWords = map[string]string{
-	"VirtualMachine":    "vm",
-	"VMClone":           "clone",
-	"VMImage":           "image",
-	"VMSnapshot":        "snapshot",
-	"VMClass":           "class",
-	"VMPlacementPolicy": "placement",
-	"Provider":          "provider",
+	"VirtualMachine": "vm",
+	"VMClone":        "clone",
+	"VMImage":        "image",
+	"VMSnapshot":     "snapshot",
+	// Those of a machine that are left over.
+	"VirtualMachineSnapshots": "snapshots",
+	"VMCloneSnapshots":        "snapshots",
+	"VMClass":                 "class",
+	"VMPlacementPolicy":       "placement",
+	"Provider":                "provider",
 }
 
 // KindWord is a kind's short name: "vm" for VirtualMachine.
