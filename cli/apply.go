@@ -18,6 +18,7 @@ type applying struct {
 	yes      bool
 	parallel int
 	timeout  time.Duration
+	agreed   []plan.Agreement // of each cluster
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
@@ -34,7 +35,8 @@ func newApply(u *ui) *cobra.Command {
 		Use:   "apply -f FILE|DIR|-",
 		Short: "Make things as the manifests say",
 		Long: `Make things as the manifests say: show the plan, ask if something is destroyed,
-restarted or loses data, do it, and wait until all is as wanted.
+restarted or loses data, do it, and wait until all is as wanted. If more of that
+comes up on the way than the plan said, ask again.
 
 It can be interrupted at any moment: tasks go on in Proxmox, and running apply
 again continues. The exit status is 0 only if everything is as wanted.`,
@@ -59,26 +61,55 @@ func (a *applying) run(cmd *cobra.Command, u *ui) error {
 	return a.carryOut(cmd.Context(), u, list)
 }
 
-// carryOut plans, shows the plan, asks, and does it.
+// carryOut plans, shows the plan, asks, and does it. When something comes up that
+// wasn't in the plan and hurts, it does so again.
 func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
-	plans, err := a.plans(ctx, list)
-	if err != nil {
-		return err
+	var before *results
+	for {
+		plans, err := a.plans(ctx, list)
+		if err != nil {
+			return err
+		}
+		if err := a.show(u, list, plans); err != nil {
+			return err
+		}
+		all := joined(plans)
+		if all.Ready() {
+			return a.nothing(u, list, plans)
+		}
+		switch err := u.agree(ctx, a.yes, danger(all)); {
+		case errors.Is(err, errDeclined) && before != nil:
+			return a.conclude(u, list, *before)
+		case err != nil:
+			return err
+		}
+		a.agree(plans)
+		if a.output == "" {
+			fmt.Fprintln(u.out)
+		}
+		done, err := a.converge(ctx, u, list, plans)
+		if err != nil {
+			return err
+		}
+		if !done.late() || !u.asks() {
+			return a.conclude(u, list, done)
+		}
+		before = &done
+		if a.output == "" {
+			u.say("\nThere is more to do than the plan said:\n")
+		}
 	}
-	if err := a.show(u, list, plans); err != nil {
-		return err
+}
+
+// agree notes that somebody has seen the plans and wants them done.
+func (a *applying) agree(plans []plan.Plan) {
+	if a.agreed == nil {
+		a.agreed = make([]plan.Agreement, len(plans))
 	}
-	all := joined(plans)
-	if all.Ready() {
-		return a.nothing(u, list, plans)
+	for i, p := range plans {
+		a.agreed[i].Allow = a.allow
+		a.agreed[i].Add(p)
 	}
-	if err := u.agree(ctx, a.yes, danger(all)); err != nil {
-		return err
-	}
-	if a.output == "" {
-		fmt.Fprintln(u.out)
-	}
-	return a.converge(ctx, u, list, plans)
 }
 
 // show prints the plan before it is done.

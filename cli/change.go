@@ -144,6 +144,9 @@ func danger(all plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
+// errDeclined: somebody was asked, and said no.
+var errDeclined = &exitError{code: exitFailed, err: errors.New("nothing was changed")}
+
 // agree asks about what can't be undone.
 func (u *ui) agree(ctx context.Context, yes bool, what string) error {
 	if yes || what == "" {
@@ -156,7 +159,7 @@ func (u *ui) agree(ctx context.Context, yes bool, what string) error {
 	case err != nil:
 		return err
 	case !ok:
-		return &exitError{code: exitFailed, err: errors.New("nothing was changed")}
+		return errDeclined
 	}
 	return nil
 }

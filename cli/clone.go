@@ -109,7 +109,12 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	if w := plans[0].Objects[len(plans[0].Objects)-1].Wait; w != nil && w.Reason == plan.WaitForeign {
 		return errors.New(w.Text)
 	}
-	return c.converge(ctx, u, list, plans)
+	c.agree(plans)
+	done, err := c.converge(ctx, u, list, plans)
+	if err != nil {
+		return err
+	}
+	return c.conclude(u, list, done)
 }
 
 // desired is the copy as something that is wanted.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/proxplane/proxplane/engine"
@@ -13,35 +14,51 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// converge works on all clusters at once, shows how it goes and what came of
-// it.
-func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans []plan.Plan) error {
+// results are what came of the work on each cluster.
+type results struct {
+	reports []engine.Report
+	errs    []error
+}
+
+// late tells whether something came up that wasn't agreed to.
+func (r results) late() bool { return slices.ContainsFunc(r.reports, engine.Report.Late) }
+
+// converge works on all clusters at once and shows how it goes.
+func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans []plan.Plan) (results, error) {
 	ctx, cancel := withTimeout(outer, a.timeout)
 	defer cancel()
 	show := u.newProgress(a.output, plans)
-	reports := make([]engine.Report, len(list))
-	errs := make([]error, len(list))
+	done := results{make([]engine.Report, len(list)), make([]error, len(list))}
 	var all sync.WaitGroup
 	for i, c := range list {
+		opts := engine.Options{Parallel: a.parallel, Events: show.event, Progress: show.wantsFractions()}
+		if !a.yes {
+			opts.Agreed = &a.agreed[i]
+		}
 		all.Go(func() {
-			report, err := c.engine.Converge(ctx, c.Desired, engine.Options{Parallel: a.parallel, Events: show.event, Progress: show.wantsFractions()})
-			reports[i], errs[i] = report, c.fail(err)
+			report, err := c.engine.Converge(ctx, c.Desired, opts)
+			done.reports[i], done.errs[i] = report, c.fail(err)
 		})
 	}
 	all.Wait()
 	show.end()
 	if outer.Err() != nil {
-		return interrupted(u)
+		return done, interrupted(u)
 	}
-	if err := a.summary(u, list, reports); err != nil {
+	return done, nil
+}
+
+// conclude tells what came of it.
+func (a *applying) conclude(u *ui, list []*cluster, done results) error {
+	if err := a.summary(u, list, done.reports); err != nil {
 		return err
 	}
 	status := exitOK
-	for i, r := range reports {
-		if err := errs[i]; err != nil {
+	for i, r := range done.reports {
+		if err := done.errs[i]; err != nil {
 			u.complain(lateness(err))
 		}
-		if errs[i] != nil || !r.Converged() {
+		if done.errs[i] != nil || !r.Converged() {
 			status = exitFailed
 		}
 	}

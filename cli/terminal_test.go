@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 // screen is a terminal: what is written to it is kept, and keys can be pressed.
@@ -85,7 +87,7 @@ func (s *screen) wait(pattern string) {
 }
 
 // start runs a command on the screen; the channel gives its exit status.
-func (s *screen) start(l *lab, ctx context.Context, args ...string) <-chan int {
+func (s *screen) start(ctx context.Context, l *lab, args ...string) <-chan int {
 	done := make(chan int, 1)
 	go func() { done <- l.ui(s.tty, s.tty, s.tty).main(ctx, args) }()
 	return done
@@ -95,7 +97,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
 	s := newScreen(t, 80, 24)
-	if code := <-s.start(l, t.Context(), "apply", "-f", file); code != exitOK {
+	if code := <-s.start(t.Context(), l, "apply", "-f", file); code != exitOK {
 		t.Fatalf("apply: exit %d\n%s", code, s.all())
 	}
 	s.wait(`vm/web-1 +clone ubuntu-22-template`)
@@ -108,7 +110,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	}
 
 	no := newScreen(t, 80, 24)
-	done := no.start(l, t.Context(), "delete", "-f", file)
+	done := no.start(t.Context(), l, "delete", "-f", file)
 	no.wait(`2 objects lose data or go\. Go on\? \[y/N\] `)
 	fmt.Fprintln(no.keys, "n")
 	if code := <-done; code != exitFailed {
@@ -117,12 +119,56 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	no.wait(`nothing was changed`)
 
 	yes := newScreen(t, 80, 24)
-	done = yes.start(l, t.Context(), "delete", "-f", file)
+	done = yes.start(t.Context(), l, "delete", "-f", file)
 	yes.wait(`\[y/N\] `)
 	fmt.Fprintln(yes.keys, "y")
 	if code := <-done; code != exitOK {
 		t.Errorf("yes: exit %d\n%s", code, yes.all())
 	}
+}
+
+func TestATerminalIsAskedAgainAboutWhatComesUpLater(t *testing.T) {
+	l := ownLab(t)
+	file := l.write("shop.yaml", shop)
+	l.must("apply", "-f", file)
+	lock := func(lock string) {
+		l.sim.Do(func(st *pvesim.State) {
+			for _, vm := range st.VMs {
+				switch {
+				case vm.Name() != "web-1":
+				case lock == "":
+					delete(vm.Conf, "lock")
+				default:
+					vm.Conf["lock"] = lock
+				}
+			}
+		})
+	}
+	more := l.write("more.yaml", strings.ReplaceAll(strings.ReplaceAll(shop, "cpus: 2", "cpus: 4"),
+		"networks:", "updatePolicy: {restart: Allow}\n  networks:"))
+	for _, answer := range []string{"n", "y"} {
+		lock("backup")
+		s := newScreen(t, 80, 24)
+		done := s.start(t.Context(), l, "apply", "-f", more)
+		if answer == "n" {
+			s.wait(`1 machine stops or restarts\. Go on\? \[y/N\] `) // web-2
+			fmt.Fprintln(s.keys, "y")
+		}
+		s.wait(`vm/web-1 .*is locked \(backup\)`)
+		s.wait(`waits: VM \d+ is locked`)
+		lock("")
+		s.wait(`There is more to do than the plan said:`)
+		s.wait(`(?s)more to do.*restart VM \d+.*1 machine stops or restarts\. Go on\? \[y/N\] `)
+		fmt.Fprintln(s.keys, answer)
+		code := <-done
+		switch {
+		case answer == "n" && code != exitFailed, answer == "y" && code != exitOK:
+			t.Errorf("%s: exit %d\n%s", answer, code, s.all())
+		case answer == "n":
+			s.wait(`✗ vm/web-1: restart VM \d+ isn't done, since it wasn't in the plan that was`)
+		}
+	}
+	wantText(t, l.must("plan", "-f", more, "--deep"), `^Nothing to do`)
 }
 
 var escapes = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
@@ -133,7 +179,7 @@ func TestNoColourWhereItIsntWanted(t *testing.T) {
 	l := ownLab(t)
 	l.env["NO_COLOR"] = "1"
 	s := newScreen(t, 80, 24)
-	if code := <-s.start(l, t.Context(), "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
+	if code := <-s.start(t.Context(), l, "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
 	s.wait(`Plan: 2 to make`)
@@ -147,7 +193,7 @@ func TestAnInterruptionLosesNothing(t *testing.T) {
 	file := l.write("shop.yaml", shop)
 	s := newScreen(t, 80, 24)
 	ctx, interrupt := context.WithCancel(t.Context())
-	done := s.start(l, ctx, "apply", "-f", file)
+	done := s.start(ctx, l, "apply", "-f", file)
 	s.wait(`vm/web-1 +clone`)
 	interrupt()
 	if code := <-done; code != exitInterrupted {
@@ -178,7 +224,7 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	l := ownLab(t)
 	l.env["PVE_USERNAME"], l.env["PVE_PASSWORD"] = "", ""
 	s := newScreen(t, 80, 24)
-	done := s.start(l, t.Context(), "get", "nodes", "--username", "root@pam")
+	done := s.start(t.Context(), l, "get", "nodes", "--username", "root@pam")
 	s.wait(`Password of root@pam: `)
 	fmt.Fprintln(s.keys, "proxplane")
 	if code := <-done; code != exitOK {

@@ -109,12 +109,16 @@ func (u *ui) note(format string, args ...any) {
 // errNoAnswer: somebody should be asked, and nobody is there.
 var errNoAnswer = errors.New("nobody is there to answer")
 
+// asks tells whether somebody is there who can be asked.
+func (u *ui) asks() bool {
+	_, reads := terminal(u.in)
+	_, sees := terminal(u.err)
+	return reads && sees
+}
+
 // ask asks whether to go on. Without a terminal nobody is asked.
 func (u *ui) ask(ctx context.Context, question string) (bool, error) {
-	if _, ok := terminal(u.in); !ok {
-		return false, errNoAnswer
-	}
-	if _, ok := terminal(u.err); !ok {
+	if !u.asks() {
 		return false, errNoAnswer
 	}
 	fmt.Fprintf(u.err, "%s [y/N] ", question)

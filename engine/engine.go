@@ -43,6 +43,10 @@ type Options struct {
 	// about: a lock to go, a node to come back, an agent to answer. Default: five
 	// minutes.
 	Patience time.Duration
+	// Agreed is what somebody who was shown the plan has agreed to: nothing else is
+	// done that restarts, replaces or loses something. nil: what the manifests and
+	// Desired.Allow allow is agreed to.
+	Agreed *plan.Agreement
 	// Events gets what happens, in order. It should be quick.
 	Events func(Event)
 	// Progress reads how far copies are, now and then.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -52,6 +53,13 @@ func (r Report) Converged() bool {
 	return true
 }
 
+// Late tells whether something came up that wasn't agreed to.
+func (r Report) Late() bool {
+	return slices.ContainsFunc(r.Objects, func(o Outcome) bool {
+		return slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return f.Late })
+	})
+}
+
 // outcome tells how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
@@ -91,6 +99,9 @@ func failureText(f model.Failure) string { return f.What + " failed: " + f.Text 
 
 func refusalText(r plan.Refusal) string {
 	text := r.What + " isn't done: " + r.Why
+	if r.Late {
+		text = r.What + " isn't done, since it wasn't in the plan that was agreed to: " + r.Why
+	}
 	if r.Allow != "" {
 		text += "; allow it with " + r.Allow
 	}

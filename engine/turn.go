@@ -31,6 +31,9 @@ func (r *run) turn() {
 		if p.VMID == 0 && !p.Look.Empty() {
 			p.VMID, p.Node = o.plan.VMID, o.plan.Node // for those who want to know meanwhile
 		}
+		if r.opts.Agreed != nil {
+			p = r.opts.Agreed.Limit(p)
+		}
 		o.plan, o.did, o.carry, o.retry = p, map[int]bool{}, false, time.Time{}
 		delete(r.waiting, o)
 		r.dispatch(o)

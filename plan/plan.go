@@ -65,6 +65,7 @@ type Refusal struct {
 	What, Why string
 	Effect    Effect
 	Allow     string // what agrees to it: a flag, a field; empty: nothing can
+	Late      bool   // it wasn't in the plan that was agreed to
 }
 
 // Look says what must be read before more can be planned.

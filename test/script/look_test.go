@@ -148,6 +148,23 @@ func simAwait(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no task %s runs", args[0])
 }
 
+// simAwaitLists N waits until so many lists of the cluster were answered since a VM
+// was locked: apply asks for one to plan, and for another one to begin with.
+func simAwaitLists(ts *testscript.TestScript, neg bool, args []string) {
+	var want int
+	if _, err := fmt.Sscan(strings.Join(args, " "), &want); err != nil {
+		ts.Fatalf("usage: sim-await-lists N")
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		if at(ts).lists()-at(ts).locked >= want {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("so many lists aren't asked for")
+}
+
 // outLine TEXT checks that a line of the standard output is just that, but for
 // spaces and what differs each time.
 func outLine(ts *testscript.TestScript, neg bool, args []string) { hasLine(ts, "stdout", neg, args) }

@@ -71,6 +71,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"sim-fault":         simFault,
 			"sim-advance":       simAdvance,
 			"sim-await":         simAwait,
+			"sim-await-lists":   simAwaitLists,
 			"sim-vm":            simVM,
 			"sim-list":          simList,
 			"sim-lock":          simLock,

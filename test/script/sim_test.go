@@ -30,6 +30,7 @@ type site struct {
 	release string
 	sim     *pvesim.Sim
 	root    *pve.Client // somebody else, with a browser
+	locked  int         // how many lists had been asked for when a VM was locked last
 }
 
 type siteKey struct{}

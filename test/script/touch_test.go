@@ -33,8 +33,20 @@ func simAdvance(ts *testscript.TestScript, neg bool, args []string) {
 	at(ts).sim.Advance(d)
 }
 
+// lists is how many lists of the cluster were asked for.
+func (s *site) lists() int {
+	n := 0
+	for _, r := range s.sim.Requests(0) {
+		if strings.Contains(r.URL, "/cluster/resources") {
+			n++
+		}
+	}
+	return n
+}
+
 // simLock VM [LOCK] locks a VM, as a backup does; without a lock it is unlocked.
 func simLock(ts *testscript.TestScript, neg bool, args []string) {
+	at(ts).locked = at(ts).lists()
 	at(ts).sim.Do(func(st *pvesim.State) {
 		vm := vmNamed(st, args[0])
 		if vm == nil {

@@ -1,0 +1,109 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Agreement is what somebody has agreed to who was shown plans. What comes up
+// later, since things have changed meanwhile or couldn't be foreseen, isn't agreed
+// to by that. The zero value agrees to nothing that hurts.
+type Agreement struct {
+	// Allow are effects that are agreed to wherever manifests ask for them. The
+	// loss of data is that of disks and states, not of guests and snapshots.
+	Allow model.Allow
+
+	shown map[stake]bool
+}
+
+// stake is something that can be lost.
+type stake struct {
+	owner model.Owner
+	what  string
+}
+
+// Add agrees to all that a plan says.
+func (a *Agreement) Add(p Plan) {
+	if a.shown == nil {
+		a.shown = map[stake]bool{}
+	}
+	for _, o := range p.Objects {
+		for _, s := range o.Steps {
+			for _, what := range stakes(s) {
+				a.shown[stake{o.Owner, what}] = true
+			}
+		}
+	}
+}
+
+// Limit refuses the steps that weren't agreed to, and those that come after them.
+// When something would be lost for good, nothing else is done either.
+func (a *Agreement) Limit(o Object) Object {
+	late := map[int]bool{}
+	grave := false
+	for _, s := range o.Steps {
+		if a.covers(o.Owner, s) {
+			continue
+		}
+		late[s.N] = true
+		grave = grave || s.Effect != Restart
+		o.Refused = append(slices.Clip(o.Refused), Refusal{What: s.What, Why: s.Why, Effect: s.Effect, Allow: "--yes", Late: true})
+	}
+	if len(late) == 0 {
+		return o
+	}
+	var steps []Step
+	for _, s := range o.Steps {
+		after := slices.ContainsFunc(s.After, func(n int) bool { return late[n] })
+		if late[s.N] = late[s.N] || after || grave; !late[s.N] {
+			steps = append(steps, s)
+		}
+	}
+	o.Steps = steps
+	return o
+}
+
+func (a *Agreement) covers(owner model.Owner, s Step) bool {
+	switch {
+	case s.Effect == Restart && a.Allow.Restart, s.Effect == Replace && a.Allow.Replace:
+		return true
+	case s.Effect == LosesData && a.Allow.Data:
+		switch s.Action.(type) {
+		case model.Configure, model.Rollback:
+			return true
+		}
+	}
+	return !slices.ContainsFunc(stakes(s), func(what string) bool { return !a.shown[stake{owner, what}] })
+}
+
+// stakes are what a step puts at stake. The same loss is called the same in each
+// plan, whatever else a step does.
+func stakes(s Step) []string {
+	if rank(s.Effect) == 0 {
+		return nil
+	}
+	if s.Effect == Restart {
+		return []string{"restart"}
+	}
+	switch act := s.Action.(type) {
+	case model.Destroy, model.Stop: // it is stopped to be destroyed
+		return []string{fmt.Sprintf("VM %d", act.Guest())}
+	case model.Configure:
+		var disks []string
+		for _, slot := range act.Delete {
+			if isDisk(slot) {
+				disks = append(disks, slot)
+			}
+		}
+		if len(disks) > 0 {
+			return disks
+		}
+	}
+	return []string{s.What + ": " + s.Why}
+}
+
+func isDisk(slot string) bool {
+	return slices.ContainsFunc([]string{"scsi", "virtio", "sata", "ide"}, func(family string) bool { return isSlot(slot, family) })
+}
