@@ -104,6 +104,32 @@ func TestImagesHoldTheFilesUnderTheirNames(t *testing.T) {
 	}
 }
 
+// Whoever is killed while an image is made leaves its temporary files behind.
+func TestNothingOfTheFilesIsWrittenToDisk(t *testing.T) {
+	const secret = "correct-horse"
+	blank, err := blankISO(map[string][]byte{"user-data": []byte(secret)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(blank, []byte(secret)) {
+		t.Error("what the library gets holds the secret")
+	}
+	image, err := ISO(map[string][]byte{"user-data": []byte(secret), "empty": nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Count(image, []byte(secret)) != 1 {
+		t.Error("the image doesn't hold the secret once")
+	}
+}
+
+func TestADirectoryThatCantBeWrittenIsNamed(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	if _, err := ISO(map[string][]byte{"user-data": nil}); err == nil || !strings.Contains(err.Error(), "make first-boot image: ") || !strings.Contains(err.Error(), "missing") {
+		t.Error(err)
+	}
+}
+
 func TestDigestsChangeWithTheFiles(t *testing.T) {
 	a := Digest(map[string][]byte{"a": []byte("1"), "b": []byte("2")})
 	for _, other := range []map[string][]byte{{"a": []byte("1")}, {"a": []byte("12"), "b": nil}, {"a": []byte("1"), "b": []byte("3")}} {

@@ -14,52 +14,64 @@ import (
 // Label is the volume label by which guests find the drive.
 const Label = "cidata"
 
-// ISO makes an image with the files. They may hold secrets: what is written on
-// the way lies in a directory that only we can read, and is removed.
-func ISO(files map[string][]byte) (image []byte, err error) {
-	dir, err := os.MkdirTemp("", "proxplane-seed-")
+// ISO makes an image with the files. They may hold secrets, and whoever is killed
+// can't tidy up, so nothing of them is ever written to a disk: the library, which
+// takes its files from a directory, gets blank ones of the same length there, and
+// what they hold is put into the image in memory.
+func ISO(files map[string][]byte) ([]byte, error) {
+	image, err := blankISO(files)
 	if err != nil {
 		return nil, fmt.Errorf("make first-boot image: %w", err)
 	}
-	defer func() {
-		if rerr := os.RemoveAll(dir); err == nil && rerr != nil {
-			err = fmt.Errorf("remove first-boot image: %w", rerr)
+	for name, content := range files {
+		place, ok := extent(image, name)
+		if !ok || len(place) != len(content) {
+			return nil, fmt.Errorf("make first-boot image: %s isn't in it", name)
 		}
-	}()
-	out := filepath.Join(dir, "image")
-	if err := writeISO(dir, out, files); err != nil {
-		return nil, fmt.Errorf("make first-boot image: %w", err)
-	}
-	if image, err = os.ReadFile(out); err != nil {
-		return nil, fmt.Errorf("read first-boot image: %w", err)
+		copy(place, content)
 	}
 	return image, nil
 }
 
-func writeISO(dir, out string, files map[string][]byte) error {
-	work := filepath.Join(dir, "files")
-	if err := os.Mkdir(work, 0o700); err != nil {
-		return err
+// blankISO makes an image with files of these names and lengths.
+func blankISO(files map[string][]byte) (image []byte, err error) {
+	dir, err := os.MkdirTemp("", "proxplane-seed-")
+	if err != nil {
+		return nil, err
 	}
-	f, err := os.OpenFile(out, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	defer func() {
+		if rerr := os.RemoveAll(dir); err == nil && rerr != nil {
+			err = rerr
+		}
+	}()
+	// The library doesn't look whether its writes succeed; in memory they do.
+	out := &memory{}
+	disk, err := iso9660.Create(file.New(out, false), 0, 0, 0, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if name != filepath.Base(name) || name == "." {
+			return nil, fmt.Errorf("file name %q", name)
+		}
+		if err := writeBlank(filepath.Join(dir, name), int64(len(files[name]))); err != nil {
+			return nil, err
+		}
+	}
+	if err := disk.Finalize(iso9660.FinalizeOptions{RockRidge: true, Joliet: true, VolumeIdentifier: Label}); err != nil {
+		return nil, err
+	}
+	return out.bytes, nil
+}
+
+// writeBlank makes a file of a length, without anything in it.
+func writeBlank(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	disk, err := iso9660.Create(file.New(f, false), 0, 0, 0, work)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if name != filepath.Base(name) || name == "." {
-			return fmt.Errorf("file name %q", name)
-		}
-		// The library takes its files from the work directory.
-		if err := os.WriteFile(filepath.Join(work, name), files[name], 0o600); err != nil {
-			return err
-		}
-	}
-	if err := disk.Finalize(iso9660.FinalizeOptions{RockRidge: true, Joliet: true, VolumeIdentifier: Label}); err != nil {
+	if err := f.Truncate(size); err != nil {
 		return err
 	}
 	return f.Close()
