@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -37,8 +38,7 @@ func (s *Sim) control(r *http.Request) (any, *apiError) {
 		s.RemoveFault(id)
 		return s.Faults(), nil
 	case "requests GET":
-		after, _ := strconv.Atoi(r.URL.Query().Get("after"))
-		return map[string]any{"count": s.RequestCount(), "requests": s.Requests(after)}, nil
+		return s.getRequests(r)
 	case "clock GET":
 		return map[string]any{"now": s.clock.Now()}, nil
 	case "clock POST":
@@ -47,6 +47,29 @@ func (s *Sim) control(r *http.Request) (any, *apiError) {
 		return s.stateCopy()
 	}
 	return nil, coded(http.StatusNotFound, "no %s %s here; GET /sim lists what there is", r.Method, r.URL.Path)
+}
+
+// getRequests gives the request log, at once or when there are as many as asked
+// for.
+func (s *Sim) getRequests(r *http.Request) (any, *apiError) {
+	query := r.URL.Query()
+	number := func(name string) (int, *apiError) {
+		n, err := strconv.Atoi(cmp.Or(query.Get(name), "0"))
+		if err != nil {
+			return 0, coded(http.StatusBadRequest, "%s: %q isn't a number", name, query.Get(name))
+		}
+		return n, nil
+	}
+	after, err := number("after")
+	if err != nil {
+		return nil, err
+	}
+	until, err := number("until")
+	if err != nil {
+		return nil, err
+	}
+	count := s.AwaitRequests(r.Context(), until)
+	return map[string]any{"count": count, "requests": s.Requests(after)}, nil
 }
 
 func (s *Sim) postFault(r *http.Request) (any, *apiError) {

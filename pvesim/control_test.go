@@ -350,3 +350,29 @@ func TestListsShowTheLastStatusRound(t *testing.T) {
 		}
 	})
 }
+
+func TestTheRequestLogCanBeWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b := startSim(t, quietWorld())
+		answer := make(chan string)
+		go func() {
+			_, text := b.get("/sim/requests?after=1&until=2")
+			answer <- text
+		}()
+		for _, path := range []string{"/api2/json/version", "/api2/json/nodes"} {
+			synctest.Wait()
+			select {
+			case text := <-answer:
+				t.Fatalf("it didn't wait for %s: %s", path, text)
+			default:
+			}
+			b.get(path)
+		}
+		if text := <-answer; !strings.Contains(text, `"count":2`) || !strings.Contains(text, "/nodes") || strings.Contains(text, "/version") {
+			t.Error(text)
+		}
+		if status, text := b.get("/sim/requests?until=soon"); status != http.StatusBadRequest || !strings.Contains(text, "until") {
+			t.Error(status, text)
+		}
+	})
+}

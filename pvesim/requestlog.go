@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ type requestLog struct {
 	total  int
 	recent []Request // a ring once it is full
 	out    io.Writer
+	more   chan struct{} // closed by the next request; nil: nobody waits for it
 }
 
 // WithLog writes a line of JSON for each request.
@@ -63,6 +65,10 @@ func (e *logEntry) end(s *Sim, req *request, ans *answer) {
 		l.recent = append(l.recent, e.Request)
 	} else {
 		l.recent[(l.total-1)%keepRequests] = e.Request
+	}
+	if l.more != nil {
+		close(l.more)
+		l.more = nil
 	}
 	if l.out != nil {
 		line, _ := json.Marshal(e.Request)
@@ -117,4 +123,28 @@ func (s *Sim) RequestCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.total
+}
+
+// AwaitRequests waits until n requests have been answered, or ctx ends, and
+// returns how many there have been.
+func (s *Sim) AwaitRequests(ctx context.Context, n int) int {
+	for {
+		s.mu.Lock()
+		total := s.log.total
+		if total >= n || ctx.Err() != nil {
+			s.mu.Unlock()
+			return total
+		}
+		if s.log.more == nil {
+			s.log.more = make(chan struct{})
+		}
+		more := s.log.more
+		s.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+		case <-s.closed:
+			return total
+		}
+	}
 }
