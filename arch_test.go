@@ -159,3 +159,13 @@ func TestPlanReadsNoClockAndNoDice(t *testing.T) {
 		}
 	}
 }
+
+// What is drawn by rapid is the same each time: else a change would fail now and
+// then by chance, and not when it is wrong.
+func TestRandomTestsCanBeRepeated(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test && slices.Contains(f.calls, "pgregory.net/rapid") && f.pkg != "test/chance" && !slices.Contains(f.imports, "test/chance") {
+			t.Errorf("%s imports rapid without test/chance", f.path)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pve/schema"
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 var login = map[string]string{"PVE_ENDPOINT": "https://pve", "PVE_TOKEN_ID": "me@pve!laptop", "PVE_TOKEN_SECRET": "not-shown"}

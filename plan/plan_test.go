@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/model"
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 var testAddress = netip.MustParsePrefix("192.168.77.50/24")

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 func TestSolutionsMeetAllNeedsAndHaveNothingToSpare(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // perlForm reads a form as Proxmox does: split on & and ;, cut at the first =, the rest of a

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // referenceRights computes rights in the plainest way: walk the path, look

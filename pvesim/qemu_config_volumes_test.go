@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // referenced lists the volumes that the config of VM 100 names, anywhere.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // path is where a VM is now.

@@ -15,6 +15,8 @@ import (
 	"testing/iotest"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // form writes a multipart form: fields as name, value pairs, then the file.

@@ -10,8 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/proxplane/proxplane/pve/admission"
 	"pgregory.net/rapid"
+
+	"github.com/proxplane/proxplane/pve/admission"
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // A request is one that is waiting, has been admitted, or is over.

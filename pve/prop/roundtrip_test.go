@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/pve/prop"
 	"pgregory.net/rapid"
+
+	"github.com/proxplane/proxplane/pve/prop"
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // Values of fields that can't be any word; by the field's name.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "github.com/proxplane/proxplane/test/chance"
 )
 
 // vmProps are the property strings of a VM, by parameter name.

@@ -1,0 +1,26 @@
+package chance
+
+import (
+	"os"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTheSameIsDrawnEachTime(t *testing.T) {
+	if os.Getenv("PROXPLANE_RANDOM") == "1" {
+		t.Skip("other cases are asked for")
+	}
+	var rounds [2][]int
+	for i := range rounds {
+		rapid.Check(t, func(rt *rapid.T) { rounds[i] = append(rounds[i], rapid.Int().Draw(rt, "number")) })
+	}
+	if len(rounds[0]) == 0 || len(rounds[0]) != len(rounds[1]) {
+		t.Fatalf("%d and %d numbers were drawn", len(rounds[0]), len(rounds[1]))
+	}
+	for i, n := range rounds[0] {
+		if n != rounds[1][i] {
+			t.Fatalf("the %dth number was %d, then %d", i, n, rounds[1][i])
+		}
+	}
+}
