@@ -27,12 +27,13 @@ var mayImport = map[string][]string{
 	"status":    {"model", "plan"},
 	"api":       {},
 	"firstboot": {"firstboot", "model"},
-	"manifest":  {"api", "model", "firstboot", "pve"},
+	"manifest":  {"api", "model", "firstboot", "pve", "remote"},
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema"},
 	"observe":   {"pve", "model"},
-	"act":       {"pve", "model", "firstboot"},
+	"act":       {"pve", "model", "firstboot", "remote"},
 	"privs":     {"model", "pve/schema", "pve/prop"},
+	"remote":    {"remote"},
 	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
 	"cmd":       doors,
 	"examples":  {},
@@ -44,7 +45,7 @@ var simUsers = []string{"cli/sim.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "examples"}
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "examples"}
 	}
 }
 
