@@ -16,6 +16,10 @@ import (
 // plan took it for. It is left alone.
 var ErrNotOurs = errors.New("it isn't ours")
 
+// beingDestroyed is the lock that is all that is left of a guest's config while
+// its disks go.
+const beingDestroyed = "destroyed"
+
 // destroy removes a guest with its disks, after it has proved once more whose it
 // is.
 func destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) {
@@ -25,6 +29,9 @@ func destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) 
 	now, err := vm.Config(ctx, pve.ConfigOptions{Current: true})
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("read whose it is: %w", err)
+	}
+	if now.Settings["lock"] == beingDestroyed {
+		return pve.UPID{}, fmt.Errorf("somebody is destroying it already: %w", pve.ErrLocked)
 	}
 	if err := proves(now.Settings["description"], d.Owner, d.VMID); err != nil {
 		return pve.UPID{}, err
