@@ -15,7 +15,11 @@ import (
 // clone of. What is still in use stays, without a word: it goes later.
 func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 	for _, g := range p.generations(i) {
-		if g.VMID == current.VMID || g.Config == nil || p.linkedTo(g) {
+		if g.VMID == current.VMID || g.Config == nil {
+			continue
+		}
+		// It isn't worth reading all configs for it.
+		if linked, unread := p.linkedTo(g); linked || len(unread) > 0 {
 			continue
 		}
 		o.step(Step{
@@ -50,9 +54,9 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 	return list
 }
 
-// linkedTo tells whether some guest's disk hangs on one of the template's.
-// Guests whose configs weren't read count as hanging on it.
-func (p *planner) linkedTo(template *model.Guest) bool {
+// linkedTo tells whether some guest's disk hangs on one of the template's; unread
+// are the guests of which that isn't known, since their configs weren't read.
+func (p *planner) linkedTo(template *model.Guest) (linked bool, unread []int) {
 	base := fmt.Sprintf("base-%d-", template.VMID)
 	for _, g := range p.have.Guests {
 		if g.VMID == template.VMID || g.Template {
@@ -60,17 +64,18 @@ func (p *planner) linkedTo(template *model.Guest) bool {
 		}
 		if g.Config == nil {
 			if _, _, tagged := model.ParseStateTag(g.Tags); tagged {
-				return true
+				unread = append(unread, g.VMID)
 			}
 			continue
 		}
 		for _, d := range g.Config.Disks {
 			if strings.Contains(d.Volume, base) {
-				return true
+				return true, nil
 			}
 		}
 	}
-	return false
+	slices.Sort(unread)
+	return false, unread
 }
 
 // removeImage plans the end of an image: what we made for it goes, unless
@@ -96,9 +101,14 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		return
 	}
 	for _, g := range list {
-		if p.linkedTo(g) {
+		linked, unread := p.linkedTo(g)
+		if linked {
 			o.wait(WaitDependents, fmt.Sprintf("guests are linked clones of template %d; it goes when they are gone", g.VMID))
 			continue
+		}
+		if len(unread) > 0 {
+			o.Look.Configs = unread
+			return
 		}
 		o.VMID, o.Node = g.VMID, g.Node
 		if p.busy(o, g) {

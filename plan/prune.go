@@ -72,9 +72,14 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 	if p.busy(&o, g) {
 		return o, true
 	}
-	if g.Template && p.linkedTo(g) {
-		o.wait(WaitDependents, "guests are linked clones of it")
-		return o, true
+	if g.Template {
+		linked, unread := p.linkedTo(g)
+		if linked {
+			o.wait(WaitDependents, "guests are linked clones of it")
+		}
+		if o.Look.Configs = unread; linked || len(unread) > 0 {
+			return o, true
+		}
 	}
 	c := &change{p: p, o: &o, v: model.VM{Owner: m.Owner}, g: g, have: g.Config}
 	c.destroy("no manifest of this set names it")
