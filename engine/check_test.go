@@ -112,7 +112,11 @@ func (l *lab) checkVolumes(s *pvesim.State) {
 	l.t.Helper()
 	known := func(name string) bool {
 		for _, vm := range s.VMs {
-			for _, conf := range []pvesim.Conf{vm.Conf, vm.Pending} {
+			confs := []pvesim.Conf{vm.Conf, vm.Pending}
+			for _, snap := range vm.Snaps {
+				confs = append(confs, snap.Conf)
+			}
+			for _, conf := range confs {
 				for _, value := range conf {
 					if strings.Contains(value, name) {
 						return true

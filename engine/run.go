@@ -63,6 +63,8 @@ type object struct {
 	told    bool         // that there is something to do
 	looks   int          // how often it was looked at since something was done
 
+	reopened int // how often it had others looked at again
+
 	reason string // of waiting
 	since  time.Time
 	retry  time.Time // when it is planned again

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,30 +17,6 @@ func (l *lab) fault(f pvesim.Fault) {
 	l.t.Helper()
 	if _, err := l.sim.AddFault(f); err != nil {
 		l.t.Fatal(err)
-	}
-}
-
-func TestTwoOfUsAtOnceMakeEachMachineOnce(t *testing.T) {
-	for _, apart := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond, 100 * time.Millisecond, 2100 * time.Millisecond, 4 * time.Second} {
-		inLab(t, labWorld(3), func(t *testing.T, l *lab) {
-			want := desired(seeded("web"), machine("db"), machine("cache"))
-			var both sync.WaitGroup
-			for i := range 2 {
-				c := l.connect(pve.Token("root@pam!lab", secret))
-				both.Go(func() {
-					time.Sleep(time.Duration(i) * apart)
-					rep, err := engineOf(c).Converge(context.Background(), want, engine.Options{})
-					if err != nil || !rep.Converged() {
-						t.Errorf("%v apart: %v\n%s", apart, err, describe(rep))
-					}
-				})
-			}
-			both.Wait()
-			l.check(want)
-			if n := len(l.ours()); n != 3 {
-				t.Errorf("%v apart: %d machines", apart, n)
-			}
-		})
 	}
 }
 

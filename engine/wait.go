@@ -27,9 +27,27 @@ func (r *run) wait(o *object, w *plan.Wait) {
 	case changes(w.Reason):
 		r.listBy(time.Now().Add(r.listPause))
 	}
+	if w.Reason == plan.WaitSource {
+		r.reopen(o)
+	}
 	if w.Reason == plan.WaitPending && o.plan.VMID != 0 {
 		// The list is late about what runs.
 		r.e.observer.Unsure(o.plan.VMID)
+	}
+}
+
+// maxReopened bounds how often an object has others looked at again.
+const maxReopened = 5
+
+// reopen looks again at what an object waits for, where that counted as done:
+// somebody else has touched it since.
+func (r *run) reopen(o *object) {
+	for _, key := range r.want.sources(o.owner.Key) {
+		if s := r.objects[key]; s != nil && s.done && !s.plan.Gone && o.reopened < maxReopened {
+			o.reopened++
+			s.done = false
+			r.due[s] = true
+		}
 	}
 }
 
