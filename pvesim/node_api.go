@@ -3,7 +3,6 @@ package pvesim
 import (
 	_ "embed"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -241,32 +240,3 @@ func machineTypes(c *call) (any, error) {
 }
 
 func migrationCaps(*call) (any, error) { return map[string]any{"has-dbus-vmstate": 1}, nil }
-
-// vzdump starts a backup task. Backups themselves aren't simulated: of
-// guests that are there, the task says so.
-func vzdump(c *call) (any, error) {
-	ids := c.params.List("vmid")
-	if len(ids) == 0 && !c.params.Bool("all") && !c.params.Has("pool") {
-		return "OK", nil
-	}
-	for _, id := range ids {
-		if err := c.need(c.who, "/vms/"+id, "VM.Backup"); err != nil {
-			return nil, err
-		}
-	}
-	node, id := c.node(), ""
-	if len(ids) == 1 {
-		id = ids[0]
-	}
-	for _, other := range ids {
-		if vm := c.state.VMs[atoi(other)]; vm != nil && vm.Node == node {
-			return nil, coded(http.StatusNotImplemented, "backups aren't simulated")
-		}
-	}
-	return c.fork(node, "vzdump", id, c.who, func(t *task) error {
-		for _, other := range ids {
-			t.logf("ERROR: Backup of VM %s failed - unable to find VM '%s'", other, other)
-		}
-		return die("job errors")
-	}), nil
-}

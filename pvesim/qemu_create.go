@@ -48,7 +48,7 @@ func createVM(c *call) (any, error) {
 		return nil, err
 	}
 	if archive := p.Str("archive"); truthy(archive) {
-		return nil, cr.restore(c, archive)
+		return cr.restore(c, archive)
 	}
 	if err := cr.check(c); err != nil {
 		return nil, err
@@ -87,29 +87,6 @@ func (cr *creation) mayCreate(c *call) error {
 		return nil
 	}
 	return denied("")
-}
-
-// restore is what is left of a restore here: backups aren't simulated, so
-// there is none to restore from.
-func (cr *creation) restore(c *call, archive string) error {
-	for _, key := range cr.set.keys() {
-		if isDriveKey[key] {
-			return badParam(key, "option conflicts with option 'archive'")
-		}
-	}
-	if archive == "-" {
-		return die("pipe requires cli environment")
-	}
-	if err := c.needVolume(c.who, cr.vmid, archive, "backup"); err != nil {
-		return err
-	}
-	if _, _, ok := splitVolID(archive); !ok {
-		return die("can't find file '%s'", archive)
-	}
-	if v, _ := c.volume(cr.node, archive); v == nil {
-		return c.missingVolume(archive)
-	}
-	return coded(501, "restore from '%s' not simulated", archive)
 }
 
 // check checks the options and gives them their stored form.

@@ -74,6 +74,7 @@ type Volume struct {
 	Protect bool      `json:"protect,omitempty"`
 	Blob    string    `json:"blob,omitempty"` // name in the blob store, when there are bytes
 	System  System    `json:"system,omitempty"`
+	Backup  *Backup   `json:"backup,omitempty"` // what it holds, if it is one made here
 }
 
 // VolSnap is a snapshot of a volume.
