@@ -147,6 +147,9 @@ func Words(action model.Action) string {
 	case model.KeepApart:
 		return fmt.Sprintf("keep VM %d apart by HA rule %s", act.VMID, act.Rule)
 	case model.SetPool:
+		if act.Pool == "" {
+			return fmt.Sprintf("take VM %d out of pool %q", act.VMID, act.From)
+		}
 		return fmt.Sprintf("put VM %d into pool %q", act.VMID, act.Pool)
 	}
 	return fmt.Sprintf("%T", action)

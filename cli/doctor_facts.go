@@ -27,7 +27,7 @@ func (e *examination) gather() error {
 	if err != nil {
 		return err
 	}
-	for _, g := range e.sources(have) {
+	for _, g := range append(e.sources(have), e.leaving(have)...) {
 		// What can't be read counts as not seen, which is told with the privileges.
 		_ = e.c.observer.Config(e.ctx, g.VMID)
 	}
@@ -57,6 +57,19 @@ func (e *examination) sources(have *model.Observed) []*model.Guest {
 		}
 		if i.Template != "" {
 			list = append(list, have.Named(i.Template)...)
+		}
+	}
+	return list
+}
+
+// leaving are the guests that may have to leave their pools.
+func (e *examination) leaving(have *model.Observed) []*model.Guest {
+	var list []*model.Guest
+	for _, v := range e.want.VMs {
+		for _, g := range have.Tagged(v.Owner) {
+			if v.Pool == "" && g.Pool != "" {
+				list = append(list, g)
+			}
 		}
 	}
 	return list

@@ -46,6 +46,28 @@ func TestDeletingLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+func TestMachinesLeaveThePoolThatTheirManifestNoLongerNames(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		ours, theirs := machine("web"), machine("db")
+		ours.Pool = "team"
+		l.mustConverge(desired(ours, theirs))
+		in := func(name string) (in bool) {
+			l.vm(name, func(s *pvesim.State, vm *pvesim.VM) { in = s.Pools["team"].VMs[vm.ID] })
+			return in
+		}
+		l.vm("db", func(s *pvesim.State, vm *pvesim.VM) { s.Pools["team"].VMs[vm.ID] = true }) // by hand
+		if !in("web") {
+			t.Fatal("it isn't in the pool")
+		}
+		ours.Pool = ""
+		l.mustConverge(desired(ours, theirs))
+		l.check(desired(ours, theirs))
+		if in("web") || !in("db") {
+			t.Errorf("ours is in the pool: %v; the one that was put there by hand: %v", in("web"), in("db"))
+		}
+	})
+}
+
 func TestRetainedMachinesStayWithoutOurMarks(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		vm := machine("web")

@@ -70,5 +70,12 @@ func ParseDescription(description string) (text string, m Marker, ok bool) {
 	return strings.TrimRight(description[:at]+rest, "\n"), m, true
 }
 
+// PoolMark is the mark among Managed that says that a guest is in a pool because a
+// manifest named it.
+func PoolMark(pool string) string { return "pool:" + pool }
+
+// Manages tells whether a mark is among Managed.
+func (m *Marker) Manages(mark string) bool { return m != nil && slices.Contains(m.Managed, mark) }
+
 // Of tells whether the marker was made for the guest with that VMID.
 func (m Marker) Of(vmid int) bool { return m.VMID == 0 || m.VMID == vmid }

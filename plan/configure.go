@@ -95,6 +95,9 @@ func (c *change) marks(act *model.Configure) {
 	if c.v.HA == nil && c.g.HAState != "" && c.managed("ha") {
 		c.kept = append(c.kept, "ha") // until it isn't under HA any more
 	}
+	if mark := model.PoolMark(c.g.Pool); c.v.Pool != c.g.Pool && c.managed(mark) {
+		c.kept = append(c.kept, mark) // until it isn't in it any more
+	}
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
 		c.say("description", Live)
@@ -152,6 +155,9 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	}
 	if v.HA != nil {
 		m.Managed = append(m.Managed, "ha")
+	}
+	if v.Pool != "" {
+		m.Managed = append(m.Managed, model.PoolMark(v.Pool))
 	}
 	slices.Sort(m.Managed)
 	return m

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -43,9 +42,7 @@ func (c *change) nics(act *model.Configure) {
 }
 
 // managed tells whether the marker says that something was set by us.
-func (c *change) managed(mark string) bool {
-	return c.have.Marker != nil && slices.Contains(c.have.Marker.Managed, mark)
-}
+func (c *change) managed(mark string) bool { return c.have.Marker.Manages(mark) }
 
 func bridgeName(n model.NIC) string {
 	if n.VLAN != 0 {

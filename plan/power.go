@@ -84,9 +84,18 @@ func (c *change) ha(after ...int) int {
 	return 0
 }
 
-// pool plans the pool that the guest belongs to.
+// pool plans the pool that the guest belongs to. It leaves one that a manifest
+// named before, but not one that others have put it into.
 func (c *change) pool() int {
-	if c.v.Pool == "" || c.v.Pool == c.g.Pool {
+	switch {
+	case c.v.Pool == c.g.Pool:
+		return 0
+	case c.v.Pool == "" && c.managed(model.PoolMark(c.g.Pool)):
+		return c.o.step(Step{
+			Action: model.SetPool{VMID: c.g.VMID, From: c.g.Pool},
+			What:   "take it out of pool " + c.g.Pool, Why: "pool isn't set", Effect: Live,
+		})
+	case c.v.Pool == "":
 		return 0
 	}
 	return c.o.step(Step{

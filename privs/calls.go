@@ -81,7 +81,11 @@ func calls(d deed, at Site) []call {
 		return []call{{method: "POST", path: "/cluster/ha/rules", deed: d, why: "keep guests under HA apart"}}
 	case model.SetPool:
 		on := map[string]string{"vmid": d.guest, "poolid": poolPath(a.Pool), "from": poolPath(a.From)}
-		return []call{{method: "PUT", path: "/pools", on: on, deed: d, why: "put guests into pool " + a.Pool}}
+		why := "put guests into pool " + a.Pool
+		if a.Pool == "" {
+			why = "take guests out of pool " + a.From
+		}
+		return []call{{method: "PUT", path: "/pools", on: on, deed: d, why: why}}
 	}
 	return nil
 }

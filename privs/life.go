@@ -231,13 +231,18 @@ func (l *life) seeded(v model.VM) {
 }
 
 // strayed is a guest that is there already, outside of the pool that it should be
-// in: rights on the pool don't reach it yet.
+// in: rights on the pool don't reach it yet. Or it is in one that it is to leave.
 func (l *life) strayed(v model.VM) {
 	for _, g := range l.at.Have.Tagged(v.Owner) {
-		if v.Pool == "" || g.Pool == v.Pool {
+		leaves := v.Pool == "" && g.Config != nil && g.Config.Marker.Manages(model.PoolMark(g.Pool))
+		if g.Pool == v.Pool || v.Pool == "" && !leaves {
 			continue
 		}
 		path := vmPath(g.VMID)
+		if leaves {
+			path = guestPath(v)
+			l.read("see which pool guests are in", "/cluster/resources", map[string]string{"pool": poolPath(g.Pool)})
+		}
 		l.see("see guests and read their configs", path)
 		l.deeds = append(l.deeds, deed{action: model.SetPool{VMID: g.VMID, Pool: v.Pool, From: g.Pool}, of: v.Owner.Key, guest: path})
 	}

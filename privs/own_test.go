@@ -52,6 +52,8 @@ func ownStories() []story {
 		{name: "outside of its pool", world: pool, prepare: outsideOfItsPool, again: true, yaml: class + image + machine("one", fromImage+`
   pool: team`)},
 
+		{name: "in a pool that it is to leave", world: pool, prepare: inAPool, again: true, yaml: class + image + machine("one", fromImage)},
+
 		{name: "with its VMID", yaml: class + image + machine("one", fromImage+`
   vmid: 777
   networks: [{name: lan, bridge: vmbr1, vlan: 7}, {name: mgmt}]
@@ -127,6 +129,13 @@ spec:
 func outsideOfItsPool(c *cluster, want model.Desired) error {
 	want.VMs = slices.Clone(want.VMs)
 	want.VMs[0].Pool = ""
+	return c.converge(engineFor(c.root), want)
+}
+
+// inAPool makes the machine in a pool that its manifest named once.
+func inAPool(c *cluster, want model.Desired) error {
+	want.VMs = slices.Clone(want.VMs)
+	want.VMs[0].Pool = "team"
 	return c.converge(engineFor(c.root), want)
 }
 

@@ -94,7 +94,7 @@ func (c *cluster) site(want model.Desired) privs.Site {
 		c.t.Fatal(err)
 	}
 	for vmid, g := range have.Guests {
-		if g.Template {
+		if g.Template || g.Pool != "" {
 			if err := o.Config(ctx, vmid); err != nil {
 				c.t.Fatal(err)
 			}
@@ -173,8 +173,9 @@ func (c *cluster) converge(e *engine.Engine, want model.Desired) error {
 	return errors.Join(errs...)
 }
 
-// seen checks what people are shown: the room of the nodes that their guests may
-// go to, and the storages that they and their templates are on.
+// seen checks that guests are in their pools, and what people are shown: the room
+// of the nodes that their guests may go to, and the storages that they and their
+// templates are on.
 func (c *cluster) seen(client *pve.Client, want model.Desired) error {
 	have, err := observe.New(client).Look(context.Background())
 	if err != nil {
@@ -187,6 +188,11 @@ func (c *cluster) seen(client *pve.Client, want model.Desired) error {
 			}
 		}
 		guests := slices.Clone(have.Tagged(v.Owner))
+		for _, g := range guests {
+			if in := c.poolOf(g.VMID); in != v.Pool {
+				return fmt.Errorf("%s is in pool %q", v.Name, in)
+			}
+		}
 		for _, i := range want.Images {
 			if i.Owner.Key == v.Source.Image {
 				guests = append(guests, have.Named(i.Template)...)
@@ -201,6 +207,17 @@ func (c *cluster) seen(client *pve.Client, want model.Desired) error {
 		}
 	}
 	return nil
+}
+
+func (c *cluster) poolOf(vmid int) (in string) {
+	c.sim.Do(func(s *pvesim.State) {
+		for id, pool := range s.Pools {
+			if pool.VMs[vmid] {
+				in = id
+			}
+		}
+	})
+	return in
 }
 
 // storagesOf are the storages that a guest's drives are on.

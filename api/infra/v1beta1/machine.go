@@ -48,7 +48,7 @@ type MachineSpec struct {
 	// +optional
 	Description string `json:"description,omitempty"`
 
-	// Pool that the machine belongs to.
+	// Pool that the machine belongs to. It leaves the pool when this is taken away.
 	// +optional
 	Pool string `json:"pool,omitempty"`
 
