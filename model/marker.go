@@ -16,6 +16,9 @@ type Marker struct {
 	// Managed are the options that were set because a manifest named them:
 	// when it names them no longer, they go.
 	Managed []string `json:"managed,omitempty"`
+	// Fresh says that no configuration of ours was applied yet: the guest has the tags
+	// and interfaces of its source.
+	Fresh bool `json:"fresh,omitempty"`
 	// Seed is the volume with first-boot data that was made for this guest.
 	Seed string `json:"seed,omitempty"`
 	// Old are volumes with earlier first-boot data that are still to go.

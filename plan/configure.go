@@ -172,7 +172,7 @@ func firmware(slot string) bool { return slot == "efidisk0" || slot == "tpmstate
 // have put there and we haven't.
 func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	tags := append([]string{model.Tag, model.StateTag(v.Owner, stamp)}, v.Tags...)
-	if have != nil && appliedBefore(v, have) {
+	if have != nil && !fresh(have) {
 		for _, t := range have.Tags {
 			if !ours(t) && !slices.Contains(have.Marker.Managed, "tag:"+t) {
 				tags = append(tags, t)
@@ -183,12 +183,9 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	return slices.Compact(tags)
 }
 
-// appliedBefore tells whether a configuration of ours was applied before: then
-// the guest carries our state tag. Until then it has what its source had.
-func appliedBefore(v model.VM, have *model.Config) bool {
-	owner, _, ok := model.ParseStateTag(have.Tags)
-	return ok && owner == v.Owner.ID() && have.Marker != nil
-}
+// fresh tells whether a guest has what its source had: no configuration of ours was
+// applied yet. Its tags don't tell, since people change them.
+func fresh(have *model.Config) bool { return have.Marker == nil || have.Marker.Fresh }
 
 // ours tells whether a tag is one of our marks.
 func ours(tag string) bool { return tag == model.Tag || strings.HasPrefix(tag, model.TagPrefix) }

@@ -47,10 +47,12 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 	if full {
 		kind = "copy"
 	}
+	m := marker(v, to.VMID, intendedSeed(v, to.VMID))
+	m.Fresh = true
 	return o.step(Step{
 		Action: model.Clone{
 			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,
-			Description: model.Describe(v.Description, marker(v, to.VMID, intendedSeed(v, to.VMID))), Full: full, Storage: s.storage(full, v), Format: p.copyFormat(v, s, full), Pool: v.Pool,
+			Description: model.Describe(v.Description, m), Full: full, Storage: s.storage(full, v), Format: p.copyFormat(v, s, full), Pool: v.Pool,
 		},
 		What: fmt.Sprintf("%s %s (%d) to VM %d on %s", kind, from.Name, from.VMID, to.VMID, to.Node), Why: why, Effect: New,
 	})

@@ -32,7 +32,7 @@ func (c *change) nics(act *model.Configure) {
 	}
 	for _, have := range c.have.NICs {
 		// An image's own interfaces go when the manifest names its own.
-		fromImage := len(c.v.NICs) > 0 && !appliedBefore(c.v, c.have)
+		fromImage := len(c.v.NICs) > 0 && fresh(c.have)
 		if wanted[have.Slot] || !fromImage && !c.managed("nic:"+have.Slot) {
 			continue
 		}

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+func TestTagsAndInterfacesOfOthersStayThoughOursAreGone(t *testing.T) {
+	w := newWorld()
+	w.guests[9000].Config.Tags, w.guests[9000].Tags = []string{"golden"}, []string{"golden"}
+	v := testVM("web")
+	v.Tags = []string{"prod"}
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	g := w.guests[id]
+	if got := visible(g.Tags); !slices.Equal(got, []string{"prod"}) {
+		t.Errorf("a new guest has the tags %v of its template", got)
+	}
+	g.Tags = []string{"theirs"} // somebody sets all tags anew
+	g.Config.Tags = g.Tags
+	g.Config.NICs = append(g.Config.NICs, model.NIC{Slot: "net7", Model: "virtio", MAC: "02:00:00:00:00:07", Bridge: "vmbr7"})
+	if p := converge(t, w, desired(v)); !p.Ready() {
+		t.Fatalf("plan:\n%s", p)
+	}
+	if got := visible(g.Tags); !slices.Equal(got, []string{"prod", "theirs"}) {
+		t.Errorf("tags %v", got)
+	}
+	if _, ok := g.Config.NICAt("net7"); !ok {
+		t.Errorf("their interface is gone: %v", g.Config.NICs)
+	}
+	v.Tags = nil
+	converge(t, w, desired(v))
+	if got := visible(g.Tags); !slices.Equal(got, []string{"theirs"}) {
+		t.Errorf("tags %v, after ours aren't wanted any more", got)
+	}
+}
