@@ -19,7 +19,14 @@ func downloadOptions(d model.Download) pve.DownloadOptions {
 // uploadSeed puts first-boot data onto a storage. The same file again takes the
 // place of the one before.
 func uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPID, error) {
-	image, err := firstboot.ISO(u.Files)
+	files := u.Files
+	if u.Make != nil {
+		var err error
+		if files, err = u.Make(u.For); err != nil {
+			return pve.UPID{}, fmt.Errorf("make its files: %w", err)
+		}
+	}
+	image, err := firstboot.ISO(files)
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("make its image: %w", err)
 	}

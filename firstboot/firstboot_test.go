@@ -49,23 +49,6 @@ ethernets:
 	}
 }
 
-func TestBadUserDataIsRefused(t *testing.T) {
-	for text, want := range map[string]string{
-		"#cloud-config\n- a\n":     "isn't a mapping",
-		"#cloud-config\na: [b\n":   "line",
-		strings.Repeat("x", 2<<20): "more than",
-	} {
-		if _, err := NoCloud(Input{UserData: text}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: %v, want %q", text, err, want)
-		}
-	}
-	for _, text := range []string{"", "#!/bin/sh\n[ -e /x ]\n", "Content-Type: multipart/mixed\n", "#cloud-config\n"} {
-		if _, err := NoCloud(Input{UserData: text}); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
 func TestImagesHoldTheFilesUnderTheirNames(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -25,14 +25,14 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 		b.useClass(obj.Spec.ClassRef.Name)
 	}
 	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
-	userData := obj.Spec.UserData
+	spec := bootOf(&obj.Spec.MachineSpec)
 	switch {
 	case from != nil:
 		b.source.VM = from.key
 		b.source.Snapshot = snapshotName(obj.Spec.Snapshot)
-		if userData == nil {
-			userData = origin.machine.UserData // else it would boot with that of the other one
-			b.tellHostname(userData, from)
+		if spec.userData == nil {
+			spec = bootOf(origin.machine) // else it would boot with that of the other one
+			b.tellHostname(spec.userData, from)
 		}
 		b.checkCopiedAddresses(obj, from, origin.machine)
 	case obj.Spec.SourceVMRef.Name != "":
@@ -41,7 +41,7 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 			s.fail("spec.snapshot", "is for clones of a VirtualMachine or VMClone of these manifests")
 		}
 	}
-	return b.machine(&obj.Spec.MachineSpec, userData)
+	return b.machine(&obj.Spec.MachineSpec, spec)
 }
 
 var hostnameLine = regexp.MustCompile(`(?m)^(hostname|fqdn):`)
@@ -99,7 +99,7 @@ func (l *lineage) inherit(provider *api.Ref, m *api.MachineSpec) {
 		l.provider = provider
 	}
 	if l.machine.UserData == nil {
-		l.machine.UserData = m.UserData
+		l.machine.UserData, l.machine.MetaData, l.machine.Variables = m.UserData, m.MetaData, m.Variables
 	}
 	if len(l.machine.Networks) == 0 {
 		l.machine.Networks = m.Networks

@@ -3,9 +3,13 @@ package manifest
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/proxplane/proxplane/firstboot"
 )
 
 // proxmoxOptions gives the options of Proxmox that say the same as a
@@ -16,26 +20,25 @@ import (
 // and upgrades packages unless told not to. A list of users is something else than
 // that, since it leaves the default user away, with its rights: so is anything
 // that isn't spelled out here.
-func proxmoxOptions(userData, hostname string) (map[string]string, bool) {
-	first, _, _ := strings.Cut(userData, "\n")
-	if strings.TrimSpace(first) != "#cloud-config" {
-		return nil, false
+func proxmoxOptions(userData, hostname string) (map[string]string, error) {
+	if firstboot.FormatOf(userData) != firstboot.CloudConfig {
+		return nil, errors.New("only a cloud-config can be said by it")
 	}
 	var config map[string]any
-	if yaml.Unmarshal([]byte(userData), &config) != nil {
-		return nil, false
+	if err := yaml.Unmarshal([]byte(userData), &config); err != nil {
+		return nil, errors.New("the cloud-config isn't YAML")
 	}
 	// What isn't said is to be absent, whatever the template has.
 	out := map[string]string{"ciuser": "", "cipassword": "", "sshkeys": "", "ciupgrade": "0"}
-	for key, value := range config {
-		if !proxmoxOption(out, key, value, hostname) {
-			return nil, false
+	for _, key := range sortedKeys(config) {
+		if !proxmoxOption(out, key, config[key], hostname) {
+			return nil, fmt.Errorf("it can't say what %s says", key)
 		}
 	}
 	if _, expires := config["chpasswd"]; expires != (out["cipassword"] != "") {
-		return nil, false
+		return nil, errors.New("a password goes with chpasswd: {expire: false}")
 	}
-	return out, true
+	return out, nil
 }
 
 // proxmoxOption puts one key of a cloud-config into options; false: it can't.

@@ -16,6 +16,7 @@ import (
 type place struct {
 	file string
 	line int
+	text int // the line in which a text begins that stands below its field; 0: none does
 }
 
 // decoder puts a document into a struct, by its json tags. What a word means is
@@ -32,7 +33,7 @@ func (d *decoder) at(node *yaml.Node) place {
 	if !ok {
 		file = d.doc.file
 	}
-	return place{file, node.Line}
+	return place{file: file, line: node.Line}
 }
 
 // maxErrors is how many errors of one object are told.
@@ -194,7 +195,7 @@ func join(path, key string) string {
 func (r *reader) decode(doc *document) *object {
 	value := kinds[doc.key.Kind].make()
 	v := reflect.ValueOf(value).Elem()
-	d := &decoder{doc: doc, root: v.Type(), places: map[string]place{"": {doc.file, doc.node.Line}}}
+	d := &decoder{doc: doc, root: v.Type(), places: map[string]place{"": {file: doc.file, line: doc.node.Line}}}
 	d.value(doc.node, v, "")
 	r.errs = append(r.errs, d.errs...)
 	return &object{Object: value, key: doc.key, places: d.places}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ func (s scope) image(spec *api.VMImageSpec) *image {
 	if spec.OS.Type != "" {
 		s.option(options{}, "spec.os.type", "ostype", spec.OS.Type)
 	}
+	if v := spec.OS.Ignition; v != "" && !ignitionVersion.MatchString(v) {
+		s.fail("spec.os.ignition", "want a version such as 3.4.0, have %q", shortened(v))
+	}
 	if spec.URL == "" && (spec.Checksum != "" || spec.ChecksumType != "") {
 		s.fail("spec.checksum", "is for images with a url")
 	}
@@ -97,6 +101,8 @@ func (s scope) imageURL(img *image, spec *api.VMImageSpec) {
 	s.imageChecksum(img, spec)
 	img.model.Options = imageOptions(spec.OS)
 }
+
+var ignitionVersion = regexp.MustCompile(`^3\.\d{1,2}(\.0)?$`)
 
 // checksumDigits are the lengths of checksums in hexadecimal.
 var checksumDigits = map[string]int{"md5": 32, "sha1": 40, "sha224": 56, "sha256": 64, "sha384": 96, "sha512": 128}

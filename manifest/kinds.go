@@ -49,6 +49,47 @@ func (s *Secret) keys() []string {
 	return slices.Compact(all)
 }
 
+// ConfigMap is Kubernetes' ConfigMap, as far as it matters here.
+type ConfigMap struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Immutable is taken as it is.
+	Immutable *bool `json:"immutable,omitempty"`
+
+	// Data are the entries.
+	Data map[string]string `json:"data,omitempty"`
+
+	// BinaryData are further entries, in base64 where they are written.
+	BinaryData map[string][]byte `json:"binaryData,omitempty"`
+}
+
+// Get gives an entry.
+func (c *ConfigMap) Get(key string) (string, bool) {
+	if text, ok := c.Data[key]; ok {
+		return text, true
+	}
+	b, ok := c.BinaryData[key]
+	return string(b), ok
+}
+
+// keys are the names of the entries.
+func (c *ConfigMap) keys() []string {
+	all := append(sortedKeys(c.Data), sortedKeys(c.BinaryData)...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// files are the entries as files.
+func (c *ConfigMap) files() map[string][]byte {
+	all := map[string][]byte{}
+	for _, key := range c.keys() {
+		text, _ := c.Get(key)
+		all[key] = []byte(text)
+	}
+	return all
+}
+
 // A kind is a kind of object that can be read.
 type kind struct {
 	apiVersion string
@@ -56,6 +97,7 @@ type kind struct {
 }
 
 var kinds = map[string]*kind{
+	"ConfigMap":         {"v1", func() metav1.Object { return new(ConfigMap) }},
 	"Provider":          {api.APIVersion, func() metav1.Object { return new(api.Provider) }},
 	"Secret":            {"v1", func() metav1.Object { return new(Secret) }},
 	"VMClass":           {api.APIVersion, func() metav1.Object { return new(api.VMClass) }},

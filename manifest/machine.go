@@ -68,7 +68,7 @@ func (s scope) virtualMachine(obj *api.VirtualMachine) *machine {
 		b.useImage("spec.imageRef.name", obj.Spec.ImageRef.Name)
 	}
 	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
-	return b.machine(&obj.Spec.MachineSpec, obj.Spec.UserData)
+	return b.machine(&obj.Spec.MachineSpec, bootOf(&obj.Spec.MachineSpec))
 }
 
 func (s scope) newBuild(ref *api.Ref) *build {
@@ -102,7 +102,7 @@ func (b *build) useImage(field, name string) {
 }
 
 // machine translates what VirtualMachines and VMClones have in common.
-func (b *build) machine(m *api.MachineSpec, userData *api.UserData) *machine {
+func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	meta := b.meta()
 	vm := model.VM{
 		Owner: b.owner(), Name: m.Name, VMID: m.VMID, Range: b.provider.vmids, Labels: maps.Clone(meta.GetLabels()),
@@ -132,7 +132,7 @@ func (b *build) machine(m *api.MachineSpec, userData *api.UserData) *machine {
 	if len(nics) > 0 && !slices.ContainsFunc(nics, nic.addressed) {
 		vm.WaitAddress = false // whether it gets one is up to its system
 	}
-	b.firstBoot(&vm, nics, m, userData)
+	b.firstBoot(&vm, nics, m, spec)
 	vm.Options, vm.Managed = b.opts, b.opts.managed()
 	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics}
 }

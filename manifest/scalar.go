@@ -23,6 +23,10 @@ func (d *decoder) scalar(node *yaml.Node, v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(node.Value)
+		if at := d.places[path]; node.Style&yaml.LiteralStyle != 0 {
+			at.text = node.Line + 1
+			d.places[path] = at
+		}
 		return
 	case reflect.Bool:
 		if b, ok := parseBool(node.Value); ok && !quoted {

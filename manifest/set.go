@@ -29,8 +29,8 @@ func (s *Set) Keys() []model.Key {
 	return keys
 }
 
-// FromObjects makes a set of objects of package v1beta1 and of [Secret]. They
-// aren't changed.
+// FromObjects makes a set of objects of package v1beta1, of [Secret] and of
+// [ConfigMap]. They aren't changed.
 func FromObjects(objects ...any) (*Set, error) {
 	s := &Set{index: map[model.Key]*object{}}
 	for _, value := range objects {
@@ -52,6 +52,8 @@ func kindOf(value any) string {
 	switch value.(type) {
 	case *api.Provider:
 		return "Provider"
+	case *ConfigMap:
+		return "ConfigMap"
 	case *Secret:
 		return "Secret"
 	case *api.VMClass:

@@ -1,34 +1,88 @@
 package manifest
 
 import (
+	"errors"
 	"slices"
-	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
 )
 
+// Ways in which a guest gets its first-boot data.
+const (
+	byISO     = "iso"
+	byProxmox = "proxmox"
+)
+
+// bootSpec is what a machine's manifest says about its first boot, or that of
+// what it is a clone of.
+type bootSpec struct {
+	userData  *api.UserData
+	metaData  *api.MetaData
+	variables map[string]string
+}
+
+func bootOf(m *api.MachineSpec) bootSpec { return bootSpec{m.UserData, m.MetaData, m.Variables} }
+
+// boot is what was read of it.
+type boot struct {
+	firstboot.Recipe
+	texts    []passage // that the recipe is made from
+	given    bool      // there is user-data
+	ignition bool
+	way      string
+}
+
 // firstBoot decides how the guest gets what it needs at its first boot: by
-// Proxmox' own options where these can say it, else by a drive of ours.
-func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, ud *api.UserData) {
-	userData, given := b.userData(ud)
-	if given {
+// Proxmox' own options where these are asked for, or are all that there is to
+// say, else by a drive of ours.
+func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
+	d, ok := b.boot(vm, spec)
+	if !ok {
+		return
+	}
+	if d.given {
 		b.checkNoOptions(m)
 	}
-	own, simple := proxmoxOptions(userData, vm.Name)
-	if (given && !simple) || slices.ContainsFunc(nics, func(n nic) bool { return !n.simple() }) {
-		b.seed(vm, nics, userData)
+	many := slices.ContainsFunc(nics, func(n nic) bool { return !n.simple() })
+	if d.way == byProxmox {
+		b.proxmoxDrive(vm, nics, d, many)
+		return
+	}
+	if d.given || many || len(d.MetaData) > 0 {
+		b.seed(vm, nics, d)
 		return
 	}
 	static := slices.ContainsFunc(nics, func(n nic) bool { return len(n.v4)+len(n.v6) > 0 })
-	if given || static || !b.source.Blank {
+	if static || !b.source.Blank {
 		ipOptions(nics, b.opts)
 	}
-	if given {
-		for key, value := range own {
-			b.opts.set(key, value)
-		}
+}
+
+// proxmoxDrive says it all by Proxmox' own options.
+func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
+	const field = "spec.userData.delivery"
+	own, err := proxmoxOptions(d.UserData, vm.Name)
+	switch {
+	case d.ignition:
+		b.fail(field, "Proxmox' own drive can't hold an Ignition config; leave delivery away")
+	case len(d.MetaData) > 0:
+		b.fail(field, "Proxmox' own drive can't hold metaData; leave one of them away")
+	case d.Variables != nil:
+		b.fail(field, "Proxmox' own drive can't hold variables; leave delivery away")
+	case d.Rerun:
+		b.fail("spec.userData.cloudInit.rerun", "with Proxmox' own drive cloud-init does it all again in any case")
+	case many:
+		b.fail(field, "Proxmox' own drive can't hold several addresses of a kind for one interface; leave delivery away")
+	case err != nil:
+		b.fail(field, "Proxmox' own drive isn't enough: %v; leave delivery away", err)
+	}
+	ipOptions(nics, b.opts)
+	for key, value := range own {
+		b.opts.set(key, value)
 	}
 }
 
@@ -45,97 +99,153 @@ func (b *build) checkNoOptions(m *api.MachineSpec) {
 	}
 }
 
-func (b *build) seed(vm *model.VM, nics []nic, userData string) {
-	in := firstboot.Input{UserData: userData, Hostname: vm.Name, InstanceID: "proxplane-" + vm.Owner.ID()}
-	if userData == "" {
-		in.UserData = "#cloud-config\n{}\n"
+// seed makes the first-boot data, so that all that is wrong with it is known.
+func (b *build) seed(vm *model.VM, nics []nic, d boot) {
+	d.Hostname, d.InstanceID = vm.Name, "proxplane-"+vm.Owner.ID()
+	if !d.given {
+		d.UserData = "#cloud-config\n{}\n"
 	}
 	for _, n := range nics {
-		f := firstboot.NIC{MAC: n.MAC, DHCP4: n.dhcp, Manual: !n.dhcp, DHCP6: n.dhcp6, SLAAC: n.slaac, Gateway: n.gateway, Gateway6: n.gateway6, DNS: n.dns, Search: n.search}
-		if n.MTU > 1 {
-			f.MTU = n.MTU
-		}
-		for _, p := range slices.Concat(n.v4, n.v6) {
-			f.Addresses = append(f.Addresses, p.String())
-		}
-		in.NICs = append(in.NICs, f)
+		d.NICs = append(d.NICs, n.guest())
 	}
-	files, err := firstboot.NoCloud(in)
+	files, err := d.Make(likelyVMID(vm))
 	if err != nil {
-		b.fail("spec.userData", "%v", err)
+		b.failBoot(d, err)
 		return
 	}
-	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Files: files}
-}
-
-// userData finds the user-data of a machine; false: there is none.
-func (b *build) userData(ud *api.UserData) (text string, given bool) {
-	if ud == nil {
-		return "", false
-	}
-	const field = "spec.userData.cloudInit"
-	c := ud.CloudInit
-	switch {
-	case c == nil:
-		b.fail(field, "is missing")
-		return "", false
-	case c.Inline != "" && c.SecretRef != nil:
-		b.fail(field, "has both inline and secretRef; choose one")
-		return "", false
-	case c.Inline != "":
-		text = c.Inline
-	case c.SecretRef != nil:
-		var ok bool
-		if text, ok = b.secretData(field+".secretRef", *c.SecretRef); !ok {
-			return "", false
-		}
-	default:
-		b.fail(field, "has neither inline nor secretRef")
-		return "", false
-	}
-	if !knownFormat(text) {
-		b.tell(field, "cloud-init would ignore this: it doesn't begin with #cloud-config, #! or the like")
-	}
-	return text, true
-}
-
-// secretKeys are the entries that are taken when none is named.
-var secretKeys = []string{"userData", "user-data", "userdata"}
-
-func (b *build) secretData(field string, ref api.SecretKeyRef) (string, bool) {
-	o := b.find(field+".name", "Secret", ref.Name)
-	if o == nil {
-		return "", false
-	}
-	secret := o.Object.(*Secret)
-	keys, names := secret.keys(), secretKeys
-	switch {
-	case ref.Key != "":
-		names = []string{ref.Key}
-	case len(keys) == 1:
-		names = keys
-	}
-	for _, name := range names {
-		if text, ok := secret.Get(name); ok {
-			return text, true
-		}
-	}
-	if ref.Key != "" {
-		b.fail(field+".key", "Secret %s has no entry %s; it has %s", ref.Name, ref.Key, list(keys))
+	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Once: d.ignition}
+	if d.PerGuest() {
+		vm.Seed.Make = d.Make
 	} else {
-		b.fail(field+".key", "is missing: Secret %s has %s", ref.Name, list(keys))
+		vm.Seed.Files = files
 	}
-	return "", false
+	if d.ignition {
+		b.checkIgnition(nics, d, string(files[firstboot.UserDataFile]))
+	}
 }
 
-// knownFormat tells whether user-data begins in a way that cloud-init knows.
-func knownFormat(text string) bool {
-	for _, begin := range []string{
-		"#cloud-config", "#!", "#include", "#cloud-boothook", "#part-handler", "## template:", "Content-Type:", "MIME-Version:", "\x1f\x8b",
-	} {
-		if strings.HasPrefix(text, begin) {
-			return true
+// likelyVMID is a VMID that the guest may get. Where its first-boot data depend
+// on that, they are made with it, to see that they can be.
+func likelyVMID(vm *model.VM) int {
+	if vm.VMID != 0 {
+		return vm.VMID
+	}
+	for id := range vm.Owner.Candidates(vm.Range) {
+		return id
+	}
+	return minVMID
+}
+
+// guest is what the guest is to make of an interface.
+func (n nic) guest() firstboot.NIC {
+	f := firstboot.NIC{MAC: n.MAC, DHCP4: n.dhcp, Manual: !n.dhcp, DHCP6: n.dhcp6, SLAAC: n.slaac, Gateway: n.gateway, Gateway6: n.gateway6, DNS: n.dns, Search: n.search}
+	if n.MTU > 1 {
+		f.MTU = n.MTU
+	}
+	for _, p := range slices.Concat(n.v4, n.v6) {
+		f.Addresses = append(f.Addresses, p.String())
+	}
+	return f
+}
+
+// failBoot notes what is wrong with the text that can't be made use of.
+func (b *build) failBoot(d boot, err error) {
+	var part *firstboot.PartError
+	if errors.As(err, &part) && part.Part < len(d.texts) {
+		b.failText(d.texts[part.Part], err)
+		return
+	}
+	b.fail("spec.userData", "%v", err)
+}
+
+// boot reads what the manifest says; false: something is wrong with it.
+func (b *build) boot(vm *model.VM, spec bootSpec) (d boot, ok bool) {
+	meta, ok := b.metaData(spec.metaData)
+	d.MetaData = meta
+	b.checkVariables(spec.variables)
+	if spec.variables != nil {
+		d.Variables = guestVariables(vm, spec.variables)
+	}
+	ud := spec.userData
+	if ud == nil {
+		return d, ok
+	}
+	d.given, d.way = true, ud.Delivery
+	if !b.checkWord("spec.userData.delivery", ud.Delivery, byISO, byProxmox) {
+		return d, false
+	}
+	const one = "want one of cloudInit, ignition and butane"
+	switch {
+	case ud.CloudInit == nil && ud.Ignition == nil && ud.Butane == nil:
+		b.fail("spec.userData", one)
+		return d, false
+	case ud.CloudInit != nil && (ud.Ignition != nil || ud.Butane != nil) || ud.Ignition != nil && ud.Butane != nil:
+		b.fail("spec.userData", one+", not several")
+		return d, false
+	case ud.CloudInit != nil:
+		return d, b.cloudInit(&d, ud.CloudInit) && ok
+	case ud.Ignition != nil:
+		return d, b.ignition(&d, ud.Ignition) && ok
+	}
+	return d, b.butane(vm, &d, spec) && ok
+}
+
+func (b *build) cloudInit(d *boot, c *api.CloudInit) bool {
+	const field = "spec.userData.cloudInit"
+	t, ok := b.passage(field, c.Text)
+	if !ok {
+		return false
+	}
+	switch firstboot.FormatOf(t.string) {
+	case firstboot.NoFormat:
+		b.tell(field, "cloud-init would ignore this: it doesn't begin with #cloud-config, #! or the like")
+	case firstboot.IgnitionDoc:
+		b.fail(t.field, "this is an Ignition config; it belongs under spec.userData.ignition")
+		return false
+	case firstboot.Talos:
+		if c.Rerun {
+			b.fail(field+".rerun", "is for cloud-init; Talos reads its machine config once")
 		}
 	}
-	return false
+	if _, own := d.MetaData["instance-id"]; own && c.Rerun {
+		b.fail(field+".rerun", "makes no sense beside an instance-id in spec.metaData")
+	}
+	d.UserData, d.Rerun, d.texts = t.string, c.Rerun, []passage{t}
+	return true
+}
+
+// metaData reads further keys of the meta-data.
+func (b *build) metaData(m *api.MetaData) (map[string]any, bool) {
+	if m == nil {
+		return nil, true
+	}
+	t, ok := b.passage("spec.metaData", m.Text)
+	if !ok {
+		return nil, false
+	}
+	var keys map[string]any
+	if err := yaml.Unmarshal([]byte(t.string), &keys); err != nil {
+		b.fail(t.field, "want keys and values in YAML")
+		return nil, false
+	}
+	return keys, true
+}
+
+func (b *build) checkVariables(own map[string]string) {
+	for _, name := range sortedKeys(own) {
+		if err := firstboot.CheckVariable(name); err != nil {
+			b.fail("spec.variables."+name, "%v", err)
+		}
+	}
+}
+
+// guestVariables are those of a guest, but for its VMID.
+func guestVariables(vm *model.VM, own map[string]string) map[string]string {
+	all := map[string]string{
+		firstboot.VarName: vm.Name, firstboot.VarCount: "1", firstboot.VarIndex: "0", firstboot.VarCountIndex: "0",
+	}
+	for name, value := range own {
+		all[name] = value
+	}
+	return all
 }

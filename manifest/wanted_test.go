@@ -293,9 +293,9 @@ func TestOnlyWhatMeansTheSameGoesIntoProxmoxOptions(t *testing.T) {
 		{"packages: [nginx]", nil, "not in Proxmox"},
 		{"[a]", nil, "not a mapping"},
 	} {
-		got, ok := proxmoxOptions("#cloud-config\n"+c.text+"\n", "web")
-		if ok != (c.want != nil) {
-			t.Errorf("%s: %v: %s", c.text, ok, c.reason)
+		got, err := proxmoxOptions("#cloud-config\n"+c.text+"\n", "web")
+		if (err == nil) != (c.want != nil) {
+			t.Errorf("%s: %v: %s", c.text, err, c.reason)
 			continue
 		}
 		if c.want == nil {
@@ -307,7 +307,7 @@ func TestOnlyWhatMeansTheSameGoesIntoProxmoxOptions(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %s", c.text, got, want, c.reason)
 		}
 	}
-	if _, ok := proxmoxOptions("#!/bin/sh\n", "web"); ok {
+	if _, err := proxmoxOptions("#!/bin/sh\n", "web"); err == nil {
 		t.Error("a script goes into options")
 	}
 }

@@ -152,7 +152,8 @@ type Download struct {
 type UploadSeed struct {
 	Node, Storage, File string
 	Files               map[string][]byte
-	For                 int // the guest it is for
+	Make                func(vmid int) (map[string][]byte, error) // instead of Files
+	For                 int                                       // the guest it is for
 }
 
 // RemoveFile deletes a volume that isn't a disk.

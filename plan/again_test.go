@@ -128,7 +128,7 @@ func TestNoGuestIsStartedBeforeItsFirstBootDataIsThere(t *testing.T) {
 				_, start := s.Action.(model.Start)
 				_, manager := s.Action.(model.SetHA)
 				if g := w.guests[s.Action.Guest()]; (start || manager) && g != nil && len(s.After) == 0 {
-					if d, ok := g.Config.DiskAt(seedSlot); !ok || d.Volume == "" {
+					if d, ok := g.Config.DiskAt("ide2"); !ok || d.Volume == "" {
 						t.Fatalf("%s comes first:\n%s", s.What, p)
 					}
 				}
@@ -144,7 +144,7 @@ func TestNoGuestIsStartedBeforeItsFirstBootDataIsThere(t *testing.T) {
 						w.do(s.Action)
 						done[s.N] = true
 						if start, ok := s.Action.(model.Start); ok {
-							if d, ok := w.guests[start.VMID].Config.DiskAt(seedSlot); !ok || d.Volume == "" {
+							if d, ok := w.guests[start.VMID].Config.DiskAt("ide2"); !ok || d.Volume == "" {
 								t.Fatalf("it is started without its data:\n%s", p)
 							}
 						}

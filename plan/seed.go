@@ -11,9 +11,6 @@ import (
 // First-boot data that Proxmox' own options can't say are on a CD-ROM that we
 // make. What they can say is on the drive that Proxmox makes.
 
-// seedSlot is where the drive with first-boot data is.
-const seedSlot = "ide2"
-
 // seed plans the upload of first-boot data. The marker names the file before
 // it is made, so that it is never forgotten; its name has a digest of the
 // content, so that a file that is there is the right one.
@@ -30,7 +27,7 @@ func (c *change) seed() int {
 		c.o.Look.Files = true
 		return 0
 	}
-	if c.uploaded() {
+	if c.uploaded() || c.v.Seed.Lost {
 		return 0
 	}
 	return c.o.step(seedStep(c.v, c.target()))
@@ -44,13 +41,18 @@ func (c *change) intended() bool {
 
 // seeded tells whether the guest has its first-boot data, or gets it by this plan.
 func (c *change) seeded(uploading bool) bool {
-	return c.v.Seed == nil || c.attached() || c.intended() && (uploading || c.uploaded())
+	return c.v.Seed == nil || c.v.Seed.Lost || c.attached() || c.attachable(uploading)
+}
+
+// attachable tells whether the data can be put into the drive by this plan.
+func (c *change) attachable(uploading bool) bool {
+	return c.intended() && (uploading || c.uploaded())
 }
 
 // occupied tells whether the drive has to be emptied first: Proxmox forgets the
 // volume of its own drive when another medium is put in while the guest runs.
 func (c *change) occupied() bool {
-	d, ok := c.have.DiskAt(seedSlot)
+	d, ok := c.have.DiskAt(c.seedSlot())
 	return ok && d.CloudInit && c.running()
 }
 
@@ -84,7 +86,7 @@ func (p *planner) sharedVolume(volume string) bool {
 
 // attached tells whether the drive holds what it should.
 func (c *change) attached() bool {
-	d, ok := c.have.DiskAt(seedSlot)
+	d, ok := c.have.DiskAt(c.seedSlot())
 	return ok && d.Volume == seedVolume(c.v, c.g.VMID)
 }
 
@@ -106,32 +108,47 @@ func seedFile(v model.VM, vmid int) string {
 	return fmt.Sprintf("proxplane-%d-%s.iso", vmid, digest[:min(len(digest), 12)])
 }
 
-func seedMark(v model.VM) string { return "seed:" + v.Seed.Digest }
+const seedPrefix = "seed:"
+
+func seedMark(v model.VM) string { return seedPrefix + v.Seed.Digest }
+
+// keepSeed leaves a guest that isn't made anew the data that it has read once.
+func (c *change) keepSeed() {
+	if c.v.Seed == nil || !c.v.Seed.Once {
+		return
+	}
+	c.v.Seed = nil
+	for _, mark := range c.have.Marker.Managed {
+		if digest, ok := strings.CutPrefix(mark, seedPrefix); ok && c.have.Marker.Seed != "" {
+			c.v.Seed = &model.Seed{Storage: model.StorageOf(c.have.Marker.Seed), Digest: digest, Once: true, Lost: true}
+		}
+	}
+}
 
 func seedStep(v model.VM, to model.Target) Step {
 	return Step{
-		Action: model.UploadSeed{Node: to.Node, Storage: v.Seed.Storage, File: seedFile(v, to.VMID), Files: v.Seed.Files, For: to.VMID},
+		Action: model.UploadSeed{Node: to.Node, Storage: v.Seed.Storage, File: seedFile(v, to.VMID), Files: v.Seed.Files, Make: v.Seed.Make, For: to.VMID},
 		What:   "upload its first-boot data", Why: "userData", Effect: New,
 	}
 }
 
 // drives plans the CD-ROM drive that the guest reads at its first boot.
 func (c *change) drives(act *model.Configure, uploading bool) {
-	have, there := c.have.DiskAt(seedSlot)
+	have, there := c.have.DiskAt(c.seedSlot())
 	switch {
 	case c.v.Seed != nil && c.occupied():
 		c.say("empty the drive for its first-boot data", Live)
-		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: "none", CDROM: true}})
-	case c.v.Seed != nil && !c.attached() && c.seeded(uploading):
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: "none", CDROM: true}})
+	case c.v.Seed != nil && !c.attached() && c.attachable(uploading):
 		c.say("attach its first-boot data", Live)
-		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: seedSlot, Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)
 	case c.v.Seed == nil && there && c.ourSeed(have.Volume):
 		c.say("detach its first-boot data", Live)
-		act.Delete = append(act.Delete, seedSlot)
+		act.Delete = append(act.Delete, have.Slot)
 	case c.v.Seed == nil && wantsCloudInit(c.v) && !hasCloudInit(c.have):
 		c.say("add a cloud-init drive", Live)
-		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: freeIDE(c.have), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
 	}
 }
 
@@ -145,7 +162,7 @@ func (c *change) ourSeed(volume string) bool {
 // would leave it to chance which one is read.
 func (c *change) dropCloudInitDrives(act *model.Configure) {
 	for _, d := range c.have.Disks {
-		if d.CloudInit && d.Slot != seedSlot {
+		if d.CloudInit && d.Slot != c.seedSlot() {
 			act.Delete = append(act.Delete, d.Slot)
 		}
 	}
@@ -207,16 +224,6 @@ func wantsCloudInit(v model.VM) bool {
 
 func hasCloudInit(c *model.Config) bool {
 	return slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.CloudInit })
-}
-
-// freeIDE is the slot for a cloud-init drive.
-func freeIDE(c *model.Config) string {
-	for _, slot := range []string{"ide2", "ide0", "ide1", "ide3", "scsi30"} {
-		if _, taken := c.DiskAt(slot); !taken {
-			return slot
-		}
-	}
-	return "sata5"
 }
 
 func (c *change) rootStorage() string { return rootStorage(c.have) }

@@ -132,6 +132,7 @@ type change struct {
 	have *model.Config
 
 	slots  map[string]string // where each wanted disk is, or goes
+	drive  string            // where the drive with first-boot data is, or goes; empty: not looked for
 	why    []string          // what changes about the configuration
 	effect Effect
 	later  []string // options that apply at the next start only
@@ -148,7 +149,11 @@ func (c *change) running() bool {
 // that is allowed and a new one can be made: the next plan makes it.
 func (c *change) replace() bool {
 	why := c.unlike()
-	if why == "" || !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
+	if why == "" {
+		return false
+	}
+	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
+		c.keepSeed()
 		return false
 	}
 	_, _, wait, look := c.p.sources(c.v)
@@ -160,6 +165,7 @@ func (c *change) replace() bool {
 		c.o.Look = look
 		return true
 	case wait != nil:
+		c.keepSeed()
 		c.o.wait(wait.Reason, "it is to be made anew, since "+why+", but "+wait.Text)
 		return false
 	}
@@ -178,6 +184,8 @@ func (c *change) unlike() string {
 		return fmt.Sprintf("it was made from %s, not from %s", was, is)
 	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
 		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID)
+	case c.v.Seed != nil && c.v.Seed.Once && !c.managed(seedMark(c.v)):
+		return "its Ignition config is another one, and is read at the first boot only"
 	}
 	return ""
 }

@@ -207,6 +207,9 @@ func (w *world) clone(a model.Clone) {
 	delete(c.Options, "template")
 	c.Disks, c.NICs = slices.Clone(c.Disks), slices.Clone(c.NICs)
 	for i := range c.Disks {
+		if c.Disks[i].CDROM && !c.Disks[i].CloudInit {
+			continue // the same medium
+		}
 		c.Disks[i].Volume = fmt.Sprintf("%s:%s/vm-%d-disk-%d", c.Disks[i].Storage, strings.TrimPrefix(c.Disks[i].Volume, c.Disks[i].Storage+":"), a.To.VMID, i)
 	}
 	for i := range c.NICs {

@@ -33,3 +33,30 @@ type SecretKeyRef struct {
 	// +optional
 	Key string `json:"key,omitempty"`
 }
+
+// ConfigMapKeyRef names one entry of a ConfigMap of the same namespace.
+type ConfigMapKeyRef struct {
+	// Name of the ConfigMap.
+	Name string `json:"name"`
+
+	// Key of the entry. It can be left out when the ConfigMap has one entry only,
+	// or one that is called "userData" or "user-data".
+	// +optional
+	Key string `json:"key,omitempty"`
+}
+
+// Text is a text that stands here or elsewhere: one of inline, secretRef and
+// configMapRef.
+type Text struct {
+	// Inline is the text itself.
+	// +optional
+	Inline string `json:"inline,omitempty"`
+
+	// SecretRef names the Secret that has the text.
+	// +optional
+	SecretRef *SecretKeyRef `json:"secretRef,omitempty"`
+
+	// ConfigMapRef names the ConfigMap that has the text.
+	// +optional
+	ConfigMapRef *ConfigMapKeyRef `json:"configMapRef,omitempty"`
+}

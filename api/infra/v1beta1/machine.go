@@ -40,6 +40,18 @@ type MachineSpec struct {
 	// +optional
 	UserData *UserData `json:"userData,omitempty"`
 
+	// MetaData are further keys of the meta-data beside it. Its instance-id and
+	// local-hostname, if it has them, are taken instead of proxplane's own.
+	// +optional
+	MetaData *MetaData `json:"metaData,omitempty"`
+
+	// Variables are replaced in UserData: ${name} by the value of "name". There
+	// are also ${vm_id}, ${vm_name}, ${vm_count} and ${vm_index}. What isn't the
+	// name of a variable stays, and $${name} is how ${name} itself is written.
+	// Without variables, cloudInit and ignition are taken as they are.
+	// +optional
+	Variables map[string]string `json:"variables,omitempty"`
+
 	// Tags of the machine in Proxmox. Tags that others have set stay.
 	// +optional
 	Tags []string `json:"tags,omitempty"`
@@ -146,24 +158,6 @@ type Disk struct {
 	// Backup includes the disk in backups, as is the default.
 	// +optional
 	Backup *bool `json:"backup,omitempty"`
-}
-
-// UserData is what the guest gets at its first boot.
-type UserData struct {
-	// CloudInit is for guests with cloud-init, or what understands its files.
-	// +optional
-	CloudInit *CloudInit `json:"cloudInit,omitempty"`
-}
-
-// CloudInit is user-data for cloud-init: either inline or from a Secret.
-type CloudInit struct {
-	// Inline is the user-data itself, beginning with "#cloud-config" or "#!".
-	// +optional
-	Inline string `json:"inline,omitempty"`
-
-	// SecretRef names the Secret that has the user-data.
-	// +optional
-	SecretRef *SecretKeyRef `json:"secretRef,omitempty"`
 }
 
 // Startup says when a machine starts and stops with its node.

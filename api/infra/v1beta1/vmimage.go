@@ -67,6 +67,11 @@ type VMImageOS struct {
 	// +optional
 	Type string `json:"type,omitempty"`
 
+	// Ignition is the newest version of Ignition's configs that the image reads,
+	// such as "3.4.0". Machines with a newer one are refused before they are made.
+	// +optional
+	Ignition string `json:"ignition,omitempty"`
+
 	// Agent tells that the QEMU guest agent is installed.
 	// +optional
 	Agent bool `json:"agent,omitempty"`

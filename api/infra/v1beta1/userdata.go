@@ -1,0 +1,80 @@
+package v1beta1
+
+// UserData is what the guest gets at its first boot: one of cloudInit, ignition
+// and butane.
+type UserData struct {
+	// CloudInit is for guests with cloud-init, or what understands its files: a
+	// cloud-config, a script, MIME multipart, a machine config of Talos. It is
+	// handed on unchanged.
+	// +optional
+	CloudInit *CloudInit `json:"cloudInit,omitempty"`
+
+	// Ignition is a config of Ignition in JSON, for Flatcar, Fedora CoreOS and the
+	// like. They read it once: a change of it means a new machine.
+	// +optional
+	Ignition *Ignition `json:"ignition,omitempty"`
+
+	// Butane is the same as YAML, which Ignition's config is made from. What
+	// Butane only warns of is refused.
+	// +optional
+	Butane *Butane `json:"butane,omitempty"`
+
+	// Delivery is how the guest gets it. "iso", the default, is a small ISO image
+	// of proxplane's in a CD-ROM drive, as cloud-init's NoCloud and Ignition's
+	// proxmoxve read it. "proxmox" is the drive that Proxmox makes by itself, for a
+	// cloudInit that says no more than user, password, keys and upgrade: with it
+	// cloud-init does it all again whenever something changes.
+	// +optional
+	// +kubebuilder:validation:Enum=iso;proxmox
+	Delivery string `json:"delivery,omitempty"`
+}
+
+// CloudInit is user-data for cloud-init.
+type CloudInit struct {
+	Text `json:",inline"`
+
+	// Rerun has cloud-init do it all again at the next start after the data have
+	// changed, as if the machine were new. Without it the new data are there, and
+	// cloud-init does only what it does at every start.
+	// +optional
+	Rerun bool `json:"rerun,omitempty"`
+}
+
+// Ignition is a config of Ignition.
+type Ignition struct {
+	Text `json:",inline"`
+}
+
+// Butane is what Ignition's config is made from. Variables are replaced in it.
+type Butane struct {
+	Text `json:",inline"`
+
+	// Snippets are further configs, each merged into those before it.
+	// +optional
+	Snippets []ButaneSnippet `json:"snippets,omitempty"`
+
+	// Files are what the configs name as local files and trees.
+	// +optional
+	Files *ButaneFiles `json:"files,omitempty"`
+}
+
+// ButaneSnippet is a part of a Butane config.
+type ButaneSnippet struct {
+	Text `json:",inline"`
+}
+
+// ButaneFiles are local files: of a folder or of a ConfigMap.
+type ButaneFiles struct {
+	// Folder beside the manifest. It isn't for manifests inside Kubernetes.
+	// +optional
+	Folder string `json:"folder,omitempty"`
+
+	// ConfigMapRef names the ConfigMap whose entries are the files.
+	// +optional
+	ConfigMapRef *Ref `json:"configMapRef,omitempty"`
+}
+
+// MetaData are keys of cloud-init's meta-data, as YAML.
+type MetaData struct {
+	Text `json:",inline"`
+}

@@ -1,0 +1,101 @@
+package firstboot
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Problem is something that is wrong with a text, and where in it.
+type Problem struct {
+	Line, Column int // from 1; 0: not known
+	Text         string
+}
+
+func (p *Problem) Error() string {
+	switch {
+	case p.Line > 0 && p.Column > 0:
+		return fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Text)
+	case p.Line > 0:
+		return fmt.Sprintf("line %d: %s", p.Line, p.Text)
+	}
+	return p.Text
+}
+
+// Problems are all that is wrong with a text.
+type Problems []*Problem
+
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, one := range p {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "; ")
+}
+
+// orNil is an error only if there are any.
+func (p Problems) orNil() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// ProblemsOf takes an error apart into problems.
+func ProblemsOf(err error) Problems {
+	var many Problems
+	if errors.As(err, &many) {
+		return many
+	}
+	var one *Problem
+	if errors.As(err, &one) {
+		return Problems{one}
+	}
+	return Problems{{Text: err.Error()}}
+}
+
+// yamlLine is how the YAML library says where something is.
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+
+// yamlProblems are the problems that the YAML library tells of a text. Of values
+// it knows the lines; of what isn't YAML it mostly tells where the part began
+// that it couldn't make sense of.
+func yamlProblems(text string, err error) Problems {
+	var out Problems
+	message, values := strings.CutPrefix(err.Error(), "yaml: unmarshal errors:\n")
+	lines := strings.Split(text, "\n")
+	for part := range strings.SplitSeq(message, "\n") {
+		m := yamlLine.FindStringSubmatch(strings.TrimSpace(part))
+		p := &Problem{Text: m[2]}
+		p.Line, _ = strconv.Atoi(m[1])
+		if !values {
+			p.Line = badLine(lines, p.Line)
+		}
+		if p.Line > 0 && p.Line <= len(lines) {
+			line := lines[p.Line-1]
+			p.Column = len(line) - len(strings.TrimLeft(line, " \t")) + 1
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// maxTries bounds how much is tried to find a line.
+const maxTries = 2000
+
+// badLine is the first line that can't follow on those before it.
+func badLine(lines []string, told int) int {
+	if len(lines) > maxTries {
+		return told
+	}
+	for n := len(lines) - 1; n > 0; n-- {
+		if yaml.Unmarshal([]byte(strings.Join(lines[:n], "\n")), new(yaml.Node)) == nil {
+			return n + 1
+		}
+	}
+	return told
+}

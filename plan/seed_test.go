@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+func TestFirstBootDataGoWhereTheGuestCanSeeThem(t *testing.T) {
+	drive := func(slot, volume string) model.Disk {
+		return model.Disk{Slot: slot, Volume: volume, CDROM: true, CloudInit: strings.Contains(volume, "cloudinit")}
+	}
+	for _, c := range []struct {
+		reason        string
+		machine, scsi string
+		want          map[string]string // options that the manifest sets
+		disks         []model.Disk
+		slot          string
+	}{
+		{reason: "a PC has IDE", scsi: "virtio-scsi-pci", slot: "ide2"},
+		{reason: "q35 has no IDE that cloud kernels see", machine: "q35", scsi: "virtio-scsi-single", slot: "scsi30"},
+		{reason: "a version of it neither", machine: "pc-q35-9.0", scsi: "virtio-scsi-single", slot: "scsi30"},
+		{reason: "without virtio, IDE is the better guess", machine: "q35", slot: "ide2"},
+		{reason: "what the manifest makes of it counts", want: map[string]string{"machine": "q35", "scsihw": "virtio-scsi-pci"}, slot: "scsi30"},
+		{reason: "an empty drive is used", disks: []model.Disk{drive("ide2", "none")}, slot: "ide2"},
+		{reason: "a medium of somebody else stays", disks: []model.Disk{drive("ide2", "local:iso/other.iso")}, slot: "ide0"},
+		{reason: "the template's author knows where it is seen", disks: []model.Disk{drive("sata1", "nfs:9000/vm-9000-cloudinit.qcow2")}, slot: "sata1"},
+		{reason: "a board without any IDE", machine: "virt", slot: "scsi30"},
+	} {
+		w := newWorld()
+		template := w.guests[9000].Config
+		template.Options["machine"], template.Options["scsihw"] = c.machine, c.scsi
+		template.Disks = append(template.Disks, c.disks...)
+		v := testVM("web")
+		v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
+		for k, value := range c.want {
+			v.Options[k] = value
+		}
+		id := converge(t, w, desired(v)).Objects[2].VMID
+		if d, ok := w.guests[id].Config.DiskAt(c.slot); !ok || !strings.Contains(d.Volume, "proxplane-") {
+			t.Errorf("%s: %s is %+v, disks %+v", c.reason, c.slot, d, w.guests[id].Config.Disks)
+		}
+	}
+}
+
+func TestAnotherIgnitionConfigMeansAnotherGuest(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa", Once: true}
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	old := w.guests[id].Config
+
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "bbbbbbbbbbbbbbbb", Once: true}
+	v.Tags = []string{"blue"}
+	p := converge(t, w, desired(v))
+	o := p.Objects[2]
+	if len(o.Refused) != 1 || o.Refused[0].Effect != Replace || !strings.Contains(o.Refused[0].Why, "Ignition") || !strings.Contains(o.Refused[0].Allow, "--allow-replace") {
+		t.Fatalf("plan:\n%s", p)
+	}
+	if g := w.guests[id]; !slices.Contains(g.Tags, "blue") || g.Config.Marker.Seed != old.Marker.Seed || len(w.files) != 1 {
+		t.Errorf("what can be done is done, and its data stay: %+v, files %v", g.Config, w.files)
+	}
+
+	// Stopped and with its data gone, it can start all the same: it has read them.
+	w.guests[id].Status = model.StatusStopped
+	clear(w.files)
+	for slot, d := range w.guests[id].Config.Disks {
+		if d.CDROM {
+			w.guests[id].Config.Disks[slot].Volume = "none"
+		}
+	}
+	converge(t, w, desired(v))
+	if w.guests[id].Status != model.StatusRunning {
+		t.Error("it isn't started")
+	}
+
+	want := desired(v)
+	want.Allow.Replace = true
+	if p := converge(t, w, want); !p.Ready() {
+		t.Fatalf("plan:\n%s", p)
+	}
+	g := w.guests[id]
+	if g == nil || !strings.Contains(g.Config.Marker.Seed, "bbbbbbbbbbbb") || len(w.files) != 1 {
+		t.Errorf("it isn't another guest: %+v, files %v", g, w.files)
+	}
+}
