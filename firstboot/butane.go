@@ -40,7 +40,7 @@ func Butane(text, folder string) (ignition string, err error) {
 // butaneProblem is for what Butane tells without a report.
 func butaneProblem(text string, doc *yaml.Node, err error) error {
 	at := func(key, message string) error {
-		p := &Problem{Line: 1, Column: 1, Text: message}
+		p := &TextError{Line: 1, Column: 1, Text: message}
 		if n := topKey(doc, key); n != nil {
 			p.Line, p.Column = n.Line, n.Column
 		}
@@ -85,9 +85,9 @@ func topKey(doc *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// inFolder lays files into a folder of its own while something is made of them.
-// They may be secret: only we can read them.
-func inFolder(files map[string][]byte, make func(folder string) error) (err error) {
+// withFiles lays files into a folder of its own while something is made of them.
+// ConfigMaps hold no secrets, and still only we can read them there.
+func withFiles(files map[string][]byte, make func(folder string) error) (err error) {
 	folder, err := os.MkdirTemp("", "proxplane-butane-")
 	if err != nil {
 		return fmt.Errorf("lay out files for Butane: %w", err)

@@ -86,15 +86,15 @@ func ignitionMinor(raw []byte) (int, error) {
 	version, r, err := util.GetConfigVersion(raw)
 	switch {
 	case errors.Is(err, ignerrors.ErrInvalidVersion):
-		return 0, &Problem{Text: `it has no "ignition": {"version": "3.4.0"} or the like`}
+		return 0, &TextError{Text: `it has no "ignition": {"version": "3.4.0"} or the like`}
 	case err != nil:
 		return 0, reported(r, err)
 	case version.Major == 3 && version.PreRelease == "" && int(version.Minor) < len(specs) && version.Patch == 0:
 		return int(version.Minor), nil
 	case version.PreRelease != "":
-		return 0, &Problem{Text: fmt.Sprintf("version %s isn't stable: a later Ignition won't read it", version.String())}
+		return 0, &TextError{Text: fmt.Sprintf("version %s isn't stable: a later Ignition won't read it", version.String())}
 	}
-	return 0, &Problem{Text: fmt.Sprintf("version %s isn't known; known are 3.0.0 to 3.%d.0", version.String(), len(specs)-1)}
+	return 0, &TextError{Text: fmt.Sprintf("version %s isn't known; known are 3.0.0 to 3.%d.0", version.String(), len(specs)-1)}
 }
 
 // MergeIgnition puts a config on top of another: what the second says adds to the
@@ -133,12 +133,12 @@ func NewerIgnition(version, than string) bool {
 // reported are the problems of a report, which is where Ignition and Butane say
 // what is wrong; the error only says that something is.
 func reported(r report.Report, err error) error {
-	var out Problems
+	var out TextErrors
 	for _, e := range r.Entries {
 		if e.Kind != report.Error && e.Kind != report.Warn {
 			continue
 		}
-		p := &Problem{Text: e.Message}
+		p := &TextError{Text: e.Message}
 		if at := e.Context.String(); at != "$" {
 			p.Text = strings.TrimPrefix(at, "$.") + ": " + e.Message
 		}
@@ -161,5 +161,5 @@ func jsonProblem(raw []byte) error {
 		return err
 	}
 	line, column := position(string(raw), int(syntax.Offset))
-	return &Problem{line, column, "this isn't JSON: " + syntax.Error()}
+	return &TextError{line, column, "this isn't JSON: " + syntax.Error()}
 }

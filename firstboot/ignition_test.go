@@ -156,7 +156,7 @@ func TestRecipesTellWhichTextIsWrong(t *testing.T) {
 	if !errors.As(err, &p) || p.Part != 1 {
 		t.Fatalf("%v", err)
 	}
-	if at := ProblemsOf(err); len(at) != 1 || at[0].Line != 6 {
+	if at := TextErrorsOf(err); len(at) != 1 || at[0].Line != 6 {
 		t.Errorf("%v", at)
 	}
 	r = recipe()
@@ -181,7 +181,7 @@ func TestInstancesChangeWithTheDataOnlyWhenAskedFor(t *testing.T) {
 		t.Errorf("%s became %s", id(one), id(two))
 	}
 	one.Rerun, two.Rerun = true, true
-	if id(one) == id(two) || id(one) != id(one) {
+	if id(one) == id(two) {
 		t.Errorf("%s stays", id(one))
 	}
 	one.MetaData = map[string]any{"instance-id": "mine", "x": map[string]any{"y": 1}}

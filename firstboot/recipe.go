@@ -106,7 +106,7 @@ func (r Recipe) expand(text string, vmid int) (string, error) {
 // butane turns each of the texts into Ignition, and puts one on top of the other.
 func (r Recipe) butane(vmid int) (text string, err error) {
 	if r.Folder == "" && len(r.Files) > 0 {
-		err = inFolder(r.Files, func(folder string) error {
+		err = withFiles(r.Files, func(folder string) error {
 			r.Folder = folder
 			text, err = r.butane(vmid)
 			return err

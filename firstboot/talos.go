@@ -46,7 +46,7 @@ func checkTalos(text string) error {
 		keys := doc.Content[0].Content
 		for i := 0; i+1 < len(keys); i += 2 {
 			if keys[i].Value == "network" {
-				return &Problem{keys[i].Line, keys[i].Column, "Talos refuses network: here; spec.networks says it, or machine.network"}
+				return &TextError{keys[i].Line, keys[i].Column, "Talos refuses network: here; spec.networks says it, or machine.network"}
 			}
 		}
 	}

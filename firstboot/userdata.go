@@ -80,7 +80,7 @@ func checkCloudConfig(text string) error {
 		return yamlProblems(text, err)
 	}
 	if _, ok := v.(map[string]any); v != nil && !ok {
-		return &Problem{Text: "this is no valid cloud-config: it isn't a mapping"}
+		return &TextError{Text: "this is no valid cloud-config: it isn't a mapping"}
 	}
 	return nil
 }
@@ -90,28 +90,28 @@ func checkCloudConfig(text string) error {
 func checkMultipart(text string) error {
 	m, err := mail.ReadMessage(strings.NewReader(text))
 	if err != nil {
-		return &Problem{Line: 1, Column: 1, Text: "this begins as MIME multipart does, but its header can't be read: " + err.Error()}
+		return &TextError{Line: 1, Column: 1, Text: "this begins as MIME multipart does, but its header can't be read: " + err.Error()}
 	}
 	kind, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
 	switch {
 	case err != nil:
-		return &Problem{Text: fmt.Sprintf("its Content-Type can't be read: %v", err)}
+		return &TextError{Text: fmt.Sprintf("its Content-Type can't be read: %v", err)}
 	case !strings.HasPrefix(kind, "multipart/"):
 		return nil // a single part
 	case params["boundary"] == "":
-		return &Problem{Text: "its Content-Type has no boundary"}
+		return &TextError{Text: "its Content-Type has no boundary"}
 	}
 	parts := multipart.NewReader(m.Body, params["boundary"])
 	for n := 1; ; n++ {
 		part, err := parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			if n == 1 {
-				return &Problem{Text: "it has no parts"}
+				return &TextError{Text: "it has no parts"}
 			}
 			return nil
 		}
 		if err != nil {
-			return &Problem{Text: fmt.Sprintf("part %d can't be read: %v", n, err)}
+			return &TextError{Text: fmt.Sprintf("part %d can't be read: %v", n, err)}
 		}
 		if err := checkPart(part); err != nil {
 			return fmt.Errorf("part %d: %w", n, err)

@@ -78,8 +78,8 @@ func TestVariablesAreReplaced(t *testing.T) {
 			t.Errorf("%q became %q, %v; want %q", text, got, err, want)
 		}
 	}
-	_, err := Expand("a: 1\nb: ${vm_nmae}\n", vars)
-	if err == nil || err.Error() != "line 2, column 4: there is no variable vm_nmae; there are domain, vm_index, vm_name" {
+	_, err := Expand("a: 1\nb: ${vm_nome}\n", vars)
+	if err == nil || err.Error() != "line 2, column 4: there is no variable vm_nome; there are domain, vm_index, vm_name" {
 		t.Error(err)
 	}
 	for name, good := range map[string]bool{"domain": true, "_x1": true, "vm_x": false, "a-b": false, "": false, "1a": false} {

@@ -41,7 +41,7 @@ func CheckVariable(name string) error {
 // stays as it is, since shell scripts write the same, unless it can only be a
 // slip. $${name} is how ${name} itself is written.
 func Expand(text string, variables map[string]string) (string, error) {
-	var wrong Problems
+	var wrong TextErrors
 	var b strings.Builder
 	last := 0
 	for _, m := range variableUse.FindAllStringSubmatchIndex(text, -1) {
@@ -56,7 +56,7 @@ func Expand(text string, variables map[string]string) (string, error) {
 			b.WriteString(value)
 		case strings.HasPrefix(name, ownPrefix):
 			line, column := position(text, m[0])
-			wrong = append(wrong, &Problem{line, column, fmt.Sprintf("there is no variable %s; there are %s", name, strings.Join(slices.Sorted(maps.Keys(variables)), ", "))})
+			wrong = append(wrong, &TextError{line, column, fmt.Sprintf("there is no variable %s; there are %s", name, strings.Join(slices.Sorted(maps.Keys(variables)), ", "))})
 		default:
 			b.WriteString(whole)
 		}

@@ -82,7 +82,7 @@ var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|'[^']*'")
 // as far as that is known. Of a Secret nothing is repeated.
 func (b *build) failText(t passage, err error) {
 	at := b.o.where(t.field)
-	for _, p := range firstboot.ProblemsOf(err) {
+	for _, p := range firstboot.TextErrorsOf(err) {
 		e := &Error{File: at.file, Line: at.line, Object: b.o.key, Field: t.field, Text: p.Error()}
 		if at.text > 0 && p.Line > 0 {
 			e.Line = at.text + p.Line - 1

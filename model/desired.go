@@ -118,9 +118,9 @@ type HA struct {
 type Seed struct {
 	Storage string            // with content iso; empty: the provider's
 	Digest  string            // of the files
-	Once    bool              // it is read once only, by Ignition: other data mean another guest
-	Files   map[string][]byte `json:"-"` // user-data, meta-data, network-config
-	Lost    bool              `json:"-"` // its files aren't known any more
+	Once    bool              `json:",omitempty"` // it is read once only, by Ignition: other data mean another guest
+	Files   map[string][]byte `json:"-"`          // user-data, meta-data, network-config
+	Lost    bool              `json:"-"`          // its files aren't known any more
 	// Make makes the files where they depend on the VMID; nil: they don't.
 	Make func(vmid int) (map[string][]byte, error) `json:"-"`
 }

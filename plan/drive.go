@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -25,13 +26,21 @@ func (c *change) seedSlot() string {
 }
 
 func (c *change) findDrive() string {
-	if i := slices.IndexFunc(c.have.Disks, func(d model.Disk) bool { return c.ourSeed(d.Volume) }); i >= 0 {
-		return c.have.Disks[i].Slot
-	}
-	if i := slices.IndexFunc(c.have.Disks, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
-		return c.have.Disks[i].Slot
+	for _, is := range []func(model.Disk) bool{
+		func(d model.Disk) bool { return c.ourSeed(d.Volume) },
+		func(d model.Disk) bool { return d.CDROM && madeSeed(d.Volume) }, // that of the guest that this one is a copy of
+		func(d model.Disk) bool { return d.CloudInit },
+	} {
+		if i := slices.IndexFunc(c.have.Disks, is); i >= 0 {
+			return c.have.Disks[i].Slot
+		}
 	}
 	return c.freeDrive()
+}
+
+// madeSeed tells whether a volume has a name that we give first-boot data.
+func madeSeed(volume string) bool {
+	return strings.HasPrefix(path.Base(volume), seedFiles) && strings.Contains(volume, ":iso/")
 }
 
 // freeDrive is a slot for a CD-ROM drive. One that holds no medium is free.

@@ -103,9 +103,12 @@ func intendedSeed(v model.VM, vmid int) string {
 	return seedVolume(v, vmid)
 }
 
+// seedFiles begin the names of files with first-boot data.
+const seedFiles = "proxplane-"
+
 func seedFile(v model.VM, vmid int) string {
 	digest := v.Seed.Digest
-	return fmt.Sprintf("proxplane-%d-%s.iso", vmid, digest[:min(len(digest), 12)])
+	return fmt.Sprintf("%s%d-%s.iso", seedFiles, vmid, digest[:min(len(digest), 12)])
 }
 
 const seedPrefix = "seed:"

@@ -27,6 +27,7 @@ func TestFirstBootDataGoWhereTheGuestCanSeeThem(t *testing.T) {
 		{reason: "an empty drive is used", disks: []model.Disk{drive("ide2", "none")}, slot: "ide2"},
 		{reason: "a medium of somebody else stays", disks: []model.Disk{drive("ide2", "local:iso/other.iso")}, slot: "ide0"},
 		{reason: "the template's author knows where it is seen", disks: []model.Disk{drive("sata1", "nfs:9000/vm-9000-cloudinit.qcow2")}, slot: "sata1"},
+		{reason: "a copy of one of ours has its own data only", disks: []model.Disk{drive("ide0", "nfs:iso/proxplane-100-0123456789ab.iso")}, slot: "ide0"},
 		{reason: "a board without any IDE", machine: "virt", slot: "scsi30"},
 	} {
 		w := newWorld()

@@ -10,13 +10,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problem is something that is wrong with a text, and where in it.
-type Problem struct {
+// TextError is something that is wrong with a text, and where in it.
+type TextError struct {
 	Line, Column int // from 1; 0: not known
 	Text         string
 }
 
-func (p *Problem) Error() string {
+func (p *TextError) Error() string {
 	switch {
 	case p.Line > 0 && p.Column > 0:
 		return fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Text)
@@ -26,10 +26,10 @@ func (p *Problem) Error() string {
 	return p.Text
 }
 
-// Problems are all that is wrong with a text.
-type Problems []*Problem
+// TextErrors are all that is wrong with a text.
+type TextErrors []*TextError
 
-func (p Problems) Error() string {
+func (p TextErrors) Error() string {
 	lines := make([]string, len(p))
 	for i, one := range p {
 		lines[i] = one.Error()
@@ -38,24 +38,24 @@ func (p Problems) Error() string {
 }
 
 // orNil is an error only if there are any.
-func (p Problems) orNil() error {
+func (p TextErrors) orNil() error {
 	if len(p) == 0 {
 		return nil
 	}
 	return p
 }
 
-// ProblemsOf takes an error apart into problems.
-func ProblemsOf(err error) Problems {
-	var many Problems
+// TextErrorsOf takes an error apart into problems.
+func TextErrorsOf(err error) TextErrors {
+	var many TextErrors
 	if errors.As(err, &many) {
 		return many
 	}
-	var one *Problem
+	var one *TextError
 	if errors.As(err, &one) {
-		return Problems{one}
+		return TextErrors{one}
 	}
-	return Problems{{Text: err.Error()}}
+	return TextErrors{{Text: err.Error()}}
 }
 
 // yamlLine is how the YAML library says where something is.
@@ -64,13 +64,13 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 // yamlProblems are the problems that the YAML library tells of a text. Of values
 // it knows the lines; of what isn't YAML it mostly tells where the part began
 // that it couldn't make sense of.
-func yamlProblems(text string, err error) Problems {
-	var out Problems
+func yamlProblems(text string, err error) TextErrors {
+	var out TextErrors
 	message, values := strings.CutPrefix(err.Error(), "yaml: unmarshal errors:\n")
 	lines := strings.Split(text, "\n")
 	for part := range strings.SplitSeq(message, "\n") {
 		m := yamlLine.FindStringSubmatch(strings.TrimSpace(part))
-		p := &Problem{Text: m[2]}
+		p := &TextError{Text: m[2]}
 		p.Line, _ = strconv.Atoi(m[1])
 		if !values {
 			p.Line = badLine(lines, p.Line)
