@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
@@ -41,11 +42,17 @@ func (r *run) start(o *object, steps []plan.Step) {
 // do makes the call of one step.
 func (r *run) do(o *object, s plan.Step) {
 	o.busy++
+	o.begun[s.N] = true
+	at := o.plan
 	var on act.Storage
 	r.e.observer.View(func(have *model.Observed) { on = act.On(s.Action, have) })
-	r.emit(o, Event{Kind: Started, Step: s.What, Text: s.Why})
+	r.emit(o, Event{Kind: Started, Action: kindOf(s.Action), Step: s.What, Text: s.Why})
 	r.fly(func() func() {
-		res, err := r.e.actor.Do(r.ctx, s.Action, on)
+		var res act.Result
+		err := r.claim(o, s.Action, at)
+		if err == nil {
+			res, err = r.e.actor.Do(r.calls, s.Action, on)
+		}
 		return func() {
 			switch {
 			case err != nil:
@@ -65,7 +72,9 @@ func (r *run) do(o *object, s plan.Step) {
 // follow waits for the end of a step's task.
 func (r *run) follow(o *object, s plan.Step, task string) {
 	r.e.observer.TaskStarted(task)
-	r.emit(o, Event{Kind: Progress, Step: s.What, Task: task})
+	o.task = task
+	r.emit(o, Event{Kind: Progress, Action: kindOf(s.Action), Step: s.What, Task: task})
+	r.tell(o)
 	stop := r.watchProgress(o, s, task)
 	r.fly(func() func() {
 		_, err := r.tasks.Follow(task)
@@ -101,10 +110,11 @@ func (r *run) stepEnded(o *object) {
 	}
 	// A change of the config that Proxmox has confirmed is done, and what follows
 	// it in the same plan was planned for just that: no need to look in between.
-	if o.carry {
+	if o.carry && !o.stale {
 		if next := o.following(); len(next) > 0 {
 			o.carry = false
 			r.start(o, next)
+			r.tell(o)
 			return
 		}
 	}
@@ -148,6 +158,9 @@ func (r *run) letGo(o *object) {
 	}
 }
 
+// kindOf is the name of an action's kind.
+func kindOf(a model.Action) string { return reflect.TypeOf(a).Name() }
+
 func isConfigure(a model.Action) bool {
 	_, ok := a.(model.Configure)
 	return ok
@@ -165,7 +178,8 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
 	}
 	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)
-	r.emit(o, Event{Kind: Done, Step: s.What, Text: s.Why, Task: task})
+	o.task = ""
+	r.emit(o, Event{Kind: Done, Action: kindOf(s.Action), Step: s.What, Text: s.Why, Task: task})
 	// What a snapshot does to its machine may leave something to do for that.
 	if snap, ok := r.want.snapshots[o.owner.Key]; ok {
 		if vm := r.objects[snap.VM]; vm != nil {

@@ -3,8 +3,9 @@
 //
 // [Engine.Step] is one turn: it starts what can be started and returns at once.
 // [Engine.Converge] goes on until everything is as wanted or nothing more can be
-// done. Both may be stopped at any moment, and be killed: tasks go on in Proxmox,
-// and the next run picks up what it finds. Nothing is written down anywhere else.
+// done. [Engine.Serve] goes on for ever, while what is wanted changes. All may be
+// stopped at any moment, and be killed: tasks go on in Proxmox, and the next run
+// picks up what it finds. Nothing is written down anywhere else.
 package engine
 
 import (
@@ -51,8 +52,14 @@ type Options struct {
 	Events func(Event)
 	// Progress reads how far copies are, now and then.
 	Progress bool
-
-	listAge time.Duration // lists as young as this needn't be asked for again
+	// Changed gets how an object of a [Session] is, whenever that is otherwise than
+	// before. It should be quick.
+	Changed func(Outcome)
+	// Trouble gets why nothing can be done at all in a [Session], and since when;
+	// nil: it is over.
+	Trouble func(*plan.Wait, time.Time)
+	// Claim writes down which VMID an object gets, before a guest is made under it.
+	Claim func(ctx context.Context, owner model.Owner, vmid int, node string) error
 }
 
 const defaultPatience = 5 * time.Minute

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
@@ -13,9 +14,14 @@ import (
 func (r *run) failed(o *object, s plan.Step, err error) {
 	r.e.doubt(s.Action)
 	f := act.Judge(err)
-	if r.ctx.Err() != nil {
+	var unclaimed *claimError
+	switch {
+	case r.ctx.Err() != nil:
 		f.Class = act.Stopped
+	case errors.As(err, &unclaimed):
+		f.Class = act.Away // nothing was done, and it is nothing of Proxmox'
 	}
+	o.task = ""
 	switch f.Class {
 	case act.Stopped:
 		return
@@ -26,7 +32,7 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	if f.Class == act.Lost || f.Class == act.Passing || makes(s.Action) {
 		r.listSoon()
 	}
-	r.blame(o, s.What, f)
+	r.blameStep(o, s, f)
 }
 
 // makes tells whether the list shows what becomes of an action.
@@ -41,10 +47,18 @@ func makes(a model.Action) bool {
 // blame notes a failure of an object. Its next plan waits until it may be tried
 // again.
 func (r *run) blame(o *object, what string, f act.Failure) {
+	r.blameStep(o, plan.Step{What: what}, f)
+}
+
+func (r *run) blameStep(o *object, s plan.Step, f act.Failure) {
 	r.e.mu.Lock()
-	r.e.memory.fail(o.owner.Key, what, f, time.Now())
+	r.e.memory.fail(o.owner.Key, s.What, f, time.Now())
 	r.e.mu.Unlock()
-	r.emit(o, Event{Kind: Failed, Step: what, Text: f.Text, Hint: f.Hint})
+	e := Event{Kind: Failed, Step: s.What, Text: f.Text, Hint: f.Hint}
+	if s.Action != nil {
+		e.Action = kindOf(s.Action)
+	}
+	r.emit(o, e)
 }
 
 // failure is what failed lately of an object.

@@ -15,11 +15,12 @@ type State string
 
 // The states of objects.
 const (
-	StateReady   State = "ready"   // as wanted
-	StateGone    State = "gone"    // it was to go, and has
-	StateWaiting State = "waiting" // for something that may still come
-	StateRefused State = "refused" // something would be needed that isn't allowed
-	StateFailed  State = "failed"  // something goes wrong each time
+	StateReady    State = "ready"    // as wanted
+	StateGone     State = "gone"     // it was to go, and has
+	StateChanging State = "changing" // something is being done
+	StateWaiting  State = "waiting"  // for something that may still come
+	StateRefused  State = "refused"  // something would be needed that isn't allowed
+	StateFailed   State = "failed"   // something goes wrong each time
 )
 
 // Outcome is what became of an object.
@@ -28,8 +29,10 @@ type Outcome struct {
 	State     State
 	VMID      int
 	Node      string
-	Text      string    // what it waits for, or what went wrong, in one line
-	Since     time.Time // since when
+	Status    model.Status // of its guest; empty: there is none
+	Task      string       // that is being worked on
+	Text      string       // what it waits for, or what went wrong, in one line
+	Since     time.Time    // since when
 	Wait      *plan.Wait
 	Refused   []plan.Refusal
 	Failure   *model.Failure
@@ -66,7 +69,7 @@ func (r *run) outcome(o *object) Outcome {
 	out := Outcome{Owner: o.owner, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Steps: o.steps, Since: o.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
-			out.Node, out.Addresses = g.Node, g.Addresses
+			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status
 		}
 	})
 	fail, failed := r.failure(o)
@@ -77,7 +80,12 @@ func (r *run) outcome(o *object) Outcome {
 	case o.done && p.Gone:
 		out.State = StateGone
 	case o.done:
-		out.State = StateReady
+		out.State, out.Wait = StateReady, nil
+	case !r.able():
+		out.Wait, out.Since = r.live.trouble.wait(), r.live.trouble.since
+		out.Text = out.Wait.Text
+	case o.doing() != "":
+		out.State, out.Text, out.Task = StateChanging, o.doing(), o.task
 	case failed && fail.Hard:
 		out.State, out.Text = StateFailed, failureText(fail)
 	case p.Wait != nil:

@@ -17,6 +17,8 @@ import (
 type run struct {
 	e     *Engine
 	ctx   context.Context
+	calls context.Context // of calls that change something
+	live  *live           // nil: it ends when all is as wanted
 	opts  Options
 	tasks *act.Tasks
 	want  *wanted
@@ -58,9 +60,15 @@ type object struct {
 
 	busy    int // calls and tasks of its own
 	working bool
-	did     map[int]bool // steps of the present plan that were done
+	begun   map[int]bool // steps of the present plan that were begun
+	did     map[int]bool // and those that were done
+	task    string       // the last one that was started
 	carry   bool         // the present plan can be gone on with
+	stale   bool         // something else is wanted since it was made
+	dropped bool         // nobody wants it any more
 	told    bool         // that there is something to do
+	settled bool         // it was ready, and nothing has happened since
+	last    view         // what was told of it last
 	looks   int          // how often it was looked at since something was done
 
 	reopened int // how often it had others looked at again
@@ -73,7 +81,7 @@ type object struct {
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
 	r := &run{
-		e: e, ctx: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: newWanted(want), begun: time.Now(),
+		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: newWanted(want), begun: time.Now(),
 		objects: map[model.Key]*object{}, due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
 		waiting: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,
@@ -88,7 +96,7 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := e.newRun(ctx, want, opts)
-	if err := e.observer.Refresh(ctx, opts.listAge); err != nil {
+	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return r.report(), err
 	}
 	r.begin(want)
@@ -123,12 +131,15 @@ func (r *run) loop() error {
 	for {
 		r.drain()
 		switch {
-		case r.fatal != nil:
-			return r.fatal
 		case r.ctx.Err() != nil:
 			return context.Cause(r.ctx)
+		case r.fatal != nil && r.live == nil:
+			return r.fatal
+		case r.fatal != nil:
+			r.stumble(r.fatal)
+			r.fatal = nil
 		}
-		if len(r.due) > 0 {
+		if r.able() && len(r.due) > 0 {
 			r.turn()
 			continue
 		}
@@ -139,6 +150,9 @@ func (r *run) loop() error {
 		r.sleep(next)
 	}
 }
+
+// able tells whether something can be done at all.
+func (r *run) able() bool { return r.live == nil || r.live.trouble == nil }
 
 // sleep waits until there is something to decide.
 func (r *run) sleep(next time.Time) {
@@ -226,6 +240,9 @@ func (r *run) report() Report {
 }
 
 func (r *run) emit(o *object, e Event) {
+	if e.Kind != Ready {
+		o.settled = false
+	}
 	e.Time, e.Owner, e.VMID, e.Node = time.Now(), o.owner, o.plan.VMID, o.plan.Node
 	r.opts.Events(e)
 }

@@ -13,7 +13,7 @@ import (
 func (r *run) turn() {
 	var due []*object
 	for o := range r.due {
-		if o.busy == 0 && !o.done {
+		if o.busy == 0 && !o.done && !o.dropped {
 			due = append(due, o)
 		}
 	}
@@ -34,9 +34,10 @@ func (r *run) turn() {
 		if r.opts.Agreed != nil {
 			p = r.opts.Agreed.Limit(p)
 		}
-		o.plan, o.did, o.carry, o.retry = p, map[int]bool{}, false, time.Time{}
+		o.plan, o.begun, o.did, o.carry, o.stale, o.retry = p, map[int]bool{}, map[int]bool{}, false, false, time.Time{}
 		delete(r.waiting, o)
 		r.dispatch(o)
+		r.tell(o)
 	}
 }
 
@@ -145,7 +146,7 @@ func (r *run) announce(o *object) {
 
 // finish is the end of an object that is as wanted.
 func (r *run) finish(o *object) {
-	o.done, o.reason = true, ""
+	o.done, o.reason, o.looks = true, "", 0
 	r.e.mu.Lock()
 	r.e.memory.settled[o.owner] = time.Now()
 	r.e.mu.Unlock()
@@ -153,7 +154,11 @@ func (r *run) finish(o *object) {
 	if o.plan.Gone {
 		text = "gone"
 	}
-	r.emit(o, Event{Kind: Ready, Text: text})
+	if !o.settled {
+		r.emit(o, Event{Kind: Ready, Text: text})
+	}
+	o.settled = true
+	clear(o.again) // what may have to be done again some day is none of this
 	r.wakeUsers(o)
 }
 

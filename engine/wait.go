@@ -11,6 +11,10 @@ import (
 // wait notes that nothing can be done for an object now, and sees to it that
 // somebody notices when that changes.
 func (r *run) wait(o *object, w *plan.Wait) {
+	if r.live != nil && o.settled && othersWork(w) {
+		o.done, o.looks = true, 0
+		return
+	}
 	r.waiting[o], o.looks = true, 0
 	if o.reason != w.Reason {
 		o.reason, o.since = w.Reason, time.Now()
@@ -21,8 +25,8 @@ func (r *run) wait(o *object, w *plan.Wait) {
 	case w.Task != "":
 		r.await(o, w.Task)
 	case w.Reason == plan.WaitFailed:
-		if f, ok := r.failure(o); ok && !f.Hard {
-			o.retry = f.Next
+		if f, ok := r.failure(o); ok {
+			o.retry = r.tryAgain(f)
 		}
 	case changes(w.Reason):
 		r.listBy(time.Now().Add(r.listPause))
@@ -143,14 +147,18 @@ func (r *run) list() {
 		return func() {
 			r.listing = false
 			if err == nil {
+				r.recover()
 				for o := range r.waiting {
 					r.due[o] = true
 				}
+				r.tellAll()
 				return
 			}
-			switch act.Judge(err).Class {
-			case act.Stopped:
-			case act.Fatal:
+			switch class := act.Judge(err).Class; {
+			case r.live != nil:
+				r.stumble(err)
+			case class == act.Stopped:
+			case class == act.Fatal:
 				r.fatal = err
 			default:
 				r.listBy(time.Now().Add(r.listPause))
@@ -175,19 +183,27 @@ func (r *run) rest() (next time.Time, over bool) {
 		case o.done || o.busy > 0:
 			delete(r.waiting, o)
 		case !o.retry.IsZero() && !o.retry.After(now):
-			r.due[o] = true
+			r.retry(o)
 			over = false
-		case r.stuck(o, now):
+		case r.live == nil && r.stuck(o, now):
 		default:
 			over = false
-			by(o.since.Add(r.opts.Patience))
+			if r.live == nil {
+				by(o.since.Add(r.opts.Patience))
+			}
 			if !o.retry.IsZero() {
 				by(o.retry)
 			}
 		}
 	}
-	if over || len(r.due) > 0 {
+	if r.live != nil {
+		over = false
+	}
+	if over || len(r.due) > 0 && r.able() {
 		return now, over
+	}
+	if r.live != nil {
+		r.keepWatch(now, by)
 	}
 	if !r.listDue.IsZero() && !r.listing {
 		if !r.listDue.After(now) {
@@ -197,6 +213,15 @@ func (r *run) rest() (next time.Time, over bool) {
 		}
 	}
 	return next, false
+}
+
+// retry plans an object again whose time to be tried again has come.
+func (r *run) retry(o *object) {
+	if f, failed := r.failure(o); failed && f.Hard {
+		r.e.forgive(o.owner.Key)
+	}
+	o.retry = time.Time{}
+	r.due[o] = true
 }
 
 // stuck tells whether it makes no sense to go on waiting for an object.

@@ -79,6 +79,9 @@ func (w *wanted) only(objects []*object) model.Desired {
 			w.addImage(&want, key, have)
 		case w.isVM(key):
 			w.addVM(&want, key, have)
+			if w.vms[key].Deleted {
+				w.addSnapshots(&want, key, have) // they keep it from going
+			}
 			spread = spread || len(w.vms[key].Place.AntiAffinity) > 0
 		case w.isSnapshot(key):
 			w.addSnapshots(&want, w.snapshots[key].VM, have)

@@ -30,12 +30,15 @@ type Allow struct {
 
 // VM is a guest that is wanted.
 type VM struct {
-	Owner  Owner
-	Name   string // in Proxmox
-	VMID   int    // 0: the first of the owner's candidates that can be had
-	Range  Range
-	Labels map[string]string // for anti-affinity
-	Source Source
+	Owner Owner
+	Name  string // in Proxmox
+	VMID  int    // 0: the first of the owner's candidates that can be had
+	// Remembered is the VMID that was chosen earlier, where somebody wrote that down.
+	// It is looked at first, and is given up only when somebody else has it.
+	Remembered int `json:",omitempty"`
+	Range      Range
+	Labels     map[string]string // for anti-affinity
+	Source     Source
 
 	Options map[string]string // canonical; the options that the manifest says something about
 	// Managed are those of Options that the manifest itself names.
@@ -59,7 +62,7 @@ type VM struct {
 // Fingerprint is short and changes whenever anything changes that would be
 // applied to the guest's configuration.
 func (v VM) Fingerprint() string {
-	v.VMID, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, Range{}, nil, Place{}, false, ""
+	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
 	v.Update, v.WaitAddress, v.Retain = Allow{}, false, false
 	v.Source = Source{Image: v.Source.Image, VM: v.Source.VM}
 	b, err := json.Marshal(v)

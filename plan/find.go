@@ -44,7 +44,26 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 		}
 		return f
 	}
+	if was := p.vms[o.Key].Remembered; was != 0 {
+		return p.remembered(o, was, r)
+	}
 	return p.among(o, r)
+}
+
+// remembered looks at a VMID that was written down for the owner. What is there
+// now may be somebody else's.
+func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
+	f := p.at(o, was)
+	foreign := f.wait != nil && f.wait.Reason == WaitForeign
+	if f.guest != nil || !foreign && f.unsure() {
+		return f
+	}
+	_, taken := p.placed[was]
+	other := p.among(o, r)
+	if foreign || taken || !p.placedFor(was, o) || other.guest != nil || other.unsure() {
+		return other
+	}
+	return f
 }
 
 // unsure tells whether there may be a guest that can't be told yet.

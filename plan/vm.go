@@ -201,7 +201,21 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 		c.release()
 		return
 	}
+	if s := p.snapshotOn(v); s != nil {
+		o.wait(WaitDependents, fmt.Sprintf("%s is a snapshot of it, which would go with it; it goes when that is deleted", s.Owner.Key))
+		return
+	}
 	c.destroy(fmt.Sprintf("%s is to go", v.Owner.Key))
+}
+
+// snapshotOn is a snapshot of a guest that somebody wants to keep.
+func (p *planner) snapshotOn(v model.VM) *model.Snapshot {
+	for i, s := range p.want.Snapshots {
+		if s.VM == v.Owner.Key && !s.Deleted && !s.LeftOver {
+			return &p.want.Snapshots[i]
+		}
+	}
+	return nil
 }
 
 // release takes our marks off a guest that stays.

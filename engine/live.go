@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// live is what a run has that doesn't end when all is as wanted.
+type live struct {
+	next    time.Time // when everything is looked at again
+	trouble *trouble  // nothing can be done at present
+	asked   int       // place in the order of the guest whose agent was asked last
+}
+
+// trouble is why nothing can be done at all.
+type trouble struct {
+	err   error
+	since time.Time
+}
+
+var errNotLooked = errors.New("nothing was looked at yet")
+
+// Reasons to wait that have to do with Proxmox as a whole.
+const (
+	WaitAway  = "ProxmoxAway"
+	WaitLogin = "LoginRefused"
+)
+
+// early tells whether nothing was looked at yet, so that there is nothing to tell.
+func (t *trouble) early() bool { return t != nil && t.err == errNotLooked }
+
+// wait is what objects wait for meanwhile.
+func (t *trouble) wait() *plan.Wait {
+	f := act.Judge(t.err)
+	w := &plan.Wait{Reason: WaitAway, Text: "Proxmox can't be reached: " + f.Text}
+	if f.Class == act.Fatal {
+		w = &plan.Wait{Reason: WaitLogin, Text: "Proxmox refuses the login: " + f.Text}
+	}
+	if f.Hint != "" {
+		w.Text += "; " + f.Hint
+	}
+	return w
+}
+
+// restPeriod is how often everything is looked at while nothing is to be done. With
+// two lists, one config and one agent each time that is twelve requests a minute,
+// however many guests there are.
+const restPeriod = 20 * time.Second
+
+// hardPause is how long something rests that fails each time. A person may have
+// changed something meanwhile that can't be seen from here.
+const hardPause = 5 * time.Minute
+
+// stumble notes that nothing can be done at present.
+func (r *run) stumble(err error) {
+	if act.Judge(err).Class == act.Stopped {
+		return
+	}
+	if t := r.live.trouble; t == nil || t.early() {
+		r.live.trouble = &trouble{err: err, since: time.Now()}
+		r.tellTrouble()
+	} else {
+		t.err = err
+	}
+	r.tellAll()
+	r.listBy(time.Now().Add(r.listPause))
+}
+
+// recover goes on after trouble: what failed meanwhile failed because of it.
+func (r *run) recover() {
+	if r.live == nil || r.live.trouble == nil {
+		return
+	}
+	r.live.trouble = nil
+	for _, o := range r.order {
+		if !o.done {
+			r.e.forgive(o.owner.Key)
+			r.due[o] = true
+		}
+	}
+	r.tellTrouble()
+}
+
+// tellTrouble tells about trouble as a whole.
+func (r *run) tellTrouble() {
+	if r.opts.Trouble == nil {
+		return
+	}
+	if t := r.live.trouble; t != nil {
+		r.opts.Trouble(t.wait(), t.since)
+		return
+	}
+	r.opts.Trouble(nil, time.Now())
+}
+
+// keepWatch looks at everything when it is time, and finds out when that is next.
+func (r *run) keepWatch(now time.Time, by func(time.Time)) {
+	if r.live.trouble != nil {
+		return // a list tells when it is over
+	}
+	if !now.Before(r.live.next) && !r.listing {
+		r.live.next = now.Add(restPeriod)
+		r.round()
+	}
+	by(r.live.next)
+}
+
+// round looks at the whole cluster, and closer at one guest after the other:
+// somebody may have changed a config in a way that the lists don't show, or a guest
+// may have got another address. What can't be read now can be later.
+func (r *run) round() {
+	r.listing = true
+	agent := r.nextAgent()
+	r.flyIdle(func() func() {
+		_, _ = r.e.observer.Reread(r.ctx)
+		if agent != 0 {
+			_ = r.e.observer.AskOnce(r.ctx, agent)
+		}
+		err := r.e.observer.Refresh(r.ctx, 0)
+		return func() {
+			r.listing = false
+			if err != nil {
+				r.stumble(err)
+				return
+			}
+			for o := range r.waiting {
+				r.due[o] = true
+			}
+			r.drift()
+			r.tellAll()
+		}
+	})
+}
+
+// nextAgent is the guest whose agent is asked in this round: those that run and
+// whose addresses matter take turns. 0: nobody wants to know.
+func (r *run) nextAgent() (vmid int) {
+	if r.opts.Changed == nil {
+		return 0
+	}
+	r.e.observer.View(func(have *model.Observed) {
+		for range r.order {
+			r.live.asked = (r.live.asked + 1) % len(r.order)
+			o := r.order[r.live.asked]
+			g := have.Guests[o.plan.VMID]
+			if o.done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.want.vms[o.owner.Key].WaitAddress {
+				vmid = g.VMID
+				return
+			}
+		}
+	})
+	return vmid
+}
+
+// drift finds out what isn't as wanted any more.
+func (r *run) drift() {
+	for _, p := range r.e.plan(r.want.all).Objects {
+		o := r.objects[p.Owner.Key]
+		if o == nil {
+			r.add(p) // what is left over of a set
+			continue
+		}
+		if !o.done || o.busy > 0 {
+			continue
+		}
+		p.Look.Agents = nil // an address that isn't known is no reason to do something
+		switch {
+		case othersWork(p.Wait):
+		case p.Ready() && p.Gone == o.plan.Gone:
+			o.plan.VMID, o.plan.Node = p.VMID, p.Node
+		default:
+			o.done, o.told = false, false
+			r.due[o] = true
+		}
+	}
+}
+
+// othersWork tells whether somebody works on a guest, a backup perhaps. One that is
+// as wanted stays so meanwhile; what comes of it is seen later.
+func othersWork(w *plan.Wait) bool {
+	return w != nil && (w.Reason == plan.WaitTask || w.Reason == plan.WaitLock)
+}
+
+// tryAgain is when an object is tried again that fails each time; zero: never.
+func (r *run) tryAgain(f model.Failure) time.Time {
+	switch {
+	case !f.Hard:
+		return f.Next
+	case r.live != nil:
+		return f.At.Add(hardPause)
+	}
+	return time.Time{}
+}
+
+// doing says what is under way for an object.
+func (o *object) doing() string {
+	text := ""
+	for _, s := range o.plan.Steps {
+		if o.begun[s.N] && !o.did[s.N] {
+			if text == "" {
+				text = s.What
+			} else {
+				text += ", " + s.What
+			}
+		}
+	}
+	return text
+}
+
+// claimError is a failure to remember something before it is done.
+type claimError struct {
+	vmid int
+	err  error
+}
+
+func (e *claimError) Error() string { return fmt.Sprintf("note down VMID %d: %v", e.vmid, e.err) }
+func (e *claimError) Unwrap() error { return e.err }
+
+// claim has it written down which VMID an object gets, before something is made
+// under it.
+func (r *run) claim(o *object, a model.Action, at plan.Object) error {
+	if r.opts.Claim == nil || !begins(a) {
+		return nil
+	}
+	if err := r.opts.Claim(r.calls, o.owner, at.VMID, at.Node); err != nil {
+		return &claimError{at.VMID, err}
+	}
+	return nil
+}
+
+// begins tells whether an action makes a guest.
+func begins(a model.Action) bool {
+	switch a.(type) {
+	case model.Clone, model.Create:
+		return true
+	}
+	return false
+}
+
+// Keep makes everything as wanted and keeps it so, until ctx ends. Its error says
+// why it ended.
+func (e *Engine) Keep(ctx context.Context, want model.Desired, opts Options) error {
+	s := e.Serve(ctx, opts)
+	s.Want(want)
+	<-s.Done()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Session makes things so and keeps them so, while what is wanted changes. It
+// goes on when Proxmox is away, and when it has failed.
+type Session struct {
+	r    *run
+	done chan struct{}
+}
+
+// Serve begins a session that lasts until ctx ends. Nothing is wanted yet.
+func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
+	s := &Session{r: e.newRun(ctx, model.Desired{}, opts), done: make(chan struct{})}
+	calls, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	s.r.calls = calls
+	s.r.live = &live{trouble: &trouble{err: errNotLooked, since: time.Now()}}
+	s.r.listBy(time.Now())
+	go func() {
+		defer close(s.done)
+		_ = s.r.loop() // it ends with ctx
+		last := time.AfterFunc(lastCalls, func() { cut(context.Cause(ctx)) })
+		defer last.Stop()
+		s.r.land()
+		cut(nil)
+	}()
+	return s
+}
+
+// lastCalls is how long calls that change something may still take when a session
+// ends: what comes back tells what became of them.
+const lastCalls = 10 * time.Second
+
+// Done is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Want says what is wanted from now on. What isn't named any more is left as it
+// is: what is to go must be named as such.
+func (s *Session) Want(want model.Desired) { s.r.post(func() { s.r.rewant(want) }) }
+
+// Look has the session look at everything now, since something may be otherwise
+// than it seems.
+func (s *Session) Look() {
+	s.r.post(func() {
+		s.r.live.next = time.Time{}
+		s.r.listBy(time.Now())
+	})
+}
+
+// Retry has what failed be tried again now.
+func (s *Session) Retry(key model.Key) {
+	s.r.post(func() {
+		if o := s.r.objects[key]; o != nil {
+			s.r.renew(o)
+		}
+	})
+}
+
+// rewant takes over what is wanted now. What is the same as before isn't touched.
+func (r *run) rewant(want model.Desired) {
+	was := r.want
+	r.want = newWanted(want)
+	before := r.objects
+	r.objects, r.order = make(map[model.Key]*object, len(before)), nil
+	each(want, func(owner model.Owner) {
+		o := before[owner.Key]
+		switch {
+		case o != nil && o.owner == owner:
+			delete(before, owner.Key)
+			o.n = len(r.order)
+			r.objects[owner.Key], r.order = o, append(r.order, o)
+			if !same(was, r.want, owner.Key) {
+				r.renew(o)
+				r.wakeUsers(o)
+			}
+		default:
+			r.add(plan.Object{Owner: owner})
+		}
+	})
+	for _, o := range before {
+		r.drop(o)
+	}
+	if !r.able() {
+		r.tellAll()
+	}
+}
+
+// each names all objects, in the order in which they are planned.
+func each(want model.Desired, do func(model.Owner)) {
+	for i := range want.Images {
+		do(want.Images[i].Owner)
+	}
+	for i := range want.VMs {
+		do(want.VMs[i].Owner)
+	}
+	for i := range want.Snapshots {
+		do(want.Snapshots[i].Owner)
+	}
+}
+
+// same tells whether the same is wanted of an object as before.
+func same(was, is *wanted, key model.Key) bool {
+	switch {
+	case is.isImage(key):
+		return was.isImage(key) && reflect.DeepEqual(was.images[key], is.images[key])
+	case is.isVM(key):
+		return was.isVM(key) && reflect.DeepEqual(was.vms[key], is.vms[key])
+	}
+	return was.isSnapshot(key) && was.snapshots[key] == is.snapshots[key]
+}
+
+// renew plans an object anew, with what failed forgiven.
+func (r *run) renew(o *object) {
+	o.done, o.told, o.settled, o.stale = false, false, false, true
+	clear(o.again)
+	r.e.forgive(o.owner.Key)
+	r.due[o] = true
+}
+
+// drop stops looking after an object. What is under way for it ends by itself.
+func (r *run) drop(o *object) {
+	o.dropped = true
+	delete(r.due, o)
+	delete(r.waiting, o)
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	r.e.memory.forgive(o.owner.Key)
+	r.e.memory.displace(o.owner)
+}

@@ -1,0 +1,285 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// session is one that a test talks to.
+type session struct {
+	*engine.Session
+	l      *lab
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	latest  map[string]engine.Outcome
+	told    map[string]int
+	trouble *plan.Wait
+	events  []engine.Event
+	claim   func(vmid int) error
+}
+
+func (l *lab) serve(c *pve.Client) *session {
+	s := &session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	s.Session = engineOf(c).Serve(ctx, engine.Options{
+		Changed: func(o engine.Outcome) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.latest[o.Owner.Name] = o
+			s.told[o.Owner.Name]++
+		},
+		Trouble: func(w *plan.Wait, _ time.Time) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.trouble = w
+		},
+		Events: func(e engine.Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, e)
+			l.events = append(l.events, e)
+		},
+		Claim: func(_ context.Context, _ model.Owner, vmid int, _ string) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.claim != nil {
+				return s.claim(vmid)
+			}
+			return nil
+		},
+	})
+	return s
+}
+
+func (s *session) end() {
+	s.cancel()
+	<-s.Done()
+}
+
+func (s *session) of(name string) engine.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.latest[name]
+}
+
+// await lets time pass until an object is in a state.
+func (s *session) await(name string, want engine.State) engine.Outcome {
+	s.l.t.Helper()
+	for range 6000 {
+		if o := s.of(name); o.State == want {
+			return o
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.l.t.Fatalf("%s is %+v, never %s\n%s", name, s.of(name), want, s.l.story())
+	return engine.Outcome{}
+}
+
+func (s *session) count(kind engine.Kind) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, e := range s.events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// serving runs a test with a session.
+func serving(t *testing.T, test func(t *testing.T, l *lab, s *session)) {
+	t.Helper()
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		s := l.serve(l.client)
+		defer s.end()
+		test(t, l, s)
+	})
+}
+
+func TestASessionMakesWhatIsWantedLater(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machine("one")))
+		one := s.await("one", engine.StateReady)
+		if one.Status != model.StatusRunning || len(one.Addresses) == 0 {
+			t.Errorf("it is told as %+v", one)
+		}
+		s.Want(desired(machine("one"), machine("two")))
+		s.await("two", engine.StateReady)
+		gone := machine("one")
+		gone.Deleted = true
+		s.Want(desired(gone, machine("two")))
+		s.await("one", engine.StateGone)
+		if len(l.ours()) != 1 {
+			t.Errorf("there are %d machines", len(l.ours()))
+		}
+		s.Want(desired())
+		time.Sleep(5 * time.Minute)
+		if l.named("two") == nil {
+			t.Error("what isn't named any more was removed")
+		}
+	})
+}
+
+func TestAChangeWhileACloneRunsIsMade(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machine("web")))
+		if o := s.await("web", engine.StateChanging); o.Task != "" && o.VMID == 0 {
+			t.Errorf("it is told as %+v", o)
+		}
+		larger := machine("web")
+		larger.Options = map[string]string{"cores": "8", "memory": "8192", "ciuser": "ann"}
+		s.Want(desired(larger))
+		s.await("web", engine.StateReady)
+		if conf := l.named("web"); conf["cores"] != "8" || conf["memory"] != "8192" {
+			t.Errorf("it has %s cores and %s MiB", conf["cores"], conf["memory"])
+		}
+		if len(l.ours()) != 1 {
+			t.Errorf("there are %d machines", len(l.ours()))
+		}
+	})
+}
+
+func TestADeletionWhileACloneRunsLeavesNothing(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machine("web")))
+		s.await("web", engine.StateChanging)
+		time.Sleep(time.Second)
+		gone := machine("web")
+		gone.Deleted = true
+		s.Want(desired(gone))
+		s.await("web", engine.StateGone)
+		if len(l.ours()) != 0 {
+			t.Errorf("there is still %v", l.ours())
+		}
+	})
+}
+
+func TestASessionGoesOnWhenProxmoxIsBack(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machine("one")))
+		s.await("one", engine.StateReady)
+		id, err := l.sim.AddFault(pvesim.Fault{Path: "**", Drop: "before"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Want(desired(machine("one"), machine("two")))
+		two := s.await("two", engine.StateWaiting)
+		time.Sleep(10 * time.Minute)
+		if two = s.of("two"); two.Wait == nil || two.Wait.Reason != engine.WaitAway {
+			t.Errorf("it is told as %+v", two)
+		}
+		if s.of("one").State != engine.StateReady {
+			t.Errorf("what was ready is told as %+v", s.of("one"))
+		}
+		l.sim.RemoveFault(id)
+		s.await("two", engine.StateReady)
+		if s.trouble != nil {
+			t.Errorf("trouble isn't over: %+v", s.trouble)
+		}
+	})
+}
+
+func TestASessionWaitsForALoginThatWorks(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		client := l.connect(pve.Token("root@pam!lab", "00000000-0000-0000-0000-000000000000"))
+		s := l.serve(client)
+		defer s.end()
+		s.Want(desired(machine("web")))
+		o := s.await("web", engine.StateWaiting)
+		if o.Wait.Reason != engine.WaitLogin {
+			t.Errorf("it waits for %+v", o.Wait)
+		}
+		if err := client.SetCredentials(pve.Token("root@pam!lab", secret)); err != nil {
+			t.Fatal(err)
+		}
+		s.Look()
+		s.await("web", engine.StateReady)
+	})
+}
+
+func TestNothingIsMadeBeforeItsVMIDIsWrittenDown(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		claimed, broken := 0, true
+		s.claim = func(vmid int) error {
+			if broken {
+				return errors.New("the notebook is away")
+			}
+			claimed = vmid
+			return nil
+		}
+		s.Want(desired(machine("web")))
+		time.Sleep(15 * time.Minute)
+		if len(l.ours()) != 0 {
+			t.Fatalf("it was made under a VMID that nobody knows: %v", l.ours())
+		}
+		s.mu.Lock()
+		broken = false
+		s.mu.Unlock()
+		s.await("web", engine.StateReady)
+		if l.ours()[claimed]["name"] != "web" {
+			t.Errorf("VMID %d was written down, but there is %v", claimed, l.ours())
+		}
+	})
+}
+
+func TestWhatFailsEachTimeIsTriedAgainLater(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		id, err := l.sim.AddFault(pvesim.Fault{Method: "POST", Path: "/nodes/*/qemu/*/clone", Status: 403, Reason: "Permission check failed (/vms/9000, VM.Clone)"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Want(desired(machine("web")))
+		s.await("web", engine.StateFailed)
+		time.Sleep(time.Hour)
+		if n := s.count(engine.Failed); n > 15 {
+			t.Errorf("it failed %d times in an hour", n)
+		}
+		l.sim.RemoveFault(id)
+		s.await("web", engine.StateReady)
+	})
+}
+
+func TestAtRestNothingIsTold(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machines(5)...))
+		for _, v := range machines(5) {
+			s.await(v.Name, engine.StateReady)
+		}
+		time.Sleep(time.Minute)
+		told, events := s.told["web-0"], len(s.events)
+		// A backup comes by, which locks the machine for a while.
+		l.vm("web-0", func(_ *pvesim.State, vm *pvesim.VM) { vm.Conf["lock"] = "backup" })
+		time.Sleep(5 * time.Minute)
+		l.vm("web-0", func(_ *pvesim.State, vm *pvesim.VM) { delete(vm.Conf, "lock") })
+		time.Sleep(time.Hour)
+		if s.told["web-0"] != told || len(s.events) != events {
+			t.Errorf("told %d times more, %d events:\n%s", s.told["web-0"]-told, len(s.events)-events, l.story())
+		}
+	})
+}
+
+func TestAMachineThatIsStoppedManyTimesIsStartedEachTime(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machine("web")))
+		s.await("web", engine.StateReady)
+		for n := range 8 {
+			l.kill("web")
+			time.Sleep(2 * time.Minute)
+			if l.named("web")["running"] == "" {
+				t.Fatalf("it wasn't started the %d. time\n%s", n+1, l.story())
+			}
+		}
+	})
+}

@@ -1,0 +1,43 @@
+package engine
+
+import "github.com/proxplane/proxplane/model"
+
+// view is what of an outcome is worth telling when it changes.
+type view struct {
+	state     State
+	status    model.Status
+	vmid      int
+	node      string
+	text      string
+	task      string
+	reason    string
+	addresses string
+}
+
+// tell tells how an object is, if that is otherwise than before. While it is only
+// being looked at, or is about to be, nothing is new.
+func (r *run) tell(o *object) {
+	looking := o.busy > 0 && o.doing() == "" || r.able() && r.due[o]
+	if r.opts.Changed == nil || o.dropped || looking || r.live != nil && r.live.trouble.early() {
+		return
+	}
+	out := r.outcome(o)
+	v := view{state: out.State, status: out.Status, vmid: out.VMID, node: out.Node, text: out.Text, task: out.Task}
+	if out.Wait != nil {
+		v.reason = out.Wait.Reason
+	}
+	for _, a := range out.Addresses {
+		v.addresses += a.String() + " "
+	}
+	if v != o.last {
+		o.last = v
+		r.opts.Changed(out)
+	}
+}
+
+// tellAll tells of all objects how they are, where that has changed.
+func (r *run) tellAll() {
+	for _, o := range r.order {
+		r.tell(o)
+	}
+}
