@@ -17,7 +17,7 @@ func TestGoProxmoxManagesMachines(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./goproxmox").CombinedOutput(); err != nil {
 		t.Fatalf("build the program: %v\n%s", err, out)
 	}
-	version := strings.TrimPrefix(moduleVersion(t, ".", "github.com/luthermonson/go-proxmox"), "v")
+	version := strings.TrimPrefix(moduleVersion(t, "github.com/luthermonson/go-proxmox"), "v")
 	for _, release := range releases {
 		t.Run(release, func(t *testing.T) { runGoProxmox(t, release, binary, version) })
 	}

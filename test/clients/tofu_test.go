@@ -15,8 +15,8 @@ import (
 )
 
 func TestOpenTofuManagesMachines(t *testing.T) {
-	tofuPath, tofuVersion := tofu.build(t)
-	bpgPath, bpgVersion := bpg.build(t)
+	tofuPath, tofuVersion := build(t, "tofu", "tofu")
+	bpgPath, bpgVersion := build(t, "bpg", "terraform-provider-proxmox")
 	client := "OpenTofu " + tofuVersion + " with bpg/proxmox " + bpgVersion
 	for _, release := range releases {
 		t.Run(release, func(t *testing.T) {

@@ -1,0 +1,161 @@
+// Package tool builds public programs from their Go modules, for tests that need
+// the real thing.
+//
+// A folder with a go.mod and a tool.json says which. What was built is kept in a
+// cache outside of the checkout (PROXPLANE_TOOLS, by default proxplane/tools in
+// the user's cache folder), once for each version.
+package tool
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Set is some programs that are built together.
+type Set struct {
+	Name     string            `json:"name"`     // for people
+	Module   string            `json:"module"`   // whose version it is
+	Programs map[string]string `json:"programs"` // packages by the programs' names
+	LDFlags  string            `json:"ldflags"`  // VERSION stands for the version
+	Takes    string            `json:"takes"`    // how long, for people
+
+	Version string `json:"-"` // without the v
+	Bin     string `json:"-"` // the folder with the programs
+	dir     string
+}
+
+// Open reads what a folder says. Nothing is built.
+func Open(ctx context.Context, dir string) (*Set, error) {
+	s := &Set{dir: dir}
+	text, err := os.ReadFile(filepath.Join(dir, "tool.json"))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("read %s/tool.json: %w", dir, err)
+	}
+	cmd := s.goCommand(ctx, "list", "-m", "-f", "{{.Version}}", s.Module)
+	cmd.Stderr = os.Stderr
+	version, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the version of %s: %w", s.Module, err)
+	}
+	s.Version = strings.TrimPrefix(string(bytes.TrimSpace(version)), "v")
+	s.LDFlags = strings.ReplaceAll(s.LDFlags, "VERSION", "v"+s.Version)
+	print, err := s.fingerprint()
+	if err != nil {
+		return nil, err
+	}
+	cache, err := cacheFolder()
+	if err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.Bin = filepath.Join(cache, fmt.Sprintf("%s-%s-%s", filepath.Base(abs), s.Version, print))
+	return s, nil
+}
+
+// Path is where a program is, or will be when it is built.
+func (s *Set) Path(program string) string { return filepath.Join(s.Bin, program) }
+
+// Built tells whether all programs are there.
+func (s *Set) Built() bool { return len(s.missing()) == 0 }
+
+func (s *Set) missing() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.Programs)), func(name string) bool {
+		_, err := os.Stat(s.Path(name))
+		return err == nil
+	})
+}
+
+// Build builds what isn't there yet, and says so.
+func (s *Set) Build(ctx context.Context, say io.Writer) error {
+	missing := s.missing()
+	if len(missing) == 0 {
+		return nil
+	}
+	fmt.Fprintf(say, "building %s %s from its Go module: %s, once\n", s.Name, s.Version, s.Takes)
+	began := time.Now()
+	since := func() time.Duration { return time.Since(began).Round(time.Second) }
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(30 * time.Second):
+				fmt.Fprintf(say, "  still building %s (%s)\n", s.Name, since())
+			}
+		}
+	}()
+	for _, name := range missing {
+		if err := s.build(ctx, name); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(say, "  built %s in %s\n", s.Name, since())
+	return nil
+}
+
+func (s *Set) build(ctx context.Context, name string) error {
+	// Another name until it is whole: an interrupted build leaves nothing that
+	// looks like the program.
+	partial := fmt.Sprintf("%s.%d", s.Path(name), os.Getpid())
+	cmd := s.goCommand(ctx, "build", "-trimpath", "-ldflags", "-s -w "+s.LDFlags, "-o", partial, s.Programs[name])
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return errors.Join(fmt.Errorf("build %s: %w\n%s", name, err, out), os.RemoveAll(partial))
+	}
+	return os.Rename(partial, s.Path(name))
+}
+
+func (s *Set) goCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	return cmd
+}
+
+// fingerprint changes with anything that the build depends on.
+func (s *Set) fingerprint() (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH, s.LDFlags)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err != nil {
+			return "", err
+		}
+		sum.Write(data)
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:4]), nil
+}
+
+// cacheFolder is where built programs are kept. It is absolute, since builds run
+// in other folders.
+func cacheFolder() (string, error) {
+	dir := os.Getenv("PROXPLANE_TOOLS")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("no cache folder (set PROXPLANE_TOOLS): %w", err)
+		}
+		dir = filepath.Join(cache, "proxplane", "tools")
+	}
+	return filepath.Abs(dir)
+}
