@@ -208,10 +208,14 @@ func TestClonesMachinesThatAreBeingMade(t *testing.T) {
 	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
 		base, clone := machine("base"), machine("copy")
 		base.Power, base.WaitAddress = model.PowerOff, false
-		clone.Source = model.Source{VM: base.Owner.Key}
+		clone.Source, clone.Disks = model.Source{VM: base.Owner.Key}, nil
 		want := desired(clone, base)
 		l.mustConverge(want)
 		l.check(want)
+		// The source's disk grows after it was cloned itself.
+		if conf := l.named("copy"); !strings.Contains(conf["scsi0"], "size=20G") {
+			t.Errorf("it was copied before its source was as wanted: %v\n%s", conf, l.story())
+		}
 	})
 }
 

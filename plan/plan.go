@@ -187,11 +187,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	for _, i := range want.Images {
 		out.Objects = append(out.Objects, p.image(i))
 	}
-	for _, v := range want.VMs {
-		o := p.vm(v)
-		p.unready[v.Owner.Key] = len(o.Steps) > 0 || o.Wait != nil || !o.Look.Empty()
-		out.Objects = append(out.Objects, o)
-	}
+	out.Objects = append(out.Objects, p.guests()...)
 	for _, s := range want.Snapshots {
 		out.Objects = append(out.Objects, p.snapshot(s))
 	}
@@ -199,6 +195,38 @@ func For(want model.Desired, have *model.Observed) Plan {
 		out.Objects = append(out.Objects, p.prune()...)
 	}
 	return out
+}
+
+// guests plans all guests: those that others are copied from before the copies, in
+// the order of the manifests otherwise.
+func (p *planner) guests() []Object {
+	order := make([]int, len(p.want.VMs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return p.copiesBefore(p.want.VMs[a]) - p.copiesBefore(p.want.VMs[b]) })
+	out := make([]Object, len(order))
+	for _, i := range order {
+		o := p.vm(p.want.VMs[i])
+		changing := len(o.Steps) > 0 || !o.Look.Empty()
+		p.unready[o.Owner.Key] = changing || o.Wait != nil
+		p.changing[o.Owner.Key] = changing || o.Wait != nil && o.Wait.Reason != WaitAgent
+		out[i] = o
+	}
+	return out
+}
+
+// copiesBefore is how many guests stand before this one in a row of copies.
+func (p *planner) copiesBefore(v model.VM) (n int) {
+	for n < len(p.want.VMs) {
+		from, ok := p.vms[v.Source.VM]
+		if !ok {
+			break
+		}
+		v = from
+		n++
+	}
+	return n
 }
 
 // planner is what the parts of one plan share.
@@ -214,6 +242,8 @@ type planner struct {
 	unnamed []*model.Guest
 	// unready are the guests that this plan still has something to do for.
 	unready map[model.Key]bool
+	// changing are those of them that don't only wait for their agent.
+	changing map[model.Key]bool
 }
 
 func newPlanner(want model.Desired, have *model.Observed) *planner {
@@ -222,7 +252,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		images: make(map[model.Key]model.Image, len(want.Images)),
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
 		found:  map[model.Key]finding{},
-		placed: map[int]model.Placement{}, unready: map[model.Key]bool{},
+		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{},
 	}
 	for _, i := range want.Images {
 		p.images[i.Owner.Key] = i

@@ -83,8 +83,9 @@ func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wai
 		return nil, nil, Look{Configs: []int{f.guest.VMID}}
 	case f.guest.Lock != "":
 		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, is locked (%s)", key, f.guest.Lock)}, Look{}
-	}
-	if snapshot == "" {
+	case snapshot == "" && p.changing[key]:
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't as wanted yet", key)}, Look{}
+	case snapshot == "":
 		return []*model.Guest{f.guest}, nil, Look{}
 	}
 	if f.guest.Snapshots == nil {

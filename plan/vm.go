@@ -69,7 +69,7 @@ func (p *planner) busy(o *Object, g *model.Guest) bool {
 		}
 	}
 	if g.Lock != "" {
-		o.wait(WaitLock, fmt.Sprintf("VM %d is locked (%s)", g.VMID, g.Lock))
+		o.wait(WaitLock, fmt.Sprintf("VM %d is locked (%s); if no task works on it, qm unlock %d on %s takes the lock away", g.VMID, g.Lock, g.VMID, g.Node))
 		return true
 	}
 	return p.backOff(o)
