@@ -24,7 +24,7 @@ its effect. Nothing is changed.
   ~  changes something while it runs
   !  stops or restarts something, or was refused
   -  removes something, or loses data
-  …  can't be done yet
+  …  can't be done yet; what follows is planned as if it could
 
 Steps that restart, replace or lose data are refused unless a flag or the
 manifest's updatePolicy allows them.`,

@@ -78,6 +78,7 @@ func (o Options) withDefaults() Options {
 // nothing. deep reads the configs of all guests concerned, also where the list
 // says that they are as wanted.
 func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.Plan, error) {
+	want.Foresee = true
 	want.VMs = slices.Clone(want.VMs)
 	for i := range want.VMs {
 		want.VMs[i].WaitAddress = false // addresses change nothing about what is to be done

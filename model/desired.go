@@ -16,6 +16,8 @@ type Desired struct {
 	Snapshots []Snapshot
 	// Prune deletes what this set made earlier and doesn't name any more.
 	Prune bool
+	// Foresee shows also what follows when what is waited for is there.
+	Foresee bool
 	// Allow are the effects that the person at the keyboard has agreed to,
 	// on top of what the manifests allow.
 	Allow Allow

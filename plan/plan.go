@@ -103,6 +103,9 @@ type Object struct {
 	Refused []Refusal
 	Look    Look
 	Gone    bool // it was to go, and nothing of it is left
+	// Foreseen says that the steps are those that will be planned when the wait is
+	// over: none of them can be done now.
+	Foreseen bool
 	// LeftOver is the guest whose snapshots go because no manifest names them any
 	// more.
 	LeftOver model.Key
@@ -116,6 +119,9 @@ func (o Object) Ready() bool {
 // Next are the steps that can be done right away.
 func (o Object) Next() []Step {
 	var next []Step
+	if o.Foreseen {
+		return nil
+	}
 	for _, s := range o.Steps {
 		if len(s.After) == 0 {
 			next = append(next, s)
@@ -193,6 +199,9 @@ func For(want model.Desired, have *model.Observed) Plan {
 	}
 	if want.Prune {
 		out.Objects = append(out.Objects, p.prune()...)
+	}
+	if want.Foresee {
+		p.foresee(&out)
 	}
 	return out
 }

@@ -35,6 +35,9 @@ func (o Object) String() string {
 	if o.Placed != "" {
 		fmt.Fprintf(&b, "  placed: %s\n", o.Placed)
 	}
+	if o.Foreseen {
+		b.WriteString("  after the wait:\n")
+	}
 	for _, s := range o.Steps {
 		fmt.Fprintf(&b, "  %d. %s: %s (%s)%s\n", s.N, s.What, s.Why, s.Effect, afterText(s.After))
 	}

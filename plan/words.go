@@ -63,7 +63,13 @@ func withSize(slot string, n int64) string {
 	return fmt.Sprintf("%s (%s)", slot, size(n))
 }
 
-func sizes(have, want int64) string { return size(have) + " → " + size(want) }
+// sizes says from what to what a disk grows; 0: nobody knows yet.
+func sizes(have, want int64) string {
+	if have == 0 {
+		return "to " + size(want)
+	}
+	return size(have) + " → " + size(want)
+}
 
 func plural(n int, what string) string {
 	if n == 1 {

@@ -234,6 +234,9 @@ func (w *world) create(a model.Create) {
 	c.Options["name"] = a.Name
 	for _, d := range a.Disks {
 		d.Disk.Volume = fmt.Sprintf("%s:vm-%d-%s", d.Storage, a.VMID, d.Slot)
+		if d.Import != "" {
+			d.Disk.Size = 2 << 30 // that of the image
+		}
 		c.Disks = append(c.Disks, d.Disk)
 	}
 	c.NICs = slices.Clone(a.NICs)

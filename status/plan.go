@@ -36,6 +36,9 @@ func (p Page) Object(o plan.Object) string {
 	if o.Placed != "" {
 		b.WriteString(p.Grey(Wrap("    on "+o.Node+": "+o.Placed, p.Width, "      ")) + "\n")
 	}
+	if o.Foreseen {
+		b.WriteString(p.Grey(Wrap("    … "+Sentence(o.Wait.Text)+"; after that:", p.Width, "      ")) + "\n")
+	}
 	why := ""
 	for _, s := range o.Steps {
 		b.WriteString(p.step(s, why))
@@ -45,6 +48,7 @@ func (p Page) Object(o plan.Object) string {
 		b.WriteString(p.refusal(r))
 	}
 	switch {
+	case o.Foreseen:
 	case o.Wait != nil:
 		b.WriteString(p.wait(*o.Wait))
 	case !o.Look.Empty():

@@ -50,7 +50,9 @@ func everything() plan.Plan {
 		},
 		{
 			Owner: owner("VMClone", "copy"),
+			VMID:  104715, Node: "pve2", Foreseen: true,
 			Wait:  &plan.Wait{Reason: plan.WaitSource, Text: "virtualmachine/web-1, which it is to be cloned from, isn't there yet"},
+			Steps: []plan.Step{{N: 1, What: "copy web-1 (104711) to VM 104715 on pve2", Why: "vmclone/copy isn't there", Effect: plan.New}},
 		},
 		{
 			Owner: owner("VirtualMachine", "db"),

@@ -21,6 +21,7 @@ type ObjectView struct {
 	Reason    string        `json:"reason"`
 	Message   string        `json:"message"`
 	Steps     []StepView    `json:"steps,omitempty"`
+	Foreseen  bool          `json:"foreseen,omitempty"` // the steps are done after what the message says
 	Refused   []RefusalView `json:"refused,omitempty"`
 }
 
@@ -55,6 +56,7 @@ func objectView(o plan.Object) ObjectView {
 	v := ObjectView{
 		Object: Name(o.Owner.Key), Kind: o.Owner.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name,
 		VMID: o.VMID, Node: o.Node, Placed: o.Placed, State: out.State, Reason: out.Reason, Message: out.Message,
+		Foreseen: o.Foreseen,
 	}
 	for _, s := range o.Steps {
 		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Sentence(s.Why), Effect: string(s.Effect), After: s.After})
