@@ -20,7 +20,7 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 	if ref == nil {
 		ref = origin.provider
 	}
-	b := s.newBuild(ref)
+	b := s.newBuild(ref, obj.Status)
 	if obj.Spec.ClassRef != nil {
 		b.useClass(obj.Spec.ClassRef.Name)
 	}

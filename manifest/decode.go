@@ -96,9 +96,11 @@ func (d *decoder) structure(node *yaml.Node, v reflect.Value, path string) {
 	fields := fieldsOf(v.Type())
 	d.pairs(node, path, func(key, value *yaml.Node, below string) {
 		index, ok := fields[key.Value]
-		if ok {
+		switch {
+		case path == "" && key.Value == "status": // Kubernetes adds it; here it says nothing
+		case ok:
 			d.value(value, v.FieldByIndex(index), below)
-		} else if (path != "" || key.Value != "status") && len(d.errs) <= maxErrors { // Kubernetes adds a status
+		case len(d.errs) <= maxErrors:
 			d.fail(key, below, "%s", unknownField(d.root, v.Type(), key.Value))
 		}
 	})

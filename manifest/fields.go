@@ -72,8 +72,8 @@ func findField(t reflect.Type, name, path string, seen map[reflect.Type]bool) st
 		}
 		t = t.Elem()
 	}
-	// Of metadata, nothing but what is there is ever meant.
-	if t.Kind() != reflect.Struct || seen[t] || path == "metadata" || t == quantityType {
+	// Of metadata, nothing but what is there is ever meant, and nobody writes a status.
+	if t.Kind() != reflect.Struct || seen[t] || path == "metadata" || path == "status" || t == quantityType {
 		return ""
 	}
 	seen[t] = true

@@ -22,13 +22,14 @@ type machine struct {
 // build is the translation of a machine.
 type build struct {
 	scope
-	provider *provider
-	class    *class
-	image    *image // nil: none
-	source   model.Source
-	iso      string // volume
-	bare     bool   // no template gives it network interfaces
-	opts     options
+	provider   *provider
+	remembered int // the VMID that was written down
+	class      *class
+	image      *image // nil: none
+	source     model.Source
+	iso        string // volume
+	bare       bool   // no template gives it network interfaces
+	opts       options
 }
 
 func (t *translator) readMachines() {
@@ -36,6 +37,7 @@ func (t *translator) readMachines() {
 	for _, o := range t.set.objects {
 		s := scope{t, o}
 		var m *machine
+		before := len(t.errs)
 		switch obj := o.Object.(type) {
 		case *api.VirtualMachine:
 			m = s.virtualMachine(obj)
@@ -43,6 +45,10 @@ func (t *translator) readMachines() {
 			m = s.vmClone(obj)
 		default:
 			continue
+		}
+		if t.wrong != nil && s.deleted() && m.provider.wanted.Provider.Kind != "" {
+			t.errs = t.errs[:before] // to let it go, nothing else needs to be right
+			t.wrong.forget(o.key, before)
 		}
 		t.machines[o.key] = m
 		m.provider.wanted.Desired.VMs = append(m.provider.wanted.Desired.VMs, m.vm)
@@ -59,7 +65,7 @@ func (t *translator) eachMachine(do func(*machine)) {
 }
 
 func (s scope) virtualMachine(obj *api.VirtualMachine) *machine {
-	b := s.newBuild(obj.Spec.ProviderRef)
+	b := s.newBuild(obj.Spec.ProviderRef, obj.Status)
 	b.useClass(obj.Spec.ClassRef.Name)
 	b.bare = true
 	if obj.Spec.ImageRef == nil {
@@ -71,13 +77,24 @@ func (s scope) virtualMachine(obj *api.VirtualMachine) *machine {
 	return b.machine(&obj.Spec.MachineSpec, bootOf(&obj.Spec.MachineSpec))
 }
 
-func (s scope) newBuild(ref *api.Ref) *build {
+func (s scope) newBuild(ref *api.Ref, status api.MachineStatus) *build {
 	s.checkName()
-	p := s.providerFor(ref)
+	p := s.providerFor(s.held(ref, status))
 	if p == nil {
 		p = &provider{} // to find what else is wrong
 	}
-	return &build{scope: s, provider: p, class: &class{options: options{}}}
+	return &build{scope: s, provider: p, remembered: status.VMID, class: &class{options: options{}}}
+}
+
+// held is the Provider of a machine: the one that has it, where that is known.
+func (s scope) held(ref *api.Ref, status api.MachineStatus) *api.Ref {
+	if status.Provider == "" || status.VMID == 0 {
+		return ref
+	}
+	if ref != nil && ref.Name != status.Provider {
+		s.fail("spec.providerRef.name", "the machine is on Provider %s and can't change that; put it back, or delete the object and make it anew", status.Provider)
+	}
+	return &api.Ref{Name: status.Provider}
 }
 
 func (b *build) useClass(name string) {
@@ -105,7 +122,7 @@ func (b *build) useImage(field, name string) {
 func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	meta := b.meta()
 	vm := model.VM{
-		Owner: b.owner(), Name: m.Name, VMID: m.VMID, Range: b.provider.vmids, Labels: maps.Clone(meta.GetLabels()),
+		Owner: b.owner(), Name: m.Name, VMID: m.VMID, Remembered: b.remembered, Range: b.provider.vmids, Labels: maps.Clone(meta.GetLabels()),
 		Description: strings.TrimRight(m.Description, "\n"), Pool: m.Pool, Power: model.Power(m.PowerState), Deleted: b.deleted(),
 		Retain: m.DeletionPolicy == api.Retain, Place: b.placeFor(b.provider, m.PlacementRef),
 		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow},

@@ -164,6 +164,9 @@ func (t *translator) checkMACs() {
 	}
 	first := map[user]*machine{}
 	t.eachMachine(func(m *machine) {
+		if m.deleted() {
+			return
+		}
 		for _, n := range m.nics {
 			u := user{m.provider, n.MAC}
 			if other := first[u]; other != nil && n.MAC != "" {
@@ -185,6 +188,9 @@ func (t *translator) checkAddresses() {
 	}
 	first := map[user]*machine{}
 	t.eachMachine(func(m *machine) {
+		if m.deleted() {
+			return
+		}
 		for _, n := range m.nics {
 			for _, a := range slices.Concat(n.v4, n.v6) {
 				u := user{m.provider, n.Bridge, n.VLAN, a.Addr()}

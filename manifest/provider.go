@@ -218,7 +218,11 @@ func (s scope) providerFor(ref *api.Ref) *provider {
 		case 1:
 			return s.providers[0]
 		case 0:
-			s.fail(field, "there is no Provider in these manifests, and PVE_ENDPOINT isn't set")
+			if s.o.places == nil {
+				s.fail(field, "there is no Provider %s", s.here())
+			} else {
+				s.fail(field, "there is no Provider in these manifests, and PVE_ENDPOINT isn't set")
+			}
 		default:
 			s.fail(field, "is missing: there are several Providers, %s", list(s.providerNames()))
 		}

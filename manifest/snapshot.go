@@ -50,8 +50,13 @@ func (s scope) machineFor(name string) *machine {
 	}
 	o := s.namedMachine(name, model.Key{})
 	if o == nil {
-		s.fail(field, "there is no VirtualMachine or VMClone %s in these manifests%s", name, s.others(name, "VirtualMachine", "VMClone"))
+		if !s.deleted() { // with the machine, its snapshots have gone
+			s.fail(field, "there is no VirtualMachine or VMClone %s %s%s", name, s.here(), s.others(name, "VirtualMachine", "VMClone"))
+		}
 		return nil
+	}
+	if s.isWrong(o.key) && !s.deleted() {
+		s.fail(field, "%s isn't right itself", title(o.key))
 	}
 	return s.machines[o.key]
 }

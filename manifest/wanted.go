@@ -22,6 +22,9 @@ type Options struct {
 
 	// ReadFile reads the file that PVE_CA_BUNDLE names, such as [os.ReadFile].
 	ReadFile func(string) ([]byte, error)
+
+	// Find gives a [Secret] or [ConfigMap] that isn't in the set; nil: there is none.
+	Find func(model.Key) any
 }
 
 // Wanted is what is wanted of one Proxmox cluster.
@@ -36,6 +39,14 @@ type Wanted struct {
 // wrong.
 func (s *Set) Wanted(options Options) ([]Wanted, error) {
 	t := &translator{set: s, options: options}
+	t.translate()
+	if err := t.errs.orNil(); err != nil {
+		return nil, err
+	}
+	return t.wanted(), nil
+}
+
+func (t *translator) translate() {
 	t.readProviders()
 	t.readClasses()
 	t.readPolicies()
@@ -45,15 +56,15 @@ func (s *Set) Wanted(options Options) ([]Wanted, error) {
 	t.assignImages()
 	t.checkMACs()
 	t.checkAddresses()
-	if err := t.errs.orNil(); err != nil {
-		return nil, err
-	}
+}
+
+func (t *translator) wanted() []Wanted {
 	all := make([]Wanted, 0, len(t.providers))
 	for _, p := range t.providers {
-		p.wanted.Desired.Set = options.Set
+		p.wanted.Desired.Set = t.options.Set
 		all = append(all, p.wanted)
 	}
-	return all, nil
+	return all
 }
 
 // translator is one translation of a set.
@@ -61,6 +72,7 @@ type translator struct {
 	set     *Set
 	options Options
 	errs    Errors
+	wrong   *wrong // what is left out because something is wrong with it; nil: nothing is
 
 	providers []*provider
 	classes   map[model.Key]*class
@@ -129,11 +141,28 @@ func (s scope) find(field, kind, name string) *object {
 		s.fail(field, "is missing")
 		return nil
 	}
-	if o := s.set.index[model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name}]; o != nil {
-		return o
+	key := model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name}
+	o := s.set.index[key]
+	if o == nil && s.options.Find != nil && (kind == "Secret" || kind == "ConfigMap") {
+		if found := s.options.Find(key); found != nil {
+			o = &object{Object: found, key: key}
+		}
 	}
-	s.fail(field, "there is no %s %s in these manifests%s", kind, name, s.others(name, kind))
-	return nil
+	switch {
+	case o == nil:
+		s.fail(field, "there is no %s %s %s%s", kind, name, s.here(), s.others(name, kind))
+	case kind != "Provider" && s.isWrong(key):
+		s.fail(field, "%s isn't right itself", title(key))
+	}
+	return o
+}
+
+// here is where objects that are named are looked for.
+func (s scope) here() string {
+	if s.o.places == nil {
+		return "in namespace " + s.o.key.Namespace
+	}
+	return "in these manifests"
 }
 
 // others says which objects of some kinds there are.

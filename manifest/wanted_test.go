@@ -115,7 +115,7 @@ func TestObjectsOfKubernetesHaveTheirUIDAndEnd(t *testing.T) {
 		t.Error("a text is an object")
 	}
 	vm.Spec.ClassRef.Name = "large"
-	if _, err = set.Wanted(env(login)); err == nil || err.Error() != "VirtualMachine ns/web: spec.classRef.name: there is no VMClass large in these manifests; there is small" {
+	if _, err = set.Wanted(env(login)); err == nil || err.Error() != "VirtualMachine ns/web: spec.classRef.name: there is no VMClass large in namespace ns; there is small" {
 		t.Errorf("%v", err)
 	}
 	var all Errors

@@ -1,0 +1,137 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+func meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u-1"}
+}
+
+func deleted(name string) metav1.ObjectMeta {
+	m := meta(name)
+	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	return m
+}
+
+func ref(name string) *api.Ref { return &api.Ref{Name: name} }
+
+func clusterObjects() []any {
+	class := &api.VMClass{ObjectMeta: meta("small"), Spec: api.VMClassSpec{CPUs: 1}}
+	class.Spec.Memory.Set(1 << 30)
+	return []any{
+		class,
+		&api.VMImage{ObjectMeta: meta("debian"), Spec: api.VMImageSpec{Source: "debian"}},
+		&api.Provider{ObjectMeta: meta("pve"), Spec: api.ProviderSpec{Endpoint: "https://pve:8006", CredentialSecretRef: ref("login")}},
+	}
+}
+
+func vm(m metav1.ObjectMeta, class string) *api.VirtualMachine {
+	return &api.VirtualMachine{ObjectMeta: m, Spec: api.VirtualMachineSpec{ClassRef: api.Ref{Name: class}, ImageRef: ref("debian")}}
+}
+
+func parts(t *testing.T, find func(model.Key) any, objects ...any) Parts {
+	t.Helper()
+	set, err := FromObjects(append(clusterObjects(), objects...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Parts(Options{Set: "test", Find: find})
+}
+
+func login1(k model.Key) any {
+	if k != (model.Key{Kind: "Secret", Namespace: "ns", Name: "login"}) {
+		return nil
+	}
+	return &Secret{ObjectMeta: meta("login"), StringData: map[string]string{"token_id": "me@pve!x", "token_secret": "s"}}
+}
+
+func namesOf(d model.Desired) string {
+	var names []string
+	for _, v := range d.VMs {
+		names = append(names, v.Name)
+	}
+	for _, s := range d.Snapshots {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestWhatIsWrongKeepsNobodyElseBack(t *testing.T) {
+	p := parts(t, login1,
+		&api.VMClass{ObjectMeta: meta("wrong"), Spec: api.VMClassSpec{CPUs: 1}}, // without memory
+		vm(meta("good"), "small"),
+		vm(meta("no-class"), "large"),
+		vm(meta("wrong-class"), "wrong"),
+		vm(deleted("leaving"), "large"),
+		&api.VMSnapshot{ObjectMeta: meta("of-good"), Spec: api.VMSnapshotSpec{VMRef: api.Ref{Name: "good"}}},
+		&api.VMSnapshot{ObjectMeta: meta("of-wrong"), Spec: api.VMSnapshotSpec{VMRef: api.Ref{Name: "no-class"}}},
+		&api.VMSnapshot{ObjectMeta: deleted("of-nothing"), Spec: api.VMSnapshotSpec{VMRef: api.Ref{Name: "no-more"}}},
+	)
+	if got := namesOf(p.Wanted[0].Desired); got != "good leaving of-good" {
+		t.Errorf("wanted is %q", got)
+	}
+	const want = `VMClass ns/wrong: spec.memory: is missing
+VirtualMachine ns/no-class: spec.classRef.name: there is no VMClass large in namespace ns; there is small and wrong
+VirtualMachine ns/wrong-class: spec.classRef.name: VMClass ns/wrong isn't right itself
+VMSnapshot ns/of-wrong: spec.vmRef.name: VirtualMachine ns/no-class isn't right itself`
+	if p.Errors.Error() != want {
+		t.Errorf("errors are\n%s\nwant\n%s", p.Errors, want)
+	}
+	if p.Wanted[0].Connection.Credentials.IsZero() {
+		t.Error("the Secret wasn't asked for")
+	}
+}
+
+func TestMachinesStayWantedWhenTheLoginIsGone(t *testing.T) {
+	p := parts(t, func(model.Key) any { return nil }, vm(meta("web"), "small"))
+	if got := namesOf(p.Wanted[0].Desired); got != "web" {
+		t.Errorf("wanted is %q", got)
+	}
+	if want := "Provider ns/pve: spec.credentialSecretRef.name: there is no Secret login in namespace ns"; p.Errors.Error() != want {
+		t.Errorf("errors are %s", p.Errors)
+	}
+}
+
+func TestAMachineStaysWithItsProviderAndItsVMID(t *testing.T) {
+	held := vm(meta("web"), "small")
+	held.Status.Provider, held.Status.VMID = "pve", 12345
+	other := &api.Provider{ObjectMeta: meta("other"), Spec: api.ProviderSpec{Endpoint: "https://other:8006", CredentialSecretRef: ref("login")}}
+	p := parts(t, login1, other, held)
+	if got := p.Wanted[0].Desired.VMs; len(p.Errors) > 0 || len(got) != 1 || got[0].Remembered != 12345 {
+		t.Errorf("%+v, %v", got, p.Errors)
+	}
+	moved := held.DeepCopy()
+	moved.Spec.ProviderRef = ref("other")
+	p = parts(t, login1, other, moved)
+	if len(p.Errors) != 1 || !strings.Contains(p.Errors[0].Text, "is on Provider pve") || len(p.Wanted[0].Desired.VMs)+len(p.Wanted[1].Desired.VMs) > 0 {
+		t.Errorf("%v", p.Errors)
+	}
+	moved.DeletionTimestamp = &metav1.Time{}
+	p = parts(t, login1, other, moved)
+	if len(p.Errors) > 0 || len(p.Wanted[0].Desired.VMs) != 1 {
+		t.Errorf("to be deleted it has to be where it is: %v", p.Errors)
+	}
+}
+
+func BenchmarkParts(b *testing.B) {
+	objects := clusterObjects()
+	for i := range 10_000 {
+		objects = append(objects, vm(meta(fmt.Sprintf("web-%d", i)), "small"))
+	}
+	for b.Loop() {
+		set, err := FromObjects(objects...)
+		if err != nil {
+			b.Fatal(err)
+		}
+		set.Parts(Options{Set: "test", Find: login1})
+	}
+}
