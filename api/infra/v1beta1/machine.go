@@ -7,6 +7,8 @@ type MachineSpec struct {
 	// Name of the machine in Proxmox, and its host name. Default: the name of the
 	// object.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?([.][A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$')",message="want a host name of letters, digits, - and ., with at most 63 of them between dots"
 	Name string `json:"name,omitempty"`
 
 	// VMID of the machine. Default: one of the Provider's range, the same each
@@ -19,6 +21,9 @@ type MachineSpec struct {
 	// PowerState is On, Off or OffGraceful. Default: On.
 	// +optional
 	// +kubebuilder:default=On
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Enum={"On","Off","OffGraceful",true,false}
 	PowerState PowerState `json:"powerState,omitempty"`
 
 	// Networks are the network interfaces, the first one first. Without any, the
@@ -27,6 +32,7 @@ type MachineSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
 	Networks []Network `json:"networks,omitempty"`
 
 	// Disks are the disks. The one named "root" is the image's own; others are
@@ -34,6 +40,7 @@ type MachineSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
 	Disks []Disk `json:"disks,omitempty"`
 
 	// UserData is what the guest gets at its first boot.
@@ -58,6 +65,7 @@ type MachineSpec struct {
 
 	// Description is the notes of the machine in Proxmox.
 	// +optional
+	// +kubebuilder:validation:MaxLength=6144
 	Description string `json:"description,omitempty"`
 
 	// Pool that the machine belongs to. It leaves the pool when this is taken away.
@@ -87,6 +95,7 @@ type MachineSpec struct {
 
 	// PCIMappings are PCI devices that the machine gets, by their mappings.
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
 	PCIMappings []PCIMapping `json:"pciMappings,omitempty"`
 
 	// PlacementRef names the VMPlacementPolicy.
@@ -107,9 +116,15 @@ type MachineSpec struct {
 }
 
 // Disk is a disk of a machine.
+//
+// +kubebuilder:validation:XValidation:rule="self.name == 'root' || has(self.size)",message="size is missing: only root may leave it out, and is then as large as in the image"
+// +kubebuilder:validation:XValidation:rule="self.name != 'root' || !(has(self.bus) || has(self.slot))",message="root is where the image has it: leave bus and slot out, they are for further disks"
+// +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.bus) || self.bus != 'virtio'",message="disks on the virtio bus can't say that they are SSDs: use scsi, or leave ssd out"
 type Disk struct {
 	// Name of the disk. "root" is the one that the machine boots from. The guest
 	// sees the name of the others as their serial number.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 	Name string `json:"name"`
 
 	// Size, such as "40Gi", rounded up to whole 64Mi. A larger one grows the disk;
@@ -136,6 +151,7 @@ type Disk struct {
 	// Slot is where the disk is plugged in, such as "scsi3". Default: a free one,
 	// in which the disk is known by its serial number. Not for root.
 	// +optional
+	// +kubebuilder:validation:Pattern="^(scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|sata[0-5]|ide[013])$"
 	Slot string `json:"slot,omitempty"`
 
 	// SSD shows the disk as one without moving parts.
@@ -164,14 +180,17 @@ type Disk struct {
 type Startup struct {
 	// Order of the machine: those with a lower one start first and stop last.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	Order *int `json:"order,omitempty"`
 
 	// UpDelay are the seconds before the next one is started.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	UpDelay *int `json:"upDelay,omitempty"`
 
 	// DownDelay are the seconds that it may take to shut down.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	DownDelay *int `json:"downDelay,omitempty"`
 }
 
@@ -183,14 +202,18 @@ type HA struct {
 
 	// MaxRestart is how often a start that failed is tried again on the same node.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MaxRestart int `json:"maxRestart,omitempty"`
 
 	// MaxRelocate is how often it is then tried on another node.
 	// +optional
+	// +kubebuilder:validation:Minimum=0
 	MaxRelocate int `json:"maxRelocate,omitempty"`
 }
 
 // Agent is about the QEMU guest agent.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.enabled) && !self.enabled && has(self.waitForAddress) && self.waitForAddress)",message="nobody tells an address without the agent: leave waitForAddress out, or enable the agent"
 type Agent struct {
 	// Enabled lets Proxmox talk to the agent. Default: true.
 	// +optional

@@ -1,6 +1,9 @@
 package v1beta1
 
 // Network is a network interface of a machine.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.dhcp6) && self.dhcp6 && has(self.slaac) && self.slaac)",message="slaac is another way to get an address than dhcp6: choose one"
+// +kubebuilder:validation:XValidation:rule="!has(self.mtu) || !has(self.model) || self.model == 'virtio'",message="mtu is for interfaces of the model virtio: leave one of them out"
 type Network struct {
 	// Name of the network. It says which bridge is meant, see Provider.networks,
 	// unless Bridge does.
@@ -19,15 +22,20 @@ type Network struct {
 	// MAC address. Default: one that is made from the machine's and the network's
 	// name, the same each time.
 	// +optional
+	// +kubebuilder:validation:MaxLength=17
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}$')",message="want a MAC address of one machine such as 02:00:00:aa:bb:cc"
 	MAC string `json:"mac,omitempty"`
 
 	// Model is "virtio", "e1000", "e1000e", "rtl8139" or "vmxnet3". Default:
 	// virtio.
 	// +optional
+	// +kubebuilder:validation:Enum=virtio;e1000;e1000e;rtl8139;vmxnet3
 	Model string `json:"model,omitempty"`
 
 	// MTU of the interface. 1 means: that of the bridge.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65520
 	MTU int `json:"mtu,omitempty"`
 
 	// Firewall turns the firewall of Proxmox on for this interface.
@@ -67,25 +75,39 @@ type Network struct {
 }
 
 // StaticIP are fixed addresses of an interface.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.address) || has(self.addresses) && size(self.addresses) > 0",message="address is missing: give one with its prefix length, such as 192.168.1.100/24"
 type StaticIP struct {
 	// Address with its prefix length, IPv4 or IPv6: "192.168.1.100/24".
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="want an address with its prefix length, such as 192.168.1.100/24"
 	Address string `json:"address,omitempty"`
 
 	// Addresses are further ones.
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:items:XValidation:rule="isCIDR(self)",message="want an address with its prefix length, such as 192.168.1.100/24"
 	Addresses []string `json:"addresses,omitempty"`
 
 	// Gateway for IPv4. If Address is IPv6, it may be the one for IPv6.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="isIP(self)",message="want an address such as 192.168.1.1, without a prefix length"
 	Gateway string `json:"gateway,omitempty"`
 
 	// Gateway6 is the gateway for IPv6.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="isIP(self) && ip(self).family() == 6",message="want an IPv6 address; gateway is for IPv4"
 	Gateway6 string `json:"gateway6,omitempty"`
 
 	// DNS are the addresses of name servers.
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="want the address of a name server, such as 192.168.1.1"
 	DNS []string `json:"dns,omitempty"`
 
 	// Search are domains for names without a dot.

@@ -7,17 +7,41 @@ import (
 // Provider is a Proxmox VE cluster, or a single Proxmox VE host.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=virtrigaud
-// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=".spec.endpoint"
+// +kubebuilder:printcolumn:name="ENDPOINT",type=string,JSONPath=".spec.endpoint"
+// +kubebuilder:printcolumn:name="VERSION",type=string,JSONPath=".status.version"
+// +kubebuilder:printcolumn:name="NODES",type=string,JSONPath=".status.nodes"
+// +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
 type Provider struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec ProviderSpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status ProviderStatus `json:"status,omitempty,omitzero"`
+}
+
+// ProviderList is a list of Providers.
+//
+// +kubebuilder:object:root=true
+type ProviderList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []Provider `json:"items"`
 }
 
 // ProviderSpec says how a Proxmox VE cluster is reached and what holds for all
 // machines on it.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.insecureSkipVerify) && self.insecureSkipVerify && has(self.fingerprint))",message="trusting any certificate makes no sense beside a fingerprint: leave one of them out"
 type ProviderSpec struct {
 	// Type of the hypervisor. There is only "proxmox".
 	// +optional
@@ -29,11 +53,14 @@ type ProviderSpec struct {
 	// this nor Endpoints is given, the environment variable PVE_ENDPOINT or
 	// PROXMOX_VE_ENDPOINT says it.
 	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?://)?[^@/ ]+/?$')",message="want a URL like https://pve.example.com:8006, without a login in it"
 	Endpoint string `json:"endpoint,omitempty"`
 
 	// Endpoints are further URLs of the same cluster, one a node. They are tried
 	// in their order when one doesn't answer.
 	// +optional
+	// +kubebuilder:validation:MaxItems=64
 	Endpoints []string `json:"endpoints,omitempty"`
 
 	// CredentialSecretRef names the Secret with token_id and token_secret, or
@@ -80,6 +107,8 @@ type ProviderSpec struct {
 }
 
 // VMIDRange is a range of VMIDs, both ends included.
+//
+// +kubebuilder:validation:XValidation:rule="self.first <= self.last",message="first is more than last: swap them"
 type VMIDRange struct {
 	// First VMID of the range.
 	// +kubebuilder:validation:Minimum=100
@@ -121,6 +150,8 @@ type ProviderNetwork struct {
 
 	// MTU of the interfaces. 1 means: that of the bridge.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65520
 	MTU int `json:"mtu,omitempty"`
 
 	// Firewall turns the firewall of Proxmox on for the interfaces.

@@ -2,6 +2,8 @@ package v1beta1
 
 // UserData is what the guest gets at its first boot: one of cloudInit, ignition
 // and butane.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.cloudInit), has(self.ignition), has(self.butane)].filter(given, given).size() <= 1",message="cloudInit, ignition and butane are for different systems: give one of them"
 type UserData struct {
 	// CloudInit is for guests with cloud-init, or what understands its files: a
 	// cloud-config, a script, MIME multipart, a machine config of Talos. It is
@@ -30,6 +32,8 @@ type UserData struct {
 }
 
 // CloudInit is user-data for cloud-init.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(given, given).size() == 1",message="give the text in one of inline, secretRef and configMapRef: exactly one of them"
 type CloudInit struct {
 	Text `json:",inline"`
 
@@ -41,16 +45,21 @@ type CloudInit struct {
 }
 
 // Ignition is a config of Ignition.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(given, given).size() == 1",message="give the text in one of inline, secretRef and configMapRef: exactly one of them"
 type Ignition struct {
 	Text `json:",inline"`
 }
 
 // Butane is what Ignition's config is made from. Variables are replaced in it.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(given, given).size() == 1",message="give the text in one of inline, secretRef and configMapRef: exactly one of them"
 type Butane struct {
 	Text `json:",inline"`
 
 	// Snippets are further configs, each merged into those before it.
 	// +optional
+	// +kubebuilder:validation:MaxItems=64
 	Snippets []ButaneSnippet `json:"snippets,omitempty"`
 
 	// Files are what the configs name as local files and trees.
@@ -59,6 +68,8 @@ type Butane struct {
 }
 
 // ButaneSnippet is a part of a Butane config.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(given, given).size() == 1",message="give the text in one of inline, secretRef and configMapRef: exactly one of them"
 type ButaneSnippet struct {
 	Text `json:",inline"`
 }
@@ -75,6 +86,8 @@ type ButaneFiles struct {
 }
 
 // MetaData are keys of cloud-init's meta-data, as YAML.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(given, given).size() == 1",message="give the text in one of inline, secretRef and configMapRef: exactly one of them"
 type MetaData struct {
 	Text `json:",inline"`
 }

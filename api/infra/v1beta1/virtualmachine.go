@@ -7,15 +7,38 @@ import (
 // VirtualMachine is a machine.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=vm,categories=virtrigaud
-// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=".spec.classRef.name"
-// +kubebuilder:printcolumn:name="Image",type=string,JSONPath=".spec.imageRef.name"
-// +kubebuilder:printcolumn:name="Power",type=string,JSONPath=".spec.powerState"
+// +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.state"
+// +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
+// +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"
+// +kubebuilder:printcolumn:name="IP",type=string,JSONPath=".status.addresses[0]"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="CLASS",type=string,priority=1,JSONPath=".spec.classRef.name"
+// +kubebuilder:printcolumn:name="IMAGE",type=string,priority=1,JSONPath=".spec.imageRef.name"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 || has(self.spec.name)",message="metadata.name has more than 63 characters, which is too long for a host name: shorten it, or give a shorter one in spec.name"
 type VirtualMachine struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec VirtualMachineSpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status MachineStatus `json:"status,omitempty,omitzero"`
+}
+
+// VirtualMachineList is a list of VirtualMachines.
+//
+// +kubebuilder:object:root=true
+type VirtualMachineList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []VirtualMachine `json:"items"`
 }
 
 // VirtualMachineSpec is what is wanted of a machine.
@@ -41,17 +64,6 @@ type VirtualMachineSpec struct {
 
 	MachineSpec `json:",inline"`
 }
-
-// PowerState is the power state that is wanted.
-// +kubebuilder:validation:Enum=On;Off;OffGraceful
-type PowerState string
-
-// Power states. Off pulls the plug, OffGraceful asks the guest to shut down.
-const (
-	PowerOn          PowerState = "On"
-	PowerOff         PowerState = "Off"
-	PowerOffGraceful PowerState = "OffGraceful"
-)
 
 // Permission says whether something may be done without asking.
 // +kubebuilder:validation:Enum=Never;Allow

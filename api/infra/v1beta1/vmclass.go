@@ -8,21 +8,47 @@ import (
 // VMClass is a size of machine, with what belongs to it.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:categories=virtrigaud
-// +kubebuilder:printcolumn:name="CPUs",type=integer,JSONPath=".spec.cpus"
-// +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=".spec.memory"
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=virtrigaud,path=vmclasses
+// +kubebuilder:printcolumn:name="CPUS",type=integer,JSONPath=".spec.cpus"
+// +kubebuilder:printcolumn:name="MEMORY",type=string,JSONPath=".spec.memory"
+// +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
 type VMClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec VMClassSpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status UseStatus `json:"status,omitempty,omitzero"`
+}
+
+// VMClassList is a list of VMClasses.
+//
+// +kubebuilder:object:root=true
+type VMClassList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []VMClass `json:"items"`
 }
 
 // VMClassSpec is what machines of the class have. When a machine changes to
 // another class, what that one doesn't say about the virtual hardware stays.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.maxCPUs) || self.maxCPUs >= self.cpus",message="maxCPUs is less than cpus: raise it, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.sockets) || (has(self.maxCPUs) ? self.maxCPUs : self.cpus) % self.sockets == 0",message="the CPUs can't be spread evenly over the sockets: choose a number that divides them, or leave sockets out"
+// +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).compareTo(quantity('16Mi')) >= 0",message="memory is less than 16Mi: a number without a unit counts bytes, so write 4Gi or 512Mi"
+// +kubebuilder:validation:XValidation:rule="!has(self.minMemory) || quantity(string(self.minMemory)).compareTo(quantity(string(self.memory))) <= 0",message="minMemory is more than memory: lower it, or leave it out"
 type VMClassSpec struct {
 	// CPUs that the guest sees.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4096
 	CPUs int `json:"cpus"`
 
 	// Memory, such as "4Gi". Proxmox counts in MiB: what isn't whole is rounded up.
@@ -31,6 +57,8 @@ type VMClassSpec struct {
 	// MaxCPUs leaves room to change CPUs while machines run: up to that many can
 	// be plugged in. A change of MaxCPUs itself needs a restart.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=4096
 	MaxCPUs int `json:"maxCPUs,omitempty"`
 
 	// HotplugMemory lets memory grow while machines run. Memory is then at least
@@ -64,6 +92,8 @@ type VMClassSpec struct {
 }
 
 // VMClassMachine are settings of the virtual hardware.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.secureBoot) && self.secureBoot) || has(self.bios) && self.bios in ['uefi', 'ovmf']",message="secureBoot needs bios: uefi"
 type VMClassMachine struct {
 	// Machine is the board: "q35", "i440fx", or one with its version such as
 	// "pc-q35-9.0".

@@ -7,13 +7,38 @@ import (
 // VMClone is a machine that is a copy of another one.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=virtrigaud
-// +kubebuilder:printcolumn:name="Source",type=string,JSONPath=".spec.sourceVMRef.name"
+// +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.state"
+// +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
+// +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"
+// +kubebuilder:printcolumn:name="IP",type=string,JSONPath=".status.addresses[0]"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="SOURCE",type=string,priority=1,JSONPath=".spec.sourceVMRef.name"
+// +kubebuilder:printcolumn:name="CLASS",type=string,priority=1,JSONPath=".spec.classRef.name"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63 || has(self.spec.name)",message="metadata.name has more than 63 characters, which is too long for a host name: shorten it, or give a shorter one in spec.name"
 type VMClone struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec VMCloneSpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status MachineStatus `json:"status,omitempty,omitzero"`
+}
+
+// VMCloneList is a list of VMClones.
+//
+// +kubebuilder:object:root=true
+type VMCloneList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []VMClone `json:"items"`
 }
 
 // VMCloneSpec says what is copied, and what the copy has that is different.

@@ -8,16 +8,42 @@ import (
 // image that is fetched, or an ISO image to install from.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
 // +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
+// +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"
+// +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
 type VMImage struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec VMImageSpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status ImageStatus `json:"status,omitempty,omitzero"`
+}
+
+// VMImageList is a list of VMImages.
+//
+// +kubebuilder:object:root=true
+type VMImageList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []VMImage `json:"items"`
 }
 
 // VMImageSpec says what the image is. Exactly one of source, url and iso is
 // given.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.source), has(self.url), has(self.iso)].filter(given, given).size() == 1",message="an image is one of source, url and iso: give exactly one of them"
+// +kubebuilder:validation:XValidation:rule="has(self.url) || !(has(self.checksum) || has(self.checksumType))",message="checksum is for images with a url: leave it out, or give the url"
+// +kubebuilder:validation:XValidation:rule="has(self.checksum) || !has(self.checksumType)",message="checksum is missing beside checksumType"
 type VMImageSpec struct {
 	// ProviderRef names the Provider that has it. It can be left out: the image
 	// is then for all Providers whose machines use it.
@@ -28,11 +54,16 @@ type VMImageSpec struct {
 	// VM as a text: "9000". Of templates with the same name on several nodes, the
 	// one that suits the machine's node is taken.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Source string `json:"source,omitempty"`
 
 	// URL of a disk image (qcow2, raw or vmdk). Proxmox fetches it, once, and a
 	// template is made of it.
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^@/]+/.+$')",message="want a URL like https://example.com/debian.qcow2, without a password in it"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[.]iso$')",message="an .iso isn't a disk image: put it on a storage and name it in spec.iso"
 	URL string `json:"url,omitempty"`
 
 	// Checksum of what URL gives. When it changes, a new template is made before
@@ -43,6 +74,7 @@ type VMImageSpec struct {
 	// ChecksumType is "md5", "sha1", "sha224", "sha256", "sha384" or "sha512". It
 	// can be left out: the length of the checksum tells.
 	// +optional
+	// +kubebuilder:validation:Enum=md5;sha1;sha224;sha256;sha384;sha512
 	ChecksumType string `json:"checksumType,omitempty"`
 
 	// ISO is an ISO image that is on a storage already: "local:iso/debian.iso",

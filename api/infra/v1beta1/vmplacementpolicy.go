@@ -8,12 +8,32 @@ import (
 // VMPlacementPolicy says which nodes machines may be made on.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:categories=virtrigaud,path=vmplacementpolicies
+// +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
 type VMPlacementPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec VMPlacementPolicySpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status UseStatus `json:"status,omitempty,omitzero"`
+}
+
+// VMPlacementPolicyList is a list of VMPlacementPolicies.
+//
+// +kubebuilder:object:root=true
+type VMPlacementPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []VMPlacementPolicy `json:"items"`
 }
 
 // VMPlacementPolicySpec is the policy. It holds when a machine is made; one that
@@ -26,6 +46,7 @@ type VMPlacementPolicySpec struct {
 	// AntiAffinity keeps machines apart: two that both match a requirement aren't
 	// put on the same node.
 	// +optional
+	// +kubebuilder:validation:MaxItems=32
 	AntiAffinity []LabelRequirement `json:"antiAffinity,omitempty"`
 
 	// Constraints that a node must keep.
@@ -34,6 +55,8 @@ type VMPlacementPolicySpec struct {
 }
 
 // LabelRequirement selects machines by the labels in their metadata.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.operator) || (self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",message="values belong to In and NotIn, and only to them: add or leave them out"
 type LabelRequirement struct {
 	// Key of the label.
 	Key string `json:"key"`
@@ -46,6 +69,7 @@ type LabelRequirement struct {
 
 	// Values for In and NotIn.
 	// +optional
+	// +kubebuilder:validation:MaxItems=256
 	Values []string `json:"values,omitempty"`
 }
 

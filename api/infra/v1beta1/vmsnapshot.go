@@ -7,22 +7,47 @@ import (
 // VMSnapshot is a snapshot of a machine.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=vmsnap,categories=virtrigaud
 // +kubebuilder:printcolumn:name="VM",type=string,JSONPath=".spec.vmRef.name"
+// +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"
+// +kubebuilder:printcolumn:name="MEMORY",type=boolean,JSONPath=".spec.includeMemory"
+// +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="WAITING",type=string,priority=1,JSONPath=".status.waiting"
 type VMSnapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec VMSnapshotSpec `json:"spec"`
+
+	// Status is how it is, as far as Kubernetes looks after it.
+	// +optional
+	Status SnapshotStatus `json:"status,omitempty,omitzero"`
+}
+
+// VMSnapshotList is a list of VMSnapshots.
+//
+// +kubebuilder:object:root=true
+type VMSnapshotList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items of the list.
+	Items []VMSnapshot `json:"items"`
 }
 
 // VMSnapshotSpec says what is kept.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.includeMemory) && self.includeMemory) == (has(oldSelf.includeMemory) && oldSelf.includeMemory)",message="whether a snapshot has the memory is decided when it is taken: make a new VMSnapshot"
 type VMSnapshotSpec struct {
 	// VMRef names the VirtualMachine or VMClone.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a snapshot stays that of its machine: make a new VMSnapshot for another one"
 	VMRef Ref `json:"vmRef"`
 
 	// Description that is shown in Proxmox.
 	// +optional
+	// +kubebuilder:validation:MaxLength=6144
 	Description string `json:"description,omitempty"`
 
 	// IncludeMemory keeps the memory of a running machine too, so that it goes on

@@ -1,0 +1,117 @@
+package v1beta1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Status is what is told of every object, by those who make it so in Kubernetes.
+// On the command line nobody reads it.
+type Status struct {
+	// ObservedGeneration is the generation of the object that the rest is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Conditions are Ready (it is as wanted), Progressing (it goes on by itself)
+	// and Degraded (somebody has to do something). All have the same reason and
+	// message.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Waiting is what the object waits for, or what went wrong, in one sentence.
+	// +optional
+	Waiting string `json:"waiting,omitempty"`
+
+	// WaitingSince is since when.
+	// +optional
+	WaitingSince *metav1.Time `json:"waitingSince,omitempty"`
+}
+
+// MachineStatus is what is told of a VirtualMachine or VMClone.
+type MachineStatus struct {
+	Status `json:",inline"`
+
+	// State is running, stopped, paused, unknown or absent.
+	// +optional
+	State string `json:"state,omitempty"`
+
+	// Node that the machine is on.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// VMID of the machine. It is chosen and noted here before the machine is made.
+	// +optional
+	VMID int `json:"vmid,omitempty"`
+
+	// Addresses that the guest agent has told, those that others can reach first.
+	// +optional
+	Addresses []string `json:"addresses,omitempty"`
+
+	// Provider that has the machine. While the machine is there, it stays with this
+	// one.
+	// +optional
+	Provider string `json:"provider,omitempty"`
+
+	// Task is the UPID of the task that Proxmox is working on.
+	// +optional
+	Task string `json:"task,omitempty"`
+}
+
+// ProviderStatus is what is told of a Provider.
+type ProviderStatus struct {
+	Status `json:",inline"`
+
+	// Version of Proxmox VE.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Nodes of the cluster, and how many of them are online: "3/3".
+	// +optional
+	Nodes string `json:"nodes,omitempty"`
+
+	// Machines is how many VirtualMachines and VMClones there are on it.
+	// +optional
+	Machines int `json:"machines,omitempty"`
+}
+
+// ImageStatus is what is told of a VMImage.
+type ImageStatus struct {
+	Status `json:",inline"`
+
+	// Node that has the template.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// VMID of the template.
+	// +optional
+	VMID int `json:"vmid,omitempty"`
+
+	// Machines is how many VirtualMachines and VMClones are made from it.
+	// +optional
+	Machines int `json:"machines,omitempty"`
+}
+
+// SnapshotStatus is what is told of a VMSnapshot.
+type SnapshotStatus struct {
+	Status `json:",inline"`
+
+	// Node that the machine is on.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// VMID of the machine.
+	// +optional
+	VMID int `json:"vmid,omitempty"`
+
+	// Snapshot is its name in Proxmox.
+	// +optional
+	Snapshot string `json:"snapshot,omitempty"`
+}
+
+// UseStatus is what is told of a VMClass or VMPlacementPolicy.
+type UseStatus struct {
+	Status `json:",inline"`
+
+	// Machines is how many VirtualMachines and VMClones use it.
+	// +optional
+	Machines int `json:"machines,omitempty"`
+}
