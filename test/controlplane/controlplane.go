@@ -1,0 +1,199 @@
+// Package controlplane starts a real Kubernetes for tests: kube-apiserver and etcd,
+// built from their Go modules, with kubectl beside them. There are no nodes and no
+// controllers, so nothing runs and nobody collects garbage; but what is stored,
+// checked, defaulted, watched and shown is as in any cluster.
+package controlplane
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/proxplane/proxplane/test/tool"
+)
+
+// Plane is a control plane that runs.
+type Plane struct {
+	URL        string // of the API server
+	Kubeconfig string // file for an administrator
+
+	dir  string
+	set  *tool.Set
+	etcd *process
+	api  *process
+	port int
+	keep string // the URL of etcd
+}
+
+// Programs are the programs, built or not.
+func Programs(ctx context.Context) (*tool.Set, error) {
+	_, here, _, _ := runtime.Caller(0)
+	return tool.Open(ctx, filepath.Join(filepath.Dir(here), "kubernetes"))
+}
+
+// patience is how long something may take to come up.
+const patience = 2 * time.Minute
+
+// Start starts a control plane that keeps all its files in a folder. It runs until
+// Stop.
+func Start(ctx context.Context, dir string) (*Plane, error) {
+	set, err := Programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := set.Build(ctx, os.Stderr); err != nil {
+		return nil, err
+	}
+	p := &Plane{dir: dir, set: set, Kubeconfig: filepath.Join(dir, "admin.kubeconfig")}
+	if err := p.start(ctx); err != nil {
+		p.Stop()
+		return nil, fmt.Errorf("start a control plane: %w", err)
+	}
+	return p, nil
+}
+
+func (p *Plane) start(ctx context.Context) error {
+	ports, err := freePorts(3)
+	if err != nil {
+		return err
+	}
+	p.port = ports[2]
+	p.keep = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	p.URL = fmt.Sprintf("https://127.0.0.1:%d", p.port)
+	p.etcd, err = start(p.dir, p.set.Path("etcd"), "--data-dir", filepath.Join(p.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap", "--log-level=warn",
+		"--listen-client-urls", p.keep, "--advertise-client-urls", p.keep, "--listen-peer-urls", peer,
+		"--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
+	if err != nil {
+		return err
+	}
+	if err := p.credentials(); err != nil {
+		return err
+	}
+	return p.StartAPI(ctx)
+}
+
+// token is the administrator's.
+const token = "administrator-of-a-test"
+
+func (p *Plane) credentials() error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(p.file("sa.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600),
+		os.WriteFile(p.file("tokens.csv"), []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600),
+	)
+}
+
+func (p *Plane) file(name string) string { return filepath.Join(p.dir, name) }
+
+// StartAPI starts the API server, after StopAPI on the same port, and waits until
+// it is ready.
+func (p *Plane) StartAPI(ctx context.Context) (err error) {
+	p.api, err = start(p.dir, p.set.Path("kube-apiserver"),
+		"--etcd-servers", p.keep, "--bind-address=127.0.0.1", "--secure-port", fmt.Sprint(p.port), "--cert-dir", p.dir,
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file", p.file("sa.key"), "--service-account-signing-key-file", p.file("sa.key"),
+		"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file", p.file("tokens.csv"), "--authorization-mode=RBAC",
+		"--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount", "--watch-cache=true", "--v=0")
+	if err != nil {
+		return err
+	}
+	if err := p.ready(ctx); err != nil {
+		return errors.Join(err, errors.New(p.api.lastWords()))
+	}
+	return p.writeKubeconfig()
+}
+
+// StopAPI stops the API server; what it has stored stays.
+func (p *Plane) StopAPI() { p.api.stop() }
+
+// Stop stops everything.
+func (p *Plane) Stop() {
+	p.api.stop() // before what it depends on
+	p.etcd.stop()
+}
+
+func (p *Plane) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		if res, err := client.Do(req); err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-p.api.ended:
+			return errors.New("the API server has ended")
+		case <-ctx.Done():
+			return errors.New("the API server doesn't get ready")
+		}
+	}
+}
+
+func (p *Plane) writeKubeconfig() error {
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: test
+clusters:
+  - name: test
+    cluster: {server: %q, certificate-authority: %q}
+users:
+  - name: admin
+    user: {token: %s}
+contexts:
+  - name: test
+    context: {cluster: test, user: admin}
+`, p.URL, p.file("apiserver.crt"), token)
+	return os.WriteFile(p.Kubeconfig, []byte(text), 0o600)
+}
+
+// Kubectl is a command of kubectl, as an administrator.
+func (p *Plane) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.set.Path("kubectl"), args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig, "HOME="+p.dir)
+	return cmd
+}
+
+// Memory of the API server and etcd in bytes, where the system tells it.
+func (p *Plane) Memory() int64 { return p.api.memory() + p.etcd.memory() }
+
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

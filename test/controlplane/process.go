@@ -1,0 +1,75 @@
+package controlplane
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// process is a program that runs.
+type process struct {
+	cmd   *exec.Cmd
+	log   string
+	ended chan struct{}
+}
+
+func start(dir, path string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(path, args...), log: filepath.Join(dir, filepath.Base(path)+".log"), ended: make(chan struct{})}
+	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	dieWithUs(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait() // what it said is in its log
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// stop ends the process, at once if it takes too long.
+func (p *process) stop() {
+	if p == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-p.ended:
+	case <-time.After(20 * time.Second):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
+
+// lastWords are the end of what the process said.
+func (p *process) lastWords() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+func (p *process) memory() int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(text) {
+		var kib int64
+		if n, _ := fmt.Sscanf(string(line), "VmRSS: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}
