@@ -9,37 +9,17 @@ import (
 // clusterRoutes are the calls about the cluster as a whole.
 func clusterRoutes() map[string]handler {
 	return map[string]handler{
-		"GET /version":                                version,
-		"GET /nodes/{node}/version":                   version,
-		"GET /cluster/status":                         clusterStatus,
-		"GET /cluster/resources":                      clusterResources,
-		"GET /cluster/nextid":                         nextID,
-		"GET /cluster/options":                        clusterOptions,
-		"PUT /cluster/options":                        setClusterOptions,
-		"GET /cluster/log":                            emptyList,
-		"GET /cluster/replication":                    emptyList,
-		"GET /cluster/backup":                         emptyList,
-		"GET /cluster/sdn/zones":                      emptyList,
-		"GET /cluster/sdn/vnets":                      emptyList,
-		"GET /nodes/{node}/sdn/zones":                 emptyList,
-		"GET /nodes/{node}/lxc":                       emptyList,
-		"DELETE /nodes/{node}/lxc/{vmid}":             missingContainer,
-		"GET /nodes/{node}/lxc/{vmid}/config":         missingContainer,
-		"PUT /nodes/{node}/lxc/{vmid}/config":         missingContainer,
-		"GET /nodes/{node}/lxc/{vmid}/pending":        missingContainer,
-		"GET /nodes/{node}/lxc/{vmid}/snapshot":       missingContainer,
-		"GET /nodes/{node}/lxc/{vmid}/status/current": missingContainer,
+		"GET /version":              version,
+		"GET /nodes/{node}/version": version,
+		"GET /cluster/status":       clusterStatus,
+		"GET /cluster/resources":    clusterResources,
+		"GET /cluster/nextid":       nextID,
+		"GET /cluster/options":      clusterOptions,
+		"PUT /cluster/options":      setClusterOptions,
 	}
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func emptyList(*call) (any, error) { return []any{}, nil }
-
-// missingContainer: there are no containers here, so each is missing.
-func missingContainer(c *call) (any, error) {
-	return nil, noGuest(c.node(), "lxc", c.params.Int("vmid"))
-}
 
 func version(c *call) (any, error) {
 	return map[string]any{"version": c.schema.Version, "release": c.schema.Release, "repoid": c.schema.RepoID}, nil

@@ -9,7 +9,7 @@ import (
 // firewallScope says which part of the firewall a call is about.
 type firewallScope struct {
 	name string // "cluster", "node/pve1", "vm/100"
-	env  string // what rules may be about: cluster, host, vm or group
+	env  string // what rules may be about: cluster, host, vm, ct or group
 }
 
 type scopeOf func(*call) firewallScope
@@ -18,9 +18,13 @@ func clusterFirewall(*call) firewallScope { return firewallScope{clusterScope, "
 func nodeFirewall(c *call) firewallScope  { return firewallScope{"node/" + c.node(), "host"} }
 
 // guestFirewall: the firewall of a guest is a file of its own, which may be
-// read and written whether or not the guest is there.
+// read and written whether or not the guest is there, and whatever its kind.
 func guestFirewall(c *call) firewallScope {
 	return firewallScope{vmScope(c.params.Int("vmid")), "vm"}
+}
+
+func containerFirewall(c *call) firewallScope {
+	return firewallScope{vmScope(c.params.Int("vmid")), "ct"}
 }
 
 type scoped func(c *call, scope firewallScope) (any, error)
@@ -38,6 +42,7 @@ func firewallRoutes() map[string]handler {
 		"GET /cluster/firewall/macros":                  listMacros,
 		"GET /cluster/firewall/refs":                    withScope(clusterFirewall, listRefs),
 		"GET /nodes/{node}/qemu/{vmid}/firewall/refs":   withScope(guestFirewall, listRefs),
+		"GET /nodes/{node}/lxc/{vmid}/firewall/refs":    withScope(containerFirewall, listRefs),
 		"GET /cluster/firewall/groups/{group}":          listRules(groupRules),
 		"POST /cluster/firewall/groups/{group}":         createRule(groupRules),
 		"GET /cluster/firewall/groups/{group}/{pos}":    getRule(groupRules),
@@ -48,6 +53,7 @@ func firewallRoutes() map[string]handler {
 		"/cluster/firewall":                  clusterFirewall,
 		"/nodes/{node}/firewall":             nodeFirewall,
 		"/nodes/{node}/qemu/{vmid}/firewall": guestFirewall,
+		"/nodes/{node}/lxc/{vmid}/firewall":  containerFirewall,
 	} {
 		routes["GET "+base+"/options"] = withScope(scope, firewallOptions)
 		routes["PUT "+base+"/options"] = withScope(scope, setFirewallOptions)

@@ -50,7 +50,7 @@ const mixedVersions = "detected mixed ipv4/ipv6 addresses in rule"
 
 // ruleKinds are the types that rules may have, by where they stand.
 var ruleKinds = map[string][]string{
-	"vm": {"in", "out", "group"}, "group": {"in", "out", "forward"},
+	"vm": {"in", "out", "group"}, "ct": {"in", "out", "group"}, "group": {"in", "out", "forward"},
 	"cluster": {"in", "out", "forward", "group"}, "host": {"in", "out", "forward", "group"},
 }
 
@@ -72,7 +72,7 @@ func (s *Sim) verifyRule(rule FirewallRule, scope firewallScope) *ruleCheck {
 		if scope.env == "group" {
 			k.add("type", "parameter -i not allowed for this rule type")
 		}
-		if scope.env == "vm" && !guestCard.MatchString(iface) {
+		if (scope.env == "vm" || scope.env == "ct") && !guestCard.MatchString(iface) {
 			k.add("iface", `value does not match the regex pattern 'net\d+'`)
 		}
 	}

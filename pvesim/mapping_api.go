@@ -15,8 +15,6 @@ func mappingRoutes() map[string]handler {
 		"GET /cluster/mapping/dir/{id}":    getDirMap,
 		"PUT /cluster/mapping/dir/{id}":    updateDirMap,
 		"DELETE /cluster/mapping/dir/{id}": deleteDirMap,
-		"GET /cluster/mapping/pci":         emptyList,
-		"GET /cluster/mapping/usb":         emptyList,
 	}
 }
 

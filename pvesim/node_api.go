@@ -24,7 +24,6 @@ func nodeRoutes() map[string]handler {
 		"GET /nodes/{node}/capabilities/qemu/cpu":       cpuModels,
 		"GET /nodes/{node}/capabilities/qemu/machines":  machineTypes,
 		"GET /nodes/{node}/capabilities/qemu/migration": migrationCaps,
-		"GET /nodes/{node}/replication":                 emptyList,
 		"POST /nodes/{node}/vzdump":                     vzdump,
 	}
 }

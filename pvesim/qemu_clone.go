@@ -168,7 +168,7 @@ func (t *task) cloneDisk(job *cloneJob, d drive, full bool) (string, error) {
 		t.logf("create linked clone of drive %s (%s)", d.key, d.volume)
 		volid, err := t.linkedClone(job.node, d.volume, job.newID, job.snap)
 		if err == nil {
-			t.logLinked(d.volume, volid, job.newID)
+			t.logLinked(job.node, d.volume, volid, job.newID)
 		}
 		return volid, err
 	}
@@ -203,14 +203,22 @@ func (t *task) cloneDisk(job *cloneJob, d drive, full bool) (string, error) {
 }
 
 // logLinked says what a file storage says when it makes a linked clone.
-func (t *task) logLinked(from, to string, vmid int) {
+func (t *task) logLinked(node, from, to string, vmid int) {
 	st := t.state.Storages[storageOf(from)]
 	if st == nil || !st.plugin().files {
 		return
 	}
-	_, base, _ := strings.Cut(from, ":")
-	name := path.Base(to)
-	t.logf("clone %s: images, %s, %d to %s (base=../%s)", base, name, vmid, name, base)
+	base, err := t.parseVolID(from)
+	if err != nil {
+		return
+	}
+	name, backing := path.Base(to), fmt.Sprintf("../%d/%s", base.vmid, base.name)
+	t.logf("clone %s: images, %s, %d to %s (base=%s)", base.volname, name, vmid, name, backing)
+	if v, _ := t.volume(node, to); v != nil && v.Format == "qcow2" {
+		t.logf("Formatting '%s', fmt=qcow2 cluster_size=131072 extended_l2=on preallocation=%s compression_type=zlib size=%d"+
+			" backing_file=%s backing_fmt=%s lazy_refcounts=off refcount_bits=16",
+			t.volumePath(to), st.preallocation(base.format), v.Size, backing, base.format)
+	}
 }
 
 // mirrorDisk copies a disk of a VM that runs.

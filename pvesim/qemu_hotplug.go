@@ -210,7 +210,7 @@ func (c *changer) canPlugUSB(can map[string]bool) bool {
 }
 
 // changeAgent lets only those settings of the guest agent change that don't
-// concern its device.
+// concern its device. An agent that is off has no settings.
 func (c *changer) changeAgent(value string) error {
 	old := c.d.conf["agent"]
 	if !truthy(old) {
@@ -224,6 +224,11 @@ func (c *changer) changeAgent(value string) error {
 	now, err := p.ParseProps("", value)
 	if err != nil {
 		return errSkip
+	}
+	for _, side := range []**schema.Props{&was, &now} {
+		if !truthy((*side).Get("enabled")) {
+			*side = &schema.Props{}
+		}
 	}
 	for _, key := range append(was.Keys(), now.Keys()...) {
 		if key != "fstrim_cloned_disks" && (was.Has(key) != now.Has(key) || was.Get(key) != now.Get(key)) {

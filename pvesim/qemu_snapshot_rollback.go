@@ -85,7 +85,8 @@ func (t *task) prepareRollback(job *snapshotJob) (snap *Snap, err error) {
 }
 
 // restoreConfig brings a snapshot's config back. Disks that it doesn't have
-// become unused; what was pending is forgotten.
+// become unused, those that it has aren't any longer; what was pending is
+// forgotten.
 func (t *task) restoreConfig(vm *VM, snap Conf, name string) error {
 	known := map[string]bool{}
 	for _, d := range snap.drives() {
@@ -120,6 +121,7 @@ func (t *task) restoreConfig(vm *VM, snap Conf, name string) error {
 	if conf["vmgenid"] != "" {
 		conf["vmgenid"] = t.uuid("vmgenid", strconv.Itoa(vm.ID))
 	}
+	dropUsed(conf, nil)
 	vm.Conf, vm.Pending, vm.Deletes, vm.CloudInit = conf, Conf{}, map[string]bool{}, nil
 	vm.touch()
 	return nil

@@ -18,6 +18,10 @@ var discardLog = log.New(io.Discard, "", 0)
 // maxForm is the largest body of a request that isn't an upload.
 const maxForm = 512 * 1024
 
+// noCPUModels says that a cluster has no custom CPU models: the calls that
+// make them aren't simulated.
+var noCPUModels = schema.CPUModels(func(string) bool { return false })
+
 // call is one API request being handled. It holds the state's lock.
 type call struct {
 	actor
@@ -252,7 +256,7 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 		return nil, err
 	}
 	defer release()
-	params, errs := ep.Verify(in)
+	params, errs := ep.Verify(in, noCPUModels)
 	if len(errs) > 0 {
 		return nil, badParams(errs)
 	}

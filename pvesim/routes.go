@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
 )
@@ -17,7 +18,7 @@ func allRoutes() map[string]handler {
 		clusterRoutes(), nodeRoutes(), networkRoutes(), taskRoutes(), haRoutes(), mappingRoutes(), firewallRoutes(),
 		storageRoutes(),
 		qemuConfigRoutes(), qemuPowerRoutes(), qemuCloneRoutes(), qemuDiskRoutes(),
-		qemuSnapshotRoutes(), qemuAgentRoutes(), qemuCloudInitRoutes(), qemuMigrateRoutes(),
+		qemuSnapshotRoutes(), qemuAgentRoutes(), qemuCloudInitRoutes(), qemuMigrateRoutes(), containerRoutes(), absentRoutes(),
 	} {
 		maps.Copy(all, table)
 	}
@@ -30,6 +31,10 @@ var unlisted = map[string][]string{
 	"/nodes/{node}":                      {"execute", "vncwebsocket"},
 	"/nodes/{node}/qemu/{vmid}":          {"clone", "dbus-vmstate", "feature", "mtunnelwebsocket", "template", "vncwebsocket"},
 	"/nodes/{node}/qemu/{vmid}/firewall": {"log"},
+	"/nodes/{node}/lxc/{vmid}/firewall":  {"log"},
+	"/nodes/{node}/scan":                 {"lvmthin"},
+	"/cluster/metrics":                   {"export"},
+	"/cluster/sdn":                       {"dry-run", "lock", "rollback"},
 	"/nodes/{node}/ceph/osd/{osdid}":     {"in", "out", "scrub"},
 }
 
@@ -49,13 +54,8 @@ func (s *Sim) fallback(ep *schema.Endpoint) handler {
 	if json.Unmarshal(ep.Returns, &returns) != nil || len(returns.Links) == 0 {
 		return nil
 	}
-	key := ""
-	switch returns.Links[0].Href {
-	case "{name}":
-		key = "name"
-	case "{subdir}":
-		key = "subdir"
-	default:
+	key, ok := strings.CutPrefix(returns.Links[0].Href, "{")
+	if key, ok = strings.CutSuffix(key, "}"); !ok {
 		return nil
 	}
 	names := slices.DeleteFunc(s.schema.Children(ep.Path), func(name string) bool {

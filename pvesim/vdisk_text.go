@@ -71,23 +71,30 @@ func (s *Storage) logAlloc(n volName, asked, size int64, logf func(string, ...an
 		logf("  Logical volume \"%s\" created.", n.name)
 	case "zfspool", "zfs", "rbd":
 	default:
-		pre := s.Conf["preallocation"]
+		pre := s.preallocation(n.format)
 		switch n.format {
 		case "qcow2":
-			if pre == "" {
-				pre = "metadata"
-			}
 			logf("Formatting '%s', fmt=qcow2 cluster_size=65536 extended_l2=off preallocation=%s compression_type=zlib size=%d lazy_refcounts=off refcount_bits=16",
 				s.pathOf(n), pre, size)
 		case "raw":
-			if pre == "" || pre == "metadata" {
-				pre = "off"
-			}
 			logf("Formatting '%s', fmt=raw size=%d preallocation=%s", s.pathOf(n), size, pre)
 		case "vmdk":
 			logf("Formatting '%s', fmt=vmdk size=%d hwversion=undefined", s.pathOf(n), size)
 		}
 	}
+}
+
+// preallocation is what a storage asks for when it makes a file. Files
+// without metadata have none to write beforehand.
+func (s *Storage) preallocation(format string) string {
+	pre := s.Conf["preallocation"]
+	if pre == "" {
+		pre = "metadata"
+	}
+	if format == "raw" && pre == "metadata" {
+		pre = "off"
+	}
+	return pre
 }
 
 // lvmSize writes a size as LVM does: "4.00 MiB".

@@ -239,7 +239,7 @@ func (k *worldCheck) checkConfig(g WorldGuest) {
 			k.addf("guest %d: there is no option %q", g.ID, key)
 			continue
 		}
-		for _, text := range p.Verify(key, value) {
+		for _, text := range p.Verify(key, value, noCPUModels) {
 			k.addf("guest %d: %s: %s", g.ID, key, strings.ReplaceAll(strings.TrimSpace(text), "\n", ", "))
 		}
 	}
