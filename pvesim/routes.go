@@ -54,8 +54,8 @@ func (s *Sim) fallback(ep *schema.Endpoint) handler {
 	if json.Unmarshal(ep.Returns, &returns) != nil || len(returns.Links) == 0 {
 		return nil
 	}
-	key, ok := strings.CutPrefix(returns.Links[0].Href, "{")
-	if key, ok = strings.CutSuffix(key, "}"); !ok {
+	key, ok := strings.CutSuffix(strings.TrimPrefix(returns.Links[0].Href, "{"), "}")
+	if !ok {
 		return nil
 	}
 	names := slices.DeleteFunc(s.schema.Children(ep.Path), func(name string) bool {
