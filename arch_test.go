@@ -17,7 +17,7 @@ import (
 const module = "github.com/proxplane/proxplane/"
 
 // doors are the front doors. They never import each other.
-var doors = []string{"cli", "operator", "karpenter", "machines", "cluster", "terraform", "hook"}
+var doors = []string{"cli", "operator", "karpenter", "machines", "cluster", "terraform"}
 
 // mayImport says, for each top-level folder, which others it may import. A
 // folder that isn't here may not exist.
@@ -34,8 +34,9 @@ var mayImport = map[string][]string{
 	"act":       {"pve", "model", "firstboot", "remote"},
 	"privs":     {"model", "pve/schema", "pve/prop"},
 	"remote":    {"remote"},
+	"hook":      {"firstboot", "model"}, // on hosts, where there is nothing else of ours
 	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
-	"cmd":       doors,
+	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},
 	"test":      {},
 }
@@ -45,7 +46,7 @@ var simUsers = []string{"cli/sim.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "examples"}
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples"}
 	}
 }
 

@@ -1,6 +1,7 @@
 package firstboot
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/diskfs/go-diskfs/backend/file"
 	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+
+	"github.com/proxplane/proxplane/firstboot/isofile"
 )
 
 // Label is the volume label by which guests find the drive.
@@ -24,11 +27,15 @@ func ISO(files map[string][]byte) ([]byte, error) {
 		return nil, fmt.Errorf("make first-boot image: %w", err)
 	}
 	for name, content := range files {
-		place, ok := extent(image, name)
-		if !ok || len(place) != len(content) {
-			return nil, fmt.Errorf("make first-boot image: %s isn't in it", name)
+		place, err := isofile.Find(bytes.NewReader(image), int64(len(image)), name)
+		if err != nil {
+			return nil, fmt.Errorf("make first-boot image: %w", err)
 		}
-		copy(place, content)
+		if place.Size() != int64(len(content)) {
+			return nil, fmt.Errorf("make first-boot image: %s has %d bytes in it, want %d", name, place.Size(), len(content))
+		}
+		_, at, _ := place.Outer()
+		copy(image[at:], content)
 	}
 	return image, nil
 }

@@ -8,13 +8,19 @@ import (
 	"syscall"
 
 	"github.com/proxplane/proxplane/cli"
+	"github.com/proxplane/proxplane/hook"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second Ctrl-C ends it at once.
 	context.AfterFunc(ctx, stop)
-	code := cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	var code int
+	if args := os.Args[1:]; hook.Called(args) {
+		code = hook.Main(ctx, args, os.Stdout, os.Stderr)
+	} else {
+		code = cli.Main(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+	}
 	stop()
 	os.Exit(code)
 }

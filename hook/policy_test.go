@@ -1,0 +1,281 @@
+//go:build linux
+
+package hook
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/firstboot/hookblock"
+)
+
+func TestPoliciesAreReadStrictly(t *testing.T) {
+	for text, want := range map[string]string{
+		"rules: [{vms: [100], share: []}]":                         "field share not found",
+		"rule: []":                                                 "field rule not found",
+		"rules: []\n---\nrules: []":                                "more than one document",
+		"rules: []\nrules: []":                                     "already defined",
+		"rules: [{shares: [{path: /srv}]}]":                        "for nobody",
+		"rules: [{vms: [], scripts: []}]":                          "for nobody",
+		"rules: [{vms: [x]}]":                                      "isn't a VMID",
+		"rules: [{vms: ['*']}]":                                    "isn't a VMID",
+		"rules: [{vms: [200-100]}]":                                "isn't a VMID",
+		"rules: [{vms: [-5]}]":                                     "isn't a VMID",
+		"rules: [{vms: [{}]}]":                                     "isn't a VMID",
+		"rules: [{pools: ['a:b']}]":                                "isn't the name of a pool",
+		"rules: [{vms: [1], shares: [{path: srv}]}]":               "absolute path",
+		"rules: [{vms: [1], shares: [{path: /srv/}]}]":             "absolute path",
+		"rules: [{vms: [1], shares: [{path: /srv/../etc}]}]":       "absolute path",
+		"rules: [{vms: [1], shares: [{path: ''}]}]":                "absolute path",
+		"rules: [{vms: [1], shares: [{path: /srv, readonly: 1}]}]": "field readonly not found",
+		"rules: [{vms: [1], scripts: ['local:snippets/*']}]":       "isn't a volume",
+		"rules: [{vms: [1], scripts: [/usr/bin/true]}]":            "isn't a volume",
+		"rules: [{vms: [1], seeds: ['*:iso/a.iso']}]":              "neither",
+		"rules: [{vms: [1], seeds: ['local:iso/*/x']}]":            "neither",
+		"rules: [{vms: [1], seeds: ['local:snippets/*']}]":         "neither",
+		"virtiofsd: virtiofsd":                                     "absolute path",
+		"[]":                                                       "cannot unmarshal",
+		"rules: {":                                                 "did not find",
+	} {
+		if _, err := ParsePolicy([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for _, text := range []string{"", "# nothing\n", "rules: []", "rules: [{vms: [100, 200-299, all], pools: [web, a/b]}]"} {
+		if _, err := ParsePolicy([]byte(text)); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// policy is one that the table of attacks is tried on.
+const policy = `
+rules:
+- vms: [100, 300-399]
+  shares: [{path: /srv/data}, {path: /srv/many, below: true}, {path: /srv/docs, below: true, readOnly: true}]
+  scripts: ["local:snippets/a.sh"]
+  seeds: [attached, "local:iso/vm100-*.iso"]
+- pools: [web]
+  shares: [{path: /srv/web}, {path: /srv/docs/own}]
+`
+
+func TestNothingIsAllowedThatNoRuleAllows(t *testing.T) {
+	p, err := ParsePolicy([]byte(policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type ask struct {
+		reason string
+		vmid   int
+		pools  []string
+		block  hookblock.Block
+		refuse string // empty: allowed
+	}
+	share := func(path string) hookblock.Block {
+		return hookblock.Block{Shares: []hookblock.Share{{Path: path, Socket: hookblock.Socket(100, 0)}}}
+	}
+	socket := func(path string) hookblock.Block {
+		return hookblock.Block{Shares: []hookblock.Share{{Path: "/srv/data", Socket: path}}}
+	}
+	script := func(volid string) hookblock.Block { return hookblock.Block{HookScripts: []string{volid}} }
+	seed := func(volid string) hookblock.Block { return hookblock.Block{CloudInit: volid} }
+	args := ignitionArgs(ignFile) + " " + socketArgs(fs0)
+	for _, c := range []ask{
+		{reason: "as allowed", vmid: 100, block: share("/srv/data")},
+		{reason: "another VM", vmid: 101, block: share("/srv/data"), refuse: "lets VM 101 share"},
+		{reason: "a VM whose number begins alike", vmid: 1000, block: share("/srv/data"), refuse: "lets VM 1000"},
+		{reason: "no VM at all", vmid: 400, block: share("/srv/data"), refuse: "lets VM 400"},
+		{reason: "what is in the directory", vmid: 100, block: share("/srv/data/in"), refuse: "share /srv/data/in"},
+		{reason: "what is above it", vmid: 100, block: share("/srv"), refuse: "share /srv"},
+		{reason: "a name that begins alike", vmid: 100, block: share("/srv/data2"), refuse: "share /srv/data2"},
+		{reason: "below", vmid: 100, block: share("/srv/many/a/b")},
+		{reason: "below, itself", vmid: 100, block: share("/srv/many")},
+		{reason: "beside below", vmid: 100, block: share("/srv/many-more"), refuse: "share /srv/many-more"},
+		{reason: "up again", vmid: 100, block: share("/srv/many/../../etc"), refuse: "shortest form"},
+		{reason: "up again in dots", vmid: 100, block: share("/srv/many/./a"), refuse: "shortest form"},
+		{reason: "two slashes", vmid: 100, block: share("/srv/many//a"), refuse: "shortest form"},
+		{reason: "everything", vmid: 100, block: share("/"), refuse: "share /"},
+		{reason: "another rule's, without the pool", vmid: 100, block: share("/srv/web"), refuse: "share /srv/web"},
+		{reason: "another rule's, in another pool", vmid: 100, pools: []string{"web2"}, block: share("/srv/web"), refuse: "share /srv/web"},
+		{reason: "another rule's, in the pool", vmid: 100, pools: []string{"web"}, block: share("/srv/web")},
+
+		{reason: "another VM's socket", vmid: 100, block: socket(hookblock.Socket(101, 0)), refuse: "can't be a socket of VM 100"},
+		{reason: "a VM whose number begins alike", vmid: 100, block: socket("/run/proxplane/virtiofs/vm1001-fs0"), refuse: "can't be a socket"},
+		{reason: "a socket anywhere", vmid: 100, block: socket("/etc/cron.d/vm100-fs0"), refuse: "can't be a socket"},
+		{reason: "a socket of another name", vmid: 100, block: socket("/run/proxplane/virtiofs/vm100-fs0.pid"), refuse: "can't be a socket"},
+		{reason: "a number that isn't one", vmid: 100, block: socket("/run/proxplane/virtiofs/vm100-fs+0"), refuse: "can't be a socket"},
+		{reason: "a number with zeros", vmid: 100, block: socket("/run/proxplane/virtiofs/vm100-fs00"), refuse: "can't be a socket"},
+		{reason: "up again", vmid: 100, block: socket("/run/proxplane/virtiofs/../vm100-fs0"), refuse: "shortest form"},
+		{reason: "below the directory", vmid: 100, block: socket("/run/proxplane/virtiofs/a/vm100-fs0"), refuse: "can't be a socket"},
+
+		{reason: "the script", vmid: 100, block: script("local:snippets/a.sh")},
+		{reason: "another script", vmid: 100, block: script("local:snippets/b.sh"), refuse: "run local:snippets/b.sh"},
+		{reason: "of another storage", vmid: 100, block: script("nfs:snippets/a.sh"), refuse: "run nfs:snippets/a.sh"},
+		{reason: "in capital letters", vmid: 100, block: script("local:snippets/A.sh"), refuse: "run local:snippets/A.sh"},
+		{reason: "up again", vmid: 100, block: script("local:snippets/../a.sh"), refuse: "isn't a volume"},
+		{reason: "by its path", vmid: 100, block: script("/bin/sh"), refuse: "isn't a volume"},
+		{reason: "with arguments", vmid: 100, block: script("local:snippets/a.sh --force"), refuse: "lets VM 100 run"},
+		{reason: "an ISO", vmid: 100, block: script("local:iso/a.sh"), refuse: "isn't a volume"},
+		{reason: "for another VM", vmid: 101, block: script("local:snippets/a.sh"), refuse: "lets VM 101 run"},
+
+		{reason: "an own seed", vmid: 100, block: seed("local:iso/vm100-1.iso")},
+		{reason: "another VM's seed", vmid: 100, block: seed("local:iso/vm200-1.iso"), refuse: "from local:iso/vm200-1.iso"},
+		{reason: "another's in a folder", vmid: 100, block: seed("local:iso/vm100-/x.iso"), refuse: "isn't a volume"},
+		{reason: "a pattern of one's own", vmid: 100, block: seed("local:iso/*.iso"), refuse: "isn't a volume"},
+		{reason: "an attached one", vmid: 100, block: seed("local:iso/attached.iso")},
+		{reason: "a disk that is attached", vmid: 100, block: seed("local:iso/disk.iso"), refuse: "from local:iso/disk.iso"},
+		{reason: "not really attached", vmid: 100, block: seed("local:iso/named.iso"), refuse: "from local:iso/named.iso"},
+		{reason: "no seed for those of the pool", vmid: 200, pools: []string{"web"}, block: seed("local:iso/vm100-1.iso"), refuse: "lets VM 200 have"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			config := vmConfig{vmid: c.vmid, options: map[string]string{
+				"args": args, "ide2": "local:iso/attached.iso,media=cdrom,size=4M", "scsi0": "local:iso/disk.iso,size=4M", "name": "local:iso/named.iso,media=cdrom",
+			}}
+			// The block is written and read, as it would be.
+			b, _, err := hookblock.Parse(c.block.String())
+			if err == nil {
+				_, err = decide(config, b, p.grant(c.vmid, c.pools), PreStart)
+			}
+			switch {
+			case c.refuse == "" && err != nil:
+				t.Error(err)
+			case c.refuse != "" && (err == nil || !strings.Contains(err.Error(), c.refuse)):
+				t.Errorf("%v, want %q", err, c.refuse)
+			}
+		})
+	}
+}
+
+func TestTheMostGenerousRuleCounts(t *testing.T) {
+	p, err := ParsePolicy([]byte(policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, readOnly := p.grant(100, nil).share("/srv/docs/own"); !ok || !readOnly {
+		t.Errorf("%v, %v", ok, readOnly)
+	}
+	if ok, readOnly := p.grant(100, []string{"web"}).share("/srv/docs/own"); !ok || readOnly {
+		t.Errorf("%v, %v", ok, readOnly)
+	}
+}
+
+func TestAllRefusalsAreSaidAtOnce(t *testing.T) {
+	l := newLab(t)
+	l.vm(100, block("cloud-init: local:iso/x.iso", "virtiofs: --path /etc --socket "+fs0, "virtiofs: --path /root --socket "+fs1, "hook-script: local:snippets/x"), "args: "+socketArgs(fs0, fs1))
+	l.refused(100, "refused: no rule in /etc/proxplane/hook.yaml lets VM 100 have", "share /etc", "share /root", "run local:snippets/x")
+}
+
+func TestAPolicyThatOthersCanWriteIsNone(t *testing.T) {
+	other := 65534
+	for _, c := range []struct {
+		reason string
+		root   bool // needed to set it up
+		spoil  func(l *lab, file, dir string) error
+		want   string
+	}{
+		{"the file belongs to somebody", true, func(_ *lab, file, _ string) error { return os.Chown(file, other, 0) }, "belongs to user 65534"},
+		{"the file can be written by its group", false, func(_ *lab, file, _ string) error { return os.Chmod(file, 0o664) }, "may write to it (mode 0664)"},
+		{"the file can be written by all", false, func(_ *lab, file, _ string) error { return os.Chmod(file, 0o646) }, "may write to it (mode 0646)"},
+		{"the folder belongs to somebody", true, func(_ *lab, _, dir string) error { return os.Chown(dir, other, 0) }, "belongs to user 65534"},
+		{"the folder can be written by all", false, func(_ *lab, _, dir string) error { return os.Chmod(dir, 0o777) }, "may write to it (mode 0777)"},
+		{"the folder above it can be", false, func(_ *lab, _, dir string) error { return os.Chmod(filepath.Dir(dir), 0o775) }, "may write to it (mode 0775)"},
+		{"a link to somebody's file", true, func(l *lab, file, _ string) error {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			theirs := l.write("home/hook.yaml", 0o644, string(text))
+			if err := os.Chown(theirs, other, 0); err != nil {
+				return err
+			}
+			return replace(file, func() error { return os.Symlink(theirs, file) })
+		}, "belongs to user 65534"},
+		{"a link into somebody's folder", true, func(l *lab, file, _ string) error {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			theirs := l.write("home/hook.yaml", 0o644, string(text))
+			if err := os.Chown(filepath.Dir(theirs), other, 0); err != nil {
+				return err
+			}
+			return replace(file, func() error { return os.Symlink(theirs, file) })
+		}, "belongs to user 65534"},
+		{"a folder", false, func(_ *lab, file, _ string) error {
+			return replace(file, func() error { return os.Mkdir(file, 0o755) })
+		}, "no plain file"},
+		{"too large", false, func(_ *lab, file, _ string) error { return os.Truncate(file, 2<<20) }, "more than 1048576"},
+		{"not YAML", false, func(_ *lab, file, _ string) error { return os.WriteFile(file, []byte("rules: {"), 0o644) }, "can't be used"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			if c.root {
+				rooted(t)
+			}
+			l := newLab(t)
+			l.allow("  scripts: ['local:snippets/a']")
+			l.script("a", "")
+			l.vm(100, block("hook-script: local:snippets/a"))
+			l.must(100, PreStart)
+			l.calls()
+			file := l.path("etc/proxplane/hook.yaml")
+			if err := c.spoil(l, file, filepath.Dir(file)); err != nil {
+				t.Fatal(err)
+			}
+			l.refused(100, "refused", c.want)
+			if got := l.calls(); got != "" {
+				t.Errorf("called %s", got)
+			}
+		})
+	}
+}
+
+// replace puts something else in the place of a file.
+func replace(file string, with func() error) error {
+	if err := os.Remove(file); err != nil {
+		return err
+	}
+	return with()
+}
+
+func TestScriptsThatOthersCanWriteDoNotRun(t *testing.T) {
+	rooted(t)
+	for reason, spoil := range map[string]func(l *lab, file string) error{
+		"it can be written":      func(_ *lab, file string) error { return os.Chmod(file, 0o775) },
+		"it belongs to somebody": func(_ *lab, file string) error { return os.Chown(file, 65534, 0) },
+		"its folder can be":      func(_ *lab, file string) error { return os.Chmod(filepath.Dir(file), 0o777) },
+		"it is a link to one": func(l *lab, file string) error {
+			theirs := l.write("home/a", 0o777, "#!/bin/sh\ntouch "+l.path("calls")+"\n")
+			return replace(file, func() error { return os.Symlink(theirs, file) })
+		},
+		"its storage is a link into somebody's folder": func(l *lab, file string) error {
+			dir := filepath.Dir(file)
+			theirs := l.path("home/snippets")
+			if err := os.MkdirAll(filepath.Dir(theirs), 0o755); err != nil {
+				return err
+			}
+			if err := os.Rename(dir, theirs); err != nil {
+				return err
+			}
+			if err := os.Chown(theirs, 65534, 0); err != nil {
+				return err
+			}
+			return os.Symlink(theirs, dir)
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			l := newLab(t)
+			l.allow("  scripts: ['local:snippets/a']")
+			l.script("a", "")
+			l.vm(100, block("hook-script: local:snippets/a"))
+			if err := spoil(l, l.path("var/lib/vz/snippets/a")); err != nil {
+				t.Fatal(err)
+			}
+			l.refused(100, "refused", "isn't trusted")
+			if got := l.calls(); got != "" {
+				t.Errorf("called %s", got)
+			}
+		})
+	}
+}
