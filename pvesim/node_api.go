@@ -224,18 +224,4 @@ func cpuModels(*call) (any, error) {
 	return list, nil
 }
 
-func machineTypes(c *call) (any, error) {
-	versions := []string{"10.1", "10.0+pve1", "10.0", "9.2+pve1", "9.2", "9.1", "9.0", "8.2", "8.1", "8.0", "7.2", "6.2"}
-	if !c.atLeast(9) {
-		versions = versions[3:]
-	}
-	list := []map[string]any{}
-	for _, kind := range []struct{ typ, prefix string }{{"q35", "pc-q35-"}, {"i440fx", "pc-i440fx-"}} {
-		for _, v := range versions {
-			list = append(list, map[string]any{"id": kind.prefix + v, "type": kind.typ, "version": v})
-		}
-	}
-	return list, nil
-}
-
 func migrationCaps(*call) (any, error) { return map[string]any{"has-dbus-vmstate": 1}, nil }

@@ -167,7 +167,10 @@ func (c *changer) hotChange(key, value string, can map[string]bool) (string, err
 	case key == "tablet":
 		return value, skipIf(!can["usb"])
 	case family(key, "usb"):
-		return value, skipIf(!c.canPlugUSB(can))
+		if !c.canPlugUSB(can) {
+			return "", errSkip
+		}
+		return value, checkUSB(value)
 	case key == "vcpus":
 		if !can["cpu"] {
 			return "", errSkip

@@ -25,10 +25,16 @@ func (t *task) checkStart(vm *VM, restored bool) error {
 		return err
 	}
 	c := vm.Conf
+	if err := t.checkMachineVersion(vm.Node, c["machine"]); err != nil {
+		return err
+	}
+	if err := checkFirmware(c); err != nil {
+		return err
+	}
 	if c["bios"] == "ovmf" && c["efidisk0"] == "" {
 		t.warnf("no efidisk configured! Using temporary efivars disk.")
 	}
-	if err := t.checkHostDevices(c); err != nil {
+	if err := checkHostDevices(c); err != nil {
 		return err
 	}
 	cpus := c.number("sockets", 1) * c.number("cores", 1)
@@ -56,15 +62,29 @@ func (t *task) checkStart(vm *VM, restored bool) error {
 	if c["tpmstate0"] != "" {
 		t.logTPM(vm)
 	}
-	if bad := badArgument(c["args"]); bad != "" {
-		t.logf("kvm: %s: invalid option", bad)
-		return die("start failed: QEMU exited with code 1")
-	}
-	if memoryOf(c) > t.state.Nodes[vm.Node].Memory {
-		t.logf("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
+	if fault := t.qemuFault(vm); fault != "" {
+		t.logf("kvm: %s", fault)
 		return die("start failed: QEMU exited with code 1")
 	}
 	return nil
+}
+
+// qemuFault is what QEMU itself doesn't take.
+func (s *Sim) qemuFault(vm *VM) string {
+	c := vm.Conf
+	if bad := badArgument(c["args"]); bad != "" {
+		return bad + ": invalid option"
+	}
+	if bad := s.unknownMachine(c["machine"]); bad != "" {
+		return "-machine type=" + bad + ": unsupported machine type"
+	}
+	if most := c.number("sockets", 1) * c.number("cores", 1); c.number("vcpus", 0) > most {
+		return "Invalid CPU topology: maxcpus must be equal to or greater than smp"
+	}
+	if memoryOf(c) > s.state.Nodes[vm.Node].Memory {
+		return "cannot set up guest memory 'pc.ram': Cannot allocate memory"
+	}
+	return ""
 }
 
 // checkVolumes makes sure that all volumes of the VM can be used here.
@@ -109,60 +129,6 @@ func (s *Sim) missingVolume(volid string) error {
 		return die("no such logical volume %s/%s", st.Conf["vgname"], name)
 	}
 	return die("volume '%s' does not exist", volid)
-}
-
-// checkHostDevices refuses devices of the host: simulated hosts have none.
-func (t *task) checkHostDevices(c Conf) error {
-	for i := range 16 {
-		value := c[fmt.Sprintf("hostpci%d", i)]
-		if value == "" {
-			continue
-		}
-		if id, ok := property(value, "mapping", "host"); ok {
-			return die("PCI device mapping not found for '%s'", id)
-		}
-		host, _ := property(value, "host", "host")
-		id, _, _ := strings.Cut(host, ";")
-		return die("no PCI device found for '%s'", id)
-	}
-	for _, kind := range []string{"serial", "parallel"} {
-		for i := range 4 {
-			if path := c[fmt.Sprintf("%s%d", kind, i)]; path != "" && path != "socket" {
-				return die("no such %s device", kind)
-			}
-		}
-	}
-	return nil
-}
-
-// checkMemory checks what memory hotplug and NUMA ask for.
-func checkMemory(c Conf) error {
-	shares := false
-	for key := range c {
-		shares = shares || strings.HasPrefix(key, "virtiofs")
-	}
-	hotplug := slices.Contains(strings.FieldsFunc(c["hotplug"], func(r rune) bool { return r == ',' || r == ';' || r == ' ' }), "memory")
-	mib := memoryOf(c) >> 20
-	if hotplug {
-		if c["numa"] != "1" {
-			return die("NUMA needs to be enabled for memory hotplug")
-		}
-		for i := range 8 {
-			if c[fmt.Sprintf("numa%d", i)] != "" {
-				return die("cannot enable memory hotplugging with custom NUMA topology")
-			}
-		}
-		if mib < 1024 {
-			return die("minimum memory must be 1024MB")
-		}
-	}
-	if c["hugepages"] != "" && c["numa"] != "1" {
-		return die("numa needs to be enabled to use hugepages at /usr/share/perl5/PVE/QemuServer/Memory.pm line 388.")
-	}
-	if hotplug && shares {
-		return die("Memory hotplug does not work in combination with virtio-fs.")
-	}
-	return nil
 }
 
 // checkNets makes sure that the bridges are there.
