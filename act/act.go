@@ -11,6 +11,7 @@ package act
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,6 +93,12 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		err = keepApart(ctx, c, act)
 	case model.SetPool:
 		err = setPool(ctx, c, act)
+	case model.MakeShare:
+		err = makeShare(ctx, c, act)
+	case model.RemoveShare:
+		err = removeShare(ctx, c, act)
+	case model.Detach:
+		err = vm(act.Target).SetConfig(ctx, pve.ConfigChange{Delete: act.Options, Digest: act.Digest})
 	default:
 		err = fmt.Errorf("there is no call for %T", action)
 	}
@@ -146,6 +153,12 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("tell HA about VM %d", act.VMID)
 	case model.KeepApart:
 		return fmt.Sprintf("keep VM %d apart by HA rule %s", act.VMID, act.Rule)
+	case model.MakeShare:
+		return fmt.Sprintf("write the directory mapping %s of %s", act.Name, act.Path)
+	case model.RemoveShare:
+		return "remove the directory mapping " + act.Name
+	case model.Detach:
+		return fmt.Sprintf("take %s away from VM %s", strings.Join(act.Options, ", "), act.Target)
 	case model.SetPool:
 		if act.Pool == "" {
 			return fmt.Sprintf("take VM %d out of pool %q", act.VMID, act.From)

@@ -82,6 +82,9 @@ func Judge(err error) Failure {
 			break
 		}
 	}
+	if noDirectory(err) {
+		f.Class = Hard
+	}
 	return f
 }
 

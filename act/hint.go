@@ -45,6 +45,8 @@ func hint(err error) string {
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
 	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "storage "):
 		return "see which storages there are: proxplane get storages"
+	case noDirectory(err):
+		return "make the directory on the node (mkdir -p), or have a VMPlacementPolicy name the nodes that have it"
 	case is(pve.ErrAgentNotConfigured):
 		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
 	case is(pve.ErrTimeout):
@@ -57,6 +59,12 @@ func hint(err error) string {
 		return invalidHint(e)
 	}
 	return ""
+}
+
+// noDirectory tells that a directory isn't there that is to be shared.
+func noDirectory(err error) bool {
+	var e *pve.Error
+	return errors.As(err, &e) && e.Kind == pve.ErrNotFound && strings.HasPrefix(e.Subject, "path ")
 }
 
 // forbiddenHint is the command that grants what is missing.

@@ -73,6 +73,9 @@ func markDeleted(d *model.Desired) {
 	for i := range d.Snapshots {
 		d.Snapshots[i].Deleted = true
 	}
+	for i := range d.Shares {
+		d.Shares[i].Deleted = true
+	}
 }
 
 // plans plans for all clusters at once.

@@ -35,6 +35,12 @@ func (e *Engine) questions(l plan.Look) []question {
 	if l.Files {
 		list = append(list, question{"files of the storages", e.observer.Files})
 	}
+	if l.Snippets {
+		list = append(list, question{"snippets of the storages", e.observer.Snippets})
+	}
+	if l.Dirs {
+		list = append(list, question{"directory mappings", e.observer.Dirs})
+	}
 	if l.HA {
 		list = append(list, question{"HA", e.observer.HA})
 	}

@@ -53,6 +53,8 @@ func (e *Engine) note(action model.Action, answers bool) {
 		seen.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
 	case model.RemoveFile:
 		// See verify.
+	case model.MakeShare, model.RemoveShare:
+		seen.DirsUnsure() // what the nodes make of it is to be seen
 	default: // Configure, Resize, Release, MakeTemplate, Snap, Unsnap
 		seen.Changed(vmid)
 	}
@@ -73,6 +75,8 @@ func (e *Engine) doubt(action model.Action) {
 		seen.FilesUnsure()
 	case model.SetHA, model.KeepApart:
 		seen.HAUnsure()
+	case model.MakeShare, model.RemoveShare:
+		seen.DirsUnsure()
 	}
 	if vmid := action.Guest(); vmid != 0 {
 		seen.Changed(vmid)

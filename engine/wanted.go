@@ -12,6 +12,7 @@ type wanted struct {
 	images    map[model.Key]model.Image
 	vms       map[model.Key]model.VM
 	snapshots map[model.Key]model.Snapshot
+	shares    map[model.Key]model.Share
 	labelled  []model.VM
 	users     map[model.Key][]model.Key // what is made from an image or VM, or is of it
 }
@@ -19,7 +20,10 @@ type wanted struct {
 func newWanted(all model.Desired) *wanted {
 	w := &wanted{
 		all: all, images: map[model.Key]model.Image{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
-		users: map[model.Key][]model.Key{},
+		shares: map[model.Key]model.Share{}, users: map[model.Key][]model.Key{},
+	}
+	for _, s := range all.Shares {
+		w.shares[s.Owner.Key] = s
 	}
 	for _, i := range all.Images {
 		w.images[i.Owner.Key] = i
@@ -29,7 +33,7 @@ func newWanted(all model.Desired) *wanted {
 		if len(v.Labels) > 0 {
 			w.labelled = append(w.labelled, v)
 		}
-		for _, source := range []model.Key{v.Source.Image, v.Source.VM} {
+		for _, source := range w.sources(v.Owner.Key) {
 			if source != (model.Key{}) {
 				w.users[source] = append(w.users[source], v.Owner.Key)
 			}
@@ -48,7 +52,11 @@ func (w *wanted) sources(k model.Key) []model.Key {
 		return []model.Key{s.VM}
 	}
 	v := w.vms[k]
-	return []model.Key{v.Source.Image, v.Source.VM}
+	list := []model.Key{v.Source.Image, v.Source.VM}
+	for _, name := range v.Shares {
+		list = append(list, model.ShareKey(name))
+	}
+	return list
 }
 
 // leftOver notes a guest that is to go because no manifest names it any more, or
@@ -56,7 +64,7 @@ func (w *wanted) sources(k model.Key) []model.Key {
 func (w *wanted) leftOver(o plan.Object) {
 	key := o.Owner.Key
 	switch {
-	case w.isImage(key) || w.isVM(key) || w.isSnapshot(key):
+	case w.isImage(key) || w.isVM(key) || w.isSnapshot(key) || w.isShare(key):
 	case o.LeftOver != model.Key{}:
 		w.snapshots[key] = model.Snapshot{Owner: o.Owner, VM: o.LeftOver, LeftOver: true}
 		w.users[o.LeftOver] = append(w.users[o.LeftOver], key)
@@ -69,7 +77,7 @@ func (w *wanted) leftOver(o plan.Object) {
 // asked for come first: what follows is there to be seen, and mustn't take the
 // room that they need.
 func (w *wanted) only(objects []*object) model.Desired {
-	want := model.Desired{Set: w.all.Set, Allow: w.all.Allow}
+	want := model.Desired{Set: w.all.Set, Allow: w.all.Allow, Shares: w.all.Shares}
 	have := map[model.Key]bool{}
 	spread := false
 	for _, o := range objects {
@@ -85,6 +93,10 @@ func (w *wanted) only(objects []*object) model.Desired {
 			spread = spread || len(w.vms[key].Place.AntiAffinity) > 0
 		case w.isSnapshot(key):
 			w.addSnapshots(&want, w.snapshots[key].VM, have)
+		case w.isShare(key):
+			for _, user := range w.users[key] {
+				w.addVM(&want, user, have)
+			}
 		default:
 			// What is left over of this set can't be named yet: its guests have to
 			// be looked at.
@@ -107,6 +119,7 @@ func (w *wanted) only(objects []*object) model.Desired {
 	return want
 }
 
+func (w *wanted) isShare(k model.Key) bool    { _, ok := w.shares[k]; return ok }
 func (w *wanted) isImage(k model.Key) bool    { _, ok := w.images[k]; return ok }
 func (w *wanted) isVM(k model.Key) bool       { _, ok := w.vms[k]; return ok }
 func (w *wanted) isSnapshot(k model.Key) bool { _, ok := w.snapshots[k]; return ok }

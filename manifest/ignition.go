@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/firstboot/qemuarg"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -88,4 +91,39 @@ func (b *build) checkIgnition(nics []nic, d boot, config string) {
 			b.tell(n.field+".staticIP", "Ignition configs set no addresses by themselves: have yours write a file that does, in /etc/systemd/network on Flatcar, in /etc/NetworkManager/system-connections on Fedora CoreOS")
 		}
 	}
+}
+
+// Names under which systems look for their Ignition config in the firmware
+// configuration.
+const (
+	flatcarEntry = "opt/org.flatcar-linux/config"
+	coreOSEntry  = "opt/com.coreos/config"
+)
+
+var fwCfgName = regexp.MustCompile(`^opt/[A-Za-z0-9_./-]{1,51}$`)
+
+// fwCfg hands an Ignition config over by the firmware configuration: an argument
+// names the file that the hook takes out of the ISO image.
+func (b *build) fwCfg(vm *model.VM, ud *api.UserData, d boot) {
+	if !d.ignition {
+		b.fail("spec.userData.delivery", "fwcfg is for Ignition configs; cloud-init doesn't look there")
+		return
+	}
+	if vm.Seed == nil {
+		return // told
+	}
+	name := ud.FWCfgName
+	switch {
+	case name == "" && len(d.Butane) > 0 && firstboot.ButaneVariant(d.Butane[0]) == "flatcar":
+		name = flatcarEntry
+	case name == "":
+		name = coreOSEntry
+	case !fwCfgName.MatchString(name):
+		b.fail("spec.userData.fwCfgName", "want a name such as %s, have %q", coreOSEntry, shortened(name))
+	}
+	vm.Seed.Apart = true
+	b.host.why = append(b.host.why, "userData.delivery (fwcfg)")
+	b.host.block.CloudInit = vm.Seed.Volume(model.OwnVMID)
+	b.host.args = append(b.host.args, qemuarg.Option("-fw_cfg",
+		qemuarg.Param{Key: "name", Value: name}, qemuarg.Param{Key: "file", Value: hookblock.IgnitionFile(model.OwnVMID)}))
 }

@@ -17,6 +17,9 @@ type machine struct {
 	provider *provider
 	vm       model.VM
 	nics     []nic
+	shares   []share
+	// filesystems tells that the node shares directories with it.
+	filesystems bool
 }
 
 // build is the translation of a machine.
@@ -30,6 +33,8 @@ type build struct {
 	iso        string // volume
 	bare       bool   // no template gives it network interfaces
 	opts       options
+	host       host
+	shares     []share
 }
 
 func (t *translator) readMachines() {
@@ -150,8 +155,9 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 		vm.WaitAddress = false // whether it gets one is up to its system
 	}
 	b.firstBoot(&vm, nics, m, spec)
+	b.ask(&vm, m)
 	vm.Options, vm.Managed = b.opts, b.opts.managed()
-	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics}
+	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics, shares: b.shares, filesystems: len(m.Filesystems) > 0}
 }
 
 // maxDescription leaves room for our marker in the 8 KiB of Proxmox.

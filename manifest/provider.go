@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/firstboot/hookblock"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -66,6 +67,9 @@ func (s scope) provider(obj *api.Provider) *provider {
 	}
 	s.checkStorage("spec.defaults.storage", obj.Spec.Defaults.Storage)
 	s.checkStorage("spec.defaults.isoStorage", obj.Spec.Defaults.ISOStorage)
+	if h := obj.Spec.Defaults.Hook; h != "" && (hookblock.Block{HookScripts: []string{h}}).Check() != nil {
+		s.fail("spec.defaults.hook", "want a volume such as %s, have %q", defaultHook, shortened(h))
+	}
 	s.connect(p, obj)
 	return p
 }

@@ -28,6 +28,9 @@ func (t *translator) readSnapshots() {
 		if m == nil {
 			return
 		}
+		if obj.Spec.IncludeMemory && m.filesystems {
+			s.fail("spec.includeMemory", "isn't possible while %s has filesystems: what is shared with the node isn't part of its memory", title(m.o.key))
+		}
 		snap := model.Snapshot{
 			Owner: s.owner(), VM: m.o.key, Name: snapshotName(obj.Name), Description: strings.TrimRight(obj.Spec.Description, "\n"),
 			Memory: obj.Spec.IncludeMemory, Revert: obj.Spec.Revert, Keep: obj.Spec.Keep, Deleted: s.deleted(),

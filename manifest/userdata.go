@@ -15,6 +15,7 @@ import (
 const (
 	byISO     = "iso"
 	byProxmox = "proxmox"
+	byFWCfg   = "fwcfg"
 )
 
 // bootSpec is what a machine's manifest says about its first boot, or that of
@@ -54,6 +55,9 @@ func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec boo
 	}
 	if d.given || many || len(d.MetaData) > 0 {
 		b.seed(vm, nics, d)
+		if d.way == byFWCfg {
+			b.fwCfg(vm, spec.userData, d)
+		}
 		return
 	}
 	static := slices.ContainsFunc(nics, func(n nic) bool { return len(n.v4)+len(n.v6) > 0 })
@@ -171,8 +175,11 @@ func (b *build) boot(vm *model.VM, spec bootSpec) (d boot, ok bool) {
 		return d, ok
 	}
 	d.given, d.way = true, ud.Delivery
-	if !b.checkWord("spec.userData.delivery", ud.Delivery, byISO, byProxmox) {
+	if !b.checkWord("spec.userData.delivery", ud.Delivery, byISO, byProxmox, byFWCfg) {
 		return d, false
+	}
+	if ud.FWCfgName != "" && d.way != byFWCfg {
+		b.fail("spec.userData.fwCfgName", "is for delivery: fwcfg")
 	}
 	const one = "want one of cloudInit, ignition and butane"
 	switch {

@@ -54,6 +54,7 @@ func (t *translator) translate() {
 	t.readMachines()
 	t.readSnapshots()
 	t.assignImages()
+	t.assignShares()
 	t.checkMACs()
 	t.checkAddresses()
 }

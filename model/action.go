@@ -186,14 +186,39 @@ type SetPool struct {
 	NewGuest bool
 }
 
+// MakeShare makes a directory mapping, or changes one that is ours.
+type MakeShare struct {
+	Name   string
+	Path   string
+	Nodes  []string
+	New    bool
+	Digest string // of all mappings, where it isn't new
+}
+
+// Detach takes options away from a guest that is to go, before what they are about
+// does.
+type Detach struct {
+	Target
+	Digest  string
+	Options []string
+}
+
+// RemoveShare removes a directory mapping, if it is ours.
+type RemoveShare struct {
+	Name string
+	For  int // the guest that used it last; 0: none
+}
+
 // Guest of each action that isn't a Target.
-func (c Clone) Guest() int      { return c.To.VMID }
-func (Download) Guest() int     { return 0 }
-func (u UploadSeed) Guest() int { return u.For }
-func (r RemoveFile) Guest() int { return r.For }
-func (h SetHA) Guest() int      { return h.VMID }
-func (k KeepApart) Guest() int  { return k.VMID }
-func (p SetPool) Guest() int    { return p.VMID }
+func (c Clone) Guest() int       { return c.To.VMID }
+func (Download) Guest() int      { return 0 }
+func (u UploadSeed) Guest() int  { return u.For }
+func (r RemoveFile) Guest() int  { return r.For }
+func (h SetHA) Guest() int       { return h.VMID }
+func (k KeepApart) Guest() int   { return k.VMID }
+func (p SetPool) Guest() int     { return p.VMID }
+func (MakeShare) Guest() int     { return 0 }
+func (r RemoveShare) Guest() int { return r.For }
 
 func (Clone) action()        {}
 func (Create) action()       {}
@@ -216,3 +241,6 @@ func (RemoveFile) action()   {}
 func (SetHA) action()        {}
 func (KeepApart) action()    {}
 func (SetPool) action()      {}
+func (MakeShare) action()    {}
+func (RemoveShare) action()  {}
+func (Detach) action()       {}

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +16,7 @@ type Desired struct {
 	VMs       []VM
 	Images    []Image
 	Snapshots []Snapshot
+	Shares    []Share `json:",omitempty"`
 	// Prune deletes what this set made earlier and doesn't name any more.
 	Prune bool
 	// Foresee shows also what follows when what is waited for is there.
@@ -52,6 +55,15 @@ type VM struct {
 	Pool        string
 	HA          *HA
 	Seed        *Seed // first-boot data on a drive of its own
+	// Scripts are the hookscripts that its node must have, as volumes.
+	Scripts []string `json:",omitempty"`
+	// Shares are the names of the directory mappings that it uses.
+	Shares []string `json:",omitempty"`
+	// RootFor are the parts of the manifest for which options have to be set that
+	// only root@pam may.
+	RootFor []string `json:"-"`
+	// OwnID tells that Options and Description have [OwnVMID] in them.
+	OwnID bool `json:",omitempty"`
 
 	Power       Power
 	WaitAddress bool // ready means: the agent has told an address
@@ -59,6 +71,25 @@ type VM struct {
 	Update      Allow // what the manifest allows without asking
 	Retain      bool  // when deleted, the guest stays and is only let go
 	Deleted     bool  // it is to go
+}
+
+// OwnVMID stands for a guest's own VMID in what is wanted of it, where that isn't
+// known yet. It is larger than any VMID.
+const OwnVMID = 2_093_847_561
+
+// At is what is wanted of the guest if it has that VMID.
+func (v VM) At(vmid int) VM {
+	if !v.OwnID {
+		return v
+	}
+	own := strings.NewReplacer(strconv.Itoa(OwnVMID), strconv.Itoa(vmid))
+	v.OwnID, v.Description = false, own.Replace(v.Description)
+	options := make(map[string]string, len(v.Options))
+	for k, value := range v.Options {
+		options[k] = own.Replace(value)
+	}
+	v.Options = options
+	return v
 }
 
 // Fingerprint is short and changes whenever anything changes that would be
@@ -124,10 +155,23 @@ type Seed struct {
 	Storage string            // with content iso; empty: the provider's
 	Digest  string            // of the files
 	Once    bool              `json:",omitempty"` // it is read once only, by Ignition: other data mean another guest
+	Apart   bool              `json:",omitempty"` // no drive holds it: the hook of the node takes it from the storage
 	Files   map[string][]byte `json:"-"`          // user-data, meta-data, network-config
 	Lost    bool              `json:"-"`          // its files aren't known any more
 	// Make makes the files where they depend on the VMID; nil: they don't.
 	Make func(vmid int) (map[string][]byte, error) `json:"-"`
+}
+
+// SeedFiles begin the names of files with first-boot data.
+const SeedFiles = "proxplane-"
+
+// Volume is where the data of a guest are kept.
+func (s Seed) Volume(vmid int) string { return s.Storage + ":iso/" + s.File(vmid) }
+
+// File is the name of the file: the same data have the same one.
+func (s Seed) File(vmid int) string {
+	const digits = 12
+	return fmt.Sprintf("%s%d-%s.iso", SeedFiles, vmid, s.Digest[:min(len(s.Digest), digits)])
 }
 
 // Image is something that guests are made from.
@@ -152,6 +196,18 @@ func (i Image) Version() string {
 	sum := sha256.Sum256([]byte(i.URL + "\x00" + i.Checksum))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
 }
+
+// Share is a directory of the nodes that guests use by a mapping, which has the
+// name of its owner.
+type Share struct {
+	Owner   Owner
+	Path    string
+	Nodes   []string // that guests may use it on; empty: all
+	Deleted bool     // no guest is to use it any more
+}
+
+// ShareKey names the object that a directory mapping is for.
+func ShareKey(name string) Key { return Key{Kind: "Share", Name: name} }
 
 // Snapshot is a snapshot that is wanted.
 type Snapshot struct {

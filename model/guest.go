@@ -114,6 +114,7 @@ type Guest struct {
 	Agent     Agent
 	Addresses []netip.Prefix
 	Booted    bool // the agent has answered since the last start
+	Fresh     bool // we have just started it, and know no address of it yet
 }
 
 // Config is a guest's configuration, made canonical.

@@ -7,8 +7,12 @@ import (
 
 // Observed is what a Proxmox cluster has, as far as it was looked at.
 type Observed struct {
-	At       time.Time
-	Release  int // major version
+	At      time.Time
+	Release int // major version
+	Minor   int
+	// Root tells that we are root@pam, logged in with its password: some options
+	// nobody else may set.
+	Root     bool
 	Nodes    map[string]*Node
 	Storages map[string]*Storage
 	Guests   map[int]*Guest // all of the cluster
@@ -16,7 +20,12 @@ type Observed struct {
 	// Files are volumes that aren't disks: ISO and import images, by volume
 	// id; nil: not read.
 	Files map[string]File
-	HA    map[string]map[string]string // by "vm:100"; nil: not read
+	// Snippets are the same of snippets; nil: not read.
+	Snippets map[string]File
+	// Dirs are the directory mappings, by name; nil: not read. There are none
+	// before 8.4.
+	Dirs map[string]Dir
+	HA   map[string]map[string]string // by "vm:100"; nil: not read
 	// Apart are the HA rules that keep guests on different nodes, each with the
 	// guests it is about ("vm:100"); nil: not read. There are none before 9.
 	Apart map[string][]string
@@ -81,6 +90,34 @@ type File struct {
 	Also    []string // further nodes that have one of the same name, on storages of their own
 	Content string
 	Size    int64
+}
+
+// Dir is a directory mapping: a name for directories of the nodes.
+type Dir struct {
+	Made   bool              // proxplane made it
+	Paths  map[string]string // by node
+	Bad    map[string]string // what is wrong with it, by node
+	Digest string            // of all of them
+}
+
+// Is tells whether the mapping is of one directory, wherever it has one.
+func (d Dir) Is(path string) bool {
+	for _, p := range d.Paths {
+		if p != path {
+			return false
+		}
+	}
+	return true
+}
+
+// ShareNote is the description of mappings that proxplane makes. Whoever changes
+// it takes the mapping over.
+const ShareNote = "Made by proxplane, which removes it when no machine uses it."
+
+// AtLeast tells whether the cluster has that release of Proxmox VE or a later
+// one.
+func (o *Observed) AtLeast(major, minor int) bool {
+	return o.Release > major || o.Release == major && o.Minor >= minor
 }
 
 // Placement is where a guest is being made.

@@ -12,8 +12,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// fileContents are the kinds of files that matter: images to make guests of,
-// and drives for their first boot.
+// fileContents are the kinds of files that matter to all: images to make guests
+// of, and drives for their first boot.
 var fileContents = []string{"iso", "import"}
 
 // place is where files can be.
@@ -21,14 +21,14 @@ type place struct{ node, storage, content string }
 
 // places are all that can be asked for files: a shared storage from one node,
 // others from each.
-func places(have *model.Observed) []place {
+func places(have *model.Observed, contents ...string) []place {
 	var list []place
 	for _, s := range have.Storages {
 		for node := range s.OnNode {
 			if n := have.Nodes[node]; n == nil || !n.Online || s.Shared && node != firstNode(s, have) {
 				continue
 			}
-			for _, content := range fileContents {
+			for _, content := range contents {
 				if s.Content[content] {
 					list = append(list, place{node, s.Name, content})
 				}
@@ -41,8 +41,33 @@ func places(have *model.Observed) []place {
 // Files reads which ISO and import images the storages have. A node that doesn't
 // answer counts as away: what it has isn't known.
 func (o *Observer) Files(ctx context.Context) error {
+	files, seen, err := o.list(ctx, fileContents...)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Files, o.places = files, seen
+	return nil
+}
+
+// Snippets reads which snippets the storages have, as far as these credentials may
+// know: Proxmox shows them to those only who may do everything on the storage.
+func (o *Observer) Snippets(ctx context.Context) error {
+	files, _, err := o.list(ctx, "snippets")
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Snippets = files
+	return nil
+}
+
+// list reads which files of some kinds the storages have.
+func (o *Observer) list(ctx context.Context, contents ...string) (map[string]model.File, map[place]bool, error) {
 	var ask []place
-	o.View(func(have *model.Observed) { ask = places(have) })
+	o.View(func(have *model.Observed) { ask = places(have, contents...) })
 	files, seen := map[string]model.File{}, map[place]bool{}
 	var mu sync.Mutex
 	var errs []error
@@ -67,13 +92,7 @@ func (o *Observer) Files(ctx context.Context) error {
 		})
 	}
 	all.Wait()
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.have.Files, o.places = files, seen
-	return nil
+	return files, seen, errors.Join(errs...)
 }
 
 // also adds what one node has to what others have under the same name; the first
@@ -118,7 +137,7 @@ func (o *Observer) doubtFiles() {
 	if o.have.Files == nil {
 		return
 	}
-	for _, p := range places(&o.have) {
+	for _, p := range places(&o.have, fileContents...) {
 		if !o.places[p] {
 			o.have.Files = nil
 			return

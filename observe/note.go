@@ -58,7 +58,7 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 	o.change(vmid, func(r *record) {
 		r.believe(now)
 		r.forgetAgent()
-		r.started = time.Time{}
+		r.started, r.fresh = time.Time{}, now == model.StatusRunning
 		if now == model.StatusRunning {
 			r.started = time.Now()
 		}
@@ -125,7 +125,14 @@ func (o *Observer) shares(volume string) bool {
 func (o *Observer) FilesUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.Files = nil
+	o.have.Files, o.have.Snippets = nil, nil
+}
+
+// DirsUnsure tells that nobody knows which directory mappings there are.
+func (o *Observer) DirsUnsure() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Dirs = nil
 }
 
 // HATold tells what the manager of high availability was told about a guest:

@@ -162,7 +162,7 @@ func (o *Observer) look(ctx context.Context, l *looking) {
 	o.mu.Lock()
 	if l.err == nil {
 		o.merge(l.begun, list, tasks)
-		o.merged = l.n
+		o.merged, o.have.Root = l.n, o.client.Root()
 	}
 	o.looking = nil
 	o.mu.Unlock()
@@ -176,7 +176,7 @@ func (o *Observer) readVersion(ctx context.Context) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.Release = v.Major()
+	o.have.Release, o.have.Minor = v.Major(), v.Minor()
 	return nil
 }
 

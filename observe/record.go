@@ -35,6 +35,7 @@ type record struct {
 	agent     model.Agent
 	addresses []netip.Prefix
 	started   time.Time // when we saw it start; zero: before our time
+	fresh     bool      // we have started it ourselves
 }
 
 // guest puts together what the sources say: the younger one wins, where figures
@@ -63,6 +64,7 @@ func (r *record) guest() *model.Guest {
 	}
 	g.Config, g.Snapshots = r.config, r.snapshots
 	g.Agent, g.Addresses, g.Booted = r.agent, r.addresses, r.agent == model.AgentUp
+	g.Fresh = r.fresh && len(r.addresses) == 0
 	return &g
 }
 

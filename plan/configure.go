@@ -153,6 +153,9 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	if v.Seed != nil {
 		m.Managed = append(m.Managed, seedMark(v))
 	}
+	for _, name := range v.Shares {
+		m.Managed = append(m.Managed, sharePrefix+name)
+	}
 	if v.HA != nil {
 		m.Managed = append(m.Managed, "ha")
 	}

@@ -10,6 +10,13 @@ import (
 // create plans a guest that is to be made under a VMID.
 func (p *planner) create(o *Object, v model.VM, vmid int) {
 	o.VMID = vmid
+	v = v.At(vmid)
+	if p.lookHost(o, v) {
+		return
+	}
+	if o.Wait = p.shareMissing(v); o.Wait != nil {
+		return
+	}
 	sources, full, wait, look := p.sources(v)
 	if !look.Empty() {
 		o.Look = look
@@ -22,6 +29,9 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	spot, wait := p.place(v, sources, full)
 	if wait != nil {
 		o.Wait = wait
+		return
+	}
+	if p.lacksRoot(o, v, spot.config()) {
 		return
 	}
 	if spot.source == nil && needsStorage(v) && p.diskStorage(spot.node) == "" {

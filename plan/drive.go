@@ -40,7 +40,7 @@ func (c *change) findDrive() string {
 
 // madeSeed tells whether a volume has a name that we give first-boot data.
 func madeSeed(volume string) bool {
-	return strings.HasPrefix(path.Base(volume), seedFiles) && strings.Contains(volume, ":iso/")
+	return strings.HasPrefix(path.Base(volume), model.SeedFiles) && strings.Contains(volume, ":iso/")
 }
 
 // freeDrive is a slot for a CD-ROM drive. One that holds no medium is free.

@@ -266,7 +266,7 @@ func (p *planner) upToDate(g *model.Guest, o model.Owner) bool {
 
 func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	owner, print, tagged := model.ParseStateTag(g.Tags)
-	if !tagged || owner != v.Owner.ID() || print != v.Fingerprint() || g.Lock != "" || g.Template || v.VMID != 0 && v.VMID != g.VMID {
+	if !tagged || owner != v.Owner.ID() || print != v.At(g.VMID).Fingerprint() || g.Lock != "" || g.Template || v.VMID != 0 && v.VMID != g.VMID {
 		return false
 	}
 	if g.Name != v.Name || v.Pool != "" && g.Pool != v.Pool || (v.HA != nil) != (g.HAState != "") {

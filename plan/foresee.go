@@ -50,7 +50,7 @@ func (p *planner) once(owner model.Owner) Object {
 // who wait for it: the guests that it makes or starts, and their snapshots.
 func (p *planner) expect(all Plan) *model.Observed {
 	then := *p.have
-	then.Guests, then.Placed = map[int]*model.Guest{}, map[int]model.Placement{}
+	then.Guests, then.Placed, then.Dirs = map[int]*model.Guest{}, map[int]model.Placement{}, maps.Clone(p.have.Dirs)
 	maps.Copy(then.Guests, p.have.Guests)
 	maps.Copy(then.Placed, p.have.Placed)
 	// What is foreseen hangs on what isn't, or on what was foreseen before.
@@ -74,6 +74,16 @@ func (p *planner) expect(all Plan) *model.Observed {
 	return &then
 }
 
+// sharedAs is the mapping that there will be. Whether the directories are there
+// only the nodes know.
+func sharedAs(a model.MakeShare) model.Dir {
+	d := model.Dir{Made: true, Paths: map[string]string{}}
+	for _, node := range a.Nodes {
+		d.Paths[node] = a.Path
+	}
+	return d
+}
+
 func firstClone(o Object) (model.Clone, bool) {
 	for _, s := range o.Steps {
 		if c, ok := s.Action.(model.Clone); ok {
@@ -91,6 +101,9 @@ func (p *planner) expectStep(then *model.Observed, owner model.Owner, action mod
 		g = madeBy(a)
 	case model.Clone:
 		g = copyBy(a, then.Guests[a.From.VMID], v)
+	case model.MakeShare:
+		then.Dirs[a.Name] = sharedAs(a)
+		return
 	case model.MakeTemplate, model.Start, model.SetHA, model.Snap:
 		g = changedBy(a, then.Guests[a.Guest()])
 	}

@@ -24,6 +24,14 @@ func (s spot) storage(full bool, v model.VM) string {
 	return v.Source.Storage
 }
 
+// config is that of what the guest is made from; nil: of nothing.
+func (s spot) config() *model.Config {
+	if s.source == nil {
+		return nil
+	}
+	return s.source.guest.Config
+}
+
 // place chooses a node: one of those allowed that can reach a source, keeps
 // the rules and has the room, with the most memory left.
 func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) {
@@ -142,6 +150,9 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	}
 	if other := load.conflict(v, n.Name); other != "" {
 		return "anti-affinity with " + other
+	}
+	if text := p.lacks(v, n.Name); text != "" {
+		return text
 	}
 	return p.room(v, n.Name, src, full)
 }

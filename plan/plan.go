@@ -58,6 +58,9 @@ const (
 	WaitFailed     = "StepFailed"
 	WaitDependents = "StillInUse"
 	WaitPending    = "BootingUp"
+	WaitRoot       = "NeedsRoot"
+	WaitHost       = "NotOnNode"
+	WaitRelease    = "ReleaseTooOld"
 )
 
 // Refusal is a step that would be needed and wasn't agreed to.
@@ -75,12 +78,14 @@ type Look struct {
 	Agents    []int // ask these guests for their addresses
 	Status    []int // whether these run, right now
 	Files     bool  // the files on the storages
+	Snippets  bool  // the snippets on the storages
+	Dirs      bool  // the directory mappings
 	HA        bool
 }
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status) == 0 && !l.Files && !l.HA
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
 }
 
 func (l *Look) add(o Look) {
@@ -89,6 +94,8 @@ func (l *Look) add(o Look) {
 	l.Agents = append(l.Agents, o.Agents...)
 	l.Status = append(l.Status, o.Status...)
 	l.Files = l.Files || o.Files
+	l.Snippets = l.Snippets || o.Snippets
+	l.Dirs = l.Dirs || o.Dirs
 	l.HA = l.HA || o.HA
 }
 
@@ -185,13 +192,16 @@ func (p Plan) Steps() int {
 	return n
 }
 
-// For plans everything: images first, since guests are made from them, then
+// For plans everything: images and shares first, since guests need them, then
 // guests, snapshots, and what is to be pruned.
 func For(want model.Desired, have *model.Observed) Plan {
 	p := newPlanner(want, have)
 	var out Plan
 	for _, i := range want.Images {
 		out.Objects = append(out.Objects, p.image(i))
+	}
+	for _, s := range want.Shares {
+		out.Objects = append(out.Objects, p.share(s))
 	}
 	out.Objects = append(out.Objects, p.guests()...)
 	for _, s := range want.Snapshots {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,7 +19,8 @@ func (c *change) seed() int {
 	}
 	// A guest that runs has read it. One that is to start needs the file, which a
 	// removal that was given up halfway may have taken away.
-	if c.attached() && (c.running() || c.v.Power != model.PowerOn) {
+	// The hook of the node reads it at each start.
+	if !c.v.Seed.Apart && c.attached() && (c.running() || c.v.Power != model.PowerOn) {
 		return 0
 	}
 	if c.p.have.Files == nil {
@@ -53,7 +53,7 @@ func (c *change) attachable(uploading bool) bool {
 // volume of its own drive when another medium is put in while the guest runs.
 func (c *change) occupied() bool {
 	d, ok := c.have.DiskAt(c.seedSlot())
-	return ok && d.CloudInit && c.running()
+	return ok && d.CloudInit && c.running() && !c.v.Seed.Apart
 }
 
 func (c *change) uploaded() bool {
@@ -61,8 +61,10 @@ func (c *change) uploaded() bool {
 }
 
 // fileOn tells whether a node has a file, or shares the storage that has it.
-func (p *planner) fileOn(volume, node string) bool {
-	f, ok := p.have.Files[volume]
+func (p *planner) fileOn(volume, node string) bool { return p.fileIn(p.have.Files, volume, node) }
+
+func (p *planner) fileIn(files map[string]model.File, volume, node string) bool {
+	f, ok := files[volume]
 	return ok && (p.sharedVolume(volume) || f.Node == node || slices.Contains(f.Also, node))
 }
 
@@ -84,15 +86,19 @@ func (p *planner) sharedVolume(volume string) bool {
 	return s == nil || s.Shared
 }
 
-// attached tells whether the drive holds what it should.
+// attached tells whether the drive holds what it should, or the hook is told to
+// take it.
 func (c *change) attached() bool {
+	if c.v.Seed.Apart {
+		return strings.Contains(c.have.Text, seedVolume(c.v, c.g.VMID))
+	}
 	d, ok := c.have.DiskAt(c.seedSlot())
 	return ok && d.Volume == seedVolume(c.v, c.g.VMID)
 }
 
 // seedVolume is where a guest's first-boot data is kept.
 func seedVolume(v model.VM, vmid int) string {
-	return v.Seed.Storage + ":iso/" + seedFile(v, vmid)
+	return v.Seed.Volume(vmid)
 }
 
 // intendedSeed is the volume that a new guest's marker names.
@@ -101,14 +107,6 @@ func intendedSeed(v model.VM, vmid int) string {
 		return ""
 	}
 	return seedVolume(v, vmid)
-}
-
-// seedFiles begin the names of files with first-boot data.
-const seedFiles = "proxplane-"
-
-func seedFile(v model.VM, vmid int) string {
-	digest := v.Seed.Digest
-	return fmt.Sprintf("%s%d-%s.iso", seedFiles, vmid, digest[:min(len(digest), 12)])
 }
 
 const seedPrefix = "seed:"
@@ -130,7 +128,7 @@ func (c *change) keepSeed() {
 
 func seedStep(v model.VM, to model.Target) Step {
 	return Step{
-		Action: model.UploadSeed{Node: to.Node, Storage: v.Seed.Storage, File: seedFile(v, to.VMID), Files: v.Seed.Files, Make: v.Seed.Make, For: to.VMID},
+		Action: model.UploadSeed{Node: to.Node, Storage: v.Seed.Storage, File: v.Seed.File(to.VMID), Files: v.Seed.Files, Make: v.Seed.Make, For: to.VMID},
 		What:   "upload its first-boot data", Why: "userData", Effect: New,
 	}
 }
@@ -138,7 +136,12 @@ func seedStep(v model.VM, to model.Target) Step {
 // drives plans the CD-ROM drive that the guest reads at its first boot.
 func (c *change) drives(act *model.Configure, uploading bool) {
 	have, there := c.have.DiskAt(c.seedSlot())
+	noDrive := c.v.Seed == nil || c.v.Seed.Apart
 	switch {
+	case noDrive && there && c.ourSeed(have.Volume):
+		c.say("detach its first-boot data", Live)
+		act.Delete = append(act.Delete, have.Slot)
+	case noDrive && c.v.Seed != nil:
 	case c.v.Seed != nil && c.occupied():
 		c.say("empty the drive for its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: "none", CDROM: true}})
@@ -146,9 +149,6 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		c.say("attach its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)
-	case c.v.Seed == nil && there && c.ourSeed(have.Volume):
-		c.say("detach its first-boot data", Live)
-		act.Delete = append(act.Delete, have.Slot)
 	case c.v.Seed == nil && wantsCloudInit(c.v) && !hasCloudInit(c.have):
 		c.say("add a cloud-init drive", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})

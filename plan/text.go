@@ -77,6 +77,12 @@ func (l Look) text() string {
 	if l.Files {
 		b.WriteString(" files")
 	}
+	if l.Snippets {
+		b.WriteString(" snippets")
+	}
+	if l.Dirs {
+		b.WriteString(" shares")
+	}
 	if l.HA {
 		b.WriteString(" HA")
 	}

@@ -29,9 +29,13 @@ func (p *planner) vm(v model.VM) Object {
 		return o
 	}
 	if g.Config == nil {
-		return o // the list says that all is as it should be
+		// The list says that all is as it should be, but nothing of addresses.
+		if v.WaitAddress && g.Fresh {
+			o.Look.Configs = []int{g.VMID}
+		}
+		return o
 	}
-	p.converge(&o, v, g)
+	p.converge(&o, v.At(g.VMID), g)
 	return o
 }
 
@@ -105,11 +109,15 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if c.replace() {
 		return
 	}
+	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() {
+		return
+	}
+	left := c.leaveShares(0)
 	seed, old := c.seed(), c.oldSeeds()
 	if !o.Look.Empty() {
 		return
 	}
-	config := c.configure(seed, old)
+	config := c.configure(seed, old, left)
 	grown := c.grow(config)
 	pool := c.pool()
 	if !c.running() && !c.seeded(seed != 0) {
@@ -259,6 +267,10 @@ func (c *change) destroy(why string) {
 		if !c.o.Look.Empty() {
 			return
 		}
+	}
+	stop = c.leaveForGood(why, stop)
+	if !c.o.Look.Empty() {
+		return
 	}
 	c.o.step(Step{
 		Action: model.Destroy{Target: c.target(), Owner: c.v.Owner},

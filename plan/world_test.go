@@ -20,6 +20,11 @@ type world struct {
 	digest int
 	fails  map[Key]model.Failure
 	apart  map[string][]string
+	dirs   map[string]model.Dir
+	bad    map[string]string // directories by what is wrong with them
+	snips  map[string]model.File
+	root   bool
+	minor  int
 	log    []string
 }
 
@@ -27,7 +32,7 @@ type world struct {
 type Key = model.Key
 
 func newWorld() *world {
-	w := &world{guests: map[int]*model.Guest{}, files: map[string]model.File{}, nodes: map[string]*model.Node{}, stores: map[string]*model.Storage{}, apart: map[string][]string{}}
+	w := &world{guests: map[int]*model.Guest{}, files: map[string]model.File{}, nodes: map[string]*model.Node{}, stores: map[string]*model.Storage{}, apart: map[string][]string{}, dirs: map[string]model.Dir{}, bad: map[string]string{}, snips: map[string]model.File{}}
 	for i := 1; i <= 3; i++ {
 		name := fmt.Sprintf("pve%d", i)
 		w.nodes[name] = &model.Node{Name: name, Online: true, CPUs: 16, Memory: 64 << 30, Used: int64(i) << 30}
@@ -64,7 +69,7 @@ func (w *world) nextDigest() string {
 
 // observe shows the world as far as it was asked for.
 func (w *world) observe(l Look) *model.Observed {
-	o := &model.Observed{At: time.Unix(1_800_000_000, 0), Release: 9, Nodes: w.nodes, Storages: w.stores, Guests: map[int]*model.Guest{}, Failed: w.fails}
+	o := &model.Observed{At: time.Unix(1_800_000_000, 0), Release: 9, Minor: w.minor, Root: w.root, Nodes: w.nodes, Storages: w.stores, Guests: map[int]*model.Guest{}, Failed: w.fails}
 	for id, g := range w.guests {
 		seen := *g
 		seen.Config, seen.Snapshots, seen.Addresses, seen.Agent = nil, nil, nil, ""
@@ -85,6 +90,21 @@ func (w *world) observe(l Look) *model.Observed {
 	}
 	if l.Files {
 		o.Files = maps.Clone(w.files)
+	}
+	if l.Snippets {
+		o.Snippets = maps.Clone(w.snips)
+	}
+	if l.Dirs {
+		o.Dirs = map[string]model.Dir{}
+		for name, d := range w.dirs {
+			d.Bad = map[string]string{}
+			for node, path := range d.Paths {
+				if text := w.bad[node+":"+path]; text != "" {
+					d.Bad[node] = text
+				}
+			}
+			o.Dirs[name] = d
+		}
 	}
 	return o
 }
@@ -181,6 +201,18 @@ func (w *world) do(a model.Action) {
 		w.apart[a.Rule] = a.Resources
 	case model.SetPool:
 		w.guests[a.VMID].Pool = a.Pool
+	case model.MakeShare:
+		d := model.Dir{Made: true, Paths: map[string]string{}}
+		for _, node := range a.Nodes {
+			d.Paths[node] = a.Path
+		}
+		w.dirs[a.Name] = d
+	case model.RemoveShare:
+		delete(w.dirs, a.Name)
+	case model.Detach:
+		for _, k := range a.Options {
+			delete(w.guests[a.VMID].Config.Options, k)
+		}
 	default:
 		panic(fmt.Sprintf("%T isn't known", a))
 	}

@@ -39,6 +39,21 @@ func calls(d deed, at Site) []call {
 		return []call{{method: "POST", path: "/nodes/{node}/qemu", on: on, deed: d, why: "create guests"}}
 	case model.Configure:
 		return guest("PUT", "/config", "configure guests")
+	case model.Detach:
+		d.action = model.Configure{Target: a.Target, Delete: a.Options}
+		return calls(d, at)
+	case model.MakeShare:
+		on := map[string]string{"id": "/mapping/dir/" + a.Name}
+		if a.New {
+			return []call{{method: "POST", path: "/cluster/mapping/dir", on: on, deed: d, why: "make directory mappings"}}
+		}
+		return []call{{method: "PUT", path: "/cluster/mapping/dir/{id}", on: on, deed: d, why: "change the directory mapping " + a.Name}}
+	case model.RemoveShare:
+		on := map[string]string{"id": "/mapping/dir/" + a.Name}
+		return []call{
+			{method: "GET", path: "/cluster/mapping/dir/{id}", on: on, deed: d, why: "see the directory mapping " + a.Name},
+			{method: "DELETE", path: "/cluster/mapping/dir/{id}", on: on, deed: d, why: "remove directory mappings"},
+		}
 	case model.Release:
 		d.action = model.Configure{Target: a.Target, Description: &a.Description, Tags: &a.Tags}
 		return calls(d, at)

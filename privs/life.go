@@ -34,6 +34,9 @@ func (l *life) all() {
 	for _, s := range l.want.Snapshots {
 		l.snapshot(s)
 	}
+	for _, s := range l.want.Shares {
+		l.share(s)
+	}
 }
 
 // read notes a call that changes nothing.
@@ -262,6 +265,18 @@ func (l *life) snapshot(s model.Snapshot) {
 	}
 	for _, d.action = range actions {
 		l.deeds = append(l.deeds, d)
+	}
+}
+
+// share is the life of a directory mapping. One of somebody else's is used as it
+// is.
+func (l *life) share(s model.Share) {
+	if d, there := l.at.Have.Dirs[s.Owner.Name]; there && !d.Made {
+		return
+	}
+	name := s.Owner.Name
+	for _, a := range []model.Action{model.MakeShare{Name: name, New: true}, model.MakeShare{Name: name}, model.RemoveShare{Name: name}} {
+		l.deeds = append(l.deeds, deed{action: a, of: s.Owner.Key})
 	}
 }
 

@@ -97,6 +97,7 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 		release int
 		vm      func(*model.VM)
 		image   func(*model.Config)
+		shares  []model.Share
 		want    []string
 	}{
 		{reason: "memory", vm: option("memory", "2048"), want: []string{"/vms/105 VM.Config.Memory"}},
@@ -109,6 +110,8 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 		{reason: "a mapped PCI device", vm: option("hostpci0", "mapping=gpu,pcie=1"), want: []string{"/mapping/pci/gpu Mapping.Use", "/vms/105 VM.Config.HWType"}},
 		{reason: "a mapped USB device", vm: option("usb0", "mapping=stick"), want: []string{"/mapping/usb/stick Mapping.Use", "/vms/105 VM.Config.HWType"}},
 		{reason: "a shared directory", vm: option("virtiofs0", "dirid=data"), want: []string{"/mapping/dir/data Mapping.Use", "/vms/105 VM.Config.Disk"}},
+		{reason: "a directory that has to be mapped first", vm: option("virtiofs0", "dirid=data"), shares: []model.Share{{Owner: model.Owner{Key: model.ShareKey("data")}}}, want: []string{
+			"/mapping/dir Mapping.Modify", "/mapping/dir/data Mapping.Modify Mapping.Use", "/vms/105 VM.Config.Disk"}},
 		{reason: "a device that the image has", image: func(c *model.Config) { c.Options["hostpci0"] = "mapping=gpu" }, want: []string{"/mapping/pci/gpu Mapping.Use"}},
 		{reason: "a CPU model of one's own", vm: option("cpu", "custom-mine"), want: []string{"/mapping/cpu/mine Mapping.Use", "/vms/105 VM.Config.CPU"}},
 		{reason: "the same on 8", release: 8, vm: option("cpu", "custom-mine"), want: []string{"/vms/105 VM.Config.CPU"}},
@@ -138,11 +141,16 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 			if c.release == 0 {
 				c.release = 9
 			}
-			if diff := cmp.Diff(c.want, text(t, guest(c.vm), someSite(c.release, c.image))); diff != "" {
+			if diff := cmp.Diff(c.want, text(t, with(guest(c.vm), c.shares), someSite(c.release, c.image))); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+func with(want model.Desired, shares []model.Share) model.Desired {
+	want.Shares = shares
+	return want
 }
 
 func TestVNetsAreInTheirZone(t *testing.T) {

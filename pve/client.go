@@ -100,6 +100,13 @@ func (c *Client) With(options ...Option) *Client {
 	return &derived
 }
 
+// Root says whether calls are made as root@pam, logged in with its password. Nobody else may set
+// some options of VMs, not even root's tokens.
+func (c *Client) Root() bool {
+	creds := c.core.session.Load().creds
+	return creds.User() == "root@pam" && !creds.IsToken()
+}
+
 // SetCredentials replaces the credentials for all further calls, of clients made by With too.
 // It doesn't try them: use [Client.Probe] first.
 func (c *Client) SetCredentials(creds Credentials) error {

@@ -22,6 +22,9 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 // Major is the first number of the release; 0 if it can't be read.
 func (v Version) Major() int { major, _ := v.numbers(); return major }
 
+// Minor is the second number of the release; 0 if it can't be read.
+func (v Version) Minor() int { _, minor := v.numbers(); return minor }
+
 // AtLeast says whether this is release major.minor or a later one.
 func (v Version) AtLeast(major, minor int) bool {
 	a, b := v.numbers()

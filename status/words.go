@@ -15,6 +15,7 @@ var kindWords = map[string]string{
 	"VMClone":        "clone",
 	"VMImage":        "image",
 	"VMSnapshot":     "snapshot",
+	"Share":          "share",
 	// Those of a machine that are left over.
 	"VirtualMachineSnapshots": "snapshots",
 	"VMCloneSnapshots":        "snapshots",

@@ -80,10 +80,10 @@ func powerTasks(st *pvesim.State, vmid int) []string {
 	return types
 }
 
-// simList vms|volumes|tasks|requests|ha prints what there is.
+// simList vms|volumes|tasks|requests|ha|shares prints what there is.
 func simList(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
-		ts.Fatalf("usage: sim-list vms|volumes|tasks|requests|ha")
+		ts.Fatalf("usage: sim-list vms|volumes|tasks|requests|ha|shares")
 	}
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -111,6 +111,10 @@ func simList(ts *testscript.TestScript, neg bool, args []string) {
 				for _, t := range list {
 					add("%s %s %s", t.Type, t.ID, t.Exit)
 				}
+			}
+		case "shares":
+			for id, m := range st.DirMaps {
+				add("%s %s", id, strings.Join(m.Map, " "))
 			}
 		case "ha":
 			for id, r := range st.HA.Resources {

@@ -59,6 +59,19 @@ type MachineSpec struct {
 	// +optional
 	Variables map[string]string `json:"variables,omitempty"`
 
+	// Filesystems are directories of the node that the guest can mount.
+	// +optional
+	// +listType=map
+	// +listMapKey=tag
+	Filesystems []Filesystem `json:"filesystems,omitempty"`
+
+	// Hookscripts run on the node, in this order, whenever the machine starts and
+	// stops: "local:snippets/notify.sh". One that fails before the start stops it.
+	// Only root@pam with its password may set them; several need proxplane's hook
+	// on the node.
+	// +optional
+	Hookscripts []string `json:"hookscripts,omitempty"`
+
 	// Tags of the machine in Proxmox. Tags that others have set stay.
 	// +optional
 	Tags []string `json:"tags,omitempty"`

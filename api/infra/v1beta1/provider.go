@@ -132,6 +132,11 @@ type ProviderDefaults struct {
 	// +optional
 	ISOStorage string `json:"isoStorage,omitempty"`
 
+	// Hook is where proxplane's hook is, once proxplane hook install has put it
+	// there. Default: local:snippets/proxplane-hook.
+	// +optional
+	Hook string `json:"hook,omitempty"`
+
 	// Bridge for networks whose name says nothing about theirs.
 	// +optional
 	Bridge string `json:"bridge,omitempty"`

@@ -1,0 +1,273 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// firstDirs is the release that has directory mappings first.
+var firstDirs = [2]int{8, 4}
+
+// share plans a directory mapping that guests use. It is made once for all of
+// them; the last guest that uses it sees to its end.
+func (p *planner) share(s model.Share) Object {
+	o := Object{Owner: s.Owner}
+	name := s.Owner.Name
+	switch old := !p.have.AtLeast(firstDirs[0], firstDirs[1]); {
+	case old && s.Deleted:
+		o.Gone = true
+		return o
+	case old:
+		o.wait(WaitRelease, fmt.Sprintf("Proxmox VE %d.%d has no virtiofs of its own, %d.%d has: say via: hook", p.have.Release, p.have.Minor, firstDirs[0], firstDirs[1]))
+		return o
+	case p.have.Dirs == nil:
+		o.Look.Dirs = true
+		return o
+	}
+	dir, there := p.have.Dirs[name]
+	switch {
+	case s.Deleted:
+		p.removeShare(&o, name, dir, there)
+	case p.backOff(&o):
+	case !there:
+		o.step(Step{
+			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: p.shareNodes(s, dir), New: true},
+			What:   fmt.Sprintf("make the directory mapping %s of %s", name, s.Path), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
+		})
+	default:
+		p.changeShare(&o, s, dir)
+	}
+	return o
+}
+
+// shareNodes are the nodes that a mapping is to have an entry for: those where
+// guests may use it, and those that others have added.
+func (p *planner) shareNodes(s model.Share, dir model.Dir) []string {
+	nodes := slices.Clone(s.Nodes)
+	if len(nodes) == 0 {
+		nodes = slices.Collect(keysOf(p.have.Nodes))
+	}
+	for node := range dir.Paths {
+		nodes = append(nodes, node)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// changeShare brings a mapping of ours up to date. One of somebody else's is
+// used as it is, if it is what is meant.
+func (p *planner) changeShare(o *Object, s model.Share, dir model.Dir) {
+	name := s.Owner.Name
+	nodes := p.shareNodes(s, dir)
+	var other, missing []string
+	for _, node := range nodes {
+		switch path, has := dir.Paths[node]; {
+		case !has:
+			missing = append(missing, node)
+		case path != s.Path:
+			other = append(other, node)
+		}
+	}
+	switch {
+	case len(other) == 0 && len(missing) == 0:
+	case len(other) > 0 && !dir.Made:
+		o.wait(WaitForeign, fmt.Sprintf("the directory mapping %s isn't ours, and is %s on %s, not %s; choose another tag", name, dir.Paths[other[0]], strings.Join(other, ", "), s.Path))
+	case !dir.Made:
+		// Guests go where it is.
+	case len(other) > 0 && p.usedByOthers(o, name):
+	default:
+		why := "it has nothing for " + strings.Join(missing, ", ")
+		if len(other) > 0 {
+			why = changed("directory", dir.Paths[other[0]], s.Path)
+		}
+		o.step(Step{
+			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: nodes, Digest: dir.Digest},
+			What:   "change the directory mapping " + name, Why: why, Effect: Live,
+		})
+	}
+}
+
+// usedByOthers waits if guests use a mapping that isn't wanted of them here: they
+// would find another directory under its name.
+func (p *planner) usedByOthers(o *Object, name string) bool {
+	users, look := p.sharers(name)
+	if !look.Empty() {
+		o.Look = look
+		return true
+	}
+	for _, vmid := range users {
+		g := p.have.Guests[vmid]
+		m := g.Config.Marker
+		if m == nil || !slices.Contains(p.vms[m.Owner.Key].Shares, name) || p.vms[m.Owner.Key].Owner != m.Owner {
+			o.wait(WaitForeign, fmt.Sprintf("VM %d (%s) uses the directory mapping %s as it is now; choose another tag", vmid, g.Name, name))
+			return true
+		}
+	}
+	return false
+}
+
+// shareMissing waits for the mappings that a guest uses.
+func (p *planner) shareMissing(v model.VM) *Wait {
+	for _, name := range v.Shares {
+		dir, there := p.have.Dirs[name]
+		if !there {
+			return &Wait{Reason: WaitSource, Text: fmt.Sprintf("the directory mapping %s, which it uses, isn't there yet", name)}
+		}
+		for _, s := range p.want.Shares {
+			if s.Owner.Name == name && !dir.Is(s.Path) {
+				return &Wait{Reason: WaitSource, Text: fmt.Sprintf("the directory mapping %s, which it uses, isn't %s yet", name, s.Path)}
+			}
+		}
+	}
+	return nil
+}
+
+// badShare says why a mapping can't be used on a node; empty: it can.
+func (p *planner) badShare(name, node string) string {
+	dir := p.have.Dirs[name]
+	path, has := dir.Paths[node]
+	switch bad := dir.Bad[node]; {
+	case !has:
+		return fmt.Sprintf("the directory mapping %s has nothing for it", name)
+	case bad != "":
+		return fmt.Sprintf("the directory %s can't be shared: %s", path, bad)
+	}
+	return ""
+}
+
+// sharers are the guests whose configs use a mapping. All have to be read to know
+// that, whoever made them.
+func (p *planner) sharers(name string) (users []int, look Look) {
+	for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
+		switch g := p.have.Guests[id]; {
+		case g.Container:
+		case g.Config == nil:
+			look.Configs = append(look.Configs, id)
+		case usesShare(g.Config, name):
+			users = append(users, id)
+		}
+	}
+	return users, look
+}
+
+// usesShare tells whether a guest uses a mapping, or did before what is pending.
+func usesShare(c *model.Config, name string) bool {
+	for k, v := range c.Options {
+		if isSlot(k, "virtiofs") && sharedBy(v) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// sharedBy is the mapping that an option names.
+func sharedBy(option string) string {
+	first, _, _ := strings.Cut(option, ",")
+	return strings.TrimPrefix(first, "dirid=")
+}
+
+// removeShare plans the end of a mapping that is ours.
+func (p *planner) removeShare(o *Object, name string, dir model.Dir, there bool) {
+	if !there || !dir.Made {
+		o.Gone = true
+		return
+	}
+	users, look := p.sharers(name)
+	switch {
+	case !look.Empty():
+		o.Look = look
+	case len(users) > 0:
+		o.wait(WaitDependents, fmt.Sprintf("VM %d uses the directory mapping %s; it goes when no guest does", users[0], name))
+	case p.backOff(o):
+	default:
+		o.step(Step{Action: model.RemoveShare{Name: name}, What: "remove the directory mapping " + name, Why: fmt.Sprintf("%s is to go", o.Owner.Key), Effect: Live})
+	}
+}
+
+const sharePrefix = "share:"
+
+// leaveForGood is the same for a guest that is to go.
+func (c *change) leaveForGood(why string, after int) int {
+	var keys []string
+	for _, k := range slices.Sorted(keysOf(c.have.Options)) {
+		name := sharedBy(c.have.Options[k])
+		if isSlot(k, "virtiofs") && c.managed(sharePrefix+name) && !c.p.sharesWanted(name) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) > 0 {
+		return c.o.step(Step{
+			Action: model.Detach{Target: c.target(), Digest: c.have.Digest, Options: keys},
+			What:   fmt.Sprintf("take %s away from VM %d", strings.Join(keys, ", "), c.g.VMID), Why: why, Effect: Live,
+		}, after)
+	}
+	return c.leaveShares(after)
+}
+
+// leaveShares sees to mappings that the guest used and doesn't any more: it
+// leaves first, then looks whether somebody else is there. So of several that
+// leave at once, the last one finds nobody. It returns the last step.
+func (c *change) leaveShares(after int) (last int) {
+	last = after
+	if c.have.Marker == nil {
+		return last
+	}
+	for _, mark := range c.have.Marker.Managed {
+		name, ok := strings.CutPrefix(mark, sharePrefix)
+		if !ok || !c.v.Deleted && slices.Contains(c.v.Shares, name) {
+			continue
+		}
+		if c.stillShares(name) {
+			c.kept = append(c.kept, mark)
+			continue
+		}
+		if c.lastShare(name) {
+			c.kept = append(c.kept, mark)
+			last = c.o.step(Step{
+				Action: model.RemoveShare{Name: name, For: c.g.VMID},
+				What:   "remove the directory mapping " + name, Why: "no machine uses it any more", Effect: Live,
+			}, last)
+		}
+	}
+	return last
+}
+
+// stillShares tells whether the guest uses a mapping until its next start, or
+// until it is configured.
+func (c *change) stillShares(name string) bool {
+	if usesShare(c.have, name) {
+		return true
+	}
+	for k := range c.have.Pending {
+		if isSlot(k, "virtiofs") {
+			return true
+		}
+	}
+	return false
+}
+
+// lastShare tells whether a mapping of ours has no user left.
+func (c *change) lastShare(name string) bool {
+	if !c.p.have.AtLeast(firstDirs[0], firstDirs[1]) || c.p.sharesWanted(name) {
+		return false
+	}
+	if c.p.have.Dirs == nil {
+		c.o.Look.Dirs = true
+		return false
+	}
+	if !c.p.have.Dirs[name].Made {
+		return false
+	}
+	users, look := c.p.sharers(name)
+	c.o.Look.add(look)
+	return look.Empty() && len(users) == 0
+}
+
+// sharesWanted tells whether the manifests have something to say about a mapping:
+// then its own object sees to it.
+func (p *planner) sharesWanted(name string) bool {
+	return slices.ContainsFunc(p.want.Shares, func(s model.Share) bool { return s.Owner.Name == name })
+}
