@@ -188,8 +188,7 @@ func (w *awaiting) checkAddress(ctx context.Context, c *cluster, g *model.Guest)
 			return false, "its config changes", nil
 		}
 	}
-	agent := g.Config.Options["agent"]
-	if agent == "" || strings.HasPrefix(agent, "0") || strings.Contains(agent, "enabled=0") {
+	if !hasAgent(g) {
 		if w.state == "address" {
 			return false, "", fmt.Errorf("VM %d has no guest agent in its config, so nobody can tell its address", g.VMID)
 		}

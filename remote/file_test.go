@@ -130,14 +130,22 @@ func TestWhatCannotBeCleanedUpIsSaidAndSweptLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	onlyFiles(t, s.Folder, filepath.Base(left[0]), "a") // another writer may be at it
-	old := time.Now().Add(-2 * stale)
-	if err := os.Chtimes(left[0], old, old); err != nil {
-		t.Fatal(err)
+
+	s = remotetest.Start(t)
+	c = dial(t, s, known(s))
+	remains, old := filepath.Join(s.Folder, ".a"+partMark+"OLD"), time.Now().Add(-2*stale)
+	for _, name := range []string{remains, filepath.Join(s.Folder, ".b"+partMark+"OLD")} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, old, old); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := c.WriteFile(t.Context(), "/a", []byte("new"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	onlyFiles(t, s.Folder, "a")
+	onlyFiles(t, s.Folder, ".b"+partMark+"OLD", "a")
 }
 
 func TestAFullDiskIsSaidAndLeavesNothing(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -60,18 +61,15 @@ func (c *Conn) session(s Session) (int, error) {
 		return 0, explain(err)
 	}
 	defer far.Close()
-	far.Stdout, far.Stderr = s.Out, s.Err
+	var turn sync.Mutex // both may go to one place
+	far.Stdout, far.Stderr = &writer{&turn, s.Out}, &writer{&turn, s.Err}
+	var in io.WriteCloser
 	if s.In != nil {
 		// The library would wait for the end of the input, and a person at a
 		// terminal doesn't end theirs.
-		in, err := far.StdinPipe()
-		if err != nil {
+		if in, err = far.StdinPipe(); err != nil {
 			return 0, err
 		}
-		go func() {
-			_, _ = io.Copy(in, s.In)
-			_ = in.Close()
-		}()
 	}
 	if t := s.Terminal; t != nil {
 		if err := far.RequestPty(t.Type, t.Rows, t.Columns, ssh.TerminalModes{ssh.ECHO: 1}); err != nil {
@@ -87,6 +85,13 @@ func (c *Conn) session(s Session) (int, error) {
 		err = far.Start(s.Command)
 	}
 	if err == nil {
+		// Servers are confused by input that ends before they know what to run.
+		if in != nil {
+			go func() {
+				_, _ = io.Copy(in, s.In)
+				_ = in.Close()
+			}()
+		}
 		err = far.Wait()
 	}
 	var exit *ssh.ExitError
@@ -97,6 +102,18 @@ func (c *Conn) session(s Session) (int, error) {
 		return exit.ExitStatus(), nil
 	}
 	return 0, explain(err)
+}
+
+// writer writes when it is its turn.
+type writer struct {
+	turn *sync.Mutex
+	to   io.Writer
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	return w.to.Write(p)
 }
 
 // follow tells the other end how large the terminal is.

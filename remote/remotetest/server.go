@@ -35,6 +35,8 @@ type Server struct {
 	conns      map[net.Conn]bool
 	limit      int64 // bytes that the next connection may send; 0: any
 	onWrite    func() error
+	onCommand  func(string) (output string, status int, known bool)
+	routes     map[string]string
 	logins     []string
 }
 
@@ -89,11 +91,21 @@ func Key(t testing.TB) ([]byte, ssh.Signer) {
 // Authorize lets a key in, and returns it as Key does.
 func (s *Server) Authorize() []byte {
 	s.t.Helper()
-	file, signer := Key(s.t)
+	file, _ := Key(s.t)
+	s.AuthorizeKey(file)
+	return file
+}
+
+// AuthorizeKey lets a key in that is there.
+func (s *Server) AuthorizeKey(file []byte) {
+	s.t.Helper()
+	signer, err := ssh.ParsePrivateKey(file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.authorized = append(s.authorized, signer.PublicKey())
-	return file
 }
 
 // SetHostKeys has the server be another one.
@@ -134,6 +146,23 @@ func (s *Server) OnWrite(f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onWrite = f
+}
+
+// OnCommand has a function answer commands that it knows; others run.
+func (s *Server) OnCommand(f func(command string) (output string, status int, known bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onCommand = f
+}
+
+// Route has connections that are to go to one address go to another.
+func (s *Server) Route(from, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.routes == nil {
+		s.routes = map[string]string{}
+	}
+	s.routes[from] = to
 }
 
 // DropAll breaks all connections.
@@ -223,7 +252,7 @@ func (s *Server) serve(conn net.Conn) {
 		case "session":
 			open.Go(func() { s.session(c) })
 		case "direct-tcpip":
-			open.Go(func() { forward(c) })
+			open.Go(func() { s.forward(c) })
 		default:
 			_ = c.Reject(ssh.UnknownChannelType, "there is none")
 		}

@@ -62,11 +62,22 @@ func (s *Server) run(channel ssh.Channel, t *terminal, command string) {
 	if command == "" {
 		args = nil
 	}
+	status := struct{ Code uint32 }{}
+	s.mu.Lock()
+	answer := s.onCommand
+	s.mu.Unlock()
+	if answer != nil {
+		if output, code, known := answer(command); known {
+			_, _ = io.WriteString(channel, output)
+			status.Code = uint32(code)
+			_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(status))
+			return
+		}
+	}
 	cmd := exec.Command("sh", args...)
 	cmd.Dir = s.Folder
 	err := t.start(cmd, channel)
 	var exit *exec.ExitError
-	status := struct{ Code uint32 }{}
 	if errors.As(err, &exit) {
 		status.Code = uint32(exit.ExitCode())
 	} else if err != nil {
@@ -148,7 +159,7 @@ func (t *terminal) start(cmd *exec.Cmd, channel ssh.Channel) error {
 }
 
 // forward connects the client with somebody whom we can reach.
-func forward(c ssh.NewChannel) {
+func (s *Server) forward(c ssh.NewChannel) {
 	var to struct {
 		Host   string
 		Port   uint32
@@ -159,7 +170,13 @@ func forward(c ssh.NewChannel) {
 		_ = c.Reject(ssh.ConnectionFailed, err.Error())
 		return
 	}
-	conn, err := net.Dial("tcp", net.JoinHostPort(to.Host, fmt.Sprint(to.Port)))
+	address := net.JoinHostPort(to.Host, fmt.Sprint(to.Port))
+	s.mu.Lock()
+	if other, ok := s.routes[address]; ok {
+		address = other
+	}
+	s.mu.Unlock()
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		_ = c.Reject(ssh.ConnectionFailed, strings.TrimSpace(err.Error()))
 		return

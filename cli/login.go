@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/proxplane/proxplane/remote"
+)
+
+// login is how to get into machines over SSH.
+type login struct {
+	identity   string
+	user       string
+	knownHosts string
+	hostKeys   []string
+	trustNew   bool
+	jump       string
+}
+
+func (l *login) flags(fs *pflag.FlagSet, user string) {
+	fs.StringVarP(&l.identity, "identity", "i", "", "`FILE` with the private key; else those of the SSH agent and of ~/.ssh are tried")
+	fs.StringVarP(&l.user, "login", "l", "", "`USER` to log in as; "+user)
+	fs.StringVar(&l.knownHosts, "known-hosts", "", "`FILE` with host keys to trust, instead of those that were trusted before")
+	fs.StringSliceVar(&l.hostKeys, "host-key", nil, "`SHA256:…` fingerprint of the only host key to trust")
+	fs.BoolVar(&l.trustNew, "trust-new", false, "trust a host of which no key is known, and remember its key")
+	fs.StringVarP(&l.jump, "jump", "J", "", "`[USER@]HOST[:PORT]` to go through")
+}
+
+// config is the same for a login. Machines whose address may be another's
+// tomorrow are known by an alias.
+func (l *login) config(ctx context.Context, u *ui, alias string) (remote.Config, error) {
+	c := remote.Config{User: l.user, Fingerprints: l.hostKeys, HostAlias: alias, TrustFirst: l.trustNew, Agent: u.getenv("SSH_AUTH_SOCK"), Log: u.log.logger}
+	var err error
+	if c.KnownHostsFile, err = l.knownHostsFile(u); err != nil {
+		return c, err
+	}
+	if l.knownHosts != "" {
+		c.HostAlias = ""
+	} else if c.KnownHosts, err = os.ReadFile(filepath.Join(u.getenv("HOME"), ".ssh", "known_hosts")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	c.Ask = func(host, kind, fingerprint string) bool {
+		yes, err := u.ask(ctx, fmt.Sprintf("No key of %s is known. It shows %s (%s).\nTrust it, and remember it?", host, fingerprint, kind))
+		return yes && err == nil
+	}
+	if err := l.key(u, &c); err != nil {
+		return c, err
+	}
+	if l.jump != "" {
+		// The flags about host keys and the user are those of the machine itself.
+		j := c
+		j.HostAlias, j.Fingerprints, j.User = "", nil, ""
+		j.Ask = c.Ask
+		host := l.jump
+		if user, rest, ok := strings.Cut(l.jump, "@"); ok {
+			j.User, host = user, rest
+		}
+		c.Jump = &remote.Jump{Host: host, Config: j}
+	}
+	return c, nil
+}
+
+// knownHostsFile is where host keys are remembered.
+func (l *login) knownHostsFile(u *ui) (string, error) {
+	if l.knownHosts != "" {
+		return l.knownHosts, nil
+	}
+	dir := u.getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		home := u.getenv("HOME")
+		if home == "" {
+			return "", errors.New("HOME isn't set: say with --known-hosts where host keys are remembered")
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "proxplane", "known_hosts"), nil
+}
+
+// usualKeys are where people have their key.
+var usualKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
+
+// key finds the private key, and asks for its passphrase if it has one.
+func (l *login) key(u *ui, c *remote.Config) error {
+	files := []string{l.identity}
+	if l.identity == "" {
+		if c.Agent != "" {
+			return nil
+		}
+		files = nil
+		for _, name := range usualKeys {
+			files = append(files, filepath.Join(u.getenv("HOME"), ".ssh", name))
+		}
+	} else {
+		c.Agent = "" // that key, and no other
+	}
+	for _, file := range files {
+		key, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) && l.identity == "" {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("private key: %w", err)
+		}
+		c.Key = key
+		var locked *ssh.PassphraseMissingError
+		if _, err := ssh.ParsePrivateKey(key); errors.As(err, &locked) {
+			pass, err := u.askSecret("Passphrase of " + file)
+			if err != nil {
+				return advise(fmt.Errorf("%s has a passphrase: %w", file, err), "Add the key to an SSH agent: ssh-add "+file)
+			}
+			c.Passphrase = []byte(pass)
+		}
+		return nil
+	}
+	return advise(errors.New("there is no private key to log in with"), "Name it with -i, or start an SSH agent.")
+}
+
+// explain says what can be done about a login that failed.
+func (l *login) explain(u *ui, err error, name string) error {
+	file, _ := l.knownHostsFile(u)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, remote.ErrHostKeyChanged):
+		return advise(err, fmt.Sprintf("If that is as it should be, forget the old key: ssh-keygen -f %s -R %s", file, name))
+	case errors.Is(err, remote.ErrHostKeyUnknown):
+		return advise(err, "Compare the fingerprint with the host's own (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub there), then add --trust-new.")
+	case errors.Is(err, remote.ErrAuth):
+		return advise(err, "Say who to log in as with -l, and with which key with -i.")
+	case errors.Is(err, remote.ErrUnreachable) && l.jump == "":
+		return advise(err, "If it can be reached from another machine only, go through that: --jump root@"+cmp.Or(hostOf(u.getenv("PVE_ENDPOINT")), "HOST"))
+	}
+	return err
+}
+
+// hostOf is the host in a URL.
+func hostOf(endpoint string) string {
+	_, rest, _ := strings.Cut(endpoint, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	host, _, _ = strings.Cut(host, ":")
+	return host
+}
