@@ -23,18 +23,26 @@ func (u *ui) logFlags(fs *pflag.FlagSet) {
 // startLog makes the logger that the flags ask for. Requests are logged
 // without their secrets: the client sees to that.
 func (u *ui) startLog() error {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(u.log.level)); err != nil {
-		return fmt.Errorf("--log-level %s: want debug, info, warn or error", u.log.level)
-	}
-	switch {
-	case u.log.verbose >= 2:
-		level = min(level, slog.LevelDebug)
-	case u.log.verbose == 1:
-		level = min(level, slog.LevelInfo)
+	level, err := u.log.wanted(u.log.level)
+	if err != nil {
+		return err
 	}
 	u.log.logger = slog.New(slog.NewTextHandler(u.err, &slog.HandlerOptions{Level: level, ReplaceAttr: shortTime}))
 	return nil
+}
+
+// wanted is the level that the flags ask for, with another word for --log-level.
+func (l *logging) wanted(word string) (level slog.Level, err error) {
+	if err := level.UnmarshalText([]byte(word)); err != nil {
+		return level, fmt.Errorf("--log-level %s: want debug, info, warn or error", word)
+	}
+	switch {
+	case l.verbose >= 2:
+		level = min(level, slog.LevelDebug)
+	case l.verbose == 1:
+		level = min(level, slog.LevelInfo)
+	}
+	return level, nil
 }
 
 // shortTime leaves the day away.

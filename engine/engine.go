@@ -58,6 +58,8 @@ type Options struct {
 	// Trouble gets why nothing can be done at all in a [Session], and since when;
 	// nil: it is over.
 	Trouble func(*plan.Wait, time.Time)
+	// Looked is called in a [Session] whenever everything was looked at.
+	Looked func()
 	// Claim writes down which VMID an object gets, before a guest is made under it.
 	Claim func(ctx context.Context, owner model.Owner, vmid int, node string) error
 }

@@ -27,7 +27,7 @@ type Event struct {
 	VMID     int         `json:"vmid,omitempty"`
 	Node     string      `json:"node,omitempty"`
 	Kind     Kind        `json:"kind"`
-	Action   string      `json:"-"`                  // the kind of the step: "Clone"
+	Action   string      `json:"-"`                  // the kind of the step, "Clone", or the reason to wait
 	Step     string      `json:"step,omitempty"`     // what it does
 	Text     string      `json:"text,omitempty"`     // why, or what went wrong
 	Hint     string      `json:"hint,omitempty"`     // what the person can do

@@ -133,7 +133,7 @@ func (r *run) round() {
 				r.due[o] = true
 			}
 			r.drift()
-			r.tellAll()
+			r.looked()
 		}
 	})
 }
@@ -247,7 +247,7 @@ func begins(a model.Action) bool {
 // why it ended.
 func (e *Engine) Keep(ctx context.Context, want model.Desired, opts Options) error {
 	s := e.Serve(ctx, opts)
-	s.Want(want)
+	s.Want(want, nil)
 	<-s.Done()
 	return context.Cause(ctx)
 }

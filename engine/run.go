@@ -51,12 +51,13 @@ type run struct {
 
 // object is something that is wanted, on its way.
 type object struct {
-	n     int // place in the order
-	owner model.Owner
-	plan  plan.Object
-	done  bool
-	steps int            // that were done
-	again map[string]int // how often each of them
+	n       int // place in the order
+	owner   model.Owner
+	version int64 // of what is wanted
+	plan    plan.Object
+	done    bool
+	steps   int            // that were done
+	again   map[string]int // how often each of them
 
 	busy    int // calls and tasks of its own
 	working bool
@@ -69,7 +70,8 @@ type object struct {
 	told    bool         // that there is something to do
 	settled bool         // it was ready, and nothing has happened since
 	last    view         // what was told of it last
-	looks   int          // how often it was looked at since something was done
+	lastAt  time.Time
+	looks   int // how often it was looked at since something was done
 
 	reopened int // how often it had others looked at again
 

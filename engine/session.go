@@ -42,8 +42,11 @@ const lastCalls = 10 * time.Second
 func (s *Session) Done() <-chan struct{} { return s.done }
 
 // Want says what is wanted from now on. What isn't named any more is left as it
-// is: what is to go must be named as such.
-func (s *Session) Want(want model.Desired) { s.r.post(func() { s.r.rewant(want) }) }
+// is: what is to go must be named as such. Versions, which may be nil, say which
+// edition of each object it is; outcomes repeat them.
+func (s *Session) Want(want model.Desired, versions map[model.Key]int64) {
+	s.r.post(func() { s.r.rewant(want, versions) })
+}
 
 // Look has the session look at everything now, since something may be otherwise
 // than it seems.
@@ -64,7 +67,7 @@ func (s *Session) Retry(key model.Key) {
 }
 
 // rewant takes over what is wanted now. What is the same as before isn't touched.
-func (r *run) rewant(want model.Desired) {
+func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
 	was := r.want
 	r.want = newWanted(want)
 	before := r.objects
@@ -83,13 +86,12 @@ func (r *run) rewant(want model.Desired) {
 		default:
 			r.add(plan.Object{Owner: owner})
 		}
+		r.objects[owner.Key].version = versions[owner.Key]
 	})
 	for _, o := range before {
 		r.drop(o)
 	}
-	if !r.able() {
-		r.tellAll()
-	}
+	r.tellAll()
 }
 
 // each names all objects, in the order in which they are planned.
@@ -111,7 +113,9 @@ func same(was, is *wanted, key model.Key) bool {
 	case is.isImage(key):
 		return was.isImage(key) && reflect.DeepEqual(was.images[key], is.images[key])
 	case is.isVM(key):
-		return was.isVM(key) && reflect.DeepEqual(was.vms[key], is.vms[key])
+		a, b := was.vms[key], is.vms[key]
+		a.Remembered, b.Remembered = 0, 0
+		return was.isVM(key) && reflect.DeepEqual(a, b)
 	}
 	return was.isSnapshot(key) && was.snapshots[key] == is.snapshots[key]
 }

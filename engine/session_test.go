@@ -110,21 +110,21 @@ func serving(t *testing.T, test func(t *testing.T, l *lab, s *session)) {
 
 func TestASessionMakesWhatIsWantedLater(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
-		s.Want(desired(machine("one")))
+		s.Want(desired(machine("one")), nil)
 		one := s.await("one", engine.StateReady)
 		if one.Status != model.StatusRunning || len(one.Addresses) == 0 {
 			t.Errorf("it is told as %+v", one)
 		}
-		s.Want(desired(machine("one"), machine("two")))
+		s.Want(desired(machine("one"), machine("two")), nil)
 		s.await("two", engine.StateReady)
 		gone := machine("one")
 		gone.Deleted = true
-		s.Want(desired(gone, machine("two")))
+		s.Want(desired(gone, machine("two")), nil)
 		s.await("one", engine.StateGone)
 		if len(l.ours()) != 1 {
 			t.Errorf("there are %d machines", len(l.ours()))
 		}
-		s.Want(desired())
+		s.Want(desired(), nil)
 		time.Sleep(5 * time.Minute)
 		if l.named("two") == nil {
 			t.Error("what isn't named any more was removed")
@@ -134,13 +134,13 @@ func TestASessionMakesWhatIsWantedLater(t *testing.T) {
 
 func TestAChangeWhileACloneRunsIsMade(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
-		s.Want(desired(machine("web")))
+		s.Want(desired(machine("web")), nil)
 		if o := s.await("web", engine.StateChanging); o.Task != "" && o.VMID == 0 {
 			t.Errorf("it is told as %+v", o)
 		}
 		larger := machine("web")
 		larger.Options = map[string]string{"cores": "8", "memory": "8192", "ciuser": "ann"}
-		s.Want(desired(larger))
+		s.Want(desired(larger), nil)
 		s.await("web", engine.StateReady)
 		if conf := l.named("web"); conf["cores"] != "8" || conf["memory"] != "8192" {
 			t.Errorf("it has %s cores and %s MiB", conf["cores"], conf["memory"])
@@ -153,12 +153,12 @@ func TestAChangeWhileACloneRunsIsMade(t *testing.T) {
 
 func TestADeletionWhileACloneRunsLeavesNothing(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
-		s.Want(desired(machine("web")))
+		s.Want(desired(machine("web")), nil)
 		s.await("web", engine.StateChanging)
 		time.Sleep(time.Second)
 		gone := machine("web")
 		gone.Deleted = true
-		s.Want(desired(gone))
+		s.Want(desired(gone), nil)
 		s.await("web", engine.StateGone)
 		if len(l.ours()) != 0 {
 			t.Errorf("there is still %v", l.ours())
@@ -168,13 +168,13 @@ func TestADeletionWhileACloneRunsLeavesNothing(t *testing.T) {
 
 func TestASessionGoesOnWhenProxmoxIsBack(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
-		s.Want(desired(machine("one")))
+		s.Want(desired(machine("one")), nil)
 		s.await("one", engine.StateReady)
 		id, err := l.sim.AddFault(pvesim.Fault{Path: "**", Drop: "before"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Want(desired(machine("one"), machine("two")))
+		s.Want(desired(machine("one"), machine("two")), nil)
 		two := s.await("two", engine.StateWaiting)
 		time.Sleep(10 * time.Minute)
 		if two = s.of("two"); two.Wait == nil || two.Wait.Reason != engine.WaitAway {
@@ -196,7 +196,7 @@ func TestASessionWaitsForALoginThatWorks(t *testing.T) {
 		client := l.connect(pve.Token("root@pam!lab", "00000000-0000-0000-0000-000000000000"))
 		s := l.serve(client)
 		defer s.end()
-		s.Want(desired(machine("web")))
+		s.Want(desired(machine("web")), nil)
 		o := s.await("web", engine.StateWaiting)
 		if o.Wait.Reason != engine.WaitLogin {
 			t.Errorf("it waits for %+v", o.Wait)
@@ -219,7 +219,7 @@ func TestNothingIsMadeBeforeItsVMIDIsWrittenDown(t *testing.T) {
 			claimed = vmid
 			return nil
 		}
-		s.Want(desired(machine("web")))
+		s.Want(desired(machine("web")), nil)
 		time.Sleep(15 * time.Minute)
 		if len(l.ours()) != 0 {
 			t.Fatalf("it was made under a VMID that nobody knows: %v", l.ours())
@@ -240,7 +240,7 @@ func TestWhatFailsEachTimeIsTriedAgainLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Want(desired(machine("web")))
+		s.Want(desired(machine("web")), nil)
 		s.await("web", engine.StateFailed)
 		time.Sleep(time.Hour)
 		if n := s.count(engine.Failed); n > 15 {
@@ -253,7 +253,7 @@ func TestWhatFailsEachTimeIsTriedAgainLater(t *testing.T) {
 
 func TestAtRestNothingIsTold(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
-		s.Want(desired(machines(5)...))
+		s.Want(desired(machines(5)...), nil)
 		for _, v := range machines(5) {
 			s.await(v.Name, engine.StateReady)
 		}
@@ -272,7 +272,7 @@ func TestAtRestNothingIsTold(t *testing.T) {
 
 func TestAMachineThatIsStoppedManyTimesIsStartedEachTime(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
-		s.Want(desired(machine("web")))
+		s.Want(desired(machine("web")), nil)
 		s.await("web", engine.StateReady)
 		for n := range 8 {
 			l.kill("web")

@@ -1,9 +1,14 @@
 package engine
 
-import "github.com/proxplane/proxplane/model"
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
 
 // view is what of an outcome is worth telling when it changes.
 type view struct {
+	version   int64
 	state     State
 	status    model.Status
 	vmid      int
@@ -22,16 +27,35 @@ func (r *run) tell(o *object) {
 		return
 	}
 	out := r.outcome(o)
-	v := view{state: out.State, status: out.Status, vmid: out.VMID, node: out.Node, text: out.Text, task: out.Task}
+	v := view{version: out.Version, state: out.State, status: out.Status, vmid: out.VMID, node: out.Node, text: out.Text, task: out.Task}
 	if out.Wait != nil {
 		v.reason = out.Wait.Reason
 	}
 	for _, a := range out.Addresses {
 		v.addresses += a.String() + " "
 	}
-	if v != o.last {
-		o.last = v
-		r.opts.Changed(out)
+	if v == o.last || v.onlyText(o.last) && time.Since(o.lastAt) < textPause {
+		return
+	}
+	o.last, o.lastAt = v, time.Now()
+	r.opts.Changed(out)
+}
+
+// textPause is how often it is told that something waits for the same, in other
+// words: figures in them change all the time.
+const textPause = time.Minute
+
+// onlyText tells whether something waits for the same as before, in other words.
+func (v view) onlyText(was view) bool {
+	was.text = v.text
+	return v == was && v.state != StateChanging
+}
+
+// looked tells what is to be told after everything was looked at.
+func (r *run) looked() {
+	r.tellAll()
+	if r.opts.Looked != nil {
+		r.opts.Looked()
 	}
 }
 

@@ -19,7 +19,7 @@ func (r *run) wait(o *object, w *plan.Wait) {
 	if o.reason != w.Reason {
 		o.reason, o.since = w.Reason, time.Now()
 		r.listPause = firstList
-		r.emit(o, Event{Kind: Waiting, Text: w.Text, Task: w.Task})
+		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Task: w.Task})
 	}
 	switch {
 	case w.Task != "":
@@ -104,7 +104,7 @@ func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
 	if o.reason != plan.WaitAgent {
 		o.reason, o.since = plan.WaitAgent, time.Now()
-		r.emit(o, Event{Kind: Waiting, Text: "for its guest agent to tell an address"})
+		r.emit(o, Event{Kind: Waiting, Action: plan.WaitAgent, Text: "for its guest agent to tell an address"})
 	}
 	if o.asking {
 		return
@@ -151,7 +151,7 @@ func (r *run) list() {
 				for o := range r.waiting {
 					r.due[o] = true
 				}
-				r.tellAll()
+				r.looked()
 				return
 			}
 			switch class := act.Judge(err).Class; {

@@ -26,6 +26,9 @@ func (t *translator) readImages() {
 	each(t, func(s scope, i *api.VMImage) {
 		s.checkName()
 		t.images[s.o.key] = s.image(&i.Spec)
+		for _, name := range i.Status.Providers {
+			t.images[s.o.key].madeOn(name)
+		}
 	})
 }
 
@@ -176,6 +179,16 @@ func (i *image) isoVolume(p *provider) string {
 		storage = p.isoStorage()
 	}
 	return storage + ":iso/" + i.spec.ISO
+}
+
+// madeOn notes that a Provider has a template of the image, whether or not machines
+// use it.
+func (i *image) madeOn(name string) {
+	for _, p := range i.providers {
+		if p.name == name && p.wanted.Provider.Namespace == i.o.key.Namespace {
+			i.use(p)
+		}
+	}
 }
 
 // use notes that machines of a Provider are made from the image.

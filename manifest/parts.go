@@ -16,7 +16,7 @@ type Parts struct {
 // one that is, is left out and keeps nobody else from being made so. What belongs
 // to a Provider is there even if nobody knows how to reach that.
 //
-// It is for objects that are looked after for ever, one by one. To let an object go
+// It is for objects that are looked after for ever, one by one. To let a machine go
 // that is being deleted, only its Provider must be there.
 func (s *Set) Parts(options Options) Parts {
 	t := &translator{set: s, options: options, wrong: &wrong{objects: map[model.Key]bool{}}}
@@ -25,7 +25,7 @@ func (s *Set) Parts(options Options) Parts {
 		d := &p.wanted.Desired
 		d.VMs = slices.DeleteFunc(d.VMs, func(v model.VM) bool { return !v.Deleted && t.isWrong(v.Owner.Key) })
 		d.Images = slices.DeleteFunc(d.Images, func(i model.Image) bool { return !i.Deleted && t.isWrong(i.Owner.Key) })
-		d.Snapshots = slices.DeleteFunc(d.Snapshots, func(s model.Snapshot) bool { return !s.Deleted && t.isWrong(s.Owner.Key) })
+		d.Snapshots = slices.DeleteFunc(d.Snapshots, func(s model.Snapshot) bool { return t.isWrong(s.Owner.Key) })
 	}
 	return Parts{Wanted: t.wanted(), Errors: t.errs}
 }

@@ -34,7 +34,7 @@ func (s *Set) Keys() []model.Key {
 func FromObjects(objects ...any) (*Set, error) {
 	s := &Set{index: map[model.Key]*object{}}
 	for _, value := range objects {
-		kind := kindOf(value)
+		kind := KindOf(value)
 		meta, ok := value.(metav1.Object)
 		if !ok || kind == "" {
 			return nil, fmt.Errorf("a %T isn't an object that can be applied", value)
@@ -48,7 +48,7 @@ func FromObjects(objects ...any) (*Set, error) {
 	return s, nil
 }
 
-func kindOf(value any) string {
+func KindOf(value any) string {
 	switch value.(type) {
 	case *api.Provider:
 		return "Provider"

@@ -58,7 +58,7 @@ func (s scope) machineFor(name string) *machine {
 		}
 		return nil
 	}
-	if s.isWrong(o.key) && !s.deleted() {
+	if s.isWrong(o.key) {
 		s.fail(field, "%s isn't right itself", title(o.key))
 	}
 	return s.machines[o.key]

@@ -180,6 +180,13 @@ func (o *Observer) readVersion(ctx context.Context) error {
 	return nil
 }
 
+// Age is how old the newest lists are; false: there are none yet.
+func (o *Observer) Age() (time.Duration, bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return time.Since(o.begun), o.merged > 0
+}
+
 // Release is the major version of Proxmox; 0 before the first look.
 func (o *Observer) Release() int {
 	o.mu.RLock()

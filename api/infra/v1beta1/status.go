@@ -85,6 +85,10 @@ type ImageStatus struct {
 	// +optional
 	VMID int `json:"vmid,omitempty"`
 
+	// Providers that it was fetched for.
+	// +optional
+	Providers []string `json:"providers,omitempty"`
+
 	// Machines is how many VirtualMachines and VMClones are made from it.
 	// +optional
 	Machines int `json:"machines,omitempty"`
@@ -115,3 +119,12 @@ type UseStatus struct {
 	// +optional
 	Machines int `json:"machines,omitempty"`
 }
+
+// Common is the part of the status that all objects have.
+func (o *Provider) Common() *Status          { return &o.Status.Status }
+func (o *VirtualMachine) Common() *Status    { return &o.Status.Status }
+func (o *VMClass) Common() *Status           { return &o.Status.Status }
+func (o *VMClone) Common() *Status           { return &o.Status.Status }
+func (o *VMImage) Common() *Status           { return &o.Status.Status }
+func (o *VMPlacementPolicy) Common() *Status { return &o.Status.Status }
+func (o *VMSnapshot) Common() *Status        { return &o.Status.Status }

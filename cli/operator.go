@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/proxplane/proxplane/operator"
+)
+
+// operatorFlags are what `proxplane operator` was told.
+type operatorFlags struct {
+	operator.Config
+	operator.Election
+	kubeconfig, context string
+	alone               bool
+	format              string
+}
+
+func newOperator(u *ui) *cobra.Command {
+	f := &operatorFlags{}
+	cmd := &cobra.Command{
+		Use:   "operator",
+		Short: "Make the objects of a Kubernetes so, and keep them so",
+		Long: `Make the objects of a Kubernetes so, and keep them so: Providers, VirtualMachines and
+whatever belongs to them, as custom resources (deploy/crds). It runs until it is
+interrupted. Of several replicas one works, and another one takes over when that
+is gone.
+
+Inside of Kubernetes it finds its API by itself. Elsewhere KUBECONFIG or --kubeconfig
+says where it is. LOG_LEVEL is another way to say --log-level.`,
+		Example: `  proxplane operator
+  proxplane operator --kubeconfig ~/.kube/config --namespace lab --alone
+  LOG_LEVEL=debug proxplane operator --log-format json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, u) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where Kubernetes is (default: KUBECONFIG, ~/.kube/config, or the pod's own)")
+	fs.StringVar(&f.context, "context", "", "`NAME` of the context in it")
+	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "look after this `NAMESPACE` only; can be repeated (default: all)")
+	fs.StringVar(&f.Cluster, "cluster-name", "", "`NAME` of this Kubernetes, part of what machines are known by, so it has to stay (default: made from the UID of kube-system)")
+	fs.BoolVar(&f.alone, "alone", false, "there is no other replica: don't elect a leader")
+	fs.StringVar(&f.Namespace, "leader-namespace", "", "`NAMESPACE` of the Lease by which replicas agree who works (default: the pod's own, or the context's)")
+	fs.DurationVar(&f.Lease, "lease-duration", 0, "how long others wait after the last sign of life of the one who works (default 15s)")
+	fs.DurationVar(&f.Renew, "renew-deadline", 0, "how long the one who works tries to give a sign of life before it gives up (default 10s)")
+	fs.DurationVar(&f.Retry, "retry-period", 0, "how often it tries (default 2s)")
+	fs.StringVar(&f.Metrics, "metrics-address", ":8080", "`ADDRESS` for Prometheus; empty: none")
+	fs.StringVar(&f.Health, "health-address", ":8081", "`ADDRESS` for /healthz and /readyz; empty: none")
+	fs.StringVar(&f.format, "log-format", "text", "`FORMAT` of the log: text or json")
+	return cmd
+}
+
+func (f *operatorFlags) run(cmd *cobra.Command, u *ui) error {
+	if err := f.startLog(cmd, u); err != nil {
+		return err
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	var err error
+	if f.Kubernetes, err = loader.ClientConfig(); err != nil {
+		return advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside of Kubernetes, run it with a service account.")
+	}
+	f.Kubernetes.QPS = -1 // the API server sees to it that all get their share
+	if !f.alone {
+		if f.Namespace == "" {
+			if f.Namespace, _, err = loader.Namespace(); err != nil {
+				return fmt.Errorf("find the namespace for the Lease: %w", err)
+			}
+		}
+		f.Config.Election = &f.Election
+	}
+	err = operator.Run(cmd.Context(), f.Config)
+	if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// startLog makes the logger: more is told than elsewhere, since nobody watches.
+func (f *operatorFlags) startLog(cmd *cobra.Command, u *ui) error {
+	word := cmp.Or(u.getenv("LOG_LEVEL"), slog.LevelInfo.String())
+	if cmd.Flags().Changed("log-level") {
+		word = u.log.level
+	}
+	level, err := u.log.wanted(strings.ToLower(word))
+	if err != nil {
+		return err
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch f.format {
+	case "text":
+		f.Logger = slog.New(slog.NewTextHandler(u.err, options))
+	case "json":
+		f.Logger = slog.New(slog.NewJSONHandler(u.err, options))
+	default:
+		return fmt.Errorf("--log-format %s: want text or json", f.format)
+	}
+	return nil
+}

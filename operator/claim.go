@@ -1,0 +1,39 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+// claim writes down in an object's status which VMID it gets, before anything is
+// made under it. So it is found again even when everything else is lost.
+func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
+	obj, ok := newObject(owner.Kind)
+	if !ok {
+		return nil
+	}
+	status := map[string]any{"vmid": vmid}
+	if isMachine(obj) {
+		status["provider"] = s.key.Name
+	} else if image, ok := obj.(*api.VMImage); ok {
+		if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, image); err != nil {
+			return err
+		}
+		status["providers"] = slices.Compact(slices.Sorted(slices.Values(append(image.Status.Providers, s.key.Name))))
+	}
+	// With its UID: an object that was made anew under the same name is another one.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": owner.UID}, "status": status})
+	if err != nil {
+		return err
+	}
+	obj.SetNamespace(owner.Namespace)
+	obj.SetName(owner.Name)
+	return s.deps.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
+}

@@ -1,0 +1,76 @@
+package operator
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
+)
+
+// Reasons of events. The action of an event is the kind of the step, or the reason
+// to wait.
+const (
+	EventBegun    = "Begun"
+	EventDone     = "Done"
+	EventFailed   = "Failed"
+	EventWaiting  = "Waiting"
+	EventReady    = "Ready"
+	EventGone     = "Gone"
+	EventReleased = "Released"
+)
+
+// maxNote is how long the text of an event may be.
+const maxNote = 1000
+
+// event tells people what happens to an object. Events of the same kind about the
+// same object are counted by Kubernetes' recorder instead of being sent again.
+func (s *site) event(e engine.Event) {
+	s.deps.metrics.event(s.key, e)
+	if s.deps.ledger.feeds[e.Owner.Kind] == nil {
+		return // a template that no object describes
+	}
+	text := e.Step
+	if why := status.Why(e.Text); why != "" && text != "" {
+		text += ": " + why
+	} else if text == "" {
+		text = status.Sentence(e.Text)
+	}
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	kind, reason := corev1.EventTypeNormal, ""
+	switch e.Kind {
+	case engine.Started:
+		reason = EventBegun
+	case engine.Done:
+		reason = EventDone
+	case engine.Failed:
+		kind, reason = corev1.EventTypeWarning, EventFailed
+	case engine.Waiting:
+		reason = EventWaiting
+	case engine.Ready:
+		reason, text = EventReady, "as wanted"
+		if e.Text == "gone" {
+			reason, text = EventGone, "nothing of it is left in Proxmox"
+		}
+	default:
+		return
+	}
+	s.log.Debug("event", "object", e.Owner.Key.String(), "kind", string(e.Kind), "step", e.Step, "text", e.Text, "task", e.Task)
+	action := e.Action
+	if action == "" {
+		action = reason
+	}
+	text = nearby(e.Owner.Namespace, text)
+	if len(text) > maxNote {
+		text = text[:maxNote] + "…"
+	}
+	s.deps.events.Eventf(referTo(e.Owner), nil, kind, reason, action, "%s", text)
+}
+
+func referTo(o model.Owner) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: api.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: types.UID(o.UID)}
+}

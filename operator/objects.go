@@ -1,0 +1,81 @@
+package operator
+
+import (
+	"context"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+)
+
+// objects is the controller of one kind: it writes down how each object is, and
+// holds it until what belongs to it has gone. What is done about it is none of its
+// business.
+type objects struct {
+	*deps
+	kind kind
+}
+
+// Reconcile writes down how one object is.
+func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	obj := c.kind.make()
+	if err := c.client.Get(ctx, r.NamespacedName, obj); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	deleting, held := obj.GetDeletionTimestamp() != nil, controllerutil.ContainsFinalizer(obj, finalizer)
+	switch {
+	case c.kind.holds && !deleting && !held:
+		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.AddFinalizer)
+	case deleting && !held:
+		return reconcile.Result{}, nil // others keep it
+	case deleting && obj.GetAnnotations()[forceDelete] == "true":
+		c.events.Eventf(obj, nil, corev1.EventTypeWarning, EventReleased, "Force", "let go, as its annotation %s asks; what there is in Proxmox stays", forceDelete)
+		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
+	}
+	known, ok := c.ledger.of(keyOf(obj), obj.GetUID(), deleting)
+	switch {
+	case !ok:
+		return reconcile.Result{}, nil // it will be told
+	case deleting && known.free(obj):
+		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
+	}
+	return reconcile.Result{}, c.write(ctx, obj, known)
+}
+
+// patch changes the list of finalizers. It is written as a whole, so it must be the
+// one that was read.
+func (c *objects) patch(ctx context.Context, obj object, change func(client.Object, string) bool) error {
+	before := obj.DeepCopyObject().(client.Object)
+	change(obj, finalizer)
+	err := c.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // what is there now will be told
+	}
+	return err
+}
+
+// write brings the status up to date, if it isn't.
+func (c *objects) write(ctx context.Context, obj object, known entry) error {
+	verdict, ok := c.verdict(obj, known)
+	if !ok {
+		return nil
+	}
+	before := obj.DeepCopyObject().(object)
+	known.fill(obj)
+	if p, ok := obj.(*api.Provider); ok {
+		c.sites.of(keyOf(p)).fill(p)
+	}
+	settle(obj, verdict, known.found.version)
+	if reflect.DeepEqual(before, obj) {
+		return nil
+	}
+	if isReady(obj) && !isReady(before) {
+		c.metrics.ready(obj)
+	}
+	return client.IgnoreNotFound(c.client.Status().Patch(ctx, obj, client.MergeFrom(before)))
+}

@@ -1,0 +1,161 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+)
+
+// Config says how the operator works.
+type Config struct {
+	Kubernetes *rest.Config
+
+	// Namespaces are those that are looked after; none: all.
+	Namespaces []string
+
+	// Cluster is the name of this Kubernetes among those that share a Proxmox. It is
+	// part of what guests are known by, so it must stay. Empty: one that is made from
+	// the UID of the namespace kube-system.
+	Cluster string
+
+	// Election says who works when there are several replicas; nil: nobody else is
+	// there.
+	Election *Election
+
+	// Metrics and Health are addresses to listen on; empty: nowhere.
+	Metrics, Health string
+
+	Logger *slog.Logger
+}
+
+// Election is how replicas find out which one of them works.
+type Election struct {
+	Namespace string
+	// Lease is how long nobody else takes over after the last sign of life, Renew
+	// how long the one who works tries to give such a sign before it gives up, Retry
+	// how often. Zero values: 15, 10 and 2 seconds.
+	Lease, Renew, Retry time.Duration
+}
+
+// deps are what the parts of the operator share.
+type deps struct {
+	client  client.Client
+	events  recorder.EventRecorder
+	ledger  *ledger
+	sites   *sites
+	metrics *metrics
+	log     *slog.Logger
+}
+
+// Run works until ctx ends, or until it isn't the leader any more, which is an
+// error.
+func Run(ctx context.Context, cfg Config) error {
+	logger := logr.FromSlogHandler(cfg.Logger.Handler())
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	mgr, err := ctrl.NewManager(cfg.Kubernetes, cfg.options(logger))
+	if err != nil {
+		return fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	set, err := cfg.set(ctx, mgr.GetAPIReader())
+	if err != nil {
+		return err
+	}
+	d := &deps{client: mgr.GetClient(), events: mgr.GetEventRecorder("proxplane"), ledger: newLedger(), log: cfg.Logger}
+	d.sites = newSites(d)
+	d.metrics = newMetrics(ctrlmetrics.Registry, d.sites)
+	if err := setUp(ctx, mgr, d, set); err != nil {
+		return err
+	}
+	cfg.Logger.Info("starting", "cluster", set, "namespaces", cfg.Namespaces)
+	return mgr.Start(ctx)
+}
+
+func (cfg Config) options(logger logr.Logger) manager.Options {
+	scheme := runtime.NewScheme()
+	must(clientgoscheme.AddToScheme(scheme))
+	must(api.AddToScheme(scheme))
+	o := manager.Options{
+		Scheme: scheme, Logger: logger, HealthProbeBindAddress: cfg.Health, Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				// Nobody keeps a login or user-data in these, and they are large.
+				&corev1.Secret{}:    {Transform: onlyName, Field: fields.ParseSelectorOrDie("type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token")},
+				&corev1.ConfigMap{}: {Transform: onlyName},
+			},
+		},
+		Controller: config.Controller{MaxConcurrentReconciles: 8},
+	}
+	if cfg.Metrics != "" {
+		o.Metrics.BindAddress = cfg.Metrics
+	}
+	for _, n := range cfg.Namespaces {
+		if o.Cache.DefaultNamespaces == nil {
+			o.Cache.DefaultNamespaces = map[string]cache.Config{}
+		}
+		o.Cache.DefaultNamespaces[n] = cache.Config{}
+	}
+	if e := cfg.Election; e != nil {
+		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, "proxplane", e.Namespace
+		o.LeaderElectionReleaseOnCancel = true // nothing runs any more when Run returns
+		for _, t := range []struct {
+			from time.Duration
+			to   **time.Duration
+		}{{e.Lease, &o.LeaseDuration}, {e.Renew, &o.RenewDeadline}, {e.Retry, &o.RetryPeriod}} {
+			if t.from > 0 {
+				*t.to = &t.from
+			}
+		}
+	}
+	return o
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// set is what all guests of this Kubernetes have in common.
+func (cfg Config) set(ctx context.Context, r client.Reader) (string, error) {
+	if cfg.Cluster != "" {
+		return cfg.Cluster, nil
+	}
+	var system corev1.Namespace
+	if err := r.Get(ctx, types.NamespacedName{Name: "kube-system"}, &system); err != nil {
+		return "", fmt.Errorf("find out which Kubernetes this is (a name can be given instead): %w", err)
+	}
+	const enough = 8
+	return "k8s-" + string(system.UID[:enough]), nil
+}
+
+// noCRDs says what to do when the kinds aren't known.
+func noCRDs(err error) error {
+	if meta.IsNoMatchError(err) {
+		return errors.Join(err, errors.New("this Kubernetes doesn't know the kinds of infra.virtrigaud.io yet: kubectl apply -f deploy/crds"))
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// setUp connects the parts with each other and with the manager.
+func setUp(ctx context.Context, mgr manager.Manager, d *deps, set string) error {
+	n := &namespaces{deps: d, set: set, finder: newFinder(mgr.GetCache(), mgr.GetAPIReader()), next: map[string]time.Time{}}
+	every, err := newController("namespace", mgr, n, 1)
+	if err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		// All replicas have all objects at hand, so that any of them can take over.
+		if _, err := mgr.GetCache().GetInformer(ctx, k.make()); err != nil {
+			return fmt.Errorf("watch %s: %w", k.name, noCRDs(err))
+		}
+		one, err := newController(k.name, mgr, &objects{deps: d, kind: k}, objectWorkers)
+		if err == nil {
+			err = errors.Join(
+				one.Watch(source.Kind[client.Object](mgr.GetCache(), k.make(), enqueue[client.Object](byName))),
+				one.Watch(d.ledger.feeds[k.name]),
+				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.make(), enqueue[client.Object](byNamespace), wished{})),
+			)
+		}
+		if err != nil {
+			return fmt.Errorf("control %s: %w", k.name, err)
+		}
+	}
+	for _, name := range []string{"Secret", "ConfigMap"} {
+		used := func(m *metav1.PartialObjectMetadata) (types.NamespacedName, bool) {
+			return types.NamespacedName{Namespace: m.Namespace}, n.finder.uses(model.Key{Kind: name, Namespace: m.Namespace, Name: m.Name})
+		}
+		if err := every.Watch(source.Kind(mgr.GetCache(), metadata(name), enqueue[*metav1.PartialObjectMetadata](used))); err != nil {
+			return fmt.Errorf("watch %s: %w", name, err)
+		}
+	}
+	return errors.Join(mgr.Add(d.sites), health(mgr))
+}
+
+// objectWorkers is how many objects of a kind are written about at once.
+const objectWorkers = 8
+
+// Pauses after failures to write, such as while Kubernetes' API is away.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 15 * time.Second
+)
+
+func newController(name string, mgr manager.Manager, r reconcile.Reconciler, workers int) (controller.Controller, error) {
+	skip := true // several of them may run in one process, in tests
+	return controller.New(name, mgr, controller.Options{
+		Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	})
+}
+
+func byName(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true }
+
+func byNamespace(o client.Object) (types.NamespacedName, bool) {
+	return types.NamespacedName{Namespace: o.GetNamespace()}, true
+}
+
+// wished lets those changes through that may change what is wanted: not those of
+// the status, which is our own.
+type wished struct{ predicate.Funcs }
+
+func (wished) Update(e event.UpdateEvent) bool {
+	was, is := e.ObjectOld, e.ObjectNew
+	return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp() != nil != (is.GetDeletionTimestamp() != nil) ||
+		!maps.Equal(was.GetLabels(), is.GetLabels()) || len(was.GetFinalizers()) != len(is.GetFinalizers())
+}
+
+// health answers the questions of Kubernetes: a replica is ready when it has all
+// objects at hand.
+func health(mgr manager.Manager) error {
+	var synced atomic.Bool
+	wait := everywhere(func(ctx context.Context) error {
+		synced.Store(mgr.GetCache().WaitForCacheSync(ctx))
+		<-ctx.Done()
+		return nil
+	})
+	return errors.Join(
+		mgr.Add(wait),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", func(*http.Request) error {
+			if !synced.Load() {
+				return errors.New("not all objects were read yet")
+			}
+			return nil
+		}),
+	)
+}
+
+// everywhere runs on all replicas.
+type everywhere func(context.Context) error
+
+// Start is called by the manager.
+func (e everywhere) Start(ctx context.Context) error { return e(ctx) }
+
+// NeedLeaderElection is asked by the manager.
+func (everywhere) NeedLeaderElection() bool { return false }

@@ -1,0 +1,60 @@
+package operator
+
+import (
+	"fmt"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// verdict is how the Provider of a site is; s may be nil.
+func (s *site) verdict() status.Outcome {
+	connecting := status.Outcome{State: status.Waiting, Reason: ReasonConnecting, Message: "Proxmox hasn't answered yet"}
+	if s == nil {
+		return connecting
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.link == nil && s.problem != "":
+		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: s.problem}
+	case s.problem != "":
+		return status.Outcome{State: status.Blocked, Reason: ReasonRejected, Message: s.problem}
+	case s.trouble != nil:
+		out := status.Of(plan.Object{Wait: s.trouble})
+		out.State = status.Blocked
+		return out
+	case s.machines == nil:
+		return connecting
+	}
+	return status.Outcome{State: status.Ready, Reason: ReasonConnected, Message: "Proxmox answers"}
+}
+
+// fill writes down what is known of the Provider; s may be nil.
+func (s *site) fill(p *api.Provider) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	l, version := s.link, s.version
+	s.mu.Unlock()
+	if version != "" {
+		p.Status.Version = version
+	}
+	if l == nil {
+		return
+	}
+	l.observer.View(func(have *model.Observed) {
+		online := 0
+		for _, n := range have.Nodes {
+			if n.Online {
+				online++
+			}
+		}
+		if len(have.Nodes) > 0 {
+			p.Status.Nodes = fmt.Sprintf("%d/%d", online, len(have.Nodes))
+		}
+	})
+}

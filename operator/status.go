@@ -1,0 +1,115 @@
+package operator
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// verdict is how an object is, in the words of its status; false: that stays as it
+// is.
+func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
+	if p, ok := obj.(*api.Provider); ok {
+		return c.providerVerdict(p, known), true
+	}
+	v, ok := known.verdict()
+	switch {
+	case !ok:
+		return v, false
+	case known.found.deleting && (v.State == status.Blocked || v.State == status.Failed):
+		v.Message += forceHint(keyOf(obj))
+	case away(v.Reason) && isReady(obj) && obj.Common().ObservedGeneration == known.found.version:
+		return v, false // it was as wanted when it could be seen last
+	}
+	return v, true
+}
+
+func (c *objects) providerVerdict(p *api.Provider, known entry) status.Outcome {
+	switch {
+	case known.found.deleting:
+		message := known.found.needs + " on it; it goes when nothing is" + forceHint(keyOf(p))
+		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: message}
+	case known.found.problem != "":
+		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: known.found.problem}
+	}
+	return c.sites.of(keyOf(p)).verdict()
+}
+
+// fill writes down what is known of an object beside how it is.
+func (e entry) fill(obj object) {
+	switch o := obj.(type) {
+	case *api.VirtualMachine:
+		e.fillMachine(&o.Status)
+	case *api.VMClone:
+		e.fillMachine(&o.Status)
+	case *api.VMImage:
+		o.Status.Machines = e.found.machines
+		o.Status.Node, o.Status.VMID = "", 0
+		for _, provider := range e.found.sites { // of several, that of the last one
+			out := e.outcomes[provider]
+			o.Status.Node, o.Status.VMID = cmp.Or(out.Node, o.Status.Node), cmp.Or(out.VMID, o.Status.VMID)
+		}
+	case *api.VMSnapshot:
+		for _, out := range e.outcomes {
+			o.Status.Node, o.Status.VMID = out.Node, out.VMID
+		}
+		o.Status.Snapshot = e.found.snapshot
+	case *api.VMClass:
+		o.Status.Machines = e.found.machines
+	case *api.VMPlacementPolicy:
+		o.Status.Machines = e.found.machines
+	case *api.Provider:
+		o.Status.Machines = e.found.machines
+	}
+}
+
+func (e entry) fillMachine(s *api.MachineStatus) {
+	for provider, out := range e.outcomes {
+		s.Provider, s.Task = provider.Name, out.Task
+		s.State = string(cmp.Or(out.Status, "absent"))
+		s.Node = out.Node
+		s.VMID = cmp.Or(out.VMID, s.VMID)
+		switch {
+		case len(out.Addresses) > 0:
+			s.Addresses = status.Addresses(out.Addresses)
+		case out.Status != model.StatusRunning && out.Status != model.StatusUnknown:
+			s.Addresses = nil // a machine that runs is asked again some day
+		}
+	}
+}
+
+// settle writes down how an object is. Since when it waits is kept as long as it
+// waits for the same.
+func settle(obj object, v status.Outcome, version int64) {
+	s := obj.Common()
+	waits := v.State != status.Ready && v.State != status.Gone
+	same := false
+	if old := meta.FindStatusCondition(s.Conditions, status.ConditionReady); old != nil {
+		same = old.Reason == v.Reason && s.WaitingSince != nil
+	}
+	s.ObservedGeneration = version
+	for _, c := range v.Conditions() {
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, ObservedGeneration: version,
+		})
+	}
+	switch {
+	case !waits:
+		s.Waiting, s.WaitingSince = "", nil
+	case same:
+		s.Waiting = v.Message
+	default:
+		s.Waiting, s.WaitingSince = v.Message, &metav1.Time{Time: time.Now().Truncate(time.Second)}
+	}
+}
+
+func isReady(obj object) bool {
+	return meta.IsStatusConditionTrue(obj.Common().Conditions, status.ConditionReady)
+}

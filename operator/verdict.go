@@ -1,0 +1,134 @@
+package operator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// Reasons that only objects in Kubernetes have, beside those of package plan.
+const (
+	ReasonInvalid    = "Invalid"    // what is written can't be made so
+	ReasonUnused     = "Unused"     // nobody needs it
+	ReasonConnected  = "Connected"  // Proxmox answers
+	ReasonConnecting = "Connecting" // it hasn't answered yet
+	ReasonRejected   = "Rejected"   // a new login or address doesn't work, the former one does
+)
+
+// verdict is how an object is; false: nobody knows yet.
+func (e entry) verdict() (status.Outcome, bool) {
+	if e.found.problem != "" {
+		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: e.found.problem}, true
+	}
+	if len(e.outcomes) < len(e.found.sites) {
+		return status.Outcome{}, false
+	}
+	var worst *engine.Outcome
+	for _, o := range e.outcomes {
+		if o.Version != e.found.version {
+			return status.Outcome{}, false // it is about what was wanted before
+		}
+		if worst == nil || rank(o.State) > rank(worst.State) {
+			worst = &o
+		}
+	}
+	if worst == nil {
+		return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: "no machine needs it"}, true
+	}
+	v := judge(*worst)
+	v.Message = nearby(worst.Owner.Namespace, v.Message)
+	return v, true
+}
+
+func rank(s engine.State) int {
+	return slices.Index([]engine.State{engine.StateGone, engine.StateReady, engine.StateChanging, engine.StateWaiting, engine.StateRefused, engine.StateFailed}, s)
+}
+
+// judge says for people what became of an object.
+func judge(o engine.Outcome) status.Outcome {
+	switch o.State {
+	case engine.StateReady:
+		return status.Of(plan.Object{})
+	case engine.StateGone:
+		return status.Of(plan.Object{Gone: true})
+	case engine.StateChanging:
+		return status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: status.Sentence(o.Text)}
+	case engine.StateRefused:
+		return status.Of(plan.Object{Refused: o.Refused})
+	case engine.StateFailed:
+		out := status.Outcome{State: status.Failed, Reason: plan.WaitFailed, Message: status.Sentence(o.Text)}
+		if f := o.Failure; f != nil && f.Hint != "" {
+			out.Message += "; " + f.Hint
+		}
+		return out
+	}
+	if o.Wait == nil {
+		return status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: status.Sentence(o.Text)}
+	}
+	out := status.Of(plan.Object{Wait: o.Wait})
+	if away(out.Reason) {
+		out.State = status.Blocked
+	}
+	return out
+}
+
+// nearby leaves the namespace of an object out of what is said about it, since what
+// it is about is in the same.
+func nearby(namespace, text string) string {
+	for _, word := range []string{"vm/", "clone/", "image/", "snapshot/"} {
+		text = strings.ReplaceAll(text, word+namespace+"/", word)
+	}
+	return text
+}
+
+// away tells whether a reason is that Proxmox as a whole can't be used.
+func away(reason string) bool { return reason == engine.WaitAway || reason == engine.WaitLogin }
+
+// free tells whether nothing keeps an object any more that is being deleted.
+func (e entry) free(obj object) bool {
+	never := false // has anything been made for it
+	switch o := obj.(type) {
+	case *api.Provider:
+		return e.found.needs == ""
+	case *api.VirtualMachine:
+		never = o.Status.VMID == 0
+	case *api.VMClone:
+		never = o.Status.VMID == 0
+	case *api.VMImage:
+		never = o.Spec.URL == "" || len(o.Status.Providers) == 0
+	}
+	if e.found.problem != "" || len(e.found.sites) == 0 && isMachine(obj) {
+		return never
+	}
+	return e.gone()
+}
+
+func isMachine(obj object) bool {
+	switch obj.(type) {
+	case *api.VirtualMachine, *api.VMClone:
+		return true
+	}
+	return false
+}
+
+// gone tells whether nothing of an object is left anywhere.
+func (e entry) gone() bool {
+	for _, o := range e.outcomes {
+		if o.State != engine.StateGone {
+			return false
+		}
+	}
+	return len(e.outcomes) == len(e.found.sites)
+}
+
+// forceHint says how an object can be let go that can't be deleted otherwise.
+func forceHint(key model.Key) string {
+	return fmt.Sprintf("; to let the object go and leave in Proxmox what is there: kubectl annotate -n %s %s %s %s=true", cmp.Or(key.Namespace, "default"), strings.ToLower(key.Kind), key.Name, forceDelete)
+}
