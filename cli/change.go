@@ -76,6 +76,9 @@ func markDeleted(d *model.Desired) {
 	for i := range d.Shares {
 		d.Shares[i].Deleted = true
 	}
+	for i := range d.Groups {
+		d.Groups[i].Deleted = true
+	}
 }
 
 // plans plans for all clusters at once.

@@ -13,6 +13,7 @@ type wanted struct {
 	vms       map[model.Key]model.VM
 	snapshots map[model.Key]model.Snapshot
 	shares    map[model.Key]model.Share
+	groups    map[model.Key]model.Group
 	labelled  []model.VM
 	users     map[model.Key][]model.Key // what is made from an image or VM, or is of it
 }
@@ -20,7 +21,10 @@ type wanted struct {
 func newWanted(all model.Desired) *wanted {
 	w := &wanted{
 		all: all, images: map[model.Key]model.Image{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
-		shares: map[model.Key]model.Share{}, users: map[model.Key][]model.Key{},
+		shares: map[model.Key]model.Share{}, groups: map[model.Key]model.Group{}, users: map[model.Key][]model.Key{},
+	}
+	for _, g := range all.Groups {
+		w.groups[g.Owner.Key] = g
 	}
 	for _, s := range all.Shares {
 		w.shares[s.Owner.Key] = s
@@ -64,7 +68,7 @@ func (w *wanted) sources(k model.Key) []model.Key {
 func (w *wanted) leftOver(o plan.Object) {
 	key := o.Owner.Key
 	switch {
-	case w.isImage(key) || w.isVM(key) || w.isSnapshot(key) || w.isShare(key):
+	case w.isImage(key) || w.isVM(key) || w.isSnapshot(key) || w.isShare(key) || w.isGroup(key):
 	case o.LeftOver != model.Key{}:
 		w.snapshots[key] = model.Snapshot{Owner: o.Owner, VM: o.LeftOver, LeftOver: true}
 		w.users[o.LeftOver] = append(w.users[o.LeftOver], key)
@@ -93,6 +97,8 @@ func (w *wanted) only(objects []*object) model.Desired {
 			spread = spread || len(w.vms[key].Place.AntiAffinity) > 0
 		case w.isSnapshot(key):
 			w.addSnapshots(&want, w.snapshots[key].VM, have)
+		case w.isGroup(key):
+			want.Groups = append(want.Groups, w.groups[key])
 		case w.isShare(key):
 			for _, user := range w.users[key] {
 				w.addVM(&want, user, have)
@@ -119,6 +125,7 @@ func (w *wanted) only(objects []*object) model.Desired {
 	return want
 }
 
+func (w *wanted) isGroup(k model.Key) bool    { _, ok := w.groups[k]; return ok }
 func (w *wanted) isShare(k model.Key) bool    { _, ok := w.shares[k]; return ok }
 func (w *wanted) isImage(k model.Key) bool    { _, ok := w.images[k]; return ok }
 func (w *wanted) isVM(k model.Key) bool       { _, ok := w.vms[k]; return ok }

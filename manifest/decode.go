@@ -208,6 +208,15 @@ type object struct {
 	Object any
 	key    model.Key
 	places map[string]place
+	several
+}
+
+// written is the object as somebody wrote it, which may stand for several.
+func (o *object) written() *object {
+	if o.of != nil {
+		return o.of
+	}
+	return o
 }
 
 // where finds a field, or the nearest thing around it.

@@ -28,7 +28,7 @@ func (b *build) ignition(d *boot, i *api.Ignition) bool {
 func (b *build) butane(vm *model.VM, d *boot, spec bootSpec) bool {
 	const field = "spec.userData.butane"
 	bu := spec.userData.Butane
-	d.ignition, d.Variables = true, guestVariables(vm, spec.variables)
+	d.ignition, d.Variables = true, b.variables(vm, spec.variables)
 	all := true
 	add := func(field string, source api.Text) {
 		t, ok := b.passage(field, source)

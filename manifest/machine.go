@@ -135,6 +135,9 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	if vm.Name == "" {
 		vm.Name = meta.GetName()
 	}
+	if b.o.of != nil {
+		vm.Group = b.o.of.key.Name
+	}
 	if vm.Power == "" {
 		vm.Power = model.PowerOn
 	}

@@ -19,7 +19,8 @@ type Parts struct {
 // It is for objects that are looked after for ever, one by one. To let a machine go
 // that is being deleted, only its Provider must be there.
 func (s *Set) Parts(options Options) Parts {
-	t := &translator{set: s, options: options, wrong: &wrong{objects: map[model.Key]bool{}}}
+	t := newTranslator(s, options)
+	t.wrong = &wrong{objects: map[model.Key]bool{}}
 	t.translate()
 	for _, p := range t.providers {
 		d := &p.wanted.Desired
@@ -53,5 +54,8 @@ func (t *translator) isWrong(key model.Key) bool {
 		t.wrong.objects[e.Object] = true
 	}
 	t.wrong.seen = len(t.errs)
+	if o := t.set.index[key]; o != nil {
+		key = o.written().key
+	}
 	return t.wrong.objects[key]
 }

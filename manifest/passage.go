@@ -83,13 +83,13 @@ var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|'[^']*'")
 func (b *build) failText(t passage, err error) {
 	at := b.o.where(t.field)
 	for _, p := range firstboot.TextErrorsOf(err) {
-		e := &Error{File: at.file, Line: at.line, Object: b.o.key, Field: t.field, Text: p.Error()}
+		at, wrong := at, p.Error()
 		if at.text > 0 && p.Line > 0 {
-			e.Line = at.text + p.Line - 1
+			at.line = at.text + p.Line - 1
 		}
 		if t.secret {
-			e.Text = quoted.ReplaceAllString(e.Text, "…")
+			wrong = quoted.ReplaceAllString(wrong, "…")
 		}
-		b.errs = append(b.errs, e)
+		b.wrongAt(at, t.field, wrong)
 	}
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -167,8 +168,8 @@ func (b *build) boot(vm *model.VM, spec bootSpec) (d boot, ok bool) {
 	meta, ok := b.metaData(spec.metaData)
 	d.MetaData = meta
 	b.checkVariables(spec.variables)
-	if spec.variables != nil {
-		d.Variables = guestVariables(vm, spec.variables)
+	if spec.variables != nil || b.o.of != nil {
+		d.Variables = b.variables(vm, spec.variables)
 	}
 	ud := spec.userData
 	if ud == nil {
@@ -246,11 +247,10 @@ func (b *build) checkVariables(own map[string]string) {
 	}
 }
 
-// guestVariables are those of a guest, but for its VMID.
-func guestVariables(vm *model.VM, own map[string]string) map[string]string {
-	all := map[string]string{
-		firstboot.VarName: vm.Name, firstboot.VarCount: "1", firstboot.VarIndex: "0", firstboot.VarCountIndex: "0",
-	}
+// variables are those of a guest, but for its VMID.
+func (b *build) variables(vm *model.VM, own map[string]string) map[string]string {
+	count, index := strconv.Itoa(max(1, b.o.count)), strconv.Itoa(b.o.index)
+	all := map[string]string{firstboot.VarName: vm.Name, firstboot.VarCount: count, firstboot.VarIndex: index, firstboot.VarCountIndex: index}
 	for name, value := range own {
 		all[name] = value
 	}

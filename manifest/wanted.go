@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,7 +39,7 @@ type Wanted struct {
 // Provider, in their order. The error is of type [Errors] and tells all that is
 // wrong.
 func (s *Set) Wanted(options Options) ([]Wanted, error) {
-	t := &translator{set: s, options: options}
+	t := newTranslator(s, options)
 	t.translate()
 	if err := t.errs.orNil(); err != nil {
 		return nil, err
@@ -46,7 +47,12 @@ func (s *Set) Wanted(options Options) ([]Wanted, error) {
 	return t.wanted(), nil
 }
 
+func newTranslator(s *Set, options Options) *translator {
+	return &translator{set: s, given: s, options: options}
+}
+
 func (t *translator) translate() {
+	t.expand()
 	t.readProviders()
 	t.readClasses()
 	t.readPolicies()
@@ -55,6 +61,7 @@ func (t *translator) translate() {
 	t.readSnapshots()
 	t.assignImages()
 	t.assignShares()
+	t.assignGroups()
 	t.checkMACs()
 	t.checkAddresses()
 }
@@ -70,7 +77,8 @@ func (t *translator) wanted() []Wanted {
 
 // translator is one translation of a set.
 type translator struct {
-	set     *Set
+	set     *Set // with all machines that an object stands for
+	given   *Set
 	options Options
 	errs    Errors
 	wrong   *wrong // what is left out because something is wrong with it; nil: nothing is
@@ -80,18 +88,19 @@ type translator struct {
 	policies  map[model.Key]model.Place
 	images    map[model.Key]*image
 	machines  map[model.Key]*machine
+	groups    []scope // objects that stand for several machines
 	checker   optionChecker
 }
 
 // note adds something that people should know. Translating a set twice doesn't
 // tell it twice.
 func (t *translator) note(text string) {
-	for _, n := range t.set.notes {
+	for _, n := range t.given.notes {
 		if n == text {
 			return
 		}
 	}
-	t.set.notes = append(t.set.notes, text)
+	t.given.notes = append(t.given.notes, text)
 }
 
 // scope is an object that is being translated.
@@ -111,14 +120,23 @@ func each[T any](t *translator, do func(s scope, value T)) {
 
 // fail notes that a field is wrong.
 func (s scope) fail(field, format string, args ...any) {
-	at := s.o.where(field)
-	s.errs = append(s.errs, &Error{File: at.file, Line: at.line, Object: s.o.key, Field: field, Text: fmt.Sprintf(format, args...)})
+	s.wrongAt(s.o.where(field), field, fmt.Sprintf(format, args...))
+}
+
+// wrongAt is the same for a place. What is wrong with several machines of one
+// object is told once.
+func (s scope) wrongAt(at place, field, text string) {
+	e := &Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: text}
+	if slices.ContainsFunc(s.errs, func(o *Error) bool { return *o == *e }) {
+		return
+	}
+	s.errs = append(s.errs, e)
 }
 
 // tell notes something about a field that isn't wrong.
 func (s scope) tell(field, format string, args ...any) {
 	at := s.o.where(field)
-	s.note((&Error{File: at.file, Line: at.line, Object: s.o.key, Field: field, Text: fmt.Sprintf(format, args...)}).Error())
+	s.note((&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: fmt.Sprintf(format, args...)}).Error())
 }
 
 // owner is whose the guests of this object are.

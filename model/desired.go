@@ -17,6 +17,7 @@ type Desired struct {
 	Images    []Image
 	Snapshots []Snapshot
 	Shares    []Share `json:",omitempty"`
+	Groups    []Group `json:",omitempty"`
 	// Prune deletes what this set made earlier and doesn't name any more.
 	Prune bool
 	// Foresee shows also what follows when what is waited for is there.
@@ -55,6 +56,8 @@ type VM struct {
 	Pool        string
 	HA          *HA
 	Seed        *Seed // first-boot data on a drive of its own
+	// Group is the name of the object that stands for this guest and others.
+	Group string `json:",omitempty"`
 	// Scripts are the hookscripts that its node must have, as volumes.
 	Scripts []string `json:",omitempty"`
 	// Shares are the names of the directory mappings that it uses.
@@ -204,6 +207,23 @@ type Share struct {
 	Path    string
 	Nodes   []string // that guests may use it on; empty: all
 	Deleted bool     // no guest is to use it any more
+}
+
+// Group is an object that stands for several guests, which are called by its name
+// and a number from 1 on.
+type Group struct {
+	Owner     Owner
+	Name      string // of the guests in Proxmox, without the number
+	Count     int
+	ScaleDown bool // those beyond the count may go without asking
+	Deleted   bool
+}
+
+// Member is the owner of one of the guests.
+func (g Group) Member(number int) Owner {
+	o := g.Owner
+	o.Name = fmt.Sprintf("%s-%d", o.Name, number)
+	return o
 }
 
 // ShareKey names the object that a directory mapping is for.

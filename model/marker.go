@@ -26,6 +26,8 @@ type Marker struct {
 	// Source is what the guest was made from: when a manifest names another one,
 	// the guest has to be made anew. Empty: it was adopted.
 	Source string `json:"source,omitempty"`
+	// Group is the name of the object that stands for this guest and others.
+	Group string `json:"group,omitempty"`
 	// Reverts are the snapshots that the guest was rolled back to, each with the
 	// value that asked for it.
 	Reverts map[string]string `json:"reverts,omitempty"`

@@ -134,7 +134,7 @@ func (c *change) stamp(m model.Marker) string {
 
 // marker is the proof of ownership that a guest carries.
 func marker(v model.VM, vmid int, seed string) model.Marker {
-	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name()}
+	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name(), Group: v.Group}
 	m.Managed = append(m.Managed, v.Managed...)
 	for _, t := range v.Tags {
 		m.Managed = append(m.Managed, "tag:"+t)

@@ -272,6 +272,10 @@ type UpdatePolicy struct {
 	// +optional
 	Replace Permission `json:"replace,omitempty"`
 
+	// ScaleDown destroys machines beyond a count that was made smaller.
+	// +optional
+	ScaleDown Permission `json:"scaleDown,omitempty"`
+
 	// RemoveDisks that are no longer named, with what is on them; also, go back
 	// to snapshots.
 	// +optional

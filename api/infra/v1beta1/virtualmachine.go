@@ -62,6 +62,16 @@ type VirtualMachineSpec struct {
 	// +kubebuilder:default=true
 	LinkedClone *bool `json:"linkedClone,omitempty"`
 
+	// Count makes several machines of this object, called by its name and a number:
+	// web-1, web-2 and so on. VMID and static addresses are those of the first; the
+	// others have the ones after them. ${vm_index}, from 0 on, and ${vm_count} are
+	// replaced in UserData. A smaller count takes the last ones away, which has to
+	// be agreed to.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	Count *int `json:"count,omitempty"`
+
 	MachineSpec `json:",inline"`
 }
 

@@ -1442,6 +1442,11 @@ func (in *VirtualMachineSpec) DeepCopyInto(out *VirtualMachineSpec) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.Count != nil {
+		in, out := &in.Count, &out.Count
+		*out = new(int)
+		**out = **in
+	}
 	in.MachineSpec.DeepCopyInto(&out.MachineSpec)
 }
 

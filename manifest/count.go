@@ -1,0 +1,133 @@
+package manifest
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+// maxCount is how many machines can be made of one object.
+const maxCount = 1000
+
+// several is what a machine has that is one of several made of the same object.
+type several struct {
+	of    *object // nil: it is the only one
+	index int     // from 0
+	count int
+}
+
+// expand puts the machines of each count into the place of the object that they
+// are made of. What is wrong with them is told of that.
+func (t *translator) expand() {
+	out := &Set{index: map[model.Key]*object{}}
+	for _, o := range t.set.objects {
+		vm, ok := o.Object.(*api.VirtualMachine)
+		if !ok || vm.Spec.Count == nil {
+			out.add(o)
+			continue
+		}
+		s := scope{t, o}
+		count := *vm.Spec.Count
+		if count < 0 || count > maxCount {
+			s.fail("spec.count", "want a number from 0 to %d, have %d", maxCount, count)
+			continue
+		}
+		t.groups = append(t.groups, s)
+		for i := range count {
+			one := s.instance(vm, i, count)
+			if t.set.index[one.key] != nil {
+				s.fail("spec.count", "one of them would be %s, which is there already", title(one.key))
+				break
+			}
+			out.add(one)
+		}
+	}
+	t.set = out
+}
+
+// instance is one of the machines that an object stands for.
+func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
+	one := vm.DeepCopy()
+	number := "-" + strconv.Itoa(index+1)
+	one.Name += number
+	one.Spec.Count = nil
+	one.Status = api.MachineStatus{} // it is of all of them
+	if one.Spec.Name != "" {
+		one.Spec.Name += number
+	}
+	if one.Spec.VMID != 0 {
+		one.Spec.VMID += index
+	}
+	for i := range one.Spec.Networks {
+		s.instanceNetwork(fmt.Sprintf("spec.networks[%d]", i), &one.Spec.Networks[i], index, count)
+	}
+	key := s.o.key
+	key.Name = one.Name
+	return &object{Object: one, key: key, places: s.o.places, several: several{of: s.o, index: index, count: count}}
+}
+
+// instanceNetwork gives each machine addresses of its own: those after the ones of
+// the machine before it.
+func (s scope) instanceNetwork(field string, n *api.Network, index, count int) {
+	if n.MAC != "" && count > 1 {
+		if index == 0 {
+			s.fail(field+".mac", "can't be that of %d machines; leave it away, and each has its own, the same each time", count)
+		}
+		n.MAC = ""
+	}
+	ip := n.StaticIP
+	if ip == nil {
+		return
+	}
+	enough := true
+	shift := func(field string, address *string) {
+		if p, err := netip.ParsePrefix(*address); err == nil { // else it is told elsewhere
+			var ok bool
+			if *address, ok = following(p, index); !ok && enough {
+				s.fail(field, "there are fewer than %d addresses from %s on in %s", count, p.Addr(), p.Masked())
+			}
+			enough = enough && ok
+		}
+	}
+	shift(field+".staticIP.address", &ip.Address)
+	for i := range ip.Addresses {
+		shift(fmt.Sprintf("%s.staticIP.addresses[%d]", field, i), &ip.Addresses[i])
+	}
+	if !enough {
+		n.StaticIP = nil // one word about it is enough
+	}
+}
+
+// following is the address that many after a given one, if the network has it:
+// the last one of IPv4 is for all machines.
+func following(p netip.Prefix, many int) (string, bool) {
+	a := p.Addr()
+	for range many {
+		a = a.Next()
+	}
+	last := a.Is4() && p.Bits() < 31 && !p.Contains(a.Next())
+	return netip.PrefixFrom(a, p.Bits()).String(), many == 0 || p.Contains(a) && !last
+}
+
+// assignGroups tells how many machines each object stands for, so that those are
+// found that were made when there were more.
+func (t *translator) assignGroups() {
+	for _, s := range t.groups {
+		vm := s.o.Object.(*api.VirtualMachine)
+		p := s.providerFor(vm.Spec.ProviderRef)
+		if p == nil {
+			continue // told of its machines, or nobody is there to ask
+		}
+		name := vm.Spec.Name
+		if name == "" {
+			name = vm.Name
+		}
+		p.wanted.Desired.Groups = append(p.wanted.Desired.Groups, model.Group{
+			Owner: s.owner(), Name: name, Count: *vm.Spec.Count, ScaleDown: vm.Spec.UpdatePolicy.ScaleDown == api.Allow, Deleted: s.deleted(),
+		})
+		s.checkWord("spec.updatePolicy.scaleDown", string(vm.Spec.UpdatePolicy.ScaleDown), "Never", "Allow")
+	}
+}
