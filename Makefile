@@ -12,8 +12,8 @@ demo: ## see proxplane at work, on a simulated Proxmox
 	@$(GO) build -o bin/proxplane ./cmd/proxplane
 	@bin/proxplane demo
 
-build: ## build bin/proxplane
-	$(GO) build -o bin/proxplane ./cmd/proxplane
+build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
+	CGO_ENABLED=0 $(GO) build -o bin/proxplane ./cmd/proxplane
 
 test: controlplane ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."

@@ -25,7 +25,8 @@ Proxmox calls this program so by itself once it is the hookscript of a machine,
 whatever the file's name is. What a machine asks for stands in its notes; what
 it may have, root says in ` + hook.PolicyFile + `. Phases are
 ` + strings.Join(hook.Phases, ", ") + `.`,
-		Example: `  proxplane hook check 100             what would be done, and what is refused
+		Example: `  proxplane hook install --node pve1   put it on a host
+  proxplane hook check 100             what would be done, and what is refused
   proxplane hook 100 pre-start         as Proxmox calls it`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,7 +46,7 @@ it may have, root says in ` + hook.PolicyFile + `. Phases are
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.PersistentFlags().StringVar(&root, "root", "", "`FOLDER` to take for / on this host; for tests")
 	_ = cmd.MarkPersistentFlagDirname("root")
-	cmd.AddCommand(newHookCheck(u, &root))
+	cmd.AddCommand(newHookInstall(u), newHookCheck(u, &root))
 	return cmd
 }
 

@@ -50,6 +50,18 @@ func TestPoliciesAreReadStrictly(t *testing.T) {
 	}
 }
 
+func TestTheStartingPolicyAllowsNothingAndShowsHow(t *testing.T) {
+	p, err := ParsePolicy([]byte(StartingPolicy))
+	if err != nil || len(p.Rules) > 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	_, shown, _ := strings.Cut(StartingPolicy, "rules: []\n")
+	p, err = ParsePolicy([]byte(strings.ReplaceAll(strings.ReplaceAll("\n"+shown, "\n# ", "\n"), "\n#", "\n")))
+	if err != nil || len(p.Rules) != 1 || len(p.Rules[0].Shares) != 2 {
+		t.Errorf("what it shows: %+v, %v", p, err)
+	}
+}
+
 // policy is one that the table of attacks is tried on.
 const policy = `
 rules:

@@ -45,9 +45,9 @@ func (h *Host) volumeFile(volid string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("storage %s: %w", name, err)
 	}
-	for pair := range strings.SplitSeq(all[at].options["content-dirs"], ",") {
-		if kind, dir, ok := strings.Cut(pair, "="); ok && strings.TrimSpace(kind) == content {
-			folder = strings.TrimSpace(dir)
+	for _, pair := range strings.FieldsFunc(all[at].options["content-dirs"], isListMark) {
+		if kind, dir, ok := strings.Cut(pair, "="); ok && kind == content {
+			folder = dir
 		}
 	}
 	return h.path(root, folder, file), nil

@@ -26,6 +26,8 @@ type StorageConfig struct {
 	Disabled bool     `json:"disable"`
 	Path     string   `json:"path"`
 	Digest   string   `json:"digest"`
+	// ContentDirs are the folders below Path that aren't the usual ones, by what they hold.
+	ContentDirs map[string]string `json:"content-dirs"`
 }
 
 // Storages lists the storages that are defined in the cluster.
