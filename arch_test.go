@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"firstboot": {"firstboot", "model"},
 	"manifest":  {"api", "model", "firstboot", "pve", "remote"},
 	"pve":       {"pve"},
-	"pvesim":    {"pvesim", "pve/schema"},
+	"pvesim":    {"pvesim", "pve/schema", "firstboot"},
 	"observe":   {"pve", "model"},
 	"act":       {"pve", "model", "firstboot", "remote"},
 	"privs":     {"model", "pve/schema", "pve/prop"},
@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 var starters = map[string]string{"cli/operator.go": "operator"}
 
 // simUsers are the only files that ship and import the simulator.
-var simUsers = []string{"cli/sim.go", "cli/demo.go"}
+var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {

@@ -22,6 +22,7 @@ type simFlags struct {
 	listen, world, release, data, log string
 	speed                             float64
 	seed                              uint64
+	qemu                              qemuFlags
 }
 
 func newSim() *cobra.Command {
@@ -34,10 +35,14 @@ locks, permissions, storages and guests. Any Proxmox client can be pointed at it
 
 Without --world there are three nodes (pve1 to pve3), the storages local, local-lvm
 and nfs, the bridges vmbr0 to vmbr2 and a template, ubuntu-22-template. Below /sim/
-are the request log, the faults and the clock (see docs/simulator.md).`,
+are the request log, the faults and the clock (see docs/simulator.md).
+
+With --qemu, guests are real machines: their disks have bytes, they boot what is on
+them, and their agents and consoles answer.`,
 		Example: `  proxplane sim
   proxplane sim --listen 127.0.0.1:0 --speed 10
   proxplane sim --world lab.yaml --pve 8.4 --data ./state --log requests.jsonl
+  proxplane sim --world guests.yaml --qemu
   curl -k https://127.0.0.1:8006/api2/json/access/domains`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,6 +56,7 @@ are the request log, the faults and the clock (see docs/simulator.md).`,
 	fs.Float64Var(&f.speed, "speed", 1, "how many times as fast as real time things happen")
 	fs.StringVar(&f.data, "data", "", "directory that keeps the state across restarts")
 	fs.StringVar(&f.log, "log", "", "file that gets a line of JSON for each request")
+	f.qemu.add(fs)
 	fs.Uint64Var(&f.seed, "seed", 1, "chooses MACs, UUIDs and which requests faults hit")
 	return cmd
 }
@@ -69,6 +75,12 @@ func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
 		defer file.Close()
 		opts = append(opts, pvesim.WithLog(file))
 	}
+	machines, clean, err := f.qemu.option(f.data)
+	if err != nil {
+		return err
+	}
+	defer clean()
+	opts = append(opts, machines...)
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		var op *net.OpError

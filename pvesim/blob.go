@@ -152,6 +152,13 @@ func (memoryBlob) Close() error { return nil }
 
 // open reads a blob.
 func (b *blobStore) open(name string) (blobReader, error) {
+	if filepath.IsAbs(name) {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
 	b.mu.Lock()
 	data, ok := b.memory[name]
 	b.mu.Unlock()
@@ -169,9 +176,32 @@ func (b *blobStore) open(name string) (blobReader, error) {
 	return f, nil
 }
 
-// remove forgets a blob.
+// path is the file that a blob is in, for other programs.
+func (b *blobStore) path(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	dir, err := b.folder()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, name)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, ok := b.memory[name]
+	if !ok {
+		return path, nil
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return "", fmt.Errorf("blob store: %w", err)
+	}
+	delete(b.memory, name)
+	return path, nil
+}
+
+// remove forgets a blob. Files of this host that aren't ours stay.
 func (b *blobStore) remove(name string) {
-	if name == "" {
+	if name == "" || filepath.IsAbs(name) {
 		return
 	}
 	b.mu.Lock()

@@ -24,6 +24,7 @@ type Run struct {
 	Guest  *Guest `json:"guest,omitempty"`
 
 	ended chan struct{} // see gone
+	early bool          // a real machine has ended
 }
 
 // bootOrder lists the devices that the VM boots from, disks and others.
@@ -100,10 +101,17 @@ func (s *Sim) boot(vm *VM) {
 		return
 	}
 	r.Booted = now.Add(s.world.Timing.Boot.D())
-	if system == WithAgent && agentEnabled(vm.Conf) {
+	if s.hasAgent(system) && agentEnabled(vm.Conf) {
 		r.Agent = now.Add(max(s.world.Timing.Boot.D(), s.world.Timing.Agent.D()))
 	}
 	r.Guest = s.newGuest(vm)
+}
+
+// hasAgent tells whether a system runs the guest agent. Those that a world
+// names itself do.
+func (s *Sim) hasAgent(system System) bool {
+	_, named := s.world.Kernels[system]
+	return system == WithAgent || named
 }
 
 // skipBoot makes a guest one that was up before anybody looked.

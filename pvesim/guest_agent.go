@@ -2,12 +2,17 @@ package pvesim
 
 // agentAnswers pings the guest agent; one that is down makes the caller wait
 // as long as Proxmox does.
-func (a *actor) agentAnswers(r *Run) bool {
+func (a *actor) agentAnswers(vm *VM) bool {
+	r := vm.Run
+	if a.machines != nil {
+		_, err := a.agent(vm, "ping", nil)
+		return err == nil && vm.Run == r
+	}
 	if r.agentUp(a.now()) {
 		return true
 	}
 	a.sleep(a.world.Load.AgentWait.D())
-	return r.agentUp(a.now())
+	return r.agentUp(a.now()) && vm.Run == r
 }
 
 // agentInfo is what the agent says of itself.

@@ -47,6 +47,10 @@ func (s *Sim) later(d time.Duration, fn func(a *actor)) {
 // askShutdown presses the power button, or has the agent do it. A guest that
 // is booting obeys when it is up; one without a system never does.
 func (s *Sim) askShutdown(vm *VM) {
+	if s.machines != nil {
+		s.controlLater(vm, PowerButton)
+		return
+	}
 	r, now := vm.Run, s.now()
 	if r.Booted.IsZero() || r.Asleep || !r.Paused.IsZero() || !r.Off.IsZero() {
 		return
@@ -77,6 +81,9 @@ func (s *Sim) watchOff(vm *VM) {
 // resumeGuests looks after the guests of a state that was read from disk.
 func (s *Sim) resumeGuests() {
 	for _, vm := range s.state.VMs {
+		if s.machines != nil { // it ended with the earlier run
+			vm.Run = nil
+		}
 		if vm.Run != nil && vm.Run.Guest != nil {
 			vm.Run.Guest.makeMaps()
 		}

@@ -8,7 +8,7 @@ import (
 
 // hookOutput is what a simulated hook script prints and how it ends.
 //
-// Scripts aren't run. Those that are plain shell of the kind
+// Scripts aren't run, unless guests are. Those that are plain shell of the kind
 //
 //	echo "hook $*"; exit 0
 //
@@ -74,6 +74,9 @@ func (t *task) runHook(vm *VM, volid, phase string) error {
 	vol, _ := t.volume(vm.Node, volid)
 	if vol == nil {
 		return fmt.Errorf("script '%s' does not exist", volid)
+	}
+	if t.machines != nil {
+		return t.runRealHook(vm, volid, phase)
 	}
 	script, err := t.blobText(vol)
 	if err != nil {

@@ -2,16 +2,20 @@ package pvesim
 
 // saveMemory keeps what the guest is about, for a volume that its memory was
 // written to.
-func (s *Sim) saveMemory(vm *VM, volid string) {
+func (a *actor) saveMemory(vm *VM, volid string) error {
+	if a.machines != nil {
+		return a.saveMachine(vm, volid)
+	}
 	saved := *vm.Run
 	saved.ended = nil
 	saved.Reboot = false
 	saved.Guest = vm.Run.Guest.clone()
-	saved.pause(s.now())
+	saved.pause(a.now())
 	if vm.Saved == nil {
 		vm.Saved = map[string]*Run{}
 	}
 	vm.Saved[volid] = &saved
+	return nil
 }
 
 // goOn lets a VM that was just started go on from saved memory.

@@ -65,7 +65,7 @@ func (s *Sim) checkHostDir(dir string) error {
 	switch {
 	case !mapPath.MatchString(dir):
 		return die("Value does not look like a valid absolute path. These symbols are currently not allowed in path: ;,=()")
-	case !s.hostDir(dir):
+	case !s.canShare(dir):
 		return die("Path %s does not exist", dir)
 	}
 	return nil

@@ -60,11 +60,10 @@ func (c *call) agentVM() (*VM, error) {
 	if _, ok := vm.Conf["agent"]; !ok {
 		return nil, die("No QEMU guest agent configured")
 	}
-	r := vm.Run
-	if r == nil {
+	if vm.Run == nil {
 		return nil, die("VM %d is not running", vm.ID)
 	}
-	if !c.agentAnswers(r) || vm.Run != r {
+	if !c.agentAnswers(vm) {
 		return nil, die("QEMU guest agent is not running")
 	}
 	return vm, nil
@@ -74,6 +73,9 @@ func (c *call) plainAgentCall(command string) (any, error) {
 	vm, err := c.agentVM()
 	if err != nil {
 		return nil, err
+	}
+	if c.machines != nil {
+		return c.realAgentCall(vm, command)
 	}
 	var res any
 	switch command {
@@ -113,6 +115,9 @@ func agentExec(c *call) (any, error) {
 	if len(command) == 0 {
 		return nil, agentError("Guest agent command failed, error was 'Failed to execute child process “” (No such file or directory)'")
 	}
+	if c.machines != nil {
+		return c.realExec(vm, command, input)
+	}
 	run, err := c.runInGuest(vm, command, input)
 	if err != nil {
 		return nil, agentError("Guest agent command failed, error was 'Failed to execute child process “%s” (%s)'", command[0], err)
@@ -128,7 +133,11 @@ func agentExecStatus(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, pid := vm.Run.Guest, c.params.Int("pid")
+	pid := c.params.Int("pid")
+	if c.machines != nil {
+		return c.realExecStatus(vm, pid)
+	}
+	g := vm.Run.Guest
 	run := g.Execs[pid]
 	if run == nil {
 		return nil, agentError("PID ld does not exist")
@@ -161,15 +170,12 @@ func agentFileRead(c *call) (any, error) {
 	if c.params.Has("count") {
 		count = c.params.Int("count")
 	}
-	data, err := vm.Run.Guest.read(file)
+	data, more, err := c.readInGuest(vm, file, offset, count)
 	if err != nil {
-		return nil, agentError("failed to open file '%s' (mode: 'r'): %s", file, err)
+		return nil, err
 	}
-	data = data[min(offset, len(data)):]
 	out := map[string]any{}
-	if len(data) >= count {
-		// The end is only seen by reading past it.
-		data = data[:count]
+	if more {
 		out["truncated"] = 1
 	}
 	out["bytes-read"] = len(data)
@@ -178,6 +184,23 @@ func agentFileRead(c *call) (any, error) {
 		out["content"] = base64.StdEncoding.EncodeToString(data)
 	}
 	return out, nil
+}
+
+// readInGuest reads up to count bytes of a file after the first skip ones.
+// more tells that the end wasn't seen: that takes reading past it.
+func (c *call) readInGuest(vm *VM, file string, skip, count int) (data []byte, more bool, err error) {
+	if c.machines != nil {
+		return c.realRead(vm, file, skip, count)
+	}
+	data, err = vm.Run.Guest.read(file)
+	if err != nil {
+		return nil, false, agentError("failed to open file '%s' (mode: 'r'): %s", file, err)
+	}
+	data = data[min(skip, len(data)):]
+	if len(data) >= count {
+		return data[:count], true, nil
+	}
+	return data, false, nil
 }
 
 func agentFileWrite(c *call) (any, error) {
@@ -197,9 +220,9 @@ func agentFileWrite(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, g := c.params.Str("file"), vm.Run.Guest
-	if err := g.write(file, nil, false); err != nil {
-		return nil, agentError("failed to open file '%s' (mode: 'wb'): %s", file, err)
+	file, write := c.params.Str("file"), c.writeInGuest
+	if err := write(vm, file, nil); err != nil {
+		return nil, err
 	}
 	if !encode {
 		clean := strings.Map(func(r rune) rune {
@@ -212,7 +235,18 @@ func agentFileWrite(c *call) (any, error) {
 			return nil, agentError("Base64 data '%s' is not valid", content)
 		}
 	}
-	return nil, g.write(file, data, false)
+	return nil, write(vm, file, data)
+}
+
+// writeInGuest replaces a file.
+func (c *call) writeInGuest(vm *VM, file string, data []byte) error {
+	if c.machines != nil {
+		return c.realWrite(vm, file, data)
+	}
+	if err := vm.Run.Guest.write(file, data, false); err != nil {
+		return agentError("failed to open file '%s' (mode: 'wb'): %s", file, err)
+	}
+	return nil
 }
 
 func agentSetPassword(c *call) (any, error) {
@@ -222,6 +256,13 @@ func agentSetPassword(c *call) (any, error) {
 	vm, err := c.agentVM()
 	if err != nil {
 		return nil, err
+	}
+	if c.machines != nil {
+		args := map[string]any{
+			"username": c.params.Str("username"), "crypted": c.params.Bool("crypted"),
+			"password": base64.StdEncoding.EncodeToString([]byte(c.params.Str("password"))),
+		}
+		return map[string]any{"result": map[string]any{}}, c.ask(vm, "set-user-password", args, nil)
 	}
 	if user := c.params.Str("username"); user != "root" && user != vm.Conf["ciuser"] {
 		return nil, agentError("child process has failed to set user password: chpasswd: (user %s) pam_chauthtok() failed, error:\nAuthentication token manipulation error\n", user)

@@ -241,7 +241,7 @@ func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string) (strin
 func (t *task) endMirror(job *cloneJob, last drive) {
 	t.logf("all 'mirror' jobs are ready")
 	before, after := "suspend vm", "resume vm"
-	if vm := t.state.VMs[job.vmid]; vm != nil && vm.Run != nil && agentEnabled(vm.Conf) && t.agentAnswers(vm.Run) {
+	if vm := t.state.VMs[job.vmid]; vm != nil && vm.Run != nil && agentEnabled(vm.Conf) && t.agentAnswers(vm) {
 		before, after = "freeze filesystem", "unfreeze filesystem"
 	}
 	t.logf("%s", before)

@@ -98,7 +98,10 @@ func (a *actor) refreshCloudInit(vm *VM, logf func(string, ...any)) error {
 	if vm.Conf.cloudInitKey("") == "" {
 		return nil
 	}
-	return a.fillCloudInit(vm, logf)
+	if err := a.fillCloudInit(vm, logf); err != nil {
+		return err
+	}
+	return a.changeMachine(vm, vm.Conf)
 }
 
 // hotCloudInit puts a new cloud-init drive into a VM that runs.
@@ -110,6 +113,9 @@ func (c *changer) hotCloudInit(key string, can map[string]bool) {
 	if err == nil {
 		c.d.cloudInit = nil
 		err = c.changeDisk(key, value, can["disk"])
+	}
+	if err == nil {
+		err = c.plug(key, value)
 	}
 	if err != nil {
 		c.problem(key, err)

@@ -150,6 +150,13 @@ func (job *moveJob) copy(t *task, vm *VM, d drive, made *string) error {
 	}
 	*made = volid
 	if clone.running && !d.cloudInit() {
+		from, _ := t.volume(job.node, d.volume)
+		to, _ := t.volume(job.node, volid)
+		if from != nil && to != nil {
+			if err := t.swapDisk(from, to); err != nil {
+				return err
+			}
+		}
 		t.logf("all 'mirror' jobs are ready")
 		t.logf("drive-%s: Completing block job...", job.disk)
 		t.logf("drive-%s: Completed successfully.", job.disk)

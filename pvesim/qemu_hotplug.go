@@ -56,7 +56,11 @@ func (c *changer) hotplug(selected map[string]bool) error {
 		if !selected[key] {
 			continue
 		}
-		if err := c.hotDelete(key, d.deletes[key], can); err != nil {
+		err := c.hotDelete(key, d.deletes[key], can)
+		if err == nil {
+			err = c.plug(key, "")
+		}
+		if err != nil {
 			c.problem(key, err)
 			continue
 		}
@@ -78,6 +82,9 @@ func (c *changer) hotplug(selected map[string]bool) error {
 			continue
 		}
 		value, err := c.hotChange(key, value, can)
+		if err == nil {
+			err = c.plug(key, value)
+		}
 		if err != nil {
 			c.problem(key, err)
 			continue

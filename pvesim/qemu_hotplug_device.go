@@ -20,6 +20,9 @@ func (c *changer) unplug(key string) error {
 	if isDriveKey[key] && slices.Contains(conf.bootOrder(), key) {
 		return die("can't unplug bootdisk '%s'", key)
 	}
+	if c.machines != nil {
+		return c.plug(key, "")
+	}
 	if !family(key, "scsi") {
 		return c.letGo(key, 5)
 	}

@@ -247,10 +247,7 @@ func (t *task) startThere(vm *VM, target string) error {
 func (t *task) arrive(vm *VM, job *migration) {
 	for old, now := range job.moved {
 		vm.renameVolume(old, now)
-		if v, _ := t.volume(job.node, old); v != nil {
-			v.Blob = "" // the copy has it
-		}
-		t.abandon(job.node, old)
+		t.discardTwin(job.node, old, job.target, now)
 	}
 	vm.Node = job.target
 	delete(vm.Conf, "lock")
@@ -262,10 +259,31 @@ func (t *task) arrive(vm *VM, job *migration) {
 	t.dirty()
 }
 
+// discardTwin removes a volume whose bytes another one goes on with.
+func (t *task) discardTwin(node, volid, otherNode, other string) {
+	v, _ := t.volume(node, volid)
+	twin, _ := t.volume(otherNode, other)
+	if v == nil || twin == nil {
+		return
+	}
+	if v.Blob == twin.Blob {
+		v.Blob = ""
+	}
+	if v.Disk == twin.Disk {
+		v.Disk = ""
+	}
+	t.abandon(node, volid)
+}
+
 // giveUp leaves the VM where it is.
 func (t *task) giveUp(vm *VM, job *migration) {
-	for _, volid := range job.moved {
-		t.abandon(job.target, volid)
+	for old, now := range job.moved {
+		from, _ := t.volume(job.node, old)
+		to, _ := t.volume(job.target, now)
+		if from != nil && to != nil && to.Disk != "" { // the guest has it by now
+			from.Disk, to.Disk = to.Disk, from.Disk
+		}
+		t.discardTwin(job.target, now, job.node, old)
 	}
 	job.moved = map[string]string{}
 	delete(vm.Conf, "lock")

@@ -167,6 +167,12 @@ func (t *task) sendVolume(vm *VM, job *migration, r *volumeRef, mirror bool) err
 	unlock()
 	volid := to.ID + ":" + v.volname()
 	job.moved[r.volid] = volid
+	if v.Parent != "" { // the copy must stand without its base
+		v.Disk = ""
+		if err := t.swapDisk(src, &v); err != nil {
+			return err
+		}
+	}
 	if mirror {
 		t.say("%s: start migration to nbd:unix:/run/qemu-server/%d_nbd.migrate:exportname=drive-%s", r.key, vm.ID, r.key)
 	}

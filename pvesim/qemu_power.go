@@ -82,7 +82,7 @@ func (t *task) startLocked(vm *VM, o startOptions) error {
 	if err := t.checkStart(vm, state != ""); err != nil {
 		return err
 	}
-	if err := t.runQEMU(vm, o.timeout); err != nil {
+	if err := t.runQEMU(vm, o.timeout, state); err != nil {
 		return err
 	}
 	if saved := vm.Saved[state]; saved != nil {
@@ -98,14 +98,18 @@ func (t *task) startLocked(vm *VM, o startOptions) error {
 	return nil
 }
 
-// runQEMU lets the process start. Proxmox gives up waiting after a while;
-// the VM may come up all the same.
-func (t *task) runQEMU(vm *VM, timeout time.Duration) error {
+// runQEMU lets the process start, from the memory that a volume has if one is
+// named. Proxmox gives up waiting after a while; the VM may come up all the
+// same.
+func (t *task) runQEMU(vm *VM, timeout time.Duration, saved string) error {
 	needs := t.world.Timing.Start.D()
 	if timeout == 0 {
 		timeout = max(30*time.Second, time.Duration(memoryOf(vm.Conf)>>30)*time.Second)
 	}
 	t.sleep(min(needs, timeout))
+	if t.machines != nil {
+		return t.runMachine(vm, saved)
+	}
 	t.powerOn(vm)
 	t.dirty()
 	if needs > timeout {
@@ -166,6 +170,9 @@ func (t *task) stopLocked(vm *VM, o stopOptions) error {
 		t.waitFor(r.gone(), 10*time.Second)
 		if vm.Run == r {
 			t.logf("VM still running - terminating now with SIGKILL")
+			if err := t.control(vm, Kill); err != nil {
+				return err
+			}
 			t.powerOff(vm)
 		}
 	}
@@ -176,21 +183,29 @@ func (t *task) stopLocked(vm *VM, o stopOptions) error {
 // pressPower asks the guest to shut down, through its agent if that answers.
 func (t *task) pressPower(vm *VM) {
 	r := vm.Run
-	heard := vm.Conf["acpi"] != "0"
+	heard, byAgent := vm.Conf["acpi"] != "0", false
 	if agentEnabled(vm.Conf) {
-		if t.agentAnswers(r) {
-			heard = true
+		if t.agentAnswers(vm) {
+			heard, byAgent = true, true
 		} else {
 			t.logf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", vm.ID)
 		}
 	}
-	if vm.Run == r && heard {
+	switch {
+	case vm.Run != r || !heard:
+	case t.machines != nil:
+		t.pressRealPower(vm, byAgent)
+	default:
 		t.askShutdown(vm)
 	}
 }
 
 // quit lets QEMU end itself.
 func (s *Sim) quit(vm *VM, r *Run) {
+	if s.machines != nil {
+		s.controlLater(vm, Quit)
+		return
+	}
 	s.later(s.world.Timing.Stop.D(), func(a *actor) {
 		if vm.Run != r {
 			return

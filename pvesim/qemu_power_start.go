@@ -198,7 +198,7 @@ func (s *Sim) checkShare(vm *VM, value string) error {
 		return die("No directory mapping for node %s.", vm.Node)
 	case perlBool(firstValue(value, "expose-acl")) && strings.HasPrefix(vm.Conf["ostype"], "w"):
 		return die("Please disable ACLs for virtiofs on Windows VMs, otherwise the virtiofs shared directory cannot be mounted.")
-	case !s.hostDir(paths[0]):
+	case !s.canShare(paths[0]):
 		return die("directory mapping invalid: Path %s does not exist\n", paths[0])
 	}
 	return nil

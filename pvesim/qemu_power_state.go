@@ -19,6 +19,9 @@ func (t *task) resetVM(node string, vmid int, skipLock bool) error {
 		if vm.Run == nil {
 			return notRunning(vmid)
 		}
+		if t.machines != nil {
+			return t.control(vm, ResetButton)
+		}
 		t.boot(vm)
 		if !vm.Run.Paused.IsZero() {
 			vm.Run.Paused = t.now()
@@ -37,6 +40,9 @@ func (t *task) pauseVM(node string, vmid int, skipLock bool) error {
 		}
 		if vm.Run == nil {
 			return notRunning(vmid)
+		}
+		if err := t.control(vm, StopCPUs); err != nil {
+			return err
 		}
 		vm.Run.pause(t.now())
 		return nil
@@ -62,6 +68,9 @@ func (t *task) resumeLocked(vm *VM, skipLock bool) error {
 		if err := vm.checkLock(); err != nil {
 			return err
 		}
+	}
+	if err := t.control(vm, ContinueCPUs); err != nil {
+		return err
 	}
 	vm.Run.Asleep = false
 	vm.Run.cont(t.now())
@@ -127,7 +136,12 @@ func (t *task) suspendVM(node string, vmid int, skipLock bool, storage string) e
 		case vm.Run == nil:
 			return notRunning(vmid)
 		}
-		t.saveMemory(vm, volid)
+		if err := t.saveMemory(vm, volid); err != nil {
+			return err
+		}
+		if err := t.control(vm, Kill); err != nil {
+			return err
+		}
 		t.powerOff(vm)
 		vm.Conf["lock"] = "suspended"
 		vm.touch()

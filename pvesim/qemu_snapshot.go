@@ -161,15 +161,23 @@ func (t *task) snapshotDisks(vm *VM, snap *Snap, name string, done map[string]bo
 	if vm.Run != nil && snap.Conf["vmstate"] == "" {
 		frozen = t.freeze(vm)
 	}
+	saved := false
 	defer func() {
-		if frozen && vm.Run != nil && vm.Run.Guest != nil {
-			vm.Run.Guest.Frozen = false
+		switch r := vm.Run; {
+		case r == nil:
+		case frozen:
+			t.thaw(vm)
+		case saved && r.Paused.IsZero():
+			if err := t.control(vm, ContinueCPUs); err != nil {
+				t.logf("%v", err)
+			}
 		}
 	}()
 	if volid := snap.Conf["vmstate"]; volid != "" {
 		if err := t.saveState(vm, volid); err != nil {
 			return err
 		}
+		saved = true
 	}
 	t.sleep(t.world.Timing.Snapshot.D())
 	for _, d := range snap.Conf.drives() {
@@ -216,15 +224,32 @@ func (t *task) freeze(vm *VM) bool {
 	}
 	r := vm.Run
 	switch {
-	case !t.agentAnswers(r):
+	case !t.agentAnswers(vm):
 		t.logf("skipping guest filesystem freeze - agent configured but not running?")
 		return false
+	case t.machines != nil:
+		if err := t.freezeMachine(vm, true); err != nil {
+			t.logf("%v", err)
+			return false
+		}
+		return true
 	case r.Guest.Frozen:
 		t.logf("skipping guest filesystem freeze - already frozen")
 		return false
 	}
 	r.Guest.Frozen = true
 	return true
+}
+
+// thaw lets the guest's file systems go on.
+func (t *task) thaw(vm *VM) {
+	if t.machines != nil {
+		if err := t.freezeMachine(vm, false); err != nil {
+			t.logf("%v", err)
+		}
+	} else if vm.Run.Guest != nil {
+		vm.Run.Guest.Frozen = false
+	}
 }
 
 // saveState writes the memory of the VM to a volume.
@@ -247,7 +272,9 @@ func (t *task) saveState(vm *VM, volid string) error {
 	if vm.Run != r {
 		return notRunning(vm.ID)
 	}
-	t.saveMemory(vm, volid)
+	if err := t.saveMemory(vm, volid); err != nil {
+		return err
+	}
 	t.logf("completed saving the VM state in %ds, saved %s", seconds, renderBytes(total))
 	return nil
 }

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -81,14 +82,20 @@ func (c *call) mayMonitor(words []string) error {
 // and nothing comes of them.
 func (c *call) monitor(vm *VM, words []string) string {
 	switch name := words[0]; {
+	case c.machines != nil && !kept[name]:
+		return c.realMonitor(vm, words)
 	case name == "info":
 		return c.monitorInfo(vm, words[1:])
 	case name == "stop" || name == "s":
-		vm.Run.pause(c.now())
+		if c.control(vm, StopCPUs) == nil {
+			vm.Run.pause(c.now())
+		}
 	case name == "cont" || name == "c":
-		vm.Run.cont(c.now())
+		if c.control(vm, ContinueCPUs) == nil {
+			vm.Run.cont(c.now())
+		}
 		c.watchOff(vm)
-	case name == "system_reset":
+	case name == "system_reset" && c.machines == nil:
 		c.boot(vm)
 	case name == "system_powerdown":
 		c.askShutdown(vm)
@@ -100,6 +107,22 @@ func (c *call) monitor(vm *VM, words []string) string {
 		return fmt.Sprintf("unknown command: '%s'\r\n", name)
 	}
 	return ""
+}
+
+// kept are the commands after which the state says something else.
+var kept = wordSet("stop s cont c quit q")
+
+// realMonitor has QEMU itself answer.
+func (c *call) realMonitor(vm *VM, words []string) string {
+	var out string
+	err := c.carry(func(ctx context.Context) (err error) {
+		out, err = c.machines.Monitor(ctx, vm.ID, strings.Join(words, " "))
+		return err
+	})
+	if err != nil {
+		return "ERROR: " + err.Error() + "\n"
+	}
+	return out
 }
 
 func (c *call) monitorInfo(vm *VM, words []string) string {

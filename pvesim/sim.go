@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +24,7 @@ type Sim struct {
 	seed     uint64
 	routes   map[string]handler
 	internet http.RoundTripper // nil: the network
+	machines Machines          // nil: guests are simulated
 
 	mu      sync.Mutex // guards all below; see actor
 	state   *State
@@ -34,8 +36,9 @@ type Sim struct {
 	blobs   blobStore
 	keys    authKeys
 	disk    persistence
-	round   *statusRound      // nil: figures are always fresh
-	certs   map[string]string // fingerprints of the certificates in use, by node
+	round   *statusRound             // nil: figures are always fresh
+	certs   map[string]string        // fingerprints of the certificates in use, by node
+	making  map[string]chan struct{} // disks that are being made, closed when done
 
 	index    *guestIndex // nil: to be made anew
 	nextFree freeHint
@@ -55,6 +58,7 @@ type simSettings struct {
 	log     io.Writer
 
 	internet http.RoundTripper
+	machines Machines
 }
 
 // WithClock injects the time. The default is the time package's, which is
@@ -87,13 +91,13 @@ func New(w *World, opts ...Option) (*Sim, error) {
 	}
 	s := &Sim{
 		world: w, schema: sch, clock: newShiftClock(set.clock), seed: set.seed, routes: allRoutes(),
-		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{},
+		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{}, making: map[string]chan struct{}{},
 		closed: make(chan struct{}),
 	}
 	if err := w.check(s); err != nil {
 		return nil, err
 	}
-	s.log.out, s.internet = set.log, set.internet
+	s.log.out, s.internet, s.machines = set.log, set.internet, set.machines
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.start(set.dataDir); err != nil {
@@ -123,7 +127,7 @@ func (s *Sim) start(dataDir string) error {
 		s.indexState()
 	}
 	s.startStatusRounds()
-	return nil
+	return s.keepDisks()
 }
 
 // indexState makes what isn't kept on disk.
@@ -150,7 +154,7 @@ func (s *Sim) Do(fn func(*State)) {
 	s.dirty()
 }
 
-// Close ends all tasks and writes the state if it is kept.
+// Close ends all tasks and guests, and writes the state if it is kept.
 func (s *Sim) Close() error {
 	var err error
 	s.closing.Do(func() {
@@ -159,6 +163,9 @@ func (s *Sim) Close() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		err = s.disk.close(s)
+		if s.machines != nil {
+			err = errors.Join(err, s.machines.Close())
+		}
 		s.blobs.close()
 	})
 	return err

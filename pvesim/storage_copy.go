@@ -55,7 +55,13 @@ func (t *task) copyVolume(node, src, target, dst string) error {
 	if err != nil {
 		return err
 	}
-	sp.put(&Volume{Name: to.key(), Content: v.Content, Format: v.Format, Size: v.Size, Used: v.Used, VMID: to.vmid, CTime: t.now(), System: v.System, Blob: blob})
+	copied := &Volume{Name: to.key(), Content: v.Content, Format: v.Format, Size: v.Size, Used: v.Used, VMID: to.vmid, CTime: t.now(), System: v.System, Blob: blob}
+	if v.Disk != "" {
+		if err := t.copyBytes(copied, v, "", false); err != nil {
+			return err
+		}
+	}
+	sp.put(copied)
 	t.logf("successfully imported '%s'", dst)
 	return nil
 }

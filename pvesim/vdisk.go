@@ -158,6 +158,7 @@ func (a *actor) removeVolume(node, volid string, logf func(string, ...any)) erro
 // forget takes a volume off its space, with the bytes it had.
 func (s *Sim) forget(sp *Space, v *Volume) {
 	sp.drop(v.Name)
+	s.dropDisk(v)
 	if v.Blob != "" {
 		s.blobs.remove(v.Blob)
 	}

@@ -54,6 +54,10 @@ func (a *actor) linkedClone(node, volid string, newVMID int, snap string) (strin
 		return "", st.roomFor(sp, n, v.Used)
 	}
 	sp.put(v)
+	if err := a.copyBytes(v, src, snap, true); err != nil {
+		a.forget(sp, v)
+		return "", err
+	}
 	return storage + ":" + v.volname(), nil
 }
 

@@ -19,7 +19,7 @@ func (a *actor) copyDisk(node, volid, snap string, dstNode, dstStorage, format s
 	if src == nil {
 		return "", a.state.Storages[n.storage].absent(n)
 	}
-	from := copySource{storage: n.storage, path: a.volumePath(volid), format: n.format, size: src.Size, data: src.Used, system: src.System}
+	from := copySource{storage: n.storage, path: a.volumePath(volid), format: n.format, size: src.Size, data: src.Used, system: src.System, volume: src}
 	if snap != "" {
 		s, ok := src.snap(snap)
 		from.snap, from.noSnap = snap, !ok
@@ -49,7 +49,7 @@ func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, 
 	if src == nil {
 		return "", 0, a.state.Storages[n.storage].absent(n)
 	}
-	from := copySource{storage: n.storage, path: a.volumePath(srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System}
+	from := copySource{storage: n.storage, path: a.volumePath(srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System, volume: src}
 	if format == "" {
 		format = n.format
 	}
@@ -70,6 +70,7 @@ type copySource struct {
 	path, format string
 	size, data   int64
 	system       System
+	volume       *Volume
 	snap         string
 	noSnap       bool // the snapshot isn't there
 }
@@ -155,5 +156,5 @@ func (a *actor) pour(node, volid string, from copySource, logf func(string, ...a
 	}
 	v, _ := a.volume(node, volid)
 	v.System = from.system
-	return nil
+	return a.copyBytes(v, from.volume, from.snap, false)
 }

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -65,6 +66,10 @@ func (a *actor) resizeVolume(node, volid string, size int64) error {
 	if used-v.Used > sp.Free() {
 		return st.noRoomToGrow(n, sp, used-v.Used)
 	}
+	err = a.withDisk(v, func(ctx context.Context, disk string) error { return a.machines.ResizeDisk(ctx, disk, size) })
+	if err != nil {
+		return err
+	}
 	sp.grow(v, size, used)
 	return nil
 }
@@ -84,6 +89,15 @@ func (a *actor) snapshotVolume(node, volid, snap string) error {
 	if v.snapIndex(snap) >= 0 {
 		return st.snapExists(n, snap)
 	}
+	if a.machines != nil {
+		if _, err := a.diskOf(v); err != nil {
+			return err
+		}
+	}
+	err = a.withDisk(v, func(ctx context.Context, disk string) error { return a.machines.SnapshotDisk(ctx, disk, snap) })
+	if err != nil {
+		return err
+	}
 	v.Snaps = append(v.Snaps, VolSnap{Name: snap, Size: v.Size, Used: v.Used, System: v.System})
 	return nil
 }
@@ -94,11 +108,14 @@ func (a *actor) deleteVolumeSnapshot(node, volid, snap string) error {
 	if err != nil {
 		return err
 	}
-	i := v.snapIndex(snap)
-	if i < 0 {
+	if v.snapIndex(snap) < 0 {
 		return st.snapMissing(n, "delete", snap)
 	}
-	v.Snaps = slices.Delete(v.Snaps, i, i+1)
+	err = a.withDisk(v, func(ctx context.Context, disk string) error { return a.machines.DropDiskSnapshot(ctx, disk, snap) })
+	if err != nil {
+		return err
+	}
+	v.Snaps = slices.DeleteFunc(v.Snaps, func(s VolSnap) bool { return s.Name == snap })
 	return nil
 }
 
@@ -114,6 +131,10 @@ func (a *actor) rollbackVolume(node, volid, snap string) error {
 	old, ok := v.snap(snap)
 	if !ok {
 		return st.snapMissing(n, "rollback", snap)
+	}
+	err = a.withDisk(v, func(ctx context.Context, disk string) error { return a.machines.RollBackDisk(ctx, disk, snap) })
+	if err != nil {
+		return err
 	}
 	used := old.Used
 	if st.thick(v.Format) {

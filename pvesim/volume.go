@@ -72,7 +72,8 @@ type Volume struct {
 	Snaps   []VolSnap `json:"snaps,omitempty"` // oldest first
 	Notes   string    `json:"notes,omitempty"`
 	Protect bool      `json:"protect,omitempty"`
-	Blob    string    `json:"blob,omitempty"` // name in the blob store, when there are bytes
+	Blob    string    `json:"blob,omitempty"` // name in the blob store or file of this host, when there are bytes
+	Disk    string    `json:"disk,omitempty"` // of Machines, when it was needed
 	System  System    `json:"system,omitempty"`
 	Backup  *Backup   `json:"backup,omitempty"` // what it holds, if it is one made here
 }

@@ -3,8 +3,37 @@ package pvesim
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 )
+
+// takeFile gives a volume the bytes of a file of this host.
+func (v *Volume) takeFile(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	v.Blob, v.Used = path, info.Size()
+	v.Size = max(v.Size, v.Used)
+	if v.Content == "images" || v.Content == "import" {
+		image, err := probeImage(f, info.Size(), "")
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		v.Size = image.size
+	}
+	return nil
+}
 
 // addWorldVolume puts a file onto a storage: "iso/x.iso", "import/x.qcow2",
 // "snippets/x.yaml", or a disk ("9000/vm-9000-disk-0.qcow2"). An image's
@@ -35,6 +64,11 @@ func (s *Sim) addWorldVolume(node, storage string, w WorldVolume) error {
 		}
 		v.Blob, v.Used = blob.name, blob.size
 		v.Size = max(v.Size, v.Used)
+	}
+	if w.File != "" {
+		if err := v.takeFile(w.File); err != nil {
+			return err
+		}
 	}
 	if n.kind == "images" || n.kind == "import" {
 		v.System = w.System

@@ -14,11 +14,14 @@ type World struct {
 	Guests   []WorldGuest   `json:"guests,omitempty"`
 	Dirs     []string       `json:"dirs,omitempty"` // directories that exist on the hosts
 	Systems  []WorldSystem  `json:"systems,omitempty"`
-	DHCP     WorldDHCP      `json:"dhcp,omitempty"`
-	Timing   Timing         `json:"timing,omitempty"`
-	Locks    Locks          `json:"locks,omitempty"`
-	Load     Load           `json:"load,omitempty"`
-	Faults   []Fault        `json:"faults,omitempty"`
+	// Kernels are booted by guests whose disks hold the system of that name:
+	// with real machines, disks need no boot loader then.
+	Kernels map[System]Kernel `json:"kernels,omitempty"`
+	DHCP    WorldDHCP         `json:"dhcp,omitempty"`
+	Timing  Timing            `json:"timing,omitempty"`
+	Locks   Locks             `json:"locks,omitempty"`
+	Load    Load              `json:"load,omitempty"`
+	Faults  []Fault           `json:"faults,omitempty"`
 }
 
 // WorldNode is a host.
@@ -56,6 +59,7 @@ type WorldVolume struct {
 	Name   string   `json:"name"` // "iso/tiny.iso", "snippets/hook.sh"
 	Size   Size     `json:"size,omitempty"`
 	Text   string   `json:"text,omitempty"`   // its bytes, for small files
+	File   string   `json:"file,omitempty"`   // file of this host with its bytes
 	System System   `json:"system,omitempty"` // what an image holds; default: one with a guest agent
 	Nodes  []string `json:"nodes,omitempty"`  // where it is; default: everywhere
 	After  Duration `json:"after,omitempty"`  // it appears that long after the start

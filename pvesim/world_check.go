@@ -246,8 +246,8 @@ func (k *worldCheck) checkConfig(g WorldGuest) {
 }
 
 func (k *worldCheck) checkSystem(what string, s System) {
-	if !slices.Contains([]System{"", WithAgent, WithoutAgent, NoSystem}, s) {
-		k.addf("%s: system %q isn't agent, plain or none", what, s)
+	if _, named := k.Kernels[s]; !named && !slices.Contains([]System{"", WithAgent, WithoutAgent, NoSystem}, s) {
+		k.addf("%s: system %q isn't agent, plain, none or one of the kernels", what, s)
 	}
 }
 

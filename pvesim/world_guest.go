@@ -62,7 +62,10 @@ func (s *Sim) makeWorldVM(g WorldGuest, vmid, number int) error {
 	if g.Template {
 		return a.makeWorldTemplate(vm)
 	}
-	if g.Running {
+	switch {
+	case g.Running && s.machines != nil:
+		s.forkStart(g.Node, vmid, &identity{user: rootUser})
+	case g.Running:
 		s.powerOn(vm)
 		vm.Run.skipBoot(s.now())
 	}
