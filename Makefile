@@ -2,7 +2,7 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
-.PHONY: demo test test-race test-clients controlplane generate fuzz bench bench-sim lint build help
+.PHONY: demo test tools test-race test-clients controlplane generate fuzz bench bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -15,7 +15,7 @@ demo: ## see proxplane at work, on a simulated Proxmox
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	CGO_ENABLED=0 $(GO) build -o bin/proxplane ./cmd/proxplane
 
-test: controlplane ## all tests that are quick
+test: tools controlplane ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
 	$(GO) test ./...
@@ -26,6 +26,9 @@ controlplane: ## build the Kubernetes that the operator is tested with (once, so
 generate: ## write deploy/crds, the deep copies and docs/reference.md from the types in api
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/... output:crd:dir=deploy/crds
 	$(GO) test ./api/... -run Reference -update
+
+tools: ## install the programs that tests use beside Go, as root on Debian; else say what is missing
+	@test/tools.sh
 
 test-race: ## client and simulator under the race detector
 	$(GO) test -race ./pve/... ./pvesim/...

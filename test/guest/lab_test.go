@@ -1,0 +1,310 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/cli"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/pvesim/qemu"
+)
+
+// patience is how long anything in a guest may take: many times what it takes
+// on a machine that has nothing else to do.
+const patience = 5 * time.Minute
+
+// lab is a simulated Proxmox whose guests really run.
+type lab struct {
+	t        *testing.T
+	dir      string
+	backend  *qemu.Backend
+	sim      *pvesim.Sim
+	client   *pve.Client
+	endpoint string
+	print    string // fingerprint of the certificate
+}
+
+const password = "a-secret-of-the-lab"
+
+// newLab starts one. The world says what is there beside the templates of
+// the guests.
+func newLab(t *testing.T, world *pvesim.World) *lab {
+	t.Helper()
+	// Not t.TempDir: sockets are in there, whose names can't be long.
+	dir, err := os.MkdirTemp("", "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	backend, err := qemu.New(filepath.Join(dir, "qemu"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim, err := pvesim.New(world, pvesim.WithMachines(backend))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, dir: dir, backend: backend, sim: sim}
+	t.Cleanup(func() {
+		if t.Failed() {
+			l.showWhatHappened()
+		}
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l.serve()
+	return l
+}
+
+// serve lets clients in.
+func (l *lab) serve() {
+	l.t.Helper()
+	// For its certificate.
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	cert, raw := s.TLS.Certificates[0], s.Certificate().Raw
+	s.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- l.sim.Serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
+	}()
+	l.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			l.t.Error(err)
+		}
+	})
+	sum := sha256.Sum256(raw)
+	l.endpoint, l.print = "https://"+listener.Addr().String(), hex.EncodeToString(sum[:])
+	l.client, err = pve.New(pve.Config{
+		Endpoints: []string{l.endpoint}, Credentials: pve.Password("root@pam", password), TLS: pve.TLS{Fingerprints: []string{l.print}},
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(l.client.Close)
+}
+
+// showWhatHappened logs which tasks failed and the end of what guests printed.
+func (l *lab) showWhatHappened() {
+	l.sim.Do(func(st *pvesim.State) {
+		for _, tasks := range st.Tasks {
+			for _, task := range tasks {
+				if task.Exit != "OK" {
+					l.t.Logf("%s:\n%s", task.UPID, strings.Join(task.Log, "\n"))
+				}
+			}
+		}
+	})
+	logs, _ := filepath.Glob(filepath.Join(l.dir, "qemu", "guests", "*", "serial*.log"))
+	for _, path := range logs {
+		text, _ := os.ReadFile(path)
+		l.t.Logf("%s:\n%s", strings.TrimPrefix(path, l.dir), text[max(0, len(text)-4000):])
+	}
+}
+
+// run runs proxplane as from a shell, and returns what it prints.
+func (l *lab) run(args ...string) (string, error) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), 2*patience)
+	defer cancel()
+	var out bytes.Buffer
+	code := cli.Main(ctx, args, strings.NewReader(""), &out, &out)
+	text := strings.ReplaceAll(out.String(), password, "…")
+	if code != 0 {
+		return text, fmt.Errorf("proxplane %s: exit status %d\n%s", strings.Join(args, " "), code, text)
+	}
+	return text, nil
+}
+
+// apply makes things as the manifests say. %s in them isn't replaced; what
+// all need is put before them.
+func (l *lab) apply(manifests string, flags ...string) string {
+	l.t.Helper()
+	out, err := l.tryApply(manifests, flags...)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return out
+}
+
+// tryApply does so and says what went wrong.
+func (l *lab) tryApply(manifests string, flags ...string) (string, error) {
+	l.t.Helper()
+	file := filepath.Join(l.dir, "manifests.yaml")
+	if err := os.WriteFile(file, []byte(fmt.Sprintf(provider, l.endpoint, l.print)+manifests), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	return l.run(append([]string{"apply", "-f", file, "--yes", "--timeout", patience.String()}, flags...)...)
+}
+
+// provider is how manifests find the lab, and what they have in common.
+const provider = `apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {username: root@pam, password: ` + password + `}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: lab}
+spec: {type: proxmox, endpoint: %q, fingerprint: %q, credentialSecretRef: {name: login}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 1, memory: 256Mi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: tiny}
+spec: {source: tiny}
+---
+`
+
+// vm finds a guest by its name.
+func (l *lab) vm(name string) pve.VM {
+	l.t.Helper()
+	found := 0
+	node := ""
+	l.sim.Do(func(st *pvesim.State) {
+		for id, vm := range st.VMs {
+			if vm.Name() == name {
+				found, node = id, vm.Node
+			}
+		}
+	})
+	if found == 0 {
+		l.t.Fatalf("there is no VM %s", name)
+	}
+	return l.client.VM(node, found)
+}
+
+// eventually calls fn until it is content, and fails when it never is.
+func (l *lab) eventually(what string, fn func(ctx context.Context) error) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	for {
+		err := fn(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			l.t.Fatalf("%s: %v", what, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// sh runs a line in a guest's shell and returns what it prints.
+func (l *lab) sh(vm pve.VM, line string) string {
+	l.t.Helper()
+	var out string
+	l.eventually(line, func(ctx context.Context) error {
+		status, err := l.exec(ctx, vm, line)
+		if err != nil {
+			return err
+		}
+		if status.ExitCode != 0 {
+			l.t.Fatalf("%s: exit status %d\n%s%s", line, status.ExitCode, status.Out, status.Err)
+		}
+		out = strings.TrimSpace(status.Out)
+		return nil
+	})
+	return out
+}
+
+// exec runs a line in a guest's shell.
+func (l *lab) exec(ctx context.Context, vm pve.VM, line string) (pve.ExecStatus, error) {
+	pid, err := vm.Agent().Exec(ctx, pve.ExecOptions{Command: []string{"/bin/sh", "-c", line}})
+	if err != nil {
+		return pve.ExecStatus{}, err
+	}
+	for {
+		status, err := vm.Agent().ExecStatus(ctx, pid)
+		if err != nil || status.Exited {
+			return status, err
+		}
+		select {
+		case <-ctx.Done():
+			return status, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// shows waits until a line in a guest's shell prints something.
+func (l *lab) shows(vm pve.VM, line, want string) {
+	l.t.Helper()
+	l.eventually(line, func(ctx context.Context) error {
+		status, err := l.exec(ctx, vm, line)
+		if err != nil {
+			return err
+		}
+		if got := strings.TrimSpace(status.Out); got != want {
+			return fmt.Errorf("prints %q, want %q %s", got, want, status.Err)
+		}
+		return nil
+	})
+}
+
+// has fails unless a guest's line prints exactly this.
+func (l *lab) has(vm pve.VM, line, want string) {
+	l.t.Helper()
+	if got := l.sh(vm, line); got != want {
+		l.t.Errorf("%s in %d: %q, want %q", line, vm.ID, got, want)
+	}
+}
+
+// as adds to a command how it finds the lab.
+func (l *lab) as(command ...string) []string {
+	l.t.Helper()
+	file := filepath.Join(l.dir, "password")
+	if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	return append(command, "--endpoint", l.endpoint, "--fingerprint", l.print, "--username", "root@pam", "--password-file", file)
+}
+
+// memory is how much a guest's kernel has, in KiB.
+func (l *lab) memory(vm pve.VM) int {
+	l.t.Helper()
+	var kib int
+	text := l.sh(vm, "grep MemTotal /proc/meminfo")
+	if _, err := fmt.Sscanf(text, "MemTotal: %d kB", &kib); err != nil {
+		l.t.Fatalf("%q: %v", text, err)
+	}
+	return kib
+}
+
+// waitForConsole waits until a guest has printed something.
+func (l *lab) waitForConsole(name, text string) {
+	l.t.Helper()
+	path := filepath.Join(l.dir, "qemu", "guests", fmt.Sprint(l.vm(name).ID), "serial0.log")
+	l.eventually(text+" on the console", func(context.Context) error {
+		log, err := os.ReadFile(path)
+		if err == nil && !bytes.Contains(log, []byte(text)) {
+			err = fmt.Errorf("only:\n%s", log)
+		}
+		return err
+	})
+}
