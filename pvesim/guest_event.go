@@ -21,6 +21,7 @@ func (s *Sim) powerOff(vm *VM) {
 	vm.Run = nil
 	vm.recount()
 	s.dirty()
+	s.haLooksAfter(vm.ID, haTries)
 }
 
 // later runs fn, with the state locked, once d has passed; never, if the

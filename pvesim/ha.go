@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"strings"
+	"time"
 )
 
 // haActive tells whether the manager works: it needs a cluster. Alone, a
@@ -37,14 +38,44 @@ func (s *Sim) haActs(sid string) {
 	switch s.haWants(sid) {
 	case "started":
 		if vm.Run == nil {
-			node, id := vm.Node, vm.ID
-			s.fork(node, "qmstart", name, &identity{user: rootUser}, func(t *task) error {
-				return t.startVM(node, id, startOptions{})
-			})
+			s.haStarts(vm)
+			s.haLooksAfter(vm.ID, haTries)
 		}
 	case "stopped", "disabled":
 		s.haStops(sid, haPatience)
 	}
+}
+
+const (
+	haPeriod = 10 * time.Second // between two looks of the manager
+	haTries  = 3                // to start something, before it is left to people
+)
+
+// haLooksAfter has the manager look at a VM that isn't running: it starts what
+// should be.
+func (s *Sim) haLooksAfter(vmid, tries int) {
+	sid := haID(vmid)
+	if s.state.HA.Resources[sid] == nil || !s.haActive() || tries == 0 {
+		return
+	}
+	s.later(haPeriod, func(*actor) {
+		vm := s.state.VMs[vmid]
+		if vm == nil || vm.Run != nil || s.state.HA.Resources[sid] == nil || s.haWants(sid) != "started" {
+			return
+		}
+		if vm.Conf["lock"] != "" || s.state.Nodes[vm.Node].State != Online {
+			s.haLooksAfter(vmid, tries)
+			return
+		}
+		s.haStarts(vm)
+		s.haLooksAfter(vmid, tries-1)
+	})
+}
+
+// haStarts has the manager start a VM.
+func (s *Sim) haStarts(vm *VM) {
+	node, id := vm.Node, vm.ID
+	s.fork(node, "qmstart", itoa(id), &identity{user: rootUser}, func(t *task) error { return t.startVM(node, id, startOptions{}) })
 }
 
 // haPatience is how many seconds a guest gets to shut down.
