@@ -72,7 +72,7 @@ var classes = []struct {
 // Judge says what an error means, and what can be done about it.
 func Judge(err error) Failure {
 	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err)}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if stopped(err) {
 		f.Class = Stopped
 		return f
 	}
@@ -86,6 +86,14 @@ func Judge(err error) Failure {
 		f.Class = Hard
 	}
 	return f
+}
+
+// stopped tells whether we were told to stop. An answer that didn't come in time is
+// something else, though its error is a deadline too: nobody but its request has
+// ended.
+func stopped(err error) bool {
+	var e *pve.Error
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &e)
 }
 
 // textOf is what Proxmox said, without our wrapping, if it is Proxmox who said

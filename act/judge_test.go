@@ -36,6 +36,10 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrUnknown, Text: "start failed: QEMU exited with code 1"}, Passing, ""},
 		{fmt.Errorf("x: %w", ErrNotOurs), Hard, "description"},
 		{fmt.Errorf("x: %w", context.Canceled), Stopped, ""},
+		{fmt.Errorf("x: %w", context.DeadlineExceeded), Stopped, ""},
+		{&pve.Error{Kind: pve.ErrUnknownOutcome, Err: context.Canceled}, Stopped, ""},
+		{&pve.Error{Kind: pve.ErrUnknownOutcome, Err: context.DeadlineExceeded}, Lost, ""},
+		{&pve.Error{Kind: pve.ErrConnection, Err: context.DeadlineExceeded}, Away, "endpoint"},
 	} {
 		got := Judge(fmt.Errorf("start VM 100: %w", c.err))
 		if got.Class != c.class || !strings.Contains(got.Hint, c.hint) || c.hint == "" && got.Hint != "" {

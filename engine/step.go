@@ -72,6 +72,9 @@ func (t *stepper) act(ctx context.Context) error {
 		}
 	}
 	all.Wait()
+	if t.fatal == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return t.fatal
 }
 
