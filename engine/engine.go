@@ -85,18 +85,38 @@ func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.
 	for i := range want.VMs {
 		want.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
 	}
+	begun := time.Now()
 	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return plan.Plan{}, err
 	}
 	if deep {
-		e.forget(want)
-	}
-	if deep {
-		if err := e.read(ctx, deepLook(e.plan(want))); err != nil {
+		if err := e.readAll(ctx, want, begun); err != nil {
 			return plan.Plan{}, err
 		}
 	}
 	return e.planDeep(ctx, want)
+}
+
+// readAll reads the configs of all guests that a plan is about, unless that was
+// done since a time. Which these are may only be known when some were read.
+func (e *Engine) readAll(ctx context.Context, want model.Desired, since time.Time) error {
+	for range maxLooks {
+		p := e.plan(want)
+		look := p.Look()
+		look.Agents = nil
+		for _, o := range p.Objects {
+			if o.VMID != 0 && !e.observer.Proved(o.VMID, time.Since(since)) {
+				look.Configs = append(look.Configs, o.VMID)
+			}
+		}
+		if look.Empty() {
+			return nil
+		}
+		if err := e.read(ctx, look); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // planDeep plans, and reads what the plan needs to know until it is complete.
@@ -123,26 +143,6 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired) (plan.Plan, e
 // maxLooks bounds how often a plan may ask for more. Each time it knows more, so
 // a few are enough.
 const maxLooks = 8
-
-// deepLook asks for the configs of all guests that a plan is about.
-func deepLook(p plan.Plan) plan.Look {
-	l := p.Look()
-	for _, o := range p.Objects {
-		if o.VMID != 0 {
-			l.Configs = append(l.Configs, o.VMID)
-		}
-	}
-	return l
-}
-
-// forget drops what was read of guests earlier.
-func (e *Engine) forget(want model.Desired) {
-	for _, o := range e.plan(want).Objects {
-		if o.VMID != 0 {
-			e.observer.Changed(o.VMID)
-		}
-	}
-}
 
 // plan plans with what is known now.
 func (e *Engine) plan(want model.Desired) plan.Plan {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -250,6 +251,25 @@ func TestPlansOfUnchangedMachinesTakeThreeRequests(t *testing.T) {
 			}
 		}
 		l.setConfig("web-3", "cores", "1")
+		if p, err := l.engine().Plan(context.Background(), want, true); err != nil || p.Ready() {
+			t.Errorf("a deep look doesn't see the change: %v", err)
+		}
+	})
+}
+
+// Somebody's copy of a machine has its tags: which of the two is meant is known
+// only when the copy was looked at.
+func TestADeepLookIsDeepBesideACopyToo(t *testing.T) {
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		l.mustConverge(want)
+		l.vm("web", func(s *pvesim.State, vm *pvesim.VM) {
+			twin := &pvesim.VM{ID: 777, Node: vm.Node, Conf: maps.Clone(vm.Conf), Pending: pvesim.Conf{}, Snaps: map[string]*pvesim.Snap{}}
+			twin.Conf["name"] = "copy"
+			s.VMs[777] = twin
+		})
+		l.setConfig("web", "ciuser", "bob") // no list shows it
+		time.Sleep(time.Minute)
 		if p, err := l.engine().Plan(context.Background(), want, true); err != nil || p.Ready() {
 			t.Errorf("a deep look doesn't see the change: %v", err)
 		}
