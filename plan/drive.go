@@ -38,7 +38,8 @@ func (c *change) findDrive() string {
 	return c.freeDrive()
 }
 
-// madeSeed tells whether a volume has a name that we give first-boot data.
+// madeSeed tells whether a volume has a name that we give first-boot data. The
+// marker needn't know of it: a snapshot that the guest went back to may have had it.
 func madeSeed(volume string) bool {
 	return strings.HasPrefix(path.Base(volume), model.SeedFiles) && strings.Contains(volume, ":iso/")
 }

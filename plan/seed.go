@@ -138,7 +138,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	have, there := c.have.DiskAt(c.seedSlot())
 	noDrive := c.v.Seed == nil || c.v.Seed.Apart
 	switch {
-	case noDrive && there && ourSeed(have.Volume):
+	case noDrive && there && madeSeed(have.Volume):
 		c.say("detach its first-boot data", Live)
 		act.Delete = append(act.Delete, have.Slot)
 	case noDrive && c.v.Seed != nil:
@@ -155,12 +155,10 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	}
 }
 
-// ourSeed tells whether a volume is first-boot data that we made, by its name: the
-// marker needn't know of it. A snapshot that the guest went back to may have had
-// it, or the guest that this one is a copy of, whose file it is then.
-func ourSeed(volume string) bool {
-	_, file, ok := strings.Cut(volume, ":iso/")
-	return ok && strings.HasPrefix(file, model.SeedFiles)
+// ourSeed tells whether the marker names the volume.
+func (c *change) ourSeed(volume string) bool {
+	m := c.have.Marker
+	return m != nil && volume != "" && (m.Seed == volume || slices.Contains(m.Old, volume))
 }
 
 // dropCloudInitDrives removes Proxmox' own drives: two with the same label
