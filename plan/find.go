@@ -102,7 +102,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		case g.OwnedBy(o):
 			return finding{guest: g}
 		case g.Config.Half:
-			f.wait = &Wait{Reason: WaitOwner, Text: beingMade(g)}
+			f.wait = &Wait{Reason: WaitOwner, Text: p.beingMade(g)}
 		}
 	}
 	if f.free == 0 && f.wait == nil && f.look.Empty() {
@@ -180,14 +180,28 @@ func (p *planner) at(o model.Owner, id int) finding {
 	case g.OwnedBy(o):
 		return finding{guest: g}
 	case g.Config.Half:
-		return finding{wait: &Wait{Reason: WaitOwner, Text: beingMade(g)}}
+		return finding{wait: &Wait{Reason: WaitOwner, Text: p.beingMade(g)}}
 	}
 	return finding{wait: taken(g)}
 }
 
-// beingMade says that a guest has no description yet.
-func beingMade(g *model.Guest) string {
-	return fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", g.VMID, g.Node)
+// beingMade says that a guest has no description yet. Where no task is seen that
+// could give it one, it may have been left by half; but lists of tasks are late.
+func (p *planner) beingMade(g *model.Guest) string {
+	text := fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", g.VMID, g.Node)
+	if !slices.ContainsFunc(p.have.Tasks, func(t model.Task) bool { return makes(t.Type) }) {
+		text += fmt.Sprintf("; if that doesn't end, it was left half made: remove it with qm unlock %d and qm destroy %d on %s", g.VMID, g.VMID, g.Node)
+	}
+	return text
+}
+
+// makes tells whether tasks of that type make guests.
+func makes(task string) bool {
+	switch task {
+	case "qmclone", "qmcreate", "qmrestore", "qmigrate":
+		return true
+	}
+	return false
 }
 
 // taken waits because of a guest that isn't the owner's.

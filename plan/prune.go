@@ -26,7 +26,7 @@ func (p *planner) prune() []Object {
 		case g.Config == nil:
 			set.Look.Configs = append(set.Look.Configs, id)
 		case g.Config.Half:
-			set.wait(WaitOwner, beingMade(g))
+			set.wait(WaitOwner, p.beingMade(g))
 		default:
 			if o, ok := p.leftOver(g, wanted); ok {
 				out = append(out, o)
