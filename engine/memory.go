@@ -106,11 +106,11 @@ const (
 )
 
 // fail notes that something failed, and when it may be tried again.
-func (m *memory) fail(key model.Key, what string, f act.Failure, now time.Time) {
+func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now time.Time) {
 	t := try{key, what}
 	m.tries[t]++
 	n, limit := m.tries[t], limits[f.Class]
-	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, At: now, Next: now.Add(backoff(n, limit.pause)), Hard: n >= limit.tries}
+	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, At: now, Next: now.Add(backoff(n, limit.pause)), Hard: n >= limit.tries, Lost: lost}
 	if f.Class == act.Mistaken && n <= quickTries {
 		fail.Next = now
 	}

@@ -118,7 +118,7 @@ func (t *stepper) failed(o plan.Object, what string, err error) {
 		return
 	}
 	t.e.mu.Lock()
-	t.e.memory.fail(o.Owner.Key, what, f, time.Now())
+	t.e.memory.fail(o.Owner.Key, what, f, true, time.Now())
 	t.e.mu.Unlock()
 	t.tell(o, Event{Kind: Failed, Step: what, Text: f.Text, Hint: f.Hint})
 }

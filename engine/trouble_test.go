@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,34 @@ func TestLostAnswersAreNotSentAgainBlindly(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What was lost may be under way: whoever can't look whether it is doesn't ask for
+// it again.
+func TestLostClonesAreNotSentAgainBeforeTheListsWereSeen(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		l.fault(pvesim.Fault{Method: "POST", Path: "/nodes/*/qemu/*/clone", Drop: "before", Times: 1})
+		const blind = 20
+		var once sync.Once
+		opts := l.options()
+		opts.Events = func(e engine.Event) {
+			if e.Kind == engine.Failed {
+				once.Do(func() { l.fault(pvesim.Fault{Path: "/cluster/**", Drop: "before", Times: blind}) })
+			}
+		}
+		want := desired(machine("web"))
+		rep, err := l.engine().Converge(context.Background(), want, opts)
+		if err != nil || !rep.Converged() {
+			t.Fatalf("%v\n%s", err, describe(rep))
+		}
+		isClone := func(r string) bool { return strings.HasSuffix(r, "/clone") }
+		requests := l.requests(0)
+		requests = requests[slices.IndexFunc(requests, isClone)+1:]
+		if n := slices.IndexFunc(requests, isClone); n < blind {
+			t.Errorf("it was sent again after %d requests: %v", n, requests[:n+1])
+		}
+		l.check(want)
+	})
 }
 
 func TestTasksThatFailAreTriedAgain(t *testing.T) {

@@ -69,6 +69,25 @@ func TestTwoOfUsAtOnceChangeTakeSnapshotsAndRemove(t *testing.T) {
 	}
 }
 
+// While one of us destroys the machine, its config doesn't say whose it was: the
+// other one must not make the new machine elsewhere.
+func TestTwoOfUsAtOnceReplaceAMachineByOne(t *testing.T) {
+	for apart := time.Duration(0); apart < 3*time.Second; apart += 83 * time.Millisecond {
+		inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+			want := desired(machine("web"))
+			l.mustConverge(want)
+			want.VMs[0].Source = model.Source{Blank: true}
+			want.VMs[0].Disks = []model.Disk{{Slot: "scsi0", Name: "root", Storage: "local-lvm", Size: 20 << 30}}
+			want.VMs[0].WaitAddress = false
+			want.Allow.Replace = true
+			l.twoOfUs(want, apart)
+			if n := len(l.ours()); n != 1 {
+				t.Errorf("%v apart: %d machines", apart, n)
+			}
+		})
+	}
+}
+
 // An image is shared by whoever names its template, so the guests of all sets
 // matter, also those that nobody has looked at so far.
 func TestAnImageGoesThoughThereAreMachinesOfAnotherSet(t *testing.T) {

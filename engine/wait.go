@@ -25,9 +25,7 @@ func (r *run) wait(o *object, w *plan.Wait) {
 	case w.Task != "":
 		r.await(o, w.Task)
 	case w.Reason == plan.WaitFailed:
-		if f, ok := r.failure(o); ok {
-			o.retry = r.tryAgain(f)
-		}
+		r.retryLater(o)
 	case changes(w.Reason):
 		r.listBy(time.Now().Add(r.listPause))
 	}
@@ -53,6 +51,22 @@ func (r *run) reopen(o *object) {
 			r.due[s] = true
 		}
 	}
+}
+
+// retryLater sees to it that what failed is tried again: after its pause, and when a
+// list tells whether it was done all the same.
+func (r *run) retryLater(o *object) {
+	f, ok := r.failure(o)
+	if !ok {
+		return
+	}
+	listed := false
+	r.e.observer.View(func(have *model.Observed) { listed = have.Listed.After(f.At) })
+	if f.Lost && !f.Hard && !listed {
+		r.listBy(time.Now().Add(r.listPause))
+		return
+	}
+	o.retry = r.tryAgain(f)
 }
 
 // changes tells whether lists show the end of such a wait.

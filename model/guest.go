@@ -131,8 +131,8 @@ type Config struct {
 	// values are removals. Options and the other fields have the values that
 	// were asked for.
 	Pending map[string]*string
-	// Half tells that the config is what a clone in progress leaves: it
-	// can't say yet whose it is.
+	// Half tells that the config is what a clone in progress has at first, or a
+	// guest that is being destroyed has left: it can't say whose it is.
 	Half bool
 }
 

@@ -8,7 +8,8 @@ import (
 // Observed is what a Proxmox cluster has, as far as it was looked at.
 type Observed struct {
 	At      time.Time
-	Release int // major version
+	Listed  time.Time // when the lists were asked for
+	Release int       // major version
 	Minor   int
 	// Root tells that we are root@pam, logged in with its password: some options
 	// nobody else may set.
@@ -135,6 +136,12 @@ type Failure struct {
 	At   time.Time
 	Next time.Time // not before then again
 	Hard bool      // trying again can't help until something is changed
+	Lost bool      // it may have been done: not again before a list was asked for since
+}
+
+// Again tells whether it may be tried again, by what is known now.
+func (f Failure) Again(have *Observed) bool {
+	return !f.Hard && !have.At.Before(f.Next) && (!f.Lost || have.Listed.After(f.At))
 }
 
 // guestIndex finds guests without looking at all of them.

@@ -52,7 +52,7 @@ func readingOf(settings []pve.PendingSetting) reading {
 	slices.SortFunc(c.Disks, func(a, b model.Disk) int { return compareSlots(a.Slot, b.Slot) })
 	slices.SortFunc(c.Unused, func(a, b model.Disk) int { return compareSlots(a.Slot, b.Slot) })
 	slices.SortFunc(c.NICs, func(a, b model.NIC) int { return compareSlots(a.Slot, b.Slot) })
-	c.Half = c.Marker == nil && (out.lock == "clone" || out.lock == "create") && len(c.Disks) == 0
+	c.Half = c.Marker == nil && len(c.Disks) == 0 && (out.lock == "clone" || out.lock == "create" || out.lock == "destroyed")
 	return out
 }
 

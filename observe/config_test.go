@@ -84,6 +84,7 @@ func TestConfigsOfGuestsBeingMadeDoNotSayWhoseTheyAre(t *testing.T) {
 	}{
 		{[]pve.PendingSetting{is("lock", "clone"), is("description", " qmclone temporary file")}, true, "what a clone writes first"},
 		{[]pve.PendingSetting{is("lock", "create")}, true, "what a creation writes first"},
+		{[]pve.PendingSetting{is("lock", "destroyed")}, true, "what is left of a guest while it is destroyed"},
 		{[]pve.PendingSetting{is("lock", "clone"), is("name", "x"), is("scsi0", "nfs:1/vm-1-disk-0.qcow2,size=8G")}, false, "somebody else's clone, which has its name by now"},
 		{[]pve.PendingSetting{is("lock", "backup")}, false, "a guest without disks that is saved"},
 		{[]pve.PendingSetting{is("name", "x")}, false, "a guest without disks"},

@@ -12,7 +12,7 @@ import (
 
 // merge takes over lists that were asked for at a time.
 func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo) {
-	o.begun = at
+	o.begun, o.have.Listed = at, at
 	o.have.Nodes, o.have.Storages = nodesOf(list), storagesOf(list)
 	o.doubtFiles()
 	seen := make(map[int]bool, len(list))

@@ -82,7 +82,7 @@ func (p *planner) busy(o *Object, g *model.Guest) bool {
 // backOff waits after a failure, before the same is tried again.
 func (p *planner) backOff(o *Object) bool {
 	fail, ok := p.have.Failed[o.Owner.Key]
-	if !ok || !fail.Hard && !p.have.At.Before(fail.Next) {
+	if !ok || fail.Again(p.have) {
 		return false
 	}
 	text := fmt.Sprintf("%s failed: %s", fail.What, fail.Text)
