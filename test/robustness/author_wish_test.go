@@ -53,19 +53,42 @@ func (a *author) create() {
 	i, name := a.setIndex(), a.name()
 	v := a.machine(setNames[i], name)
 	a.made = append(a.made, name)
-	a.add(a.soon(), func(r *run) {
+	k := wishCreate
+	if v.Source.VM.Name != "" {
+		k = wishClone
+	}
+	a.add(k, a.soon(), func(r *run) {
 		if w := r.sets[i].find(name); w != nil && w.VMID != v.VMID {
 			// While a copy is being made nobody can tell whose it is; so the VMID
 			// in a manifest mustn't change just then.
 			r.settle()
 		}
-		r.sets[i].ask(name, v)
+		if r.sets[i].ask(name, v) {
+			r.tells(k)
+		}
 	}, "%s/%s: wanted, %s", setNames[i], name, machineText(v))
 }
 
+// crowd wants many small machines at once, all made from one image.
+func (a *author) crowd() {
+	i, n := a.setIndex(), a.number(24, 40)
+	image := a.h.world.images[0]
+	a.add(wishCrowd, a.soon(), func(r *run) {
+		s := r.sets[i]
+		for j := range n {
+			name := fmt.Sprintf("crowd-%d", j)
+			s.ask(name, model.VM{
+				Name: name, Range: r.h.world.vmids, Source: model.Source{Image: key("VMImage", image)}, Options: map[string]string{}, Managed: []string{},
+				Disks: []model.Disk{{Slot: model.RootSlot, Name: "root"}}, NICs: []model.NIC{{Slot: "net0", Name: "n0", Model: "virtio", Bridge: "vmbr0", MAC: stableMAC(s.name, name, 0)}},
+			})
+		}
+		r.tells(wishCrowd)
+	}, "%s: %d machines of image %s wanted", setNames[i], n, image)
+}
+
 // ask wants a machine of that kind from now on.
-func (s *set) ask(name string, v model.VM) {
-	s.change(func() {
+func (s *set) ask(name string, v model.VM) bool {
+	return s.change(func() {
 		w := s.find(name)
 		if w == nil {
 			w = &wish{VM: v}
@@ -219,7 +242,7 @@ func (a *author) options() {
 	value := map[string]string{"memory": pick(a.dice, "1024", "1536", "2560"), "cores": pick(a.dice, "1", "3"), "onboot": "1", "ciuser": pick(a.dice, "bob", "eve")}[k]
 	drop := a.chance(0.25) && k != "memory" && k != "cores"
 	value = prop.Canonical(k, value)
-	a.change(fmt.Sprintf("%s=%s (not any more: %t)", k, value, drop), func(_ *set, w *wish) {
+	a.change(wishChange, fmt.Sprintf("%s=%s (not any more: %t)", k, value, drop), func(_ *set, w *wish) {
 		w.Options = maps.Clone(w.Options)
 		if drop {
 			delete(w.Options, k)
@@ -234,7 +257,7 @@ func (a *author) class() {
 	var v model.VM
 	v.Options = map[string]string{}
 	a.classOf(&v)
-	a.change(fmt.Sprintf("another class, %v", v.Options), func(_ *set, w *wish) {
+	a.change(wishClass, fmt.Sprintf("another class, %v", v.Options), func(_ *set, w *wish) {
 		options := maps.Clone(w.Options)
 		for _, k := range []string{"cores", "memory", "cpu", "onboot"} {
 			delete(options, k)
@@ -246,7 +269,7 @@ func (a *author) class() {
 
 func (a *author) grow() {
 	gib := a.number(1, 12)
-	a.change(fmt.Sprintf("its first disk grows by %d GiB", gib), func(_ *set, w *wish) {
+	a.change(wishGrow, fmt.Sprintf("its first disk grows by %d GiB", gib), func(_ *set, w *wish) {
 		w.Disks = slices.Clone(w.Disks)
 		if w.Disks[0].Size == 0 {
 			w.Disks[0].Size = 8 << 30
@@ -257,7 +280,7 @@ func (a *author) grow() {
 
 func (a *author) power() {
 	to := pick(a.dice, model.PowerOn, model.PowerOff, model.PowerOffGraceful)
-	a.change(fmt.Sprintf("power %s", to), func(_ *set, w *wish) {
+	a.change(wishPower, fmt.Sprintf("power %s", to), func(_ *set, w *wish) {
 		if w.HA != nil {
 			return
 		}
@@ -270,24 +293,33 @@ func (a *author) power() {
 }
 
 func (a *author) snapshot() {
-	i, n := a.setIndex(), a.number(1, 3)
-	if len(a.made) == 0 {
-		return
+	vm, n := pick(a.dice, a.made...), a.number(1, 3)
+	shot := shot{a.setIndex(), vm, n, fmt.Sprintf("%s-s%d", vm, n)}
+	gone := len(a.shot) > 0 && a.chance(0.4)
+	if gone {
+		shot = pick(a.dice, a.shot...)
 	}
-	vm := pick(a.dice, a.made...)
-	name := fmt.Sprintf("%s-s%d", vm, n)
-	memory, gone, keep := a.chance(0.3), a.chance(0.3), pick(a.dice, 0, 0, 1, 2)
-	a.add(a.soon(), func(r *run) {
+	a.shot = append(a.shot, shot)
+	i, name := shot.set, shot.name
+	memory, keep := a.chance(0.3), pick(a.dice, 0, 0, 1, 2)
+	k := wishSnapshot
+	if gone {
+		k = wishUnsnap
+	}
+	a.add(k, a.soon(), func(r *run) {
 		s := r.sets[i]
-		s.change(func() {
+		told := s.change(func() {
 			snap := s.snap(name)
 			if snap == nil {
-				snap = &snapWish{Snapshot: model.Snapshot{Owner: s.owner("VMSnapshot", name), VM: key("VirtualMachine", vm), Name: fmt.Sprintf("s%d", n)}}
+				snap = &snapWish{Snapshot: model.Snapshot{Owner: s.owner("VMSnapshot", name), VM: key("VirtualMachine", shot.vm), Name: fmt.Sprintf("s%d", shot.n)}}
 				s.snaps = append(s.snaps, snap)
 			}
 			snap.Memory, snap.Deleted, snap.Keep = memory, gone, keep
 		})
-	}, "%s/%s: snapshot s%d, memory %t, deleted %t, keep %d", setNames[i], vm, n, memory, gone, keep)
+		if told {
+			r.tells(k)
+		}
+	}, "%s/%s: snapshot s%d, memory %t, deleted %t, keep %d", setNames[i], shot.vm, shot.n, memory, gone, keep)
 }
 
 func (s *set) snap(name string) *snapWish {
@@ -300,32 +332,37 @@ func (s *set) snap(name string) *snapWish {
 }
 
 func (a *author) revert() {
-	if len(a.made) == 0 {
-		return
+	if len(a.shot) == 0 {
+		a.snapshot()
+	}
+	if a.chance(0.5) {
+		a.add(rests, 0, (*run).settle, "nothing, until all is at rest") // else there is nothing to go back to
 	}
 	a.n++
-	i, value := a.setIndex(), fmt.Sprintf("r%d", a.n)
-	name := fmt.Sprintf("%s-s%d", pick(a.dice, a.made...), a.number(1, 3))
-	a.add(a.soon(), func(r *run) {
+	s, value := pick(a.dice, a.shot...), fmt.Sprintf("r%d", a.n)
+	i, name := s.set, s.name
+	a.add(wishRevert, a.soon(), func(r *run) {
 		s := r.sets[i]
 		if s.snap(name) == nil {
 			return
 		}
-		s.change(func() { s.snap(name).Revert = value })
+		if s.change(func() { s.snap(name).Revert = value }) {
+			r.tells(wishRevert)
+		}
 	}, "%s/%s: revert to it (%s)", setNames[i], name, value)
 }
 
 func (a *author) labels() {
 	tags := pick(a.dice, nil, []string{"web"}, []string{"blue", "web"}, []string{"old"})
 	text := pick(a.dice, "", "a web server", "two\nlines")
-	a.change(fmt.Sprintf("tags %v, description %q", tags, text), func(_ *set, w *wish) { w.Tags, w.Description = tags, text })
+	a.change(wishLabels, fmt.Sprintf("tags %v, description %q", tags, text), func(_ *set, w *wish) { w.Tags, w.Description = tags, text })
 }
 
 // disk adds a disk, or takes it away again.
 func (a *author) disk() {
 	d := a.extraDisk(pick(a.dice, "scsi1", "scsi2", "virtio1"))
 	drop := a.chance(0.4)
-	a.change(fmt.Sprintf("disk %s of %d GiB on %s (not any more: %t)", d.Slot, d.Size>>30, d.Storage, drop), func(_ *set, w *wish) {
+	a.change(wishDisk, fmt.Sprintf("disk %s of %d GiB on %s (not any more: %t)", d.Slot, d.Size>>30, d.Storage, drop), func(_ *set, w *wish) {
 		w.note()
 		i := slices.IndexFunc(w.Disks, func(o model.Disk) bool { return o.Slot == d.Slot })
 		w.Disks = slices.Clone(w.Disks)
@@ -340,7 +377,7 @@ func (a *author) disk() {
 
 func (a *author) nic() {
 	slot, bridge, drop := pick(a.dice, "net0", "net1", "net2"), pick(a.dice, "vmbr0", "vmbr1"), a.chance(0.3)
-	a.change(fmt.Sprintf("%s on %s (not any more: %t)", slot, bridge, drop), func(s *set, w *wish) {
+	a.change(wishNIC, fmt.Sprintf("%s on %s (not any more: %t)", slot, bridge, drop), func(s *set, w *wish) {
 		i := slices.IndexFunc(w.NICs, func(o model.NIC) bool { return o.Slot == slot })
 		w.NICs = slices.Clone(w.NICs)
 		switch {
@@ -360,7 +397,7 @@ func (a *author) seed() {
 	if a.chance(0.3) {
 		data = nil
 	}
-	a.change(fmt.Sprintf("other first-boot data (none: %t)", data == nil), func(_ *set, w *wish) {
+	a.change(wishSeed, fmt.Sprintf("other first-boot data (none: %t)", data == nil), func(_ *set, w *wish) {
 		w.Seed = data
 		if data != nil {
 			w.Options = maps.Clone(w.Options)
@@ -376,7 +413,7 @@ func (a *author) seed() {
 func (a *author) standing() {
 	pool := pick(a.dice, "", "team", "lab")
 	ha := a.h.world.Cluster != "" && len(a.h.world.nodes) > 2 && a.chance(0.4)
-	a.change(fmt.Sprintf("pool %q, HA %t", pool, ha), func(_ *set, w *wish) {
+	a.change(wishStanding, fmt.Sprintf("pool %q, HA %t", pool, ha), func(_ *set, w *wish) {
 		w.Pool = pool
 		switch {
 		case ha && w.Power == model.PowerOn:
@@ -388,12 +425,12 @@ func (a *author) standing() {
 }
 
 func (a *author) remove() {
-	a.change("deleted", func(s *set, w *wish) { w.Deleted = true })
+	a.change(wishDelete, "deleted", func(s *set, w *wish) { w.Deleted = true })
 }
 
 // unname takes a machine out of the manifests, and prunes.
 func (a *author) unname() {
-	a.change("not named any more, prune", func(s *set, w *wish) {
+	a.change(wishPrune, "not named any more, prune", func(s *set, w *wish) {
 		s.prune = true
 		w.unnamed = true
 		for _, snap := range s.snaps {

@@ -209,7 +209,7 @@ func (e *entry) deed() string {
 
 func (c *census) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories, %d requests of ours, at most %d of one process within a minute\n", c.seeds, c.requests, c.busiest)
+	fmt.Fprintf(&b, "%d histories, %d requests of ours, at most %d of one process within a minute, at most %d clones of it at once on a storage\n", c.seeds, c.requests, c.busiest, c.crowded)
 	for _, ch := range chapters {
 		fmt.Fprintf(&b, "%-42s %7s %7s\n", ch.title, "drawn", "told")
 		for _, k := range ch.kinds {

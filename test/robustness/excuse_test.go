@@ -28,6 +28,8 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 			if w := s.snap(o.Owner.Name); w != nil {
 				ok = r.excusedSnapshot(st, s, w, o)
 			}
+		case "Set":
+			ok = o.Wait != nil && o.Wait.Reason == plan.WaitOwner && anyHalfMade(st)
 		}
 	})
 	if ok {
@@ -60,12 +62,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		// The VMID that was asked for is somebody else's.
 		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(r.machinesOf(st, w.Owner), w.VMID)
 	case plan.WaitOwner:
-		for _, other := range st.VMs {
-			if halfMade(other) && !working(st, other.ID) {
-				return true
-			}
-		}
-		return false
+		return anyHalfMade(st)
 	case plan.WaitVMID:
 		for id := range w.Owner.Candidates(w.Range) {
 			if st.VMs[id] == nil {
@@ -77,6 +74,17 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		// It is to be a copy of a machine that isn't wanted, or can't be made.
 		from := s.find(w.Source.VM.Name)
 		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
+	}
+	return false
+}
+
+// anyHalfMade tells whether a machine was left by half: nobody can tell whose it
+// was to be.
+func anyHalfMade(st *pvesim.State) bool {
+	for _, vm := range st.VMs {
+		if halfMade(vm) && !working(st, vm.ID) {
+			return true
+		}
 	}
 	return false
 }
@@ -134,6 +142,9 @@ func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Ou
 		return !vm.Update.Data
 	}
 	ids := r.machinesOf(st, vm.Owner)
+	if o.State == engine.StateFailed && len(ids) == 1 && strings.Contains(o.Text, "snapshot feature is not available") {
+		return hasRaw(st, st.VMs[ids[0]])
+	}
 	if o.Wait != nil && o.Wait.Reason == plan.WaitForeign && len(ids) == 1 {
 		snap := st.VMs[ids[0]].Snaps[w.Name]
 		if snap == nil {
@@ -141,6 +152,19 @@ func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Ou
 		}
 		_, m, ok := model.ParseDescription(snap.Conf["description"])
 		return !ok || m.Owner != w.Owner
+	}
+	return false
+}
+
+// hasRaw tells whether a machine has a disk of which no snapshots can be taken: a
+// plain file.
+func hasRaw(st *pvesim.State, vm *pvesim.VM) bool {
+	for key, sp := range st.Spaces {
+		for _, v := range sp.Volumes {
+			if v.VMID == vm.ID && v.Format == "raw" && v.Content == "images" && st.Storages[key.Storage].Type != "lvmthin" {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -17,6 +17,7 @@ type history struct {
 // event is something that happens.
 type event struct {
 	after time.Duration // the event before it
+	kind  kind
 	what  string
 	do    func(*run)
 }

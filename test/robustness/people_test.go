@@ -24,15 +24,19 @@ type others struct {
 
 	mu      sync.Mutex
 	greedy  int               // VMIDs that they still take just before us
+	lurking int               // VMIDs that they still reuse just before our last look
 	touched map[int]time.Time // until when what happens to a machine is their doing
 	busy    map[int]int       // how many of them are at a machine
 	locked  map[int]time.Time // since when they keep a machine locked
 	taken   map[int]time.Time // when they made a machine of ours theirs
 	ruined  map[int]bool      // machines of ours that they destroyed, and knew nothing of their files
+
+	blurred  map[int]time.Time // when they began to restore a machine
+	restored map[int]bool      // that they did
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
@@ -45,22 +49,32 @@ func newOthers(r *run) *others {
 }
 
 // meddle does something to the machine of a wish, if it is there.
-func (o *others) meddle(s *set, name string, do func(o *others, id int)) {
+func (o *others) meddle(k kind, s *set, name string, do func(o *others, id int) bool) {
 	id := o.find(s.owner("VirtualMachine", name))
 	if id == 0 {
 		return
 	}
 	o.run.troubles.Go(func() {
-		o.mu.Lock()
-		o.busy[id]++
-		o.mu.Unlock()
-		do(o, id)
+		leave := o.enter(id)
+		defer leave()
+		if do(o, id) {
+			o.run.tells(k)
+		}
 		o.run.watch.look()
+	})
+}
+
+// enter says that others are at a machine, until they leave.
+func (o *others) enter(id int) (leave func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.busy[id]++
+	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.busy[id]--
 		o.touched[id] = time.Now().Add(30 * time.Second) // what they had begun may go on
-	})
+	}
 }
 
 // find is the machine whose marker names the owner; 0: there is none.
@@ -92,23 +106,27 @@ func (o *others) lockedFor(id int) time.Duration {
 	return 0
 }
 
-// forgot tells whether a file was made for a machine that others destroyed.
+// forgot tells whether a volume was made for a machine that others destroyed, or
+// have restored by half.
 func (o *others) forgot(volume string) bool {
-	_, rest, ok := strings.Cut(volume, ":iso/proxplane-")
+	_, rest, file := strings.Cut(volume, ":iso/proxplane-")
 	id, _, _ := strings.Cut(rest, "-")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return ok && o.ruined[number(id)]
+	if file {
+		return o.ruined[number(id)]
+	}
+	for id := range o.restored {
+		if strings.Contains(volume, fmt.Sprintf("vm-%d-", id)) && o.ruined[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // call makes a call about a machine, and waits for its task.
 func (o *others) call(id int, method, path string, params pve.Params) bool {
-	node := ""
-	o.run.sim.Do(func(s *pvesim.State) {
-		if vm := s.VMs[id]; vm != nil {
-			node = vm.Node
-		}
-	})
+	node := o.nodeOf(id)
 	if node == "" {
 		return false
 	}
@@ -145,24 +163,26 @@ func (r *run) taskEnds(upid string) bool {
 	return false
 }
 
-func (o *others) config(id int, key, value string) {
-	o.call(id, http.MethodPut, "/config", pve.Params{key: value})
+func (o *others) config(id int, key, value string) bool {
+	return o.call(id, http.MethodPut, "/config", pve.Params{key: value})
 }
 
-func (o *others) status(id int, how string) { o.call(id, http.MethodPost, "/status/"+how, nil) }
-
-func (o *others) snapshot(id int, name string) {
-	o.call(id, http.MethodPost, "/snapshot", pve.Params{"snapname": name})
+func (o *others) status(id int, how string) bool {
+	return o.call(id, http.MethodPost, "/status/"+how, nil)
 }
 
-func (o *others) migrate(id int, to string) {
+func (o *others) snapshot(id int, name string) bool {
+	return o.call(id, http.MethodPost, "/snapshot", pve.Params{"snapname": name})
+}
+
+func (o *others) migrate(id int, to string) bool {
 	params := pve.Params{"target": to, "with-local-disks": "1"}
 	o.run.sim.Do(func(s *pvesim.State) {
 		if vm := s.VMs[id]; vm != nil && vm.Run != nil {
 			params["online"] = "1"
 		}
 	})
-	o.call(id, http.MethodPost, "/migrate", params)
+	return o.call(id, http.MethodPost, "/migrate", params)
 }
 
 func (o *others) destroy(id int) bool {
@@ -174,14 +194,12 @@ func (o *others) destroy(id int) bool {
 }
 
 // reuse destroys a machine of ours and makes one of theirs in its place.
-func (o *others) reuse(id int) {
-	if o.destroy(id) {
-		o.make(id, "theirs")
-	}
+func (o *others) reuse(id int) bool {
+	return o.destroy(id) && o.make(id, "theirs")
 }
 
 // make makes a machine of theirs.
-func (o *others) make(id int, name string) {
+func (o *others) make(id int, name string) bool {
 	o.do(http.MethodPost, "/nodes/"+o.run.h.world.nodes[0]+"/qemu", pve.Params{
 		"vmid": strconv.Itoa(id), "name": name, "memory": "512", "scsi0": "local:1", "description": "made by hand",
 	})
@@ -196,42 +214,49 @@ func (o *others) make(id int, name string) {
 	if made {
 		o.run.watch.adopt(id)
 	}
+	return made
 }
 
 // takeOver makes a machine of ours one of theirs. What we do until we can have
 // noticed is no fault of ours.
-func (o *others) takeOver(id int) {
-	if o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"}) {
-		o.mu.Lock()
-		o.taken[id] = time.Now()
-		o.mu.Unlock()
-		time.Sleep(ownerNoticed)
-		o.run.watch.adopt(id)
+func (o *others) takeOver(id int) bool {
+	o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"})
+	if o.ownerOf(id) != (model.Owner{}) || o.nodeOf(id) == "" {
+		return false
 	}
+	o.mu.Lock()
+	o.taken[id] = time.Now()
+	o.mu.Unlock()
+	time.Sleep(ownerNoticed)
+	o.run.watch.adopt(id)
+	return true
 }
 
 // ownerNoticed is how long we may believe that a machine is ours: so old may the
 // proof be, and so long may it take until what was decided is done.
 const ownerNoticed = 10 * time.Second
 
-// justTaken tells whether a machine of ours became theirs a moment ago.
+// justTaken tells whether a machine of ours became theirs a moment ago, or is
+// being restored since then, where nothing tells whose it is.
 func (o *others) justTaken(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	at, ok := o.taken[id]
-	return ok && time.Since(at) <= ownerNoticed
+	return time.Since(o.taken[id]) <= ownerNoticed || time.Since(o.blurred[id]) <= ownerNoticed
 }
 
 // clone copies a machine of ours, marker and all. The copy is theirs.
-func (o *others) clone(id int) {
+func (o *others) clone(id int) bool {
 	to := 0
 	o.run.sim.Do(func(s *pvesim.State) {
 		for to = 7000; s.VMs[to] != nil; to++ {
 		}
 	})
-	if o.call(id, http.MethodPost, "/clone", pve.Params{"newid": strconv.Itoa(to), "name": "copy"}) {
-		o.run.watch.adopt(to)
+	o.call(id, http.MethodPost, "/clone", pve.Params{"newid": strconv.Itoa(to), "name": "copy"})
+	if o.nodeOf(to) == "" {
+		return false
 	}
+	o.run.watch.adopt(to) // whatever they were told
+	return true
 }
 
 // disown does what we ask for when a machine has our tag and not our marker: it
@@ -262,7 +287,7 @@ func (o *others) ownerOf(id int) (owner model.Owner) {
 }
 
 // lock keeps a machine locked as a backup does.
-func (o *others) lock(id int, d time.Duration) {
+func (o *others) lock(id int, d time.Duration) bool {
 	got := false
 	o.run.sim.Do(func(s *pvesim.State) {
 		if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "" && !working(s, id) {
@@ -270,21 +295,30 @@ func (o *others) lock(id int, d time.Duration) {
 		}
 	})
 	if !got {
-		return
+		return false
 	}
-	o.mu.Lock()
-	o.locked[id] = time.Now()
-	o.mu.Unlock()
+	o.lockedSince(id)
 	o.run.later(d, func() {
-		o.mu.Lock()
-		delete(o.locked, id)
-		o.mu.Unlock()
+		o.unlocked(id)
 		o.run.sim.Do(func(s *pvesim.State) {
 			if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "backup" {
 				delete(vm.Conf, "lock")
 			}
 		})
 	})
+	return true
+}
+
+func (o *others) lockedSince(id int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.locked[id] = time.Now()
+}
+
+func (o *others) unlocked(id int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.locked, id)
 }
 
 // working tells whether a task is at a machine.
@@ -299,41 +333,6 @@ func working(s *pvesim.State, id int) bool {
 	return false
 }
 
-// restore puts the present config of a machine back after a while, but for its
-// disks.
-func (o *others) restore(s *set, name string, d time.Duration) {
-	owner := s.owner("VirtualMachine", name)
-	id := o.find(owner)
-	if id == 0 {
-		return
-	}
-	var saved pvesim.Conf
-	o.run.sim.Do(func(s *pvesim.State) { saved = maps.Clone(s.VMs[id].Conf) })
-	if saved["lock"] != "" {
-		return
-	}
-	o.run.later(d, func() {
-		o.run.sim.Do(func(s *pvesim.State) {
-			vm := s.VMs[id]
-			if vm == nil || vm.Conf["lock"] != "" || working(s, id) {
-				return
-			}
-			if _, m, ok := model.ParseDescription(vm.Conf["description"]); !ok || m.Owner != owner {
-				return
-			}
-			conf := maps.Clone(saved)
-			maps.DeleteFunc(conf, func(k, _ string) bool { return isDrive(k) })
-			for k, v := range vm.Conf {
-				if isDrive(k) {
-					conf[k] = v
-				}
-			}
-			vm.Conf = conf
-			o.run.trace.say("people", "put an earlier config of VM %d back", id)
-		})
-	})
-}
-
 func isDrive(key string) bool {
 	for _, p := range []string{"scsi", "virtio", "ide", "sata", "unused", "efidisk", "tpmstate"} {
 		if rest, ok := strings.CutPrefix(key, p); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
@@ -344,7 +343,7 @@ func isDrive(key string) bool {
 }
 
 // strip takes a machine out of its pool and away from the HA manager.
-func (o *others) strip(id int) {
+func (o *others) strip(id int) bool {
 	pool := ""
 	o.run.sim.Do(func(s *pvesim.State) {
 		for name, p := range s.Pools {
@@ -353,10 +352,8 @@ func (o *others) strip(id int) {
 			}
 		}
 	})
-	if pool != "" {
-		o.do(http.MethodPut, "/pools/"+pool, pve.Params{"vms": strconv.Itoa(id), "delete": "1"})
-	}
-	o.do(http.MethodDelete, fmt.Sprintf("/cluster/ha/resources/vm:%d", id), nil)
+	out := pool != "" && o.do(http.MethodPut, "/pools/"+pool, pve.Params{"vms": strconv.Itoa(id), "delete": "1"})
+	return o.do(http.MethodDelete, fmt.Sprintf("/cluster/ha/resources/vm:%d", id), nil) || out
 }
 
 // rob takes the VMIDs that we use next, just before us.
@@ -366,31 +363,53 @@ func (o *others) rob(n int) {
 	o.greedy += n
 }
 
+// lurk reuses the next VMID whose machine we are about to destroy.
+func (o *others) lurk() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lurking++
+}
+
 // beforeUs is called when a request of ours is about to be handled.
 func (o *others) beforeUs(e *entry) {
-	if e.method != http.MethodPost {
-		return
-	}
-	field := ""
 	switch {
-	case strings.HasSuffix(e.path, "/clone"):
-		field = "newid"
-	case strings.HasSuffix(e.path, "/qemu"):
-		field = "vmid"
-	default:
+	case e.method == http.MethodPost && strings.HasSuffix(e.path, "/clone"):
+		o.takes(e.params.Get("newid"))
+	case e.method == http.MethodPost && strings.HasSuffix(e.path, "/qemu"):
+		o.takes(e.params.Get("vmid"))
+	case e.method == http.MethodGet && e.call() == "config" && strings.Contains(e.query, "current=1"):
+		o.slips(e.vmid())
+	}
+}
+
+// takes makes a machine under a VMID that we are about to use, if they want to.
+func (o *others) takes(vmid string) {
+	id, err := strconv.Atoi(vmid)
+	if err == nil && o.wants(&o.greedy) && o.make(id, "robbed") {
+		o.run.tells(othersTake)
+	}
+}
+
+// slips destroys a machine that we are about to look at for the last time, and
+// makes one of theirs in its place.
+func (o *others) slips(id int) {
+	if !o.wants(&o.lurking) {
 		return
 	}
-	id, err := strconv.Atoi(e.params.Get(field))
-	if err != nil {
-		return
+	leave := o.enter(id)
+	defer leave()
+	if o.reuse(id) {
+		o.run.tells(othersSly)
 	}
+}
+
+// wants takes one of what they still want to do.
+func (o *others) wants(n *int) bool {
 	o.mu.Lock()
-	now := o.greedy > 0
-	if now {
-		o.greedy--
+	defer o.mu.Unlock()
+	if *n == 0 {
+		return false
 	}
-	o.mu.Unlock()
-	if now {
-		o.make(id, "robbed")
-	}
+	*n--
+	return true
 }

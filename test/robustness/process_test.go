@@ -38,6 +38,9 @@ func (r *run) newProcess(s *set) *process {
 	r.born++
 	p := &process{run: r, name: fmt.Sprintf("%s#%d", s.name, r.born), set: s, ended: make(chan struct{}), over: func() {}}
 	p.ctx, p.stop = context.WithCancelCause(context.Background())
+	r.mu.Lock()
+	r.all = append(r.all, p)
+	r.mu.Unlock()
 	p.wire = r.newWire(p.name, true)
 	p.wire.crash = p.crash
 	creds := pve.Token("root@pam!us", ourSecret)
@@ -48,7 +51,7 @@ func (r *run) newProcess(s *set) *process {
 	jitter := newDice(r.h.seed, p.name).Float64()
 	cfg := pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: p.wire, Rand: func() float64 { return jitter },
-		Logger: slog.New(slog.NewJSONHandler(&r.said, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.weak.limiter(),
+		Logger: slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.weak.limiter(),
 	}
 	c, err := pve.New(cfg)
 	if err != nil {
@@ -129,10 +132,13 @@ func (p *process) tell(e engine.Event) {
 	if err != nil {
 		panic(err)
 	}
-	p.run.said.Write(append(line, '\n'))
+	p.run.Write(line)
 	if e.Kind != engine.Progress {
 		p.run.trace.say(p.name, "%s: %s %s %s", e.Owner.Name, e.Kind, e.Step, e.Text)
 	}
 }
 
 var _ http.RoundTripper = (*wire)(nil)
+
+// ourTimeout is how long we wait for an answer.
+const ourTimeout = time.Minute

@@ -1,10 +1,11 @@
 package robustness
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/proxplane/proxplane/engine"
@@ -21,7 +22,8 @@ type run struct {
 	trace     *trace
 	watch     *watch
 	others    *others
-	said      output // all that we wrote anywhere
+	census    *census
+	load      load
 	sets      []*set
 	born      int // processes so far
 	troubles  sync.WaitGroup
@@ -34,6 +36,8 @@ type run struct {
 	over   chan struct{}  // closed when the troubles are over
 	deaf   int            // reasons for refusing connections
 	out    int            // reasons for refusing our credentials
+	hits   map[string]int // what requests met with
+	all    []*process     // that were ever started
 	broken []string       // what must never happen, and did
 	events string         // what had happened when the first of it did
 
@@ -43,30 +47,22 @@ type run struct {
 	futile  bool                 // something is tried again and again, rightly
 }
 
-// output collects what is written.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(b)
-}
-
 // result is what came of a history.
 type result struct {
 	broken   []string
 	requests string // around the first failure
-	digest   uint64
 	trace    *trace
-	busiest  int
+	census   *census
 }
 
 // liveThrough must be called within a bubble of virtual time.
-func liveThrough(h *history) result {
-	r := &run{h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{}}
+func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
+	r := &run{
+		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{},
+		census: newCensus(), hits: map[string]int{},
+	}
+	shown.Store(r.trace)
+	defer r.endless()()
 	sim, err := pvesim.New(&h.world.World, pvesim.WithSeed(h.seed))
 	if err != nil {
 		panic(err)
@@ -91,6 +87,7 @@ func liveThrough(h *history) result {
 			break
 		}
 		r.trace.say("", "— %s", e.what)
+		r.census.count(e.kind, 1, 0)
 		e.do(r)
 	}
 	if !r.isBroken() {
@@ -99,7 +96,10 @@ func liveThrough(h *history) result {
 	r.calm()
 	r.stopAll()
 	r.flights.Wait()
-	return result{broken: r.broken, requests: r.events, digest: r.trace.digest(), trace: r.trace, busiest: r.busiest}
+	r.noSecretAsked()
+	r.census.read(r.trace)
+	r.census.busiest, r.census.crowded = r.busiest, r.load.most
+	return result{broken: r.broken, requests: r.events, trace: r.trace, census: r.census}
 }
 
 // fail notes that something happened that must never happen.
@@ -208,7 +208,12 @@ func (r *run) crash(i, requests int, at moment) {
 func (r *run) company(s *set, d time.Duration) {
 	p := r.newProcess(s)
 	go p.live()
-	r.later(d, p.end)
+	r.later(d, func() {
+		p.end()
+		if r.trace.count(func(e *entry) bool { return e.who == p.name && e.write() }) > 0 {
+			r.tells(runsTwice)
+		}
+	})
 }
 
 // calm ends all troubles.
@@ -220,22 +225,32 @@ func (r *run) calm() {
 	}
 	r.troubles.Wait()
 	r.sim.RemoveFault(0)
+	r.comeBack()
 }
 
 // reported looks at what a process says about how far it has come.
 func (r *run) reported(p *process, rep engine.Report, err error) {
 	if err != nil {
 		r.trace.say(p.name, "gave up: %v", err)
-		fmt.Fprintln(&r.said, err)
+		fmt.Fprintln(r, err)
 		return
 	}
 	for _, o := range rep.Objects {
-		fmt.Fprintf(&r.said, "%s %s %s\n", o.Owner.Key, o.State, o.Text)
+		fmt.Fprintf(r, "%s %s %s\n", o.Owner.Key, o.State, o.Text)
 		if o.State != engine.StateReady && o.State != engine.StateGone {
 			r.trace.say(p.name, "%s is %s: %s", o.Owner.Key, o.State, o.Text)
-			if o.Text == "" || o.Text == "not done yet" {
-				r.fail("%s ended as %s without saying why (%q)", o.Owner.Key, o.State, o.Text)
-			}
+			r.reasoned(o)
 		}
+	}
+}
+
+// reasoned checks that an object that isn't as wanted says why, in one line, and
+// since when.
+func (r *run) reasoned(o engine.Outcome) {
+	switch {
+	case strings.TrimSpace(o.Text) == "", o.Text == "not done yet", strings.Contains(o.Text, "\n"):
+		r.fail("%s ended as %s without saying why in one line (%q)", o.Owner.Key, o.State, o.Text)
+	case o.State == engine.StateWaiting && o.Since.IsZero():
+		r.fail("%s doesn't say since when it waits (%q)", o.Owner.Key, o.Text)
 	}
 }

@@ -3,75 +3,105 @@ package robustness
 import (
 	"flag"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 var (
-	firstSeed = flag.Uint64("first", 1, "the first seed")
+	firstSeed = flag.Uint64("first", 0, "the first seed")
 	seeds     = flag.Int("seeds", 0, "how many seeds")
-	oneSeed   = flag.Uint64("seed", 0, "the one seed that TestSeed repeats")
-	figures   = flag.Bool("figures", false, "print figures of each seed")
+	oneSeed   = flag.Int64("seed", -1, "the one seed that TestSeed repeats")
 	whole     = flag.Bool("whole", false, "print all that happened in TestSeed")
 	asIs      = flag.Bool("asis", false, "don't look for a shorter history that fails")
 	kept      indices
 )
 
+// enough is how many histories have something of everything.
+const enough = 500
+
 func init() { flag.Var(&kept, "keep", "numbers of the events that TestSeed keeps, as 0,3,4") }
 
 // live lives through a history.
 func live(t *testing.T, h *history) (res result) {
-	synctest.Test(t, func(t *testing.T) { res = liveThrough(h) })
+	var shown atomic.Pointer[trace]
+	defer hung(t, h, &shown)()
+	synctest.Test(t, func(*testing.T) { res = liveThrough(h, &shown) })
 	return res
 }
 
+// hung prints what has happened if the test is about to be killed since a history
+// hangs.
+func hung(t *testing.T, h *history, shown *atomic.Pointer[trace]) (stop func()) {
+	deadline, ok := t.Deadline()
+	if !ok {
+		return func() {}
+	}
+	left := time.Until(deadline)
+	timer := time.AfterFunc(left-left/20, func() {
+		fmt.Fprintf(os.Stderr, "seed %d hangs:\n%s\n%s\n", h.seed, h, shown.Load().around(60))
+	})
+	return func() { timer.Stop() }
+}
+
 func TestHistories(t *testing.T) {
-	for i := range *seeds {
-		seed := *firstSeed + uint64(i)
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			check(t, drawHistory(seed))
-		})
+	all := newCensus()
+	t.Run("seed", func(t *testing.T) {
+		for i := range *seeds {
+			seed := *firstSeed + uint64(i)
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				res := check(t, drawHistory(seed))
+				all.add(res.census)
+			})
+		}
+	})
+	t.Logf("\n%s", all)
+	if lacking := all.lacking(); *seeds >= enough && len(lacking) > 0 {
+		t.Errorf("what never made a difference in %d histories: %s", *seeds, strings.Join(lacking, ", "))
 	}
 }
 
 func TestSeed(t *testing.T) {
-	if *oneSeed == 0 {
+	if *oneSeed < 0 {
 		t.Skip("no -seed is given")
 	}
-	h := drawHistory(*oneSeed)
+	h := drawHistory(uint64(*oneSeed))
 	if len(kept) > 0 {
 		h = h.only(kept)
 	}
 	check(t, h)
 }
 
-func check(t *testing.T, h *history) {
+func check(t *testing.T, h *history) result {
+	t.Helper()
 	res := live(t, h)
 	if *whole {
-		for _, e := range res.trace.entries {
-			t.Log(e)
-		}
+		t.Log("\n" + res.trace.String())
 	}
-	if *figures {
-		t.Logf("seed %d: %d requests, at most %d within a minute, %v", h.seed, len(res.trace.entries), res.busiest, res.trace.entries[len(res.trace.entries)-1].at)
+	if len(res.broken) > 0 {
+		t.Error(explain(t, h, res))
 	}
-	if len(res.broken) == 0 {
-		return
-	}
+	return res
+}
+
+// explain says what is wrong with a history, with the shortest one that fails in
+// the same way and the requests around.
+func explain(t *testing.T, h *history, res result) string {
+	t.Helper()
 	text := strings.Join(res.broken, "\n")
 	if len(kept) > 0 || *asIs {
-		t.Errorf("seed %d: %s\n%s\n%s", h.seed, text, h, res.requests)
-		return
+		return fmt.Sprintf("seed %d: %s\n%s\n%s", h.seed, text, h, res.requests)
 	}
 	keep, short := shrink(t, h, kindOf(res.broken[0]))
 	if short.trace == nil {
-		t.Errorf("seed %d: %s\nIt can't be made shorter:\n%s\n%s", h.seed, text, h, res.requests)
-		return
+		return fmt.Sprintf("seed %d: %s\nIt can't be made shorter:\n%s\n%s", h.seed, text, h, res.requests)
 	}
-	t.Errorf("seed %d: %s\nThe shortest history that fails so, to be repeated with -run Seed -seed %d -keep %s, is:\n%s\n%s\n%s",
+	return fmt.Sprintf("seed %d: %s\nThe shortest history that fails so, to be repeated with -run Seed -seed %d -keep %s, is:\n%s\n%s\n%s",
 		h.seed, text, h.seed, strings.Trim(strings.ReplaceAll(fmt.Sprint(keep), " ", ","), "[]"), h.only(keep), strings.Join(short.broken, "\n"), short.requests)
 }
 
@@ -80,6 +110,7 @@ type indices []int
 
 func (l *indices) String() string { return fmt.Sprint(*l) }
 
+// Set takes numbers with commas between them.
 func (l *indices) Set(text string) error {
 	for _, part := range strings.Split(text, ",") {
 		n, err := strconv.Atoi(part)

@@ -2,7 +2,6 @@ package robustness
 
 import (
 	"fmt"
-	"hash/fnv"
 	"io"
 	"net/http"
 	"net/url"
@@ -160,17 +159,6 @@ func (t *trace) around(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// digest is equal for equal histories.
-func (t *trace) digest() uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	h := fnv.New64a()
-	for _, e := range t.entries {
-		fmt.Fprintf(h, "%d %d %s %s %s %s %d\n", e.at, e.done, e.who, e.method, e.path, e.query, e.status)
-	}
-	return h.Sum64()
-}
-
 // count counts the requests that the filter takes.
 func (t *trace) count(filter func(*entry) bool) int {
 	t.mu.Lock()
@@ -182,4 +170,15 @@ func (t *trace) count(filter func(*entry) bool) int {
 		}
 	}
 	return n
+}
+
+// String is all that happened, to the nanosecond.
+func (t *trace) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	for _, e := range t.entries {
+		fmt.Fprintf(&b, "%s [%d %d]\n", e, e.at, e.done)
+	}
+	return b.String()
 }

@@ -174,7 +174,7 @@ func portrait(s *pvesim.State, id int) string {
 	var volumes []string
 	for key, sp := range s.Spaces {
 		for name, v := range sp.Volumes {
-			if v.VMID == id {
+			if v.VMID == id && v.Content != "backup" {
 				volumes = append(volumes, fmt.Sprintf("volume %s/%s:%s %d\n", key.Node, key.Storage, name, v.Size))
 			}
 		}

@@ -44,16 +44,40 @@ type wire struct {
 // goes on.
 const storm = 900
 
-// hurry notes a request, and tells how many there were within a minute.
-func (w *wire) hurry() int {
+// hurry notes a request, and that there were too many within a minute.
+func (w *wire) hurry() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	now := time.Now()
 	w.recent = append(w.recent, now)
 	for now.Sub(w.recent[0]) > time.Minute {
 		w.recent = w.recent[1:]
 	}
-	return len(w.recent)
+	n := len(w.recent)
+	w.mu.Unlock()
+	w.run.most(n)
+	if n == storm {
+		w.run.fail("%d requests of one process within a minute", n)
+	}
+}
+
+// met notes what a request met with.
+func (w *wire) met(e *entry, res *http.Response) {
+	if !w.ours || res == nil {
+		return
+	}
+	switch {
+	case e.status == http.StatusUnauthorized:
+		w.run.hit("401")
+	case e.status == 595:
+		w.run.hit("595")
+	case e.path == "/cluster/resources":
+		w.run.hit("list")
+	case noRoom(e.answer):
+		w.run.hit("full")
+	}
+	if w.next != nil && res.Close && e.status == http.StatusOK {
+		w.run.census.count(faultRecycled, 1, 1)
+	}
 }
 
 // moment is when within a request something happens.
@@ -88,11 +112,12 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errCrashed
 	}
 	entry := w.run.trace.begin(w, req, body)
-	if n := w.hurry(); w.ours {
-		w.run.most(n)
-		if n == storm {
-			w.run.fail("%d requests of one process within a minute", n)
-		}
+	w.run.bounded()
+	if w.ours {
+		w.hurry()
+		w.run.again(entry)
+		leave := w.run.load.enter(w.run, entry)
+		defer leave()
 	}
 	answered := make(chan exchanged, 1)
 	w.run.flights.Go(func() {
@@ -102,6 +127,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		res, err := w.exchange(req, body)
 		w.run.trace.end(entry, res, err)
+		w.met(entry, res)
 		w.run.watch.after(w, entry)
 		answered <- exchanged{res, err}
 	})
@@ -138,9 +164,11 @@ func (w *wire) depart() (die func(), err error) {
 	case w.dead:
 		return nil, errCrashed
 	case w.ours && w.run.isDeaf():
+		w.run.hit("refused")
 		return nil, errRefused
 	case w.crashIn > 0:
 		if w.crashIn--; w.crashIn == 0 {
+			w.run.tells(w.crashAt.kind())
 			return w.crash, nil
 		}
 	}

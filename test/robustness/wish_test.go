@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -55,14 +56,16 @@ func (s *set) version() (int, <-chan struct{}) {
 	return s.n, s.changed
 }
 
-// change changes what is wanted.
-func (s *set) change(fn func()) {
+// change changes what is wanted, and tells whether it is something else now.
+func (s *set) change(fn func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	was := s.wanted()
 	fn()
 	s.n++
 	close(s.changed)
 	s.changed = make(chan struct{})
+	return !reflect.DeepEqual(was, s.wanted())
 }
 
 func (s *set) owner(kind, name string) model.Owner {
@@ -113,10 +116,19 @@ func (s *set) mayDrop(w *wish, slot string) bool {
 // grace is how long something may still be done that was wanted until now.
 const grace = 3 * time.Minute
 
-// want is what is wanted now.
+// want is what a process is told to make so.
 func (s *set) want(weak *weakness) model.Desired {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	d := s.wanted()
+	for i := range d.VMs {
+		d.VMs[i].Range = weak.vmids(d.VMs[i].Range)
+	}
+	return d
+}
+
+// wanted is what is wanted now.
+func (s *set) wanted() model.Desired {
 	d := model.Desired{Set: s.name, Prune: s.prune}
 	for _, name := range s.world.images {
 		d.Images = append(d.Images, model.Image{Owner: s.owner("VMImage", name), Template: name})
@@ -127,7 +139,6 @@ func (s *set) want(weak *weakness) model.Desired {
 		}
 		v := w.VM
 		v.Options, v.Disks, v.NICs, v.Tags = maps.Clone(v.Options), slices.Clone(v.Disks), slices.Clone(v.NICs), slices.Clone(v.Tags)
-		v.Range = weak.vmids(v.Range)
 		d.VMs = append(d.VMs, v)
 	}
 	for _, w := range s.snaps {

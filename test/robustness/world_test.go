@@ -30,13 +30,15 @@ type world struct {
 	agents   map[string]bool // templates with a guest agent
 	// everywhere are templates that any node can make a machine of.
 	everywhere map[string]bool
+	homes      map[int]string // the storage of each template
 	vmids      model.Range
-	sets       int // how many sets of manifests there are
+	sets       int  // how many sets of manifests there are
+	crowd      bool // many machines are wanted at once
 }
 
 func drawWorld(seed uint64) *world {
 	d := newDice(seed, "world")
-	w := &world{password: d.chance(0.25), wire: d.chance(0.05), agents: map[string]bool{}, everywhere: map[string]bool{}, sets: 1 + d.weighted(4, 1)}
+	w := &world{password: d.chance(0.25), wire: d.chance(0.05), agents: map[string]bool{}, everywhere: map[string]bool{}, homes: map[int]string{}, sets: 1 + d.weighted(4, 1)}
 	w.Release = pick(d, "9.2", "9.2", "8.4")
 	w.Users = []pvesim.WorldUser{{ID: "root@pam", Password: ourPassword, Tokens: []pvesim.WorldToken{
 		{Name: "us", Secret: ourSecret}, {Name: "people", Secret: theirSecret},
@@ -48,6 +50,9 @@ func drawWorld(seed uint64) *world {
 	w.drawTemplates(d)
 	w.drawTiming(d)
 	w.vmids = model.Range{First: 5000, Last: 5000 + pick(d, 11, 29, 199)}
+	if w.crowd = d.chance(0.03); w.crowd {
+		w.vmids.Last = 5199
+	}
 	w.drawBystanders(d)
 	return w
 }
@@ -83,6 +88,10 @@ func (w *world) drawStorages(d dice) {
 	add(pvesim.WorldStorage{
 		Name: "local", Type: "dir", Path: "/var/lib/vz", Size: 600 << 30, Content: []string{"images", "iso", "import", "snippets"},
 	}, true, true, false)
+	add(pvesim.WorldStorage{
+		Name: backups, Type: "nfs", Path: "/mnt/pve/backups", Size: 4 << 40, Content: []string{"backup"},
+		Options: map[string]string{"server": "10.0.0.9", "export": "/backups"},
+	}, false, false, false)
 	if d.chance(0.7) {
 		add(pvesim.WorldStorage{
 			Name: "lvm", Type: "lvmthin", Size: 800 << 30, Content: []string{"images"}, Options: map[string]string{"vgname": "pve", "thinpool": "data"},
@@ -130,6 +139,10 @@ func (w *world) drawTemplates(d dice) {
 			if tags {
 				conf["tags"] = "golden"
 			}
+			w.homes[9000+100*i+n] = storage
+			if storage != "nfs" {
+				w.homes[9000+100*i+n] = node + "/" + storage
+			}
 			w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 9000 + 100*i + n, Node: node, Template: true, System: system, Config: conf})
 		}
 	}
@@ -140,7 +153,7 @@ func (w *world) drawTiming(d dice) {
 	t := func(d time.Duration) pvesim.Duration { return pvesim.Duration(float64(d) * scale) }
 	w.Timing = pvesim.Timing{
 		Request: t(5 * time.Millisecond), Task: t(20 * time.Millisecond), Config: t(150 * time.Millisecond), Create: t(500 * time.Millisecond),
-		Alloc: t(200 * time.Millisecond), Clone: t(1500 * time.Millisecond), ClonePerGiB: t(400 * time.Millisecond), Resize: t(300 * time.Millisecond),
+		Alloc: t(200 * time.Millisecond), Clone: t(1500 * time.Millisecond), Link: t(300 * time.Millisecond), ClonePerGiB: t(400 * time.Millisecond), Resize: t(300 * time.Millisecond),
 		Snapshot: t(700 * time.Millisecond), SnapshotPerGiB: t(300 * time.Millisecond), Start: t(time.Second), Stop: t(300 * time.Millisecond),
 		Shutdown: t(2 * time.Second), Boot: t(3 * time.Second), Agent: t(5 * time.Second), Migrate: t(2 * time.Second),
 		MigratePerGiB: t(300 * time.Millisecond), Destroy: t(600 * time.Millisecond), Template: t(500 * time.Millisecond),

@@ -1,0 +1,104 @@
+package robustness
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// backUp backs a machine up and restores that later. Meanwhile it may have been
+// changed, or be gone.
+func (o *others) backUp(s *set, name string, age time.Duration) {
+	owner := s.owner("VirtualMachine", name)
+	id := o.find(owner)
+	if id == 0 {
+		return
+	}
+	o.run.troubles.Go(func() {
+		archive := o.dump(id)
+		if archive == "" {
+			return
+		}
+		t := time.NewTimer(age)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-o.run.over:
+		}
+		if o.find(owner) == id && o.restore(id, archive) {
+			o.run.tells(othersRestore)
+		}
+		o.do(http.MethodDelete, "/nodes/"+o.run.h.world.nodes[0]+"/storage/"+backups+"/content/"+archive, nil)
+	})
+}
+
+// backups is the storage where they are.
+const backups = "backups"
+
+// dump backs a machine up, and tells the file.
+func (o *others) dump(id int) (archive string) {
+	node := o.nodeOf(id)
+	if node == "" {
+		return ""
+	}
+	o.lockedSince(id)
+	defer o.unlocked(id)
+	o.do(http.MethodPost, "/nodes/"+node+"/vzdump", pve.Params{"vmid": strconv.Itoa(id), "storage": backups})
+	o.run.sim.Do(func(s *pvesim.State) {
+		for key, sp := range s.Spaces {
+			for name, v := range sp.Volumes {
+				if v.Content == "backup" && v.VMID == id && key.Storage == backups {
+					archive = max(archive, backups+":"+name)
+				}
+			}
+		}
+	})
+	return archive
+}
+
+// restore puts a backup in the place of a machine. While that goes on nothing
+// tells whose it is; disks that the backup hasn't stay beside it.
+func (o *others) restore(id int, archive string) bool {
+	leave := o.enter(id)
+	defer leave()
+	o.status(id, "stop")
+	node := o.nodeOf(id)
+	if node == "" {
+		return false
+	}
+	o.mu.Lock()
+	o.blurred[id], o.restored[id] = time.Now(), true
+	o.mu.Unlock()
+	o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"})
+	if o.ownerOf(id) == (model.Owner{}) && o.nodeOf(id) != "" {
+		// It has failed halfway. Whose the machine was is known to nobody but them.
+		o.mu.Lock()
+		o.ruined[id] = true
+		o.mu.Unlock()
+		o.run.watch.adopt(id)
+	}
+	return true
+}
+
+// nodeOf is where a machine is; empty: nowhere.
+func (o *others) nodeOf(id int) (node string) {
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			node = vm.Node
+		}
+	})
+	return node
+}
+
+// left tells whether a disk that nobody uses is there because a backup was
+// restored.
+func (o *others) left(id int, key string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return strings.HasPrefix(key, "unused") && o.restored[id]
+}
