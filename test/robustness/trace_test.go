@@ -172,13 +172,15 @@ func (t *trace) count(filter func(*entry) bool) int {
 	return n
 }
 
-// String is all that happened, to the nanosecond.
+// String is all that happened, to the nanosecond. What was said at the same instant
+// has no order: nobody decides which of two goroutines is first.
 func (t *trace) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var b strings.Builder
-	for _, e := range t.entries {
-		fmt.Fprintf(&b, "%s [%d %d]\n", e, e.at, e.done)
+	lines := make([]string, len(t.entries))
+	for i, e := range t.entries {
+		lines[i] = fmt.Sprintf("%015d %s [%d %d]\n", e.at, e, e.at, e.done)
 	}
-	return b.String()
+	slices.Sort(lines)
+	return strings.Join(lines, "")
 }
