@@ -20,13 +20,15 @@ type powerAction struct {
 	do                             func(ctx context.Context, vm pve.VM, p *powering) (pve.UPID, error)
 }
 
-var powerActions = []powerAction{
-	{
-		name: "on", short: "Start machines", long: "Start machines. Those that run already stay as they are.", doing: "start", done: "running", from: model.StatusRunning,
-		do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
-			return vm.Start(ctx, pve.StartOptions{})
-		},
+var powerOn = powerAction{
+	name: "on", short: "Start machines", long: "Start machines. Those that run already stay as they are.", doing: "start", done: "running", from: model.StatusRunning,
+	do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
+		return vm.Start(ctx, pve.StartOptions{})
 	},
+}
+
+var powerActions = []powerAction{
+	powerOn,
 	{
 		name: "off", short: "Pull the plug of machines", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
 		doing: "stop", done: "stopped", from: model.StatusStopped,

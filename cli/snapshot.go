@@ -111,9 +111,10 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 				if err := u.agree(cmd.Context(), s.yes, question); err != nil {
 					return err
 				}
-				return u.task(cmd.Context(), c, g.Name, "roll back to "+args[1], func() (pve.UPID, error) {
-					return c.vm(g).Rollback(cmd.Context(), args[1], s.start)
-				})
+				what := "roll back to " + args[1]
+				return u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
+					return c.fail(s.revert(ctx, c, g, args[1]))
+				}})
 			})
 		},
 	}
@@ -121,6 +122,16 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "don't ask")
 	cmd.Flags().BoolVar(&s.start, "start", false, "start the machine afterwards")
 	return cmd
+}
+
+// revert goes back to a snapshot. Proxmox' own way to start the machine then is a
+// task that nobody is told of.
+func (s *snapshotting) revert(ctx context.Context, c *cluster, g *model.Guest, name string) error {
+	upid, err := c.vm(g).Rollback(ctx, name, false)
+	if err := c.finish(ctx, upid, err); err != nil || !s.start {
+		return err
+	}
+	return (&powering{}).press(ctx, c, powerOn, g)
 }
 
 func newSnapshotDelete(u *ui) *cobra.Command {
