@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
 
@@ -38,6 +39,7 @@ type Failure struct {
 	Class Class
 	Text  string // what Proxmox said
 	Hint  string // what the person can do; may be empty
+	Lacks *model.Lack
 }
 
 // classes are tried in this order: the first kind that fits decides.
@@ -71,7 +73,7 @@ var classes = []struct {
 
 // Judge says what an error means, and what can be done about it.
 func Judge(err error) Failure {
-	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err)}
+	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err), Lacks: lacks(err)}
 	if stopped(err) {
 		f.Class = Stopped
 		return f

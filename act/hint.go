@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
 
@@ -24,7 +25,7 @@ func hint(err error) string {
 	case is(pve.ErrRootOnly):
 		return "only root@pam with a password may do this, no token: leave the option out, or log in as root@pam"
 	case is(pve.ErrForbidden):
-		return forbiddenHint(e)
+		return forbiddenHint(err)
 	case is(pve.ErrNoSpace):
 		return "free space on the storage, or name another one"
 	case is(pve.ErrLocked):
@@ -67,22 +68,26 @@ func noDirectory(err error) bool {
 	return errors.As(err, &e) && e.Kind == pve.ErrNotFound && strings.HasPrefix(e.Subject, "path ")
 }
 
-// forbiddenHint is the command that grants what is missing.
-func forbiddenHint(e *pve.Error) string {
-	if e.PermPath == "" || len(e.Privs) == 0 {
+// lacks are the privileges that Proxmox named when it refused; nil: it refused for
+// other reasons, or named none.
+func lacks(err error) *model.Lack {
+	var e *pve.Error
+	if !errors.As(err, &e) || !errors.Is(err, pve.ErrForbidden) || e.PermPath == "" || len(e.Privs) == 0 {
+		return nil
+	}
+	return &model.Lack{Path: e.PermPath, Privs: e.Privs, Any: e.AnyPriv}
+}
+
+func forbiddenHint(err error) string {
+	l := lacks(err)
+	if l == nil {
 		return "grant the missing privilege; proxplane doctor says which"
 	}
-	what := strings.Join(e.Privs, " and ")
-	if e.AnyPriv {
-		what = strings.Join(e.Privs, " or ")
+	by := " and "
+	if l.Any {
+		by = " or "
 	}
-	privs := e.Privs
-	if e.AnyPriv {
-		privs = privs[:1]
-	}
-	// Not an entry of its own on that path: it would hide what is granted above.
-	return fmt.Sprintf("grant %s on %s, by adding it to the role that the user or token has there: pveum role modify ROLE --append --privs %q; proxplane doctor shows all that is needed",
-		what, e.PermPath, strings.Join(privs, " "))
+	return fmt.Sprintf("grant %s on %s", strings.Join(l.Privs, by), l.Path)
 }
 
 func lockedHint(e *pve.Error) string {

@@ -17,7 +17,7 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		hint  string // part of it
 	}{
 		{&pve.Error{Kind: pve.ErrUnauthorized, Status: 401, Text: "authentication failure"}, Fatal, "user@realm!name"},
-		{&pve.Error{Kind: pve.ErrForbidden, Status: 403, PermPath: "/vms/101", Privs: []string{"VM.Config.Memory"}, Text: "Permission check failed (/vms/101, VM.Config.Memory)"}, Hard, "pveum role modify ROLE --append --privs \"VM.Config.Memory\""},
+		{&pve.Error{Kind: pve.ErrForbidden, Status: 403, PermPath: "/vms/101", Privs: []string{"VM.Config.Memory"}, Text: "Permission check failed (/vms/101, VM.Config.Memory)"}, Hard, "grant VM.Config.Memory on /vms/101"},
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/storage/x", Privs: []string{"A.B", "C.D"}, AnyPriv: true}, Hard, "grant A.B or C.D on /storage/x"},
 		{&pve.Error{Kind: pve.ErrForbidden}, Hard, "proxplane doctor"},
 		{&pve.Error{Kind: pve.ErrRootOnly}, Hard, "root@pam"},
@@ -44,6 +44,9 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		got := Judge(fmt.Errorf("start VM 100: %w", c.err))
 		if got.Class != c.class || !strings.Contains(got.Hint, c.hint) || c.hint == "" && got.Hint != "" {
 			t.Errorf("%v: class %v, hint %q", c.err, got.Class, got.Hint)
+		}
+		if e, ok := c.err.(*pve.Error); ok && (got.Lacks != nil) != (len(e.Privs) > 0) {
+			t.Errorf("%v: %+v is missing", c.err, got.Lacks)
 		}
 	}
 }

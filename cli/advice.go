@@ -23,8 +23,6 @@ func whatToDo(err error, conn manifest.Connection) []string {
 	switch {
 	case errors.Is(err, pve.ErrUnauthorized):
 		return unauthorized(conn)
-	case errors.Is(err, pve.ErrForbidden) && e != nil && e.PermPath != "" && len(e.Privs) > 0:
-		return grant(e, conn.Credentials)
 	case errors.Is(err, pve.ErrConnection) && e != nil && e.Status == 0:
 		return unreachable(err, conn)
 	}
@@ -34,31 +32,17 @@ func whatToDo(err error, conn manifest.Connection) []string {
 	return nil
 }
 
-// hintLines puts the commands in a hint on lines of their own, to be copied.
-func hintLines(hint string, width int) []string {
-	if hint == "" {
-		return nil
-	}
+// hintLines are what can be done about something that failed, below the line that
+// tells of it.
+func hintLines(do []string, width int) []string {
 	var lines []string
-	said := ""
-	say := func() {
-		if said != "" {
-			lines = append(lines, status.Wrap("    "+sentence(said), width, "    "))
-		}
-		said = ""
-	}
-	for _, part := range strings.Split(strings.ReplaceAll(hint, ": pveum ", ":; pveum "), "; ") {
-		switch {
-		case strings.HasPrefix(part, "pveum "):
-			say()
-			lines = append(lines, "      "+part)
-		case said != "":
-			said += "; " + part
-		default:
-			said = part
+	for _, text := range do {
+		if strings.HasPrefix(text, "  ") {
+			lines = append(lines, "    "+text) // a command: never broken
+		} else {
+			lines = append(lines, status.Wrap("    "+sentence(text), width, "    "))
 		}
 	}
-	say()
 	return lines
 }
 
@@ -80,20 +64,6 @@ func unauthorized(conn manifest.Connection) []string {
 			"Check that the token exists and hasn't expired (pveum user token list USER@REALM), that its id is written user@realm!name, and that the secret is the one that was shown when it was made.")
 	}
 	return append(do, "Check user, realm and password. A user with a second factor needs an API token instead.")
-}
-
-// grant is the command that gives a privilege. It adds to the role that is
-// there: an entry of its own on the path would hide what is granted above it.
-func grant(e *pve.Error, creds pve.Credentials) []string {
-	privs, joined := e.Privs, strings.Join(e.Privs, " and ")
-	if e.AnyPriv {
-		privs, joined = privs[:1], strings.Join(e.Privs, " or ")
-	}
-	return []string{
-		fmt.Sprintf("Grant %s on %s to %s, by adding it to the role that it has there:", joined, e.PermPath, who(creds)),
-		fmt.Sprintf("  pveum role modify ROLE --append --privs %q", strings.Join(privs, " ")),
-		"proxplane doctor shows all that is needed, with the commands.",
-	}
 }
 
 func who(creds pve.Credentials) string {

@@ -39,7 +39,11 @@ func (c *cluster) fail(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &clusterError{c.Connection, err}
+	failed := &clusterError{conn: c.Connection, err: err}
+	if l := act.Judge(err).Lacks; l != nil {
+		failed.remedy = c.remedy(*l)
+	}
+	return failed
 }
 
 // cluster connects to the one Proxmox that a command is about.

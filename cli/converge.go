@@ -87,7 +87,7 @@ type objectState struct {
 // summary prints what became of everything.
 func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) error {
 	sum := summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}}
-	var left []engine.Outcome
+	var left []unfinished
 	for i, r := range reports {
 		sum.Converged = sum.Converged && r.Converged()
 		sum.Seconds = max(sum.Seconds, r.Took.Seconds())
@@ -99,7 +99,7 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.Sentence(o.Text)})
 				}
 				if !finished(o) {
-					left = append(left, o)
+					left = append(left, unfinished{o, list[i]})
 				}
 			}
 		})
@@ -110,7 +110,7 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 	return a.table(u, sum, left)
 }
 
-func (a *applying) table(u *ui, sum summaryLine, left []engine.Outcome) error {
+func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 	page := u.page(u.out)
 	fmt.Fprintln(u.out)
 	if len(sum.VMs) > 0 {
@@ -119,12 +119,10 @@ func (a *applying) table(u *ui, sum summaryLine, left []engine.Outcome) error {
 		}
 		fmt.Fprintln(u.out)
 	}
-	for _, o := range left {
+	for i, o := range left {
 		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), status.Sentence(o.Text)), page.Width, "    "))
-		if o.Failure != nil {
-			for _, line := range hintLines(o.Failure.Hint, page.Width) {
-				fmt.Fprintln(u.out, line)
-			}
+		for _, line := range hintLines(o.whatToDo(i < mostRemedies), page.Width) {
+			fmt.Fprintln(u.out, line)
 		}
 	}
 	done := len(sum.VMs) + len(sum.Others) - len(left)
@@ -134,6 +132,29 @@ func (a *applying) table(u *ui, sum summaryLine, left []engine.Outcome) error {
 	}
 	_, err := fmt.Fprintln(u.out, verdict)
 	return err
+}
+
+// unfinished is an object that isn't as wanted in the end.
+type unfinished struct {
+	engine.Outcome
+	of *cluster
+}
+
+// mostRemedies is for how many objects it is looked up how to grant what is missing:
+// it is mostly the same for the others.
+const mostRemedies = 3
+
+// whatToDo says what the person can do about it.
+func (o unfinished) whatToDo(lookUp bool) []string {
+	switch f := o.Failure; {
+	case f == nil:
+		return nil
+	case f.Lacks != nil && lookUp:
+		return o.of.remedy(*f.Lacks)
+	case f.Hint != "":
+		return []string{f.Hint}
+	}
+	return nil
 }
 
 func isVM(kind string) bool { return kind == "VirtualMachine" || kind == "VMClone" }

@@ -37,8 +37,9 @@ func advise(err error, do ...string) error { return &adviceError{err, do} }
 
 // clusterError is an error of a cluster that is known how to be reached.
 type clusterError struct {
-	conn manifest.Connection
-	err  error
+	conn   manifest.Connection
+	remedy []string // how to grant what is missing
+	err    error
 }
 
 func (e *clusterError) Error() string { return e.err.Error() }
@@ -68,6 +69,9 @@ func explain(err error) explanation {
 		}
 		e.tried = "couldn't " + e.tried
 		e.do = whatToDo(err, conn)
+		if from != nil && len(from.remedy) > 0 {
+			e.do = from.remedy
+		}
 	default:
 		e.tried = err.Error()
 	}

@@ -27,7 +27,7 @@ func connectionError(cause error) error {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	token := manifest.Connection{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("ci@pve!proxplane", "very-secret-secret")}
 	password := manifest.Connection{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "very-secret-password")}
-	at := func(c manifest.Connection, err error) error { return &clusterError{c, err} }
+	at := func(c manifest.Connection, err error) error { return &clusterError{conn: c, err: err} }
 	var b strings.Builder
 	for _, c := range []struct {
 		name string

@@ -110,7 +110,7 @@ func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now 
 	t := try{key, what}
 	m.tries[t]++
 	n, limit := m.tries[t], limits[f.Class]
-	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, At: now, Next: now.Add(backoff(n, limit.pause)), Hard: n >= limit.tries, Lost: lost}
+	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(backoff(n, limit.pause)), Hard: n >= limit.tries, Lost: lost}
 	if f.Class == act.Mistaken && n <= quickTries {
 		fail.Next = now
 	}

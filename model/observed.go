@@ -128,15 +128,24 @@ type Placement struct {
 	Memory int64
 }
 
+// Lack is privileges that are missing on a path.
+type Lack struct {
+	Path  string
+	Privs []string
+	Any   bool // one of them is enough
+}
+
 // Failure is how a step failed.
 type Failure struct {
 	What string // the step
 	Text string // what Proxmox said
 	Hint string // what the person can do
-	At   time.Time
-	Next time.Time // not before then again
-	Hard bool      // trying again can't help until something is changed
-	Lost bool      // it may have been done: not again before a list was asked for since
+	// Lacks are the privileges because of whose absence it failed.
+	Lacks *Lack
+	At    time.Time
+	Next  time.Time // not before then again
+	Hard  bool      // trying again can't help until something is changed
+	Lost  bool      // it may have been done: not again before a list was asked for since
 }
 
 // Again tells whether it may be tried again, by what is known now.

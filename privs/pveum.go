@@ -67,13 +67,7 @@ func (a Account) roleCommand(name string, privs []string) []string {
 // roleNames gives each grant the name of its role. Grants of the same privileges
 // share one. The names begin with the user's, so that users don't share any.
 func (a Account) roleNames(grants []Grant) []string {
-	prefix, _, _ := strings.Cut(a.User, "@")
-	prefix = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", r) {
-			return r
-		}
-		return '-'
-	}, prefix)
+	prefix := a.rolePrefix()
 	names, privs, taken := make([]string, len(grants)), map[string]string{}, map[string]int{}
 	for i, g := range grants {
 		all := strings.Join(g.Names(), " ")
@@ -87,6 +81,17 @@ func (a Account) roleNames(grants []Grant) []string {
 		names[i] = privs[all]
 	}
 	return names
+}
+
+// rolePrefix is the user's name, as far as roles may have it.
+func (a Account) rolePrefix() string {
+	prefix, _, _ := strings.Cut(a.User, "@")
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", r) {
+			return r
+		}
+		return '-'
+	}, prefix)
 }
 
 // roleKind says what a role is for.

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/privs"
+)
+
+// remedy says how to grant what is missing, with commands that fit what was granted
+// before, as far as these credentials may see that.
+func (c *cluster) remedy(l model.Lack) []string {
+	creds := c.Connection.Credentials
+	lack, joined := l, strings.Join(l.Privs, " and ")
+	if l.Any {
+		lack.Privs, joined = l.Privs[:1], strings.Join(l.Privs, " or ")
+	}
+	const doctor = "proxplane doctor shows all that is needed, with the commands."
+	what := fmt.Sprintf("Grant %s on %s to %s", joined, l.Path, who(creds))
+	sight, err := c.sight(lack)
+	if err != nil {
+		return []string{what + ".", doctor}
+	}
+	lines := sight.Remedy(lack)
+	if len(lines) == 0 {
+		return []string{what + ": the role NoAccess forbids it now.", doctor}
+	}
+	out := []string{what + "; on a node, as root:"}
+	for _, line := range lines {
+		out = append(out, "  "+line)
+	}
+	if sight.Hides() {
+		out = append(out, fmt.Sprintf("An entry for %s takes the place of what it has there by its groups, or by an entry on a path above.", creds.User()))
+	}
+	return append(out, doctor)
+}
+
+// sight looks at who may do what. What these credentials may not see stays empty.
+func (c *cluster) sight(l model.Lack) (privs.Sight, error) {
+	// What was done has failed, and may have been stopped: this is about it.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	creds, access := c.Connection.Credentials, c.client.Access()
+	s := privs.Sight{User: creds.User(), Token: tokenName(creds), Roles: map[string]privs.Role{}}
+	own, err := access.Permissions(ctx, "", "")
+	if err != nil {
+		return s, err
+	}
+	here, err := access.Permissions(ctx, "", l.Path)
+	if err != nil {
+		return s, err
+	}
+	s.Own, s.Here = own, here[l.Path]
+	roles, err := access.Roles(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, r := range roles {
+		s.Roles[r.ID] = privs.Role{Privs: r.Privileges, Special: r.Special}
+	}
+	if s.Token == "" {
+		s.OfUser = s.Here
+	} else if t, err := access.Token(ctx, s.User, s.Token); err == nil {
+		s.Separate = &t.PrivSep
+	}
+	if _, audits := own["/access"]["Sys.Audit"]; audits {
+		s.Whole = c.entries(ctx, l, &s) == nil
+	}
+	return s, nil
+}
+
+// entries reads who was granted what.
+func (c *cluster) entries(ctx context.Context, l model.Lack, s *privs.Sight) error {
+	access := c.client.Access()
+	entries, err := access.ACL(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		s.ACL = append(s.ACL, privs.Entry{Path: e.Path, Role: e.Role, Type: e.Type, Who: e.Who, Below: e.Propagate})
+	}
+	if s.Token != "" {
+		of, err := access.Permissions(ctx, s.User, l.Path)
+		if err != nil {
+			return err
+		}
+		s.OfUser = of[l.Path]
+	}
+	user, err := access.User(ctx, s.User)
+	s.Groups = user.Groups
+	return err
+}
