@@ -29,6 +29,7 @@ func haRoutes() map[string]handler {
 		"PUT /cluster/ha/rules/{rule}":              updateHARule,
 		"DELETE /cluster/ha/rules/{rule}":           deleteHARule,
 		"GET /cluster/ha/status/current":            haStatus,
+		"GET /cluster/ha/status/manager_status":     haManagerStatus,
 	}
 }
 

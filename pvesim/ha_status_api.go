@@ -47,11 +47,8 @@ func haStatus(c *call) (any, error) {
 // haNodeStatus is the local manager of a node.
 func (c *call) haNodeStatus(node string) map[string]any {
 	seen, state, watchdog := c.now(), "idle", "watchdog standby"
-	for sid := range c.state.HA.Resources {
-		_, id, _ := strings.Cut(sid, ":")
-		if vm := c.state.VMs[atoi(id)]; vm != nil && vm.Node == node && c.haWants(sid) != "ignored" {
-			state, watchdog = "active", "watchdog active"
-		}
+	if c.haBusy(node) {
+		state, watchdog = "active", "watchdog active"
 	}
 	if c.state.Nodes[node].State != Online {
 		seen, state, watchdog = c.state.Nodes[node].Booted, "old timestamp - dead?", "watchdog standby"
@@ -90,4 +87,56 @@ func (c *call) haServiceStatus(sid string) map[string]any {
 	}
 	m["status"] = fmt.Sprintf("%s (%s, %s)", sid, strAny(m["node"]), m["state"])
 	return m
+}
+
+// haManagerStatus is what the manager keeps: nothing before it has worked.
+func haManagerStatus(c *call) (any, error) {
+	quorate := "" // as Perl writes false
+	if c.quorate() {
+		quorate = "1"
+	}
+	manager := map[string]any{}
+	out := map[string]any{"manager_status": manager, "quorum": map[string]any{"node": c.entry, "quorate": quorate}}
+	if !c.state.HA.Awake {
+		return out, nil
+	}
+	services, nodes, local := map[string]any{}, map[string]any{}, map[string]any{}
+	for _, name := range c.nodeNames() {
+		nodes[name] = "online"
+		if c.state.Nodes[name].State != Online {
+			nodes[name] = "unknown"
+		}
+		local[name] = map[string]any{
+			"mode": "active", "state": c.haLocalState(name), "timestamp": c.now().Unix(), "results": map[string]any{},
+		}
+	}
+	for sid := range c.state.HA.Resources {
+		_, id, _ := strings.Cut(sid, ":")
+		if vm := c.state.VMs[atoi(id)]; vm != nil && c.haState(vm) != nil {
+			services[sid] = map[string]any{"node": vm.Node, "state": c.haState(vm), "uid": c.uuid("ha", sid)[:22]}
+		}
+	}
+	manager["master_node"], manager["timestamp"] = c.entry, c.now().Unix()
+	manager["node_status"], manager["service_status"] = nodes, services
+	out["lrm_status"] = local
+	return out, nil
+}
+
+// haLocalState is what a node's manager is at.
+func (c *call) haLocalState(node string) string {
+	if c.haBusy(node) {
+		return "active"
+	}
+	return "wait_for_agent_lock"
+}
+
+// haBusy tells whether a node has resources of the manager.
+func (c *call) haBusy(node string) bool {
+	for sid := range c.state.HA.Resources {
+		_, id, _ := strings.Cut(sid, ":")
+		if vm := c.state.VMs[atoi(id)]; vm != nil && vm.Node == node && c.haWants(sid) != "ignored" {
+			return true
+		}
+	}
+	return false
 }
