@@ -35,11 +35,17 @@ func (r *run) again(now *entry) {
 	}
 }
 
-// lost tells whether nobody knows what became of a request: there was no answer
-// (yet), or one that Proxmox didn't give.
+// lost tells whether nobody knows what became of a request: there was no answer, or
+// it was no longer waited for, or somebody on the way gave one. 595 isn't among
+// these: the node was never reached.
 func (e *entry) lost() bool {
-	return e.status == 0 || e.status == http.StatusBadGateway || e.status == http.StatusServiceUnavailable ||
-		e.status == http.StatusGatewayTimeout || e.status >= 595
+	switch e.status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, 596, 599:
+		return true
+	case 0:
+		return e.done > 0 || e.left
+	}
+	return e.left
 }
 
 func sameParams(a, b url.Values) bool { return a.Encode() == b.Encode() }

@@ -75,33 +75,37 @@ func (a *author) crowd() {
 	image := a.h.world.images[0]
 	a.add(wishCrowd, a.soon(), func(r *run) {
 		s := r.sets[i]
-		for j := range n {
-			name := fmt.Sprintf("crowd-%d", j)
-			s.ask(name, model.VM{
-				Name: name, Range: r.h.world.vmids, Source: model.Source{Image: key("VMImage", image)}, Options: map[string]string{}, Managed: []string{},
-				Disks: []model.Disk{{Slot: model.RootSlot, Name: "root"}}, NICs: []model.NIC{{Slot: "net0", Name: "n0", Model: "virtio", Bridge: "vmbr0", MAC: stableMAC(s.name, name, 0)}},
-			})
-		}
+		s.change(func() {
+			for j := range n {
+				name := fmt.Sprintf("crowd-%d", j)
+				s.askFor(name, model.VM{
+					Name: name, Range: r.h.world.vmids, Source: model.Source{Image: key("VMImage", image)}, Options: map[string]string{}, Managed: []string{},
+					Disks: []model.Disk{{Slot: model.RootSlot, Name: "root"}}, NICs: []model.NIC{{Slot: "net0", Name: "n0", Model: "virtio", Bridge: "vmbr0", MAC: stableMAC(s.name, name, 0)}},
+				})
+			}
+		})
 		r.tells(wishCrowd)
 	}, "%s: %d machines of image %s wanted", setNames[i], n, image)
 }
 
 // ask wants a machine of that kind from now on.
 func (s *set) ask(name string, v model.VM) bool {
-	return s.change(func() {
-		w := s.find(name)
-		if w == nil {
-			w = &wish{VM: v}
-			w.Owner = s.owner("VirtualMachine", name)
-			s.vms = append(s.vms, w)
-			return
-		}
-		owner := w.Owner
-		w.note()
-		w.remade = w.remade || w.Source.Name() != v.Source.Name() || w.VMID != v.VMID
-		w.VM = v
-		w.Owner, w.unnamed = owner, false
-	})
+	return s.change(func() { s.askFor(name, v) })
+}
+
+func (s *set) askFor(name string, v model.VM) {
+	w := s.find(name)
+	if w == nil {
+		w = &wish{VM: v}
+		w.Owner = s.owner("VirtualMachine", name)
+		s.vms = append(s.vms, w)
+		return
+	}
+	owner := w.Owner
+	w.note()
+	w.remade = w.remade || w.Source.Name() != v.Source.Name() || w.VMID != v.VMID
+	w.VM = v
+	w.Owner, w.unnamed = owner, false
 }
 
 // note remembers what was allowed until now.

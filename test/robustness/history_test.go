@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pve/admission"
 )
 
 // history is all that is drawn from a seed.
@@ -28,6 +30,17 @@ func drawHistory(seed uint64) *history {
 	a := &author{dice: d, h: h}
 	a.write()
 	return h
+}
+
+// limiter bounds what one process asks for at once.
+func (h *history) limiter() *admission.Limiter {
+	var c admission.Config
+	if h.world.crowd {
+		// Who comes first to a bound of reads is up to the scheduler.
+		c.Read = admission.Bounds{Start: 1000, Max: 1000}
+	}
+	h.weak.admit(&c)
+	return admission.New(c)
 }
 
 // only keeps some of the events.

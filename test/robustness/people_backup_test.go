@@ -74,6 +74,7 @@ func (o *others) restore(id int, archive string) bool {
 	o.mu.Lock()
 	o.blurred[id], o.restored[id] = time.Now(), true
 	o.mu.Unlock()
+	o.run.watch.release(id) // it may have become theirs a moment ago
 	o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"})
 	if o.ownerOf(id) == (model.Owner{}) && o.nodeOf(id) != "" {
 		// It has failed halfway. Whose the machine was is known to nobody but them.

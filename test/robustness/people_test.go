@@ -182,7 +182,16 @@ func (o *others) migrate(id int, to string) bool {
 			params["online"] = "1"
 		}
 	})
-	return o.call(id, http.MethodPost, "/migrate", params)
+	if !o.call(id, http.MethodPost, "/migrate", params) {
+		return false
+	}
+	for range 120 { // the HA manager does it when it gets round to it
+		if o.nodeOf(id) == to {
+			return true
+		}
+		time.Sleep(time.Second)
+	}
+	return false
 }
 
 func (o *others) destroy(id int) bool {
@@ -228,7 +237,9 @@ func (o *others) takeOver(id int) bool {
 	o.taken[id] = time.Now()
 	o.mu.Unlock()
 	time.Sleep(ownerNoticed)
-	o.run.watch.adopt(id)
+	if o.ownerOf(id) == (model.Owner{}) {
+		o.run.watch.adopt(id) // unless a backup has made it ours again
+	}
 	return true
 }
 

@@ -51,7 +51,7 @@ func (r *run) newProcess(s *set) *process {
 	jitter := newDice(r.h.seed, p.name).Float64()
 	cfg := pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: p.wire, Rand: func() float64 { return jitter },
-		Logger: slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.weak.limiter(),
+		Logger: slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.limiter(),
 	}
 	c, err := pve.New(cfg)
 	if err != nil {
@@ -133,6 +133,10 @@ func (p *process) tell(e engine.Event) {
 		panic(err)
 	}
 	p.run.Write(line)
+	if e.Kind == engine.Started && e.Action == "Clone" {
+		// Many may start at this instant, and who comes first to the limiter matters.
+		time.Sleep(time.Microsecond)
+	}
 	if e.Kind != engine.Progress {
 		p.run.trace.say(p.name, "%s: %s %s %s", e.Owner.Name, e.Kind, e.Step, e.Text)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type entry struct {
 	params   url.Values
 	status   int
 	answer   string // what was said beside the status, or what happened
+	left     bool   // whoever asked doesn't wait for the answer any more
 }
 
 func (e *entry) write() bool { return e.method != "" && e.method != http.MethodGet }
@@ -95,10 +97,22 @@ func (t *trace) begin(w *wire, req *http.Request, body []byte) *entry {
 	if strings.HasPrefix(req.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		e.params, _ = url.ParseQuery(string(body))
 	}
+	if m := uploaded.FindSubmatch(body); m != nil {
+		e.params = url.Values{"filename": {string(m[1])}}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.entries = append(t.entries, e)
 	return e
+}
+
+var uploaded = regexp.MustCompile(`filename="([^"]*)"`)
+
+// leave notes that nobody waits for an answer any more.
+func (t *trace) leave(e *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.left = true
 }
 
 func (t *trace) end(e *entry, res *http.Response, err error) {

@@ -10,10 +10,12 @@ import (
 // weakness is a safeguard that is taken away, to see that its lack is noticed.
 type weakness struct{}
 
-func (w *weakness) limiter() *admission.Limiter {
-	if w == nil { return nil }
-	wide := admission.Bounds{Start: 1<<20, Max: 1<<20}
-	return admission.New(admission.Config{Write: wide, Storage: wide, Read: wide})
+func (w *weakness) admit(c *admission.Config) {
+	if w == nil {
+		return
+	}
+	wide := admission.Bounds{Start: 1 << 20, Max: 1 << 20}
+	c.Write, c.Storage, c.Read = wide, wide, wide
 }
 
 func (w *weakness) vmids(r model.Range) model.Range { return r }

@@ -146,6 +146,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return a.res, a.err
 	case <-req.Context().Done():
+		w.run.trace.leave(entry)
 		return nil, context.Cause(req.Context())
 	}
 }
