@@ -77,14 +77,14 @@ func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) e
 	for pause := waitFirst; ; pause = min(pause*3/2, waitMost) {
 		have, err := c.look(ctx)
 		if err != nil {
-			return w.late(err, left, why)
+			return w.late(ctx, err, left, why)
 		}
 		var still []string
 		for _, name := range left {
 			done, text, err := w.check(ctx, c, have, name)
 			switch {
 			case err != nil:
-				return w.late(err, left, why)
+				return w.late(ctx, err, left, why)
 			case done:
 				u.say("✓ vm/%s  %s", bare(name), text)
 			default:
@@ -100,16 +100,17 @@ func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) e
 		}
 		select {
 		case <-ctx.Done():
-			return w.late(context.Cause(ctx), left, why)
+			return w.late(ctx, context.Cause(ctx), left, why)
 		case <-time.After(pause):
 		}
 	}
 }
 
-// late says what was still waited for when the time was over.
-func (w *awaiting) late(err error, left []string, why map[string]string) error {
+// late says what was still waited for when the time was over, also when that ended a
+// look.
+func (w *awaiting) late(ctx context.Context, err error, left []string, why map[string]string) error {
 	var late *timeoutError
-	if !errors.As(err, &late) {
+	if !errors.As(context.Cause(ctx), &late) {
 		return err
 	}
 	var do []string
