@@ -72,7 +72,10 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string) int {
 	create := model.Create{
 		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, to.VMID, intendedSeed(v, to.VMID))),
-		Options: plainOptions(v.Options), NICs: v.NICs, Tags: tagsFor(v, nil, v.Fingerprint()), Pool: v.Pool,
+		Options: plainOptions(v.Options), NICs: v.NICs, Pool: v.Pool,
+	}
+	if !taggedLater(v) {
+		create.Tags = tagsFor(v, nil, v.Fingerprint())
 	}
 	for _, d := range v.Disks {
 		if d.Storage == "" && d.Volume == "" {
@@ -82,6 +85,11 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 	}
 	return o.step(Step{Action: create, What: fmt.Sprintf("create VM %d on %s", to.VMID, to.Node), Why: why, Effect: New})
 }
+
+// taggedLater tells whether a guest without a source gets its tags when it is there:
+// Proxmox checks the options of a new guest on its pool, but tags on the guest alone,
+// which has the rights of its pool only then.
+func taggedLater(v model.VM) bool { return v.Pool != "" }
 
 // blankDisk gives the root disk of a guest without an image its slot.
 func blankDisk(d model.Disk) model.Disk {
@@ -111,6 +119,10 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 				}, last)
 			}
 		}
+	}
+	if s.source == nil && taggedLater(v) {
+		tags := tagsFor(v, nil, v.Fingerprint())
+		last = o.step(Step{Action: model.Configure{Target: to, Tags: &tags}, What: "tag it", Why: "it is in its pool then", Effect: New}, last)
 	}
 	if v.HA != nil {
 		last = o.step(Step{Action: model.SetHA{VMID: to.VMID, HA: v.HA, New: true, Off: v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Effect: New}, last)

@@ -133,7 +133,10 @@ func (l *life) apart(v model.VM) bool {
 func (l *life) made(v model.VM, s source) {
 	d := deed{of: v.Owner.Key, guest: guestPath(v), newID: vmPath(v.VMID), source: s.path, had: s.config}
 	if s.blank {
-		create := model.Create{Name: v.Name, Description: v.Description, NICs: v.NICs, Tags: []string{model.Tag}, Pool: v.Pool}
+		create := model.Create{Name: v.Name, Description: v.Description, NICs: v.NICs, Pool: v.Pool}
+		if v.Pool == "" {
+			create.Tags = []string{model.Tag} // in a pool they are set when it is there
+		}
 		create.Options, create.Disks = set(v.Options), newDisks(v.Disks, s.storage)
 		d.action = create
 		l.deeds = append(l.deeds, d)

@@ -84,6 +84,17 @@ spec: {antiAffinity: [{key: app, operator: In, values: [web]}]}
   agent: {enabled: false}
   disks: [{name: root, size: 4Gi, storage: local-lvm}]`)},
 
+		{name: "from nothing, in a pool", world: func(w *pvesim.World) {
+			pool(w)
+			w.Systems = append(w.Systems, pvesim.WorldSystem{VMID: 778, System: pvesim.WithAgent})
+		}, yaml: class + machine("one", `
+  vmid: 778
+  pool: team
+  tags: [web]
+  networks: [{name: lan}]
+  agent: {enabled: false}
+  disks: [{name: root, size: 4Gi, storage: local-lvm}]`)},
+
 		{name: "from an ISO image", world: func(w *pvesim.World) {
 			w.Systems = append(w.Systems, pvesim.WorldSystem{VMID: 778, System: pvesim.WithAgent})
 			w.Storages[0].Volumes = append(w.Storages[0].Volumes, pvesim.WorldVolume{Name: "iso/install.iso", Text: "x"})
