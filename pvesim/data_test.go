@@ -34,6 +34,24 @@ func TestTheStateSurvivesARestart(t *testing.T) {
 	}
 }
 
+func TestTheHAManagerGoesOnAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	sim, b := startSim(t, quietWorld(), WithData(dir))
+	b.do("POST", "/api2/json/nodes/pve1/qemu", "application/x-www-form-urlencoded", "vmid=150&name=kept")
+	waitTasks(t, sim)
+	sim.Do(func(st *State) { st.HA.Resources["vm:150"] = map[string]string{"state": "started"} }) // asked for in the last moment
+	if err := sim.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := startSim(t, quietWorld(), WithData(dir))
+	waitTasks(t, again)
+	again.Do(func(st *State) {
+		if st.VMs[150].Run == nil {
+			t.Error("the VM wasn't started")
+		}
+	})
+}
+
 func TestAKilledSimulatorHasKeptWhatItSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -125,6 +125,9 @@ func (s *Sim) start(dataDir string) error {
 	}
 	if loaded {
 		s.indexState()
+		for sid := range s.state.HA.Resources {
+			s.haActs(sid) // the manager begins where it was
+		}
 	}
 	s.startStatusRounds()
 	return s.keepDisks()
