@@ -44,6 +44,8 @@ func hint(err error) string {
 		return "check the URL; the node must be able to reach it"
 	case is(pve.ErrExists) && strings.HasPrefix(e.Subject, "vm "):
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
+	case is(pve.ErrNotFound) && e.Fields["upid"] != "":
+		return "the task isn't known any more, perhaps since its node went down; what it has done is looked at"
 	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "storage "):
 		return "see which storages there are: proxplane get storages"
 	case noDirectory(err):
