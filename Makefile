@@ -2,7 +2,7 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
-.PHONY: demo test tools test-race test-clients controlplane generate fuzz bench bench-sim lint build help
+.PHONY: demo test tools test-race test-clients test-outside controlplane generate fuzz bench bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,6 +35,11 @@ test-race: ## client and simulator under the race detector
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .
+
+KILLS ?= 100
+SEED ?= 1
+test-outside: ## proxplane as a process, killed KILLS times at moments that SEED chooses (some minutes)
+	$(GO) test -count=1 -v -timeout 30m ./test/outside -kills $(KILLS) -seed $(SEED)
 
 FUZZTIME ?= 60s
 fuzz: ## run each fuzz target for FUZZTIME

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/proxplane/proxplane/test/outside"
 )
 
 // head is what all machines have in common.
@@ -46,9 +48,9 @@ spec:
 `
 
 // writeManifests writes a file that wants n machines of the simulator.
-func writeManifests(path string, sim *simulator, n int) error {
+func writeManifests(path string, sim *outside.Sim, n int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, head, sim.url, sim.fingerprint)
+	fmt.Fprintf(&b, head, sim.URL, sim.Fingerprint)
 	for i := range n {
 		fmt.Fprintf(&b, machine, i+1)
 	}

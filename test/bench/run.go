@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/proxplane/proxplane/test/outside"
 )
 
 // bench is one row of a table.
@@ -56,7 +58,7 @@ func (b *bench) once(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer sim.stop()
+	defer func() { _ = sim.Stop() }() // what was measured is known by then
 	file, more := filepath.Join(b.dir, "machines.yaml"), filepath.Join(b.dir, "more.yaml")
 	if err := errors.Join(writeManifests(file, sim, b.n), writeManifests(more, sim, b.n+1)); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func (b *bench) once(ctx context.Context) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.measure(c, sim)
+	r, err := b.measure(ctx, c, sim)
 	if err != nil {
 		return nil, errors.Join(err, c.end())
 	}
@@ -81,14 +83,14 @@ func (b *bench) once(ctx context.Context) (*result, error) {
 }
 
 // measure listens to the client.
-func (b *bench) measure(c *process, sim *simulator) (*result, error) {
+func (b *bench) measure(ctx context.Context, c *process, sim *outside.Sim) (*result, error) {
 	r := &result{}
 	var err error
 	if r.measure, err = c.next(); err != nil {
 		return nil, err
 	}
 	r.Wall = time.Since(c.begun) // with the start of the program
-	if seen, err := sim.requests(); err != nil || !b.keeps && int64(seen) != r.Requests {
+	if seen, err := sim.Count(ctx); err != nil || !b.keeps && int64(seen) != r.Requests {
 		return nil, errors.Join(err, fmt.Errorf("the client counts %d requests, the simulator %d", r.Requests, seen))
 	}
 	if b.keeps {
@@ -101,7 +103,7 @@ func (b *bench) measure(c *process, sim *simulator) (*result, error) {
 		}
 		r.keeping = k
 	}
-	r.failed, err = sim.failed()
+	r.failed, err = failedTasks(ctx, sim)
 	return r, err
 }
 
@@ -145,8 +147,8 @@ func (p *process) next() (m measure, err error) {
 func (p *process) end() error { return p.cmd.Wait() }
 
 // plan has the command line plan what is as wanted already, in a new process.
-func (b *bench) plan(ctx context.Context, sim *simulator, file string) (m measure, err error) {
-	before, err := sim.requests()
+func (b *bench) plan(ctx context.Context, sim *outside.Sim, file string) (m measure, err error) {
+	before, err := sim.Count(ctx)
 	if err != nil {
 		return m, err
 	}
@@ -161,7 +163,7 @@ func (b *bench) plan(ctx context.Context, sim *simulator, file string) (m measur
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		m.Memory = u.Maxrss << 10
 	}
-	after, err := sim.requests()
+	after, err := sim.Count(ctx)
 	m.Requests = int64(after - before)
 	return m, err
 }
