@@ -110,7 +110,7 @@ func (t *task) fillClone(job *cloneJob, plan *clonePlan, vm *VM, made *[]string)
 	}
 	needs := t.world.Timing.Clone.D()
 	for i, d := range plan.drives {
-		volid, err := t.cloneDisk(job, d, plan.full[d.key])
+		volid, err := t.cloneDisk(job, plan.conf, d, plan.full[d.key])
 		if err != nil {
 			return err
 		}
@@ -162,8 +162,8 @@ func (job *cloneJob) mirrors(d drive, plan *clonePlan) bool {
 	return job.running && job.snap == "" && plan.full[d.key] && !d.cloudInit()
 }
 
-// cloneDisk copies one disk, in full or as a linked clone.
-func (t *task) cloneDisk(job *cloneJob, d drive, full bool) (string, error) {
+// cloneDisk copies one disk of a VM, in full or as a linked clone.
+func (t *task) cloneDisk(job *cloneJob, conf Conf, d drive, full bool) (string, error) {
 	if !full {
 		t.logf("create linked clone of drive %s (%s)", d.key, d.volume)
 		volid, err := t.linkedClone(job.node, d.volume, job.newID, job.snap)
@@ -197,9 +197,9 @@ func (t *task) cloneDisk(job *cloneJob, d drive, full bool) (string, error) {
 		return volid, err
 	}
 	if job.running && job.snap == "" {
-		return t.mirrorDisk(job, d, storage, real)
+		return t.mirrorDisk(job, conf, d, storage, real)
 	}
-	return t.copyDisk(job.node, d.volume, job.snap, job.node, storage, real, job.newID, "", t.logf)
+	return t.copyDisk(job.node, d.volume, job.snap, job.node, storage, real, job.newID, conf.fixedSize(d), t.logf)
 }
 
 // logLinked says what a file storage says when it makes a linked clone.
@@ -222,7 +222,7 @@ func (t *task) logLinked(node, from, to string, vmid int) {
 }
 
 // mirrorDisk copies a disk of a VM that runs.
-func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string) (string, error) {
+func (t *task) mirrorDisk(job *cloneJob, conf Conf, d drive, storage, format string) (string, error) {
 	name := "drive-" + d.key
 	lines := func(format string, args ...any) {
 		if rest, ok := strings.CutPrefix(format, "transferred "); ok {
@@ -233,7 +233,7 @@ func (t *task) mirrorDisk(job *cloneJob, d drive, storage, format string) (strin
 		}
 		t.logf(format, args...)
 	}
-	return t.copyDisk(job.node, d.volume, "", job.node, storage, format, job.newID, "", lines)
+	return t.copyDisk(job.node, d.volume, "", job.node, storage, format, job.newID, conf.fixedSize(d), lines)
 }
 
 // endMirror cuts the copies off from the VM that runs, at a moment when its

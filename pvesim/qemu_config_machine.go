@@ -99,6 +99,18 @@ func (c Conf) efiVars(disk drive) int64 {
 	return 128 << 10
 }
 
+// fixedSize is the size that a disk has whatever it was made from; 0 if it
+// has none of its own.
+func (c Conf) fixedSize(disk drive) int64 {
+	switch disk.key {
+	case "efidisk0":
+		return c.efiVars(disk)
+	case "tpmstate0":
+		return tpmStateSize
+	}
+	return 0
+}
+
 // checkClipboard refuses a clipboard that the display can't do.
 func checkClipboard(vga string) error {
 	if clip, _ := property(vga, "clipboard", ""); clip != "vnc" {

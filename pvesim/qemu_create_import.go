@@ -77,7 +77,7 @@ func (m *diskMaker) copyVolume(d *drive, storage, source string) (volid string, 
 	if err := m.sameKind(d.key, owner, source); err != nil {
 		return "", 0, err
 	}
-	return m.importDisk(m.node, source, storage, d.opt("format"), m.vmid, m.logf)
+	return m.importDisk(m.node, source, storage, d.opt("format"), m.vmid, m.conf.fixedSize(*d), m.logf)
 }
 
 // sameKind sees to it that EFI and TPM disks stay what they are, and logs
@@ -143,7 +143,7 @@ func (m *diskMaker) importFile(d *drive, storage, file string) error {
 	if format == "" {
 		format = m.defaultFormat(storage)
 	}
-	volid, size, err := m.importDisk(m.node, volid, storage, format, m.vmid, m.logf)
+	volid, size, err := m.importDisk(m.node, volid, storage, format, m.vmid, 0, m.logf)
 	if err != nil {
 		return err
 	}
@@ -155,12 +155,6 @@ func (m *diskMaker) importFile(d *drive, storage, file string) error {
 // imported puts the copy into the drive.
 func (m *diskMaker) imported(d *drive, volid string, size int64) {
 	m.vols = append(m.vols, volid)
-	switch d.key {
-	case "efidisk0":
-		size = m.conf.efiVars(*d)
-	case "tpmstate0":
-		size = tpmStateSize
-	}
 	d.volume = volid
 	d.set("size", schema.FormatSize(size))
 }

@@ -82,6 +82,12 @@ func (job *resizeJob) run(t *task, vm *VM) error {
 		return nil
 	}
 	t.sleep(t.world.Timing.Resize.D())
+	if vm.Run != nil && job.disk == "tpmstate0" { // QEMU doesn't know the TPM's disk
+		if t.atLeast(9) {
+			return die("no block node inserted for drive 'tpmstate0'")
+		}
+		return die("VM %d qmp command 'block_resize' failed - Cannot find device='drive-tpmstate0' nor node-name=''", vm.ID)
+	}
 	before := v.Size
 	if err := t.resizeVolume(job.node, d.volume, size); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (job *moveJob) copy(t *task, vm *VM, d drive, made *string) error {
 	if clone.running && job.disk == "tpmstate0" {
 		return die("cannot move TPM state while VM is running")
 	}
-	volid, err := t.cloneDisk(clone, d, true)
+	volid, err := t.cloneDisk(clone, vm.Conf, d, true)
 	if err != nil {
 		return err
 	}

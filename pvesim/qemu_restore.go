@@ -195,7 +195,7 @@ func (cr *creation) fillFrom(t *task, d drive, b *Backup) (volid string, err err
 		format = ""
 	}
 	from := copySource{storage: storage, format: "raw", path: "/dev/stdin", size: disk.Size, data: disk.Data, system: disk.System}
-	return t.fill(cr.node, storage, format, cr.vmid, "", from, t.logf)
+	return t.fill(cr.node, storage, format, cr.vmid, from, t.logf)
 }
 
 // newAddresses gives the network cards of a config addresses that nobody has.

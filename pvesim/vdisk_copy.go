@@ -5,9 +5,10 @@ import "time"
 // copySteps is how many lines of progress a copy logs at most.
 const copySteps = 20
 
-// copyDisk copies a volume, or what it was at a snapshot, in full. A copy
-// that fails or is stopped leaves nothing behind.
-func (a *actor) copyDisk(node, volid, snap string, dstNode, dstStorage, format string, dstVMID int, name string, logf func(string, ...any)) (string, error) {
+// copyDisk copies a volume, or what it was at a snapshot, in full; size is
+// that of the copy if not the source's. A copy that fails or is stopped
+// leaves nothing behind.
+func (a *actor) copyDisk(node, volid, snap string, dstNode, dstStorage, format string, dstVMID int, size int64, logf func(string, ...any)) (string, error) {
 	if logf == nil {
 		logf = discardLine
 	}
@@ -33,11 +34,13 @@ func (a *actor) copyDisk(node, volid, snap string, dstNode, dstStorage, format s
 	if dstStorage == "" {
 		dstStorage = n.storage
 	}
-	return a.fill(dstNode, dstStorage, a.formatFor(dstStorage, format), dstVMID, name, from, logf)
+	from.resize(size)
+	return a.fill(dstNode, dstStorage, a.formatFor(dstStorage, format), dstVMID, from, logf)
 }
 
-// importDisk copies an image into a new disk of a guest.
-func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, logf func(string, ...any)) (volid string, size int64, err error) {
+// importDisk copies an image into a new disk of a guest; fixed is the size
+// of disks that have one of their own.
+func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, fixed int64, logf func(string, ...any)) (volid string, size int64, err error) {
 	if logf == nil {
 		logf = discardLine
 	}
@@ -53,7 +56,8 @@ func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, 
 	if format == "" {
 		format = n.format
 	}
-	volid, err = a.fill(node, dstStorage, a.formatFor(dstStorage, format), vmid, "", from, logf)
+	from.resize(fixed)
+	volid, err = a.fill(node, dstStorage, a.formatFor(dstStorage, format), vmid, from, logf)
 	if err != nil {
 		return "", 0, err
 	}
@@ -75,6 +79,13 @@ type copySource struct {
 	noSnap       bool // the snapshot isn't there
 }
 
+// resize lets only so much be copied; 0 is all.
+func (from *copySource) resize(size int64) {
+	if size > 0 {
+		from.size, from.data = size, min(from.data, size)
+	}
+}
+
 // command is what copies the source, as error texts show it.
 func (from copySource) command(st *Storage, to volName) string {
 	cmd := "/usr/bin/qemu-img convert -p -n"
@@ -92,8 +103,8 @@ func (from copySource) command(st *Storage, to volName) string {
 }
 
 // fill makes a volume and copies the source into it, bit by bit.
-func (a *actor) fill(node, storage, format string, vmid int, name string, from copySource, logf func(string, ...any)) (string, error) {
-	volid, err := a.allocDisk(node, storage, vmid, format, name, (from.size+1023)>>10, logf)
+func (a *actor) fill(node, storage, format string, vmid int, from copySource, logf func(string, ...any)) (string, error) {
+	volid, err := a.allocDisk(node, storage, vmid, format, "", (from.size+1023)>>10, logf)
 	if err != nil {
 		return "", err
 	}

@@ -119,7 +119,7 @@ func TestThickDisksTakeTheirSizeAndThinOnesWhatIsWritten(t *testing.T) {
 				t.Errorf("an empty disk takes %d of %s, want %d", got, c.storage, c.empty)
 			}
 			err := l.act(func(a *actor) error {
-				_, size, err := a.importDisk("pve1", "local:import/os.qcow2", c.storage, "raw", 100, nil)
+				_, size, err := a.importDisk("pve1", "local:import/os.qcow2", c.storage, "raw", 100, 0, nil)
 				if size != 2<<30 {
 					t.Errorf("imported size %d", size)
 				}
