@@ -20,13 +20,14 @@ type Host struct {
 	Getenv func(string) string
 	Out    io.Writer                         // Proxmox' task log
 	Record func(failed bool, message string) // the host's own log
+	Bus    string                            // program to talk to systemd with; empty: there is none
 }
 
 // This is the machine we are on. A root of its own it has in the simulator.
 func This(out io.Writer, root string) *Host {
 	h := &Host{Root: root, Getenv: os.Getenv, Out: out, Record: func(bool, string) {}}
 	if root == "" {
-		h.Record = systemLog()
+		h.Record, h.Bus = systemLog(), systemdBus()
 	}
 	return h
 }

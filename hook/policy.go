@@ -32,13 +32,13 @@ type Rule struct {
 	Pools   []string    `yaml:"pools"` // and the members of these
 	Shares  []shareRule `yaml:"shares"`
 	Scripts []string    `yaml:"scripts"` // volumes of hookscripts
-	// Seeds are ISOs that Ignition files may come from: volumes, with * in the
-	// file's name, or "attached": those that the guest can read anyway.
+	// Seeds are ISOs that Ignition files may come from: volumes, with * and {vmid}
+	// in the file's name, or "attached": those that the guest can read anyway.
 	Seeds []string `yaml:"seeds"`
 }
 
 type shareRule struct {
-	Path     string `yaml:"path"`
+	Path     string `yaml:"path"`     // {vmid} in it is the VM's own
 	Below    bool   `yaml:"below"`    // and any directory in it
 	ReadOnly bool   `yaml:"readOnly"` // whatever the VM asks for
 }
@@ -118,7 +118,7 @@ func (r Rule) check() error {
 		if s == attached {
 			continue
 		}
-		if err := (hookblock.Block{CloudInit: strings.ReplaceAll(s, "*", "x")}).Check(); err != nil || strings.Contains(strings.SplitN(s, "/", 2)[0], "*") {
+		if err := (hookblock.Block{CloudInit: strings.ReplaceAll(ofVM(s, 100), "*", "x")}).Check(); err != nil || strings.Contains(strings.SplitN(s, "/", 2)[0], "*") {
 			return fmt.Errorf("seeds: %q is neither %q nor a volume like local:iso/name-*.iso", s, attached)
 		}
 	}
@@ -127,11 +127,17 @@ func (r Rule) check() error {
 
 // grant is what one VM may have, by all rules together.
 type grant struct {
+	vmid  int
 	rules []Rule
 }
 
+// ofVM is a text of a rule for one VM.
+func ofVM(text string, vmid int) string {
+	return strings.ReplaceAll(text, "{vmid}", strconv.Itoa(vmid))
+}
+
 func (p Policy) grant(vmid int, pools []string) grant {
-	var g grant
+	g := grant{vmid: vmid}
 	for _, r := range p.Rules {
 		if slices.ContainsFunc(r.VMs, func(v vmRange) bool { return v.first <= vmid && vmid <= v.last }) ||
 			slices.ContainsFunc(r.Pools, func(pool string) bool { return slices.Contains(pools, pool) }) {
@@ -152,7 +158,8 @@ func (g grant) share(dir string) (ok, readOnly bool) {
 	readOnly = true
 	for _, r := range g.rules {
 		for _, s := range r.Shares {
-			if dir == s.Path || s.Below && strings.HasPrefix(dir, strings.TrimSuffix(s.Path, "/")+"/") {
+			allowed := ofVM(s.Path, g.vmid)
+			if dir == allowed || s.Below && strings.HasPrefix(dir, strings.TrimSuffix(allowed, "/")+"/") {
 				ok, readOnly = true, readOnly && s.ReadOnly
 			}
 		}
@@ -167,7 +174,7 @@ func (g grant) seed(volid string, isAttached bool) bool {
 			if pattern == attached {
 				return isAttached
 			}
-			return matches(pattern, volid)
+			return matches(ofVM(pattern, g.vmid), volid)
 		})
 	})
 }

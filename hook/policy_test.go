@@ -66,9 +66,9 @@ func TestTheStartingPolicyAllowsNothingAndShowsHow(t *testing.T) {
 const policy = `
 rules:
 - vms: [100, 300-399]
-  shares: [{path: /srv/data}, {path: /srv/many, below: true}, {path: /srv/docs, below: true, readOnly: true}]
+  shares: [{path: /srv/data}, {path: /srv/many, below: true}, {path: /srv/docs, below: true, readOnly: true}, {path: "/srv/own/{vmid}", below: true}]
   scripts: ["local:snippets/a.sh"]
-  seeds: [attached, "local:iso/vm100-*.iso"]
+  seeds: [attached, "local:iso/vm{vmid}-*.iso"]
 - pools: [web]
   shares: [{path: /srv/web}, {path: /srv/docs/own}]
 `
@@ -108,6 +108,10 @@ func TestNothingIsAllowedThatNoRuleAllows(t *testing.T) {
 		{reason: "up again", vmid: 100, block: share("/srv/many/../../etc"), refuse: "shortest form"},
 		{reason: "up again in dots", vmid: 100, block: share("/srv/many/./a"), refuse: "shortest form"},
 		{reason: "two slashes", vmid: 100, block: share("/srv/many//a"), refuse: "shortest form"},
+		{reason: "its own", vmid: 100, block: share("/srv/own/100/a")},
+		{reason: "another's own", vmid: 100, block: share("/srv/own/300"), refuse: "share /srv/own/300"},
+		{reason: "a name that begins alike", vmid: 100, block: share("/srv/own/1001"), refuse: "share /srv/own/1001"},
+		{reason: "all of theirs", vmid: 100, block: share("/srv/own"), refuse: "share /srv/own"},
 		{reason: "everything", vmid: 100, block: share("/"), refuse: "share /"},
 		{reason: "another rule's, without the pool", vmid: 100, block: share("/srv/web"), refuse: "share /srv/web"},
 		{reason: "another rule's, in another pool", vmid: 100, pools: []string{"web2"}, block: share("/srv/web"), refuse: "share /srv/web"},

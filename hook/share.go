@@ -63,7 +63,7 @@ func (h *Host) share(ctx context.Context, lock *os.File, vmid int, share hookblo
 	if done, err := h.shared(vmid, file, spec, socket); done || err != nil {
 		return err
 	}
-	if err := h.startDaemon(ctx, lock, dir, file, daemon{Share: spec, Socket: socket}); err != nil {
+	if err := h.startDaemon(ctx, lock, dir, vmid, file, daemon{Share: spec, Socket: socket}); err != nil {
 		return fmt.Errorf("share %s: %w", share.Path, err)
 	}
 	how := ""
@@ -123,11 +123,11 @@ func logFile(recordFile string) string { return strings.TrimSuffix(recordFile, "
 
 // startDaemon starts a daemon that outlives us, and waits until it takes
 // connections.
-func (h *Host) startDaemon(ctx context.Context, lock, dir *os.File, file string, d daemon) error {
+func (h *Host) startDaemon(ctx context.Context, lock, dir *os.File, vmid int, file string, d daemon) error {
 	if err := waitUnused(ctx, d.Socket); err != nil {
 		return err
 	}
-	order, err := json.Marshal(shimOrder{d, file})
+	order, err := json.Marshal(shimOrder{d, file, h.Bus})
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,14 @@ func (h *Host) startDaemon(ctx context.Context, lock, dir *os.File, file string,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	return waitSocket(ctx, d.Socket, ended, logFile(file))
+	if err := waitSocket(ctx, d.Socket, ended, logFile(file)); err != nil {
+		return err
+	}
+	if h.Bus != "" && !inScope(cmd.Process.Pid, scopeOf(d.Socket)) {
+		said, _ := os.ReadFile(logFile(file))
+		h.warn(vmid, fmt.Errorf("the share of %s ends when the service that starts VMs is restarted: %s", d.Share.Path, tail(string(said), 500)))
+	}
+	return nil
 }
 
 // waitUnused waits until nobody listens at a socket any more. Whoever does isn't

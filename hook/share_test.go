@@ -71,7 +71,7 @@ func TestWhatWasCheckedIsWhatIsShared(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := h.startDaemon(t.Context(), lock, dir, h.recordFile(100, fs0), daemon{Share: spec, Socket: l.path(fs0)}); err != nil {
+	if err := h.startDaemon(t.Context(), lock, dir, 100, h.recordFile(100, fs0), daemon{Share: spec, Socket: l.path(fs0)}); err != nil {
 		t.Fatal(err)
 	}
 	if r := l.ask(fs0); !slices.Equal(r.Files, []string{"right"}) {

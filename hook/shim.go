@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -20,6 +21,7 @@ const shimWord = "hook-share"
 type shimOrder struct {
 	Daemon daemon `json:"daemon"`
 	Record string `json:"record"`
+	Bus    string `json:"bus,omitempty"`
 }
 
 // Numbers of the files that it comes with: the directory, and the VM's lock,
@@ -47,6 +49,11 @@ func becomeDaemon(text string) error {
 	if err := writeRecord(order.Record, record{Daemon: &d}); err != nil {
 		return err
 	}
+	if order.Bus != "" {
+		if err := enterScope(order.Bus, scopeOf(d.Socket)); err != nil {
+			fmt.Fprintln(os.Stderr, err) // whoever started us looks where we are
+		}
+	}
 	// Namespaces are those of a thread; the one that calls exec keeps its own.
 	runtime.LockOSThread()
 	if d.Share.Target != "" {
@@ -55,6 +62,10 @@ func becomeDaemon(text string) error {
 		}
 	}
 	if err := errors.Join(unix.Close(shimDir), unix.Close(shimLock)); err != nil {
+		return err
+	}
+	// Nothing that whoever called us had open goes on to the daemon.
+	if err := unix.CloseRange(shimDir, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
 	syscall.Umask(0o077)

@@ -14,5 +14,5 @@ rules: []
 #   - path: /srv/data
 #   - {path: /srv/docs, below: true, readOnly: true}
 #   scripts: ["local:snippets/notify.sh"]
-#   seeds: [attached, "local:iso/web-*.iso"]   # ISOs that Ignition files may come from
+#   seeds: [attached, "local:iso/proxplane-{vmid}-*.iso"]   # ISOs that Ignition files may come from
 `
