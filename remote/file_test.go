@@ -76,6 +76,27 @@ func TestFilesAreWrittenReadAndRemoved(t *testing.T) {
 	}
 }
 
+func TestNobodyElseReadsWhatIsBeingWritten(t *testing.T) {
+	s := remotetest.Start(t)
+	c := dial(t, s, known(s))
+	var modes []fs.FileMode
+	s.OnWrite(func() error {
+		entries, err := os.ReadDir(s.Folder)
+		if err != nil || len(entries) != 1 {
+			return errors.New("where is it?")
+		}
+		info, err := entries[0].Info()
+		modes = append(modes, info.Mode())
+		return err
+	})
+	if err := c.WriteFile(t.Context(), "/secret", []byte("x"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if len(modes) != 1 || modes[0] != 0o600 {
+		t.Errorf("modes %v", modes)
+	}
+}
+
 func TestABrokenConnectionLeavesNothingHalfWritten(t *testing.T) {
 	s := remotetest.Start(t)
 	config := known(s)
