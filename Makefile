@@ -21,7 +21,7 @@ test: tools controlplane ## all tests that are quick
 	$(GO) test ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
-	@$(GO) run ./test/tool/build test/controlplane/kubernetes >/dev/null
+	@for set in test/controlplane/kubernetes test/chart/helm test/chart/promql; do $(GO) run ./test/tool/build $$set >/dev/null || exit 1; done
 
 generate: ## write deploy/crds, the deep copies and docs/reference.md from the types in api
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/... output:crd:dir=deploy/crds

@@ -1,6 +1,7 @@
 package act
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,7 +38,7 @@ func hint(err error) string {
 	case is(pve.ErrNodeUnreachable):
 		return "the node doesn't answer: is it up, and its pveproxy running?"
 	case is(pve.ErrConnection):
-		return "Proxmox doesn't answer: check the endpoint and the network"
+		return connectionHint(err)
 	case is(pve.ErrChecksum):
 		return "the file isn't what the checksum says: correct the checksum or the URL"
 	case is(pve.ErrDownload):
@@ -78,6 +79,18 @@ func lacks(err error) *model.Lack {
 		return nil
 	}
 	return &model.Lack{Path: e.PermPath, Privs: e.Privs, Any: e.AnyPriv}
+}
+
+func connectionHint(err error) string {
+	var pinned *pve.FingerprintError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &pinned):
+		return "if the certificate was renewed, pin the new one: its fingerprint is " + pinned.Got
+	case errors.As(err, &untrusted):
+		return "have Proxmox' CA trusted: a copy of /etc/pve/pve-root-ca.pem as ca.crt in the Secret, or the certificate's fingerprint in the Provider"
+	}
+	return "Proxmox doesn't answer: check the endpoint and the network"
 }
 
 func forbiddenHint(err error) string {

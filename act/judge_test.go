@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,6 +30,8 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrNoSpace}, Passing, "free space"},
 		{&pve.Error{Kind: pve.ErrNodeUnreachable, Status: 595}, Away, "is it up"},
 		{&pve.Error{Kind: pve.ErrConnection}, Away, "endpoint"},
+		{&pve.Error{Kind: pve.ErrConnection, Err: &tls.CertificateVerificationError{}}, Away, "ca.crt"},
+		{&pve.Error{Kind: pve.ErrConnection, Err: &pve.FingerprintError{Got: "AB:CD"}}, Away, "AB:CD"},
 		{&pve.Error{Kind: pve.ErrUnknownOutcome}, Lost, ""},
 		{&pve.Error{Kind: pve.ErrChecksum}, Hard, "checksum"},
 		{&pve.Error{Kind: pve.ErrNotFound, Subject: "storage fast"}, Passing, "get storages"},

@@ -1,0 +1,248 @@
+package chart
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/client-go/rest"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/operator"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+const machines = `
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: lab}
+spec: {type: proxmox, endpoint: "%s", credentialSecretRef: {name: pve-credentials}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 2, memory: 4Gi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: ubuntu-22}
+spec: {source: ubuntu-22-template}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: web-1}
+spec:
+  providerRef: {name: lab}
+  classRef: {name: small}
+  imageRef: {name: ubuntu-22}
+  networks: [{name: lan}]
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: unknown}
+spec: {type: proxmox, endpoint: "%s", credentialSecretRef: {name: no-ca}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: refused}
+spec: {type: proxmox, endpoint: "%s", credentialSecretRef: {name: wrong-password}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: nowhere}
+spec:
+  providerRef: {name: lab}
+  classRef: {name: small}
+  imageRef: {name: ubuntu-22}
+  networks: [{name: lan}]
+  disks: [{name: root, size: 40Gi, storage: no-such-storage}]
+`
+
+// The chart is installed; the operator runs with the rights of its service account
+// and nothing else, makes a machine and deletes it again. What dashboard and alerts
+// ask for is then there.
+func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
+	helm, promql := program(t, "helm"), program(t, "promql")
+	plane := start(t)
+	output(t, helmCommand(t.Context(), helm, plane, "install", "pp", chart, "-n", "proxplane", "--create-namespace", "--set", "clusterName=test"))
+	token := output(t, plane.Kubectl(t.Context(), "-n", "proxplane", "create", "token", "pp-proxplane"))
+
+	sim := simulate(t)
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sim.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for secret, args := range map[string][]string{
+		"pve-credentials": {"--from-literal=password=proxplane", "--from-file=ca.crt=" + ca},
+		"no-ca":           {"--from-literal=password=proxplane"},
+		"wrong-password":  {"--from-literal=password=wrong", "--from-file=ca.crt=" + ca},
+	} {
+		output(t, plane.Kubectl(t.Context(), append([]string{"create", "secret", "generic", secret, "--from-literal=username=root@pam"}, args...)...))
+	}
+
+	done := make(chan error, 1)
+	go func() {
+		done <- operator.Run(t.Context(), operator.Config{
+			Kubernetes: &rest.Config{Host: plane.URL, BearerToken: strings.TrimSpace(token), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1},
+			Cluster:    "test", Election: &operator.Election{Namespace: "proxplane"}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		})
+	}()
+	apply := plane.Kubectl(t.Context(), "apply", "-f", "-")
+	apply.Stdin = strings.NewReader(strings.ReplaceAll(machines, "%s", sim.URL))
+	output(t, apply)
+	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/web-1", "--timeout=3m"))
+
+	for _, trouble := range []struct{ object, reason, text string }{
+		{"provider/unknown", "ProxmoxAway", "pve-root-ca.pem as ca.crt in the Secret"},
+		{"provider/refused", "LoginRefused", "authentication failure"},
+		{"vm/nowhere", "StepFailed", "storage 'no-such-storage' does not exist"},
+	} {
+		condition := fmt.Sprintf(`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=%s`, trouble.reason)
+		if out, err := plane.Kubectl(t.Context(), "wait", condition, trouble.object, "--timeout=1m").CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", trouble.object, err, out)
+		}
+		told := output(t, plane.Kubectl(t.Context(), "get", trouble.object, "-o", "jsonpath={.status.conditions[0].message}"))
+		t.Logf("%s: %s", trouble.object, told)
+		if !strings.Contains(told, trouble.text) {
+			t.Errorf("%s says %q", trouble.object, told)
+		}
+	}
+	exported, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, expr := range expressions(t) {
+		for _, missing := range unanswered(t, promql, expr, exported) {
+			t.Errorf("%s: %s", expr, missing)
+		}
+	}
+	output(t, plane.Kubectl(t.Context(), "delete", "vm/web-1", "--timeout=3m"))
+	select {
+	case err := <-done:
+		t.Errorf("the operator has ended: %v", err)
+	default:
+	}
+}
+
+// simulate starts a simulated Proxmox.
+func simulate(t *testing.T) *httptest.Server {
+	t.Helper()
+	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewTLSServer(sim.Handler())
+	t.Cleanup(func() {
+		server.Close()
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// expressions are all that the dashboard and the alerts ask Prometheus.
+func expressions(t *testing.T) []string {
+	t.Helper()
+	var alerts struct {
+		Groups []struct {
+			Rules []struct{ Expr string }
+		}
+	}
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	read(t, "files/alerts.yaml", &alerts)
+	read(t, "files/dashboard.json", &dashboard)
+	var all []string
+	for _, g := range alerts.Groups {
+		for _, r := range g.Rules {
+			all = append(all, r.Expr)
+		}
+	}
+	for _, p := range dashboard.Panels {
+		for _, x := range p.Targets {
+			all = append(all, strings.ReplaceAll(x.Expr, "$__rate_interval", "5m"))
+		}
+	}
+	if len(all) < 15 {
+		t.Fatalf("only %d expressions", len(all))
+	}
+	return all
+}
+
+func read(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(chart, name))
+	if err == nil {
+		err = yaml.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// scraped are labels that Prometheus adds.
+var scraped = []string{"job", "instance", "pod", "namespace"}
+
+// unanswered is what an expression asks for and nobody exports.
+func unanswered(t *testing.T, promql, expr string, exported []*dto.MetricFamily) []string {
+	t.Helper()
+	text, err := json.Marshal(expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), promql)
+	cmd.Stdin = strings.NewReader(string(text))
+	var asked []struct {
+		Metric string
+		Labels []string
+	}
+	if err := json.Unmarshal([]byte(output(t, cmd)), &asked); err != nil {
+		t.Fatal(err)
+	}
+	var missing []string
+	for _, a := range asked {
+		there, ok := labelsOf(exported, a.Metric)
+		if !ok {
+			missing = append(missing, "nobody exports "+a.Metric)
+			continue
+		}
+		for _, l := range a.Labels {
+			if !slices.Contains(there, l) && !slices.Contains(scraped, l) {
+				missing = append(missing, a.Metric+" has no label "+l)
+			}
+		}
+	}
+	return missing
+}
+
+// labelsOf are the labels of a metric, by the name that Prometheus stores it under.
+func labelsOf(exported []*dto.MetricFamily, name string) (labels []string, ok bool) {
+	for _, f := range exported {
+		bucket := f.GetType() == dto.MetricType_HISTOGRAM && name == f.GetName()+"_bucket"
+		if f.GetName() != name && !bucket || len(f.GetMetric()) == 0 {
+			continue
+		}
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels = append(labels, l.GetName())
+		}
+		if bucket {
+			labels = append(labels, "le")
+		}
+		return labels, true
+	}
+	return nil, false
+}
