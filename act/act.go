@@ -17,11 +17,13 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
 )
 
 // Actor acts on one cluster. It is safe for use by many goroutines.
 type Actor struct {
 	client *pve.Client
+	hosts  *remote.Hosts // nil: nodes can't be logged in to
 
 	mu      sync.Mutex
 	version pve.Version
@@ -85,6 +87,8 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
 	case model.UploadSeed:
 		upid, err = uploadSeed(ctx, c, act)
+	case model.UploadSnippets:
+		err = a.uploadSnippets(ctx, c, act)
 	case model.RemoveFile:
 		upid, err = removeFile(ctx, c, act)
 	case model.SetHA:
@@ -147,6 +151,8 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("fetch %s onto %s of %s", act.File, act.Storage, act.Node)
 	case model.UploadSeed:
 		return fmt.Sprintf("upload %s onto %s of %s", act.File, act.Storage, act.Node)
+	case model.UploadSnippets:
+		return fmt.Sprintf("copy snippets of VM %d onto %s", act.For, act.Node)
 	case model.RemoveFile:
 		return "remove " + act.Volume
 	case model.SetHA:

@@ -131,7 +131,7 @@ func TestOnlyFilesOfOursAreRemovedWhateverADescriptionSays(t *testing.T) {
 	inLab(t, "9.2", func(t *testing.T, l *lab) {
 		for _, volume := range []string{
 			"local:iso/debian.iso", "local:100/vm-100-disk-0.raw", "local:iso/../100/proxplane-x", "local:iso/x/proxplane-1.iso",
-			"local:snippets/proxplane-1.yaml", "proxplane-1.iso", "local:backup/proxplane-1.vma", "",
+			"local:snippets/proxplane-1.yaml", "local:snippets/proxplane-hook", "local:snippets/proxplane-5-0123456789ab-user.yaml", "proxplane-1.iso", "local:backup/proxplane-1.vma", "",
 		} {
 			if err := l.do(model.RemoveFile{Node: "pve1", Volume: volume}); !errors.Is(err, act.ErrNotOurs) {
 				t.Errorf("%s: %v", volume, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
 )
 
 // Class says what can be done about a failure.
@@ -52,6 +53,14 @@ var classes = []struct {
 	{pve.ErrRootOnly, Hard},
 	{pve.ErrForbidden, Hard},
 	{ErrNotOurs, Hard},
+	{ErrNoSSH, Hard},
+	{remote.ErrHostKeyChanged, Hard},
+	{remote.ErrHostKeyUnknown, Hard},
+	{remote.ErrAuth, Hard},
+	{remote.ErrKey, Hard},
+	{remote.ErrNoSpace, Passing},
+	{remote.ErrUnreachable, Away},
+	{remote.ErrLost, Away},
 	{pve.ErrModified, Mistaken},
 	{pve.ErrLocked, Busy},
 	{pve.ErrLockTimeout, Busy},

@@ -19,16 +19,25 @@ func downloadOptions(d model.Download) pve.DownloadOptions {
 // uploadSeed puts first-boot data onto a storage. The same file again takes the
 // place of the one before.
 func uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPID, error) {
-	files := u.Files
-	if u.Make != nil {
-		var err error
-		if files, err = u.Make(u.For); err != nil {
-			return pve.UPID{}, fmt.Errorf("make its files: %w", err)
-		}
+	files, err := filesOf(u.Files, u.Make, u.For)
+	if err != nil {
+		return pve.UPID{}, err
 	}
 	image, err := firstboot.ISO(files)
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("make its image: %w", err)
 	}
 	return c.Storage(u.Node, u.Storage).Upload(ctx, pve.Upload{Content: "iso", Filename: u.File, Body: bytes.NewReader(image)})
+}
+
+// filesOf are the files of first-boot data, which may depend on the VMID.
+func filesOf(files map[string][]byte, make func(vmid int) (map[string][]byte, error), vmid int) (map[string][]byte, error) {
+	if make == nil {
+		return files, nil
+	}
+	made, err := make(vmid)
+	if err != nil {
+		return nil, fmt.Errorf("make its files: %w", err)
+	}
+	return made, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -140,13 +142,27 @@ func noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, valu
 // madeFiles begin the names of all files that we put onto storages.
 const madeFiles = "proxplane-"
 
+// madeSnippet is the name of a snippet that we made for a guest. Others lie beside
+// them, the hook among them.
+var madeSnippet = regexp.MustCompile(`^proxplane-(\d+)-[0-9a-f]{12}-(?:user|meta|network)\.yaml$`)
+
 // removeFile deletes a file of ours. Its name comes from a guest's description,
 // which others may have written: nothing but files of ours may go by it.
 func removeFile(ctx context.Context, c *pve.Client, r model.RemoveFile) (pve.UPID, error) {
 	storage, name, ok := strings.Cut(r.Volume, ":")
-	dir, file := path.Split(name)
-	if !ok || dir != "iso/" && dir != "import/" || !strings.HasPrefix(file, madeFiles) {
+	if !ok || !made(name, r.For) {
 		return pve.UPID{}, fmt.Errorf("its name isn't of those that we give: %w", ErrNotOurs)
 	}
 	return c.Storage(r.Node, storage).DeleteVolume(ctx, r.Volume)
+}
+
+func made(name string, vmid int) bool {
+	switch dir, file := path.Split(name); dir {
+	case "iso/", "import/":
+		return strings.HasPrefix(file, madeFiles)
+	case "snippets/":
+		m := madeSnippet.FindStringSubmatch(file)
+		return m != nil && m[1] == strconv.Itoa(vmid)
+	}
+	return false
 }

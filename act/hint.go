@@ -8,16 +8,14 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
 )
 
 // hint says what a person can do about an error; empty: nothing in particular.
 func hint(err error) string {
 	var e *pve.Error
 	if !errors.As(err, &e) {
-		if errors.Is(err, ErrNotOurs) {
-			return "look at the description of the VM in Proxmox"
-		}
-		return ""
+		return otherHint(err)
 	}
 	is := func(kind pve.Kind) bool { return errors.Is(err, kind) }
 	switch {
@@ -61,6 +59,28 @@ func hint(err error) string {
 		return "its snapshots are in the way: delete them first (proxplane snapshot delete, or take them out of the manifests)"
 	case is(pve.ErrInvalid):
 		return invalidHint(e)
+	}
+	return ""
+}
+
+// otherHint is about what Proxmox has no part in.
+func otherHint(err error) string {
+	for _, h := range []struct {
+		kind error
+		text string
+	}{
+		{ErrNotOurs, "look at the description of the VM in Proxmox"},
+		{ErrNoSSH, "say how in spec.ssh of the Provider"},
+		{remote.ErrHostKeyChanged, "if the node was installed anew, put its new key into knownHosts of spec.ssh, or take the old one out of the file (ssh-keygen -R); if it wasn't, somebody is in between"},
+		{remote.ErrHostKeyUnknown, "put the node's key into knownHosts of spec.ssh (ssh-keyscan prints it), or set trustOnFirstUse"},
+		{remote.ErrAuth, "the node must let the user of spec.ssh in with that key: see its authorized_keys"},
+		{remote.ErrKey, "see the Secret of spec.ssh"},
+		{remote.ErrNoSpace, "free space on the node's storage, or name another one (snippetStorage)"},
+		{remote.ErrUnreachable, "is SSH open to the node? spec.ssh of the Provider may name its address"},
+	} {
+		if errors.Is(err, h.kind) {
+			return h.text
+		}
 	}
 	return ""
 }

@@ -48,6 +48,8 @@ func busyStorage(action model.Action, have *model.Observed) string {
 		return act.Storage
 	case model.UploadSeed:
 		return act.Storage
+	case model.UploadSnippets:
+		return "" // it goes past Proxmox
 	case model.RemoveFile:
 		return model.StorageOf(act.Volume)
 	}

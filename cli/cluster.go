@@ -9,6 +9,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
 )
 
 // cluster is a Proxmox that a command works on.
@@ -28,9 +29,24 @@ func (u *ui) connect(w manifest.Wanted) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{Wanted: w, client: client, observer: observe.New(client), actor: act.New(client)}
+	hosts, err := u.hosts(w.Connection.SSH)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{Wanted: w, client: client, observer: observe.New(client), actor: act.New(client).OverSSH(hosts)}
 	c.engine = engine.New(c.observer, c.actor)
 	return c, nil
+}
+
+// hosts is how nodes are logged in to, with where their keys are remembered.
+func (u *ui) hosts(given *remote.Hosts) (*remote.Hosts, error) {
+	if given == nil {
+		return nil, nil
+	}
+	h := *given
+	var err error
+	h.KnownHostsFile, err = (&login{}).knownHostsFile(u)
+	return &h, err
 }
 
 // fail adds to an error how the cluster was to be reached, for the sake of the

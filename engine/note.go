@@ -51,6 +51,10 @@ func (e *Engine) note(action model.Action, answers bool) {
 		seen.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
 	case model.UploadSeed:
 		seen.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
+	case model.UploadSnippets:
+		for _, volume := range a.Volumes {
+			seen.FileMade(model.File{Volume: volume, Node: a.Node, Content: "snippets"})
+		}
 	case model.RemoveFile:
 		// See verify.
 	case model.MakeShare, model.RemoveShare:
@@ -71,7 +75,7 @@ func (e *Engine) verify(ctx context.Context, action model.Action) {
 func (e *Engine) doubt(action model.Action) {
 	seen := e.observer
 	switch action.(type) {
-	case model.Download, model.UploadSeed, model.RemoveFile:
+	case model.Download, model.UploadSeed, model.UploadSnippets, model.RemoveFile:
 		seen.FilesUnsure()
 	case model.SetHA, model.KeepApart:
 		seen.HAUnsure()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
 )
 
 // Connection says how a Proxmox cluster is reached.
@@ -14,6 +15,7 @@ type Connection struct {
 	Endpoints   []string
 	TLS         pve.TLS
 	Credentials pve.Credentials
+	SSH         *remote.Hosts // nil: nodes can't be logged in to
 }
 
 // Config is the same for a client.

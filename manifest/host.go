@@ -66,7 +66,7 @@ func (b *build) ask(vm *model.VM, m *api.MachineSpec) {
 	if len(h.args) > 0 {
 		b.opts.set("args", strings.TrimSpace(b.opts["args"]+" "+qemuarg.Line(h.args...)))
 	}
-	vm.OwnID, vm.RootFor = len(h.args) > 0 || !block.IsZero(), h.why
+	vm.OwnID, vm.RootFor = vm.OwnID || len(h.args) > 0 || !block.IsZero(), h.why
 }
 
 // maxNotes leaves room for the marker of a guest that has much.

@@ -70,7 +70,11 @@ func (s scope) provider(obj *api.Provider) *provider {
 	if h := obj.Spec.Defaults.Hook; h != "" && (hookblock.Block{HookScripts: []string{h}}).Check() != nil {
 		s.fail("spec.defaults.hook", "want a volume such as %s, have %q", defaultHook, shortened(h))
 	}
+	s.checkStorage("spec.defaults.snippetStorage", obj.Spec.Defaults.SnippetStorage)
 	s.connect(p, obj)
+	if obj.Spec.SSH != nil {
+		p.wanted.Connection.SSH = s.ssh(obj.Spec.SSH)
+	}
 	return p
 }
 
@@ -249,6 +253,13 @@ func (t *translator) providerNames() []string {
 		names = append(names, p.name)
 	}
 	return names
+}
+
+func (p *provider) snippetStorage() string {
+	if p.spec.Defaults.SnippetStorage != "" {
+		return p.spec.Defaults.SnippetStorage
+	}
+	return defaultISOStorage
 }
 
 func (p *provider) isoStorage() string {

@@ -14,9 +14,10 @@ import (
 
 // Ways in which a guest gets its first-boot data.
 const (
-	byISO     = "iso"
-	byProxmox = "proxmox"
-	byFWCfg   = "fwcfg"
+	byISO      = "iso"
+	byProxmox  = "proxmox"
+	bySnippets = "snippets"
+	byFWCfg    = "fwcfg"
 )
 
 // bootSpec is what a machine's manifest says about its first boot, or that of
@@ -56,8 +57,11 @@ func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec boo
 	}
 	if d.given || many || len(d.MetaData) > 0 {
 		b.seed(vm, nics, d)
-		if d.way == byFWCfg {
+		switch d.way {
+		case byFWCfg:
 			b.fwCfg(vm, spec.userData, d)
+		case bySnippets:
+			b.snippets(vm)
 		}
 		return
 	}
@@ -119,6 +123,9 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		return
 	}
 	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Once: d.ignition}
+	if d.way == bySnippets {
+		b.snippetParts(vm.Seed, files)
+	}
 	if d.PerGuest() {
 		vm.Seed.Make = d.Make
 	} else {
@@ -176,7 +183,7 @@ func (b *build) boot(vm *model.VM, spec bootSpec) (d boot, ok bool) {
 		return d, ok
 	}
 	d.given, d.way = true, ud.Delivery
-	if !b.checkWord("spec.userData.delivery", ud.Delivery, byISO, byProxmox, byFWCfg) {
+	if !b.checkWord("spec.userData.delivery", ud.Delivery, byISO, byProxmox, bySnippets, byFWCfg) {
 		return d, false
 	}
 	if ud.FWCfgName != "" && d.way != byFWCfg {

@@ -375,3 +375,41 @@ spec:
 		}
 	}
 }
+
+func TestUserDataIsWithinWhatProxmoxTakes(t *testing.T) {
+	const head = `apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 1, memory: 512Mi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  classRef: {name: small}
+  disks: [{name: root, size: 1Gi, storage: lvm}]
+  userData:
+    delivery: %s
+    cloudInit: {inline: "#!/bin/sh\n%s"}
+`
+	for _, c := range []struct {
+		delivery string
+		size     int
+		want     string
+	}{
+		{"iso", 2 << 20, ""},
+		{"iso", 17 << 20, "user-data has 17825802 bytes, more than the 16777216 that fit on a drive"},
+		{"snippets", 2 << 20, "user-data has 2097162 bytes, and Proxmox reads at most 1048576 of a snippet; delivery: iso takes more"},
+	} {
+		set, err := Parse("vms.yaml", fmt.Appendf(nil, head, c.delivery, strings.Repeat("x", c.size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = set.Wanted(Options{Getenv: func(name string) string {
+			return map[string]string{"PVE_ENDPOINT": "https://pve:8006", "PVE_TOKEN_ID": "me@pve!x", "PVE_TOKEN_SECRET": "y"}[name]
+		}})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%d bytes by %s: %v, want %q", c.size, c.delivery, err, c.want)
+		}
+	}
+}

@@ -156,6 +156,15 @@ type UploadSeed struct {
 	For                 int                                       // the guest it is for
 }
 
+// UploadSnippets puts first-boot data onto a node, for Proxmox' own drive.
+type UploadSnippets struct {
+	Node    string
+	Volumes map[string]string // by part: "user", "meta", "network"
+	Files   map[string][]byte // as of UploadSeed
+	Make    func(vmid int) (map[string][]byte, error)
+	For     int
+}
+
 // RemoveFile deletes a volume that isn't a disk.
 type RemoveFile struct {
 	Node, Volume string
@@ -210,37 +219,39 @@ type RemoveShare struct {
 }
 
 // Guest of each action that isn't a Target.
-func (c Clone) Guest() int       { return c.To.VMID }
-func (Download) Guest() int      { return 0 }
-func (u UploadSeed) Guest() int  { return u.For }
-func (r RemoveFile) Guest() int  { return r.For }
-func (h SetHA) Guest() int       { return h.VMID }
-func (k KeepApart) Guest() int   { return k.VMID }
-func (p SetPool) Guest() int     { return p.VMID }
-func (MakeShare) Guest() int     { return 0 }
-func (r RemoveShare) Guest() int { return r.For }
+func (c Clone) Guest() int          { return c.To.VMID }
+func (Download) Guest() int         { return 0 }
+func (u UploadSeed) Guest() int     { return u.For }
+func (u UploadSnippets) Guest() int { return u.For }
+func (r RemoveFile) Guest() int     { return r.For }
+func (h SetHA) Guest() int          { return h.VMID }
+func (k KeepApart) Guest() int      { return k.VMID }
+func (p SetPool) Guest() int        { return p.VMID }
+func (MakeShare) Guest() int        { return 0 }
+func (r RemoveShare) Guest() int    { return r.For }
 
-func (Clone) action()        {}
-func (Create) action()       {}
-func (Configure) action()    {}
-func (Resize) action()       {}
-func (Start) action()        {}
-func (Shutdown) action()     {}
-func (Stop) action()         {}
-func (Reboot) action()       {}
-func (Destroy) action()      {}
-func (Release) action()      {}
-func (MakeTemplate) action() {}
-func (Snap) action()         {}
-func (Unsnap) action()       {}
-func (Rollback) action()     {}
-func (Migrate) action()      {}
-func (Download) action()     {}
-func (UploadSeed) action()   {}
-func (RemoveFile) action()   {}
-func (SetHA) action()        {}
-func (KeepApart) action()    {}
-func (SetPool) action()      {}
-func (MakeShare) action()    {}
-func (RemoveShare) action()  {}
-func (Detach) action()       {}
+func (Clone) action()          {}
+func (Create) action()         {}
+func (Configure) action()      {}
+func (Resize) action()         {}
+func (Start) action()          {}
+func (Shutdown) action()       {}
+func (Stop) action()           {}
+func (Reboot) action()         {}
+func (Destroy) action()        {}
+func (Release) action()        {}
+func (MakeTemplate) action()   {}
+func (Snap) action()           {}
+func (Unsnap) action()         {}
+func (Rollback) action()       {}
+func (Migrate) action()        {}
+func (Download) action()       {}
+func (UploadSeed) action()     {}
+func (UploadSnippets) action() {}
+func (RemoveFile) action()     {}
+func (SetHA) action()          {}
+func (KeepApart) action()      {}
+func (SetPool) action()        {}
+func (MakeShare) action()      {}
+func (RemoveShare) action()    {}
+func (Detach) action()         {}

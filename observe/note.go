@@ -91,27 +91,37 @@ func (o *Observer) Moved(vmid int, node string) {
 func (o *Observer) FileMade(f model.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.have.Files == nil {
+	files := o.files(f.Volume)
+	if files == nil {
 		return
 	}
 	if !o.shares(f.Volume) {
-		f = also(o.have.Files[f.Volume], f)
+		f = also(files[f.Volume], f)
 	}
-	o.have.Files[f.Volume] = f
+	files[f.Volume] = f
+}
+
+// files is the list that shows a volume.
+func (o *Observer) files(volume string) map[string]model.File {
+	if model.SeedSnippets(volume) {
+		return o.have.Snippets
+	}
+	return o.have.Files
 }
 
 // FileGone tells that a file was removed from a node's storage.
 func (o *Observer) FileGone(node, volume string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.have.Files == nil {
+	files := o.files(volume)
+	if files == nil {
 		return
 	}
-	left, there := without(o.have.Files[volume], node)
+	left, there := without(files[volume], node)
 	if there && !o.shares(volume) {
-		o.have.Files[volume] = left
+		files[volume] = left
 	} else {
-		delete(o.have.Files, volume)
+		delete(files, volume)
 	}
 }
 

@@ -83,6 +83,7 @@ func (o *Observer) Snapshot() *model.Observed {
 	have.At = time.Now()
 	have.Nodes, have.Storages = maps.Clone(have.Nodes), maps.Clone(have.Storages)
 	have.Guests, have.Files = maps.Clone(have.Guests), maps.Clone(have.Files)
+	have.Snippets = maps.Clone(have.Snippets)
 	have.Tasks = slices.Clone(have.Tasks)
 	have.Index()
 	return &have

@@ -193,7 +193,7 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, observer: observe.New(client), cancel: cancel}
-	l.session = engine.New(l.observer, act.New(client)).Serve(ctx, engine.Options{
+	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH)).Serve(ctx, engine.Options{
 		Events:  s.event,
 		Changed: func(o engine.Outcome) { s.deps.ledger.told(s.key, o) },
 		Trouble: s.troubled,

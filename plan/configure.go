@@ -10,11 +10,12 @@ import (
 
 // configure plans the changes of the configuration: all in one call, which
 // fails if the config isn't as it was seen.
-func (c *change) configure(uploading int, after ...int) int {
+func (c *change) configure(uploads []int, after ...int) int {
 	act := model.Configure{Target: c.target(), Digest: c.have.Digest, Set: map[string]string{}}
-	c.options(&act)
+	uploading := len(uploads) > 0
+	c.options(&act, uploading)
 	c.disks(&act)
-	c.drives(&act, uploading != 0)
+	c.drives(&act, uploading)
 	c.nics(&act)
 	c.marks(&act)
 	if len(c.why) == 0 {
@@ -24,7 +25,7 @@ func (c *change) configure(uploading int, after ...int) int {
 		c.say("our marks on it", Live)
 	}
 	act.Slow = len(act.Disks) > 0
-	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, append(after, uploading)...)
+	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, append(after, uploads...)...)
 }
 
 // say adds a reason for the change of the configuration.
@@ -36,9 +37,12 @@ func (c *change) say(text string, e Effect) {
 }
 
 // options compares the plain options.
-func (c *change) options(act *model.Configure) {
+func (c *change) options(act *model.Configure, uploading bool) {
 	for _, k := range slices.Sorted(keysOf(c.v.Options)) {
 		want, have := c.v.Options[k], c.have.Options[k]
+		if k == snippetsOption && c.snippets() && !c.attachable(uploading) {
+			continue // Proxmox reads them as soon as it is told
+		}
 		if want == have || k == "cipassword" && c.passwordKnown(want) || k == "machine" && sameMachine(want, have) {
 			continue
 		}

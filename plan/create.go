@@ -72,7 +72,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string) int {
 	create := model.Create{
 		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, to.VMID, intendedSeed(v, to.VMID))),
-		Options: plainOptions(v.Options), NICs: v.NICs, Pool: v.Pool,
+		Options: withoutSnippets(plainOptions(v.Options)), NICs: v.NICs, Pool: v.Pool,
 	}
 	if !taggedLater(v) {
 		create.Tags = tagsFor(v, nil, v.Fingerprint())
@@ -104,7 +104,9 @@ func blankDisk(d model.Disk) model.Disk {
 func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, s spot) {
 	last := made
 	if v.Seed != nil {
-		last = o.step(seedStep(v, to), made)
+		for _, s := range p.seedSteps(v, to) {
+			last = o.step(s, made)
+		}
 	}
 	if s.source != nil {
 		last = o.step(Step{

@@ -57,7 +57,7 @@ func (p *planner) lookHost(o *Object, v model.VM) bool {
 // lacks says what of all that a guest asks for a node doesn't have; empty: nothing.
 func (p *planner) lacks(v model.VM, node string) string {
 	for _, volume := range v.Scripts {
-		if p.fileIn(p.have.Snippets, volume, node) {
+		if p.fileOn(volume, node) {
 			continue
 		}
 		text := volume + " isn't there"

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,24 +14,38 @@ import (
 // seed plans the upload of first-boot data. The marker names the file before
 // it is made, so that it is never forgotten; its name has a digest of the
 // content, so that a file that is there is the right one.
-func (c *change) seed() int {
+func (c *change) seed() []int {
 	if c.v.Seed == nil || !c.intended() {
-		return 0
+		return nil
 	}
-	// A guest that runs has read it. One that is to start needs the file, which a
-	// removal that was given up halfway may have taken away.
-	// The hook of the node reads it at each start.
-	if !c.v.Seed.Apart && c.attached() && (c.running() || c.v.Power != model.PowerOn) {
-		return 0
+	// A guest that runs has read its drive. One that is to start needs the file,
+	// which a removal that was given up halfway may have taken away. The hook of the
+	// node, and Proxmox itself, read theirs at each start.
+	if !c.v.Seed.Apart && !c.snippets() && c.attached() && (c.running() || c.v.Power != model.PowerOn) {
+		return nil
 	}
-	if c.p.have.Files == nil {
+	if c.lookSeed(seedVolume(c.v, c.g.VMID)) || c.v.Seed.Lost {
+		return nil
+	}
+	var steps []int
+	for _, s := range c.p.seedSteps(c.v, c.target()) {
+		steps = append(steps, c.o.step(s))
+	}
+	return steps
+}
+
+// lookSeed asks for the list that shows where first-boot data are; it tells
+// whether that has to be read.
+func (c *change) lookSeed(volume string) bool {
+	switch snippets := model.SeedSnippets(volume); {
+	case snippets && c.p.have.Snippets == nil:
+		c.o.Look.Snippets = true
+	case !snippets && c.p.have.Files == nil:
 		c.o.Look.Files = true
-		return 0
+	default:
+		return false
 	}
-	if c.uploaded() || c.v.Seed.Lost {
-		return 0
-	}
-	return c.o.step(seedStep(c.v, c.target()))
+	return true
 }
 
 // intended tells whether the marker names the file already, and the drive is
@@ -53,25 +68,29 @@ func (c *change) attachable(uploading bool) bool {
 // volume of its own drive when another medium is put in while the guest runs.
 func (c *change) occupied() bool {
 	d, ok := c.have.DiskAt(c.seedSlot())
-	return ok && d.CloudInit && c.running() && !c.v.Seed.Apart
+	return ok && d.CloudInit && c.running() && !c.v.Seed.Apart && !c.snippets()
 }
 
-func (c *change) uploaded() bool {
-	return c.p.fileOn(seedVolume(c.v, c.g.VMID), c.g.Node)
-}
+func (c *change) uploaded() bool { return len(c.p.seedSteps(c.v, c.target())) == 0 }
 
 // fileOn tells whether a node has a file, or shares the storage that has it.
-func (p *planner) fileOn(volume, node string) bool { return p.fileIn(p.have.Files, volume, node) }
-
-func (p *planner) fileIn(files map[string]model.File, volume, node string) bool {
-	f, ok := files[volume]
+func (p *planner) fileOn(volume, node string) bool {
+	f, ok := p.files(volume)[volume]
 	return ok && (p.sharedVolume(volume) || f.Node == node || slices.Contains(f.Also, node))
+}
+
+// files is the list that shows a volume, if there is one.
+func (p *planner) files(volume string) map[string]model.File {
+	if model.SeedSnippets(volume) {
+		return p.have.Snippets
+	}
+	return p.have.Files
 }
 
 // fileNodes are the nodes that have a file, each its own; any one of them if the
 // storage is shared.
 func (p *planner) fileNodes(volume, any string) []string {
-	f, ok := p.have.Files[volume]
+	f, ok := p.files(volume)[volume]
 	switch {
 	case !ok:
 		return nil
@@ -89,8 +108,11 @@ func (p *planner) sharedVolume(volume string) bool {
 // attached tells whether the drive holds what it should, or the hook is told to
 // take it.
 func (c *change) attached() bool {
-	if c.v.Seed.Apart {
+	switch {
+	case c.v.Seed.Apart:
 		return strings.Contains(c.have.Text, seedVolume(c.v, c.g.VMID))
+	case c.snippets():
+		return c.have.Options[snippetsOption] == c.v.Options[snippetsOption]
 	}
 	d, ok := c.have.DiskAt(c.seedSlot())
 	return ok && d.Volume == seedVolume(c.v, c.g.VMID)
@@ -115,33 +137,52 @@ func seedMark(v model.VM) string { return seedPrefix + v.Seed.Digest }
 
 // keepSeed leaves a guest that isn't made anew the data that it has read once.
 func (c *change) keepSeed() {
-	if c.v.Seed == nil || !c.v.Seed.Once {
+	wanted := c.v.Seed
+	if wanted == nil || !wanted.Once {
 		return
 	}
 	c.v.Seed = nil
+	old := c.have.Marker.Seed
 	for _, mark := range c.have.Marker.Managed {
-		if digest, ok := strings.CutPrefix(mark, seedPrefix); ok && c.have.Marker.Seed != "" {
-			c.v.Seed = &model.Seed{Storage: model.StorageOf(c.have.Marker.Seed), Digest: digest, Once: true, Lost: true}
+		if digest, ok := strings.CutPrefix(mark, seedPrefix); ok && old != "" {
+			c.v.Seed = &model.Seed{Storage: model.StorageOf(old), Digest: digest, Once: true, Apart: wanted.Apart, Snippets: wanted.Snippets, Lost: true}
 		}
+	}
+	c.v.Description = strings.ReplaceAll(c.v.Description, wanted.Volume(c.g.VMID), old)
+	if _, said := c.v.Options[snippetsOption]; said && len(wanted.Snippets) > 0 {
+		c.v.Options = maps.Clone(c.v.Options)
+		c.v.Options[snippetsOption] = c.have.Options[snippetsOption]
 	}
 }
 
-func seedStep(v model.VM, to model.Target) Step {
-	return Step{
-		Action: model.UploadSeed{Node: to.Node, Storage: v.Seed.Storage, File: v.Seed.File(to.VMID), Files: v.Seed.Files, Make: v.Seed.Make, For: to.VMID},
-		What:   "upload its first-boot data", Why: "userData", Effect: New,
+// seedSteps are the uploads that first-boot data still need.
+func (p *planner) seedSteps(v model.VM, to model.Target) []Step {
+	const what, why = "upload its first-boot data", "userData"
+	seed := v.Seed
+	if len(seed.Snippets) > 0 {
+		return p.snippetSteps(v, to, what, why)
 	}
+	if p.fileOn(seed.Volume(to.VMID), to.Node) {
+		return nil
+	}
+	return []Step{{
+		Action: model.UploadSeed{Node: to.Node, Storage: seed.Storage, File: seed.File(to.VMID), Files: seed.Files, Make: seed.Make, For: to.VMID},
+		What:   what, Why: why, Effect: New,
+	}}
 }
 
 // drives plans the CD-ROM drive that the guest reads at its first boot.
 func (c *change) drives(act *model.Configure, uploading bool) {
 	have, there := c.have.DiskAt(c.seedSlot())
-	noDrive := c.v.Seed == nil || c.v.Seed.Apart
+	noDrive := c.v.Seed == nil || c.v.Seed.Apart || c.snippets()
 	switch {
 	case noDrive && there && madeSeed(have.Volume):
 		c.say("detach its first-boot data", Live)
 		act.Delete = append(act.Delete, have.Slot)
-	case noDrive && c.v.Seed != nil:
+	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have):
+		c.say("add a cloud-init drive", Live)
+		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
+	case noDrive:
 	case c.v.Seed != nil && c.occupied():
 		c.say("empty the drive for its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: "none", CDROM: true}})
@@ -149,9 +190,6 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		c.say("attach its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)
-	case c.v.Seed == nil && wantsCloudInit(c.v) && !hasCloudInit(c.have):
-		c.say("add a cloud-init drive", Live)
-		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
 	}
 }
 
@@ -179,20 +217,21 @@ func (c *change) oldSeeds() int {
 	}
 	// What is attached is needed until something else is.
 	detached := slices.DeleteFunc(slices.Clone(c.have.Marker.Old), func(volume string) bool {
-		return slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return d.Volume == volume })
+		return strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return d.Volume == volume })
 	})
 	return c.removeFiles(detached, "newer first-boot data has taken its place", 0)
 }
 
-// removeFiles plans the end of those files that are there.
-func (c *change) removeFiles(volumes []string, why string, after int) int {
-	if c.p.have.Files == nil {
-		c.o.Look.Files = true
-		return after
-	}
-	for _, volume := range volumes {
-		for _, node := range c.p.fileNodes(volume, c.g.Node) {
-			after = c.o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume, For: c.g.VMID}, What: "remove " + volume, Why: why, Effect: Live}, after)
+// removeFiles plans the end of first-boot data, as far as it is there.
+func (c *change) removeFiles(seeds []string, why string, after int) int {
+	for _, seed := range seeds {
+		if seed == "" || c.lookSeed(seed) {
+			continue
+		}
+		for _, volume := range model.SeedVolumes(seed) {
+			for _, node := range c.p.fileNodes(volume, c.g.Node) {
+				after = c.o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume, For: c.g.VMID}, What: "remove " + volume, Why: why, Effect: Live}, after)
+			}
 		}
 	}
 	return after
@@ -206,11 +245,15 @@ func (c *change) leftSeeds(current string) []string {
 		return nil
 	}
 	var old []string
-	for _, volume := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
-		_, there := c.p.have.Files[volume]
-		there = there || c.p.have.Files == nil || volume == c.have.Marker.Seed
-		if volume != "" && volume != current && there && !slices.Contains(old, volume) {
-			old = append(old, volume)
+	for _, seed := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
+		files := c.p.files(seed)
+		there := files == nil || seed == c.have.Marker.Seed
+		for _, volume := range model.SeedVolumes(seed) {
+			_, listed := files[volume]
+			there = there || listed
+		}
+		if seed != "" && seed != current && there && !slices.Contains(old, seed) {
+			old = append(old, seed)
 		}
 	}
 	return old

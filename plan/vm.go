@@ -113,22 +113,22 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 		return
 	}
 	left := c.leaveShares(0)
-	seed, old := c.seed(), c.oldSeeds()
+	seeds, old := c.seed(), c.oldSeeds()
 	if !o.Look.Empty() {
 		return
 	}
-	config := c.configure(seed, old, left)
+	config := c.configure(seeds, old, left)
 	grown := c.grow(config)
 	pool := c.pool()
-	if !c.running() && !c.seeded(seed != 0) {
+	if !c.running() && !c.seeded(len(seeds) > 0) {
 		if g.Status == model.StatusUnknown {
 			o.Look.Status = append(o.Look.Status, g.VMID)
 		}
 		return // the first boot needs what the next plan brings
 	}
-	ha := c.ha(seed, config, grown)
+	ha := c.ha(append(seeds, config, grown)...)
 	c.apart()
-	c.power(seed, config, grown, ha, pool)
+	c.power(append(seeds, config, grown, ha, pool)...)
 }
 
 // change is the plan for a guest that is there.

@@ -186,8 +186,26 @@ func (w *world) do(a model.Action) {
 		w.files[a.Storage+":import/"+a.File] = model.File{Volume: a.Storage + ":import/" + a.File, Node: a.Node, Content: "import"}
 	case model.UploadSeed:
 		w.files[a.Storage+":iso/"+a.File] = model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"}
+	case model.UploadSnippets:
+		for _, volume := range a.Volumes {
+			f, there := w.snips[volume]
+			if there {
+				f.Also = append(f.Also, a.Node)
+			} else {
+				f = model.File{Volume: volume, Node: a.Node, Content: "snippets"}
+			}
+			w.snips[volume] = f
+		}
 	case model.RemoveFile:
 		delete(w.files, a.Volume)
+		if f, there := w.snips[a.Volume]; there {
+			nodes := slices.DeleteFunc(append([]string{f.Node}, f.Also...), func(n string) bool { return n == a.Node })
+			delete(w.snips, a.Volume)
+			if len(nodes) > 0 {
+				f.Node, f.Also = nodes[0], nodes[1:]
+				w.snips[a.Volume] = f
+			}
+		}
 	case model.SetHA:
 		w.guests[a.VMID].HAState = ""
 		if a.HA != nil {

@@ -84,6 +84,13 @@ func calls(d deed, at Site) []call {
 		return file("POST", "/download-url", a.Node, a.Storage, "fetch images")
 	case model.UploadSeed:
 		return file("POST", "/upload", a.Node, a.Storage, "upload first-boot data")
+	case model.UploadSnippets:
+		// The copy itself goes by SSH.
+		storage := map[string]string{"storage": storagePath(model.StorageOf(a.Volumes["user"]))}
+		return []call{
+			{method: "GET", path: "/storage/{storage}", on: storage, deed: d, why: "know where snippets are"},
+			{method: "GET", path: "/cluster/status", deed: d, why: "know the addresses of nodes"},
+		}
 	case model.RemoveFile:
 		why := "remove fetched images"
 		if d.guest != "" {

@@ -206,7 +206,7 @@ func (l *life) configured(v model.VM, s source) {
 func (l *life) firstBoot(v model.VM, had *model.Config, change *model.Configure) {
 	hasDrive := had != nil && slices.ContainsFunc(had.Disks, func(d model.Disk) bool { return d.CloudInit })
 	switch {
-	case v.Seed != nil:
+	case v.Seed != nil && !v.Seed.Apart && len(v.Seed.Snippets) == 0:
 		change.Disks = append(change.Disks, model.NewDisk{Disk: model.Disk{Slot: "ide2", CDROM: true, Volume: v.Seed.Storage + ":iso/seed.iso"}})
 		if had == nil {
 			return
@@ -231,6 +231,9 @@ func (l *life) seeded(v model.VM) {
 	l.seeStorage(v.Seed.Storage)
 	d := deed{of: v.Owner.Key, guest: guestPath(v)}
 	d.action = model.UploadSeed{Storage: v.Seed.Storage}
+	if len(v.Seed.Snippets) > 0 {
+		d.action = model.UploadSnippets{Volumes: map[string]string{"user": v.Seed.Storage + ":snippets/seed"}}
+	}
 	l.deeds = append(l.deeds, d)
 	d.action = model.RemoveFile{Volume: v.Seed.Storage + ":iso/seed.iso"}
 	l.deeds = append(l.deeds, d)

@@ -80,3 +80,18 @@ func (s *Sim) addWorldVolume(node, storage string, w WorldVolume) error {
 	sp.put(v)
 	return nil
 }
+
+// PutFile puts a small file onto a storage of a node, as somebody does who has a
+// shell there: "local:snippets/user.yaml".
+func (s *Sim) PutFile(node, volid string, content []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	storage, name, _ := strings.Cut(volid, ":")
+	if s.state.Storages[storage] != nil {
+		if v, sp := s.volume(node, volid); v != nil {
+			s.forget(sp, v)
+		}
+	}
+	defer s.dirty()
+	return s.addWorldVolume(node, storage, WorldVolume{Name: name, Text: string(content)})
+}

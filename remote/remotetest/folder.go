@@ -80,7 +80,16 @@ func (f *folder) Filecmd(r *sftp.Request) error {
 }
 
 func (f *folder) PosixRename(r *sftp.Request) error {
-	return f.s.root.Rename(inside(r.Filepath), inside(r.Target))
+	if err := f.s.root.Rename(inside(r.Filepath), inside(r.Target)); err != nil {
+		return err
+	}
+	f.s.mu.Lock()
+	tell := f.s.onFile
+	f.s.mu.Unlock()
+	if tell != nil {
+		tell(r.Target)
+	}
+	return nil
 }
 
 func (f *folder) StatVFS(*sftp.Request) (*sftp.StatVFS, error) {

@@ -35,6 +35,7 @@ type Server struct {
 	conns      map[net.Conn]bool
 	limit      int64 // bytes that the next connection may send; 0: any
 	onWrite    func() error
+	onFile     func(path string)
 	onCommand  func(string) (output string, status int, known bool)
 	routes     map[string]string
 	logins     []string
@@ -146,6 +147,13 @@ func (s *Server) OnWrite(f func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onWrite = f
+}
+
+// OnFile has a function called when a file has been put into its place.
+func (s *Server) OnFile(f func(path string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onFile = f
 }
 
 // OnCommand has a function answer commands that it knows; others run.

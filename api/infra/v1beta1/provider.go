@@ -100,6 +100,11 @@ type ProviderSpec struct {
 	// +optional
 	Networks map[string]ProviderNetwork `json:"networks,omitempty"`
 
+	// SSH says how nodes are logged in to, for what Proxmox' API has no call for:
+	// snippets, see userData.delivery of machines.
+	// +optional
+	SSH *ProviderSSH `json:"ssh,omitempty"`
+
 	// Runtime is how the provider runs inside Kubernetes. Of it, only the
 	// environment variables that begin with PVE_ mean something here.
 	// +optional
@@ -132,6 +137,11 @@ type ProviderDefaults struct {
 	// +optional
 	ISOStorage string `json:"isoStorage,omitempty"`
 
+	// SnippetStorage is the storage for snippets; it needs the content type
+	// "snippets". Default: local.
+	// +optional
+	SnippetStorage string `json:"snippetStorage,omitempty"`
+
 	// Hook is where proxplane's hook is, once proxplane hook install has put it
 	// there. Default: local:snippets/proxplane-hook.
 	// +optional
@@ -140,6 +150,41 @@ type ProviderDefaults struct {
 	// Bridge for networks whose name says nothing about theirs.
 	// +optional
 	Bridge string `json:"bridge,omitempty"`
+}
+
+// ProviderSSH says how nodes are logged in to. A node is only talked to if its host
+// key is known.
+type ProviderSSH struct {
+	// User to log in as. It must be able to write into the folders of snippets.
+	// Default: root.
+	// +optional
+	User string `json:"user,omitempty"`
+
+	// Port of SSH on the nodes. Default: 22.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int `json:"port,omitempty"`
+
+	// KeySecretRef names the Secret with the private key, by default under
+	// "ssh-privatekey"; its passphrase, if it has one, is under "passphrase".
+	KeySecretRef SecretKeyRef `json:"keySecretRef"`
+
+	// KnownHosts are the host keys of the nodes, as lines of a known_hosts file:
+	// what ssh-keyscan prints.
+	// +optional
+	KnownHosts string `json:"knownHosts,omitempty"`
+
+	// TrustOnFirstUse takes the key of a node that isn't known for good and
+	// remembers it, in the file known_hosts of proxplane's configuration. It isn't
+	// for Kubernetes, where nothing is remembered.
+	// +optional
+	TrustOnFirstUse bool `json:"trustOnFirstUse,omitempty"`
+
+	// Addresses of nodes, by name, with a port if it is another one. Default: those
+	// that the cluster knows.
+	// +optional
+	Addresses map[string]string `json:"addresses,omitempty"`
 }
 
 // ProviderNetwork is what the name of a network means.

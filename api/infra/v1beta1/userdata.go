@@ -25,12 +25,14 @@ type UserData struct {
 	// of proxplane's in a CD-ROM drive, as cloud-init's NoCloud and Ignition's
 	// proxmoxve read it. "proxmox" is the drive that Proxmox makes by itself, for a
 	// cloudInit that says no more than user, password, keys and upgrade: with it
-	// cloud-init does it all again whenever something changes. "fwcfg" hands an
+	// cloud-init does it all again whenever something changes. "snippets" puts
+	// anything onto that drive, by snippets that are copied to all nodes that may run
+	// the machine; it needs spec.ssh of the Provider. "fwcfg" hands an
 	// Ignition config over by QEMU's firmware configuration, for images of the
 	// platform qemu: proxplane's hook takes it out of the ISO image when the machine
 	// starts. Only root@pam with its password may set that up.
 	// +optional
-	// +kubebuilder:validation:Enum=iso;proxmox;fwcfg
+	// +kubebuilder:validation:Enum=iso;proxmox;snippets;fwcfg
 	Delivery string `json:"delivery,omitempty"`
 
 	// FWCfgName is the name of the entry of the firmware configuration. Default:

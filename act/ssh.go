@@ -1,0 +1,94 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
+)
+
+// ErrNoSSH is something that Proxmox' API has no call for, and nobody has said how
+// the nodes are reached otherwise.
+var ErrNoSSH = errors.New("it isn't known how to log in to nodes by SSH")
+
+// OverSSH says how nodes are reached for what Proxmox' API has no call for; nil:
+// they aren't.
+func (a *Actor) OverSSH(hosts *remote.Hosts) *Actor {
+	a.hosts = hosts
+	return a
+}
+
+// snippetFiles are the files of first-boot data that snippets stand for.
+var snippetFiles = map[string]string{"user": firstboot.UserDataFile, "meta": firstboot.MetaDataFile, "network": firstboot.NetworkConfigFile}
+
+// uploadSnippets writes snippets into the folder that a storage has on a node.
+// They may hold secrets, and only root has to read them.
+func (a *Actor) uploadSnippets(ctx context.Context, c *pve.Client, u model.UploadSnippets) error {
+	if a.hosts == nil {
+		return ErrNoSSH
+	}
+	files, err := filesOf(u.Files, u.Make, u.For)
+	if err != nil {
+		return err
+	}
+	conn, err := a.login(ctx, c, u.Node)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, part := range slices.Sorted(maps.Keys(u.Volumes)) {
+		file, err := snippetPath(ctx, c, u.Volumes[part])
+		if err != nil {
+			return err
+		}
+		if err := conn.MkdirAll(ctx, path.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := conn.WriteFile(ctx, file, files[snippetFiles[part]], 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// login connects to a node: where the manifests say that it is, or where the
+// cluster does.
+func (a *Actor) login(ctx context.Context, c *pve.Client, node string) (*remote.Conn, error) {
+	if a.hosts.Addresses[node] != "" {
+		return a.hosts.Dial(ctx, node, "")
+	}
+	members, err := c.Cluster().Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the address of %s: %w", node, err)
+	}
+	for _, m := range members {
+		if m.Type == "node" && m.Name == node && m.IP != "" {
+			return a.hosts.Dial(ctx, node, m.IP)
+		}
+	}
+	return nil, fmt.Errorf("the cluster doesn't tell the address of %s: %w", node, remote.ErrUnreachable)
+}
+
+// snippetPath is where a snippet is on a node.
+func snippetPath(ctx context.Context, c *pve.Client, volume string) (string, error) {
+	storage, name, ok := strings.Cut(volume, ":snippets/")
+	if !ok || !strings.HasPrefix(name, model.SeedFiles) || path.Base(name) != name {
+		return "", fmt.Errorf("%q isn't of the names that we give: %w", volume, ErrNotOurs)
+	}
+	s, err := c.StorageConfig(ctx, storage)
+	if err != nil {
+		return "", fmt.Errorf("ask where storage %s is: %w", storage, err)
+	}
+	if s.Path == "" {
+		return "", fmt.Errorf("storage %s isn't a folder: %w", storage, pve.ErrInvalid)
+	}
+	return path.Join(s.Path, "snippets", name), nil
+}
