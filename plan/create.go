@@ -75,7 +75,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 		Options: withoutSnippets(plainOptions(v.Options)), NICs: v.NICs, Pool: v.Pool,
 	}
 	if !taggedLater(v) {
-		create.Tags = tagsFor(v, nil, v.Fingerprint())
+		create.Tags = tagsFor(v, nil, firstStamp(v))
 	}
 	for _, d := range v.Disks {
 		if d.Storage == "" && d.Volume == "" {
@@ -90,6 +90,15 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 // Proxmox checks the options of a new guest on its pool, but tags on the guest alone,
 // which has the rights of its pool only then.
 func taggedLater(v model.VM) bool { return v.Pool != "" }
+
+// firstStamp is the fingerprint that a guest without a source may carry from its
+// first moment: with first-boot data it isn't as wanted yet.
+func firstStamp(v model.VM) string {
+	if v.Seed != nil {
+		return unfinished
+	}
+	return v.Fingerprint()
+}
 
 // blankDisk gives the root disk of a guest without an image its slot.
 func blankDisk(d model.Disk) model.Disk {

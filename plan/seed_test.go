@@ -87,3 +87,16 @@ func TestAnotherIgnitionConfigMeansAnotherGuest(t *testing.T) {
 		t.Errorf("it isn't another guest: %+v, files %v", g, w.files)
 	}
 }
+
+func TestGuestsFromNothingHaveTheirDataEvenIfTheyDontStart(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Source, v.Disks = model.Source{Blank: true}, []model.Disk{{Slot: model.RootSlot, Storage: "nfs", Size: 1 << 30}}
+	v.Power = model.PowerOff
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
+	p := converge(t, w, desired(v))
+	id := p.object(t, "web").VMID
+	if d, ok := w.guests[id].Config.DiskAt("ide2"); !p.Ready() || !ok || d.Volume != v.Seed.Volume(id) {
+		t.Errorf("ide2 is %+v, plan:\n%s", d, p)
+	}
+}
