@@ -33,8 +33,8 @@ var mayImport = map[string][]string{
 	"observe":   {"pve", "model"},
 	"act":       {"pve", "model", "firstboot", "remote"},
 	"privs":     {"model", "pve/schema", "pve/prop"},
-	"remote":    {"remote"},
-	"hook":      {"firstboot", "model"}, // on hosts, where there is nothing else of ours
+	"remote":    {"remote", "test/need"}, // in its server for tests
+	"hook":      {"firstboot", "model"},  // on hosts, where there is nothing else of ours
 	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
 	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},

@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/hook"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/remote/remotetest"
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // program builds a small static program that knows its version.
@@ -152,10 +153,7 @@ ssh root@192.168.77.3 'test -e /etc/proxplane/hook.yaml || { install -d -m 0755 
 	if out != want {
 		t.Errorf("got:\n%swant:\n%s", out, want)
 	}
-	shellcheck, err := exec.LookPath("shellcheck")
-	if err != nil {
-		t.Skip("shellcheck isn't installed")
-	}
+	shellcheck := need.Program(t, "shellcheck")
 	script := l.write("install.sh", "#!/bin/sh\n"+l.must("hook", "install", "--print"))
 	if said, err := exec.Command(shellcheck, script).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, said)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/proxplane/proxplane/test/need"
 )
 
 func contextWithCause(t *testing.T) (context.Context, context.CancelCauseFunc) {
@@ -51,7 +53,7 @@ func TestTheProgramIsAHookUnderAnyName(t *testing.T) {
 }
 
 func TestWithoutRootItWorksForItsOwnUser(t *testing.T) {
-	rooted(t)
+	need.Root(t)
 	l := newLab(t)
 	const nobody = 65534
 	l.allow("  shares: [{path: ROOT/srv, below: true}]\n  scripts: ['local:snippets/a']\n  seeds: [attached]")

@@ -15,14 +15,6 @@ import (
 	"github.com/proxplane/proxplane/firstboot/hookblock"
 )
 
-// rooted skips what only root can do.
-func rooted(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
-}
-
 func TestTheTerraformModulesVMsStartUnchanged(t *testing.T) {
 	l := newLab(t)
 	data, logs := l.dir("srv/web data", "index.html"), l.dir("srv/logs", "log")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/test/need"
 )
 
 func TestPoliciesAreReadStrictly(t *testing.T) {
@@ -227,7 +228,7 @@ func TestAPolicyThatOthersCanWriteIsNone(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			if c.root {
-				rooted(t)
+				need.Root(t)
 			}
 			l := newLab(t)
 			l.allow("  scripts: ['local:snippets/a']")
@@ -256,7 +257,7 @@ func replace(file string, with func() error) error {
 }
 
 func TestScriptsThatOthersCanWriteDoNotRun(t *testing.T) {
-	rooted(t)
+	need.Root(t)
 	for reason, spoil := range map[string]func(l *lab, file string) error{
 		"it can be written":      func(_ *lab, file string) error { return os.Chmod(file, 0o775) },
 		"it belongs to somebody": func(_ *lab, file string) error { return os.Chown(file, 65534, 0) },

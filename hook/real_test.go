@@ -13,20 +13,17 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // TestQEMUConnectsToTheDaemonOfTheDistribution starts a VM as Proxmox would:
 // hook, QEMU with the args, and the hook again.
 func TestQEMUConnectsToTheDaemonOfTheDistribution(t *testing.T) {
-	rooted(t)
-	qemu, err := exec.LookPath("qemu-system-x86_64")
-	if err != nil {
-		t.Skip("qemu-system-x86_64 isn't installed")
-	}
+	need.Root(t)
+	qemu := need.Program(t, "qemu-system-x86_64")
 	l := newLab(t)
-	if _, err := l.host().findVirtiofsd(t.Context(), Policy{}); err != nil {
-		t.Skip(err)
-	}
+	_, err := l.host().findVirtiofsd(t.Context(), Policy{})
+	need.None(t, err)
 	l.policy("rules: [{vms: [100], shares: [{path: ROOT/srv, below: true, readOnly: true}, {path: ROOT/srv/rw}], seeds: ['local:iso/seed.iso']}]")
 	l.iso("seed.iso", map[string]string{"user-data": ignition})
 	l.vm(100, block("cloud-init: local:iso/seed.iso", "virtiofs: --path "+l.dir("srv/rw")+" --socket "+fs0+" --cache never", "virtiofs: --path "+l.dir("srv/ro")+" --socket "+fs1), "args: "+ignitionArgs(ignFile)+" "+socketArgs(fs0, fs1))

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // cgroups is where systemd keeps scopes, if this machine lets us make one.
 func cgroups(t *testing.T) string {
 	t.Helper()
-	rooted(t)
+	need.Root(t)
 	for _, dir := range []string{"/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err != nil {
 			continue

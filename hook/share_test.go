@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/test/need"
 )
 
 func TestLinksOnTheWayToAShareAreRefused(t *testing.T) {
@@ -40,7 +41,7 @@ func TestLinksOnTheWayToAShareAreRefused(t *testing.T) {
 }
 
 func TestWhatWasCheckedIsWhatIsShared(t *testing.T) {
-	rooted(t)
+	need.Root(t)
 	l := newLab(t)
 	h := l.host()
 	// As on hosts, where systemd has all mounts shared between namespaces.
@@ -105,7 +106,7 @@ func (l *lab) stopped(vmid int) {
 }
 
 func TestReadOnlyIsReadOnly(t *testing.T) {
-	rooted(t)
+	need.Root(t)
 	for _, program := range []string{"virtiofsd-new", "virtiofsd-old"} {
 		t.Run(program, func(t *testing.T) {
 			l := newLab(t)
@@ -281,7 +282,7 @@ func TestAnotherProcessWithTheSameNumberIsLeftAlone(t *testing.T) {
 }
 
 func TestAFullDiskLeavesNothing(t *testing.T) {
-	rooted(t)
+	need.Root(t)
 	l := newLab(t)
 	l.allow("  seeds: ['local:iso/seed.iso']")
 	l.iso("seed.iso", map[string]string{"user-data": `{"ignition":{"version":"3.4.0"},"x":"` + strings.Repeat("x", 200_000) + `"}`})

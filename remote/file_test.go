@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/remote/remotetest"
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // onlyFiles checks what a folder holds.
@@ -206,9 +207,7 @@ func TestAFullDiskIsSaidAndLeavesNothing(t *testing.T) {
 // smallDisk is a folder with room for a megabyte.
 func smallDisk(t *testing.T) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a small disk")
-	}
+	need.Root(t)
 	folder := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "small", folder).CombinedOutput(); err != nil {
 		t.Skipf("no small disk can be made here: %s", out)

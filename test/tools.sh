@@ -8,7 +8,7 @@ set -eu
 # and looks at what we make with other people's programs.
 packages="qemu-system-x86 qemu-utils ovmf
 	dpkg xz-utils zstd mmdebstrap e2fsprogs
-	genisoimage cloud-init shellcheck"
+	genisoimage cloud-init shellcheck openssh-server perl"
 
 missing=""
 for p in $packages; do

@@ -13,6 +13,8 @@ import (
 
 	"github.com/diskfs/go-diskfs/backend/file"
 	"github.com/diskfs/go-diskfs/filesystem/iso9660"
+
+	"github.com/proxplane/proxplane/test/need"
 )
 
 var files = map[string]string{"user-data": `{"ignition":{"version":"3.4.0"}}`, "meta-data": strings.Repeat("m", 5000), "network-config": ""}
@@ -80,10 +82,7 @@ func TestFilesAreFoundByTheirNames(t *testing.T) {
 	t.Run("both", func(t *testing.T) { check(t, made(t, iso9660.FinalizeOptions{Joliet: true, RockRidge: true})) })
 	for _, options := range [][]string{{"-rock"}, {"-joliet"}, {"-rock", "-joliet"}, {"-iso-level", "4"}} {
 		t.Run("genisoimage "+strings.Join(options, " "), func(t *testing.T) {
-			program, err := exec.LookPath("genisoimage")
-			if err != nil {
-				t.Skip("genisoimage isn't installed")
-			}
+			program := need.Program(t, "genisoimage")
 			dir := t.TempDir()
 			fill(t, dir)
 			image, err := exec.Command(program, append(append([]string{"-quiet", "-volid", "cidata"}, options...), dir)...).Output()

@@ -12,16 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // TestQEMUItselfReadsTheValues gives values to QEMU and asks it what it
 // understood: for options that its older parser reads (-chardev, as -fw_cfg and
 // -virtfs) and for those of the newer one (-object).
 func TestQEMUItselfReadsTheValues(t *testing.T) {
-	program, err := exec.LookPath("qemu-system-x86_64")
-	if err != nil {
-		t.Skip("qemu-system-x86_64 isn't installed")
-	}
+	program := need.Program(t, "qemu-system-x86_64")
 	dir := t.TempDir()
 	values := append([]string{}, nasty...)
 	dice := rand.New(rand.NewPCG(1, 2))

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // nasty are values that somebody may want to hand to QEMU.
@@ -91,10 +93,7 @@ var lines = []string{
 }
 
 func TestLinesAreSplitAsPerlDoes(t *testing.T) {
-	perl, err := exec.LookPath("perl")
-	if err != nil {
-		t.Skip("perl isn't installed")
-	}
+	perl := need.Program(t, "perl")
 	all := slices.Clone(lines)
 	for _, v := range nasty {
 		all = append(all, Option("-x", Param{"id", v}), Quote(v), v)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // OpenSSH is the server that Debian and Proxmox have, on this machine.
@@ -26,9 +28,9 @@ type OpenSSH struct {
 func StartOpenSSH(t testing.TB) *OpenSSH {
 	t.Helper()
 	const program = "/usr/sbin/sshd"
-	if _, err := os.Stat(program); err != nil || os.Geteuid() != 0 {
-		t.Skip("needs OpenSSH's server, and root to run it")
-	}
+	need.Root(t)
+	_, err := os.Stat(program)
+	need.None(t, err)
 	// Where its helper gives up its rights.
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 		t.Fatal(err)
