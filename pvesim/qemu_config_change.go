@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"debug/elf"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,8 +162,9 @@ func (s *Sim) checkHook(node, volid string) error {
 	if err != nil {
 		return err
 	}
-	// Files have no mode here: those that say what runs them can be run.
-	if text != "" && !strings.HasPrefix(text, "#!") {
+	// Files have no mode here: programs and those that say what runs them can
+	// be run.
+	if text != "" && !strings.HasPrefix(text, "#!") && !strings.HasPrefix(text, elf.ELFMAG) {
 		return die("script '%s' is not executable", volid)
 	}
 	return nil

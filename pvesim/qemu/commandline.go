@@ -5,8 +5,10 @@ package qemu
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
 	"github.com/proxplane/proxplane/pvesim"
@@ -44,15 +46,15 @@ func (b *Backend) commandLine(m *pvesim.Machine, w wires) ([]string, error) {
 		c.add("-chardev", fmt.Sprintf("socket,id=serial%d,fd=%d", port, w.serial[i]), "-device", fmt.Sprintf("isa-serial,index=%d,chardev=serial%d", port, port))
 	}
 	for _, port := range brd.rootPorts() {
-		c.json("-device", port)
+		c.device(port)
 	}
 	if m.Agent {
 		c.add("-chardev", fmt.Sprintf("socket,id=qga0,fd=%d", w.agent))
-		c.json("-device", object{"driver": "virtio-serial-pci", "id": "qga0"}.with(brd.fixed(slotAgent)))
-		c.json("-device", object{"driver": "virtserialport", "chardev": "qga0", "name": "org.qemu.guest_agent.0"})
+		c.device(object{"driver": "virtio-serial-pci", "id": "qga0"}.with(brd.fixed(slotAgent)))
+		c.device(object{"driver": "virtserialport", "chardev": "qga0", "name": "org.qemu.guest_agent.0"})
 	}
 	if m.Balloon {
-		c.json("-device", object{"driver": "virtio-balloon-pci", "id": "balloon0"}.with(brd.fixed(slotBalloon)))
+		c.device(object{"driver": "virtio-balloon-pci", "id": "balloon0"}.with(brd.fixed(slotBalloon)))
 	}
 	if err := b.firmware(c, m); err != nil {
 		return nil, err
@@ -66,12 +68,12 @@ func (b *Backend) commandLine(m *pvesim.Machine, w wires) ([]string, error) {
 			return nil, err
 		}
 		c.add("-netdev", fmt.Sprintf("dgram,id=%s,local.type=fd,local.str=%d", n.Key, w.nics[n.Key]))
-		c.json("-device", dev)
+		c.device(dev)
 	}
 	for i, s := range m.Shares {
 		id := fmt.Sprintf("virtiofs%d", i)
 		c.add("-chardev", fmt.Sprintf("socket,id=%s,path=%s", id, shareSocket(i)))
-		c.json("-device", object{"driver": "vhost-user-fs-pci", "id": id, "chardev": id, "tag": s.Tag, "queue-size": 1024})
+		c.device(object{"driver": "vhost-user-fs-pci", "id": id, "chardev": id, "tag": s.Tag, "queue-size": 1024})
 	}
 	if m.Saved != "" {
 		c.add("-S")
@@ -102,6 +104,23 @@ func (c *command) json(option string, o object) {
 	c.add(option, string(b))
 }
 
+// device adds a device. QEMU makes those that are given in JSON after all
+// others, and "args" may have others: they would take the places of ours.
+func (c *command) device(o object) {
+	words := []string{fmt.Sprint(o["driver"])}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		value := fmt.Sprint(o[key])
+		switch key {
+		case "driver":
+			continue
+		case "multifunction":
+			value = map[string]string{"true": "on", "false": "off"}[value]
+		}
+		words = append(words, key+"="+strings.ReplaceAll(value, ",", ",,"))
+	}
+	c.add("-device", strings.Join(words, ","))
+}
+
 func (c *command) cpus(m *pvesim.Machine) {
 	most := m.Sockets * m.Cores
 	if m.CPUs >= most {
@@ -110,7 +129,7 @@ func (c *command) cpus(m *pvesim.Machine) {
 	}
 	c.add("-smp", fmt.Sprintf("1,sockets=%d,cores=%d,maxcpus=%d", m.Sockets, m.Cores, most))
 	for i := 1; i < m.CPUs; i++ {
-		c.json("-device", cpuDevice(m, i))
+		c.device(cpuDevice(m, i))
 	}
 }
 
@@ -127,7 +146,7 @@ func (c *command) memory(m *pvesim.Machine) {
 	}
 	for i, mib := range m.Modules {
 		c.json("-object", moduleBackend(i, mib))
-		c.json("-device", moduleDevice(i))
+		c.device(moduleDevice(i))
 	}
 }
 
@@ -169,10 +188,10 @@ func (b *Backend) drives(c *command, m *pvesim.Machine) error {
 	if m.SCSI == "" || m.SCSI == "lsi" {
 		scsi = object{"driver": "lsi53c895a", "id": "scsihw0"}
 	}
-	c.json("-device", scsi.with(brd.fixed(slotSCSI)))
+	c.device(scsi.with(brd.fixed(slotSCSI)))
 	sata := func(d pvesim.MachineDrive) bool { family, _ := split(d.Key); return family == "sata" }
 	if slices.ContainsFunc(m.Drives, sata) {
-		c.json("-device", object{"driver": "ahci", "id": "ahci0"}.with(brd.fixed(slotAHCI)))
+		c.device(object{"driver": "ahci", "id": "ahci0"}.with(brd.fixed(slotAHCI)))
 	}
 	for _, d := range m.Drives {
 		dev, err := driveDevice(m, d)
@@ -182,7 +201,7 @@ func (b *Backend) drives(c *command, m *pvesim.Machine) error {
 		if node, ok := b.node(d); ok {
 			c.json("-blockdev", node)
 		}
-		c.json("-device", dev)
+		c.device(dev)
 	}
 	return nil
 }

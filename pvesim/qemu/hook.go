@@ -38,7 +38,8 @@ func (b *Backend) Hook(ctx context.Context, h *pvesim.Hook) (string, error) {
 		}
 	}
 	for path, file := range h.Files {
-		program := path == h.Script
+		// Scripts may call others, and nothing else among snippets minds.
+		program := filepath.Dir(path) == filepath.Dir(h.Script)
 		if err := replaceFile(filepath.Join(root, path), func(tmp string) error { return linkFile(file, tmp, program) }); err != nil {
 			return "", err
 		}

@@ -112,21 +112,21 @@ func run(name string, args ...string) error {
 
 // copyFirmwareConfig puts the files that QEMU's -fw_cfg names into a folder.
 func copyFirmwareConfig(to string) error {
-	const from = "/sys/firmware/qemu_fw_cfg/by_name/opt"
-	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+	const from = "/sys/firmware/qemu_fw_cfg/by_name"
+	return filepath.WalkDir(from+"/opt", func(path string, d os.DirEntry, err error) error {
 		switch {
 		case os.IsNotExist(err):
 			return nil
 		case err != nil:
 			return err
-		case d.Name() != "raw":
+		case d.Type()&os.ModeSymlink == 0: // a part of the names
 			return nil
 		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(filepath.Join(path, "raw"))
 		if err != nil {
 			return err
 		}
-		name := filepath.Join(to, strings.TrimPrefix(filepath.Dir(path), filepath.Dir(from)))
+		name := filepath.Join(to, strings.TrimPrefix(path, from))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}

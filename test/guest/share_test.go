@@ -1,0 +1,165 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// folder makes a directory of this host to be shared, with a file in it.
+func (l *lab) folder(name string) string {
+	l.t.Helper()
+	dir := filepath.Join(l.dir, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		l.t.Fatal(err)
+	}
+	l.write(filepath.Join(dir, "from-host"), "host of "+name)
+	return dir
+}
+
+func (l *lab) write(path, text string) {
+	l.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// bothWays makes sure that a share can be read and written from both sides.
+func (l *lab) bothWays(vm pve.VM, mounted, dir string) {
+	l.t.Helper()
+	l.has(vm, "cat "+mounted+"/from-host", "host of "+filepath.Base(dir))
+	l.sh(vm, "echo guest > "+mounted+"/from-guest && sync")
+	if got, err := os.ReadFile(filepath.Join(dir, "from-guest")); err != nil || string(got) != "guest\n" {
+		l.t.Errorf("%s: the host reads %q, %v", mounted, got, err)
+	}
+	l.write(filepath.Join(dir, "later"), "later")
+	l.has(vm, "cat "+mounted+"/later", "later")
+}
+
+// onlyRead makes sure that a guest can't write to a share.
+func (l *lab) onlyRead(vm pve.VM, mounted, dir string) {
+	l.t.Helper()
+	l.has(vm, "cat "+mounted+"/from-host", "host of "+filepath.Base(dir))
+	l.has(vm, "touch "+mounted+"/from-guest 2>&1 || true", fmt.Sprintf("touch: %s/from-guest: Read-only file system", mounted))
+	if _, err := os.Stat(filepath.Join(dir, "from-guest")); err == nil {
+		l.t.Errorf("%s: the guest has written to the host", mounted)
+	}
+}
+
+func TestDirectoriesAreShared(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, tinyWorld(t))
+	data, nine, fixed := l.folder("data"), l.folder("nine, and a comma"), l.folder("fixed")
+	l.apply(fmt.Sprintf(`apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: shares}
+spec:
+  classRef: {name: small}
+  imageRef: {name: tiny}
+  networks: [{name: lan, bridge: vmbr0}]
+  filesystems:
+  - {type: virtiofs, source: %q, tag: data}
+  - {type: 9p, source: %q, tag: nine}
+  - {type: 9p, source: %q, tag: fixed, readOnly: true}
+  userData:
+    cloudInit:
+      inline: |
+        #cloud-config
+        mounts:
+        - [data, /mnt/data, virtiofs]
+        - [nine, /mnt/nine, 9p, "trans=virtio,version=9p2000.L"]
+        - [fixed, /mnt/fixed, 9p, "trans=virtio,version=9p2000.L"]
+  agent: {waitForAddress: true}
+`, data, nine, fixed))
+	vm := l.vm("shares")
+	l.shows(vm, "ls /run/tiny.done", "/run/tiny.done")
+	l.bothWays(vm, "/mnt/data", data)
+	l.bothWays(vm, "/mnt/nine", nine)
+	l.onlyRead(vm, "/mnt/fixed", fixed)
+}
+
+func TestTheHookDoesWhatTheManifestAsksFor(t *testing.T) {
+	t.Parallel()
+	w := tinyWorld(t)
+	program, err := os.Executable() // see TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := filepath.Join(t.TempDir(), "calls")
+	volumes := []pvesim.WorldVolume{{Name: "snippets/proxplane-hook", File: program}}
+	for _, name := range []string{"a", "b", "c"} {
+		volumes = append(volumes, pvesim.WorldVolume{Name: "snippets/" + name + ".sh", Text: fmt.Sprintf("#!/bin/sh\necho %s $2 >> %s\n", name, calls)})
+	}
+	w.Storages[0].Volumes = append(w.Storages[0].Volumes, volumes...)
+	l := newLab(t, w)
+	data, fixed := l.folder("data"), l.folder("fixed")
+	l.write(filepath.Join(l.dir, "qemu", "nodes", "pve1", "etc", "proxplane", "hook.yaml"), fmt.Sprintf(`rules:
+- vms: [all]
+  shares: [{path: %q}, {path: %q, readOnly: true}]
+  scripts: ["local:snippets/a.sh", "local:snippets/b.sh", "local:snippets/c.sh"]
+  seeds: ["local:iso/proxplane-*.iso"]
+`, data, fixed))
+	l.apply(fmt.Sprintf(`apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: hooked}
+spec:
+  classRef: {name: small}
+  imageRef: {name: tiny}
+  networks: [{name: lan, bridge: vmbr0}]
+  filesystems:
+  - {type: virtiofs, source: %q, tag: data, via: hook}
+  - {type: virtiofs, source: %q, tag: fixed, readOnly: true}
+  hookscripts: ["local:snippets/b.sh", "local:snippets/a.sh", "local:snippets/c.sh"]
+  userData:
+    delivery: fwcfg
+    butane:
+      inline: |
+        variant: flatcar
+        version: 1.1.0
+        storage: {files: [{path: /etc/hello, contents: {inline: "from ${vm_name}"}}]}
+  agent: {waitForAddress: true}
+`, data, fixed))
+	vm := l.vm("hooked")
+	config := l.sh(vm, "cat /run/fw_cfg/opt/org.flatcar-linux/config")
+	if !strings.Contains(config, `"path":"/etc/hello"`) || !strings.Contains(config, "from%20hooked") {
+		t.Errorf("the guest's Ignition config is %s", config)
+	}
+	l.sh(vm, "mkdir -p /mnt/data /mnt/fixed && mount -t virtiofs data /mnt/data && mount -t virtiofs fixed /mnt/fixed")
+	l.bothWays(vm, "/mnt/data", data)
+	l.onlyRead(vm, "/mnt/fixed", fixed)
+
+	if out, err := l.run(l.as("power", "off", "hooked")...); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	l.eventually("the last call", func(context.Context) error {
+		got, err := os.ReadFile(calls)
+		if err == nil && !strings.HasSuffix(string(got), "c post-stop\n") {
+			err = fmt.Errorf("calls so far:\n%s", got)
+		}
+		return err
+	})
+	var want []string
+	for _, phase := range []string{"pre-start", "post-start", "pre-stop", "post-stop"} {
+		for _, name := range []string{"b", "a", "c"} {
+			want = append(want, name+" "+phase)
+		}
+	}
+	got, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(string(got)), "\n")); diff != "" {
+		t.Errorf("calls of the hookscripts (-want +got):\n%s", diff)
+	}
+}
