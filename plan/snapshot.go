@@ -84,8 +84,11 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 	case i < 0 && v.Power == model.PowerOn && g.Status != model.StatusRunning && s.Memory:
 		o.wait(WaitPending, fmt.Sprintf("VM %d must run for a snapshot with memory", g.VMID))
 	case i < 0:
+		// Going back to what is taken now would lead nowhere: the guest, or the
+		// snapshot that the revert was about, has been made anew.
+		note := model.Marker{Owner: s.Owner, Version: s.Revert}
 		o.step(Step{
-			Action: model.Snap{Target: target, Name: s.Name, Description: model.Describe(s.Description, model.Marker{Owner: s.Owner}), Memory: s.Memory},
+			Action: model.Snap{Target: target, Name: s.Name, Description: model.Describe(s.Description, note), Memory: s.Memory},
 			What:   fmt.Sprintf("take snapshot %s of VM %d", s.Name, g.VMID), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
 		})
 	case !snapshotOurs(g.Snapshots[i], s.Owner):

@@ -71,6 +71,18 @@ func TestRollingBackHappensOnceForEachValueAndOnlyWhenAllowed(t *testing.T) {
 	}
 }
 
+func TestASnapshotThatIsTakenNowIsNotGoneBackTo(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	want.Allow.Data = true
+	s := testSnapshot("one")
+	s.Revert = "monday"
+	want.Snapshots = []model.Snapshot{s}
+	if p := converge(t, w, want); !p.Ready() || strings.Contains(strings.Join(w.log, " "), "Rollback") {
+		t.Errorf("actions %v\n%s", w.log, p)
+	}
+}
+
 func TestOnlyTheNewestSnapshotsAreKept(t *testing.T) {
 	w := newWorld()
 	want := desired(testVM("web"))
