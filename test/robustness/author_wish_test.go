@@ -428,8 +428,16 @@ func (a *author) standing() {
 	})
 }
 
+// remove wants a machine to go, mostly with its snapshots: else it has to stay as
+// long as these.
 func (a *author) remove() {
-	a.change(wishDelete, "deleted", func(s *set, w *wish) { w.Deleted = true })
+	with := a.chance(0.8)
+	a.change(wishDelete, fmt.Sprintf("deleted (with its snapshots: %t)", with), func(s *set, w *wish) {
+		w.Deleted = true
+		for _, snap := range s.snaps {
+			snap.Deleted = snap.Deleted || with && snap.VM == w.Owner.Key
+		}
+	})
 }
 
 // unname takes a machine out of the manifests, and prunes.

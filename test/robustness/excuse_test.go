@@ -63,6 +63,8 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(r.machinesOf(st, w.Owner), w.VMID)
 	case plan.WaitOwner:
 		return anyHalfMade(st)
+	case plan.WaitDependents:
+		return (w.Deleted || w.unnamed) && slices.ContainsFunc(s.snaps, func(snap *snapWish) bool { return snap.VM == w.Owner.Key && !snap.Deleted && !snap.unnamed })
 	case plan.WaitVMID:
 		for id := range w.Owner.Candidates(w.Range) {
 			if st.VMs[id] == nil {
