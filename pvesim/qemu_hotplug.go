@@ -177,7 +177,7 @@ func (c *changer) hotChange(key, value string, can map[string]bool) (string, err
 		if !c.canPlugUSB(can) {
 			return "", errSkip
 		}
-		return value, checkUSB(value)
+		return value, c.checkUSB(c.vm.Node, value)
 	case key == "vcpus":
 		if !can["cpu"] {
 			return "", errSkip

@@ -18,7 +18,7 @@ func checkFirmware(c Conf) error {
 
 // checkHostDevices refuses devices of the host: simulated hosts have none.
 // USB devices may be plugged into the host later.
-func checkHostDevices(c Conf) error {
+func (s *Sim) checkHostDevices(node string, c Conf) error {
 	for i := range 14 {
 		modern := c["ostype"] == "l26" || windowsVersion(c["ostype"]) > 7
 		if i >= 5 && c[fmt.Sprintf("usb%d", i)] != "" && !modern {
@@ -27,11 +27,11 @@ func checkHostDevices(c Conf) error {
 	}
 	for i := range 16 {
 		if value := c[fmt.Sprintf("hostpci%d", i)]; value != "" {
-			return checkHostPCI(value)
+			return s.checkHostPCI(node, value)
 		}
 	}
 	for i := range 14 {
-		if err := checkUSB(c[fmt.Sprintf("usb%d", i)]); err != nil {
+		if err := s.checkUSB(node, c[fmt.Sprintf("usb%d", i)]); err != nil {
 			return err
 		}
 	}
@@ -45,14 +45,18 @@ func checkHostDevices(c Conf) error {
 	return nil
 }
 
-func checkHostPCI(value string) error {
+func (s *Sim) checkHostPCI(node, value string) error {
 	host, _ := property(value, "host", "host")
 	mapping, mapped := property(value, "mapping", "host")
 	switch {
 	case host != "" && mapped:
 		return die("Cannot set both 'host' and 'mapping'.")
 	case mapped:
-		return die("PCI device mapping not found for '%s'", mapping)
+		devices := s.mappedDevices("pci", mapping, node)
+		if len(devices) == 0 {
+			return die("PCI device mapping not found for '%s'", mapping)
+		}
+		return die("PCI device mapping invalid (hardware probably changed): %s", missingDevice("pci", devices[0]))
 	case host == "":
 		return die("Either 'host' or 'mapping' must be set.")
 	}
@@ -61,7 +65,7 @@ func checkHostPCI(value string) error {
 }
 
 // checkUSB makes sure that QEMU can be told which device is meant.
-func checkUSB(value string) error {
+func (s *Sim) checkUSB(node, value string) error {
 	if value == "" {
 		return nil
 	}
@@ -69,9 +73,23 @@ func checkUSB(value string) error {
 	mapping, mapped := property(value, "mapping", "host")
 	switch {
 	case mapped && host == "":
-		return die("USB device mapping not found for '%s'", mapping)
+		switch devices := s.mappedDevices("usb", mapping, node); len(devices) {
+		case 0:
+			return die("USB device mapping not found for '%s'", mapping)
+		case 1:
+			return die("USB Mapping invalid (hardware probably changed): %s", missingDevice("usb", devices[0]))
+		}
+		return die("More than one USB mapping per host not supported")
 	case mapped || host == "":
 		return die("no usb id or path given")
+	}
+	return nil
+}
+
+// mappedDevices are the devices on a node that a mapping names.
+func (s *Sim) mappedDevices(kind, id, node string) []string {
+	if m := s.hardwareMaps(kind)[id]; m != nil {
+		return m.onNode(node)
 	}
 	return nil
 }

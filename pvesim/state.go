@@ -13,22 +13,24 @@ import (
 // State is all that the simulator knows, as it is kept on disk. Read or
 // change it from outside only within [Sim.Do].
 type State struct {
-	Cluster  string                 `json:"cluster,omitempty"` // empty: a single node without a cluster
-	Version  int                    `json:"version"`           // of the cluster's config
-	Nodes    map[string]*Node       `json:"nodes"`
-	Storages map[string]*Storage    `json:"storages"`
-	Spaces   map[SpaceKey]*Space    `json:"spaces"`
-	VMs      map[int]*VM            `json:"vms"`
-	Pools    map[string]*Pool       `json:"pools"`
-	Access   Access                 `json:"access"`
-	DirMaps  map[string]*DirMap     `json:"dirMaps"`
-	HA       HA                     `json:"ha"`
-	Firewall Firewall               `json:"firewall"`
-	Options  map[string]string      `json:"options"` // datacenter.cfg
-	DHCP     DHCP                   `json:"dhcp"`
-	Dirs     map[string]bool        `json:"dirs"` // directories that exist on the hosts
-	Serial   map[string]uint64      `json:"serial"`
-	Tasks    map[string][]*TaskInfo `json:"tasks"` // by node, oldest first
+	Cluster  string              `json:"cluster,omitempty"` // empty: a single node without a cluster
+	Version  int                 `json:"version"`           // of the cluster's config
+	Nodes    map[string]*Node    `json:"nodes"`
+	Storages map[string]*Storage `json:"storages"`
+	Spaces   map[SpaceKey]*Space `json:"spaces"`
+	VMs      map[int]*VM         `json:"vms"`
+	Pools    map[string]*Pool    `json:"pools"`
+	Access   Access              `json:"access"`
+	DirMaps  map[string]*DirMap  `json:"dirMaps"`
+
+	HardwareMaps map[string]map[string]*HardwareMap `json:"hardwareMaps"` // by kind: pci, usb
+	HA           HA                                 `json:"ha"`
+	Firewall     Firewall                           `json:"firewall"`
+	Options      map[string]string                  `json:"options"` // datacenter.cfg
+	DHCP         DHCP                               `json:"dhcp"`
+	Dirs         map[string]bool                    `json:"dirs"` // directories that exist on the hosts
+	Serial       map[string]uint64                  `json:"serial"`
+	Tasks        map[string][]*TaskInfo             `json:"tasks"` // by node, oldest first
 }
 
 // NodeState says whether a node can be reached.
@@ -159,6 +161,12 @@ type Pool struct {
 	Storages map[string]bool `json:"storages,omitempty"`
 }
 
+// HardwareMap is a name for a PCI or USB device on each node.
+type HardwareMap struct {
+	Map     []string          `json:"map"` // "node=pve1,path=0000:01:00.0,id=10de:2204"
+	Options map[string]string `json:"options,omitempty"`
+}
+
 // DirMap is a directory mapping: a name for a directory on each node.
 type DirMap struct {
 	ID   string   `json:"id"`
@@ -191,6 +199,8 @@ func newState() *State {
 		Pools:    map[string]*Pool{},
 		Access:   newAccess(),
 		DirMaps:  map[string]*DirMap{},
+
+		HardwareMaps: map[string]map[string]*HardwareMap{},
 		HA: HA{
 			Resources: map[string]map[string]string{},
 			Groups:    map[string]map[string]string{},

@@ -1,0 +1,160 @@
+package pvesim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// hardwareMapRoutes are the mappings of PCI and USB devices. No host has any
+// such device, so each mapping is valid as a text only.
+func hardwareMapRoutes() map[string]handler {
+	routes := map[string]handler{}
+	for kind := range hardwareMapKinds {
+		all, one := "/cluster/mapping/"+kind, "/cluster/mapping/"+kind+"/{id}"
+		routes["GET "+all] = func(c *call) (any, error) { return c.listHardwareMaps(kind) }
+		routes["POST "+all] = func(c *call) (any, error) { return nil, c.createHardwareMap(kind) }
+		routes["GET "+one] = func(c *call) (any, error) { return c.getHardwareMap(kind) }
+		routes["PUT "+one] = func(c *call) (any, error) {
+			return nil, failedAs("update hardware mapping failed", c.changeHardwareMap(kind))
+		}
+		routes["DELETE "+one] = func(c *call) (any, error) {
+			delete(c.hardwareMaps(kind), c.params.Str("id"))
+			return nil, nil
+		}
+	}
+	return routes
+}
+
+// hardwareMapKinds are the options that each kind of mapping has.
+var hardwareMapKinds = map[string]sectionKind{
+	"pci": {"map": false, "description": true, "mdev": true, "live-migration-capable": true},
+	"usb": {"map": false, "description": true},
+}
+
+func (s *Sim) hardwareMaps(kind string) map[string]*HardwareMap {
+	if s.state.HardwareMaps[kind] == nil {
+		s.state.HardwareMaps[kind] = map[string]*HardwareMap{}
+	}
+	return s.state.HardwareMaps[kind]
+}
+
+func (c *call) hardwareMapEntry(kind string, m *HardwareMap) map[string]any {
+	out := c.typedSection(m.Options)
+	out["type"], out["map"], out["digest"] = kind, m.Map, sectionDigest(c.hardwareMaps(kind))
+	return out
+}
+
+func (c *call) listHardwareMaps(kind string) (any, error) {
+	node, checks := c.params.Str(checkNode), "checks"
+	if kind == "usb" {
+		checks = "errors"
+	}
+	list := []map[string]any{}
+	for _, id := range sortedKeys(c.hardwareMaps(kind)) {
+		if !c.hasAny(c.who, "/mapping/"+kind+"/"+id, "Mapping.Modify", "Mapping.Use", "Mapping.Audit") {
+			continue
+		}
+		m := c.hardwareMaps(kind)[id]
+		entry := c.hardwareMapEntry(kind, m)
+		entry["id"] = id
+		if node != "" {
+			entry[checks] = m.checks(kind, node)
+		}
+		list = append(list, entry)
+	}
+	return list, nil
+}
+
+// checks says what is wrong with a mapping on a node.
+func (m *HardwareMap) checks(kind, node string) []map[string]any {
+	devices := m.onNode(node)
+	if len(devices) == 0 {
+		return []map[string]any{{"severity": "warning", "message": "No mapping for node " + node + "."}}
+	}
+	list := []map[string]any{}
+	for _, device := range devices {
+		list = append(list, map[string]any{"severity": "error", "message": "Invalid configuration: " + missingDevice(kind, device) + "\n"})
+	}
+	return list
+}
+
+// onNode lists the devices that the mapping names for a node.
+func (m *HardwareMap) onNode(node string) []string {
+	var devices []string
+	for _, entry := range m.Map {
+		if n, _ := property(entry, "node", ""); n == node {
+			path, _ := property(entry, "path", "")
+			if path == "" {
+				path, _ = property(entry, "id", "")
+			}
+			devices = append(devices, path)
+		}
+	}
+	return devices
+}
+
+// missingDevice is what is said of a device that the host doesn't have.
+func missingDevice(kind, device string) string {
+	device, _, _ = strings.Cut(device, ";")
+	if kind == "pci" && !strings.Contains(device, ".") {
+		device += ".0" // all functions: the first one must be there
+	}
+	return kind + " device '" + device + "' not found"
+}
+
+func (c *call) createHardwareMap(kind string) error {
+	id, sec := c.params.Str("id"), c.section("id")
+	if err := hardwareMapKinds[kind].check(sec, true); err != nil {
+		return err
+	}
+	if c.hardwareMaps(kind)[id] != nil {
+		return die("create hardware mapping failed: %s ID '%s' already defined", kind, id)
+	}
+	delete(sec, "map")
+	c.hardwareMaps(kind)[id] = &HardwareMap{Map: c.dirMapParam(), Options: keptOptions(sec)}
+	return nil
+}
+
+func keptOptions(sec map[string]string) map[string]string {
+	for k, v := range sec {
+		sec[k] = keptText(v)
+	}
+	return sec
+}
+
+func (c *call) getHardwareMap(kind string) (any, error) {
+	m := c.hardwareMaps(kind)[c.params.Str("id")]
+	if m == nil {
+		return nil, die("mapping '%s' not found", c.params.Str("id"))
+	}
+	return c.hardwareMapEntry(kind, m), nil
+}
+
+// changeHardwareMap needs the whole map again, as Proxmox does.
+func (c *call) changeHardwareMap(kind string) error {
+	if err := c.checkDigest(sectionDigest(c.hardwareMaps(kind))); err != nil {
+		return err
+	}
+	id, sec := c.params.Str("id"), c.section("id")
+	m := c.hardwareMaps(kind)[id]
+	if m == nil {
+		return die("%s ID '%s' does not exist", kind, id)
+	}
+	if err := hardwareMapKinds[kind].check(sec, true); err != nil {
+		return err
+	}
+	options := maps.Clone(m.Options)
+	for _, key := range c.params.List("delete") {
+		if err := hardwareMapKinds[kind].remove(options, []string{key}); err != nil {
+			return err
+		}
+		if c.params.Has(key) {
+			return die("cannot set and delete property '%s' at the same time!", key)
+		}
+	}
+	delete(sec, "map")
+	maps.Copy(options, keptOptions(sec))
+	m.Map, m.Options = slices.Clone(c.dirMapParam()), options
+	return nil
+}
