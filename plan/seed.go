@@ -65,10 +65,12 @@ func (c *change) attachable(uploading bool) bool {
 }
 
 // occupied tells whether the drive has to be emptied first: Proxmox forgets the
-// volume of its own drive when another medium is put in while the guest runs.
+// volume of its own drive when another medium is put in while the guest runs. That
+// is only certain not to be so before the first start: later, somebody or a restart
+// that is thought to have failed may start it just then.
 func (c *change) occupied() bool {
 	d, ok := c.have.DiskAt(c.seedSlot())
-	return ok && d.CloudInit && c.running() && !c.v.Seed.Apart && !c.snippets()
+	return ok && d.CloudInit && (c.running() || !fresh(c.have)) && !c.v.Seed.Apart && !c.snippets()
 }
 
 func (c *change) uploaded() bool { return len(c.p.seedSteps(c.v, c.target())) == 0 }
@@ -181,7 +183,11 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		act.Delete = append(act.Delete, have.Slot)
 	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have):
 		c.say("add a cloud-init drive", Live)
-		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}})
+		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}
+		if i := slices.IndexFunc(c.have.Unused, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
+			d.Volume = c.have.Unused[i].Volume // a restored backup had none; its name is taken
+		}
+		act.Disks = append(act.Disks, model.NewDisk{Disk: d})
 	case noDrive:
 	case c.v.Seed != nil && c.occupied():
 		c.say("empty the drive for its first-boot data", Live)

@@ -100,3 +100,21 @@ func TestGuestsFromNothingHaveTheirDataEvenIfTheyDontStart(t *testing.T) {
 		t.Errorf("ide2 is %+v, plan:\n%s", d, p)
 	}
 }
+
+// A backup from before there was a cloud-init drive leaves its volume unused, and
+// Proxmox can't make another of that name.
+func TestAnUnusedCloudInitVolumeIsTakenAgain(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	want.VMs[0].Power, want.VMs[0].WaitAddress = model.PowerOff, false
+	id := converge(t, w, want).Objects[2].VMID
+	const volume = "nfs:5/vm-5-cloudinit.qcow2"
+	w.guests[id].Config.Unused = []model.Disk{{Slot: "unused0", Volume: volume, CloudInit: true}}
+	want.VMs[0].Options["ciuser"] = "ann"
+	for _, s := range w.plan(want).Objects[2].Steps {
+		if c, ok := s.Action.(model.Configure); ok && len(c.Disks) == 1 && c.Disks[0].Volume == volume {
+			return
+		}
+	}
+	t.Errorf("the volume isn't used:\n%s", w.plan(want))
+}

@@ -226,7 +226,7 @@ func (t *task) nameUnused(vm *VM, conf Conf) {
 		owned := t.space(id, vm.Node).ofVM(vm.ID)
 		for _, name := range sortedKeys(owned) {
 			volid := id + ":" + owned[name].volname()
-			if owned[name].Content != "images" || named[volid] || parseDrive("", volid).cloudInit() {
+			if owned[name].Content != "images" || named[volid] {
 				continue
 			}
 			if err := conf.addUnused(volid); err != nil {
