@@ -77,13 +77,15 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.tell(o)
 	stop := r.watchProgress(o, s, task)
 	r.fly(func() func() {
-		_, err := r.tasks.Follow(task)
+		warnings, err := r.tasks.Follow(task)
 		stop()
 		if err == nil {
 			r.e.verify(r.ctx, s.Action)
 		}
+		removed, left := r.sweep(act.LeftBy(s.Action, task, warnings, err))
 		return func() {
 			r.taskEnded(task, err)
+			r.swept(o, s.What, removed, left)
 			if err != nil {
 				r.failed(o, s, err)
 			} else {

@@ -21,6 +21,7 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	case errors.As(err, &unclaimed):
 		f.Class = act.Away // nothing was done, and it is nothing of Proxmox'
 	}
+	task := o.task
 	o.task = ""
 	switch f.Class {
 	case act.Stopped:
@@ -32,7 +33,7 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	if f.Class == act.Lost || f.Class == act.Passing || makes(s.Action) {
 		r.listSoon()
 	}
-	r.blameStep(o, s, f, f.Class == act.Lost || makes(s.Action))
+	r.blameStep(o, s, task, f, f.Class == act.Lost || makes(s.Action))
 }
 
 // makes tells whether the list shows what becomes of an action.
@@ -47,16 +48,16 @@ func makes(a model.Action) bool {
 // blame notes a failure of an object. Its next plan waits until it may be tried
 // again.
 func (r *run) blame(o *object, what string, f act.Failure) {
-	r.blameStep(o, plan.Step{What: what}, f, false)
+	r.blameStep(o, plan.Step{What: what}, "", f, false)
 }
 
 // blameStep notes that a step failed; lost: it isn't tried again before the lists
 // were looked at.
-func (r *run) blameStep(o *object, s plan.Step, f act.Failure, lost bool) {
+func (r *run) blameStep(o *object, s plan.Step, task string, f act.Failure, lost bool) {
 	r.e.mu.Lock()
 	r.e.memory.fail(o.owner.Key, s.What, f, lost, time.Now())
 	r.e.mu.Unlock()
-	e := Event{Kind: Failed, Step: s.What, Text: f.Text, Hint: f.Hint}
+	e := Event{Kind: Failed, Step: s.What, Text: f.Text, Hint: f.Hint, Task: task}
 	if s.Action != nil {
 		e.Action = kindOf(s.Action)
 	}

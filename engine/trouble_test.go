@@ -307,3 +307,21 @@ func TestInterruptionLeavesTasksRunningAndTheNextRunGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// While Proxmox can't get the lock of a storage it destroys guests without their
+// disks.
+func TestDisksThatADestructionLeavesAreRemoved(t *testing.T) {
+	world := labWorld(1)
+	world.Locks.Storage = 1
+	inLab(t, world, func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		l.mustConverge(want)
+		l.fault(pvesim.Fault{Method: "DELETE", Path: "/nodes/*/qemu/*", Hold: "storage:local-lvm", For: ms(60_000), Times: 1})
+		want.VMs[0].Deleted = true
+		l.mustConverge(want)
+		if !strings.Contains(l.story(), "Proxmox had left it") {
+			t.Errorf("nothing was left:\n%s", l.story())
+		}
+		l.check(want)
+	})
+}

@@ -96,10 +96,17 @@ func (r *run) await(o *object, task string) {
 		return
 	}
 	r.follows[task] = []*object{o}
+	gone := r.want.vms[o.owner.Key].Deleted
 	r.flyIdle(func() func() {
-		_, err := r.tasks.Follow(task) // how it ended is its owner's business
+		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business,
+		var removed []string
+		var left error
+		if gone { // but for what it leaves of what is to go
+			removed, left = r.sweep(act.LeftByAny(task, warnings))
+		}
 		return func() {
 			r.taskEnded(task, err)
+			r.swept(o, "destroy it with its disks", removed, left)
 			for _, o := range r.follows[task] {
 				if o.plan.VMID != 0 {
 					r.e.observer.Changed(o.plan.VMID)

@@ -1,0 +1,120 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Left are disks that Proxmox may have left of a guest that isn't there: while it
+// can't get the lock of a storage, a destruction goes on without removing its disks,
+// and a copy that fails can't clean up. Nothing names them any more, and those of
+// cloud-init are in the way of the next guest with that VMID.
+type Left struct {
+	Node    string
+	VMID    int
+	Volumes []string  // that a destruction says that it couldn't remove
+	Since   time.Time // or such as were made since, by a task that failed
+}
+
+// LeftBy tells what a task may have left that has ended; nil: nothing.
+func LeftBy(action model.Action, task string, warnings []string, failure error) *Left {
+	upid, err := pve.ParseUPID(task)
+	if err != nil {
+		return nil
+	}
+	var failed *pve.TaskError
+	switch a := action.(type) {
+	case model.Destroy:
+		if volumes := pve.LeftDisks(warnings); len(volumes) > 0 {
+			return &Left{Node: a.Node, VMID: a.VMID, Volumes: volumes}
+		}
+	case model.Clone:
+		if errors.As(failure, &failed) {
+			return &Left{Node: a.To.Node, VMID: a.To.VMID, Since: upid.StartTime()}
+		}
+	case model.Create:
+		if errors.As(failure, &failed) {
+			return &Left{Node: a.Node, VMID: a.VMID, Since: upid.StartTime()}
+		}
+	}
+	return nil
+}
+
+// LeftByAny is [LeftBy] for a destruction that somebody else has begun.
+func LeftByAny(task string, warnings []string) *Left {
+	upid, err := pve.ParseUPID(task)
+	if err != nil || upid.Type != "qmdestroy" {
+		return nil
+	}
+	vmid, err := strconv.Atoi(upid.ID)
+	if err != nil {
+		return nil
+	}
+	return LeftBy(model.Destroy{Target: model.Target{VMID: vmid, Node: upid.Node}}, task, warnings, nil)
+}
+
+// Sweep removes what was left, and tells what that was. Nothing is touched when a
+// guest has the VMID: then it is that guest's business.
+func (a *Actor) Sweep(ctx context.Context, left Left) (removed []string, err error) {
+	volumes := left.Volumes
+	if !left.Since.IsZero() {
+		if volumes, err = a.madeSince(ctx, left); err != nil {
+			return nil, err
+		}
+	}
+	if len(volumes) == 0 {
+		return nil, nil
+	}
+	// The volumes were there before this look, so that no guest that comes after it
+	// can have made them.
+	switch err := a.client.Cluster().CheckID(ctx, left.VMID); {
+	case errors.Is(err, pve.ErrExists):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("look whether VMID %d is free: %w", left.VMID, err)
+	}
+	for _, v := range volumes {
+		upid, err := a.client.Storage(left.Node, model.StorageOf(v)).DeleteVolume(ctx, v)
+		if err == nil && !upid.IsZero() {
+			_, err = a.client.Task(upid).Wait(ctx)
+		}
+		if err != nil {
+			return removed, fmt.Errorf("remove %s, which was left of VM %d: %w", v, left.VMID, err)
+		}
+		removed = append(removed, v)
+	}
+	return removed, nil
+}
+
+// madeSince are the disks with the VMID that came into being since a time.
+func (a *Actor) madeSince(ctx context.Context, left Left) ([]string, error) {
+	storages, err := a.client.Node(left.Node).Storages(ctx, pve.StorageFilter{Content: []string{"images"}, Enabled: true})
+	if err != nil {
+		return nil, fmt.Errorf("list the storages of %s: %w", left.Node, err)
+	}
+	var volumes []string
+	for _, s := range storages {
+		if !s.Active {
+			continue
+		}
+		list, err := a.client.Storage(left.Node, s.Name).Content(ctx, pve.ContentFilter{Content: "images", VMID: left.VMID})
+		if err != nil {
+			return nil, fmt.Errorf("list what is on %s: %w", s.Name, err)
+		}
+		for _, v := range list {
+			if v.VMID == left.VMID && !v.Created.Before(left.Since) {
+				volumes = append(volumes, v.ID)
+			}
+		}
+	}
+	slices.SortFunc(volumes, strings.Compare)
+	return volumes, nil
+}

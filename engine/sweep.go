@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+)
+
+// sweep removes what a task has left of a guest that isn't there. It tries for as
+// long as others are waited for, since mostly a lock is in the way; then a person is
+// told what to remove.
+func (r *run) sweep(left *act.Left) (removed []string, err error) {
+	if left == nil {
+		return nil, nil
+	}
+	begun, pause := time.Now(), firstPause
+	for {
+		done, err := r.e.actor.Sweep(r.ctx, *left)
+		removed = append(removed, done...)
+		if err == nil || r.ctx.Err() != nil || act.Judge(err).Class >= act.Hard || time.Since(begun) > r.opts.Patience {
+			return removed, err
+		}
+		select {
+		case <-time.After(pause):
+			pause = min(2*pause, lastList)
+		case <-r.ctx.Done():
+			return removed, err
+		}
+	}
+}
+
+// swept tells what was removed, or is left.
+func (r *run) swept(o *object, what string, removed []string, err error) {
+	if len(removed) > 0 {
+		r.emit(o, Event{Kind: Done, Action: "Sweep", Step: "remove " + strings.Join(removed, ", "), Text: "Proxmox had left it when it was to go"})
+	}
+	if err != nil && r.ctx.Err() == nil {
+		r.emit(o, Event{Kind: Failed, Action: "Sweep", Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: "remove them by hand"})
+	}
+}
