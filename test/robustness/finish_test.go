@@ -226,6 +226,40 @@ func untagged(vm *pvesim.VM) bool {
 	return vm.Run != nil && !strings.Contains(vm.Conf["tags"], model.Tag) && !strings.Contains(vm.Conf["tags"], model.TagPrefix)
 }
 
+// follow notes that one of us has seen the end of a task.
+func (r *run) follow(task string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends[task] = true
+}
+
+// missed are the VMIDs of which Proxmox may have left disks, and told nobody: those
+// of tasks that failed, or warned, when the process that had begun them was gone.
+// Nothing but their logs names such disks.
+func (r *run) missed(st *pvesim.State) map[int]bool {
+	ids := map[int]bool{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, list := range st.Tasks {
+		for _, t := range list {
+			if t.Exit == "OK" || r.ends[t.UPID] {
+				continue
+			}
+			switch t.Type {
+			case "qmdestroy", "qmcreate":
+				ids[number(t.ID)] = true
+			case "qmclone":
+				for _, line := range t.Log {
+					if _, id, ok := strings.Cut(line, " with ID "); ok {
+						ids[number(id)] = true
+					}
+				}
+			}
+		}
+	}
+	return ids
+}
+
 // halfMade tells whether a task that should have made a machine has said that it
 // did, and did nothing: then nobody knows whose it was to be.
 func halfMade(vm *pvesim.VM) bool {
@@ -276,7 +310,11 @@ func (r *run) tidy() {
 				}
 			}
 		}
-		for name := range volumesOf(st) {
+		missed := r.missed(st)
+		for name, v := range volumesOf(st) {
+			if missed[v.VMID] && v.Content == "images" {
+				continue
+			}
 			if _, old := r.watch.initial[name]; !old && !used[name] && !r.others.forgot(name) && !strings.Contains(name, "/"+backups+":") {
 				wrong = append(wrong, "volume "+name+" is left behind")
 			}

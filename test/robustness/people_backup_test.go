@@ -78,9 +78,7 @@ func (o *others) restore(id int, archive string) bool {
 	o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"})
 	if o.ownerOf(id) == (model.Owner{}) && o.nodeOf(id) != "" {
 		// It has failed halfway. Whose the machine was is known to nobody but them.
-		o.mu.Lock()
-		o.ruined[id] = true
-		o.mu.Unlock()
+		o.ruins(id)
 		o.run.watch.adopt(id)
 	}
 	return true

@@ -33,10 +33,11 @@ type others struct {
 
 	blurred  map[int]time.Time // when they began to restore a machine
 	restored map[int]bool      // that they did
+	debris   map[string]bool   // volumes that they should have removed
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]bool{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]bool{}, debris: map[string]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
@@ -113,15 +114,23 @@ func (o *others) forgot(volume string) bool {
 	id, _, _ := strings.Cut(rest, "-")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if file {
-		return o.ruined[number(id)]
-	}
-	for id := range o.restored {
-		if strings.Contains(volume, fmt.Sprintf("vm-%d-", id)) && o.ruined[id] {
-			return true
+	return file && o.ruined[number(id)] || o.debris[volume]
+}
+
+// ruins notes that they destroy a machine, with all its disks.
+func (o *others) ruins(id int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ruined[id] = true
+	o.run.sim.Do(func(s *pvesim.State) {
+		for key, sp := range s.Spaces {
+			for name, v := range sp.Volumes {
+				if v.VMID == id {
+					o.debris[key.Node+"/"+key.Storage+":"+name] = true
+				}
+			}
 		}
-	}
-	return false
+	})
 }
 
 // call makes a call about a machine, and waits for its task.
@@ -195,10 +204,8 @@ func (o *others) migrate(id int, to string) bool {
 }
 
 func (o *others) destroy(id int) bool {
-	o.mu.Lock()
-	o.ruined[id] = true
-	o.mu.Unlock()
 	o.status(id, "stop")
+	o.ruins(id)
 	return o.call(id, http.MethodDelete, "", nil)
 }
 

@@ -137,6 +137,9 @@ func (p *process) tell(e engine.Event) {
 		// Many may start at this instant, and who comes first to the limiter matters.
 		time.Sleep(time.Microsecond)
 	}
+	if e.Task != "" && (e.Kind == engine.Done || e.Kind == engine.Failed) {
+		p.run.follow(e.Task)
+	}
 	if e.Kind != engine.Progress {
 		p.run.trace.say(p.name, "%s: %s %s %s", e.Owner.Name, e.Kind, e.Step, e.Text)
 	}

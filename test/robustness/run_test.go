@@ -32,14 +32,15 @@ type run struct {
 	mu     sync.Mutex
 	procs  []*process
 	ending bool
-	aside  sync.WaitGroup // processes
-	over   chan struct{}  // closed when the troubles are over
-	deaf   int            // reasons for refusing connections
-	out    int            // reasons for refusing our credentials
-	hits   map[string]int // what requests met with
-	all    []*process     // that were ever started
-	broken []string       // what must never happen, and did
-	events string         // what had happened when the first of it did
+	aside  sync.WaitGroup  // processes
+	over   chan struct{}   // closed when the troubles are over
+	deaf   int             // reasons for refusing connections
+	out    int             // reasons for refusing our credentials
+	hits   map[string]int  // what requests met with
+	ends   map[string]bool // tasks whose end we have seen
+	all    []*process      // that were ever started
+	broken []string        // what must never happen, and did
+	events string          // what had happened when the first of it did
 
 	busiest int // most requests of a process within a minute
 
@@ -59,7 +60,7 @@ type result struct {
 func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r := &run{
 		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{},
-		census: newCensus(), hits: map[string]int{},
+		census: newCensus(), hits: map[string]int{}, ends: map[string]bool{},
 	}
 	shown.Store(r.trace)
 	defer r.endless()()

@@ -19,7 +19,7 @@ type watch struct {
 	mu      sync.Mutex
 	others  map[int]string // machines that aren't ours, as they must stay
 	guests  map[int]guest  // ours, at the last look
-	initial map[string]int64
+	initial map[string]pvesim.Volume
 	reverts map[string]int // how often a machine was rolled back for one wish
 }
 
@@ -200,12 +200,12 @@ func difference(was, is string) string {
 	return strings.Join(out, " ")
 }
 
-// volumesOf lists all volumes with their sizes.
-func volumesOf(s *pvesim.State) map[string]int64 {
-	out := map[string]int64{}
+// volumesOf lists all volumes.
+func volumesOf(s *pvesim.State) map[string]pvesim.Volume {
+	out := map[string]pvesim.Volume{}
 	for key, sp := range s.Spaces {
 		for name, v := range sp.Volumes {
-			out[key.Node+"/"+key.Storage+":"+name] = v.Size
+			out[key.Node+"/"+key.Storage+":"+name] = *v
 		}
 	}
 	return out
