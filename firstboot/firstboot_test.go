@@ -24,9 +24,10 @@ func TestNoCloudFilesSayWhatWasAsked(t *testing.T) {
 	}
 	want := `version: 2
 ethernets:
-    id0:
+    eth0:
         match:
             macaddress: 02:00:00:aa:bb:cc
+        set-name: eth0
         addresses:
             - 192.168.1.100/24
             - fd00::5/64
@@ -36,9 +37,10 @@ ethernets:
         nameservers:
             addresses:
                 - 8.8.8.8
-    id1:
+    eth1:
         match:
             macaddress: 02:00:00:aa:bb:cd
+        set-name: eth1
         dhcp4: true
 `
 	if got := string(files["network-config"]); got != want {
