@@ -56,29 +56,10 @@ func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
 		d := &one.Desired
 		d.Prune, d.Allow = c.prune, c.allow
 		if c.deleted {
-			markDeleted(d)
+			d.Delete()
 		}
 	}
 	return list, nil
-}
-
-// markDeleted has everything go.
-func markDeleted(d *model.Desired) {
-	for i := range d.VMs {
-		d.VMs[i].Deleted = true
-	}
-	for i := range d.Images {
-		d.Images[i].Deleted = true
-	}
-	for i := range d.Snapshots {
-		d.Snapshots[i].Deleted = true
-	}
-	for i := range d.Shares {
-		d.Shares[i].Deleted = true
-	}
-	for i := range d.Groups {
-		d.Groups[i].Deleted = true
-	}
 }
 
 // plans plans for all clusters at once.

@@ -158,33 +158,41 @@ func wanted(t *testing.T, folder string) manifest.Wanted {
 
 // machines says which machines each example makes; each example is here.
 var machines = map[string][]string{
-	"fields":               {"desk", "mail-1", "mail-test"},
-	"quickstart":           {"web-1", "web-2", "db"},
-	"seed/clone":           {"web-clone"},
-	"seed/custom-ca":       {"web-server"},
-	"seed/full-clone":      {"web-clone"},
-	"seed/insecure":        {"web-server"},
-	"seed/multi-nic":       {"multi-nic-vm"},
-	"seed/multi-node":      {"somewhere"},
-	"seed/nodes":           {"web-server"},
-	"seed/password":        {"web-server"},
-	"seed/placement":       {"db-1", "db-2"},
-	"seed/reconfigure":     {"web-server"},
-	"seed/snapshot":        {"web-server"},
-	"seed/snapshot-memory": {"web-server"},
-	"seed/static-ip":       {"static-ip"},
-	"seed/storage":         {"fast", "usual"},
-	"seed/web-server":      {"web-server"},
+	"first-boot/debian":        {"worker-1", "worker-2", "worker-3"},
+	"first-boot/fedora-coreos": {"core"},
+	"first-boot/flatcar":       {"cattle-1", "cattle-2"},
+	"first-boot/host-side":     {"builder"},
+	"first-boot/shares":        {"media-1", "media-2"},
+	"first-boot/snippets":      {"mail"},
+	"first-boot/talos":         {"talos-1", "talos-2", "talos-3"},
+	"first-boot/ubuntu":        {"shop"},
+	"fields":                   {"desk", "mail-1", "mail-test"},
+	"quickstart":               {"web-1", "web-2", "db"},
+	"seed/clone":               {"web-clone"},
+	"seed/custom-ca":           {"web-server"},
+	"seed/full-clone":          {"web-clone"},
+	"seed/insecure":            {"web-server"},
+	"seed/multi-nic":           {"multi-nic-vm"},
+	"seed/multi-node":          {"somewhere"},
+	"seed/nodes":               {"web-server"},
+	"seed/password":            {"web-server"},
+	"seed/placement":           {"db-1", "db-2"},
+	"seed/reconfigure":         {"web-server"},
+	"seed/snapshot":            {"web-server"},
+	"seed/snapshot-memory":     {"web-server"},
+	"seed/static-ip":           {"static-ip"},
+	"seed/storage":             {"fast", "usual"},
+	"seed/web-server":          {"web-server"},
 }
 
 func TestEveryExampleCanBeApplied(t *testing.T) {
-	for _, pattern := range []string{"*", "seed/*"} {
+	for _, pattern := range []string{"*", "seed/*", "first-boot/*"} {
 		folders, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range folders {
-			if _, known := machines[filepath.ToSlash(f)]; !known && f != "seed" && f != "testdata" && !strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, ".md") {
+			if _, known := machines[filepath.ToSlash(f)]; !known && f != "seed" && f != "first-boot" && f != "testdata" && !strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, ".md") {
 				t.Errorf("%s isn't tried", f)
 			}
 		}
@@ -279,4 +287,36 @@ func some(options map[string]string, keys ...string) string {
 		out = append(out, k+"="+options[k])
 	}
 	return strings.Join(out, " ")
+}
+
+// TestThePageAboutFirstBootShowsTheExamples: each block of YAML there is part of an
+// example, to the letter.
+func TestThePageAboutFirstBootShowsTheExamples(t *testing.T) {
+	text, err := os.ReadFile("../docs/first-boot.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("first-boot/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString("\n")
+		all.Write(b)
+	}
+	blocks := strings.Split(string(text), "```yaml\n")[1:]
+	if len(blocks) < len(files) {
+		t.Errorf("%d blocks and %d examples", len(blocks), len(files))
+	}
+	for _, b := range blocks {
+		block, _, _ := strings.Cut(b, "```")
+		if !strings.Contains(all.String(), "\n"+block) {
+			t.Errorf("this is in no example:\n%s", block)
+		}
+	}
 }

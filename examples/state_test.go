@@ -38,6 +38,9 @@ func (s *site) everything() map[string]string {
 		for id, r := range st.HA.Rules {
 			out["ha rule "+id] = fmt.Sprintf("  %v\n", r)
 		}
+		for id, m := range st.DirMaps {
+			out["share "+id] = fmt.Sprintf("  %s\n", strings.Join(m.Map, "\n  "))
+		}
 		for id, p := range st.Pools {
 			out["pool "+id] = fmt.Sprintf("  %v\n", slices.Sorted(maps.Keys(p.VMs)))
 		}

@@ -122,7 +122,7 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		b.failBoot(d, err)
 		return
 	}
-	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Once: d.ignition}
+	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Once: d.ignition, Rerun: d.Rerun}
 	if d.way == bySnippets {
 		b.snippetParts(vm.Seed, files)
 	}

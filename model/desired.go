@@ -27,6 +27,25 @@ type Desired struct {
 	Allow Allow
 }
 
+// Delete has everything go.
+func (d *Desired) Delete() {
+	for i := range d.VMs {
+		d.VMs[i].Deleted = true
+	}
+	for i := range d.Images {
+		d.Images[i].Deleted = true
+	}
+	for i := range d.Snapshots {
+		d.Snapshots[i].Deleted = true
+	}
+	for i := range d.Shares {
+		d.Shares[i].Deleted = true
+	}
+	for i := range d.Groups {
+		d.Groups[i].Deleted = true
+	}
+}
+
 // Allow says which effects are agreed to.
 type Allow struct {
 	Restart bool `json:"restart,omitempty"` // stop and start a running guest
@@ -158,6 +177,7 @@ type Seed struct {
 	Storage string            // with content iso; empty: the provider's
 	Digest  string            // of the files
 	Once    bool              `json:",omitempty"` // it is read once only, by Ignition: other data mean another guest
+	Rerun   bool              `json:"-"`          // the guest does it all again when it changes
 	Apart   bool              `json:",omitempty"` // no drive holds it: the hook of the node takes it from the storage
 	Files   map[string][]byte `json:"-"`          // user-data, meta-data, network-config
 	// Snippets are the parts that are snippets for Proxmox' own drive: "user",

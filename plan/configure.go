@@ -103,11 +103,9 @@ func (c *change) marks(act *model.Configure) {
 		c.kept = append(c.kept, mark) // until it isn't in it any more
 	}
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
-	if c.have.Text != strings.TrimRight(c.v.Description, "\n") {
-		c.say("description", Live)
-	}
+	c.sayText(c.have.Text, strings.TrimRight(c.v.Description, "\n"))
 	if c.have.Marker != nil && seed != "" && c.have.Marker.Seed != seed {
-		c.say("other first-boot data, for the next first boot", Live)
+		c.say(otherData(c.v.Seed), Live)
 	}
 	text := model.Describe(c.v.Description, want)
 	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
@@ -121,6 +119,40 @@ func (c *change) marks(act *model.Configure) {
 		c.say(changed("tags", strings.Join(visible(c.have.Tags), ";"), strings.Join(visible(tags), ";")), Live)
 	}
 	act.Tags = &tags
+}
+
+// otherData says when a guest takes notice of its new first-boot data.
+func otherData(s *model.Seed) string {
+	if s.Rerun {
+		return "other first-boot data, which is all done again at the next start"
+	}
+	return "other first-boot data, for the next first boot"
+}
+
+// sayText says what is different about the description: what people wrote, or what
+// the hook of the node is told.
+func (c *change) sayText(have, want string) {
+	plain := func(text string) string { return strings.TrimRight(strings.Replace(text, hookPart(text), "", 1), "\n") }
+	if hookPart(have) != hookPart(want) {
+		c.say("what the hook does, from the next start on", Live)
+	}
+	if plain(have) != plain(want) {
+		c.say("description", Live)
+	}
+}
+
+// hookPart is the part of a description that the hook reads.
+func hookPart(text string) string {
+	const fence = "```"
+	at := strings.Index(text, fence+"proxplane\n")
+	if at < 0 {
+		return ""
+	}
+	end := strings.Index(text[at+len(fence):], fence)
+	if end < 0 {
+		return text[at:]
+	}
+	return text[at : at+len(fence)+end+len(fence)]
 }
 
 // unfinished is the fingerprint of a guest that isn't as wanted in ways that

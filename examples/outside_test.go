@@ -1,0 +1,66 @@
+package examples_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/test/need"
+)
+
+// What other people's programs make of the first-boot data of all examples.
+
+// eachUserData goes through the user-data of all machines, in files.
+func eachUserData(t *testing.T, format firstboot.Format, do func(t *testing.T, path, text string)) {
+	t.Helper()
+	n := 0
+	for folder := range machines {
+		for _, vm := range wanted(t, folder).Desired.VMs {
+			if vm.Seed == nil {
+				continue
+			}
+			files := vm.Seed.Files
+			if vm.Seed.Make != nil {
+				var err error
+				if files, err = vm.Seed.Make(100); err != nil {
+					t.Fatalf("%s: %v", folder, err)
+				}
+			}
+			text := string(files[firstboot.UserDataFile])
+			if firstboot.FormatOf(text) != format {
+				continue
+			}
+			n++
+			path := filepath.Join(t.TempDir(), "user-data")
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(folder+"/"+vm.Name, func(t *testing.T) { do(t, path, text) })
+		}
+	}
+	if n == 0 {
+		t.Errorf("no example has user-data of the format %s", format)
+	}
+}
+
+func TestCloudInitAcceptsEveryCloudConfig(t *testing.T) {
+	program := need.Program(t, "cloud-init")
+	eachUserData(t, firstboot.CloudConfig, func(t *testing.T, path, text string) {
+		said, err := exec.Command(program, "schema", "--config-file", path).CombinedOutput()
+		if err != nil || !strings.Contains(string(said), "Valid cloud-config") {
+			t.Errorf("%v: %s\n%s", err, said, text)
+		}
+	})
+}
+
+func TestShellcheckAcceptsEveryScript(t *testing.T) {
+	program := need.Program(t, "shellcheck")
+	eachUserData(t, firstboot.Script, func(t *testing.T, path, text string) {
+		if said, err := exec.Command(program, path).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s\n%s", err, said, text)
+		}
+	})
+}
