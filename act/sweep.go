@@ -94,7 +94,9 @@ func (a *Actor) Sweep(ctx context.Context, left Left) (removed []string, err err
 	return removed, nil
 }
 
-// madeSince are the disks with the VMID that came into being since a time.
+// madeSince are the disks with the VMID that came into being since a time, and that
+// of a cloud-init drive whenever it did: it holds nothing but what Proxmox writes
+// into it, and no guest with the VMID can be made as long as it is there.
 func (a *Actor) madeSince(ctx context.Context, left Left) ([]string, error) {
 	storages, err := a.client.Node(left.Node).Storages(ctx, pve.StorageFilter{Content: []string{"images"}, Enabled: true})
 	if err != nil {
@@ -110,7 +112,8 @@ func (a *Actor) madeSince(ctx context.Context, left Left) ([]string, error) {
 			return nil, fmt.Errorf("list what is on %s: %w", s.Name, err)
 		}
 		for _, v := range list {
-			if v.VMID == left.VMID && !v.Created.Before(left.Since) {
+			cloudInit := strings.Contains(v.ID, fmt.Sprintf("vm-%d-cloudinit", left.VMID))
+			if v.VMID == left.VMID && (cloudInit || !v.Created.Before(left.Since)) {
 				volumes = append(volumes, v.ID)
 			}
 		}

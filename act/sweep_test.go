@@ -30,10 +30,10 @@ func TestWhatAFailedCopyHasLeftIsRemoved(t *testing.T) {
 			return names
 		}
 		alloc(555, "vm-555-disk-0.qcow2") // somebody has kept it
+		alloc(555, "vm-555-cloudinit.qcow2")
 		time.Sleep(time.Minute)
 		since := time.Now()
 		alloc(555, "vm-555-disk-1.qcow2")
-		alloc(555, "vm-555-cloudinit.qcow2")
 		alloc(100, "vm-100-disk-9.qcow2")
 		before := volumes(100)
 

@@ -145,6 +145,13 @@ func (c *census) count(k kind, drawn, told int) {
 	c.kinds[k] = t
 }
 
+// happened tells whether something was drawn, and may have made a difference.
+func (c *census) happened(k kind) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kinds[k].drawn > 0
+}
+
 // add adds what one history was made of.
 func (c *census) add(o *census) {
 	o.mu.Lock()

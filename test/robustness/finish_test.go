@@ -260,6 +260,19 @@ func (r *run) missed(st *pvesim.State) map[int]bool {
 	return ids
 }
 
+// late tells whether a file came when nobody waited for it any more: it was
+// uploaded by a request that was long under way.
+func (r *run) late(volume string) bool {
+	_, file, ok := strings.Cut(volume, ":iso/")
+	return ok && r.trace.count(func(e *entry) bool { return e.left && e.params.Get("filename") == file }) > 0
+}
+
+// silent tells whether Proxmox may have left a volume without a word: that of a
+// cloud-init drive that is exchanged while others hold the lock of its storage.
+func (r *run) silent(volume string) bool {
+	return strings.Contains(volume, "-cloudinit") && r.census.happened(faultStoreLock)
+}
+
 // halfMade tells whether a task that should have made a machine has said that it
 // did, and did nothing: then nobody knows whose it was to be.
 func halfMade(vm *pvesim.VM) bool {
@@ -312,7 +325,7 @@ func (r *run) tidy() {
 		}
 		missed := r.missed(st)
 		for name, v := range volumesOf(st) {
-			if missed[v.VMID] && v.Content == "images" {
+			if missed[v.VMID] && v.Content == "images" || r.late(name) || r.silent(name) {
 				continue
 			}
 			if _, old := r.watch.initial[name]; !old && !used[name] && !r.others.forgot(name) && !strings.Contains(name, "/"+backups+":") {

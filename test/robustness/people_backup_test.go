@@ -64,6 +64,12 @@ func (o *others) dump(id int) (archive string) {
 // restore puts a backup in the place of a machine. While that goes on nothing
 // tells whose it is; disks that the backup hasn't stay beside it.
 func (o *others) restore(id int, archive string) bool {
+	o.mu.Lock()
+	busy := o.busy[id] > 0
+	o.mu.Unlock()
+	if busy {
+		return false // one of them is at it already
+	}
 	leave := o.enter(id)
 	defer leave()
 	o.status(id, "stop")
