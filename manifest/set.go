@@ -48,6 +48,7 @@ func FromObjects(objects ...any) (*Set, error) {
 	return s, nil
 }
 
+// KindOf is the kind of an object that can be applied; empty: it isn't one.
 func KindOf(value any) string {
 	switch value.(type) {
 	case *api.Provider:
