@@ -31,6 +31,12 @@ func (t *translator) expand() {
 		}
 		s := scope{t, o}
 		count := *vm.Spec.Count
+		if s.meta().GetUID() != "" {
+			// Their state has no place in the object's status, nor would its deletion wait
+			// for all of them.
+			s.fail("spec.count", "is for manifests in files; inside Kubernetes, write an object for each machine")
+			continue
+		}
 		if count < 0 || count > maxCount {
 			s.fail("spec.count", "want a number from 0 to %d, have %d", maxCount, count)
 			continue

@@ -413,3 +413,16 @@ spec:
 		}
 	}
 }
+
+func TestCountIsForFiles(t *testing.T) {
+	three := 3
+	vm := &api.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "u-1"}}
+	vm.Spec.Count = &three
+	set, err := FromObjects(vm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Wanted(Options{}); err == nil || !strings.Contains(err.Error(), "spec.count: is for manifests in files") {
+		t.Error(err)
+	}
+}

@@ -66,7 +66,7 @@ type VirtualMachineSpec struct {
 	// web-1, web-2 and so on. VMID and static addresses are those of the first; the
 	// others have the ones after them. ${vm_index}, from 0 on, and ${vm_count} are
 	// replaced in UserData. A smaller count takes the last ones away, which has to
-	// be agreed to.
+	// be agreed to. It isn't for manifests inside Kubernetes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
