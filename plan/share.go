@@ -266,8 +266,8 @@ func (c *change) lastShare(name string) bool {
 	return look.Empty() && len(users) == 0
 }
 
-// sharesWanted tells whether the manifests have something to say about a mapping:
-// then its own object sees to it.
+// sharesWanted tells whether the manifests want a mapping. One that is to go is seen
+// to by the last guest that uses it, too: its own object may be gone with that.
 func (p *planner) sharesWanted(name string) bool {
-	return slices.ContainsFunc(p.want.Shares, func(s model.Share) bool { return s.Owner.Name == name })
+	return slices.ContainsFunc(p.want.Shares, func(s model.Share) bool { return s.Owner.Name == name && !s.Deleted })
 }
