@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +32,9 @@ func newImport(u *ui) *cobra.Command {
 		Use:   "import VMID|NAME…",
 		Short: "Write the manifests of machines that are there",
 		Long: `Write the manifests of machines that are there already, to the standard output.
-Applied to these machines they change nothing: that is checked.
+Applied to these machines they change nothing: that is checked. What manifests
+can't say (a disk that isn't on a storage, an interface without a bridge) is left
+out and stays as it is; a comment tells.
 
 With --adopt the machines become proxplane's: each gets a marker in its
 description and two tags, and nothing else changes. From then on plan, apply and
@@ -67,6 +71,9 @@ func (i *importing) run(ctx context.Context, u *ui, names []string) error {
 	}
 	clean := true
 	for _, m := range found.machines {
+		if len(m.omitted) > 0 {
+			u.note("VM %d: not in the manifest, and so left as they are: %s", m.guest.VMID, strings.Join(m.omitted, ", "))
+		}
 		for _, text := range m.differences {
 			clean = false
 			u.note("VM %d: a manifest can't say it as it is; apply would %s", m.guest.VMID, text)
@@ -136,6 +143,12 @@ type importedMachine struct {
 	object      plan.Object // what would be done if it was ours
 	owner       model.Owner
 	differences []string
+	omitted     []string // settings that aren't in the manifest
+}
+
+// worse tells whether another manifest of the same guest says more.
+func (m importedMachine) worse(o importedMachine) bool {
+	return cmp.Or(cmp.Compare(len(m.differences), len(o.differences)), cmp.Compare(len(m.omitted), len(o.omitted))) > 0
 }
 
 // write writes the manifests of guests, in the form that differs least from
@@ -152,13 +165,12 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 		var docs *documents
 		var wrong error
 		for _, linked := range []bool{true, false} {
-			trial := newDocuments()
-			m, err := i.try(&writer{docs: trial, have: have, g: g, linked: linked})
+			m, trial, err := i.fit(have, g, linked)
 			if err != nil {
 				wrong = err
 				continue
 			}
-			if docs == nil || len(m.differences) < len(best.differences) {
+			if docs == nil || best.worse(m) {
 				best, docs = m, trial
 			}
 		}

@@ -15,7 +15,7 @@ func (w *writer) class() *mapping {
 	sockets := w.number("sockets", 1)
 	all := w.number("cores", 1) * sockets
 	cpus := all
-	if n := w.number("vcpus", 0); n > 0 {
+	if n := w.number("vcpus", 0); n > 0 && n < all {
 		cpus = n
 		spec.put("cpus", cpus).put("maxCPUs", all)
 	} else {
@@ -26,7 +26,8 @@ func (w *writer) class() *mapping {
 	}
 	memory := w.number("memory", 512)
 	spec.put("memory", quantity(int64(memory)<<20))
-	if balloon := w.take("balloon"); balloon != "" {
+	if balloon := w.g.Config.Options["balloon"]; balloon != "" && w.says("VMClass", "spec.minMemory", "balloon") {
+		w.take("balloon")
 		n, _ := strconv.Atoi(balloon)
 		spec.put("minMemory", quantity(int64(n)<<20))
 	}
@@ -45,11 +46,14 @@ func (w *writer) hotplug(spec *mapping, cpu bool) {
 	}
 	memory := prop.Canonical("hotplug", list+",memory")
 	switch {
-	case o["hotplug"] == memory && o["numa"] == "1":
+	case o["hotplug"] == memory && o["numa"] == "1" && w.says("VMClass", "spec.memory", "hotplugged memory"):
 		spec.put("hotplugMemory", true)
 		w.take("hotplug")
 		w.take("numa")
 	case cpu && o["hotplug"] == prop.Canonical("hotplug", list):
+		w.take("hotplug")
+	case cpu:
+		w.hotplugs = cmp.Or(o["hotplug"], "network,disk,usb")
 		w.take("hotplug")
 	}
 }
@@ -67,6 +71,9 @@ func (w *writer) board() *mapping {
 		m.put("tpm", true)
 	}
 	cpu, controller := w.take("cpu"), w.take("scsihw")
+	if first, _, _ := strings.Cut(cpu, ","); strings.Contains(first, "=") {
+		cpu = "kvm64," + cpu // Proxmox wants to be told, though it is the default
+	}
 	if !w.linked {
 		cpu, controller = cmp.Or(cpu, "kvm64"), cmp.Or(controller, "lsi")
 	}

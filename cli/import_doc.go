@@ -15,6 +15,9 @@ import (
 // mapping is a YAML mapping whose keys keep their order.
 type mapping struct{ node yaml.Node }
 
+// none is a list that is empty on purpose.
+type none struct{}
+
 // put adds a key, unless the value says nothing.
 func (m *mapping) put(key string, value any) *mapping {
 	var v yaml.Node
@@ -33,6 +36,8 @@ func (m *mapping) put(key string, value any) *mapping {
 		for _, one := range value {
 			v.Content = append(v.Content, &one.node)
 		}
+	case none:
+		v.Kind, v.Style = yaml.SequenceNode, yaml.FlowStyle
 	case []string:
 		if len(value) == 0 {
 			return m

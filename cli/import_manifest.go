@@ -20,6 +20,10 @@ type writer struct {
 	g      *model.Guest
 	linked bool // name the template that it is a linked clone of
 	said   map[string]bool
+	// hotplugs is what can be plugged, where that isn't what the class would have.
+	hotplugs string
+	omit     map[string]string // options and slots that are left out, and why
+	where    map[string]string // options and slots by the field that says them
 }
 
 // machine writes the VirtualMachine of a guest, with its class and image.
@@ -48,11 +52,21 @@ func (w *writer) machine() (name string) {
 		comment += "\nIt has no image: if it were gone, it would be made anew with empty disks."
 	}
 	spec.put("powerState", map[bool]string{true: "On", false: "Off"}[g.Status == model.StatusRunning || g.Status == model.StatusPaused])
-	spec.put("networks", w.networks()).put("disks", w.disks()).put("tags", visibleTags(c.Tags)).put("description", c.Text).put("pool", g.Pool)
+	spec.put("networks", w.listOf(w.networks())).put("disks", w.listOf(w.disks()))
+	spec.put("tags", w.unless("tags", visibleTags(c.Tags))).put("description", c.Text).put("pool", w.unless("pool", g.Pool))
 	w.flags(spec)
 	spec.put("extraConfig", w.extra())
-	w.docs.add(comment, "VirtualMachine", name, spec)
+	w.docs.add(comment+w.leftOut(), "VirtualMachine", name, spec)
 	return name
+}
+
+// listOf is a list that is said even if it is empty: what has no image would get
+// something otherwise.
+func (w *writer) listOf(list []*mapping) any {
+	if len(list) == 0 && !w.linked {
+		return none{}
+	}
+	return list
 }
 
 func visibleTags(tags []string) []string {
@@ -99,43 +113,59 @@ func (w *writer) image() *mapping {
 	return nil
 }
 
-// disks are the disks with their sizes; CD-ROM drives aren't among them.
+// disks are the disks with their sizes; CD-ROM drives aren't among them. Without the
+// one that it boots from, a machine without an image has none that can be said.
 func (w *writer) disks() []*mapping {
 	root := w.bootSlot()
+	if _, omitted := w.omit[root]; omitted && !w.linked {
+		return nil
+	}
 	var list []*mapping
+	var slots []string
 	for _, d := range w.g.Config.Disks {
-		if d.CDROM || d.CloudInit || d.Slot == "efidisk0" || d.Slot == "tpmstate0" {
+		if _, omitted := w.omit[d.Slot]; omitted || !usable(d) {
 			continue
 		}
-		m := &mapping{}
-		if d.Slot == root {
-			m.put("name", "root")
+		if m := w.disk(d, d.Slot == root); d.Slot == root {
+			list, slots = slices.Insert(list, 0, m), slices.Insert(slots, 0, d.Slot)
 		} else {
-			m.put("name", d.Slot).put("slot", d.Slot)
+			list, slots = append(list, m), append(slots, d.Slot)
 		}
-		m.put("size", quantity(d.Size))
-		if d.Slot != root || !w.linked {
-			m.put("storage", model.StorageOf(d.Volume))
-		}
-		yes := func(option, value string) any { return d.Options[option] == value }
-		m.put("ssd", yes("ssd", "1")).put("discard", yes("discard", "on")).put("ioThread", yes("iothread", "1")).put("cache", d.Options["cache"])
-		if d.Options["backup"] == "0" {
-			m.put("backup", new(false))
-		}
-		if d.Slot == root {
-			list = slices.Insert(list, 0, m)
-		} else {
-			list = append(list, m)
-		}
+	}
+	for i, slot := range slots {
+		w.says("VirtualMachine", fmt.Sprintf("spec.disks[%d]", i), slot)
 	}
 	return list
 }
 
+func (w *writer) disk(d model.Disk, root bool) *mapping {
+	m := &mapping{}
+	if root {
+		m.put("name", "root")
+	} else {
+		m.put("name", d.Slot).put("slot", d.Slot)
+	}
+	if d.Size > 0 {
+		m.put("size", quantity(d.Size))
+	}
+	if !root || !w.linked {
+		m.put("storage", d.Storage)
+	}
+	yes := func(option, value string) any { return d.Options[option] == value }
+	m.put("ssd", yes("ssd", "1")).put("discard", yes("discard", "on")).put("ioThread", yes("iothread", "1")).put("cache", d.Options["cache"])
+	if d.Options["backup"] == "0" {
+		m.put("backup", new(false))
+	}
+	return m
+}
+
+// usable tells whether a drive is a disk that machines keep their data on.
+func usable(d model.Disk) bool {
+	return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
+}
+
 // bootSlot is the slot that the guest boots from, as plans see it.
 func (w *writer) bootSlot() string {
-	usable := func(d model.Disk) bool {
-		return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
-	}
 	if boot, err := prop.ParseBoot(w.g.Config.Options["boot"]); err == nil {
 		for _, slot := range boot.Order {
 			if d, ok := w.g.Config.DiskAt(slot); ok && usable(d) {
@@ -155,12 +185,12 @@ func (w *writer) bootSlot() string {
 func (w *writer) flags(spec *mapping) {
 	o := w.g.Config.Options
 	for _, f := range [][2]string{{"onboot", "onBoot"}, {"protection", "protection"}} {
-		if o[f[0]] == "1" {
+		if w.says("VirtualMachine", "spec."+f[1], f[0]); o[f[0]] == "1" {
 			spec.put(f[1], true)
 			w.take(f[0])
 		}
 	}
-	if s, err := prop.ParseStartup(o["startup"]); err == nil && o["startup"] != "" {
+	if s, err := prop.ParseStartup(o["startup"]); err == nil && o["startup"] != "" && w.says("VirtualMachine", "spec.startup", "startup") {
 		w.take("startup")
 		m := &mapping{}
 		for _, f := range []struct {
@@ -173,10 +203,10 @@ func (w *writer) flags(spec *mapping) {
 		}
 		spec.put("startup", m)
 	}
-	if w.g.HAState != "" {
+	if w.g.HAState != "" && w.says("VirtualMachine", "spec.ha", "ha") {
 		spec.put("ha", w.highAvailability())
 	}
-	if o["agent"] == prop.Canonical("agent", "1") && o["agent"] != "" {
+	if o["agent"] == prop.Canonical("agent", "1") && o["agent"] != "" && w.says("VirtualMachine", "spec.agent", "agent") {
 		w.take("agent")
 		agent := (&mapping{}).put("enabled", true)
 		if len(w.g.Addresses) == 0 && w.g.Status == model.StatusRunning {
@@ -206,16 +236,22 @@ var unmanaged = []string{"name", "meta", "vmgenid", "smbios1", "cipassword", "ci
 // forCloudInit are options that a cloud-init drive is made of.
 var forCloudInit = []string{"ciuser", "sshkeys", "citype", "ciupgrade"}
 
+// hasCloudInit tells whether Proxmox tells the guest what it wants of it.
+func (w *writer) hasCloudInit() bool {
+	return slices.ContainsFunc(w.g.Config.Disks, func(d model.Disk) bool { return d.CloudInit })
+}
+
 // extra are all further options.
 func (w *writer) extra() *mapping {
 	m := &mapping{}
 	options := w.g.Config.Options
-	drive := slices.ContainsFunc(w.g.Config.Disks, func(d model.Disk) bool { return d.CloudInit })
+	drive := w.hasCloudInit()
 	if !w.linked && options["ostype"] == "" {
 		m.put("ostype", "other")
 	}
+	m.put("hotplug", w.hotplugs)
 	for _, key := range slices.Sorted(maps.Keys(options)) {
-		if w.said[key] || slices.Contains(unmanaged, key) || strings.HasPrefix(key, "ipconfig") || options[key] == "" {
+		if w.said[key] || !w.says("VirtualMachine", "spec.extraConfig."+key, key) || slices.Contains(unmanaged, key) || strings.HasPrefix(key, "ipconfig") || options[key] == "" {
 			continue
 		}
 		if slices.Contains(forCloudInit, key) && !drive {

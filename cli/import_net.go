@@ -2,23 +2,26 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-// networks are the interfaces, as long as their slots have no gap: manifests
-// count them.
+// networks are the interfaces. Those behind a gap say where they are.
 func (w *writer) networks() []*mapping {
-	c := w.g.Config
 	addresses := w.linked || w.static()
 	var list []*mapping
-	for i := 0; ; i++ {
-		n, ok := c.NICAt(fmt.Sprintf("net%d", i))
-		if !ok {
-			return list
+	for _, n := range w.g.Config.NICs {
+		if !w.says("VirtualMachine", fmt.Sprintf("spec.networks[%d]", len(list)), n.Slot) {
+			continue
 		}
-		m := (&mapping{}).put("name", n.Slot).put("bridge", n.Bridge).put("vlan", n.VLAN).put("mac", strings.ToLower(n.MAC))
+		at, _ := strconv.Atoi(strings.TrimPrefix(n.Slot, "net"))
+		m := (&mapping{}).put("name", n.Slot)
+		if at != len(list) {
+			m.put("slot", n.Slot)
+		}
+		m.put("bridge", n.Bridge).put("vlan", n.VLAN).put("mac", strings.ToLower(n.MAC))
 		if n.Model != "virtio" {
 			m.put("model", n.Model)
 		}
@@ -31,10 +34,11 @@ func (w *writer) networks() []*mapping {
 		}
 		m.put("linkDown", n.Options["link_down"] == "1")
 		if addresses {
-			w.addresses(m, i)
+			w.addresses(m, at, len(list) == 0)
 		}
 		list = append(list, m)
 	}
+	return list
 }
 
 // ipconfig is what the guest is told about an interface at its first boot.
@@ -48,18 +52,26 @@ func (w *writer) ipconfig(i int) prop.IPConfig {
 
 func isAddress(text string) bool { return strings.Contains(text, "/") }
 
-// static tells whether any interface has a fixed address.
+// static tells whether any interface has a fixed address that the guest is told.
 func (w *writer) static() bool {
-	for i := range w.g.Config.NICs {
-		if c := w.ipconfig(i); isAddress(c.IP) || isAddress(c.IP6) {
+	if !w.hasCloudInit() {
+		return false
+	}
+	for _, n := range w.g.Config.NICs {
+		at, _ := strconv.Atoi(strings.TrimPrefix(n.Slot, "net"))
+		if _, omitted := w.omit[n.Slot]; omitted {
+			continue
+		}
+		if c := w.ipconfig(at); isAddress(c.IP) || isAddress(c.IP6) {
 			return true
 		}
 	}
 	return false
 }
 
-// addresses says how the guest gets its addresses.
-func (w *writer) addresses(m *mapping, i int) {
+// addresses says how the guest gets its addresses; the first interface also says
+// which name servers it asks.
+func (w *writer) addresses(m *mapping, i int, first bool) {
 	c := w.ipconfig(i)
 	static := &mapping{}
 	switch {
@@ -72,7 +84,7 @@ func (w *writer) addresses(m *mapping, i int) {
 		static.put("address", c.IP6)
 	}
 	static.put("gateway", c.GW).put("gateway6", c.GW6)
-	if len(static.node.Content) > 0 && i == 0 {
+	if len(static.node.Content) > 0 && first {
 		static.put("dns", strings.Fields(w.take("nameserver"))).put("search", strings.Fields(w.take("searchdomain")))
 	}
 	m.put("staticIP", static)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/golden"
 )
 
@@ -47,12 +49,36 @@ var byHandMade = []struct {
 		"name": "pluggable", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "cores": "8", "vcpus": "2", "memory": "2048", "numa": "1", "hotplug": "network,disk,usb,cpu,memory",
 	}},
 	{"no balloon", pve.Settings{"name": "rigid", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "balloon": "0"}},
+	{"neither disks nor interfaces", pve.Settings{"name": "empty", "boot": "order=net0"}},
+	{"interfaces with gaps, old cards, and one without a bridge", pve.Settings{
+		"name": "gaps", "scsi0": "local-lvm:4", "net1": "ne2k_pci,bridge=vmbr0", "net4": "virtio,bridge=vmbr1,trunks=2;5", "net31": "i82551,bridge=vmbr2", "net2": "virtio",
+		"ide2": "local-lvm:cloudinit", "ipconfig1": "ip=10.0.0.9/24", "ipconfig4": "ip6=dhcp", "nameserver": "1.1.1.1",
+	}},
+	{"drives of all sorts", pve.Settings{
+		"name": "drives", "ide0": "local-lvm:4", "ide2": "nfs:1,format=qcow2", "ide1": "none,media=cdrom", "sata3": "none,media=cdrom", "scsi7": "local-lvm:1,serial=abc,aio=threads,mbps_rd=10",
+		"virtio15": "nfs:1,format=vmdk", "scsihw": "megasas", "boot": "order=ide0;ide1",
+	}},
+	{"legacy firmware", pve.Settings{
+		"name": "firmware", "bios": "ovmf", "efidisk0": "local-lvm:1,efitype=2m", "tpmstate0": "local-lvm:1,version=v1.2", "virtio0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "machine": "pc-i440fx-9.0",
+	}},
+	{"devices of the host", pve.Settings{
+		"name": "devices", "scsi0": "local-lvm:4", "machine": "q35", "hostpci0": "0000:01:00.0,pcie=1,rombar=0", "usb0": "host=1234:5678,usb3=1", "usb1": "spice", "serial1": "/dev/ttyS0", "parallel0": "/dev/parport0",
+		"audio0": "device=ich9-intel-hda,driver=spice", "args": "-device virtio-balloon", "cpu": "cputype=host,flags=+aes;-pcid", "numa0": "cpus=0-1,memory=512", "numa": "1", "cores": "2",
+	}},
+}
+
+// edited are settings of machines that Proxmox itself or old versions of it have left,
+// by the name of the machine.
+var edited = map[string]map[string]string{
+	"plain":  {"scsi0": "local-lvm:vm-200-disk-0,size=2252M", "unused0": "local-lvm:vm-200-disk-9"},
+	"rigid":  {"scsi0": "local-lvm:vm-208-disk-0,size=4194308K", "scsi1": "local-lvm:vm-208-disk-1,size=528K"},
+	"drives": {"scsi3": "/dev/disk/by-id/ata-DISK,size=488386584K", "scsi4": "local-lvm:vm-211-disk-7", "sata2": "/mnt/images/old.raw"},
 }
 
 var macs = regexp.MustCompile(`mac: [0-9a-f:]+`)
 
-// made makes these machines and returns their VMIDs.
-func (l *lab) made() []string {
+// client is somebody with a browser.
+func (l *lab) client() *pve.Client {
 	l.Helper()
 	client, err := pve.New(pve.Config{
 		Endpoints: []string{l.env["PVE_ENDPOINT"]}, Credentials: pve.Password("root@pam", "proxplane"), TLS: pve.TLS{CA: []byte(l.env["PVE_CA_BUNDLE"])},
@@ -60,6 +86,13 @@ func (l *lab) made() []string {
 	if err != nil {
 		l.Fatal(err)
 	}
+	return client
+}
+
+// made makes these machines and returns their VMIDs.
+func (l *lab) made() []string {
+	l.Helper()
+	client := l.client()
 	var ids []string
 	for i, m := range byHandMade {
 		id := 200 + i
@@ -72,6 +105,11 @@ func (l *lab) made() []string {
 		}
 		ids = append(ids, fmt.Sprint(id))
 	}
+	l.sim.Do(func(st *pvesim.State) {
+		for _, vm := range st.VMs {
+			maps.Copy(vm.Conf, edited[vm.Name()])
+		}
+	})
 	upid, err := client.VM("pve1", 9000).Clone(l.Context(), pve.CloneOptions{NewID: 300, Name: "linked"})
 	if err == nil {
 		_, err = client.Task(upid).Wait(l.Context())

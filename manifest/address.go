@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -145,8 +144,8 @@ func (n *nic) ipconfig() string {
 // ipOptions are the options that say it for all interfaces.
 func ipOptions(nics []nic, o options) {
 	var dns, search []string
-	for i, n := range nics {
-		o.set("ipconfig"+strconv.Itoa(i), n.ipconfig())
+	for _, n := range nics {
+		o.set("ipconfig"+strings.TrimPrefix(n.Slot, "net"), n.ipconfig())
 		dns = append(dns, n.dns...)
 		search = append(search, n.search...)
 	}

@@ -17,16 +17,15 @@ import (
 // rootName is the name of the disk that came with the image.
 const rootName = "root"
 
-// diskUnit is what sizes are rounded up to. Storages round them up to units of
-// their own, and a disk that is larger than was asked for would seem to have to
-// shrink.
-const diskUnit = 64 * mib
+// leastDisk is smaller than any disk that is of use, and larger than numbers whose
+// unit was forgotten.
+const leastDisk = 16 << 10
 
-// isoSlot is where an ISO image is. Proxmox can use ide0 with every board; ide2
-// is for first-boot data.
+// isoSlot is where an ISO image is. Proxmox can use ide0 with every board; ide2 is
+// where first-boot data goes, if it is free.
 const isoSlot = "ide0"
 
-var slotText = regexp.MustCompile(`^(scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|sata[0-5]|ide[013])$`)
+var slotText = regexp.MustCompile(`^(scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|sata[0-5]|ide[0-3])$`)
 
 // disks translates the disks of a machine. Those whose manifest names no slot are
 // known by their serial number, which is their name: the slot given here is a
@@ -60,10 +59,14 @@ func (b *build) disks(m *api.MachineSpec) []model.Disk {
 			others = append(others, b.furtherDisk(field, d, taken))
 		}
 	}
-	if b.source.Blank {
+	all := []model.Disk{root}
+	switch {
+	case b.source.Blank && m.Disks != nil && len(m.Disks) == 0:
+		all = nil // it has none, on purpose
+	case b.source.Blank:
 		b.blankRoot(names, root)
 	}
-	return slices.Concat([]model.Disk{root}, others, b.firmware(root.Storage))
+	return slices.Concat(all, others, b.firmware(root.Storage))
 }
 
 func (b *build) rootDisk(field string, d api.Disk, root *model.Disk) {
@@ -80,7 +83,7 @@ func (b *build) blankRoot(names map[string]int, root model.Disk) {
 	field := fmt.Sprintf("spec.disks[%d]", i)
 	switch {
 	case !named:
-		b.fail("spec.disks", "a machine that isn't made from a template needs a disk named root")
+		b.fail("spec.disks", "a machine that isn't made from a template needs a disk named root; one without disks says disks: []")
 	case root.Size == 0:
 		b.fail(field+".size", "is missing")
 	case root.Storage == "":
@@ -96,8 +99,8 @@ func (b *build) furtherDisk(field string, d api.Disk, taken map[string]bool) mod
 		b.fail(field+".name", "is missing")
 	case !partName.MatchString(d.Name) || len(d.Name) > 63:
 		b.fail(field+".name", "want lower-case letters, digits and -, have %q", shortened(d.Name))
-	case d.Slot == "ide2":
-		b.fail(field+".slot", "ide2 is for first-boot data")
+	case d.Slot == "ide2" && !b.source.Blank:
+		b.fail(field+".slot", "ide2 is where images have a drive for first-boot data")
 	case d.Slot == isoSlot && b.iso != "":
 		b.fail(field+".slot", "%s is for the ISO image", isoSlot)
 	case d.Slot != "" && !slotText.MatchString(d.Slot):
@@ -163,10 +166,9 @@ func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
 		return
 	}
 	out.Size = d.Size.Value()
-	if out.Size < mib {
-		b.fail(field+".size", "want at least 1Mi, have %s%s", d.Size.String(), unitHint(*d.Size))
+	if out.Size < leastDisk {
+		b.fail(field+".size", "want at least 16Ki, have %s%s", d.Size.String(), unitHint(*d.Size))
 	}
-	out.Size = (out.Size + diskUnit - 1) / diskUnit * diskUnit
 }
 
 func (b *build) diskOptions(field string, d api.Disk, out *model.Disk, bus string) {

@@ -148,7 +148,9 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	}
 	vm.WaitAddress = b.hardware(m)
 	vm.Disks = b.disks(m)
-	b.source.Storage = vm.Disks[0].Storage
+	if len(vm.Disks) > 0 && vm.Disks[0].Root() {
+		b.source.Storage = vm.Disks[0].Storage
+	}
 	vm.Source = b.source
 	nics := b.networks(m.Networks)
 	for _, n := range nics {

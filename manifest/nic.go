@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,12 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-var nicModels = []string{"virtio", "e1000", "e1000e", "rtl8139", "vmxnet3"}
+var nicModels = []string{
+	"virtio", "e1000", "e1000e", "rtl8139", "vmxnet3",
+	"e1000-82540em", "e1000-82544gc", "e1000-82545em", "i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet",
+}
+
+var nicSlot = regexp.MustCompile(`^net([0-9]|[12][0-9]|3[01])$`)
 
 // nic is an interface with what the guest is to make of it.
 type nic struct {
@@ -38,7 +44,7 @@ const maxNICs = 32
 
 // networks translates the network interfaces.
 func (b *build) networks(nets []api.Network) []nic {
-	if len(nets) == 0 && b.bare {
+	if nets == nil && b.bare {
 		nets = []api.Network{{Name: "default"}} // nothing else gives it one
 	}
 	if len(nets) > maxNICs {
@@ -53,12 +59,21 @@ func (b *build) networks(nets []api.Network) []nic {
 		}
 		names[n.Name] = i
 		out = append(out, b.nic(field, i, n))
+		slot := out[i].Slot
+		if first := slices.IndexFunc(out[:i], func(o nic) bool { return o.Slot == slot }); first >= 0 {
+			b.fail(field+".slot", "%s is that of spec.networks[%d] too", slot, first)
+		}
 	}
 	return out
 }
 
 func (b *build) nic(field string, index int, n api.Network) nic {
 	out := nic{field: field, NIC: model.NIC{Slot: "net" + strconv.Itoa(index), Name: n.Name, Model: n.Model, MAC: strings.ToUpper(n.MAC)}}
+	if n.Slot != "" {
+		if out.Slot = n.Slot; !nicSlot.MatchString(n.Slot) {
+			b.fail(field+".slot", "want a slot from net0 to net31, have %q", shortened(n.Slot))
+		}
+	}
 	if out.Model == "" {
 		out.Model = "virtio"
 	}

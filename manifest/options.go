@@ -78,6 +78,9 @@ func (s scope) extraConfig(extra map[string]string, typed options) map[string]st
 		field, value := "spec.extraConfig."+key, extra[key]
 		family := strings.TrimRight(key, "0123456789")
 		_, said := typed[key]
+		if key == "hotplug" && s.o.key.Kind != "VMClass" {
+			said = false // the class only follows from its other fields what it should be
+		}
 		switch where := fieldFor[family]; {
 		case where != "" && (family != key || fieldFor[key] != ""):
 			s.fail(field, "%s is for that", where)

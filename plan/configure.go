@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -43,7 +44,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		if k == snippetsOption && c.snippets() && !c.attachable(uploading) {
 			continue // Proxmox reads them as soon as it is told
 		}
-		if want == have || k == "cipassword" && c.passwordKnown(want) || k == "machine" && sameMachine(want, have) {
+		if want == have || c.means(k, want, have) {
 			continue
 		}
 		c.say(changed(k, have, want), Live)
@@ -70,6 +71,20 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	}
 }
 
+// means tells whether an option means what is wanted, though it is written in
+// another way.
+func (c *change) means(key, want, have string) bool {
+	switch key {
+	case "cipassword":
+		return c.passwordKnown(want)
+	case "machine":
+		return sameMachine(want, have)
+	case "vcpus":
+		return want == "" && have == itoa(allCPUs(c.v.Options))
+	}
+	return false
+}
+
 // sameMachine tells whether a guest has the kind of machine that is wanted:
 // Proxmox pins the version for some systems.
 func sameMachine(want, have string) bool {
@@ -80,6 +95,18 @@ func sameMachine(want, have string) bool {
 		return strings.HasPrefix(have, "pc-i440fx-")
 	}
 	return false
+}
+
+// allCPUs is how many CPUs a guest has when all are plugged in.
+func allCPUs(options map[string]string) int {
+	number := func(key string) int {
+		n, err := strconv.Atoi(options[key])
+		if err != nil {
+			return 1
+		}
+		return n
+	}
+	return number("cores") * number("sockets")
 }
 
 // passwordKnown tells whether the password was set before: it can't be read

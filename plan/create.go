@@ -81,6 +81,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 		if d.Storage == "" && d.Volume == "" {
 			d.Storage = p.diskStorage(to.Node)
 		}
+		d.Size = roundUp(d.Size)
 		create.Disks = append(create.Disks, model.NewDisk{Disk: p.formatted(blankDisk(d))})
 	}
 	return o.step(Step{Action: create, What: fmt.Sprintf("create VM %d on %s", to.VMID, to.Node), Why: why, Effect: New})
@@ -125,8 +126,8 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 		for _, d := range v.Disks {
 			if have := s.source.rootSize(d); d.Root() && d.Size > have {
 				last = o.step(Step{
-					Action: model.Resize{Target: to, Slot: s.source.rootSlot(), Size: d.Size},
-					What:   "grow " + s.source.rootSlot(), Why: sizes(have, d.Size), Effect: New,
+					Action: model.Resize{Target: to, Slot: s.source.rootSlot(), Size: roundUp(d.Size)},
+					What:   "grow " + s.source.rootSlot(), Why: sizes(have, roundUp(d.Size)), Effect: New,
 				}, last)
 			}
 		}

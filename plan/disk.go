@@ -30,6 +30,19 @@ func bootSlot(c *model.Config) string {
 	return "scsi0"
 }
 
+// diskUnit is what sizes of disks are rounded up to when they are made or grown.
+// Storages round them up to units of their own, and a disk that is larger than was
+// asked for would seem to have to shrink.
+const diskUnit = 64 << 20
+
+func roundUp(size int64) int64 { return (size + diskUnit - 1) / diskUnit * diskUnit }
+
+// rightSize tells whether a disk is as large as wanted, but for what is rounded up. Where
+// nobody says a size, any is.
+func rightSize(want, have int64) bool {
+	return want == 0 || have == 0 || want <= have && have <= roundUp(want)
+}
+
 // diskName is how a disk is known, whichever slot it is in: by its serial
 // number where it has one.
 func diskName(d model.Disk) string {
@@ -106,7 +119,7 @@ func (c *change) disks(act *model.Configure) {
 		case !ok:
 			c.say("add "+withSize(slot, d.Size), Live)
 			c.cold(slot)
-			d.Slot = slot
+			d.Slot, d.Size = slot, roundUp(d.Size)
 			if d.Storage == "" && d.Volume == "" {
 				d.Storage = c.rootStorage()
 			}
@@ -168,7 +181,7 @@ func sameOptions(want, have map[string]string) bool {
 func (c *change) resizes() bool {
 	for _, d := range c.v.Disks {
 		have, ok := c.have.DiskAt(c.slotOf(d))
-		if ok && d.Size != 0 && have.Size != 0 && d.Size != have.Size && !(d.Root() && d.Size > have.Size) {
+		if ok && !rightSize(d.Size, have.Size) && !(d.Root() && d.Size > have.Size) {
 			return true
 		}
 	}
@@ -182,15 +195,15 @@ func (c *change) grow(after int) int {
 		slot := c.slotOf(d)
 		have, ok := c.have.DiskAt(slot)
 		switch {
-		case !ok || d.Size == 0 || d.Size == have.Size || have.Size == 0:
+		case !ok || rightSize(d.Size, have.Size):
 		case d.Size < have.Size:
 			c.o.Refused = append(c.o.Refused, Refusal{
 				What: "shrink " + slot, Why: sizes(have.Size, d.Size) + ", which Proxmox can't do; ask for " + size(have.Size) + " or more", Effect: LosesData,
 			})
 		default:
 			last = c.o.step(Step{
-				Action: model.Resize{Target: c.target(), Slot: slot, Size: d.Size},
-				What:   "grow " + slot, Why: sizes(have.Size, d.Size), Effect: Live,
+				Action: model.Resize{Target: c.target(), Slot: slot, Size: roundUp(d.Size)},
+				What:   "grow " + slot, Why: sizes(have.Size, roundUp(d.Size)), Effect: Live,
 			}, last)
 		}
 	}

@@ -28,7 +28,7 @@ type MachineSpec struct {
 
 	// Networks are the network interfaces, the first one first. Without any, the
 	// machine has those of its template; one that isn't made from a template has
-	// one, named "default".
+	// one, named "default", or none if this is an empty list.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -36,7 +36,8 @@ type MachineSpec struct {
 	Networks []Network `json:"networks,omitempty"`
 
 	// Disks are the disks. The one named "root" is the image's own; others are
-	// added to it.
+	// added to it. A machine that isn't made from a template must have one named
+	// "root", unless this is an empty list.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

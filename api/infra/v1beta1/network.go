@@ -9,6 +9,12 @@ type Network struct {
 	// unless Bridge does.
 	Name string `json:"name"`
 
+	// Slot in Proxmox, such as net2. Default: by its place in the list.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('^net([0-9]|[12][0-9]|3[01])$')",message="want a slot from net0 to net31"
+	// +kubebuilder:validation:MaxLength=5
+	Slot string `json:"slot,omitempty"`
+
 	// Bridge or SDN VNet.
 	// +optional
 	Bridge string `json:"bridge,omitempty"`
@@ -26,10 +32,10 @@ type Network struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}$')",message="want a MAC address of one machine such as 02:00:00:aa:bb:cc"
 	MAC string `json:"mac,omitempty"`
 
-	// Model is "virtio", "e1000", "e1000e", "rtl8139" or "vmxnet3". Default:
-	// virtio.
+	// Model is "virtio", "e1000", "e1000e", "rtl8139", "vmxnet3", or one of the old
+	// cards that Proxmox has. Default: virtio.
 	// +optional
-	// +kubebuilder:validation:Enum=virtio;e1000;e1000e;rtl8139;vmxnet3
+	// +kubebuilder:validation:Enum=virtio;e1000;e1000e;rtl8139;vmxnet3;e1000-82540em;e1000-82544gc;e1000-82545em;i82551;i82557b;i82559er;ne2k_isa;ne2k_pci;pcnet
 	Model string `json:"model,omitempty"`
 
 	// MTU of the interface. 1 means: that of the bridge.
