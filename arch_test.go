@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"privs":     {"model", "pve/schema", "pve/prop"},
 	"remote":    {"remote", "test/need"}, // in its server for tests
 	"hook":      {"firstboot", "model"},  // on hosts, where there is nothing else of ours
+	"loadtest":  {"engine", "manifest", "status", "model", "pve"},
 	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
 	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},
@@ -52,6 +53,7 @@ func init() {
 	for _, d := range doors {
 		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples"}
 	}
+	mayImport["cli"] = append(mayImport["cli"], "loadtest")
 }
 
 type goFile struct {

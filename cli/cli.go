@@ -118,7 +118,7 @@ state. Every command can be interrupted and run again at any moment.`,
 	add(groupWanted, newPlan(u), newApply(u), newDelete(u))
 	add(groupLook, newGet(u), newDescribe(u), newWait(u), newDoctor(u))
 	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u))
-	add(groupOther, newOperator(u), newHook(u), newSim(), newDemo(), newVersion(), newCompletion())
+	add(groupOther, newOperator(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion())
 	root.SetHelpCommandGroupID(groupOther)
 	return root
 }

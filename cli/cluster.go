@@ -23,8 +23,14 @@ type cluster struct {
 
 // connect makes a cluster. Nothing is asked yet.
 func (u *ui) connect(w manifest.Wanted) (*cluster, error) {
+	return u.connectWith(w, func(*pve.Config) {})
+}
+
+// connectWith does so with settings of its own for the client.
+func (u *ui) connectWith(w manifest.Wanted, set func(*pve.Config)) (*cluster, error) {
 	cfg := w.Connection.Config()
 	cfg.Logger = u.log.logger
+	set(&cfg)
 	client, err := pve.New(cfg)
 	if err != nil {
 		return nil, err

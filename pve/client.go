@@ -63,6 +63,15 @@ func (c *Client) Close() {
 	}
 }
 
+// Endpoints are the URLs of all endpoints, in full.
+func (c *Client) Endpoints() []string {
+	list := make([]string, len(c.core.endpoints.all))
+	for i, u := range c.core.endpoints.all {
+		list[i] = u.String()
+	}
+	return list
+}
+
 // Endpoint is the URL of the endpoint that answered last; before that, of the first one.
 func (c *Client) Endpoint() string {
 	return c.core.endpoints.all[c.core.endpoints.order()[0]].String()

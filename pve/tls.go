@@ -28,7 +28,8 @@ type TLS struct {
 	Insecure bool
 }
 
-func (t TLS) config() (*tls.Config, error) {
+// Config is the same for package crypto/tls.
+func (t TLS) Config() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.Insecure {
 		if len(t.CA) > 0 || len(t.Fingerprints) > 0 {

@@ -22,7 +22,7 @@ func newTransport(cfg Config) (http.RoundTripper, error) {
 	if cfg.RoundTripper != nil {
 		return cfg.RoundTripper, nil
 	}
-	tlsConfig, err := cfg.TLS.config()
+	tlsConfig, err := cfg.TLS.Config()
 	if err != nil {
 		return nil, fmt.Errorf("TLS: %w", err)
 	}

@@ -74,6 +74,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"sim-await-lists":   simAwaitLists,
 			"sim-vm":            simVM,
 			"sim-list":          simList,
+			"sim-hide":          simHide,
 			"sim-lock":          simLock,
 			"sim-fill":          simFill,
 			"by-hand":           byHand,

@@ -113,6 +113,22 @@ func simStart(ts *testscript.TestScript, neg bool, args []string) {
 	here.sim, here.root = sim, root
 }
 
+// simHide lets the simulator be reached without what only simulators have, as a real
+// Proxmox.
+func simHide(ts *testscript.TestScript, neg bool, args []string) {
+	sim := at(ts).sim
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/sim") {
+			http.NotFound(w, r)
+			return
+		}
+		sim.Handler().ServeHTTP(w, r)
+	}))
+	s.StartTLS()
+	ts.Defer(s.Close)
+	ts.Setenv("PVE_ENDPOINT", s.URL)
+}
+
 // secretWithLogin FILE writes a Provider with its Secret, for the simulator, as the
 // documentation shows them.
 func secretWithLogin(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,156 @@
+package loadtest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/status"
+)
+
+// Report is what came of a load.
+type Report struct {
+	Endpoint  string    `json:"endpoint"`
+	Version   string    `json:"version"` // of Proxmox VE
+	Simulator bool      `json:"simulator"`
+	Nodes     int       `json:"nodes"`
+	Started   time.Time `json:"started"`
+	Machines  int       `json:"machines"`
+	Parallel  int       `json:"parallel"`
+	Command   string    `json:"command"`
+	Ended     string    `json:"ended,omitempty"` // why it ended early
+	Removed   int       `json:"removed"`         // machines, at the end
+	Earlier   int       `json:"earlier"`         // machines that an earlier run had left
+	Left      string    `json:"left,omitempty"`  // what couldn't be removed
+	Figures   []Figures `json:"figures"`
+}
+
+// OK tells whether all was done, and nothing is left.
+func (r *Report) OK() bool {
+	return r.Ended == "" && r.Left == "" && !slices.ContainsFunc(r.Figures, func(f Figures) bool { return f.Failed > 0 })
+}
+
+// order is that of the tables: as people look for it, not as it was done.
+var order = []string{Create, PowerOn, PowerOff, Describe, Reconfigure, Snapshot, Clone}
+
+// Sorted are the figures in the order of the tables.
+func (r *Report) Sorted() []Figures {
+	return slices.SortedStableFunc(slices.Values(r.Figures), func(a, b Figures) int {
+		return cmp.Compare(slices.Index(order, a.Operation), slices.Index(order, b.Operation))
+	})
+}
+
+// Subject says in a line what was measured.
+func (r *Report) Subject() string {
+	what := "Proxmox VE " + r.Version
+	if r.Simulator {
+		what = "simulated " + what
+	}
+	return fmt.Sprintf("%s at %s, %s; %s, %d at once", what, r.Endpoint, count(r.Nodes, "node"), count(r.Machines, "machine"), r.Parallel)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Problem is something that went wrong, and how often.
+type Problem struct {
+	Operation, Text string
+	Times           int
+}
+
+// Problems are the errors, the same ones together.
+func (r *Report) Problems() []Problem {
+	var list []Problem
+	for _, f := range r.Sorted() {
+		for _, s := range f.Samples {
+			if s.Error == "" {
+				continue
+			}
+			i := slices.IndexFunc(list, func(p Problem) bool { return p.Operation == f.Operation && p.Text == s.Error })
+			if i < 0 {
+				list = append(list, Problem{Operation: f.Operation, Text: s.Error})
+				i = len(list) - 1
+			}
+			list[i].Times++
+		}
+	}
+	return list
+}
+
+// maxProblems is how many errors are told.
+const maxProblems = 10
+
+// Text is the report for people.
+func (r *Report) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", r.Subject())
+	b.WriteString(r.table().Text(status.Layout{Heading: true}))
+	problems := r.Problems()
+	if len(problems) > 0 {
+		b.WriteString("\n")
+	}
+	for i, p := range problems {
+		if i == maxProblems {
+			fmt.Fprintf(&b, "✗ and %d more\n", len(problems)-i)
+			break
+		}
+		fmt.Fprintf(&b, "✗ %s, %s: %s\n", p.Operation, times(p.Times), p.Text)
+	}
+	b.WriteString("\n" + r.End() + "\n")
+	return b.String()
+}
+
+func (r *Report) table() status.Table {
+	right := func(name string) status.Column { return status.Column{Name: name, Right: true} }
+	t := status.Table{Columns: []status.Column{
+		{Name: "OPERATION"}, right("DONE"), right("ERRORS"), right("P50"), right("P95"), right("P99"), right("A MINUTE"), right("REQUESTS EACH"), right("WRITES EACH"),
+	}}
+	for _, f := range r.Sorted() {
+		t.Rows = append(t.Rows, []string{
+			f.Operation, strconv.Itoa(f.Done), strconv.Itoa(f.Failed), Short(f.P50), Short(f.P95), Short(f.P99),
+			fmt.Sprintf("%.0f", f.PerMinute), fmt.Sprintf("%.1f", f.Requests), fmt.Sprintf("%.1f", f.Writes),
+		})
+	}
+	return t
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// End says how it ended, and what is left.
+func (r *Report) End() string {
+	var parts []string
+	if r.Ended != "" {
+		parts = append(parts, "It ended early: "+r.Ended+".")
+	}
+	if r.Left != "" {
+		parts = append(parts, "Not all could be removed: "+r.Left+". Running it again removes the rest.")
+	} else {
+		parts = append(parts, fmt.Sprintf("All %s were removed again.", count(r.Removed, "machine")))
+	}
+	return strings.Join(parts, " ")
+}
+
+// Short is a time for tables.
+func Short(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "-"
+	case d < time.Second:
+		return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
+}

@@ -1,0 +1,193 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Meter counts the requests of a client: [Meter.Observe] is for its configuration.
+type Meter struct{ requests, writes atomic.Int64 }
+
+// Observe counts a request.
+func (m *Meter) Observe(x pve.Exchange) {
+	m.requests.Add(1)
+	if x.Method != "GET" {
+		m.writes.Add(1)
+	}
+}
+
+// Load is a load that is to be put onto a Proxmox.
+type Load struct {
+	Machines
+	Parallel int // operations at once
+	Engine   *engine.Engine
+	Meter    *Meter
+	// Describe reads all about a machine, as whoever asks for it does.
+	Describe func(ctx context.Context, vmid int) error
+	// Progress hears of the end of each kind of operation.
+	Progress func(Figures)
+}
+
+// The operations, in the order in which they are done: each machine is made, used
+// and shut down.
+const (
+	Create      = "create"
+	PowerOn     = "power on"
+	Reconfigure = "reconfigure CPU"
+	Snapshot    = "snapshot with memory"
+	Clone       = "linked clone"
+	Describe    = "describe"
+	PowerOff    = "power off"
+)
+
+// Run puts the load on. The figures are of what was done until ctx ended; the error
+// says that it couldn't be done to the end. What was made stays: see [Load.Clean].
+func (l *Load) Run(ctx context.Context) ([]Figures, error) {
+	w, err := l.wishes()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	b := newBoard(l.Set, w.image)
+	b.session = l.Engine.Serve(ctx, engine.Options{Changed: b.changed})
+	defer func() {
+		cancel()
+		<-b.session.Done()
+	}()
+	r := &running{Load: l, board: b, begun: time.Now(), vmids: make([]int, l.Count)}
+	var all []Figures
+	for _, op := range r.operations(w) {
+		if op.name == Describe {
+			r.settle(ctx, w)
+		}
+		f := r.phase(ctx, op)
+		all = append(all, f)
+		l.Progress(f)
+		if ctx.Err() != nil {
+			return all, context.Cause(ctx)
+		}
+		if f.Done == 0 {
+			return all, fmt.Errorf("%s failed each time: %s", op.name, f.Samples[0].Error)
+		}
+	}
+	return all, nil
+}
+
+// running is a load that is on.
+type running struct {
+	*Load
+	board *board
+	begun time.Time
+	vmids []int // of the machines, as far as they are there
+}
+
+// operation is something that is done to each machine.
+type operation struct {
+	name string
+	do   func(ctx context.Context, i int) error
+}
+
+func (r *running) operations(w wishes) []operation {
+	powered := func(v model.VM, p model.Power) model.VM {
+		v.Power = p
+		return v
+	}
+	vm := func(v model.VM) func(context.Context, int) error {
+		return func(ctx context.Context, i int) error {
+			out, err := r.board.vm(ctx, v)
+			r.vmids[i] = out.VMID
+			return err
+		}
+	}
+	return []operation{
+		{Create, func(ctx context.Context, i int) error { return vm(w.machines[i])(ctx, i) }},
+		{PowerOn, func(ctx context.Context, i int) error { return vm(powered(w.machines[i], model.PowerOn))(ctx, i) }},
+		{Reconfigure, func(ctx context.Context, i int) error { return vm(powered(w.larger[i], model.PowerOn))(ctx, i) }},
+		{Snapshot, func(ctx context.Context, i int) error {
+			_, err := r.board.snapshot(ctx, w.snapshots[i])
+			return err
+		}},
+		{Clone, func(ctx context.Context, i int) error {
+			_, err := r.board.vm(ctx, w.copies[i])
+			return err
+		}},
+		{Describe, func(ctx context.Context, i int) error { return r.Load.Describe(ctx, r.vmids[i]) }},
+		{PowerOff, func(ctx context.Context, i int) error {
+			return vm(powered(w.larger[i], model.PowerOffGraceful))(ctx, i)
+		}},
+	}
+}
+
+// bootTime bounds how long guests are waited for.
+const bootTime = 30 * time.Second
+
+// settle waits until the guests have booted, as far as they have an agent that tells:
+// Proxmox takes seconds to say that an agent isn't up, which is no way to measure
+// anything else.
+func (r *running) settle(ctx context.Context, w wishes) {
+	ctx, cancel := context.WithTimeout(ctx, bootTime)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, v := range w.larger {
+		v.Power, v.WaitAddress = model.PowerOn, true
+		all.Go(func() { _, _ = r.board.vm(ctx, v) }) // who has no agent is described without
+	}
+	all.Wait()
+}
+
+// phase does one operation to all machines, so many at once.
+func (r *running) phase(ctx context.Context, op operation) Figures {
+	requests, writes, begun := r.Meter.requests.Load(), r.Meter.writes.Load(), time.Now()
+	samples := make([]Sample, r.Count)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(r.Parallel, r.Count) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= r.Count {
+					return
+				}
+				samples[i] = r.once(ctx, op, i)
+			}
+		})
+	}
+	workers.Wait()
+	samples = samples[:min(int(next.Load()), r.Count)]
+	return figure(op.name, samples, time.Since(begun), r.Meter.requests.Load()-requests, r.Meter.writes.Load()-writes)
+}
+
+func (r *running) once(ctx context.Context, op operation, i int) Sample {
+	start := time.Now()
+	err := op.do(ctx, i)
+	s := Sample{Start: start.Sub(r.begun), Took: time.Since(start)}
+	if err != nil {
+		s.Error = err.Error()
+	}
+	return s
+}
+
+// Clean removes all machines of the set, of this run or of earlier ones, and tells
+// how many there were.
+func (l *Load) Clean(ctx context.Context) (removed int, err error) {
+	rep, err := l.Engine.Converge(ctx, model.Desired{Set: l.Set, Prune: true, Allow: model.Allow{Data: true}}, engine.Options{})
+	errs := []error{err}
+	for _, o := range rep.Objects {
+		switch o.State {
+		case engine.StateGone:
+			removed++
+		case engine.StateReady:
+		default:
+			errs = append(errs, fmt.Errorf("%s (VM %d) is left: %s", o.Owner.Key, o.VMID, o.Text))
+		}
+	}
+	return removed, errors.Join(errs...)
+}
