@@ -87,8 +87,9 @@ func snippetPath(ctx context.Context, c *pve.Client, volume string) (string, err
 	if err != nil {
 		return "", fmt.Errorf("ask where storage %s is: %w", storage, err)
 	}
-	if s.Path == "" {
+	folder, ok := s.Folder("snippets")
+	if !ok {
 		return "", fmt.Errorf("storage %s isn't a folder: %w", storage, pve.ErrInvalid)
 	}
-	return path.Join(s.Path, "snippets", name), nil
+	return path.Join(folder, name), nil
 }

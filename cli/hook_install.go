@@ -89,7 +89,7 @@ func (i *installing) run(ctx context.Context, u *ui) error {
 	if err != nil {
 		return err
 	}
-	config, err := i.config(ctx, u, "")
+	config, err := i.way(ctx, u, c)
 	if err != nil {
 		return advise(err, "Or print the commands that do it by hand: --print")
 	}
@@ -104,6 +104,21 @@ func (i *installing) run(ctx context.Context, u *ui) error {
 	}
 	u.say("VMs that need it have hookscript: %s:snippets/%s; what they may ask for, %s on each host says.", i.storage, hookblock.Script, hook.PolicyFile)
 	return nil
+}
+
+// way is how to log in to nodes: as the flags say, or the Provider.
+func (i *installing) way(ctx context.Context, u *ui, c *cluster) (remote.Config, error) {
+	hosts, err := u.hosts(c.Connection.SSH)
+	if err != nil || hosts == nil || i.identity != "" {
+		return i.config(ctx, u, "")
+	}
+	config := hosts.Config
+	config.User = cmp.Or(i.user, config.User)
+	config.TrustFirst = config.TrustFirst || i.trustNew
+	if len(i.hostKeys) > 0 {
+		config.Fingerprints = i.hostKeys
+	}
+	return config, nil
 }
 
 // places are where the hook is to be on each node.
@@ -134,7 +149,7 @@ func (i *installing) places(ctx context.Context, c *cluster) ([]place, error) {
 		if len(s.Nodes) > 0 && !slices.Contains(s.Nodes, m.Name) {
 			return nil, fmt.Errorf("storage %s isn't on node %s; it is on %s", s.Name, m.Name, strings.Join(s.Nodes, ", "))
 		}
-		places = append(places, place{m.Name, i.addressOf(m, c.client.Endpoint()), path.Join(dir, hookblock.Script)})
+		places = append(places, place{m.Name, i.addressOf(m, c), path.Join(dir, hookblock.Script)})
 	}
 	for _, n := range i.nodes {
 		if !slices.Contains(names, n) {
@@ -145,26 +160,28 @@ func (i *installing) places(ctx context.Context, c *cluster) ([]place, error) {
 }
 
 // addressOf is where a node can be reached. One that is alone may not say.
-func (i *installing) addressOf(m pve.ClusterMember, endpoint string) string {
-	if a := i.addresses[m.Name]; a != "" {
-		return a
+func (i *installing) addressOf(m pve.ClusterMember, c *cluster) string {
+	address := i.addresses[m.Name]
+	if hosts := c.Connection.SSH; hosts != nil && address == "" {
+		address = hosts.Addresses[m.Name]
 	}
-	if u, err := url.Parse(endpoint); m.IP == "" && err == nil {
-		return u.Hostname()
+	if u, err := url.Parse(c.client.Endpoint()); m.IP == "" && err == nil {
+		return cmp.Or(address, u.Hostname())
 	}
-	return m.IP
+	return cmp.Or(address, m.IP)
 }
 
 // snippetsDir is where a storage has its snippets.
 func snippetsDir(s pve.StorageConfig) (string, error) {
-	if s.Path == "" {
+	dir, ok := s.Folder("snippets")
+	if !ok {
 		return "", fmt.Errorf("storage %s is of type %s, which can't hold snippets", s.Name, s.Type)
 	}
 	if !slices.Contains(s.Content, "snippets") {
 		return "", advise(fmt.Errorf("storage %s isn't for snippets", s.Name),
 			fmt.Sprintf("Make it so: pvesm set %s --content %s", s.Name, strings.Join(append(slices.Clone(s.Content), "snippets"), ",")))
 	}
-	return path.Join(s.Path, cmp.Or(s.ContentDirs["snippets"], "snippets")), nil
+	return dir, nil
 }
 
 // byHand are the commands that install the hook.

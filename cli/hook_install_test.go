@@ -104,6 +104,39 @@ func TestTheHookIsInstalledOnHosts(t *testing.T) {
 	wantText(t, stderr, `node pve1: write /var/lib/vz/snippets/proxplane-hook .*no space is left in /var/lib/vz/snippets`)
 }
 
+func TestTheHookIsInstalledAsTheProviderSays(t *testing.T) {
+	l := ownLab(t)
+	l.env["HOME"] = t.TempDir()
+	key, _ := remotetest.Key(t)
+	s := node(t, key)
+	indent := func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") }
+	file := l.write("provider.yaml", `apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: lab}
+spec:
+  ssh:
+    user: admin
+    keySecretRef: {name: key}
+    addresses: {pve2: "`+s.Address+`"}
+    knownHosts: |
+      `+string(s.KnownHosts())+`
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: key}
+stringData:
+  ssh-privatekey: |
+    `+indent(string(key))+"\n")
+	wantText(t, l.must("hook", "install", "-f", file, "--node", "pve2", "--binary", program(t)), `^✓ pve2  .*proxplane-hook is small$`)
+	if users := s.Logins(); len(users) != 1 || users[0] != "admin" {
+		t.Errorf("logged in as %v", users)
+	}
+	_, other := remotetest.Key(t)
+	s.SetHostKeys(other)
+	_, _, stderr := l.run("hook", "install", "-f", file, "--node", "pve2", "--binary", program(t), "--trust-new")
+	wantText(t, stderr, `the host key has changed`)
+}
+
 func TestTheHookIsInstalledOnlyWhereItCanRun(t *testing.T) {
 	l := ownLab(t)
 	l.env["HOME"] = t.TempDir()

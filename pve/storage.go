@@ -1,8 +1,10 @@
 package pve
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"path"
 	"time"
 )
 
@@ -28,6 +30,19 @@ type StorageConfig struct {
 	Digest   string   `json:"digest"`
 	// ContentDirs are the folders below Path that aren't the usual ones, by what they hold.
 	ContentDirs map[string]string `json:"content-dirs"`
+}
+
+// folders are where storages that are directories hold things, unless they say otherwise.
+var folders = map[string]string{"iso": "template/iso", "vztmpl": "template/cache", "snippets": "snippets", "backup": "dump", "images": "images", "rootdir": "private", "import": "import"}
+
+// Folder is where the storage holds something on its nodes: iso, snippets … A storage that isn't
+// a directory has none.
+func (s StorageConfig) Folder(content string) (string, bool) {
+	folder := cmp.Or(s.ContentDirs[content], folders[content])
+	if s.Path == "" || folder == "" {
+		return "", false
+	}
+	return path.Join(s.Path, folder), true
 }
 
 // Storages lists the storages that are defined in the cluster.
