@@ -68,6 +68,7 @@ func params(t *testing.T, release string) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"sim-start":         simStart,
+			"sim-use":           simUse,
 			"sim-fault":         simFault,
 			"sim-advance":       simAdvance,
 			"sim-await":         simAwait,

@@ -30,7 +30,14 @@ type site struct {
 	release string
 	sim     *pvesim.Sim
 	root    *pve.Client // somebody else, with a browser
+	all     []cluster   // those that were started, in their order
 	locked  int         // how many lists had been asked for when a VM was locked last
+}
+
+// cluster is one of several.
+type cluster struct {
+	sim  *pvesim.Sim
+	root *pve.Client
 }
 
 type siteKey struct{}
@@ -111,6 +118,7 @@ func simStart(ts *testscript.TestScript, neg bool, args []string) {
 	root, err := pve.New(pve.Config{Endpoints: []string{endpoint}, TLS: pve.TLS{CA: ca}, Credentials: pve.Password("root@pam", "proxplane")})
 	ts.Check(err)
 	here.sim, here.root = sim, root
+	here.all = append(here.all, cluster{sim, root})
 }
 
 // simHide lets the simulator be reached without what only simulators have, as a real
@@ -129,31 +137,45 @@ func simHide(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("PVE_ENDPOINT", s.URL)
 }
 
-// secretWithLogin FILE writes a Provider with its Secret, for the simulator, as the
-// documentation shows them.
+// simUse N has what follows look at the Nth of the Proxmoxes that were started.
+func simUse(ts *testscript.TestScript, neg bool, args []string) {
+	s := at(ts)
+	var n int
+	if _, err := fmt.Sscan(strings.Join(args, " "), &n); err != nil || n < 1 || n > len(s.all) {
+		ts.Fatalf("usage: sim-use N, from 1 to %d", len(s.all))
+	}
+	s.sim, s.root = s.all[n-1].sim, s.all[n-1].root
+}
+
+// secretWithLogin FILE [NAME] writes a Provider with its Secret, for the simulator, as
+// the documentation shows them.
 func secretWithLogin(ts *testscript.TestScript, neg bool, args []string) {
 	_, ca := certificate()
+	provider, secret := "proxmox-prod", "pve-credentials"
+	if len(args) > 1 {
+		provider, secret = args[1], args[1]+"-credentials"
+	}
 	text := fmt.Sprintf(`apiVersion: infra.virtrigaud.io/v1beta1
 kind: Provider
 metadata:
-  name: proxmox-prod
+  name: %s
 spec:
   type: proxmox
   endpoint: %s
   credentialSecretRef:
-    name: pve-credentials
+    name: %[3]s
 ---
 apiVersion: v1
 kind: Secret
 metadata:
-  name: pve-credentials
+  name: %[3]s
 type: Opaque
 stringData:
-  token_id: %s
-  token_secret: %s
+  token_id: %[4]s
+  token_secret: %[5]s
   ca.crt: |
-    %s
-`, ts.Getenv("PVE_ENDPOINT"), ts.Getenv("PVE_TOKEN_ID"), ts.Getenv("PVE_TOKEN_SECRET"), strings.ReplaceAll(strings.TrimSpace(string(ca)), "\n", "\n    "))
+    %[6]s
+`, provider, ts.Getenv("PVE_ENDPOINT"), secret, ts.Getenv("PVE_TOKEN_ID"), ts.Getenv("PVE_TOKEN_SECRET"), strings.ReplaceAll(strings.TrimSpace(string(ca)), "\n", "\n    "))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
