@@ -166,8 +166,22 @@ func (u *ui) askSecret(what string) (string, error) {
 	if !ok {
 		return "", errNoAnswer
 	}
-	fmt.Fprintf(u.err, "%s: ", what)
-	b, err := term.ReadPassword(int(f.Fd()))
-	fmt.Fprintln(u.err)
-	return string(b), err
+	// Nothing is echoed any more when the question appears: who types at once isn't
+	// seen either. Ctrl-C and Ctrl-D end it.
+	fd := int(f.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return "", err
+	}
+	answer, err := term.NewTerminal(keysAndScreen{f, u.err}, "").ReadPassword(what + ": ")
+	if errors.Is(err, io.EOF) {
+		err = errNoAnswer
+	}
+	return answer, errors.Join(err, term.Restore(fd, before))
+}
+
+// keysAndScreen is what somebody types on and looks at.
+type keysAndScreen struct {
+	io.Reader
+	io.Writer
 }
