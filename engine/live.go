@@ -33,7 +33,7 @@ const (
 )
 
 // early tells whether nothing was looked at yet, so that there is nothing to tell.
-func (t *trouble) early() bool { return t != nil && t.err == errNotLooked }
+func (t *trouble) early() bool { return t != nil && errors.Is(t.err, errNotLooked) }
 
 // wait is what objects wait for meanwhile.
 func (t *trouble) wait() *plan.Wait {

@@ -175,9 +175,9 @@ func TestASessionGoesOnWhenProxmoxIsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Want(desired(machine("one"), machine("two")), nil)
-		two := s.await("two", engine.StateWaiting)
+		s.await("two", engine.StateWaiting)
 		time.Sleep(10 * time.Minute)
-		if two = s.of("two"); two.Wait == nil || two.Wait.Reason != engine.WaitAway {
+		if two := s.of("two"); two.Wait == nil || two.Wait.Reason != engine.WaitAway {
 			t.Errorf("it is told as %+v", two)
 		}
 		if s.of("one").State != engine.StateReady {
