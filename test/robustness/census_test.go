@@ -131,7 +131,7 @@ type census struct {
 	seeds    int
 	requests int
 	busiest  int
-	crowded  int
+	timeouts int // of locks, in one history
 }
 
 func newCensus() *census { return &census{kinds: map[kind]tally{}, did: map[string]int{}} }
@@ -166,7 +166,7 @@ func (c *census) add(o *census) {
 	}
 	c.seeds++
 	c.requests += o.requests
-	c.busiest, c.crowded = max(c.busiest, o.busiest), max(c.crowded, o.crowded)
+	c.busiest, c.timeouts = max(c.busiest, o.busiest), max(c.timeouts, o.timeouts)
 }
 
 // requests counts what was asked for.
@@ -216,7 +216,7 @@ func (e *entry) deed() string {
 
 func (c *census) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories, %d requests of ours, at most %d of one process within a minute, at most %d clones of it at once on a storage\n", c.seeds, c.requests, c.busiest, c.crowded)
+	fmt.Fprintf(&b, "%d histories, %d requests of ours, at most %d of one process within a minute, at most %d timeouts of locks in one history\n", c.seeds, c.requests, c.busiest, c.timeouts)
 	for _, ch := range chapters {
 		fmt.Fprintf(&b, "%-42s %7s %7s\n", ch.title, "drawn", "told")
 		for _, k := range ch.kinds {

@@ -13,7 +13,7 @@ type history struct {
 	seed   uint64
 	world  *world
 	events []event
-	weak   *weakness
+	weak   weakness
 }
 
 // event is something that happens.

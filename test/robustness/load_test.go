@@ -1,68 +1,38 @@
 package robustness
 
 import (
-	"net/http"
-	"strings"
-	"sync"
+	"regexp"
 
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// load watches how much one process asks of one storage at once.
-type load struct {
-	mu     sync.Mutex
-	flying map[string]int // clones that are being asked for
-	most   int
-}
+// Most that may go wrong because of too much at once: when that happens, less is
+// asked for at once, so it doesn't happen often.
+const mostTimeouts = 6
 
-// enter notes a request, until it is answered.
-func (l *load) enter(r *run, e *entry) (leave func()) {
-	if e.method != http.MethodPost || e.call() != "clone" {
-		return func() {}
-	}
-	at := r.h.world.homes[e.vmid()]
-	if at == "" {
-		return func() {}
-	}
-	key := e.who + " " + at
-	l.mu.Lock()
-	if l.flying == nil {
-		l.flying = map[string]int{}
-	}
-	l.flying[key]++
-	n := l.flying[key]
-	l.mu.Unlock()
-	n += r.cloning(e.who, at)
-	l.mu.Lock()
-	l.most = max(l.most, n)
-	l.mu.Unlock()
-	if n > r.h.world.atOnce() {
-		r.fail("%d clones at once on storage %s, which lets %d in", n, at, r.h.world.Locks.Storage)
-	}
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.flying[key]--
-	}
-}
+var storageTimeout = regexp.MustCompile(`pve-storage-\S+' - got timeout|cfs-lock 'storage-\S+' error: got lock request timeout`)
 
-// cloning counts the clones of a process that run on a storage.
-func (r *run) cloning(who, at string) (n int) {
-	running := map[string]bool{}
+// notTooMuch checks that Proxmox didn't run into timeouts again and again because we
+// asked too much of a storage at once.
+func (r *run) notTooMuch() {
+	n := 0
 	r.sim.Do(func(s *pvesim.State) {
 		for _, list := range s.Tasks {
 			for _, t := range list {
-				if t.Running() && t.Type == "qmclone" {
-					running[t.UPID] = true
+				for _, line := range t.Log {
+					if storageTimeout.MatchString(line) {
+						n++
+						break
+					}
 				}
 			}
 		}
 	})
-	return r.trace.count(func(e *entry) bool {
-		_, upid, _ := strings.Cut(strings.TrimSuffix(e.answer, `"}`), `{"data":"`)
-		return e.who == who && running[upid] && r.h.world.homes[e.vmid()] == at
-	})
+	if r.census.happened(faultStoreLock) || r.census.happened(faultSlow) {
+		return // others keep it busy, or it takes its time
+	}
+	r.census.timeouts = n
+	if n > mostTimeouts {
+		r.fail("%d tasks timed out waiting for the lock of a storage: too much was asked for at once", n)
+	}
 }
-
-// atOnce is how many clones one process may have under way on a storage.
-func (w *world) atOnce() int { return 1000 }

@@ -62,7 +62,7 @@ func (r *run) newProcess(s *set) *process {
 }
 
 func (r *run) newWire(who string, ours bool) *wire {
-	w := &wire{run: r, who: who, ours: ours, seen: map[uint64]uint64{}, weak: r.h.weak}
+	w := &wire{run: r, who: who, ours: ours, seen: map[uint64]uint64{}}
 	if r.h.world.wire {
 		w.next = r.transport
 	}

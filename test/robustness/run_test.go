@@ -23,7 +23,6 @@ type run struct {
 	watch     *watch
 	others    *others
 	census    *census
-	load      load
 	sets      []*set
 	born      int // processes so far
 	troubles  sync.WaitGroup
@@ -39,6 +38,7 @@ type run struct {
 	hits   map[string]int  // what requests met with
 	ends   map[string]bool // tasks whose end we have seen
 	all    []*process      // that were ever started
+	proofs map[int]string  // descriptions that proved to be ours; see weakness
 	broken []string        // what must never happen, and did
 	events string          // what had happened when the first of it did
 
@@ -60,7 +60,7 @@ type result struct {
 func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r := &run{
 		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{},
-		census: newCensus(), hits: map[string]int{}, ends: map[string]bool{},
+		census: newCensus(), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
 	}
 	shown.Store(r.trace)
 	defer r.endless()()
@@ -98,8 +98,9 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r.stopAll()
 	r.flights.Wait()
 	r.noSecretAsked()
+	r.notTooMuch()
 	r.census.read(r.trace)
-	r.census.busiest, r.census.crowded = r.busiest, r.load.most
+	r.census.busiest = r.busiest
 	return result{broken: r.broken, requests: r.events, trace: r.trace, census: r.census}
 }
 

@@ -36,7 +36,6 @@ type wire struct {
 	crashIn int // requests until the process crashes; 0: never
 	crashAt moment
 	crash   func()
-	weak    *weakness
 	recent  []time.Time // requests of the last minute
 }
 
@@ -111,13 +110,22 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		die()
 		return nil, errCrashed
 	}
+	for {
+		e, res, err := w.send(req, body, die, back)
+		if e == nil || !w.run.h.weak.again(e) || !w.ours {
+			return res, err
+		}
+		die = nil
+	}
+}
+
+// send sends a request once.
+func (w *wire) send(req *http.Request, body []byte, die func(), back time.Duration) (*entry, *http.Response, error) {
 	entry := w.run.trace.begin(w, req, body)
 	w.run.bounded()
 	if w.ours {
 		w.hurry()
 		w.run.again(entry)
-		leave := w.run.load.enter(w.run, entry)
-		defer leave()
 	}
 	answered := make(chan exchanged, 1)
 	w.run.flights.Go(func() {
@@ -128,26 +136,29 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		res, err := w.exchange(req, body)
 		w.run.trace.end(entry, res, err)
 		w.met(entry, res)
+		if w.ours {
+			w.run.h.weak.receives(w.run, entry, res)
+		}
 		w.run.watch.after(w, entry)
 		answered <- exchanged{res, err}
 	})
 	if die != nil && w.crashAt == whileSending {
 		die()
-		return nil, errCrashed
+		return nil, nil, errCrashed
 	}
 	select {
 	case a := <-answered:
 		if die != nil {
 			die()
-			return nil, errCrashed
+			return nil, nil, errCrashed
 		}
 		if err := pause(req.Context(), back); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return a.res, a.err
+		return entry, a.res, a.err
 	case <-req.Context().Done():
 		w.run.trace.leave(entry)
-		return nil, context.Cause(req.Context())
+		return nil, nil, context.Cause(req.Context())
 	}
 }
 
@@ -184,19 +195,19 @@ func (w *wire) cut() {
 
 // exchange lets the simulator answer.
 func (w *wire) exchange(req *http.Request, body []byte) (*http.Response, error) {
-	send := func() (*http.Response, error) {
-		out := req.Clone(context.WithoutCancel(req.Context()))
-		out.Body = http.NoBody
-		if len(body) > 0 {
-			out.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		out.RequestURI = ""
-		if w.next != nil {
-			return buffered(w.next.RoundTrip(out))
-		}
-		return w.call(out)
+	out := req.Clone(context.WithoutCancel(req.Context()))
+	out.Body = http.NoBody
+	if w.ours {
+		body = w.run.h.weak.sends(out, body)
 	}
-	return w.weak.exchange(w, req, send)
+	if len(body) > 0 {
+		out.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	out.RequestURI = ""
+	if w.next != nil {
+		return buffered(w.next.RoundTrip(out))
+	}
+	return w.call(out)
 }
 
 // call is an exchange without a connection.

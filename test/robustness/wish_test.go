@@ -19,6 +19,7 @@ type set struct {
 
 	mu      sync.Mutex
 	n       int
+	told    int // how often processes asked what is wanted
 	changed chan struct{}
 	vms     []*wish
 	snaps   []*snapWish
@@ -117,12 +118,13 @@ func (s *set) mayDrop(w *wish, slot string) bool {
 const grace = 3 * time.Minute
 
 // want is what a process is told to make so.
-func (s *set) want(weak *weakness) model.Desired {
+func (s *set) want(weak weakness) model.Desired {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.wanted()
+	s.told++
 	for i := range d.VMs {
-		d.VMs[i].Range = weak.vmids(d.VMs[i].Range)
+		d.VMs[i].Range = weak.vmids(d.VMs[i].Range, s.told)
 	}
 	return d
 }

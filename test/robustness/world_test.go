@@ -30,7 +30,6 @@ type world struct {
 	agents   map[string]bool // templates with a guest agent
 	// everywhere are templates that any node can make a machine of.
 	everywhere map[string]bool
-	homes      map[int]string // the storage of each template
 	vmids      model.Range
 	sets       int  // how many sets of manifests there are
 	crowd      bool // many machines are wanted at once
@@ -38,7 +37,7 @@ type world struct {
 
 func drawWorld(seed uint64) *world {
 	d := newDice(seed, "world")
-	w := &world{password: d.chance(0.25), wire: d.chance(0.05), agents: map[string]bool{}, everywhere: map[string]bool{}, homes: map[int]string{}, sets: 1 + d.weighted(4, 1)}
+	w := &world{password: d.chance(0.25), wire: d.chance(0.05), agents: map[string]bool{}, everywhere: map[string]bool{}, sets: 1 + d.weighted(4, 1)}
 	w.Release = pick(d, "9.2", "9.2", "8.4")
 	w.Users = []pvesim.WorldUser{{ID: "root@pam", Password: ourPassword, Tokens: []pvesim.WorldToken{
 		{Name: "us", Secret: ourSecret}, {Name: "people", Secret: theirSecret},
@@ -138,10 +137,6 @@ func (w *world) drawTemplates(d dice) {
 			}
 			if tags {
 				conf["tags"] = "golden"
-			}
-			w.homes[9000+100*i+n] = storage
-			if storage != "nfs" {
-				w.homes[9000+100*i+n] = node + "/" + storage
 			}
 			w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 9000 + 100*i + n, Node: node, Template: true, System: system, Config: conf})
 		}
