@@ -193,6 +193,9 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	}
+	for _, c := range badInput {
+		f.Add([]byte(c.text()))
+	}
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("? {a: b}\n: c"))
 	f.Add([]byte("apiVersion: v1\nkind: List\nitems: &i [{<<: *i}]"))
