@@ -198,6 +198,18 @@ func (p *planner) beingMade(g *model.Guest) string {
 	return text
 }
 
+// restoring waits while a backup is put in the place of a guest: until it is there
+// nothing tells whose it is, not even its VMID if a manifest had named another one
+// before. That is seldom enough to wait for any of them.
+func (p *planner) restoring() *Wait {
+	for _, t := range p.have.Tasks {
+		if g := p.have.Guests[t.VMID]; t.Type == "qmrestore" && g != nil && (g.Config == nil || g.Config.Half) {
+			return &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being restored and doesn't say yet whose it is", g.VMID, g.Node)}
+		}
+	}
+	return nil
+}
+
 // makes tells whether tasks of that type make guests.
 func makes(task string) bool {
 	switch task {

@@ -82,7 +82,9 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 		}
 	}
 	c := &change{p: p, o: &o, v: model.VM{Owner: m.Owner}, g: g, have: g.Config}
-	c.destroy("no manifest of this set names it")
+	if !p.held(&o, c.v) {
+		c.destroy("no manifest of this set names it")
+	}
 	return o, true
 }
 

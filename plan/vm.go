@@ -41,6 +41,9 @@ func (p *planner) vm(v model.VM) Object {
 
 // missing plans a guest that isn't there.
 func (p *planner) missing(o *Object, v model.VM, f finding) {
+	if f.wait == nil {
+		f.wait = p.restoring()
+	}
 	if v.Deleted {
 		// Somebody else's guest under a VMID that was to be ours is theirs.
 		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign && !f.doubt
@@ -209,21 +212,20 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 		c.release()
 		return
 	}
-	if s := p.snapshotOn(v); s != nil {
-		o.wait(WaitDependents, fmt.Sprintf("%s is a snapshot of it, which would go with it; it goes when that is deleted", s.Owner.Key))
-		return
+	if !p.held(o, v) {
+		c.destroy(fmt.Sprintf("%s is to go", v.Owner.Key))
 	}
-	c.destroy(fmt.Sprintf("%s is to go", v.Owner.Key))
 }
 
-// snapshotOn is a snapshot of a guest that somebody wants to keep.
-func (p *planner) snapshotOn(v model.VM) *model.Snapshot {
-	for i, s := range p.want.Snapshots {
+// held waits while somebody wants to keep a snapshot of a guest that is to go.
+func (p *planner) held(o *Object, v model.VM) bool {
+	for _, s := range p.want.Snapshots {
 		if s.VM == v.Owner.Key && !s.Deleted && !s.LeftOver {
-			return &p.want.Snapshots[i]
+			o.wait(WaitDependents, fmt.Sprintf("%s is a snapshot of it, which would go with it; it goes when that is deleted", s.Owner.Key))
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // release takes our marks off a guest that stays.
