@@ -33,6 +33,9 @@ func LeftBy(action model.Action, task string, warnings []string, failure error) 
 	var failed *pve.TaskError
 	switch a := action.(type) {
 	case model.Destroy:
+		if errors.As(failure, &failed) {
+			warnings = failed.Warnings() // it may be gone all the same
+		}
 		if volumes := pve.LeftDisks(warnings); len(volumes) > 0 {
 			return &Left{Node: a.Node, VMID: a.VMID, Volumes: volumes}
 		}

@@ -73,7 +73,8 @@ func TestTasksThatMayHaveLeftDisksAreKnown(t *testing.T) {
 		{model.Clone{To: to}, nil, &pve.Error{Kind: pve.ErrConnection}, false, "nobody knows whether it has ended"},
 		{model.Destroy{Target: to}, warned, nil, true, "a destruction that says what it has left"},
 		{model.Destroy{Target: to}, []string{"something else"}, nil, false, "a warning about something else"},
-		{model.Destroy{Target: to}, nil, failed, false, "the guest is still there"},
+		{model.Destroy{Target: to}, nil, failed, false, "a destruction that failed"},
+		{model.Destroy{Target: to}, nil, &pve.TaskError{Log: []string{"WARN: " + warned[0]}}, true, "one that says so, and has left a disk"},
 		{model.Start{Target: to}, warned, failed, false, "it makes no disks"},
 	} {
 		got := act.LeftBy(c.action, task, c.warnings, c.err)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -241,6 +242,33 @@ func (c *change) removeFiles(seeds []string, why string, after int) int {
 		}
 	}
 	return after
+}
+
+// forget removes the files of a guest that is to go, or to be let go, before nothing
+// knows of them any more. It isn't ok while that has to be looked at, or while the
+// upload of one may be under way.
+func (c *change) forget(seeds []string, why string, after int) (last int, ok bool) {
+	last = c.removeFiles(seeds, why, after)
+	if !c.o.Look.Empty() {
+		return last, false
+	}
+	seed := c.have.Marker.Seed
+	if seed == "" || slices.ContainsFunc(model.SeedVolumes(seed), func(v string) bool { return len(c.p.fileNodes(v, c.g.Node)) > 0 }) {
+		return last, true
+	}
+	for _, t := range c.p.have.Tasks {
+		if t.Type == "imgcopy" {
+			c.o.Steps = nil
+			c.o.Wait = &Wait{Reason: WaitTask, Text: fmt.Sprintf("an upload is running, which may be that of %s", seed), Task: t.UPID}
+			return 0, false
+		}
+	}
+	return last, true
+}
+
+// holds tells whether a drive of the guest holds a file.
+func (c *change) holds(seed string) bool {
+	return slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return slices.Contains(model.SeedVolumes(seed), d.Volume) })
 }
 
 // leftSeeds are the files that will still have to go once the configuration is

@@ -236,10 +236,15 @@ func (c *change) release() {
 			tags = append(tags, t)
 		}
 	}
+	unused := slices.DeleteFunc(append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed), c.holds)
+	cleaned, ok := c.forget(unused, "no drive of the VM holds it", 0)
+	if !ok {
+		return
+	}
 	c.o.step(Step{
 		Action: model.Release{Target: c.target(), Digest: c.have.Digest, Description: c.have.Text, Tags: tags},
 		What:   fmt.Sprintf("let go of VM %d", c.g.VMID), Why: "deletionPolicy is Retain", Effect: Live,
-	})
+	}, cleaned)
 }
 
 // destroy stops a guest and removes it with all that was made for it.
@@ -263,12 +268,9 @@ func (c *change) destroy(why string) {
 	if c.running() {
 		stop = c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", g.VMID), Why: why, Effect: LosesData}, stop)
 	}
-	if m := c.have.Marker; m.Seed != "" || len(m.Old) > 0 {
-		// Before the guest goes: nothing else knows of these files.
-		stop = c.removeFiles(append(slices.Clone(m.Old), m.Seed), "it was made for this VM", stop)
-		if !c.o.Look.Empty() {
-			return
-		}
+	stop, ok := c.forget(append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed), "it was made for this VM", stop)
+	if !ok {
+		return
 	}
 	stop = c.leaveForGood(why, stop)
 	if !c.o.Look.Empty() {

@@ -146,6 +146,9 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s on %s failed: %s", what, e.UPID.Node, e.ExitStatus)
 }
 
+// Warnings are those in the end of the task's log.
+func (e *TaskError) Warnings() []string { return warningsIn(e.Log) }
+
 // Unwrap gives the exit status as an *Error.
 func (e *TaskError) Unwrap() error { return e.cause }
 

@@ -72,14 +72,21 @@ func (c *Client) finish(ctx context.Context, upid UPID, exitStatus string) TaskR
 		result.Err = exitError(upid, exitStatus, tail)
 	case warnings > 0:
 		log, _ := c.Task(upid).FullLog(ctx)
-		for _, line := range log {
-			if text, found := strings.CutPrefix(line, "WARN: "); found {
-				result.Warnings = append(result.Warnings, text)
-			}
-		}
+		result.Warnings = warningsIn(log)
 		if len(result.Warnings) == 0 {
 			result.Warnings = []string{exitStatus}
 		}
 	}
 	return result
+}
+
+// warningsIn are the warnings in lines of a log.
+func warningsIn(log []string) []string {
+	var list []string
+	for _, line := range log {
+		if text, found := strings.CutPrefix(line, "WARN: "); found {
+			list = append(list, text)
+		}
+	}
+	return list
 }
