@@ -23,6 +23,7 @@ func (r *run) finish() {
 	r.stopAll()
 	r.quiet()
 	r.comeBack() // what was asked for late may have lost a node once more
+	r.others.unlockStuck()
 	r.watch.look()
 	for _, s := range r.sets {
 		r.converged(s)

@@ -293,6 +293,18 @@ func (o *others) disown() {
 	}
 }
 
+// unlockStuck does what we ask for when a machine is locked and no task is at it: a
+// snapshot that couldn't be deleted leaves it so.
+func (o *others) unlockStuck() {
+	o.run.sim.Do(func(s *pvesim.State) {
+		for id, vm := range s.VMs {
+			if vm.Conf["lock"] != "" && !halfMade(vm) && !working(s, id) {
+				delete(vm.Conf, "lock")
+			}
+		}
+	})
+}
+
 // ownerOf is whose a machine says that it is.
 func (o *others) ownerOf(id int) (owner model.Owner) {
 	o.run.sim.Do(func(s *pvesim.State) {
