@@ -75,12 +75,12 @@ func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
 		defer file.Close()
 		opts = append(opts, pvesim.WithLog(file))
 	}
-	machines, clean, err := f.qemu.option(f.data)
+	guests, err := f.qemu.start(f.data)
 	if err != nil {
 		return err
 	}
-	defer clean()
-	opts = append(opts, machines...)
+	defer guests.close()
+	opts = append(opts, guests.options()...)
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		var op *net.OpError
@@ -106,7 +106,12 @@ func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
 		}
 	}()
 	sim.SetFingerprint(fingerprint)
-	announce(out, sim, l.Addr().String(), fingerprint)
+	announce(out, sim, fingerprint)
+	if err := guests.serveSSH(ctx, sim, out); err != nil {
+		return err
+	}
+	// The last line means that requests are taken.
+	fmt.Fprintf(out, "ready: https://%s\n", l.Addr())
 	return sim.Serve(ctx, tls.NewListener(redirectListener{l}, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
 }
 
@@ -130,8 +135,8 @@ func (f simFlags) loadWorld() (*pvesim.World, error) {
 	return w, nil
 }
 
-// announce says what is there. Its last line means that requests are taken.
-func announce(out io.Writer, sim *pvesim.Sim, addr, fingerprint string) {
+// announce says what is there.
+func announce(out io.Writer, sim *pvesim.Sim, fingerprint string) {
 	info := sim.Describe()
 	fmt.Fprintf(out, "Simulated Proxmox VE %s\n", sim.Release())
 	fmt.Fprintf(out, "  nodes        %s\n", strings.Join(info.Nodes, ", "))
@@ -141,5 +146,4 @@ func announce(out io.Writer, sim *pvesim.Sim, addr, fingerprint string) {
 		fmt.Fprintf(out, "  user         %s\n", u)
 	}
 	fmt.Fprintf(out, "  fingerprint  %s\n", fingerprint)
-	fmt.Fprintf(out, "ready: https://%s\n", addr)
 }

@@ -14,8 +14,9 @@ type answer struct {
 	reason  string
 	ctype   string
 	body    []byte
-	hangUp  bool // close the connection after it
-	dropped bool // no answer at all
+	hangUp  bool  // close the connection after it
+	dropped bool  // no answer at all
+	door    *door // a websocket leads there
 }
 
 func send(w http.ResponseWriter, r *http.Request, ans *answer) {

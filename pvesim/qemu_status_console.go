@@ -41,25 +41,16 @@ func (s *Sim) consoleValid(ticket, user string, vmid, port int) bool {
 	return age > -20*time.Second && age < consoleLife
 }
 
-// openConsole finds the VM, takes a port and starts the task that waits for
-// a connection. None can come: the websocket isn't simulated.
-func (c *call) openConsole() (vm *VM, port int, upid string, err error) {
-	if vm, err = c.vm(); err != nil {
-		return nil, 0, "", err
-	}
-	port = 5900 + int(c.serial("console"))%100
-	upid = c.fork(c.entry, "vncproxy", strconv.Itoa(vm.ID), c.who, func(t *task) error {
-		t.sleep(consoleWait)
-		return die("connection timed out")
-	})
-	return vm, port, upid, nil
-}
-
+// postVNCProxy opens a console that nobody can come to: screens aren't
+// simulated.
 func postVNCProxy(c *call) (any, error) {
-	vm, port, upid, err := c.openConsole()
+	vm, err := c.vm()
 	if err != nil {
 		return nil, err
 	}
+	d, upid := c.openDoor(vm, "")
+	d.shut = true
+	port := d.port
 	ticket := c.consoleTicket(c.who.name(), vm.ID, port)
 	out := map[string]any{"user": c.who.name(), "port": strconv.Itoa(port), "upid": upid, "cert": caPEM}
 	vga, _ := property(vm.Conf["vga"], "type", "type")
@@ -79,12 +70,17 @@ func postVNCProxy(c *call) (any, error) {
 }
 
 func postTermProxy(c *call) (any, error) {
-	vm, port, upid, err := c.openConsole()
+	vm, err := c.vm()
 	if err != nil {
 		return nil, err
 	}
-	ticket := c.consoleTicket(c.who.name(), vm.ID, port)
-	return map[string]any{"user": c.who.name(), "ticket": ticket, "port": strconv.Itoa(port), "upid": upid}, nil
+	serial := c.params.Str("serial")
+	if vga, _ := property(vm.Conf["vga"], "type", "type"); serial == "" && strings.HasPrefix(vga, "serial") {
+		serial = vga
+	}
+	d, upid := c.openDoor(vm, serial)
+	ticket := c.consoleTicket(c.who.name(), vm.ID, d.port)
+	return map[string]any{"user": c.who.name(), "ticket": ticket, "port": strconv.Itoa(d.port), "upid": upid}, nil
 }
 
 func getVNCWebsocket(c *call) (any, error) {
@@ -94,6 +90,9 @@ func getVNCWebsocket(c *call) (any, error) {
 	}
 	if _, err := c.vm(); err != nil {
 		return nil, err
+	}
+	if d := c.doors[port]; d != nil && d.vm.ID == vmid && !d.shut {
+		c.door = d
 	}
 	return map[string]any{"port": c.params.Str("port")}, nil
 }

@@ -30,7 +30,8 @@ type call struct {
 	who    *identity
 	entry  string // the node that the client talks to
 	upload *upload
-	total  *int // "total" beside the data, for paged lists
+	total  *int  // "total" beside the data, for paged lists
+	door   *door // the console that a websocket leads to
 }
 
 // node returns the node named in the path ("localhost" is the entry node).
@@ -99,6 +100,10 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request, entry string) {
 	if ans.dropped {
 		panic(http.ErrAbortHandler)
 	}
+	if ans.door != nil && isUpgrade(r) {
+		s.serveConsole(w, r, ans.door)
+		return
+	}
 	send(w, r, ans)
 }
 
@@ -139,7 +144,9 @@ func guarded(handle func() *answer) (ans *answer) {
 func (s *Sim) answerTo(a *actor, req *request, entry string) *answer {
 	res, err := s.proxy(a, req, entry)
 	if err == nil {
-		return format(req.format, res, nil)
+		ans := format(req.format, res, nil)
+		ans.door = res.door
+		return ans
 	}
 	var api *apiError
 	if !errors.As(err, &api) {
@@ -152,6 +159,7 @@ func (s *Sim) answerTo(a *actor, req *request, entry string) *answer {
 type result struct {
 	data  any
 	total *int
+	door  *door
 }
 
 // proxy is pveproxy: it decides who asks, reads the body and calls the API.
@@ -278,5 +286,5 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 	if ep.Method != "GET" {
 		s.dirty()
 	}
-	return &result{data: data, total: c.total}, nil
+	return &result{data: data, total: c.total, door: c.door}, nil
 }

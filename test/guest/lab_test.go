@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,7 +25,7 @@ import (
 
 // patience is how long anything in a guest may take: many times what it takes
 // on a machine that has nothing else to do.
-const patience = 5 * time.Minute
+var patience = flag.Duration("patience", 5*time.Minute, "how long anything in a guest may take")
 
 // lab is a simulated Proxmox whose guests really run.
 type lab struct {
@@ -124,7 +125,7 @@ func (l *lab) showWhatHappened() {
 // run runs proxplane as from a shell, and returns what it prints.
 func (l *lab) run(args ...string) (string, error) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(l.t.Context(), 2**patience)
 	defer cancel()
 	var out bytes.Buffer
 	code := cli.Main(ctx, args, strings.NewReader(""), &out, &out)
@@ -200,7 +201,7 @@ func (l *lab) vm(name string) pve.VM {
 // eventually calls fn until it is content, and fails when it never is.
 func (l *lab) eventually(what string, fn func(ctx context.Context) error) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(l.t.Context(), *patience)
 	defer cancel()
 	for {
 		err := fn(ctx)

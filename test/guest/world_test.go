@@ -3,27 +3,14 @@ package guest
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/pvesim/qemu"
 	"github.com/proxplane/proxplane/test/guest/image"
+	"github.com/proxplane/proxplane/test/need"
 )
-
-// needed skips a test on a machine that can't run guests; where all tests
-// must run, it fails instead.
-func needed(t *testing.T, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skipf("no guests here: %v", err)
-	}
-}
 
 // tiny is what the tiny guest is made of.
 type tiny struct{ kernel, initrd, disk string }
@@ -48,9 +35,9 @@ const quiet = "console=ttyS0 quiet loglevel=4 panic=-1 tsc=reliable no_timer_che
 // whose agents come late or never.
 func tinyWorld(t *testing.T) *pvesim.World {
 	t.Helper()
-	needed(t, qemu.Missing())
+	need.None(t, qemu.Missing())
 	files, err := buildTiny()
-	needed(t, err)
+	need.None(t, err)
 	w := &pvesim.World{
 		Cluster: "lab",
 		Nodes:   []pvesim.WorldNode{{Name: "pve1", Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}, {Name: "vmbr1"}, {Name: "vmbr2"}}}},
