@@ -19,7 +19,7 @@ func (r *run) bounded() {
 	r.trace.mu.Lock()
 	n := len(r.trace.entries)
 	r.trace.mu.Unlock()
-	if n == mostRequests {
+	if n == r.limit {
 		r.giveUp("%d requests, and no end of it", n)
 	}
 }

@@ -24,23 +24,26 @@ type run struct {
 	others    *others
 	census    *census
 	sets      []*set
-	born      int // processes so far
+	born      int           // processes so far
+	limit     int           // of requests
+	done      chan struct{} // closed at the end
 	troubles  sync.WaitGroup
 	flights   sync.WaitGroup // requests that the simulator works on
 
 	mu     sync.Mutex
 	procs  []*process
 	ending bool
-	aside  sync.WaitGroup  // processes
-	over   chan struct{}   // closed when the troubles are over
-	deaf   int             // reasons for refusing connections
-	out    int             // reasons for refusing our credentials
-	hits   map[string]int  // what requests met with
-	ends   map[string]bool // tasks whose end we have seen
-	all    []*process      // that were ever started
-	proofs map[int]string  // descriptions that proved to be ours; see weakness
-	broken []string        // what must never happen, and did
-	events string          // what had happened when the first of it did
+	aside  sync.WaitGroup   // processes
+	over   chan struct{}    // closed when the troubles are over
+	deaf   int              // reasons for refusing connections
+	out    int              // reasons for refusing our credentials
+	hits   map[string]int   // what requests met with
+	ends   map[string]bool  // tasks whose end we have seen
+	all    []*process       // that were ever started
+	proofs map[int]string   // descriptions that proved to be ours; see weakness
+	broken []string         // what must never happen, and did
+	rogue  map[string]*wire // that misdeeds are done with
+	events string           // what had happened when the first of it did
 
 	busiest int // most requests of a process within a minute
 
@@ -60,9 +63,10 @@ type result struct {
 func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r := &run{
 		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{},
-		census: newCensus(), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
+		census: newCensus(), limit: mostRequests, done: make(chan struct{}), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
 	}
 	shown.Store(r.trace)
+	defer close(r.done)
 	defer r.endless()()
 	sim, err := pvesim.New(&h.world.World, pvesim.WithSeed(h.seed))
 	if err != nil {

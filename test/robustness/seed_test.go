@@ -30,6 +30,11 @@ func init() { flag.Var(&kept, "keep", "numbers of the events that TestSeed keeps
 func live(t *testing.T, h *history) (res result) {
 	var shown atomic.Pointer[trace]
 	defer hung(t, h, &shown)()
+	defer func() {
+		if tr := shown.Load(); res.trace == nil && tr != nil { // as when all wait for each other
+			t.Logf("seed %d has no end:\n%s\n%s", h.seed, h, tr.around(60))
+		}
+	}()
 	synctest.Test(t, func(*testing.T) { res = liveThrough(h, &shown) })
 	return res
 }

@@ -1,8 +1,10 @@
 package robustness
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -51,4 +53,31 @@ func kindOf(text string) string {
 		text = text[:60]
 	}
 	return text
+}
+
+func TestAFailingHistoryIsMadeAsShortAsItCanBe(t *testing.T) {
+	h := drawHistory(2)
+	for seed := uint64(2); len(h.events) < 15 || h.world.crowd; seed++ {
+		h = drawHistory(seed)
+	}
+	bad := misdeeds[0]
+	h.events = slices.Insert(h.events, len(h.events)/2, event{0, "misdeed", bad.what, func(r *run) {
+		bad.do(r, 0)
+		r.watch.look()
+	}})
+	res := live(t, h)
+	if len(res.broken) == 0 {
+		t.Fatal("nobody notices the misdeed")
+	}
+	text := explain(t, h, res)
+	if n := strings.Count(text, ". after "); n != 1 || !strings.Contains(text, "0. after 0s: "+bad.what) {
+		t.Errorf("%d events are left:\n%s", n, text)
+	}
+	for _, part := range []string{
+		fmt.Sprintf("seed %d: VM ", h.seed), fmt.Sprintf("-run Seed -seed %d -keep %d", h.seed, (len(h.events)-1)/2), "BROKEN: VM ", "— " + bad.what,
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it doesn't say %q:\n%s", part, text)
+		}
+	}
 }

@@ -158,6 +158,14 @@ func portrait(s *pvesim.State, id int) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "node %s\nrunning %t\n", vm.Node, vm.Run != nil)
+	for _, name := range slices.Sorted(maps.Keys(s.Pools)) {
+		if s.Pools[name].VMs[id] {
+			fmt.Fprintf(&b, "pool %s\n", name)
+		}
+	}
+	if _, ok := s.HA.Resources[fmt.Sprintf("vm:%d", id)]; ok {
+		b.WriteString("under HA\n")
+	}
 	section := func(name string, c pvesim.Conf) {
 		for _, k := range slices.Sorted(maps.Keys(c)) {
 			fmt.Fprintf(&b, "%s%s: %s\n", name, k, c[k])
