@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coder/websocket"
@@ -207,38 +208,57 @@ func (g *greeted) Read(p []byte) (int, error) {
 	return g.ReadWriteCloser.Read(p)
 }
 
-// echo is the serial port of a simulated guest: it shows what is typed.
+// echo is the serial port of a simulated guest: it shows what is typed. Who
+// types needn't look at the screen.
 type echo struct {
-	screen *io.PipeReader
-	typed  *io.PipeWriter
+	mu     sync.Mutex
+	more   *sync.Cond
+	screen []byte
+	ended  bool
 	left   chan struct{}
 }
 
 // newEcho makes one that ends with the guest.
 func newEcho(gone <-chan struct{}) *echo {
-	r, w := io.Pipe()
-	e := &echo{screen: r, typed: w, left: make(chan struct{})}
+	e := &echo{left: make(chan struct{})}
+	e.more = sync.NewCond(&e.mu)
 	go func() {
 		select {
 		case <-gone:
 		case <-e.left:
 		}
-		_ = w.Close()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.ended = true
+		e.more.Broadcast()
 	}()
 	return e
 }
 
-func (e *echo) Read(p []byte) (int, error) { return e.screen.Read(p) }
+func (e *echo) Read(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.screen) == 0 {
+		if e.ended {
+			return 0, io.EOF
+		}
+		e.more.Wait()
+	}
+	n := copy(p, e.screen)
+	e.screen = e.screen[n:]
+	return n, nil
+}
 
 func (e *echo) Write(p []byte) (int, error) {
-	if _, err := e.typed.Write(bytes.ReplaceAll(p, []byte("\r"), []byte("\r\n"))); err != nil {
-		return 0, err
-	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.screen = append(e.screen, bytes.ReplaceAll(p, []byte("\r"), []byte("\r\n"))...)
+	e.more.Broadcast()
 	return len(p), nil
 }
 
 // Close is called once.
 func (e *echo) Close() error {
 	close(e.left)
-	return e.screen.Close()
+	return nil
 }
