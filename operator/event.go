@@ -41,7 +41,8 @@ func (s *site) event(e engine.Event) {
 	if e.Hint != "" {
 		text += "; " + e.Hint
 	}
-	kind, reason := corev1.EventTypeNormal, ""
+	kind := corev1.EventTypeNormal
+	var reason string
 	switch e.Kind {
 	case engine.Started:
 		reason = EventBegun

@@ -32,6 +32,7 @@ type found struct {
 	uid      types.UID
 	version  int64 // its generation
 	deleting bool
+	early    bool        // it can't be made so before it has a finalizer
 	problem  string      // why it isn't made so, in one sentence
 	sites    []model.Key // the Providers that look after it
 	machines int         // that use it

@@ -122,8 +122,8 @@ func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map
 	held := make(map[model.Key]bool, len(objects))
 	for _, o := range objects {
 		key := keyOf(o)
-		all[key] = found{uid: o.GetUID(), version: o.GetGeneration(), deleting: o.GetDeletionTimestamp() != nil}
 		held[key] = controllerutil.ContainsFinalizer(o, finalizer)
+		all[key] = found{uid: o.GetUID(), version: o.GetGeneration(), deleting: o.GetDeletionTimestamp() != nil, early: !held[key]}
 	}
 	problems(all, parts.Errors)
 	users(all, objects)

@@ -43,8 +43,19 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 		return reconcile.Result{}, nil // it will be told
 	case deleting && known.free(obj):
 		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
+	case deleting && known.stuck(c.kind.name) && neverMade(obj):
+		return reconcile.Result{}, c.releaseUnmade(ctx, obj)
 	}
 	return reconcile.Result{}, c.write(ctx, obj, known)
+}
+
+// releaseUnmade lets an object go that nothing was made for, by what is written down
+// right now: what is at hand may be late.
+func (c *objects) releaseUnmade(ctx context.Context, obj object) error {
+	if err := c.direct.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil || !neverMade(obj) {
+		return client.IgnoreNotFound(err)
+	}
+	return c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 }
 
 // patch changes the list of finalizers. It is written as a whole, so it must be the

@@ -62,6 +62,7 @@ type Election struct {
 // deps are what the parts of the operator share.
 type deps struct {
 	client  client.Client
+	direct  client.Reader // past the cache
 	events  recorder.EventRecorder
 	ledger  *ledger
 	sites   *sites
@@ -72,7 +73,8 @@ type deps struct {
 // Run works until ctx ends, or until it isn't the leader any more, which is an
 // error.
 func Run(ctx context.Context, cfg Config) error {
-	logger := logr.FromSlogHandler(cfg.Logger.Handler())
+	// What the libraries say is for those who look for something.
+	logger := logr.FromSlogHandler(cfg.Logger.Handler()).V(1)
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	mgr, err := ctrl.NewManager(cfg.Kubernetes, cfg.options(logger))
@@ -83,7 +85,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), events: mgr.GetEventRecorder("proxplane"), ledger: newLedger(), log: cfg.Logger}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: mgr.GetEventRecorder("proxplane"), ledger: newLedger(), log: cfg.Logger}
 	d.sites = newSites(d)
 	d.metrics = newMetrics(ctrlmetrics.Registry, d.sites)
 	if err := setUp(ctx, mgr, d, set); err != nil {

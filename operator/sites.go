@@ -26,6 +26,7 @@ func (s *sites) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
 	s.mu.Unlock()
+	s.deps.log.Info("this replica works now")
 	<-ctx.Done()
 	s.mu.Lock()
 	s.ctx = nil

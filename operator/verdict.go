@@ -22,13 +22,18 @@ const (
 	ReasonRejected   = "Rejected"   // a new login or address doesn't work, the former one does
 )
 
-// verdict is how an object is; false: nobody knows yet.
-func (e entry) verdict() (status.Outcome, bool) {
+// verdict is how an object of a kind is; false: nobody knows yet.
+func (e entry) verdict(kind string) (status.Outcome, bool) {
 	if e.found.problem != "" {
 		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: e.found.problem}, true
 	}
-	if len(e.outcomes) < len(e.found.sites) {
+	switch {
+	case kind == "VMClass" || kind == "VMPlacementPolicy":
+		return status.Of(plan.Object{}), true
+	case e.found.early || len(e.outcomes) < len(e.found.sites):
 		return status.Outcome{}, false
+	case len(e.found.sites) == 0 && kind == "VMImage":
+		return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: "no machine needs it"}, true
 	}
 	var worst *engine.Outcome
 	for _, o := range e.outcomes {
@@ -40,7 +45,7 @@ func (e entry) verdict() (status.Outcome, bool) {
 		}
 	}
 	if worst == nil {
-		return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: "no machine needs it"}, true
+		return status.Outcome{}, false
 	}
 	v := judge(*worst)
 	v.Message = nearby(worst.Owner.Namespace, v.Message)
@@ -93,21 +98,33 @@ func away(reason string) bool { return reason == engine.WaitAway || reason == en
 
 // free tells whether nothing keeps an object any more that is being deleted.
 func (e entry) free(obj object) bool {
-	never := false // has anything been made for it
-	switch o := obj.(type) {
+	switch obj.(type) {
 	case *api.Provider:
 		return e.found.needs == ""
+	case *api.VirtualMachine, *api.VMClone:
+		return e.found.problem == "" && len(e.found.sites) > 0 && e.gone()
+	}
+	return e.found.problem == "" && e.gone()
+}
+
+// stuck tells whether nobody can find out what of an object is in Proxmox.
+func (e entry) stuck(kind string) bool {
+	v, ok := e.verdict(kind)
+	return ok && (v.Reason == ReasonInvalid || away(v.Reason))
+}
+
+// neverMade tells whether nothing was ever made for an object. It is written down
+// before that is done.
+func neverMade(obj object) bool {
+	switch o := obj.(type) {
 	case *api.VirtualMachine:
-		never = o.Status.VMID == 0
+		return o.Status.VMID == 0
 	case *api.VMClone:
-		never = o.Status.VMID == 0
+		return o.Status.VMID == 0
 	case *api.VMImage:
-		never = o.Spec.URL == "" || len(o.Status.Providers) == 0
+		return o.Spec.URL == "" || len(o.Status.Providers) == 0
 	}
-	if e.found.problem != "" || len(e.found.sites) == 0 && isMachine(obj) {
-		return never
-	}
-	return e.gone()
+	return false
 }
 
 func isMachine(obj object) bool {

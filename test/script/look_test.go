@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 // simVM NAME [KEY=VALUE…] prints a VM as the simulator has it, and checks some of
@@ -24,8 +25,8 @@ func simVM(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: sim-vm NAME [KEY=VALUE…]")
 	}
 	has := map[string]string{}
-	at(ts).sim.Do(func(st *pvesim.State) {
-		vm := vmNamed(st, args[0])
+	at(ts).Do(func(st *pvesim.State) {
+		vm := sim.VM(st, args[0])
 		if vm == nil {
 			return
 		}
@@ -89,12 +90,12 @@ func simList(ts *testscript.TestScript, neg bool, args []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	s := at(ts)
 	if args[0] == "requests" {
-		for _, r := range s.sim.Requests(0) {
+		for _, r := range s.Requests(0) {
 			fmt.Fprintf(ts.Stdout(), "%s %s %v\n", r.Method, r.URL, r.Params)
 		}
 		return
 	}
-	s.sim.Do(func(st *pvesim.State) {
+	s.Do(func(st *pvesim.State) {
 		switch args[0] {
 		case "vms":
 			for id, vm := range st.VMs {
@@ -137,7 +138,7 @@ func simAwait(ts *testscript.TestScript, neg bool, args []string) {
 	deadline := time.Now().Add(30 * time.Second)
 	for time.Now().Before(deadline) {
 		running := false
-		at(ts).sim.Do(func(st *pvesim.State) {
+		at(ts).Do(func(st *pvesim.State) {
 			for _, list := range st.Tasks {
 				for _, t := range list {
 					running = running || t.Type == args[0] && t.End.IsZero()

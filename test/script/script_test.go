@@ -19,6 +19,7 @@ import (
 
 	"github.com/proxplane/proxplane/cli"
 	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 func TestMain(m *testing.M) {
@@ -62,7 +63,7 @@ func params(t *testing.T, release string) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			env.Values[siteKey{}] = &site{release: release}
 			env.Setenv("EXAMPLES", examples)
-			env.Setenv("IMAGE_SHA256", imageSum())
+			env.Setenv("IMAGE_SHA256", sim.ImageSum())
 			env.Setenv("NO_COLOR", "1")
 			return nil
 		},

@@ -11,18 +11,19 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 // simFault JSON makes something go wrong; without an argument, nothing any more.
 func simFault(ts *testscript.TestScript, neg bool, args []string) {
-	sim := at(ts).sim
+	s := at(ts)
 	if len(args) == 0 {
-		sim.RemoveFault(0)
+		s.RemoveFault(0)
 		return
 	}
 	var f pvesim.Fault
 	ts.Check(json.Unmarshal([]byte(args[0]), &f))
-	_, err := sim.AddFault(f)
+	_, err := s.AddFault(f)
 	ts.Check(err)
 }
 
@@ -30,13 +31,13 @@ func simFault(ts *testscript.TestScript, neg bool, args []string) {
 func simAdvance(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := time.ParseDuration(strings.Join(args, " "))
 	ts.Check(err)
-	at(ts).sim.Advance(d)
+	at(ts).Advance(d)
 }
 
 // lists is how many lists of the cluster were asked for.
 func (s *site) lists() int {
 	n := 0
-	for _, r := range s.sim.Requests(0) {
+	for _, r := range s.Requests(0) {
 		if strings.Contains(r.URL, "/cluster/resources") {
 			n++
 		}
@@ -47,8 +48,8 @@ func (s *site) lists() int {
 // simLock VM [LOCK] locks a VM, as a backup does; without a lock it is unlocked.
 func simLock(ts *testscript.TestScript, neg bool, args []string) {
 	at(ts).locked = at(ts).lists()
-	at(ts).sim.Do(func(st *pvesim.State) {
-		vm := vmNamed(st, args[0])
+	at(ts).Do(func(st *pvesim.State) {
+		vm := sim.VM(st, args[0])
 		if vm == nil {
 			ts.Fatalf("there is no VM %s", args[0])
 		}
@@ -65,14 +66,14 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 	if _, err := fmt.Sscan(args[1], &left); err != nil {
 		ts.Fatalf("usage: sim-fill STORAGE BYTES")
 	}
-	at(ts).sim.Do(func(st *pvesim.State) {
+	at(ts).Do(func(st *pvesim.State) {
 		for key, space := range st.Spaces {
 			if key.Storage == args[0] {
 				space.Base = space.Total - space.Used - left
 			}
 		}
 	})
-	at(ts).settle()
+	at(ts).Settle()
 }
 
 // byHand does something to a VM as somebody would in Proxmox' own interface:
@@ -94,46 +95,44 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	case "create":
 		params := pairs(rest[1:])
 		params["vmid"] = args[1]
-		s.call(ctx, ts, "POST", "/nodes/"+rest[0]+"/qemu", params)
-		s.settle()
+		ts.Check(s.Call(ctx, "POST", "/nodes/"+rest[0]+"/qemu", params))
+		s.Settle()
 		return
 	case "pool":
-		s.call(ctx, ts, "POST", "/pools", pve.Params{"poolid": args[1]})
+		ts.Check(s.Call(ctx, "POST", "/pools", pve.Params{"poolid": args[1]}))
 		return
 	case "revoke":
-		s.sim.Do(func(st *pvesim.State) { delete(st.Access.Roles[args[1]], rest[0]) })
+		s.Do(func(st *pvesim.State) { delete(st.Access.Roles[args[1]], rest[0]) })
 		return
 	case "grant":
-		s.sim.Do(func(st *pvesim.State) { st.Access.Roles[args[1]][rest[0]] = true })
+		s.Do(func(st *pvesim.State) { st.Access.Roles[args[1]][rest[0]] = true })
 		return
 	}
-	var vm, tags string
-	s.sim.Do(func(st *pvesim.State) {
-		if v := vmNamed(st, args[1]); v != nil {
-			vm, tags = fmt.Sprintf("/nodes/%s/qemu/%d", v.Node, v.ID), v.Conf["tags"]
-		}
-	})
-	if vm == "" {
-		ts.Fatalf("there is no VM %s", args[1])
-	}
+	touch := func(method, path string, params pve.Params) { ts.Check(s.Touch(ctx, args[1], method, path, params)) }
 	switch args[0] {
 	case "set":
-		s.call(ctx, ts, "PUT", vm+"/config", pairs(rest))
+		touch("PUT", "/config", pairs(rest))
 	case "tag":
-		s.call(ctx, ts, "PUT", vm+"/config", pve.Params{"tags": tags + ";" + rest[0]})
+		tags := ""
+		s.Do(func(st *pvesim.State) {
+			if v := sim.VM(st, args[1]); v != nil {
+				tags = v.Conf["tags"]
+			}
+		})
+		touch("PUT", "/config", pve.Params{"tags": tags + ";" + rest[0]})
 	case "stop":
-		s.call(ctx, ts, "POST", vm+"/status/stop", nil)
+		touch("POST", "/status/stop", nil)
 	case "destroy":
-		s.call(ctx, ts, "POST", vm+"/status/stop", nil)
-		s.call(ctx, ts, "DELETE", vm, nil)
+		touch("POST", "/status/stop", nil)
+		touch("DELETE", "", nil)
 	case "migrate":
-		s.call(ctx, ts, "POST", vm+"/migrate", pve.Params{"target": rest[0], "online": "1"})
+		touch("POST", "/migrate", pve.Params{"target": rest[0], "online": "1"})
 	case "snapshot":
-		s.call(ctx, ts, "POST", vm+"/snapshot", pve.Params{"snapname": rest[0]})
+		touch("POST", "/snapshot", pve.Params{"snapname": rest[0]})
 	default:
 		ts.Fatalf("by-hand can't %s", args[0])
 	}
-	s.settle()
+	s.Settle()
 }
 
 func pairs(args []string) pve.Params {
@@ -143,15 +142,4 @@ func pairs(args []string) pve.Params {
 		params[key] = value
 	}
 	return params
-}
-
-// call makes a call and waits for its task.
-func (s *site) call(ctx context.Context, ts *testscript.TestScript, method, path string, params pve.Params) {
-	var out any
-	ts.Check(s.root.Call(ctx, method, path, params, &out))
-	text, _ := out.(string)
-	if upid, err := pve.ParseUPID(text); err == nil {
-		_, err := s.root.Task(upid).Wait(ctx)
-		ts.Check(err)
-	}
 }

@@ -38,8 +38,6 @@ type VMSnapshotList struct {
 }
 
 // VMSnapshotSpec says what is kept.
-//
-// +kubebuilder:validation:XValidation:rule="(has(self.includeMemory) && self.includeMemory) == (has(oldSelf.includeMemory) && oldSelf.includeMemory)",message="whether a snapshot has the memory is decided when it is taken: make a new VMSnapshot"
 type VMSnapshotSpec struct {
 	// VMRef names the VirtualMachine or VMClone.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a snapshot stays that of its machine: make a new VMSnapshot for another one"
@@ -51,7 +49,8 @@ type VMSnapshotSpec struct {
 	Description string `json:"description,omitempty"`
 
 	// IncludeMemory keeps the memory of a running machine too, so that it goes on
-	// from there. Without it the disks are as after a power cut.
+	// from there. Without it the disks are as after a power cut. It is decided when
+	// the snapshot is taken: a change later has no effect.
 	// +optional
 	IncludeMemory bool `json:"includeMemory,omitempty"`
 

@@ -1,0 +1,109 @@
+package operator_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+func slowClones(w *pvesim.World) { w.Timing.Clone = pvesim.Duration(3e9) }
+
+func TestAMachineIsMadeChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if s.field("vm/web", ".status.state") != "running" || s.field("vm/web", ".status.addresses[0]") == "" {
+		t.Errorf("its status is %s", s.field("vm/web", ".status"))
+	}
+	if id := s.field("vm/web", ".status.vmid"); s.conf(id, "name") != "web" {
+		t.Errorf("VM %s isn't it", id)
+	}
+	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"spec":{"tags":["blue"],"description":"the web"}}`)
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if tags := s.conf("web", "tags"); !strings.Contains(tags, "blue") {
+		t.Errorf("its tags are %s", tags)
+	}
+	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	if m := s.machines(); m != "" {
+		t.Errorf("there is still %s", m)
+	}
+}
+
+func TestAnEditWhileTheCloneRunsIsMade(t *testing.T) {
+	t.Parallel()
+	s := begin(t, slowClones)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
+	s.kubectl("patch", "vmclass", "small", "--type=merge", "-p", `{"spec":{"cpus":4,"memory":"4Gi"}}`)
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if s.conf("web", "cores") != "4" || s.conf("web", "memory") != "4096" || s.machines() != "web" {
+		t.Errorf("it has %s cores and %s MiB; there is %s", s.conf("web", "cores"), s.conf("web", "memory"), s.machines())
+	}
+}
+
+func TestADeletionWhileTheCloneRunsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := begin(t, slowClones)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
+	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	if m := s.machines(); m != "" {
+		t.Errorf("there is still %s", m)
+	}
+}
+
+func TestWhatIsChangedByHandInProxmoxIsSetRight(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.apply(machine("db"))
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	s.vm("web", func(_ *pvesim.State, vm *pvesim.VM) { vm.Run = nil }) // it has crashed
+	node := "pve3"
+	if s.field("vm/db", ".status.node") == node {
+		node = "pve2"
+	}
+	if err := s.pve.Touch(t.Context(), "db", "POST", "/migrate", pve.Params{"target": node, "online": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	s.until("it is started again", func() bool {
+		running := false
+		s.vm("web", func(_ *pvesim.State, vm *pvesim.VM) { running = vm.Run != nil })
+		return running
+	})
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	s.waitFor("--for=jsonpath={.status.node}="+node, "vm/db")
+	if s.machines() != "db web" && s.machines() != "web db" {
+		t.Errorf("there is %s", s.machines())
+	}
+}
+
+func TestTwoObjectsCantHaveOneMachine(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("first", "vmid: 200"))
+	s.waitFor("--for=condition=Ready", "vm/first")
+	s.apply(machine("second", "vmid: 200"))
+	s.waits("vm/second", `VMID 200 is taken by "first"`)
+	if reason := s.field("vm/second", `.status.conditions[?(@.type=="Degraded")].reason`); reason != "TakenByOthers" {
+		t.Errorf("the reason is %s", reason)
+	}
+	s.kubectl("delete", "vm", "second", "--timeout", patience.String())
+	if s.machines() != "first" || s.conf("first", "name") != "first" {
+		t.Errorf("there is %q", s.machines())
+	}
+	s.waitFor("--for=condition=Ready", "vm/first")
+}

@@ -1,0 +1,130 @@
+package operator_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// leader waits until one of the operators works, and says which.
+func (s *story) leader() (working, idle *process) {
+	s.t.Helper()
+	s.until("somebody leads", func() bool {
+		working, idle = nil, nil
+		for _, p := range s.operators {
+			if strings.Contains(p.log(), "this replica works now") {
+				working = p
+			} else {
+				idle = p
+			}
+		}
+		return working != nil
+	})
+	return working, idle
+}
+
+// Whoever works is killed at different moments of a creation; the other one goes on,
+// and there is one machine of each.
+func TestKillingTheLeaderLeavesOneMachine(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []struct {
+		name string
+		when func(*story) bool
+	}{
+		{"when the VMID is chosen", func(s *story) bool { return s.field("vm/web", ".status.vmid") != "" }},
+		{"while the clone runs", func(s *story) bool { return s.field("vm/web", ".status.task") != "" }},
+		{"when the machine is there", func(s *story) bool { return s.machines() != "" }},
+		{"when it is being configured", func(s *story) bool {
+			done := false
+			s.pve.Do(func(st *pvesim.State) {
+				for _, vm := range st.VMs {
+					done = done || vm.Name() == "web" && strings.Contains(vm.Conf["tags"], "proxplane")
+				}
+			})
+			return done
+		}},
+	} {
+		t.Run(moment.name, func(t *testing.T) {
+			t.Parallel()
+			s := begin(t, func(w *pvesim.World) { w.Timing.Clone = pvesim.Duration(time.Second) })
+			s.operate("--log-level", "info")
+			s.operate("--log-level", "info")
+			working, idle := s.leader()
+			if working == nil || idle == nil {
+				t.Fatal("both work, or nobody")
+			}
+			s.provide()
+			s.apply(machine("web"))
+			s.until(moment.name, func() bool { return moment.when(s) })
+			working.kill()
+			s.waitFor("--for=condition=Ready", "vm/web")
+			if s.machines() != "web" {
+				t.Errorf("there is %q", s.machines())
+			}
+			if !strings.Contains(idle.log(), "this replica works now") {
+				t.Error("the other one hasn't taken over")
+			}
+		})
+	}
+}
+
+func TestAnOperatorThatIsStoppedHandsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	s := begin(t, slowClones)
+	s.operate("--log-level", "info", "--lease-duration", "60s", "--renew-deadline", "50s")
+	s.operate("--log-level", "info", "--lease-duration", "60s", "--renew-deadline", "50s")
+	working, _ := s.leader()
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
+	working.stop()
+	begun := time.Now()
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if s.machines() != "web" {
+		t.Errorf("there is %q", s.machines())
+	}
+	t.Logf("the other one was done after %s", time.Since(begun).Round(time.Second))
+	s.until("the Lease changes hands", func() bool { return s.field("lease/proxplane", ".spec.leaseTransitions") == "1" })
+}
+
+// Not beside others, since they share the API server.
+func TestTheAPIServerComesBack(t *testing.T) {
+	s := begin(t, slowClones)
+	operator := s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
+	plane.StopAPI()
+	if err := plane.StartAPI(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.apply(machine("db"))
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	if names := s.machines(); len(strings.Fields(names)) != 2 {
+		t.Errorf("there is %q", names)
+	}
+	select {
+	case <-operator.done:
+		t.Error("the operator has ended")
+	default:
+	}
+}
+
+func TestReplicasAreReadyWhenTheyHaveAllObjects(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--log-level", "info")
+	s.leader()
+	ports := freeAddresses(t, 2)
+	s.operate("--health-address", ports[0], "--metrics-address", ports[1]) // it doesn't lead
+	s.until("it is ready", func() bool { return get(t, "http://"+ports[0]+"/readyz") == "ok" })
+	if got := get(t, "http://"+ports[0]+"/healthz"); got != "ok" {
+		t.Errorf("healthz says %s", got)
+	}
+	if got := get(t, "http://"+ports[1]+"/metrics"); !strings.Contains(got, "go_goroutines") {
+		t.Errorf("metrics are %s", fmt.Sprintf("%.200s", got))
+	}
+}

@@ -1,0 +1,116 @@
+package operator_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/sim"
+)
+
+func TestProxmoxIsAwayAndComesBack(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web", "provider/proxmox")
+	id, err := s.pve.AddFault(pvesim.Fault{Path: "**", Drop: "before"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.waitFor("--for=condition=Degraded", "provider/proxmox")
+	s.waits("provider/proxmox", "Proxmox can't be reached")
+	s.apply(machine("late"))
+	s.waits("vm/late", "Proxmox can't be reached")
+	if ready := s.field("vm/web", `.status.conditions[?(@.type=="Ready")].status`); ready != "True" {
+		t.Errorf("what was ready when it was seen last is %s", ready)
+	}
+	s.kubectl("delete", "vm", "web", "--wait=false")
+	s.waits("vm/web", "Proxmox can't be reached.*virtrigaud.io/force-delete=true")
+	s.pve.RemoveFault(id)
+	s.waitFor("--for=condition=Ready", "vm/late", "provider/proxmox")
+	s.waitFor("--for=delete", "vm/web")
+	if s.machines() != "late" {
+		t.Errorf("there is %q", s.machines())
+	}
+}
+
+func (s *story) login(id, secret string) {
+	s.t.Helper()
+	s.kubectl("patch", "secret", "pve-credentials", "--type=merge", "-p", fmt.Sprintf(`{"stringData":{"token_id":%q,"token_secret":%q}}`, id, secret))
+}
+
+// The steps of the page about rotating tokens, without restarting anything.
+func TestALoginIsRotatedWithoutARestart(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	operator := s.operate("--alone", "--log-level", "info")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+
+	s.login("me@pve!laptop", "00000000-0000-0000-0000-000000000000")
+	s.waits("provider/proxmox", "what is asked for now doesn't work, so the former connection goes on")
+	s.apply(machine("meanwhile"))
+	s.waitFor("--for=condition=Ready", "vm/meanwhile") // with the former login
+
+	var token struct {
+		Value string `json:"value"`
+	}
+	if err := s.pve.Root.Call(t.Context(), "POST", "/access/users/me@pve/token/second", pve.Params{"privsep": "0"}, &token); err != nil {
+		t.Fatal(err)
+	}
+	s.login("me@pve!second", token.Value)
+	s.waitFor("--for=condition=Ready", "provider/proxmox")
+	s.until("the new login is in use", func() bool { return strings.Contains(operator.log(), "new credentials are in use") })
+	if err := s.pve.Root.Call(t.Context(), "DELETE", "/access/users/me@pve/token/laptop", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.apply(machine("after"))
+	s.waitFor("--for=condition=Ready", "vm/after", "provider/proxmox")
+	if log := operator.log(); strings.Contains(log, token.Value) || strings.Contains(log, sim.TokenSecret) {
+		t.Error("the log has a secret")
+	}
+}
+
+func TestAProviderThatIsBrokenKeepsNobodyElseBack(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	nowhere := strings.NewReplacer("name: proxmox", "name: nowhere", s.pve.Endpoint, "https://127.0.0.1:9").Replace(s.pve.Provider("proxmox", "pve-credentials"))
+	s.apply(nowhere)
+	s.apply(machine("here", "providerRef: {name: proxmox}"))
+	s.apply(machine("there", "providerRef: {name: nowhere}"))
+	s.waitFor("--for=condition=Ready", "vm/here", "provider/proxmox")
+	s.waits("vm/there", "Proxmox can't be reached")
+	s.waits("provider/nowhere", "connection refused")
+	s.apply(machine("lost", "providerRef: {name: missing}"))
+	s.waits("vm/lost", "there is no Provider missing in namespace")
+	s.apply(machine("vague"))
+	s.waits("vm/vague", "there are several Providers, ")
+	// What was never made can go, wherever it was to be.
+	s.kubectl("delete", "vm", "there", "lost", "vague", "--timeout", patience.String())
+	s.kubectl("delete", "provider", "nowhere", "--timeout", patience.String())
+}
+
+func TestAProviderMovesToAnotherAddress(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", `{"spec":{"endpoint":"https://127.0.0.1:9"}}`)
+	s.waits("provider/proxmox", "so the former connection goes on: .*connection refused")
+	host := strings.Replace(s.pve.Endpoint, "127.0.0.1", "localhost", 1)
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":%q,"endpoints":[%q]}}`, s.pve.Endpoint, host))
+	s.waitFor("--for=condition=Ready", "provider/proxmox")
+	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	if s.machines() != "" {
+		t.Errorf("there is %q", s.machines())
+	}
+}

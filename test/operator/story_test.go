@@ -1,0 +1,300 @@
+package operator_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/sim"
+)
+
+// story is a namespace with a Proxmox of its own.
+type story struct {
+	t         *testing.T
+	namespace string
+	pve       *sim.Server
+	dir       string
+	operators []*process
+}
+
+var stories atomic.Int64
+
+// patience is how long something may take that should happen.
+const patience = 3 * time.Minute
+
+// begin begins a story on a quick world.
+func begin(t *testing.T, change ...func(*pvesim.World)) *story {
+	t.Helper()
+	w := pvesim.DefaultWorld()
+	sim.Quick(w)
+	for _, c := range change {
+		c(w)
+	}
+	return beginOn(t, w)
+}
+
+func beginOn(t *testing.T, w *pvesim.World) *story {
+	t.Helper()
+	s := &story{t: t, namespace: fmt.Sprintf("story-%d", stories.Add(1)), dir: t.TempDir()}
+	s.pve = s.serve(w)
+	s.kubectl("create", "namespace", s.namespace)
+	t.Cleanup(s.end)
+	return s
+}
+
+// serve starts a Proxmox.
+func (s *story) serve(w *pvesim.World) *sim.Server {
+	s.t.Helper()
+	server, err := sim.Start(w)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			s.t.Logf("simulator: %v", err)
+		}
+	})
+	return server
+}
+
+// end shows what the operators said when the story went wrong.
+func (s *story) end() {
+	for _, p := range s.operators {
+		p.stop()
+		if s.t.Failed() {
+			s.t.Logf("%s:\n%s", p.name, p.log())
+		}
+	}
+	if s.t.Failed() {
+		out, _ := plane.Kubectl(context.Background(), "-n", s.namespace, "get", "virtrigaud", "-o", "wide").CombinedOutput()
+		s.t.Logf("objects:\n%s", out)
+		out, _ = plane.Kubectl(context.Background(), "-n", s.namespace, "events").CombinedOutput()
+		s.t.Logf("events:\n%s", out)
+	}
+}
+
+// kubectl runs it in the story's namespace, and wants it to succeed.
+func (s *story) kubectl(args ...string) string {
+	s.t.Helper()
+	out, err := s.try("", args...)
+	if err != nil {
+		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// try runs kubectl with an input.
+func (s *story) try(input string, args ...string) (string, error) {
+	cmd := plane.Kubectl(s.t.Context(), append([]string{"-n", s.namespace}, args...)...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// apply applies manifests.
+func (s *story) apply(manifests string) {
+	s.t.Helper()
+	if out, err := s.try(manifests, "apply", "-f", "-"); err != nil {
+		s.t.Fatalf("kubectl apply: %v\n%s\n%s", err, out, manifests)
+	}
+}
+
+// provide applies the Provider of the story's Proxmox.
+func (s *story) provide() { s.apply(s.pve.Provider("proxmox", "pve-credentials")) }
+
+// waitFor waits for conditions or fields, as kubectl does: vm/web --for=condition=Ready.
+func (s *story) waitFor(args ...string) {
+	s.t.Helper()
+	s.kubectl(append([]string{"wait", "--timeout", patience.String()}, args...)...)
+}
+
+// field is a field of an object.
+func (s *story) field(object, path string) string {
+	s.t.Helper()
+	return s.kubectl("get", object, "-o", "jsonpath={"+path+"}")
+}
+
+// until waits until something holds that kubectl can't wait for.
+func (s *story) until(what string, holds func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		if time.Now().After(end) {
+			s.t.Fatalf("%s: never", what)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-s.t.Context().Done():
+			s.t.Fatal("it is over")
+		}
+	}
+}
+
+// waits waits until an object tells that it waits for something.
+func (s *story) waits(object, pattern string) {
+	s.t.Helper()
+	re := regexp.MustCompile(pattern)
+	last := ""
+	s.until(object+" waits for "+pattern, func() bool {
+		now := s.field(object, ".status.waiting")
+		if now != last {
+			s.t.Logf("%s: %s", object, now)
+		}
+		last = now
+		return re.MatchString(last)
+	})
+}
+
+// machines are the names of all machines in Proxmox but the template, each as often
+// as it is there.
+func (s *story) machines() string { return machinesOf(s.pve) }
+
+func machinesOf(server *sim.Server) string {
+	var names []string
+	server.Do(func(st *pvesim.State) {
+		for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
+			if vm := st.VMs[id]; vm.Conf["template"] == "" {
+				names = append(names, vm.Name())
+			}
+		}
+	})
+	return strings.Join(names, " ")
+}
+
+// vm looks at, or changes, a machine in Proxmox.
+func (s *story) vm(name string, do func(*pvesim.State, *pvesim.VM)) {
+	s.t.Helper()
+	s.pve.Do(func(st *pvesim.State) {
+		vm := sim.VM(st, name)
+		if vm == nil {
+			s.t.Errorf("there is no machine %s", name)
+			return
+		}
+		do(st, vm)
+	})
+}
+
+// conf is an option of a machine in Proxmox.
+func (s *story) conf(name, key string) (value string) {
+	s.t.Helper()
+	s.vm(name, func(_ *pvesim.State, vm *pvesim.VM) { value = vm.Conf[key] })
+	return value
+}
+
+// machine is the manifest of a machine made from the template of the default world,
+// with its class and image.
+func machine(name string, more ...string) string {
+	return fmt.Sprintf(`---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 2, memory: 2Gi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: ubuntu}
+spec: {source: ubuntu-22-template}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: %s}
+spec:
+  classRef: {name: small}
+  imageRef: {name: ubuntu}
+  %s
+`, name, strings.Join(more, "\n  "))
+}
+
+// process is an operator that runs.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	done chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+// Write collects what it says.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+// operate starts an operator for the story's namespace.
+func (s *story) operate(flags ...string) *process {
+	s.t.Helper()
+	p := &process{name: fmt.Sprintf("operator %d", len(s.operators)+1), done: make(chan struct{})}
+	p.cmd = exec.Command(self(s.t), append([]string{
+		"operator", "--namespace", s.namespace, "--leader-namespace", s.namespace, "--metrics-address", "", "--health-address", "", "--log-level", "warn",
+		"--lease-duration", "4s", "--renew-deadline", "3s", "--retry-period", "500ms",
+	}, flags...)...)
+	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+plane.Kubeconfig)
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if err := p.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // what it said is shown
+		close(p.done)
+	}()
+	s.operators = append(s.operators, p)
+	return p
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// stop asks the operator to end, and waits for it.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	<-p.done
+}
+
+// kill ends it in the middle of whatever it does.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// applyByHand applies manifests by the command line, to another Proxmox.
+func (s *story) applyByHand(server *sim.Server, folder string) {
+	s.t.Helper()
+	file := func(name string, text []byte) string {
+		path := filepath.Join(s.dir, name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		return path
+	}
+	cmd := exec.CommandContext(s.t.Context(), self(s.t), "apply", "-f", folder, "--yes", "--allow-restart", "--endpoint", server.Endpoint,
+		"--ca-file", file("ca.pem", sim.CA()), "--token-id", sim.TokenID, "--token-file", file("token", []byte(sim.TokenSecret)))
+	cmd.Env = append(os.Environ(), asProxplane+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("proxplane apply -f %s: %v\n%s", folder, err, out)
+	}
+}
