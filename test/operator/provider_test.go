@@ -114,3 +114,27 @@ func TestAProviderMovesToAnotherAddress(t *testing.T) {
 		t.Errorf("there is %q", s.machines())
 	}
 }
+
+// What is measured is told to Prometheus, by Provider.
+func TestMetricsTellWhatIsGoingOn(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	at := freeAddresses(t, 1)[0]
+	s.operate("--alone", "--metrics-address", at)
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web", "provider/proxmox")
+	provider := fmt.Sprintf(`provider="%s/proxmox"`, s.namespace)
+	for _, want := range []string{
+		`proxplane_provider_up{` + provider + `} 1`,
+		`proxplane_machines{` + provider + `,state="running"} 1`,
+		`proxplane_steps_total{action="Clone",` + provider + `,result="done"} 1`,
+		`proxplane_task_duration_seconds_count{action="Clone",` + provider + `} 1`,
+		`proxplane_time_to_ready_seconds_count{kind="VirtualMachine"} 1`,
+		`proxplane_proxmox_requests_total{method="POST",` + provider + `,result="ok",route="/nodes/{node}/qemu/{vmid}/clone"} 1`,
+		`proxplane_observer_age_seconds{` + provider + `}`,
+		`proxplane_admission_waiting{class="write",`,
+	} {
+		s.until(want, func() bool { return strings.Contains(get(t, "http://"+at+"/metrics"), want) })
+	}
+}
