@@ -72,6 +72,13 @@ func (r *run) do(o *object, s plan.Step) {
 // follow waits for the end of a step's task.
 func (r *run) follow(o *object, s plan.Step, task string) {
 	r.e.observer.TaskStarted(task)
+	switch s.Action.(type) {
+	case model.Clone, model.Create:
+		r.e.mu.Lock()
+		r.e.memory.begin(s.Action.Guest())
+		r.e.mu.Unlock()
+		r.nextTurn()
+	}
 	o.task = task
 	r.emit(o, Event{Kind: Progress, Action: kindOf(s.Action), Step: s.What, Task: task})
 	r.tell(o)
@@ -122,6 +129,16 @@ func (r *run) stepEnded(o *object) {
 	}
 	r.letGo(o)
 	r.due[o] = true
+	r.nextTurn()
+}
+
+// nextTurn plans what waits for a VMID to be taken.
+func (r *run) nextTurn() {
+	for o := range r.waiting {
+		if o.reason == plan.WaitTurn {
+			r.due[o] = true
+		}
+	}
 }
 
 // following are the steps of the present plan that can be done now.

@@ -60,6 +60,14 @@ func (m *memory) place(vmid int, p model.Placement) {
 	m.spots[p.Owner] = vmid
 }
 
+// begin notes that Proxmox has begun to make a guest.
+func (m *memory) begin(vmid int) {
+	if p, ok := m.placed[vmid]; ok {
+		p.Begun = true
+		m.placed[vmid] = p
+	}
+}
+
 // replace keeps the placement of an object up to date with its newest plan; was
 // is the one before.
 func (m *memory) replace(p plan.Object, v model.VM, was model.Placement, at int) {

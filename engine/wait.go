@@ -83,7 +83,7 @@ func changes(reason string) bool {
 // the same run comes further.
 func passes(reason string) bool {
 	switch reason {
-	case plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitAgent, plan.WaitPending, plan.WaitFailed:
+	case plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitAgent, plan.WaitPending, plan.WaitFailed, plan.WaitTurn:
 		return true
 	}
 	return false

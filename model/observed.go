@@ -126,6 +126,7 @@ type Placement struct {
 	Owner  Owner
 	Node   string
 	Memory int64
+	Begun  bool // Proxmox is at it: nobody else gets the VMID
 }
 
 // Lack is privileges that are missing on a path.

@@ -58,9 +58,9 @@ func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	if f.guest != nil || !foreign && f.unsure() {
 		return f
 	}
-	_, taken := p.placed[was]
+	_, taken := p.chosen(was, o)
 	other := p.among(o, r)
-	if foreign || taken || !p.placedFor(was, o) || other.guest != nil || other.unsure() {
+	if foreign || taken != nil || other.guest != nil || other.unsure() {
 		return other
 	}
 	return f
@@ -68,7 +68,7 @@ func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 
 // unsure tells whether there may be a guest that can't be told yet.
 func (f finding) unsure() bool {
-	return !f.look.Empty() || f.wait != nil && f.wait.Reason != WaitVMID
+	return !f.look.Empty() || f.wait != nil && f.wait.Reason != WaitVMID && f.wait.Reason != WaitTurn
 }
 
 // among looks for a guest whose tag names the owner, then under the owner's
@@ -81,9 +81,10 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		return f
 	}
 	var f finding
+	var turn *Wait
 	beyond := 0
 	for id := range o.Candidates(r) {
-		if f.free != 0 {
+		if f.free != 0 || turn != nil {
 			if beyond++; beyond > nearby {
 				break
 			}
@@ -91,8 +92,8 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		g := p.have.Guests[id]
 		switch {
 		case g == nil:
-			if _, taken := p.placed[id]; f.free == 0 && !taken && p.placedFor(id, o) {
-				f.free = id
+			if f.free == 0 && turn == nil {
+				f.free, turn = p.chosen(id, o)
 			}
 		case g.Config == nil:
 			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() && !unnamed(g) && g.Name != p.nameOf(o) {
@@ -104,6 +105,9 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		case g.Config.Half:
 			f.wait = &Wait{Reason: WaitOwner, Text: p.beingMade(g)}
 		}
+	}
+	if f.wait == nil && f.look.Empty() {
+		f.wait = turn
 	}
 	if f.free == 0 && f.wait == nil && f.look.Empty() {
 		f.wait = &Wait{Reason: WaitVMID, Text: fmt.Sprintf("no free VMID among this object's candidates in %d–%d", r.First, r.Last)}
@@ -161,10 +165,23 @@ func (p *planner) nameOf(o model.Owner) string {
 	return o.Name
 }
 
-// placedFor tells whether nobody else is being made under the VMID.
-func (p *planner) placedFor(id int, o model.Owner) bool {
-	pl, ok := p.have.Placed[id]
-	return !ok || pl.Owner == o
+// chosen takes the first candidate that is free, unless another object is to be made
+// under it just now. Then it isn't skipped, but waited for: that other object is
+// known to this process only, so another process would choose otherwise, and both
+// would make the same guest under different VMIDs. Once Proxmox is at it everybody
+// can see that the VMID is taken.
+func (p *planner) chosen(id int, o model.Owner) (free int, turn *Wait) {
+	pl, ok := p.placed[id]
+	if !ok {
+		pl, ok = p.have.Placed[id]
+	}
+	switch {
+	case !ok || pl.Owner == o:
+		return id, nil
+	case pl.Begun:
+		return 0, nil
+	}
+	return 0, &Wait{Reason: WaitTurn, Text: fmt.Sprintf("%s is being made under VMID %d, which this one would take, too; it takes another when that has begun", pl.Owner.Key, id)}
 }
 
 // at looks at a VMID that was chosen before.

@@ -30,7 +30,7 @@ func (p *planner) foresee(out *Plan) {
 // awaitsOther tells whether an object waits for another one, and what comes then
 // isn't foreseen yet.
 func awaitsOther(o Object) bool {
-	return o.Wait != nil && o.Wait.Reason == WaitSource && len(o.Steps) == 0
+	return o.Wait != nil && (o.Wait.Reason == WaitSource || o.Wait.Reason == WaitTurn) && len(o.Steps) == 0
 }
 
 // once plans a guest or a snapshot.

@@ -50,6 +50,7 @@ const (
 	WaitSource     = "SourceNotReady"
 	WaitPlace      = "NoPlace"
 	WaitVMID       = "NoVMID"
+	WaitTurn       = "VMIDWanted"
 	WaitForeign    = "TakenByOthers"
 	WaitNode       = "NodeOffline"
 	WaitAgent      = "AgentSilent"

@@ -45,8 +45,9 @@ func (p *planner) missing(o *Object, v model.VM, f finding) {
 		f.wait = p.restoring()
 	}
 	if v.Deleted {
-		// Somebody else's guest under a VMID that was to be ours is theirs.
-		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign && !f.doubt
+		// Somebody else's guest under a VMID that was to be ours is theirs, and nobody
+		// needs a VMID any more.
+		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign && !f.doubt || f.wait.Reason == WaitVMID || f.wait.Reason == WaitTurn
 		if !o.Gone {
 			o.Wait = f.wait
 		}
