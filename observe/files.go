@@ -23,8 +23,9 @@ type place struct{ node, storage, content string }
 // others from each.
 func places(have *model.Observed, contents ...string) []place {
 	var list []place
-	for _, s := range have.Storages {
-		for node := range s.OnNode {
+	for _, name := range slices.Sorted(maps.Keys(have.Storages)) {
+		s := have.Storages[name]
+		for _, node := range slices.Sorted(maps.Keys(s.OnNode)) {
 			if n := have.Nodes[node]; n == nil || !n.Online || s.Shared && node != firstNode(s, have) {
 				continue
 			}
@@ -70,9 +71,9 @@ func (o *Observer) list(ctx context.Context, contents ...string) (map[string]mod
 	o.View(func(have *model.Observed) { ask = places(have, contents...) })
 	files, seen := map[string]model.File{}, map[place]bool{}
 	var mu sync.Mutex
-	var errs []error
+	errs := make([]error, len(ask)) // in their order, whichever fails first
 	var all sync.WaitGroup
-	for _, p := range ask {
+	for i, p := range ask {
 		all.Go(func() {
 			list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: p.content})
 			mu.Lock()
@@ -82,7 +83,7 @@ func (o *Observer) list(ctx context.Context, contents ...string) (map[string]mod
 				o.nodeAway(p.node)
 				return
 			case err != nil:
-				errs = append(errs, fmt.Errorf("list %s files of %s on %s: %w", p.content, p.storage, p.node, err))
+				errs[i] = fmt.Errorf("list %s files of %s on %s: %w", p.content, p.storage, p.node, err)
 				return
 			}
 			seen[p] = true
