@@ -9,5 +9,7 @@
 //
 //	go test ./test/robustness -run Seed -seed 4711
 //
-// README.md tells what is drawn, what is checked, and what was found.
+// Without flags the first 500 are lived through. Others are asked for:
+//
+//	go test ./test/robustness -run Histories -first 500 -seeds 1000
 package robustness

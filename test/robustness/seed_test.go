@@ -14,7 +14,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("first", 0, "the first seed")
-	seeds     = flag.Int("seeds", 0, "how many seeds")
+	seeds     = flag.Int("seeds", 500, "how many seeds")
 	oneSeed   = flag.Int64("seed", -1, "the one seed that TestSeed repeats")
 	whole     = flag.Bool("whole", false, "print all that happened in TestSeed")
 	asIs      = flag.Bool("asis", false, "don't look for a shorter history that fails")
