@@ -3,6 +3,7 @@
 package hook
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func cgroups(t *testing.T) string {
 			return dir
 		}
 	}
-	t.Skip("no control group can be made here")
+	need.None(t, errors.New("no control group can be made here"))
 	return ""
 }
 

@@ -4,6 +4,7 @@
 package need
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"testing"
@@ -33,6 +34,6 @@ func Program(t testing.TB, name string) string {
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root")
+		None(t, errors.New("needs root"))
 	}
 }
