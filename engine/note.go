@@ -30,8 +30,6 @@ func (e *Engine) note(action model.Action, answers bool) {
 	case model.Rollback:
 		seen.Changed(vmid)
 		seen.Unsure(vmid)
-	case model.Destroy:
-		seen.Gone(vmid)
 	case model.Migrate:
 		seen.Moved(vmid, a.To)
 	case model.SetHA:
@@ -55,7 +53,7 @@ func (e *Engine) note(action model.Action, answers bool) {
 		for _, volume := range a.Volumes {
 			seen.FileMade(model.File{Volume: volume, Node: a.Node, Content: "snippets"})
 		}
-	case model.RemoveFile:
+	case model.RemoveFile, model.Destroy:
 		// See verify.
 	case model.MakeShare, model.RemoveShare:
 		seen.DirsUnsure() // what the nodes make of it is to be seen
@@ -64,10 +62,15 @@ func (e *Engine) note(action model.Action, answers bool) {
 	}
 }
 
-// verify looks at what an action has done where the next plan wouldn't.
+// verify looks at what an action has done where the next plan wouldn't: a task
+// that says OK may have done nothing, and what is believed to be gone would be
+// made a second time. What can't be seen now is looked for by the next plan.
 func (e *Engine) verify(ctx context.Context, action model.Action) {
-	if a, ok := action.(model.RemoveFile); ok {
-		_ = e.observer.CheckFile(ctx, a.Node, a.Volume) // if it can't be seen now, all are looked for
+	switch a := action.(type) {
+	case model.RemoveFile:
+		_ = e.observer.CheckFile(ctx, a.Node, a.Volume)
+	case model.Destroy:
+		_ = e.observer.CheckGone(ctx, a.VMID)
 	}
 }
 

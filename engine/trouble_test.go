@@ -99,6 +99,30 @@ func TestTasksThatDoNothingAndSayOKAreNoticed(t *testing.T) {
 	}
 }
 
+func TestAMachineIsNotMadeAnewBeforeTheOldOneIsSeenToBeGone(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		vm.VMID = 120
+		l.mustConverge(desired(vm))
+		vm.VMID = 130
+		want := desired(vm)
+		want.Allow.Replace = true
+		l.fault(pvesim.Fault{Task: "qmdestroy", Times: 2}) // says OK and does nothing
+		n := len(l.requests(0))
+		l.mustConverge(want)
+		l.check(want)
+		var writes []string
+		for _, r := range l.requests(n) {
+			if strings.HasPrefix(r, "DELETE ") || strings.HasSuffix(r, "/clone") {
+				writes = append(writes, r[:strings.Index(r, " ")])
+			}
+		}
+		if got := strings.Join(writes, " "); got != "DELETE DELETE DELETE POST" {
+			t.Errorf("%s: want three destroys, of which one does it, and then a clone", got)
+		}
+	})
+}
+
 func TestWhatIsDoneAgainAndAgainToNoEffectIsGivenUp(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		l.fault(pvesim.Fault{Task: "resize"}) // says OK and does nothing

@@ -80,6 +80,26 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 	})
 }
 
+// CheckGone looks whether a guest that was destroyed is gone from its node.
+func (o *Observer) CheckGone(ctx context.Context, vmid int) error {
+	t, ok := o.target(vmid)
+	if !ok {
+		return nil
+	}
+	o.Changed(vmid) // whatever is left of it, it isn't as it was
+	_, err := o.client.VM(t.Node, vmid).Pending(ctx)
+	switch {
+	case errors.Is(err, pve.ErrNotFound):
+		o.Gone(vmid)
+		return nil
+	case errors.Is(err, pve.ErrForbidden):
+		// Rights to a guest, its own and its pool's, go with it, and are asked
+		// for before it is looked for.
+		return o.Refresh(ctx, 0)
+	}
+	return wrap(err, "the config", t)
+}
+
 // Status reads whether a guest runs, right now, and what the manager of high
 // availability makes of it.
 func (o *Observer) Status(ctx context.Context, vmid int) error {
