@@ -6,11 +6,15 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"golang.org/x/crypto/ssh"
@@ -28,17 +32,40 @@ type Jump struct {
 
 // NewJump makes one for guests with addresses of the network.
 func (b *Backend) NewJump(network netip.Prefix) (*Jump, error) {
-	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	signer, err := ssh.NewSignerFromKey(private)
+	signer, err := hostKey(filepath.Join(b.dir, "ssh_host_key"))
 	if err != nil {
 		return nil, err
 	}
 	j := &Jump{backend: b, network: network, config: &ssh.ServerConfig{NoClientAuth: true}, key: signer.PublicKey()}
 	j.config.AddHostKey(signer)
 	return j, nil
+}
+
+// hostKey is the one in the file, so that a simulator that is started again
+// with what it had is known; there is one afterwards.
+func hostKey(file string) (ssh.Signer, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		var private ed25519.PrivateKey
+		if _, private, err = ed25519.GenerateKey(rand.Reader); err != nil {
+			return nil, err
+		}
+		block, err := ssh.MarshalPrivateKey(private, "")
+		if err != nil {
+			return nil, err
+		}
+		text = pem.EncodeToMemory(block)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	signer, err := ssh.ParsePrivateKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return signer, nil
 }
 
 // HostKey is the key that it shows.

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"os"
+	"os/signal"
 	"testing"
 
 	"github.com/proxplane/proxplane/cli"
@@ -20,7 +21,10 @@ func TestMain(m *testing.M) {
 	case hook.Called(args):
 		os.Exit(hook.Main(context.Background(), args, os.Stdout, os.Stderr))
 	case os.Getenv(asCommand) != "":
-		os.Exit(cli.Main(context.Background(), args, os.Stdin, os.Stdout, os.Stderr))
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		code := cli.Main(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+		stop()
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }

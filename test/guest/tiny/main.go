@@ -2,10 +2,10 @@
 
 // Command tiny is the whole user space of the smallest guest of the tests:
 // the first process, and with busybox the only program. It reads a NoCloud
-// seed and does what it says (hostname, network, files, mounts, commands),
-// copies what fw_cfg has, brings plugged CPUs and memory into use, obeys the
-// power button, offers a shell on the serial console, and answers as a QEMU
-// guest agent.
+// seed and does what it says (hostname, network, files, mounts, keys to log in
+// with, commands), copies what fw_cfg has, brings plugged CPUs and memory into
+// use, obeys the power button, offers a shell on the serial console and over
+// SSH, and answers as a QEMU guest agent.
 //
 // The kernel's command line can say tiny.agent=off for a guest without an
 // agent, tiny.agent=late for one whose agent starts when all else is done, and
@@ -51,7 +51,7 @@ func main() {
 		go serveAgent()
 	}
 	for {
-		report("shell", shell("/dev/ttyS0"))
+		report("console", console("/dev/ttyS0"))
 		time.Sleep(time.Second) // there may be no such console
 	}
 }
@@ -134,8 +134,8 @@ func copyFirmwareConfig(to string) error {
 	})
 }
 
-// shell lets somebody at a terminal work until they leave.
-func shell(device string) error {
+// console lets somebody at a terminal work until they leave.
+func console(device string) error {
 	tty, err := os.OpenFile(device, os.O_RDWR, 0)
 	if err != nil {
 		return err

@@ -72,6 +72,9 @@ type cloudConfig struct {
 	} `json:"write_files"`
 	Mounts [][]string `json:"mounts"`
 	RunCmd []any      `json:"runcmd"`
+	User   string     `json:"user"` // the default one
+	Users  []user     `json:"users"`
+	Keys   []string   `json:"ssh_authorized_keys"`
 }
 
 // apply does what the seed says, in cloud-init's order.
@@ -102,6 +105,11 @@ func (s seed) apply() {
 	}
 	for _, f := range config.WriteFiles {
 		report("write_files", writeFile(f.Path, f.Content, f.Encoding, f.Permissions))
+	}
+	who, err := config.authorizedKeys()
+	report("ssh_authorized_keys", err)
+	if len(who) > 0 {
+		go func() { report("SSH", serveSSH(who)) }()
 	}
 	for _, c := range config.RunCmd {
 		report("runcmd", runCommand(c))

@@ -1,0 +1,105 @@
+//go:build unix
+
+// Package shell serves SSH sessions of tests: commands that really run, in a
+// terminal where the client asks for one.
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/sys/unix"
+)
+
+// Sessions says what there is to be had.
+type Sessions struct {
+	// Command is the program for a command, or for a shell if there is none.
+	Command func(text string) *exec.Cmd
+	// Answer has commands that it knows answered without a program; may be nil.
+	Answer func(text string) (output string, status int, known bool)
+	// Subsystem serves a subsystem until it ends, if it knows it; may be nil.
+	Subsystem func(name string, channel ssh.Channel) (serve func(), known bool)
+}
+
+// Serve serves a session, until it ends.
+func (s Sessions) Serve(c ssh.NewChannel) {
+	channel, requests, err := c.Accept()
+	if err != nil {
+		return
+	}
+	defer channel.Close()
+	var run sync.WaitGroup
+	defer run.Wait()
+	t := &terminal{}
+	for r := range requests {
+		ok := true
+		switch r.Type {
+		case "pty-req":
+			t.open(r.Payload)
+		case "window-change":
+			t.resize(r.Payload)
+		case "exec", "shell":
+			var command struct{ Text string }
+			if r.Type == "exec" {
+				ok = ssh.Unmarshal(r.Payload, &command) == nil
+			}
+			run.Go(func() { s.run(channel, t, command.Text) })
+		case "subsystem":
+			var name struct{ Text string }
+			ok = false
+			if ssh.Unmarshal(r.Payload, &name) == nil && s.Subsystem != nil {
+				var serve func()
+				if serve, ok = s.Subsystem(name.Text, channel); ok {
+					run.Go(func() {
+						serve()
+						channel.Close()
+					})
+				}
+			}
+		default:
+			ok = false
+		}
+		if r.WantReply {
+			_ = r.Reply(ok, nil)
+		}
+	}
+}
+
+// run runs a command, and tells how it ended.
+func (s Sessions) run(channel ssh.Channel, t *terminal, text string) {
+	defer channel.Close()
+	if s.Answer != nil {
+		if output, status, known := s.Answer(text); known {
+			_, _ = io.WriteString(channel, output)
+			tellStatus(channel, status)
+			return
+		}
+	}
+	err := t.start(s.Command(text), channel)
+	var exit *exec.ExitError
+	if err == nil {
+		tellStatus(channel, 0)
+	} else if !errors.As(err, &exit) {
+		fmt.Fprintln(channel.Stderr(), err)
+		tellStatus(channel, 127)
+	} else if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		name := strings.TrimPrefix(unix.SignalName(status.Signal()), "SIG")
+		_, _ = channel.SendRequest("exit-signal", false, ssh.Marshal(struct {
+			Name              string
+			CoreDumped        bool
+			Message, Language string
+		}{Name: name}))
+	} else {
+		tellStatus(channel, exit.ExitCode())
+	}
+}
+
+func tellStatus(channel ssh.Channel, status int) {
+	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(status)}))
+}
