@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
@@ -70,27 +68,17 @@ func (m *memory) begin(vmid int) {
 
 // replace keeps the placement of an object up to date with its newest plan; was
 // is the one before.
-func (m *memory) replace(p plan.Object, v model.VM, was model.Placement, at int) {
+func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	for _, s := range p.Steps {
 		switch s.Action.(type) {
 		case model.Clone, model.Create:
-			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: memoryOf(v)})
+			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory})
 			return
 		}
 	}
 	if at != 0 && at == p.VMID && !p.Gone {
 		m.place(at, was)
 	}
-}
-
-// memoryOf is a wanted guest's memory in bytes.
-func memoryOf(v model.VM) int64 {
-	text, _, _ := strings.Cut(v.Options["memory"], ",")
-	mib, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return mib << 20
 }
 
 // limits say how often something that failed is tried in all, and how long the

@@ -58,7 +58,7 @@ func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
 		}
 	}
 	for i, o := range due {
-		e.memory.replace(out[o.owner.Key], r.want.vms[o.owner.Key], was[i], at[i])
+		e.memory.replace(out[o.owner.Key], was[i], at[i])
 	}
 	return out
 }

@@ -38,8 +38,8 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		o.wait(WaitPlace, noDiskStorage(spot.node))
 		return
 	}
-	o.Node, o.Placed = spot.node, spot.why
-	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: memoryOf(v.Options)}
+	o.Node, o.Placed, o.Memory = spot.node, spot.why, spot.memory
+	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory}
 	why := fmt.Sprintf("%s isn't there", v.Owner.Key)
 	to := model.Target{VMID: vmid, Node: spot.node}
 	var made int

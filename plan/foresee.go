@@ -62,7 +62,7 @@ func (p *planner) expect(all Plan) *model.Observed {
 				continue
 			}
 			for _, s := range o.Steps {
-				p.expectStep(&then, o.Owner, s.Action)
+				p.expectStep(&then, o, s.Action)
 			}
 		}
 		if len(hanging) == len(left) {
@@ -93,8 +93,8 @@ func firstClone(o Object) (model.Clone, bool) {
 	return model.Clone{}, false
 }
 
-func (p *planner) expectStep(then *model.Observed, owner model.Owner, action model.Action) {
-	v := p.vms[owner.Key]
+func (p *planner) expectStep(then *model.Observed, o Object, action model.Action) {
+	v := p.vms[o.Owner.Key]
 	var g *model.Guest
 	switch a := action.(type) {
 	case model.Create:
@@ -111,7 +111,8 @@ func (p *planner) expectStep(then *model.Observed, owner model.Owner, action mod
 		return
 	}
 	if then.Guests[g.VMID] == nil {
-		then.Placed[g.VMID] = model.Placement{Owner: owner, Node: g.Node, Memory: memoryOf(v.Options)}
+		g.Memory = o.Memory
+		then.Placed[g.VMID] = model.Placement{Owner: o.Owner, Node: g.Node, Memory: o.Memory}
 	}
 	then.Guests[g.VMID] = g
 }

@@ -13,6 +13,7 @@ import (
 type spot struct {
 	node   string
 	source *source
+	memory int64 // that the guest takes there
 	why    string
 }
 
@@ -49,7 +50,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 			continue
 		}
 		free[n.Name] = load.free(n)
-		good = append(good, spot{node: n.Name, source: src})
+		good = append(good, spot{node: n.Name, source: src, memory: memoryFrom(v, src)})
 	}
 	if len(good) == 0 {
 		return spot{}, &Wait{Reason: WaitPlace, Text: "no node can take it (" + no.String() + ")"}
@@ -64,8 +65,17 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 			best.why += " (" + no.String() + ")"
 		}
 	}
-	load.take(best.node, memoryOf(v.Options), v)
+	load.take(best.node, best.memory, v)
 	return best, nil
+}
+
+// memoryFrom is how much memory a guest has that is made from a source: as much
+// as that one, if its manifest doesn't say.
+func memoryFrom(v model.VM, src *source) int64 {
+	if m := memoryOf(v.Options); m > 0 || src == nil {
+		return m
+	}
+	return src.guest.Memory
 }
 
 // refusals are why nodes can't take a guest.
@@ -141,7 +151,7 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if full && src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
 		return fmt.Sprintf("storage %s is local, and %s (%d) is on %s", v.Source.Storage, src.guest.Name, src.guest.VMID, src.guest.Node)
 	}
-	need := memoryOf(v.Options) + v.Place.MinFree
+	need := memoryFrom(v, src) + v.Place.MinFree
 	if free := load.free(n); free < need && n.Memory > 0 { // without a figure nobody knows
 		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
 	}

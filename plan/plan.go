@@ -106,6 +106,7 @@ type Object struct {
 	VMID    int
 	Node    string
 	Placed  string // why it goes to that node
+	Memory  int64  // that it will take there, if it is to be made
 	Steps   []Step
 	Wait    *Wait
 	Refused []Refusal

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,11 +11,17 @@ import (
 	"strings"
 )
 
+// defaults are what Proxmox takes for sizes that a config leaves out.
+var defaults = map[string]string{"cores": "1", "memory": "512", "sockets": "1"}
+
 // changed says "memory 2048 → 4096 MiB".
 func changed(name, have, want string) string {
 	unit := ""
 	if name == "memory" || name == "balloon" {
 		unit = " MiB"
+	}
+	if d := defaults[name]; d != "" {
+		have, want = cmp.Or(have, d), cmp.Or(want, d)
 	}
 	switch {
 	case name == "cipassword":
@@ -104,9 +111,9 @@ func number(n int) string {
 
 func keysOf[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
-// memoryOf is a guest's memory in bytes; 0: not said.
+// memoryOf is how much memory a guest is to have, in bytes; 0: not said.
 func memoryOf(options map[string]string) int64 {
-	text, _, _ := strings.Cut(options["memory"], ",")
+	text, _, _ := strings.Cut(said(options, "memory"), ",")
 	mib, err := strconv.ParseInt(strings.TrimPrefix(text, "current="), 10, 64)
 	if err != nil {
 		return 0
@@ -114,12 +121,22 @@ func memoryOf(options map[string]string) int64 {
 	return mib << 20
 }
 
+// said is the value of an option; that of Proxmox where it is to be absent, which
+// is how wishes say so.
+func said(options map[string]string, key string) string {
+	value, there := options[key]
+	if there && value == "" {
+		return defaults[key]
+	}
+	return value
+}
+
 // cpusOf is how many CPUs a guest has; 0: not said.
 func cpusOf(options map[string]string) int {
 	if n, err := strconv.Atoi(options["vcpus"]); err == nil && n > 0 {
 		return n
 	}
-	cores, err := strconv.Atoi(options["cores"])
+	cores, err := strconv.Atoi(said(options, "cores"))
 	if err != nil {
 		cores = 0
 	}
