@@ -13,24 +13,37 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
+	"github.com/proxplane/proxplane/test/guest/image"
 	"github.com/proxplane/proxplane/test/need"
 )
 
-// TestQEMUConnectsToTheDaemonOfTheDistribution starts a VM as Proxmox would:
-// hook, QEMU with the args, and the hook again.
-func TestQEMUConnectsToTheDaemonOfTheDistribution(t *testing.T) {
+// TestQEMUConnectsToBothDaemons starts a VM as Proxmox would: hook, QEMU with
+// the args, and the hook again.
+func TestQEMUConnectsToBothDaemons(t *testing.T) {
 	need.Root(t)
 	qemu := need.Program(t, "qemu-system-x86_64")
-	l := newLab(t)
-	_, err := l.host().findVirtiofsd(t.Context(), Policy{})
-	need.None(t, err)
-	l.policy("rules: [{vms: [100], shares: [{path: ROOT/srv, below: true, readOnly: true}, {path: ROOT/srv/rw}], seeds: ['local:iso/seed.iso']}]")
+	t.Run("of the distribution", func(t *testing.T) {
+		l := newLab(t)
+		_, err := l.host().findVirtiofsd(t.Context(), Policy{})
+		need.None(t, err)
+		l.connects(qemu, "")
+	})
+	t.Run("in Rust", func(t *testing.T) {
+		program, err := image.Virtiofsd(t.Context())
+		need.None(t, err)
+		newLab(t).connects(qemu, "virtiofsd: "+program+"\n")
+	})
+}
+
+func (l *lab) connects(qemu, daemon string) {
+	l.Helper()
+	l.policy(daemon + "rules: [{vms: [100], shares: [{path: ROOT/srv, below: true, readOnly: true}, {path: ROOT/srv/rw}], seeds: ['local:iso/seed.iso']}]")
 	l.iso("seed.iso", map[string]string{"user-data": ignition})
 	l.vm(100, block("cloud-init: local:iso/seed.iso", "virtiofs: --path "+l.dir("srv/rw")+" --socket "+fs0+" --cache never", "virtiofs: --path "+l.dir("srv/ro")+" --socket "+fs1), "args: "+ignitionArgs(ignFile)+" "+socketArgs(fs0, fs1))
 	for range 2 {
 		l.must(100, PreStart)
 		pids := []int{l.pid(100, fs0), l.pid(100, fs1)}
-		quit := startQEMU(t, qemu, qemuarg.Line(
+		quit := startQEMU(l.T, qemu, qemuarg.Line(
 			"-object memory-backend-memfd,id=mem,size=64M,share=on -machine memory-backend=mem", ignitionArgs(l.path(ignFile)), socketArgs(l.path(fs0), l.path(fs1)),
 			"-device vhost-user-fs-pci,queue-size=1024,chardev=fs0,tag=rw", "-device vhost-user-fs-pci,queue-size=1024,chardev=fs1,tag=ro"))
 		// It serves one QEMU, and takes no more connections.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/guest/image"
+	"github.com/proxplane/proxplane/test/need"
 )
 
 // folder makes a directory of this host to be shared, with a file in it.
@@ -91,6 +93,20 @@ spec:
 
 func TestTheHookDoesWhatTheManifestAsksFor(t *testing.T) {
 	t.Parallel()
+	t.Run("with the distribution's virtiofsd", func(t *testing.T) {
+		t.Parallel()
+		hookDoesWhatTheManifestAsksFor(t, "")
+	})
+	t.Run("with the virtiofsd in Rust", func(t *testing.T) {
+		t.Parallel()
+		program, err := image.Virtiofsd(t.Context())
+		need.None(t, err)
+		hookDoesWhatTheManifestAsksFor(t, "virtiofsd: "+program+"\n")
+	})
+}
+
+func hookDoesWhatTheManifestAsksFor(t *testing.T, daemon string) {
+	t.Helper()
 	w := tinyWorld(t)
 	program, err := os.Executable() // see TestMain
 	if err != nil {
@@ -104,7 +120,7 @@ func TestTheHookDoesWhatTheManifestAsksFor(t *testing.T) {
 	w.Storages[0].Volumes = append(w.Storages[0].Volumes, volumes...)
 	l := newLab(t, w)
 	data, fixed := l.folder("data"), l.folder("fixed")
-	l.write(filepath.Join(l.dir, "qemu", "nodes", "pve1", "etc", "proxplane", "hook.yaml"), fmt.Sprintf(`rules:
+	l.write(filepath.Join(l.dir, "qemu", "nodes", "pve1", "etc", "proxplane", "hook.yaml"), daemon+fmt.Sprintf(`rules:
 - vms: [all]
   shares: [{path: %q}, {path: %q, readOnly: true}]
   scripts: ["local:snippets/a.sh", "local:snippets/b.sh", "local:snippets/c.sh"]
