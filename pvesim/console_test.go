@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/proxplane/proxplane/pve"
@@ -82,15 +83,16 @@ func TestConsolesThatArentThereSaySo(t *testing.T) {
 }
 
 func TestConsolesThatNobodyComesToEnd(t *testing.T) {
-	sim, client := terminals(t)
-	vm := client.VM("pve1", 100)
-	console, err := vm.Terminal(t.Context(), "serial0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sim.Advance(time.Minute)
-	result, err := client.Task(console.UPID).Wait(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "connection timed out") {
-		t.Errorf("the task of a console that nobody came to: %v, %v", result, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		_, client := terminals(t)
+		vm := client.VM("pve1", 100)
+		console, err := vm.Terminal(t.Context(), "serial0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := client.Task(console.UPID).Wait(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "connection timed out") {
+			t.Errorf("the task of a console that nobody came to: %v, %v", result, err)
+		}
+	})
 }
