@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"remote":    {"remote", "test/need"}, // in its server for tests
 	"hook":      {"firstboot", "model"},  // on hosts, where there is nothing else of ours
 	"loadtest":  {"engine", "manifest", "status", "model", "pve"},
+	"kube":      {"api", "manifest", "model"},
 	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
 	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},
@@ -51,7 +52,7 @@ var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples"}
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "kube"}
 	}
 	mayImport["cli"] = append(mayImport["cli"], "loadtest")
 }

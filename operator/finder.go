@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -91,31 +91,17 @@ func (f *finder) get(ctx context.Context, key model.Key) (any, error) {
 	if known.version == meta.ResourceVersion {
 		return known.value, nil
 	}
-	value, version, err := f.read(ctx, key.Kind, name)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	} else if err != nil {
+	value, version, err := kube.Content(ctx, f.direct, key)
+	switch {
+	case err != nil:
 		return known.value, err
+	case value == nil:
+		return nil, nil
 	}
 	f.mu.Lock()
 	f.seen[key] = content{version, value}
 	f.mu.Unlock()
 	return value, nil
-}
-
-func (f *finder) read(ctx context.Context, kind string, name types.NamespacedName) (value any, version string, err error) {
-	if kind == "Secret" {
-		var s corev1.Secret
-		if err := f.direct.Get(ctx, name, &s); err != nil {
-			return nil, "", err
-		}
-		return &manifest.Secret{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: s.Namespace}, Data: s.Data}, s.ResourceVersion, nil
-	}
-	var c corev1.ConfigMap
-	if err := f.direct.Get(ctx, name, &c); err != nil {
-		return nil, "", err
-	}
-	return &manifest.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace}, Data: c.Data, BinaryData: c.BinaryData}, c.ResourceVersion, nil
 }
 
 // metadata is what is watched of Secrets and ConfigMaps.

@@ -1,44 +1,38 @@
 package operator
 
 import (
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
 
 // object is an object of ours as Kubernetes' libraries know it.
-type object interface {
-	client.Object
-	Common() *api.Status
-}
+type object = kube.Object
 
 // kind is a kind of objects.
 type kind struct {
-	name string
-	make func() object
-	list func() client.ObjectList
+	kube.Kind
 	// holds tells that something in Proxmox belongs to such objects, or that
 	// others can't go without them: they have a finalizer.
 	holds bool
 }
 
-var kinds = []kind{
-	{"Provider", func() object { return new(api.Provider) }, func() client.ObjectList { return new(api.ProviderList) }, true},
-	{"VirtualMachine", func() object { return new(api.VirtualMachine) }, func() client.ObjectList { return new(api.VirtualMachineList) }, true},
-	{"VMClass", func() object { return new(api.VMClass) }, func() client.ObjectList { return new(api.VMClassList) }, false},
-	{"VMClone", func() object { return new(api.VMClone) }, func() client.ObjectList { return new(api.VMCloneList) }, true},
-	{"VMImage", func() object { return new(api.VMImage) }, func() client.ObjectList { return new(api.VMImageList) }, true},
-	{"VMPlacementPolicy", func() object { return new(api.VMPlacementPolicy) }, func() client.ObjectList { return new(api.VMPlacementPolicyList) }, false},
-	{"VMSnapshot", func() object { return new(api.VMSnapshot) }, func() client.ObjectList { return new(api.VMSnapshotList) }, true},
+var kinds = allKinds()
+
+func allKinds() []kind {
+	var all []kind
+	for _, k := range kube.Kinds {
+		all = append(all, kind{k, k.Name != "VMClass" && k.Name != "VMPlacementPolicy"})
+	}
+	return all
 }
 
 // newObject makes an empty object of a kind.
 func newObject(name string) (object, bool) {
 	for _, k := range kinds {
-		if k.name == name {
-			return k.make(), true
+		if k.Name == name {
+			return k.Make(), true
 		}
 	}
 	return nil, false

@@ -45,7 +45,7 @@ func (f found) equal(o found) bool { return reflect.DeepEqual(f, o) }
 func newLedger() *ledger {
 	l := &ledger{feeds: map[string]*feed{}, entries: map[model.Key]*entry{}}
 	for _, k := range kinds {
-		l.feeds[k.name] = &feed{}
+		l.feeds[k.Name] = &feed{}
 	}
 	return l
 }

@@ -1,20 +1,18 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
@@ -24,7 +22,6 @@ import (
 // each of its Providers.
 type namespaces struct {
 	*deps
-	set    string // see [manifest.Options]
 	finder *finder
 
 	mu   sync.Mutex
@@ -38,15 +35,16 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	}
 	begun := time.Now()
 	defer func() { n.rest(r.Namespace, time.Since(begun)) }()
-	objects, err := n.gather(ctx, r.Namespace)
+	objects, err := kube.Objects(ctx, n.client, r.Namespace, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	search := n.finder.begin(ctx)
-	parts, err := n.translate(objects, search)
+	set, err := kube.Set(objects)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	parts := set.Parts(manifest.Options{Set: n.set, Find: search.find})
 	search.end(r.Namespace)
 	if search.err != nil {
 		return reconcile.Result{}, search.err
@@ -76,42 +74,6 @@ func (n *namespaces) rest(namespace string, took time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.next[namespace] = time.Now().Add(max(shortestRest, restFactor*took))
-}
-
-// gather gives the objects of a namespace, the older ones first: of two that can't
-// both be, the older one is.
-func (n *namespaces) gather(ctx context.Context, namespace string) ([]object, error) {
-	var all []object
-	for _, k := range kinds {
-		list := k.list()
-		if err := n.client.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("list %s: %w", k.name, err)
-		}
-		err := meta.EachListItem(list, func(o runtime.Object) error {
-			all = append(all, o.(object))
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(all, func(a, b object) int {
-		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
-	})
-	return all, nil
-}
-
-// translate says what the objects mean.
-func (n *namespaces) translate(objects []object, s *search) (manifest.Parts, error) {
-	values := make([]any, len(objects))
-	for i, o := range objects {
-		values[i] = o
-	}
-	set, err := manifest.FromObjects(values...)
-	if err != nil {
-		return manifest.Parts{}, err
-	}
-	return set.Parts(manifest.Options{Set: n.set, Find: s.find}), nil
 }
 
 // apportion says of each object what was found out about it, and of each Provider

@@ -23,7 +23,7 @@ type objects struct {
 
 // Reconcile writes down how one object is.
 func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-	obj := c.kind.make()
+	obj := c.kind.Make()
 	if err := c.client.Get(ctx, r.NamespacedName, obj); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -43,7 +43,7 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 		return reconcile.Result{}, nil // it will be told
 	case deleting && known.free(obj):
 		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
-	case deleting && known.stuck(c.kind.name) && neverMade(obj):
+	case deleting && known.stuck(c.kind.Name) && neverMade(obj):
 		return reconcile.Result{}, c.releaseUnmade(ctx, obj)
 	}
 	return reconcile.Result{}, c.write(ctx, obj, known)
@@ -79,6 +79,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	before := obj.DeepCopyObject().(object)
 	known.fill(obj)
 	if p, ok := obj.(*api.Provider); ok {
+		p.Status.ClusterName = c.set
 		c.sites.of(keyOf(p)).fill(p)
 	}
 	settle(obj, verdict, known.found.version)

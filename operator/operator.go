@@ -9,11 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,7 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/kube"
 )
 
 // Config says how the operator works.
@@ -68,6 +64,7 @@ type deps struct {
 	sites   *sites
 	metrics *metrics
 	log     *slog.Logger
+	set     string // what all guests of this Kubernetes have in common
 }
 
 // Run works until ctx ends, or until it isn't the leader any more, which is an
@@ -85,10 +82,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: mgr.GetEventRecorder("proxplane"), ledger: newLedger(), log: cfg.Logger}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: mgr.GetEventRecorder("proxplane"), ledger: newLedger(), log: cfg.Logger, set: set}
 	d.sites = newSites(d)
 	d.metrics = newMetrics(ctrlmetrics.Registry, d.sites)
-	if err := setUp(ctx, mgr, d, set); err != nil {
+	if err := setUp(ctx, mgr, d); err != nil {
 		return err
 	}
 	cfg.Logger.Info("starting", "cluster", set, "namespaces", cfg.Namespaces)
@@ -96,11 +93,8 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 func (cfg Config) options(logger logr.Logger) manager.Options {
-	scheme := runtime.NewScheme()
-	must(clientgoscheme.AddToScheme(scheme))
-	must(api.AddToScheme(scheme))
 	o := manager.Options{
-		Scheme: scheme, Logger: logger, HealthProbeBindAddress: cfg.Health, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: kube.Scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
@@ -135,28 +129,17 @@ func (cfg Config) options(logger logr.Logger) manager.Options {
 	return o
 }
 
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 // set is what all guests of this Kubernetes have in common.
 func (cfg Config) set(ctx context.Context, r client.Reader) (string, error) {
 	if cfg.Cluster != "" {
 		return cfg.Cluster, nil
 	}
-	var system corev1.Namespace
-	if err := r.Get(ctx, types.NamespacedName{Name: "kube-system"}, &system); err != nil {
-		return "", fmt.Errorf("find out which Kubernetes this is (a name can be given instead): %w", err)
-	}
-	const enough = 8
-	return "k8s-" + string(system.UID[:enough]), nil
+	return kube.Name(ctx, r)
 }
 
 // noCRDs says what to do when the kinds aren't known.
 func noCRDs(err error) error {
-	if meta.IsNoMatchError(err) {
+	if kube.Unknown(err) {
 		return errors.Join(err, errors.New("this Kubernetes doesn't know the kinds of infra.virtrigaud.io yet: kubectl apply -f deploy/crds"))
 	}
 	return err

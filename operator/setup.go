@@ -25,27 +25,27 @@ import (
 )
 
 // setUp connects the parts with each other and with the manager.
-func setUp(ctx context.Context, mgr manager.Manager, d *deps, set string) error {
-	n := &namespaces{deps: d, set: set, finder: newFinder(mgr.GetCache(), mgr.GetAPIReader()), next: map[string]time.Time{}}
+func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
+	n := &namespaces{deps: d, finder: newFinder(mgr.GetCache(), mgr.GetAPIReader()), next: map[string]time.Time{}}
 	every, err := newController("namespace", mgr, n, 1)
 	if err != nil {
 		return err
 	}
 	for _, k := range kinds {
 		// All replicas have all objects at hand, so that any of them can take over.
-		if _, err := mgr.GetCache().GetInformer(ctx, k.make()); err != nil {
-			return fmt.Errorf("watch %s: %w", k.name, noCRDs(err))
+		if _, err := mgr.GetCache().GetInformer(ctx, k.Make()); err != nil {
+			return fmt.Errorf("watch %s: %w", k.Name, noCRDs(err))
 		}
-		one, err := newController(k.name, mgr, &objects{deps: d, kind: k}, objectWorkers)
+		one, err := newController(k.Name, mgr, &objects{deps: d, kind: k}, objectWorkers)
 		if err == nil {
 			err = errors.Join(
-				one.Watch(source.Kind[client.Object](mgr.GetCache(), k.make(), enqueue[client.Object](byName))),
-				one.Watch(d.ledger.feeds[k.name]),
-				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.make(), enqueue[client.Object](byNamespace), wished{})),
+				one.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byName))),
+				one.Watch(d.ledger.feeds[k.Name]),
+				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byNamespace), wished{})),
 			)
 		}
 		if err != nil {
-			return fmt.Errorf("control %s: %w", k.name, err)
+			return fmt.Errorf("control %s: %w", k.Name, err)
 		}
 	}
 	for _, name := range []string{"Secret", "ConfigMap"} {

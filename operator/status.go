@@ -19,7 +19,7 @@ func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 	if p, ok := obj.(*api.Provider); ok {
 		return c.providerVerdict(p, known), true
 	}
-	v, ok := known.verdict(c.kind.name)
+	v, ok := known.verdict(c.kind.Name)
 	switch {
 	case !ok:
 		return v, false

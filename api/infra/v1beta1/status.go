@@ -60,6 +60,11 @@ type MachineStatus struct {
 type ProviderStatus struct {
 	Status `json:",inline"`
 
+	// ClusterName is what this Kubernetes is known by in Proxmox: part of whose each
+	// machine is.
+	// +optional
+	ClusterName string `json:"clusterName,omitempty"`
+
 	// Version of Proxmox VE.
 	// +optional
 	Version string `json:"version,omitempty"`

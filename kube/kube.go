@@ -1,0 +1,124 @@
+// Package kube reads from a Kubernetes what people want: the objects of a namespace,
+// with the Secrets and ConfigMaps that they name. It is for those who make them so,
+// and for those who look at them beside.
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+)
+
+// Object is an object of ours as Kubernetes' libraries know it.
+type Object interface {
+	client.Object
+	Common() *api.Status
+}
+
+// Kind is a kind of objects.
+type Kind struct {
+	Name string
+	Make func() Object
+	List func() client.ObjectList
+}
+
+// Kinds are all of them.
+var Kinds = []Kind{
+	{"Provider", func() Object { return new(api.Provider) }, func() client.ObjectList { return new(api.ProviderList) }},
+	{"VirtualMachine", func() Object { return new(api.VirtualMachine) }, func() client.ObjectList { return new(api.VirtualMachineList) }},
+	{"VMClass", func() Object { return new(api.VMClass) }, func() client.ObjectList { return new(api.VMClassList) }},
+	{"VMClone", func() Object { return new(api.VMClone) }, func() client.ObjectList { return new(api.VMCloneList) }},
+	{"VMImage", func() Object { return new(api.VMImage) }, func() client.ObjectList { return new(api.VMImageList) }},
+	{"VMPlacementPolicy", func() Object { return new(api.VMPlacementPolicy) }, func() client.ObjectList { return new(api.VMPlacementPolicyList) }},
+	{"VMSnapshot", func() Object { return new(api.VMSnapshot) }, func() client.ObjectList { return new(api.VMSnapshotList) }},
+}
+
+// Scheme knows our kinds and those of Kubernetes itself.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), api.AddToScheme(scheme)); err != nil {
+		panic(err) // two types of the same name
+	}
+	return scheme
+}
+
+// Objects gives the objects of a namespace, the older ones first: of two that can't
+// both be, the older one is.
+func Objects(ctx context.Context, r client.Reader, namespace string, options ...client.ListOption) ([]Object, error) {
+	var all []Object
+	options = append([]client.ListOption{client.InNamespace(namespace)}, options...)
+	for _, k := range Kinds {
+		list := k.List()
+		if err := r.List(ctx, list, options...); err != nil {
+			return nil, fmt.Errorf("list %s: %w", k.Name, err)
+		}
+		err := meta.EachListItem(list, func(o runtime.Object) error {
+			all = append(all, o.(Object))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Object) int {
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return all, nil
+}
+
+// Set is what objects say together.
+func Set(objects []Object) (*manifest.Set, error) {
+	values := make([]any, len(objects))
+	for i, o := range objects {
+		values[i] = o
+	}
+	return manifest.FromObjects(values...)
+}
+
+// Content reads a Secret or ConfigMap, as manifests have it, with its version; nil:
+// there is none.
+func Content(ctx context.Context, r client.Reader, key model.Key) (value any, version string, err error) {
+	name := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
+	if key.Kind == "Secret" {
+		var s corev1.Secret
+		if err := r.Get(ctx, name, &s); err != nil {
+			return nil, "", client.IgnoreNotFound(err)
+		}
+		return &manifest.Secret{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: s.Namespace}, Data: s.Data}, s.ResourceVersion, nil
+	}
+	var c corev1.ConfigMap
+	if err := r.Get(ctx, name, &c); err != nil {
+		return nil, "", client.IgnoreNotFound(err)
+	}
+	return &manifest.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace}, Data: c.Data, BinaryData: c.BinaryData}, c.ResourceVersion, nil
+}
+
+// Name is what a Kubernetes is known by that nobody has named: it is made from the
+// UID of its namespace kube-system.
+func Name(ctx context.Context, r client.Reader) (string, error) {
+	var system corev1.Namespace
+	if err := r.Get(ctx, types.NamespacedName{Name: "kube-system"}, &system); err != nil {
+		return "", fmt.Errorf("find out which Kubernetes this is (a name can be given instead): %w", err)
+	}
+	const enough = 8
+	return "k8s-" + string(system.UID[:enough]), nil
+}
+
+// Unknown tells whether an error is that Kubernetes doesn't know our kinds.
+func Unknown(err error) bool {
+	return meta.IsNoMatchError(err)
+}
