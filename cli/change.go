@@ -26,9 +26,8 @@ type change struct {
 
 func (c *change) flags(cmd *cobra.Command) {
 	c.target.flags(cmd, true)
+	c.outputFlag(cmd)
 	fs := cmd.Flags()
-	fs.StringVarP(&c.output, "output", "o", "", "`FORMAT`: json, for programs")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	if c.deleted {
 		return
 	}
@@ -37,6 +36,11 @@ func (c *change) flags(cmd *cobra.Command) {
 	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
 	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
 	fs.BoolVar(&c.deep, "deep", false, "read all configs, also of machines that seem to be as wanted")
+}
+
+func (c *change) outputFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&c.output, "output", "o", "", "`FORMAT`: json, for programs")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // open connects to each Proxmox, with what is wanted of it.

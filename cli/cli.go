@@ -30,8 +30,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return newUI(stdin, stdout, stderr).main(ctx, args)
 }
 
-func (u *ui) main(ctx context.Context, args []string) int {
-	root := newRoot(u)
+func (u *ui) main(ctx context.Context, args []string) int { return u.run(ctx, newRoot(u), args) }
+
+// run runs a command with its arguments.
+func (u *ui) run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	root.SetIn(u.in)
 	root.SetOut(u.out)
@@ -118,7 +120,7 @@ state. Every command can be interrupted and run again at any moment.`,
 	add(groupWanted, newPlan(u), newApply(u), newDelete(u))
 	add(groupLook, newGet(u), newDescribe(u), newWait(u), newDoctor(u))
 	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u))
-	add(groupOther, newOperator(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion())
+	add(groupOther, newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion())
 	root.SetHelpCommandGroupID(groupOther)
 	return root
 }

@@ -19,6 +19,8 @@ type cluster struct {
 	observer *observe.Observer
 	actor    *act.Actor
 	engine   *engine.Engine
+
+	namespace string // of the objects that are wanted, in Kubernetes
 }
 
 // connect makes a cluster. Nothing is asked yet.
@@ -74,7 +76,15 @@ func (t *target) cluster(u *ui) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return u.connect(w)
+	return t.connect(u, w)
+}
+
+func (t *target) connect(u *ui, w manifest.Wanted) (*cluster, error) {
+	c, err := u.connect(w)
+	if err == nil && t.objects != nil {
+		c.namespace = t.objects.name
+	}
+	return c, err
 }
 
 // clusters connects to each Proxmox of the manifests.
@@ -85,7 +95,7 @@ func (t *target) clusters(u *ui) ([]*cluster, error) {
 	}
 	var list []*cluster
 	for _, w := range all {
-		c, err := u.connect(w)
+		c, err := t.connect(u, w)
 		if err != nil {
 			return nil, err
 		}

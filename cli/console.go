@@ -16,10 +16,15 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
+// consoling is one call of console.
+type consoling struct {
+	target
+	serial bool
+	port   string
+}
+
 func newConsole(u *ui) *cobra.Command {
-	t := &target{}
-	var serial bool
-	var port string
+	o := &consoling{}
 	cmd := &cobra.Command{
 		Use:   "console VM",
 		Short: "Reach the console of a machine",
@@ -30,21 +35,27 @@ attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it
   proxplane console web-1 --serial --port serial1
   xdg-open "$(proxplane console web-1)"`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: t.completeVMs(u),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return t.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
-				if !serial {
-					u.say("%s", consoleURL(c.client.Endpoint(), g))
-					return nil
-				}
-				return c.attach(cmd.Context(), u, g, port)
-			})
-		},
+		ValidArgsFunction: o.completeVMs(u),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), u, args[0]) },
 	}
-	t.flags(cmd, false)
-	cmd.Flags().BoolVar(&serial, "serial", false, "attach to the serial console")
-	cmd.Flags().StringVar(&port, "port", "serial0", "which serial `PORT`, with --serial")
+	o.target.flags(cmd, false)
+	o.flags(cmd)
 	return cmd
+}
+
+func (o *consoling) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.serial, "serial", false, "attach to the serial console")
+	cmd.Flags().StringVar(&o.port, "port", "serial0", "which serial `PORT`, with --serial")
+}
+
+func (o *consoling) run(ctx context.Context, u *ui, name string) error {
+	return o.on(ctx, u, name, func(c *cluster, g *model.Guest) error {
+		if !o.serial {
+			u.say("%s", consoleURL(c.client.Endpoint(), g))
+			return nil
+		}
+		return c.attach(ctx, u, g, o.port)
+	})
 }
 
 // consoleURL is the page of Proxmox with the console of a guest.
@@ -64,7 +75,11 @@ func (c *cluster) attach(ctx context.Context, u *ui, g *model.Guest, port string
 		return errors.New("the machine went away")
 	}
 	if g.Status != model.StatusRunning {
-		return advise(fmt.Errorf("VM %d is %s", g.VMID, g.Status), "Start it: proxplane power on "+g.Name)
+		start := "proxplane power on " + g.Name
+		if c.namespace != "" {
+			start = "powerState: On in its object"
+		}
+		return advise(fmt.Errorf("VM %d is %s", g.VMID, g.Status), "Start it: "+start)
 	}
 	if g.Config.Options[port] == "" {
 		return advise(fmt.Errorf("VM %d has no serial port %s", g.VMID, port),

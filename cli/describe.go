@@ -33,36 +33,45 @@ missing. Machines and images can be named by their VMID, too.`,
   proxplane describe node/pve1`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: t.completeKinds(u, "vm"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, name, ok := strings.Cut(args[0], "/")
-			if !ok || name == "" {
-				return advise(fmt.Errorf("%q says no kind", args[0]), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
-			}
-			c, err := t.cluster(u)
-			if err != nil {
-				return err
-			}
-			var text string
-			switch strings.ToLower(kind) {
-			case "vm", "vms", "virtualmachine", "clone", "vmclone":
-				text, err = c.describeVM(cmd.Context(), u, name, len(c.Desired.VMs) > 0)
-			case "image", "images", "vmimage", "template":
-				text, err = c.describeImage(cmd.Context(), u, name, len(c.Desired.Images) > 0)
-			case "snapshot", "snapshots", "vmsnapshot":
-				text, err = c.describeSnapshot(cmd.Context(), name)
-			case "node", "nodes":
-				text, err = c.describeNode(cmd.Context(), u, name)
-			default:
-				err = fmt.Errorf("%q can't be described; there are vm, image, snapshot and node", kind)
-			}
-			if err == nil {
-				_, err = io.WriteString(u.out, text)
-			}
-			return err
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return t.describe(cmd.Context(), u, args[0]) },
 	}
 	t.flags(cmd, false)
 	return cmd
+}
+
+// describe tells about one thing.
+func (t *target) describe(ctx context.Context, u *ui, what string) error {
+	kind, name, ok := strings.Cut(what, "/")
+	if !ok || name == "" {
+		return advise(fmt.Errorf("%q says no kind", what), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
+	}
+	c, err := t.cluster(u)
+	if err != nil {
+		return err
+	}
+	inKubernetes := t.objects != nil
+	var text string
+	switch strings.ToLower(kind) {
+	case "vm", "vms", "virtualmachine", "clone", "vmclone":
+		text, err = c.describeVM(ctx, u, name, len(c.Desired.VMs) > 0 || inKubernetes)
+	case "image", "images", "vmimage", "template":
+		text, err = c.describeImage(ctx, u, name, len(c.Desired.Images) > 0 || inKubernetes)
+	case "snapshot", "snapshots", "vmsnapshot":
+		if inKubernetes {
+			if name, err = c.snapshotOf(ctx, name); err != nil {
+				return err
+			}
+		}
+		text, err = c.describeSnapshot(ctx, name)
+	case "node", "nodes":
+		text, err = c.describeNode(ctx, u, name)
+	default:
+		err = fmt.Errorf("%q can't be described; there are vm, image, snapshot and node", kind)
+	}
+	if err == nil {
+		_, err = io.WriteString(u.out, text)
+	}
+	return err
 }
 
 // completeKinds completes "vm/NAME".
@@ -116,7 +125,14 @@ func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) b
 		}
 		names = append(names, o.Owner.Name)
 	}
-	return plan.Object{}, fmt.Errorf("the manifests have no %q; there are %s", name, strings.Join(names, ", "))
+	where, there := "the manifests have", "there is nothing of the kind"
+	if c.namespace != "" {
+		where = "namespace " + c.namespace + " has"
+	}
+	if len(names) > 0 {
+		there = "there are " + strings.Join(names, ", ")
+	}
+	return plan.Object{}, fmt.Errorf("%s no %q; %s", where, name, there)
 }
 
 // describeGuest reads all about a guest.

@@ -20,6 +20,7 @@ type doctorFlags struct {
 	commands bool
 	user     string
 	token    string
+	userFlag string // the name of the flag
 }
 
 func newDoctor(u *ui) *cobra.Command {
@@ -44,13 +45,20 @@ The exit status is 1 when something that is needed is missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), u) },
 	}
-	f.flags(cmd, false)
+	f.target.flags(cmd, false)
+	f.flags(cmd, "user", "token")
+	return cmd
+}
+
+// flags adds the flags to a command; those for whom its commands are may have other
+// names.
+func (f *doctorFlags) flags(cmd *cobra.Command, user, token string) {
 	fs := cmd.Flags()
+	f.userFlag = user
 	fs.StringVarP(&f.output, "output", "o", "", "`FORMAT`: json, for programs")
 	fs.BoolVar(&f.commands, "print-commands", false, "print the pveum commands also when nothing is missing")
-	fs.StringVar(&f.user, "user", "", "`USER@REALM` whom the commands are for (default: the one who is logged in, or proxplane@pve instead of root@pam)")
-	fs.StringVar(&f.token, "token", "", "`NAME` of the token that the commands are for (default: the one that is used, or proxplane)")
-	return cmd
+	fs.StringVar(&f.user, user, "", "`USER@REALM` whom the commands are for (default: the one who is logged in, or proxplane@pve instead of root@pam)")
+	fs.StringVar(&f.token, token, "", "`NAME` of the token that the commands are for (default: the one that is used, or proxplane)")
 }
 
 func (f *doctorFlags) run(ctx context.Context, u *ui) error {
@@ -58,7 +66,7 @@ func (f *doctorFlags) run(ctx context.Context, u *ui) error {
 		return fmt.Errorf("--output %s: there is only json", f.output)
 	}
 	if f.user != "" && !strings.Contains(f.user, "@") {
-		return fmt.Errorf("--user %s: a user has a realm, like proxplane@pve", f.user)
+		return fmt.Errorf("--%s %s: a user has a realm, like proxplane@pve", f.userFlag, f.user)
 	}
 	all, err := f.patients(u)
 	if err != nil {
@@ -96,7 +104,7 @@ func (f *doctorFlags) run(ctx context.Context, u *ui) error {
 // patients are the clusters to look at: those of the manifests, or the one of the
 // environment.
 func (f *doctorFlags) patients(u *ui) ([]manifest.Wanted, error) {
-	if len(f.files) > 0 {
+	if f.given() {
 		return f.wanted(u)
 	}
 	w, err := f.one(u)
@@ -105,7 +113,7 @@ func (f *doctorFlags) patients(u *ui) ([]manifest.Wanted, error) {
 
 // examine looks at one cluster.
 func (f *doctorFlags) examine(ctx context.Context, u *ui, w manifest.Wanted) *diagnosis {
-	d := &diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: len(f.files) > 0}
+	d := &diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: f.given()}
 	e := &examination{ctx: ctx, f: f, d: d, conn: w.Connection, want: w.Desired}
 	e.endpoints()
 	if e.reached {

@@ -122,7 +122,11 @@ func saidBy(err error) string {
 }
 
 func explainManifests(wrong manifest.Errors) explanation {
-	e := explanation{tried: fmt.Sprintf("the manifests have %s", status.Count(len(wrong), "mistake"))}
+	what := "manifests"
+	if wrong[0].File == "" {
+		what = "objects" // of Kubernetes
+	}
+	e := explanation{tried: fmt.Sprintf("the %s have %s", what, status.Count(len(wrong), "mistake"))}
 	for _, one := range wrong {
 		e.do = append(e.do, one.Error())
 	}

@@ -11,6 +11,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// programs are what the program is under each of its names.
+var programs = map[string]func(*ui) *cobra.Command{
+	"proxplane": newRoot, "kubectl proxplane": newKubectlProxplane, "kubectl create vmsnapshot": newKubectlSnapshot,
+}
+
+// everyCommand is for all commands of all programs.
+func everyCommand(t *testing.T, do func(t *testing.T, root, c *cobra.Command)) {
+	t.Helper()
+	for name, program := range programs {
+		t.Run(name, func(t *testing.T) {
+			root := program(newUI(nil, nil, nil))
+			for _, c := range commands(root) {
+				do(t, root, c)
+			}
+		})
+	}
+}
+
 // commands are all of them.
 func commands(cmd *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{cmd}
@@ -21,54 +39,56 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	root := newRoot(newUI(nil, nil, nil))
-	for _, c := range commands(root) {
+	everyCommand(t, func(t *testing.T, root, c *cobra.Command) {
 		name := c.CommandPath()
+		first, _, _ := strings.Cut(name, " ")
 		switch {
 		case c.Short == "" || strings.HasSuffix(c.Short, "."):
 			t.Errorf("%s: Short is %q; it should be a few words without a full stop", name, c.Short)
 		case c.Long == "" && c != root:
 			t.Errorf("%s has no Long", name)
-		case !strings.Contains(c.Example, "proxplane "):
+		case !strings.Contains(c.Example, first+" "):
 			t.Errorf("%s has no example", name)
-		case c.Parent() == root && c.GroupID == "":
+		case c.Parent() == root && len(root.Groups()) > 0 && c.GroupID == "":
 			t.Errorf("%s is in no group", name)
 		}
-	}
+	})
 }
 
 func TestHelpFitsTheScreen(t *testing.T) {
-	for _, c := range commands(newRoot(newUI(nil, nil, nil))) {
+	everyCommand(t, func(t *testing.T, root, c *cobra.Command) {
 		var out bytes.Buffer
-		root := newRoot(newUI(nil, &out, &out))
 		root.SetOut(&out)
-		root.SetArgs(append(strings.Fields(strings.TrimPrefix(c.CommandPath(), "proxplane")), "--help"))
+		root.SetArgs(append(strings.Fields(strings.TrimPrefix(c.CommandPath(), root.CommandPath())), "--help"))
 		if err := root.Execute(); err != nil {
 			t.Errorf("%s: %v", c.CommandPath(), err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth && !strings.HasPrefix(line, "  proxplane ") {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth && !strings.HasPrefix(line, "  "+root.CommandPath()+" ") {
 				t.Errorf("%s: %d characters: %s", c.CommandPath(), n, line)
 			}
 		}
-	}
+	})
 }
 
 // Examples that can't be parsed would be worse than none.
 func TestExamplesHaveFlagsThatExist(t *testing.T) {
-	root := newRoot(newUI(nil, nil, nil))
-	command := regexp.MustCompile(`proxplane ((?:[a-z]+ ?)+)([^|>"$)]*)`)
-	for _, c := range commands(root) {
+	everyCommand(t, func(t *testing.T, root, c *cobra.Command) {
+		command := regexp.MustCompile(root.CommandPath() + ` ((?:[a-z]+ ?)*)([^|>"$)]*)`)
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, "   ") // what follows explains it
 			m := command.FindStringSubmatch(line)
 			if m == nil {
 				continue
 			}
-			target, _, err := root.Find(strings.Fields(m[1]))
-			if err != nil {
-				t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
-				continue
+			target := root
+			if root.HasSubCommands() {
+				found, _, err := root.Find(strings.Fields(m[1]))
+				if err != nil {
+					t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
+					continue
+				}
+				target = found
 			}
 			for _, word := range strings.Fields(m[2]) {
 				if word == "--" {
@@ -80,19 +100,19 @@ func TestExamplesHaveFlagsThatExist(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // Other users of the machine see the arguments of processes.
 func TestNoFlagTakesASecret(t *testing.T) {
 	secret := regexp.MustCompile(`(?i)password|secret|ticket`)
-	for _, c := range commands(newRoot(newUI(nil, nil, nil))) {
+	everyCommand(t, func(t *testing.T, _, c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if secret.MatchString(f.Name) && !strings.HasSuffix(f.Name, "-file") {
 				t.Errorf("%s --%s takes a secret", c.CommandPath(), f.Name)
 			}
 		})
-	}
+	})
 }
 
 func TestMistypedCommandsAndFlagsAreNamed(t *testing.T) {

@@ -69,7 +69,20 @@ func (i *importing) run(ctx context.Context, u *ui, names []string) error {
 	if _, err := io.WriteString(u.out, found.docs.text()); err != nil {
 		return err
 	}
-	clean := true
+	clean := found.tell(u)
+	if i.adopt {
+		return i.adoptAll(ctx, u, c, found.machines)
+	}
+	if !clean {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// tell says what of machines isn't in their manifests, and whether these change
+// nothing.
+func (found imported) tell(u *ui) (clean bool) {
+	clean = true
 	for _, m := range found.machines {
 		if len(m.omitted) > 0 {
 			u.note("VM %d: not in the manifest, and so left as they are: %s", m.guest.VMID, strings.Join(m.omitted, ", "))
@@ -79,13 +92,7 @@ func (i *importing) run(ctx context.Context, u *ui, names []string) error {
 			u.note("VM %d: a manifest can't say it as it is; apply would %s", m.guest.VMID, text)
 		}
 	}
-	if i.adopt {
-		return i.adoptAll(ctx, u, c, found.machines)
-	}
-	if !clean {
-		return &exitError{code: exitFailed}
-	}
-	return nil
+	return clean
 }
 
 // readGuests reads all about some guests.
@@ -158,7 +165,7 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 	out := imported{docs: newDocuments()}
 	for _, id := range ids {
 		g := have.Guests[id]
-		if m := g.Config.Marker; m != nil && (m.Owner.Set != i.set || m.Owner.Door != manifest.Door || m.Owner.Kind != "VirtualMachine") {
+		if m := g.Config.Marker; m != nil && i.others(m.Owner) {
 			return out, fmt.Errorf("VM %d is %s of set %s (door %s) already", id, status.Name(m.Owner.Key), m.Owner.Set, m.Owner.Door)
 		}
 		best := importedMachine{}
@@ -185,6 +192,15 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 	return out, nil
 }
 
+// others tells whether a guest is of somebody who isn't about to import it. In
+// Kubernetes it may have been of an object that is no more.
+func (i *importing) others(o model.Owner) bool {
+	if i.objects != nil && (o.Namespace != i.objects.name || i.objects.has(o.UID)) {
+		return true
+	}
+	return o.Set != i.set || o.Door != manifest.Door || o.Kind != "VirtualMachine"
+}
+
 // try writes the manifest of a guest, and plans with it as if the guest was
 // ours.
 func (i *importing) try(w *writer) (importedMachine, error) {
@@ -201,14 +217,18 @@ func (i *importing) try(w *writer) (importedMachine, error) {
 	if err != nil {
 		return importedMachine{}, err
 	}
-	want := all[0].Desired
+	return judge(all[0].Desired, name, w.have, w.g), nil
+}
+
+// judge plans with a guest as if it was the machine of a name that is wanted.
+func judge(want model.Desired, name string, have *model.Observed, g *model.Guest) importedMachine {
 	at := slices.IndexFunc(want.VMs, func(v model.VM) bool { return v.Owner.Name == name })
-	m := importedMachine{guest: w.g, owner: want.VMs[at].Owner}
-	p := plan.For(want, asOurs(w.have, w.g, want.VMs[at]))
+	m := importedMachine{guest: g, owner: want.VMs[at].Owner}
+	p := plan.For(want, asOurs(have, g, want.VMs[at]))
 	at = slices.IndexFunc(p.Objects, func(o plan.Object) bool { return o.Owner == m.owner })
 	m.object = p.Objects[at]
 	m.differences = differences(m.object)
-	return m, nil
+	return m
 }
 
 // asOurs is what there is, with the guest as if it was the machine's.
@@ -246,8 +266,16 @@ func onlyMarks(a model.Configure) bool {
 	return len(a.Set)+len(a.Delete)+len(a.Disks)+len(a.NICs) == 0
 }
 
-// adoptAll puts our marks on machines.
+// adoptAll puts our marks on machines, if that is agreed to.
 func (i *importing) adoptAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
+	if err := i.agreed(ctx, u, list); err != nil {
+		return err
+	}
+	return i.markAll(ctx, u, c, list)
+}
+
+// agreed asks whether machines are to be adopted, those that can be.
+func (i *importing) agreed(ctx context.Context, u *ui, list []importedMachine) error {
 	for _, m := range list {
 		if len(m.differences) > 0 {
 			return advise(fmt.Errorf("VM %d isn't adopted: its manifest would change it", m.guest.VMID), m.differences...)
@@ -260,9 +288,11 @@ func (i *importing) adoptAll(ctx context.Context, u *ui, c *cluster, list []impo
 		fmt.Fprintf(u.err, "VM %d on %s becomes %s of set %s: a marker in its description, and two tags. Nothing else changes.\n",
 			m.guest.VMID, m.guest.Node, status.Name(m.owner.Key), i.set)
 	}
-	if err := u.agree(ctx, i.yes, status.Count(len(list), "machine is adopted", "machines are adopted")); err != nil {
-		return err
-	}
+	return u.agree(ctx, i.yes, status.Count(len(list), "machine is adopted", "machines are adopted"))
+}
+
+// markAll puts our marks on machines.
+func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
 	for _, m := range list {
 		if err := c.mark(ctx, m); err != nil {
 			return c.fail(err)

@@ -92,6 +92,7 @@ type documents struct{ list []document }
 
 type document struct {
 	kind, name, comment string
+	namespace           string // in Kubernetes
 	spec                *mapping
 	users               []*mapping // references to it, by name
 }
@@ -119,11 +120,8 @@ func (d *documents) merge(other *documents) {
 			continue
 		}
 		name, known := d.free(doc)
-		for _, ref := range doc.users {
-			ref.node.Content[1].Value = name
-		}
+		doc.rename(name)
 		if !known {
-			doc.name = name
 			d.list = append(d.list, doc)
 		}
 	}
@@ -151,11 +149,23 @@ func (d *documents) text() string {
 		for line := range strings.Lines(doc.comment) {
 			b.WriteString("# " + strings.TrimSuffix(line, "\n") + "\n")
 		}
-		m := &mapping{}
-		m.put("apiVersion", api.APIVersion).put("kind", doc.kind).put("metadata", (&mapping{}).put("name", doc.name)).put("spec", doc.spec)
-		parts = append(parts, b.String()+m.text())
+		parts = append(parts, b.String()+doc.object().text())
 	}
 	return strings.Join(parts, "---\n")
+}
+
+// object is the whole object.
+func (d document) object() *mapping {
+	meta := (&mapping{}).put("name", d.name).put("namespace", d.namespace)
+	return (&mapping{}).put("apiVersion", api.APIVersion).put("kind", d.kind).put("metadata", meta).put("spec", d.spec)
+}
+
+// rename calls a shared document something else.
+func (d *document) rename(name string) {
+	d.name = name
+	for _, ref := range d.users {
+		ref.node.Content[1].Value = name
+	}
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)

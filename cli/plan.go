@@ -11,9 +11,14 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
+// planning is one call of plan.
+type planning struct {
+	change
+	detailed, all bool
+}
+
 func newPlan(u *ui) *cobra.Command {
-	c := &change{}
-	var detailed, all, removal bool
+	p := &planning{}
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE|DIR|-",
 		Short: "Show what apply would do, and why",
@@ -34,32 +39,37 @@ manifest's updatePolicy allows them.`,
   proxplane plan -f machines.yaml --detailed-exitcode || echo "drift, or error"
   proxplane plan -f machines.yaml -o json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.deleted = removal
-			list, err := c.open(cmd, u)
-			if err != nil {
-				return err
-			}
-			plans, err := c.plans(cmd.Context(), list)
-			if err != nil {
-				return err
-			}
-			if c.output == "json" {
-				err = writeJSON(u.out, status.ViewOf(shown(joined(plans))))
-			} else {
-				err = u.showPlans(list, plans, all)
-			}
-			if err == nil && detailed && !shown(joined(plans)).Ready() {
-				return &exitError{code: exitChanges}
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, u) },
 	}
-	c.flags(cmd)
-	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors")
-	cmd.Flags().BoolVar(&all, "all", false, "show also what is as wanted")
-	cmd.Flags().BoolVar(&removal, "delete", false, "show what delete would do")
+	p.flags(cmd)
+	p.displayFlags(cmd)
+	cmd.Flags().BoolVar(&p.deleted, "delete", false, "show what delete would do")
 	return cmd
+}
+
+func (p *planning) displayFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors")
+	cmd.Flags().BoolVar(&p.all, "all", false, "show also what is as wanted")
+}
+
+func (p *planning) run(cmd *cobra.Command, u *ui) error {
+	list, err := p.open(cmd, u)
+	if err != nil {
+		return err
+	}
+	plans, err := p.plans(cmd.Context(), list)
+	if err != nil {
+		return err
+	}
+	if p.output == "json" {
+		err = writeJSON(u.out, status.ViewOf(shown(joined(plans))))
+	} else {
+		err = u.showPlans(list, plans, p.all)
+	}
+	if err == nil && p.detailed && !shown(joined(plans)).Ready() {
+		return &exitError{code: exitChanges}
+	}
+	return err
 }
 
 // showPlans prints the plan of each cluster.

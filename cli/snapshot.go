@@ -179,6 +179,13 @@ func (t *target) on(ctx context.Context, u *ui, name string, do func(*cluster, *
 	if err != nil {
 		return err
 	}
+	if t.objects != nil {
+		g, err := c.guestOf(ctx, name)
+		if err != nil {
+			return err
+		}
+		return do(c, g)
+	}
 	have, err := c.look(ctx)
 	if err != nil {
 		return err

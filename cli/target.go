@@ -28,6 +28,8 @@ type target struct {
 	fingerprints           []string
 	insecure               bool
 	required               bool
+
+	objects *namespace // what is wanted are these objects; nil: it is in files
 }
 
 // defaultSet is what is applied together when nobody says so.
@@ -44,6 +46,13 @@ func (t *target) flags(cmd *cobra.Command, required bool) {
 	}
 	fs.StringArrayVarP(&t.files, "filename", "f", nil, what)
 	fs.StringVar(&t.set, "set", defaultSet, "`NAME` of what is applied together; machines of other sets are others")
+	t.connectionFlags(cmd)
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
+}
+
+// connectionFlags are those that say which Proxmox, and how it is reached.
+func (t *target) connectionFlags(cmd *cobra.Command) {
+	fs := cmd.Flags()
 	fs.StringVar(&t.provider, "provider", "", "only what belongs to the Provider of this `NAME`")
 	fs.StringSliceVar(&t.endpoints, "endpoint", nil, "`URL` of Proxmox; several for the nodes of one cluster")
 	fs.StringVar(&t.tokenID, "token-id", "", "API token, `USER@REALM!NAME`; the secret comes from --token-file or PVE_TOKEN_SECRET, or is asked for")
@@ -57,26 +66,25 @@ func (t *target) flags(cmd *cobra.Command, required bool) {
 	for _, name := range []string{"token-file", "password-file", "ca-file"} {
 		_ = cmd.MarkFlagFilename(name)
 	}
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
+
+// given tells whether it is said what is wanted, not only which Proxmox.
+func (t *target) given() bool { return len(t.files) > 0 || t.objects != nil }
 
 // wanted reads the manifests: what is wanted of each Proxmox.
 func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
-	if len(t.files) == 0 {
+	if !t.given() {
 		return nil, advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
-	}
-	set, err := manifest.Read(t.files, u.in)
-	if err != nil {
-		return nil, err
 	}
 	creds, err := t.credentials(u)
 	if err != nil {
 		return nil, err
 	}
-	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u, creds), ReadFile: os.ReadFile})
-	for _, n := range set.Notes() {
-		u.note("%s", n)
+	read := t.fromFiles
+	if t.objects != nil {
+		read = t.fromObjects
 	}
+	all, err := read(u, creds)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +95,7 @@ func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 		}
 		all = slices.DeleteFunc(all, func(w manifest.Wanted) bool { return w.Provider.Name != t.provider })
 		if len(all) == 0 {
-			return nil, fmt.Errorf("--provider %s: the manifests have only %s", t.provider, cmp.Or(strings.Join(names, ", "), "none"))
+			return nil, fmt.Errorf("--provider %s: %s only %s", t.provider, t.whose("have", "has"), cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
 	if len(all) == 0 {
@@ -104,16 +112,41 @@ func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 	return all, nil
 }
 
+// fromFiles reads what is wanted from files.
+func (t *target) fromFiles(u *ui, creds pve.Credentials) ([]manifest.Wanted, error) {
+	set, err := manifest.Read(t.files, u.in)
+	if err != nil {
+		return nil, err
+	}
+	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u.getenv, creds), ReadFile: os.ReadFile})
+	for _, n := range set.Notes() {
+		u.note("%s", n)
+	}
+	return all, err
+}
+
+// whose says where what is wanted is written: "the manifests have", "namespace lab
+// has".
+func (t *target) whose(several, one string) string {
+	if t.objects != nil {
+		return "namespace " + t.objects.name + " " + one
+	}
+	return "the manifests " + several
+}
+
 // one is the only Proxmox that a command is about: of the manifests, or of the
 // environment.
 func (t *target) one(u *ui) (manifest.Wanted, error) {
-	if len(t.files) > 0 {
+	if t.given() {
 		all, err := t.wanted(u)
 		if err != nil {
 			return manifest.Wanted{}, err
 		}
+		if len(all) > 1 && t.objects != nil {
+			all = t.objects.only(all)
+		}
 		if len(all) > 1 {
-			return manifest.Wanted{}, advise(errors.New("the manifests have several Providers"), "Choose one of them with --provider.")
+			return manifest.Wanted{}, advise(fmt.Errorf("%s several Providers", t.whose("have", "has")), "Choose one of them with --provider.")
 		}
 		return all[0], nil
 	}
@@ -121,7 +154,7 @@ func (t *target) one(u *ui) (manifest.Wanted, error) {
 	if err != nil {
 		return manifest.Wanted{}, err
 	}
-	conn, err := manifest.Environment(t.environment(u, creds), os.ReadFile)
+	conn, err := manifest.Environment(t.environment(u.getenv, creds), os.ReadFile)
 	if err != nil {
 		return manifest.Wanted{}, advise(err, "Or give --endpoint with --token-id and --token-file, or manifests with -f.")
 	}
@@ -179,8 +212,8 @@ func (t *target) secret(u *ui, file, variable, prompt string) (string, error) {
 	return s, err
 }
 
-// environment is the process' environment with what the flags say on top.
-func (t *target) environment(u *ui, creds pve.Credentials) func(string) string {
+// environment is an environment with what the flags say on top.
+func (t *target) environment(getenv func(string) string, creds pve.Credentials) func(string) string {
 	return func(name string) string {
 		switch name {
 		case "PVE_ENDPOINT":
@@ -200,7 +233,7 @@ func (t *target) environment(u *ui, creds pve.Credentials) func(string) string {
 				return ""
 			}
 		}
-		return u.getenv(name)
+		return getenv(name)
 	}
 }
 

@@ -24,7 +24,8 @@ type Options struct {
 	// ReadFile reads the file that PVE_CA_BUNDLE names, such as [os.ReadFile].
 	ReadFile func(string) ([]byte, error)
 
-	// Find gives a [Secret] or [ConfigMap] that isn't in the set; nil: there is none.
+	// Find gives a [Secret] or [ConfigMap] that isn't in the set, or an error that says
+	// why it can't be read; nil: there is none.
 	Find func(model.Key) any
 }
 
@@ -163,7 +164,12 @@ func (s scope) find(field, kind, name string) *object {
 	key := model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name}
 	o := s.set.index[key]
 	if o == nil && s.options.Find != nil && (kind == "Secret" || kind == "ConfigMap") {
-		if found := s.options.Find(key); found != nil {
+		switch found := s.options.Find(key).(type) {
+		case nil:
+		case error:
+			s.fail(field, "%v", found)
+			return nil
+		default:
 			o = &object{Object: found, key: key}
 		}
 	}

@@ -19,7 +19,7 @@ func main() {
 	if args := os.Args[1:]; hook.Called(args) {
 		code = hook.Main(ctx, args, os.Stdout, os.Stderr)
 	} else {
-		code = cli.Main(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+		code = cli.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	}
 	stop()
 	os.Exit(code)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProxplane) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
-		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(cli.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	flag.Parse()
 	// Stories wait more than they work.

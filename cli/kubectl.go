@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The names under which kubectl finds its plugins: `kubectl proxplane` runs
+// kubectl-proxplane, `kubectl create vmsnapshot` runs kubectl-create-vmsnapshot, and
+// kubectl_complete-proxplane completes what is typed after `kubectl proxplane`.
+const (
+	pluginProxplane = "kubectl-proxplane"
+	pluginSnapshot  = "kubectl-create-vmsnapshot"
+	pluginComplete  = "kubectl_complete-proxplane"
+)
+
+var pluginNames = []string{pluginProxplane, pluginSnapshot, pluginComplete}
+
+// Run runs the program under the name by which it was called, the first of argv: it
+// is also the plugins of kubectl. It returns the exit status, as [Main] does.
+func Run(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	u, args := newUI(stdin, stdout, stderr), argv[1:]
+	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
+	case pluginProxplane:
+		return u.run(ctx, newKubectlProxplane(u), args)
+	case pluginSnapshot:
+		return u.run(ctx, newKubectlSnapshot(u), args)
+	case pluginComplete:
+		return u.run(ctx, newKubectlProxplane(u), append([]string{cobra.ShellCompRequestCmd}, args...))
+	}
+	return u.main(ctx, args)
+}
+
+// newKubectlProxplane is `kubectl proxplane`.
+func newKubectlProxplane(u *ui) *cobra.Command {
+	n := &namespace{}
+	root := plugin(u, &cobra.Command{
+		Use:   pluginProxplane,
+		Short: "See what proxplane does about the objects of a namespace",
+		Long: `See what proxplane does about the objects of a namespace, and why; make objects of
+machines that are there already.
+
+Where Proxmox is, and who we are there, is read from the namespace: from its
+Provider and the Secret that this names. Who may not read the Secret logs in to
+Proxmox as somebody else, with --token-id or --username. Nothing here needs the
+operator to run.`,
+		Example: `  kubectl proxplane plan
+  kubectl proxplane describe vm/web-1 -n shop
+  kubectl proxplane doctor
+  kubectl proxplane console web-1 --serial
+  kubectl proxplane import 104 105`,
+	}, "kubectl proxplane")
+	needsCommand(root)
+	n.flags(root.PersistentFlags())
+	n.completeFlags(root)
+	version := newVersion()
+	version.Example = "  kubectl proxplane version"
+	root.AddCommand(newKubectlPlan(u, n), newKubectlDescribe(u, n), newKubectlDoctor(u, n), newKubectlConsole(u, n), newKubectlImport(u, n), version)
+	return root
+}
+
+// plugin makes a command the root of a plugin, which is called by another name than
+// its own.
+func plugin(u *ui, root *cobra.Command, name string) *cobra.Command {
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return u.startLog() }
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageFunc(usage)
+	root.SetHelpFunc(help)
+	u.logFlags(root.PersistentFlags())
+	return root
+}
+
+func newKubectlPlan(u *ui, n *namespace) *cobra.Command {
+	p := &planning{}
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what the operator does next, and why",
+		Long: `Show what is to be done so that the objects of the namespace are as wanted: each
+step with what it does, why, and its effect. It is what the operator decides, too.
+Nothing is changed.
+
+Steps that restart, replace or lose data are refused unless the object's
+updatePolicy allows them.`,
+		Example: `  kubectl proxplane plan
+  kubectl proxplane plan -n shop --all
+  kubectl proxplane plan --detailed-exitcode || echo "drift, or error"
+  kubectl proxplane plan -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.in(cmd.Context(), n); err != nil {
+				return err
+			}
+			err := p.run(cmd, u)
+			if len(n.problems) > 0 {
+				u.complain(n.problems)
+				return &exitError{code: exitFailed}
+			}
+			return err
+		},
+	}
+	p.connectionFlags(cmd)
+	p.outputFlag(cmd)
+	p.displayFlags(cmd)
+	cmd.Flags().BoolVar(&p.deep, "deep", false, "read all configs, also of machines that seem to be as wanted")
+	return cmd
+}
+
+func newKubectlDescribe(u *ui, n *namespace) *cobra.Command {
+	t := &target{}
+	cmd := &cobra.Command{
+		Use:   "describe vm/NAME|image/NAME|snapshot/NAME|node/NAME",
+		Short: "Tell all about one thing, as Proxmox has it",
+		Long: `Tell all about one thing as Proxmox has it now: its settings, its addresses, what it
+waits for, its last tasks, and whether it is as its object wants it. What the
+operator has done about an object, kubectl describe tells.`,
+		Example: `  kubectl proxplane describe vm/web-1
+  kubectl proxplane describe image/ubuntu-22 -n shop
+  kubectl proxplane describe snapshot/before-upgrade
+  kubectl proxplane describe node/pve1`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: n.complete("vm/", "VirtualMachine", "VMClone"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := t.in(cmd.Context(), n); err != nil {
+				return err
+			}
+			n.about = args[0]
+			return n.explain(t.describe(cmd.Context(), u, args[0]))
+		},
+	}
+	t.connectionFlags(cmd)
+	return cmd
+}
+
+func newKubectlDoctor(u *ui, n *namespace) *cobra.Command {
+	f := &doctorFlags{}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check Proxmox, the credentials and what the objects need",
+		Long: `Check whether Proxmox can be reached from here and is in good shape, and whether it
+has what the objects of the namespace name: storages, bridges, templates, devices.
+
+The doctor also computes the least privileges that the objects need over their
+whole life, compares them with what the Provider's credentials have, and prints the
+pveum commands that grant exactly that. Nothing is changed.
+
+The exit status is 1 when something that is needed is missing.`,
+		Example: `  kubectl proxplane doctor
+  kubectl proxplane doctor -n shop --provider proxmox-prod
+  kubectl proxplane doctor --print-commands --pve-user ops@pve --pve-token proxplane
+  kubectl proxplane doctor -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.in(cmd.Context(), n); err != nil {
+				return err
+			}
+			err := f.run(cmd.Context(), u)
+			if len(n.problems) > 0 {
+				u.complain(n.problems)
+				return &exitError{code: exitFailed}
+			}
+			return err
+		},
+	}
+	f.connectionFlags(cmd)
+	f.flags(cmd, "pve-user", "pve-token")
+	return cmd
+}
+
+func newKubectlConsole(u *ui, n *namespace) *cobra.Command {
+	o := &consoling{}
+	cmd := &cobra.Command{
+		Use:   "console VM",
+		Short: "Reach the console of a machine",
+		Long: `Print the URL of a machine's console in Proxmox' web interface. With --serial,
+attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it.`,
+		Example: `  kubectl proxplane console web-1
+  kubectl proxplane console web-1 -n shop --serial
+  kubectl proxplane console web-1 --serial --port serial1`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: n.complete("", "VirtualMachine", "VMClone"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.in(cmd.Context(), n); err != nil {
+				return err
+			}
+			n.about = args[0]
+			return n.explain(o.run(cmd.Context(), u, args[0]))
+		},
+	}
+	o.connectionFlags(cmd)
+	o.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/kube"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+)
+
+// importingObjects is one call of `kubectl proxplane import`.
+type importingObjects struct {
+	importing
+	printing
+}
+
+func newKubectlImport(u *ui, n *namespace) *cobra.Command {
+	i := &importingObjects{}
+	cmd := &cobra.Command{
+		Use:   "import VMID|NAME…",
+		Short: "Make objects of machines that are there",
+		Long: `Make VirtualMachines, with their classes and images, of machines that are there in
+Proxmox already, and have the operator look after these machines from then on. Each
+machine gets a marker in its description and two tags; nothing else changes: that is
+checked. What objects can't say (a disk that isn't on a storage, an interface without
+a bridge) is left as it is.
+
+With --dry-run=client -o yaml nothing is made, and the objects are shown.`,
+		Example: `  kubectl proxplane import 104 105
+  kubectl proxplane import web-1 -n shop --provider proxmox-prod --yes
+  kubectl proxplane import 104 --dry-run=client -o yaml > web-1.yaml`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: i.completeImport(u, n),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := i.check(); err != nil {
+				return err
+			}
+			if err := i.in(cmd.Context(), n); err != nil {
+				return err
+			}
+			return i.run(cmd.Context(), u, args)
+		},
+	}
+	i.connectionFlags(cmd)
+	i.printing.flags(cmd)
+	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "don't ask")
+	return cmd
+}
+
+// completeImport completes machines of Proxmox.
+func (i *importingObjects) completeImport(u *ui, n *namespace) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if err := i.in(cmd.Context(), n); err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return i.completeVMs(u)(cmd, args, toComplete)
+	}
+}
+
+func (i *importingObjects) run(ctx context.Context, u *ui, names []string) error {
+	c, err := i.cluster(u)
+	if err != nil {
+		return err
+	}
+	ids, err := c.readGuests(ctx, names)
+	if err != nil {
+		return err
+	}
+	found, err := i.write(c, ids)
+	if err != nil {
+		return err
+	}
+	if !found.tell(u) {
+		return &exitError{code: exitFailed}
+	}
+	if err := i.objects.settle(ctx, found.docs, c.Provider.Name); err != nil {
+		return err
+	}
+	if i.dryRun == "client" && i.output == "yaml" {
+		_, err := io.WriteString(u.out, found.docs.text()) // with its comments
+		return err
+	}
+	if i.dryRun == "none" {
+		if err := i.agreed(ctx, u, found.machines); err != nil {
+			return err
+		}
+	}
+	if err := i.make(ctx, u, found.docs); err != nil || i.dryRun != "none" {
+		return err
+	}
+	machines, err := i.again(ctx, u, c, found.machines)
+	if err != nil {
+		return err
+	}
+	return i.markAll(ctx, u, c, machines)
+}
+
+// settle says where objects belong, and calls those that machines share as they are
+// called there: one that says something else may have that name.
+func (n *namespace) settle(ctx context.Context, docs *documents, provider string) error {
+	for at := range docs.list {
+		d := &docs.list[at]
+		d.namespace = n.name
+		if d.kind == "VirtualMachine" {
+			ref := (&mapping{}).put("providerRef", (&mapping{}).put("name", provider))
+			d.spec.node.Content = append(ref.node.Content, d.spec.node.Content...)
+		}
+		if len(d.users) == 0 {
+			continue
+		}
+		name, err := n.free(ctx, *d)
+		if err != nil {
+			return err
+		}
+		d.rename(name)
+	}
+	return nil
+}
+
+// free finds the name under which a document is there, or can be made.
+func (n *namespace) free(ctx context.Context, d document) (string, error) {
+	base := d.name
+	for number := 2; ; number++ {
+		o, err := d.unstructured()
+		if err != nil {
+			return "", err
+		}
+		there := o.DeepCopy()
+		err = n.client.Get(ctx, client.ObjectKeyFromObject(there), there)
+		if apierrors.IsNotFound(err) {
+			return d.name, nil
+		} else if err != nil {
+			return "", n.fail(err)
+		}
+		// Kubernetes fills in what is left out; then they can be compared.
+		o.SetName("")
+		o.SetGenerateName("proxplane-")
+		if err := n.client.Create(ctx, o, client.DryRunAll); err != nil {
+			return "", n.fail(err)
+		}
+		if reflect.DeepEqual(o.Object["spec"], there.Object["spec"]) {
+			return d.name, nil
+		}
+		d.name = fmt.Sprintf("%s-%d", base, number)
+	}
+}
+
+// unstructured is the document as an object of Kubernetes.
+func (d document) unstructured() (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	return o, yaml.Unmarshal([]byte(d.object().text()), &o.Object)
+}
+
+// make makes objects, and takes those that are there already.
+func (i *importingObjects) make(ctx context.Context, u *ui, docs *documents) error {
+	for _, d := range docs.list {
+		o, err := d.unstructured()
+		if err != nil {
+			return err
+		}
+		done := "created"
+		if err := i.create(ctx, i.objects, o); apierrors.IsAlreadyExists(err) {
+			done = "unchanged"
+		} else if err != nil {
+			return err
+		}
+		if err := i.show(u, o, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again looks at machines with the objects as they are in Kubernetes: what was there
+// already may say something else.
+func (i *importingObjects) again(ctx context.Context, u *ui, c *cluster, list []importedMachine) ([]importedMachine, error) {
+	if err := i.in(ctx, i.objects); err != nil {
+		return nil, err
+	}
+	all, err := i.wanted(u)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(w manifest.Wanted) bool { return w.Provider == c.Provider })
+	if at < 0 {
+		return nil, fmt.Errorf("%s is gone meanwhile", c.Provider)
+	}
+	want := all[at].Desired
+	var out []importedMachine
+	for _, m := range list {
+		name := m.owner.Name
+		v := slices.IndexFunc(want.VMs, func(v model.VM) bool { return v.Owner.Name == name && v.Owner.Kind == "VirtualMachine" })
+		switch {
+		case i.objects.problem("VirtualMachine", name) != nil:
+			return nil, i.objects.problem("VirtualMachine", name)
+		case v < 0 || want.VMs[v].VMID != m.guest.VMID:
+			return nil, advise(fmt.Errorf("vm/%s is there already, and isn't VM %d", name, m.guest.VMID), "Rename one of them; nothing was adopted.")
+		}
+		now := judge(want, name, c.observer.Snapshot(), m.guest)
+		if len(now.differences) > 0 {
+			return nil, advise(fmt.Errorf("vm/%s would change VM %d, so it isn't adopted", name, m.guest.VMID), now.differences...)
+		}
+		out = append(out, now)
+	}
+	return out, nil
+}
+
+// has tells whether an object of a UID is there.
+func (n *namespace) has(uid string) bool {
+	return slices.ContainsFunc(n.objects, func(o kube.Object) bool { return string(o.GetUID()) == uid })
+}
