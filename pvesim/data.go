@@ -11,21 +11,27 @@ import (
 )
 
 // persistence keeps the state in a directory: written right after each
-// change, and at the end. What a killed process loses is the moment between
-// two writes, which are never so frequent that they slow requests down.
+// change, and at the end. Answers wait for it, so that a killed process has
+// kept all that it said, unless the state is so large that this would slow
+// requests down.
 type persistence struct {
 	file    string
-	dirty   bool
-	writing bool          // a writer is on its way
-	took    time.Duration // the last write
+	changes uint64 // so far
+	kept    uint64 // of these are in the file
+	writing bool   // a writer is on its way
+	took    time.Duration
+	failed  bool          // the last write
+	hurry   chan struct{} // gets a word when an answer waits
+	wrote   chan struct{} // closed by the next write, made anew by it
 }
 
-// How soon a change is written: at once for a small state, and so that a
-// large one is being written a tenth of the time.
+// How soon a change is written: at once when an answer waits for it, and so
+// that a large state is being written a tenth of the time.
 const (
 	writeSoon  = 10 * time.Millisecond
 	writeRest  = 10
-	writeAgain = time.Second // after a failure
+	writeSlow  = 100 * time.Millisecond // what takes longer isn't waited for
+	writeAgain = time.Second            // after a failure
 )
 
 // open reads the state from the directory, if there is one.
@@ -37,6 +43,7 @@ func (p *persistence) open(s *Sim, dir string) (loaded bool, err error) {
 		return false, err
 	}
 	p.file = filepath.Join(dir, "state.json")
+	p.hurry, p.wrote = make(chan struct{}, 1), make(chan struct{})
 	b, err := os.ReadFile(p.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -88,13 +95,34 @@ func (s *Sim) dirty() {
 	if p.file == "" {
 		return
 	}
-	p.dirty = true
+	p.changes++
 	if p.writing {
 		return
 	}
 	p.writing = true
 	s.workers.Add(1)
 	go s.keepWriting(max(writeSoon, p.took*writeRest))
+}
+
+// awaitKept waits until all that has changed so far is in the file.
+func (s *Sim) awaitKept() {
+	s.mu.Lock()
+	p := &s.disk
+	for want := p.changes; p.kept < want && !p.failed && p.took < writeSlow; {
+		wrote := p.wrote
+		s.mu.Unlock()
+		select {
+		case p.hurry <- struct{}{}:
+		default: // it has been told
+		}
+		select {
+		case <-wrote:
+		case <-s.closed: // close writes
+			return
+		}
+		s.mu.Lock()
+	}
+	s.mu.Unlock()
 }
 
 // keepWriting writes until nothing more has changed. It goes by real time:
@@ -106,25 +134,31 @@ func (s *Sim) keepWriting(pause time.Duration) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
+		case <-p.hurry:
+			timer.Stop()
 		case <-s.closed: // close writes
 			timer.Stop()
 			return
 		}
 		start := time.Now()
 		s.mu.Lock()
-		p.dirty = false
+		changes := p.changes
 		b, err := s.encodeState()
 		s.mu.Unlock()
 		if err == nil {
 			err = p.replace(b)
 		}
 		s.mu.Lock()
-		p.took = time.Since(start)
+		p.took, p.failed = time.Since(start), err != nil
 		pause = max(writeSoon, p.took*writeRest)
 		if err != nil { // the disk may be full for a while
-			p.dirty, pause = true, writeAgain
+			pause = writeAgain
+		} else {
+			p.kept = changes
 		}
-		if !p.dirty {
+		close(p.wrote)
+		p.wrote = make(chan struct{})
+		if p.kept == p.changes {
 			p.writing = false
 			s.mu.Unlock()
 			return

@@ -96,6 +96,7 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request, entry string) {
 	}
 	entryLog := s.log.begin(s, req)
 	ans := s.handle(req, entry)
+	s.awaitKept()
 	entryLog.end(s, req, ans)
 	if ans.dropped {
 		panic(http.ErrAbortHandler)
