@@ -203,14 +203,17 @@ func (p *planner) at(o model.Owner, id int) finding {
 }
 
 // beingMade says that a guest has no description yet, or any more. Where no task is seen that
-// could give it one, it may have been left by half; but lists of tasks are late.
+// could give it one or takes it away, it may have been left by half; but lists of tasks are late.
 func (p *planner) beingMade(g *model.Guest) string {
-	text := fmt.Sprintf("VM %d on %s is being made and doesn't say yet whose it is", g.VMID, g.Node)
+	text, left := "is being made and doesn't say yet whose it is", "it was left half made: remove it"
+	works := func(t model.Task) bool { return makes(t.Type) }
 	if g.Lock == "destroyed" {
-		return fmt.Sprintf("VM %d on %s is being destroyed and doesn't say any more whose it was", g.VMID, g.Node)
+		text, left = "is being destroyed and doesn't say any more whose it was", "it was left half destroyed: remove the rest"
+		works = func(t model.Task) bool { return t.Type == "qmdestroy" && t.VMID == g.VMID }
 	}
-	if !slices.ContainsFunc(p.have.Tasks, func(t model.Task) bool { return makes(t.Type) }) {
-		text += fmt.Sprintf("; if that doesn't end, it was left half made: remove it with qm unlock %d and qm destroy %d on %s", g.VMID, g.VMID, g.Node)
+	text = fmt.Sprintf("VM %d on %s %s", g.VMID, g.Node, text)
+	if !slices.ContainsFunc(p.have.Tasks, works) {
+		text += fmt.Sprintf("; if that doesn't end, %s with qm unlock %d and qm destroy %d on %s", left, g.VMID, g.VMID, g.Node)
 	}
 	return text
 }
