@@ -38,7 +38,7 @@ test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once
 
 KILLS ?= 100
 SEED ?= 1
-test-outside: ## proxplane as a process, killed KILLS times at moments that SEED chooses (some minutes)
+test-outside: controlplane ## proxplane and its operator as processes, killed KILLS times at moments that SEED chooses (some minutes)
 	$(GO) test -count=1 -v -timeout 30m ./test/outside -kills $(KILLS) -seed $(SEED)
 
 FUZZTIME ?= 60s

@@ -36,6 +36,7 @@ type Plane struct {
 	api  *process
 	port int
 	keep string // the URL of etcd
+	peer string // its other one
 }
 
 // Programs are the programs, built or not.
@@ -72,18 +73,24 @@ func (p *Plane) start(ctx context.Context) error {
 	}
 	p.port = ports[2]
 	p.keep = fmt.Sprintf("http://127.0.0.1:%d", ports[0])
-	peer := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	p.peer = fmt.Sprintf("http://127.0.0.1:%d", ports[1])
 	p.URL = fmt.Sprintf("https://127.0.0.1:%d", p.port)
-	p.etcd, err = start(p.dir, p.set.Path("etcd"), "--data-dir", filepath.Join(p.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap", "--log-level=warn",
-		"--listen-client-urls", p.keep, "--advertise-client-urls", p.keep, "--listen-peer-urls", peer,
-		"--initial-advertise-peer-urls", peer, "--initial-cluster", "default="+peer)
-	if err != nil {
+	if err := p.StartEtcd(); err != nil {
 		return err
 	}
 	if err := p.credentials(); err != nil {
 		return err
 	}
 	return p.StartAPI(ctx)
+}
+
+// StartEtcd starts etcd, after KillEtcd with what it has kept. Whoever needs it
+// waits for it.
+func (p *Plane) StartEtcd() (err error) {
+	p.etcd, err = start(p.dir, p.set.Path("etcd"), "--data-dir", filepath.Join(p.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap", "--log-level=warn",
+		"--listen-client-urls", p.keep, "--advertise-client-urls", p.keep, "--listen-peer-urls", p.peer,
+		"--initial-advertise-peer-urls", p.peer, "--initial-cluster", "default="+p.peer)
+	return err
 }
 
 // token is the administrator's.
@@ -117,7 +124,7 @@ func (p *Plane) StartAPI(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.ready(ctx); err != nil {
+	if err := p.Ready(ctx); err != nil {
 		return errors.Join(err, errors.New(p.api.lastWords()))
 	}
 	return p.writeKubeconfig()
@@ -126,13 +133,20 @@ func (p *Plane) StartAPI(ctx context.Context) (err error) {
 // StopAPI stops the API server; what it has stored stays.
 func (p *Plane) StopAPI() { p.api.stop() }
 
+// KillAPI ends the API server in the middle of whatever it does.
+func (p *Plane) KillAPI() { p.api.kill() }
+
+// KillEtcd does the same to etcd.
+func (p *Plane) KillEtcd() { p.etcd.kill() }
+
 // Stop stops everything.
 func (p *Plane) Stop() {
 	p.api.stop() // before what it depends on
 	p.etcd.stop()
 }
 
-func (p *Plane) ready(ctx context.Context) error {
+// Ready waits until the API server is ready.
+func (p *Plane) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
@@ -180,6 +194,16 @@ func (p *Plane) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.set.Path("kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.Kubeconfig, "HOME="+p.dir)
 	return cmd
+}
+
+// Define makes the API server know the kinds that a folder of CRDs defines.
+func (p *Plane) Define(ctx context.Context, folder string) error {
+	for _, args := range [][]string{{"apply", "-f", folder}, {"wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"}} {
+		if out, err := p.Kubectl(ctx, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("kubectl %s: %w\n%s", args[0], err, out)
+		}
+	}
+	return os.RemoveAll(p.file(".kube")) // what kubectl remembers is from before
 }
 
 // Memory of the API server and etcd in bytes, where the system tells it.

@@ -50,6 +50,12 @@ func (p *process) stop() {
 	}
 }
 
+// kill ends the process at once.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+}
+
 // lastWords are the end of what the process said.
 func (p *process) lastWords() string {
 	text, err := os.ReadFile(p.log)

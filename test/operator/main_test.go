@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -61,16 +60,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer plane.Stop()
-	if out, err := plane.Kubectl(ctx, "apply", "-f", "../../deploy/crds").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		return 1
-	}
-	if out, err := plane.Kubectl(ctx, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		return 1
-	}
-	// What kubectl remembers is from before there were CRDs.
-	if err := os.RemoveAll(filepath.Join(dir, ".kube")); err != nil {
+	if err := plane.Define(ctx, "../../deploy/crds"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

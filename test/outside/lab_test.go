@@ -58,6 +58,12 @@ func newLab(t *testing.T, release ...string) *lab {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
+	return labUntil(ctx, t, release...)
+}
+
+// labUntil makes one that ends with ctx.
+func labUntil(ctx context.Context, t *testing.T, release ...string) *lab {
+	t.Helper()
 	dir := t.TempDir()
 	l := &lab{t: t, ctx: ctx, log: filepath.Join(dir, "requests.jsonl"), folder: filepath.Join(dir, "manifests"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp")}
 	for _, d := range []string{l.folder, l.home, l.tmp} {

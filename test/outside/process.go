@@ -123,6 +123,9 @@ func (p *Process) Kill() Result {
 	return p.Wait()
 }
 
+// Said is all that the program has said so far.
+func (p *Process) Said() string { return p.out.String() + p.err.String() }
+
 // Await waits for a line on the standard output that has a text in it, and
 // returns the line.
 func (p *Process) Await(ctx context.Context, text string) (string, error) {

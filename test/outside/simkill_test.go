@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/outside"
 )
 
@@ -26,7 +27,7 @@ func TestProxmoxMayDieAndComeBack(t *testing.T) {
 				died++
 			}
 			if done = l.endsOrSaysWhatIsLocked(p); !done {
-				l.repair()
+				l.repair(l.quiet())
 				repaired++
 			}
 		}
@@ -84,18 +85,20 @@ func (l *lab) endsOrSaysWhatIsLocked(p *outside.Process) bool {
 	return true
 }
 
-// repair does what an administrator does after a crash: the machines that were
-// being made then are of no use, the others only have to be unlocked.
-func (l *lab) repair() {
+// repair does what an administrator does after a crash, when no task runs any more:
+// the machines that were being made then are of no use, the others only have to be
+// unlocked. It says how many were locked.
+func (l *lab) repair(s *pvesim.State) (locked int) {
 	l.t.Helper()
 	admin, err := pve.New(pve.Config{
 		Endpoints: []string{l.sim.URL}, TLS: pve.TLS{Fingerprints: []string{l.sim.Fingerprint}}, Credentials: pve.Password("root@pam", "proxplane"),
 	})
 	l.must(err)
-	for id, vm := range l.quiet().VMs {
+	for id, vm := range s.VMs {
 		if l.before.Has(id) || vm.Conf["lock"] == "" {
 			continue
 		}
+		locked++
 		one, whole := admin.VM(vm.Node, id), true
 		upid := pve.UPID{}
 		if lock := vm.Conf["lock"]; lock == "clone" || lock == "create" || lock == "destroyed" {
@@ -110,4 +113,5 @@ func (l *lab) repair() {
 		_, err = admin.Task(upid).Wait(l.ctx)
 		l.must(err)
 	}
+	return locked
 }
