@@ -42,6 +42,31 @@ var badInput = []struct {
 	{"an option with a line break", func() string {
 		return machineWith("web", "  extraConfig: {args: \"a\\nhookscript: local:snippets/x\"}")
 	}},
+	{"a label longer than Proxmox takes", func() string { return machineWith(strings.Repeat("a", 64), "  powerState: On") }},
+	{"a name with a line break", func() string { return machineWith(`"web\nname: db"`, "  powerState: On") }},
+	{"a size beyond all exponents", func() string { return machineWith("web", "  disks: [{name: data, size: 1e400}]") }},
+	{"a size of nothing", func() string { return machineWith("web", "  disks: [{name: data, size: 0}]") }},
+	{"too many machines", func() string { return machineWith("web", "  count: 99999999") }},
+	{"a negative number of machines", func() string { return machineWith("web", "  count: -1") }},
+	{"a negative VMID", func() string { return machineWith("web", "  vmid: -100") }},
+	{"a folder outside", func() string {
+		return machineWith("web", "  userData: {butane: {inline: \"variant: flatcar\\nversion: 1.1.0\\n\", files: {folder: ../../../etc}}}")
+	}},
+	{"a share that climbs", func() string {
+		return machineWith("web", "  filesystems: [{type: virtiofs, source: /srv/../etc, tag: etc}]")
+	}},
+	{"a share whose tag is a path", func() string {
+		return machineWith("web", "  filesystems: [{type: virtiofs, source: /srv, tag: ../etc}]")
+	}},
+	{"a hookscript that climbs", func() string { return machineWith("web", "  hookscripts: [\"local:snippets/../../etc/x\"]") }},
+	{"a pool that climbs", func() string { return machineWith("web", "  pool: a/../../b//c") }},
+	{"a tag with others in it", func() string { return machineWith("web", "  tags: [\"a;b,proxplane\"]") }},
+	{"a checksum that is a path", func() string {
+		return "apiVersion: infra.virtrigaud.io/v1beta1\nkind: VMImage\nmetadata: {name: x}\nspec: {url: \"https://a.example/x.qcow2\", checksum: \"../x\"}\n"
+	}},
+	{"an ISO that climbs", func() string {
+		return "apiVersion: infra.virtrigaud.io/v1beta1\nkind: VMImage\nmetadata: {name: x}\nspec: {iso: \"local:iso/../../etc/passwd\"}\n"
+	}},
 	{"a bridge with another option in it", func() string { return machineWith("web", "  networks: [{name: lan, bridge: \"vmbr0,firewall=0\"}]") }},
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -27,10 +29,10 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "%s: ", e.File)
 	}
 	if e.Object.Kind != "" {
-		fmt.Fprintf(&b, "%s: ", title(e.Object))
+		fmt.Fprintf(&b, "%s: ", visible(title(e.Object)))
 	}
 	if e.Field != "" {
-		fmt.Fprintf(&b, "%s: ", e.Field)
+		fmt.Fprintf(&b, "%s: ", visible(e.Field))
 	}
 	b.WriteString(e.Text)
 	return b.String()
@@ -45,6 +47,17 @@ func title(k model.Key) string {
 		return k.Kind + " " + k.Namespace + "/" + k.Name
 	}
 	return k.Kind + " " + k.Name
+}
+
+// visible shows what a terminal would take for an order, such as a line break or a
+// change of the direction of writing: names and keys may be anything before they
+// are checked.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	quoted := strconv.QuoteToGraphic(text)
+	return quoted[1 : len(quoted)-1]
 }
 
 // Errors are all that is wrong.

@@ -36,6 +36,10 @@ func (t *translator) readImages() {
 // Proxmox' own interface has the same.
 var newMachine = map[string]string{"cpu": "x86-64-v2-AES", "ostype": "l26", "scsihw": "virtio-scsi-single"}
 
+// isoName are the names that Proxmox lists ISO images under, with their storage or
+// without.
+var isoName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]:iso/)?[^/:,[:cntrl:]]+\.(?i:iso|img)$`)
+
 func (s scope) image(spec *api.VMImageSpec) *image {
 	img := &image{scope: s, spec: spec, model: model.Image{Owner: s.owner(), Storage: spec.Storage, Deleted: s.deleted()}}
 	given := 0
@@ -53,6 +57,8 @@ func (s scope) image(spec *api.VMImageSpec) *image {
 		s.imageSource(img, spec.Source)
 	case spec.URL != "":
 		s.imageURL(img, spec)
+	case !isoName.MatchString(spec.ISO):
+		s.fail("spec.iso", "want the name of an ISO such as debian.iso or local:iso/debian.iso, have %q", shortened(spec.ISO))
 	}
 	s.checkStorage("spec.storage", spec.Storage)
 	s.checkWord("spec.os.bios", spec.OS.BIOS, "seabios", "bios", "uefi", "ovmf")
