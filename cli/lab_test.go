@@ -18,7 +18,7 @@ import (
 
 // lab is a simulated cluster that the command line talks to over HTTPS.
 type lab struct {
-	*testing.T
+	testing.TB
 	sim    *pvesim.Sim
 	folder string
 	env    map[string]string
@@ -46,7 +46,7 @@ func ownLab(t *testing.T) *lab {
 	return startLab(t)
 }
 
-func startLab(t *testing.T) *lab {
+func startLab(t testing.TB) *lab {
 	t.Helper()
 	// Not faster: what Proxmox waits for before it gives up must leave time to a
 	// machine that is busy with other tests.
@@ -75,7 +75,7 @@ func startLab(t *testing.T) *lab {
 			t.Error(err)
 		}
 	})
-	return &lab{T: t, sim: sim, folder: t.TempDir(), env: map[string]string{
+	return &lab{TB: t, sim: sim, folder: t.TempDir(), env: map[string]string{
 		"PVE_ENDPOINT": "https://" + listener.Addr().String(), "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "proxplane", "TERM": "xterm",
 		"PVE_CA_BUNDLE": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})),
 	}}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/tools/txtar"
 )
 
 const classText = `apiVersion: infra.virtrigaud.io/v1beta1
@@ -175,43 +173,4 @@ func TestDistancesCountTypingMistakes(t *testing.T) {
 			t.Errorf("%q to %q: %d, want %d", c.b, c.a, got, c.want)
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no test data (%v)", err)
-	}
-	for _, file := range append(files, "../examples/testdata/page-blocks.txtar") {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, part := range archive.Files {
-			if strings.HasSuffix(part.Name, ".yaml") {
-				f.Add(part.Data)
-			}
-		}
-	}
-	for _, c := range badInput {
-		f.Add([]byte(c.text()))
-	}
-	f.Add([]byte("a: &a [*a]"))
-	f.Add([]byte("? {a: b}\n: c"))
-	f.Add([]byte("apiVersion: v1\nkind: List\nitems: &i [{<<: *i}]"))
-	env := map[string]string{"PVE_ENDPOINT": "https://pve", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "d"}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		set, err := Parse("fuzz.yaml", data)
-		if err != nil {
-			return
-		}
-		wanted, err := set.Wanted(Options{Set: "fuzz", Getenv: func(name string) string { return env[name] }})
-		if err != nil {
-			return
-		}
-		again, err := set.Wanted(Options{Set: "fuzz", Getenv: func(name string) string { return env[name] }})
-		if err != nil || pretty(t, wanted) != pretty(t, again) {
-			t.Errorf("translated twice, it is something else (%v)", err)
-		}
-	})
 }

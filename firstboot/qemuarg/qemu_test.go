@@ -16,29 +16,48 @@ import (
 	"github.com/proxplane/proxplane/test/need"
 )
 
-// TestQEMUItselfReadsTheValues gives values to QEMU and asks it what it
-// understood: for options that its older parser reads (-chardev, as -fw_cfg and
-// -virtfs) and for those of the newer one (-object).
 func TestQEMUItselfReadsTheValues(t *testing.T) {
-	program := need.Program(t, "qemu-system-x86_64")
-	dir := t.TempDir()
 	values := append([]string{}, nasty...)
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		values = append(values, randomValue(dice))
 	}
+	qemuReads(t, need.Program(t, "qemu-system-x86_64"), values)
+}
+
+// FuzzQEMUReadsWhatWeWrite does the same with any values: a text is cut into many,
+// since a QEMU takes long to start.
+func FuzzQEMUReadsWhatWeWrite(f *testing.F) {
+	program := need.Program(f, "qemu-system-x86_64")
+	f.Add(strings.Join(nasty, "\x00"))
+	f.Fuzz(func(t *testing.T, text string) {
+		var values []string
+		for _, v := range strings.Split(text, "\x00") {
+			if Check(v) == nil && len(v) <= longestValue && len(values) < 100 {
+				values = append(values, v)
+			}
+		}
+		qemuReads(t, program, values)
+	})
+}
+
+// qemuReads gives values to QEMU and asks it what it understood: for options that
+// its older parser reads (-chardev, as -fw_cfg and -virtfs) and for those of the
+// newer one (-object).
+func qemuReads(t *testing.T, program string, values []string) {
+	t.Helper()
+	dir := t.TempDir()
 	options := []string{Option("-S"), Option("-nodefaults"), Option("-display", Param{"", "none"}), Option("-machine", Param{"", "none"})}
 	names := map[string]string{} // of files, by the value they stand for
 	for i, v := range values {
 		options = append(options, Option("-object", Param{"", "authz-simple"}, Param{"id", fmt.Sprintf("a%d", i)}, Param{"identity", v}))
-		if strings.Contains(v, "/") {
+		if strings.Contains(v, "/") || len(v) > longestName {
 			continue
 		}
 		names[v] = fmt.Sprintf("f%d-%s", i, v)
 		options = append(options, Option("-chardev", Param{"", "file"}, Param{"id", fmt.Sprintf("c%d", i)}, Param{"path", filepath.Join(dir, names[v])}))
 	}
-	line := Line(options...)
-	words, err := Split(line)
+	words, err := Split(Line(options...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +75,12 @@ func TestQEMUItselfReadsTheValues(t *testing.T) {
 		}
 	}
 }
+
+// longestValue is what one word of a command line can hold many of.
+const longestValue = 1000
+
+// longestName leaves room for what stands before it in the name of a file.
+const longestName = 200
 
 func randomValue(dice *rand.Rand) string {
 	const letters = `,,,,==""''\\ ab/.{}$`
