@@ -39,7 +39,7 @@ func (a *Actor) uploadSnippets(ctx context.Context, c *pve.Client, u model.Uploa
 	if err != nil {
 		return err
 	}
-	conn, err := a.login(ctx, c, u.Node)
+	conn, err := Login(ctx, c, a.hosts, u.Node)
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (a *Actor) uploadSnippets(ctx context.Context, c *pve.Client, u model.Uploa
 	return nil
 }
 
-// login connects to a node: where the manifests say that it is, or where the
+// Login connects to a node: where the manifests say that it is, or where the
 // cluster does.
-func (a *Actor) login(ctx context.Context, c *pve.Client, node string) (*remote.Conn, error) {
-	if a.hosts.Addresses[node] != "" {
-		return a.hosts.Dial(ctx, node, "")
+func Login(ctx context.Context, c *pve.Client, hosts *remote.Hosts, node string) (*remote.Conn, error) {
+	if hosts.Addresses[node] != "" {
+		return hosts.Dial(ctx, node, "")
 	}
 	members, err := c.Cluster().Status(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *Actor) login(ctx context.Context, c *pve.Client, node string) (*remote.
 	}
 	for _, m := range members {
 		if m.Type == "node" && m.Name == node && m.IP != "" {
-			return a.hosts.Dial(ctx, node, m.IP)
+			return hosts.Dial(ctx, node, m.IP)
 		}
 	}
 	return nil, fmt.Errorf("the cluster doesn't tell the address of %s: %w", node, remote.ErrUnreachable)

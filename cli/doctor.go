@@ -29,7 +29,8 @@ func newDoctor(u *ui) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check Proxmox, the credentials and what manifests need",
 		Long: `Check whether Proxmox can be reached and is in good shape, and with -f whether it
-has what the manifests name: storages, bridges, templates, devices.
+has what the manifests name: storages, bridges, templates, devices, hookscripts.
+Nodes that first-boot data are copied to are logged in to.
 
 The doctor also computes the least privileges that the manifests need over their
 whole life, from the calls that are made for them, for the version of Proxmox that
@@ -114,7 +115,7 @@ func (f *doctorFlags) patients(u *ui) ([]manifest.Wanted, error) {
 // examine looks at one cluster.
 func (f *doctorFlags) examine(ctx context.Context, u *ui, w manifest.Wanted) *diagnosis {
 	d := &diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: f.given()}
-	e := &examination{ctx: ctx, f: f, d: d, conn: w.Connection, want: w.Desired}
+	e := &examination{ctx: ctx, u: u, f: f, d: d, conn: w.Connection, want: w.Desired}
 	e.endpoints()
 	if e.reached {
 		c, err := u.connect(w)
@@ -133,6 +134,7 @@ func (f *doctorFlags) examine(ctx context.Context, u *ui, w manifest.Wanted) *di
 // examination is the state of looking at one cluster.
 type examination struct {
 	ctx     context.Context
+	u       *ui
 	f       *doctorFlags
 	d       *diagnosis
 	conn    manifest.Connection
@@ -161,6 +163,7 @@ func (e *examination) inside() {
 		e.mappings()
 		e.haGroups()
 		e.guests()
+		e.snippets()
 	}
 	e.account()
 	e.privileges()

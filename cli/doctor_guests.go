@@ -181,10 +181,6 @@ func (e *examination) bridgesOf(wanted map[string]map[string]bool) map[string][]
 func (e *examination) guests() {
 	var silent, waiting []string
 	for _, v := range e.want.VMs {
-		if files := snippets(v); len(files) > 0 {
-			e.warn(areaManifests, fmt.Sprintf("snippets: %s uses %s", v.Owner.Key, strings.Join(files, ", ")),
-				"Proxmox has no call to upload snippets: put the files there by SSH (scp, into the folder snippets of the storage), on each node that the machine may go to.")
-		}
 		if !v.WaitAddress {
 			continue
 		}
@@ -201,9 +197,6 @@ func (e *examination) guests() {
 		e.skip(areaManifests, fmt.Sprintf("guest agent: it is off for %s, so addresses won't be known", andList(silent)),
 			"If it is in the image: agent: {enabled: true}, or os: {agent: true} of the VMImage.")
 	}
-	if !slices.ContainsFunc(e.want.VMs, func(v model.VM) bool { return len(snippets(v)) > 0 }) {
-		e.skip(areaManifests, "snippets: none are used; first-boot data goes by ISO image, which takes no SSH", "")
-	}
 }
 
 // agentOn tells whether Proxmox will talk to the agent of a machine.
@@ -217,18 +210,4 @@ func (e *examination) agentOn(v model.VM) bool {
 		}
 	}
 	return false
-}
-
-// snippets are the files that a machine uses which only SSH can put there.
-func snippets(v model.VM) []string {
-	var files []string
-	for part := range strings.SplitSeq(v.Options["cicustom"], ",") {
-		if _, file, ok := strings.Cut(part, "="); ok {
-			files = append(files, file)
-		}
-	}
-	if h := v.Options["hookscript"]; h != "" {
-		files = append(files, h)
-	}
-	return files
 }

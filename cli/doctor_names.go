@@ -88,6 +88,8 @@ func (e *examination) mappings() {
 			switch {
 			case there[name]:
 				e.good(areaManifests, "mapping %s of %s", name, m.words)
+			case m.kind == "dir" && e.madeOf(name) != "":
+				e.good(areaManifests, "mapping %s of directories will be made, of %s on the nodes", name, e.madeOf(name))
 			case e.lacks("/mapping/"+m.kind+"/"+name, "Mapping.Use"):
 				e.warn(areaManifests, fmt.Sprintf("mapping %s of %s isn't shown to these credentials, so it couldn't be checked", name, m.words), grantFirst)
 			default:
@@ -96,6 +98,16 @@ func (e *examination) mappings() {
 			}
 		}
 	}
+}
+
+// madeOf is the directory that a mapping will be made of; empty: it won't.
+func (e *examination) madeOf(name string) string {
+	for _, s := range e.want.Shares {
+		if s.Owner.Name == name {
+			return s.Path
+		}
+	}
+	return ""
 }
 
 // haGroups checks that the groups exist that HA is to keep machines in: from 9 on,

@@ -120,12 +120,15 @@ func TestDoctorTellsWhatOnlyRootMayDo(t *testing.T) {
 	l := newLab(t)
 	file := l.write("root.yaml", strings.Replace(shop, "spec: {cpus: 2, memory: 4Gi}",
 		`spec: {cpus: 2, memory: 4Gi, extraConfig: {args: "-device x", hookscript: "local:snippets/hook.sh", hostpci0: "host=0000:01:00.0"}}`, 1))
-	out := l.must("doctor", "-f", file)
+	code, out, _ := l.run("doctor", "-f", file)
+	if code != exitFailed {
+		t.Errorf("a hookscript that is nowhere: exit %d", code)
+	}
 	wantText(t, out, `^  ✓ vm/web-1 sets args, which only root@pam may, logged in with a password: its text becomes part of QEMU's command line`,
-		`^  ! snippets: vm/web-1 uses local:snippets/hook\.sh$`, `put the files there by SSH`)
+		`^  ✗ snippet local:snippets/hook\.sh, needed by vm/web-1 and vm/web-2, isn't on pve1, pve2, pve3$`, `put the file there by SSH`)
 	_, d := l.diagnose("-f", file)
 	l.login(d.Needed)
-	code, out, _ := l.run("doctor", "-f", file)
+	code, out, _ = l.run("doctor", "-f", file)
 	if code != exitFailed {
 		t.Errorf("exit %d", code)
 	}
