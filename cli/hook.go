@@ -46,7 +46,7 @@ it may have, root says in ` + hook.PolicyFile + `. Phases are
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.PersistentFlags().StringVar(&root, "root", "", "`FOLDER` to take for / on this host; for tests")
 	_ = cmd.MarkPersistentFlagDirname("root")
-	cmd.AddCommand(newHookInstall(u), newHookCheck(u, &root))
+	cmd.AddCommand(newHookInstall(u), newHookUninstall(u), newHookCheck(u, &root))
 	return cmd
 }
 

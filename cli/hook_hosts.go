@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
+)
+
+// hookHosts are the hosts that commands about the hook are for.
+type hookHosts struct {
+	target
+	login
+	nodes     []string
+	addresses map[string]string
+	storage   string
+	print     bool
+}
+
+func (h *hookHosts) flags(cmd *cobra.Command) {
+	h.target.flags(cmd, false)
+	fs := cmd.Flags()
+	h.login.flags(fs, "root without it")
+	fs.StringSliceVar(&h.nodes, "node", nil, "`NAME` of a host; without it, all that are online")
+	fs.StringToStringVar(&h.addresses, "node-address", nil, "`NAME=ADDRESS` of a host for SSH, if not the one in the cluster")
+	fs.StringVar(&h.storage, "storage", "local", "`STORAGE` for snippets")
+	fs.BoolVar(&h.print, "print", false, "print the commands, do nothing")
+}
+
+// volume is the hook, as VMs name it.
+func (h *hookHosts) volume() string { return h.storage + ":snippets/" + hookblock.Script }
+
+// place is where the hook is to be.
+type place struct {
+	node, address, file string
+}
+
+// at is whom to log in as, and where.
+func (h *hookHosts) at(p place) string { return cmp.Or(h.user, "root") + "@" + p.address }
+
+// way is how to log in to nodes: as the flags say, or the Provider.
+func (h *hookHosts) way(ctx context.Context, u *ui, c *cluster) (remote.Config, error) {
+	hosts, err := u.hosts(c.Connection.SSH)
+	if err != nil || hosts == nil || h.identity != "" {
+		return h.config(ctx, u, "")
+	}
+	config := hosts.Config
+	config.User = cmp.Or(h.user, config.User)
+	config.TrustFirst = config.TrustFirst || h.trustNew
+	if len(h.hostKeys) > 0 {
+		config.Fingerprints = h.hostKeys
+	}
+	return config, nil
+}
+
+// places are where the hook is to be on each node.
+func (h *hookHosts) places(ctx context.Context, c *cluster) ([]place, error) {
+	s, err := c.client.StorageConfig(ctx, h.storage)
+	if err != nil {
+		return nil, c.fail(fmt.Errorf("read storage %s: %w", h.storage, err))
+	}
+	dir, err := snippetsDir(s)
+	if err != nil {
+		return nil, err
+	}
+	members, err := c.client.Cluster().Status(ctx)
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	var places []place
+	var names []string
+	for _, m := range members {
+		if m.Type != "node" {
+			continue
+		}
+		names = append(names, m.Name)
+		asked := slices.Contains(h.nodes, m.Name)
+		if !asked && (len(h.nodes) > 0 || !m.Online || len(s.Nodes) > 0 && !slices.Contains(s.Nodes, m.Name)) {
+			continue
+		}
+		if len(s.Nodes) > 0 && !slices.Contains(s.Nodes, m.Name) {
+			return nil, fmt.Errorf("storage %s isn't on node %s; it is on %s", s.Name, m.Name, strings.Join(s.Nodes, ", "))
+		}
+		places = append(places, place{m.Name, h.addressOf(m, c), path.Join(dir, hookblock.Script)})
+	}
+	for _, n := range h.nodes {
+		if !slices.Contains(names, n) {
+			return nil, fmt.Errorf("there is no node %s; there are %s", n, strings.Join(names, ", "))
+		}
+	}
+	return places, nil
+}
+
+// addressOf is where a node can be reached. One that is alone may not say.
+func (h *hookHosts) addressOf(m pve.ClusterMember, c *cluster) string {
+	address := h.addresses[m.Name]
+	if hosts := c.Connection.SSH; hosts != nil && address == "" {
+		address = hosts.Addresses[m.Name]
+	}
+	if u, err := url.Parse(c.client.Endpoint()); m.IP == "" && err == nil {
+		return cmp.Or(address, u.Hostname())
+	}
+	return cmp.Or(address, m.IP)
+}
+
+// snippetsDir is where a storage has its snippets.
+func snippetsDir(s pve.StorageConfig) (string, error) {
+	dir, ok := s.Folder("snippets")
+	if !ok {
+		return "", fmt.Errorf("storage %s is of type %s, which can't hold snippets", s.Name, s.Type)
+	}
+	if !slices.Contains(s.Content, "snippets") {
+		return "", advise(fmt.Errorf("storage %s isn't for snippets", s.Name),
+			fmt.Sprintf("Make it so: pvesm set %s --content %s", s.Name, strings.Join(append(slices.Clone(s.Content), "snippets"), ",")))
+	}
+	return dir, nil
+}
+
+// quoted is a word of a shell.
+func quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

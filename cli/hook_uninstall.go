@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/hook"
+	"github.com/proxplane/proxplane/remote"
+)
+
+func newHookUninstall(u *ui) *cobra.Command {
+	h := &hookHosts{}
+	cmd := &cobra.Command{
+		Use:   "uninstall [--node NAME…]",
+		Short: "Take the hook off Proxmox hosts",
+		Long: `Remove what hook install has put on Proxmox hosts, over SSH. It is refused while a
+machine has the hook: it couldn't be started any more.
+
+A ` + hook.PolicyFile + ` that somebody has written rules into stays.
+
+With --print, the commands that do the same by hand are printed.`,
+		Example: `  proxplane hook uninstall --node pve1 --node pve2 -i ~/.ssh/id_ed25519
+  proxplane hook uninstall --storage nfs
+  proxplane hook uninstall --node pve1 --print`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return h.uninstall(cmd.Context(), u) },
+	}
+	h.flags(cmd)
+	return cmd
+}
+
+func (h *hookHosts) uninstall(ctx context.Context, u *ui) error {
+	c, err := h.cluster(u)
+	if err != nil {
+		return err
+	}
+	places, err := h.places(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := h.unused(ctx, c, places); err != nil {
+		return err
+	}
+	if h.print {
+		for _, p := range places {
+			u.say("ssh %s %s", quoted(h.at(p)), quoted("rm -f "+quoted(p.file)))
+		}
+		return nil
+	}
+	config, err := h.way(ctx, u, c)
+	if err != nil {
+		return advise(err, "Or print the commands that do it by hand: --print")
+	}
+	for _, p := range places {
+		done, err := uninstall(ctx, p, config)
+		if err != nil {
+			return h.explain(u, fmt.Errorf("node %s: %w", p.node, err), p.address)
+		}
+		for _, line := range done {
+			u.say("✓ %s  %s", p.node, line)
+		}
+	}
+	return nil
+}
+
+// unused makes sure that no machine needs the hook where it is to go.
+func (h *hookHosts) unused(ctx context.Context, c *cluster, places []place) error {
+	const all = "/vms"
+	rights, err := c.client.Access().Permissions(ctx, "", all)
+	if err != nil {
+		return c.fail(err)
+	}
+	if !rights[all]["VM.Audit"] { // and below
+		return advise(errors.New("these credentials aren't shown all machines, so nobody knows whether one has the hook"), "They need VM.Audit on "+all+"; root@pam has it.")
+	}
+	have, err := c.observer.Look(ctx)
+	if err != nil {
+		return c.fail(err)
+	}
+	shared := have.Storages[h.storage] != nil && have.Storages[h.storage].Shared
+	var with []string
+	for _, id := range slices.Sorted(maps.Keys(have.Guests)) {
+		g := have.Guests[id]
+		if !shared && !slices.ContainsFunc(places, func(p place) bool { return p.node == g.Node }) {
+			continue
+		}
+		if err := c.observer.Config(ctx, id); err != nil {
+			return c.fail(err)
+		}
+		if g = c.observer.Snapshot().Guests[id]; g != nil && g.Config != nil && g.Config.Options["hookscript"] == h.volume() {
+			with = append(with, fmt.Sprintf("%s (%d) on %s", g.Name, id, g.Node))
+		}
+	}
+	if len(with) == 0 {
+		return nil
+	}
+	return advise(fmt.Errorf("%s is in use, and machines that have it can't start without it: %s", h.volume(), andList(with)),
+		"Take out of their manifests what needs it and apply them, or on a node: qm set VMID --delete hookscript")
+}
+
+// uninstall takes the hook off one node, and tells what was done.
+func uninstall(ctx context.Context, p place, config remote.Config) ([]string, error) {
+	conn, err := remote.Dial(ctx, p.address, config)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if _, err := conn.Stat(ctx, p.file); errors.Is(err, fs.ErrNotExist) {
+		return []string{p.file + " isn't there"}, nil
+	}
+	if err := conn.Remove(ctx, p.file); err != nil {
+		return nil, err
+	}
+	done := []string{p.file + " is removed"}
+	switch policy, err := conn.ReadFile(ctx, hook.PolicyFile); {
+	case errors.Is(err, fs.ErrNotExist):
+		return done, nil
+	case err != nil:
+		return done, err
+	case strings.TrimSpace(string(policy)) != strings.TrimSpace(hook.StartingPolicy):
+		return append(done, hook.PolicyFile+" is kept: it has rules that somebody wrote"), nil
+	}
+	if err := conn.Remove(ctx, hook.PolicyFile); err != nil {
+		return done, err
+	}
+	_ = conn.Remove(ctx, path.Dir(hook.PolicyFile)) // there may be more in it
+	return append(done, hook.PolicyFile+" is removed"), nil
+}
