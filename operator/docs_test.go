@@ -1,14 +1,15 @@
 package operator
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"testing"
-
-	"github.com/proxplane/proxplane/engine"
-	"github.com/proxplane/proxplane/plan"
-	"github.com/proxplane/proxplane/status"
 )
 
 // Scripts go by reasons, so there is a list of all of them.
@@ -21,16 +22,45 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
 		told = append(told, m[1])
 	}
-	all := []string{
-		ReasonInvalid, ReasonUnused, ReasonConnected, ReasonConnecting, ReasonRejected,
-		engine.WaitAway, engine.WaitLogin,
-		status.ReasonAsWanted, status.ReasonGone, status.ReasonChanging, status.ReasonUnread,
-		plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitSource, plan.WaitPlace, plan.WaitVMID, plan.WaitForeign, plan.WaitNode,
-		plan.WaitAgent, plan.WaitRestart, plan.WaitRefused, plan.WaitFailed, plan.WaitDependents, plan.WaitPending,
-	}
+	all := slices.Concat(constants(t, ".", "Reason"), constants(t, "../plan", "Wait"), constants(t, "../engine", "Wait"), constants(t, "../status", "Reason"))
 	slices.Sort(told)
 	slices.Sort(all)
 	if !slices.Equal(told, all) {
 		t.Errorf("docs/operator.md explains\n%v\nbut there are\n%v", told, all)
 	}
+}
+
+// constants are the values of all constants of a package whose names begin with a
+// word, and have another one after it.
+func constants(t *testing.T, dir, word string) (list []string) {
+	t.Helper()
+	name := regexp.MustCompile("^" + word + "[A-Z]")
+	files, err := filepath.Glob(dir + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			v, ok := n.(*ast.ValueSpec)
+			if !ok || len(v.Values) == 0 || !name.MatchString(v.Names[0].Name) {
+				return true
+			}
+			if lit, ok := v.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				value, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, value)
+			}
+			return true
+		})
+	}
+	if len(list) == 0 {
+		t.Fatalf("%s has no constants %s…", dir, word)
+	}
+	return list
 }

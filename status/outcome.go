@@ -58,7 +58,8 @@ func waiting(w plan.Wait) Outcome {
 	switch w.Reason {
 	case plan.WaitFailed:
 		state = Failed
-	case plan.WaitForeign, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode:
+	case plan.WaitForeign, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
+		plan.WaitRoot, plan.WaitHost, plan.WaitRelease:
 		state = Blocked
 	}
 	return Outcome{state, w.Reason, Sentence(w.Text)}
