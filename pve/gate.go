@@ -72,6 +72,7 @@ func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) 
 	var err error
 	if r.isWrite() && !r.relieving {
 		key.Storage, key.Later = r.busyStorage(), r.method == http.MethodPost && endsIn(r.route, begin)
+		key.First = r.method == http.MethodDelete && endsIn(r.route, guests)
 		s.storage = key.Storage
 		s.held, err = g.acquireWrite(ctx, c, key)
 	} else {
@@ -139,6 +140,8 @@ func (s *slot) leave(r *request, err error) {
 var (
 	// begin are calls that others follow, which make something of what was made.
 	begin = []string{"/clone", "/qemu", "/upload", "/download-url"}
+	// guests are calls about a guest as a whole.
+	guests = []string{"/qemu/{vmid}"}
 	// clones are calls whose tasks tell when they wait for a storage.
 	clones = []string{"/clone"}
 	// waiting are calls whose tasks do nothing but wait for a guest.

@@ -72,6 +72,23 @@ type Key struct {
 	// clone is: it is the first of more that follows it, and what was begun had
 	// better be finished before more is.
 	Later bool
+
+	// First says that the work is admitted before all other work that waits. A
+	// removal is: nobody waits for a thousand new machines to see one go. Where
+	// Proxmox makes work wait for the storage, it would wait there behind clones
+	// that were let in after it, so none are while it is under way.
+	First bool
+}
+
+// rank is the order in which those that wait are admitted.
+func (k Key) rank() rank {
+	switch {
+	case k.First:
+		return first
+	case k.Later:
+		return later
+	}
+	return usual
 }
 
 // Outcome is what became of a request or of the task it started. The zero value
@@ -160,6 +177,7 @@ type Usage struct {
 	Limit   int // slots at present
 	InUse   int // may be above Limit for a while after Limit fell
 	Waiting int
+	Crowded bool // work has had to wait for it: more at once is no use
 }
 
 // Snapshot lists all bounds in use lately, sorted.

@@ -82,13 +82,31 @@ func (r *request) needs(u admission.Usage) bool {
 	return r.key.Node == u.Node
 }
 
-// before reports whether r has to be admitted before o if both can be: it came
-// earlier, or the other is to come later.
+// before reports whether r has to be admitted before o if both can be: it is to go
+// first, or the other is to come later, or it came earlier.
 func (r *request) before(o *request) bool {
-	if r.key.Later != o.key.Later {
+	if r.key.First != o.key.First {
+		return r.key.First
+	}
+	if !r.key.First && r.key.Later != o.key.Later {
 		return o.key.Later
 	}
 	return r.seq < o.seq
+}
+
+// heldBack reports whether r is to come later than something that is under way on a
+// storage that makes work wait.
+func (c *crowd) heldBack(r *request) bool {
+	if !r.key.Later || r.key.First {
+		return false
+	}
+	for _, u := range c.lim.Snapshot() {
+		if u.Storage != "" && u.Crowded && r.needs(u) &&
+			slices.ContainsFunc(c.admitted, func(o *request) bool { return o.key.First && o.needs(u) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *crowd) check(t *rapid.T, most int, fresh []*request) {
@@ -122,14 +140,14 @@ func (c *crowd) check(t *rapid.T, most int, fresh []*request) {
 	}
 	for i, w := range c.waiting {
 		older := c.waiting[:i]
-		if c.blocked(w, older, nil) {
+		if c.heldBack(w) || c.blocked(w, older, nil) {
 			continue
 		}
 		t.Fatalf("%v %v waits though there is room and nobody older to keep it for", w.class, w.key)
 	}
 	for _, r := range fresh {
 		for i, w := range c.waiting {
-			if w.before(r) && w.sharesWith(r) && !c.blocked(w, c.waiting[:i], r) {
+			if w.before(r) && w.sharesWith(r) && !c.heldBack(w) && !c.blocked(w, c.waiting[:i], r) {
 				t.Fatalf("%v %v was passed by %v that needs the same and no less", w.class, w.key, r.key)
 			}
 		}
@@ -179,6 +197,7 @@ func checkCrowd(t *rapid.T) {
 				Node:    rapid.SampledFrom([]string{"", "pve1"}).Draw(t, "node"),
 				Storage: rapid.SampledFrom([]string{"", "nfs", "ceph"}).Draw(t, "storage"),
 				Later:   rapid.Bool().Draw(t, "later"),
+				First:   rapid.Bool().Draw(t, "first"),
 			}
 			class := rapid.SampledFrom([]admission.Class{admission.Write, admission.Read}).Draw(t, "class")
 			for range rapid.IntRange(1, 8).Draw(t, "number") {
@@ -273,6 +292,37 @@ func TestWhatWasBegunIsFinishedBeforeMoreIs(t *testing.T) {
 		c.settle()
 		if c.release(c.admitted[0], admission.Outcome{}); start.slot == nil {
 			t.Error("a start waits for clones that came before it")
+		}
+	})
+}
+
+func TestARemovalIsNotStarvedByClonesOfACrowdedStorage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{lim: admission.New(admission.Config{Storage: admission.Bounds{Start: 4, Max: 4}})}
+		defer c.disperse()
+		clone := admission.Key{Node: "pve1", Storage: "nfs", Later: true}
+		elsewhere := admission.Key{Node: "pve1", Storage: "local", Later: true}
+		for range 100 {
+			c.ask(clone, admission.Write)
+			c.settle()
+		}
+		c.release(c.admitted[0], admission.Outcome{LockTimeout: true})
+		removal := c.ask(admission.Key{Node: "pve1", Storage: "nfs", First: true}, admission.Write)
+		for c.settle(); removal.slot == nil; {
+			c.release(c.admitted[0], admission.Outcome{})
+		}
+		for len(c.admitted) > 1 { // those that were under way end
+			i := slices.IndexFunc(c.admitted, func(r *request) bool { return r != removal })
+			if fresh := c.release(c.admitted[i], admission.Outcome{}); len(fresh) > 0 {
+				t.Fatalf("%d clones were let in beside the removal", len(fresh))
+			}
+		}
+		other := c.ask(elsewhere, admission.Write)
+		if c.settle(); other.slot == nil {
+			t.Error("clones of other storages wait for it, too")
+		}
+		if fresh := c.release(removal, admission.Outcome{}); len(fresh) == 0 {
+			t.Error("clones go on waiting when it is over")
 		}
 	})
 }

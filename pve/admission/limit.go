@@ -104,6 +104,9 @@ func (l *limit) found() {
 	}
 }
 
+// crowded reports whether work had to wait when so much was under way, or failed.
+func (l *limit) crowded() bool { return l.enough || l.bad > 0 }
+
 // searches reports whether it makes sense to look at the work under way.
 func (l *limit) searches() bool { return l.searching && l.width < l.max }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // All requests that need the same wait in one line, of which only the first can
-// be next. Those that come later have a line of their own.
+// be next. Those of another rank have a line of their own.
 type line struct {
 	at      lineKey
 	gates   []*gate
@@ -17,8 +17,17 @@ type line struct {
 
 type lineKey struct {
 	place
-	later bool
+	rank rank
 }
+
+// rank is whose turn comes before whose, however long they wait.
+type rank int
+
+const (
+	first rank = iota
+	usual
+	later
+)
 
 func (l *line) head() *waiter { return l.waiters.Front().Value.(*waiter) }
 
@@ -38,6 +47,20 @@ func (l *line) room() bool {
 	return true
 }
 
+// heldBack tells whether it isn't the turn of what comes later, though there may be
+// room.
+func (l *line) heldBack() bool {
+	if l.at.rank != later {
+		return false
+	}
+	for _, g := range l.gates {
+		if g.firsts > 0 && g.at.storage != "" && g.limit.crowded() {
+			return true
+		}
+	}
+	return false
+}
+
 // leave takes a waiter out of its line.
 func (p *pool) leave(l *line, el *list.Element) {
 	l.waiters.Remove(el)
@@ -49,8 +72,8 @@ func (p *pool) leave(l *line, el *list.Element) {
 	}
 }
 
-// schedule admits all who can be, oldest first, and those that come later after
-// all others. For them the rest counts as older.
+// schedule admits all who can be by their rank, and of the same rank the oldest
+// first. Whoever is of an earlier rank counts as older.
 //
 // A waiter is passed over while one of its gates is full, so that a storage that
 // is slow doesn't hold up the others of its node. But the oldest that is blocked
@@ -73,16 +96,18 @@ func (p *pool) schedule(now time.Time) {
 	p.heads = heads
 	for len(heads) > 0 {
 		l := heads[0]
-		if l.room() {
+		switch {
+		case l.heldBack():
+		case l.room():
 			w := l.head()
-			w.slot = p.take(l.gates, w.op, now)
+			w.slot = p.take(l.gates, w.op, l.at.rank, now)
 			close(w.ready)
 			p.leave(l, l.waiters.Front())
 			if l.waiters.Len() > 0 {
 				sink(heads)
 				continue
 			}
-		} else {
+		default:
 			l.keep()
 		}
 		heads[0] = nil
@@ -98,13 +123,7 @@ func sink(heads []*line) {
 }
 
 func byAge(a, b *line) int {
-	if a.at.later != b.at.later {
-		if b.at.later {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Compare(a.head().ticket, b.head().ticket)
+	return cmp.Or(cmp.Compare(a.at.rank, b.at.rank), cmp.Compare(a.head().ticket, b.head().ticket))
 }
 
 // keep keeps slots for the head of the line where there are any, if it is the

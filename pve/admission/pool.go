@@ -32,6 +32,7 @@ type place struct{ node, storage string }
 type gate struct {
 	at      place
 	waiting int
+	firsts  int // slots in use by work that goes first
 	used    time.Time
 	limit   limit
 
@@ -59,7 +60,7 @@ func (p *pool) acquire(ctx context.Context, key Key) (*Slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, waitError(key, err)
 	}
-	at := lineKey{place{key.Node, key.Storage}, key.Later}
+	at := lineKey{place{key.Node, key.Storage}, key.rank()}
 
 	p.mu.Lock()
 	now := p.now()
@@ -67,12 +68,12 @@ func (p *pool) acquire(ctx context.Context, key Key) (*Slot, error) {
 	l, queued := p.lines[at]
 	if !queued {
 		gates := p.gatesOf(at.place, now)
-		if len(p.lines) == 0 && free(gates) {
-			s := p.take(gates, key.Op, now)
+		l = &line{at: at, gates: gates}
+		if len(p.lines) == 0 && free(gates) && !l.heldBack() {
+			s := p.take(gates, key.Op, at.rank, now)
 			p.mu.Unlock()
 			return s, nil
 		}
-		l = &line{at: at, gates: gates}
 		p.lines[at] = l
 	}
 	p.ticket++
@@ -151,16 +152,20 @@ func free(gates []*gate) bool {
 type Slot struct {
 	pool    *pool
 	op      string
+	rank    rank
 	since   time.Time
 	gates   []*gate
 	marks   [2]mark
 	settled bool
 }
 
-func (p *pool) take(gates []*gate, op string, now time.Time) *Slot {
-	s := &Slot{pool: p, op: op, since: now, gates: gates}
+func (p *pool) take(gates []*gate, op string, r rank, now time.Time) *Slot {
+	s := &Slot{pool: p, op: op, rank: r, since: now, gates: gates}
 	for i, g := range gates {
 		s.marks[i] = g.limit.take(op)
+		if r == first {
+			g.firsts++
+		}
 	}
 	return s
 }
@@ -235,6 +240,9 @@ func (p *pool) give(s *Slot, o Outcome) {
 	now := p.now()
 	for i, g := range s.gates {
 		g.limit.give(s.marks[i])
+		if s.rank == first {
+			g.firsts--
+		}
 		g.used = now
 		last := i == len(s.gates)-1
 		switch {
@@ -275,6 +283,7 @@ func (p *pool) snapshot(class Class, all []Usage) []Usage {
 			Limit:   g.limit.width,
 			InUse:   g.limit.inUse,
 			Waiting: g.waiting,
+			Crowded: g.limit.crowded(),
 		})
 	}
 	return all

@@ -1,0 +1,74 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// lockTurn is how long a clone has the lock of its storage in a busy world.
+const lockTurn = 2 * time.Second
+
+// busyWorld has what makes people wait: few workers, slow answers, and storages that
+// serve four clones at a time.
+func busyWorld() *pvesim.World {
+	w := labWorld(3)
+	w.Load.Workers, w.Locks.Storage = 3, 4
+	w.Timing.Request, w.Timing.Clone, w.Timing.Link = ms(100), 0, pvesim.Duration(lockTurn)
+	return w
+}
+
+// deletion deletes a machine beside all others, and tells how long that takes.
+func (s *session) deletion(vms []model.VM, name string) time.Duration {
+	s.l.t.Helper()
+	for i := range vms {
+		if vms[i].Name == name {
+			vms[i].Deleted = true
+		}
+	}
+	begun := time.Now()
+	s.Want(desired(vms...), nil)
+	for s.of(name).State != engine.StateGone {
+		if time.Since(begun) > time.Hour {
+			s.l.t.Fatalf("%s is %+v", name, s.of(name))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(begun)
+}
+
+// A deletion waits for the clones that its storage is busy with at that moment, and
+// for none of those that wait. Times are virtual here: what counts is who waits for
+// whom.
+func TestManyNewMachinesDontStarveADeletion(t *testing.T) {
+	inLab(t, busyWorld(), func(t *testing.T, l *lab) {
+		s := l.serve(l.client)
+		defer s.end()
+		vms := []model.VM{machine("first"), machine("second")}
+		s.Want(desired(vms...), nil)
+		s.await("first", engine.StateReady)
+		s.await("second", engine.StateReady)
+		alone := s.deletion(vms, "first")
+
+		const many = 300
+		vms = append(vms, machines(many)...)
+		was := s.count(engine.Ready)
+		ready := func() int { return s.count(engine.Ready) - was }
+		s.Want(desired(vms...), nil)
+		for ready() < many/10 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		amid := s.deletion(vms, "second")
+		unready := many - ready()
+		t.Logf("a deletion takes %s alone and %s amid %d creations; %d machines aren't ready by then", alone, amid, many, unready)
+		if amid > alone+2*lockTurn {
+			t.Error("it had to wait for clones that came after it")
+		}
+		if unready < many/2 {
+			t.Error("most machines are ready by then, so there was nothing to wait for")
+		}
+	})
+}
