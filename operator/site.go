@@ -57,20 +57,22 @@ type link struct {
 	cancel     context.CancelFunc
 }
 
-func startSite(ctx context.Context, key model.Key, d *deps) *site {
+// startSite starts one when the former one of the same name has ended, if there is
+// one.
+func startSite(ctx context.Context, key model.Key, d *deps, former *site) *site {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &site{
 		key: key, deps: d, log: d.log.With("provider", key.Namespace+"/"+key.Name), cancel: cancel,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
-	go s.run(ctx)
+	go func() {
+		defer close(s.ended)
+		if former != nil {
+			<-former.ended
+		}
+		s.run(ctx)
+	}()
 	return s
-}
-
-// stop ends the site, when calls that are under way have ended.
-func (s *site) stop() {
-	s.cancel()
-	<-s.ended
 }
 
 // assign says what the site is to do from now on.
@@ -93,7 +95,6 @@ const retryPause = 15 * time.Second
 
 // run connects, and connects anew when that is asked for.
 func (s *site) run(ctx context.Context) {
-	defer close(s.ended)
 	defer s.disconnect()
 	for {
 		var again <-chan time.Time

@@ -14,12 +14,15 @@ import (
 type sites struct {
 	deps *deps
 
-	mu  sync.Mutex
-	ctx context.Context // nil: not yet, or no more
-	all map[model.Key]*site
+	mu      sync.Mutex
+	ctx     context.Context // nil: not yet, or no more
+	all     map[model.Key]*site
+	leaving map[model.Key]*site // they are to end, and have calls under way
 }
 
-func newSites(d *deps) *sites { return &sites{deps: d, all: map[model.Key]*site{}} }
+func newSites(d *deps) *sites {
+	return &sites{deps: d, all: map[model.Key]*site{}, leaving: map[model.Key]*site{}}
+}
 
 // Start lets sites run until ctx ends, and waits for the end of all.
 func (s *sites) Start(ctx context.Context) error {
@@ -30,14 +33,15 @@ func (s *sites) Start(ctx context.Context) error {
 	<-ctx.Done()
 	s.mu.Lock()
 	s.ctx = nil
-	all := s.all
+	all := slices.Concat(slices.Collect(maps.Values(s.all)), slices.Collect(maps.Values(s.leaving)))
 	s.all = map[model.Key]*site{}
 	s.mu.Unlock()
-	var ended sync.WaitGroup
 	for _, one := range all {
-		ended.Go(one.stop)
+		one.cancel()
 	}
-	ended.Wait()
+	for _, one := range all {
+		<-one.ended
+	}
 	return nil
 }
 
@@ -48,30 +52,40 @@ func (*sites) NeedLeaderElection() bool { return true }
 // are no more. False: it is too early.
 func (s *sites) assign(namespace string, all map[model.Key]assignment) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.ctx == nil {
-		s.mu.Unlock()
 		return false
 	}
-	var gone []*site
 	for key, one := range s.all {
 		if _, there := all[key]; !there && key.Namespace == namespace {
-			gone = append(gone, one)
-			delete(s.all, key)
+			s.dismiss(key, one)
 		}
 	}
 	for key, a := range all {
 		one := s.all[key]
 		if one == nil {
-			one = startSite(s.ctx, key, s.deps)
+			one = startSite(s.ctx, key, s.deps, s.leaving[key])
 			s.all[key] = one
 		}
 		one.assign(a)
 	}
-	s.mu.Unlock()
-	for _, one := range gone {
-		one.stop()
-	}
 	return true
+}
+
+// dismiss lets a site end. Nobody waits for it but a new one of the same name: a
+// Proxmox that doesn't answer may take its time.
+func (s *sites) dismiss(key model.Key, one *site) {
+	delete(s.all, key)
+	s.leaving[key] = one
+	one.cancel()
+	go func() {
+		<-one.ended
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.leaving[key] == one {
+			delete(s.leaving, key)
+		}
+	}()
 }
 
 // list are all sites.
