@@ -53,6 +53,7 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 	fs.DurationVar(&f.Retry, "retry-period", 0, "how often it tries (default 2s)")
 	fs.StringVar(&f.Metrics, "metrics-address", ":8080", "`ADDRESS` for Prometheus; empty: none")
 	fs.StringVar(&f.Health, "health-address", ":8081", "`ADDRESS` for /healthz and /readyz; empty: none")
+	fs.StringVar(&f.Profiler, "profiler-address", "", "`ADDRESS` for Go's profiler, such as 127.0.0.1:6060 (default: none)")
 	fs.StringVar(&f.format, "log-format", "text", "`FORMAT` of the log: text or json")
 	return cmd
 }

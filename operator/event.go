@@ -26,7 +26,8 @@ const (
 const maxNote = 1000
 
 // event tells people what happens to an object. Events of the same kind about the
-// same object are counted by Kubernetes' recorder instead of being sent again.
+// same object are counted by Kubernetes' recorder instead of being sent again. In a
+// flood some are left out.
 func (s *site) event(e engine.Event) {
 	s.deps.metrics.event(s.key, e)
 	if s.deps.ledger.feeds[e.Owner.Kind] == nil {
@@ -61,6 +62,9 @@ func (s *site) event(e engine.Event) {
 		return
 	}
 	s.log.Debug("event", "object", e.Owner.Key.String(), "kind", string(e.Kind), "step", e.Step, "text", e.Text, "task", e.Task)
+	if !s.deps.lane.takes(kind, reason) {
+		return
+	}
 	action := e.Action
 	if action == "" {
 		action = reason

@@ -40,8 +40,8 @@ type Config struct {
 	// there.
 	Election *Election
 
-	// Metrics and Health are addresses to listen on; empty: nowhere.
-	Metrics, Health string
+	// Metrics, Health and Profiler are addresses to listen on; empty: nowhere.
+	Metrics, Health, Profiler string
 
 	Logger *slog.Logger
 }
@@ -60,6 +60,7 @@ type deps struct {
 	client  client.Client
 	direct  client.Reader // past the cache
 	events  recorder.EventRecorder
+	lane    *lane
 	ledger  *ledger
 	sites   *sites
 	metrics *metrics
@@ -74,7 +75,9 @@ func Run(ctx context.Context, cfg Config) error {
 	logger := logr.FromSlogHandler(cfg.Logger.Handler()).V(1)
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
-	mgr, err := ctrl.NewManager(cfg.Kubernetes, cfg.options(logger))
+	events, kubernetes := newLane(), rest.CopyConfig(cfg.Kubernetes)
+	kubernetes.Wrap(events.wrap)
+	mgr, err := ctrl.NewManager(kubernetes, cfg.options(logger))
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
@@ -82,7 +85,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: mgr.GetEventRecorder("proxplane"), ledger: newLedger(), log: cfg.Logger, set: set}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: mgr.GetEventRecorder("proxplane"), lane: events, ledger: newLedger(), log: cfg.Logger, set: set}
 	d.sites = newSites(d)
 	d.metrics = newMetrics(ctrlmetrics.Registry, d.sites)
 	if err := setUp(ctx, mgr, d); err != nil {
@@ -94,7 +97,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 func (cfg Config) options(logger logr.Logger) manager.Options {
 	o := manager.Options{
-		Scheme: kube.Scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: kube.Scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, PprofBindAddress: cfg.Profiler, Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
