@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -213,10 +214,35 @@ func For(want model.Desired, have *model.Observed) Plan {
 	if want.Prune {
 		out.Objects = append(out.Objects, p.prune()...)
 	}
+	for i := range out.Objects {
+		p.spare(&out.Objects[i])
+	}
 	if want.Foresee {
 		p.foresee(&out)
 	}
 	return out
+}
+
+// spare asks nothing of nodes that are offline: an object that needs to know more of
+// a guest there waits.
+func (p *planner) spare(o *Object) {
+	off := func(id int) bool {
+		g := p.have.Guests[id]
+		if g == nil {
+			return false
+		}
+		if n := p.have.Nodes[g.Node]; n != nil && n.Online {
+			return false
+		}
+		if o.Wait == nil {
+			o.wait(WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, id))
+		}
+		return true
+	}
+	l := &o.Look
+	for _, ids := range []*[]int{&l.Configs, &l.Snapshots, &l.Status, &l.Agents} {
+		*ids = slices.DeleteFunc(slices.Clone(*ids), off)
+	}
 }
 
 // guests plans all guests: those that others are copied from before the copies, in

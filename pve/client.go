@@ -26,6 +26,7 @@ type core struct {
 	transport http.RoundTripper
 	session   atomic.Pointer[session]
 	gate      *gate
+	away      *absence
 }
 
 // New makes a client. It doesn't connect yet.
@@ -51,7 +52,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Limiter = admission.New(admission.Config{Now: cfg.Clock.Now})
 	}
 	c := &core{cfg: cfg, endpoints: eps, transport: transport}
-	c.gate = newGate(cfg.Limiter, cfg.Clock)
+	c.gate, c.away = newGate(cfg.Limiter, cfg.Clock), newAbsence(cfg.Clock)
 	c.session.Store(c.newSession(cfg.Credentials))
 	return &Client{core: c}, nil
 }
@@ -132,7 +133,7 @@ func (c *Client) Probe(ctx context.Context, creds Credentials) (Version, error) 
 	if err := creds.validate(); err != nil {
 		return Version{}, fmt.Errorf("pve: %w", err)
 	}
-	with := &core{cfg: c.core.cfg, endpoints: c.core.endpoints, transport: c.core.transport, gate: c.core.gate}
+	with := &core{cfg: c.core.cfg, endpoints: c.core.endpoints, transport: c.core.transport, gate: c.core.gate, away: c.core.away}
 	with.session.Store(c.core.newSession(creds))
 	return (&Client{core: with, options: c.options}).Version(ctx)
 }

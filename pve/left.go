@@ -1,6 +1,9 @@
 package pve
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 var leftDisk = regexp.MustCompile(`^Could not remove disk '([^']+)', check manually`)
 
@@ -14,4 +17,18 @@ func LeftDisks(warnings []string) []string {
 		}
 	}
 	return volumes
+}
+
+// Messy tells whether a task that failed may have left disks that it had made: the lock that it
+// needed to remove them was held, or it was interrupted, or something was in its way that an
+// earlier one had left.
+func (e *TaskError) Messy() bool {
+	return slices.ContainsFunc(append([]string{e.ExitStatus}, e.Log...), func(text string) bool {
+		said := &Error{Text: text}
+		switch said.classify() {
+		case ErrLockTimeout, ErrExists, ErrInterrupted:
+			return true
+		}
+		return false
+	})
 }

@@ -14,3 +14,22 @@ func TestDisksThatCouldNotBeRemovedAreNamed(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestTasksThatMayHaveLeftDisksAreToldFromOthers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"clone failed: can't lock file '/var/lock/pve-manager/pve-storage-nfs' - got timeout":                                   true,
+		"clone failed: disk image '/var/lib/vz/images/5/vm-5-cloudinit.qcow2' already exists":                                   true,
+		"clone failed: unable to create image: qemu-img: x: Could not resize image: No space left on device":                    false,
+		"clone failed: lvcreate 'pve/vm-5-cloudinit' error:   Logical Volume \"vm-5-cloudinit\" already exists in volume group": true,
+		"interrupted by signal": true,
+		"received interrupt":    true,
+		"command failed":        false,
+	} {
+		if got := exitError(UPID{}, text, nil).Messy(); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+	if !exitError(UPID{}, "clone failed", []string{"cfs-lock 'storage-nfs' error: got lock request timeout"}).Messy() {
+		t.Error("the log isn't looked at")
+	}
+}

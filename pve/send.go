@@ -37,10 +37,14 @@ func (c *core) attempt(ctx context.Context, r *request) (*answer, error) {
 				return nil, err
 			}
 		}
+		if err := c.away.refuse(r); err != nil {
+			return nil, err
+		}
 		ans, err := c.send(ctx, r, auth)
 		if err != nil {
 			return nil, err
 		}
+		c.away.saw(r, ans.status)
 		if ans.status == http.StatusUnauthorized && !again && r.login == nil && session.refused(auth) && r.upload.rewind() {
 			continue
 		}
