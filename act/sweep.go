@@ -40,11 +40,11 @@ func LeftBy(action model.Action, task string, warnings []string, failure error) 
 			return &Left{Node: a.Node, VMID: a.VMID, Volumes: volumes}
 		}
 	case model.Clone:
-		if errors.As(failure, &failed) {
+		if errors.As(failure, &failed) && failed.Messy() {
 			return &Left{Node: a.To.Node, VMID: a.To.VMID, Since: upid.StartTime()}
 		}
 	case model.Create:
-		if errors.As(failure, &failed) {
+		if errors.As(failure, &failed) && failed.Messy() {
 			return &Left{Node: a.Node, VMID: a.VMID, Since: upid.StartTime()}
 		}
 	}

@@ -57,7 +57,7 @@ func TestWhatAFailedCopyHasLeftIsRemoved(t *testing.T) {
 
 func TestTasksThatMayHaveLeftDisksAreKnown(t *testing.T) {
 	const task = "UPID:pve1:000003E9:00057E63:386D4380:qmclone:9000:root@pam:"
-	failed := &pve.TaskError{ExitStatus: "clone failed"}
+	failed := &pve.TaskError{ExitStatus: "interrupted by signal"}
 	to := model.Target{VMID: 555, Node: "pve2"}
 	warned := []string{"Could not remove disk 'nfs:5/vm-5-disk-0.raw', check manually: x"}
 	for _, c := range []struct {
@@ -69,6 +69,7 @@ func TestTasksThatMayHaveLeftDisksAreKnown(t *testing.T) {
 	}{
 		{model.Clone{To: to}, nil, failed, true, "a copy that failed"},
 		{model.Create{Target: to}, nil, failed, true, "a creation that failed"},
+		{model.Clone{To: to}, nil, &pve.TaskError{ExitStatus: "no space left on device"}, false, "one that could clean up"},
 		{model.Clone{To: to}, nil, nil, false, "a copy that is there"},
 		{model.Clone{To: to}, nil, &pve.Error{Kind: pve.ErrConnection}, false, "nobody knows whether it has ended"},
 		{model.Destroy{Target: to}, warned, nil, true, "a destruction that says what it has left"},
