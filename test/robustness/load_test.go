@@ -8,7 +8,7 @@ import (
 
 // Most that may go wrong because of too much at once: when that happens, less is
 // asked for at once, so it doesn't happen often.
-const mostTimeouts = 6
+const mostTimeouts = 12
 
 var storageTimeout = regexp.MustCompile(`pve-storage-\S+' - got timeout|cfs-lock 'storage-\S+' error: got lock request timeout`)
 

@@ -206,7 +206,11 @@ func (o *others) migrate(id int, to string) bool {
 func (o *others) destroy(id int) bool {
 	o.status(id, "stop")
 	o.ruins(id)
-	return o.call(id, http.MethodDelete, "", nil)
+	if o.call(id, http.MethodDelete, "", nil) {
+		return true
+	}
+	time.Sleep(10 * time.Second) // their answer may have been lost
+	return o.nodeOf(id) == ""
 }
 
 // reuse destroys a machine of ours and makes one of theirs in its place.

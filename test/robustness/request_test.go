@@ -83,8 +83,17 @@ func (w *watch) rollback(s *set, wish *wish, e *entry) {
 	s.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := fmt.Sprintf("%s/%s/%s/%s", s.name, wish.Name, name, value)
-	if w.reverts[key]++; w.reverts[key] > 1 {
-		defer w.run.fail("%s is rolled back to %s for the %s time because of one wish (%q)", wish.Owner.Key, name, nth(w.reverts[key]), value)
+	e.revert = fmt.Sprintf("%s/%s/%s/%s", s.name, wish.Name, name, value)
+	if w.reverts[e.revert]++; w.reverts[e.revert] > 1 {
+		defer w.run.fail("%s is rolled back to %s for the %s time because of one wish (%q)", wish.Owner.Key, name, nth(w.reverts[e.revert]), value)
+	}
+}
+
+// refused takes back what was counted for a request that Proxmox didn't do.
+func (w *watch) refused(e *entry) {
+	if e.revert != "" && e.status >= 400 && !e.lost() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.reverts[e.revert]--
 	}
 }

@@ -31,6 +31,7 @@ type entry struct {
 	params   url.Values
 	status   int
 	answer   string // what was said beside the status, or what happened
+	revert   string // what it is counted as, if it is a rollback
 	left     bool   // whoever asked doesn't wait for the answer any more
 }
 

@@ -70,6 +70,7 @@ func (w *watch) release(id int) {
 
 // after looks when a request was answered.
 func (w *watch) after(from *wire, e *entry) {
+	w.refused(e)
 	if from.ours && e.write() {
 		w.look()
 	}
