@@ -15,7 +15,12 @@ type statusRound struct {
 	vms    map[int]map[string]any
 	nodes  map[string]map[string]any
 	spaces map[SpaceKey]spaceFigures
+	told   map[string]time.Time // when each node last told its figures
 }
+
+// figuresKept is how long the cluster keeps the figures of a node that tells no
+// more: until then it seems to be online.
+const figuresKept = 5 * time.Minute
 
 type spaceFigures struct{ used, total int64 }
 
@@ -45,16 +50,24 @@ func (s *Sim) startStatusRounds() {
 }
 
 func (s *Sim) takeRound() {
-	r := &statusRound{vms: make(map[int]map[string]any, len(s.state.VMs)), nodes: map[string]map[string]any{}, spaces: map[SpaceKey]spaceFigures{}}
+	r := &statusRound{
+		vms: make(map[int]map[string]any, len(s.state.VMs)), nodes: map[string]map[string]any{}, spaces: map[SpaceKey]spaceFigures{},
+		told: map[string]time.Time{},
+	}
+	for name, n := range s.state.Nodes {
+		switch {
+		case n.State == Online:
+			r.nodes[name], r.told[name] = s.nodeFigures(n), s.now()
+		case s.round != nil && s.now().Sub(s.round.told[name]) <= figuresKept:
+			r.nodes[name], r.told[name] = s.round.nodes[name], s.round.told[name]
+		}
+	}
 	for id, vm := range s.state.VMs {
 		if n := s.state.Nodes[vm.Node]; n != nil && n.State == Online {
 			r.vms[id] = s.vmFigures(vm)
-		} else if s.round != nil {
+		} else if s.round != nil && r.nodes[vm.Node] != nil {
 			r.vms[id] = s.round.vms[id]
 		}
-	}
-	for name, n := range s.state.Nodes {
-		r.nodes[name] = s.nodeFigures(n)
 	}
 	for key, sp := range s.state.Spaces {
 		r.spaces[key] = spaceFigures{used: sp.Base + sp.Used, total: sp.Total}
@@ -125,11 +138,11 @@ func (s *Sim) vmResource(vm *VM) map[string]any {
 // nodeResource is a node in /cluster/resources and /nodes.
 func (s *Sim) nodeResource(n *Node, audit bool) map[string]any {
 	m := map[string]any{"id": "node/" + n.Name, "node": n.Name, "type": "node"}
-	switch n.State {
-	case Offline:
+	switch {
+	case n.State == Offline:
 		m["status"] = "offline"
 		return m
-	case Unreachable:
+	case !s.tells(n):
 		m["status"] = "unknown"
 		return m
 	}
@@ -146,6 +159,12 @@ func (s *Sim) nodeResource(n *Node, audit bool) map[string]any {
 	return m
 }
 
+// tells tells whether the cluster has figures of a node. Those of one that can't be
+// reached are kept for a while.
+func (s *Sim) tells(n *Node) bool {
+	return n.State == Online || n.State == Unreachable && s.round != nil && s.round.nodes[n.Name] != nil
+}
+
 // storageResource is a storage on a node in /cluster/resources.
 func (s *Sim) storageResource(st *Storage, node string) map[string]any {
 	m := map[string]any{
@@ -155,7 +174,7 @@ func (s *Sim) storageResource(st *Storage, node string) map[string]any {
 	if st.Shared() {
 		m["shared"] = 1
 	}
-	if n := s.state.Nodes[node]; n == nil || n.State != Online {
+	if n := s.state.Nodes[node]; n == nil || !s.tells(n) {
 		return m
 	}
 	sp := s.space(st.ID, node)

@@ -41,8 +41,8 @@ const (
 	Online NodeState = "online"
 	// Offline nodes are known to be down.
 	Offline NodeState = "offline"
-	// Unreachable nodes count as online in the cluster, but no request gets
-	// through to them.
+	// Unreachable nodes are members of the cluster, but no request gets through to
+	// them. They seem to be online for as long as the cluster keeps their figures.
 	Unreachable NodeState = "unreachable"
 )
 
