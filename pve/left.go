@@ -19,13 +19,13 @@ func LeftDisks(warnings []string) []string {
 	return volumes
 }
 
-// Messy tells whether a task that failed may have left disks that it had made: the lock that it
-// needed to remove them was held, or it was interrupted, or something was in its way that an
-// earlier one had left.
+// Messy tells whether a task that failed may have left disks that it had made. One that ran out of
+// room has removed them, unless the lock that it needed for that was held, or something was in its
+// way that an earlier one had left. After anything else nobody knows.
 func (e *TaskError) Messy() bool {
-	return slices.ContainsFunc(append([]string{e.ExitStatus}, e.Log...), func(text string) bool {
-		said := &Error{Text: text}
-		switch said.classify() {
+	kind := func(text string) Kind { said := &Error{Text: text}; return said.classify() }
+	return kind(e.ExitStatus) != ErrNoSpace || slices.ContainsFunc(e.Log, func(line string) bool {
+		switch kind(line) {
 		case ErrLockTimeout, ErrExists, ErrInterrupted:
 			return true
 		}

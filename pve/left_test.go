@@ -23,13 +23,13 @@ func TestTasksThatMayHaveLeftDisksAreToldFromOthers(t *testing.T) {
 		"clone failed: lvcreate 'pve/vm-5-cloudinit' error:   Logical Volume \"vm-5-cloudinit\" already exists in volume group": true,
 		"interrupted by signal": true,
 		"received interrupt":    true,
-		"command failed":        false,
+		"command failed":        true,
 	} {
 		if got := exitError(UPID{}, text, nil).Messy(); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
-	if !exitError(UPID{}, "clone failed", []string{"cfs-lock 'storage-nfs' error: got lock request timeout"}).Messy() {
+	if !exitError(UPID{}, "clone failed: No space left on device", []string{"cfs-lock 'storage-nfs' error: got lock request timeout"}).Messy() {
 		t.Error("the log isn't looked at")
 	}
 }
