@@ -24,6 +24,14 @@ type Left struct {
 	Since   time.Time // or such as were made since, by a task that failed
 }
 
+// String names the disks, as far as they are known.
+func (l Left) String() string {
+	if len(l.Volumes) == 0 {
+		return fmt.Sprintf("disks of VMID %d, if there are any", l.VMID)
+	}
+	return strings.Join(l.Volumes, ", ")
+}
+
 // LeftBy tells what a task may have left that has ended; nil: nothing.
 func LeftBy(action model.Action, task string, warnings []string, failure error) *Left {
 	upid, err := pve.ParseUPID(task)

@@ -89,10 +89,11 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 		if err == nil {
 			r.e.verify(r.ctx, s.Action)
 		}
-		removed, left := r.sweep(act.LeftBy(s.Action, task, warnings, err))
+		left := act.LeftBy(s.Action, task, warnings, err)
+		removed, remains := r.sweep(left)
 		return func() {
 			r.taskEnded(task, err)
-			r.swept(o, s.What, removed, left)
+			r.swept(o, s.What, left, removed, remains)
 			if err != nil {
 				r.failed(o, s, err)
 			} else {

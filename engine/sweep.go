@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +33,16 @@ func (r *run) sweep(left *act.Left) (removed []string, err error) {
 }
 
 // swept tells what was removed, or is left.
-func (r *run) swept(o *object, what string, removed []string, err error) {
+func (r *run) swept(o *object, what string, left *act.Left, removed []string, err error) {
 	if len(removed) > 0 {
 		r.emit(o, Event{Kind: Done, Action: "Sweep", Step: "remove " + strings.Join(removed, ", "), Text: "Proxmox had left it when it was to go"})
 	}
-	if err != nil && r.ctx.Err() == nil {
+	switch {
+	case err == nil:
+	case r.ctx.Err() != nil:
+		left.Volumes = slices.DeleteFunc(slices.Clone(left.Volumes), func(v string) bool { return slices.Contains(removed, v) })
+		r.emit(o, Event{Kind: Failed, Action: "Sweep", Step: what, Text: "stopped before what Proxmox has left was removed: " + left.String(), Hint: "remove it by hand"})
+	default:
 		r.emit(o, Event{Kind: Failed, Action: "Sweep", Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: "remove them by hand"})
 	}
 }

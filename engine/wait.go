@@ -99,14 +99,14 @@ func (r *run) await(o *object, task string) {
 	gone := r.want.vms[o.owner.Key].Deleted
 	r.flyIdle(func() func() {
 		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business,
-		var removed []string
-		var left error
+		var left *act.Left
 		if gone { // but for what it leaves of what is to go
-			removed, left = r.sweep(act.LeftByAny(task, warnings))
+			left = act.LeftByAny(task, warnings)
 		}
+		removed, remains := r.sweep(left)
 		return func() {
 			r.taskEnded(task, err)
-			r.swept(o, "destroy it with its disks", removed, left)
+			r.swept(o, "destroy it with its disks", left, removed, remains)
 			for _, o := range r.follows[task] {
 				if o.plan.VMID != 0 {
 					r.e.observer.Changed(o.plan.VMID)
