@@ -298,3 +298,23 @@ func TestTurnsLeadThereToo(t *testing.T) {
 		t.Errorf("not there after 60 turns")
 	})
 }
+
+// A snapshot that fails leaves doubts about its machine, for which nothing more can
+// be done: the next one looks for itself.
+func TestASnapshotIsTriedThoughAnotherOfARefusedMachineHasFailed(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		vm.Disks = append(vm.Disks, model.Disk{Slot: "scsi1", Name: "data", Storage: "local", Size: 1 << 30, Format: "raw"})
+		want := desired(vm)
+		l.mustConverge(want)
+		want.VMs[0].Disks = vm.Disks[:1] // which nobody has agreed to
+		for _, name := range []string{"one", "two"} {
+			want.Snapshots = append(want.Snapshots, model.Snapshot{Owner: owner("VMSnapshot", name), VM: vm.Owner.Key, Name: name})
+		}
+		for _, o := range l.converge(want).Objects[2:] {
+			if o.State != engine.StateFailed || !strings.Contains(o.Text, "snapshot feature is not available") {
+				t.Errorf("%s is %s: %s", o.Owner.Key, o.State, o.Text)
+			}
+		}
+	})
+}

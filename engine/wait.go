@@ -41,11 +41,15 @@ func (r *run) wait(o *object, w *plan.Wait) {
 // maxReopened bounds how often an object has others looked at again.
 const maxReopened = 5
 
-// reopen looks again at what an object waits for, where that counted as done:
-// somebody else has touched it since.
+// reopen looks again at what an object waits for, where nothing more was to be done
+// for that: somebody else has touched it since, or another object has.
 func (r *run) reopen(o *object) {
 	for _, key := range r.want.sources(o.owner.Key) {
-		if s := r.objects[key]; s != nil && s.done && !s.plan.Gone && o.reopened < maxReopened {
+		s := r.objects[key]
+		if s == nil || o.reopened >= maxReopened {
+			continue
+		}
+		if s.done && !s.plan.Gone || r.waiting[s] && s.reason == plan.WaitRefused {
 			o.reopened++
 			s.done = false
 			r.due[s] = true
