@@ -226,6 +226,11 @@ func (c *change) oldSeeds() int {
 	detached := slices.DeleteFunc(slices.Clone(c.have.Marker.Old), func(volume string) bool {
 		return strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return d.Volume == volume })
 	})
+	for _, seed := range detached {
+		if wait := c.uploading(seed); wait != nil && c.o.Wait == nil {
+			c.o.Wait = wait
+		}
+	}
 	return c.removeFiles(detached, "newer first-boot data has taken its place", 0)
 }
 
@@ -252,18 +257,25 @@ func (c *change) forget(seeds []string, why string, after int) (last int, ok boo
 	if !c.o.Look.Empty() {
 		return last, false
 	}
-	seed := c.have.Marker.Seed
+	if wait := c.uploading(c.have.Marker.Seed); wait != nil {
+		c.o.Steps, c.o.Wait = nil, wait
+		return 0, false
+	}
+	return last, true
+}
+
+// uploading is the wait for an upload that may be that of a file which isn't there;
+// nil: there is none.
+func (c *change) uploading(seed string) *Wait {
 	if seed == "" || slices.ContainsFunc(model.SeedVolumes(seed), func(v string) bool { return len(c.p.fileNodes(v, c.g.Node)) > 0 }) {
-		return last, true
+		return nil
 	}
 	for _, t := range c.p.have.Tasks {
 		if t.Type == "imgcopy" {
-			c.o.Steps = nil
-			c.o.Wait = &Wait{Reason: WaitTask, Text: fmt.Sprintf("an upload is running, which may be that of %s", seed), Task: t.UPID}
-			return 0, false
+			return &Wait{Reason: WaitTask, Text: fmt.Sprintf("an upload is running, which may be that of %s", seed), Task: t.UPID}
 		}
 	}
-	return last, true
+	return nil
 }
 
 // holds tells whether a drive of the guest holds a file.
@@ -281,7 +293,7 @@ func (c *change) leftSeeds(current string) []string {
 	var old []string
 	for _, seed := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
 		files := c.p.files(seed)
-		there := files == nil || seed == c.have.Marker.Seed
+		there := files == nil || seed == c.have.Marker.Seed || c.uploading(seed) != nil
 		for _, volume := range model.SeedVolumes(seed) {
 			_, listed := files[volume]
 			there = there || listed

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -117,4 +118,24 @@ func TestAnUnusedCloudInitVolumeIsTakenAgain(t *testing.T) {
 		}
 	}
 	t.Errorf("the volume isn't used:\n%s", w.plan(want))
+}
+
+func TestFirstBootDataIsRememberedWhileItsUploadRuns(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"))
+	want.VMs[0].Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
+	id := converge(t, w, want).Objects[2].VMID
+	uploaded := maps.Clone(w.files)
+
+	clear(w.files)
+	w.tasks = []model.Task{{UPID: "UPID:pve1:1:1:1:imgcopy::root@pam:", Node: "pve1", Type: "imgcopy"}}
+	want.VMs[0].Seed = nil
+	o := converge(t, w, want).Objects[2]
+	if old := w.guests[id].Config.Marker.Old; len(old) != 1 || o.Wait == nil || o.Wait.Task != w.tasks[0].UPID {
+		t.Fatalf("while it runs: %v, %+v", old, o.Wait)
+	}
+	w.files, w.tasks = uploaded, nil
+	if o = converge(t, w, want).Objects[2]; len(w.files) > 0 || len(w.guests[id].Config.Marker.Old) > 0 || !o.Ready() {
+		t.Errorf("when it has ended: files %v, %+v", w.files, o)
+	}
 }

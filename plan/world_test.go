@@ -25,6 +25,7 @@ type world struct {
 	snips  map[string]model.File
 	root   bool
 	minor  int
+	tasks  []model.Task
 	log    []string
 }
 
@@ -69,7 +70,7 @@ func (w *world) nextDigest() string {
 
 // observe shows the world as far as it was asked for.
 func (w *world) observe(l Look) *model.Observed {
-	o := &model.Observed{At: time.Unix(1_800_000_000, 0), Release: 9, Minor: w.minor, Root: w.root, Nodes: w.nodes, Storages: w.stores, Guests: map[int]*model.Guest{}, Failed: w.fails}
+	o := &model.Observed{At: time.Unix(1_800_000_000, 0), Release: 9, Minor: w.minor, Root: w.root, Nodes: w.nodes, Storages: w.stores, Guests: map[int]*model.Guest{}, Failed: w.fails, Tasks: w.tasks}
 	for id, g := range w.guests {
 		seen := *g
 		seen.Config, seen.Snapshots, seen.Addresses, seen.Agent = nil, nil, nil, ""
