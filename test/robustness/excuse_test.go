@@ -34,6 +34,7 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 	})
 	if ok {
 		r.excuses[o.Owner] = true
+		r.unheard[o.Owner] = o.Wait != nil && o.Wait.Reason == plan.WaitAgent
 		r.futile = r.futile || o.State == engine.StateFailed
 		r.trace.say("", "that is right: %s", o.Text)
 	}

@@ -29,7 +29,7 @@ type others struct {
 	busy    map[int]int       // how many of them are at a machine
 	locked  map[int]time.Time // since when they keep a machine locked
 	taken   map[int]time.Time // when they made a machine of ours theirs
-	ruined  map[int]bool      // machines of ours that they destroyed, and knew nothing of their files
+	ruined  map[int]time.Time // when they destroyed a machine of ours, or took it over, and knew nothing of its files
 
 	blurred  map[int]time.Time // when they began to restore a machine
 	restored map[int]bool      // that they did
@@ -37,7 +37,7 @@ type others struct {
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]bool{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]bool{}, debris: map[string]bool{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]bool{}, debris: map[string]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
@@ -107,21 +107,26 @@ func (o *others) lockedFor(id int) time.Duration {
 	return 0
 }
 
-// forgot tells whether a volume was made for a machine that others destroyed, or
-// have restored by half.
-func (o *others) forgot(volume string) bool {
+// forgot tells whether a volume was made for a machine that others destroyed, took
+// over or have restored by half.
+func (o *others) forgot(volume string, made time.Time) bool {
 	_, rest, file := strings.Cut(volume, ":iso/proxplane-")
 	id, _, _ := strings.Cut(rest, "-")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return file && o.ruined[number(id)] || o.debris[volume]
+	at, ruined := o.ruined[number(id)]
+	return file && ruined && made.Before(at.Add(uploadNoticed)) || o.debris[volume]
 }
+
+// uploadNoticed is how long an upload may go on that was begun for a machine that is
+// gone by then.
+const uploadNoticed = 4 * time.Minute
 
 // ruins notes that they destroy a machine, with all its disks.
 func (o *others) ruins(id int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ruined[id] = true
+	o.ruined[id] = o.run.sim.Now()
 	o.run.sim.Do(func(s *pvesim.State) {
 		for key, sp := range s.Spaces {
 			for name, v := range sp.Volumes {
@@ -245,7 +250,7 @@ func (o *others) takeOver(id int) bool {
 		return false
 	}
 	o.mu.Lock()
-	o.taken[id] = time.Now()
+	o.taken[id], o.ruined[id] = time.Now(), o.run.sim.Now() // the line that they took out has named files
 	o.mu.Unlock()
 	time.Sleep(ownerNoticed)
 	if o.ownerOf(id) == (model.Owner{}) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -136,6 +137,9 @@ func (p *process) tell(e engine.Event) {
 	if e.Kind == engine.Started && e.Action == "Clone" {
 		// Many may start at this instant, and who comes first to the limiter matters.
 		time.Sleep(time.Microsecond)
+	}
+	if left, ok := strings.CutPrefix(e.Text, "stopped before what Proxmox has left was removed: "); ok {
+		p.run.drifts(left)
 	}
 	if e.Task != "" && (e.Kind == engine.Done || e.Kind == engine.Failed) {
 		p.run.follow(e.Task)

@@ -81,12 +81,32 @@ func (w *watch) rollback(s *set, wish *wish, e *entry) {
 		}
 	}
 	s.mu.Unlock()
+	w.run.passesOver(e.vmid(), name)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e.revert = fmt.Sprintf("%s/%s/%s/%s", s.name, wish.Name, name, value)
 	if w.reverts[e.revert]++; w.reverts[e.revert] > 1 {
 		defer w.run.fail("%s is rolled back to %s for the %s time because of one wish (%q)", wish.Owner.Key, name, nth(w.reverts[e.revert]), value)
 	}
+}
+
+// passesOver notes the disks that a machine has, and its snapshot hasn't: Proxmox keeps
+// them as unused ones when the machine goes back to it.
+func (r *run) passesOver(id int, snapshot string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sim.Do(func(s *pvesim.State) {
+		vm := s.VMs[id]
+		if vm == nil || vm.Snaps[snapshot] == nil {
+			return
+		}
+		then := disksOf(s, &pvesim.VM{Node: vm.Node, Conf: vm.Snaps[snapshot].Conf})
+		for volume := range disksOf(s, vm) {
+			if then[volume] == "" {
+				r.beside[volume] = true
+			}
+		}
+	})
 }
 
 // refused takes back what was counted for a request that Proxmox didn't do.

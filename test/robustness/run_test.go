@@ -48,6 +48,9 @@ type run struct {
 	busiest int // most requests of a process within a minute
 
 	excuses map[model.Owner]bool // what can't be as wanted, for a good reason
+	unheard map[model.Owner]bool // of that, machines whose agent says nothing
+	adrift  map[string]bool      // volumes that Proxmox left, and that a process which was stopped then has named
+	beside  map[string]bool      // disks that are younger than the snapshot that their machine went back to
 	futile  bool                 // something is tried again and again, rightly
 }
 
@@ -62,7 +65,7 @@ type result struct {
 // liveThrough must be called within a bubble of virtual time.
 func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r := &run{
-		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{},
+		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{}, unheard: map[model.Owner]bool{}, adrift: map[string]bool{}, beside: map[string]bool{},
 		census: newCensus(), limit: mostRequests, done: make(chan struct{}), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
 	}
 	shown.Store(r.trace)
