@@ -165,6 +165,9 @@ func formDisposition(d []byte) error {
 
 func (p *formReader) readFields() error {
 	for _, f := range p.known {
+		if !bytes.Contains(p.buf, []byte(`name="`+f.name+`"`)) {
+			continue // most of what has arrived may be the file, which takes long to search
+		}
 		m := f.re.FindSubmatchIndex(p.buf)
 		if m == nil {
 			continue
