@@ -27,6 +27,8 @@ const (
 	Away
 	// Passing: it may go better the next time.
 	Passing
+	// Full: there is no room, which mostly takes a person and a while.
+	Full
 	// Hard: it goes wrong each time until a person changes something.
 	Hard
 	// Fatal: nothing works, since the credentials don't.
@@ -58,7 +60,7 @@ var classes = []struct {
 	{remote.ErrHostKeyUnknown, Hard},
 	{remote.ErrAuth, Hard},
 	{remote.ErrKey, Hard},
-	{remote.ErrNoSpace, Passing},
+	{remote.ErrNoSpace, Full},
 	{remote.ErrUnreachable, Away},
 	{remote.ErrLost, Away},
 	{pve.ErrModified, Mistaken},
@@ -68,7 +70,7 @@ var classes = []struct {
 	{pve.ErrNodeUnreachable, Away},
 	{pve.ErrConnection, Away},
 	{pve.ErrChecksum, Hard},
-	{pve.ErrNoSpace, Passing},
+	{pve.ErrNoSpace, Full},
 	{pve.ErrExists, Passing},
 	{pve.ErrRunning, Mistaken},
 	{pve.ErrNotRunning, Mistaken},

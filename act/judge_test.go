@@ -27,7 +27,7 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrLockTimeout}, Busy, "tried again"},
 		{&pve.Error{Kind: pve.ErrModified}, Mistaken, ""},
 		{&pve.Error{Kind: pve.ErrRunning}, Mistaken, ""},
-		{&pve.Error{Kind: pve.ErrNoSpace}, Passing, "free space"},
+		{&pve.Error{Kind: pve.ErrNoSpace}, Full, "free space"},
 		{&pve.Error{Kind: pve.ErrNodeUnreachable, Status: 595}, Away, "is it up"},
 		{&pve.Error{Kind: pve.ErrConnection}, Away, "endpoint"},
 		{&pve.Error{Kind: pve.ErrConnection, Err: &tls.CertificateVerificationError{}}, Away, "ca.crt"},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
@@ -86,12 +87,14 @@ func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 var limits = map[act.Class]struct {
 	tries int
 	pause time.Duration
+	first time.Duration // zero: firstPause
 }{
 	act.Mistaken: {tries: 10, pause: 2 * time.Second},
 	act.Lost:     {tries: 10, pause: 15 * time.Second},
 	act.Busy:     {tries: 40, pause: 10 * time.Second},
 	act.Away:     {tries: 40, pause: 15 * time.Second},
 	act.Passing:  {tries: 5, pause: 15 * time.Second},
+	act.Full:     {tries: 5, first: 5 * time.Second, pause: 30 * time.Second},
 	act.Hard:     {tries: 1},
 	act.Fatal:    {tries: 1},
 }
@@ -106,7 +109,7 @@ func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now 
 	t := try{key, what}
 	m.tries[t]++
 	n, limit := m.tries[t], limits[f.Class]
-	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(backoff(n, limit.pause)), Hard: n >= limit.tries, Lost: lost}
+	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(backoff(n, cmp.Or(limit.first, firstPause), limit.pause)), Hard: n >= limit.tries, Lost: lost}
 	if f.Class == act.Mistaken && n <= quickTries {
 		fail.Next = now
 	}
@@ -114,8 +117,8 @@ func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now 
 }
 
 // backoff is the pause after the nth failure.
-func backoff(n int, most time.Duration) time.Duration {
-	pause := firstPause
+func backoff(n int, first, most time.Duration) time.Duration {
+	pause := first
 	for range n - 1 {
 		if pause *= 2; pause >= most {
 			return most
