@@ -6,8 +6,8 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// Most that may go wrong because of too much at once: when that happens, less is
-// asked for at once, so it doesn't happen often.
+// Most that may go wrong because of too much at once: eight are begun before anything
+// is known of a storage, and may all be too much. After that less is asked for at once.
 const mostTimeouts = 12
 
 var storageTimeout = regexp.MustCompile(`pve-storage-\S+' - got timeout|cfs-lock 'storage-\S+' error: got lock request timeout`)

@@ -137,7 +137,7 @@ var misdeeds = []misdeed{
 		r.reported(r.living()[0], engine.Report{Objects: []engine.Outcome{{State: engine.StateWaiting, Text: "for rain"}}}, nil)
 	}, `doesn't say since when it waits`},
 	{"a storm of requests", func(r *run, id int) {
-		for range r.h.world.storm() {
+		for range storm {
 			r.misbehave(http.MethodGet, id, "/config")
 		}
 	}, `^900 requests of one process within a minute`},

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,12 @@ var (
 const enough = 500
 
 func init() { flag.Var(&kept, "keep", "numbers of the events that TestSeed keeps, as 0,3,4") }
+
+// TestMain collects garbage less often: there is a lot of it, and none of it is big.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // live lives through a history.
 func live(t *testing.T, h *history) (res result) {

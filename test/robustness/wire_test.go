@@ -41,12 +41,7 @@ type wire struct {
 
 // storm is how many requests of one process in a minute are too many, whatever
 // goes on.
-func (w *world) storm() int {
-	if w.crowd {
-		return 1500
-	}
-	return 900
-}
+const storm = 900
 
 // hurry notes a request, and that there were too many within a minute.
 func (w *wire) hurry() {
@@ -59,7 +54,7 @@ func (w *wire) hurry() {
 	n := len(w.recent)
 	w.mu.Unlock()
 	w.run.most(n)
-	if n == w.run.h.world.storm() {
+	if n == storm {
 		w.run.fail("%d requests of one process within a minute", n)
 	}
 }
