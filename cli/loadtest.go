@@ -128,10 +128,19 @@ func (l *loading) run(cmd *cobra.Command, u *ui) error {
 		return err
 	}
 	load.Meter = meter
+	// Before all the work, so that nothing is measured that can't be told.
+	page, err := l.newPage()
+	if err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
 	if err := l.measure(ctx, u, c, load, report); err != nil {
+		return errors.Join(err, page.discard())
+	}
+	told := l.tell(ctx, u, report)
+	if err := page.write(report); err != nil {
 		return err
 	}
-	return l.tell(ctx, u, report)
+	return told
 }
 
 // load finds out what the load is made of.
@@ -215,11 +224,6 @@ func (l *loading) measure(ctx context.Context, u *ui, c *cluster, load *loadtest
 
 // tell shows what came of it.
 func (l *loading) tell(ctx context.Context, u *ui, report *loadtest.Report) error {
-	if l.html != "" {
-		if err := writeHTML(l.html, report); err != nil {
-			return fmt.Errorf("--html: %w", err)
-		}
-	}
 	if l.output == "json" {
 		b, err := json.MarshalIndent(report, "", "  ")
 		if err != nil {
@@ -238,12 +242,36 @@ func (l *loading) tell(ctx context.Context, u *ui, report *loadtest.Report) erro
 	return nil
 }
 
-func writeHTML(name string, report *loadtest.Report) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
+// page is the file for the page with charts; nil: none is wanted.
+type page struct{ *os.File }
+
+func (l *loading) newPage() (*page, error) {
+	if l.html == "" {
+		return nil, nil
 	}
-	return errors.Join(report.HTML(f), f.Close())
+	f, err := os.Create(l.html)
+	if err != nil {
+		return nil, err
+	}
+	return &page{f}, nil
+}
+
+func (p *page) write(report *loadtest.Report) error {
+	if p == nil {
+		return nil
+	}
+	if err := errors.Join(report.HTML(p), p.Close()); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	return nil
+}
+
+// discard takes an empty page away.
+func (p *page) discard() error {
+	if p == nil {
+		return nil
+	}
+	return errors.Join(p.Close(), os.Remove(p.Name()))
 }
 
 // commandLine is the command with the flags that were given. Secrets are never

@@ -137,9 +137,19 @@ func (r *Report) End() string {
 	if r.Left != "" {
 		parts = append(parts, "Not all could be removed: "+r.Left+". Running it again removes the rest.")
 	} else {
-		parts = append(parts, fmt.Sprintf("All %s were removed again.", count(r.Removed, "machine")))
+		parts = append(parts, removed(r.Removed))
 	}
 	return strings.Join(parts, " ")
+}
+
+func removed(n int) string {
+	switch n {
+	case 0:
+		return "There was nothing to remove."
+	case 1:
+		return "The one machine was removed again."
+	}
+	return fmt.Sprintf("All %d machines were removed again.", n)
 }
 
 // Short is a time for tables.
