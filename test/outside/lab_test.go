@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 const (
 	tokenID     = "me@pve!laptop"
 	tokenSecret = "c0ffee00-0000-4000-8000-000000000000"
-	shop        = "shop" // the set that the manifests are applied as
+	// userPassword is that of the same user.
+	userPassword = "pa55-of-me/%2F&\"quoted\""
+	shop         = "shop" // the set that the manifests are applied as
 )
 
 // patience bounds every wait; nothing should come near it.
@@ -109,7 +111,7 @@ func worldWithOthers() *pvesim.World {
 	w.Timing.Request = pvesim.Duration(2 * time.Millisecond)
 	w.Load = pvesim.Load{Workers: 3, StatusRound: pvesim.Duration(300 * time.Millisecond)}
 	w.Pools = append(w.Pools, pvesim.WorldPool{ID: "team"})
-	w.Users = append(w.Users, pvesim.WorldUser{ID: "me@pve", Tokens: []pvesim.WorldToken{{Name: "laptop", Secret: tokenSecret}}})
+	w.Users = append(w.Users, pvesim.WorldUser{ID: "me@pve", Password: userPassword, Tokens: []pvesim.WorldToken{{Name: "laptop", Secret: tokenSecret}}})
 	w.ACL = append(w.ACL, pvesim.WorldACL{Path: "/", Role: "Administrator", User: "me@pve"})
 	other := func(id int, running bool, config map[string]string) {
 		config["scsi0"], config["net0"] = "nfs:2,format=qcow2", "virtio,bridge=vmbr0"
