@@ -162,6 +162,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	b.firstBoot(&vm, nics, m, spec)
 	b.ask(&vm, m)
 	vm.Options, vm.Managed = b.opts, b.opts.managed()
+	b.checkSize(&vm)
 	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics, shares: b.shares, filesystems: len(m.Filesystems) > 0}
 }
 
