@@ -19,13 +19,23 @@ func (p *planner) foresee(out *Plan) {
 			if !awaitsOther(o) {
 				continue
 			}
-			if then := later.once(o.Owner); len(then.Steps) > 0 && then.Wait == nil && then.Look.Empty() {
+			switch then := later.once(o.Owner); {
+			case !then.Look.Empty():
+				out.Objects[i].Look = then.Look
+			case then.Wait == nil && len(then.Steps) > 0:
 				then.Wait, then.Foreseen = o.Wait, true
 				out.Objects[i], more = then, true
+			case then.Wait != nil && slices.Contains(forPeople, then.Wait.Reason):
+				// Better known before something large is fetched for it.
+				then.Wait.Text = o.Wait.Text + "; after that, " + then.Wait.Text
+				out.Objects[i].Wait, out.Objects[i].Foreseen = then.Wait, true
 			}
 		}
 	}
 }
+
+// forPeople are the reasons to wait that don't pass by themselves.
+var forPeople = []string{WaitRoot, WaitHost, WaitPlace}
 
 // awaitsOther tells whether an object waits for another one, and what comes then
 // isn't foreseen yet.

@@ -115,3 +115,22 @@ func TestForesightChangesNothing(t *testing.T) {
 		}
 	})
 }
+
+// Whoever lacks something shall know before an image is fetched for it.
+func TestWhatPeopleHaveToDoIsForeseen(t *testing.T) {
+	w := newWorld()
+	want := waitingFor()
+	want.Foresee = true
+	want.VMs[1].Scripts = []string{"nfs:snippets/proxplane-hook"}
+	want.VMs[2].Options = map[string]string{"args": "-device x"}
+	objects := w.plan(want).Objects
+	for i, text := range map[int]string{
+		2: "vmimage/cloud isn't ready yet; after that, no node can take it (pve1, pve2, pve3: nfs:snippets/proxplane-hook isn't there (proxplane hook install --node NODE puts it there))",
+		3: "vmimage/cloud isn't ready yet; after that, only root@pam, logged in with its password, may set args",
+	} {
+		o := objects[i]
+		if o.Wait == nil || !strings.HasPrefix(o.Wait.Text, text) || len(o.Steps) > 0 || len(o.Next()) > 0 {
+			t.Errorf("%s: %s\nwant it to wait: %s", o.Owner.Key, o, text)
+		}
+	}
+}

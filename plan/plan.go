@@ -114,7 +114,8 @@ type Object struct {
 	Look    Look
 	Gone    bool // it was to go, and nothing of it is left
 	// Foreseen says that the steps are those that will be planned when the wait is
-	// over: none of them can be done now.
+	// over: none of them can be done now. Without steps, the wait has what comes
+	// after it: something that people have to do.
 	Foreseen bool
 	// LeftOver is the guest whose snapshots go because no manifest names them any
 	// more.

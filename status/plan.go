@@ -36,7 +36,7 @@ func (p Page) Object(o plan.Object) string {
 	if o.Placed != "" {
 		b.WriteString(p.Grey(Wrap("    on "+o.Node+": "+o.Placed, p.Width, "      ")) + "\n")
 	}
-	if o.Foreseen {
+	if o.Foreseen && len(o.Steps) > 0 {
 		b.WriteString(p.Grey(Wrap("    … "+Sentence(o.Wait.Text)+"; after that:", p.Width, "      ")) + "\n")
 	}
 	why := ""
@@ -48,7 +48,7 @@ func (p Page) Object(o plan.Object) string {
 		b.WriteString(p.refusal(r))
 	}
 	switch {
-	case o.Foreseen:
+	case o.Foreseen && len(o.Steps) > 0:
 	case o.Wait != nil:
 		b.WriteString(p.wait(*o.Wait))
 	case !o.Look.Empty():
