@@ -139,5 +139,5 @@ func invalidHint(e *pve.Error) string {
 	if len(e.Fields) == 0 {
 		return ""
 	}
-	return "Proxmox doesn't take these values: correct the manifest"
+	return "Proxmox doesn't take these values: correct them"
 }

@@ -22,7 +22,7 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/storage/x", Privs: []string{"A.B", "C.D"}, AnyPriv: true}, Hard, "grant A.B or C.D on /storage/x"},
 		{&pve.Error{Kind: pve.ErrForbidden}, Hard, "proxplane doctor"},
 		{&pve.Error{Kind: pve.ErrRootOnly}, Hard, "root@pam"},
-		{&pve.Error{Kind: pve.ErrInvalid, Fields: map[string]string{"memory": "no"}}, Hard, "correct the manifest"},
+		{&pve.Error{Kind: pve.ErrInvalid, Fields: map[string]string{"memory": "no"}}, Hard, "correct them"},
 		{&pve.Error{Kind: pve.ErrLocked, Lock: "backup"}, Busy, "a backup is under way"},
 		{&pve.Error{Kind: pve.ErrLockTimeout}, Busy, "tried again"},
 		{&pve.Error{Kind: pve.ErrModified}, Mistaken, ""},

@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 
 	"github.com/proxplane/proxplane/act"
@@ -25,6 +24,10 @@ func whatToDo(err error, conn manifest.Connection) []string {
 		return unauthorized(conn)
 	case errors.Is(err, pve.ErrConnection) && e != nil && e.Status == 0:
 		return unreachable(err, conn)
+	case e != nil && e.Status/100 == 3:
+		return []string{fmt.Sprintf("What answers at %s sends elsewhere. Proxmox' API is at https://HOST:8006.", where(conn))}
+	case errors.As(err, new(*pve.LoginError)) && e != nil && e.Status/100 == 4, e != nil && e.Status == http.StatusNotImplemented:
+		return []string{fmt.Sprintf("What answers at %s isn't the API of Proxmox VE.", where(conn)), checkEndpoint}
 	}
 	if hint := act.Judge(err).Hint; hint != "" {
 		return []string{sentence(hint)}
@@ -46,6 +49,18 @@ func hintLines(do []string, width int) []string {
 	return lines
 }
 
+// inOne is what can be done in one paragraph.
+func inOne(do []string) string {
+	lines := make([]string, len(do))
+	for i, text := range do {
+		lines[i] = strings.TrimSpace(text)
+		if strings.HasPrefix(text, "  ") {
+			lines[i] += "."
+		}
+	}
+	return strings.Join(lines, " ")
+}
+
 // sentence begins with a capital letter and ends with a full stop.
 func sentence(text string) string {
 	if !strings.HasPrefix(text, "proxplane ") { // that is a command
@@ -61,7 +76,7 @@ func unauthorized(conn manifest.Connection) []string {
 	do := []string{fmt.Sprintf("Proxmox at %s doesn't take the %s.", where(conn), conn.Credentials)}
 	if conn.Credentials.IsToken() {
 		return append(do,
-			"Check that the token exists and hasn't expired (pveum user token list USER@REALM), that its id is written user@realm!name, and that the secret is the one that was shown when it was made.")
+			fmt.Sprintf("Check that the token exists and hasn't expired (pveum user token list %s), and that the secret is the one that was shown when it was made.", conn.Credentials.User()))
 	}
 	return append(do, "Check user, realm and password. A user with a second factor needs an API token instead.")
 }
@@ -85,41 +100,27 @@ func unreachable(err error, conn manifest.Connection) []string {
 	var (
 		untrusted *tls.CertificateVerificationError
 		pinned    *pve.FingerprintError
-		name      x509.HostnameError
 		dns       *net.DNSError
 		record    tls.RecordHeaderError
 	)
 	at := where(conn)
 	switch {
 	case errors.As(err, &pinned):
-		return []string{
-			fmt.Sprintf("%s shows another certificate than the pinned one: its fingerprint is", at),
-			"  " + pinned.Got,
-			"If the certificate was renewed, pin the new one (--fingerprint, or fingerprint in the Provider).",
-		}
-	case errors.As(err, &name):
-		return []string{
-			fmt.Sprintf("The certificate of %s is for other names: %v.", at, name),
-			"Use one of these names as the endpoint, or pin the certificate (--fingerprint).",
-		}
-	case errors.As(err, &untrusted):
-		do := []string{fmt.Sprintf("The certificate of %s isn't signed by an authority that is trusted here.", at)}
-		if len(untrusted.UnverifiedCertificates) > 0 {
-			do = append(do, "Its fingerprint is (compare it with the one in Proxmox: node, System, Certificates)",
-				"  "+fingerprint(untrusted.UnverifiedCertificates[0]))
-		}
-		return append(do,
-			"Trust Proxmox' CA: --ca-file with a copy of /etc/pve/pve-root-ca.pem, PVE_CA_BUNDLE, or ca.crt in the Secret.",
-			"Or trust this certificate: --fingerprint, or fingerprint in the Provider.",
-			"For tests only: --insecure, or PVE_INSECURE_SKIP_VERIFY=true.")
+		what, do := distrust(pinned, nil)
+		return append([]string{fmt.Sprintf("The certificate of %s %s.", at, what)}, do...)
+	case errors.As(err, &untrusted) && len(untrusted.UnverifiedCertificates) > 0:
+		what, do := distrust(untrusted, untrusted.UnverifiedCertificates[0])
+		return append([]string{fmt.Sprintf("The certificate of %s %s.", at, what)}, do...)
 	case errors.As(err, &dns):
 		return []string{fmt.Sprintf("The name %s isn't known to the DNS here: check the endpoint %s.", dns.Name, at)}
 	case errors.As(err, &record):
 		return []string{fmt.Sprintf("What answers at %s doesn't speak TLS: check the port; Proxmox' API is at 8006.", at)}
 	}
-	do := []string{fmt.Sprintf("There was no answer from %s: %s.", at, innermost(err))}
-	return append(do, "Check the endpoint (its port is usually 8006), the network, and that pveproxy runs there.")
+	do := []string{fmt.Sprintf("There was no answer from %s: %s.", at, strings.TrimPrefix(innermost(err), "net/http: "))}
+	return append(do, checkEndpoint)
 }
+
+const checkEndpoint = "Check the endpoint (its port is usually 8006), the network, and that pveproxy runs there."
 
 // innermost is the last cause of an error that has only one.
 func innermost(err error) string {
@@ -133,14 +134,4 @@ func innermost(err error) string {
 		}
 		err = next
 	}
-}
-
-// fingerprint is written as Proxmox shows it.
-func fingerprint(cert *x509.Certificate) string {
-	sum := sha256.Sum256(cert.Raw)
-	parts := make([]string, len(sum))
-	for i, b := range sum {
-		parts[i] = fmt.Sprintf("%02X", b)
-	}
-	return strings.Join(parts, ":")
 }

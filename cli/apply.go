@@ -46,7 +46,7 @@ again continues. The exit status is 0 only if everything is as wanted.`,
   proxplane apply -f machines.yaml --allow-restart
   proxplane apply -f machines/ --set shop --prune
   proxplane apply -f machines.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, u) },
 	}
 	a.flags(cmd)
@@ -54,11 +54,25 @@ again continues. The exit status is 0 only if everything is as wanted.`,
 }
 
 func (a *applying) run(cmd *cobra.Command, u *ui) error {
+	if err := a.check(); err != nil {
+		return err
+	}
 	list, err := a.open(cmd, u)
 	if err != nil {
 		return err
 	}
 	return a.carryOut(cmd.Context(), u, list)
+}
+
+// check finds what no flag can be.
+func (a *applying) check() error {
+	switch {
+	case a.parallel < 0:
+		return fmt.Errorf("--parallel %d: want a number from 1 on", a.parallel)
+	case a.timeout < 0:
+		return fmt.Errorf("--timeout %s: want a time from now on", a.timeout)
+	}
+	return nil
 }
 
 // carryOut plans, shows the plan, asks, and does it. When something comes up that

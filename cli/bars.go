@@ -55,7 +55,7 @@ func newBars(u *ui, f *os.File, l lines, all plan.Plan) *bars {
 	}
 	b.total = b.add(1<<30, b.totalLine)
 	if _, same := terminal(u.err); same {
-		u.setDivert(b.box)
+		u.setDivert(overBars{b.box})
 	}
 	return b
 }
@@ -106,8 +106,18 @@ func (b *bars) event(e engine.Event) {
 		b.mu.Unlock()
 	}
 	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed) {
-		fmt.Fprintln(b.box, line)
+		fmt.Fprintln(overBars{b.box}, line)
 	}
+}
+
+// overBars writes above the lines. The cursor may not be at the margin: see add.
+type overBars struct{ box *mpb.Progress }
+
+func (a overBars) Write(p []byte) (int, error) {
+	if _, err := a.box.Write(append([]byte("\r"), p...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // order keeps lines in the order of the plan.

@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -16,13 +15,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
 // simCertificate makes the simulator's certificate, or takes the one that is
-// kept beside its state. The fingerprint is written as Proxmox writes it.
-func simCertificate(dataDir, listen string) (cert tls.Certificate, fingerprint string, err error) {
+// kept beside its state. Its fingerprint is shown as Proxmox does.
+func simCertificate(dataDir, listen string) (cert tls.Certificate, shown string, err error) {
 	file := ""
 	if dataDir != "" {
 		file = filepath.Join(dataDir, "pve-ssl.pem")
@@ -35,12 +33,7 @@ func simCertificate(dataDir, listen string) (cert tls.Certificate, fingerprint s
 	if err != nil {
 		return tls.Certificate{}, "", fmt.Errorf("read %s: %w", file, err)
 	}
-	sum := sha256.Sum256(cert.Certificate[0])
-	hex := make([]string, len(sum))
-	for i, b := range sum {
-		hex[i] = fmt.Sprintf("%02X", b)
-	}
-	return cert, strings.Join(hex, ":"), nil
+	return cert, fingerprint(cert.Certificate[0]), nil
 }
 
 func readOrMakeCert(file, listen string) ([]byte, error) {

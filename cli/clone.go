@@ -46,7 +46,7 @@ manifest, as VirtualMachine or VMClone.`,
 		Example: `  proxplane clone ubuntu-22-template web-3 --start
   proxplane clone web-1 web-1-copy --snapshot before-upgrade
   proxplane clone 9000 db-1 --full --storage local-lvm --node pve2`,
-		Args: cobra.ExactArgs(2),
+		Args: takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), u, args[0], args[1]) },
 	}
 	c.target.flags(cmd, false)

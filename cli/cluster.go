@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 
 	"github.com/proxplane/proxplane/act"
@@ -34,6 +35,9 @@ func (u *ui) connectWith(w manifest.Wanted, set func(*pve.Config)) (*cluster, er
 	cfg.Logger = u.log.logger
 	set(&cfg)
 	client, err := pve.New(cfg)
+	if err != nil && len(cfg.TLS.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(cfg.TLS.CA) {
+		return nil, advise(err, "It comes from --ca-file, PVE_CA_BUNDLE, or ca.crt in the Secret.")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ machines in your shell.`,
   proxplane completion zsh > "${fpath[1]}/_proxplane"
   proxplane completion fish > ~/.config/fish/completions/proxplane.fish`,
 		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
-		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		Args:                  takesOneOf("bash", "zsh", "fish", "powershell"),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()

@@ -34,7 +34,7 @@ attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it
   proxplane console web-1 --serial
   proxplane console web-1 --serial --port serial1
   xdg-open "$(proxplane console web-1)"`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: o.completeVMs(u),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), u, args[0]) },
 	}

@@ -76,6 +76,8 @@ type summaryLine struct {
 	Seconds   float64       `json:"seconds"`
 	VMs       []status.VM   `json:"vms"`
 	Others    []objectState `json:"others,omitempty"`
+
+	gone int // of both
 }
 
 // objectState is what became of an object that isn't a machine.
@@ -98,6 +100,9 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 					sum.VMs = append(sum.VMs, summaryOf(o, have.Guests[o.VMID]))
 				} else {
 					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.Sentence(o.Text)})
+				}
+				if o.State == engine.StateGone {
+					sum.gone++
 				}
 				if !finished(o) {
 					left = append(left, unfinished{o, list[i]})
@@ -127,7 +132,7 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 		}
 	}
 	done := len(sum.VMs) + len(sum.Others) - len(left)
-	verdict := page.Green(fmt.Sprintf("Done: %s as wanted, after %.1f s.", status.Count(done, "object"), sum.Seconds))
+	verdict := page.Green(fmt.Sprintf("Done: %s, after %.1f s.", status.Ended(done-sum.gone, sum.gone), sum.Seconds))
 	if len(left) > 0 {
 		verdict = page.Yellow(fmt.Sprintf("Not done: %d as wanted, %d not, after %.1f s.", done, len(left), sum.Seconds))
 	}

@@ -42,6 +42,9 @@ isn't proxplane's is never touched.`,
 
 // deleteNamed removes machines by name, if they are ours.
 func (a *applying) deleteNamed(ctx context.Context, u *ui, names []string) error {
+	if err := a.check(); err != nil {
+		return err
+	}
 	c, err := a.cluster(u)
 	if err != nil {
 		return err

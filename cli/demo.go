@@ -32,7 +32,7 @@ and remove everything again. It takes less than half a minute and leaves nothing
 behind.`,
 		Example: `  proxplane demo
   proxplane demo --speed 2`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := startDemo(cmd, speed)
 			if err != nil {

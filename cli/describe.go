@@ -31,7 +31,7 @@ missing. Machines and images can be named by their VMID, too.`,
   proxplane describe image/ubuntu-22-template
   proxplane describe snapshot/web-1/before-upgrade
   proxplane describe node/pve1`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: t.completeKinds(u, "vm"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return t.describe(cmd.Context(), u, args[0]) },
 	}

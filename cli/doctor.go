@@ -43,7 +43,7 @@ The exit status is 1 when something that is needed is missing.`,
   proxplane doctor -f machines.yaml --print-commands
   proxplane doctor -f machines.yaml --print-commands --user ci@pve --token proxplane
   proxplane doctor -f machines.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), u) },
 	}
 	f.target.flags(cmd, false)

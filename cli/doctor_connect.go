@@ -21,12 +21,11 @@ import (
 
 // Limits beyond which people are told.
 const (
-	probeTimeout  = 10 * time.Second
-	expirySoon    = 30 * 24 * time.Hour
-	clockApart    = 10 * time.Second
-	slowAnswer    = 2 * time.Second
-	openToAll     = "/api2/json/access/domains" // the one call that takes no login
-	fingerprintIn = "Datacenter → Node → System → Certificates in Proxmox"
+	probeTimeout = 10 * time.Second
+	expirySoon   = 30 * 24 * time.Hour
+	clockApart   = 10 * time.Second
+	slowAnswer   = 2 * time.Second
+	openToAll    = "/api2/json/access/domains" // the one call that takes no login
 )
 
 // endpoints tries each endpoint by itself, without any credentials.
@@ -85,7 +84,7 @@ func (e *examination) endpoint(u *url.URL) {
 	took := time.Since(begun)
 	if err != nil {
 		err = &pve.Error{Kind: pve.ErrConnection, Err: errors.Unwrap(err), Text: errors.Unwrap(err).Error()}
-		e.bad(areaConnection, fmt.Sprintf("%s doesn't answer: %s", u.Host, shortCause(err)), strings.Join(unreachable(err, manifest.Connection{Endpoints: []string{u.String()}}), " "))
+		e.bad(areaConnection, u.Host+" doesn't answer", inOne(unreachable(err, manifest.Connection{Endpoints: []string{u.String()}})))
 		return
 	}
 	defer resp.Body.Close()
@@ -114,19 +113,18 @@ func (e *examination) certificate(u *url.URL, cert *x509.Certificate) (trusted b
 	if cert == nil {
 		return true // a proxy of the environment's has talked to it
 	}
-	mark := fingerprint(cert)
+	mark := fingerprint(cert.Raw)
 	how, err := e.verify(u, cert)
 	until := "valid until " + cert.NotAfter.Format(time.DateOnly)
 	switch {
 	case err != nil:
-		e.bad(areaConnection, fmt.Sprintf("%s shows a certificate that isn't trusted: %v", u.Host, err),
-			"Its fingerprint is "+mark+". Compare it with "+fingerprintIn+
-				"; if it is the same, put it into spec.fingerprint of the Provider or --fingerprint. Or trust the cluster's own authority: --ca-file with a copy of /etc/pve/pve-root-ca.pem.")
+		what, do := distrust(err, cert)
+		e.bad(areaConnection, fmt.Sprintf("the certificate of %s %s", u.Host, what), inOne(do))
 		return false
 	case e.conn.TLS.Insecure:
 		e.warn(areaConnection, "any certificate is trusted, so somebody in between could read the credentials", "Trust only this one: spec.fingerprint or --fingerprint "+mark+".")
 	case time.Until(cert.NotAfter) < expirySoon:
-		e.warn(areaConnection, fmt.Sprintf("the certificate of %s, %s, is %s only", u.Host, how, until), "Renew it: pvecm updatecerts --force, or pvenode acme cert renew.")
+		e.warn(areaConnection, fmt.Sprintf("the certificate of %s, %s, is %s only", u.Host, how, until), "Renew it on the node: "+renewCertificate+".")
 	default:
 		e.note(areaConnection, good, fmt.Sprintf("TLS: the certificate is %s, %s", how, until), mark)
 	}
@@ -164,11 +162,11 @@ func (e *examination) verify(u *url.URL, cert *x509.Certificate) (how string, er
 func (e *examination) pinned(cert *x509.Certificate) error {
 	plain := func(s string) string { return strings.ToUpper(strings.ReplaceAll(s, ":", "")) }
 	for _, p := range e.conn.TLS.Fingerprints {
-		if plain(strings.TrimSpace(p)) == plain(fingerprint(cert)) {
+		if plain(strings.TrimSpace(p)) == plain(fingerprint(cert.Raw)) {
 			return nil
 		}
 	}
-	return errors.New("its fingerprint isn't the pinned one")
+	return &pve.FingerprintError{Got: fingerprint(cert.Raw)}
 }
 
 // clock compares the clocks: logins and certificates go by them.
@@ -190,7 +188,7 @@ func (e *examination) clock(u *url.URL, date string) {
 func (e *examination) login() bool {
 	v, err := e.c.client.Version(e.ctx)
 	if err != nil {
-		e.bad(areaConnection, "the login failed: "+shortCause(err), strings.Join(whatToDo(err, e.conn), " "))
+		e.bad(areaConnection, "the login failed: "+shortCause(err), inOne(whatToDo(err, e.conn)))
 		return false
 	}
 	e.version = v

@@ -145,9 +145,9 @@ func TestDoctorSaysWhatIsWrongWithTheConnection(t *testing.T) {
 		want   []string
 	}{
 		{"nobody vouches for the certificate", map[string]string{"PVE_CA_BUNDLE": ""}, []string{
-			`^  ✗ 127\.0\.0\.1:\d+ shows a certificate that isn't trusted: .*unknown authority$`, `^    Its fingerprint is ([0-9A-F]{2}:){31}[0-9A-F]{2}\.`,
+			`^  ✗ the certificate of 127\.0\.0\.1:\d+ isn't signed by an authority that is trusted here$`, `^    Its fingerprint is ([0-9A-F]{2}:){31}[0-9A-F]{2}\.`,
 			`^  · nothing more can be checked`}},
-		{"nobody is there", map[string]string{"PVE_ENDPOINT": "https://127.0.0.1:1"}, []string{`^  ✗ 127\.0\.0\.1:1 doesn't answer: .*refused$`}},
+		{"nobody is there", map[string]string{"PVE_ENDPOINT": "https://127.0.0.1:1"}, []string{`^  ✗ 127\.0\.0\.1:1 doesn't answer$`, `connection refused`}},
 		{"one of several is enough", map[string]string{"PVE_ENDPOINT": endpoint + ",https://127.0.0.1:1"}, []string{
 			`^  ! 127\.0\.0\.1:1 doesn't answer`, `^  ✓ Proxmox VE`, `^Nothing that is needed is missing; 2 warnings\.$`}},
 		{"any certificate is trusted", map[string]string{"PVE_CA_BUNDLE": "", "PVE_INSECURE_SKIP_VERIFY": "true"}, []string{

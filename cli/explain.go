@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
 )
@@ -67,6 +65,10 @@ func explain(err error) explanation {
 		if e.tried == "" {
 			e.tried = method
 		}
+		var login *pve.LoginError
+		if errors.As(err, &login) {
+			e.tried = "log in as " + login.User // whatever it was for
+		}
 		e.tried = "couldn't " + e.tried
 		e.do = whatToDo(err, conn)
 		if from != nil && len(from.remedy) > 0 {
@@ -122,6 +124,9 @@ func saidBy(err error) string {
 }
 
 func explainManifests(wrong manifest.Errors) explanation {
+	if len(wrong) == 1 && wrong[0].File == "" && wrong[0].Object == (model.Key{}) {
+		return explanation{tried: wrong[0].Text} // it isn't about them
+	}
 	what := "manifests"
 	if wrong[0].File == "" {
 		what = "objects" // of Kubernetes
@@ -153,56 +158,4 @@ func (e explanation) text(p status.Page) string {
 		line("    ", "  "+do)
 	}
 	return b.String()
-}
-
-// flagError names the flag that was probably meant.
-func flagError(cmd *cobra.Command, err error) error {
-	if errors.Is(err, pflag.ErrHelp) {
-		return err
-	}
-	if args := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(args) > 0 {
-		return noCommand(cmd, args[0]) // its flags are none of ours
-	}
-	do := []string{}
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		name := unknown.GetSpecifiedName()
-		if meant := nearestFlag(cmd, name); meant != "" {
-			do = append(do, "Did you mean --"+meant+"?")
-		}
-	}
-	return advise(err, append(do, fmt.Sprintf("See %s --help.", cmd.CommandPath()))...)
-}
-
-func nearestFlag(cmd *cobra.Command, name string) string {
-	best, distance := "", 3
-	visit := func(f *pflag.Flag) {
-		if d := editDistance(name, f.Name); d < distance {
-			best, distance = f.Name, d
-		}
-	}
-	cmd.Flags().VisitAll(visit)
-	cmd.InheritedFlags().VisitAll(visit)
-	return best
-}
-
-// editDistance counts the letters that are to be changed.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		previous := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := previous
-			if a[i] != b[j] {
-				cost++
-			}
-			previous = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

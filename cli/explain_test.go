@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
@@ -24,7 +25,14 @@ func connectionError(cause error) error {
 	})
 }
 
+// distrusted is an error about the certificate that a server shows.
+func distrusted(err error, cert *x509.Certificate) error {
+	return &tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{cert}, Err: err}
+}
+
 func TestErrorsSayWhatToDo(t *testing.T) {
+	yesterday := time.Date(2020, 1, 2, 3, 4, 0, 0, time.UTC)
+	named := &x509.Certificate{DNSNames: []string{"pve1.example.com", "pve1"}, IPAddresses: []net.IP{net.IPv4(192, 0, 2, 1)}}
 	token := manifest.Connection{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("ci@pve!proxplane", "very-secret-secret")}
 	password := manifest.Connection{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "very-secret-password")}
 	at := func(c manifest.Connection, err error) error { return &clusterError{conn: c, err: err} }
@@ -54,6 +62,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"not TLS", at(token, connectionError(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))},
 		{"untrusted", at(token, connectionError(&tls.CertificateVerificationError{UnverifiedCertificates: []*x509.Certificate{{Raw: []byte("certificate")}}, Err: x509.UnknownAuthorityError{}}))},
 		{"another certificate", at(token, connectionError(&pve.FingerprintError{Got: "AA:BB"}))},
+		{"expired", at(token, connectionError(distrusted(x509.CertificateInvalidError{Reason: x509.Expired}, &x509.Certificate{NotAfter: yesterday})))},
+		{"for another name", at(token, connectionError(distrusted(x509.HostnameError{Certificate: named, Host: "pve1"}, named)))},
+		{"a login without an answer", at(password, fmt.Errorf("list what the cluster has: %w", &pve.LoginError{User: "root@pam", Err: &pve.Error{
+			Kind: pve.ErrConnection, Method: "POST", Path: "/access/ticket", Text: "refused", Err: syscall.ECONNREFUSED}}))},
+		{"sent elsewhere", at(password, &pve.LoginError{User: "root@pam", Err: &pve.Error{Method: "POST", Path: "/access/ticket", Status: 308, Text: "Permanent Redirect"}})},
+		{"not Proxmox", at(password, &pve.LoginError{User: "root@pam", Err: &pve.Error{Method: "POST", Path: "/access/ticket", Status: 404, Text: "Not Found"}})},
 		{"full", at(token, fmt.Errorf("grow scsi0 of VM 100 on pve1: %w", &pve.Error{Kind: pve.ErrNoSpace, Method: "PUT", Path: "/nodes/pve1/qemu/100/resize", Status: 500, Text: "no space left on device"}))},
 		{"locked", at(token, fmt.Errorf("start VM 100: %w", &pve.Error{Kind: pve.ErrLocked, Method: "POST", Path: "/nodes/pve1/qemu/100/status/start", Status: 500, Text: "VM is locked (backup)", Lock: "backup"}))},
 		{"time is over", lateness(fmt.Errorf("converge: %w", &timeoutError{600e9}))},

@@ -19,6 +19,7 @@ import (
 // listing is what get shows: a table for people, values for machines, and what
 // each row is known by.
 type listing struct {
+	kind   string // of all of them
 	table  status.Table
 	values []any
 	keys   []string
@@ -60,7 +61,11 @@ func kindNames() []string {
 func findKind(name string) (lister, error) {
 	for _, k := range kinds {
 		if k.name == strings.ToLower(name) || slices.Contains(k.other, strings.ToLower(name)) {
-			return k.list, nil
+			return func(ctx context.Context, g *getting, names []string) (listing, error) {
+				l, err := k.list(ctx, g, names)
+				l.kind = k.name
+				return l, err
+			}, nil
 		}
 	}
 	return nil, fmt.Errorf("%q can't be listed; there are %s", name, strings.Join(kindNames(), ", "))
@@ -91,7 +96,7 @@ Machines are named by their name or VMID, also in "get snapshots" and "get tasks
   proxplane get snapshots web-1
   proxplane get storages
   proxplane get tasks --watch`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, 0),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return kindNames(), cobra.ShellCompDirectiveNoFileComp
@@ -99,32 +104,44 @@ Machines are named by their name or VMID, also in "get snapshots" and "get tasks
 			return g.completeVMs(u)(cmd, args[1:], toComplete)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := findKind(args[0])
-			if err != nil {
-				return err
-			}
-			if !slices.Contains([]string{"", "wide", "json", "yaml"}, g.output) {
-				return fmt.Errorf("-o %s: there are wide, json and yaml", g.output)
-			}
-			if g.c, err = g.cluster(u); err != nil {
-				return err
-			}
-			if g.watch {
-				return g.follow(cmd.Context(), u, list, args[1:])
-			}
-			l, err := list(cmd.Context(), g, args[1:])
-			if err != nil {
-				return err
-			}
-			return g.show(u, l)
+			return g.run(cmd.Context(), u, args[0], args[1:])
 		},
 	}
 	g.flags(cmd, false)
-	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json or yaml")
+	g.outputFlag(cmd)
 	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on, and show what changes")
 	cmd.Flags().DurationVar(&g.every, "interval", 2*time.Second, "how often --watch looks; a `TIME`")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// formats are what get can write, beside its table.
+var formats = []string{"wide", "json", "yaml"}
+
+func (g *getting) outputFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json or yaml")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// run lists what there is of a kind, once or as it changes.
+func (g *getting) run(ctx context.Context, u *ui, kind string, names []string) error {
+	list, err := findKind(kind)
+	if err != nil {
+		return err
+	}
+	if g.output != "" && !slices.Contains(formats, g.output) {
+		return fmt.Errorf("-o %s: there are wide, json and yaml", g.output)
+	}
+	if g.c, err = g.cluster(u); err != nil {
+		return err
+	}
+	if g.watch {
+		return g.follow(ctx, u, list, names)
+	}
+	l, err := list(ctx, g, names)
+	if err != nil {
+		return err
+	}
+	return g.show(u, l)
 }
 
 // show writes a listing in the format that was asked for.
@@ -143,7 +160,11 @@ func (g *getting) show(u *ui, l listing) error {
 		return err
 	}
 	if len(l.values) == 0 {
-		fmt.Fprintln(u.err, "There are none.")
+		seen := ""
+		if creds := g.c.Connection.Credentials; creds.User() != "root@pam" || creds.IsToken() {
+			seen = " that " + who(creds) + " may see"
+		}
+		fmt.Fprintf(u.err, "There are no %s%s.\n", l.kind, seen)
 		return nil
 	}
 	_, err := io.WriteString(u.out, l.table.Text(u.layout(g.output == "wide")))

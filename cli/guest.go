@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -101,20 +102,18 @@ func findGuest(have *model.Observed, name string) (*model.Guest, error) {
 
 // nearNames says which name was probably meant.
 func nearNames(have *model.Observed, name string) string {
-	best, distance := "", 4
+	var names []string
 	for _, g := range have.Guests {
-		d := editDistance(name, g.Name)
-		if d < distance || d == distance && g.Name < best {
-			best, distance = g.Name, d
-		}
+		names = append(names, g.Name)
 	}
-	if best == "" || distance > max(1, len(name)/2) {
-		return ""
+	slices.Sort(names)
+	if best, ok := manifest.Nearest(name, names); ok {
+		return fmt.Sprintf("Did you mean %s?", best)
 	}
-	return fmt.Sprintf("Did you mean %s?", best)
+	return ""
 }
 
-// findGuests finds several.
+// findGuests finds several; one that is named twice is there once.
 func findGuests(have *model.Observed, names []string) ([]*model.Guest, error) {
 	var list []*model.Guest
 	for _, name := range names {
@@ -122,7 +121,9 @@ func findGuests(have *model.Observed, names []string) ([]*model.Guest, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, g)
+		if !slices.Contains(list, g) {
+			list = append(list, g)
+		}
 	}
 	return list, nil
 }

@@ -103,6 +103,17 @@ func TestExamplesHaveFlagsThatExist(t *testing.T) {
 	})
 }
 
+// What a flag takes is named for people, in capital letters, and not by Go's types.
+func TestFlagsNameTheirValues(t *testing.T) {
+	for _, c := range commands(newRoot(newUI(nil, nil, nil))) {
+		for line := range strings.Lines(c.Flags().FlagUsages() + c.PersistentFlags().FlagUsages()) {
+			if m := regexp.MustCompile(`--[a-z-]+ ([a-z]\w*) {2,}|\(default \[\]\)`).FindString(line); m != "" {
+				t.Errorf("%s: %q in %q", c.CommandPath(), m, line)
+			}
+		}
+	}
+}
+
 // Other users of the machine see the arguments of processes.
 func TestNoFlagTakesASecret(t *testing.T) {
 	secret := regexp.MustCompile(`(?i)password|secret|ticket`)
@@ -123,6 +134,20 @@ func TestMistypedCommandsAndFlagsAreNamed(t *testing.T) {
 		{[]string{"aply"}, []string{`no command "aply"`, "Did you mean apply"}},
 		{[]string{"power", "of", "web"}, []string{`proxplane power has no command "of"`, "off"}},
 		{[]string{"apply", "--prunee"}, []string{"unknown flag: --prunee", "Did you mean --prune", "proxplane apply --help"}},
+		{[]string{"apply", "--dry-run"}, []string{"unknown flag: --dry-run", "proxplane plan shows"}},
+		{[]string{"apply", "--timeout", "5"}, []string{"--timeout 5: want a time with its unit, such as 30s"}},
+		{[]string{"apply", "--timeout", "-5s", "-f", "x"}, []string{"--timeout -5s: want"}},
+		{[]string{"apply", "--parallel", "many"}, []string{"--parallel many: want a whole number$"}},
+		{[]string{"apply", "--parallel", "-1", "-f", "x"}, []string{"--parallel -1: want a number from 1 on"}},
+		{[]string{"delete", "vm/web", "--parallel", "-1"}, []string{"--parallel -1: want a number from 1 on"}},
+		{[]string{"apply", "-f"}, []string{"--filename needs a value: FILE"}},
+		{[]string{"get"}, []string{"something is missing behind proxplane get$", `It is used so: proxplane get vms\|images`, "proxplane get --help"}},
+		{[]string{"clone", "web"}, []string{"It is used so: proxplane clone SOURCE NAME$"}},
+		{[]string{"clone", "web", "copy", "more"}, []string{"this is too much: more$"}},
+		{[]string{"version", "now"}, []string{"this is too much: now$"}},
+		{[]string{"completion", "tcsh"}, []string{`has no "tcsh"; there are bash, zsh, fish, powershell`}},
+		{[]string{"snapshot", "create", "web", "1st"}, []string{`"1st" isn't a name that a snapshot can have`, "Did you mean s-1st"}},
+		{[]string{"snapshot", "list", "-o", "xml"}, []string{"-o xml: there are wide, json and yaml"}},
 		{[]string{"get", "things"}, []string{"can't be listed", "storages"}},
 		{[]string{"apply"}, []string{"no manifests", "-f"}},
 		{[]string{"--log-level", "loud", "version"}, []string{"debug, info, warn or error"}},

@@ -62,7 +62,7 @@ func newHookCheck(u *ui, root *string) *cobra.Command {
 		Long: `Tell what the hook would do before the start of a machine, and what it would
 refuse. Run it on the host that has the machine. Nothing is changed.`,
 		Example: `  proxplane hook check 100`,
-		Args:    cobra.ExactArgs(1),
+		Args:    takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			vmid, err := hook.ParseVMID(args[0])
 			if err != nil {

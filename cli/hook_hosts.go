@@ -32,6 +32,7 @@ func (h *hookHosts) flags(cmd *cobra.Command) {
 	h.login.flags(fs, "root without it")
 	fs.StringSliceVar(&h.nodes, "node", nil, "`NAME` of a host; without it, all that are online")
 	fs.StringToStringVar(&h.addresses, "node-address", nil, "`NAME=ADDRESS` of a host for SSH, if not the one in the cluster")
+	fs.Lookup("node-address").DefValue = "" // not []
 	fs.StringVar(&h.storage, "storage", "local", "`STORAGE` for snippets")
 	fs.BoolVar(&h.print, "print", false, "print the commands, do nothing")
 }

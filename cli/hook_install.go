@@ -38,7 +38,7 @@ With --print, the commands that do the same by hand are printed.`,
 		Example: `  proxplane hook install --node pve1 --node pve2 -i ~/.ssh/id_ed25519
   proxplane hook install --storage nfs --trust-new
   proxplane hook install --node pve1 --print`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd.Context(), u) },
 	}
 	i.flags(cmd)

@@ -30,7 +30,7 @@ With --print, the commands that do the same by hand are printed.`,
 		Example: `  proxplane hook uninstall --node pve1 --node pve2 -i ~/.ssh/id_ed25519
   proxplane hook uninstall --storage nfs
   proxplane hook uninstall --node pve1 --print`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return h.uninstall(cmd.Context(), u) },
 	}
 	h.flags(cmd)

@@ -43,7 +43,7 @@ delete work on them as on those that proxplane made.`,
   proxplane import 104 105 > imported.yaml
   proxplane import web-1 --adopt > web-1.yaml
   proxplane plan -f imported.yaml`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes(1, 0),
 		ValidArgsFunction: i.completeVMs(u),
 		RunE:              func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), u, args) },
 	}

@@ -92,7 +92,7 @@ updatePolicy allows them.`,
   kubectl proxplane plan -n shop --all
   kubectl proxplane plan --detailed-exitcode || echo "drift, or error"
   kubectl proxplane plan -o json`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.in(cmd.Context(), n); err != nil {
 				return err
@@ -124,7 +124,7 @@ operator has done about an object, kubectl describe tells.`,
   kubectl proxplane describe image/ubuntu-22 -n shop
   kubectl proxplane describe snapshot/before-upgrade
   kubectl proxplane describe node/pve1`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: n.complete("vm/", "VirtualMachine", "VMClone"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := t.in(cmd.Context(), n); err != nil {
@@ -155,7 +155,7 @@ The exit status is 1 when something that is needed is missing.`,
   kubectl proxplane doctor -n shop --provider proxmox-prod
   kubectl proxplane doctor --print-commands --pve-user ops@pve --pve-token proxplane
   kubectl proxplane doctor -o json`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.in(cmd.Context(), n); err != nil {
 				return err
@@ -183,7 +183,7 @@ attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it
 		Example: `  kubectl proxplane console web-1
   kubectl proxplane console web-1 -n shop --serial
   kubectl proxplane console web-1 --serial --port serial1`,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: n.complete("", "VirtualMachine", "VMClone"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.in(cmd.Context(), n); err != nil {

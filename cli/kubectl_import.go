@@ -39,7 +39,7 @@ With --dry-run=client -o yaml nothing is made, and the objects are shown.`,
 		Example: `  kubectl proxplane import 104 105
   kubectl proxplane import web-1 -n shop --provider proxmox-prod --yes
   kubectl proxplane import 104 --dry-run=client -o yaml > web-1.yaml`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes(1, 0),
 		ValidArgsFunction: i.completeImport(u, n),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := i.check(); err != nil {

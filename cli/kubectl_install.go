@@ -44,7 +44,7 @@ kubectl have. kubectl looks in all folders of PATH. Files that are something els
 left alone. kubectl create vmsnapshot needs kubectl 1.29 or later.`,
 		Example: `  proxplane kubectl install
   proxplane kubectl install --dir ~/.local/bin`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(*cobra.Command, []string) error { return p.install(u) },
 	}
 	p.flags(cmd)
@@ -58,7 +58,7 @@ func newKubectlUninstall(u *ui) *cobra.Command {
 		Short:   "Remove these links",
 		Long:    "Remove the links that kubectl finds. Files that are something else are left alone.",
 		Example: `  proxplane kubectl uninstall`,
-		Args:    cobra.NoArgs,
+		Args:    takesNothing,
 		RunE:    func(*cobra.Command, []string) error { return p.uninstall(u) },
 	}
 	p.flags(cmd)

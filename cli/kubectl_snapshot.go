@@ -110,7 +110,7 @@ going back to it leaves the machine running.`,
 		Example: `  kubectl create vmsnapshot before-upgrade --vm=web-server
   kubectl create vmsnapshot before-upgrade --vm=web-server --description="Before major upgrade" --include-memory=true
   kubectl create vmsnapshot before-upgrade --vm=web-server -n shop --dry-run=client -o yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), u, args[0]) },
 	}, "kubectl create vmsnapshot")
 	cmd.Flags().StringVar(&s.vm, "vm", "", "`NAME` of the VirtualMachine or VMClone")

@@ -60,7 +60,7 @@ anything but a simulator has to be allowed by --i-know-this-is-a-real-proxmox.`,
   proxplane loadtest --count 50 --parallel 10 --html report.html
   proxplane loadtest --image ubuntu-22-template --node pve1 -o json
   proxplane loadtest --i-know-this-is-a-real-proxmox --count 5 --timeout 15m`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd, u) },
 	}
 	l.target.flags(cmd, false)

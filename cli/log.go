@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -17,7 +18,7 @@ type logging struct {
 
 func (u *ui) logFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&u.log.level, "log-level", "warn", "log to the standard error what is of this `LEVEL`: debug, info, warn or error")
-	fs.CountVarP(&u.log.verbose, "verbose", "v", "log more: -v is info, -vv is debug with every request")
+	fs.CountVarP(&u.log.verbose, "verbose", "v", "``log more: -v is info, -vv is debug with every request")
 }
 
 // startLog makes the logger that the flags ask for. Requests are logged
@@ -28,6 +29,9 @@ func (u *ui) startLog() error {
 		return err
 	}
 	u.log.logger = slog.New(slog.NewTextHandler(u.err, &slog.HandlerOptions{Level: level, ReplaceAttr: shortTime}))
+	if level == slog.LevelWarn {
+		u.log.logger = slog.New(notes{u})
+	}
 	return nil
 }
 
@@ -54,4 +58,21 @@ func shortTime(groups []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(strings.ToLower(a.Value.String()))
 	}
 	return a
+}
+
+// notes tells people what goes wrong on the way, when nobody asked for a log.
+type notes struct{ u *ui }
+
+func (n notes) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (n notes) WithAttrs([]slog.Attr) slog.Handler               { return n }
+func (n notes) WithGroup(string) slog.Handler                    { return n }
+
+func (n notes) Handle(_ context.Context, r slog.Record) error {
+	text := strings.TrimPrefix(r.Message, "pve: ")
+	r.Attrs(func(a slog.Attr) bool {
+		text += ": " + a.Value.String()
+		return true
+	})
+	n.u.note("%s", text)
+	return nil
 }

@@ -30,7 +30,7 @@ func (l *login) flags(fs *pflag.FlagSet, user string) {
 	fs.StringVarP(&l.identity, "identity", "i", "", "`FILE` with the private key; else those of the SSH agent and of ~/.ssh are tried")
 	fs.StringVarP(&l.user, "login", "l", "", "`USER` to log in as; "+user)
 	fs.StringVar(&l.knownHosts, "known-hosts", "", "`FILE` with host keys to trust, instead of those that were trusted before")
-	fs.StringSliceVar(&l.hostKeys, "host-key", nil, "`SHA256:…` fingerprint of the only host key to trust")
+	fs.StringSliceVar(&l.hostKeys, "host-key", nil, "`FINGERPRINT`, SHA256:…, of the only host key to trust")
 	fs.BoolVar(&l.trustNew, "trust-new", false, "trust a host of which no key is known, and remember its key")
 	fs.StringVarP(&l.jump, "jump", "J", "", "`[USER@]HOST[:PORT]` to go through")
 }

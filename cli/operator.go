@@ -38,7 +38,7 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 		Example: `  proxplane operator
   proxplane operator --kubeconfig ~/.kube/config --namespace lab --alone
   LOG_LEVEL=debug proxplane operator --log-format json`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, u) },
 	}
 	fs := cmd.Flags()
@@ -48,9 +48,9 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 	fs.StringVar(&f.Cluster, "cluster-name", "", "`NAME` of this Kubernetes, part of what machines are known by, so it has to stay (default: made from the UID of kube-system)")
 	fs.BoolVar(&f.alone, "alone", false, "there is no other replica: don't elect a leader")
 	fs.StringVar(&f.Namespace, "leader-namespace", "", "`NAMESPACE` of the Lease by which replicas agree who works (default: the pod's own, or the context's)")
-	fs.DurationVar(&f.Lease, "lease-duration", 0, "how long others wait after the last sign of life of the one who works (default 15s)")
-	fs.DurationVar(&f.Renew, "renew-deadline", 0, "how long the one who works tries to give a sign of life before it gives up (default 10s)")
-	fs.DurationVar(&f.Retry, "retry-period", 0, "how often it tries (default 2s)")
+	fs.DurationVar(&f.Lease, "lease-duration", 0, "`TIME` that others wait after the last sign of life of the one who works (default 15s)")
+	fs.DurationVar(&f.Renew, "renew-deadline", 0, "`TIME` for which the one who works tries to give a sign of life before it gives up (default 10s)")
+	fs.DurationVar(&f.Retry, "retry-period", 0, "`TIME` between two tries (default 2s)")
 	fs.StringVar(&f.Metrics, "metrics-address", ":8080", "`ADDRESS` for Prometheus; empty: none")
 	fs.StringVar(&f.Health, "health-address", ":8081", "`ADDRESS` for /healthz and /readyz; empty: none")
 	fs.StringVar(&f.Profiler, "profiler-address", "", "`ADDRESS` for Go's profiler, such as 127.0.0.1:6060 (default: none)")

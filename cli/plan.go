@@ -38,7 +38,7 @@ manifest's updatePolicy allows them.`,
   proxplane plan -f machines/ --prune --set shop
   proxplane plan -f machines.yaml --detailed-exitcode || echo "drift, or error"
   proxplane plan -f machines.yaml -o json`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, u) },
 	}
 	p.flags(cmd)

@@ -83,7 +83,7 @@ func newPowerAction(u *ui, a powerAction) *cobra.Command {
 		Long:  a.long,
 		Example: fmt.Sprintf(`  proxplane power %[1]s web-1
   proxplane power %[1]s web-1 web-2 104711`, a.name),
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes(1, 0),
 		ValidArgsFunction: p.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := p.cluster(u)

@@ -44,20 +44,20 @@ them, and their agents and consoles answer.`,
   proxplane sim --world lab.yaml --pve 8.4 --data ./state --log requests.jsonl
   proxplane sim --world guests.yaml --qemu
   curl -k https://127.0.0.1:8006/api2/json/access/domains`,
-		Args: cobra.NoArgs,
+		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runSim(cmd.Context(), f, cmd.OutOrStdout())
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:8006", "address to listen on; port 0 takes a free one")
-	fs.StringVar(&f.world, "world", "", "YAML file that says what there is and how it behaves")
-	fs.StringVar(&f.release, "pve", "", "Proxmox VE release: "+strings.Join(schema.Releases(), " or ")+" (default: the world's)")
-	fs.Float64Var(&f.speed, "speed", 1, "how many times as fast as real time things happen")
-	fs.StringVar(&f.data, "data", "", "directory that keeps the state across restarts")
-	fs.StringVar(&f.log, "log", "", "file that gets a line of JSON for each request")
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8006", "`ADDRESS` to listen on; port 0 takes a free one")
+	fs.StringVar(&f.world, "world", "", "YAML `FILE` that says what there is and how it behaves")
+	fs.StringVar(&f.release, "pve", "", "`RELEASE` of Proxmox VE: "+strings.Join(schema.Releases(), " or ")+" (default: the world's)")
+	fs.Float64Var(&f.speed, "speed", 1, "how many `TIMES` as fast as real time things happen")
+	fs.StringVar(&f.data, "data", "", "`FOLDER` that keeps the state across restarts")
+	fs.StringVar(&f.log, "log", "", "`FILE` that gets a line of JSON for each request")
 	f.qemu.add(fs)
-	fs.Uint64Var(&f.seed, "seed", 1, "chooses MACs, UUIDs and which requests faults hit")
+	fs.Uint64Var(&f.seed, "seed", 1, "`NUMBER` that chooses MACs, UUIDs and which requests faults hit")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ type qemuFlags struct {
 
 func (f *qemuFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.on, "qemu", false, "run guests in QEMU, emulated (needs Linux and "+qemu.Packages+")")
-	fs.StringVar(&f.dir, "qemu-dir", "", "directory for what is on their disks (default: a temporary one, or in that of --data)")
+	fs.StringVar(&f.dir, "qemu-dir", "", "`FOLDER` for what is on their disks (default: in that of --data, or a temporary one)")
 	fs.StringVar(&f.ssh, "ssh", "", "with --qemu, `ADDRESS` of an SSH server that leads to guests: proxplane ssh VM --jump ADDRESS")
 }
 

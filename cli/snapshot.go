@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
@@ -47,9 +48,12 @@ func newSnapshotCreate(u *ui) *cobra.Command {
 		Long:  "Take a snapshot of a machine; with --memory it can be gone back to as it runs.",
 		Example: `  proxplane snapshot create web-1 before-upgrade
   proxplane snapshot create web-1 clean --memory --description "new"`,
-		Args:              cobra.ExactArgs(2),
+		Args:              takes(2, 2),
 		ValidArgsFunction: s.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if near := manifest.SnapshotName(args[1]); near != args[1] {
+				return advise(fmt.Errorf("%q isn't a name that a snapshot can have: a letter first, then letters, digits, - and _, 2 to 40 in all", args[1]), "Did you mean "+near+"?")
+			}
 			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
 				return u.task(cmd.Context(), c, g.Name, "take snapshot "+args[1], func() (pve.UPID, error) {
 					return c.vm(g).Snapshot(cmd.Context(), pve.SnapshotOptions{Name: args[1], Description: s.description, VMState: s.memory})
@@ -74,19 +78,11 @@ func newSnapshotList(u *ui) *cobra.Command {
   proxplane snapshot list -o json`,
 		ValidArgsFunction: g.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if g.c, err = g.cluster(u); err != nil {
-				return err
-			}
-			l, err := listSnapshots(cmd.Context(), g, args)
-			if err != nil {
-				return err
-			}
-			return g.show(u, l)
+			return g.run(cmd.Context(), u, "snapshots", args)
 		},
 	}
 	g.flags(cmd, false)
-	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json or yaml")
+	g.outputFlag(cmd)
 	return cmd
 }
 
@@ -100,7 +96,7 @@ func newSnapshotRevert(u *ui) *cobra.Command {
 snapshot has no memory is stopped afterwards, unless --start is given.`,
 		Example: `  proxplane snapshot revert web-1 before-upgrade
   proxplane snapshot revert web-1 before-upgrade --yes --start`,
-		Args:              cobra.ExactArgs(2),
+		Args:              takes(2, 2),
 		ValidArgsFunction: s.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
@@ -143,7 +139,7 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 		Long:    "Delete snapshots of a machine. The machine itself stays as it is.",
 		Example: `  proxplane snapshot delete web-1 before-upgrade
   proxplane snapshot delete web-1 monday tuesday --yes`,
-		Args:              cobra.MinimumNArgs(2),
+		Args:              takes(2, 0),
 		ValidArgsFunction: s.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {

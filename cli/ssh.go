@@ -41,7 +41,7 @@ The exit status is that of the command.`,
   proxplane ssh web-1 -l core -i ~/.ssh/id_ed25519 --trust-new
   proxplane ssh web-1 --jump root@pve1 -- uptime
   proxplane ssh web-1 -f machines.yaml -- cat /etc/os-release`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes(1, 0),
 		ValidArgsFunction: s.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {

@@ -118,6 +118,13 @@ func (t *target) fromFiles(u *ui, creds pve.Credentials) ([]manifest.Wanted, err
 	if err != nil {
 		return nil, err
 	}
+	if len(set.Keys()) == 0 {
+		from := strings.Join(t.files, ", ")
+		if from == "-" {
+			from = "the standard input"
+		}
+		return nil, advise(fmt.Errorf("there is no manifest in %s", from), "A manifest has apiVersion, kind and metadata.name.")
+	}
 	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u.getenv, creds), ReadFile: os.ReadFile})
 	for _, n := range set.Notes() {
 		u.note("%s", n)
@@ -156,10 +163,21 @@ func (t *target) one(u *ui) (manifest.Wanted, error) {
 	}
 	conn, err := manifest.Environment(t.environment(u.getenv, creds), os.ReadFile)
 	if err != nil {
-		return manifest.Wanted{}, advise(err, "Or give --endpoint with --token-id and --token-file, or manifests with -f.")
+		return manifest.Wanted{}, advise(err, otherWay(err))
 	}
 	w := manifest.Wanted{Provider: model.Key{Kind: "Provider"}, Connection: conn, Desired: model.Desired{Set: t.set}}
 	return w, t.override(&w.Connection, creds)
+}
+
+// otherWay says which flags can say what the environment lacks.
+func otherWay(err error) string {
+	switch {
+	case errors.Is(err, manifest.ErrNoEndpoint):
+		return "Or give --endpoint, with --token-id or --username."
+	case errors.Is(err, manifest.ErrNoCredentials):
+		return "Or give --token-id or --username: the secret is asked for then, or read from a file."
+	}
+	return ""
 }
 
 // credentials are those that the flags give, if any.
@@ -170,9 +188,9 @@ func (t *target) credentials(u *ui) (pve.Credentials, error) {
 	case t.tokenID != "" || t.tokenFile != "":
 		return t.token(u)
 	case t.username != "":
-		password, err := t.secret(u, t.passwordFile, "PVE_PASSWORD", "Password of "+t.username)
+		password, err := t.secret(u, "--password-file", t.passwordFile, "PVE_PASSWORD", "Password of "+t.username)
 		if err != nil {
-			return pve.Credentials{}, fmt.Errorf("--username %s: %w", t.username, err)
+			return pve.Credentials{}, err
 		}
 		return pve.Password(t.username, password), nil
 	case t.passwordFile != "":
@@ -182,9 +200,9 @@ func (t *target) credentials(u *ui) (pve.Credentials, error) {
 }
 
 func (t *target) token(u *ui) (pve.Credentials, error) {
-	secret, err := t.secret(u, t.tokenFile, "PVE_TOKEN_SECRET", "Secret of "+t.tokenID)
+	secret, err := t.secret(u, "--token-file", t.tokenFile, "PVE_TOKEN_SECRET", "Secret of "+t.tokenID)
 	if err != nil {
-		return pve.Credentials{}, fmt.Errorf("--token-id %s: %w", t.tokenID, err)
+		return pve.Credentials{}, err
 	}
 	if strings.Contains(secret, "=") {
 		return pve.ParseToken(secret)
@@ -197,17 +215,20 @@ func (t *target) token(u *ui) (pve.Credentials, error) {
 
 // secret comes from a file, the environment or the person; never from a flag,
 // since other users of the machine see the arguments of processes.
-func (t *target) secret(u *ui, file, variable, prompt string) (string, error) {
+func (t *target) secret(u *ui, flag, file, variable, prompt string) (string, error) {
 	if file != "" {
 		b, err := os.ReadFile(file)
-		return strings.TrimSpace(string(b)), err
+		if err != nil {
+			return "", fmt.Errorf("%s %s", flag, manifest.NotRead(file, err))
+		}
+		return strings.TrimSpace(string(b)), nil
 	}
 	if s := u.getenv(variable); s != "" {
 		return s, nil
 	}
 	s, err := u.askSecret(prompt)
 	if errors.Is(err, errNoAnswer) {
-		return "", fmt.Errorf("no secret: set %s, or name a file with it", variable)
+		return "", fmt.Errorf("nobody is there to be asked for the %s: set %s, or name a file that has it with %s", strings.ToLower(prompt[:1])+prompt[1:], variable, flag)
 	}
 	return s, err
 }
@@ -252,7 +273,7 @@ func (t *target) override(c *manifest.Connection, creds pve.Credentials) error {
 	if t.caFile != "" {
 		ca, err := os.ReadFile(t.caFile)
 		if err != nil {
-			return fmt.Errorf("--ca-file: %w", err)
+			return fmt.Errorf("--ca-file %s", manifest.NotRead(t.caFile, err))
 		}
 		c.TLS.CA = ca
 	}

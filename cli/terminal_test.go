@@ -102,6 +102,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	}
 	s.wait(`vm/web-1 +clone ubuntu-22-template`)
 	s.wait(`\d of 2 ready`)
+	s.wait(`\r\x1b\[32m✓\x1b\[0m vm/web-1 +\x1b\[32mready`) // from the margin, also after the ^C of Ctrl-C
 	s.wait(`\x1b\[32mDone: 3 objects as wanted`)
 	for line := range strings.SplitSeq(s.all(), "\n") {
 		if parts := strings.Split(strings.TrimRight(line, "\r"), "\r"); len(plainText(parts[len(parts)-1])) > 2*80 {
@@ -233,6 +234,14 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	s.wait(`pve1 +online`)
 	if strings.Contains(s.all(), "proxplane") {
 		t.Errorf("the password is on the screen: %q", s.all())
+	}
+
+	s = newScreen(t, 80, 24)
+	done = s.start(t.Context(), l, "get", "nodes", "--username", "root@pam")
+	s.wait(`Password of root@pam: `)
+	fmt.Fprint(s.keys, "\x03")
+	if code := <-done; code != exitInterrupted || strings.Contains(s.all(), "Error") {
+		t.Errorf("Ctrl-C: exit %d: %s", code, s.all())
 	}
 }
 

@@ -109,6 +109,9 @@ func (u *ui) note(format string, args ...any) {
 // errNoAnswer: somebody should be asked, and nobody is there.
 var errNoAnswer = errors.New("nobody is there to answer")
 
+// errGaveUp: somebody was asked for a secret, and doesn't tell.
+var errGaveUp = &exitError{code: exitInterrupted}
+
 // asks tells whether somebody is there who can be asked.
 func (u *ui) asks() bool {
 	_, reads := terminal(u.in)
@@ -174,10 +177,12 @@ func (u *ui) askSecret(what string) (string, error) {
 		return "", err
 	}
 	answer, err := term.NewTerminal(keysAndScreen{f, u.err}, "").ReadPassword(what + ": ")
+	err = errors.Join(err, term.Restore(fd, before))
 	if errors.Is(err, io.EOF) {
-		err = errNoAnswer
+		fmt.Fprintln(u.err)
+		err = errGaveUp
 	}
-	return answer, errors.Join(err, term.Restore(fd, before))
+	return answer, err
 }
 
 // keysAndScreen is what somebody types on and looks at.

@@ -17,7 +17,7 @@ func newVersion() *cobra.Command {
 		Short:   "Print the version of proxplane",
 		Long:    "Print the version of proxplane, and which releases of Proxmox VE it knows.",
 		Example: `  proxplane version`,
-		Args:    cobra.NoArgs,
+		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "proxplane %s (%s, %s/%s), knows Proxmox VE %s\n",
 				buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(schema.Releases(), ", "))

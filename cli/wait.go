@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -43,7 +43,7 @@ The exit status is 0 when all are so, and 1 when the time is over.`,
   proxplane wait vm/web-1 vm/web-2 --for address --timeout 2m
   proxplane wait vm/web-1 --for ready -f machines.yaml
   proxplane wait vm/old --for gone`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              takes(1, 0),
 		ValidArgsFunction: w.completeKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(waitFor, w.state) {
@@ -115,9 +115,7 @@ func (w *awaiting) late(ctx context.Context, err error, left []string, why map[s
 	}
 	var do []string
 	for _, name := range left {
-		if text := why[name]; text != "" {
-			do = append(do, fmt.Sprintf("vm/%s: %s", bare(name), text))
-		}
+		do = append(do, fmt.Sprintf("vm/%s: %s", bare(name), cmp.Or(why[name], "Proxmox hasn't told how it is by then")))
 	}
 	return advise(fmt.Errorf("not %s after %s", w.state, w.timeout), do...)
 }
@@ -197,7 +195,7 @@ func (w *awaiting) checkAddress(ctx context.Context, c *cluster, g *model.Guest)
 	}
 	c.askAddresses(ctx, []*model.Guest{g})
 	if g = c.observer.Snapshot().Guests[g.VMID]; g == nil || len(g.Addresses) == 0 {
-		return false, "runs, and its guest agent hasn't told an address yet (" + plan.WaitAgent + ")", nil
+		return false, "runs, and its guest agent hasn't told an address yet", nil
 	}
 	return true, strings.Join(status.Addresses(g.Addresses), ", "), nil
 }

@@ -70,7 +70,7 @@ func (s scope) checkWord(field, have string, words ...string) bool {
 		}
 	}
 	hint := ""
-	if near, ok := nearest(have, words); ok {
+	if near, ok := Nearest(have, words); ok {
 		hint = "; did you mean " + near + "?"
 	}
 	last := len(words) - 1

@@ -76,7 +76,7 @@ func (s scope) classMemory(c *class, spec *api.VMClassSpec) {
 	case memory == 0:
 		s.fail("spec.memory", "is missing")
 	case memory < 16*mib:
-		s.fail("spec.memory", "want at least 16Mi, have %s%s", spec.Memory.String(), unitHint(spec.Memory))
+		s.fail("spec.memory", "want at least 16Mi, have %s%s", spec.Memory.String(), unitHint(spec.Memory, 255))
 	}
 	c.options.set("memory", strconv.FormatInt(wholeMiB(memory), 10))
 	if least := spec.MinMemory; least != nil {
@@ -92,12 +92,17 @@ func (s scope) classMemory(c *class, spec *api.VMClassSpec) {
 
 func wholeMiB(bytes int64) int64 { return (bytes + mib - 1) / mib }
 
-// unitHint is for numbers without a unit, which count bytes.
-func unitHint(q resource.Quantity) string {
-	if v := q.Value(); v > 0 && v < 1<<20 {
+// unitHint is for numbers without a unit, which count bytes. Up to mostGi, people mean
+// gibibytes.
+func unitHint(q resource.Quantity, mostGi int64) string {
+	switch v := q.Value(); {
+	case v <= 0 || v >= 1<<20:
+		return ""
+	case v <= mostGi:
 		return "; did you mean " + strconv.FormatInt(v, 10) + "Gi?"
+	default:
+		return "; did you mean " + strconv.FormatInt(v, 10) + "Mi?"
 	}
-	return ""
 }
 
 func (s scope) classHotplug(c *class, spec *api.VMClassSpec) {

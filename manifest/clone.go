@@ -29,7 +29,7 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 	switch {
 	case from != nil:
 		b.source.VM = from.key
-		b.source.Snapshot = snapshotName(obj.Spec.Snapshot)
+		b.source.Snapshot = SnapshotName(obj.Spec.Snapshot)
 		if spec.userData == nil {
 			spec = bootOf(origin.machine) // else it would boot with that of the other one
 			b.tellHostname(spec.userData, from)

@@ -23,6 +23,12 @@ func (c Connection) Config() pve.Config {
 	return pve.Config{Endpoints: c.Endpoints, TLS: c.TLS, Credentials: c.Credentials}
 }
 
+// What [Environment] can lack.
+var (
+	ErrNoEndpoint    = errors.New("no Proxmox is named: set PVE_ENDPOINT, or give a manifest with a Provider")
+	ErrNoCredentials = errors.New("no credentials are given: set PVE_TOKEN_ID and PVE_TOKEN_SECRET, or PVE_USERNAME and PVE_PASSWORD")
+)
+
 // Environment is the connection that environment variables describe, for use
 // without a Provider. Getenv and readFile are as of [Options].
 func Environment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
@@ -32,14 +38,14 @@ func Environment(getenv func(string) string, readFile func(string) ([]byte, erro
 		c.Endpoints = splitComma(e)
 	}
 	if len(c.Endpoints) == 0 {
-		return c, errors.New("no Proxmox is named: set PVE_ENDPOINT, or give a manifest with a Provider")
+		return c, ErrNoEndpoint
 	}
 	var err error
 	if c.Credentials, err = v.credentials(); err != nil {
 		return c, err
 	}
 	if c.Credentials.IsZero() {
-		return c, errors.New("no credentials are given: set PVE_TOKEN_ID and PVE_TOKEN_SECRET, or PVE_USERNAME and PVE_PASSWORD")
+		return c, ErrNoCredentials
 	}
 	if c.TLS.CA, err = v.ca(); err != nil {
 		return c, err
@@ -128,7 +134,7 @@ func (v variables) ca() ([]byte, error) {
 	}
 	b, err := read(text)
 	if err != nil {
-		return nil, fmt.Errorf("PVE_CA_BUNDLE: %w", err)
+		return nil, NotRead("the file that PVE_CA_BUNDLE names", err) // which may be no name at all, but a secret
 	}
 	return b, nil
 }

@@ -167,7 +167,7 @@ func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
 	}
 	out.Size = d.Size.Value()
 	if out.Size < leastDisk {
-		b.fail(field+".size", "want at least 16Ki, have %s%s", d.Size.String(), unitHint(*d.Size))
+		b.fail(field+".size", "want at least 16Ki, have %s%s", d.Size.String(), unitHint(*d.Size, 1<<20))
 	}
 }
 

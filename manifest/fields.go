@@ -55,7 +55,7 @@ func unknownField(root, here reflect.Type, have string) string {
 	}
 	slices.Sort(names)
 	text := "there is no such field"
-	if near, ok := nearest(have, names); ok {
+	if near, ok := Nearest(have, names); ok {
 		return fmt.Sprintf("%s; did you mean %s?", text, near)
 	}
 	if path := findField(root, have, "", map[reflect.Type]bool{}); path != "" {

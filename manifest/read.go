@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,13 +49,13 @@ func (r *reader) fail(file string, line int, format string, args ...any) {
 func (r *reader) readPath(path string, stdin io.Reader) error {
 	if path == "-" {
 		if stdin == nil {
-			return errors.New("read manifests: there is no standard input")
+			return errors.New("there is no standard input to read manifests from")
 		}
 		return r.readFrom("stdin", stdin)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("read manifests: %w", err)
+		return NotRead(path, err)
 	}
 	if !info.IsDir() {
 		return r.readFile(path)
@@ -71,10 +72,24 @@ func (r *reader) readPath(path string, stdin io.Reader) error {
 	return nil
 }
 
+// NotRead says why a file can't be read.
+func NotRead(path string, err error) error {
+	var cause *fs.PathError
+	switch {
+	case strings.Contains(path, "://"):
+		return fmt.Errorf("%s isn't a file: fetch it first (curl -fsS %s)", path, path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s isn't there: no such file or folder", path)
+	case errors.As(err, &cause):
+		return fmt.Errorf("%s can't be read: %w", path, cause.Err)
+	}
+	return fmt.Errorf("%s can't be read: %w", path, err)
+}
+
 func manifestsIn(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("read manifests: %w", err)
+		return nil, NotRead(folder, err)
 	}
 	var files []string
 	for _, e := range entries {
@@ -84,7 +99,7 @@ func manifestsIn(folder string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("read manifests: no *.yaml, *.yml or *.json in %s", folder)
+		return nil, fmt.Errorf("folder %s has no *.yaml, *.yml or *.json; folders in it aren't looked into", folder)
 	}
 	return files, nil
 }
@@ -92,7 +107,7 @@ func manifestsIn(folder string) ([]string, error) {
 func (r *reader) readFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("read manifests: %w", err)
+		return NotRead(path, err)
 	}
 	defer f.Close()
 	return r.readFrom(path, f)
@@ -101,10 +116,10 @@ func (r *reader) readFile(path string) error {
 func (r *reader) readFrom(name string, in io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {
-		return fmt.Errorf("read manifests: %s: %w", name, err)
+		return NotRead(name, err)
 	}
 	if len(data) > maxFile {
-		return fmt.Errorf("read manifests: %s is larger than %d MiB", name, maxFile>>20)
+		return fmt.Errorf("%s is too large for manifests: more than %d MiB", name, maxFile>>20)
 	}
 	r.parse(name, data)
 	return nil

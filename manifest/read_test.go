@@ -53,15 +53,16 @@ func TestManifestsComeFromFilesFoldersAndStdin(t *testing.T) {
 func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct{ path, want string }{
-		{filepath.Join(empty, "none.yaml"), "no such file"},
-		{empty, "no *.yaml, *.yml or *.json in"},
+		{filepath.Join(empty, "none.yaml"), "none.yaml isn't there: no such file or folder"},
+		{empty, "has no *.yaml, *.yml or *.json; folders in it aren't looked into"},
+		{"https://example.com/vm.yaml", "fetch it first (curl -fsS https://example.com/vm.yaml)"},
 		{"-", "there is no standard input"},
 	} {
 		if _, err := Read([]string{c.path}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.path, err, c.want)
 		}
 	}
-	if _, err := Read([]string{"-"}, endless{}); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if _, err := Read([]string{"-"}, endless{}); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("a file without end: %v", err)
 	}
 }

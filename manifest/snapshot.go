@@ -32,7 +32,7 @@ func (t *translator) readSnapshots() {
 			s.fail("spec.includeMemory", "isn't possible while %s has filesystems: what is shared with the node isn't part of its memory", title(m.o.key))
 		}
 		snap := model.Snapshot{
-			Owner: s.owner(), VM: m.o.key, Name: snapshotName(obj.Name), Description: strings.TrimRight(obj.Spec.Description, "\n"),
+			Owner: s.owner(), VM: m.o.key, Name: SnapshotName(obj.Name), Description: strings.TrimRight(obj.Spec.Description, "\n"),
 			Memory: obj.Spec.IncludeMemory, Revert: obj.Spec.Revert, Keep: obj.Spec.Keep, Deleted: s.deleted(),
 		}
 		if other, twice := first[name{snap.VM, snap.Name}]; twice {
@@ -66,15 +66,15 @@ func (s scope) machineFor(name string) *machine {
 
 const maxSnapshotName = 40
 
-var notSnapshotName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var notInSnapshotName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// snapshotName is the name of a snapshot in Proxmox, which wants a letter first,
+// SnapshotName is the name of a snapshot in Proxmox, which wants a letter first,
 // two characters or more, 40 at most, and keeps some names to itself.
-func snapshotName(name string) string {
+func SnapshotName(name string) string {
 	if name == "" {
 		return ""
 	}
-	out := notSnapshotName.ReplaceAllString(name, "_")
+	out := notInSnapshotName.ReplaceAllString(name, "_")
 	if c := out[0] | 0x20; c < 'a' || c > 'z' || len(out) < 2 || out == "current" || out == "pending" {
 		out = "s-" + out
 	}

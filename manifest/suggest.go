@@ -9,14 +9,15 @@ import (
 // didYouMean names the word that is nearest to what was written, or all if none
 // is near.
 func didYouMean(have string, words []string) string {
-	if near, ok := nearest(have, words); ok {
+	if near, ok := Nearest(have, words); ok {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return "known are " + strings.Join(words, ", ")
 }
 
-// nearest finds the word that is nearest, if it is near enough to be meant.
-func nearest(have string, words []string) (string, bool) {
+// Nearest finds the word that is nearest to what was written, if it is near enough to
+// be meant.
+func Nearest(have string, words []string) (string, bool) {
 	if len(words) == 0 || len(have) > 100 {
 		return "", false
 	}

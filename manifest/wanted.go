@@ -203,7 +203,7 @@ func (s scope) others(name string, kinds ...string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	if near, ok := nearest(name, names); ok {
+	if near, ok := Nearest(name, names); ok {
 		return "; did you mean " + near + "?"
 	}
 	const most = 5

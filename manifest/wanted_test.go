@@ -254,8 +254,8 @@ func TestSnapshotNamesAreThoseThatProxmoxTakes(t *testing.T) {
 	p := s.Lookup("POST", "/nodes/{node}/qemu/{vmid}/snapshot").Param("snapname")
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?`).Draw(t, "name")
-		if bad := p.Verify("snapname", snapshotName(name)); bad != nil || snapshotName(name) == "current" {
-			t.Fatalf("%s becomes %s: %v", name, snapshotName(name), bad)
+		if bad := p.Verify("snapname", SnapshotName(name)); bad != nil || SnapshotName(name) == "current" {
+			t.Fatalf("%s becomes %s: %v", name, SnapshotName(name), bad)
 		}
 	})
 }
@@ -331,7 +331,7 @@ func TestTheEnvironmentAloneIsAConnection(t *testing.T) {
 		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_SECRET": "x"}, "there is PVE_TOKEN_SECRET, but no PVE_TOKEN_ID"},
 		{map[string]string{"PVE_ENDPOINT": "a", "PVE_USERNAME": "root", "PVE_PASSWORD": "x"}, "PVE_USERNAME should have a realm, like root@pam"},
 		{map[string]string{"PVE_ENDPOINT": "a", "PROXMOX_VE_API_TOKEN": "x"}, `PROXMOX_VE_API_TOKEN: an API token looks like "user@realm!name=secret"`},
-		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_CA_BUNDLE": "/none"}, "PVE_CA_BUNDLE: file does not exist"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_CA_BUNDLE": "/none"}, "the file that PVE_CA_BUNDLE names isn't there: no such file or folder"},
 		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_INSECURE_SKIP_VERIFY": "2"}, `PVE_INSECURE_SKIP_VERIFY: want true or false, have "2"`},
 	} {
 		got, err := Environment(func(name string) string { return c.vars[name] }, read)

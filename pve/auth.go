@@ -2,6 +2,7 @@ package pve
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -31,6 +32,16 @@ type session struct {
 	retryAt time.Time // no renewal before this
 	pending *pendingLogin
 }
+
+// LoginError says that Proxmox gave no ticket for a user's password. It was tried as often as
+// [Retry] says.
+type LoginError struct {
+	User string
+	Err  error
+}
+
+func (e *LoginError) Error() string { return fmt.Sprintf("log in as %s: %v", e.User, e.Err) }
+func (e *LoginError) Unwrap() error { return e.Err }
 
 type ticket struct {
 	cookie Secret

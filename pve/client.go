@@ -25,6 +25,7 @@ type core struct {
 	endpoints *endpoints
 	transport http.RoundTripper
 	session   atomic.Pointer[session]
+	answered  atomic.Bool // somebody has, at least once
 	gate      *gate
 	away      *absence
 }
@@ -33,20 +34,20 @@ type core struct {
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("pve: %w", err)
+		return nil, err
 	}
 	eps, err := newEndpoints(cfg.Endpoints)
 	if err != nil {
-		return nil, fmt.Errorf("pve: %w", err)
+		return nil, err
 	}
 	for _, u := range eps.all {
 		if u.Scheme == "http" && !cfg.TLS.Insecure {
-			return nil, fmt.Errorf("pve: endpoint %s has no TLS; that must be asked for as insecure", u.Host)
+			return nil, fmt.Errorf("endpoint %s has no TLS: write https, or ask for it as insecure", u.Host)
 		}
 	}
 	transport, err := newTransport(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("pve: %w", err)
+		return nil, err
 	}
 	if cfg.Limiter == nil {
 		cfg.Limiter = admission.New(admission.Config{Now: cfg.Clock.Now})
@@ -220,7 +221,7 @@ func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
 	}
 	ans, err := c.perform(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("log in as %s: %w", creds.user, err)
+		return nil, &LoginError{User: creds.user, Err: err}
 	}
 	switch err = r.decode(ans); {
 	case err != nil:
@@ -230,10 +231,9 @@ func (c *core) login(ctx context.Context, creds Credentials) (*ticket, error) {
 		err = errors.New("this user has a second factor: use an API token")
 	}
 	if err != nil {
-		return nil, &Error{
-			Kind: ErrUnauthorized, Method: r.method, Path: r.path, Status: ans.status,
-			Text: fmt.Sprintf("log in as %s: %v", creds.user, err), Err: err,
-		}
+		return nil, &LoginError{User: creds.user, Err: &Error{
+			Kind: ErrUnauthorized, Method: r.method, Path: r.path, Status: ans.status, Text: err.Error(), Err: err,
+		}}
 	}
 	return &ticket{cookie: data.Ticket, csrf: data.CSRFToken, made: made}, nil
 }

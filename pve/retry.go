@@ -20,7 +20,9 @@ func (r Retry) pause(failed int, random float64) time.Duration {
 func retryable(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var fingerprint *FingerprintError
-	if errors.As(err, &certificate) || errors.As(err, &fingerprint) {
+	var plain tls.RecordHeaderError
+	var login *LoginError
+	if errors.As(err, &certificate) || errors.As(err, &fingerprint) || errors.As(err, &plain) || errors.As(err, &login) {
 		return false
 	}
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrNodeUnreachable)

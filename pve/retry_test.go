@@ -1,9 +1,12 @@
 package pve
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -82,6 +85,30 @@ func TestARequestThatGetsNoAnswerEndsAtItsTimeout(t *testing.T) {
 		err = c.With(Timeout(time.Second)).Call(t.Context(), "GET", "/x", nil, nil)
 		if !errors.Is(err, ErrConnection) || time.Since(start) < 4*time.Second || time.Since(start) > 10*time.Second {
 			t.Errorf("read: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestALoginWithoutAnAnswerIsTriedAsOftenAsARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		tries := 0
+		cfg := virtual(nil)
+		cfg.Credentials, cfg.Logger = Password("root@pam", "secret"), slog.New(slog.NewTextHandler(&log, nil))
+		cfg.RoundTripper = roundTripFunc(func(*http.Request) (*http.Response, error) {
+			tries++
+			return nil, errors.New("nobody is there")
+		})
+		_, err := client(t, cfg).Version(t.Context())
+		var login *LoginError
+		if !errors.As(err, &login) || login.User != "root@pam" || !errors.Is(err, ErrConnection) {
+			t.Errorf("got %v", err)
+		}
+		if tries != 4 {
+			t.Errorf("it was tried %d times, want 4", tries)
+		}
+		if n := strings.Count(log.String(), "no answer yet, trying again"); n != 1 {
+			t.Errorf("that there is no answer is told %d times, want once:\n%s", n, &log)
 		}
 	})
 }

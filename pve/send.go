@@ -18,6 +18,9 @@ func (c *core) perform(ctx context.Context, r *request) (*answer, error) {
 		if err == nil || r.isWrite() || !retryable(err) || failed >= c.cfg.Retry.Attempts {
 			return ans, err
 		}
+		if e := new(Error); failed == 1 && !c.answered.Load() && errors.As(err, &e) {
+			c.cfg.Logger.Warn("pve: no answer yet, trying again", "error", e.Text)
+		}
 		pause := c.cfg.Retry.pause(failed, c.cfg.Rand())
 		if ended := sleep(ctx, c.cfg.Clock, pause); ended != nil {
 			return nil, fmt.Errorf("%w: %w", ended, err)
@@ -67,6 +70,7 @@ func (c *core) send(ctx context.Context, r *request, auth authorization) (*answe
 	for _, i := range c.endpoints.order() {
 		ans, err := c.exchange(ctx, i, r, auth)
 		if err == nil {
+			c.answered.Store(true)
 			if isGateway(ans.status) {
 				// A reverse proxy without its Proxmox: next time, somebody else.
 				c.endpoints.prefer((i + 1) % len(c.endpoints.all))

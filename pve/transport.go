@@ -24,7 +24,7 @@ func newTransport(cfg Config) (http.RoundTripper, error) {
 	}
 	tlsConfig, err := cfg.TLS.Config()
 	if err != nil {
-		return nil, fmt.Errorf("TLS: %w", err)
+		return nil, err
 	}
 	dial := cfg.DialContext
 	if dial == nil {

@@ -156,6 +156,8 @@ type Counts struct {
 	Refused int `json:"refused"`
 	Wait    int `json:"wait"`
 	Same    int `json:"same"`
+
+	gone int // of those: they were to go, and nothing of them is left
 }
 
 // CountOf counts a plan's objects.
@@ -178,6 +180,9 @@ func CountOf(all plan.Plan) Counts {
 			c.Wait++
 		case len(o.Refused) == 0:
 			c.Same++
+			if o.Gone {
+				c.gone++
+			}
 		}
 		if len(o.Refused) > 0 {
 			c.Refused++
@@ -189,17 +194,28 @@ func CountOf(all plan.Plan) Counts {
 // Changes tells whether there is anything to do.
 func (c Counts) Changes() bool { return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Wait > 0 }
 
+// Ended says how many objects are as wanted, and how many of them by being gone.
+func Ended(same, gone int) string {
+	switch {
+	case gone == 0:
+		return Count(same, "object") + " as wanted"
+	case same == 0:
+		return "nothing of proxplane's is left of " + Count(gone, "object")
+	}
+	return fmt.Sprintf("%s as wanted, %d gone", Count(same, "object"), gone)
+}
+
 // String is the last line of a plan.
 func (c Counts) String() string {
 	if !c.Changes() {
-		return fmt.Sprintf("Nothing to do: %s as wanted.", Count(c.Same, "object"))
+		return "Nothing to do: " + Ended(c.Same-c.gone, c.gone) + "."
 	}
 	var parts []string
 	for _, part := range []struct {
 		n    int
 		text string
 	}{
-		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "losing data"},
+		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "to go or lose data"},
 		{c.Refused, "refused"}, {c.Wait, "waiting"}, {c.Same, "as wanted"},
 	} {
 		if part.n > 0 {
