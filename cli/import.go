@@ -166,7 +166,7 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 	for _, id := range ids {
 		g := have.Guests[id]
 		if m := g.Config.Marker; m != nil && i.others(m.Owner) {
-			return out, fmt.Errorf("VM %d is %s of set %s (door %s) already", id, status.Name(m.Owner.Key), m.Owner.Set, m.Owner.Door)
+			return out, fmt.Errorf("VM %d is %s of set %s already", id, status.Name(m.Owner.Key), m.Owner.Set)
 		}
 		best := importedMachine{}
 		var docs *documents

@@ -114,10 +114,11 @@ func (o *Observer) FileGone(node, volume string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	files := o.files(volume)
-	if files == nil {
-		return
+	known, listed := files[volume]
+	if !listed {
+		return // a newer list knows already
 	}
-	left, there := without(files[volume], node)
+	left, there := without(known, node)
 	if there && !o.shares(volume) {
 		files[volume] = left
 	} else {

@@ -213,6 +213,20 @@ func TestFilesAreReadAgainWhenANodeIsBack(t *testing.T) {
 	})
 }
 
+func TestAFileThatIsGoneTwiceIsGone(t *testing.T) {
+	inLab(t, world(1), func(t *testing.T, l *lab) {
+		o := observe.New(l.client)
+		l.must(o.Refresh(t.Context(), 0))
+		l.must(o.Files(t.Context()))
+		for _, node := range []string{"pve1", "pve2", "pve1"} { // in the end a list has been faster
+			o.FileGone(node, "local:iso/tiny.iso")
+		}
+		if f, there := o.Snapshot().Files["local:iso/tiny.iso"]; there {
+			t.Errorf("it is on %q", f.Node)
+		}
+	})
+}
+
 func TestRereadingGoesRoundAllGuestsOfOurs(t *testing.T) {
 	w := world(4)
 	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 500, Node: "pve1", Config: map[string]string{"name": "theirs"}})

@@ -128,7 +128,7 @@ func ownerText(g *model.Guest) string {
 		return "not proxplane's"
 	}
 	o := g.Config.Marker.Owner
-	return fmt.Sprintf("%s of set %s (door %s)", Name(o.Key), o.Set, o.Door)
+	return fmt.Sprintf("%s of set %s", Name(o.Key), o.Set)
 }
 
 func (d *description) config(c *model.Config) {
