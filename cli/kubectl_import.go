@@ -203,7 +203,7 @@ func (i *importingObjects) again(ctx context.Context, u *ui, c *cluster, list []
 		switch {
 		case i.objects.problem("VirtualMachine", name) != nil:
 			return nil, i.objects.problem("VirtualMachine", name)
-		case v < 0 || want.VMs[v].VMID != m.guest.VMID:
+		case v < 0 || !isOf(m.guest, want.VMs[v]):
 			return nil, advise(fmt.Errorf("vm/%s is there already, and isn't VM %d", name, m.guest.VMID), "Rename one of them; nothing was adopted.")
 		}
 		now := judge(want, name, c.observer.Snapshot(), m.guest)
@@ -215,7 +215,14 @@ func (i *importingObjects) again(ctx context.Context, u *ui, c *cluster, list []
 	return out, nil
 }
 
-// has tells whether an object of a UID is there.
+// isOf tells whether a guest can be that of an object: the object names it, or it was
+// that of another object of the same name.
+func isOf(g *model.Guest, v model.VM) bool {
+	was := g.Config.Marker
+	return v.VMID == g.VMID || v.VMID == 0 && was != nil && was.Owner.Key == v.Owner.Key
+}
+
+// has tells whether an object is there that is known by a UID.
 func (n *namespace) has(uid string) bool {
-	return slices.ContainsFunc(n.objects, func(o kube.Object) bool { return string(o.GetUID()) == uid })
+	return slices.ContainsFunc(n.objects, func(o kube.Object) bool { return manifest.Identity(o) == uid })
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
@@ -31,18 +34,14 @@ func (t *translator) expand() {
 		}
 		s := scope{t, o}
 		count := *vm.Spec.Count
-		if s.meta().GetUID() != "" {
-			// Their state has no place in the object's status, nor would its deletion wait
-			// for all of them.
-			s.fail("spec.count", "is for manifests in files; inside Kubernetes, write an object for each machine")
-			continue
-		}
 		if count < 0 || count > maxCount {
 			s.fail("spec.count", "want a number from 0 to %d, have %d", maxCount, count)
 			continue
 		}
-		t.groups = append(t.groups, s)
-		for i := range count {
+		if s.meta().GetUID() == "" {
+			t.groups = append(t.groups, s)
+		}
+		for _, i := range numbers(vm) {
 			one := s.instance(vm, i, count)
 			if t.set.index[one.key] != nil {
 				s.fail("spec.count", "one of them would be %s, which is there already", title(one.key))
@@ -54,13 +53,61 @@ func (t *translator) expand() {
 	t.set = out
 }
 
+// numbers are the machines that an object stands for, from 0. In Kubernetes it is
+// written down which were made, so those are among them that are to go.
+func numbers(vm *api.VirtualMachine) []int {
+	var list []int
+	for i := range *vm.Spec.Count {
+		list = append(list, i)
+	}
+	for _, m := range vm.Status.Members {
+		if i := memberIndex(vm, m.Name); i >= *vm.Spec.Count {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// memberIndex is the index of one of an object's machines; -1: it is none.
+func memberIndex(vm *api.VirtualMachine, name string) int {
+	text, ok := strings.CutPrefix(name, vm.Name+"-")
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil || n < 1 || strconv.Itoa(n) != text {
+		return -1
+	}
+	return n - 1
+}
+
+// Surplus are the machines that an object of Kubernetes has had made and doesn't ask
+// for any more, in their order.
+func Surplus(vm *api.VirtualMachine) []string {
+	var names []string
+	for _, m := range vm.Status.Members {
+		if vm.Spec.Count != nil && memberIndex(vm, m.Name) >= *vm.Spec.Count {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // instance is one of the machines that an object stands for.
 func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	one := vm.DeepCopy()
 	number := "-" + strconv.Itoa(index+1)
 	one.Name += number
 	one.Spec.Count = nil
-	one.Status = api.MachineStatus{} // it is of all of them
+	one.Status = api.MachineStatus{Provider: vm.Status.Provider} // the rest is of all of them
+	for _, m := range vm.Status.Members {
+		if m.Name == one.Name {
+			one.Status.VMID = m.VMID
+		}
+	}
+	if index >= count && one.DeletionTimestamp == nil && vm.Spec.UpdatePolicy.ScaleDown == api.Allow {
+		one.DeletionTimestamp = &metav1.Time{}
+	}
+	if one.DeletionTimestamp != nil {
+		one.Spec.Networks = nil // they need no addresses any more
+	}
 	if one.Spec.Name != "" {
 		one.Spec.Name += number
 	}

@@ -1,11 +1,13 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -144,9 +146,15 @@ func (s scope) tell(field, format string, args ...any) {
 func (s scope) owner() model.Owner {
 	o := model.Owner{Door: Door, Set: s.options.Set, Key: s.o.key}
 	if s.o.places == nil { // from Kubernetes, where the same name may be another object
-		o.UID = string(s.meta().GetUID())
+		o.UID = Identity(s.meta())
 	}
 	return o
+}
+
+// Identity is what an object of Kubernetes is known by beside its name: the UID that
+// it had at first.
+func Identity(o metav1.Object) string {
+	return cmp.Or(o.GetAnnotations()[api.Identity], string(o.GetUID()))
 }
 
 func (s scope) meta() metav1.Object { return s.o.Object.(metav1.Object) }

@@ -3,9 +3,11 @@ package operator
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -19,6 +21,13 @@ func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string)
 	if !ok {
 		return nil
 	}
+	key, uid, ok := s.deps.ledger.object(owner)
+	switch {
+	case !ok:
+		return fmt.Errorf("%s is gone", owner.Key)
+	case key != owner.Key:
+		return s.claimMember(ctx, key, uid, owner.Name, vmid)
+	}
 	status := map[string]any{"vmid": vmid}
 	if isMachine(obj) {
 		status["provider"] = s.key.Name
@@ -29,11 +38,27 @@ func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string)
 		status["providers"] = slices.Compact(slices.Sorted(slices.Values(append(image.Status.Providers, s.key.Name))))
 	}
 	// With its UID: an object that was made anew under the same name is another one.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": owner.UID}, "status": status})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": status})
 	if err != nil {
 		return err
 	}
 	obj.SetNamespace(owner.Namespace)
 	obj.SetName(owner.Name)
 	return s.deps.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
+}
+
+// claimMember does so in the status of the object that the machine is one of.
+func (s *site) claimMember(ctx context.Context, key model.Key, uid types.UID, name string, vmid int) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var vm api.VirtualMachine
+		if err := s.deps.direct.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, &vm); err != nil {
+			return err
+		}
+		if vm.UID != uid {
+			return fmt.Errorf("%s is another one by now", key)
+		}
+		vm.Status.Provider = s.key.Name
+		member(&vm.Status, name).VMID = vmid
+		return s.deps.client.Status().Update(ctx, &vm)
+	})
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -70,12 +71,20 @@ func (s *site) event(e engine.Event) {
 		action = reason
 	}
 	text = nearby(e.Owner.Namespace, text)
+	object, uid, ok := s.deps.ledger.object(e.Owner)
+	var one runtime.Object
+	if !ok {
+		uid = types.UID(e.Owner.UID) // it is gone
+	} else if object != e.Owner.Key {
+		// One of several; the recorder counts the events of each for itself.
+		one, text = referTo(e.Owner.Key, ""), e.Owner.Name+": "+text
+	}
 	if len(text) > maxNote {
 		text = text[:maxNote] + "…"
 	}
-	s.deps.events.Eventf(referTo(e.Owner), nil, kind, reason, action, "%s", text)
+	s.deps.events.Eventf(referTo(object, uid), one, kind, reason, action, "%s", text)
 }
 
-func referTo(o model.Owner) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: api.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: types.UID(o.UID)}
+func referTo(o model.Key, uid types.UID) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: api.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: uid}
 }

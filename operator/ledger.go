@@ -19,18 +19,27 @@ type ledger struct {
 
 	mu      sync.Mutex
 	entries map[model.Key]*entry
+	// members are the machines of objects that stand for several, each with its object.
+	members map[model.Key]model.Key
 }
 
 // entry is what is known of one object.
 type entry struct {
 	found    found
-	outcomes map[model.Key]engine.Outcome // by Provider
+	outcomes map[teller]engine.Outcome
+}
+
+// teller is who tells something of an object: a Provider, of one of its machines.
+type teller struct {
+	site   model.Key
+	member string // the machine's name, of an object that stands for several
 }
 
 // found is what the last translation of its namespace found out about an object.
 type found struct {
 	uid      types.UID
-	version  int64 // its generation
+	identity string // what it is known by in Proxmox
+	version  int64  // its generation
 	deleting bool
 	early    bool        // it can't be made so before it has a finalizer
 	problem  string      // why it isn't made so, in one sentence
@@ -38,12 +47,28 @@ type found struct {
 	machines int         // that use it
 	needs    string      // what needs a Provider, if anything does: "3 machines are"
 	snapshot string      // its name in Proxmox, if it is one
+	group    bool        // it stands for several machines
+	members  []string    // these, each on one site
+	surplus  []string    // those of them that it doesn't ask for any more, and that may not go
+}
+
+// tellers is how many tell of the object.
+func (f found) tellers() int {
+	if f.group {
+		return len(f.members)
+	}
+	return len(f.sites)
+}
+
+// has tells whether somebody tells of the object.
+func (f found) has(s teller) bool {
+	return slices.Contains(f.sites, s.site) && (!f.group || slices.Contains(f.members, s.member))
 }
 
 func (f found) equal(o found) bool { return reflect.DeepEqual(f, o) }
 
 func newLedger() *ledger {
-	l := &ledger{feeds: map[string]*feed{}, entries: map[model.Key]*entry{}}
+	l := &ledger{feeds: map[string]*feed{}, entries: map[model.Key]*entry{}, members: map[model.Key]model.Key{}}
 	for _, k := range kinds {
 		l.feeds[k.Name] = &feed{}
 	}
@@ -59,15 +84,19 @@ func (l *ledger) translated(namespace string, all map[model.Key]found) {
 			delete(l.entries, key)
 		}
 	}
+	maps.DeleteFunc(l.members, func(member, _ model.Key) bool { return member.Namespace == namespace })
 	for key, f := range all {
+		for _, name := range f.members {
+			l.members[model.Key{Kind: key.Kind, Namespace: namespace, Name: name}] = key
+		}
 		e := l.entries[key]
 		if e == nil || e.found.uid != f.uid {
-			e = &entry{outcomes: map[model.Key]engine.Outcome{}}
+			e = &entry{outcomes: map[teller]engine.Outcome{}}
 			l.entries[key] = e
 		} else if e.found.equal(f) {
 			continue
 		}
-		maps.DeleteFunc(e.outcomes, func(site model.Key, _ engine.Outcome) bool { return !slices.Contains(f.sites, site) })
+		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return !f.has(s) })
 		e.found = f
 		l.wake(key, f.deleting)
 	}
@@ -77,12 +106,41 @@ func (l *ledger) translated(namespace string, all map[model.Key]found) {
 func (l *ledger) told(provider model.Key, o engine.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := l.entries[o.Owner.Key]
-	if e == nil || string(e.found.uid) != o.Owner.UID {
+	key, e := l.whose(o.Owner)
+	if e == nil {
 		return
 	}
-	e.outcomes[provider] = o
-	l.wake(o.Owner.Key, e.found.deleting)
+	from := teller{site: provider}
+	if e.found.group {
+		from.member = o.Owner.Name
+	}
+	e.outcomes[from] = o
+	l.wake(key, e.found.deleting)
+}
+
+// whose finds the object that an owner of guests is, or is one of.
+func (l *ledger) whose(o model.Owner) (model.Key, *entry) {
+	key := o.Key
+	if group, ok := l.members[key]; ok {
+		key = group
+	}
+	e := l.entries[key]
+	if e == nil || e.found.identity != o.UID {
+		return key, nil
+	}
+	return key, e
+}
+
+// object is the object that an owner of guests is, or is one of; false: there is none
+// any more.
+func (l *ledger) object(o model.Owner) (key model.Key, uid types.UID, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key, e := l.whose(o)
+	if e == nil {
+		return key, "", false
+	}
+	return key, e.found.uid, true
 }
 
 // forget drops what a Provider's session has told.
@@ -90,7 +148,7 @@ func (l *ledger) forget(provider model.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
-		delete(e.outcomes, provider)
+		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return s.site == provider })
 	}
 }
 

@@ -85,7 +85,15 @@ func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map
 	for _, o := range objects {
 		key := keyOf(o)
 		held[key] = controllerutil.ContainsFinalizer(o, finalizer)
-		all[key] = found{uid: o.GetUID(), version: o.GetGeneration(), deleting: o.GetDeletionTimestamp() != nil, early: !held[key]}
+		all[key] = found{uid: o.GetUID(), identity: manifest.Identity(o), version: o.GetGeneration(), deleting: o.GetDeletionTimestamp() != nil, early: !held[key]}
+		if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
+			f := all[key]
+			f.group = true
+			if vm.Spec.UpdatePolicy.ScaleDown != api.Allow {
+				f.surplus = manifest.Surplus(vm)
+			}
+			all[key] = f
+		}
 	}
 	problems(all, parts.Errors)
 	users(all, objects)
@@ -96,15 +104,30 @@ func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map
 			a.connection = &w.Connection
 		}
 		d := &a.desired
-		early := func(key model.Key) bool { return !held[key] && all[key].uid != "" }
+		groups := groupsOf(*d)
+		early := func(key model.Key) bool {
+			if group, ok := groups[key]; ok {
+				key = group
+			}
+			return !held[key] && all[key].uid != ""
+		}
 		d.Images = slices.DeleteFunc(d.Images, func(i model.Image) bool { return early(i.Owner.Key) })
 		d.VMs = slices.DeleteFunc(d.VMs, func(v model.VM) bool { return early(v.Owner.Key) || early(v.Source.Image) || early(v.Source.VM) })
 		d.Snapshots = slices.DeleteFunc(d.Snapshots, func(s model.Snapshot) bool { return early(s.Owner.Key) || early(s.VM) })
 		owners(*d, func(key model.Key) {
-			f := all[key]
-			f.sites = append(f.sites, w.Provider)
+			object := key
+			if group, ok := groups[key]; ok {
+				object = group
+			}
+			f := all[object]
+			if !slices.Contains(f.sites, w.Provider) {
+				f.sites = append(f.sites, w.Provider)
+			}
+			if object != key {
+				f.members = append(f.members, key.Name)
+			}
 			if f.uid != "" {
-				all[key] = f
+				all[object] = f
 			}
 			a.versions[key] = f.version
 		})
@@ -119,6 +142,19 @@ func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map
 		work[w.Provider] = a
 	}
 	return all, work
+}
+
+// groupsOf says of each machine that is one of several which object stands for them.
+func groupsOf(d model.Desired) map[model.Key]model.Key {
+	groups := map[model.Key]model.Key{}
+	for i := range d.VMs {
+		if v := &d.VMs[i]; v.Group != "" {
+			key := v.Owner.Key
+			key.Name = v.Group
+			groups[v.Owner.Key] = key
+		}
+	}
+	return groups
 }
 
 // needs says what of a Provider is in Proxmox, or may be.
@@ -177,26 +213,30 @@ func problems(all map[model.Key]found, errs manifest.Errors) {
 
 // users counts the machines that use something.
 func users(all map[model.Key]found, objects []object) {
-	use := func(by object, kind string, ref *api.Ref) {
+	use := func(by object, many int, kind string, ref *api.Ref) {
 		if ref == nil {
 			return
 		}
 		key := model.Key{Kind: kind, Namespace: by.GetNamespace(), Name: ref.Name}
 		if f, there := all[key]; there {
-			f.machines++
+			f.machines += many
 			all[key] = f
 		}
 	}
 	for _, o := range objects {
 		switch m := o.(type) {
 		case *api.VirtualMachine:
-			use(m, "VMClass", &m.Spec.ClassRef)
-			use(m, "VMImage", m.Spec.ImageRef)
-			use(m, "VMPlacementPolicy", m.Spec.PlacementRef)
+			many := 1
+			if m.Spec.Count != nil {
+				many = *m.Spec.Count
+			}
+			use(m, many, "VMClass", &m.Spec.ClassRef)
+			use(m, many, "VMImage", m.Spec.ImageRef)
+			use(m, many, "VMPlacementPolicy", m.Spec.PlacementRef)
 		case *api.VMClone:
-			use(m, "VMClass", m.Spec.ClassRef)
-			use(m, "VMImage", &m.Spec.SourceVMRef)
-			use(m, "VMPlacementPolicy", m.Spec.PlacementRef)
+			use(m, 1, "VMClass", m.Spec.ClassRef)
+			use(m, 1, "VMImage", &m.Spec.SourceVMRef)
+			use(m, 1, "VMPlacementPolicy", m.Spec.PlacementRef)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"maps"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/manifest"
 )
 
 // objects is the controller of one kind: it writes down how each object is, and
@@ -29,8 +31,8 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	}
 	deleting, held := obj.GetDeletionTimestamp() != nil, controllerutil.ContainsFinalizer(obj, finalizer)
 	switch {
-	case c.kind.holds && !deleting && !held:
-		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.AddFinalizer)
+	case c.kind.holds && !deleting && (!held || obj.GetAnnotations()[api.Identity] == ""):
+		return reconcile.Result{}, c.patch(ctx, obj, hold)
 	case deleting && !held:
 		return reconcile.Result{}, nil // others keep it
 	case deleting && obj.GetAnnotations()[forceDelete] == "true":
@@ -47,6 +49,18 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 		return reconcile.Result{}, c.releaseUnmade(ctx, obj)
 	}
 	return reconcile.Result{}, c.write(ctx, obj, known)
+}
+
+// hold keeps an object from going before what belongs to it, and writes down what it
+// is known by.
+func hold(obj client.Object, finalizer string) bool {
+	annotations := maps.Clone(obj.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[api.Identity] = manifest.Identity(obj)
+	obj.SetAnnotations(annotations)
+	return controllerutil.AddFinalizer(obj, finalizer)
 }
 
 // releaseUnmade lets an object go that nothing was made for, by what is written down
@@ -89,5 +103,14 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	if isReady(obj) && !isReady(before) {
 		c.metrics.ready(obj)
 	}
-	return client.IgnoreNotFound(c.client.Status().Patch(ctx, obj, client.MergeFrom(before)))
+	patch := client.MergeFrom(before)
+	if known.found.group {
+		// The list of machines is written as a whole, so it must be the one that was read.
+		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	}
+	err := c.client.Status().Patch(ctx, obj, patch)
+	if known.found.group && apierrors.IsConflict(err) {
+		return nil // what is there now will be told
+	}
+	return client.IgnoreNotFound(err)
 }

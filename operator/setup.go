@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -82,14 +84,23 @@ func byNamespace(o client.Object) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: o.GetNamespace()}, true
 }
 
-// wished lets those changes through that may change what is wanted: not those of
+// wished lets those changes through that may change what is wanted: hardly any of
 // the status, which is our own.
 type wished struct{ predicate.Funcs }
 
 func (wished) Update(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld, e.ObjectNew
 	return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp() != nil != (is.GetDeletionTimestamp() != nil) ||
-		!maps.Equal(was.GetLabels(), is.GetLabels()) || len(was.GetFinalizers()) != len(is.GetFinalizers())
+		!maps.Equal(was.GetLabels(), is.GetLabels()) || made(was) != made(is) || manifest.Identity(was) != manifest.Identity(is) || len(was.GetFinalizers()) != len(is.GetFinalizers())
+}
+
+// made is how many machines were ever begun of an object that stands for several:
+// those that it doesn't ask for any more have to go.
+func made(o client.Object) int {
+	if vm, ok := o.(*api.VirtualMachine); ok {
+		return len(vm.Status.Members)
+	}
+	return 0
 }
 
 // health answers the questions of Kubernetes: a replica is ready when it has all

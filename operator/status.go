@@ -46,6 +46,10 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) status.Outcome {
 func (e entry) fill(obj object) {
 	switch o := obj.(type) {
 	case *api.VirtualMachine:
+		if o.Spec.Count != nil {
+			e.fillGroup(o)
+			return
+		}
 		e.fillMachine(&o.Status)
 	case *api.VMClone:
 		e.fillMachine(&o.Status)
@@ -53,7 +57,7 @@ func (e entry) fill(obj object) {
 		o.Status.Machines = e.found.machines
 		o.Status.Node, o.Status.VMID = "", 0
 		for _, provider := range e.found.sites { // of several, that of the last one
-			out := e.outcomes[provider]
+			out := e.outcomes[teller{site: provider}]
 			o.Status.Node, o.Status.VMID = cmp.Or(out.Node, o.Status.Node), cmp.Or(out.VMID, o.Status.VMID)
 		}
 	case *api.VMSnapshot:
@@ -71,8 +75,8 @@ func (e entry) fill(obj object) {
 }
 
 func (e entry) fillMachine(s *api.MachineStatus) {
-	for provider, out := range e.outcomes {
-		s.Provider, s.Task = provider.Name, out.Task
+	for from, out := range e.outcomes {
+		s.Provider, s.Task = from.site.Name, out.Task
 		s.State = string(cmp.Or(out.Status, "absent"))
 		s.Node = out.Node
 		s.VMID = cmp.Or(out.VMID, s.VMID)

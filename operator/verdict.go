@@ -30,10 +30,12 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 	switch {
 	case kind == "VMClass" || kind == "VMPlacementPolicy":
 		return status.Of(plan.Object{}), true
-	case e.found.early || len(e.outcomes) < len(e.found.sites):
+	case e.found.early || len(e.outcomes) < e.found.tellers():
 		return status.Outcome{}, false
 	case len(e.found.sites) == 0 && kind == "VMImage":
 		return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: "no machine needs it"}, true
+	case e.found.group && len(e.found.members) == 0:
+		return status.Of(plan.Object{}), true // none is wanted
 	}
 	var worst *engine.Outcome
 	for _, o := range e.outcomes {
@@ -49,6 +51,13 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 	}
 	v := judge(*worst)
 	v.Message = nearby(worst.Owner.Namespace, v.Message)
+	switch {
+	case !e.found.group:
+	case v.State != status.Ready && v.State != status.Gone:
+		v.Message = worst.Owner.Name + ": " + v.Message
+	case len(e.found.surplus) > 0 && !e.found.deleting:
+		return e.found.tooMany(), true
+	}
 	return v, true
 }
 
@@ -102,7 +111,8 @@ func (e entry) free(obj object) bool {
 	case *api.Provider:
 		return e.found.needs == ""
 	case *api.VirtualMachine, *api.VMClone:
-		return e.found.problem == "" && len(e.found.sites) > 0 && e.gone()
+		nothing := e.found.group && len(e.found.members) == 0
+		return e.found.problem == "" && (nothing || len(e.found.sites) > 0 && e.gone())
 	}
 	return e.found.problem == "" && e.gone()
 }
@@ -118,7 +128,7 @@ func (e entry) stuck(kind string) bool {
 func neverMade(obj object) bool {
 	switch o := obj.(type) {
 	case *api.VirtualMachine:
-		return o.Status.VMID == 0
+		return o.Status.VMID == 0 && len(o.Status.Members) == 0
 	case *api.VMClone:
 		return o.Status.VMID == 0
 	case *api.VMImage:
@@ -142,7 +152,7 @@ func (e entry) gone() bool {
 			return false
 		}
 	}
-	return len(e.outcomes) == len(e.found.sites)
+	return len(e.outcomes) == e.found.tellers()
 }
 
 // forceHint says how an object can be let go that can't be deleted otherwise.

@@ -47,7 +47,34 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 	if was := p.vms[o.Key].Remembered; was != 0 {
 		return p.remembered(o, was, r)
 	}
-	return p.among(o, r)
+	f := p.among(o, r)
+	if v, ok := p.vms[o.Key]; ok && f.free != 0 && !v.Deleted {
+		if former := p.former(o); former.unsure() {
+			return former
+		}
+	}
+	return f
+}
+
+// former looks for a guest of another object of the same name, which is gone: the
+// owner's may have been lost and made anew, and a second guest beside the first would
+// have the same addresses.
+func (p *planner) former(o model.Owner) finding {
+	var f finding
+	for _, g := range p.have.Named(p.nameOf(o)) {
+		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template || o.UID == "" {
+			continue
+		}
+		if g.Config == nil {
+			f.look.Configs = append(f.look.Configs, g.VMID)
+			continue
+		}
+		if m := g.Config.Marker; m != nil && m.Owner.UID != o.UID && m.Owner.Key == o.Key && m.Owner.Set == o.Set && m.Owner.Door == o.Door {
+			return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
+				"VM %d on %s was made for another object of this name, which is gone; kubectl proxplane import %d takes it over, else remove or rename it", g.VMID, g.Node, g.VMID)}}
+		}
+	}
+	return f
 }
 
 // remembered looks at a VMID that was written down for the owner. What is there

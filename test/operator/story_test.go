@@ -291,8 +291,13 @@ func (s *story) applyByHand(server *sim.Server, folder string) {
 		}
 		return path
 	}
-	cmd := exec.CommandContext(s.t.Context(), self(s.t), "apply", "-f", folder, "--yes", "--allow-restart", "--endpoint", server.Endpoint,
-		"--ca-file", file("ca.pem", sim.CA()), "--token-id", sim.TokenID, "--token-file", file("token", []byte(sim.TokenSecret)))
+	login := []string{"--token-id", sim.TokenID, "--token-file", file("token", []byte(sim.TokenSecret))}
+	if needsRoot(folder) {
+		login = []string{"--username", "root@pam", "--password-file", file("password", []byte("proxplane"))}
+	}
+	cmd := exec.CommandContext(s.t.Context(), self(s.t), append([]string{
+		"apply", "-f", folder, "--yes", "--allow-restart", "--endpoint", server.Endpoint, "--ca-file", file("ca.pem", sim.CA()),
+	}, login...)...)
 	cmd.Env = append(os.Environ(), asProxplane+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("proxplane apply -f %s: %v\n%s", folder, err, out)

@@ -17,6 +17,11 @@ const (
 	APIVersion = Group + "/" + Version
 )
 
+// Identity is the annotation by which an object is known in Proxmox: the UID that it
+// had at first. An object that comes back from a backup has another UID, but still
+// this.
+const Identity = Group + "/identity"
+
 // Ref names another object of the same namespace.
 type Ref struct {
 	// Name of the object.

@@ -30,7 +30,8 @@ type Status struct {
 type MachineStatus struct {
 	Status `json:",inline"`
 
-	// State is running, stopped, paused, unknown or absent.
+	// State is running, stopped, paused, unknown or absent. Of several machines it
+	// says how many run: "3/3 running".
 	// +optional
 	State string `json:"state,omitempty"`
 
@@ -54,6 +55,46 @@ type MachineStatus struct {
 	// Task is the UPID of the task that Proxmox is working on.
 	// +optional
 	Task string `json:"task,omitempty"`
+
+	// Count is how many machines there are, where the object stands for several.
+	// +optional
+	Count int `json:"count,omitempty"`
+
+	// Members are these machines, in their order.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Members []Member `json:"members,omitempty"`
+}
+
+// Member is one of the machines that an object stands for.
+type Member struct {
+	// Name of the machine: that of the object, and a number.
+	Name string `json:"name"`
+
+	// State is running, stopped, paused, unknown or absent.
+	// +optional
+	State string `json:"state,omitempty"`
+
+	// Node that the machine is on.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// VMID of the machine. It is chosen and noted here before the machine is made.
+	// +optional
+	VMID int `json:"vmid,omitempty"`
+
+	// Addresses that the guest agent has told.
+	// +optional
+	Addresses []string `json:"addresses,omitempty"`
+
+	// Ready tells whether the machine is as wanted.
+	// +optional
+	Ready bool `json:"ready,omitempty"`
+
+	// Waiting is what the machine waits for, or what went wrong.
+	// +optional
+	Waiting string `json:"waiting,omitempty"`
 }
 
 // ProviderStatus is what is told of a Provider.

@@ -8,6 +8,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.count,statuspath=.status.count
 // +kubebuilder:resource:shortName=vm,categories=virtrigaud
 // +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.state"
 // +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
@@ -42,6 +43,7 @@ type VirtualMachineList struct {
 }
 
 // VirtualMachineSpec is what is wanted of a machine.
+// +kubebuilder:validation:XValidation:rule="has(self.count) == has(oldSelf.count)",message="count can't be added or taken away later, since its machines have other names: make another VirtualMachine"
 type VirtualMachineSpec struct {
 	// ProviderRef names the Provider. It can be left out when there is only one.
 	// +optional
@@ -66,7 +68,7 @@ type VirtualMachineSpec struct {
 	// web-1, web-2 and so on. VMID and static addresses are those of the first; the
 	// others have the ones after them. ${vm_index}, from 0 on, and ${vm_count} are
 	// replaced in UserData. A smaller count takes the last ones away, which has to
-	// be agreed to. It isn't for manifests inside Kubernetes.
+	// be agreed to: updatePolicy.scaleDown.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000

@@ -1,0 +1,83 @@
+package operator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// member is one of the machines in the status of an object that stands for several.
+// They are in the order of their numbers.
+func member(s *api.MachineStatus, name string) *api.Member {
+	at, there := slices.BinarySearchFunc(s.Members, name, func(m api.Member, name string) int {
+		return cmp.Or(cmp.Compare(len(m.Name), len(name)), cmp.Compare(m.Name, name))
+	})
+	if !there {
+		s.Members = slices.Insert(s.Members, at, api.Member{Name: name})
+	}
+	return &s.Members[at]
+}
+
+// fillGroup writes down what is known of the machines that an object stands for. One
+// that was ever made stays there until it is gone: what isn't there would be
+// forgotten.
+func (e entry) fillGroup(vm *api.VirtualMachine) {
+	s := &vm.Status
+	s.Members = slices.Clone(s.Members)
+	for from, out := range e.outcomes {
+		m := member(s, from.member)
+		s.Provider = from.site.Name
+		v := judge(out)
+		m.State, m.Node, m.VMID = string(cmp.Or(out.Status, "absent")), out.Node, cmp.Or(out.VMID, m.VMID)
+		m.Ready, m.Waiting = v.State == status.Ready, ""
+		if !m.Ready && v.State != status.Gone {
+			m.Waiting = nearby(out.Owner.Namespace, v.Message)
+		}
+		switch {
+		case len(out.Addresses) > 0:
+			m.Addresses = status.Addresses(out.Addresses)
+		case out.Status != model.StatusRunning && out.Status != model.StatusUnknown:
+			m.Addresses = nil
+		}
+	}
+	s.Members = slices.DeleteFunc(s.Members, func(m api.Member) bool { return e.left(m.Name) })
+	s.Count, s.Addresses, s.Node, s.VMID = len(s.Members), nil, "", 0
+	running := 0
+	var nodes []string
+	for _, m := range s.Members {
+		if m.State == string(model.StatusRunning) {
+			running++
+		}
+		if m.Node != "" {
+			nodes = append(nodes, m.Node)
+		}
+		s.Addresses = append(s.Addresses, m.Addresses...)
+	}
+	slices.Sort(nodes)
+	s.State, s.Node = fmt.Sprintf("%d/%d running", running, len(s.Members)), strings.Join(slices.Compact(nodes), ",")
+}
+
+// left tells whether one of several machines was to go, and is gone.
+func (e entry) left(name string) bool {
+	for from, out := range e.outcomes {
+		if from.member == name {
+			return out.State == engine.StateGone
+		}
+	}
+	return false
+}
+
+// tooMany says that there are more machines than are asked for, which may not go.
+func (f found) tooMany() status.Outcome {
+	why := fmt.Sprintf("count is %d", len(f.members)-len(f.surplus))
+	return status.Of(plan.Object{Refused: []plan.Refusal{{
+		What: "destroy " + strings.Join(f.surplus, ", "), Why: why, Effect: plan.LosesData, Allow: "updatePolicy.scaleDown: Allow",
+	}}})
+}
