@@ -176,7 +176,7 @@ func TestTheCRDsSayWhatFieldsMean(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"subresources:\n      status: {}", "- virtrigaud", "additionalPrinterColumns:"} {
+		for _, want := range []string{"      status: {}\n", "- virtrigaud", "additionalPrinterColumns:"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s has no %q", f, want)
 			}
