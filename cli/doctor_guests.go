@@ -193,6 +193,7 @@ func (e *examination) guests() {
 	if len(waiting) > 0 {
 		e.good(areaManifests, "guest agent: %s ready once the agent has told an address; it must be in the image", areIs(len(waiting), "machine"))
 	}
+	e.discs()
 	if len(silent) > 0 {
 		e.skip(areaManifests, fmt.Sprintf("guest agent: it is off for %s, so addresses won't be known", andList(silent)),
 			"If it is in the image: agent: {enabled: true}, or os: {agent: true} of the VMImage.")
@@ -210,4 +211,21 @@ func (e *examination) agentOn(v model.VM) bool {
 		}
 	}
 	return false
+}
+
+// discs tells whether machines can be moved with their first-boot data.
+func (e *examination) discs() {
+	stuck := users{}
+	for _, v := range e.want.VMs {
+		if v.Seed == nil || v.Seed.Apart || len(v.Seed.Snippets) > 0 || len(e.nodesFor(v)) < 2 {
+			continue
+		}
+		if s := e.have.Storages[v.Seed.Storage]; s != nil && !s.Shared {
+			stuck.add(s.Name, v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(stuck)) {
+		e.skip(areaManifests, fmt.Sprintf("first-boot data is on %s, of which each node has its own: Proxmox can't migrate %s", name, andList(stuck[name])),
+			"A storage that the nodes share changes that: isoStorage in the Provider's defaults.")
+	}
 }

@@ -67,3 +67,15 @@ func TestDoctorLooksForHookscripts(t *testing.T) {
 	}
 	wantText(t, l.must("doctor", "-f", file), `^  ✓ snippet local:snippets/proxplane-hook is on pve1, pve2, pve3$`)
 }
+
+func TestDoctorTellsWhatKeepsMachinesWhereTheyAre(t *testing.T) {
+	l := newLab(t)
+	given := strings.Replace(shop, "networks: [{name: lan}]", `networks: [{name: lan}]
+  userData: {cloudInit: {inline: "#!/bin/sh\n"}}`, 1)
+	const stuck = `^  · first-boot data is on local, of which each node has its own: Proxmox can't migrate vm/web-1$`
+	wantText(t, l.must("doctor", "-f", l.write("shop.yaml", given)), stuck)
+	shared := given + "---\napiVersion: infra.virtrigaud.io/v1beta1\nkind: Provider\nmetadata: {name: lab}\nspec: {defaults: {isoStorage: nfs}}\n"
+	if out := l.must("doctor", "-f", l.write("shared.yaml", shared)); regexp.MustCompile("(?m)"+stuck).MatchString(out) || !strings.Contains(out, "storage nfs: ") {
+		t.Error(out)
+	}
+}

@@ -150,8 +150,14 @@ func (l *lab) apply(manifests string, flags ...string) string {
 // tryApply does so and says what went wrong.
 func (l *lab) tryApply(manifests string, flags ...string) (string, error) {
 	l.t.Helper()
+	return l.tryApplyWith(provider, manifests, flags...)
+}
+
+// tryApplyWith does so with something else before them.
+func (l *lab) tryApplyWith(common, manifests string, flags ...string) (string, error) {
+	l.t.Helper()
 	file := filepath.Join(l.dir, "manifests.yaml")
-	if err := os.WriteFile(file, []byte(fmt.Sprintf(provider, l.endpoint, l.print)+manifests), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(fmt.Sprintf(common, l.endpoint, l.print)+manifests), 0o600); err != nil {
 		l.t.Fatal(err)
 	}
 	return l.run(append([]string{"apply", "-f", file, "--yes", "--timeout", patience.String()}, flags...)...)
