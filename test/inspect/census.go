@@ -14,7 +14,7 @@ import (
 // Census is what there was before: machines and volumes of others.
 type Census struct {
 	guests  map[int]string
-	volumes map[string]int64
+	volumes map[string]pvesim.Volume
 }
 
 // Take counts all that is there now as somebody else's.
@@ -38,7 +38,7 @@ func (c *Census) Touched(s *pvesim.State) (wrong []string) {
 	}
 	now := Volumes(s)
 	for _, name := range slices.Sorted(maps.Keys(c.volumes)) {
-		if size, ok := now[name]; !ok || size != c.volumes[name] {
+		if v, ok := now[name]; !ok || v.Size != c.volumes[name].Size {
 			wrong = append(wrong, fmt.Sprintf("volume %s, which isn't ours, was changed", name))
 		}
 	}
@@ -101,7 +101,7 @@ func (c *Census) Wishes(s *pvesim.State, owners ...model.Owner) (wrong []string)
 // Left says what is there that nobody needs: volumes, entries of HA and pools,
 // locks, unused disks, running tasks.
 func (c *Census) Left(s *pvesim.State) (wrong []string) {
-	needed := used(s)
+	needed := Used(s)
 	for name := range Volumes(s) {
 		if _, old := c.volumes[name]; !old && !needed[name] {
 			wrong = append(wrong, "volume "+name+" is left behind")
@@ -120,13 +120,14 @@ func (c *Census) Left(s *pvesim.State) (wrong []string) {
 			}
 		}
 	}
-	wrong = append(wrong, leftEntries(s)...)
+	wrong = append(wrong, Entries(s)...)
 	slices.Sort(wrong)
 	return wrong
 }
 
-// leftEntries are entries of the cluster for machines that are gone.
-func leftEntries(s *pvesim.State) (wrong []string) {
+// Entries says what the cluster still has of machines that are gone: entries of HA
+// and pools, and tasks that run.
+func Entries(s *pvesim.State) (wrong []string) {
 	gone := func(sid string) bool {
 		id, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(sid), "vm:"))
 		return err == nil && s.VMs[id] == nil

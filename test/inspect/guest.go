@@ -11,7 +11,8 @@ import (
 )
 
 // Portrait is all of a machine that others must not change, as text: node, power,
-// config, snapshots, volumes, and what HA and pools have of it.
+// config, snapshots, volumes, and what HA and pools have of it. Its backups aren't
+// part of it.
 func Portrait(s *pvesim.State, id int) string {
 	vm := s.VMs[id]
 	if vm == nil {
@@ -36,7 +37,7 @@ func Portrait(s *pvesim.State, id int) string {
 	}
 	for key, sp := range s.Spaces {
 		for name, v := range sp.Volumes {
-			if v.VMID == id {
+			if v.VMID == id && v.Content != "backup" {
 				add("volume %s/%s:%s %d", key.Node, key.Storage, name, v.Size)
 			}
 		}

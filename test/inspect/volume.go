@@ -6,13 +6,13 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// Volumes are all volumes with their sizes, as node/storage:name; the node of
-// shared storages is empty.
-func Volumes(s *pvesim.State) map[string]int64 {
-	out := map[string]int64{}
+// Volumes are all volumes, as node/storage:name; the node of shared storages is
+// empty.
+func Volumes(s *pvesim.State) map[string]pvesim.Volume {
+	out := map[string]pvesim.Volume{}
 	for key, sp := range s.Spaces {
 		for name, v := range sp.Volumes {
-			out[key.Node+"/"+key.Storage+":"+name] = v.Size
+			out[key.Node+"/"+key.Storage+":"+name] = *v
 		}
 	}
 	return out
@@ -42,8 +42,8 @@ func VolumeOf(s *pvesim.State, node, value string) string {
 	return ""
 }
 
-// used are the volumes that some machine's config names.
-func used(s *pvesim.State) map[string]bool {
+// Used are the volumes that some machine's config names.
+func Used(s *pvesim.State) map[string]bool {
 	out := map[string]bool{}
 	use := func(node string, c pvesim.Conf) {
 		for _, value := range c {

@@ -7,6 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/inspect"
 )
 
 // compare says what of a machine isn't as wanted, in Proxmox' own words and not
@@ -31,7 +32,7 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 		if d.Root() {
 			slot = "scsi0"
 		}
-		if volumeOf(st, vm.Node, vm.Conf[slot]) == "" {
+		if inspect.VolumeOf(st, vm.Node, vm.Conf[slot]) == "" {
 			wrong = append(wrong, fmt.Sprintf("VM %d: there is no disk %s", vm.ID, slot))
 		}
 		if d.Size > 0 {
@@ -70,7 +71,7 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 		if later, ok := vm.Pending["ide2"]; ok {
 			drive = later // it is read at a first boot only
 		}
-		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(drive, w.Seed.Storage+":iso/proxplane-") && volumeOf(st, vm.Node, drive) != "")
+		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(drive, w.Seed.Storage+":iso/proxplane-") && inspect.VolumeOf(st, vm.Node, drive) != "")
 	}
 	return wrong
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/inspect"
 )
 
 // excused tells whether there is a good reason why an object isn't as wanted,
@@ -43,7 +44,7 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 
 func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) bool {
 	var vm *pvesim.VM
-	if ids := r.machinesOf(st, w.Owner); len(ids) == 1 {
+	if ids := inspect.Owned(st)[w.Owner]; len(ids) == 1 {
 		vm = st.VMs[ids[0]]
 	}
 	switch {
@@ -61,7 +62,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	switch o.Wait.Reason {
 	case plan.WaitForeign:
 		// The VMID that was asked for is somebody else's.
-		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(r.machinesOf(st, w.Owner), w.VMID)
+		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(inspect.Owned(st)[w.Owner], w.VMID)
 	case plan.WaitOwner:
 		return anyHalfMade(st)
 	case plan.WaitDependents:
@@ -144,7 +145,7 @@ func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Ou
 	if len(o.Refused) > 0 {
 		return !vm.Update.Data
 	}
-	ids := r.machinesOf(st, vm.Owner)
+	ids := inspect.Owned(st)[vm.Owner]
 	if o.State == engine.StateFailed && len(ids) == 1 && strings.Contains(o.Text, "snapshot feature is not available") {
 		return hasRaw(st, st.VMs[ids[0]])
 	}

@@ -2,7 +2,6 @@ package robustness
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/inspect"
 )
 
 // finish lets the troubles end and checks that all comes to rest as wanted, that
@@ -169,7 +169,7 @@ func (r *run) asWanted(s *set) {
 	var wrong []string
 	r.sim.Do(func(st *pvesim.State) {
 		for _, w := range s.vms {
-			ids := r.machinesOf(st, w.Owner)
+			ids := inspect.Owned(st)[w.Owner]
 			switch {
 			case len(ids) > 1:
 				wrong = append(wrong, w.Owner.Key.String()+" has several machines")
@@ -198,16 +198,6 @@ func (r *run) asWanted(s *set) {
 	}
 }
 
-// machinesOf are the machines whose marker names the owner.
-func (r *run) machinesOf(st *pvesim.State, owner model.Owner) (ids []int) {
-	for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
-		if _, m, ok := model.ParseDescription(st.VMs[id].Conf["description"]); ok && m.Owner == owner && m.Of(id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // nothingLeft checks that no machine of ours is there any more. What was
 // retained has no marks.
 func (r *run) nothingLeft() {
@@ -233,148 +223,4 @@ func (r *run) nothingLeft() {
 // read the configs of all machines of the cluster.
 func untagged(vm *pvesim.VM) bool {
 	return vm.Run != nil && !strings.Contains(vm.Conf["tags"], model.Tag) && !strings.Contains(vm.Conf["tags"], model.TagPrefix)
-}
-
-// follow notes that one of us has seen the end of a task.
-func (r *run) follow(task string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ends[task] = true
-}
-
-// missed are the VMIDs of which Proxmox may have left disks, and told nobody: those
-// of tasks that failed, or warned, when the process that had begun them was gone.
-// Nothing but their logs names such disks.
-func (r *run) missed(st *pvesim.State) map[int]bool {
-	ids := map[int]bool{}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, list := range st.Tasks {
-		for _, t := range list {
-			if t.Exit == "OK" || r.ends[t.UPID] {
-				continue
-			}
-			switch t.Type {
-			case "qmdestroy", "qmcreate":
-				ids[number(t.ID)] = true
-			case "qmclone":
-				for _, line := range t.Log {
-					if _, id, ok := strings.Cut(line, " with ID "); ok {
-						ids[number(id)] = true
-					}
-				}
-			}
-		}
-	}
-	return ids
-}
-
-// late tells whether a file came when nobody waited for it any more: it was
-// uploaded by a request that was long under way.
-func (r *run) late(volume string) bool {
-	_, file, ok := strings.Cut(volume, ":iso/")
-	return ok && r.trace.count(func(e *entry) bool { return e.left && e.params.Get("filename") == file }) > 0
-}
-
-// silent tells whether Proxmox may have left a volume without a word: that of a
-// cloud-init drive that is exchanged while others hold the lock of its storage.
-func (r *run) silent(volume string) bool {
-	return strings.Contains(volume, "-cloudinit") && r.census.happened(faultStoreLock)
-}
-
-// drifts notes what one of us that was stopped says Proxmox has left: a person has to
-// remove it.
-func (r *run) drifts(left string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sim.Do(func(st *pvesim.State) {
-		for name, v := range volumesOf(st) {
-			if v.Content == "images" && strings.HasPrefix(left, fmt.Sprintf("disks of VMID %d,", v.VMID)) {
-				r.adrift[name] = true
-			}
-		}
-		for _, volume := range strings.Split(left, ", ") {
-			for _, node := range r.h.world.nodes {
-				r.adrift[volumeOf(st, node, volume)] = true
-			}
-		}
-	})
-}
-
-// halfMade tells whether a task that should have made a machine has said that it
-// did, and did nothing: then nobody knows whose it was to be.
-func halfMade(vm *pvesim.VM) bool {
-	lock := vm.Conf["lock"]
-	return (lock == "create" || lock == "clone") && vm.Conf["description"] == ""
-}
-
-// retained tells whether a wish of that name asks for the machine to stay.
-func (r *run) retained(name string) bool {
-	for _, s := range r.sets {
-		for _, w := range s.vms {
-			if w.Name == name && (w.Retain || w.wasRetained) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// tidy checks that there is nothing that nobody needs: volumes, files, entries of
-// HA and pools, locks.
-func (r *run) tidy() {
-	var wrong []string
-	r.sim.Do(func(st *pvesim.State) {
-		used := map[string]bool{}
-		use := func(node string, c pvesim.Conf) {
-			for _, value := range c {
-				if name := volumeOf(st, node, value); name != "" {
-					used[name] = true
-				}
-			}
-		}
-		for id, vm := range st.VMs {
-			use(vm.Node, vm.Conf)
-			use(vm.Node, vm.Pending)
-			for _, snap := range vm.Snaps {
-				use(vm.Node, snap.Conf)
-			}
-			if lock := vm.Conf["lock"]; lock != "" && !halfMade(vm) {
-				wrong = append(wrong, vm.Name()+" is locked ("+lock+")")
-			}
-			if _, theirs := r.watch.others[id]; theirs {
-				continue
-			}
-			for k := range vm.Conf {
-				if strings.HasPrefix(k, "unused") && !r.others.left(id, k) && !r.beside[volumeOf(st, vm.Node, vm.Conf[k])] {
-					wrong = append(wrong, vm.Name()+" has an unused disk: "+vm.Conf[k])
-				}
-			}
-		}
-		missed := r.missed(st)
-		for name, v := range volumesOf(st) {
-			if missed[v.VMID] && v.Content == "images" || r.late(name) || r.silent(name) || r.adrift[name] {
-				continue
-			}
-			if _, old := r.watch.initial[name]; !old && !used[name] && !r.others.forgot(name, v.CTime) && !strings.Contains(name, "/"+backups+":") {
-				wrong = append(wrong, "volume "+name+" is left behind")
-			}
-		}
-		for sid := range st.HA.Resources {
-			if id := number(strings.TrimPrefix(sid, "vm:")); st.VMs[id] == nil {
-				wrong = append(wrong, "HA still has "+sid)
-			}
-		}
-		for name, pool := range st.Pools {
-			for id := range pool.VMs {
-				if st.VMs[id] == nil {
-					wrong = append(wrong, "pool "+name+" still has a machine that is gone")
-				}
-			}
-		}
-	})
-	slices.Sort(wrong)
-	for _, text := range wrong {
-		r.fail("%s", text)
-	}
 }

@@ -120,7 +120,7 @@ var misdeeds = []misdeed{
 	}, `^HA still has vm:5999`},
 	{"a pool is left with a machine", func(r *run, _ int) {
 		r.sim.Do(func(s *pvesim.State) { s.Pools["lab"].VMs = map[int]bool{5999: true} })
-	}, `^pool lab still has a machine that is gone`},
+	}, `^pool lab still has VM 5999, which is gone`},
 	{"a task doesn't end", func(r *run, _ int) {
 		r.sim.Do(func(s *pvesim.State) {
 			s.Tasks["pve1"] = append(s.Tasks["pve1"], &pvesim.TaskInfo{UPID: "UPID:pve1:00000001:00000001:386D4380:qmstart:9999:root@pam:", Node: "pve1", Type: "qmstart", ID: "9999"})
@@ -143,7 +143,7 @@ var misdeeds = []misdeed{
 	}, `^900 requests of one process within a minute`},
 	{"too much is asked of a storage", func(r *run, _ int) {
 		r.sim.Do(func(s *pvesim.State) {
-			for i := range mostTimeouts + 1 {
+			for i := range mostTimeouts*r.h.world.sets + 1 {
 				s.Tasks["pve1"] = append(s.Tasks["pve1"], &pvesim.TaskInfo{
 					UPID: fmt.Sprintf("UPID:pve1:%08X:00000001:386D4380:qmclone:9000:root@pam:", i), Node: "pve1", Type: "qmclone", ID: "9000", Exit: "OK",
 					End: s.Nodes["pve1"].Booted, Log: []string{"can't lock file '/var/lock/pve-manager/pve-storage-local' - got timeout"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/inspect"
 )
 
 // watch looks at the simulator's own state all along: not at what we believe.
@@ -34,9 +35,9 @@ func newWatch(r *run) *watch {
 	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}}
 	r.sim.Do(func(s *pvesim.State) {
 		for id := range s.VMs {
-			w.others[id] = portrait(s, id)
+			w.others[id] = inspect.Portrait(s, id)
 		}
-		w.initial = volumesOf(s)
+		w.initial = inspect.Volumes(s)
 	})
 	return w
 }
@@ -55,7 +56,7 @@ func (w *watch) adopt(id int) {
 	defer w.mu.Unlock()
 	w.run.sim.Do(func(s *pvesim.State) {
 		if s.VMs[id] != nil {
-			w.others[id] = portrait(s, id)
+			w.others[id] = inspect.Portrait(s, id)
 			delete(w.guests, id)
 		}
 	})
@@ -93,9 +94,9 @@ func (w *watch) look() {
 // untouched checks that machines of others are as they were.
 func (w *watch) untouched(s *pvesim.State) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.others)) {
-		was, is := w.others[id], portrait(s, id)
+		was, is := w.others[id], inspect.Portrait(s, id)
 		if was != is {
-			wrong = append(wrong, fmt.Sprintf("VM %d, which isn't ours, was changed: %s", id, difference(was, is)))
+			wrong = append(wrong, fmt.Sprintf("VM %d, which isn't ours, was changed: %s", id, inspect.Difference(was, is)))
 			w.others[id] = is
 		}
 	}
@@ -122,7 +123,7 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s of set %s has %d machines: %v", owner.Key, owner.Set, len(ids), ids))
 		}
 	}
-	there := volumesOf(s)
+	there := inspect.Volumes(s)
 	for _, id := range slices.Sorted(maps.Keys(w.guests)) {
 		was := w.guests[id]
 		for _, v := range slices.Sorted(maps.Keys(was.volumes)) {
@@ -151,75 +152,6 @@ func (r *run) mayLose(o model.Owner, slot string) bool {
 	return wish != nil && (s.mayGo(wish, time.Now()) || s.mayDrop(wish, slot))
 }
 
-// portrait is all of a machine that we must not change.
-func portrait(s *pvesim.State, id int) string {
-	vm := s.VMs[id]
-	if vm == nil {
-		return "gone"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "node %s\nrunning %t\n", vm.Node, vm.Run != nil)
-	for _, name := range slices.Sorted(maps.Keys(s.Pools)) {
-		if s.Pools[name].VMs[id] {
-			fmt.Fprintf(&b, "pool %s\n", name)
-		}
-	}
-	if _, ok := s.HA.Resources[fmt.Sprintf("vm:%d", id)]; ok {
-		b.WriteString("under HA\n")
-	}
-	section := func(name string, c pvesim.Conf) {
-		for _, k := range slices.Sorted(maps.Keys(c)) {
-			fmt.Fprintf(&b, "%s%s: %s\n", name, k, c[k])
-		}
-	}
-	section("", vm.Conf)
-	section("pending ", vm.Pending)
-	for _, name := range slices.Sorted(maps.Keys(vm.Snaps)) {
-		section("snapshot "+name+" ", vm.Snaps[name].Conf)
-	}
-	for _, k := range slices.Sorted(maps.Keys(vm.Deletes)) {
-		fmt.Fprintf(&b, "delete %s\n", k)
-	}
-	var volumes []string
-	for key, sp := range s.Spaces {
-		for name, v := range sp.Volumes {
-			if v.VMID == id && v.Content != "backup" {
-				volumes = append(volumes, fmt.Sprintf("volume %s/%s:%s %d\n", key.Node, key.Storage, name, v.Size))
-			}
-		}
-	}
-	slices.Sort(volumes)
-	return b.String() + strings.Join(volumes, "")
-}
-
-// difference shows the lines that differ.
-func difference(was, is string) string {
-	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
-	var out []string
-	for _, line := range a {
-		if !slices.Contains(b, line) {
-			out = append(out, "-"+line)
-		}
-	}
-	for _, line := range b {
-		if !slices.Contains(a, line) {
-			out = append(out, "+"+line)
-		}
-	}
-	return strings.Join(out, " ")
-}
-
-// volumesOf lists all volumes.
-func volumesOf(s *pvesim.State) map[string]pvesim.Volume {
-	out := map[string]pvesim.Volume{}
-	for key, sp := range s.Spaces {
-		for name, v := range sp.Volumes {
-			out[key.Node+"/"+key.Storage+":"+name] = *v
-		}
-	}
-	return out
-}
-
 // disksOf are the volumes with data that a machine's config names, by slot.
 func disksOf(s *pvesim.State, vm *pvesim.VM) map[string]string {
 	out := map[string]string{}
@@ -227,32 +159,9 @@ func disksOf(s *pvesim.State, vm *pvesim.VM) map[string]string {
 		if !isDrive(slot) || strings.HasPrefix(slot, "unused") || strings.Contains(value, "media=cdrom") {
 			continue
 		}
-		if name := volumeOf(s, vm.Node, value); name != "" {
+		if name := inspect.VolumeOf(s, vm.Node, value); name != "" {
 			out[name] = slot
 		}
 	}
 	return out
-}
-
-// volumeOf finds the volume that a drive's value names, as volumesOf spells it.
-func volumeOf(s *pvesim.State, node, value string) string {
-	volume, _, _ := strings.Cut(value, ",")
-	storage, name, ok := strings.Cut(volume, ":")
-	if !ok {
-		return ""
-	}
-	for _, key := range []pvesim.SpaceKey{{Storage: storage, Node: node}, {Storage: storage}} {
-		sp := s.Spaces[key]
-		if sp == nil {
-			continue
-		}
-		// A linked clone's name has its base before it.
-		for rest := name; rest != ""; {
-			if sp.Volumes[rest] != nil {
-				return key.Node + "/" + key.Storage + ":" + rest
-			}
-			_, rest, _ = strings.Cut(rest, "/")
-		}
-	}
-	return ""
 }

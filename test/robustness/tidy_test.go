@@ -1,0 +1,130 @@
+package robustness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/inspect"
+)
+
+// tidy checks that there is nothing that nobody needs: volumes, files, entries of
+// HA and pools, locks.
+func (r *run) tidy() {
+	var wrong []string
+	r.sim.Do(func(st *pvesim.State) {
+		for id, vm := range st.VMs {
+			if lock := vm.Conf["lock"]; lock != "" && !halfMade(vm) {
+				wrong = append(wrong, vm.Name()+" is locked ("+lock+")")
+			}
+			if _, theirs := r.watch.others[id]; theirs {
+				continue
+			}
+			for k := range vm.Conf {
+				if strings.HasPrefix(k, "unused") && !r.others.left(id, k) && !r.beside[inspect.VolumeOf(st, vm.Node, vm.Conf[k])] {
+					wrong = append(wrong, vm.Name()+" has an unused disk: "+vm.Conf[k])
+				}
+			}
+		}
+		missed, used := r.missed(st), inspect.Used(st)
+		for name, v := range inspect.Volumes(st) {
+			if missed[v.VMID] && v.Content == "images" || r.late(name) || r.silent(name) || r.adrift[name] {
+				continue
+			}
+			if _, old := r.watch.initial[name]; !old && !used[name] && !r.others.forgot(name, v.CTime) && !strings.Contains(name, "/"+backups+":") {
+				wrong = append(wrong, "volume "+name+" is left behind")
+			}
+		}
+		wrong = append(wrong, inspect.Entries(st)...)
+	})
+	slices.Sort(wrong)
+	for _, text := range wrong {
+		r.fail("%s", text)
+	}
+}
+
+// follow notes that one of us has seen the end of a task.
+func (r *run) follow(task string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends[task] = true
+}
+
+// missed are the VMIDs of which Proxmox may have left disks, and told nobody: those
+// of tasks that failed, or warned, when the process that had begun them was gone.
+// Nothing but their logs names such disks.
+func (r *run) missed(st *pvesim.State) map[int]bool {
+	ids := map[int]bool{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, list := range st.Tasks {
+		for _, t := range list {
+			if t.Exit == "OK" || r.ends[t.UPID] {
+				continue
+			}
+			switch t.Type {
+			case "qmdestroy", "qmcreate":
+				ids[number(t.ID)] = true
+			case "qmclone":
+				for _, line := range t.Log {
+					if _, id, ok := strings.Cut(line, " with ID "); ok {
+						ids[number(id)] = true
+					}
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// late tells whether a file came when nobody waited for it any more: it was
+// uploaded by a request that was long under way.
+func (r *run) late(volume string) bool {
+	_, file, ok := strings.Cut(volume, ":iso/")
+	return ok && r.trace.count(func(e *entry) bool { return e.left && e.params.Get("filename") == file }) > 0
+}
+
+// silent tells whether Proxmox may have left a volume without a word: that of a
+// cloud-init drive that is exchanged while others hold the lock of its storage.
+func (r *run) silent(volume string) bool {
+	return strings.Contains(volume, "-cloudinit") && r.census.happened(faultStoreLock)
+}
+
+// drifts notes what one of us that was stopped says Proxmox has left: a person has to
+// remove it.
+func (r *run) drifts(left string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sim.Do(func(st *pvesim.State) {
+		for name, v := range inspect.Volumes(st) {
+			if v.Content == "images" && strings.HasPrefix(left, fmt.Sprintf("disks of VMID %d,", v.VMID)) {
+				r.adrift[name] = true
+			}
+		}
+		for _, volume := range strings.Split(left, ", ") {
+			for _, node := range r.h.world.nodes {
+				r.adrift[inspect.VolumeOf(st, node, volume)] = true
+			}
+		}
+	})
+}
+
+// halfMade tells whether a task that should have made a machine has said that it
+// did, and did nothing: then nobody knows whose it was to be.
+func halfMade(vm *pvesim.VM) bool {
+	lock := vm.Conf["lock"]
+	return (lock == "create" || lock == "clone") && vm.Conf["description"] == ""
+}
+
+// retained tells whether a wish of that name asks for the machine to stay.
+func (r *run) retained(name string) bool {
+	for _, s := range r.sets {
+		for _, w := range s.vms {
+			if w.Name == name && (w.Retain || w.wasRetained) {
+				return true
+			}
+		}
+	}
+	return false
+}
