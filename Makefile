@@ -2,7 +2,7 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
-.PHONY: demo test tools test-race test-clients test-outside controlplane generate fuzz bench bench-sim lint build help
+.PHONY: demo test tools test-race test-clients test-outside robustness controlplane generate fuzz bench bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,6 +40,12 @@ KILLS ?= 100
 SEED ?= 1
 test-outside: controlplane ## proxplane and its operator as processes, killed KILLS times at moments that SEED chooses (some minutes)
 	$(GO) test -count=1 -v -timeout 30m ./test/outside -kills $(KILLS) -seed $(SEED)
+
+SEEDS ?= 10000
+robustness: ## SEEDS histories in virtual time, with the count of all that happened (some minutes)
+	@mkdir -p bin
+	$(GO) test -count=1 -timeout 60m ./test/robustness -seeds $(SEEDS) -census $(CURDIR)/bin/census.txt
+	@cat bin/census.txt
 
 FUZZTIME ?= 60s
 fuzz: ## run each fuzz target for FUZZTIME

@@ -12,4 +12,6 @@
 // Without flags the first 500 are lived through. Others are asked for:
 //
 //	go test ./test/robustness -run Histories -first 500 -seeds 1000
+//
+// README.md tells what is where, and what was found.
 package robustness

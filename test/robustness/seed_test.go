@@ -19,6 +19,7 @@ var (
 	oneSeed   = flag.Int64("seed", -1, "the one seed that TestSeed repeats")
 	whole     = flag.Bool("whole", false, "print all that happened in TestSeed")
 	asIs      = flag.Bool("asis", false, "don't look for a shorter history that fails")
+	tallyFile = flag.String("census", "", "file that gets the count of all that happened")
 	kept      indices
 )
 
@@ -73,6 +74,11 @@ func TestHistories(t *testing.T) {
 		}
 	})
 	t.Logf("\n%s", all)
+	if *tallyFile != "" {
+		if err := os.WriteFile(*tallyFile, []byte(all.String()), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
 	if lacking := all.lacking(); *seeds >= enough && len(lacking) > 0 {
 		t.Errorf("what never made a difference in %d histories: %s", *seeds, strings.Join(lacking, ", "))
 	}

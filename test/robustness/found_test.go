@@ -1,0 +1,54 @@
+package robustness
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// found are the seeds that have found something, see README.md. They are lived
+// through in every run of the tests, however many seeds that has.
+var found = []uint64{
+	11, 82, 104, 194, 264, 289, 348, 447, 467, 473, 876, 991, 1776, 2203, 2388, 2608, 2658, 2701, 3109,
+	3817, 3990, 4859, 5206, 5824, 5870, 6030, 9827,
+}
+
+// judgedWrong are the seeds that have found that a check was wrong.
+var judgedWrong = []uint64{4030, 4127, 5980, 7222, 7297, 7935, 8119}
+
+func TestSeedsThatFoundSomething(t *testing.T) {
+	for _, seed := range slices.Concat(found, judgedWrong) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			check(t, drawHistory(seed))
+		})
+	}
+}
+
+// inTable is a row of the table: | what was wrong | seeds | commit |.
+var inTable = regexp.MustCompile("(?m)^\\|[^|]+\\| ([0-9, ]+) \\| `[0-9a-f]{7,}` \\|$")
+
+func TestTheTableNamesTheSeedsThatFoundSomething(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []uint64
+	for _, row := range inTable.FindAllStringSubmatch(string(page), -1) {
+		for _, text := range strings.Split(row[1], ", ") {
+			seed, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			named = append(named, seed)
+		}
+	}
+	slices.Sort(named)
+	if !slices.Equal(named, found) {
+		t.Errorf("the table names %v, not %v", named, found)
+	}
+}
