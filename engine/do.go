@@ -23,7 +23,8 @@ func (r *run) start(o *object, steps []plan.Step) {
 		}
 	}
 	if !o.working {
-		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel {
+		// What is to go doesn't wait for what is to come.
+		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !r.want.going(o.owner.Key) {
 			r.queue = append(r.queue, o)
 			return
 		}
@@ -172,7 +173,12 @@ func (r *run) letGo(o *object) {
 		o.working = false
 		r.active--
 	}
-	if len(r.queue) > 0 && (r.opts.Parallel <= 0 || r.active < r.opts.Parallel) {
+}
+
+// admit plans those that wait for a place, as many as there are. Not all of them take
+// it: something else may be wanted of them by now, or nothing.
+func (r *run) admit() {
+	for free := r.opts.Parallel - r.active; free > 0 && len(r.queue) > 0; free-- {
 		r.due[r.queue[0]] = true
 		r.queue = r.queue[1:]
 	}

@@ -64,11 +64,43 @@ func TestManyNewMachinesDontStarveADeletion(t *testing.T) {
 		amid := s.deletion(vms, "second")
 		unready := many - ready()
 		t.Logf("a deletion takes %s alone and %s amid %d creations; %d machines aren't ready by then", alone, amid, many, unready)
-		if amid > alone+2*lockTurn {
+		if amid > alone+4*lockTurn {
 			t.Error("it had to wait for clones that came after it")
 		}
 		if unready < many/2 {
 			t.Error("most machines are ready by then, so there was nothing to wait for")
+		}
+	})
+}
+
+// Of several that are worked on one after the other, most aren't wanted any more when
+// it is their turn.
+func TestAPlaceThatNobodyTakesIsGivenToTheNext(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		s := l.serveSome(l.client, 1)
+		defer s.end()
+		first, last := machine("first"), machine("last")
+		s.Want(desired(append(append([]model.VM{first}, machines(20)...), last)...), nil)
+		time.Sleep(time.Second)
+		s.Want(desired(first, last), nil)
+		s.await("last", engine.StateReady)
+	})
+}
+
+func TestWhatIsToGoNeedsNoPlace(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		s := l.serveSome(l.client, 1)
+		defer s.end()
+		vms := []model.VM{machine("first"), machine("second")}
+		s.Want(desired(vms...), nil)
+		s.await("first", engine.StateReady)
+		s.await("second", engine.StateReady)
+		alone := s.deletion(vms, "first")
+		vms = append(vms, machines(5)...)
+		s.Want(desired(vms...), nil)
+		time.Sleep(time.Second)
+		if amid := s.deletion(vms, "second"); amid > 2*alone {
+			t.Errorf("it takes %s, and %s without others", amid, alone)
 		}
 	})
 }

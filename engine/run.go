@@ -132,6 +132,7 @@ func (r *run) add(p plan.Object) {
 func (r *run) loop() error {
 	for {
 		r.drain()
+		r.admit()
 		switch {
 		case r.ctx.Err() != nil:
 			return context.Cause(r.ctx)

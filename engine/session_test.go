@@ -28,11 +28,15 @@ type session struct {
 	claim   func(vmid int) error
 }
 
-func (l *lab) serve(c *pve.Client) *session {
+func (l *lab) serve(c *pve.Client) *session { return l.serveSome(c, 0) }
+
+// serveSome works on so many at once.
+func (l *lab) serveSome(c *pve.Client, parallel int) *session {
 	s := &session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.Session = engineOf(c).Serve(ctx, engine.Options{
+		Parallel: parallel,
 		Changed: func(o engine.Outcome) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -125,6 +125,11 @@ func (w *wanted) only(objects []*object) model.Desired {
 	return want
 }
 
+// going tells whether something is to go.
+func (w *wanted) going(k model.Key) bool {
+	return w.vms[k].Deleted || w.images[k].Deleted || w.snapshots[k].Deleted
+}
+
 func (w *wanted) isGroup(k model.Key) bool    { _, ok := w.groups[k]; return ok }
 func (w *wanted) isShare(k model.Key) bool    { _, ok := w.shares[k]; return ok }
 func (w *wanted) isImage(k model.Key) bool    { _, ok := w.images[k]; return ok }

@@ -14,12 +14,22 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
+// maxClaims is how many are written at once: a thousand new machines want theirs in
+// the same moment.
+const maxClaims = 16
+
 // claim writes down in an object's status which VMID it gets, before anything is
 // made under it. So it is found again even when everything else is lost.
 func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
 	obj, ok := newObject(owner.Kind)
 	if !ok {
 		return nil
+	}
+	select {
+	case s.deps.claims <- struct{}{}:
+		defer func() { <-s.deps.claims }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	key, uid, ok := s.deps.ledger.object(owner)
 	switch {

@@ -1,13 +1,12 @@
 package operator
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
-	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -26,9 +25,7 @@ const (
 // maxNote is how long the text of an event may be.
 const maxNote = 1000
 
-// event tells people what happens to an object. Events of the same kind about the
-// same object are counted by Kubernetes' recorder instead of being sent again. In a
-// flood some are left out.
+// event tells people what happens to an object.
 func (s *site) event(e engine.Event) {
 	s.deps.metrics.event(s.key, e)
 	if s.deps.ledger.feeds[e.Owner.Kind] == nil {
@@ -63,28 +60,20 @@ func (s *site) event(e engine.Event) {
 		return
 	}
 	s.log.Debug("event", "object", e.Owner.Key.String(), "kind", string(e.Kind), "step", e.Step, "text", e.Text, "task", e.Task)
-	if !s.deps.lane.takes(kind, reason) {
-		return
-	}
 	action := e.Action
 	if action == "" {
 		action = reason
 	}
 	text = nearby(e.Owner.Namespace, text)
 	object, uid, ok := s.deps.ledger.object(e.Owner)
-	var one runtime.Object
+	one := ""
 	if !ok {
 		uid = types.UID(e.Owner.UID) // it is gone
 	} else if object != e.Owner.Key {
-		// One of several; the recorder counts the events of each for itself.
-		one, text = referTo(e.Owner.Key, ""), e.Owner.Name+": "+text
+		one, text = e.Owner.Name, e.Owner.Name+": "+text
 	}
 	if len(text) > maxNote {
-		text = text[:maxNote] + "…"
+		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
-	s.deps.events.Eventf(referTo(object, uid), one, kind, reason, action, "%s", text)
-}
-
-func referTo(o model.Key, uid types.UID) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: api.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: uid}
+	s.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
 }

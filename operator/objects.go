@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,7 +37,10 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	case deleting && !held:
 		return reconcile.Result{}, nil // others keep it
 	case deleting && obj.GetAnnotations()[forceDelete] == "true":
-		c.events.Eventf(obj, nil, corev1.EventTypeWarning, EventReleased, "Force", "let go, as its annotation %s asks; what there is in Proxmox stays", forceDelete)
+		c.events.tell(told{
+			about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventReleased, action: "Force",
+			text: "let go, as its annotation " + forceDelete + " asks; what there is in Proxmox stays", at: time.Now(),
+		})
 		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 	}
 	known, ok := c.ledger.of(keyOf(obj), obj.GetUID(), deleting)

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/proxplane/proxplane/kube"
 )
@@ -59,8 +58,8 @@ type Election struct {
 type deps struct {
 	client  client.Client
 	direct  client.Reader // past the cache
-	events  recorder.EventRecorder
-	lane    *lane
+	events  *herald
+	claims  chan struct{} // a place for each that is being written
 	ledger  *ledger
 	sites   *sites
 	metrics *metrics
@@ -75,9 +74,7 @@ func Run(ctx context.Context, cfg Config) error {
 	logger := logr.FromSlogHandler(cfg.Logger.Handler()).V(1)
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
-	events, kubernetes := newLane(), rest.CopyConfig(cfg.Kubernetes)
-	kubernetes.Wrap(events.wrap)
-	mgr, err := ctrl.NewManager(kubernetes, cfg.options(logger))
+	mgr, err := ctrl.NewManager(cfg.Kubernetes, cfg.options(logger))
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
@@ -85,7 +82,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: mgr.GetEventRecorder("proxplane"), lane: events, ledger: newLedger(), log: cfg.Logger, set: set}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, set: set}
 	d.sites = newSites(d)
 	d.metrics = newMetrics(ctrlmetrics.Registry, d.sites)
 	if err := setUp(ctx, mgr, d); err != nil {

@@ -58,7 +58,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 			return fmt.Errorf("watch %s: %w", name, err)
 		}
 	}
-	return errors.Join(mgr.Add(d.sites), health(mgr))
+	return errors.Join(mgr.Add(d.sites), mgr.Add(d.events), health(mgr))
 }
 
 // objectWorkers is how many objects of a kind are written about at once.

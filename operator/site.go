@@ -57,6 +57,10 @@ type link struct {
 	cancel     context.CancelFunc
 }
 
+// maxParallel is how many objects of a Provider are worked on at once: more than
+// Proxmox can do, and few enough to be kept in mind.
+const maxParallel = 1000
+
 // startSite starts one when the former one of the same name has ended, if there is
 // one.
 func startSite(ctx context.Context, key model.Key, d *deps, former *site) *site {
@@ -195,11 +199,12 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, observer: observe.New(client), cancel: cancel}
 	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH)).Serve(ctx, engine.Options{
-		Events:  s.event,
-		Changed: func(o engine.Outcome) { s.deps.ledger.told(s.key, o) },
-		Trouble: s.troubled,
-		Looked:  func() { s.looked(l) },
-		Claim:   s.claim,
+		Parallel: maxParallel,
+		Events:   s.event,
+		Changed:  func(o engine.Outcome) { s.deps.ledger.told(s.key, o) },
+		Trouble:  s.troubled,
+		Looked:   func() { s.looked(l) },
+		Claim:    s.claim,
 	})
 	s.mu.Lock()
 	s.link = l

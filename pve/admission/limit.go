@@ -43,6 +43,7 @@ type limit struct {
 
 	searching bool
 	enough    bool // the search has ended because work had to wait
+	crowded   bool // work had to wait, or failed, when last somebody knew
 
 	bad     int // the width that failed last; 0 if none, or passed since
 	backoff int // rounds before bad is tried again
@@ -99,13 +100,14 @@ func (l *limit) unhindered(next int) {
 // found learns that work has to wait: more at once is no use. It is searched again
 // after some rounds.
 func (l *limit) found() {
+	l.crowded = true
 	if l.searching {
 		l.searching, l.enough, l.good = false, true, 0
 	}
 }
 
-// crowded reports whether work had to wait when so much was under way, or failed.
-func (l *limit) crowded() bool { return l.enough || l.bad > 0 }
+// eased learns that work doesn't have to wait.
+func (l *limit) eased() { l.crowded = false }
 
 // searches reports whether it makes sense to look at the work under way.
 func (l *limit) searches() bool { return l.searching && l.width < l.max }
@@ -163,7 +165,7 @@ func (l *limit) cut(from, to int) {
 		l.backoff = min(2*l.backoff, maxBackoff)
 	}
 	l.bad = max(from, 2)
-	l.step, l.searching, l.enough = 1, false, false
+	l.step, l.searching, l.enough, l.crowded = 1, false, false, true
 	l.cuts++
 	l.old = l.inUse
 	l.set(to)
@@ -187,6 +189,7 @@ func (l *limit) grow() {
 	}
 	if l.width >= l.bad { // what failed before does well now
 		l.bad, l.backoff = 0, 1
+		l.eased()
 	}
 	next := l.width + l.step
 	l.step = min(2*l.step, l.width)

@@ -54,7 +54,7 @@ func (l *line) heldBack() bool {
 		return false
 	}
 	for _, g := range l.gates {
-		if g.firsts > 0 && g.at.storage != "" && g.limit.crowded() {
+		if g.firsts > 0 && g.at.storage != "" && g.limit.crowded {
 			return true
 		}
 	}

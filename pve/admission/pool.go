@@ -214,6 +214,8 @@ func (s *Slot) Saw(v Sight) {
 		return
 	case v.Waited > 0:
 		factor = 2
+	default:
+		storage.eased()
 	}
 	storage.unhindered(factor * v.Among)
 	if s.marks[0].cuts == node.cuts && node.inUse >= node.width {
@@ -283,7 +285,7 @@ func (p *pool) snapshot(class Class, all []Usage) []Usage {
 			Limit:   g.limit.width,
 			InUse:   g.limit.inUse,
 			Waiting: g.waiting,
-			Crowded: g.limit.crowded(),
+			Crowded: g.limit.crowded,
 		})
 	}
 	return all

@@ -1,0 +1,237 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
+)
+
+// herald writes events. Ten come with each new machine, and they are for people: so
+// few are written at a time, what machines need doesn't wait behind them, and of a
+// flood only what fits is kept. Kubernetes' own recorder sends all at once, and
+// keeps each for minutes.
+type herald struct {
+	client client.Client
+	queue  chan told
+
+	mu    sync.Mutex
+	known map[sameEvent]*series
+}
+
+// told is an event that is to be written.
+type told struct {
+	about  model.Key
+	uid    types.UID
+	one    string // of several machines that the object is about
+	kind   string // Normal or Warning
+	reason string
+	action string
+	text   string
+	at     time.Time
+}
+
+// sameEvent is what events have in common that are counted together.
+type sameEvent struct {
+	uid                             types.UID
+	one, kind, reason, action, text string
+}
+
+// same names what an event is counted with. Steps are the same if their texts are;
+// what goes wrong, or is waited for, has figures in its text that change all the time.
+func (e told) same() sameEvent {
+	s := sameEvent{uid: e.uid, one: e.one, kind: e.kind, reason: e.reason, action: e.action}
+	if e.reason == EventBegun || e.reason == EventDone {
+		s.text = e.text
+	}
+	return s
+}
+
+// series is an event that was written.
+type series struct {
+	namespace, name string
+	count           int32
+	last, written   time.Time
+}
+
+const (
+	heralds     = 4    // that write at once
+	heraldQueue = 2000 // events that may wait
+	// Of so many that wait, those are left out that say the least: first that a step
+	// was begun, which its end says as well, then all but warnings.
+	heraldBusy = 100
+	heraldFull = heraldQueue * 3 / 4
+
+	// What happens again within this time is counted, and the count is written now
+	// and then.
+	seriesLast  = 10 * time.Minute
+	seriesPause = time.Minute
+	// maxSeries bounds how many are remembered.
+	maxSeries = 5000
+
+	heraldRetries = 5
+	heraldPause   = 2 * time.Second
+)
+
+func newHerald(c client.Client) *herald {
+	return &herald{client: c, queue: make(chan told, heraldQueue), known: map[sameEvent]*series{}}
+}
+
+// tell has an event written, some time soon. It never blocks.
+func (h *herald) tell(e told) {
+	if n := len(h.queue); e.reason == EventBegun && n >= heraldBusy || e.kind != corev1.EventTypeWarning && n >= heraldFull {
+		return
+	}
+	select {
+	case h.queue <- e:
+	default:
+	}
+}
+
+// Start writes events until ctx ends, and then those that wait, if that is quick.
+func (h *herald) Start(ctx context.Context) error {
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, cancel) })
+	var all sync.WaitGroup
+	for range heralds {
+		all.Go(func() { h.work(ctx, last) })
+	}
+	all.Wait()
+	return nil
+}
+
+// NeedLeaderElection is asked by the manager.
+func (*herald) NeedLeaderElection() bool { return false }
+
+func (h *herald) work(ctx, last context.Context) {
+	for {
+		select {
+		case e := <-h.queue:
+			h.write(last, e)
+			continue
+		default:
+		}
+		select {
+		case e := <-h.queue:
+			h.write(last, e)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// write writes an event, or counts it. Kubernetes may be away for a moment; what it
+// refuses is lost.
+func (h *herald) write(ctx context.Context, e told) {
+	for range heraldRetries {
+		var refused apierrors.APIStatus
+		if err := h.put(ctx, e); err == nil || errors.As(err, &refused) {
+			return
+		}
+		select {
+		case <-time.After(heraldPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *herald) put(ctx context.Context, e told) error {
+	same := e.same()
+	if s, due := h.count(same, e.at); s != nil {
+		if !due {
+			return nil
+		}
+		return h.patch(ctx, *s)
+	}
+	event := eventOf(e)
+	if err := h.client.Create(ctx, event); err != nil {
+		return err
+	}
+	h.remember(same, &series{namespace: event.Namespace, name: event.Name, count: 1, last: e.at, written: e.at})
+	return nil
+}
+
+// count counts an event that was written before, and tells whether the count is to
+// be written. nil: there is none.
+func (h *herald) count(same sameEvent, at time.Time) (s *series, due bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := h.known[same]
+	if known == nil || at.Sub(known.last) > seriesLast {
+		return nil, false
+	}
+	known.count, known.last = known.count+1, at
+	if due = at.Sub(known.written) >= seriesPause; due {
+		known.written = at
+	}
+	found := *known
+	return &found, due
+}
+
+func (h *herald) remember(same sameEvent, s *series) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.known) >= maxSeries {
+		for key, old := range h.known {
+			if s.last.Sub(old.last) > seriesLast/10 {
+				delete(h.known, key)
+			}
+		}
+	}
+	if len(h.known) >= maxSeries {
+		clear(h.known) // what happens again is told again then
+	}
+	h.known[same] = s
+}
+
+// patch writes how often something has happened.
+func (h *herald) patch(ctx context.Context, s series) error {
+	body, err := json.Marshal(map[string]any{"series": eventsv1.EventSeries{Count: s.count, LastObservedTime: metav1.NewMicroTime(s.last)}})
+	if err != nil {
+		return err
+	}
+	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.name}}
+	return h.client.Patch(ctx, event, client.RawPatch(types.MergePatchType, body))
+}
+
+// eventOf is an event as Kubernetes wants it.
+func eventOf(e told) *eventsv1.Event {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	namespace := cmp.Or(e.about.Namespace, metav1.NamespaceDefault)
+	const longest = 200 // of names, so that there is room for the time
+	name := e.about.Name[:min(len(e.about.Name), longest)]
+	event := &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s.%x", name, e.at.UnixNano())},
+		EventTime:           metav1.NewMicroTime(e.at),
+		ReportingController: "proxplane",
+		ReportingInstance:   "proxplane-" + host,
+		Type:                e.kind,
+		Reason:              e.reason,
+		Action:              e.action,
+		Note:                e.text,
+		Regarding:           corev1.ObjectReference{APIVersion: api.APIVersion, Kind: e.about.Kind, Namespace: e.about.Namespace, Name: e.about.Name, UID: e.uid},
+	}
+	if e.one != "" {
+		event.Related = &corev1.ObjectReference{APIVersion: api.APIVersion, Kind: e.about.Kind, Namespace: e.about.Namespace, Name: e.one}
+	}
+	return event
+}
