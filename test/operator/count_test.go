@@ -83,7 +83,7 @@ func TestACountThatChangesWhileMachinesAreMadeLeavesNothing(t *testing.T) {
 	o := s.operate("--alone")
 	s.provide()
 	s.apply(several("4", "Allow"))
-	s.waitFor("--for=jsonpath={.status.members[3].vmid}", "vm/web")
+	s.until("all have a VMID", func() bool { return len(strings.Fields(s.field("vm/web", ".status.members[*].vmid"))) == 4 })
 	s.kubectl("scale", "vm/web", "--replicas=1")
 	o.kill()
 	s.operate("--alone")
