@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/test/disc"
 	"github.com/proxplane/proxplane/test/need"
 )
 
 // What other people's programs make of the first-boot data of all examples.
 
-// eachUserData goes through the user-data of all machines, in files.
-func eachUserData(t *testing.T, format firstboot.Format, do func(t *testing.T, path, text string)) {
+// eachSeed goes through the first-boot data of all machines.
+func eachSeed(t *testing.T, do func(machine string, files map[string][]byte)) {
 	t.Helper()
-	n := 0
 	for folder := range machines {
 		for _, vm := range wanted(t, folder).Desired.VMs {
 			if vm.Seed == nil {
@@ -29,20 +29,46 @@ func eachUserData(t *testing.T, format firstboot.Format, do func(t *testing.T, p
 					t.Fatalf("%s: %v", folder, err)
 				}
 			}
-			text := string(files[firstboot.UserDataFile])
-			if firstboot.FormatOf(text) != format {
-				continue
-			}
-			n++
-			path := filepath.Join(t.TempDir(), "user-data")
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			t.Run(folder+"/"+vm.Name, func(t *testing.T) { do(t, path, text) })
+			do(folder+"/"+vm.Name, files)
 		}
 	}
+}
+
+// eachUserData goes through the user-data of all machines, in files.
+func eachUserData(t *testing.T, format firstboot.Format, do func(t *testing.T, path, text string)) {
+	t.Helper()
+	n := 0
+	eachSeed(t, func(machine string, files map[string][]byte) {
+		text := string(files[firstboot.UserDataFile])
+		if firstboot.FormatOf(text) != format {
+			return
+		}
+		n++
+		path := filepath.Join(t.TempDir(), "user-data")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(machine, func(t *testing.T) { do(t, path, text) })
+	})
 	if n == 0 {
 		t.Errorf("no example has user-data of the format %s", format)
+	}
+}
+
+func TestOthersReadEveryImage(t *testing.T) {
+	n := 0
+	eachSeed(t, func(machine string, files map[string][]byte) {
+		n++
+		t.Run(machine, func(t *testing.T) {
+			image, err := firstboot.ISO(files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			disc.Holds(t, image, files)
+		})
+	})
+	if n == 0 {
+		t.Error("no example has first-boot data")
 	}
 }
 
