@@ -110,9 +110,10 @@ func allCPUs(options map[string]string) int {
 }
 
 // passwordKnown tells whether the password was set before: it can't be read
-// back, so the marker keeps a digest of it.
+// back, so the marker keeps a digest of it. What a clone says from its first moment
+// is what will be.
 func (c *change) passwordKnown(want string) bool {
-	return c.have.Marker != nil && slices.Contains(c.have.Marker.Managed, passwordMark(want))
+	return !fresh(c.have) && slices.Contains(c.have.Marker.Managed, passwordMark(want))
 }
 
 // marks keeps description, tags and marker as they should be.
