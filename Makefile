@@ -2,7 +2,7 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
-.PHONY: demo test tools test-race test-clients test-outside robustness controlplane generate fuzz bench bench-sim lint build help
+.PHONY: demo test tools test-race test-guest test-clients test-outside robustness controlplane generate fuzz bench bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,6 +32,9 @@ tools: ## install the programs that tests use beside Go, as root on Debian; else
 
 test-race: ## client and simulator under the race detector
 	$(GO) test -race ./pve/... ./pvesim/...
+
+test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too (some minutes; builds it once)
+	$(GO) test -count=1 -v -timeout 40m ./test/guest -debian
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .

@@ -7,7 +7,7 @@ set -eu
 # What each is for: QEMU and its UEFI run guests; the rest builds their images,
 # and looks at what we make with other people's programs.
 packages="qemu-system-x86 qemu-utils ovmf
-	dpkg xz-utils zstd mmdebstrap e2fsprogs
+	dpkg xz-utils zstd mmdebstrap e2fsprogs fdisk gcc libc6-dev libblkid-dev
 	genisoimage cloud-init shellcheck openssh-server perl"
 
 missing=""

@@ -44,8 +44,7 @@ const password = "a-secret-of-the-lab"
 // the guests.
 func newLab(t *testing.T, world *pvesim.World) *lab {
 	t.Helper()
-	// Not t.TempDir: sockets are in there, whose names can't be long.
-	dir, err := os.MkdirTemp("", "lab")
+	dir, err := os.MkdirTemp(labs, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +184,12 @@ metadata: {name: tiny}
 spec: {source: tiny}
 ---
 `
+
+// providerWith is the same, where the Provider says more.
+func providerWith(spec string) string {
+	const login = "credentialSecretRef: {name: login}"
+	return strings.Replace(provider, login, login+", "+spec, 1)
+}
 
 // vm finds a guest by its name.
 func (l *lab) vm(name string) pve.VM {

@@ -2,8 +2,10 @@ package guest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/proxplane/proxplane/cli"
@@ -26,5 +28,32 @@ func TestMain(m *testing.M) {
 		stop()
 		os.Exit(code)
 	}
-	os.Exit(m.Run())
+	os.Exit(runTests(m))
+}
+
+// labs is the folder that has those of all labs, and all else that is temporary.
+var labs string
+
+// runTests leaves no files behind when somebody interrupts it, either. What runs
+// ends with this process however that ends.
+func runTests(m *testing.M) int {
+	var err error
+	// Sockets are in there, whose names can't be long.
+	if labs, err = os.MkdirTemp("", "labs"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := os.Setenv("TMPDIR", labs); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		_ = os.RemoveAll(labs)
+		os.Exit(1)
+	}()
+	defer os.RemoveAll(labs)
+	return m.Run()
 }

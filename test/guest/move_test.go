@@ -2,7 +2,6 @@ package guest
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/pve"
@@ -42,7 +41,7 @@ spec:
 `, say)
 	}
 	// Proxmox moves no machine with a disc that only its node has.
-	share := strings.Replace(provider, "credentialSecretRef: {name: login}", "credentialSecretRef: {name: login}, defaults: {isoStorage: nfs}", 1)
+	share := providerWith("defaults: {isoStorage: nfs}")
 	apply := func(say string) {
 		t.Helper()
 		if _, err := l.tryApplyWith(share, machine(say)); err != nil {

@@ -91,6 +91,22 @@ spec:
 	l.onlyRead(vm, "/mnt/fixed", fixed)
 }
 
+// hookVolume is the hook, on a storage.
+func hookVolume(t *testing.T) pvesim.WorldVolume {
+	t.Helper()
+	program, err := os.Executable() // see TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pvesim.WorldVolume{Name: "snippets/proxplane-hook", File: program}
+}
+
+// allow says on the node what the hook may do.
+func (l *lab) allow(policy string) {
+	l.t.Helper()
+	l.write(filepath.Join(l.dir, "qemu", "nodes", "pve1", "etc", "proxplane", "hook.yaml"), policy)
+}
+
 func TestTheHookDoesWhatTheManifestAsksFor(t *testing.T) {
 	t.Parallel()
 	t.Run("with the distribution's virtiofsd", func(t *testing.T) {
@@ -108,19 +124,15 @@ func TestTheHookDoesWhatTheManifestAsksFor(t *testing.T) {
 func hookDoesWhatTheManifestAsksFor(t *testing.T, daemon string) {
 	t.Helper()
 	w := tinyWorld(t)
-	program, err := os.Executable() // see TestMain
-	if err != nil {
-		t.Fatal(err)
-	}
 	calls := filepath.Join(t.TempDir(), "calls")
-	volumes := []pvesim.WorldVolume{{Name: "snippets/proxplane-hook", File: program}}
+	volumes := []pvesim.WorldVolume{hookVolume(t)}
 	for _, name := range []string{"a", "b", "c"} {
 		volumes = append(volumes, pvesim.WorldVolume{Name: "snippets/" + name + ".sh", Text: fmt.Sprintf("#!/bin/sh\necho %s $2 >> %s\n", name, calls)})
 	}
 	w.Storages[0].Volumes = append(w.Storages[0].Volumes, volumes...)
 	l := newLab(t, w)
 	data, fixed := l.folder("data"), l.folder("fixed")
-	l.write(filepath.Join(l.dir, "qemu", "nodes", "pve1", "etc", "proxplane", "hook.yaml"), daemon+fmt.Sprintf(`rules:
+	l.allow(daemon + fmt.Sprintf(`rules:
 - vms: [all]
   shares: [{path: %q}, {path: %q, readOnly: true}]
   scripts: ["local:snippets/a.sh", "local:snippets/b.sh", "local:snippets/c.sh"]

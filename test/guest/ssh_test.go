@@ -23,7 +23,7 @@ import (
 // people start it. What leads to its guests is returned, too.
 func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "lab")
+	dir, err := os.MkdirTemp(labs, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
 	}
 	cmd := exec.Command(program, "sim", "--qemu", "--world", filepath.Join(dir, "world.yaml"), "--listen", "127.0.0.1:0", "--ssh", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+dir)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

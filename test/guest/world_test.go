@@ -50,18 +50,18 @@ func tinyWorld(t *testing.T) *pvesim.World {
 	}
 	for i, name := range []string{"tiny", "tiny-late", "tiny-off"} {
 		w.Kernels[pvesim.System(name)] = pvesim.Kernel{Kernel: files.kernel, Initrd: files.initrd, Append: quiet + []string{"", " tiny.agent=late", " tiny.agent=off"}[i]}
-		addTemplate(w, 9000+i, name, files.disk)
+		addTemplate(w, 9000+i, name, files.disk, "64M")
 	}
 	return w
 }
 
 // addTemplate adds a template whose system has the same name.
-func addTemplate(w *pvesim.World, id int, name, disk string) {
+func addTemplate(w *pvesim.World, id int, name, disk, size string) {
 	volume := fmt.Sprintf("%d/vm-%d-disk-0.qcow2", id, id)
 	st := &w.Storages[0]
 	st.Volumes = append(st.Volumes, pvesim.WorldVolume{Name: volume, File: disk, System: pvesim.System(name)})
 	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: id, Node: "pve1", Template: true, Config: map[string]string{
 		"name": name, "ostype": "l26", "agent": "enabled=1", "scsihw": "virtio-scsi-pci", "serial0": "socket",
-		"scsi0": "local:" + volume + ",size=64M", "boot": "order=scsi0", "net0": "virtio,bridge=vmbr0",
+		"scsi0": "local:" + volume + ",size=" + size, "boot": "order=scsi0", "net0": "virtio,bridge=vmbr0",
 	}})
 }

@@ -30,6 +30,7 @@ type Set struct {
 	Module   string            `json:"module"`   // whose version it is
 	Programs map[string]string `json:"programs"` // packages by the programs' names
 	LDFlags  string            `json:"ldflags"`  // VERSION stands for the version
+	CGO      bool              `json:"cgo"`      // needs a C compiler, and runs with this machine's libraries
 	Takes    string            `json:"takes"`    // how long, for people
 
 	Version string `json:"-"` // without the v
@@ -128,7 +129,11 @@ func (s *Set) build(ctx context.Context, name string) error {
 func (s *Set) goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cgo := "0"
+	if s.CGO {
+		cgo = "1"
+	}
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo, "GOWORK=off")
 	return cmd
 }
 

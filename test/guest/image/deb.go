@@ -17,15 +17,11 @@ import (
 
 // Package gets a Debian package of this machine's release into the cache.
 func Package(ctx context.Context, name string) (string, error) {
-	out, err := output(ctx, "", "apt-cache", "show", "--no-all-versions", name)
+	sum, err := checksum(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	sum := regexp.MustCompile(`(?m)^SHA256: (\w+)`).FindSubmatch(out)
-	if sum == nil {
-		return "", fmt.Errorf("apt-cache show %s says no checksum", name)
-	}
-	return once(fmt.Sprintf("%s-%s.deb", name, sum[1][:12]), func(path string) error {
+	return once(fmt.Sprintf("%s-%s.deb", name, sum[:12]), func(path string) error {
 		work, err := os.MkdirTemp(filepath.Dir(path), "deb-")
 		if err != nil {
 			return err
@@ -40,6 +36,19 @@ func Package(ctx context.Context, name string) (string, error) {
 		}
 		return os.Rename(found[0], path)
 	})
+}
+
+// checksum is that of the package that would be installed.
+func checksum(ctx context.Context, name string) (string, error) {
+	out, err := output(ctx, "", "apt-cache", "show", "--no-all-versions", name)
+	if err != nil {
+		return "", err
+	}
+	sum := regexp.MustCompile(`(?m)^SHA256: (\w+)`).FindSubmatch(out)
+	if sum == nil {
+		return "", fmt.Errorf("apt-cache show %s says no checksum", name)
+	}
+	return string(sum[1]), nil
 }
 
 // depends is the first package of this kind that another one needs.

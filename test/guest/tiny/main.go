@@ -9,10 +9,12 @@
 //
 // The kernel's command line can say tiny.agent=off for a guest without an
 // agent, tiny.agent=late for one whose agent starts when all else is done, and
-// tiny.root=DEVICE for a system on a disk that is to go on.
+// tiny.root=DEVICE for a system on a disk that is to go on, with init=PROGRAM if
+// that isn't /sbin/init.
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,7 +35,7 @@ func main() {
 	loadModules()
 	params := commandLine()
 	if params["tiny.root"] != "" {
-		report("switch to "+params["tiny.root"], switchRoot(params["tiny.root"]))
+		report("switch to "+params["tiny.root"], switchRoot(params["tiny.root"], cmp.Or(params["init"], "/sbin/init")))
 	}
 	report("memory", os.WriteFile("/sys/devices/system/memory/auto_online_blocks", []byte("online_movable"), 0o600))
 	report("watch for CPUs", onlineCPUs())
@@ -150,7 +152,7 @@ func console(device string) error {
 }
 
 // switchRoot goes on with the system on a disk.
-func switchRoot(device string) error {
+func switchRoot(device, init string) error {
 	const root = "/sysroot"
 	deadline := time.Now().Add(30 * time.Second)
 	for {
@@ -178,6 +180,5 @@ func switchRoot(device string) error {
 	if err := syscall.Chroot("."); err != nil {
 		return err
 	}
-	const init = "/sbin/init"
 	return syscall.Exec(init, []string{init}, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "TERM=linux"})
 }

@@ -1,0 +1,172 @@
+package guest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/guest/image"
+	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/tool"
+)
+
+var withDebian = flag.Bool("debian", false, "boot Debian too, which takes some minutes")
+
+var buildDebian = sync.OnceValues(func() (disk string, err error) {
+	ctx := context.Background()
+	ignition, err := tool.Open(ctx, "ignition")
+	if err != nil {
+		return "", err
+	}
+	if err := ignition.Build(ctx, os.Stderr); err != nil {
+		return "", err
+	}
+	return image.Debian(ctx, ignition.Path("ignition"), os.Stderr)
+})
+
+// debianWorld is a cluster with templates of Debian too: one that is set up by
+// cloud-init, and one by Ignition for each of its platforms.
+func debianWorld(t *testing.T) *pvesim.World {
+	t.Helper()
+	if !*withDebian {
+		t.Skip("boots Debian: make test-guest")
+	}
+	w := tinyWorld(t)
+	disk, err := buildDebian()
+	need.None(t, err)
+	boot := w.Kernels["tiny"]
+	// Units are enabled as Ignition says because it is the first boot.
+	const ignite = " cloud-init=disabled systemd.condition-first-boot=1 init=/usr/local/sbin/ignite ignition.platform.id="
+	for i, s := range []struct{ name, more string }{{"debian", ""}, {"debian-proxmoxve", ignite + "proxmoxve"}, {"debian-qemu", ignite + "qemu"}} {
+		boot.Append = quiet + " systemd.show_status=0 tiny.root=/dev/sda1" + s.more
+		w.Kernels[pvesim.System(s.name)] = boot
+		addTemplate(w, 9010+i, s.name, disk, "1G")
+	}
+	return w
+}
+
+// debianKinds are what machines with Debian are made from.
+const debianKinds = `apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: medium}
+spec: {cpus: 2, memory: 512Mi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: debian}
+spec: {source: debian}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: debian-proxmoxve}
+spec: {source: debian-proxmoxve}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: debian-qemu}
+spec: {source: debian-qemu}
+---
+`
+
+// debian is a machine with an image of Debian, and with more in its spec.
+func debian(name, image, spec string) string {
+	return fmt.Sprintf(`apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: %s}
+spec:
+  classRef: {name: medium}
+  imageRef: {name: %s}
+  agent: {waitForAddress: true}
+%s---
+`, name, image, strings.TrimPrefix(spec, "\n"))
+}
+
+// cloudInitIsDone waits until cloud-init has done all, and fails if something
+// went wrong.
+func (l *lab) cloudInitIsDone(name string) {
+	l.t.Helper()
+	vm := l.vm(name)
+	const result = "/run/cloud-init/result.json"
+	l.shows(vm, "ls "+result, result)
+	if got := l.sh(vm, "cat "+result); !strings.Contains(got, `"errors": []`) || !strings.Contains(got, "DataSourceNoCloud") {
+		l.t.Errorf("cloud-init: %s\n%s", got, l.sh(vm, "grep -B2 -A9 -e WARN -e Traceback /var/log/cloud-init.log"))
+	}
+}
+
+// boots restarts a guest, and waits until cloud-init is done.
+func (l *lab) boots(name string) {
+	l.t.Helper()
+	const id = "cat /proc/sys/kernel/random/boot_id"
+	before := l.sh(l.vm(name), id)
+	if out, err := l.run(l.as("power", "reboot", name)...); err != nil {
+		l.t.Fatalf("%v\n%s", err, out)
+	}
+	l.eventually("another boot", func(ctx context.Context) error {
+		status, err := l.exec(ctx, l.vm(name), id)
+		if err == nil && strings.TrimSpace(status.Out) == before {
+			err = fmt.Errorf("still the same")
+		}
+		return err
+	})
+	l.cloudInitIsDone(name)
+}
+
+func TestCloudInitDoesWhatTheManifestSays(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, debianWorld(t))
+	_, key := l.newKey()
+	machine := func(more, text string) string {
+		return debianKinds + debian("shop", "debian", fmt.Sprintf(`
+  disks: [{name: root, size: 2Gi}]
+  networks:
+  - {name: lan, bridge: vmbr0, staticIP: {address: 192.168.77.10/24, addresses: ["fd00:77::10/64"], gateway: 192.168.77.1, dns: [192.168.77.1]}}
+  - {name: back, bridge: vmbr1, staticIP: {address: 10.77.0.10/16, addresses: ["fd00:78::10/64"]}}
+  - {name: other, bridge: vmbr2, dhcp: true}
+  userData:
+    cloudInit:
+      %s
+      inline: |
+        #cloud-config
+        users:
+        - {name: ada, groups: [sudo], shell: /bin/bash, sudo: "ALL=(ALL) NOPASSWD:ALL", ssh_authorized_keys: [%q]}
+        write_files:
+        - {path: /etc/shop.conf, content: "%s ${here}\n", owner: "root:ada", permissions: "0640", defer: true}
+        runcmd:
+        - echo run >> /var/lib/runs
+        - [sh, -c, "cp /etc/shop.conf /var/lib/seen"]
+`, more, key, text))
+	}
+	l.apply(machine("", "first"))
+	l.cloudInitIsDone("shop")
+	vm := l.vm("shop")
+	l.has(vm, "hostname", "shop")
+	l.has(vm, "id -nG ada", "ada sudo")
+	l.has(vm, "cat ~ada/.ssh/authorized_keys", key)
+	l.has(vm, "su - ada -c 'sudo id -un'", "root")
+	l.has(vm, "cat /etc/shop.conf; stat -c %A:%U:%G /etc/shop.conf", "first ${here}\n-rw-r-----:root:ada")
+	l.has(vm, "cat /var/lib/seen /var/lib/runs", "first ${here}\nrun")
+	l.has(vm, "ip -o addr | grep -o -e 'eth0 .*inet6\\? \\(192.168.77.10/24\\|fd00:77::10/64\\)' | wc -l", "2")
+	l.has(vm, "ip -o addr | grep -o -e 'eth1 .*inet6\\? \\(10.77.0.10/16\\|fd00:78::10/64\\)' | wc -l", "2")
+	l.has(vm, "ip -o -4 addr show eth2 | grep -c 'inet 192.168.77.5./24'", "1")
+	l.has(vm, "ip route show default dev eth0 | cut -d' ' -f1-3", "default via 192.168.77.1")
+	// The disk of the template had one GiB: its file system has grown with it.
+	l.has(vm, "test $(df --output=size -k / | tail -n 1) -gt 1900000 && echo grown", "grown")
+	if out, err := l.run(l.as("describe", "vm/shop")...); err != nil || !strings.Contains(out, "192.168.77.10") {
+		t.Errorf("the address isn't told: %v\n%s", err, out)
+	}
+
+	// Other data alone are nothing to cloud-init, as the same instance's.
+	l.apply(machine("", "second"))
+	l.boots("shop")
+	l.has(vm, "cat /etc/shop.conf /var/lib/runs", "first ${here}\nrun")
+	// Of another instance they are.
+	l.apply(machine("rerun: true", "third"))
+	l.boots("shop")
+	l.has(vm, "cat /etc/shop.conf /var/lib/runs", "third ${here}\nrun\nrun")
+	l.has(vm, "hostname", "shop")
+}
