@@ -67,8 +67,9 @@ func (s *site) claimMember(ctx context.Context, key model.Key, uid types.UID, na
 		if vm.UID != uid {
 			return fmt.Errorf("%s is another one by now", key)
 		}
+		before := vm.DeepCopy()
 		vm.Status.Provider = s.key.Name
 		member(&vm.Status, name).VMID = vmid
-		return s.deps.client.Status().Update(ctx, &vm)
+		return s.deps.client.Status().Patch(ctx, &vm, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
 }

@@ -2,10 +2,8 @@ package chart
 
 import (
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/proxplane/proxplane/operator"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 const machines = `
@@ -68,18 +67,75 @@ spec:
   disks: [{name: root, size: 40Gi, storage: no-such-storage}]
 `
 
+// others are objects of all other kinds, and those that several machines are made of.
+const others = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: user-data}
+data: {user-data: "#cloud-config\\nlocale: C.UTF-8"}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: fetched}
+spec: {url: "https://images.example/debian.qcow2", checksum: %sum}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMPlacementPolicy
+metadata: {name: anywhere}
+spec: {constraints: {maxVMsPerNode: 50}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: several}
+spec:
+  count: 2
+  providerRef: {name: lab}
+  classRef: {name: small}
+  imageRef: {name: fetched}
+  placementRef: {name: anywhere}
+  powerState: Off
+  userData: {cloudInit: {configMapRef: {name: user-data}}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClone
+metadata: {name: copy}
+spec: {sourceVMRef: {name: web-1}, providerRef: {name: lab}, powerState: Off}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMSnapshot
+metadata: {name: before}
+spec: {vmRef: {name: web-1}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: far-away}
+spec: {source: some-template}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: far-away}
+spec: {providerRef: {name: refused}, classRef: {name: small}, imageRef: {name: far-away}}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClone
+metadata: {name: far-away}
+spec: {sourceVMRef: {name: far-away}, providerRef: {name: refused}}
+`
+
 // The chart is installed; the operator runs with the rights of its service account
 // and nothing else, makes a machine and deletes it again. What dashboard and alerts
 // ask for is then there.
 func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
+	// API servers before 1.34 have clients list before they watch.
+	t.Setenv("KUBE_FEATURE_WatchListClient", "false")
 	helm, promql := program(t, "helm"), program(t, "promql")
 	plane := start(t)
-	output(t, helmCommand(t.Context(), helm, plane, "install", "pp", chart, "-n", "proxplane", "--create-namespace", "--set", "clusterName=test"))
+	output(t, helmCommand(t.Context(), helm, plane, "install", "pp", chart, "-n", "proxplane", "--create-namespace"))
 	token := output(t, plane.Kubectl(t.Context(), "-n", "proxplane", "create", "token", "pp-proxplane"))
 
-	sim := simulate(t)
+	server := simulate(t)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sim.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, sim.CA(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for secret, args := range map[string][]string{
@@ -94,13 +150,19 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 	go func() {
 		done <- operator.Run(t.Context(), operator.Config{
 			Kubernetes: &rest.Config{Host: plane.URL, BearerToken: strings.TrimSpace(token), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1},
-			Cluster:    "test", Election: &operator.Election{Namespace: "proxplane"}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+			Election:   &operator.Election{Namespace: "proxplane"}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		})
 	}()
-	apply := plane.Kubectl(t.Context(), "apply", "-f", "-")
-	apply.Stdin = strings.NewReader(strings.ReplaceAll(machines, "%s", sim.URL))
-	output(t, apply)
+	apply := func(text string) {
+		t.Helper()
+		cmd := plane.Kubectl(t.Context(), "apply", "-f", "-")
+		cmd.Stdin = strings.NewReader(text)
+		output(t, cmd)
+	}
+	apply(strings.ReplaceAll(machines, "%s", server.Endpoint))
 	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/web-1", "--timeout=3m"))
+	apply(strings.ReplaceAll(others, "%sum", sim.ImageSum()))
+	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/several", "vmclone/copy", "vmsnapshot/before", "--timeout=3m"))
 
 	for _, trouble := range []struct{ object, reason, text string }{
 		{"provider/unknown", "ProxmoxAway", "pve-root-ca.pem as ca.crt in the Secret"},
@@ -126,25 +188,27 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 			t.Errorf("%s: %s", expr, missing)
 		}
 	}
-	output(t, plane.Kubectl(t.Context(), "delete", "vm/web-1", "--timeout=3m"))
+	output(t, plane.Kubectl(t.Context(), "delete", "vmsnapshot,vmclone,vm,vmimage", "--all", "--timeout=3m"))
+	output(t, plane.Kubectl(t.Context(), "delete", "provider", "--all", "--timeout=3m"))
 	select {
 	case err := <-done:
 		t.Errorf("the operator has ended: %v", err)
 	default:
 	}
+	rightsAreUsed(t, plane, helm)
 }
 
 // simulate starts a simulated Proxmox.
-func simulate(t *testing.T) *httptest.Server {
+func simulate(t *testing.T) *sim.Server {
 	t.Helper()
-	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)))
+	world := pvesim.DefaultWorld()
+	sim.Quick(world)
+	server, err := sim.Start(world)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewTLSServer(sim.Handler())
 	t.Cleanup(func() {
-		server.Close()
-		if err := sim.Close(); err != nil {
+		if err := server.Stop(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -107,6 +107,7 @@ func (p *Plane) credentials() error {
 	}
 	return errors.Join(
 		os.WriteFile(p.file("sa.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600),
+		os.WriteFile(p.file("audit.yaml"), []byte(auditPolicy), 0o600),
 		os.WriteFile(p.file("tokens.csv"), []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600),
 	)
 }
@@ -120,6 +121,7 @@ func (p *Plane) StartAPI(ctx context.Context) (err error) {
 		"--etcd-servers", p.keep, "--bind-address=127.0.0.1", "--secure-port", fmt.Sprint(p.port), "--cert-dir", p.dir,
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file", p.file("sa.key"), "--service-account-signing-key-file", p.file("sa.key"),
 		"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file", p.file("tokens.csv"), "--authorization-mode=RBAC",
+		"--audit-policy-file", p.file("audit.yaml"), "--audit-log-path", p.file("audit.log"),
 		"--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount", "--watch-cache=true", "--v=0")
 	if err != nil {
 		return err

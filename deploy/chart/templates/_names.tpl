@@ -22,7 +22,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "proxplane.rules" -}}
 - apiGroups: [infra.virtrigaud.io]
   resources: [providers, virtualmachines, vmclasses, vmclones, vmimages, vmplacementpolicies, vmsnapshots]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
+- apiGroups: [infra.virtrigaud.io] # whether something was made for them, before they are let go
+  resources: [virtualmachines, vmclones, vmimages]
+  verbs: [get]
 - apiGroups: [infra.virtrigaud.io] # finalizers
   resources: [providers, virtualmachines, vmclones, vmimages, vmsnapshots]
   verbs: [patch]

@@ -1,0 +1,87 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/test/controlplane"
+)
+
+// rightsAreUsed looks at what the operator has done with the rights that the chart
+// gives it: nothing was refused, and there is no right that it had no use for.
+func rightsAreUsed(t *testing.T, plane *controlplane.Plane, helm string) {
+	t.Helper()
+	calls, err := plane.Calls()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const account = "system:serviceaccount:proxplane:pp-proxplane"
+	used := map[string]bool{}
+	for _, c := range calls {
+		if c.User != account || c.Resource == "" { // the list of what there is at all is everybody's
+			continue
+		}
+		resource := strings.TrimSuffix(c.Resource+"/"+c.Subresource, "/")
+		if !c.Allowed {
+			t.Errorf("the operator may not %s %s.%s %s/%s", c.Verb, resource, c.Group, c.Namespace, c.Name)
+		}
+		used[right(c.Verb, resource, c.Group, "")] = true
+		used[right(c.Verb, resource, c.Group, c.Namespace)] = true
+	}
+	given := rights(t, helm)
+	for _, r := range given {
+		if !used[r] {
+			t.Errorf("the operator may %s, and never does", r)
+		}
+	}
+	t.Logf("the operator has used %d rights: %s", len(given), strings.Join(given, ", "))
+}
+
+// right is one right in words; of a namespace, if it is only for that.
+func right(verb, resource, group, namespace string) string {
+	text := strings.TrimSuffix(fmt.Sprintf("%s %s.%s", verb, resource, group), ".")
+	if namespace != "" {
+		text += " in " + namespace
+	}
+	return text
+}
+
+// rights are what the chart gives the operator.
+func rights(t *testing.T, helm string) []string {
+	t.Helper()
+	rendered := output(t, exec.Command(helm, "template", "pp", chart, "-n", "proxplane"))
+	var list []string
+	for _, doc := range regexp.MustCompile(`(?m)^---\n`).Split(rendered, -1) {
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(doc), &role); err != nil || role.Kind != "Role" && role.Kind != "ClusterRole" || forPeople(role) {
+			continue
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					if verb == "*" || resource == "*" || slices.Contains(rule.APIGroups, "*") {
+						t.Errorf("%s allows anything", cmp.Or(role.Name, role.Kind))
+					}
+					list = append(list, right(verb, resource, rule.APIGroups[0], role.Namespace))
+				}
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// forPeople tells whether a role is for those who write objects, not for the operator.
+func forPeople(role rbacv1.ClusterRole) bool {
+	return slices.ContainsFunc([]string{"view", "edit", "admin"}, func(name string) bool {
+		return role.Labels["rbac.authorization.k8s.io/aggregate-to-"+name] == "true"
+	})
+}
