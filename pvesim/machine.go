@@ -56,6 +56,7 @@ type Machines interface {
 type NewDisk struct {
 	Size     int64  // 0: as large as its source
 	UEFI     bool   // the variables of a new machine
+	Enrolled bool   // with Microsoft's keys, which switch Secure Boot on
 	File     string // of this host, in any format
 	Disk     string
 	Snapshot string // of Disk

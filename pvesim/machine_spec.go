@@ -120,7 +120,7 @@ func (a *actor) machineDrives(vm *VM, m *Machine, conf Conf) error {
 			drive.ISO = path
 		case d.key == "efidisk0":
 			if vol.Disk == "" {
-				if err := a.makeDisk(vol, NewDisk{UEFI: true}); err != nil {
+				if err := a.makeDisk(vol, NewDisk{UEFI: true, Enrolled: truthy(d.opt("pre-enrolled-keys"))}); err != nil {
 					return err
 				}
 			}

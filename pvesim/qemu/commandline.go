@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	uefiCode = "OVMF_CODE_4M.fd"
-	uefiVars = "OVMF_VARS_4M.fd"
+	uefiCode   = "OVMF_CODE_4M.fd"
+	uefiSecure = "OVMF_CODE_4M.secboot.fd" // keeps its variables from systems that change them
+	uefiVars   = "OVMF_VARS_4M.fd"
+	uefiKeys   = "OVMF_VARS_4M.ms.fd"
 
 	// Memory that can be plugged has a limit from the start.
 	maxPluggedMiB, memorySlots = 64 << 10, 32
@@ -169,7 +171,12 @@ func (b *Backend) firmware(c *command, m *pvesim.Machine) error {
 	file := func(name string) object {
 		return object{"driver": "file", "filename": filepath.Join(b.tools.ovmf, name), "read-only": true}
 	}
-	c.json("-blockdev", object{"driver": "raw", "node-name": "uefi-code", "read-only": true, "file": file(uefiCode)})
+	code := uefiCode
+	if boardOf(m).pcie { // as Proxmox does: the other board can't protect anything
+		code = uefiSecure
+		c.add("-machine", "smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on")
+	}
+	c.json("-blockdev", object{"driver": "raw", "node-name": "uefi-code", "read-only": true, "file": file(code)})
 	c.add("-machine", "pflash0=uefi-code")
 	if m.Vars != "" {
 		c.json("-blockdev", b.diskNode(m.Vars))

@@ -39,6 +39,9 @@ func (b *Backend) MakeDisk(ctx context.Context, disk string, from pvesim.NewDisk
 	source := from.File
 	if from.UEFI {
 		source = filepath.Join(b.tools.ovmf, uefiVars)
+		if from.Enrolled {
+			source = filepath.Join(b.tools.ovmf, uefiKeys)
+		}
 	}
 	switch {
 	case from.Disk != "":

@@ -178,6 +178,18 @@ func Kernel(ctx context.Context) (path string, err error) {
 	})
 }
 
+// kernelFile is the kernel as its package has it.
+func kernelFile(ctx context.Context, deb string) ([]byte, error) {
+	found, err := files(ctx, deb, func(name string) bool { return strings.HasPrefix(name, "boot/vmlinuz") })
+	if err != nil {
+		return nil, err
+	}
+	for _, data := range found {
+		return data, nil
+	}
+	return nil, fmt.Errorf("no kernel in %s", deb)
+}
+
 func kernelPackage(ctx context.Context) (string, error) {
 	name, err := depends(ctx, "linux-image-amd64", "linux-image-")
 	if err != nil {
