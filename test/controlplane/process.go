@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/test/child"
 )
 
 // process is a program that runs.
@@ -25,7 +27,7 @@ func start(dir, path string, args ...string) (*process, error) {
 	}
 	defer out.Close()
 	p.cmd.Stdout, p.cmd.Stderr = out, out
-	dieWithUs(p.cmd)
+	child.DieWithUs(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}

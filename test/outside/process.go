@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/proxplane/proxplane/test/child"
 )
 
 // Command says which program to start, and how.
@@ -63,6 +65,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
+	child.DieWithUs(cmd)
 	p := &Process{cmd: cmd, out: newTranscript(), err: newTranscript(), begun: time.Now(), ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.out, p.err
 	if c.Stdout != nil {

@@ -1,0 +1,3 @@
+// Package child is for programs that tests start: none of them outlives its test,
+// however that ends.
+package child

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package controlplane
-
-import "os/exec"
-
-// dieWithUs does nothing where the system can't.
-func dieWithUs(*exec.Cmd) {}
