@@ -71,6 +71,9 @@ func (s scope) classCPUs(c *class, spec *api.VMClassSpec) {
 }
 
 func (s scope) classMemory(c *class, spec *api.VMClassSpec) {
+	if !s.countable("spec.memory", spec.Memory) || spec.MinMemory != nil && !s.countable("spec.minMemory", *spec.MinMemory) {
+		return
+	}
 	memory := spec.Memory.Value()
 	switch {
 	case memory == 0:
@@ -88,6 +91,19 @@ func (s scope) classMemory(c *class, spec *api.VMClassSpec) {
 		}
 		c.options.set("balloon", strconv.FormatInt(wholeMiB(least.Value()), 10))
 	}
+}
+
+// most is more than there is anywhere. Further up, amounts can't be counted in bytes
+// any more.
+var most = resource.MustParse("1Ei")
+
+// countable tells whether an amount is a number of bytes that can be counted.
+func (s scope) countable(field string, q resource.Quantity) bool {
+	if q.Cmp(most) > 0 {
+		s.fail(field, "want at most %s, have %s", most.String(), shortened(q.String()))
+		return false
+	}
+	return true
 }
 
 func wholeMiB(bytes int64) int64 { return (bytes + mib - 1) / mib }

@@ -165,6 +165,9 @@ func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
 	if d.Size == nil {
 		return
 	}
+	if !b.countable(field+".size", *d.Size) {
+		return
+	}
 	out.Size = d.Size.Value()
 	if out.Size < leastDisk {
 		b.fail(field+".size", "want at least 16Ki, have %s%s", d.Size.String(), unitHint(*d.Size, 1<<20))

@@ -28,7 +28,7 @@ func (s scope) policy(spec *api.VMPlacementPolicySpec) model.Place {
 	if p.MaxPerNode < 0 {
 		s.fail("spec.constraints.maxVMsPerNode", "want a number from 1 on, have %d", p.MaxPerNode)
 	}
-	if free := spec.Constraints.MinFreeMemory; free != nil {
+	if free := spec.Constraints.MinFreeMemory; free != nil && s.countable("spec.constraints.minFreeMemory", *free) {
 		if free.Sign() < 0 {
 			s.fail("spec.constraints.minFreeMemory", "is negative")
 		}
