@@ -65,6 +65,10 @@ func (k *kubernetes) replicate(n int) {
 				k.replicas = append(k.replicas, p)
 				k.mu.Unlock()
 				<-p.Ended()
+				select {
+				case <-time.After(askAgain):
+				case <-ctx.Done():
+				}
 			}
 		})
 	}

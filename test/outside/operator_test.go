@@ -46,17 +46,21 @@ func TestTheOperatorOutlivesWhateverIsKilled(t *testing.T) {
 	machines, moments := max(12, *kills), max(6, *kills/4)
 	rising := moments * 2 / 3
 	for moment := range rising {
-		h.create(machines*(moment+1)/rising - h.made)
+		created, deleted := machines*(moment+1)/rising-h.made, 0
+		h.create(created)
 		if moment > 0 {
-			h.delete(machines / 2 / rising)
+			deleted = machines / 2 / rising
+			h.delete(deleted)
 		}
-		h.kill()
+		h.kill(created + deleted)
 	}
 	h.converges()
 	h.staysQuiet()
 	for moment := range moments - rising {
-		h.delete((len(h.wanted) + moments - rising - moment - 1) / (moments - rising - moment))
-		h.kill()
+		left := moments - rising - moment
+		deleted := (len(h.wanted) + left - 1) / left
+		h.delete(deleted)
+		h.kill(deleted)
 	}
 	h.converges()
 	if len(h.wanted) > 0 || h.made != machines {
@@ -75,7 +79,7 @@ metadata: {name: ubuntu}
 spec: {source: ubuntu-22-template}
 `
 
-// kinds of machines: what they leave in Proxmox is of different kinds too.
+// kindsOfMachines leave different things in Proxmox.
 var kindsOfMachines = []string{
 	`networks: [{name: lan}]`,
 	`disks: [{name: root, size: 10Gi}, {name: data, size: 1Gi}]`,
@@ -111,25 +115,27 @@ func (h *havoc) delete(n int) {
 	h.kubectl("", args...)
 }
 
-// kill kills one or two of those whom the operator needs, in a moment of its choice,
-// and has them back.
-func (h *havoc) kill() {
+// kill kills one or two of those whom the operator needs while so many changes are
+// made, and has them back.
+func (h *havoc) kill(changes int) {
 	h.t.Helper()
 	if len(h.victims) < 2 {
 		all := []string{"leader", "API server", "etcd", "Proxmox"}
 		h.dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		h.victims = append(h.victims, all...)
 	}
-	n, after := 1+h.dice.IntN(2), 1+h.dice.IntN(40)
+	const each = 4 // requests at least, for whatever is changed
+	n, after := 1+h.dice.IntN(2), 1+h.dice.IntN(each*changes)
 	dead := slices.Compact(slices.Clone(h.victims[:n]))
 	h.victims = h.victims[n:]
 	before, err := h.sim.Count(h.ctx)
 	h.must(err)
 	h.must(h.sim.Await(h.ctx, before+after))
+	if slices.Contains(dead, "leader") { // first: without the others nobody gets to lead
+		h.leader().Kill()
+	}
 	for _, who := range dead {
 		switch who {
-		case "leader":
-			h.leader().Kill()
 		case "API server":
 			h.plane.KillAPI()
 		case "etcd":
