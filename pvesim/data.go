@@ -16,11 +16,12 @@ import (
 // requests down.
 type persistence struct {
 	file    string
-	changes uint64 // so far
-	kept    uint64 // of these are in the file
-	writing bool   // a writer is on its way
-	took    time.Duration
-	failed  bool          // the last write
+	changes uint64        // so far
+	kept    uint64        // of these are in the file
+	writing bool          // a writer is on its way
+	took    time.Duration // the last write
+	size    int           // of it
+	failed  bool          // as that did
 	hurry   chan struct{} // gets a word when an answer waits
 	wrote   chan struct{} // closed by the next write, made anew by it
 }
@@ -30,8 +31,8 @@ type persistence struct {
 const (
 	writeSoon  = 10 * time.Millisecond
 	writeRest  = 10
-	writeSlow  = 100 * time.Millisecond // what takes longer isn't waited for
-	writeAgain = time.Second            // after a failure
+	writeLarge = 4 << 20     // bytes; what is larger isn't waited for
+	writeAgain = time.Second // after a failure
 )
 
 // open reads the state from the directory, if there is one.
@@ -108,7 +109,7 @@ func (s *Sim) dirty() {
 func (s *Sim) awaitKept() {
 	s.mu.Lock()
 	p := &s.disk
-	for want := p.changes; p.kept < want && !p.failed && p.took < writeSlow; {
+	for want := p.changes; p.kept < want && !p.failed && p.size < writeLarge; {
 		wrote := p.wrote
 		s.mu.Unlock()
 		select {
@@ -149,7 +150,7 @@ func (s *Sim) keepWriting(pause time.Duration) {
 			err = p.replace(b)
 		}
 		s.mu.Lock()
-		p.took, p.failed = time.Since(start), err != nil
+		p.took, p.size, p.failed = time.Since(start), len(b), err != nil
 		pause = max(writeSoon, p.took*writeRest)
 		if err != nil { // the disk may be full for a while
 			pause = writeAgain
