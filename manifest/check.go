@@ -17,6 +17,7 @@ var (
 	partName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 	storageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$`)
 	poolName    = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`)
+	haGroup     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]+$`)
 	ifaceName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{1,20}$`)
 )
 

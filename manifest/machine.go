@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
@@ -183,17 +184,29 @@ func (b *build) check(m *api.MachineSpec, name string) {
 	b.checkWord("spec.updatePolicy.restart", string(m.UpdatePolicy.Restart), "Never", "Allow")
 	b.checkWord("spec.updatePolicy.replace", string(m.UpdatePolicy.Replace), "Never", "Allow")
 	b.checkWord("spec.updatePolicy.removeDisks", string(m.UpdatePolicy.RemoveDisks), "Never", "Allow")
-	if len(m.Description) > maxDescription {
-		b.fail("spec.description", "has %d bytes, more than the %d that there is room for", len(m.Description), maxDescription)
-	}
-	if _, _, marked := model.ParseDescription(m.Description); marked {
-		b.fail("spec.description", "has a marker of proxplane in it; leave that line away")
-	}
+	b.checkDescription(m.Description)
 	if m.Pool != "" && !poolName.MatchString(m.Pool) {
 		b.fail("spec.pool", "want the name of a pool, have %q", shortened(m.Pool))
 	}
 	if h := m.HA; h != nil && (h.MaxRestart < 0 || h.MaxRelocate < 0) {
 		b.fail("spec.ha", "maxRestart and maxRelocate can't be negative")
+	}
+	if h := m.HA; h != nil && h.Group != "" && !haGroup.MatchString(h.Group) {
+		b.fail("spec.ha.group", "want the name of a group, have %q", shortened(h.Group))
+	}
+}
+
+// checkDescription checks a text that is shown in Proxmox.
+func (s scope) checkDescription(text string) {
+	const field = "spec.description"
+	if len(text) > maxDescription {
+		s.fail(field, "has %d bytes, more than the %d that there is room for", len(text), maxDescription)
+	}
+	if _, _, marked := model.ParseDescription(text); marked {
+		s.fail(field, "has a marker of proxplane in it; leave that line away")
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }) {
+		s.fail(field, "has control characters")
 	}
 }
 

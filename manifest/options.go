@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/proxplane/proxplane/firstboot/hookblock"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pve/schema"
 )
@@ -91,6 +92,8 @@ func (s scope) extraConfig(extra map[string]string, typed options) map[string]st
 			s.fail(field, "Proxmox makes one by itself; leave it away")
 		case slices.Contains(noOption, key):
 			s.fail(field, "isn't an option of a machine")
+		case key == "hookscript" && value != "" && (hookblock.Block{HookScripts: []string{value}}).Check() != nil:
+			s.fail(field, "want a volume such as local:snippets/notify.sh, have %q", shortened(value))
 		default:
 			if err := s.checker.check(key, value); err != nil {
 				s.fail(field, "%v", err)

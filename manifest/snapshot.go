@@ -22,9 +22,7 @@ func (t *translator) readSnapshots() {
 		if obj.Spec.Keep < 0 {
 			s.fail("spec.keep", "want a number from 1 on, have %d", obj.Spec.Keep)
 		}
-		if _, _, marked := model.ParseDescription(obj.Spec.Description); marked || len(obj.Spec.Description) > maxDescription {
-			s.fail("spec.description", "want at most %d bytes of plain text", maxDescription)
-		}
+		s.checkDescription(obj.Spec.Description)
 		if m == nil {
 			return
 		}
