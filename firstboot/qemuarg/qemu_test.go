@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/proxplane/proxplane/test/child"
 	"github.com/proxplane/proxplane/test/need"
 )
 
@@ -108,6 +109,7 @@ func startQEMU(t *testing.T, program string, args []string) *monitor {
 	cmd := exec.Command(program, append(args, "-qmp", "unix:"+socket)...)
 	var said strings.Builder
 	cmd.Stderr = &said
+	child.DieWithUs(cmd) // those who fuzz are killed when their time is over
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
