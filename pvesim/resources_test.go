@@ -10,11 +10,13 @@ import (
 func TestANodeThatCannotBeReachedSeemsToBeOnlineUntilItsFiguresAreOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := quietWorld()
-		w.Load.StatusRound = Duration(10*time.Second)
+		w.Load.StatusRound = Duration(10 * time.Second)
 		sim, b := startSim(t, w)
 		status := func() string {
 			_, text := b.get("/api2/json/cluster/resources?type=node")
-			var out struct{ Data []struct{ Node, Status string } }
+			var out struct {
+				Data []struct{ Node, Status string }
+			}
 			if err := json.Unmarshal([]byte(text), &out); err != nil {
 				t.Fatal(err)
 			}
