@@ -146,6 +146,7 @@ func (a *author) inject(k kind, f pvesim.Fault) {
 	if err := f.Check(); err != nil {
 		panic(err)
 	}
+	a.h.faults = append(a.h.faults, f)
 	d := a.between(5*time.Second, 2*time.Minute)
 	a.add(k, a.soon(), func(r *run) { r.fault(k, f, d) }, "%s, for %v at most", faultText(f), d)
 }

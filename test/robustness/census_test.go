@@ -128,13 +128,16 @@ type census struct {
 	mu       sync.Mutex
 	kinds    map[kind]tally
 	did      map[string]int // requests of ours that Proxmox accepted
+	excuses  map[string]int // what wasn't as it should be in the end, for a good reason
 	seeds    int
 	requests int
 	busiest  int
 	timeouts int // of locks, in one history
 }
 
-func newCensus() *census { return &census{kinds: map[kind]tally{}, did: map[string]int{}} }
+func newCensus() *census {
+	return &census{kinds: map[kind]tally{}, did: map[string]int{}, excuses: map[string]int{}}
+}
 
 func (c *census) count(k kind, drawn, told int) {
 	c.mu.Lock()
@@ -143,6 +146,13 @@ func (c *census) count(k kind, drawn, told int) {
 	t.drawn += drawn
 	t.told += told
 	c.kinds[k] = t
+}
+
+// excuse counts what wasn't as it should be in the end, for a good reason.
+func (c *census) excuse(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.excuses[what]++
 }
 
 // happened tells whether something was drawn, and may have made a difference.
@@ -163,6 +173,9 @@ func (c *census) add(o *census) {
 	defer c.mu.Unlock()
 	for k, n := range o.did {
 		c.did[k] += n
+	}
+	for k, n := range o.excuses {
+		c.excuses[k] += n
 	}
 	c.seeds++
 	c.requests += o.requests
@@ -226,6 +239,10 @@ func (c *census) String() string {
 	fmt.Fprintf(&b, "what we did\n")
 	for _, name := range deeds {
 		fmt.Fprintf(&b, "  %-40s %15d\n", name, c.did[name])
+	}
+	fmt.Fprintf(&b, "what can't be as wanted, or isn't ours to remove\n")
+	for _, what := range slices.Sorted(maps.Keys(c.excuses)) {
+		fmt.Fprintf(&b, "  %-64s %7d\n", what, c.excuses[what])
 	}
 	return b.String()
 }

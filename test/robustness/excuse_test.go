@@ -38,8 +38,18 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 		r.unheard[o.Owner] = o.Wait != nil && o.Wait.Reason == plan.WaitAgent
 		r.futile = r.futile || o.State == engine.StateFailed
 		r.trace.say("", "that is right: %s", o.Text)
+		r.census.excuse(excuseText(o))
 	}
 	return ok
+}
+
+// excuseText is the kind of an excuse, for the census.
+func excuseText(o engine.Outcome) string {
+	text := o.Owner.Kind + " " + string(o.State)
+	if o.Wait != nil {
+		text += " " + o.Wait.Reason
+	}
+	return text
 }
 
 func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) bool {

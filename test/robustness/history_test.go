@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pve/admission"
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 // history is all that is drawn from a seed.
@@ -14,6 +15,7 @@ type history struct {
 	world  *world
 	events []event
 	weak   weakness
+	faults []pvesim.Fault // that are injected by events
 }
 
 // event is something that happens.

@@ -21,18 +21,26 @@ func (r *run) tidy() {
 			if _, theirs := r.watch.others[id]; theirs {
 				continue
 			}
-			for k := range vm.Conf {
-				if strings.HasPrefix(k, "unused") && !r.others.left(id, k) && !r.beside[inspect.VolumeOf(st, vm.Node, vm.Conf[k])] {
-					wrong = append(wrong, vm.Name()+" has an unused disk: "+vm.Conf[k])
+			for k, v := range vm.Conf {
+				switch {
+				case !strings.HasPrefix(k, "unused"):
+				case r.others.left(id, k):
+					r.census.excuse("an unused disk that a restored backup hadn't")
+				case r.beside[inspect.VolumeOf(st, vm.Node, v)]:
+					r.census.excuse("an unused disk that is younger than the snapshot")
+				default:
+					wrong = append(wrong, vm.Name()+" has an unused disk: "+v)
 				}
 			}
 		}
 		missed, used := r.missed(st), inspect.Used(st)
 		for name, v := range inspect.Volumes(st) {
-			if missed[v.VMID] && v.Content == "images" || r.late(name) || r.silent(name) || r.adrift[name] {
+			if _, old := r.watch.initial[name]; old || used[name] || v.Content == "backup" {
 				continue
 			}
-			if _, old := r.watch.initial[name]; !old && !used[name] && !r.others.forgot(name, v.CTime) && !strings.Contains(name, "/"+backups+":") {
+			if why := r.whyLeft(name, v, missed); why != "" {
+				r.census.excuse(why)
+			} else {
 				wrong = append(wrong, "volume "+name+" is left behind")
 			}
 		}
@@ -42,6 +50,24 @@ func (r *run) tidy() {
 	for _, text := range wrong {
 		r.fail("%s", text)
 	}
+}
+
+// whyLeft is the reason why nobody of us can have removed a volume; empty: there is
+// none.
+func (r *run) whyLeft(name string, v pvesim.Volume, missed map[int]bool) string {
+	switch {
+	case missed[v.VMID] && v.Content == "images":
+		return "a disk that only the log of a task names whose process was gone"
+	case r.adrift[name]:
+		return "a disk that a process which was stopped has named"
+	case r.late(name):
+		return "a file that came when its process was gone"
+	case r.silent(name):
+		return "a cloud-init drive that Proxmox left without a word"
+	case r.others.forgot(name, v.CTime):
+		return "what others have left"
+	}
+	return ""
 }
 
 // follow notes that one of us has seen the end of a task.
