@@ -70,3 +70,18 @@ func firstCandidate(v model.VM) int {
 	}
 	return 0
 }
+
+// The engine remembers where an image is being made by its name; it has one VMID for
+// each of its generations.
+func TestWhoWaitsForAnImageNeedsNoneOfItsVMIDs(t *testing.T) {
+	w := newWorld()
+	want := waitingFor()
+	image := w.plan(want).Objects[0]
+	have := w.observe(Look{Files: true})
+	have.Placed = map[int]model.Placement{image.VMID: {Owner: image.Owner, Node: image.Node}}
+	for _, o := range For(want, have).Objects[2:4] {
+		if o.Wait == nil || o.Wait.Reason != WaitSource || o.Wait.Text != "vmimage/cloud isn't ready yet" {
+			t.Errorf("plan:\n%s", o)
+		}
+	}
+}

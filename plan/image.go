@@ -28,6 +28,9 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 		return []*model.Guest{g}, nil, Look{}
 	case i.URL != "":
 		f := p.find(versioned(i), 0, i.Range)
+		if f.wait != nil && f.wait.Reason == WaitTurn {
+			f.wait = nil // which VMID it takes is its own affair
+		}
 		if f.guest == nil || !f.guest.Template {
 			return nil, f.wait, f.look
 		}
