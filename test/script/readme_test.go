@@ -11,20 +11,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// What README's manifest refers to.
-const readmeBase = `
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMClass
-metadata: {name: small}
-spec: {cpus: 2, memory: 4Gi}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMImage
-metadata: {name: ubuntu-22}
-spec: {source: ubuntu-22-template}
-`
-
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```")
 
 // The commands of README work in the order in which they stand there, with the
@@ -35,7 +21,7 @@ func TestWhatREADMESaysWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var script, manifest strings.Builder
-	script.WriteString("sim-start\n")
+	script.WriteString("sim-start\nenv PVE_PASSWORD=proxplane\n") // which somebody would type
 	for _, block := range fence.FindAllStringSubmatch(string(readme), -1) {
 		if block[1] == "yaml" {
 			manifest.WriteString(block[2])
@@ -51,7 +37,7 @@ func TestWhatREADMESaysWorks(t *testing.T) {
 	if !strings.Contains(script.String(), "proxplane apply") || manifest.Len() == 0 {
 		t.Fatalf("README has neither commands nor a manifest:\n%s%s", &script, &manifest)
 	}
-	script.WriteString("sim-vm web-server status=running\n-- machines.yaml --\n" + manifest.String() + readmeBase)
+	script.WriteString("sim-vm web-server status=running\n-- machines.yaml --\n" + manifest.String())
 	file := filepath.Join(t.TempDir(), "readme.txtar")
 	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
 		t.Fatal(err)
