@@ -190,7 +190,8 @@ func secretCredentials(secret *Secret) (pve.Credentials, error) {
 	return pve.Credentials{}, nil
 }
 
-// trust says whose certificates are good.
+// trust says whose certificates are good. The process' environment is asked only where
+// the manifest says nothing about it.
 func (s scope) trust(c *Connection, obj *api.Provider, secret *Secret, own, process variables) {
 	c.TLS.Fingerprints = splitComma(obj.Spec.Fingerprint)
 	if secret != nil {
@@ -199,17 +200,20 @@ func (s scope) trust(c *Connection, obj *api.Provider, secret *Secret, own, proc
 		}
 	}
 	c.TLS.Insecure = obj.Spec.InsecureSkipVerify
-	for _, v := range []variables{own, process} {
+	for i, v := range []variables{own, process} {
+		insecure, err := v.insecure()
+		if err != nil {
+			s.fail(v.field, "%v", err)
+		}
+		if i > 0 && (c.TLS.Insecure || len(c.TLS.CA) > 0 || len(c.TLS.Fingerprints) > 0) {
+			break
+		}
 		if len(c.TLS.CA) == 0 {
 			ca, err := v.ca()
 			if err != nil {
 				s.fail(v.field, "%v", err)
 			}
 			c.TLS.CA = ca
-		}
-		insecure, err := v.insecure()
-		if err != nil {
-			s.fail(v.field, "%v", err)
 		}
 		c.TLS.Insecure = c.TLS.Insecure || insecure
 	}

@@ -349,6 +349,55 @@ func TestTheEnvironmentAloneIsAConnection(t *testing.T) {
 	}
 }
 
+func TestWhomAManifestTrustsComesBeforeTheEnvironment(t *testing.T) {
+	const provider = `apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: lab}
+spec: {endpoint: https://pve, credentialSecretRef: {name: login}%s}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {token_id: me@pve!laptop, token_secret: x%s}
+`
+	const ca = "-----BEGIN CERTIFICATE-----"
+	for _, c := range []struct{ spec, secret, variable, value, want string }{
+		{"", "", "PVE_INSECURE_SKIP_VERIFY", "true", "any"},
+		{"", "", "PVE_CA_BUNDLE", ca, "CA"},
+		{"", `, ca.crt: "` + ca + `"`, "PVE_INSECURE_SKIP_VERIFY", "true", "CA"},
+		{", fingerprint: AA", "", "PVE_INSECURE_SKIP_VERIFY", "true", "fingerprint"},
+		{", insecureSkipVerify: true", "", "PVE_CA_BUNDLE", ca, "any"},
+	} {
+		set, err := Parse("x.yaml", fmt.Appendf(nil, provider, c.spec, c.secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		getenv := func(name string) string {
+			if name == c.variable {
+				return c.value
+			}
+			return ""
+		}
+		all, err := set.Wanted(Options{Set: "default", Getenv: getenv})
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		got := ""
+		switch trust := all[0].Connection.TLS; {
+		case trust.Insecure:
+			got = "any"
+		case len(trust.CA) > 0:
+			got = "CA"
+		case len(trust.Fingerprints) > 0:
+			got = "fingerprint"
+		}
+		if got != c.want {
+			t.Errorf("%+v: it trusts %q", c, got)
+		}
+	}
+}
+
 func BenchmarkThousandMachines(b *testing.B) {
 	var text strings.Builder
 	text.WriteString(classNamed("small") + "---\napiVersion: infra.virtrigaud.io/v1beta1\nkind: VMImage\nmetadata: {name: debian}\nspec: {source: debian}\n")

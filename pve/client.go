@@ -26,6 +26,7 @@ type core struct {
 	transport http.RoundTripper
 	session   atomic.Pointer[session]
 	answered  atomic.Bool // somebody has, at least once
+	missed    atomic.Bool // that nobody has was told
 	gate      *gate
 	away      *absence
 }

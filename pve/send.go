@@ -18,7 +18,7 @@ func (c *core) perform(ctx context.Context, r *request) (*answer, error) {
 		if err == nil || r.isWrite() || !retryable(err) || failed >= c.cfg.Retry.Attempts {
 			return ans, err
 		}
-		if e := new(Error); failed == 1 && !c.answered.Load() && errors.As(err, &e) {
+		if e := new(Error); !c.answered.Load() && errors.As(err, &e) && c.missed.CompareAndSwap(false, true) {
 			c.cfg.Logger.Warn("pve: no answer yet, trying again", "error", e.Text)
 		}
 		pause := c.cfg.Retry.pause(failed, c.cfg.Rand())
