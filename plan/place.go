@@ -142,6 +142,9 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 
 // fits says why a node can't take a guest; empty: it can.
 func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad) string {
+	if p.have.Nodes[n.Name] == nil {
+		return "not in the cluster, which has " + strings.Join(slices.Sorted(keysOf(p.have.Nodes)), ", ")
+	}
 	if !n.Online {
 		return "offline"
 	}
@@ -149,7 +152,11 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 		return fmt.Sprintf("%s, which has the image, is offline", src.guest.Node)
 	}
 	if full && src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
-		return fmt.Sprintf("storage %s is local, and %s (%d) is on %s", v.Source.Storage, src.guest.Name, src.guest.VMID, src.guest.Node)
+		kind := "is local"
+		if p.have.Storages[v.Source.Storage] == nil {
+			kind = "isn't to be seen"
+		}
+		return fmt.Sprintf("storage %s %s, and %s (%d) is on %s", v.Source.Storage, kind, src.guest.Name, src.guest.VMID, src.guest.Node)
 	}
 	need := memoryFrom(v, src) + v.Place.MinFree
 	if free := load.free(n); free < need && n.Memory > 0 { // without a figure nobody knows
