@@ -27,7 +27,7 @@ func (e *examination) account() {
 	case creds.IsToken():
 		e.tokenKind(creds)
 	case creds.User() == rootUser:
-		e.warn(areaCredentials, "root@pam, with the password: may do everything", "Better is a token that may do only what is needed; --print-commands shows how to make one.")
+		e.warn(areaCredentials, "root@pam, with the password: may do everything", "Better is a token that may do only what is needed: doctor -f FILE --print-commands shows how to make one.")
 	default:
 		e.good(areaCredentials, "user %s, with a password", creds.User())
 	}
@@ -54,7 +54,7 @@ func (e *examination) tokenKind(creds pve.Credentials) {
 	case t.PrivSep:
 		e.good(areaCredentials, "token %s, with privilege separation: it has what both it and %s were granted", id, creds.User())
 	case creds.User() == rootUser:
-		e.warn(areaCredentials, "token "+id+" may do everything that privileges allow", "Better is one that may do only what is needed; --print-commands shows how to make one.")
+		e.warn(areaCredentials, "token "+id+" may do everything that privileges allow", "Better is one that may do only what is needed: doctor -f FILE --print-commands shows how to make one.")
 	default:
 		e.good(areaCredentials, "token %s, without privilege separation: it has what %s was granted", id, creds.User())
 	}

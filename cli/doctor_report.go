@@ -87,8 +87,21 @@ func (d *diagnosis) write(w io.Writer, page status.Page) {
 			// Never broken: they are to be copied.
 			fmt.Fprintln(w, line)
 		}
+		if id := newToken(d.Commands); id != "" {
+			fmt.Fprintln(w, status.Wrap(fmt.Sprintf("The secret of the token is shown once, when it is made. Set PVE_TOKEN_ID='%s' and PVE_TOKEN_SECRET then.", id), page.Width, ""))
+		}
 	}
 	fmt.Fprintf(w, "\n%s\n", d.summary(page))
+}
+
+// newToken is the token that the commands make, if any.
+func newToken(commands []string) string {
+	for _, line := range commands {
+		if words := strings.Fields(line); strings.HasPrefix(line, "pveum user token add ") && len(words) > 5 {
+			return words[4] + "!" + words[5]
+		}
+	}
+	return ""
 }
 
 func (c check) write(w io.Writer, page status.Page) {
