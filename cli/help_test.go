@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -110,6 +111,32 @@ func TestFlagsNameTheirValues(t *testing.T) {
 			if m := regexp.MustCompile(`--[a-z-]+ ([a-z]\w*) {2,}|\(default \[\]\)`).FindString(line); m != "" {
 				t.Errorf("%s: %q in %q", c.CommandPath(), m, line)
 			}
+		}
+	}
+}
+
+// docs/cli.md tells of every command, and of no flag that there isn't.
+func TestThePageTellsOfEveryCommand(t *testing.T) {
+	page, err := os.ReadFile("../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot(newUI(nil, nil, nil))
+	flags := map[string]bool{"help": true}
+	for _, c := range commands(root) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+		name := c.Name()
+		if c.Parent() != nil && c.Parent() != root {
+			name = c.Parent().Name() + `[a-z |]*[ |]` + name
+		}
+		told := regexp.MustCompile("`(proxplane )?" + name + "[ |`]")
+		if c != root && !c.Hidden && c.Name() != "help" && !told.Match(page) {
+			t.Errorf("it doesn't tell of %s", c.CommandPath())
+		}
+	}
+	for _, m := range regexp.MustCompile("--([a-z][a-z-]*[a-z])").FindAllSubmatch(page, -1) {
+		if !flags[string(m[1])] {
+			t.Errorf("there is no flag --%s", m[1])
 		}
 	}
 }
