@@ -23,6 +23,10 @@ func hint(err error) string {
 		return "check user, token and secret; a token is written user@realm!name"
 	case is(pve.ErrRootOnly):
 		return "only root@pam with a password may do this, no token: leave the option out, or log in as root@pam"
+	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "pool "):
+		return fmt.Sprintf("make the pool (pveum pool add %s on a node), or leave it out of the manifest", strings.TrimPrefix(e.Subject, "pool "))
+	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "bridge "):
+		return "correct the bridge in the manifest; proxplane describe node/NAME shows which there are"
 	case is(pve.ErrForbidden):
 		return forbiddenHint(err)
 	case is(pve.ErrNoSpace):

@@ -35,6 +35,8 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrUnknownOutcome}, Lost, ""},
 		{&pve.Error{Kind: pve.ErrChecksum}, Hard, "checksum"},
 		{&pve.Error{Kind: pve.ErrNotFound, Subject: "storage fast"}, Passing, "get storages"},
+		{&pve.Error{Kind: pve.ErrNotFound, Subject: "pool web", Status: 403}, Passing, "pveum pool add web"},
+		{&pve.Error{Kind: pve.ErrNotFound, Subject: "bridge vmbr9"}, Passing, "correct the bridge"},
 		{&pve.Error{Kind: pve.ErrExists, Subject: "vm 100"}, Passing, "VM.Audit"},
 		{&pve.Error{Kind: pve.ErrUnknown, Text: "start failed: QEMU exited with code 1"}, Passing, ""},
 		{fmt.Errorf("x: %w", ErrNotOurs), Hard, "description"},

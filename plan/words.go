@@ -52,6 +52,8 @@ func shortened(s string) string {
 func size(n int64) string {
 	const unit = 1024
 	switch {
+	case n >= 10*unit*unit*unit*unit && n%(unit*unit*unit*unit) == 0:
+		return fmt.Sprintf("%d TiB", n/(unit*unit*unit*unit))
 	case n >= unit*unit*unit && n%(unit*unit*unit) == 0:
 		return fmt.Sprintf("%d GiB", n/(unit*unit*unit))
 	case n >= unit*unit*unit:
