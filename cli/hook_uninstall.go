@@ -89,7 +89,8 @@ func (h *hookHosts) unused(ctx context.Context, c *cluster, places []place) erro
 	var with []string
 	for _, id := range slices.Sorted(maps.Keys(have.Guests)) {
 		g := have.Guests[id]
-		if !shared && !slices.ContainsFunc(places, func(p place) bool { return p.node == g.Node }) {
+		here := slices.ContainsFunc(places, func(p place) bool { return p.node == g.Node })
+		if g.Container || !here && !shared { // the hook is for VMs
 			continue
 		}
 		if err := c.observer.Config(ctx, id); err != nil {
