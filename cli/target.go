@@ -219,7 +219,7 @@ func (t *target) secret(u *ui, flag, file, variable, prompt string) (string, err
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("%s %s", flag, manifest.NotRead(file, err))
+			return "", fmt.Errorf("%s %w", flag, manifest.NotRead(file, err))
 		}
 		return strings.TrimSpace(string(b)), nil
 	}
@@ -273,7 +273,7 @@ func (t *target) override(c *manifest.Connection, creds pve.Credentials) error {
 	if t.caFile != "" {
 		ca, err := os.ReadFile(t.caFile)
 		if err != nil {
-			return fmt.Errorf("--ca-file %s", manifest.NotRead(t.caFile, err))
+			return fmt.Errorf("--ca-file %w", manifest.NotRead(t.caFile, err))
 		}
 		c.TLS.CA = ca
 	}
