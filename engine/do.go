@@ -195,12 +195,21 @@ func isConfigure(a model.Action) bool {
 // maxAgain is how often the same step is done again for the same reason.
 const maxAgain = 5
 
+// repeated counts how often a step was done for the same reason, with this time.
+func (o *object) repeated(s plan.Step) int {
+	if o.again == nil {
+		o.again = map[string]int{}
+	}
+	o.again[s.What+s.Why]++
+	return o.again[s.What+s.Why]
+}
+
 // succeeded notes that a step was done.
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
 	o.steps++
 	r.e.succeed(o.owner.Key, s.What)
-	if o.again[s.What+s.Why]++; o.again[s.What+s.Why] > maxAgain {
+	if o.repeated(s) > maxAgain {
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
 	}
 	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)

@@ -121,7 +121,7 @@ func (r *run) add(p plan.Object) {
 	if r.objects[p.Owner.Key] != nil {
 		return
 	}
-	o := &object{n: len(r.order), owner: p.Owner, again: map[string]int{}}
+	o := &object{n: len(r.order), owner: p.Owner}
 	r.want.leftOver(p)
 	r.objects[p.Owner.Key] = o
 	r.order = append(r.order, o)

@@ -123,7 +123,7 @@ func same(was, is *wanted, key model.Key) bool {
 // renew plans an object anew, with what failed forgiven.
 func (r *run) renew(o *object) {
 	o.done, o.told, o.settled, o.stale = false, false, false, true
-	clear(o.again)
+	o.again = nil
 	r.e.forgive(o.owner.Key)
 	r.due[o] = true
 }

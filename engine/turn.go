@@ -158,7 +158,9 @@ func (r *run) finish(o *object) {
 		r.emit(o, Event{Kind: Ready, Text: text})
 	}
 	o.settled = true
-	clear(o.again) // what may have to be done again some day is none of this
+	// What may have to be done again some day is none of this; and there may be
+	// thousands that rest like this one.
+	o.again, o.begun, o.did = nil, nil, nil
 	r.wakeUsers(o)
 }
 

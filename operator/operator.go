@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -67,9 +69,16 @@ type deps struct {
 	set     string // what all guests of this Kubernetes have in common
 }
 
+// gcPercent has memory collected when it has grown by half: the operator rests most
+// of the time, and each of its rounds makes as much as it keeps.
+const gcPercent = 50
+
 // Run works until ctx ends, or until it isn't the leader any more, which is an
 // error.
 func Run(ctx context.Context, cfg Config) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	// What the libraries say is for those who look for something.
 	logger := logr.FromSlogHandler(cfg.Logger.Handler()).V(1)
 	ctrl.SetLogger(logger)
