@@ -29,7 +29,9 @@ type board struct {
 	posted      int
 	patched     int
 	under, most atomic.Int64
-	open        chan struct{}
+	open        chan struct{} // closed: it takes them
+	enough      int           // then
+	full        chan struct{} // is closed
 }
 
 func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +44,8 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer b.mu.Unlock()
 	if r.Method == http.MethodPatch {
 		b.patched++
-	} else {
-		b.posted++
+	} else if b.posted++; b.posted == b.enough {
+		close(b.full)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprint(w, `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"x","namespace":"lab"}}`)
@@ -84,7 +86,7 @@ func aboutMachine(n int, kind, reason, text string, at time.Time) told {
 }
 
 func TestAFloodOfEventsIsWrittenAFewAtATime(t *testing.T) {
-	b := &board{open: make(chan struct{})}
+	b := &board{open: make(chan struct{}), enough: heraldFull + 1, full: make(chan struct{})}
 	tell, end := telling(t, b)
 	now := time.Now()
 	const flood = 10 * heraldQueue
@@ -97,6 +99,7 @@ func TestAFloodOfEventsIsWrittenAFewAtATime(t *testing.T) {
 		t.Errorf("%d events wait, want %d and the warning", n, heraldFull)
 	}
 	close(b.open)
+	<-b.full
 	end()
 	posted, _ := b.counts()
 	if b.most.Load() > heralds {
