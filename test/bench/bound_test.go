@@ -1,18 +1,16 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/proxplane/proxplane/test/bench/figures"
+	"github.com/proxplane/proxplane/test/bench/world"
 )
 
 func TestTheBoundIsWhatTheScheduleAllows(t *testing.T) {
-	world, err := os.ReadFile("world.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := timesOf(world)
+	got, err := timesOf(world.YAML)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +35,12 @@ func TestTheBoundIsWhatTheScheduleAllows(t *testing.T) {
 func TestMissedTargetsAreNamed(t *testing.T) {
 	tm := times{nodes: 5, clone: 2 * time.Second}
 	slow := &result{measure: measure{Wall: 3 * time.Second, Requests: 850, Writes: 400, CPU: time.Second}}
-	text := verdict(targetsOf(slow, tm, 100, 0))
+	text := figures.Verdict(targetsOf(slow, tm, 100, 0))
 	if !strings.Contains(text, "3 of 4 targets hold") || !strings.Contains(text, "100 machines: time: 1.50, want at most 1.10") {
 		t.Error(text)
 	}
 	quick := &result{measure: measure{Wall: 2 * time.Second, Requests: 850, Writes: 400, CPU: time.Second}}
-	if text := verdict(targetsOf(quick, tm, 100, 0)); !strings.Contains(text, "All 4 targets hold") {
+	if text := figures.Verdict(targetsOf(quick, tm, 100, 0)); !strings.Contains(text, "All 4 targets hold") {
 		t.Error(text)
 	}
 }

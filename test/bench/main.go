@@ -1,6 +1,6 @@
 // Command bench measures how long machines take and what they cost: the real
 // engine and client, over TLS, against a simulated Proxmox in a process of its
-// own, with the times of world.yaml. It prints Markdown tables.
+// own, with the times of world/world.yaml. It prints Markdown tables.
 //
 //	go run ./test/bench
 //	go run ./test/bench -n 1,100 -places 0 -rest 0
@@ -21,6 +21,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/test/bench/figures"
+	"github.com/proxplane/proxplane/test/bench/world"
 )
 
 // settings are what the flags say.
@@ -48,7 +51,7 @@ func main() {
 	flag.DurationVar(&set.rest, "rest", time.Minute, "how long the largest number is kept at rest; 0: not at all")
 	flag.IntVar(&set.runs, "runs", 1, "run each so often and print the quickest")
 	flag.StringVar(&set.binary, "proxplane", "", "the program with `sim` and `plan` (default: built now)")
-	flag.StringVar(&set.world, "world", filepath.Join("test", "bench", "world.yaml"), "the simulator's world")
+	flag.StringVar(&set.world, "world", "", "`FILE` with the simulator's world (default: test/bench/world/world.yaml)")
 	flag.StringVar(&set.profile, "cpuprofile", "", "write a CPU profile of the last client to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -79,16 +82,18 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 			return fmt.Errorf("build proxplane: %w", err)
 		}
 	}
-	world, err := os.ReadFile(s.world)
-	if err != nil {
-		return err
+	yaml := world.YAML
+	if s.world != "" {
+		if yaml, err = os.ReadFile(s.world); err != nil {
+			return err
+		}
 	}
-	times, err := timesOf(world)
+	times, err := timesOf(yaml)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.world, err)
+		return fmt.Errorf("the world: %w", err)
 	}
 	fmt.Print(times.header())
-	r := &report{settings: s, dir: dir, world: world, times: times}
+	r := &report{settings: s, dir: dir, world: yaml, times: times}
 	for _, places := range s.places {
 		fmt.Print(tableHead(places))
 		for _, n := range s.counts {
@@ -101,7 +106,7 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 		fmt.Print(r.kept.table(r.first))
 		r.targets = append(r.targets, r.kept.targets(r.first)...)
 	}
-	fmt.Print(verdict(r.targets))
+	fmt.Print(figures.Verdict(r.targets))
 	return nil
 }
 
@@ -113,7 +118,7 @@ type report struct {
 	times   times
 	first   time.Duration // of a single machine
 	kept    *keeping
-	targets []target
+	targets []figures.Target
 }
 
 // row measures and prints one row of a table.

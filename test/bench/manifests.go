@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/proxplane/proxplane/test/bench/world"
 	"github.com/proxplane/proxplane/test/outside"
 )
 
@@ -12,7 +13,7 @@ import (
 const head = `apiVersion: v1
 kind: Secret
 metadata: {name: credentials}
-stringData: {token_id: "root@pam!bench", token_secret: 5f0c1c0e-8a57-4c0e-9d0a-2b7f3a9d6e11}
+stringData: {token_id: %q, token_secret: %q}
 ---
 apiVersion: infra.virtrigaud.io/v1beta1
 kind: Provider
@@ -30,7 +31,7 @@ spec: {cpus: 2, memory: 1Gi}
 apiVersion: infra.virtrigaud.io/v1beta1
 kind: VMImage
 metadata: {name: linux}
-spec: {source: bench-template}
+spec: {source: %s}
 `
 
 const machine = `---
@@ -50,7 +51,7 @@ spec:
 // writeManifests writes a file that wants n machines of the simulator.
 func writeManifests(path string, sim *outside.Sim, n int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, head, sim.URL, sim.Fingerprint)
+	fmt.Fprintf(&b, head, world.TokenID, world.TokenSecret, sim.URL, sim.Fingerprint, world.Template)
 	for i := range n {
 		fmt.Fprintf(&b, machine, i+1)
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/proxplane/proxplane/test/bench/world"
 	"github.com/proxplane/proxplane/test/outside"
 )
 
@@ -54,7 +55,7 @@ func (b *bench) best(ctx context.Context) (*result, error) {
 
 // once makes the machines of a fresh simulator with a fresh client.
 func (b *bench) once(ctx context.Context) (*result, error) {
-	sim, err := startSim(ctx, b.binary, b.dir, b.world, b.places)
+	sim, err := world.Start(ctx, b.binary, b.dir, b.world, b.places)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (b *bench) measure(ctx context.Context, c *process, sim *outside.Sim) (*res
 		}
 		r.keeping = k
 	}
-	r.failed, err = failedTasks(ctx, sim)
+	r.failed, err = world.FailedTasks(ctx, sim)
 	return r, err
 }
 

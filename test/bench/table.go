@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/test/bench/figures"
 )
 
 // tableHead begins the table of the runs with so many clones at a time.
@@ -20,8 +22,8 @@ func tableHead(places int) string {
 func (r *result) row(t times, n, places int) string {
 	bound := t.bound(n, places)
 	row := fmt.Sprintf("| %d | %s | %s | %.2f | %.1f | %.1f | %d | %s | %s |\n",
-		n, seconds(r.Wall), seconds(bound), float64(r.Wall)/float64(bound),
-		float64(r.Requests)/float64(n), float64(r.Writes)/float64(n), len(r.failed), mebibytes(r.Memory), seconds(r.CPU))
+		n, figures.Seconds(r.Wall), figures.Seconds(bound), float64(r.Wall)/float64(bound),
+		float64(r.Requests)/float64(n), float64(r.Writes)/float64(n), len(r.failed), figures.Mebibytes(r.Memory), figures.Seconds(r.CPU))
 	return row + shown(r.failed)
 }
 
@@ -40,7 +42,7 @@ func (k *keeping) table(first time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nWith %d machines that are as wanted\n\n| what | time | requests | CPU | peak memory |\n|---|---:|---:|---:|---:|\n", k.n)
 	line := func(what string, m measure) {
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", what, seconds(m.Wall), m.Requests, seconds(m.CPU), mebibytes(m.Memory))
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", what, figures.Seconds(m.Wall), m.Requests, figures.Seconds(m.CPU), figures.Mebibytes(m.Memory))
 	}
 	line("`proxplane plan` in a new process", k.plan)
 	line("kept at rest", k.rest)
@@ -51,7 +53,3 @@ func (k *keeping) table(first time.Duration) string {
 	line(more, k.more)
 	return b.String()
 }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
