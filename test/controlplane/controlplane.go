@@ -67,7 +67,7 @@ func Start(ctx context.Context, dir string) (*Plane, error) {
 }
 
 func (p *Plane) start(ctx context.Context) error {
-	ports, err := freePorts(3)
+	ports, err := FreePorts(3)
 	if err != nil {
 		return err
 	}
@@ -208,10 +208,8 @@ func (p *Plane) Define(ctx context.Context, folder string) error {
 	return os.RemoveAll(p.file(".kube")) // what kubectl remembers is from before
 }
 
-// Memory of the API server and etcd in bytes, where the system tells it.
-func (p *Plane) Memory() int64 { return p.api.memory() + p.etcd.memory() }
-
-func freePorts(n int) ([]int, error) {
+// FreePorts are some that nobody listens on.
+func FreePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,8 +1,6 @@
 package controlplane
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,18 +64,4 @@ func (p *process) lastWords() string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
-}
-
-func (p *process) memory() int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range bytes.Lines(text) {
-		var kib int64
-		if n, _ := fmt.Sscanf(string(line), "VmRSS: %d kB", &kib); n == 1 {
-			return kib << 10
-		}
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +69,13 @@ func TestWhatIsChangedByHandInProxmoxIsSetRight(t *testing.T) {
 	s.provide()
 	s.apply(machine("web"))
 	s.apply(machine("db"))
-	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	s.apply(machine("gone"))
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db", "vm/gone")
+	for _, step := range []struct{ method, path string }{{"POST", "/status/stop"}, {"DELETE", ""}} {
+		if err := s.pve.Touch(t.Context(), "gone", step.method, step.path, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.vm("web", func(_ *pvesim.State, vm *pvesim.VM) { vm.Run = nil }) // it has crashed
 	node := "pve3"
 	if s.field("vm/db", ".status.node") == node {
@@ -82,10 +89,11 @@ func TestWhatIsChangedByHandInProxmoxIsSetRight(t *testing.T) {
 		s.vm("web", func(_ *pvesim.State, vm *pvesim.VM) { running = vm.Run != nil })
 		return running
 	})
-	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	s.until("it is made again", func() bool { return slices.Contains(strings.Fields(s.machines()), "gone") })
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db", "vm/gone")
 	s.waitFor("--for=jsonpath={.status.node}="+node, "vm/db")
-	if s.machines() != "db web" && s.machines() != "web db" {
-		t.Errorf("there is %s", s.machines())
+	if names := slices.Sorted(slices.Values(strings.Fields(s.machines()))); !slices.Equal(names, []string{"db", "gone", "web"}) {
+		t.Errorf("there is %s", names)
 	}
 }
 

@@ -1,23 +1,24 @@
 package operator_test
 
 import (
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"testing"
+
+	"github.com/proxplane/proxplane/test/controlplane"
 )
 
 // freeAddresses are some that nobody listens on.
 func freeAddresses(t *testing.T, n int) []string {
 	t.Helper()
+	ports, err := controlplane.FreePorts(n)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var list []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		list = append(list, l.Addr().String())
+	for _, p := range ports {
+		list = append(list, fmt.Sprintf("127.0.0.1:%d", p))
 	}
 	return list
 }

@@ -2,6 +2,8 @@ package operator_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -127,4 +129,54 @@ func TestReplicasAreReadyWhenTheyHaveAllObjects(t *testing.T) {
 	if got := get(t, "http://"+ports[1]+"/metrics"); !strings.Contains(got, "go_goroutines") {
 		t.Errorf("metrics are %s", fmt.Sprintf("%.200s", got))
 	}
+}
+
+// An operator that may not read one of the kinds is alive, and not ready before it may.
+func TestAReplicaThatLacksObjectsIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.allow("providers", "virtualmachines", "vmclasses", "vmclones", "vmimages", "vmplacementpolicies")
+	ports := freeAddresses(t, 1)
+	s.operate("--alone", "--cluster-name", "limited", "--kubeconfig", s.limited(), "--health-address", ports[0])
+	s.until("it is alive", func() bool { return get(t, "http://"+ports[0]+"/healthz") == "ok" })
+	s.until("it says what is lacking", func() bool { return strings.Contains(s.operators[0].log(), "vmsnapshots") })
+	if got := get(t, "http://"+ports[0]+"/readyz"); got == "ok" || got == "" {
+		t.Errorf("readyz says %q", got)
+	}
+	s.allow("providers", "virtualmachines", "vmclasses", "vmclones", "vmimages", "vmplacementpolicies", "vmsnapshots")
+	s.until("it is ready", func() bool { return get(t, "http://"+ports[0]+"/readyz") == "ok" })
+}
+
+// allow lets a user of the story's name do everything to some kinds in the story's
+// namespace, and read what objects refer to.
+func (s *story) allow(kinds ...string) {
+	s.t.Helper()
+	s.apply(fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: limited}
+rules:
+  - {apiGroups: [infra.virtrigaud.io], resources: [%s], verbs: ["*"]}
+  - {apiGroups: [""], resources: [secrets, configmaps], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: limited}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
+`, strings.Join(kinds, ", "), s.namespace))
+}
+
+// limited is a kubeconfig of that user.
+func (s *story) limited() string {
+	s.t.Helper()
+	admin, err := os.ReadFile(plane.Kubeconfig)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	file := filepath.Join(s.dir, "limited.kubeconfig")
+	text := strings.Replace(string(admin), "user: {token:", "user: {as: "+s.namespace+", token:", 1)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return file
 }

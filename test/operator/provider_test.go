@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 
@@ -95,6 +96,30 @@ func TestAProviderThatIsBrokenKeepsNobodyElseBack(t *testing.T) {
 	// What was never made can go, wherever it was to be.
 	s.kubectl("delete", "vm", "there", "lost", "vague", "--timeout", patience.String())
 	s.kubectl("delete", "provider", "nowhere", "--timeout", patience.String())
+}
+
+// One that takes connections and says nothing is the worst: whoever asks it waits.
+func TestAProviderThatHangsKeepsNobodyElseBack(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s.operate("--alone")
+	s.provide()
+	s.apply(strings.NewReplacer("name: proxmox", "name: silent", s.pve.Endpoint, "https://"+l.Addr().String()).Replace(s.pve.Provider("proxmox", "pve-credentials")))
+	s.apply(machine("there", "providerRef: {name: silent}"))
+	s.waits("provider/silent", "Proxmox hasn't answered yet|Proxmox can't be reached")
+	s.apply(machine("here", "providerRef: {name: proxmox}"))
+	s.waitFor("--for=condition=Ready", "vm/here")
+	// It goes without having to answer, and nobody waits for that either.
+	s.kubectl("annotate", "provider", "silent", "virtrigaud.io/force-delete=true")
+	s.kubectl("delete", "provider", "silent", "--timeout", patience.String())
+	s.apply(machine("later", "providerRef: {name: proxmox}"))
+	s.waitFor("--for=condition=Ready", "vm/later")
+	s.waits("vm/there", "there is no Provider silent")
 }
 
 func TestAProviderMovesToAnotherAddress(t *testing.T) {

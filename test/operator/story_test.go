@@ -26,6 +26,7 @@ type story struct {
 	namespace string
 	pve       *sim.Server
 	dir       string
+	env       []string // of operators, beside the usual
 	operators []*process
 }
 
@@ -244,10 +245,10 @@ func (s *story) operate(flags ...string) *process {
 	s.t.Helper()
 	p := &process{name: fmt.Sprintf("operator %d", len(s.operators)+1), done: make(chan struct{})}
 	p.cmd = exec.Command(self(s.t), append([]string{
-		"operator", "--namespace", s.namespace, "--leader-namespace", s.namespace, "--metrics-address", "", "--health-address", "", "--log-level", "warn",
+		"operator", "--namespace", s.namespace, "--leader-namespace", s.namespace, "--metrics-address", "", "--health-address", "",
 		"--lease-duration", "4s", "--renew-deadline", "3s", "--retry-period", "500ms",
 	}, flags...)...)
-	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+plane.Kubeconfig)
+	p.cmd.Env = slices.Concat(os.Environ(), []string{asProxplane + "=1", "KUBECONFIG=" + plane.Kubeconfig, "LOG_LEVEL=warn"}, s.env)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
