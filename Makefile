@@ -2,7 +2,7 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
-.PHONY: demo test tools test-race test-guest test-clients test-outside robustness controlplane generate fuzz bench bench-sim lint build help
+.PHONY: demo test tools test-race test-guest test-clients test-outside robustness controlplane generate fuzz bench bench-operator bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,9 @@ fuzz: ## run each fuzz target for FUZZTIME
 
 bench: ## how long machines take and what they cost, on a simulated cluster (some minutes)
 	$(GO) run ./test/bench
+
+bench-operator: controlplane ## what the operator costs with 1,000 and 10,000 machines in a real Kubernetes; writes README.md (10 minutes)
+	$(GO) run ./test/bench/operator
 
 bench-sim: ## what requests to the simulator cost, with 100 and with 10,000 VMs
 	@echo "measuring for half a minute ..."
