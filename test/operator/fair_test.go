@@ -15,7 +15,7 @@ func TestManyNewMachinesDontKeepADeletionWaiting(t *testing.T) {
 	t.Parallel()
 	const many = 60
 	s := begin(t, func(w *pvesim.World) {
-		w.Locks.Storage, w.Timing.Clone, w.Timing.Link = 4, 0, pvesim.Duration(2*time.Second)
+		w.Locks.Storage, w.Timing.Clone, w.Timing.Link = 4, 0, pvesim.Duration(6*time.Second)
 	})
 	s.operate("--alone")
 	s.provide()
@@ -40,10 +40,5 @@ func TestManyNewMachinesDontKeepADeletionWaiting(t *testing.T) {
 	}
 	if strings.Contains(" "+s.machines()+" ", " old ") {
 		t.Error("it is still there")
-	}
-	s.kubectl("delete", "vm", "--all", "--wait=false")
-	s.waitFor("--for=delete", "vm", "--all")
-	if s.machines() != "" {
-		t.Errorf("there is still %q", s.machines())
 	}
 }
