@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"path"
 	"slices"
@@ -45,8 +46,37 @@ type place struct {
 	node, address, file string
 }
 
-// at is whom to log in as, and where.
-func (h *hookHosts) at(p place) string { return cmp.Or(h.user, "root") + "@" + p.address }
+// sshLine is the command that runs another one on a host.
+func (h *hookHosts) sshLine(p place, command string) string {
+	host, port := p.hostPort()
+	if port != "" {
+		port = "-p " + port + " "
+	}
+	return fmt.Sprintf("ssh %s%s %s", port, quoted(h.as()+"@"+host), quoted(command))
+}
+
+// scpLine is the command that copies a file to where the hook is to be.
+func (h *hookHosts) scpLine(p place, file string) string {
+	host, port := p.hostPort()
+	if port != "" {
+		port = "-P " + port + " "
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return fmt.Sprintf("scp %s%s %s", port, quoted(file), quoted(h.as()+"@"+host+":"+p.file))
+}
+
+// as is whom to log in as.
+func (h *hookHosts) as() string { return cmp.Or(h.user, "root") }
+
+// hostPort are the address and the port of the host's SSH server; "": the usual one.
+func (p place) hostPort() (host, port string) {
+	if host, port, err := net.SplitHostPort(p.address); err == nil {
+		return host, port
+	}
+	return strings.Trim(p.address, "[]"), ""
+}
 
 // way is how to log in to nodes: as the flags say, or the Provider.
 func (h *hookHosts) way(ctx context.Context, u *ui, c *cluster) (remote.Config, error) {

@@ -91,10 +91,9 @@ func (i *installing) run(ctx context.Context, u *ui) error {
 func (i *installing) byHand(program string, places []place) string {
 	var b strings.Builder
 	for _, p := range places {
-		at := i.at(p)
-		fmt.Fprintf(&b, "scp %s %s\n", quoted(program), quoted(at+":"+p.file))
-		fmt.Fprintf(&b, "ssh %s %s\n", quoted(at), quoted("chmod 0755 "+quoted(p.file)))
-		fmt.Fprintf(&b, "ssh %s %s\n", quoted(at), quoted(fmt.Sprintf("test -e %[1]s || { install -d -m 0755 %[2]s && echo 'rules: []' >%[1]s; }", hook.PolicyFile, path.Dir(hook.PolicyFile))))
+		fmt.Fprintln(&b, i.scpLine(p, program))
+		fmt.Fprintln(&b, i.sshLine(p, "chmod 0755 "+quoted(p.file)))
+		fmt.Fprintln(&b, i.sshLine(p, fmt.Sprintf("test -e %[1]s || { install -d -m 0755 %[2]s && echo 'rules: []' >%[1]s; }", hook.PolicyFile, path.Dir(hook.PolicyFile))))
 	}
 	return strings.TrimSpace(b.String())
 }

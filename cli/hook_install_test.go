@@ -186,6 +186,15 @@ ssh root@192.168.77.3 'test -e /etc/proxplane/hook.yaml || { install -d -m 0755 
 	if out != want {
 		t.Errorf("got:\n%swant:\n%s", out, want)
 	}
+	for address, lines := range map[string][2]string{
+		"10.1.1.1:2222":      {"scp -P 2222 x 'root@10.1.1.1:", "ssh -p 2222 root@10.1.1.1 "},
+		"fd00::2":            {"scp x 'root@\\[fd00::2\\]:", "ssh root@fd00::2 "},
+		"[fd00::2]:2222":     {"scp -P 2222 x 'root@\\[fd00::2\\]:", "ssh -p 2222 root@fd00::2 "},
+		"pve2.example.org":   {"scp x 'root@pve2.example.org:", "ssh root@pve2.example.org "},
+		"pve2.example.org:2": {"scp -P 2 x 'root@pve2.example.org:", "ssh -p 2 root@pve2.example.org "},
+	} {
+		wantText(t, l.must("hook", "install", "--node", "pve2", "--node-address", "pve2="+address, "--print", "--binary", "x"), lines[0], lines[1])
+	}
 	shellcheck := need.Program(t, "shellcheck")
 	script := l.write("install.sh", "#!/bin/sh\n"+l.must("hook", "install", "--print"))
 	if said, err := exec.Command(shellcheck, script).CombinedOutput(); err != nil {

@@ -51,7 +51,7 @@ func (h *hookHosts) uninstall(ctx context.Context, u *ui) error {
 	}
 	if h.print {
 		for _, p := range places {
-			u.say("ssh %s %s", quoted(h.at(p)), quoted("rm -f "+quoted(p.file)))
+			u.say("%s", h.sshLine(p, "rm -f "+quoted(p.file)))
 		}
 		return nil
 	}
