@@ -199,10 +199,13 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 }
 
 // simulate starts a simulated Proxmox.
-func simulate(t *testing.T) *sim.Server {
+func simulate(t *testing.T, change ...func(*pvesim.World)) *sim.Server {
 	t.Helper()
 	world := pvesim.DefaultWorld()
 	sim.Quick(world)
+	for _, c := range change {
+		c(world)
+	}
 	server, err := sim.Start(world)
 	if err != nil {
 		t.Fatal(err)

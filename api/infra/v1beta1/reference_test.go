@@ -70,8 +70,19 @@ func reference(t *testing.T) []byte {
 	for _, kind := range []string{"Provider", "VirtualMachine", "VMClass", "VMImage", "VMSnapshot", "VMClone", "VMPlacementPolicy"} {
 		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n", kind, types[kind].text)
 		writeFields(&out, types, kind+"Spec", "spec", nil)
+		writeFields(&out, types, statusOf(types[kind]), "status", nil)
 	}
 	return out.Bytes()
+}
+
+// statusOf is the type of a kind's status, which Kubernetes has.
+func statusOf(kind docType) string {
+	for _, f := range kind.fields.Fields.List {
+		if len(f.Names) == 1 && f.Names[0].Name == "Status" {
+			return typeName(f.Type)
+		}
+	}
+	return ""
 }
 
 // writeFields writes a line a field, those of structs below their own.
@@ -122,11 +133,15 @@ func yamlType(typ string, nested bool) string {
 	switch {
 	case nested:
 		inner = "object"
+	case inner == "Condition":
+		inner = "object"
+	case inner == "Time":
+		inner = "time"
 	case inner == "Quantity":
 		inner = "quantity"
 	case inner == "bool":
 		inner = "true or false"
-	case inner == "int":
+	case inner == "int", inner == "int64":
 		inner = "number"
 	case !strings.HasPrefix(inner, "map of"):
 		inner = "text"
