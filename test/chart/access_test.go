@@ -38,11 +38,16 @@ func rightsAreUsed(t *testing.T, plane *controlplane.Plane, helm string) {
 	}
 	given := rights(t, helm)
 	for _, r := range given {
-		if !used[r] {
+		if !used[r] && seldom[r] == "" {
 			t.Errorf("the operator may %s, and never does", r)
 		}
 	}
 	t.Logf("the operator has used %d rights: %s", len(given), strings.Join(given, ", "))
+}
+
+// seldom are rights that it depends on chance whether they are used in a minute.
+var seldom = map[string]string{
+	"patch events.events.k8s.io": "an event that comes again is counted; when that is written, the library decides",
 }
 
 // right is one right in words; of a namespace, if it is only for that.
