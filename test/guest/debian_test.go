@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -116,10 +117,33 @@ func (l *lab) boots(name string) {
 	l.cloudInitIsDone(name)
 }
 
+// jump is an SSH server that leads to guests.
+func (l *lab) jump() (address string) {
+	l.t.Helper()
+	j, err := l.backend.NewJump(l.sim.GuestNetwork())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- j.Serve(ctx, listener) }()
+	l.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			l.t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
 func TestCloudInitDoesWhatTheManifestSays(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, debianWorld(t))
-	_, key := l.newKey()
+	file, key := l.newKey()
 	machine := func(more, text string) string {
 		return debianKinds + debian("shop", "debian", fmt.Sprintf(`
   disks: [{name: root, size: 2Gi}]
@@ -147,7 +171,10 @@ func TestCloudInitDoesWhatTheManifestSays(t *testing.T) {
 	l.has(vm, "hostname", "shop")
 	l.has(vm, "id -nG ada", "ada sudo")
 	l.has(vm, "cat ~ada/.ssh/authorized_keys", key)
-	l.has(vm, "su - ada -c 'sudo id -un'", "root")
+	tm := l.terminal(l.as("ssh", "shop", "-i", file, "-l", "ada", "--jump", l.jump(), "--trust-new", "--", "id -un; sudo id -un")...)
+	if code := tm.ends(); code != 0 || !strings.Contains(tm.text(), "ada\r\nroot\r\n") {
+		t.Errorf("exit status %d\n%s", code, tm.text())
+	}
 	l.has(vm, "cat /etc/shop.conf; stat -c %A:%U:%G /etc/shop.conf", "first ${here}\n-rw-r-----:root:ada")
 	l.has(vm, "cat /var/lib/seen /var/lib/runs", "first ${here}\nrun")
 	l.has(vm, "ip -o addr | grep -o -e 'eth0 .*inet6\\? \\(192.168.77.10/24\\|fd00:77::10/64\\)' | wc -l", "2")
