@@ -34,7 +34,7 @@ test-race: ## client and simulator under the race detector
 	$(GO) test -race ./pve/... ./pvesim/...
 
 test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too (some minutes; builds it once)
-	$(GO) test -count=1 -v -timeout 40m ./test/guest -debian
+	$(GO) test -count=1 -v -timeout 40m ./test/guest -debian -patience 15m
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .

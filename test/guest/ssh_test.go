@@ -17,6 +17,7 @@ import (
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/remote/remotetest"
+	"github.com/proxplane/proxplane/test/child"
 )
 
 // startSimulator is a lab whose simulator is a process of its own, started as
@@ -40,7 +41,8 @@ func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
 	}
 	cmd := exec.Command(program, "sim", "--qemu", "--world", filepath.Join(dir, "world.yaml"), "--listen", "127.0.0.1:0", "--ssh", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+dir)
-	cmd.Stderr, cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Stderr = os.Stderr
+	child.DieWithUs(cmd)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
