@@ -51,19 +51,26 @@ spec:
 	apply("first")
 	vm := l.vm("wanderer")
 	l.shows(vm, "cat /run/said", "first")
-	l.sh(vm, "echo on the disk | dd of=/dev/sda conv=fsync 2>/dev/null; echo in memory > /run/state")
+	// Kernels look at both disks at once, and call that sda which answers first.
+	const rootSectors = 128 << 20 / 512
+	root := func() string {
+		t.Helper()
+		return "/dev/" + l.sh(vm, fmt.Sprintf("grep -lx %d /sys/block/sd?/size | cut -d / -f 4", rootSectors))
+	}
+	disk := root()
+	l.sh(vm, fmt.Sprintf("echo on the disk | dd of=%s conv=fsync 2>/dev/null; echo in memory > /run/state", disk))
 	goesOn := func() {
 		t.Helper()
 		l.has(vm, "cat /run/state", "in memory")
-		l.has(vm, "head -n 1 /dev/sda", "on the disk")
+		l.has(vm, "head -n 1 "+disk, "on the disk")
 	}
 
 	// The guest writes while its disk is copied.
-	l.sh(vm, "(i=0; while [ ! -e /run/stop ]; do i=$((i+1)); echo $i | dd of=/dev/sda bs=512 seek=1000 conv=fsync,notrunc 2>/dev/null; echo $i > /run/written; done; touch /run/stopped) >/dev/null 2>&1 &")
+	l.sh(vm, "(i=0; while [ ! -e /run/stop ]; do i=$((i+1)); echo $i | dd of="+disk+" bs=512 seek=1000 conv=fsync,notrunc 2>/dev/null; echo $i > /run/written; done; touch /run/stopped) >/dev/null 2>&1 &")
 	l.task(vm.MoveDisk(t.Context(), pve.MoveDiskOptions{Disk: "scsi0", Storage: "nfs", Delete: true}))
 	l.sh(vm, "touch /run/stop")
 	l.shows(vm, "ls /run/stopped", "/run/stopped")
-	l.has(vm, "dd if=/dev/sda bs=512 skip=1000 count=1 iflag=direct 2>/dev/null | head -n 1", l.sh(vm, "cat /run/written"))
+	l.has(vm, "dd if="+disk+" bs=512 skip=1000 count=1 iflag=direct 2>/dev/null | head -n 1", l.sh(vm, "cat /run/written"))
 	goesOn()
 
 	l.task(vm.Migrate(t.Context(), pve.MigrateOptions{Target: "pve2", Online: true, WithLocalDisks: true}))
@@ -85,5 +92,5 @@ spec:
 		}
 	}
 	l.shows(vm, "cat /run/said", "second")
-	l.has(vm, "head -n 1 /dev/sda", "on the disk")
+	l.has(vm, "head -n 1 "+root(), "on the disk")
 }
