@@ -42,12 +42,11 @@ func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
 	cmd := exec.Command(program, "sim", "--qemu", "--world", filepath.Join(dir, "world.yaml"), "--listen", "127.0.0.1:0", "--ssh", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+dir)
 	cmd.Stderr = os.Stderr
-	child.DieWithUs(cmd)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
