@@ -109,8 +109,8 @@ func startQEMU(t *testing.T, program string, args []string) *monitor {
 	cmd := exec.Command(program, append(args, "-qmp", "unix:"+socket)...)
 	var said strings.Builder
 	cmd.Stderr = &said
-	child.DieWithUs(cmd) // those who fuzz are killed when their time is over
-	if err := cmd.Start(); err != nil {
+	// Those who fuzz are killed when their time is over.
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})

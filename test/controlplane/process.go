@@ -25,8 +25,7 @@ func start(dir, path string, args ...string) (*process, error) {
 	}
 	defer out.Close()
 	p.cmd.Stdout, p.cmd.Stderr = out, out
-	child.DieWithUs(p.cmd)
-	if err := p.cmd.Start(); err != nil {
+	if err := child.Start(p.cmd); err != nil {
 		return nil, err
 	}
 	go func() {

@@ -65,7 +65,6 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	child.DieWithUs(cmd)
 	p := &Process{cmd: cmd, out: newTranscript(), err: newTranscript(), begun: time.Now(), ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.out, p.err
 	if c.Stdout != nil {
@@ -74,7 +73,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Stderr != nil {
 		cmd.Stderr = c.Stderr
 	}
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		return nil, err
 	}
 	go p.wait()
