@@ -15,15 +15,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
 	"github.com/proxplane/proxplane/test/bench/world"
+	"github.com/proxplane/proxplane/test/outside"
 )
 
 // settings are what the flags say.
@@ -75,11 +74,8 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 	}
 	defer os.RemoveAll(dir)
 	if s.binary == "" {
-		s.binary = filepath.Join(dir, "proxplane")
-		build := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "./cmd/proxplane")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build proxplane: %w", err)
+		if s.binary, err = outside.Build(ctx, ".", "./cmd/proxplane", dir); err != nil {
+			return err
 		}
 	}
 	yaml := world.YAML

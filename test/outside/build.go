@@ -1,6 +1,7 @@
 package outside
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,15 +41,24 @@ func build(dir string, packages []string) error {
 		return fmt.Errorf("find the module: %w", err)
 	}
 	for _, pkg := range packages {
-		name := filepath.Base(pkg)
-		built[name] = filepath.Join(dir, name)
-		cmd := exec.Command("go", "build", "-o", built[name], pkg)
-		cmd.Dir = string(top[:len(top)-1])
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		program, err := Build(context.Background(), string(top[:len(top)-1]), pkg, dir)
+		if err != nil {
+			return err
 		}
+		built[filepath.Base(pkg)] = program
 	}
 	return nil
+}
+
+// Build builds a program of the module whose top is given, into a directory.
+func Build(ctx context.Context, top, pkg, into string) (program string, err error) {
+	program = filepath.Join(into, filepath.Base(pkg))
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
+	cmd.Dir = top
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+	}
+	return program, nil
 }
 
 // Program is the path of a program that Main has built.

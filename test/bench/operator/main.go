@@ -17,12 +17,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
+	"github.com/proxplane/proxplane/test/outside"
 )
 
 // settings are what the flags say.
@@ -62,11 +61,8 @@ func (s settings) run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 	if s.program == "" {
-		s.program = filepath.Join(dir, "proxplane")
-		build := exec.CommandContext(ctx, "go", "build", "-o", s.program, "./cmd/proxplane")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build proxplane: %w", err)
+		if s.program, err = outside.Build(ctx, ".", "./cmd/proxplane", dir); err != nil {
+			return err
 		}
 	}
 	l, err := newLab(ctx, s.program, dir, s.profiles)
