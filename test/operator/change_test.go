@@ -13,9 +13,7 @@ func slowClones(w *pvesim.World) { w.Timing.Clone = pvesim.Duration(3e9) }
 
 func TestAMachineIsMadeChangedAndRemoved(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	if s.field("vm/web", ".status.state") != "running" || s.field("vm/web", ".status.addresses[0]") == "" {
@@ -37,9 +35,7 @@ func TestAMachineIsMadeChangedAndRemoved(t *testing.T) {
 
 func TestAnEditWhileTheCloneRunsIsMade(t *testing.T) {
 	t.Parallel()
-	s := begin(t, slowClones)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t, slowClones)
 	s.apply(machine("web"))
 	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
 	s.kubectl("patch", "vmclass", "small", "--type=merge", "-p", `{"spec":{"cpus":4,"memory":"4Gi"}}`)
@@ -51,9 +47,7 @@ func TestAnEditWhileTheCloneRunsIsMade(t *testing.T) {
 
 func TestADeletionWhileTheCloneRunsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s := begin(t, slowClones)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t, slowClones)
 	s.apply(machine("web"))
 	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
@@ -64,9 +58,7 @@ func TestADeletionWhileTheCloneRunsLeavesNothing(t *testing.T) {
 
 func TestWhatIsChangedByHandInProxmoxIsSetRight(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.apply(machine("db"))
 	s.apply(machine("gone"))
@@ -99,9 +91,7 @@ func TestWhatIsChangedByHandInProxmoxIsSetRight(t *testing.T) {
 
 func TestTwoObjectsCantHaveOneMachine(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("first", "vmid: 200"))
 	s.waitFor("--for=condition=Ready", "vm/first")
 	s.apply(machine("second", "vmid: 200"))

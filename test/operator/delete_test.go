@@ -17,9 +17,7 @@ spec: {vmRef: {name: web}}
 
 func TestAMachineGoesAfterItsSnapshots(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web") + snapshot)
 	s.waitFor("--for=condition=Ready", "vm/web", "vmsnapshot/before")
 	s.kubectl("delete", "vm", "web", "--wait=false")
@@ -36,9 +34,7 @@ func TestAMachineGoesAfterItsSnapshots(t *testing.T) {
 
 func TestARetainedMachineStays(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web", "deletionPolicy: Retain", "description: by hand"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
@@ -49,9 +45,7 @@ func TestARetainedMachineStays(t *testing.T) {
 
 func TestAFetchedImageStaysWhileMachinesHangOnIt(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	fetched := strings.ReplaceAll(machine("web", "powerState: Off"), "source: ubuntu-22-template", "url: https://images.example/debian.qcow2, checksum: "+sim.ImageSum())
 	s.apply(fetched)
 	s.waitFor("--for=condition=Ready", "vm/web", "vmimage/ubuntu")
@@ -71,9 +65,7 @@ func TestAFetchedImageStaysWhileMachinesHangOnIt(t *testing.T) {
 
 func TestAProviderGoesLast(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("delete", "provider", "proxmox", "--wait=false")
@@ -87,9 +79,7 @@ func TestAProviderGoesLast(t *testing.T) {
 
 func TestAnAnnotationLetsGoWhatCantBeDeleted(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("delete", "provider", "proxmox", "--wait=false")

@@ -10,9 +10,7 @@ import (
 // What fails again and again is told once, and counted.
 func TestWhatFailsAgainAndAgainIsNoStormOfEvents(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.waitFor("--for=condition=Ready", "provider/proxmox")
 	id, err := s.pve.AddFault(pvesim.Fault{Task: "qmstart", Error: "the moon is full"})
 	if err != nil {

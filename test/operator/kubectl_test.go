@@ -49,9 +49,7 @@ func (s *story) plain(text string) string {
 
 func TestKubectlShowsWhatPeopleWantToKnow(t *testing.T) {
 	t.Parallel()
-	s := begin(t, func(w *pvesim.World) { w.Nodes = w.Nodes[:1] })
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t, func(w *pvesim.World) { w.Nodes = w.Nodes[:1] })
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.apply(strings.NewReplacer("small", "huge", "memory: 2Gi", "memory: 4096Gi").Replace(machine("huge")))

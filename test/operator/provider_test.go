@@ -13,9 +13,7 @@ import (
 
 func TestProxmoxIsAwayAndComesBack(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web", "provider/proxmox")
 	id, err := s.pve.AddFault(pvesim.Fault{Path: "**", Drop: "before"})
@@ -79,9 +77,7 @@ func TestALoginIsRotatedWithoutARestart(t *testing.T) {
 
 func TestAProviderThatIsBrokenKeepsNobodyElseBack(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	nowhere := strings.NewReplacer("name: proxmox", "name: nowhere", s.pve.Endpoint, "https://127.0.0.1:9").Replace(s.pve.Provider("proxmox", "pve-credentials"))
 	s.apply(nowhere)
 	s.apply(machine("here", "providerRef: {name: proxmox}"))
@@ -124,9 +120,7 @@ func TestAProviderThatHangsKeepsNobodyElseBack(t *testing.T) {
 
 func TestAProviderMovesToAnotherAddress(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
-	s.operate("--alone")
-	s.provide()
+	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", `{"spec":{"endpoint":"https://127.0.0.1:9"}}`)

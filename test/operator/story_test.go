@@ -46,6 +46,15 @@ func begin(t *testing.T, change ...func(*pvesim.World)) *story {
 	return beginOn(t, w)
 }
 
+// beginAlone begins one in which an operator is at work and has its Provider.
+func beginAlone(t *testing.T, change ...func(*pvesim.World)) *story {
+	t.Helper()
+	s := begin(t, change...)
+	s.operate("--alone")
+	s.provide()
+	return s
+}
+
 func beginOn(t *testing.T, w *pvesim.World) *story {
 	t.Helper()
 	s := &story{t: t, namespace: fmt.Sprintf("story-%d", stories.Add(1)), dir: t.TempDir()}
