@@ -120,8 +120,10 @@ spec:
 	tm.shows("tiny# ")
 	tm.types("echo $((6*7)) $(hostname) > /run/typed; cat /run/typed\r")
 	tm.shows("42 ")
-	// What is typed goes to the guest, keys that end things here included.
-	tm.types("echo sleeps; sleep 1000\r")
+	// What is typed goes to the guest, keys that end things here included. A shell at its
+	// prompt may be interrupted between two commands and go on with the second; one that
+	// runs a script ends whenever it is.
+	tm.types("sh -c 'echo sleeps; sleep 1000'\r")
 	tm.shows("\r\nsleeps\r\n")
 	tm.types("\x03")
 	tm.types("echo again\r")
