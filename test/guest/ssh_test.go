@@ -122,7 +122,7 @@ spec:
 	tm.types("until stty size | grep -q '41 77'; do :; done; echo $((6*7)) columns\r")
 	tm.shows("\r\n42 columns\r\n")
 	// Keys that end things here end them there.
-	tm.types("echo sleeps; sleep 1000\r")
+	tm.types(sleeps)
 	tm.shows("\r\nsleeps\r\n")
 	tm.types("\x03")
 	tm.types("echo status $?\r")

@@ -24,6 +24,10 @@ type terminal struct {
 	ended  chan struct{}
 }
 
+// sleeps is typed to have something to interrupt. A shell at its prompt may be interrupted
+// between two commands and go on with the second; one that runs a script ends whenever it is.
+const sleeps = "sh -c 'echo sleeps; sleep 1000'\r"
+
 // terminal starts a command.
 func (l *lab) terminal(args ...string) *terminal {
 	l.t.Helper()
@@ -120,10 +124,8 @@ spec:
 	tm.shows("tiny# ")
 	tm.types("echo $((6*7)) $(hostname) > /run/typed; cat /run/typed\r")
 	tm.shows("42 ")
-	// What is typed goes to the guest, keys that end things here included. A shell at its
-	// prompt may be interrupted between two commands and go on with the second; one that
-	// runs a script ends whenever it is.
-	tm.types("sh -c 'echo sleeps; sleep 1000'\r")
+	// What is typed goes to the guest, keys that end things here included.
+	tm.types(sleeps)
 	tm.shows("\r\nsleeps\r\n")
 	tm.types("\x03")
 	tm.types("echo again\r")
