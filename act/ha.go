@@ -9,8 +9,9 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// setHA puts a guest under the manager of high availability, or takes it away.
-// Where guests may run is said by groups until Proxmox 8, by rules from 9 on.
+// setHA puts a guest under the manager of high availability, changes what that was
+// told, or takes it away. Where guests may run is said by groups until Proxmox 8, by
+// rules from 9 on.
 func (a *Actor) setHA(ctx context.Context, c *pve.Client, h model.SetHA) error {
 	sid := fmt.Sprintf("vm:%d", h.VMID)
 	if h.HA == nil {
@@ -39,20 +40,42 @@ func (a *Actor) setHA(ctx context.Context, c *pve.Client, h model.SetHA) error {
 	return joinRule(ctx, c, h.HA.Group, sid)
 }
 
-// joinRule adds a guest to those that a rule is about.
+// joinRule adds a guest to those that a rule is about, which stands for a group. It
+// leaves the one that said before on which nodes it may be: Proxmox lets it be in one
+// only.
 func joinRule(ctx context.Context, c *pve.Client, name, sid string) error {
-	rule, err := c.HA().Rule(ctx, name)
+	rules, err := c.HA().Rules(ctx)
 	if err != nil {
-		return fmt.Errorf("read HA rule %q, which stands for the group: %w", name, err)
+		return fmt.Errorf("list HA rules: %w", err)
 	}
+	i := slices.IndexFunc(rules, func(r pve.HARule) bool { return r.ID == name })
+	if i < 0 {
+		return fmt.Errorf("there is no HA rule %q, which stands for the group: %w", name, pve.ErrNotFound)
+	}
+	rule := rules[i]
 	if slices.Contains(rule.Resources, sid) {
 		return nil
 	}
-	change := pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: append(rule.Resources, sid)}, Digest: rule.Digest}
-	if err := c.HA().SetRule(ctx, name, change); err != nil {
+	const aboutNodes = "node-affinity"
+	for _, other := range rules {
+		if rule.Type != aboutNodes || other.Type != aboutNodes || !slices.Contains(other.Resources, sid) {
+			continue
+		}
+		rest := slices.DeleteFunc(other.Resources, func(r string) bool { return r == sid })
+		if err := changeRule(ctx, c, other, rest); err != nil {
+			return fmt.Errorf("take it out of HA rule %q: %w", other.ID, err)
+		}
+		return joinRule(ctx, c, name, sid) // the rules aren't as they were
+	}
+	if err := changeRule(ctx, c, rule, append(rule.Resources, sid)); err != nil {
 		return fmt.Errorf("add it to HA rule %q: %w", name, err)
 	}
 	return nil
+}
+
+// changeRule has a rule be about other guests, if no rule has changed since it was read.
+func changeRule(ctx context.Context, c *pve.Client, rule pve.HARule, resources []string) error {
+	return c.HA().SetRule(ctx, rule.ID, pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: resources}, Digest: rule.Digest})
 }
 
 // keepApart writes the rule that keeps guests on different nodes.

@@ -36,6 +36,8 @@ func (e *Engine) note(action model.Action, answers bool) {
 		switch {
 		case a.HA == nil:
 			seen.HATold(vmid, "")
+		case !a.New:
+			seen.HAUnsure()
 		case a.Off:
 			seen.HATold(vmid, "stopped")
 		default:

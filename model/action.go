@@ -175,8 +175,8 @@ type RemoveFile struct {
 type SetHA struct {
 	VMID int
 	HA   *HA
-	New  bool
-	Off  bool // it isn't to be started
+	New  bool // it isn't under HA yet
+	Off  bool // and isn't to be started
 }
 
 // KeepApart has the high-availability manager keep guests on different nodes.

@@ -27,9 +27,9 @@ type Observed struct {
 	// before 8.4.
 	Dirs map[string]Dir
 	HA   map[string]map[string]string // by "vm:100"; nil: not read
-	// Apart are the HA rules that keep guests on different nodes, each with the
-	// guests it is about ("vm:100"); nil: not read. There are none before 9.
-	Apart map[string][]string
+	// Rules are the HA rules, each with the guests it is about ("vm:100"); nil: not
+	// read. There are none before 9.
+	Rules map[string][]string
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
 	// Failed are the steps that failed lately.

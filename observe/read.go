@@ -186,19 +186,18 @@ func (o *Observer) HA(ctx context.Context) error {
 	for _, r := range list {
 		all[r.ID] = haOf(r)
 	}
-	apart, err := o.apart(ctx)
+	rules, err := o.haRules(ctx)
 	if err != nil {
 		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.HA, o.have.Apart = all, apart
+	o.have.HA, o.have.Rules = all, rules
 	return nil
 }
 
-// apart reads the rules that keep guests on different nodes; there are none
-// before release 9.
-func (o *Observer) apart(ctx context.Context) (map[string][]string, error) {
+// haRules reads the rules, of which there are none before release 9.
+func (o *Observer) haRules(ctx context.Context) (map[string][]string, error) {
 	rules := map[string][]string{}
 	if o.Release() < 9 {
 		return rules, nil
@@ -208,9 +207,7 @@ func (o *Observer) apart(ctx context.Context) (map[string][]string, error) {
 		return nil, fmt.Errorf("list HA rules: %w", err)
 	}
 	for _, r := range list {
-		if r.Type == "resource-affinity" && r.Affinity == "negative" {
-			rules[r.ID] = r.Resources
-		}
+		rules[r.ID] = r.Resources
 	}
 	return rules, nil
 }

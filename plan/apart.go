@@ -10,25 +10,22 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// firstRules is the release that has HA rules.
-const firstRules = 9
-
 // apart plans the HA rule that keeps a guest away from others: placement sees to
 // it when a guest is made, but the manager of high availability moves guests.
 func (c *change) apart() {
-	if c.v.HA == nil || c.g.HAState == "" || c.p.have.Release < firstRules || len(c.v.Place.AntiAffinity) == 0 {
+	if c.v.HA == nil || c.g.HAState == "" || !c.p.ruled() || len(c.v.Place.AntiAffinity) == 0 {
 		return
 	}
 	peers := c.peers()
 	if len(peers) < 2 {
 		return
 	}
-	if c.p.have.Apart == nil {
+	if c.p.have.Rules == nil {
 		c.o.Look.HA = true
 		return
 	}
 	rule := ruleName(c.v)
-	have, exists := c.p.have.Apart[rule]
+	have, exists := c.p.have.Rules[rule]
 	var missing []string
 	for _, sid := range peers {
 		if !slices.Contains(have, sid) {
@@ -45,8 +42,6 @@ func (c *change) apart() {
 		What:   "keep it apart by HA rule " + rule, Why: "anti-affinity of guests under HA", Effect: Live,
 	})
 }
-
-func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
 // peers are the guests under HA that must not share a node with this one, and
 // itself.

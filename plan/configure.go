@@ -190,7 +190,7 @@ const unfinished = "unfinished"
 // stamp is the fingerprint that the guest may carry once this configuration is
 // applied: the real one only if nothing then remains but what the list shows.
 func (c *change) stamp(m model.Marker) string {
-	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || c.v.Seed != nil && !c.attached() && !c.intended() {
+	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || c.haUnfinished() || c.v.Seed != nil && !c.attached() && !c.intended() {
 		return unfinished
 	}
 	return c.v.Fingerprint()

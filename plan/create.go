@@ -75,7 +75,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 		Options: withoutSnippets(plainOptions(v.Options)), NICs: v.NICs, Pool: v.Pool,
 	}
 	if !taggedLater(v) {
-		create.Tags = tagsFor(v, nil, firstStamp(v))
+		create.Tags = tagsFor(v, nil, p.firstStamp(v))
 	}
 	for _, d := range v.Disks {
 		if d.Storage == "" && d.Volume == "" {
@@ -93,9 +93,10 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 func taggedLater(v model.VM) bool { return v.Pool != "" }
 
 // firstStamp is the fingerprint that a guest without a source may carry from its
-// first moment: with first-boot data it isn't as wanted yet.
-func firstStamp(v model.VM) string {
-	if v.Seed != nil {
+// first moment: with first-boot data it isn't as wanted yet, nor where HA has to be
+// told something beside what the list of guests shows.
+func (p *planner) firstStamp(v model.VM) string {
+	if v.Seed != nil || p.joins(v) {
 		return unfinished
 	}
 	return v.Fingerprint()

@@ -351,7 +351,7 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	if v.Power != "" && g.Status == model.StatusUnknown {
 		return false
 	}
-	if v.HA != nil && len(v.Place.AntiAffinity) > 0 && p.have.Release >= firstRules && !slices.Contains(p.have.Apart[ruleName(v)], sid(g.VMID)) {
+	if v.HA != nil && len(v.Place.AntiAffinity) > 0 && p.ruled() && !slices.Contains(p.have.Rules[ruleName(v)], sid(g.VMID)) {
 		return false // a deeper look tells whether it needs a rule
 	}
 	if running := g.Status == model.StatusRunning; v.Power != "" && running != (v.Power == model.PowerOn) {

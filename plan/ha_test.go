@@ -31,3 +31,41 @@ func TestHAIsTakenAwayThoughTheConfigChangesFirst(t *testing.T) {
 		}
 	}
 }
+
+// Whoever is stopped before HA was told finds that out the next time, though the
+// config is as wanted by then.
+func TestHAIsToldThoughTheConfigChangesFirst(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.HA = &model.HA{MaxRestart: 2, Group: "fast"}
+	converge(t, w, desired(v))
+	v.HA = &model.HA{MaxRestart: 3, Group: "slow"}
+	for _, s := range w.plan(desired(v)).Objects[2].Steps {
+		if _, ok := s.Action.(model.Configure); ok {
+			w.do(s.Action) // and no more
+		}
+	}
+	if p := converge(t, w, desired(v)); !p.Ready() {
+		t.Fatalf("not as wanted:\n%s", p)
+	}
+	for id, told := range w.ha {
+		if told["max_restart"] != "3" || !slices.Contains(w.rules["slow"], id) || slices.Contains(w.rules["fast"], id) {
+			t.Errorf("HA was told %v, the rules are %v", told, w.rules)
+		}
+	}
+	if p := For(desired(v), w.observe(Look{})); !p.Ready() {
+		t.Errorf("a look at the list isn't enough:\n%s", p)
+	}
+}
+
+func TestThePlanSaysWhatHAIsToldAndWhy(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.HA = &model.HA{}
+	converge(t, w, desired(v))
+	v.HA = &model.HA{MaxRelocate: 3}
+	o := w.plan(desired(v)).Objects[2]
+	if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.What == "tell HA about it" }); i < 0 || o.Steps[i].Why != "maxRelocate 1 → 3" || o.Steps[i].Effect != Live {
+		t.Errorf("plan:\n%s", o)
+	}
+}

@@ -350,10 +350,10 @@ func TestGuestsUnderHAAreKeptApartByARule(t *testing.T) {
 	if p := converge(t, w, desired(vms...)); !p.Ready() {
 		t.Fatalf("plan:\n%s", p)
 	}
-	if len(w.apart) != 1 {
-		t.Fatalf("rules: %v", w.apart)
+	if len(w.rules) != 1 {
+		t.Fatalf("rules: %v", w.rules)
 	}
-	for name, sids := range w.apart {
+	for name, sids := range w.rules {
 		if len(sids) != 3 {
 			t.Errorf("rule %s is about %v", name, sids)
 		}

@@ -71,19 +71,6 @@ func hasAgent(c *model.Config) bool {
 	return strings.TrimPrefix(first, "enabled=") == "1"
 }
 
-// ha plans what the high-availability manager is told: of a new guest only when
-// it is as wanted, since the manager starts it at once.
-func (c *change) ha(after ...int) int {
-	managed := c.g.HAState != ""
-	switch {
-	case c.v.HA != nil && !managed:
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Effect: Live}, after...)
-	case c.v.HA == nil && managed && c.managed("ha"):
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Effect: Live})
-	}
-	return 0
-}
-
 // pool plans the pool that the guest belongs to. It leaves one that a manifest
 // named before, but not one that others have put it into.
 func (c *change) pool() int {

@@ -116,6 +116,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() {
 		return
 	}
+	c.lookHA()
 	left := c.leaveShares(0)
 	seeds, old := c.seed(), c.oldSeeds()
 	if !o.Look.Empty() {

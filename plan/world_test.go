@@ -19,7 +19,8 @@ type world struct {
 	stores map[string]*model.Storage
 	digest int
 	fails  map[Key]model.Failure
-	apart  map[string][]string
+	rules  map[string][]string
+	ha     map[string]map[string]string
 	dirs   map[string]model.Dir
 	bad    map[string]string // directories by what is wrong with them
 	snips  map[string]model.File
@@ -33,7 +34,7 @@ type world struct {
 type Key = model.Key
 
 func newWorld() *world {
-	w := &world{guests: map[int]*model.Guest{}, files: map[string]model.File{}, nodes: map[string]*model.Node{}, stores: map[string]*model.Storage{}, apart: map[string][]string{}, dirs: map[string]model.Dir{}, bad: map[string]string{}, snips: map[string]model.File{}}
+	w := &world{guests: map[int]*model.Guest{}, files: map[string]model.File{}, nodes: map[string]*model.Node{}, stores: map[string]*model.Storage{}, rules: map[string][]string{}, ha: map[string]map[string]string{}, dirs: map[string]model.Dir{}, bad: map[string]string{}, snips: map[string]model.File{}}
 	for i := 1; i <= 3; i++ {
 		name := fmt.Sprintf("pve%d", i)
 		w.nodes[name] = &model.Node{Name: name, Online: true, CPUs: 16, Memory: 64 << 30, Used: int64(i) << 30}
@@ -87,7 +88,7 @@ func (w *world) observe(l Look) *model.Observed {
 		o.Guests[id] = &seen
 	}
 	if l.HA {
-		o.Apart = maps.Clone(w.apart)
+		o.Rules, o.HA = maps.Clone(w.rules), maps.Clone(w.ha)
 	}
 	if l.Files {
 		o.Files = maps.Clone(w.files)
@@ -208,16 +209,9 @@ func (w *world) do(a model.Action) {
 			}
 		}
 	case model.SetHA:
-		w.guests[a.VMID].HAState = ""
-		if a.HA != nil {
-			w.guests[a.VMID].HAState = "stopped"
-			if !a.Off {
-				w.guests[a.VMID].HAState = "started"
-				w.start(w.guests[a.VMID])
-			}
-		}
+		w.setHA(a)
 	case model.KeepApart:
-		w.apart[a.Rule] = a.Resources
+		w.rules[a.Rule] = a.Resources
 	case model.SetPool:
 		w.guests[a.VMID].Pool = a.Pool
 	case model.MakeShare:
@@ -234,6 +228,32 @@ func (w *world) do(a model.Action) {
 		}
 	default:
 		panic(fmt.Sprintf("%T isn't known", a))
+	}
+}
+
+func (w *world) setHA(a model.SetHA) {
+	g, id := w.guests[a.VMID], sid(a.VMID)
+	for name := range w.rules {
+		if a.HA == nil || a.HA.Group != "" && !strings.HasPrefix(name, "proxplane-") {
+			w.rules[name] = slices.DeleteFunc(slices.Clone(w.rules[name]), func(r string) bool { return r == id })
+		}
+	}
+	delete(w.ha, id)
+	if a.HA == nil {
+		g.HAState = ""
+		return
+	}
+	w.ha[id] = map[string]string{"max_restart": itoa(max(1, a.HA.MaxRestart)), "max_relocate": itoa(max(1, a.HA.MaxRelocate))}
+	if a.HA.Group != "" {
+		w.rules[a.HA.Group] = append(w.rules[a.HA.Group], id)
+	}
+	switch {
+	case !a.New:
+	case a.Off:
+		g.HAState = "stopped"
+	default:
+		g.HAState = "started"
+		w.start(g)
 	}
 }
 

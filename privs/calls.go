@@ -117,11 +117,15 @@ func haCalls(a model.SetHA, d deed, at Site) []call {
 	resource := func(method, path string) call {
 		return call{method: method, path: "/cluster/ha/" + path, deed: d, why: "put guests under HA"}
 	}
-	switch {
-	case a.HA == nil:
+	if a.HA == nil {
 		return []call{resource("DELETE", "resources/{sid}")}
-	case at.Release >= 9 && a.HA.Group != "":
-		return []call{resource("POST", "resources"), resource("GET", "rules/{rule}"), resource("PUT", "rules/{rule}")}
 	}
-	return []call{resource("POST", "resources")}
+	list := []call{resource("PUT", "resources/{sid}")}
+	if a.New {
+		list = []call{resource("POST", "resources")}
+	}
+	if at.Release >= 9 && a.HA.Group != "" {
+		list = append(list, resource("GET", "rules"), resource("PUT", "rules/{rule}"))
+	}
+	return list
 }

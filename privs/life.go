@@ -103,13 +103,7 @@ func (l *life) vm(v model.VM) {
 	do(model.Stop{})
 	do(model.Reboot{})
 	if v.HA != nil {
-		do(model.SetHA{HA: v.HA, New: true})
-		do(model.SetHA{})
-		if l.apart(v) {
-			l.read("see the rules of HA", "/cluster/ha/resources", nil)
-			l.read("see the rules of HA", "/cluster/ha/rules", nil)
-			do(model.KeepApart{New: true})
-		}
+		l.available(v, do)
 	}
 	if v.Retain {
 		do(model.Release{})
@@ -117,6 +111,24 @@ func (l *life) vm(v model.VM) {
 		do(model.Destroy{Owner: v.Owner})
 	}
 	l.strayed(v)
+}
+
+// available is the life of a guest under HA. What that was told is looked at where the
+// manifest says more than that the guest is under it.
+func (l *life) available(v model.VM, do func(model.Action)) {
+	do(model.SetHA{HA: v.HA, New: true})
+	do(model.SetHA{})
+	says, apart := *v.HA != (model.HA{}), l.apart(v)
+	if says {
+		do(model.SetHA{HA: v.HA})
+	}
+	if apart {
+		do(model.KeepApart{New: true})
+	}
+	if says || apart {
+		l.read("see what HA was told", "/cluster/ha/resources", nil)
+		l.read("see what HA was told", "/cluster/ha/rules", nil)
+	}
 }
 
 // apart tells whether HA, which moves guests, has to be told to keep this one away

@@ -133,7 +133,7 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 		{reason: "a copy on another storage", vm: func(v *model.VM) { v.Source.Full, v.Source.Storage = true, "ceph" }, want: []string{"/storage/ceph Datastore.AllocateSpace"}},
 		{reason: "HA", vm: func(v *model.VM) { v.HA = &model.HA{} }, want: []string{"/ Sys.Console"}},
 		{reason: "HA by a rule", vm: func(v *model.VM) { v.HA = &model.HA{Group: "fast"} }, want: []string{"/ Sys.Audit Sys.Console"}},
-		{reason: "HA by a group", release: 8, vm: func(v *model.VM) { v.HA = &model.HA{Group: "fast"} }, want: []string{"/ Sys.Console"}},
+		{reason: "HA by a group", release: 8, vm: func(v *model.VM) { v.HA = &model.HA{Group: "fast"} }, want: []string{"/ Sys.Audit Sys.Console"}},
 		{reason: "first-boot data", vm: func(v *model.VM) { v.Seed = &model.Seed{Storage: "iso"} }, want: []string{
 			"/storage/iso Datastore.Allocate Datastore.AllocateTemplate Datastore.Audit", "/vms/105 VM.Config.CDROM"}},
 	} {

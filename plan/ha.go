@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// firstRules is the release that has HA rules, which stand for groups from then on.
+const firstRules = 9
+
+// ruled tells whether there are HA rules, and no groups.
+func (p *planner) ruled() bool { return p.have.Release >= firstRules }
+
+// sid is what a guest is called under HA.
+func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
+
+// ha plans what the high-availability manager is told: of a new guest only when
+// it is as wanted, since the manager starts it at once.
+func (c *change) ha(after ...int) int {
+	managed := c.g.HAState != ""
+	switch {
+	case c.v.HA == nil && managed && c.managed("ha"):
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Effect: Live})
+	case c.v.HA == nil:
+		return 0
+	case !managed:
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Effect: Live}, after...)
+	}
+	if why := c.haUnlike(); len(why) > 0 {
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA}, What: "tell HA about it", Why: strings.Join(why, ", "), Effect: Live}, after...)
+	}
+	return 0
+}
+
+// lookHA asks for what HA was told, where that matters.
+func (c *change) lookHA() {
+	if says(c.v.HA) && c.g.HAState != "" && c.p.have.HA == nil {
+		c.o.Look.HA = true
+	}
+}
+
+// says tells whether a manifest says more than that a guest is under HA.
+func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
+
+// haUnlike says what HA was told otherwise about a guest that is under it. What the
+// manifest doesn't say may be as it is.
+func (c *change) haUnlike() []string {
+	told, known := c.p.have.HA[sid(c.g.VMID)]
+	if !says(c.v.HA) || !known {
+		return nil
+	}
+	var why []string
+	differ := func(name, have, want string) {
+		if have != want {
+			why = append(why, changed(name, have, want))
+		}
+	}
+	const unsaid = "1" // is what Proxmox does then
+	if n := c.v.HA.MaxRestart; n != 0 {
+		differ("maxRestart", cmp.Or(told["max_restart"], unsaid), itoa(n))
+	}
+	if n := c.v.HA.MaxRelocate; n != 0 {
+		differ("maxRelocate", cmp.Or(told["max_relocate"], unsaid), itoa(n))
+	}
+	switch group := c.v.HA.Group; {
+	case group == "":
+	case !c.p.ruled():
+		differ("group", told["group"], group)
+	case !slices.Contains(c.p.have.Rules[group], sid(c.g.VMID)):
+		why = append(why, fmt.Sprintf("HA rule %s isn't about it", group))
+	}
+	return why
+}
+
+// haUnfinished tells whether HA will still have to be told something that the list of
+// guests doesn't show: that shows only whether a guest is under HA.
+func (c *change) haUnfinished() bool {
+	if c.g.HAState == "" {
+		return c.p.joins(c.v)
+	}
+	return len(c.haUnlike()) > 0
+}
+
+// joins tells whether a guest that is put under HA has to be added to a rule after
+// that, by a call of its own.
+func (p *planner) joins(v model.VM) bool { return v.HA != nil && v.HA.Group != "" && p.ruled() }
