@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,12 +10,6 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 )
-
-// hasAgent tells whether a machine's config has a guest agent.
-func hasAgent(g *model.Guest) bool {
-	agent := g.Config.Options["agent"]
-	return agent != "" && !strings.HasPrefix(agent, "0") && !strings.Contains(agent, "enabled=0")
-}
 
 // staticAddresses are those that a machine has by its cloud-init settings or by
 // its manifest.
@@ -34,15 +29,11 @@ func (c *cluster) staticAddresses(g *model.Guest) []netip.Addr {
 
 // configAddresses are those of Proxmox' cloud-init options.
 func configAddresses(options map[string]string) []netip.Addr {
-	var keys []string
-	for key := range options {
-		if strings.HasPrefix(key, "ipconfig") {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
 	var found []netip.Addr
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if !strings.HasPrefix(key, "ipconfig") {
+			continue
+		}
 		for pair := range strings.SplitSeq(options[key], ",") {
 			if name, value, _ := strings.Cut(pair, "="); name == "ip" || name == "ip6" {
 				if p, err := netip.ParsePrefix(value); err == nil {
@@ -64,13 +55,8 @@ func seedAddresses(text []byte) []netip.Addr {
 	if yaml.Unmarshal(text, &config) != nil {
 		return nil
 	}
-	var names []string
-	for name := range config.Ethernets {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var found []netip.Addr
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(config.Ethernets)) {
 		for _, a := range config.Ethernets[name].Addresses {
 			if p, err := netip.ParsePrefix(a); err == nil {
 				found = append(found, p.Addr())

@@ -52,12 +52,19 @@ func (e *examination) gather() error {
 func (e *examination) sources(have *model.Observed) []*model.Guest {
 	var list []*model.Guest
 	for _, i := range e.want.Images {
-		if g := have.Guests[i.VMID]; g != nil {
-			list = append(list, g)
-		}
-		if i.Template != "" {
-			list = append(list, have.Named(i.Template)...)
-		}
+		list = append(list, guestsOf(i, have)...)
+	}
+	return list
+}
+
+// guestsOf are the guests that an image is, or may be: names can be there twice.
+func guestsOf(i model.Image, have *model.Observed) []*model.Guest {
+	var list []*model.Guest
+	if g := have.Guests[i.VMID]; g != nil {
+		list = append(list, g)
+	}
+	if i.Template != "" {
+		list = append(list, have.Named(i.Template)...)
 	}
 	return list
 }

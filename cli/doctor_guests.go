@@ -10,7 +10,6 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/privs"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -70,7 +69,7 @@ func (e *examination) notSeen(i model.Image, what, path string) {
 
 // url has a node ask for the file, if that is allowed.
 func (e *examination) url(i model.Image) {
-	if len(e.have.Named(i.Owner.Name)) > 0 && slices.ContainsFunc(e.have.Named(i.Owner.Name), func(g *model.Guest) bool { return g.Template }) {
+	if slices.ContainsFunc(e.have.Named(i.Owner.Name), func(g *model.Guest) bool { return g.Template }) {
 		e.good(areaManifests, "%s was fetched already", i.Owner.Key)
 		return
 	}
@@ -202,15 +201,16 @@ func (e *examination) guests() {
 
 // agentOn tells whether Proxmox will talk to the agent of a machine.
 func (e *examination) agentOn(v model.VM) bool {
-	if value, said := v.Options["agent"]; said {
-		return prop.Properties("agent", value)["enabled"] == "1"
+	if _, said := v.Options["agent"]; said {
+		return model.AgentOn(v.Options)
 	}
-	for _, g := range e.sources(e.have) {
-		if g.Config != nil && prop.Properties("agent", g.Config.Options["agent"])["enabled"] == "1" {
-			return true
-		}
+	if at := slices.IndexFunc(e.want.VMs, func(o model.VM) bool { return o.Owner.Key == v.Source.VM }); at >= 0 {
+		return e.agentOn(e.want.VMs[at])
 	}
-	return false
+	at := slices.IndexFunc(e.want.Images, func(i model.Image) bool { return i.Owner.Key == v.Source.Image })
+	return at >= 0 && slices.ContainsFunc(guestsOf(e.want.Images[at], e.have), func(g *model.Guest) bool {
+		return g.Config != nil && model.AgentOn(g.Config.Options)
+	})
 }
 
 // discs tells whether machines can be moved with their first-boot data.

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/proxplane/proxplane/privs"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 func TestDoctorLooksAtAClusterWithoutManifests(t *testing.T) {
@@ -88,6 +90,27 @@ func TestDoctorIsContentWithWhatItAskedFor(t *testing.T) {
 	}
 	l.must("apply", "-f", file)
 	l.must("delete", "-f", file, "--yes")
+}
+
+// Each machine is judged by what it is made from, not by what others are.
+func TestDoctorKnowsWhichMachinesHaveAnAgent(t *testing.T) {
+	l := ownLab(t)
+	l.sim.Do(func(st *pvesim.State) {
+		st.VMs[9001] = &pvesim.VM{ID: 9001, Node: "pve1", Conf: pvesim.Conf{"name": "mute-template", "template": "1"}}
+	})
+	l.sim.Advance(time.Minute) // so that the lists show it
+	file := l.write("two.yaml", shop+`---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: mute}
+spec: {source: mute-template}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: silent}
+spec: {classRef: {name: small}, imageRef: {name: mute}}
+`)
+	wantText(t, l.must("doctor", "-f", file), `^  ✓ guest agent: 2 machines are ready once`, `^  · guest agent: it is off for silent, so addresses won't be known$`)
 }
 
 func TestDoctorSaysWhatIsMissingAndHowToGrantIt(t *testing.T) {

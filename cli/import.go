@@ -131,7 +131,7 @@ func (c *cluster) readGuests(ctx context.Context, names []string) ([]int, error)
 			}
 			have = c.observer.Snapshot()
 		}
-		if g.Config.Options["agent"] != "" {
+		if model.AgentOn(g.Config.Options) {
 			agents = append(agents, g)
 		}
 	}

@@ -112,7 +112,7 @@ func (s *shell) find(ctx context.Context, u *ui, c *cluster, g *model.Guest) (st
 	if static := c.staticAddresses(g); len(static) > 0 {
 		return static[0].String(), nil
 	}
-	if !hasAgent(g) {
+	if !model.AgentOn(g.Config.Options) {
 		return "", advise(fmt.Errorf("nobody can tell the address of %s: it has no static one in its config, and no guest agent", g.Name),
 			"Give it with --address, or the manifest that has it with -f.")
 	}

@@ -187,7 +187,7 @@ func (w *awaiting) checkAddress(ctx context.Context, c *cluster, g *model.Guest)
 			return false, "its config changes", nil
 		}
 	}
-	if !hasAgent(g) {
+	if !model.AgentOn(g.Config.Options) {
 		if w.state == "address" {
 			return false, "", fmt.Errorf("VM %d has no guest agent in its config, so nobody can tell its address", g.VMID)
 		}

@@ -136,6 +136,10 @@ type Config struct {
 	Half bool
 }
 
+// AgentOn tells whether canonical options give a guest an agent. One that is off is
+// the default, which is left out.
+func AgentOn(options map[string]string) bool { return options["agent"] != "" }
+
 // DiskAt returns the disk in a slot.
 func (c *Config) DiskAt(slot string) (Disk, bool) {
 	i := slices.IndexFunc(c.Disks, func(d Disk) bool { return d.Slot == slot })

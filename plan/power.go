@@ -55,7 +55,7 @@ func (c *change) stop() {
 
 // address waits for the guest agent to tell one.
 func (c *change) address() {
-	if !c.v.WaitAddress || !hasAgent(c.have) || len(c.g.Addresses) > 0 || len(c.o.Steps) > 0 {
+	if !c.v.WaitAddress || !model.AgentOn(c.have.Options) || len(c.g.Addresses) > 0 || len(c.o.Steps) > 0 {
 		return
 	}
 	if c.g.Agent == model.AgentUnasked {
@@ -63,12 +63,6 @@ func (c *change) address() {
 		return
 	}
 	c.o.wait(WaitAgent, fmt.Sprintf("VM %d runs, and its guest agent hasn't told an address yet", c.g.VMID))
-}
-
-// hasAgent tells whether a guest is configured to have an agent.
-func hasAgent(c *model.Config) bool {
-	first, _, _ := strings.Cut(c.Options["agent"], ",")
-	return strings.TrimPrefix(first, "enabled=") == "1"
 }
 
 // pool plans the pool that the guest belongs to. It leaves one that a manifest

@@ -138,15 +138,13 @@ func (l *life) after(v model.VM, s source) *model.Config {
 // hasAgent tells whether a guest is configured to have an agent: by its manifest,
 // else by what it is made from.
 func hasAgent(v model.VM, had *model.Config) bool {
-	value, said := v.Options["agent"]
-	if !said && had == nil {
+	switch _, said := v.Options["agent"]; {
+	case said:
+		return model.AgentOn(v.Options)
+	case had == nil:
 		return true // it may be
 	}
-	if !said {
-		value = had.Options["agent"]
-	}
-	first, _, _ := strings.Cut(value, ",")
-	return strings.TrimPrefix(first, "enabled=") == "1"
+	return model.AgentOn(had.Options)
 }
 
 // bootSlot is the slot of the disk that a guest boots from.
