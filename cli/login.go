@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func (l *login) flags(fs *pflag.FlagSet, user string) {
 	fs.StringVarP(&l.jump, "jump", "J", "", "`[USER@]HOST[:PORT]` to go through")
 }
 
-// config is the same for a login. Machines whose address may be another's
+// config is the login as package remote takes it. Machines whose address may be another's
 // tomorrow are known by an alias.
 func (l *login) config(ctx context.Context, u *ui, alias string) (remote.Config, error) {
 	c := remote.Config{User: l.user, Fingerprints: l.hostKeys, HostAlias: alias, TrustFirst: l.trustNew, Agent: u.getenv("SSH_AUTH_SOCK"), Log: u.log.logger}
@@ -45,7 +46,7 @@ func (l *login) config(ctx context.Context, u *ui, alias string) (remote.Config,
 	}
 	if l.knownHosts != "" {
 		c.HostAlias = ""
-	} else if c.KnownHosts, err = os.ReadFile(filepath.Join(u.getenv("HOME"), ".ssh", "known_hosts")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	} else if c.KnownHosts, err = os.ReadFile(u.sshFile("known_hosts")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
 	c.Ask = func(host, kind, fingerprint string) bool {
@@ -59,7 +60,6 @@ func (l *login) config(ctx context.Context, u *ui, alias string) (remote.Config,
 		// The flags about host keys and the user are those of the machine itself.
 		j := c
 		j.HostAlias, j.Fingerprints, j.User = "", nil, ""
-		j.Ask = c.Ask
 		host := l.jump
 		if user, rest, ok := strings.Cut(l.jump, "@"); ok {
 			j.User, host = user, rest
@@ -85,6 +85,16 @@ func (l *login) knownHostsFile(u *ui) (string, error) {
 	return filepath.Join(dir, "proxplane", "known_hosts"), nil
 }
 
+// sshFile is a file of the person's folder for SSH. Without a home there is none,
+// which is an empty name: one without a folder would be in the working directory.
+func (u *ui) sshFile(name string) string {
+	home := u.getenv("HOME")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".ssh", name)
+}
+
 // usualKeys are where people have their key.
 var usualKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
@@ -97,7 +107,7 @@ func (l *login) key(u *ui, c *remote.Config) error {
 		}
 		files = nil
 		for _, name := range usualKeys {
-			files = append(files, filepath.Join(u.getenv("HOME"), ".ssh", name))
+			files = append(files, u.sshFile(name))
 		}
 	} else {
 		c.Agent = "" // that key, and no other
@@ -142,10 +152,15 @@ func (l *login) explain(u *ui, err error, name string) error {
 	return err
 }
 
-// hostOf is the host in a URL.
+// hostOf is the host of an endpoint, the first of several.
 func hostOf(endpoint string) string {
-	_, rest, _ := strings.Cut(endpoint, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	host, _, _ = strings.Cut(host, ":")
-	return host
+	first, _, _ := strings.Cut(endpoint, ",")
+	if !strings.Contains(first, "://") {
+		first = "https://" + first
+	}
+	u, err := url.Parse(strings.TrimSpace(first))
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
