@@ -1,0 +1,136 @@
+package proxplane_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	mdFence   = regexp.MustCompile("(?ms)^(````?)[^`\n]*\n.*?^````?$")
+	mdLink    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	mdHeading = regexp.MustCompile(`(?m)^#{1,6} +(.+)$`)
+	notInSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	makeCall  = regexp.MustCompile("(?m)(?:^|`)make ([a-z]+(?:-[a-z]+)*)")
+	makeRule  = regexp.MustCompile(`(?m)^([a-z-]+):.*?## `)
+)
+
+// pages are all Markdown files, by their path, without what git ignores.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == ".git" || path == "bin" || d.IsDir() && d.Name() == "testdata":
+			return fs.SkipDir
+		case filepath.Ext(path) != ".md":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		found[filepath.ToSlash(path)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found["README.md"] == "" || found["docs/ARCHITECTURE.md"] == "" {
+		t.Fatal("README.md or docs/ARCHITECTURE.md wasn't found")
+	}
+	return found
+}
+
+// anchors are what links to a page's headings end with, as GitHub makes them.
+func anchors(page string) []string {
+	var out []string
+	for _, m := range mdHeading.FindAllStringSubmatch(mdFence.ReplaceAllString(page, ""), -1) {
+		slug := notInSlug.ReplaceAllString(strings.ToLower(m[1]), "")
+		out = append(out, strings.ReplaceAll(slug, " ", "-"))
+	}
+	return out
+}
+
+func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
+	all := pages(t)
+	checked := 0
+	for name, text := range all {
+		for _, m := range mdLink.FindAllStringSubmatch(mdFence.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			checked++
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := name
+			if file != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(name), file))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %s leads nowhere", name, m[1])
+			} else if anchor != "" && !slices.Contains(anchors(all[target]), anchor) {
+				t.Errorf("%s: %s has no heading for %s; it has %v", name, target, m[1], anchors(all[target]))
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d links were found", checked)
+	}
+}
+
+// Every page can be reached from README by links.
+func TestREADMELeadsToEveryPage(t *testing.T) {
+	all := pages(t)
+	seen, next := map[string]bool{}, []string{"README.md"}
+	for len(next) > 0 {
+		name := next[0]
+		next = next[1:]
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		for _, m := range mdLink.FindAllStringSubmatch(all[name], -1) {
+			file, _, _ := strings.Cut(m[1], "#")
+			target := filepath.ToSlash(filepath.Join(filepath.Dir(name), file))
+			for page := range all {
+				if page == target || filepath.ToSlash(filepath.Dir(page)) == target {
+					next = append(next, page)
+				}
+			}
+		}
+	}
+	for name := range all {
+		if !seen[name] {
+			t.Errorf("no link leads from README.md to %s", name)
+		}
+	}
+}
+
+func TestTargetsOfMakeAreWhatTheDocumentationSays(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var targets, told []string
+	for _, m := range makeRule.FindAllStringSubmatch(string(makefile), -1) {
+		targets = append(targets, m[1])
+	}
+	for name, text := range pages(t) {
+		for _, m := range makeCall.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(targets, m[1]) {
+				t.Errorf("%s: there is no make %s", name, m[1])
+			}
+			if name == "CONTRIBUTING.md" {
+				told = append(told, m[1])
+			}
+		}
+	}
+	for _, target := range targets {
+		if target != "help" && !slices.Contains(told, target) {
+			t.Errorf("CONTRIBUTING.md doesn't tell of make %s", target)
+		}
+	}
+}
