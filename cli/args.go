@@ -50,6 +50,17 @@ func tooMuch(args []string) error {
 	return fmt.Errorf("this is too much: %s", strings.Join(args, " "))
 }
 
+// checkOutput checks what -o asks for: one of the formats, or nothing.
+func checkOutput(output string, formats ...string) error {
+	if output == "" || slices.Contains(formats, output) {
+		return nil
+	}
+	if len(formats) == 1 {
+		return fmt.Errorf("-o %s: there is only %s", output, formats[0])
+	}
+	return fmt.Errorf("-o %s: there are %s", output, andList(formats))
+}
+
 // misused says how a command is used.
 func misused(cmd *cobra.Command, err error) error {
 	return advise(err, "It is used so: "+strings.TrimSuffix(cmd.UseLine(), " [flags]"), seeHelp(cmd))

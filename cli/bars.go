@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -87,9 +88,9 @@ func (b *bars) event(e engine.Event) {
 	case ended:
 		drop = b.shown[r.key]
 		delete(b.shown, r.key)
-		b.forget(r.key)
+		b.hidden = slices.DeleteFunc(b.hidden, func(k model.Key) bool { return k == r.key })
 		show = b.promote()
-	case b.shown[r.key] == nil && !b.waitsHidden(r.key):
+	case b.shown[r.key] == nil && !slices.Contains(b.hidden, r.key):
 		b.hidden = append(b.hidden, r.key)
 		show = b.promote()
 	}
@@ -126,24 +127,6 @@ func (b *bars) order(r *row) int {
 		return i
 	}
 	return len(b.places) + 1
-}
-
-func (b *bars) waitsHidden(key model.Key) bool {
-	for _, k := range b.hidden {
-		if k == key {
-			return true
-		}
-	}
-	return false
-}
-
-func (b *bars) forget(key model.Key) {
-	for i, k := range b.hidden {
-		if k == key {
-			b.hidden = append(b.hidden[:i:i], b.hidden[i+1:]...)
-			return
-		}
-	}
 }
 
 // promote gives lines to those that have none, as far as the screen goes.

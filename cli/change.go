@@ -45,8 +45,8 @@ func (c *change) outputFlag(cmd *cobra.Command) {
 
 // open connects to each Proxmox, with what is wanted of it.
 func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
-	if c.output != "" && c.output != "json" {
-		return nil, fmt.Errorf("-o %s: there is only json", c.output)
+	if err := checkOutput(c.output, "json"); err != nil {
+		return nil, err
 	}
 	if c.prune && !cmd.Flags().Changed("set") {
 		return nil, advise(errors.New("--prune removes what the manifests of a set no longer name, so the set must be named"),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -16,10 +15,6 @@ import (
 // byHand is the set of machines that were made without a manifest. No
 // manifest's --prune touches it.
 const byHand = "by-hand"
-
-// defaultRange is where VMIDs of machines come from that no Provider gives a
-// range for. It is the same as that of manifests.
-var defaultRange = model.Range{First: 10000, Last: 99999}
 
 // cloning is one call of clone.
 type cloning struct {
@@ -64,12 +59,12 @@ manifest, as VirtualMachine or VMClone.`,
 	return cmd
 }
 
-// guestName is what Proxmox takes as the name of a machine.
-var guestName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
-
 func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
-	if !guestName.MatchString(name) {
-		return fmt.Errorf("%q isn't a name that a machine can have: letters, digits, hyphens and dots", name)
+	if err := errors.Join(c.check(), checkOutput(c.output, "json")); err != nil {
+		return err
+	}
+	if !manifest.IsGuestName(name) {
+		return fmt.Errorf("%q is no name for a machine: it has letters, digits, hyphens and dots", name)
 	}
 	one, err := c.cluster(u)
 	if err != nil {
@@ -99,14 +94,14 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	if err != nil {
 		return err
 	}
-	if g := have.Guests[plans[0].Objects[len(plans[0].Objects)-1].VMID]; g != nil && g.Status == model.StatusRunning {
+	if g := have.Guests[copyIn(plans).VMID]; g != nil && g.Status == model.StatusRunning {
 		// It was made before, and is in use: making it again mustn't stop it.
 		one.Desired.VMs[0].Power = model.PowerOn
 		if plans, err = c.plans(ctx, list); err != nil {
 			return err
 		}
 	}
-	if w := plans[0].Objects[len(plans[0].Objects)-1].Wait; w != nil && w.Reason == plan.WaitForeign {
+	if w := copyIn(plans).Wait; w != nil && w.Reason == plan.WaitForeign {
 		return errors.New(w.Text)
 	}
 	c.agree(plans)
@@ -117,6 +112,12 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	return c.conclude(u, list, done)
 }
 
+// copyIn is the copy in the plan: it comes after what it is made from.
+func copyIn(plans []plan.Plan) plan.Object {
+	objects := plans[0].Objects
+	return objects[len(objects)-1]
+}
+
 // desired is the copy as something that is wanted.
 func (c *cloning) desired(from *model.Guest, name string) model.Desired {
 	owner := func(kind, name string) model.Owner {
@@ -124,7 +125,7 @@ func (c *cloning) desired(from *model.Guest, name string) model.Desired {
 	}
 	image := model.Image{Owner: owner("VMImage", fmt.Sprint(from.VMID)), VMID: from.VMID}
 	vm := model.VM{
-		Owner: owner("VirtualMachine", name), Name: name, VMID: c.vmid, Range: defaultRange, Pool: c.pool, Power: model.PowerOff,
+		Owner: owner("VirtualMachine", name), Name: name, VMID: c.vmid, Range: manifest.DefaultRange, Pool: c.pool, Power: model.PowerOff,
 		Source: model.Source{Image: image.Owner.Key, Snapshot: c.snapshot, Full: c.full || c.storage != "", Storage: c.storage},
 	}
 	if c.start {

@@ -54,17 +54,17 @@ func (a *applying) conclude(u *ui, list []*cluster, done results) error {
 	if err := a.summary(u, list, done.reports); err != nil {
 		return err
 	}
-	status := exitOK
+	code := exitOK
 	for i, r := range done.reports {
 		if err := done.errs[i]; err != nil {
 			u.complain(lateness(err))
 		}
 		if done.errs[i] != nil || !r.Converged() {
-			status = exitFailed
+			code = exitFailed
 		}
 	}
-	if status != exitOK {
-		return &exitError{code: status}
+	if code != exitOK {
+		return &exitError{code: code}
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ type demo struct {
 	sim    *pvesim.Sim
 	folder string // that the manifests are in
 	env    map[string]string
+	pin    string // fingerprint of the cluster's certificate
 	began  time.Time
 	stop   []func() error
 }
@@ -70,7 +71,7 @@ func startDemo(cmd *cobra.Command, speed float64) (d *demo, err error) {
 		return nil, err
 	}
 	d.stop = append(d.stop, d.sim.Close)
-	cert, fingerprint, err := simCertificate("", "127.0.0.1:0")
+	cert, pin, err := simCertificate("", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +84,8 @@ func startDemo(cmd *cobra.Command, speed float64) (d *demo, err error) {
 	go func() {
 		_ = d.sim.Serve(ctx, tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
 	}()
-	d.env = map[string]string{
-		"PVE_ENDPOINT": "https://" + l.Addr().String(), "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "proxplane",
-		"PROXPLANE_DEMO_FINGERPRINT": fingerprint,
-	}
+	d.pin = pin
+	d.env = map[string]string{"PVE_ENDPOINT": "https://" + l.Addr().String(), "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "proxplane"}
 	return d, d.unpack()
 }
 
@@ -148,7 +147,6 @@ func (d *demo) play(ctx context.Context) error {
 	info := d.sim.Describe()
 	d.say("A Proxmox VE %s cluster with the nodes %s, simulated in this process.", d.sim.Release(), strings.Join(info.Nodes, ", "))
 	d.say("What is wanted is in examples/quickstart: an image, three machines, a snapshot.\n")
-	before := d.sim.Describe().Guests
 	for _, step := range []func(context.Context) error{
 		d.types("apply", "-f", "quickstart"),
 		d.types("get", "vms", "-f", "quickstart"),
@@ -163,7 +161,7 @@ func (d *demo) play(ctx context.Context) error {
 			return err
 		}
 	}
-	if left := d.sim.Describe().Guests - before; left != 0 {
+	if left := d.sim.Describe().Guests - info.Guests; left != 0 {
 		return fmt.Errorf("%d guests were left behind", left)
 	}
 	d.say("That took %.0f s and %d requests. Nothing was left behind.", time.Since(d.began).Seconds(), d.sim.RequestCount())
@@ -198,7 +196,7 @@ func (d *demo) types(args ...string) func(context.Context) error {
 				args[i] = d.folder
 			}
 		}
-		args = append(args, "--fingerprint", d.env["PROXPLANE_DEMO_FINGERPRINT"])
+		args = append(args, "--fingerprint", d.pin)
 		u := newUI(d.cmd.InOrStdin(), d.cmd.OutOrStdout(), d.cmd.ErrOrStderr())
 		u.getenv = func(name string) string {
 			if v, ok := d.env[name]; ok || strings.HasPrefix(name, "PVE_") || strings.HasPrefix(name, "PROXMOX_VE_") {

@@ -125,14 +125,11 @@ func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) b
 		}
 		names = append(names, o.Owner.Name)
 	}
-	where, there := "the manifests have", "there is nothing of the kind"
+	where := "the manifests have"
 	if c.namespace != "" {
 		where = "namespace " + c.namespace + " has"
 	}
-	if len(names) > 0 {
-		there = "there are " + strings.Join(names, ", ")
-	}
-	return plan.Object{}, fmt.Errorf("%s no %q; %s", where, name, there)
+	return plan.Object{}, fmt.Errorf("%s no %q; %s", where, name, thereAre(names))
 }
 
 // describeGuest reads all about a guest.

@@ -63,8 +63,8 @@ func (f *doctorFlags) flags(cmd *cobra.Command, user, token string) {
 }
 
 func (f *doctorFlags) run(ctx context.Context, u *ui) error {
-	if f.output != "" && f.output != "json" {
-		return fmt.Errorf("--output %s: there is only json", f.output)
+	if err := checkOutput(f.output, "json"); err != nil {
+		return err
 	}
 	if f.user != "" && !strings.Contains(f.user, "@") {
 		return fmt.Errorf("--%s %s: a user has a realm, like proxplane@pve", f.userFlag, f.user)

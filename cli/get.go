@@ -128,8 +128,8 @@ func (g *getting) run(ctx context.Context, u *ui, kind string, names []string) e
 	if err != nil {
 		return err
 	}
-	if g.output != "" && !slices.Contains(formats, g.output) {
-		return fmt.Errorf("-o %s: there are wide, json and yaml", g.output)
+	if err := checkOutput(g.output, formats...); err != nil {
+		return err
 	}
 	if g.c, err = g.cluster(u); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -21,7 +22,8 @@ func listNodes(ctx context.Context, g *getting, names []string) (listing, error)
 	}
 	var l listing
 	var rows []status.Node
-	for _, name := range slices.Sorted(maps.Keys(have.Nodes)) {
+	all := slices.Sorted(maps.Keys(have.Nodes))
+	for _, name := range all {
 		if named(names, name) {
 			n := status.NodeOf(have.Nodes[name], have)
 			rows = append(rows, n)
@@ -29,7 +31,7 @@ func listNodes(ctx context.Context, g *getting, names []string) (listing, error)
 		}
 	}
 	l.table = status.NodeTable(rows)
-	return l, missing("node", names, len(rows))
+	return l, missing("node", names, all)
 }
 
 func listStorages(ctx context.Context, g *getting, names []string) (listing, error) {
@@ -39,7 +41,8 @@ func listStorages(ctx context.Context, g *getting, names []string) (listing, err
 	}
 	var l listing
 	var rows []status.Storage
-	for _, name := range slices.Sorted(maps.Keys(have.Storages)) {
+	all := slices.Sorted(maps.Keys(have.Storages))
+	for _, name := range all {
 		if !named(names, name) {
 			continue
 		}
@@ -49,15 +52,28 @@ func listStorages(ctx context.Context, g *getting, names []string) (listing, err
 		}
 	}
 	l.table = status.StorageTable(rows)
-	return l, missing("storage", names, len(rows))
+	return l, missing("storage", names, all)
 }
 
-// missing is an error if names were asked for and nothing has them.
-func missing(what string, names []string, found int) error {
-	if len(names) == 0 || found > 0 {
-		return nil
+// missing is an error if a name was asked for that nothing has.
+func missing(what string, names, there []string) error {
+	for _, name := range names {
+		if !slices.Contains(there, bare(name)) {
+			return fmt.Errorf("there is no %s %s; %s", what, bare(name), thereAre(there))
+		}
 	}
-	return fmt.Errorf("there is no %s %s", what, names[0])
+	return nil
+}
+
+// thereAre says which there are.
+func thereAre(names []string) string {
+	switch len(names) {
+	case 0:
+		return "there is none"
+	case 1:
+		return "there is " + names[0]
+	}
+	return "there are " + strings.Join(names, ", ")
 }
 
 // listImages lists templates, ISO files and files to import.
@@ -82,12 +98,22 @@ func listImages(ctx context.Context, g *getting, names []string) (listing, error
 		rows = append(rows, status.Image{Name: path.Base(volume), Type: f.Content, Volume: volume, Node: f.Node, Size: f.Size})
 	}
 	var l listing
+	var all []string
+	for _, i := range rows {
+		all = append(all, i.Name)
+	}
+	byVMID := func(name string) bool {
+		return slices.ContainsFunc(rows, func(i status.Image) bool { return strconv.Itoa(i.VMID) == name })
+	}
+	if err := missing("image", slices.DeleteFunc(slices.Clone(names), byVMID), all); err != nil {
+		return l, err
+	}
 	rows = slices.DeleteFunc(rows, func(i status.Image) bool { return !named(names, i.Name) && !named(names, strconv.Itoa(i.VMID)) })
 	for _, i := range rows {
 		l.add(fmt.Sprintf("%s %d%s", i.Name, i.VMID, i.Volume), i)
 	}
 	l.table = status.ImageTable(rows)
-	return l, missing("image", names, len(rows))
+	return l, nil
 }
 
 func listWantedImages(ctx context.Context, g *getting, names []string) (listing, error) {
@@ -98,8 +124,12 @@ func listWantedImages(ctx context.Context, g *getting, names []string) (listing,
 	have := g.c.observer.Snapshot()
 	var l listing
 	var rows []status.Image
+	var all []string
 	for _, o := range p.Objects {
-		if o.Owner.Kind != "VMImage" || !named(names, o.Owner.Name) {
+		if o.Owner.Kind != "VMImage" {
+			continue
+		}
+		if all = append(all, o.Owner.Name); !named(names, o.Owner.Name) {
 			continue
 		}
 		out := status.Of(o)
@@ -112,7 +142,7 @@ func listWantedImages(ctx context.Context, g *getting, names []string) (listing,
 		l.add(i.Object, i)
 	}
 	l.table = status.ImageTable(rows)
-	return l, missing("image", names, len(rows))
+	return l, missing("image", names, all)
 }
 
 // listSnapshots lists the snapshots of machines: all, those named, or those of

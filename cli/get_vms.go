@@ -76,7 +76,15 @@ func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, er
 	if err != nil {
 		return listing{}, g.c.fail(err)
 	}
-	objects := slices.DeleteFunc(p.Objects, func(o plan.Object) bool { return !isVM(o.Owner.Kind) || !named(names, o.Owner.Name) })
+	objects := slices.DeleteFunc(p.Objects, func(o plan.Object) bool { return !isVM(o.Owner.Kind) })
+	var all []string
+	for _, o := range objects {
+		all = append(all, o.Owner.Name)
+	}
+	if err := missing("machine", names, all); err != nil {
+		return listing{}, err
+	}
+	objects = slices.DeleteFunc(objects, func(o plan.Object) bool { return !named(names, o.Owner.Name) })
 	have := g.c.observer.Snapshot()
 	var guests []*model.Guest
 	for _, o := range objects {

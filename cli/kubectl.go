@@ -97,12 +97,7 @@ updatePolicy allows them.`,
 			if err := p.in(cmd.Context(), n); err != nil {
 				return err
 			}
-			err := p.run(cmd, u)
-			if len(n.problems) > 0 {
-				u.complain(n.problems)
-				return &exitError{code: exitFailed}
-			}
-			return err
+			return n.conclude(u, p.run(cmd, u))
 		},
 	}
 	p.connectionFlags(cmd)
@@ -160,12 +155,7 @@ The exit status is 1 when something that is needed is missing.`,
 			if err := f.in(cmd.Context(), n); err != nil {
 				return err
 			}
-			err := f.run(cmd.Context(), u)
-			if len(n.problems) > 0 {
-				u.complain(n.problems)
-				return &exitError{code: exitFailed}
-			}
-			return err
+			return n.conclude(u, f.run(cmd.Context(), u))
 		},
 	}
 	f.connectionFlags(cmd)

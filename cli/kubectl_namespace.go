@@ -176,6 +176,20 @@ func (n *namespace) problem(kind, name string) error {
 	return nil
 }
 
+// conclude ends a command that is about all objects: those that are wrong were left
+// out, and are told of after what was found out about the others.
+func (n *namespace) conclude(u *ui, err error) error {
+	if len(n.problems) == 0 {
+		return err
+	}
+	u.complain(n.problems)
+	var told *exitError
+	if err != nil && !errors.As(err, &told) {
+		return err
+	}
+	return &exitError{code: exitFailed}
+}
+
 // explain says why nothing could be found of an object that is there.
 func (n *namespace) explain(err error) error {
 	if err == nil {
@@ -248,7 +262,7 @@ func (c *cluster) snapshotOf(ctx context.Context, name string) (string, error) {
 		}
 		return fmt.Sprintf("%d/%s", g.VMID, s.Name), nil
 	}
-	return "", fmt.Errorf("namespace %s has no VMSnapshot %q; %s", c.namespace, name, cmp.Or(strings.Join(names, ", "), "there is none"))
+	return "", fmt.Errorf("namespace %s has no VMSnapshot %q; %s", c.namespace, name, thereAre(names))
 }
 
 // complete completes the names of objects.

@@ -40,10 +40,7 @@ func (p *printing) check() error {
 	if !slices.Contains([]string{"none", "server", "client"}, p.dryRun) {
 		return fmt.Errorf("--dry-run=%s: want none, server or client", p.dryRun)
 	}
-	if !slices.Contains([]string{"", "name", "yaml", "json"}, p.output) {
-		return fmt.Errorf("-o %s: want name, yaml or json", p.output)
-	}
-	return nil
+	return checkOutput(p.output, "name", "yaml", "json")
 }
 
 // create makes an object, as far as that is asked for.
@@ -168,9 +165,5 @@ func (n *namespace) there(ctx context.Context, name string) error {
 		names = append(names, o.GetName())
 	}
 	slices.Sort(names)
-	there := "there are no machines"
-	if len(names) > 0 {
-		there = "there is " + strings.Join(names, ", ")
-	}
-	return fmt.Errorf("--vm %s: there is no such machine in namespace %s; %s", name, n.name, there)
+	return fmt.Errorf("--vm %s: there is no such machine in namespace %s; %s", name, n.name, thereAre(names))
 }

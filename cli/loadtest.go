@@ -83,8 +83,6 @@ anything but a simulator has to be allowed by --i-know-this-is-a-real-proxmox.`,
 
 func (l *loading) check() error {
 	switch {
-	case l.output != "" && l.output != "json":
-		return fmt.Errorf("-o %s: there is only json", l.output)
 	case l.machines.Count < 1 || l.machines.Count > mostLoad:
 		return fmt.Errorf("--count %d: want 1 to %d", l.machines.Count, mostLoad)
 	case l.parallel < 1:
@@ -94,7 +92,7 @@ func (l *loading) check() error {
 	case l.set == defaultSet:
 		return fmt.Errorf("--set %s: all of the set is removed, so it must be one that nobody else uses", l.set)
 	}
-	return nil
+	return checkOutput(l.output, "json")
 }
 
 func (l *loading) run(cmd *cobra.Command, u *ui) error {

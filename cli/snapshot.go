@@ -148,7 +148,8 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 						return err
 					}
 				}
-				question := fmt.Sprintf("%s of %s (%d) goes: %s", status.Count(len(args)-1, "snapshot"), g.Name, g.VMID, strings.Join(args[1:], ", "))
+				goes := status.Count(len(args)-1, "snapshot goes", "snapshots go")
+				question := fmt.Sprintf("%s from %s (%d): %s", goes, g.Name, g.VMID, strings.Join(args[1:], ", "))
 				if err := u.agree(cmd.Context(), s.yes, question); err != nil {
 					return err
 				}

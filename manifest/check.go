@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,13 +29,15 @@ func (s scope) checkName() {
 	}
 }
 
+// IsGuestName tells whether Proxmox takes a name for a machine.
+func IsGuestName(name string) bool {
+	tooLong := func(label string) bool { return len(label) > 63 }
+	return guestName.MatchString(name) && len(name) <= 253 && !slices.ContainsFunc(strings.Split(name, "."), tooLong)
+}
+
 // checkGuestName checks a name of a machine in Proxmox.
 func (s scope) checkGuestName(field, name string) {
-	ok := guestName.MatchString(name) && len(name) <= 253
-	for label := range strings.SplitSeq(name, ".") {
-		ok = ok && len(label) <= 63
-	}
-	if !ok {
+	if !IsGuestName(name) {
 		s.fail(field, "want a host name of letters, digits, - and ., with at most 63 of them between dots, have %q", shortened(name))
 	}
 }
@@ -62,13 +65,8 @@ func (s scope) checkNetwork(field, bridge string, vlan, mtu int) {
 
 // checkWord checks that a field has one of the words it may have, or none.
 func (s scope) checkWord(field, have string, words ...string) bool {
-	if have == "" {
+	if have == "" || slices.Contains(words, have) {
 		return true
-	}
-	for _, w := range words {
-		if have == w {
-			return true
-		}
 	}
 	hint := ""
 	if near, ok := Nearest(have, words); ok {

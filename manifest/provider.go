@@ -11,17 +11,17 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// What holds when a Provider doesn't say.
-var (
-	defaultRange    = model.Range{First: 10000, Last: 99999}
-	defaultNetworks = map[string]string{
-		"lan": "vmbr0", "default": "vmbr0",
-		"dmz":  "vmbr1",
-		"mgmt": "vmbr2", "management": "vmbr2",
-	}
-)
+// DefaultRange is where the VMIDs of machines come from when no Provider gives a range.
+var DefaultRange = model.Range{First: 10000, Last: 99999}
 
+// What else holds then.
 const defaultISOStorage = "local"
+
+var defaultNetworks = map[string]string{
+	"lan": "vmbr0", "default": "vmbr0",
+	"dmz":  "vmbr1",
+	"mgmt": "vmbr2", "management": "vmbr2",
+}
 
 // provider is a Provider with what is wanted of it.
 type provider struct {
@@ -46,12 +46,12 @@ func (t *translator) readProviders() {
 		t.errs = append(t.errs, &Error{Text: err.Error()})
 	}
 	t.providers = append(t.providers, &provider{
-		vmids: defaultRange, nodes: splitComma(v.first("PVE_NODE_SELECTOR")), wanted: Wanted{Provider: model.Key{Kind: "Provider"}, Connection: c},
+		vmids: DefaultRange, nodes: splitComma(v.first("PVE_NODE_SELECTOR")), wanted: Wanted{Provider: model.Key{Kind: "Provider"}, Connection: c},
 	})
 }
 
 func (s scope) provider(obj *api.Provider) *provider {
-	p := &provider{spec: obj.Spec, name: obj.Name, vmids: defaultRange, wanted: Wanted{Provider: s.o.key}}
+	p := &provider{spec: obj.Spec, name: obj.Name, vmids: DefaultRange, wanted: Wanted{Provider: s.o.key}}
 	if typ := obj.Spec.Type; typ != "" && typ != "proxmox" {
 		s.fail("spec.type", "want proxmox, have %q", shortened(typ))
 	}
