@@ -128,7 +128,7 @@ func TestKubectlShowsWhatTheOperatorWillDo(t *testing.T) {
 	if said := s.does(bin, "proxplane", "doctor"); !strings.Contains(said, "All is well") {
 		t.Errorf("the doctor says %s", said)
 	}
-	s.refuses(`namespace story-\d+ has no "wbe"; there are web`, bin, "proxplane", "describe", "vm/wbe")
+	s.refuses(`namespace story-\d+ has no "wbe"; there is web`, bin, "proxplane", "describe", "vm/wbe")
 	if said := s.does(bin, cobra.ShellCompRequestCmd, "proxplane", "console", "-n", s.namespace, ""); !strings.Contains(said, "web\n") {
 		t.Errorf("it completes %s", said)
 	}
