@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"sync"
 	"time"
 
@@ -51,17 +52,20 @@ type sameEvent struct {
 	one, kind, reason, action, text string
 }
 
+// figures are words that change all the time in the same sentence.
+var figures = regexp.MustCompile(`\S*\d\S*`)
+
 // same names what an event is counted with. Steps are the same if their texts are;
 // what goes wrong, or is waited for, has figures in its text that change all the time.
 func (e told) same() sameEvent {
-	s := sameEvent{uid: e.uid, one: e.one, kind: e.kind, reason: e.reason, action: e.action}
-	if e.reason == EventBegun || e.reason == EventDone {
-		s.text = e.text
+	s := sameEvent{uid: e.uid, one: e.one, kind: e.kind, reason: e.reason, action: e.action, text: e.text}
+	if e.reason != EventBegun && e.reason != EventDone {
+		s.text = figures.ReplaceAllString(e.text, "N")
 	}
 	return s
 }
 
-// series is an event that was written.
+// series is an event that was written, or is about to be.
 type series struct {
 	namespace, name string
 	count           int32
@@ -152,28 +156,33 @@ func (h *herald) write(ctx context.Context, e told) {
 }
 
 func (h *herald) put(ctx context.Context, e told) error {
-	same := e.same()
-	if s, due := h.count(same, e.at); s != nil {
+	same, event := e.same(), eventOf(e)
+	first := &series{namespace: event.Namespace, name: event.Name, count: 1, last: e.at, written: e.at}
+	if s, due := h.count(same, first); s != nil {
 		if !due {
 			return nil
 		}
-		return h.patch(ctx, *s)
+		if err := h.patch(ctx, *s); !apierrors.IsNotFound(err) {
+			return err
+		}
+		h.renew(same, first) // somebody has cleaned up
 	}
-	event := eventOf(e)
-	if err := h.client.Create(ctx, event); err != nil {
-		return err
+	err := h.client.Create(ctx, event)
+	if err != nil {
+		h.forget(same, first)
 	}
-	h.remember(same, &series{namespace: event.Namespace, name: event.Name, count: 1, last: e.at, written: e.at})
-	return nil
+	return err
 }
 
-// count counts an event that was written before, and tells whether the count is to
-// be written. nil: there is none.
-func (h *herald) count(same sameEvent, at time.Time) (s *series, due bool) {
+// count counts an event that is known already, and tells whether the count is to be
+// written. nil: it wasn't known, and is from now on, since it may come again before it
+// is written.
+func (h *herald) count(same sameEvent, first *series) (s *series, due bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	known := h.known[same]
+	known, at := h.known[same], first.last
 	if known == nil || at.Sub(known.last) > seriesLast {
+		h.remember(same, first)
 		return nil, false
 	}
 	known.count, known.last = known.count+1, at
@@ -184,9 +193,23 @@ func (h *herald) count(same sameEvent, at time.Time) (s *series, due bool) {
 	return &found, due
 }
 
-func (h *herald) remember(same sameEvent, s *series) {
+// forget has an event be unknown that couldn't be written.
+func (h *herald) forget(same sameEvent, s *series) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.known[same] == s {
+		delete(h.known, same)
+	}
+}
+
+// renew begins to count anew.
+func (h *herald) renew(same sameEvent, first *series) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.remember(same, first)
+}
+
+func (h *herald) remember(same sameEvent, s *series) {
 	if len(h.known) >= maxSeries {
 		for key, old := range h.known {
 			if s.last.Sub(old.last) > seriesLast/10 {

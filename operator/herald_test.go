@@ -29,25 +29,37 @@ type board struct {
 	posted      int
 	patched     int
 	under, most atomic.Int64
+	once        sync.Once
+	lost        atomic.Bool   // it has none of those that it took
 	open        chan struct{} // closed: it takes them
+	busy        chan struct{} // is closed when all heralds wait for it
 	enough      int           // then
 	full        chan struct{} // is closed
 }
 
 func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if n := b.under.Add(1); n > b.most.Load() {
+	n := b.under.Add(1)
+	if n > b.most.Load() {
 		b.most.Store(n)
+	}
+	if n == heralds && b.busy != nil {
+		b.once.Do(func() { close(b.busy) })
 	}
 	defer b.under.Add(-1)
 	<-b.open
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	if r.Method == http.MethodPatch && b.lost.Load() {
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`)
+		return
+	}
 	if r.Method == http.MethodPatch {
 		b.patched++
 	} else if b.posted++; b.posted == b.enough {
 		close(b.full)
 	}
-	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprint(w, `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"x","namespace":"lab"}}`)
 }
 
@@ -86,10 +98,14 @@ func aboutMachine(n int, kind, reason, text string, at time.Time) told {
 }
 
 func TestAFloodOfEventsIsWrittenAFewAtATime(t *testing.T) {
-	b := &board{open: make(chan struct{}), enough: heraldFull + 1, full: make(chan struct{})}
+	b := &board{open: make(chan struct{}), busy: make(chan struct{}), enough: heralds + heraldFull + 1, full: make(chan struct{})}
 	tell, end := telling(t, b)
 	now := time.Now()
 	const flood = 10 * heraldQueue
+	for n := range heralds {
+		tell.tell(aboutMachine(flood+n, corev1.EventTypeNormal, EventDone, "clone", now))
+	}
+	<-b.busy               // from now on nobody takes any from the queue
 	for n := range flood { // nobody waits, though nothing is taken
 		tell.tell(aboutMachine(n, corev1.EventTypeNormal, EventBegun, "clone", now))
 		tell.tell(aboutMachine(n, corev1.EventTypeNormal, EventDone, "clone", now))
@@ -105,9 +121,44 @@ func TestAFloodOfEventsIsWrittenAFewAtATime(t *testing.T) {
 	if b.most.Load() > heralds {
 		t.Errorf("%d were written at once", b.most.Load())
 	}
-	if posted < heraldFull || posted > heraldFull+2*heralds {
-		t.Errorf("%d were written", posted)
+	if posted != b.enough {
+		t.Errorf("%d were written, want %d", posted, b.enough)
 	}
+}
+
+// Who is slow to take the first one has the same again meanwhile.
+func TestWhatHappensAgainBeforeItIsWrittenIsCounted(t *testing.T) {
+	b := &board{open: make(chan struct{})}
+	tell, end := telling(t, b)
+	now := time.Now()
+	var all sync.WaitGroup
+	for n := range 10 {
+		all.Go(func() {
+			tell.write(t.Context(), aboutMachine(1, corev1.EventTypeNormal, EventDone, "start", now.Add(time.Duration(n))))
+		})
+	}
+	close(b.open)
+	all.Wait()
+	if posted, patched := b.counts(); posted != 1 || patched != 0 {
+		t.Errorf("ten at once are %d events with %d changes, want 1 with none", posted, patched)
+	}
+	end()
+}
+
+// What couldn't be written isn't taken for known.
+func TestWhatCouldntBeWrittenIsToldWhenItHappensAgain(t *testing.T) {
+	b := &board{open: make(chan struct{})}
+	close(b.open)
+	tell, end := telling(t, b)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	e := aboutMachine(1, corev1.EventTypeWarning, EventFailed, "start", time.Now())
+	tell.write(over, e)
+	tell.write(t.Context(), e)
+	if posted, _ := b.counts(); posted != 1 {
+		t.Errorf("it is written %d times", posted)
+	}
+	end()
 }
 
 func TestWhatHappensAgainIsCounted(t *testing.T) {
@@ -130,9 +181,18 @@ func TestWhatHappensAgainIsCounted(t *testing.T) {
 	if posted, _ := b.counts(); posted != 3 {
 		t.Errorf("other steps are %d events, want 2", posted-1)
 	}
-	say(time.Hour, EventFailed, "failed again")
+	say(4*time.Minute, EventFailed, "failed: the login is refused")
 	if posted, _ := b.counts(); posted != 4 {
+		t.Error("what fails for another reason isn't told")
+	}
+	say(time.Hour, EventFailed, "failed: 3 GiB free")
+	if posted, _ := b.counts(); posted != 5 {
 		t.Error("what happens again after an hour isn't told")
+	}
+	b.lost.Store(true)
+	say(time.Hour+2*time.Minute, EventFailed, "failed: 4 GiB free")
+	if posted, _ := b.counts(); posted != 6 {
+		t.Error("what somebody has deleted isn't told when it happens again")
 	}
 	end()
 }
