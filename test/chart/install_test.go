@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/client-go/rest"
@@ -150,9 +151,14 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 	go func() {
 		done <- operator.Run(t.Context(), operator.Config{
 			Kubernetes: &rest.Config{Host: plane.URL, BearerToken: strings.TrimSpace(token), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1},
-			Election:   &operator.Election{Namespace: "proxplane"}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+			Election:   &operator.Election{Namespace: "proxplane", Lease: 2 * patience, Renew: patience}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		})
 	}()
+	t.Cleanup(func() {
+		if err := <-done; err != nil {
+			t.Errorf("the operator has ended: %v", err)
+		}
+	})
 	apply := func(text string) {
 		t.Helper()
 		cmd := plane.Kubectl(t.Context(), "apply", "-f", "-")
@@ -160,9 +166,9 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 		output(t, cmd)
 	}
 	apply(strings.ReplaceAll(machines, "%s", server.Endpoint))
-	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/web-1", "--timeout=3m"))
+	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/web-1", "--timeout", patience.String()))
 	apply(strings.ReplaceAll(others, "%sum", sim.ImageSum()))
-	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/several", "vmclone/copy", "vmsnapshot/before", "--timeout=3m"))
+	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/several", "vmclone/copy", "vmsnapshot/before", "--timeout", patience.String()))
 
 	for _, trouble := range []struct{ object, reason, text string }{
 		{"provider/unknown", "ProxmoxAway", "pve-root-ca.pem as ca.crt in the Secret"},
@@ -170,7 +176,7 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 		{"vm/nowhere", "StepFailed", "storage 'no-such-storage' does not exist"},
 	} {
 		condition := fmt.Sprintf(`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=%s`, trouble.reason)
-		if out, err := plane.Kubectl(t.Context(), "wait", condition, trouble.object, "--timeout=1m").CombinedOutput(); err != nil {
+		if out, err := plane.Kubectl(t.Context(), "wait", condition, trouble.object, "--timeout", patience.String()).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", trouble.object, err, out)
 		}
 		told := output(t, plane.Kubectl(t.Context(), "get", trouble.object, "-o", "jsonpath={.status.conditions[0].message}"))
@@ -191,18 +197,16 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 	// Nothing was ever made of these, and nobody can be asked: they are let go all the same.
 	for _, kind := range []string{"vmimage", "vmclone", "vm"} {
 		condition := `--for=jsonpath={.status.conditions[?(@.type=="Ready")].status}=False`
-		output(t, plane.Kubectl(t.Context(), "wait", condition, kind+"/far-away", "--timeout=1m"))
-		output(t, plane.Kubectl(t.Context(), "delete", kind, "far-away", "--timeout=1m"))
+		output(t, plane.Kubectl(t.Context(), "wait", condition, kind+"/far-away", "--timeout", patience.String()))
+		output(t, plane.Kubectl(t.Context(), "delete", kind, "far-away", "--timeout", patience.String()))
 	}
-	output(t, plane.Kubectl(t.Context(), "delete", "vmsnapshot,vmclone,vm,vmimage", "--all", "--timeout=3m"))
-	output(t, plane.Kubectl(t.Context(), "delete", "provider", "--all", "--timeout=3m"))
-	select {
-	case err := <-done:
-		t.Errorf("the operator has ended: %v", err)
-	default:
-	}
+	output(t, plane.Kubectl(t.Context(), "delete", "vmsnapshot,vmclone,vm,vmimage", "--all", "--timeout", patience.String()))
+	output(t, plane.Kubectl(t.Context(), "delete", "provider", "--all", "--timeout", patience.String()))
 	rightsAreUsed(t, plane, helm)
 }
+
+// patience is how long something may take that should happen.
+const patience = 5 * time.Minute
 
 // simulate starts a simulated Proxmox.
 func simulate(t *testing.T, change ...func(*pvesim.World)) *sim.Server {

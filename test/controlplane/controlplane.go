@@ -14,6 +14,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -58,16 +59,23 @@ func Start(ctx context.Context, dir string) (*Plane, error) {
 	if err := set.Build(ctx, os.Stderr); err != nil {
 		return nil, err
 	}
-	p := &Plane{dir: dir, set: set, Kubeconfig: filepath.Join(dir, "admin.kubeconfig")}
-	if err := p.start(ctx); err != nil {
-		p.Stop()
-		return nil, fmt.Errorf("start a control plane: %w", err)
+	const tries = 3
+	for n := range tries {
+		p := &Plane{dir: filepath.Join(dir, fmt.Sprintf("plane-%d", n)), set: set}
+		p.Kubeconfig = p.file("admin.kubeconfig")
+		if err = p.start(ctx); err == nil {
+			return p, nil
+		}
+		p.Stop() // somebody else may have got one of its ports
 	}
-	return p, nil
+	return nil, fmt.Errorf("start a control plane: %w", err)
 }
 
 func (p *Plane) start(ctx context.Context) error {
 	ports, err := FreePorts(3)
+	if err == nil {
+		err = os.MkdirAll(p.dir, 0o700)
+	}
 	if err != nil {
 		return err
 	}
@@ -200,7 +208,7 @@ func (p *Plane) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
 
 // Define makes the API server know the kinds that a folder of CRDs defines.
 func (p *Plane) Define(ctx context.Context, folder string) error {
-	for _, args := range [][]string{{"apply", "-f", folder}, {"wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"}} {
+	for _, args := range [][]string{{"apply", "-f", folder}, {"wait", "--for=condition=Established", "crd", "--all", "--timeout", patience.String()}} {
 		if out, err := p.Kubectl(ctx, args...).CombinedOutput(); err != nil {
 			return fmt.Errorf("kubectl %s: %w\n%s", args[0], err, out)
 		}
@@ -208,16 +216,27 @@ func (p *Plane) Define(ctx context.Context, folder string) error {
 	return os.RemoveAll(p.file(".kube")) // what kubectl remembers is from before
 }
 
+// Ports that the kernel gives nobody who asks for any: a connection of somebody else,
+// or our own to a server that is about to come back, would take one from under us.
+const (
+	firstPort = 10000
+	lastPort  = 32767
+)
+
 // FreePorts are some that nobody listens on.
 func FreePorts(n int) ([]int, error) {
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range lastPort - firstPort {
+		if len(ports) == n {
+			return ports, nil
+		}
+		port := firstPort + mathrand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			return nil, err
+			continue // somebody has it
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
 	}
-	return ports, nil
+	return nil, errors.New("there are no free ports")
 }

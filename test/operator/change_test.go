@@ -4,12 +4,28 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-func slowClones(w *pvesim.World) { w.Timing.Clone = pvesim.Duration(3e9) }
+// held is how long a clone takes that ends when the story says so.
+const held = time.Hour
+
+func heldClones(w *pvesim.World) { w.Timing.Clone = pvesim.Duration(held) }
+
+// release lets those clones end that are under way.
+func (s *story) release() { s.pve.Advance(held) }
+
+// goesOn lets clones end, also those that are begun from now on, until a machine is ready.
+func (s *story) goesOn(machine string) {
+	s.t.Helper()
+	s.until(machine+" is ready", func() bool {
+		s.release()
+		return s.field(machine, `.status.conditions[?(@.type=="Ready")].status`) == "True"
+	})
+}
 
 func TestAMachineIsMadeChangedAndRemoved(t *testing.T) {
 	t.Parallel()
@@ -35,10 +51,12 @@ func TestAMachineIsMadeChangedAndRemoved(t *testing.T) {
 
 func TestAnEditWhileTheCloneRunsIsMade(t *testing.T) {
 	t.Parallel()
-	s := beginAlone(t, slowClones)
+	s := beginAlone(t, heldClones)
 	s.apply(machine("web"))
 	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
 	s.kubectl("patch", "vmclass", "small", "--type=merge", "-p", `{"spec":{"cpus":4,"memory":"4Gi"}}`)
+	s.waitFor("--for=condition=Ready", "vmclass/small") // the operator has seen it
+	s.release()
 	s.waitFor("--for=condition=Ready", "vm/web")
 	if s.conf("web", "cores") != "4" || s.conf("web", "memory") != "4096" || s.machines() != "web" {
 		t.Errorf("it has %s cores and %s MiB; there is %s", s.conf("web", "cores"), s.conf("web", "memory"), s.machines())
@@ -47,10 +65,12 @@ func TestAnEditWhileTheCloneRunsIsMade(t *testing.T) {
 
 func TestADeletionWhileTheCloneRunsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s := beginAlone(t, slowClones)
+	s := beginAlone(t, heldClones)
 	s.apply(machine("web"))
 	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
-	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	s.kubectl("delete", "vm", "web", "--wait=false")
+	s.release()
+	s.waitFor("--for=delete", "vm/web")
 	if m := s.machines(); m != "" {
 		t.Errorf("there is still %s", m)
 	}
@@ -63,11 +83,12 @@ func TestWhatIsChangedByHandInProxmoxIsSetRight(t *testing.T) {
 	s.apply(machine("db"))
 	s.apply(machine("gone"))
 	s.waitFor("--for=condition=Ready", "vm/web", "vm/db", "vm/gone")
-	for _, step := range []struct{ method, path string }{{"POST", "/status/stop"}, {"DELETE", ""}} {
-		if err := s.pve.Touch(t.Context(), "gone", step.method, step.path, nil); err != nil {
+	s.until("it is destroyed", func() bool { // before it is started again
+		if err := s.pve.Touch(t.Context(), "gone", "POST", "/status/stop", nil); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return s.pve.Touch(t.Context(), "gone", "DELETE", "", nil) == nil
+	})
 	s.vm("web", func(_ *pvesim.State, vm *pvesim.VM) { vm.Run = nil }) // it has crashed
 	node := "pve3"
 	if s.field("vm/db", ".status.node") == node {

@@ -79,7 +79,7 @@ func TestOneObjectStandsForSeveralMachines(t *testing.T) {
 
 func TestACountThatChangesWhileMachinesAreMadeLeavesNothing(t *testing.T) {
 	t.Parallel()
-	s := begin(t, slowClones)
+	s := begin(t, heldClones)
 	o := s.operate("--alone")
 	s.provide()
 	s.apply(several("4", "Allow"))
@@ -87,8 +87,11 @@ func TestACountThatChangesWhileMachinesAreMadeLeavesNothing(t *testing.T) {
 	s.kubectl("scale", "vm/web", "--replicas=1")
 	o.kill()
 	s.operate("--alone")
-	s.waitFor("--for=jsonpath={.status.count}=1", "vm/web")
-	s.waitFor("--for=condition=Ready", "vm/web")
+	s.until("one is left", func() bool {
+		s.release()
+		return s.field("vm/web", ".status.count") == "1"
+	})
+	s.goesOn("vm/web")
 	if s.machines() != "web-1" {
 		t.Errorf("there is %s", s.machines())
 	}

@@ -26,9 +26,13 @@ func TestWhatFailsAgainAndAgainIsNoStormOfEvents(t *testing.T) {
 		return false
 	})
 	s.waits("vm/web", "the moon is full")
-	events := s.kubectl("get", "events", "--field-selector", "involvedObject.name=web", "-o", `jsonpath={range .items[*]}{.reason}{" "}{.message}{"\n"}{end}`)
 	for what, most := range map[string]int{"Begun start": 1, "Failed start": 1, "Waiting": 2} {
-		if n := strings.Count(events, what); n == 0 || n > most {
+		events := ""
+		s.until(what+" is told", func() bool {
+			events = s.kubectl("get", "events", "--field-selector", "involvedObject.name=web", "-o", `jsonpath={range .items[*]}{.reason}{" "}{.message}{"\n"}{end}`)
+			return strings.Contains(events, what)
+		})
+		if n := strings.Count(events, what); n > most {
 			t.Errorf("%q is told %d times:\n%s", what, n, events)
 		}
 	}

@@ -15,7 +15,7 @@ func TestManyNewMachinesDontKeepADeletionWaiting(t *testing.T) {
 	t.Parallel()
 	const many = 60
 	s := begin(t, func(w *pvesim.World) {
-		w.Locks.Storage, w.Timing.Clone, w.Timing.Link = 4, 0, pvesim.Duration(6*time.Second)
+		w.Locks.Storage, w.Timing.Clone, w.Timing.Link = 4, 0, pvesim.Duration(15*time.Second)
 	})
 	s.operate("--alone")
 	s.provide()

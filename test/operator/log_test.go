@@ -17,6 +17,7 @@ func TestTheLogTellsAsMuchAsIsAskedFor(t *testing.T) {
 	s.until("requests are told", func() bool {
 		return strings.Contains(told.log(), `"level":"DEBUG"`) && strings.Contains(told.log(), "/cluster/resources")
 	})
+	told.stop() // so that no line is on its way
 	for line := range strings.Lines(told.log()) {
 		var entry struct {
 			Time, Level, Msg string
@@ -25,7 +26,6 @@ func TestTheLogTellsAsMuchAsIsAskedFor(t *testing.T) {
 			t.Errorf("no structured log: %v: %s", err, line)
 		}
 	}
-	told.stop()
 	quiet := s.operate("--alone", "--log-level", "warn")
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")

@@ -33,7 +33,7 @@ type story struct {
 var stories atomic.Int64
 
 // patience is how long something may take that should happen.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // begin begins a story on a quick world.
 func begin(t *testing.T, change ...func(*pvesim.World)) *story {
@@ -255,7 +255,7 @@ func (s *story) operate(flags ...string) *process {
 	p := &process{name: fmt.Sprintf("operator %d", len(s.operators)+1), done: make(chan struct{})}
 	p.cmd = exec.Command(self(s.t), append([]string{
 		"operator", "--namespace", s.namespace, "--leader-namespace", s.namespace, "--metrics-address", "", "--health-address", "",
-		"--lease-duration", "4s", "--renew-deadline", "3s", "--retry-period", "500ms",
+		"--lease-duration", "15s", "--renew-deadline", "12s", "--retry-period", "500ms",
 	}, flags...)...)
 	p.cmd.Env = slices.Concat(os.Environ(), []string{asProxplane + "=1", "KUBECONFIG=" + plane.Kubeconfig, "LOG_LEVEL=warn"}, s.env)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
