@@ -97,7 +97,7 @@ func serve(t *testing.T, plane *controlplane.Plane, account string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, append(args, "--kubeconfig", kubeconfig, "--metrics-address", "", "--health-address", "", "--lease-duration", (2 * patience).String(), "--renew-deadline", patience.String())...)
+	cmd := exec.CommandContext(t.Context(), self, append(args, "--kubeconfig", kubeconfig, "--metrics-address", "", "--health-address", "", "--lease-duration", (2*patience).String(), "--renew-deadline", patience.String())...)
 	cmd.Env = append(os.Environ(), asProxplane+"=1")
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := cmd.Start(); err != nil {
