@@ -18,7 +18,7 @@ build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 test: tools controlplane ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) test -timeout 40m ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
 	@for set in test/controlplane/kubernetes test/chart/helm test/chart/promql; do $(GO) run ./test/tool/build $$set >/dev/null || exit 1; done
@@ -34,7 +34,7 @@ test-race: ## client and simulator under the race detector
 	$(GO) test -race ./pve/... ./pvesim/...
 
 test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too (some minutes; builds it once)
-	$(GO) test -count=1 -v -timeout 40m ./test/guest -debian -patience 15m
+	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
+	"github.com/proxplane/proxplane/test/child"
 	"github.com/proxplane/proxplane/test/guest/image"
 	"github.com/proxplane/proxplane/test/need"
 )
@@ -80,7 +81,7 @@ func startQEMU(t *testing.T, program, args string) (quit func()) {
 	cmd := exec.Command(program, append([]string{"-S", "-nodefaults", "-display", "none", "-machine", "q35,accel=tcg", "-m", "64", "-qmp", "unix:" + socket}, words...)...)
 	cmd.Stderr = &said
 	cmd.Dir = os.TempDir()
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
@@ -90,7 +91,7 @@ func startQEMU(t *testing.T, program, args string) (quit func()) {
 		close(ended)
 	}()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := listener.Accept()

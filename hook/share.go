@@ -37,7 +37,7 @@ func (s shareSpec) same(o shareSpec) bool {
 }
 
 // startPatience is how long a daemon may take until it takes connections.
-const startPatience = 20 * time.Second
+const startPatience = time.Minute
 
 // share has a directory shared, and returns when QEMU can connect.
 func (h *Host) share(ctx context.Context, lock *os.File, vmid int, share hookblock.Share, v virtiofsd) error {

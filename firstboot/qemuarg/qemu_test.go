@@ -123,7 +123,7 @@ func startQEMU(t *testing.T, program string, args []string) *monitor {
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := listener.(*net.UnixListener).SetDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := listener.Accept()

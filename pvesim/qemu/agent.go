@@ -28,12 +28,14 @@ const (
 type agent struct {
 	conn  net.Conn
 	turn  chan struct{} // holds a token: who may ask
-	last  int           // number of the last question; of whoever has the turn
+	last  int64         // number of the last question; of whoever has the turn
 	lines chan []byte
 }
 
 func newAgent(conn net.Conn) *agent {
-	a := &agent{conn: conn, turn: make(chan struct{}, 1), lines: make(chan []byte, 16)}
+	// Memory that was saved may have an answer that is still on its way, to a number that
+	// another agent of ours has asked with.
+	a := &agent{conn: conn, turn: make(chan struct{}, 1), lines: make(chan []byte, 16), last: time.Now().UnixMicro()}
 	a.turn <- struct{}{}
 	go func() {
 		defer close(a.lines)
@@ -98,7 +100,7 @@ func (a *agent) sync(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var got int
+		var got int64
 		if json.Unmarshal(answer.Return, &got) == nil && got == want {
 			return nil
 		}

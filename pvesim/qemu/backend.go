@@ -23,6 +23,8 @@ type Backend struct {
 	lan      *lan
 	launcher *launcher
 
+	nodes sync.Mutex // who writes to the folders of nodes
+
 	mu     sync.Mutex
 	guests map[int]*guest // those that run
 	gate   *gateway       // nil: nobody has asked for it

@@ -61,7 +61,7 @@ func (b *Backend) guestDir(vmid int) string {
 
 // startTimeout is how long QEMU may take to answer for the first time, on a
 // machine that has other things to do.
-const startTimeout = time.Minute
+const startTimeout = 5 * time.Minute
 
 // Start runs a machine.
 func (b *Backend) Start(ctx context.Context, m *pvesim.Machine, gone func()) error {

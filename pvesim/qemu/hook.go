@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -32,17 +33,8 @@ func (b *Backend) located(node, word string) string {
 // as far as it looks for what a hookscript needs.
 func (b *Backend) Hook(ctx context.Context, h *pvesim.Hook) (string, error) {
 	root := b.root(h.Node)
-	for path, text := range h.Texts {
-		if err := replaceFile(filepath.Join(root, path), func(tmp string) error { return os.WriteFile(tmp, []byte(text), 0o600) }); err != nil {
-			return "", err
-		}
-	}
-	for path, file := range h.Files {
-		// Scripts may call others, and nothing else among snippets minds.
-		program := filepath.Dir(path) == filepath.Dir(h.Script)
-		if err := replaceFile(filepath.Join(root, path), func(tmp string) error { return linkFile(file, tmp, program) }); err != nil {
-			return "", err
-		}
+	if err := b.layOut(root, h); err != nil {
+		return "", err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(root, h.Script), strconv.Itoa(h.VMID), h.Phase)
 	cmd.Dir = root
@@ -52,6 +44,26 @@ func (b *Backend) Hook(ctx context.Context, h *pvesim.Hook) (string, error) {
 		err = fmt.Errorf("exit code %d", exit.ExitCode())
 	}
 	return string(out), err
+}
+
+// layOut puts into a node's folder what a script finds there. Other guests of the node may
+// start at the same time.
+func (b *Backend) layOut(root string, h *pvesim.Hook) error {
+	b.nodes.Lock()
+	defer b.nodes.Unlock()
+	for path, text := range h.Texts {
+		if err := replaceFile(filepath.Join(root, path), func(tmp string) error { return os.WriteFile(tmp, []byte(text), 0o600) }); err != nil {
+			return err
+		}
+	}
+	for path, file := range h.Files {
+		// Scripts may call others, and nothing else among snippets minds.
+		program := filepath.Dir(path) == filepath.Dir(h.Script)
+		if err := replaceFile(filepath.Join(root, path), func(tmp string) error { return linkFile(file, tmp, program) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaceFile puts a file into the place of another.
@@ -89,6 +101,10 @@ func linkFile(from, to string, program bool) error {
 	if program {
 		mode = 0o755
 	}
+	// A process that is started meanwhile would have the file open for a moment longer than
+	// we do, and no program can be run that somebody writes to.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (c *card) send(t *testing.T, to hardwareAddr, kind uint16, body string) {
 
 func (c *card) receive(t *testing.T) []byte {
 	t.Helper()
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	buf := make([]byte, maxFrame)

@@ -104,9 +104,7 @@ func (l *lab) boots(name string) {
 	l.t.Helper()
 	const id = "cat /proc/sys/kernel/random/boot_id"
 	before := l.sh(l.vm(name), id)
-	if out, err := l.run(l.as("power", "reboot", name)...); err != nil {
-		l.t.Fatalf("%v\n%s", err, out)
-	}
+	l.power("reboot", name)
 	l.eventually("another boot", func(ctx context.Context) error {
 		status, err := l.exec(ctx, l.vm(name), id)
 		if err == nil && strings.TrimSpace(status.Out) == before {
@@ -178,15 +176,14 @@ func TestCloudInitDoesWhatTheManifestSays(t *testing.T) {
 	}
 	l.has(vm, "cat /etc/shop.conf; stat -c %A:%U:%G /etc/shop.conf", "first ${here}\n-rw-r-----:root:ada")
 	l.has(vm, "cat /var/lib/seen /var/lib/runs", "first ${here}\nrun")
-	l.has(vm, "ip -o addr | grep -o -e 'eth0 .*inet6\\? \\(192.168.77.10/24\\|fd00:77::10/64\\)' | wc -l", "2")
-	l.has(vm, "ip -o addr | grep -o -e 'eth1 .*inet6\\? \\(10.77.0.10/16\\|fd00:78::10/64\\)' | wc -l", "2")
-	l.has(vm, "ip -o -4 addr show eth2 | grep -c 'inet 192.168.77.5./24'", "1")
-	l.has(vm, "ip route show default dev eth0 | cut -d' ' -f1-3", "default via 192.168.77.1")
+	// cloud-init waits for no network.
+	l.shows(vm, "ip -o addr | grep -o -e 'eth0 .*inet6\\? \\(192.168.77.10/24\\|fd00:77::10/64\\)' | wc -l", "2")
+	l.shows(vm, "ip -o addr | grep -o -e 'eth1 .*inet6\\? \\(10.77.0.10/16\\|fd00:78::10/64\\)' | wc -l", "2")
+	l.shows(vm, "ip -o -4 addr show eth2 | grep -c 'inet 192.168.77.5./24'", "1")
+	l.shows(vm, "ip route show default dev eth0 | cut -d' ' -f1-3", "default via 192.168.77.1")
 	// The disk of the template had one GiB: its file system has grown with it.
 	l.has(vm, "test $(df --output=size -k / | tail -n 1) -gt 1900000 && echo grown", "grown")
-	if out, err := l.run(l.as("describe", "vm/shop")...); err != nil || !strings.Contains(out, "192.168.77.10") {
-		t.Errorf("the address isn't told: %v\n%s", err, out)
-	}
+	l.tells("shop", "192.168.77.10")
 
 	// Other data alone are nothing to cloud-init, as the same instance's.
 	l.apply(machine("", "second"))

@@ -52,7 +52,7 @@ func (l *lab) isIgnited(vm pve.VM, name, key string) {
 	l.has(vm, "cat /etc/seen; stat -c ' %a %U' /srv/www/hello", text+" 640 core")
 	l.has(vm, "stat -c '%a %U' /srv/www", "750 core")
 	l.has(vm, "hostname", name)
-	l.has(vm, "ip -o -4 addr | grep -c 'inet 192.168.77.30/24'", "1")
+	l.shows(vm, "ip -o -4 addr | grep -c 'inet 192.168.77.30/24'", "1")
 	l.has(vm, "cat ~core/.ssh/authorized_keys.d/ignition | grep -v '^#'", key)
 	l.has(vm, "ls /run/cloud-init/result.json 2>/dev/null || true", "")
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -25,7 +26,7 @@ import (
 
 // patience is how long anything in a guest may take: many times what it takes
 // on a machine that has nothing else to do.
-var patience = flag.Duration("patience", 5*time.Minute, "how long anything in a guest may take")
+var patience = flag.Duration("patience", 15*time.Minute, "how long anything in a guest may take")
 
 // lab is a simulated Proxmox whose guests really run.
 type lab struct {
@@ -245,7 +246,8 @@ func (l *lab) sh(vm pve.VM, line string) string {
 	return out
 }
 
-// exec runs a line in a guest's shell.
+// exec runs a line in a guest's shell. It isn't run again because an agent, in a guest
+// that gets little time, can't tell soon enough how it goes on.
 func (l *lab) exec(ctx context.Context, vm pve.VM, line string) (pve.ExecStatus, error) {
 	pid, err := vm.Agent().Exec(ctx, pve.ExecOptions{Command: []string{"/bin/sh", "-c", line}})
 	if err != nil {
@@ -253,7 +255,7 @@ func (l *lab) exec(ctx context.Context, vm pve.VM, line string) (pve.ExecStatus,
 	}
 	for {
 		status, err := vm.Agent().ExecStatus(ctx, pid)
-		if err != nil || status.Exited {
+		if late := errors.Is(err, pve.ErrAgentNotRunning); status.Exited || err != nil && !late {
 			return status, err
 		}
 		select {
@@ -285,6 +287,32 @@ func (l *lab) has(vm pve.VM, line, want string) {
 	if got := l.sh(vm, line); got != want {
 		l.t.Errorf("%s in %d: %q, want %q", line, vm.ID, got, want)
 	}
+}
+
+// power presses the buttons of a guest. Those that it has to hear may take it longer than
+// Proxmox waits.
+func (l *lab) power(action, name string) {
+	l.t.Helper()
+	command := l.as("power", action, name)
+	if action == "shutdown" || action == "reboot" {
+		command = append(command, "--timeout", patience.String())
+	}
+	if _, err := l.run(command...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// tells waits until the address of a guest is told to people. They hear none from an agent
+// that takes long.
+func (l *lab) tells(name, address string) {
+	l.t.Helper()
+	l.eventually(address, func(context.Context) error {
+		out, err := l.run(l.as("describe", "vm/"+name)...)
+		if err == nil && !strings.Contains(out, address) {
+			err = fmt.Errorf("it isn't told:\n%s", out)
+		}
+		return err
+	})
 }
 
 // as adds to a command how it finds the lab.

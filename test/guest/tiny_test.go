@@ -3,7 +3,6 @@ package guest
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 )
 
@@ -45,9 +44,7 @@ spec:
 	l.has(vm, "ip route | grep default", "default via 192.168.77.1 dev eth0")
 	l.has(vm, "ip -o addr show eth1 | grep -c 'inet6 fd00:77::10/64'", "1")
 	l.has(vm, "ip -o addr show eth2 | grep -c 'inet 192.168.77.5'", "1")
-	if out, err := l.run(l.as("describe", "vm/web")...); err != nil || !strings.Contains(out, "192.168.77.10") {
-		t.Errorf("the address isn't told: %v\n%s", err, out)
-	}
+	l.tells("web", "192.168.77.10")
 }
 
 func TestWhatGrowsIsSeenInside(t *testing.T) {
@@ -157,7 +154,5 @@ spec:
 		t.Error("a guest without an agent has one that answers")
 	}
 	// It hears the power button all the same.
-	if out, err := l.run(l.as("power", "off", "never")...); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	l.power("shutdown", "never")
 }

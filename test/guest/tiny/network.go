@@ -133,7 +133,7 @@ func configureInterface(name string, w wanted) error {
 		}
 	}
 	if w.dhcp {
-		errs = append(errs, run("udhcpc", "-i", name, "-q", "-n", "-t", "10", "-T", "1", "-s", "/bin/udhcpc.script"))
+		errs = append(errs, run("udhcpc", "-i", name, "-q", "-n", "-t", "300", "-T", "1", "-s", "/bin/udhcpc.script"))
 	}
 	return errors.Join(errs...)
 }
