@@ -1,19 +1,52 @@
 package pve
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
-func TestTheLogTellsWhatTheServerOfAURLSaid(t *testing.T) {
-	log := []string{
-		"--2026-11-15 04:00:00--  https://images.example.com/missing.qcow2",
-		"HTTP request sent, awaiting response... 404 Not Found",
-		"2026-11-15 04:00:01 ERROR 404: Not Found.",
-		"",
-		"TASK ERROR: download failed: exit code 8",
-	}
-	if got := exitError(UPID{}, "download failed: exit code 8", log).Detail(); got != "404: Not Found" {
-		t.Errorf("%q", got)
-	}
-	if got := exitError(UPID{}, "clone failed", []string{"ERROR", "ERRORS 12: x"}).Detail(); got != "" {
-		t.Errorf("%q", got)
+func TestTheLogTellsWhatTheExitStatusDoesNot(t *testing.T) {
+	for _, c := range []struct {
+		exit    string
+		log     []string
+		want    string
+		missing string // directory
+	}{
+		{exit: "download failed: exit code 8", want: "404: Not Found", log: []string{
+			"--2026-11-15 04:00:00--  https://images.example.com/missing.qcow2",
+			"HTTP request sent, awaiting response... 404 Not Found",
+			"2026-11-15 04:00:01 ERROR 404: Not Found.",
+			"",
+			"TASK ERROR: download failed: exit code 8",
+		}},
+		{exit: "clone failed", log: []string{"ERROR", "ERRORS 12: x", "kvm: no", "TASK ERROR: clone failed"}},
+		{exit: "start failed: QEMU exited with code 1", missing: "/srv/a b", want: "cannot initialize fsdev 'p9fs0': failed to open '/srv/a b': No such file or directory", log: []string{
+			"generating cloud-init ISO",
+			"kvm: warning: TCG doesn't support requested feature",
+			"kvm: -virtfs local,path=/srv/a b,mount_tag=nine,id=p9fs0: cannot initialize fsdev 'p9fs0': failed to open '/srv/a b': No such file or directory",
+			"TASK ERROR: start failed: QEMU exited with code 1",
+		}},
+		{exit: "start failed: QEMU exited with code 1", want: "failed to initialize kvm: Permission denied", log: []string{
+			"kvm: failed to initialize kvm: Permission denied", "TASK ERROR: start failed: QEMU exited with code 1",
+		}},
+		{exit: "hookscript error for 100 on pre-start: command '/x 100 pre-start' failed: exit code 1", missing: "/srv/none", want: "share /srv/none: there is no such directory", log: []string{
+			"proxplane: VM 100: shares /srv/a at /run/proxplane/virtiofs/vm100-fs0",
+			"proxplane: VM 100: share /srv/none: there is no such directory",
+			"TASK ERROR: hookscript error for 100 on pre-start: command '/x 100 pre-start' failed: exit code 1",
+		}},
+		{exit: "hookscript error for 100 on pre-start: command '/x 100 pre-start' failed: exit code 2", want: "the licence has ended", log: []string{"hello", "the licence has ended"}},
+		{exit: "hookscript error for 100 on pre-start: command '/x 100 pre-start' failed: exit code 2"},
+	} {
+		err := exitError(UPID{}, c.exit, c.log)
+		if got := err.Detail(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.exit, got, c.want)
+		}
+		var cause *Error
+		if c.missing != "" && (!errors.Is(err, ErrNotFound) || !errors.As(err, &cause) || cause.Subject != "path "+c.missing) {
+			t.Errorf("%s: kind %s of %+v, want that %s is missing", c.exit, err.Kind(), cause, c.missing)
+		}
+		if c.missing == "" && errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: something is missing", c.exit)
+		}
 	}
 }

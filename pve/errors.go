@@ -35,21 +35,9 @@ func answerError(method, path string, status int, reason string, body []byte) *E
 func exitError(upid UPID, exitStatus string, log []string) *TaskError {
 	cause := &Error{Text: strings.TrimSpace(exitStatus)}
 	cause.Kind = cause.classify()
-	return &TaskError{UPID: upid, ExitStatus: cause.Text, Log: log, cause: cause}
-}
-
-// wgetSaid is how the program that fetches URLs tells what the server said.
-var wgetSaid = regexp.MustCompile(`\bERROR (\d{3}: .+?)\.?$`)
-
-// Detail is what the log tells beyond the exit status: for a URL that couldn't be fetched what
-// its server said, such as "404: Not Found". Empty: nothing.
-func (e *TaskError) Detail() string {
-	for _, line := range slices.Backward(e.Log) {
-		if m := wgetSaid.FindStringSubmatch(line); m != nil {
-			return m[1]
-		}
-	}
-	return ""
+	e := &TaskError{UPID: upid, ExitStatus: cause.Text, Log: log, cause: cause}
+	e.readLog()
+	return e
 }
 
 // errorBody reads the body of an error: usually {"message":…,"errors":{field:text}}, plain text

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -208,7 +209,8 @@ func (g *guest) connect(ctx context.Context, monitor *net.UnixConn) error {
 		}
 		select {
 		case <-g.process.ended:
-			return errors.New(g.process.stderr.String())
+			// Proxmox' QEMU is called otherwise.
+			return errors.New(strings.ReplaceAll("\n"+g.process.stderr.String(), "\n"+filepath.Base(g.process.cmd.Path)+": ", "\n")[1:])
 		case <-ctx.Done():
 			return err
 		}
