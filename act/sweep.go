@@ -22,6 +22,7 @@ type Left struct {
 	VMID    int
 	Volumes []string  // that a destruction says that it couldn't remove
 	Since   time.Time // or such as were made since, by a task that failed
+	Ended   time.Time // of a task that nobody has followed: nothing younger is meant
 }
 
 // String names the disks, as far as they are known.
@@ -30,6 +31,12 @@ func (l Left) String() string {
 		return fmt.Sprintf("disks of VMID %d, if there are any", l.VMID)
 	}
 	return strings.Join(l.Volumes, ", ")
+}
+
+// Gone tells whether nothing is left when these were removed. Of what a failed task has
+// made nobody knows more than that.
+func (l *Left) Gone(removed []string) bool {
+	return l == nil || !slices.ContainsFunc(l.Volumes, func(v string) bool { return !slices.Contains(removed, v) })
 }
 
 // LeftBy tells what a task may have left that has ended; nil: nothing.
@@ -72,25 +79,11 @@ func LeftByAny(task string, warnings []string) *Left {
 	return LeftBy(model.Destroy{Target: model.Target{VMID: vmid, Node: upid.Node}}, task, warnings, nil)
 }
 
-// Sweep removes what was left, and tells what that was. Nothing is touched when a
-// guest has the VMID: then it is that guest's business.
+// Sweep removes what was left, and tells what that was.
 func (a *Actor) Sweep(ctx context.Context, left Left) (removed []string, err error) {
-	volumes := left.Volumes
-	if !left.Since.IsZero() {
-		if volumes, err = a.madeSince(ctx, left); err != nil {
-			return nil, err
-		}
-	}
-	if len(volumes) == 0 {
-		return nil, nil
-	}
-	// The volumes were there before this look, so that no guest that comes after it
-	// can have made them.
-	switch err := a.client.Cluster().CheckID(ctx, left.VMID); {
-	case errors.Is(err, pve.ErrExists):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("look whether VMID %d is free: %w", left.VMID, err)
+	volumes, err := a.Remains(ctx, left)
+	if err != nil {
+		return nil, err
 	}
 	for _, v := range volumes {
 		upid, err := a.client.Storage(left.Node, model.StorageOf(v)).DeleteVolume(ctx, v)
@@ -103,6 +96,39 @@ func (a *Actor) Sweep(ctx context.Context, left Left) (removed []string, err err
 		removed = append(removed, v)
 	}
 	return removed, nil
+}
+
+// Remains are the disks that may be removed of what was left. When a guest has the
+// VMID, what was made since isn't touched: it is that guest's business.
+func (a *Actor) Remains(ctx context.Context, left Left) (volumes []string, err error) {
+	volumes, err = a.There(ctx, left)
+	if err != nil || len(volumes) == 0 {
+		return nil, err
+	}
+	// The volumes were there before this look, so that no guest that comes after it
+	// can have made them.
+	err = a.client.Cluster().CheckID(ctx, left.VMID)
+	taken := errors.Is(err, pve.ErrExists)
+	switch {
+	case err != nil && !taken:
+		return nil, fmt.Errorf("look whether VMID %d is free: %w", left.VMID, err)
+	case taken && (left.Ended.IsZero() || !left.Since.IsZero()):
+		return nil, nil
+	case left.Ended.IsZero():
+		return volumes, nil
+	}
+	return a.unused(ctx, left, volumes)
+}
+
+// There are the disks of what was left that are there, whoever uses them.
+func (a *Actor) There(ctx context.Context, left Left) ([]string, error) {
+	switch {
+	case !left.Since.IsZero():
+		return a.madeSince(ctx, left)
+	case !left.Ended.IsZero():
+		return a.stillThere(ctx, left)
+	}
+	return left.Volumes, nil
 }
 
 // madeSince are the disks with the VMID that came into being since a time, and that
@@ -124,7 +150,7 @@ func (a *Actor) madeSince(ctx context.Context, left Left) ([]string, error) {
 		}
 		for _, v := range list {
 			cloudInit := strings.Contains(v.ID, fmt.Sprintf("vm-%d-cloudinit", left.VMID))
-			if v.VMID == left.VMID && (cloudInit || !v.Created.Before(left.Since)) {
+			if v.VMID == left.VMID && (cloudInit || !v.Created.Before(left.Since)) && left.old(v) {
 				volumes = append(volumes, v.ID)
 			}
 		}

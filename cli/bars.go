@@ -106,7 +106,7 @@ func (b *bars) event(e engine.Event) {
 		b.shown[r.key] = bar
 		b.mu.Unlock()
 	}
-	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed) {
+	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed || e.Action == engine.Sweep) {
 		fmt.Fprintln(overBars{b.box}, line)
 	}
 }

@@ -84,6 +84,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.emit(o, Event{Kind: Progress, Action: kindOf(s.Action), Step: s.What, Task: task})
 	r.tell(o)
 	stop := r.watchProgress(o, s, task)
+	r.e.follows(task)
 	r.fly(func() func() {
 		warnings, err := r.tasks.Follow(task)
 		stop()
@@ -91,7 +92,8 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			r.e.verify(r.ctx, s.Action)
 		}
 		left := act.LeftBy(s.Action, task, warnings, err)
-		removed, remains := r.sweep(left)
+		removed, remains := r.sweep(left, r.opts.Patience)
+		r.e.followed(task, err == nil && len(warnings) == 0, r.ctx.Err() == nil && remains == nil && left.Gone(removed))
 		return func() {
 			r.taskEnded(task, err)
 			r.swept(o, s.What, left, removed, remains)

@@ -133,6 +133,7 @@ func (r *run) round() {
 				r.due[o] = true
 			}
 			r.drift()
+			r.recall()
 			r.looked()
 		}
 	})

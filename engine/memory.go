@@ -17,6 +17,8 @@ type memory struct {
 	settled map[model.Owner]time.Time
 	failed  map[model.Key]model.Failure
 	tries   map[try]int
+	cares   map[string]care // by task
+	elder   bool            // older tasks than the lists show were asked for
 }
 
 type try struct {
@@ -27,7 +29,7 @@ type try struct {
 func newMemory() memory {
 	return memory{
 		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
-		failed: map[model.Key]model.Failure{}, tries: map[try]int{},
+		failed: map[model.Key]model.Failure{}, tries: map[try]int{}, cares: map[string]care{},
 	}
 }
 

@@ -102,6 +102,7 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 		return r.report(), err
 	}
 	r.begin(want)
+	r.recall()
 	err := r.loop()
 	cancel(err)
 	r.land()

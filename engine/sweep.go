@@ -9,10 +9,12 @@ import (
 	"github.com/proxplane/proxplane/act"
 )
 
-// sweep removes what a task has left of a guest that isn't there. It tries for as
-// long as others are waited for, since mostly a lock is in the way; then a person is
-// told what to remove.
-func (r *run) sweep(left *act.Left) (removed []string, err error) {
+// Sweep is the action of events about what Proxmox has left.
+const Sweep = "Sweep"
+
+// sweep removes what a task has left of a guest that isn't there. It tries for a
+// while, since mostly a lock is in the way; then a person is told what to remove.
+func (r *run) sweep(left *act.Left, patience time.Duration) (removed []string, err error) {
 	if left == nil {
 		return nil, nil
 	}
@@ -20,7 +22,7 @@ func (r *run) sweep(left *act.Left) (removed []string, err error) {
 	for {
 		done, err := r.e.actor.Sweep(r.ctx, *left)
 		removed = append(removed, done...)
-		if err == nil || r.ctx.Err() != nil || act.Judge(err).Class >= act.Hard || time.Since(begun) > r.opts.Patience {
+		if err == nil || r.ctx.Err() != nil || act.Judge(err).Class >= act.Hard || time.Since(begun) > patience {
 			return removed, err
 		}
 		select {
@@ -35,14 +37,14 @@ func (r *run) sweep(left *act.Left) (removed []string, err error) {
 // swept tells what was removed, or is left.
 func (r *run) swept(o *object, what string, left *act.Left, removed []string, err error) {
 	if len(removed) > 0 {
-		r.emit(o, Event{Kind: Done, Action: "Sweep", Step: "remove " + strings.Join(removed, ", "), Text: "Proxmox had left it when it was to go"})
+		r.emit(o, Event{Kind: Done, Action: Sweep, Step: "remove " + strings.Join(removed, ", "), Text: "Proxmox had left it when it was to go"})
 	}
 	switch {
 	case err == nil:
 	case r.ctx.Err() != nil:
 		left.Volumes = slices.DeleteFunc(slices.Clone(left.Volumes), func(v string) bool { return slices.Contains(removed, v) })
-		r.emit(o, Event{Kind: Failed, Action: "Sweep", Step: what, Text: "stopped before what Proxmox has left was removed: " + left.String(), Hint: "remove it by hand"})
+		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: "stopped before what Proxmox has left was removed: " + left.String(), Hint: "remove it by hand"})
 	default:
-		r.emit(o, Event{Kind: Failed, Action: "Sweep", Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: "remove them by hand"})
+		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: "remove them by hand"})
 	}
 }

@@ -23,7 +23,7 @@ func TestDisksThatAreLeftWhenWeAreStoppedAreNamed(t *testing.T) {
 		var said []string
 		opts := l.options()
 		opts.Events = func(e engine.Event) {
-			if e.Kind == engine.Failed && e.Action == "Sweep" {
+			if e.Kind == engine.Failed && e.Action == engine.Sweep {
 				said = append(said, e.Text)
 			}
 		}

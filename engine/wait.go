@@ -107,7 +107,7 @@ func (r *run) await(o *object, task string) {
 		if gone { // but for what it leaves of what is to go
 			left = act.LeftByAny(task, warnings)
 		}
-		removed, remains := r.sweep(left)
+		removed, remains := r.sweep(left, r.opts.Patience)
 		return func() {
 			r.taskEnded(task, err)
 			r.swept(o, "destroy it with its disks", left, removed, remains)
@@ -173,6 +173,7 @@ func (r *run) list() {
 			r.listing = false
 			if err == nil {
 				r.recover()
+				r.recall()
 				for o := range r.waiting {
 					r.due[o] = true
 				}

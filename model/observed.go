@@ -74,7 +74,7 @@ func (s *Storage) Blocks() bool {
 	return false
 }
 
-// Task is a task that runs.
+// Task is a task of Proxmox.
 type Task struct {
 	UPID  string
 	Node  string
@@ -82,6 +82,8 @@ type Task struct {
 	ID    string // what it is filed under
 	VMID  int    // the same as a number; clones are filed under the source
 	Since time.Time
+	Ended time.Time // zero: it runs
+	Exit  string    // how it ended
 }
 
 // File is an ISO, an import image, a snippet.

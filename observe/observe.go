@@ -36,11 +36,13 @@ type Observer struct {
 	places  map[place]bool    // where the files were looked for
 	tasks   map[string]bool   // those that the last list showed, running or ended
 	ours    map[string]*ownTask
-	begun   time.Time // when the last list was asked for
-	asked   int       // number of the last list that was asked for
-	merged  int       // and of the last that was taken over
-	looking *looking  // the list that is being asked for
-	reread  int       // the VMID that was read again last
+	unclean []model.Task    // see Unclean
+	crowded map[string]bool // nodes that may have more tasks than the last list shows
+	begun   time.Time       // when the last list was asked for
+	asked   int             // number of the last list that was asked for
+	merged  int             // and of the last that was taken over
+	looking *looking        // the list that is being asked for
+	reread  int             // the VMID that was read again last
 }
 
 // looking is a list that is under way, for all who wait for it.
@@ -163,6 +165,7 @@ func (o *Observer) look(ctx context.Context, l *looking) {
 	o.mu.Lock()
 	if l.err == nil {
 		o.merge(l.begun, list, tasks)
+		o.noticeUnclean(o.client.TokenID(), tasks)
 		o.merged, o.have.Root = l.n, o.client.Root()
 	}
 	o.looking = nil

@@ -119,6 +119,15 @@ func (c *Client) Root() bool {
 	return creds.User() == "root@pam" && !creds.IsToken()
 }
 
+// TokenID is the token that calls are made with, as tasks name it: user@realm!token. It is empty
+// for those who log in with a password.
+func (c *Client) TokenID() string {
+	if creds := c.core.session.Load().creds; creds.IsToken() {
+		return creds.user + "!" + creds.token
+	}
+	return ""
+}
+
 // SetCredentials replaces the credentials for all further calls, of clients made by With too.
 // It doesn't try them: use [Client.Probe] first.
 func (c *Client) SetCredentials(creds Credentials) error {

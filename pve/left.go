@@ -3,6 +3,7 @@ package pve
 import (
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 var leftDisk = regexp.MustCompile(`^Could not remove disk '([^']+)', check manually`)
@@ -17,6 +18,32 @@ func LeftDisks(warnings []string) []string {
 		}
 	}
 	return volumes
+}
+
+var cloneStarts = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
+
+// CloneTarget is the VMID that a clone was to get, by the beginning of its log: its UPID names the
+// source. 0: the log doesn't tell.
+func CloneTarget(log []string) int {
+	for _, line := range log {
+		if m := cloneStarts.FindStringSubmatch(line); m != nil {
+			id, _ := strconv.Atoi(m[1])
+			return id
+		}
+	}
+	return 0
+}
+
+// Unclean tells whether a task has ended in a way that may have left disks of a VM that isn't
+// there: a destruction with warnings, or one that failed, or a VM that couldn't be made.
+func (t TaskInfo) Unclean() bool {
+	switch warnings, ok := taskSucceeded(t.Status); t.UPID.Type {
+	case "qmdestroy":
+		return !t.Running() && (!ok || warnings > 0)
+	case "qmclone", "qmcreate":
+		return !t.Running() && !ok
+	}
+	return false
 }
 
 // Messy tells whether a task that failed may have left disks that it had made. One that ran out of

@@ -56,9 +56,9 @@ func (r *run) tidy() {
 // none.
 func (r *run) whyLeft(name string, v pvesim.Volume, missed map[int]bool) string {
 	switch {
-	case missed[v.VMID] && v.Content == "images":
-		return "a disk that only the log of a task names whose process was gone"
-	case r.adrift[name]:
+	case r.h.world.password && missed[v.VMID] && v.Content == "images":
+		return "a disk that only the log of a task names whose process was gone, which had a password"
+	case r.h.world.password && r.adrift[name]:
 		return "a disk that a process which was stopped has named"
 	case r.late(name):
 		return "a file that came when its process was gone"
