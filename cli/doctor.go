@@ -156,6 +156,7 @@ func (e *examination) inside() {
 	e.quorum()
 	e.nodes()
 	e.storages()
+	e.leftovers()
 	if e.d.Manifests {
 		e.images()
 		e.bridges()
