@@ -34,7 +34,7 @@ func (w *watch) before(e *entry) {
 	s, wish := w.run.wishOf(m.Owner)
 	destroys := e.method == http.MethodDelete && e.call() == ""
 	if !ok || !m.Of(id) || wish == nil {
-		if w.run.others.justTaken(id) && !destroys {
+		if w.run.others.justTaken(id) && !destroys || !ok && w.run.letGoLate(e) {
 			return
 		}
 		w.run.fail("a request would change VM %d, which isn't ours: %s", id, e)
@@ -55,6 +55,23 @@ func (w *watch) before(e *entry) {
 	case strings.HasSuffix(e.path, "/rollback"):
 		w.rollback(s, wish, e)
 	}
+}
+
+// letGoLate tells whether a request of ours to let go of a machine, which nobody waited
+// for any more, was done after the last look before this request. Something else was
+// wanted of the machine by then.
+func (r *run) letGoLate(now *entry) bool {
+	var looked time.Duration
+	r.trace.count(func(e *entry) bool {
+		if e.who == now.who && e.method == http.MethodGet && e.vmid() == now.vmid() && e.call() == "config" {
+			looked = e.at
+		}
+		return false
+	})
+	return looked > 0 && r.trace.count(func(e *entry) bool {
+		_, _, marked := model.ParseDescription(e.params.Get("description"))
+		return e.ours && e.left && e.method == http.MethodPut && e.vmid() == now.vmid() && e.params.Has("description") && !marked && e.done > looked
+	}) > 0
 }
 
 // lockNoticed is how long it may take until a lock is noticed.
