@@ -3,9 +3,7 @@ package robustness
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,16 +93,6 @@ func (o *others) theirDoing(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.busy[id] > 0 || time.Now().Before(o.touched[id])
-}
-
-// lockedFor is how long others have kept a machine locked.
-func (o *others) lockedFor(id int) time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if since, ok := o.locked[id]; ok {
-		return time.Since(since)
-	}
-	return 0
 }
 
 // forgot tells whether a volume was made for a machine that others destroyed, took
@@ -242,35 +230,6 @@ func (o *others) make(id int, name string) bool {
 	return made
 }
 
-// takeOver makes a machine of ours one of theirs. What we do until we can have
-// noticed is no fault of ours.
-func (o *others) takeOver(id int) bool {
-	o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"})
-	if o.ownerOf(id) != (model.Owner{}) || o.nodeOf(id) == "" {
-		return false
-	}
-	o.mu.Lock()
-	o.taken[id], o.ruined[id] = time.Now(), o.run.sim.Now() // the line that they took out has named files
-	o.mu.Unlock()
-	time.Sleep(ownerNoticed)
-	if o.ownerOf(id) == (model.Owner{}) {
-		o.run.watch.adopt(id) // unless a backup has made it ours again
-	}
-	return true
-}
-
-// ownerNoticed is how long we may believe that a machine is ours: so old may the
-// proof be, and so long may it take until what was decided is done.
-const ownerNoticed = 10 * time.Second
-
-// justTaken tells whether a machine of ours became theirs a moment ago, or is
-// being restored since then, where nothing tells whose it is.
-func (o *others) justTaken(id int) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return time.Since(o.taken[id]) <= ownerNoticed || time.Since(o.blurred[id]) <= ownerNoticed
-}
-
 // clone copies a machine of ours, marker and all. The copy is theirs.
 func (o *others) clone(id int) bool {
 	to := 0
@@ -286,92 +245,6 @@ func (o *others) clone(id int) bool {
 	return true
 }
 
-// disown does what we ask for when a machine has our tag and not our marker: it
-// takes the tag off too.
-func (o *others) disown() {
-	o.mu.Lock()
-	list := slices.Sorted(maps.Keys(o.taken))
-	o.mu.Unlock()
-	for _, id := range list {
-		if o.find(o.ownerOf(id)) == id {
-			continue // it has become ours again
-		}
-		o.run.watch.release(id)
-		o.call(id, http.MethodPut, "/config", pve.Params{"tags": "theirs"})
-		o.run.watch.adopt(id)
-	}
-}
-
-// unlockStuck does what we ask for when a machine is locked and no task is at it: a
-// snapshot that couldn't be deleted leaves it so.
-func (o *others) unlockStuck() {
-	o.run.sim.Do(func(s *pvesim.State) {
-		for id, vm := range s.VMs {
-			if vm.Conf["lock"] != "" && !halfMade(vm) && !working(s, id) {
-				delete(vm.Conf, "lock")
-			}
-		}
-	})
-}
-
-// ownerOf is whose a machine says that it is.
-func (o *others) ownerOf(id int) (owner model.Owner) {
-	o.run.sim.Do(func(s *pvesim.State) {
-		if vm := s.VMs[id]; vm != nil {
-			_, m, _ := model.ParseDescription(vm.Conf["description"])
-			owner = m.Owner
-		}
-	})
-	return owner
-}
-
-// lock keeps a machine locked as a backup does.
-func (o *others) lock(id int, d time.Duration) bool {
-	got := false
-	o.run.sim.Do(func(s *pvesim.State) {
-		if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "" && !working(s, id) {
-			vm.Conf["lock"], got = "backup", true
-		}
-	})
-	if !got {
-		return false
-	}
-	o.lockedSince(id)
-	o.run.later(d, func() {
-		o.unlocked(id)
-		o.run.sim.Do(func(s *pvesim.State) {
-			if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "backup" {
-				delete(vm.Conf, "lock")
-			}
-		})
-	})
-	return true
-}
-
-func (o *others) lockedSince(id int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.locked[id] = time.Now()
-}
-
-func (o *others) unlocked(id int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.locked, id)
-}
-
-// working tells whether a task is at a machine.
-func working(s *pvesim.State, id int) bool {
-	for _, list := range s.Tasks {
-		for _, t := range list {
-			if t.Running() && (t.ID == strconv.Itoa(id) || t.Type == "qmclone") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func isDrive(key string) bool {
 	for _, p := range []string{"scsi", "virtio", "ide", "sata", "unused", "efidisk", "tpmstate"} {
 		if rest, ok := strings.CutPrefix(key, p); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
@@ -379,76 +252,4 @@ func isDrive(key string) bool {
 		}
 	}
 	return key == "parent"
-}
-
-// strip takes a machine out of its pool and away from the HA manager.
-func (o *others) strip(id int) bool {
-	pool := ""
-	o.run.sim.Do(func(s *pvesim.State) {
-		for name, p := range s.Pools {
-			if p.VMs[id] {
-				pool = name
-			}
-		}
-	})
-	out := pool != "" && o.do(http.MethodPut, "/pools/"+pool, pve.Params{"vms": strconv.Itoa(id), "delete": "1"})
-	return o.do(http.MethodDelete, fmt.Sprintf("/cluster/ha/resources/vm:%d", id), nil) || out
-}
-
-// rob takes the VMIDs that we use next, just before us.
-func (o *others) rob(n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.greedy += n
-}
-
-// lurk reuses the next VMID whose machine we are about to destroy.
-func (o *others) lurk() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lurking++
-}
-
-// beforeUs is called when a request of ours is about to be handled.
-func (o *others) beforeUs(e *entry) {
-	switch {
-	case e.method == http.MethodPost && strings.HasSuffix(e.path, "/clone"):
-		o.takes(e.params.Get("newid"))
-	case e.method == http.MethodPost && strings.HasSuffix(e.path, "/qemu"):
-		o.takes(e.params.Get("vmid"))
-	case e.method == http.MethodGet && e.call() == "config" && strings.Contains(e.query, "current=1"):
-		o.slips(e.vmid())
-	}
-}
-
-// takes makes a machine under a VMID that we are about to use, if they want to.
-func (o *others) takes(vmid string) {
-	id, err := strconv.Atoi(vmid)
-	if err == nil && o.wants(&o.greedy) && o.make(id, "robbed") {
-		o.run.tells(othersTake)
-	}
-}
-
-// slips destroys a machine that we are about to look at for the last time, and
-// makes one of theirs in its place.
-func (o *others) slips(id int) {
-	if !o.wants(&o.lurking) {
-		return
-	}
-	leave := o.enter(id)
-	defer leave()
-	if o.reuse(id) {
-		o.run.tells(othersSly)
-	}
-}
-
-// wants takes one of what they still want to do.
-func (o *others) wants(n *int) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if *n == 0 {
-		return false
-	}
-	*n--
-	return true
 }

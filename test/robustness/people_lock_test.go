@@ -1,0 +1,77 @@
+package robustness
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// lockedFor is how long others have kept a machine locked.
+func (o *others) lockedFor(id int) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if since, ok := o.locked[id]; ok {
+		return time.Since(since)
+	}
+	return 0
+}
+
+// unlockStuck does what we ask for when a machine is locked and no task is at it: a
+// snapshot that couldn't be deleted leaves it so.
+func (o *others) unlockStuck() {
+	o.run.sim.Do(func(s *pvesim.State) {
+		for id, vm := range s.VMs {
+			if vm.Conf["lock"] != "" && !halfMade(vm) && !working(s, id) {
+				delete(vm.Conf, "lock")
+			}
+		}
+	})
+}
+
+// lock keeps a machine locked as a backup does.
+func (o *others) lock(id int, d time.Duration) bool {
+	got := false
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "" && !working(s, id) {
+			vm.Conf["lock"], got = "backup", true
+		}
+	})
+	if !got {
+		return false
+	}
+	o.lockedSince(id)
+	o.run.later(d, func() {
+		o.unlocked(id)
+		o.run.sim.Do(func(s *pvesim.State) {
+			if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "backup" {
+				delete(vm.Conf, "lock")
+			}
+		})
+	})
+	return true
+}
+
+func (o *others) lockedSince(id int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.locked[id] = time.Now()
+}
+
+func (o *others) unlocked(id int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.locked, id)
+}
+
+// working tells whether a task is at a machine.
+func working(s *pvesim.State, id int) bool {
+	for _, list := range s.Tasks {
+		for _, t := range list {
+			if t.Running() && (t.ID == strconv.Itoa(id) || t.Type == "qmclone") {
+				return true
+			}
+		}
+	}
+	return false
+}

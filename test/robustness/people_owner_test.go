@@ -1,0 +1,84 @@
+package robustness
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// takeOver makes a machine of ours one of theirs. What we do until we can have
+// noticed is no fault of ours.
+func (o *others) takeOver(id int) bool {
+	o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"})
+	if o.ownerOf(id) != (model.Owner{}) || o.nodeOf(id) == "" {
+		return false
+	}
+	o.mu.Lock()
+	o.taken[id], o.ruined[id] = time.Now(), o.run.sim.Now() // the line that they took out has named files
+	o.mu.Unlock()
+	time.Sleep(ownerNoticed)
+	if o.ownerOf(id) == (model.Owner{}) {
+		o.run.watch.adopt(id) // unless a backup has made it ours again
+	}
+	return true
+}
+
+// ownerNoticed is how long we may believe that a machine is ours: so old may the
+// proof be, and so long may it take until what was decided is done.
+const ownerNoticed = 10 * time.Second
+
+// justTaken tells whether a machine of ours became theirs a moment ago, or is
+// being restored since then, where nothing tells whose it is.
+func (o *others) justTaken(id int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.taken[id]) <= ownerNoticed || time.Since(o.blurred[id]) <= ownerNoticed
+}
+
+// disown does what we ask for when a machine has our tag and not our marker: it
+// takes the tag off too.
+func (o *others) disown() {
+	o.mu.Lock()
+	list := slices.Sorted(maps.Keys(o.taken))
+	o.mu.Unlock()
+	for _, id := range list {
+		if o.find(o.ownerOf(id)) == id {
+			continue // it has become ours again
+		}
+		o.run.watch.release(id)
+		o.call(id, http.MethodPut, "/config", pve.Params{"tags": "theirs"})
+		o.run.watch.adopt(id)
+	}
+}
+
+// ownerOf is whose a machine says that it is.
+func (o *others) ownerOf(id int) (owner model.Owner) {
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			_, m, _ := model.ParseDescription(vm.Conf["description"])
+			owner = m.Owner
+		}
+	})
+	return owner
+}
+
+// strip takes a machine out of its pool and away from the HA manager.
+func (o *others) strip(id int) bool {
+	pool := ""
+	o.run.sim.Do(func(s *pvesim.State) {
+		for name, p := range s.Pools {
+			if p.VMs[id] {
+				pool = name
+			}
+		}
+	})
+	out := pool != "" && o.do(http.MethodPut, "/pools/"+pool, pve.Params{"vms": strconv.Itoa(id), "delete": "1"})
+	return o.do(http.MethodDelete, fmt.Sprintf("/cluster/ha/resources/vm:%d", id), nil) || out
+}
