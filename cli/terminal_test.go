@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -242,64 +241,5 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	fmt.Fprint(s.keys, "\x03")
 	if code := <-done; code != exitInterrupted || strings.Contains(s.all(), "Error") {
 		t.Errorf("Ctrl-C: exit %d: %s", code, s.all())
-	}
-}
-
-// echo is a console that repeats what is typed in brackets.
-type echo struct {
-	*io.PipeReader
-	to      *io.PipeWriter
-	resized chan string
-}
-
-func newEcho() *echo {
-	r, w := io.Pipe()
-	return &echo{r, w, make(chan string, 8)}
-}
-
-func (e *echo) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	_, err := fmt.Fprintf(e.to, "[%s]", p)
-	return len(p), err
-}
-
-func (e *echo) Resize(columns, rows int) error {
-	e.resized <- fmt.Sprintf("%dx%d", columns, rows)
-	return nil
-}
-
-func TestASerialConsoleIsLeftWithAKey(t *testing.T) {
-	for _, key := range []string{"\x1d", "\x0f"} {
-		s := newScreen(t, 100, 30)
-		u := newUI(s.tty, s.tty, s.tty)
-		far := newEcho()
-		done := make(chan error, 1)
-		go func() { done <- u.converse(t.Context(), far) }()
-		if size := <-far.resized; size != "100x30" {
-			t.Errorf("the screen is said to be %s", size)
-		}
-		fmt.Fprint(s.keys, "ls\r")
-		s.wait(`\[ls\r\]`)
-		fmt.Fprint(s.keys, "\x03") // Ctrl-C is the guest's
-		s.wait("\\[\x03\\]")
-		fmt.Fprint(s.keys, key)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		far.to.Close()
-	}
-}
-
-func TestTheEndOfAConsoleEndsTheConversation(t *testing.T) {
-	far := newEcho()
-	var out bytes.Buffer
-	u := newUI(strings.NewReader("who\n"), &out, io.Discard)
-	done := make(chan error, 1)
-	go func() { done <- u.converse(t.Context(), far) }()
-	far.to.Close()
-	if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
-		t.Error(err)
 	}
 }

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
+)
+
+// adoptAll puts our marks on machines, if that is agreed to.
+func (i *importing) adoptAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
+	if err := i.agreed(ctx, u, list); err != nil {
+		return err
+	}
+	return i.markAll(ctx, u, c, list)
+}
+
+// agreed asks whether machines are to be adopted, those that can be.
+func (i *importing) agreed(ctx context.Context, u *ui, list []importedMachine) error {
+	for _, m := range list {
+		if len(m.differences) > 0 {
+			return advise(fmt.Errorf("VM %d isn't adopted: its manifest would change it", m.guest.VMID), m.differences...)
+		}
+		if m.guest.Lock != "" {
+			return fmt.Errorf("VM %d is locked (%s)", m.guest.VMID, m.guest.Lock)
+		}
+	}
+	for _, m := range list {
+		fmt.Fprintf(u.err, "VM %d on %s becomes %s of set %s: a marker in its description, and two tags. Nothing else changes.\n",
+			m.guest.VMID, m.guest.Node, status.Name(m.owner.Key), i.set)
+	}
+	return u.agree(ctx, i.yes, status.Count(len(list), "machine is adopted", "machines are adopted"))
+}
+
+// markAll puts our marks on machines.
+func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
+	for _, m := range list {
+		if err := c.mark(ctx, m); err != nil {
+			return c.fail(err)
+		}
+		fmt.Fprintf(u.err, "✓ VM %d is %s now\n", m.guest.VMID, status.Name(m.owner.Key))
+	}
+	return nil
+}
+
+// mark puts our marks on one machine, if it is still as it was seen.
+func (c *cluster) mark(ctx context.Context, m importedMachine) error {
+	for _, s := range m.object.Steps {
+		a, ok := s.Action.(model.Configure)
+		if !ok {
+			continue
+		}
+		a.Digest = m.guest.Config.Digest
+		if _, err := c.actor.Do(ctx, a, act.Storage{}); err != nil {
+			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
+		}
+	}
+	return nil
+}
