@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/world"
+	"github.com/proxplane/proxplane/test/child"
 	"github.com/proxplane/proxplane/test/outside"
 )
 
@@ -91,8 +92,12 @@ func (b *bench) measure(ctx context.Context, c *process, sim *outside.Sim) (*res
 		return nil, err
 	}
 	r.Wall = time.Since(c.begun) // with the start of the program
-	if seen, err := sim.Count(ctx); err != nil || !b.keeps && int64(seen) != r.Requests {
-		return nil, errors.Join(err, fmt.Errorf("the client counts %d requests, the simulator %d", r.Requests, seen))
+	seen, err := sim.Count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !b.keeps && int64(seen) != r.Requests {
+		return nil, fmt.Errorf("the client counts %d requests, the simulator %d", r.Requests, seen)
 	}
 	if b.keeps {
 		k := &keeping{n: b.n}
@@ -134,7 +139,7 @@ func (b *bench) startClient(ctx context.Context, file, more string) (*process, e
 		return nil, err
 	}
 	p := &process{cmd: cmd, begun: time.Now(), lines: json.NewDecoder(bufio.NewReader(out))}
-	return p, cmd.Start()
+	return p, child.Start(cmd)
 }
 
 // next is what the client measured next.

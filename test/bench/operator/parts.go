@@ -31,9 +31,11 @@ func (r *report) makeSome(ctx context.Context, l *lab) (err error) {
 		return err
 	}
 	failed, err := world.FailedTasks(ctx, p.sim)
-	r.failed = len(failed)
-	if err != nil || len(failed) > 0 {
-		return errors.Join(err, fmt.Errorf("%d tasks have failed, such as %s", len(failed), failed[0]))
+	if err != nil {
+		return err
+	}
+	if r.failed = len(failed); r.failed > 0 {
+		return fmt.Errorf("%d tasks have failed, such as %s", r.failed, failed[0])
 	}
 	return p.left(ctx)
 }
@@ -153,10 +155,11 @@ func (r *report) keepMany(ctx context.Context, l *lab) (err error) {
 		return err
 	}
 	r.start = now.since(reading{at: begun})
-	if n, err := p.ready(ctx); err != nil || n != r.many {
-		return errors.Join(err, fmt.Errorf("%d of %d machines are ready in the end", n, r.many))
+	n, err := p.ready(ctx)
+	if err == nil && n != r.many {
+		err = fmt.Errorf("%d of %d machines are ready in the end", n, r.many)
 	}
-	return nil
+	return err
 }
 
 // atRest measures when nothing happens.
