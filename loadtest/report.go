@@ -49,14 +49,7 @@ func (r *Report) Subject() string {
 	if r.Simulator {
 		what = "simulated " + what
 	}
-	return fmt.Sprintf("%s at %s, %s; %s, %d at once", what, r.Endpoint, count(r.Nodes, "node"), count(r.Machines, "machine"), r.Parallel)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s at %s, %s; %s, %d at once", what, r.Endpoint, status.Count(r.Nodes, "node"), status.Count(r.Machines, "machine"), r.Parallel)
 }
 
 // Problem is something that went wrong, and how often.

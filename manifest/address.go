@@ -73,10 +73,7 @@ func (b *build) static(field string, ip api.StaticIP, out *nic) {
 
 func (b *build) prefix(field, text string) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(text)
-	if err == nil && p.Addr().Is4In6() {
-		err = fmt.Errorf("neither one nor the other")
-	}
-	if err == nil && p.Bits() >= 8 { // Proxmox takes no shorter ones
+	if err == nil && !p.Addr().Is4In6() && p.Bits() >= 8 { // Proxmox takes no shorter ones
 		return p, true
 	}
 	if a, bad := netip.ParseAddr(text); bad == nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // machineWith is a machine with lines in its spec.
@@ -100,6 +101,14 @@ func TestBadInputIsRefusedInSentencesWithFileAndLine(t *testing.T) {
 			if !fileAndLine.MatchString(line) || len(line) > 1000 {
 				t.Errorf("%s: %.300s", c.reason, line)
 			}
+		}
+	}
+}
+
+func TestErrorsCutNoLetterInTwo(t *testing.T) {
+	for n := range 4 {
+		if short := shortened(strings.Repeat("x", n) + strings.Repeat("€", 30)); !utf8.ValidString(short) || !strings.HasSuffix(short, "€…") {
+			t.Errorf("%q", short)
 		}
 	}
 }

@@ -53,10 +53,12 @@ func (s scope) classCPUs(c *class, spec *api.VMClassSpec) {
 	switch {
 	case spec.CPUs == 0 && s.o.where("spec.cpus") == s.o.where("spec"):
 		s.fail("spec.cpus", "is missing")
-	case spec.CPUs < 1 || spec.CPUs > 4096:
-		s.fail("spec.cpus", "want a number from 1 on, have %d", spec.CPUs)
+	case spec.CPUs < 1 || spec.CPUs > mostCPUs:
+		s.fail("spec.cpus", "want a number from 1 to %d, have %d", mostCPUs, spec.CPUs)
 	case spec.Sockets < 0:
 		s.fail("spec.sockets", "want a number from 1 on, have %d", spec.Sockets)
+	case spec.MaxCPUs > mostCPUs:
+		s.fail("spec.maxCPUs", "want a number up to %d, have %d", mostCPUs, spec.MaxCPUs)
 	case spec.MaxCPUs != 0 && spec.MaxCPUs < spec.CPUs:
 		s.fail("spec.maxCPUs", "is less than the %d of cpus", spec.CPUs)
 	case most%sockets != 0:
@@ -93,14 +95,17 @@ func (s scope) classMemory(c *class, spec *api.VMClassSpec) {
 	}
 }
 
-// most is more than there is anywhere. Further up, amounts can't be counted in bytes
-// any more.
-var most = resource.MustParse("1Ei")
+// mostBytes is more than there is anywhere. Further up, amounts can't be counted in
+// bytes any more.
+var mostBytes = resource.MustParse("1Ei")
+
+// mostCPUs is more than any guest can have.
+const mostCPUs = 4096
 
 // countable tells whether an amount is a number of bytes that can be counted.
 func (s scope) countable(field string, q resource.Quantity) bool {
-	if q.Cmp(most) > 0 {
-		s.fail(field, "want at most %s, have %s", most.String(), shortened(q.String()))
+	if q.Cmp(mostBytes) > 0 {
+		s.fail(field, "want at most %s, have %s", mostBytes.String(), shortened(q.String()))
 		return false
 	}
 	return true

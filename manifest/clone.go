@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -165,5 +164,5 @@ func (b *build) cloneOfTemplate(name string) {
 	if !slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner == img.Owner }) {
 		d.Images = append(d.Images, img)
 	}
-	b.tell(field, "%s", fmt.Sprintf("no VirtualMachine, VMClone or VMImage of these manifests is named %s: it is looked for among Proxmox' own templates", name))
+	b.tell(field, "no VirtualMachine, VMClone or VMImage of these manifests is named %s: it is looked for among Proxmox' own templates", name)
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -49,11 +50,7 @@ func hidden(t reflect.Type, index []int) bool {
 // unknownField says which field was meant by one that isn't there: one beside it
 // that is spelled alike, or one of that name elsewhere in the object.
 func unknownField(root, here reflect.Type, have string) string {
-	var names []string
-	for name := range fieldsOf(here) {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := sortedKeys(fieldsOf(here))
 	text := "there is no such field"
 	if near, ok := Nearest(have, names); ok {
 		return fmt.Sprintf("%s; did you mean %s?", text, near)
@@ -92,10 +89,5 @@ func findField(t reflect.Type, name, path string, seen map[reflect.Type]bool) st
 }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }

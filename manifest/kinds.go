@@ -38,13 +38,7 @@ func (s *Secret) Get(key string) (string, bool) {
 
 // keys are the names of the entries.
 func (s *Secret) keys() []string {
-	var all []string
-	for k := range s.StringData {
-		all = append(all, k)
-	}
-	for k := range s.Data {
-		all = append(all, k)
-	}
+	all := append(sortedKeys(s.StringData), sortedKeys(s.Data)...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -108,14 +102,7 @@ var kinds = map[string]*kind{
 	"VirtualMachine":    {api.APIVersion, func() metav1.Object { return new(api.VirtualMachine) }},
 }
 
-func kindNames() []string {
-	var names []string
-	for name := range kinds {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func kindNames() []string { return sortedKeys(kinds) }
 
 // known tells whether a document is of a kind that can be read.
 func (r *reader) known(d *document) bool {

@@ -149,7 +149,7 @@ func plain(node *yaml.Node) (any, error) {
 func shortened(s string) string {
 	const most = 60
 	if len(s) > most {
-		return s[:most] + "…"
+		return strings.ToValidUTF8(s[:most], "") + "…" // it may end within a letter
 	}
 	return s
 }
