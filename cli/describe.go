@@ -51,19 +51,19 @@ func (t *target) describe(ctx context.Context, u *ui, what string) error {
 	}
 	inKubernetes := t.objects != nil
 	var text string
-	switch strings.ToLower(kind) {
-	case "vm", "vms", "virtualmachine", "clone", "vmclone":
+	switch meant(kind) {
+	case "vm":
 		text, err = c.describeVM(ctx, u, name, len(c.Desired.VMs) > 0 || inKubernetes)
-	case "image", "images", "vmimage", "template":
+	case "image":
 		text, err = c.describeImage(ctx, u, name, len(c.Desired.Images) > 0 || inKubernetes)
-	case "snapshot", "snapshots", "vmsnapshot":
+	case "snapshot":
 		if inKubernetes {
 			if name, err = c.snapshotOf(ctx, name); err != nil {
 				return err
 			}
 		}
 		text, err = c.describeSnapshot(ctx, name)
-	case "node", "nodes":
+	case "node":
 		text, err = c.describeNode(ctx, u, name)
 	default:
 		err = fmt.Errorf("%q can't be described; there are vm, image, snapshot and node", kind)
@@ -72,6 +72,21 @@ func (t *target) describe(ctx context.Context, u *ui, what string) error {
 		_, err = io.WriteString(u.out, text)
 	}
 	return err
+}
+
+// meant is the kind of things that a word stands for; empty: none that we know.
+func meant(word string) string {
+	switch strings.ToLower(word) {
+	case "vm", "vms", "virtualmachine", "virtualmachines", "clone", "vmclone", "vmclones":
+		return "vm"
+	case "image", "images", "vmimage", "vmimages", "template":
+		return "image"
+	case "snapshot", "snapshots", "vmsnapshot", "vmsnapshots":
+		return "snapshot"
+	case "node", "nodes":
+		return "node"
+	}
+	return ""
 }
 
 // completeKinds completes "vm/NAME".

@@ -206,18 +206,32 @@ func (n *namespace) explain(err error) error {
 // object is the name of the object that a command is about.
 func (n *namespace) object() string { return n.about[strings.LastIndexByte(n.about, '/')+1:] }
 
-// only leaves the Provider that has what a command is about, if one has.
+// only leaves the Providers that have what a command is about, if any has: an image
+// may be on several.
 func (n *namespace) only(all []manifest.Wanted) []manifest.Wanted {
-	name := n.object()
+	kind, name, ok := strings.Cut(n.about, "/")
+	if !ok {
+		kind, name = "vm", n.about
+	}
+	var some []manifest.Wanted
 	for _, w := range all {
-		d := w.Desired
-		if slices.ContainsFunc(d.VMs, func(v model.VM) bool { return v.Owner.Name == name }) ||
-			slices.ContainsFunc(d.Snapshots, func(s model.Snapshot) bool { return s.Owner.Name == name }) ||
-			slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner.Name == name }) {
-			return []manifest.Wanted{w}
+		has := false
+		switch d := w.Desired; meant(kind) {
+		case "vm":
+			has = slices.ContainsFunc(d.VMs, func(v model.VM) bool { return v.Owner.Name == name })
+		case "image":
+			has = slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner.Name == name })
+		case "snapshot":
+			has = slices.ContainsFunc(d.Snapshots, func(s model.Snapshot) bool { return s.Owner.Name == name })
+		}
+		if has {
+			some = append(some, w)
 		}
 	}
-	return all
+	if len(some) == 0 {
+		return all
+	}
+	return some
 }
 
 // fail adds to an error of Kubernetes what the person can do about it.
@@ -281,7 +295,9 @@ func (n *namespace) complete(prefix string, kinds ...string) cobra.CompletionFun
 		var names []string
 		for _, o := range objects {
 			if slices.Contains(kinds, manifest.KindOf(o)) {
-				names = append(names, prefix+o.GetName())
+				for _, name := range machinesOf(o) {
+					names = append(names, prefix+name)
+				}
 			}
 		}
 		slices.Sort(names)

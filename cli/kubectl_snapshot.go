@@ -144,6 +144,14 @@ func (s *snapshotObject) run(ctx context.Context, u *ui, name string) error {
 	return s.show(u, o, "created")
 }
 
+// machinesOf are the names of the machines that an object stands for.
+func machinesOf(o kube.Object) []string {
+	if vm, ok := o.(*api.VirtualMachine); ok {
+		return manifest.Machines(vm)
+	}
+	return []string{o.GetName()}
+}
+
 // there tells whether there is a machine of a name: a snapshot of none would wait for
 // ever. Who may not look isn't kept from it.
 func (n *namespace) there(ctx context.Context, name string) error {
@@ -159,10 +167,10 @@ func (n *namespace) there(ctx context.Context, name string) error {
 		if !isVM(manifest.KindOf(o)) {
 			continue
 		}
-		if o.GetName() == name {
-			return nil
-		}
-		names = append(names, o.GetName())
+		names = append(names, machinesOf(o)...)
+	}
+	if slices.Contains(names, name) {
+		return nil
 	}
 	slices.Sort(names)
 	return fmt.Errorf("--vm %s: there is no such machine in namespace %s; %s", name, n.name, thereAre(names))

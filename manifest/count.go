@@ -90,6 +90,22 @@ func Surplus(vm *api.VirtualMachine) []string {
 	return names
 }
 
+// Machines are the names of the machines that an object of Kubernetes stands for: its
+// own, unless it stands for several.
+func Machines(vm *api.VirtualMachine) []string {
+	if vm.Spec.Count == nil {
+		return []string{vm.Name}
+	}
+	var names []string
+	for index := range *vm.Spec.Count {
+		names = append(names, memberName(vm.Name, index))
+	}
+	return append(names, Surplus(vm)...)
+}
+
+// memberName is what one of several machines is called.
+func memberName(name string, index int) string { return name + "-" + strconv.Itoa(index+1) }
+
 // instance is one of the machines that an object stands for.
 func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	one := vm.DeepCopy()

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,21 +61,53 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 // owner's may have been lost and made anew, and a second guest beside the first would
 // have the same addresses.
 func (p *planner) former(o model.Owner) finding {
-	var f finding
+	f, was, g := p.madeFor(o, false, "")
+	if g == nil {
+		return f
+	}
+	how := fmt.Sprintf("kubectl proxplane import %d", g.VMID)
+	if v := p.vms[o.Key]; o.Kind != "VirtualMachine" || v.Group != "" {
+		o.Name = cmp.Or(v.Group, o.Name)
+		how = takeOver(o, was)
+	}
+	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VM %d on %s was made for another object of this name, which is gone; %s takes it over, else remove or rename it", g.VMID, g.Node, how)}}
+}
+
+// madeFor finds a guest that was made for an object like the owner but for its UID,
+// which is that of nobody any more: a name is one object's at a time. What guests are
+// known by may have an ending beside the UID.
+func (p *planner) madeFor(o model.Owner, template bool, ending string) (unsure finding, was string, found *model.Guest) {
 	for _, g := range p.have.Named(p.nameOf(o)) {
-		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template || o.UID == "" {
+		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
 			continue
 		}
 		if g.Config == nil {
-			f.look.Configs = append(f.look.Configs, g.VMID)
+			unsure.look.Configs = append(unsure.look.Configs, g.VMID)
 			continue
 		}
-		if m := g.Config.Marker; m != nil && m.Owner.UID != o.UID && m.Owner.Key == o.Key && m.Owner.Set == o.Set && m.Owner.Door == o.Door {
-			return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
-				"VM %d on %s was made for another object of this name, which is gone; kubectl proxplane import %d takes it over, else remove or rename it", g.VMID, g.Node, g.VMID)}}
+		if g.Config.Marker == nil {
+			continue
+		}
+		former := g.Config.Marker.Owner
+		uid, ended := strings.CutSuffix(former.UID, ending)
+		if former.UID = uid; ended && replaced(former, o) {
+			return finding{}, uid, g
 		}
 	}
-	return f
+	return unsure, "", nil
+}
+
+// replaced tells whether one owner has taken the place of another one, which had the
+// same name.
+func replaced(was, is model.Owner) bool {
+	other := was.UID != "" && is.UID != "" && was.UID != is.UID
+	was.UID = is.UID
+	return other && was == is
+}
+
+// takeOver is the command by which an object gets what another one had.
+func takeOver(o model.Owner, uid string) string {
+	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, uid)
 }
 
 // remembered looks at a VMID that was written down for the owner. What is there

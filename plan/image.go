@@ -123,10 +123,25 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 		p.finishImage(o, i, g, file)
 		return
 	}
+	if former := p.formerImage(i); former.unsure() {
+		o.Look, o.Wait = former.look, former.wait
+		return
+	}
 	if p.backOff(o) {
 		return
 	}
 	p.makeImage(o, i, owner, f.free, file)
+}
+
+// formerImage looks for a template that was fetched for another object of the same
+// name, which is gone: nobody would remove it.
+func (p *planner) formerImage(i model.Image) finding {
+	f, uid, g := p.madeFor(i.Owner, true, "+"+i.Version())
+	if g == nil {
+		return f
+	}
+	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("template %d on %s was fetched for another object of this name, which is gone; %s takes it over, else remove or rename it",
+		g.VMID, g.Node, takeOver(i.Owner, uid))}}
 }
 
 // imageFile is the name under which an image is fetched: one for each

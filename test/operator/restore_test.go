@@ -1,7 +1,13 @@
 package operator_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 // lose has objects be gone, as with the Kubernetes that had them.
@@ -61,5 +67,46 @@ func TestObjectsThatAreWrittenAnewMakeNoSecondMachine(t *testing.T) {
 	s.waitFor("--for=condition=Ready", "vm/web")
 	if s.field("vm/web", ".status.vmid") != vmid || s.machines() != "web" {
 		t.Errorf("it was VM %s, and is VM %s; there is %s", vmid, s.field("vm/web", ".status.vmid"), s.machines())
+	}
+}
+
+// So it is with snapshots, images and clones, and what they say leads to what they had.
+func TestObjectsThatAreWrittenAnewSayHowTheyGetWhatTheyHad(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone")
+	s.provide()
+	all := strings.ReplaceAll(machine("web", "powerState: Off"), "source: ubuntu-22-template", "url: https://images.example/debian.qcow2, checksum: "+sim.ImageSum()) + snapshot + `---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClone
+metadata: {name: copy}
+spec: {sourceVMRef: {name: ubuntu}, classRef: {name: small}, powerState: Off}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: several}
+spec: {count: 2, classRef: {name: small}, imageRef: {name: ubuntu}, powerState: Off}
+`
+	s.apply(all)
+	s.waitFor("--for=condition=Ready", "vm/web", "vmsnapshot/before", "vmclone/copy", "vm/several")
+	had := machinesIn(s.pve)
+	o.stop()
+	lost := []string{"vmsnapshot/before", "vmimage/ubuntu", "vmclone/copy", "vm/several"}
+	s.lose(lost...)
+	s.apply(all)
+	s.operate("--alone")
+	advice := regexp.MustCompile(`which is gone; kubectl (annotate .*) takes it over`)
+	for _, name := range lost {
+		s.waits(name, advice.String())
+		s.kubectl(strings.Fields(advice.FindStringSubmatch(s.field(name, ".status.waiting"))[1])...)
+		s.waitFor("--for=condition=Ready", name)
+	}
+	if diff := cmp.Diff(had, machinesIn(s.pve)); diff != "" {
+		t.Errorf("there is something else now (-before +after):\n%s", diff)
+	}
+	s.kubectl("delete", "vmsnapshot,vmclone,vm", "--all", "--timeout", patience.String())
+	s.kubectl("delete", "vmimage", "--all", "--timeout", patience.String())
+	if len(machinesIn(s.pve)) != 1 {
+		t.Errorf("beside the template there is still %v", machinesIn(s.pve))
 	}
 }
