@@ -134,7 +134,7 @@ func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan) error {
 			status.PlanView
 		}{"plan", status.ViewOf(shown(joined(plans)))})
 	}
-	return u.showPlans(list, plans, false)
+	return u.showPlans(list, plans, make([]error, len(list)), false)
 }
 
 // nothing ends an apply that has nothing to do.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
@@ -68,16 +68,28 @@ func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
 
 // plans plans for all clusters at once.
 func (c *change) plans(ctx context.Context, list []*cluster) ([]plan.Plan, error) {
-	out := make([]plan.Plan, len(list))
-	g, ctx := errgroup.WithContext(ctx)
+	out, errs := c.eachPlan(ctx, list)
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// eachPlan plans for all clusters at once; one that can't be asked keeps no other one
+// back.
+func (c *change) eachPlan(ctx context.Context, list []*cluster) ([]plan.Plan, []error) {
+	out, errs := make([]plan.Plan, len(list)), make([]error, len(list))
+	var all sync.WaitGroup
 	for i, one := range list {
-		g.Go(func() error {
+		all.Go(func() {
 			p, err := one.engine.Plan(ctx, one.Desired, c.deep)
-			out[i] = p
-			return one.fail(err)
+			out[i], errs[i] = p, one.fail(err)
 		})
 	}
-	return out, g.Wait()
+	all.Wait()
+	return out, errs
 }
 
 // joined is all plans in one.

@@ -57,26 +57,43 @@ func (p *planning) run(cmd *cobra.Command, u *ui) error {
 	if err != nil {
 		return err
 	}
-	plans, err := p.plans(cmd.Context(), list)
-	if err != nil {
-		return err
+	plans, errs := p.eachPlan(cmd.Context(), list)
+	if len(list) == 1 && errs[0] != nil {
+		return errs[0]
 	}
 	if p.output == "json" {
 		err = writeJSON(u.out, status.ViewOf(shown(joined(plans))))
 	} else {
-		err = u.showPlans(list, plans, p.all)
+		err = u.showPlans(list, plans, errs, p.all)
 	}
-	if err == nil && p.detailed && !shown(joined(plans)).Ready() {
+	if err != nil {
+		return err
+	}
+	failed := false
+	for i, err := range errs {
+		if err != nil {
+			fmt.Fprintf(u.err, "%s\n\n", u.page(u.err).Bold("provider/"+list[i].Provider.Name))
+			u.complain(err)
+			failed = true
+		}
+	}
+	switch {
+	case failed:
+		return &exitError{code: exitFailed}
+	case p.detailed && !shown(joined(plans)).Ready():
 		return &exitError{code: exitChanges}
 	}
-	return err
+	return nil
 }
 
-// showPlans prints the plan of each cluster.
-func (u *ui) showPlans(list []*cluster, plans []plan.Plan, all bool) error {
+// showPlans prints the plan of each cluster that has one.
+func (u *ui) showPlans(list []*cluster, plans []plan.Plan, errs []error, all bool) error {
 	page := u.page(u.out)
 	page.All = all
 	for i, p := range plans {
+		if errs[i] != nil {
+			continue
+		}
 		if len(list) > 1 {
 			fmt.Fprintf(u.out, "%s\n\n", page.Bold("provider/"+list[i].Provider.Name))
 		}

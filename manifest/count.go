@@ -109,7 +109,7 @@ func memberName(name string, index int) string { return name + "-" + strconv.Ito
 // instance is one of the machines that an object stands for.
 func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	one := vm.DeepCopy()
-	number := "-" + strconv.Itoa(index+1)
+	number := memberName("", index)
 	one.Name += number
 	one.Spec.Count = nil
 	one.Status = api.MachineStatus{Provider: vm.Status.Provider} // the rest is of all of them

@@ -56,10 +56,10 @@ func TestKubectlKnowsWhichProviderIsMeant(t *testing.T) {
 			t.Errorf("%s is %s", name, said)
 		}
 	}
-	if said := s.does(bin, "proxplane", "plan", "--all", "--detailed-exitcode"); !strings.Contains(said, "vm/web") || !strings.Contains(said, "vm/db") {
+	if said := s.does(bin, "proxplane", "plan", "--all", "--detailed-exitcode"); !strings.Contains(said, "/web ") || !strings.Contains(said, "/db ") {
 		t.Errorf("the plan is %s", said)
 	}
-	if said := s.does(bin, "proxplane", "plan", "--all", "--provider", "west"); strings.Contains(said, "vm/web") || !strings.Contains(said, "vm/db") {
+	if said := s.does(bin, "proxplane", "plan", "--all", "--provider", "west"); strings.Contains(said, "/web ") || !strings.Contains(said, "/db ") {
 		t.Errorf("the plan of one is %s", said)
 	}
 	said := s.does(bin, "proxplane", "doctor")
@@ -72,7 +72,7 @@ func TestKubectlKnowsWhichProviderIsMeant(t *testing.T) {
 	s.refuses(`has several Providers.*--provider`, bin, "proxplane", "describe", "image/ubuntu")
 	s.does(bin, "proxplane", "describe", "image/ubuntu", "--provider", "east")
 	s.refuses(`has no "nobody"|has several Providers`, bin, "proxplane", "describe", "vm/nobody")
-	s.refuses(`there is no Provider "?nowhere`, bin, "proxplane", "plan", "--provider", "nowhere")
+	s.refuses(`--provider nowhere: namespace .* has only east, west`, bin, "proxplane", "plan", "--provider", "nowhere")
 
 	// A machine that somebody has made by hand is on one of them.
 	if err := west.Touch(t.Context(), "ubuntu-22-template", "POST", "/clone", pve.Params{"newid": "321", "name": "by-hand"}); err != nil {
@@ -90,7 +90,7 @@ func TestKubectlKnowsWhichProviderIsMeant(t *testing.T) {
 	s.kubectl("patch", "secret", "west-login", "--type=merge", "-p", `{"stringData":{"token_secret":"wrong"}}`)
 	s.does(bin, "proxplane", "console", "web")
 	out, complaint, err := s.plugin(bin, "proxplane", "plan", "--all")
-	if err == nil || !strings.Contains(out, "vm/web") || !strings.Contains(complaint, "west") {
+	if err == nil || !strings.Contains(out, "/web ") || !strings.Contains(complaint, "provider/west") {
 		t.Errorf("%v: the plan is %s%s", err, out, complaint)
 	}
 }
@@ -140,8 +140,8 @@ func TestPluginsFindKubernetesAsKubectlDoes(t *testing.T) {
 		{[]string{"proxplane", "plan", "--context", "here", "-n", "kube-system"}, "there is no Provider in namespace kube-system"},
 		{[]string{"proxplane", "plan", "--context", "nowhere"}, `context "nowhere" does not exist`},
 		{[]string{"create", "vmsnapshot", "of-one", "--vm=web-2", "--context", "here"}, "vmsnapshot.infra.virtrigaud.io/of-one created"},
-		{[]string{"create", "vmsnapshot", "of-all", "--vm=web", "--context", "here"}, "there is web-1, web-2"},
-		{[]string{"create", "vmsnapshot", "lost", "--vm=web-2"}, "there is no such machine in namespace default; there are no machines"},
+		{[]string{"create", "vmsnapshot", "of-all", "--vm=web", "--context", "here"}, "there are web-1, web-2"},
+		{[]string{"create", "vmsnapshot", "lost", "--vm=web-2"}, "there is no such machine in namespace default; there is none"},
 	} {
 		if out, err := run(c.args...); !strings.Contains(out, c.want) {
 			t.Errorf("kubectl %s: %v\n%s\nwant %s", strings.Join(c.args, " "), err, out, c.want)
