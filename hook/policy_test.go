@@ -3,6 +3,8 @@
 package hook
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -220,6 +222,23 @@ func TestAPolicyThatOthersCanWriteIsNone(t *testing.T) {
 			}
 			return replace(file, func() error { return os.Symlink(theirs, file) })
 		}, "belongs to user 65534"},
+		{"a link in a folder that all can write", false, func(l *lab, file, dir string) error {
+			roots := l.write("root/hook.yaml", 0o644, "rules: [{vms: [all], scripts: ['local:snippets/a']}]")
+			if err := replace(file, func() error { return os.Symlink(roots, file) }); err != nil {
+				return err
+			}
+			return os.Chmod(dir, 0o777)
+		}, "etc/proxplane isn't trusted: others than root may write to it (mode 0777)"},
+		{"somebody's link in a folder for everybody", true, func(l *lab, file, dir string) error {
+			roots := l.write("root/hook.yaml", 0o644, "rules: [{vms: [all], scripts: ['local:snippets/a']}]")
+			if err := replace(file, func() error { return os.Symlink("../../root/"+filepath.Base(roots), file) }); err != nil {
+				return err
+			}
+			return errors.Join(os.Lchown(file, other, 0), os.Chmod(dir, 0o777|fs.ModeSticky))
+		}, "hook.yaml isn't trusted: it belongs to user 65534"},
+		{"a link to itself", false, func(_ *lab, file, _ string) error {
+			return replace(file, func() error { return os.Symlink(filepath.Base(file), file) })
+		}, "too many levels of symbolic links"},
 		{"a folder", false, func(_ *lab, file, _ string) error {
 			return replace(file, func() error { return os.Mkdir(file, 0o755) })
 		}, "no plain file"},
@@ -266,6 +285,13 @@ func TestScriptsThatOthersCanWriteDoNotRun(t *testing.T) {
 			theirs := l.write("home/a", 0o777, "#!/bin/sh\ntouch "+l.path("calls")+"\n")
 			return replace(file, func() error { return os.Symlink(theirs, file) })
 		},
+		"it is a link in a folder that can be": func(l *lab, file string) error {
+			roots := l.write("root/a", 0o755, "#!/bin/sh\ntouch "+l.path("calls")+"\n")
+			if err := replace(file, func() error { return os.Symlink(roots, file) }); err != nil {
+				return err
+			}
+			return os.Chmod(filepath.Dir(file), 0o777)
+		},
 		"its storage is a link into somebody's folder": func(l *lab, file string) error {
 			dir := filepath.Dir(file)
 			theirs := l.path("home/snippets")
@@ -294,5 +320,31 @@ func TestScriptsThatOthersCanWriteDoNotRun(t *testing.T) {
 				t.Errorf("called %s", got)
 			}
 		})
+	}
+}
+
+func TestLinksOfRootAreFollowed(t *testing.T) {
+	l := newLab(t)
+	l.allow("  scripts: ['local:snippets/a']")
+	l.script("real", "")
+	for link, to := range map[string]string{
+		"var/lib/vz/snippets/a": "../snippets/./b", "var/lib/vz/snippets/b": l.path("var/lib/vz/snippets/real"),
+	} {
+		if err := os.Symlink(to, l.path(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"etc/proxplane", "var/lib/vz"} {
+		if err := os.Rename(l.path(dir), l.path(dir+"-moved")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Base(dir)+"-moved", l.path(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.vm(100, block("hook-script: local:snippets/a"))
+	l.must(100, PreStart)
+	if got := l.calls(); got != "real 100 pre-start" {
+		t.Errorf("called %s", got)
 	}
 }

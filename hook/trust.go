@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,7 @@ func trusted(info fs.FileInfo) error {
 	switch {
 	case stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
 		return fmt.Errorf("it belongs to user %d, not to root", stat.Uid)
+	case info.Mode()&fs.ModeSymlink != 0: // all of them have all rights, which mean nothing
 	case info.Mode().Perm()&0o022 != 0 && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0):
 		// In a sticky directory nobody replaces what belongs to another.
 		return fmt.Errorf("others than root may write to it (mode %04o)", info.Mode().Perm())
@@ -28,28 +30,69 @@ func trusted(info fs.FileInfo) error {
 	return nil
 }
 
-// trustedPath resolves a path, and checks what it leads to and all directories
-// above it, from base on: so nobody but root can change where it leads.
+// trustedPath resolves a path, and checks all that it leads through, from base on: every
+// directory, and every link. So nobody but root can change where it leads, neither by what
+// is there nor by a link to something else of root's.
 func trustedPath(base, path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
+	base = filepath.Join(base, "/")
+	at, err := filepath.EvalSymlinks(base)
 	if err != nil {
 		return "", err
 	}
-	if base, err = filepath.EvalSymlinks(filepath.Join(base, "/")); err != nil {
+	rest, err := filepath.Rel(base, path)
+	if err != nil {
 		return "", err
 	}
-	for at := real; ; at = filepath.Dir(at) {
-		info, err := os.Lstat(at)
-		if err != nil {
+	if !filepath.IsLocal(rest) {
+		at, rest = "/", path
+	}
+	if err := trustedAt(at); err != nil {
+		return "", err
+	}
+	const maxLinks = 40 // as the kernel has it
+	for links := 0; rest != ""; {
+		var name string
+		name, rest, _ = strings.Cut(strings.TrimLeft(rest, "/"), "/")
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		if err := trustedAt(next); err != nil {
 			return "", err
 		}
-		if err := trusted(info); err != nil {
-			return "", fmt.Errorf("%s isn't trusted: %w", at, err)
+		to, err := os.Readlink(next)
+		if err != nil { // it is no link
+			at = next
+			continue
 		}
-		if at == base || at == filepath.Dir(at) {
-			return real, nil
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%s: %w", path, syscall.ELOOP)
 		}
+		if filepath.IsAbs(to) {
+			at = "/"
+			if err := trustedAt(at); err != nil {
+				return "", err
+			}
+		}
+		rest = to + "/" + rest
 	}
+	return at, nil
+}
+
+// trustedAt checks what lies at a path itself.
+func trustedAt(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if err := trusted(info); err != nil {
+		return fmt.Errorf("%s isn't trusted: %w", path, err)
+	}
+	return nil
 }
 
 // readTrusted reads a file that only root can have written, up to a size.
