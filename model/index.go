@@ -1,6 +1,55 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// guestIndex finds guests without looking at all of them. Its lists of guests are in the
+// order of VMIDs, so that equal worlds look equal.
+type guestIndex struct {
+	byName  map[string][]*Guest
+	byOwner map[string][]*Guest // by owner ID in the tag
+	byVM    map[int][]Task
+}
+
+// Index must be called after Guests or Tasks were changed.
+func (o *Observed) Index() {
+	ix := &guestIndex{
+		byName:  make(map[string][]*Guest, len(o.Guests)),
+		byOwner: make(map[string][]*Guest, len(o.Guests)),
+		byVM:    map[int][]Task{},
+	}
+	for _, vmid := range slices.Sorted(maps.Keys(o.Guests)) {
+		g := o.Guests[vmid]
+		ix.byName[g.Name] = append(ix.byName[g.Name], g)
+		if id, _, ok := ParseStateTag(g.Tags); ok {
+			ix.byOwner[id] = append(ix.byOwner[id], g)
+		}
+	}
+	for _, t := range o.Tasks {
+		ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
+	}
+	o.index = ix
+}
+
+func (o *Observed) indexed() *guestIndex {
+	if o.index == nil {
+		o.Index()
+	}
+	return o.index
+}
+
+// Named are the guests of that name; names aren't unique in Proxmox.
+func (o *Observed) Named(name string) []*Guest { return o.indexed().byName[name] }
+
+// Tagged are the guests whose tag says that they are the owner's. Tags can be
+// copied by clones, so this is a hint and no proof.
+func (o *Observed) Tagged(owner Owner) []*Guest { return o.indexed().byOwner[owner.ID()] }
+
+// TasksOf are the running tasks that are filed under a VMID.
+func (o *Observed) TasksOf(vmid int) []Task { return o.indexed().byVM[vmid] }
 
 // Put adds a guest, or takes it in the place of what was known of it before,
 // without looking at the others.
@@ -11,9 +60,9 @@ func (o *Observed) Put(g *Guest) {
 		o.Guests = map[int]*Guest{}
 	}
 	o.Guests[g.VMID] = g
-	ix.byName[g.Name] = append(ix.byName[g.Name], g)
+	insert(ix.byName, g.Name, g)
 	if id, _, ok := ParseStateTag(g.Tags); ok {
-		ix.byOwner[id] = append(ix.byOwner[id], g)
+		insert(ix.byOwner, id, g)
 	}
 }
 
@@ -56,6 +105,14 @@ func (o *Observed) DropTask(upid string) {
 	if ix.byVM[vmid] = list; len(list) == 0 {
 		delete(ix.byVM, vmid)
 	}
+}
+
+// insert puts a guest where it belongs, in a list of its own, since the old one may
+// still be read.
+func insert(into map[string][]*Guest, key string, g *Guest) {
+	list := into[key]
+	at, _ := slices.BinarySearchFunc(list, g, func(a, b *Guest) int { return cmp.Compare(a.VMID, b.VMID) })
+	into[key] = slices.Insert(slices.Clip(list), at, g)
 }
 
 // remove takes a guest out of a list of its own, since the old one may still be

@@ -156,49 +156,6 @@ func (f Failure) Again(have *Observed) bool {
 	return !f.Hard && !have.At.Before(f.Next) && (!f.Lost || have.Listed.After(f.At))
 }
 
-// guestIndex finds guests without looking at all of them.
-type guestIndex struct {
-	byName  map[string][]*Guest
-	byOwner map[string][]*Guest // by owner ID in the tag
-	byVM    map[int][]Task
-}
-
-// Index must be called after Guests or Tasks were changed.
-func (o *Observed) Index() {
-	ix := &guestIndex{
-		byName:  make(map[string][]*Guest, len(o.Guests)),
-		byOwner: make(map[string][]*Guest, len(o.Guests)),
-		byVM:    map[int][]Task{},
-	}
-	for _, g := range o.Guests {
-		ix.byName[g.Name] = append(ix.byName[g.Name], g)
-		if id, _, ok := ParseStateTag(g.Tags); ok {
-			ix.byOwner[id] = append(ix.byOwner[id], g)
-		}
-	}
-	for _, t := range o.Tasks {
-		ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
-	}
-	o.index = ix
-}
-
-func (o *Observed) indexed() *guestIndex {
-	if o.index == nil {
-		o.Index()
-	}
-	return o.index
-}
-
-// Named are the guests of that name; names aren't unique in Proxmox.
-func (o *Observed) Named(name string) []*Guest { return o.indexed().byName[name] }
-
-// Tagged are the guests whose tag says that they are the owner's. Tags can be
-// copied by clones, so this is a hint and no proof.
-func (o *Observed) Tagged(owner Owner) []*Guest { return o.indexed().byOwner[owner.ID()] }
-
-// TasksOf are the running tasks that are filed under a VMID.
-func (o *Observed) TasksOf(vmid int) []Task { return o.indexed().byVM[vmid] }
-
 // StorageOf is the storage part of a volume id.
 func StorageOf(volume string) string {
 	name, _, _ := strings.Cut(volume, ":")

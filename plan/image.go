@@ -15,7 +15,6 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	switch {
 	case i.Template != "":
 		guests := slices.DeleteFunc(slices.Clone(p.have.Named(i.Template)), func(g *model.Guest) bool { return !g.Template || g.Lock != "" })
-		slices.SortFunc(guests, func(a, b *model.Guest) int { return a.VMID - b.VMID })
 		if len(guests) == 0 {
 			return nil, &Wait{Reason: WaitSource, Text: p.noTemplate(i.Template)}, Look{}
 		}
@@ -41,13 +40,15 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 
 // noTemplate says that there is none, and which names come close.
 func (p *planner) noTemplate(name string) string {
+	for _, g := range p.have.Named(name) {
+		if !g.Template {
+			return fmt.Sprintf("VM %d is named %q, but isn't a template; make it one, or name its VMID as the source", g.VMID, name)
+		}
+	}
 	var names []string
 	for _, g := range p.have.Guests {
 		if g.Template && !slices.Contains(names, g.Name) {
 			names = append(names, g.Name)
-		}
-		if !g.Template && g.Name == name {
-			return fmt.Sprintf("VM %d is named %q, but isn't a template; make it one, or name its VMID as the source", g.VMID, name)
 		}
 	}
 	if len(names) == 0 {

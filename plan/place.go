@@ -227,7 +227,6 @@ func thin(s *model.Storage) bool {
 
 // nodeLoad is what each node has, and gets by this plan.
 type nodeLoad struct {
-	p      *planner
 	taken  map[string]int64 // memory that is promised on each node
 	count  map[string]int
 	labels map[string][]model.VM // wanted guests on each node
@@ -237,13 +236,14 @@ func (p *planner) nodeLoad() *nodeLoad {
 	if p.load != nil {
 		return p.load
 	}
-	l := &nodeLoad{p: p, taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}}
+	l := &nodeLoad{taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}}
 	for _, g := range p.have.Guests {
 		if !g.Template {
 			l.count[g.Node]++
 		}
 	}
-	for id, pl := range p.have.Placed {
+	for _, id := range slices.Sorted(keysOf(p.have.Placed)) {
+		pl := p.have.Placed[id]
 		l.taken[pl.Node] += pl.Memory
 		if p.have.Guests[id] == nil {
 			l.count[pl.Node]++
