@@ -70,7 +70,7 @@ func (w *writer) listOf(list []*mapping) any {
 }
 
 func visibleTags(tags []string) []string {
-	return slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == model.Tag || strings.HasPrefix(t, model.TagPrefix) })
+	return slices.DeleteFunc(slices.Clone(tags), model.IsMark)
 }
 
 // take reads an option, which needs no mention any more.

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -124,8 +122,7 @@ func (v VM) Fingerprint() string {
 	if err != nil {
 		panic(err) // plain values only
 	}
-	sum := sha256.Sum256(b)
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
+	return Digest(string(b))
 }
 
 // Source is what a guest is made from. Exactly one of Image, VM and Blank.
@@ -250,10 +247,7 @@ type Image struct {
 }
 
 // Version changes when the image has to be made anew.
-func (i Image) Version() string {
-	sum := sha256.Sum256([]byte(i.URL + "\x00" + i.Checksum))
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
-}
+func (i Image) Version() string { return Digest(i.URL + "\x00" + i.Checksum) }
 
 // Share is a directory of the nodes that guests use by a mapping, which has the
 // name of its owner.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 )
@@ -54,19 +55,7 @@ type NIC struct {
 // Equal compares all that Proxmox keeps of a NIC.
 func (n NIC) Equal(o NIC) bool {
 	return n.Slot == o.Slot && n.Model == o.Model && n.MAC == o.MAC && n.Bridge == o.Bridge && n.VLAN == o.VLAN &&
-		n.MTU == o.MTU && n.Firewall == o.Firewall && equalMaps(n.Options, o.Options)
-}
-
-func equalMaps(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w, ok := b[k]; !ok || v != w {
-			return false
-		}
-	}
-	return true
+		n.MTU == o.MTU && n.Firewall == o.Firewall && maps.Equal(n.Options, o.Options)
 }
 
 // Status is what Proxmox says of a guest.

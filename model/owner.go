@@ -36,7 +36,25 @@ type Owner struct {
 // anew under the same name in Kubernetes (another UID) are other owners.
 func (o Owner) ID() string {
 	sum := o.sum()
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:8]))
+	return letters(sum[:8])
+}
+
+// What IDs look like.
+const (
+	idLength  = 13
+	idLetters = "abcdefghijklmnopqrstuvwxyz234567"
+)
+
+// letters spell bytes as tags may have them.
+func letters(b []byte) string {
+	return base32.NewEncoding(idLetters).WithPadding(base32.NoPadding).EncodeToString(b)
+}
+
+// Digest is a short word for a text, as tags and names in Proxmox may have it.
+func Digest(text string) string {
+	const enough = 5
+	sum := sha256.Sum256([]byte(text))
+	return letters(sum[:enough])
 }
 
 func (o Owner) sum() [32]byte {
@@ -85,10 +103,25 @@ func StateTag(o Owner, fingerprint string) string {
 // ParseStateTag finds owner ID and fingerprint in a guest's tags.
 func ParseStateTag(tags []string) (ownerID, fingerprint string, ok bool) {
 	for _, t := range tags {
-		if rest, found := strings.CutPrefix(t, TagPrefix); found {
-			ownerID, fingerprint, ok = strings.Cut(rest, ".")
+		if ownerID, fingerprint, ok = parseStateTag(t); ok {
 			return ownerID, fingerprint, ok
 		}
 	}
 	return "", "", false
+}
+
+// parseStateTag takes a tag apart. Others may have tags that begin as ours do.
+func parseStateTag(tag string) (ownerID, fingerprint string, ok bool) {
+	rest, ok := strings.CutPrefix(tag, TagPrefix)
+	if !ok {
+		return "", "", false
+	}
+	ownerID, fingerprint, ok = strings.Cut(rest, ".")
+	return ownerID, fingerprint, ok && len(ownerID) == idLength && strings.Trim(ownerID, idLetters) == ""
+}
+
+// IsMark tells whether a tag is one of those that mark our guests.
+func IsMark(tag string) bool {
+	_, _, state := parseStateTag(tag)
+	return state || tag == Tag
 }

@@ -3,7 +3,6 @@ package observe
 import (
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -147,6 +146,6 @@ func doubted(tags []string) []string {
 	if !ok {
 		return tags
 	}
-	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return strings.HasPrefix(t, model.TagPrefix) })
+	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t != model.Tag && model.IsMark(t) })
 	return append(out, model.TagPrefix+owner+".doubted")
 }

@@ -1,11 +1,8 @@
 package plan
 
 import (
-	"crypto/sha256"
-	"encoding/base32"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -68,6 +65,5 @@ func conflicts(v, other model.VM) bool {
 
 // ruleName is the same for all guests of a set with the same anti-affinity.
 func ruleName(v model.VM) string {
-	sum := sha256.Sum256([]byte(fmt.Sprint(v.Owner.Door, v.Owner.Set, v.Place.AntiAffinity)))
-	return "proxplane-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:5]))
+	return "proxplane-" + model.Digest(fmt.Sprint(v.Owner.Door, v.Owner.Set, v.Place.AntiAffinity))
 }

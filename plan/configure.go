@@ -241,7 +241,7 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	tags := append([]string{model.Tag, model.StateTag(v.Owner, stamp)}, v.Tags...)
 	if have != nil && !fresh(have) {
 		for _, t := range have.Tags {
-			if !ours(t) && !slices.Contains(have.Marker.Managed, "tag:"+t) {
+			if !model.IsMark(t) && !slices.Contains(have.Marker.Managed, "tag:"+t) {
 				tags = append(tags, t)
 			}
 		}
@@ -254,11 +254,9 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 // applied yet. Its tags don't tell, since people change them.
 func fresh(have *model.Config) bool { return have.Marker == nil || have.Marker.Fresh }
 
-// ours tells whether a tag is one of our marks.
-func ours(tag string) bool { return tag == model.Tag || strings.HasPrefix(tag, model.TagPrefix) }
-
+// visible are tags without our marks.
 func visible(tags []string) []string {
-	return slices.DeleteFunc(slices.Clone(tags), ours)
+	return slices.DeleteFunc(slices.Clone(tags), model.IsMark)
 }
 
 // plainOptions are the options that are set, without those that are to be

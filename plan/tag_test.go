@@ -35,3 +35,29 @@ func TestTagsAndInterfacesOfOthersStayThoughOursAreGone(t *testing.T) {
 		t.Errorf("tags %v, after ours aren't wanted any more", got)
 	}
 }
+
+// Others may have tags that begin as ours do.
+func TestTagsOfOthersAreNotTakenForOurs(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	converge(t, w, desired(v))
+	for _, g := range w.guests {
+		if !g.Template {
+			tags := append([]string{"pp.team", "pp.a.b"}, g.Tags...)
+			slices.Sort(tags)
+			g.Tags, g.Config.Tags = tags, tags
+		}
+	}
+	p := For(desired(v), w.observe(Look{}))
+	if !p.Ready() || !p.Look().Empty() {
+		t.Errorf("the list isn't enough to know it:\n%s", p)
+	}
+	v.Options["cores"] = "2"
+	v.Update.Restart = true
+	converge(t, w, desired(v))
+	for _, g := range w.guests {
+		if !g.Template && (!slices.Contains(g.Tags, "pp.team") || !slices.Contains(g.Tags, "pp.a.b")) {
+			t.Errorf("tags: %v", g.Tags)
+		}
+	}
+}

@@ -232,19 +232,13 @@ func (p *planner) held(o *Object, v model.VM) bool {
 
 // release takes our marks off a guest that stays.
 func (c *change) release() {
-	var tags []string
-	for _, t := range c.have.Tags {
-		if !ours(t) {
-			tags = append(tags, t)
-		}
-	}
 	unused := slices.DeleteFunc(append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed), c.holds)
 	cleaned, ok := c.forget(unused, "no drive of the VM holds it", 0)
 	if !ok {
 		return
 	}
 	c.o.step(Step{
-		Action: model.Release{Target: c.target(), Digest: c.have.Digest, Description: c.have.Text, Tags: tags},
+		Action: model.Release{Target: c.target(), Digest: c.have.Digest, Description: c.have.Text, Tags: visible(c.have.Tags)},
 		What:   fmt.Sprintf("let go of VM %d", c.g.VMID), Why: "deletionPolicy is Retain", Effect: Live,
 	}, cleaned)
 }

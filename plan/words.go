@@ -9,6 +9,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // defaults are what Proxmox takes for sizes that a config leaves out.
@@ -42,10 +43,14 @@ func shortened(s string) string {
 	if i := strings.IndexByte(s, '\n'); i >= 0 {
 		s = s[:i] + "…"
 	}
-	if len(s) > most {
-		return s[:most] + "…"
+	if len(s) <= most {
+		return s
 	}
-	return s
+	at := most
+	for !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return s[:at] + "…"
 }
 
 // size prints bytes for people.

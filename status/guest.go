@@ -47,10 +47,9 @@ func VMOf(g *model.Guest) VM {
 		Pool: g.Pool, Lock: g.Lock, HA: g.HAState,
 	}
 	for _, t := range g.Tags {
-		switch {
-		case t == model.Tag, strings.HasPrefix(t, model.TagPrefix):
+		if model.IsMark(t) {
 			v.Ours = true
-		default:
+		} else {
 			v.Tags = append(v.Tags, t)
 		}
 	}

@@ -28,7 +28,7 @@ func lab() *model.Observed {
 		Guests: map[int]*model.Guest{
 			101: {
 				VMID: 101, Node: "pve1", Name: "web-1", Status: model.StatusRunning, CPUs: 2, Memory: 4 * gib, Disk: 40 * gib,
-				Tags:      []string{"prod", "proxplane", "pp.abc.def"},
+				Tags:      []string{"prod", "proxplane", model.StateTag(owner("VirtualMachine", "web-1"), "def")},
 				Addresses: []netip.Prefix{netip.MustParsePrefix("fe80::1/64"), netip.MustParsePrefix("10.0.0.5/24")},
 			},
 			102:  {VMID: 102, Node: "pve1", Name: "a-machine-with-a-rather-long-name-that-somebody-chose", Status: model.StatusStopped, Lock: "backup", CPUs: 1, Memory: gib / 2, Disk: 8 * gib},
