@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,19 +67,13 @@ type Storage struct {
 // each node, since each has its own room.
 func StoragesOf(s *model.Storage) []Storage {
 	view := Storage{Name: s.Name, Type: s.Type, Shared: s.Shared, Nodes: []string{}, Content: []string{}}
-	for c := range s.Content {
-		view.Content = append(view.Content, c)
-	}
+	view.Content = slices.AppendSeq(view.Content, maps.Keys(s.Content))
 	slices.Sort(view.Content)
-	var nodes []string
-	for n := range s.OnNode {
-		nodes = append(nodes, n)
-	}
-	slices.Sort(nodes)
+	nodes := slices.Sorted(maps.Keys(s.OnNode))
 	if s.Shared || len(nodes) == 0 {
 		view.Nodes = append(view.Nodes, nodes...)
-		for _, room := range s.OnNode {
-			view.Total, view.Used = room.Total, room.Used
+		if len(nodes) > 0 { // all tell the same, some of them later
+			view.Total, view.Used = s.OnNode[nodes[0]].Total, s.OnNode[nodes[0]].Used
 		}
 		return []Storage{view}
 	}

@@ -86,16 +86,19 @@ func refused(list []plan.Refusal) Outcome {
 	}
 	texts := make([]string, len(list))
 	for i, r := range list {
-		texts[i] = Refused(r)
+		texts[i] = refusal(r)
 	}
 	return Outcome{Blocked, reason, strings.Join(texts, "; ")}
 }
 
-// Refused says what wasn't done and what would agree to it.
-func Refused(r plan.Refusal) string {
+// refusal says what wasn't done and what would agree to it, if anything does.
+func refusal(r plan.Refusal) string {
 	text := r.What
 	if r.Why != "" {
 		text += " (" + r.Why + ")"
+	}
+	if r.Allow == "" {
+		return Sentence(text) + " can't be done"
 	}
 	return Sentence(text) + " needs " + r.Allow
 }

@@ -95,6 +95,7 @@ func TestOutcomesHaveConditions(t *testing.T) {
 		plan.Object{Owner: owner("VirtualMachine", "restart"), Refused: objects[2].Refused},
 		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: plan.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't told an address yet"}},
 	)
+	objects = append(objects, plan.Object{Owner: owner("VirtualMachine", "smaller"), Refused: []plan.Refusal{{What: "shrink scsi0", Why: "40 GiB → 20 GiB, which Proxmox can't do", Effect: plan.LosesData}}})
 	for _, o := range objects {
 		out := Of(o)
 		b.WriteString(Name(o.Owner.Key) + ": " + string(out.State) + "\n")
