@@ -131,17 +131,18 @@ func TestOnlyFilesOfOursAreRemovedWhateverADescriptionSays(t *testing.T) {
 	inLab(t, "9.2", func(t *testing.T, l *lab) {
 		for _, volume := range []string{
 			"local:iso/debian.iso", "local:100/vm-100-disk-0.raw", "local:iso/../100/proxplane-x", "local:iso/x/proxplane-1.iso",
+			"local:iso/proxplane-1.iso", "local:iso/proxplane-5-0123456789ab.iso", "local:import/debian.qcow2", "local:import/proxplane-x.qcow2",
 			"local:snippets/proxplane-1.yaml", "local:snippets/proxplane-hook", "local:snippets/proxplane-5-0123456789ab-user.yaml", "proxplane-1.iso", "local:backup/proxplane-1.vma", "",
 		} {
-			if err := l.do(model.RemoveFile{Node: "pve1", Volume: volume}); !errors.Is(err, act.ErrNotOurs) {
+			if err := l.do(model.RemoveFile{Node: "pve1", Volume: volume, For: 100}); !errors.Is(err, act.ErrNotOurs) {
 				t.Errorf("%s: %v", volume, err)
 			}
 		}
 		if n := l.asked("DELETE"); n != 0 {
 			t.Errorf("%d were to be removed", n)
 		}
-		l.must(model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-abc.iso"})
-		l.must(model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-abc.iso"}) // it is gone already
+		l.must(model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-0123456789ab.iso", For: 100})
+		l.must(model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-0123456789ab.iso", For: 100}) // it is gone already
 	})
 }
 

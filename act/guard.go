@@ -139,15 +139,17 @@ func noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, valu
 	return true, vm.SetConfig(ctx, change)
 }
 
-// madeFiles begin the names of all files that we put onto storages.
-const madeFiles = "proxplane-"
-
-// madeSnippet is the name of a snippet that we made for a guest. Others lie beside
-// them, the hook among them.
-var madeSnippet = regexp.MustCompile(`^proxplane-(\d+)-[0-9a-f]{12}-(?:user|meta|network)\.yaml$`)
+// The names of files that we put onto storages: first-boot data are for one guest.
+// Others lie beside them, the hook among them.
+var (
+	madeSeed    = regexp.MustCompile(`^proxplane-(\d+)-[0-9a-f]+\.iso$`)
+	madeSnippet = regexp.MustCompile(`^proxplane-(\d+)-[0-9a-f]{12}-(?:user|meta|network)\.yaml$`)
+	madeImage   = regexp.MustCompile(`^proxplane-[a-z2-7]+-[a-z2-7]+\.\w+$`)
+)
 
 // removeFile deletes a file of ours. Its name comes from a guest's description,
-// which others may have written: nothing but files of ours may go by it.
+// which others may have written: nothing but files of ours may go by it, and no
+// other guest's first-boot data.
 func removeFile(ctx context.Context, c *pve.Client, r model.RemoveFile) (pve.UPID, error) {
 	storage, name, ok := strings.Cut(r.Volume, ":")
 	if !ok || !made(name, r.For) {
@@ -157,12 +159,11 @@ func removeFile(ctx context.Context, c *pve.Client, r model.RemoveFile) (pve.UPI
 }
 
 func made(name string, vmid int) bool {
-	switch dir, file := path.Split(name); dir {
-	case "iso/", "import/":
-		return strings.HasPrefix(file, madeFiles)
-	case "snippets/":
-		m := madeSnippet.FindStringSubmatch(file)
-		return m != nil && m[1] == strconv.Itoa(vmid)
+	dir, file := path.Split(name)
+	for in, pattern := range map[string]*regexp.Regexp{"iso/": madeSeed, "snippets/": madeSnippet, "import/": madeImage} {
+		if m := pattern.FindStringSubmatch(file); dir == in && m != nil {
+			return len(m) == 1 || m[1] == strconv.Itoa(vmid)
+		}
 	}
 	return false
 }
