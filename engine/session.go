@@ -94,10 +94,14 @@ func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
 	r.tellAll()
 }
 
-// each names all objects, in the order in which they are planned.
+// each names all objects, in the order in which they are planned. Groups aren't among
+// them: what stands for several guests is found when there is something to do for it.
 func each(want model.Desired, do func(model.Owner)) {
 	for i := range want.Images {
 		do(want.Images[i].Owner)
+	}
+	for i := range want.Shares {
+		do(want.Shares[i].Owner)
 	}
 	for i := range want.VMs {
 		do(want.VMs[i].Owner)
@@ -112,6 +116,8 @@ func same(was, is *wanted, key model.Key) bool {
 	switch {
 	case is.isImage(key):
 		return was.isImage(key) && reflect.DeepEqual(was.images[key], is.images[key])
+	case is.isShare(key):
+		return was.isShare(key) && reflect.DeepEqual(was.shares[key], is.shares[key])
 	case is.isVM(key):
 		a, b := was.vms[key], is.vms[key]
 		a.Remembered, b.Remembered = 0, 0

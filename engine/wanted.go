@@ -127,7 +127,7 @@ func (w *wanted) only(objects []*object) model.Desired {
 
 // going tells whether something is to go.
 func (w *wanted) going(k model.Key) bool {
-	return w.vms[k].Deleted || w.images[k].Deleted || w.snapshots[k].Deleted
+	return w.vms[k].Deleted || w.images[k].Deleted || w.snapshots[k].Deleted || w.shares[k].Deleted
 }
 
 func (w *wanted) isGroup(k model.Key) bool    { _, ok := w.groups[k]; return ok }
