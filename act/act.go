@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -64,11 +63,11 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Start:
 		upid, err = vm(act.Target).Start(ctx, pve.StartOptions{})
 	case model.Shutdown:
-		upid, err = vm(act.Target).Shutdown(ctx, pve.ShutdownOptions{Timeout: seconds(act.Timeout), ForceStop: act.Force})
+		upid, err = vm(act.Target).Shutdown(ctx, pve.ShutdownOptions{})
 	case model.Stop:
 		upid, err = vm(act.Target).Stop(ctx, pve.StopOptions{})
 	case model.Reboot:
-		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{Timeout: seconds(act.Timeout)})
+		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{})
 	case model.Destroy:
 		upid, err = destroy(ctx, vm(act.Target), act)
 	case model.Release:
@@ -81,8 +80,6 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		upid, err = unsnap(ctx, vm(act.Target), act)
 	case model.Rollback:
 		upid, err = rollback(ctx, vm(act.Target), act)
-	case model.Migrate:
-		upid, err = vm(act.Target).Migrate(ctx, pve.MigrateOptions{Target: act.To, Online: act.Online, WithLocalDisks: act.Online})
 	case model.Download:
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
 	case model.UploadSeed:
@@ -111,8 +108,6 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	}
 	return upid, nil
 }
-
-func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // Words say what an action does, for errors and logs.
 func Words(action model.Action) string {
@@ -145,8 +140,6 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("delete snapshot %s of VM %s", act.Name, act.Target)
 	case model.Rollback:
 		return fmt.Sprintf("roll VM %s back to %s", act.Target, act.Name)
-	case model.Migrate:
-		return fmt.Sprintf("migrate VM %s to %s", act.Target, act.To)
 	case model.Download:
 		return fmt.Sprintf("fetch %s onto %s of %s", act.File, act.Storage, act.Node)
 	case model.UploadSeed:

@@ -40,15 +40,6 @@ func (t *Tasks) Follow(task string) (warnings []string, err error) {
 	return end.Warnings, end.Err
 }
 
-// Away are the nodes whose tasks can't be looked at now, and why.
-func (t *Tasks) Away() map[string]error {
-	out := map[string]error{}
-	for node, trouble := range t.watcher.Troubles() {
-		out[node] = trouble.Err
-	}
-	return out
-}
-
 // progressLines is how much of the end of a log is searched.
 const progressLines = 5
 

@@ -209,7 +209,6 @@ func (o *object) repeated(s plan.Step) int {
 // succeeded notes that a step was done.
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
-	o.steps++
 	r.e.succeed(o.owner.Key, s.What)
 	if o.repeated(s) > maxAgain {
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})

@@ -39,7 +39,7 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 // makes tells whether the list shows what becomes of an action.
 func makes(a model.Action) bool {
 	switch a.(type) {
-	case model.Clone, model.Create, model.Destroy, model.Migrate, model.SetPool, model.SetHA:
+	case model.Clone, model.Create, model.Destroy, model.SetPool, model.SetHA:
 		return true
 	}
 	return false

@@ -30,8 +30,6 @@ func (e *Engine) note(action model.Action, answers bool) {
 	case model.Rollback:
 		seen.Changed(vmid)
 		seen.Unsure(vmid)
-	case model.Migrate:
-		seen.Moved(vmid, a.To)
 	case model.SetHA:
 		switch {
 		case a.HA == nil:

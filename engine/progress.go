@@ -18,7 +18,7 @@ func copies(a model.Action) bool {
 				return true
 			}
 		}
-	case model.Download, model.Migrate:
+	case model.Download:
 		return true
 	}
 	return false

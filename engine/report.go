@@ -37,7 +37,6 @@ type Outcome struct {
 	Wait      *plan.Wait
 	Refused   []plan.Refusal
 	Failure   *model.Failure
-	Steps     int // that were done
 	Addresses []netip.Prefix
 }
 
@@ -67,7 +66,7 @@ func (r Report) Late() bool {
 // outcome tells how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
-	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Steps: o.steps, Since: o.since, State: StateWaiting}
+	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Since: o.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
 			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status

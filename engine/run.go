@@ -56,7 +56,6 @@ type object struct {
 	version int64 // of what is wanted
 	plan    plan.Object
 	done    bool
-	steps   int            // that were done
 	again   map[string]int // how often each of them
 
 	busy    int // calls and tasks of its own

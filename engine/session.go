@@ -57,15 +57,6 @@ func (s *Session) Look() {
 	})
 }
 
-// Retry has what failed be tried again now.
-func (s *Session) Retry(key model.Key) {
-	s.r.post(func() {
-		if o := s.r.objects[key]; o != nil {
-			s.r.renew(o)
-		}
-	})
-}
-
 // rewant takes over what is wanted now. What is the same as before isn't touched.
 func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
 	was := r.want

@@ -119,7 +119,7 @@ func (e *Engine) unproved(steps []plan.Step) []int {
 	for _, s := range steps {
 		switch s.Action.(type) {
 		case model.Start, model.Stop, model.Shutdown, model.Reboot, model.Resize, model.Snap, model.Unsnap, model.Rollback,
-			model.MakeTemplate, model.Migrate, model.SetHA, model.SetPool, model.KeepApart:
+			model.MakeTemplate, model.SetHA, model.SetPool, model.KeepApart:
 			if vmid := s.Action.Guest(); vmid != 0 && !e.observer.Proved(vmid, proofAge) {
 				list = append(list, vmid)
 			}

@@ -77,20 +77,13 @@ type Resize struct {
 type Start struct{ Target }
 
 // Shutdown asks a guest to power off.
-type Shutdown struct {
-	Target
-	Timeout int  // seconds; 0: Proxmox' own
-	Force   bool // pull the plug when the time is over
-}
+type Shutdown struct{ Target }
 
 // Stop pulls the plug.
 type Stop struct{ Target }
 
 // Reboot shuts a guest down and starts it with what was pending.
-type Reboot struct {
-	Target
-	Timeout int
-}
+type Reboot struct{ Target }
 
 // Destroy removes a guest with its disks. The owner is checked again right
 // before.
@@ -132,13 +125,6 @@ type Rollback struct {
 	Target
 	Name string
 	Note string // the snapshot's new description
-}
-
-// Migrate moves a guest to another node.
-type Migrate struct {
-	Target
-	To     string
-	Online bool
 }
 
 // Download has Proxmox fetch a file onto a storage.
@@ -189,10 +175,9 @@ type KeepApart struct {
 
 // SetPool puts a guest into a pool, out of the one it was in.
 type SetPool struct {
-	VMID     int
-	Pool     string // empty: out of From
-	From     string
-	NewGuest bool
+	VMID int
+	Pool string // empty: out of From
+	From string
 }
 
 // MakeShare makes a directory mapping, or changes one that is ours.
@@ -244,7 +229,6 @@ func (MakeTemplate) action()   {}
 func (Snap) action()           {}
 func (Unsnap) action()         {}
 func (Rollback) action()       {}
-func (Migrate) action()        {}
 func (Download) action()       {}
 func (UploadSeed) action()     {}
 func (UploadSnippets) action() {}

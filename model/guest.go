@@ -13,7 +13,7 @@ type Power string
 const (
 	PowerOn  Power = "On"
 	PowerOff Power = "Off" // at once
-	// PowerOffGraceful asks the guest, and pulls the plug only when allowed.
+	// PowerOffGraceful asks the guest; one that refuses runs on.
 	PowerOffGraceful Power = "OffGraceful"
 )
 
@@ -102,7 +102,6 @@ type Guest struct {
 	Snapshots []SnapshotInfo // nil: not read
 	Agent     Agent
 	Addresses []netip.Prefix
-	Booted    bool // the agent has answered since the last start
 	Fresh     bool // we have just started it, and know no address of it yet
 }
 

@@ -45,8 +45,6 @@ type Node struct {
 	CPUs   int
 	Memory int64 // bytes
 	Used   int64
-	// Bridges are what guests can be plugged into; nil: not read.
-	Bridges []string
 }
 
 // Storage is a storage with the room it has on each node.

@@ -78,15 +78,6 @@ func (o *Observer) Pooled(vmid int, pool string) {
 	o.change(vmid, func(r *record) { r.listed.Pool = pool })
 }
 
-// Moved tells that a guest is on another node now.
-func (o *Observer) Moved(vmid int, node string) {
-	o.change(vmid, func(r *record) {
-		r.listed.Node = node
-		r.forgetConfig()
-		r.forgetAgent()
-	})
-}
-
 // FileMade tells of a new file.
 func (o *Observer) FileMade(f model.File) {
 	o.mu.Lock()

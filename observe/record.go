@@ -62,7 +62,7 @@ func (r *record) guest() *model.Guest {
 		g.Name = r.name
 	}
 	g.Config, g.Snapshots = r.config, r.snapshots
-	g.Agent, g.Addresses, g.Booted = r.agent, r.addresses, r.agent == model.AgentUp
+	g.Agent, g.Addresses = r.agent, r.addresses
 	g.Fresh = r.fresh && len(r.addresses) == 0
 	return &g
 }

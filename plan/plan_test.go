@@ -244,7 +244,7 @@ func TestLocksAndTasksAreWaitedFor(t *testing.T) {
 	}
 	w.guests[id].Lock = ""
 	have := w.observe(Look{Configs: []int{id, 9000}})
-	have.Tasks = []model.Task{{UPID: "UPID:x", Type: "vzdump", VMID: id, Node: "pve1"}}
+	have.Tasks = []model.Task{{UPID: "UPID:x", Type: "vzdump", VMID: id}}
 	if o := For(desired(v), have).Objects[2]; o.Wait == nil || o.Wait.Task != "UPID:x" {
 		t.Errorf("a guest with a task:\n%s", o)
 	}

@@ -128,7 +128,7 @@ func TestFirstBootDataIsRememberedWhileItsUploadRuns(t *testing.T) {
 	uploaded := maps.Clone(w.files)
 
 	clear(w.files)
-	w.tasks = []model.Task{{UPID: "UPID:pve1:1:1:1:imgcopy::root@pam:", Node: "pve1", Type: "imgcopy"}}
+	w.tasks = []model.Task{{UPID: "UPID:pve1:1:1:1:imgcopy::root@pam:", Type: "imgcopy"}}
 	want.VMs[0].Seed = nil
 	o := converge(t, w, want).Objects[2]
 	if old := w.guests[id].Config.Marker.Old; len(old) != 1 || o.Wait == nil || o.Wait.Task != w.tasks[0].UPID {

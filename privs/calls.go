@@ -78,8 +78,6 @@ func calls(d deed, at Site) []call {
 	case model.Rollback:
 		return append(guest("PUT", "/snapshot/{snapname}/config", "go back to snapshots"),
 			guest("POST", "/snapshot/{snapname}/rollback", "go back to snapshots")...)
-	case model.Migrate:
-		return guest("POST", "/migrate", "migrate guests")
 	case model.Download:
 		return file("POST", "/download-url", a.Node, a.Storage, "fetch images")
 	case model.UploadSeed:
