@@ -2,12 +2,14 @@
 package proxplane_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ var mayImport = map[string][]string{
 	"plan":      {"model"},
 	"status":    {"model", "plan"},
 	"api":       {},
-	"firstboot": {"firstboot", "model"},
+	"firstboot": {"firstboot"},
 	"manifest":  {"api", "model", "firstboot", "pve", "remote"},
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema", "firstboot"},
@@ -34,10 +36,10 @@ var mayImport = map[string][]string{
 	"act":       {"pve", "model", "firstboot", "remote"},
 	"privs":     {"model", "pve/schema", "pve/prop"},
 	"remote":    {"remote", "test/need"}, // in its server for tests
-	"hook":      {"firstboot", "model"},  // on hosts, where there is nothing else of ours
+	"hook":      {"firstboot"},           // on hosts, where there is nothing else of ours
 	"loadtest":  {"engine", "manifest", "status", "model", "pve"},
 	"kube":      {"api", "manifest", "model"},
-	"engine":    {"observe", "act", "plan", "status", "model", "manifest", "firstboot"},
+	"engine":    {"observe", "act", "plan", "model"},
 	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},
 	"test":      {},
@@ -62,7 +64,8 @@ type goFile struct {
 	imports   []string // of ours, without the module's path
 	test      bool
 	doc       bool
-	calls     []string // selectors like "time.Now"
+	others    []string // imports of others
+	clock     bool     // it asks what time it is, or lets time pass
 }
 
 func sources(t *testing.T) []goFile {
@@ -110,11 +113,21 @@ func parseFile(p string) (goFile, error) {
 		if rest, ok := strings.CutPrefix(name, module); ok {
 			f.imports = append(f.imports, rest)
 		} else {
-			f.calls = append(f.calls, name)
+			f.others = append(f.others, name)
 		}
 	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			pkg, _ := sel.X.(*ast.Ident)
+			f.clock = f.clock || pkg != nil && pkg.Name == "time" && slices.Contains(clockCalls, sel.Sel.Name)
+		}
+		return true
+	})
 	return f, nil
 }
+
+// clockCalls are what of the package time depends on when it is called.
+var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 func top(p string) string { first, _, _ := strings.Cut(p, "/"); return first }
 
@@ -135,6 +148,46 @@ func TestPartsImportOnlyWhatTheyMay(t *testing.T) {
 			if imp == f.pkg || !slices.ContainsFunc(allowed, func(a string) bool { return imp == a || strings.HasPrefix(imp, a+"/") }) {
 				t.Errorf("%s imports %s; %s may import only %v", f.path, imp, top(f.pkg), allowed)
 			}
+		}
+	}
+}
+
+// The page for people has the same table, but for what goes without saying: that
+// folders may import their own, and what is there for tests.
+func TestTheArchitecturePageHasTheseRules(t *testing.T) {
+	page, err := os.ReadFile("docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z/]+)`")
+	words := func(cell string) (list []string) {
+		for _, m := range named.FindAllStringSubmatch(cell, -1) {
+			list = append(list, m[1])
+		}
+		return list
+	}
+	told := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.HasPrefix(cells[1], " `") {
+			continue
+		}
+		for _, folder := range words(cells[1]) {
+			told[folder] = true
+			want := slices.DeleteFunc(slices.Clone(mayImport[folder]), func(s string) bool { return s == folder || top(s) == "test" })
+			got := words(cells[3])
+			if slices.Contains(doors, folder) {
+				continue // all but each other
+			}
+			if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+				t.Errorf("the page says that %s may import %v, the rule is %v", folder, got, want)
+			}
+		}
+	}
+	for folder := range mayImport {
+		exists, _ := os.Stat(folder)
+		if exists != nil && !told[folder] && folder != "cmd" && folder != "test" && folder != "examples" {
+			t.Errorf("the page says nothing of %s", folder)
 		}
 	}
 }
@@ -160,7 +213,10 @@ func TestPlanReadsNoClockAndNoDice(t *testing.T) {
 		if f.test || top(f.pkg) != "plan" && top(f.pkg) != "status" {
 			continue
 		}
-		for _, imp := range f.calls {
+		if f.clock {
+			t.Errorf("%s reads a clock, but plans depend on nothing but their input", f.path)
+		}
+		for _, imp := range f.others {
 			switch imp {
 			case "math/rand", "math/rand/v2", "crypto/rand", "net", "net/http", "os", "context":
 				t.Errorf("%s imports %s, but plans depend on nothing but their input", f.path, imp)
@@ -173,7 +229,7 @@ func TestPlanReadsNoClockAndNoDice(t *testing.T) {
 // then by chance, and not when it is wrong.
 func TestRandomTestsCanBeRepeated(t *testing.T) {
 	for _, f := range sources(t) {
-		if f.test && slices.Contains(f.calls, "pgregory.net/rapid") && f.pkg != "test/chance" && !slices.Contains(f.imports, "test/chance") {
+		if f.test && slices.Contains(f.others, "pgregory.net/rapid") && f.pkg != "test/chance" && !slices.Contains(f.imports, "test/chance") {
 			t.Errorf("%s imports rapid without test/chance", f.path)
 		}
 	}
