@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -30,7 +28,7 @@ func (c *cluster) staticAddresses(g *model.Guest) []netip.Addr {
 // configAddresses are those of Proxmox' cloud-init options.
 func configAddresses(options map[string]string) []netip.Addr {
 	var found []netip.Addr
-	for _, key := range slices.Sorted(maps.Keys(options)) {
+	for _, key := range model.NamesOf(options) {
 		if !strings.HasPrefix(key, "ipconfig") {
 			continue
 		}
@@ -56,7 +54,7 @@ func seedAddresses(text []byte) []netip.Addr {
 		return nil
 	}
 	var found []netip.Addr
-	for _, name := range slices.Sorted(maps.Keys(config.Ethernets)) {
+	for _, name := range model.NamesOf(config.Ethernets) {
 		for _, a := range config.Ethernets[name].Addresses {
 			if p, err := netip.ParsePrefix(a); err == nil {
 				found = append(found, p.Addr())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -233,7 +232,7 @@ func (c *cluster) describeNode(ctx context.Context, u *ui, name string) (string,
 	}
 	n := have.Nodes[name]
 	if n == nil {
-		return "", fmt.Errorf("there is no node %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(have.Nodes)), ", "))
+		return "", fmt.Errorf("there is no node %q; there are %s", name, strings.Join(model.NamesOf(have.Nodes), ", "))
 	}
 	var b strings.Builder
 	layout := u.layout(false)
@@ -242,7 +241,7 @@ func (c *cluster) describeNode(ctx context.Context, u *ui, name string) (string,
 		c.nodeDetails(ctx, &b, name)
 	}
 	var storages []status.Storage
-	for _, s := range slices.Sorted(maps.Keys(have.Storages)) {
+	for _, s := range model.NamesOf(have.Storages) {
 		for _, v := range status.StoragesOf(have.Storages[s]) {
 			if slices.Contains(v.Nodes, name) {
 				storages = append(storages, v)
@@ -270,7 +269,7 @@ func (c *cluster) nodeDetails(ctx context.Context, b *strings.Builder, name stri
 		for _, i := range list {
 			bridges = append(bridges, i.Name)
 		}
-		slices.Sort(bridges)
+		model.SortNames(bridges)
 		fmt.Fprintf(b, "bridges %s\n", strings.Join(bridges, ", "))
 	}
 }

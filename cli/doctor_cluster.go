@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (e *examination) quorum() {
 // nodes tells which are online, and whether those that the manifests name exist.
 func (e *examination) nodes() {
 	var online, away []string
-	for _, name := range slices.Sorted(maps.Keys(e.have.Nodes)) {
+	for _, name := range model.NamesOf(e.have.Nodes) {
 		if e.have.Nodes[name].Online {
 			online = append(online, name)
 		} else {
@@ -89,7 +88,7 @@ func (e *examination) storages() {
 		return
 	}
 	demands := e.demands()
-	for _, name := range slices.Sorted(maps.Keys(demands)) {
+	for _, name := range model.NamesOf(demands) {
 		e.storage(name, demands[name])
 	}
 	if !slices.ContainsFunc(e.want.Images, func(i model.Image) bool { return i.URL != "" }) {
@@ -131,7 +130,7 @@ func (e *examination) with(content string) []string {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	return names
 }
 
@@ -186,17 +185,17 @@ func (e *examination) storage(name string, d *demand) {
 			e.warn(areaManifests, fmt.Sprintf("storage %s isn't shown to these credentials, so it couldn't be checked", name), grantFirst)
 			return
 		}
-		e.bad(areaManifests, fmt.Sprintf("there is no storage %s", name), "There are "+strings.Join(slices.Sorted(maps.Keys(e.have.Storages)), ", ")+".")
+		e.bad(areaManifests, fmt.Sprintf("there is no storage %s", name), "There are "+strings.Join(model.NamesOf(e.have.Storages), ", ")+".")
 		return
 	}
 	var lacks []string
-	for _, c := range slices.Sorted(maps.Keys(d.contents)) {
+	for _, c := range model.NamesOf(d.contents) {
 		if !s.Content[c] {
 			lacks = append(lacks, c)
 		}
 	}
 	if len(lacks) > 0 {
-		all := append(slices.Sorted(maps.Keys(s.Content)), lacks...)
+		all := append(model.NamesOf(s.Content), lacks...)
 		e.bad(areaManifests, fmt.Sprintf("storage %s isn't for %s", name, strings.Join(lacks, " and ")),
 			fmt.Sprintf("Let it be: pvesm set %s --content %s", name, strings.Join(all, ",")))
 		return
@@ -213,6 +212,6 @@ func (e *examination) storage(name string, d *demand) {
 	case d.bytes > most:
 		e.warn(areaManifests, fmt.Sprintf("storage %s has %s free, and the new disks may grow to %s", name, status.Size(most), status.Size(d.bytes)), "")
 	default:
-		e.good(areaManifests, "storage %s: %s, %s free", name, strings.Join(slices.Sorted(maps.Keys(d.contents)), " and "), status.Size(most))
+		e.good(areaManifests, "storage %s: %s, %s free", name, strings.Join(model.NamesOf(d.contents), " and "), status.Size(most))
 	}
 }

@@ -124,12 +124,7 @@ func (e *examination) nodesFor(v model.VM) []string {
 	if len(v.Place.Nodes) > 0 {
 		return v.Place.Nodes
 	}
-	var names []string
-	for name := range e.have.Nodes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return model.NamesOf(e.have.Nodes)
 }
 
 // there tells whether a wanted guest exists already.

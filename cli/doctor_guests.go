@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func (e *examination) template(i model.Image) {
 			at = append(at, fmt.Sprintf("%d on %s", g.VMID, g.Node))
 		}
 	}
-	slices.Sort(at)
+	model.SortNames(at)
 	if len(at) == 0 {
 		e.notSeen(i, "template "+i.Template, "/vms")
 		return
@@ -56,7 +55,7 @@ func (e *examination) notSeen(i model.Image, what, path string) {
 			names = append(names, g.Name)
 		}
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	do := "No templates are shown at all."
 	if len(names) > 0 {
 		do = "Shown are " + strings.Join(names, ", ") + "."
@@ -73,7 +72,7 @@ func (e *examination) url(i model.Image) {
 		e.good(areaManifests, "%s was fetched already", i.Owner.Key)
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.have.Nodes)) {
+	for _, name := range model.NamesOf(e.have.Nodes) {
 		if !e.have.Nodes[name].Online {
 			continue
 		}
@@ -123,12 +122,12 @@ func (e *examination) bridges() {
 		}
 	}
 	there := e.bridgesOf(wanted)
-	for _, bridge := range slices.Sorted(maps.Keys(wanted)) {
+	for _, bridge := range model.NamesOf(wanted) {
 		if bridge == "" {
 			continue
 		}
 		var on, not []string
-		for _, node := range slices.Sorted(maps.Keys(wanted[bridge])) {
+		for _, node := range model.NamesOf(wanted[bridge]) {
 			switch names, asked := there[node]; {
 			case !asked:
 			case slices.Contains(names, bridge):
@@ -224,7 +223,7 @@ func (e *examination) discs() {
 			stuck.add(s.Name, v)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(stuck)) {
+	for _, name := range model.NamesOf(stuck) {
 		e.skip(areaManifests, fmt.Sprintf("first-boot data is on %s, of which each node has its own: Proxmox can't migrate %s", name, andList(stuck[name])),
 			"A storage that the nodes share changes that: isoStorage in the Provider's defaults.")
 	}

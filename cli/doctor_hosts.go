@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,7 +45,7 @@ func (e *examination) snippets() {
 		e.onNodes(files)
 	}
 	if len(brought) > 0 {
-		e.logins(slices.Sorted(maps.Keys(brought)))
+		e.logins(model.NamesOf(brought))
 	}
 }
 
@@ -72,9 +71,9 @@ func (e *examination) onNodes(files map[string]users) {
 		return
 	}
 	there := e.c.observer.Snapshot().Snippets
-	for _, volume := range slices.Sorted(maps.Keys(files)) {
+	for _, volume := range model.NamesOf(files) {
 		var with, without, who []string
-		for _, node := range slices.Sorted(maps.Keys(files[volume])) {
+		for _, node := range model.NamesOf(files[volume]) {
 			who = append(who, files[volume][node]...)
 			f, ok := there[volume]
 			if s := e.have.Storages[model.StorageOf(volume)]; ok && (s != nil && s.Shared || f.Node == node || slices.Contains(f.Also, node)) {
@@ -83,7 +82,7 @@ func (e *examination) onNodes(files map[string]users) {
 				without = append(without, node)
 			}
 		}
-		slices.Sort(who)
+		model.SortNames(who)
 		e.snippet(volume, andList(slices.Compact(who)), with, without)
 	}
 }

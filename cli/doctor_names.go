@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func (e *examination) pools() {
 		e.warn(areaManifests, "the pools can't be listed: "+shortCause(err), "")
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(named)) {
+	for _, name := range model.NamesOf(named) {
 		switch {
 		case slices.ContainsFunc(list, func(p pve.PoolInfo) bool { return p.ID == name }):
 			e.good(areaManifests, "pool %s", name)
@@ -84,7 +83,7 @@ func (e *examination) mappings() {
 		for _, entry := range list {
 			there[entry.ID] = true
 		}
-		for _, name := range slices.Sorted(maps.Keys(named)) {
+		for _, name := range model.NamesOf(named) {
 			switch {
 			case there[name]:
 				e.good(areaManifests, "mapping %s of %s", name, m.words)
@@ -124,10 +123,10 @@ func (e *examination) haGroups() {
 	}
 	what, there, err := e.haPlaces()
 	if err != nil {
-		e.skip(areaManifests, fmt.Sprintf("whether there is the %s %s can't be told: %s", what, andList(slices.Sorted(maps.Keys(named))), shortCause(err)), "")
+		e.skip(areaManifests, fmt.Sprintf("whether there is the %s %s can't be told: %s", what, andList(model.NamesOf(named)), shortCause(err)), "")
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(named)) {
+	for _, name := range model.NamesOf(named) {
 		if there[name] {
 			e.good(areaManifests, "%s %s", what, name)
 		} else {

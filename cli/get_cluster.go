@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -22,7 +21,7 @@ func listNodes(ctx context.Context, g *getting, names []string) (listing, error)
 	}
 	var l listing
 	var rows []status.Node
-	all := slices.Sorted(maps.Keys(have.Nodes))
+	all := model.NamesOf(have.Nodes)
 	for _, name := range all {
 		if named(names, name) {
 			n := status.NodeOf(have.Nodes[name], have)
@@ -41,7 +40,7 @@ func listStorages(ctx context.Context, g *getting, names []string) (listing, err
 	}
 	var l listing
 	var rows []status.Storage
-	all := slices.Sorted(maps.Keys(have.Storages))
+	all := model.NamesOf(have.Storages)
 	for _, name := range all {
 		if !named(names, name) {
 			continue
@@ -93,7 +92,7 @@ func listImages(ctx context.Context, g *getting, names []string) (listing, error
 		rows = append(rows, status.Image{Name: t.Name, Type: "template", VMID: t.VMID, Node: t.Node, Size: t.Disk, Ours: status.VMOf(t).Ours})
 	}
 	files := g.c.observer.Snapshot().Files
-	for _, volume := range slices.Sorted(maps.Keys(files)) {
+	for _, volume := range model.NamesOf(files) {
 		f := files[volume]
 		rows = append(rows, status.Image{Name: path.Base(volume), Type: f.Content, Volume: volume, Node: f.Node, Size: f.Size})
 	}

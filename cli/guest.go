@@ -96,7 +96,7 @@ func findGuest(have *model.Observed, name string) (*model.Guest, error) {
 	for _, g := range named {
 		ids = append(ids, fmt.Sprintf("%d on %s", g.VMID, g.Node))
 	}
-	slices.Sort(ids)
+	model.SortNames(ids)
 	return nil, advise(fmt.Errorf("several VMs are named %q: %s", name, strings.Join(ids, ", ")), "Say which one by its VMID.")
 }
 
@@ -106,7 +106,7 @@ func nearNames(have *model.Observed, name string) string {
 	for _, g := range have.Guests {
 		names = append(names, g.Name)
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	if best, ok := manifest.Nearest(name, names); ok {
 		return fmt.Sprintf("Did you mean %s?", best)
 	}
@@ -162,7 +162,7 @@ func sorted(have *model.Observed, keep func(*model.Guest) bool) []*model.Guest {
 		}
 	}
 	slices.SortFunc(list, func(a, b *model.Guest) int {
-		if n := strings.Compare(a.Name, b.Name); n != 0 {
+		if n := model.CompareNames(a.Name, b.Name); n != 0 {
 			return n
 		}
 		return a.VMID - b.VMID

@@ -300,7 +300,7 @@ func (n *namespace) complete(prefix string, kinds ...string) cobra.CompletionFun
 				}
 			}
 		}
-		slices.Sort(names)
+		model.SortNames(names)
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
@@ -313,11 +313,6 @@ func (n *namespace) completeFlags(cmd *cobra.Command) {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		var names []string
-		for name := range raw.Contexts {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return model.NamesOf(raw.Contexts), cobra.ShellCompDirectiveNoFileComp
 	})
 }

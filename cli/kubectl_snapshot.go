@@ -18,6 +18,7 @@ import (
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
 )
 
 // fieldManager is who we are when we make objects.
@@ -172,6 +173,6 @@ func (n *namespace) there(ctx context.Context, name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	return fmt.Errorf("--vm %s: there is no such machine in namespace %s; %s", name, n.name, thereAre(names))
 }

@@ -182,7 +182,7 @@ func onlyTemplate(have *model.Observed) (string, error) {
 			names = append(names, g.Name)
 		}
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	switch len(names) {
 	case 1:
 		return names[0], nil

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -215,7 +214,7 @@ func (c *cluster) snapshot(ctx context.Context, vm, name string) (*model.Guest, 
 		}
 		names = append(names, s.Name)
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	there := "it has none"
 	if len(names) > 0 {
 		there = "it has " + strings.Join(names, ", ")

@@ -49,9 +49,9 @@ func readingOf(settings []pve.PendingSetting) reading {
 			out.take(s.Key, *wanted)
 		}
 	}
-	slices.SortFunc(c.Disks, func(a, b model.Disk) int { return compareSlots(a.Slot, b.Slot) })
-	slices.SortFunc(c.Unused, func(a, b model.Disk) int { return compareSlots(a.Slot, b.Slot) })
-	slices.SortFunc(c.NICs, func(a, b model.NIC) int { return compareSlots(a.Slot, b.Slot) })
+	slices.SortFunc(c.Disks, func(a, b model.Disk) int { return model.CompareNames(a.Slot, b.Slot) })
+	slices.SortFunc(c.Unused, func(a, b model.Disk) int { return model.CompareNames(a.Slot, b.Slot) })
+	slices.SortFunc(c.NICs, func(a, b model.NIC) int { return model.CompareNames(a.Slot, b.Slot) })
 	c.Half = c.Marker == nil && len(c.Disks) == 0 && (out.lock == "clone" || out.lock == "create" || out.lock == "destroyed")
 	return out
 }
@@ -154,10 +154,4 @@ func nicOf(slot, value string) model.NIC {
 		}
 	}
 	return nic
-}
-
-// compareSlots orders scsi2 before scsi10.
-func compareSlots(a, b string) int {
-	ra, rb := strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")
-	return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }

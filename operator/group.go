@@ -60,7 +60,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 		}
 		s.Addresses = append(s.Addresses, m.Addresses...)
 	}
-	slices.Sort(nodes)
+	model.SortNames(nodes)
 	s.State, s.Node = fmt.Sprintf("%d/%d running", running, len(s.Members)), strings.Join(slices.Compact(nodes), ",")
 }
 

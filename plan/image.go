@@ -54,7 +54,7 @@ func (p *planner) noTemplate(name string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("no template is named %q, and no templates can be seen at all (that needs the privilege VM.Audit on them)", name)
 	}
-	slices.Sort(names)
+	model.SortNames(names)
 	const most = 8
 	if len(names) > most {
 		names = append(names[:most], "…")
@@ -225,7 +225,7 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 		})
 		return
 	}
-	for _, volume := range slices.Sorted(keysOf(p.have.Files)) {
+	for _, volume := range model.NamesOf(p.have.Files) {
 		if path.Base(volume) != file {
 			continue
 		}
@@ -256,7 +256,7 @@ func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
 				continue
 			}
 		}
-		for _, name := range slices.Sorted(keysOf(p.have.Storages)) {
+		for _, name := range model.NamesOf(p.have.Storages) {
 			s := p.have.Storages[name]
 			if _, ok := s.OnNode[n.Name]; ok && s.Content["import"] {
 				return n.Name, name, nil

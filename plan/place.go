@@ -56,7 +56,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 		return spot{}, &Wait{Reason: WaitPlace, Text: "no node can take it (" + no.String() + ")"}
 	}
 	best := slices.MinFunc(good, func(a, b spot) int {
-		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), cmp.Compare(a.node, b.node))
+		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), model.CompareNames(a.node, b.node))
 	})
 	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), size(free[best.node]))
 	if len(good) == 1 {
@@ -107,7 +107,7 @@ func (p *planner) nodesFor(v model.VM) []*model.Node {
 			list = append(list, n)
 		}
 	}
-	slices.SortFunc(list, func(a, b *model.Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b *model.Node) int { return model.CompareNames(a.Name, b.Name) })
 	if len(list) == 0 && len(v.Place.Nodes) > 0 {
 		for _, name := range v.Place.Nodes {
 			list = append(list, &model.Node{Name: name})
@@ -143,7 +143,7 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 // fits says why a node can't take a guest; empty: it can.
 func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad) string {
 	if p.have.Nodes[n.Name] == nil {
-		return "not in the cluster, which has " + strings.Join(slices.Sorted(keysOf(p.have.Nodes)), ", ")
+		return "not in the cluster, which has " + strings.Join(model.NamesOf(p.have.Nodes), ", ")
 	}
 	if !n.Online {
 		return "offline"
@@ -203,7 +203,7 @@ func (p *planner) room(v model.VM, node string, src *source, full bool) string {
 			need[storage] += d.Size
 		}
 	}
-	names := slices.Sorted(keysOf(need))
+	names := model.NamesOf(need)
 	for _, name := range names {
 		s := p.have.Storages[name]
 		if name == "" || s == nil {

@@ -53,7 +53,7 @@ func (p *planner) shareNodes(s model.Share, dir model.Dir) []string {
 	for node := range dir.Paths {
 		nodes = append(nodes, node)
 	}
-	slices.Sort(nodes)
+	model.SortNames(nodes)
 	return slices.Compact(nodes)
 }
 

@@ -22,7 +22,7 @@ func (p *planner) diskStorage(node string) string {
 		return ""
 	}
 	best := slices.MinFunc(takes, func(a, b *model.Storage) int {
-		return cmp.Or(last(a.Shared, b.Shared), cmp.Compare(b.OnNode[node].Free(), a.OnNode[node].Free()), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(last(a.Shared, b.Shared), cmp.Compare(b.OnNode[node].Free(), a.OnNode[node].Free()), model.CompareNames(a.Name, b.Name))
 	})
 	return best.Name
 }

@@ -2,8 +2,6 @@ package status
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -66,10 +64,8 @@ type Storage struct {
 // StoragesOf makes the views of a storage: one if it is shared, else one for
 // each node, since each has its own room.
 func StoragesOf(s *model.Storage) []Storage {
-	view := Storage{Name: s.Name, Type: s.Type, Shared: s.Shared, Nodes: []string{}, Content: []string{}}
-	view.Content = slices.AppendSeq(view.Content, maps.Keys(s.Content))
-	slices.Sort(view.Content)
-	nodes := slices.Sorted(maps.Keys(s.OnNode))
+	view := Storage{Name: s.Name, Type: s.Type, Shared: s.Shared, Nodes: []string{}, Content: append([]string{}, model.NamesOf(s.Content)...)}
+	nodes := model.NamesOf(s.OnNode)
 	if s.Shared || len(nodes) == 0 {
 		view.Nodes = append(view.Nodes, nodes...)
 		if len(nodes) > 0 { // all tell the same, some of them later

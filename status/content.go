@@ -3,7 +3,6 @@ package status
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +84,7 @@ func Snapshots(g *model.Guest) []Snapshot {
 	}
 	for _, list := range children {
 		slices.SortFunc(list, func(a, b model.SnapshotInfo) int {
-			return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(cmp.Compare(a.Time, b.Time), model.CompareNames(a.Name, b.Name))
 		})
 	}
 	var out []Snapshot
@@ -99,7 +98,7 @@ func Snapshots(g *model.Guest) []Snapshot {
 		}
 	}
 	walk("")
-	for _, parent := range slices.Sorted(maps.Keys(children)) {
+	for _, parent := range model.NamesOf(children) {
 		walk(parent) // of a parent that is gone
 	}
 	return out

@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -151,7 +150,7 @@ func (d *description) config(c *model.Config) {
 		d.rows("Networks", nics, true)
 	}
 	options := Table{Columns: []Column{{Name: "OPTION"}, {Name: "VALUE", Flex: true}}}
-	for _, k := range slices.Sorted(maps.Keys(c.Options)) {
+	for _, k := range model.NamesOf(c.Options) {
 		if k != "name" {
 			options.Rows = append(options.Rows, []string{k, optionText(k, c.Options[k])})
 		}
@@ -174,7 +173,7 @@ func optionText(key, value string) string {
 
 func pairs(m map[string]string) string {
 	var list []string
-	for _, k := range slices.Sorted(maps.Keys(m)) {
+	for _, k := range model.NamesOf(m) {
 		list = append(list, k+"="+m[k])
 	}
 	return strings.Join(list, ",")
@@ -251,7 +250,7 @@ func observedConditions(g *model.Guest) []Condition {
 		list = append(list, Condition{"Locked", "True", plan.WaitLock, "an operation is under way: " + g.Lock})
 	}
 	if g.Config != nil && len(g.Config.Pending) > 0 {
-		keys := slices.Sorted(maps.Keys(g.Config.Pending))
+		keys := model.NamesOf(g.Config.Pending)
 		list = append(list, Condition{"PendingChanges", "True", plan.WaitRestart, strings.Join(keys, ", ") + " will apply at the next restart"})
 	}
 	return list

@@ -1,0 +1,42 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CompareNames orders names as people do, with numbers in them by their value:
+// node-2 comes before node-10.
+func CompareNames(a, b string) int {
+	restA, restB := a, b
+	for restA != "" && restB != "" {
+		textA, numberA := cutNumber(&restA)
+		textB, numberB := cutNumber(&restB)
+		if n := cmp.Or(cmp.Compare(textA, textB), cmp.Compare(len(numberA), len(numberB)), cmp.Compare(numberA, numberB)); n != 0 {
+			return n
+		}
+	}
+	return cmp.Or(cmp.Compare(len(restA), len(restB)), cmp.Compare(a, b)) // 07 is 7, but not the same name
+}
+
+// cutNumber takes the text up to the next number off a name, and the number, without
+// the zeros before it. They may be of any length.
+func cutNumber(name *string) (text, number string) {
+	const digits = "0123456789"
+	at := strings.IndexAny(*name, digits)
+	if at < 0 {
+		at = len(*name)
+	}
+	text, number = (*name)[:at], (*name)[at:]
+	end := len(number) - len(strings.TrimLeft(number, digits))
+	*name, number = number[end:], number[:end]
+	return text, strings.TrimLeft(number, "0")
+}
+
+// NamesOf are the keys of a map in the order of [CompareNames].
+func NamesOf[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), CompareNames) }
+
+// SortNames puts names into the order of [CompareNames].
+func SortNames(names []string) { slices.SortFunc(names, CompareNames) }
