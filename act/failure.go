@@ -71,6 +71,7 @@ var classes = []struct {
 	{pve.ErrConnection, Away},
 	{pve.ErrChecksum, Hard},
 	{pve.ErrNoSpace, Full},
+	{pve.ErrURL, Hard},
 	{pve.ErrExists, Passing},
 	{pve.ErrRunning, Mistaken},
 	{pve.ErrNotRunning, Mistaken},
@@ -95,7 +96,7 @@ func Judge(err error) Failure {
 			break
 		}
 	}
-	if noDirectory(err) {
+	if misnamed(err) {
 		f.Class = Hard
 	}
 	return f
@@ -115,7 +116,7 @@ func textOf(err error) string {
 	var task *pve.TaskError
 	if errors.As(err, &task) {
 		text := strings.TrimSpace(task.ExitStatus)
-		if detail := task.Detail(); detail != "" {
+		if detail := task.Detail(); detail != "" && !strings.Contains(text, detail) {
 			text += " (" + detail + ")"
 		}
 		return text

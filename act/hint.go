@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -23,9 +24,9 @@ func hint(err error) string {
 		return "check user, token and secret; a token is written user@realm!name"
 	case is(pve.ErrRootOnly):
 		return "only root@pam with a password may do this, no token: leave the option out, or log in as root@pam"
-	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "pool "):
+	case lacking(err, "pool"):
 		return fmt.Sprintf("make the pool (pveum pool add %s on a node), or leave it out of the manifest", strings.TrimPrefix(e.Subject, "pool "))
-	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "bridge "):
+	case lacking(err, "bridge"):
 		return "correct the bridge in the manifest; proxplane describe node/NAME shows which there are"
 	case is(pve.ErrForbidden):
 		return forbiddenHint(err)
@@ -43,15 +44,17 @@ func hint(err error) string {
 		return connectionHint(err)
 	case is(pve.ErrChecksum):
 		return "the file isn't what the checksum says: correct the checksum or the URL"
+	case is(pve.ErrURL):
+		return "correct the URL, or put the file there"
 	case is(pve.ErrDownload):
 		return "check the URL; the node must be able to reach it"
 	case is(pve.ErrExists) && strings.HasPrefix(e.Subject, "vm "):
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
 	case is(pve.ErrNotFound) && e.Fields["upid"] != "":
 		return "the task isn't known any more, perhaps since its node went down; what it has done is looked at"
-	case is(pve.ErrNotFound) && strings.HasPrefix(e.Subject, "storage "):
+	case lacking(err, "storage"):
 		return "see which storages there are: proxplane get storages"
-	case noDirectory(err):
+	case lacking(err, "path"):
 		return "make the directory on the node (mkdir -p), or have a VMPlacementPolicy name the nodes that have it"
 	case is(pve.ErrAgentNotConfigured):
 		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
@@ -89,10 +92,16 @@ func otherHint(err error) string {
 	return ""
 }
 
-// noDirectory tells that a directory isn't there that is to be shared.
-func noDirectory(err error) bool {
+// misnamed tells that something isn't there that a manifest names and that only people
+// make. Guests and files come and go by themselves, and lists are late about them.
+func misnamed(err error) bool {
+	return slices.ContainsFunc([]string{"path", "storage", "pool", "bridge"}, func(what string) bool { return lacking(err, what) })
+}
+
+// lacking tells that something of a kind isn't there.
+func lacking(err error, what string) bool {
 	var e *pve.Error
-	return errors.As(err, &e) && e.Kind == pve.ErrNotFound && strings.HasPrefix(e.Subject, "path ")
+	return errors.As(err, &e) && e.Kind == pve.ErrNotFound && strings.HasPrefix(e.Subject, what+" ")
 }
 
 // lacks are the privileges that Proxmox named when it refused; nil: it refused for

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
@@ -37,6 +39,31 @@ func (c *cluster) askAddresses(ctx context.Context, list []*model.Guest) {
 	}
 }
 
+// askOwners reads the configs of guests whose tags don't tell whether they are ours. A
+// clone has those of its source until it is configured, which is before it is started;
+// and who clones a guest of ours by hand copies its tags, too. Who can't be read
+// stays as the list has it.
+func (c *cluster) askOwners(ctx context.Context, list []*model.Guest) {
+	owners := map[string]int{}
+	for _, g := range list {
+		owner, _, _ := model.ParseStateTag(g.Tags)
+		owners[owner]++
+	}
+	var readers errgroup.Group
+	readers.SetLimit(reads)
+	for _, g := range list {
+		owner, _, tagged := model.ParseStateTag(g.Tags)
+		if g.Config != nil || tagged && owners[owner] == 1 || !tagged && g.Status == model.StatusRunning {
+			continue
+		}
+		readers.Go(func() error {
+			_ = c.observer.Config(ctx, g.VMID)
+			return nil
+		})
+	}
+	_ = readers.Wait()
+}
+
 func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 	if len(g.c.Desired.VMs) > 0 {
 		return listWantedVMs(ctx, g, names)
@@ -51,10 +78,11 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 			return listing{}, err
 		}
 	}
+	g.c.askOwners(ctx, guests)
 	if g.output != "" {
 		g.c.askAddresses(ctx, guests)
-		have = g.c.observer.Snapshot()
 	}
+	have = g.c.observer.Snapshot()
 	var l listing
 	var rows []status.VM
 	for _, old := range guests {

@@ -207,7 +207,7 @@ func (p *planner) room(v model.VM, node string, src *source, full bool) string {
 	for _, name := range names {
 		s := p.have.Storages[name]
 		if name == "" || s == nil {
-			continue // Proxmox says which storage is missing
+			continue // Proxmox says which storage is missing: these credentials may not see it
 		}
 		r, ok := s.OnNode[node]
 		if !ok {

@@ -11,6 +11,8 @@ import (
 // instead. What they said last counts.
 var said = []struct{ exit, line *regexp.Regexp }{
 	{regexp.MustCompile(`^download failed\b`), regexp.MustCompile(`\bERROR (\d{3}: .+?)\.?$`)},
+	// Of the script that plugs a guest into a bridge QEMU says only that it has failed.
+	{regexp.MustCompile(`\bQEMU exited\b`), regexp.MustCompile(`^(bridge '[^']+' does not exist)$`)},
 	// An option that is complained of is repeated with all of its values.
 	{regexp.MustCompile(`\bQEMU exited\b`), regexp.MustCompile(`^kvm: (?:-\S+ .*?: )?(.+)$`)},
 	{regexp.MustCompile(`^hookscript error\b`), regexp.MustCompile(`^(?:proxplane: VM \d+: )?(.+)$`)},
@@ -39,9 +41,20 @@ func (e *TaskError) Detail() string {
 // noDirectory is how QEMU and our hook say that there is no such directory to share.
 var noDirectory = regexp.MustCompile(`\bfsdev\b.*failed to open '(/[^']*)': No such file or directory$|^share (/.*): there is no such directory$`)
 
+// refusedForGood are the answers to a request for a URL after which asking again doesn't
+// help: all of 400 to 499 but those that tell to come back.
+var refusedForGood = regexp.MustCompile(`^4(?:0[0-7]|09|1\d|2[0-46-8]|[3-9]\d):`)
+
 // readLog adds to the error of a task what only its log tells.
 func (e *TaskError) readLog() {
-	if m := noDirectory.FindStringSubmatch(e.Detail()); m != nil {
-		e.cause.Kind, e.cause.Subject = ErrNotFound, "path "+cmp.Or(m[1], m[2])
+	detail := e.Detail()
+	missing := noDirectory.FindStringSubmatch(detail)
+	switch {
+	case missing != nil:
+		e.cause.Kind, e.cause.Subject = ErrNotFound, "path "+cmp.Or(missing[1], missing[2])
+	case strings.HasPrefix(detail, "bridge '"):
+		e.cause.Kind, e.cause.Subject = ErrNotFound, subjectOf(detail)
+	case e.cause.Kind == ErrDownload && refusedForGood.MatchString(detail):
+		e.cause.also = append(e.cause.also, ErrURL)
 	}
 }

@@ -64,6 +64,9 @@ const (
 	ErrChecksum Kind = "checksum mismatch"
 	// ErrDownload: Proxmox couldn't fetch a URL.
 	ErrDownload Kind = "download failed"
+	// ErrURL: the server of a URL has no such file, or doesn't give it away; always ErrDownload
+	// too.
+	ErrURL Kind = "wrong URL"
 	// ErrNotImplemented: this Proxmox has no such call.
 	ErrNotImplemented Kind = "not implemented"
 	// ErrConnection: Proxmox wasn't reached, or gave no answer to a read.

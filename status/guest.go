@@ -29,6 +29,7 @@ type VM struct {
 	Ours      bool     `json:"ours"`             // made or adopted by proxplane
 	Object    string   `json:"object,omitempty"` // of which manifest, where that was read
 	Set       string   `json:"set,omitempty"`
+	untold    bool     // it is being made, or destroyed, and can't say whose it is
 
 	// What is known when the manifests are there.
 	Ready   *bool  `json:"ready,omitempty"`
@@ -53,8 +54,11 @@ func VMOf(g *model.Guest) VM {
 			v.Tags = append(v.Tags, t)
 		}
 	}
-	if g.Config != nil && g.Config.Marker != nil {
-		v.Object, v.Set = Name(g.Config.Marker.Owner.Key), g.Config.Marker.Owner.Set
+	if c := g.Config; c != nil {
+		v.Ours, v.untold = c.Marker != nil, c.Half
+		if c.Marker != nil {
+			v.Object, v.Set = Name(c.Marker.Owner.Key), c.Marker.Owner.Set
+		}
 	}
 	return v
 }
@@ -122,6 +126,14 @@ func (v VM) state() string {
 	return v.State
 }
 
+// ours is empty where nobody can tell.
+func (v VM) ours() string {
+	if v.untold {
+		return ""
+	}
+	return yesNo(v.Ours)
+}
+
 func (v VM) id() string {
 	if v.VMID == 0 {
 		return ""
@@ -152,7 +164,7 @@ func VMTable(list []VM) Table {
 	}}
 	for _, v := range list {
 		t.Rows = append(t.Rows, []string{
-			v.Name, v.state(), v.Node, v.id(), v.cpus(), sizeOrNone(v.Memory), sizeOrNone(v.Disk), yesNo(v.Ours),
+			v.Name, v.state(), v.Node, v.id(), v.cpus(), sizeOrNone(v.Memory), sizeOrNone(v.Disk), v.ours(),
 			v.address(), strings.Join(v.Tags, ","), v.Pool, v.HA,
 		})
 	}

@@ -127,6 +127,8 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		touch("DELETE", "", nil)
 	case "migrate":
 		touch("POST", "/migrate", pve.Params{"target": rest[0], "online": "1"})
+	case "clone":
+		touch("POST", "/clone", pve.Params{"newid": rest[0], "name": rest[1], "full": "1"})
 	case "snapshot":
 		touch("POST", "/snapshot", pve.Params{"snapname": rest[0]})
 	default:
