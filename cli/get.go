@@ -177,12 +177,17 @@ func (g *getting) follow(ctx context.Context, u *ui, list lister, names []string
 		return errors.New("--interval must be more than 0")
 	}
 	seen := map[string]sighting{}
-	for first := true; ; first = false {
+	away := outage{u: u}
+	for first := true; ; {
 		l, err := list(ctx, g, names)
-		if err != nil {
-			return err
-		}
-		if err := g.changes(u, l, seen, first); err != nil {
+		switch {
+		case err == nil:
+			away.over()
+			if err := g.changes(u, l, seen, first); err != nil {
+				return err
+			}
+			first = false
+		case first || ctx.Err() != nil || !away.bears(err):
 			return err
 		}
 		select {

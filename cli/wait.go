@@ -74,29 +74,19 @@ const (
 func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) error {
 	left := slices.Clone(names)
 	why := map[string]string{}
+	away := outage{u: u}
+	first := true
 	for pause := waitFirst; ; pause = min(pause*3/2, waitMost) {
-		have, err := c.look(ctx)
-		if err != nil {
-			return w.late(ctx, err, left, why)
-		}
-		var still []string
-		for _, name := range left {
-			done, text, err := w.check(ctx, c, have, name)
-			switch {
-			case err != nil:
-				return w.late(ctx, err, left, why)
-			case done:
-				u.say("✓ vm/%s  %s", bare(name), text)
-			default:
-				if why[name] != text {
-					u.note("vm/%s: %s", bare(name), text)
-				}
-				why[name] = text
-				still = append(still, name)
-			}
-		}
-		if left = still; len(left) == 0 {
+		var err error
+		left, err = w.round(ctx, u, c, left, why)
+		switch {
+		case err == nil && len(left) == 0:
 			return nil
+		case err == nil:
+			away.over()
+			first = false
+		case first || ctx.Err() != nil || !away.bears(err):
+			return w.late(ctx, err, left, why)
 		}
 		select {
 		case <-ctx.Done():
@@ -104,6 +94,30 @@ func (w *awaiting) run(ctx context.Context, u *ui, c *cluster, names []string) e
 		case <-time.After(pause):
 		}
 	}
+}
+
+// round looks at each machine once, and returns those that aren't so yet.
+func (w *awaiting) round(ctx context.Context, u *ui, c *cluster, names []string, why map[string]string) (left []string, err error) {
+	have, err := c.look(ctx)
+	if err != nil {
+		return names, err
+	}
+	for i, name := range names {
+		done, text, err := w.check(ctx, c, have, name)
+		switch {
+		case err != nil:
+			return append(left, names[i:]...), err
+		case done:
+			u.say("✓ vm/%s  %s", bare(name), text)
+		default:
+			if why[name] != text {
+				u.note("vm/%s: %s", bare(name), text)
+			}
+			why[name] = text
+			left = append(left, name)
+		}
+	}
+	return left, nil
 }
 
 // late says what was still waited for when the time was over, also when that ended a

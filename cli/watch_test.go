@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 // tape is what somebody else writes, for reading meanwhile.
@@ -68,6 +70,41 @@ func TestWatchingShowsWhatChanges(t *testing.T) {
 		}
 		if n := len(regexp.MustCompile(`\bone\b`).FindAllString(out.String(), -1)); n > 3 {
 			t.Errorf("-o %s: what doesn't change is told %d times:\n%s", format, n, out)
+		}
+	}
+}
+
+func TestWatchingAndWaitingOutlastTimesWithoutProxmox(t *testing.T) {
+	l := ownLab(t)
+	l.must("clone", "ubuntu-22-template", "one")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	start := func(args ...string) (*tape, chan int) {
+		out, done := newTape(), make(chan int, 1)
+		go func() { done <- l.ui(strings.NewReader(""), out, out).main(ctx, args) }()
+		return out, done
+	}
+	watch, watched := start("get", "vms", "--watch", "--interval", "20ms")
+	wait, waited := start("wait", "vm/one", "--for", "gone", "--timeout", "0")
+	watch.wait(t, "one")
+	wait.wait(t, "still there")
+	const several = 32 // looks of both, each of which is tried four times
+	if _, err := l.sim.AddFault(pvesim.Fault{Path: "/cluster/resources", Drop: "before", Times: several}); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []*tape{watch, wait} {
+		out.wait(t, "Proxmox answers again")
+	}
+	l.must("delete", "vm/one", "--yes")
+	watch.wait(t, "gone")
+	if code := <-waited; code != 0 {
+		t.Errorf("wait ends with %d:\n%s", code, wait)
+	}
+	stop()
+	<-watched
+	for _, out := range []*tape{watch, wait} {
+		if strings.Count(out.String(), "can't be asked") != 1 || strings.Count(out.String(), "answers again") != 1 {
+			t.Errorf("it isn't told just once:\n%s", out)
 		}
 	}
 }

@@ -19,22 +19,15 @@ func (c *change) configure(uploads []int, after ...int) int {
 	c.drives(&act, uploading)
 	c.nics(&act)
 	c.marks(&act)
-	if len(c.why) == 0 {
+	if len(c.why)+len(c.late) == 0 {
 		if act.Description == nil && act.Tags == nil {
 			return 0
 		}
 		c.say("our marks on it", Live)
 	}
 	act.Slow = len(act.Disks) > 0
-	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: strings.Join(c.why, ", "), Effect: c.effect}, append(after, uploads...)...)
-}
-
-// say adds a reason for the change of the configuration.
-func (c *change) say(text string, e Effect) {
-	c.why = append(c.why, text)
-	if c.effect == "" || rank(e) > rank(c.effect) {
-		c.effect = e
-	}
+	why, effect := c.reasons()
+	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: why, Effect: effect}, append(after, uploads...)...)
 }
 
 // options compares the plain options.
@@ -47,8 +40,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		if want == have || c.means(k, want, have) {
 			continue
 		}
-		c.say(changed(k, have, want), Live)
-		c.cold(k)
+		c.sayOf(k, changed(k, have, want), c.takes(k, have, want))
 		if want == "" {
 			act.Delete = append(act.Delete, k)
 		} else {
@@ -64,8 +56,8 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	}
 	for _, k := range c.have.Marker.Managed {
 		_, wanted := c.v.Options[k]
-		if _, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") {
-			c.say(fmt.Sprintf("%s is no longer wanted", k), Live)
+		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") {
+			c.sayOf(k, fmt.Sprintf("%s is no longer wanted", k), c.takes(k, have, ""))
 			act.Delete = append(act.Delete, k)
 		}
 	}
@@ -133,7 +125,7 @@ func (c *change) marks(act *model.Configure) {
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	c.sayText(c.have.Text, strings.TrimRight(c.v.Description, "\n"))
 	if c.have.Marker != nil && seed != "" && c.have.Marker.Seed != seed {
-		c.say(otherData(c.v.Seed), Live)
+		c.sayLater(otherData(c.v.Seed))
 	}
 	text := model.Describe(c.v.Description, want)
 	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
@@ -152,7 +144,7 @@ func (c *change) marks(act *model.Configure) {
 // otherData says when a guest takes notice of its new first-boot data.
 func otherData(s *model.Seed) string {
 	if s.Rerun {
-		return "other first-boot data, which is all done again at the next start"
+		return "other first-boot data, which is all done again"
 	}
 	return "other first-boot data, for the next first boot"
 }
@@ -162,7 +154,7 @@ func otherData(s *model.Seed) string {
 func (c *change) sayText(have, want string) {
 	plain := func(text string) string { return strings.TrimRight(strings.Replace(text, hookPart(text), "", 1), "\n") }
 	if hookPart(have) != hookPart(want) {
-		c.say("what the hook does, from the next start on", Live)
+		c.sayLater("what the hook does")
 	}
 	if plain(have) != plain(want) {
 		c.say("description", Live)

@@ -117,15 +117,14 @@ func (c *change) disks(act *model.Configure) {
 		case !ok && d.Root():
 			// The image has no such disk; Proxmox' boot order decides.
 		case !ok:
-			c.say("add "+withSize(slot, d.Size), Live)
-			c.cold(slot)
+			c.sayOf(slot, "add "+withSize(slot, d.Size), c.hotplugs(slot))
 			d.Slot, d.Size = slot, roundUp(d.Size)
 			if d.Storage == "" && d.Volume == "" {
 				d.Storage = c.rootStorage()
 			}
 			act.Disks = append(act.Disks, model.NewDisk{Disk: c.p.formatted(d)})
 		case !firmware(slot) && !sameOptions(d.Options, have.Options):
-			c.say(fmt.Sprintf("options of %s", slot), Live)
+			c.sayOf(slot, fmt.Sprintf("options of %s", slot), throttles(d.Options, have.Options))
 			act.Disks = append(act.Disks, model.NewDisk{Disk: withOptions(have, d.Options)})
 		}
 	}
@@ -153,7 +152,7 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 			continue
 		}
 		if d.CDROM {
-			c.say("remove "+d.Slot, Live)
+			c.sayOf(d.Slot, "remove "+d.Slot, c.hotplugs(d.Slot))
 			act.Delete = append(act.Delete, d.Slot)
 			continue
 		}
@@ -162,6 +161,9 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 			continue
 		}
 		c.say("remove "+withSize(d.Slot, d.Size), LosesData)
+		if c.running() && !c.hotplugs(d.Slot) {
+			c.later = append(c.later, d.Slot)
+		}
 		act.Delete = append(act.Delete, d.Slot)
 	}
 }

@@ -8,7 +8,7 @@ import (
 // liveOptions take effect on a running guest as soon as they are set.
 var liveOptions = []string{
 	"name", "description", "tags", "onboot", "startup", "protection", "shares", "hookscript",
-	"balloon", "cpulimit", "cpuunits", "vmstatestorage", "agent",
+	"cpulimit", "cpuunits", "vmstatestorage",
 }
 
 // cloudInitOptions matter at the next first boot only, so no restart is asked
@@ -21,10 +21,40 @@ func cloudInitOption(k string) bool {
 	return strings.HasPrefix(k, "ipconfig")
 }
 
+// takes tells whether a running guest takes a change of an option without a restart.
+func (c *change) takes(k, have, want string) bool {
+	switch k {
+	case "agent":
+		return have != "" && want != "" && agentDevice(have) == agentDevice(want)
+	case "balloon":
+		return (have == "0") == (want == "0") // the device itself can't be plugged
+	case "hotplug":
+		return !strings.Contains(have+want, "cpu") && !strings.Contains(have+want, "memory")
+	}
+	return c.hotplugs(k)
+}
+
+// agentDevice is the part of the option agent that the guest's devices depend on.
+func agentDevice(value string) string {
+	parts := slices.DeleteFunc(strings.Split(value, ","), func(p string) bool { return strings.HasPrefix(p, "fstrim_cloned_disks=") })
+	return strings.Join(parts, ",")
+}
+
+// throttles tells whether the options of a drive differ by bounds of its speed only:
+// these need no device to be plugged.
+func throttles(want, have map[string]string) bool {
+	for k, v := range want {
+		if have[k] != v && !strings.Contains(k, "bps") && !strings.Contains(k, "iops") {
+			return false
+		}
+	}
+	return true
+}
+
 // hotplugs tells whether a running guest takes a change of the option or slot
 // without a restart, as its own hotplug setting allows.
 func (c *change) hotplugs(k string) bool {
-	if slices.Contains(liveOptions, k) || cloudInitOption(k) {
+	if slices.Contains(liveOptions, k) {
 		return true
 	}
 	setting := c.have.Options["hotplug"]
@@ -40,7 +70,7 @@ func (c *change) hotplugs(k string) bool {
 		return has("network")
 	case isSlot(k, "scsi"), isSlot(k, "virtio"):
 		return has("disk")
-	case isSlot(k, "usb"):
+	case isSlot(k, "usb"), k == "tablet":
 		return has("usb")
 	case k == "vcpus":
 		return has("cpu")
@@ -54,13 +84,6 @@ func (c *change) hotplugs(k string) bool {
 func isSlot(k, family string) bool {
 	n, ok := strings.CutPrefix(k, family)
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
-}
-
-// cold notes a change that a running guest takes at its next start only.
-func (c *change) cold(k string) {
-	if c.running() && !c.hotplugs(k) {
-		c.later = append(c.later, k)
-	}
 }
 
 // pending are the options that wait for a restart, of those that we look

@@ -20,11 +20,10 @@ func (c *change) nics(act *model.Configure) {
 			continue
 		}
 		if ok {
-			c.say(nicChange(have, n), Live)
+			c.sayOf(n.Slot, nicChange(have, n), replugged(have, n) || c.hotplugs(n.Slot))
 		} else {
-			c.say(fmt.Sprintf("add %s on %s", n.Slot, bridgeName(n)), Live)
+			c.sayOf(n.Slot, fmt.Sprintf("add %s on %s", n.Slot, bridgeName(n)), c.hotplugs(n.Slot))
 		}
-		c.cold(n.Slot)
 		act.NICs = append(act.NICs, n)
 	}
 	if c.have.Marker == nil {
@@ -36,9 +35,15 @@ func (c *change) nics(act *model.Configure) {
 		if wanted[have.Slot] || !fromImage && !c.managed("nic:"+have.Slot) {
 			continue
 		}
-		c.say("remove "+have.Slot, Live)
+		c.sayOf(have.Slot, "remove "+have.Slot, c.hotplugs(have.Slot))
 		act.Delete = append(act.Delete, have.Slot)
 	}
+}
+
+// replugged tells whether an interface can become the other by being plugged in
+// elsewhere: the guest sees the same device.
+func replugged(have, want model.NIC) bool {
+	return have.Model == want.Model && have.MAC == want.MAC && have.MTU == want.MTU && have.Options["queues"] == want.Options["queues"]
 }
 
 // managed tells whether the marker says that something was set by us.

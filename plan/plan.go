@@ -19,11 +19,13 @@ type Effect string
 
 // Effects, from harmless to grave.
 const (
-	New       Effect = "new"        // makes something that wasn't there
-	Live      Effect = "live"       // the guest runs on
-	Restart   Effect = "restart"    // a running guest stops and starts
-	Replace   Effect = "replace"    // the guest is destroyed and made anew
-	LosesData Effect = "loses data" // a disk, a state or the whole guest goes
+	New       Effect = "new"  // makes something that wasn't there
+	Live      Effect = "live" // the guest runs on
+	Later     Effect = "at the next start"
+	Partly    Effect = "partly live" // the reason says what of it is for the next start
+	Restart   Effect = "restart"     // a running guest stops and starts
+	Replace   Effect = "replace"     // the guest is destroyed and made anew
+	LosesData Effect = "loses data"  // a disk, a state or the whole guest goes
 )
 
 // Step is one action, with what a person needs to judge it.

@@ -180,10 +180,10 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	noDrive := c.v.Seed == nil || c.v.Seed.Apart || c.snippets()
 	switch {
 	case noDrive && there && madeSeed(have.Volume):
-		c.say("detach its first-boot data", Live)
+		c.sayDrive(have.Slot, "detach its first-boot data")
 		act.Delete = append(act.Delete, have.Slot)
 	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have):
-		c.say("add a cloud-init drive", Live)
+		c.sayDrive(c.freeDrive(), "add a cloud-init drive")
 		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}
 		if i := slices.IndexFunc(c.have.Unused, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
 			d.Volume = c.have.Unused[i].Volume // a restored backup had none; its name is taken
@@ -194,7 +194,11 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		c.say("empty the drive for its first-boot data", Live)
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: "none", CDROM: true}})
 	case c.v.Seed != nil && !c.attached() && c.attachable(uploading):
-		c.say("attach its first-boot data", Live)
+		if there {
+			c.say("attach its first-boot data", Live)
+		} else {
+			c.sayDrive(c.seedSlot(), "attach its first-boot data")
+		}
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)
 	}

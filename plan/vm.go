@@ -147,8 +147,9 @@ type change struct {
 	slots  map[string]string // where each wanted disk is, or goes
 	drive  string            // where the drive with first-boot data is, or goes; empty: not looked for
 	why    []string          // what changes about the configuration
+	late   []string          // the same, of what the running guest takes notice of at its next start
 	effect Effect
-	later  []string // options that apply at the next start only
+	later  []string // options because of which it has to be restarted
 	kept   []string // marks of what stays ours: removing it was refused, or is still to be done
 }
 

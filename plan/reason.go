@@ -1,0 +1,60 @@
+package plan
+
+import "strings"
+
+// say adds a reason for the change of the configuration.
+func (c *change) say(text string, e Effect) {
+	c.why = append(c.why, text)
+	if c.effect == "" || rank(e) > rank(c.effect) {
+		c.effect = e
+	}
+}
+
+// sayOf says what changes about an option or slot: at once, if the guest takes it,
+// else from its next start on.
+func (c *change) sayOf(key, text string, takes bool) {
+	switch {
+	case !c.running():
+		c.say(text, Live)
+	case cloudInitOption(key):
+		c.late = append(c.late, text)
+	case takes:
+		c.say(text, Live)
+	default:
+		c.late, c.later = append(c.late, text), append(c.later, key)
+	}
+}
+
+// sayLater says what a guest that runs takes notice of at its next start, without
+// having to be restarted for it.
+func (c *change) sayLater(text string) {
+	if c.running() {
+		c.late = append(c.late, text)
+		return
+	}
+	c.say(text, Live)
+}
+
+// sayDrive says that a drive comes or goes that is read at starts: it needs none because
+// of it.
+func (c *change) sayDrive(slot, text string) {
+	if c.hotplugs(slot) {
+		c.say(text, Live)
+		return
+	}
+	c.sayLater(text)
+}
+
+// reasons are all that changes about the configuration, and when that takes effect.
+func (c *change) reasons() (why string, e Effect) {
+	now, later := strings.Join(c.why, ", "), strings.Join(c.late, ", ")
+	switch {
+	case later == "":
+		return now, c.effect
+	case now == "":
+		return later, Later
+	case c.effect == Live:
+		return now + "; at the next start " + later, Partly
+	}
+	return now + "; at the next start " + later, c.effect
+}
