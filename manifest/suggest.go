@@ -26,7 +26,15 @@ func Nearest(have string, words []string) (string, bool) {
 		return distance(lower, strings.ToLower(a)) - distance(lower, strings.ToLower(b))
 	})
 	d := distance(lower, strings.ToLower(best))
-	return best, d <= max(1, min(len(have), len(best))/3) || strings.HasPrefix(strings.ToLower(best), lower) && len(have) > 2
+	return best, d <= max(1, min(len(have), len(best))/3) || begun(lower, strings.ToLower(best))
+}
+
+// begun tells whether a word was left unfinished, or got an ending that it doesn't
+// have: snap or snapshotRef, where it is snapshot.
+func begun(have, word string) bool {
+	const least, ending = 3, 4
+	rest, longer := strings.CutPrefix(have, word)
+	return strings.HasPrefix(word, have) && len(have) >= least || longer && len(word) > least && len(rest) <= ending
 }
 
 // distance counts the letters to add, take away, change or swap.
