@@ -125,7 +125,7 @@ func (c *change) marks(act *model.Configure) {
 	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
 	c.sayText(c.have.Text, strings.TrimRight(c.v.Description, "\n"))
 	if c.have.Marker != nil && seed != "" && c.have.Marker.Seed != seed {
-		c.sayLater(otherData(c.v.Seed))
+		c.sayData()
 	}
 	text := model.Describe(c.v.Description, want)
 	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
@@ -139,14 +139,6 @@ func (c *change) marks(act *model.Configure) {
 		c.say(changed("tags", strings.Join(visible(c.have.Tags), ";"), strings.Join(visible(tags), ";")), Live)
 	}
 	act.Tags = &tags
-}
-
-// otherData says when a guest takes notice of its new first-boot data.
-func otherData(s *model.Seed) string {
-	if s.Rerun {
-		return "other first-boot data, which is all done again"
-	}
-	return "other first-boot data, for the next first boot"
 }
 
 // sayText says what is different about the description: what people wrote, or what

@@ -35,6 +35,15 @@ func (c *change) sayLater(text string) {
 	c.say(text, Live)
 }
 
+// sayData says when a guest takes notice of its new first-boot data.
+func (c *change) sayData() {
+	if c.v.Seed.Rerun {
+		c.sayLater("other first-boot data, which is all done again")
+		return
+	}
+	c.say("other first-boot data, for the next first boot", Live)
+}
+
 // sayDrive says that a drive comes or goes that is read at starts: it needs none because
 // of it.
 func (c *change) sayDrive(slot, text string) {
