@@ -45,7 +45,7 @@ func foundOf(o object) found {
 
 // assign says what a Provider is to do, and notes that with each object that it is for.
 func assign(w manifest.Wanted, all map[model.Key]found) assignment {
-	a := assignment{desired: w.Desired, versions: map[model.Key]int64{}}
+	a := assignment{desired: w.Desired, versions: map[model.Key]int64{}, version: all[w.Provider].version}
 	if all[w.Provider].problem == "" {
 		a.connection = &w.Connection
 	}

@@ -45,6 +45,7 @@ type assignment struct {
 	connection *manifest.Connection // nil: nobody knows how to connect
 	desired    model.Desired
 	versions   map[model.Key]int64
+	version    int64 // of the Provider
 }
 
 // link is a connection to Proxmox with what works over it.
@@ -92,6 +93,7 @@ func (s *site) assign(a assignment) {
 	case s.wake <- struct{}{}:
 	default:
 	}
+	s.deps.ledger.wake(s.key, false)
 }
 
 // retryPause is how long it takes until a connection is tried again.
@@ -177,12 +179,10 @@ func (s *site) tell(err error) bool {
 	changed := s.problem != text
 	s.problem = text
 	s.mu.Unlock()
-	if changed {
-		if err != nil {
-			s.log.Warn("connect", "error", err)
-		}
-		s.deps.ledger.wake(s.key, false)
+	if changed && err != nil {
+		s.log.Warn("connect", "error", err)
 	}
+	s.deps.ledger.wake(s.key, false)
 	return err == nil
 }
 

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"fmt"
+	"reflect"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
@@ -9,27 +10,33 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// verdict is how the Provider of a site is; s may be nil.
-func (s *site) verdict() status.Outcome {
+// verdict is how the Provider of a site is, in a version of it; false: the site
+// doesn't know of that yet. s may be nil.
+func (s *site) verdict(version int64) (status.Outcome, bool) {
 	connecting := status.Outcome{State: status.Waiting, Reason: ReasonConnecting, Message: "Proxmox hasn't answered yet"}
 	if s == nil {
-		return connecting
+		return connecting, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.asked.version != version:
+		return connecting, false
 	case s.link == nil && s.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: s.problem}
+		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: s.problem}, true
 	case s.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonRejected, Message: s.problem}
+		return status.Outcome{State: status.Blocked, Reason: ReasonRejected, Message: s.problem}, true
 	case s.trouble != nil:
 		out := status.Of(plan.Object{Wait: s.trouble})
 		out.State = status.Blocked
-		return out
+		return out, true
 	case s.machines == nil:
-		return connecting
+		return connecting, true
+	case s.link != nil && s.asked.connection != nil && !reflect.DeepEqual(s.link.connection, *s.asked.connection):
+		connecting.Message = "what is asked for now is being tried, and the former connection goes on meanwhile"
+		return connecting, true
 	}
-	return status.Outcome{State: status.Ready, Reason: ReasonConnected, Message: "Proxmox answers"}
+	return status.Outcome{State: status.Ready, Reason: ReasonConnected, Message: "Proxmox answers"}, true
 }
 
 // fill writes down what is known of the Provider; s may be nil.

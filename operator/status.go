@@ -17,7 +17,7 @@ import (
 // is.
 func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 	if p, ok := obj.(*api.Provider); ok {
-		return c.providerVerdict(p, known), true
+		return c.providerVerdict(p, known)
 	}
 	v, ok := known.verdict(c.kind.Name)
 	switch {
@@ -31,15 +31,15 @@ func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 	return v, true
 }
 
-func (c *objects) providerVerdict(p *api.Provider, known entry) status.Outcome {
+func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome, bool) {
 	switch {
 	case known.found.deleting:
 		message := known.found.needs + " on it; it goes when nothing is" + forceHint(keyOf(p))
-		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: message}
+		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: message}, true
 	case known.found.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: known.found.problem}
+		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: known.found.problem}, true
 	}
-	return c.sites.of(keyOf(p)).verdict()
+	return c.sites.of(keyOf(p)).verdict(known.found.version)
 }
 
 // fill writes down what is known of an object beside how it is.

@@ -67,6 +67,10 @@ func rank(s engine.State) int {
 
 // judge says for people what became of an object.
 func judge(o engine.Outcome) status.Outcome {
+	if f := o.Failure; o.State == engine.StateChanging && f != nil && f.Hard && strings.HasPrefix(o.Text, f.What) {
+		// What has failed for long is tried once more: that is no news.
+		o.State, o.Text = engine.StateFailed, f.What+" failed: "+f.Text
+	}
 	switch o.State {
 	case engine.StateReady:
 		return status.Of(plan.Object{})

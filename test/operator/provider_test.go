@@ -125,6 +125,19 @@ func TestAProviderMovesToAnotherAddress(t *testing.T) {
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", `{"spec":{"endpoint":"https://127.0.0.1:9"}}`)
 	s.waits("provider/proxmox", "so the former connection goes on: .*connection refused")
+	// One that takes connections and says nothing isn't taken for good.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":%q}}`, s.pve.Endpoint))
+	s.waitFor("--for=condition=Ready", "provider/proxmox")
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":"https://%s"}}`, l.Addr()))
+	s.waits("provider/proxmox", "is being tried|the former connection goes on")
+	s.apply(machine("meanwhile"))
+	s.waitFor("--for=condition=Ready", "vm/meanwhile")
+	s.kubectl("delete", "vm", "meanwhile", "--timeout", patience.String())
 	host := strings.Replace(s.pve.Endpoint, "127.0.0.1", "localhost", 1)
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":%q,"endpoints":[%q]}}`, s.pve.Endpoint, host))
 	s.waitFor("--for=condition=Ready", "provider/proxmox")
