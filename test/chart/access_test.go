@@ -3,8 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +15,7 @@ import (
 
 // rightsAreUsed looks at what the operator has done with the rights that the chart
 // gives it: nothing was refused, and there is no right that it had no use for.
-func rightsAreUsed(t *testing.T, plane *controlplane.Plane, helm string) {
+func rightsAreUsed(t *testing.T, plane *controlplane.Plane) {
 	t.Helper()
 	calls, err := plane.Calls()
 	if err != nil {
@@ -36,7 +34,7 @@ func rightsAreUsed(t *testing.T, plane *controlplane.Plane, helm string) {
 		used[right(c.Verb, resource, c.Group, "")] = true
 		used[right(c.Verb, resource, c.Group, c.Namespace)] = true
 	}
-	given := rights(t, helm)
+	given := rights(t)
 	for _, r := range given {
 		if !used[r] && seldom[r] == "" {
 			t.Errorf("the operator may %s, and never does", r)
@@ -47,7 +45,7 @@ func rightsAreUsed(t *testing.T, plane *controlplane.Plane, helm string) {
 
 // seldom are rights that it depends on chance whether they are used in a minute.
 var seldom = map[string]string{
-	"patch events.events.k8s.io": "an event that comes again is counted; when that is written, the library decides",
+	"patch events.events.k8s.io": "an event that comes again is counted, and the count is written once a minute at most",
 }
 
 // right is one right in words; of a namespace, if it is only for that.
@@ -60,13 +58,16 @@ func right(verb, resource, group, namespace string) string {
 }
 
 // rights are what the chart gives the operator.
-func rights(t *testing.T, helm string) []string {
+func rights(t *testing.T) []string {
 	t.Helper()
-	rendered := output(t, exec.Command(helm, "template", "pp", chart, "-n", "proxplane"))
+	all := rendered(t)
 	var list []string
-	for _, doc := range regexp.MustCompile(`(?m)^---\n`).Split(rendered, -1) {
+	for _, doc := range slices.Concat(all["Role"], all["ClusterRole"]) {
 		var role rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(doc), &role); err != nil || role.Kind != "Role" && role.Kind != "ClusterRole" || forPeople(role) {
+		if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
+			t.Fatalf("%v:\n%s", err, doc)
+		}
+		if forPeople(role) {
 			continue
 		}
 		for _, rule := range role.Rules {

@@ -197,7 +197,7 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 	}
 	output(t, plane.Kubectl(t.Context(), "delete", "vmsnapshot,vmclone,vm,vmimage", "--all", "--timeout", patience.String()))
 	output(t, plane.Kubectl(t.Context(), "delete", "provider", "--all", "--timeout", patience.String()))
-	rightsAreUsed(t, plane, helm)
+	rightsAreUsed(t, plane)
 }
 
 // patience is how long something may take that should happen.

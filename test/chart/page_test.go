@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/child"
 	"github.com/proxplane/proxplane/test/controlplane"
 	"github.com/proxplane/proxplane/test/sim"
 )
@@ -100,7 +101,7 @@ func serve(t *testing.T, plane *controlplane.Plane, account string) {
 	cmd := exec.CommandContext(t.Context(), self, append(args, "--kubeconfig", kubeconfig, "--metrics-address", "", "--health-address", "", "--lease-duration", (2*patience).String(), "--renew-deadline", patience.String())...)
 	cmd.Env = append(os.Environ(), asProxplane+"=1")
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

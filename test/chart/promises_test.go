@@ -28,9 +28,11 @@ func rendered(t *testing.T, args ...string) map[string][]string {
 	for _, doc := range regexp.MustCompile(`(?m)^---\n`).Split(text, -1) {
 		var o metav1.TypeMeta
 		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v:\n%s", err, doc)
 		}
-		all[o.Kind] = append(all[o.Kind], doc)
+		if o.Kind != "" {
+			all[o.Kind] = append(all[o.Kind], doc)
+		}
 	}
 	return all
 }

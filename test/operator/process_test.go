@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/proxplane/proxplane/test/child"
 )
 
 // process is an operator that runs.
@@ -43,7 +45,7 @@ func (s *story) operate(flags ...string) *process {
 	}, flags...)...)
 	p.cmd.Env = slices.Concat(os.Environ(), []string{asProxplane + "=1", "KUBECONFIG=" + plane.Kubeconfig, "LOG_LEVEL=warn"}, s.env)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
-	if err := p.cmd.Start(); err != nil {
+	if err := child.Start(p.cmd); err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {
