@@ -59,6 +59,10 @@ The exit status is that of the command.`,
 	return cmd
 }
 
+// loginTime is how long a login may take: a person says meanwhile whether a key is the right
+// one, and guests that have just booted are busy.
+const loginTime = time.Minute
+
 func (s *shell) run(ctx context.Context, u *ui, c *cluster, g *model.Guest, command string) error {
 	if err := errors.Join(c.observer.Config(ctx, g.VMID), c.observer.Status(ctx, g.VMID)); err != nil {
 		return c.fail(err)
@@ -77,7 +81,10 @@ func (s *shell) run(ctx context.Context, u *ui, c *cluster, g *model.Guest, comm
 	if err != nil {
 		return err
 	}
-	config.Port = s.port
+	config.Port, config.Timeout = s.port, loginTime
+	if config.Jump != nil {
+		config.Jump.Timeout = loginTime
+	}
 	waiting, cancel := withTimeout(ctx, s.timeout)
 	defer cancel()
 	address, err := s.find(waiting, u, c, g)

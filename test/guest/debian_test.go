@@ -169,7 +169,7 @@ func TestCloudInitDoesWhatTheManifestSays(t *testing.T) {
 	l.has(vm, "hostname", "shop")
 	l.has(vm, "id -nG ada", "ada sudo")
 	l.has(vm, "cat ~ada/.ssh/authorized_keys", key)
-	login := l.as("ssh", "shop", "-i", file, "-l", "ada", "--jump", l.jump(), "--trust-new")
+	login := l.as("ssh", "shop", "-i", file, "-l", "ada", "--jump", l.jump(), "--trust-new", "--timeout", patience.String())
 	tm := l.terminal(append(login, "--", "id -un; sudo id -un 2>/dev/null")...)
 	if code := tm.ends(); code != 0 || !strings.Contains(tm.text(), "ada\r\nroot\r\n") {
 		t.Errorf("exit status %d\n%s", code, tm.text())

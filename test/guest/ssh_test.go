@@ -103,7 +103,7 @@ spec:
         - {name: ada, ssh_authorized_keys: [%q]}
 `, line))
 	login := func(more ...string) *terminal {
-		return l.terminal(append(l.as("ssh", "home", "-i", key, "-l", "ada", "--jump", jump), more...)...)
+		return l.terminal(append(l.as("ssh", "home", "-i", key, "-l", "ada", "--jump", jump, "--timeout", patience.String()), more...)...)
 	}
 
 	// A shell, in the terminal that the person has.

@@ -1,7 +1,7 @@
 // Package image builds the guests of the tests from Debian's packages and
 // from Go: nothing is downloaded that isn't a package. What was built is kept
 // in the user's cache folder, under names that change with all that it was
-// made from.
+// made from, until something of another recipe takes its place.
 package image
 
 import (
@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Dir is where images are kept: $PROXPLANE_GUESTS, or the cache folder.
@@ -62,7 +63,7 @@ func once(name string, build func(path string) error) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, name)
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	lock, err := os.OpenFile(path+lockMark, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return "", err
 	}
@@ -70,17 +71,24 @@ func once(name string, build func(path string) error) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
+	// When the lock was changed is when this was used last.
+	if err := os.Chtimes(lock.Name(), time.Time{}, time.Now()); err != nil {
+		return "", err
+	}
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	part := path + ".part"
+	part := path + partMark
 	if err := os.RemoveAll(part); err != nil {
 		return "", err
 	}
 	if err := build(part); err != nil {
 		return "", errors.Join(err, os.RemoveAll(part))
 	}
-	return path, os.Rename(part, path)
+	if err := os.Rename(part, path); err != nil {
+		return "", err
+	}
+	return path, prune(dir, name, time.Now())
 }
 
 // output runs a program and returns what it prints.
