@@ -161,73 +161,26 @@ type Selector struct {
 	Values   []string
 }
 
+// Matches tells whether the labels are of those selected.
+func (s Selector) Matches(labels map[string]string) bool {
+	value, has := labels[s.Key]
+	switch s.Operator {
+	case "Exists":
+		return has
+	case "DoesNotExist":
+		return !has
+	case "NotIn":
+		return !has || !slices.Contains(s.Values, value)
+	}
+	return has && slices.Contains(s.Values, value)
+}
+
 // HA asks the high-availability manager to look after a guest.
 type HA struct {
 	Group       string `json:"group,omitempty"`
 	MaxRestart  int    `json:"maxRestart,omitempty"`
 	MaxRelocate int    `json:"maxRelocate,omitempty"`
 }
-
-// Seed is first-boot data on a CD-ROM drive. Its bytes are made by those who
-// act; here is what decides whether it has to be made again.
-type Seed struct {
-	Storage string            // with content iso; empty: the provider's
-	Digest  string            // of the files
-	Once    bool              `json:",omitempty"` // it is read once only, by Ignition: other data mean another guest
-	Rerun   bool              `json:"-"`          // the guest does it all again when it changes
-	Apart   bool              `json:",omitempty"` // no drive holds it: the hook of the node takes it from the storage
-	Files   map[string][]byte `json:"-"`          // user-data, meta-data, network-config
-	// Snippets are the parts that are snippets for Proxmox' own drive: "user",
-	// "meta", "network". They are on each node that may run the guest. Empty: it is
-	// an ISO image.
-	Snippets []string `json:",omitempty"`
-	Lost     bool     `json:"-"` // its files aren't known any more
-	// Make makes the files where they depend on the VMID; nil: they don't.
-	Make func(vmid int) (map[string][]byte, error) `json:"-"`
-}
-
-// SeedFiles begin the names of files with first-boot data.
-const SeedFiles = "proxplane-"
-
-// Volume is where the data of a guest are kept; for snippets it is what the names
-// of all of them begin with.
-func (s Seed) Volume(vmid int) string {
-	if len(s.Snippets) > 0 {
-		return s.Storage + snippetsOf + s.name(vmid)
-	}
-	return s.Storage + ":iso/" + s.File(vmid)
-}
-
-// File is the name of the ISO image: the same data have the same one.
-func (s Seed) File(vmid int) string { return s.name(vmid) + ".iso" }
-
-func (s Seed) name(vmid int) string {
-	const digits = 12
-	return fmt.Sprintf("%s%d-%s", SeedFiles, vmid, s.Digest[:min(len(s.Digest), digits)])
-}
-
-const snippetsOf = ":snippets/"
-
-// snippetParts are all that there can be.
-var snippetParts = []string{"user", "meta", "network"}
-
-// SnippetVolume is the volume of one part of first-boot data.
-func SnippetVolume(volume, part string) string { return volume + "-" + part + ".yaml" }
-
-// SeedVolumes are the files that first-boot data may have been kept in.
-func SeedVolumes(volume string) []string {
-	if !SeedSnippets(volume) {
-		return []string{volume}
-	}
-	var all []string
-	for _, part := range snippetParts {
-		all = append(all, SnippetVolume(volume, part))
-	}
-	return all
-}
-
-// SeedSnippets tells whether first-boot data are kept in snippets.
-func SeedSnippets(volume string) bool { return strings.Contains(volume, snippetsOf) }
 
 // Image is something that guests are made from.
 type Image struct {
@@ -291,18 +244,4 @@ type Snapshot struct {
 	// LeftOver stands for all snapshots of the VM that the set took and no longer
 	// names: they go.
 	LeftOver bool
-}
-
-// Matches tells whether the labels are of those selected.
-func (s Selector) Matches(labels map[string]string) bool {
-	value, has := labels[s.Key]
-	switch s.Operator {
-	case "Exists":
-		return has
-	case "DoesNotExist":
-		return !has
-	case "NotIn":
-		return !has || !slices.Contains(s.Values, value)
-	}
-	return has && slices.Contains(s.Values, value)
 }

@@ -8,7 +8,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -73,34 +72,6 @@ type Refusal struct {
 	Effect    Effect
 	Allow     string // what agrees to it: a flag, a field; empty: nothing can
 	Late      bool   // it wasn't in the plan that was agreed to
-}
-
-// Look says what must be read before more can be planned.
-type Look struct {
-	Configs   []int // of these guests
-	Snapshots []int
-	Agents    []int // ask these guests for their addresses
-	Status    []int // whether these run, right now
-	Files     bool  // the files on the storages
-	Snippets  bool  // the snippets on the storages
-	Dirs      bool  // the directory mappings
-	HA        bool
-}
-
-// Empty tells whether nothing needs to be read.
-func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
-}
-
-func (l *Look) add(o Look) {
-	l.Configs = append(l.Configs, o.Configs...)
-	l.Snapshots = append(l.Snapshots, o.Snapshots...)
-	l.Agents = append(l.Agents, o.Agents...)
-	l.Status = append(l.Status, o.Status...)
-	l.Files = l.Files || o.Files
-	l.Snippets = l.Snippets || o.Snippets
-	l.Dirs = l.Dirs || o.Dirs
-	l.HA = l.HA || o.HA
 }
 
 // Object is the plan for one wanted object.
@@ -196,120 +167,4 @@ func (p Plan) Steps() int {
 		n += len(o.Steps)
 	}
 	return n
-}
-
-// For plans everything: images and shares first, since guests need them, then
-// guests, snapshots, and what is to be pruned.
-func For(want model.Desired, have *model.Observed) Plan {
-	p := newPlanner(want, have)
-	var out Plan
-	for _, i := range want.Images {
-		out.Objects = append(out.Objects, p.image(i))
-	}
-	for _, s := range want.Shares {
-		out.Objects = append(out.Objects, p.share(s))
-	}
-	out.Objects = append(out.Objects, p.guests()...)
-	out.Objects = append(out.Objects, p.groups()...)
-	for _, s := range want.Snapshots {
-		out.Objects = append(out.Objects, p.snapshot(s))
-	}
-	if want.Prune {
-		out.Objects = append(out.Objects, p.prune()...)
-	}
-	for i := range out.Objects {
-		p.spare(&out.Objects[i])
-	}
-	if want.Foresee {
-		p.foresee(&out)
-	}
-	return out
-}
-
-// spare asks nothing of nodes that are offline: an object that needs to know more of
-// a guest there waits.
-func (p *planner) spare(o *Object) {
-	off := func(id int) bool {
-		g := p.have.Guests[id]
-		if g == nil {
-			return false
-		}
-		if n := p.have.Nodes[g.Node]; n != nil && n.Online {
-			return false
-		}
-		if o.Wait == nil {
-			o.wait(WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, id))
-		}
-		return true
-	}
-	l := &o.Look
-	for _, ids := range []*[]int{&l.Configs, &l.Snapshots, &l.Status, &l.Agents} {
-		*ids = slices.DeleteFunc(slices.Clone(*ids), off)
-	}
-}
-
-// guests plans all guests: those that others are copied from before the copies, in
-// the order of the manifests otherwise.
-func (p *planner) guests() []Object {
-	order := make([]int, len(p.want.VMs))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return p.copiesBefore(p.want.VMs[a]) - p.copiesBefore(p.want.VMs[b]) })
-	out := make([]Object, len(order))
-	for _, i := range order {
-		o := p.vm(p.want.VMs[i])
-		changing := len(o.Steps) > 0 || !o.Look.Empty()
-		p.unready[o.Owner.Key] = changing || o.Wait != nil
-		p.changing[o.Owner.Key] = changing || o.Wait != nil && o.Wait.Reason != WaitAgent
-		out[i] = o
-	}
-	return out
-}
-
-// copiesBefore is how many guests stand before this one in a row of copies.
-func (p *planner) copiesBefore(v model.VM) (n int) {
-	for n < len(p.want.VMs) {
-		from, ok := p.vms[v.Source.VM]
-		if !ok {
-			break
-		}
-		v = from
-		n++
-	}
-	return n
-}
-
-// planner is what the parts of one plan share.
-type planner struct {
-	want   model.Desired
-	have   *model.Observed
-	images map[model.Key]model.Image
-	vms    map[model.Key]model.VM
-	found  map[model.Key]finding
-	placed map[int]model.Placement // guests this plan makes
-	load   *nodeLoad
-	// unnamed are guests whose names aren't known; nil: not looked for yet.
-	unnamed []*model.Guest
-	// unready are the guests that this plan still has something to do for.
-	unready map[model.Key]bool
-	// changing are those of them that don't only wait for their agent.
-	changing map[model.Key]bool
-}
-
-func newPlanner(want model.Desired, have *model.Observed) *planner {
-	p := &planner{
-		want: want, have: have,
-		images: make(map[model.Key]model.Image, len(want.Images)),
-		vms:    make(map[model.Key]model.VM, len(want.VMs)),
-		found:  map[model.Key]finding{},
-		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{},
-	}
-	for _, i := range want.Images {
-		p.images[i.Owner.Key] = i
-	}
-	for _, v := range want.VMs {
-		p.vms[v.Owner.Key] = v
-	}
-	return p
 }

@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Guests of which it isn't certain whose they are, or which are somebody else's: they are
+// waited for, and nothing is done to them.
+
+// beingMade says that a guest has no description yet, or any more. Where no task is seen that
+// could give it one or takes it away, it may have been left by half; but lists of tasks are late.
+func (p *planner) beingMade(g *model.Guest) string {
+	text, left := "is being made and doesn't say yet whose it is", "it was left half made: remove it"
+	works := func(t model.Task) bool { return makes(t.Type) }
+	if g.Lock == "destroyed" {
+		text, left = "is being destroyed and doesn't say any more whose it was", "it was left half destroyed: remove the rest"
+		works = func(t model.Task) bool { return t.Type == "qmdestroy" && t.VMID == g.VMID }
+	}
+	text = fmt.Sprintf("VM %d on %s %s", g.VMID, g.Node, text)
+	if !slices.ContainsFunc(p.have.Tasks, works) {
+		text += fmt.Sprintf("; if that doesn't end, %s with qm unlock %d and qm destroy %d on %s", left, g.VMID, g.VMID, g.Node)
+	}
+	return text
+}
+
+// restoring waits while a backup is put in the place of a guest: until it is there
+// nothing tells whose it is, not even its VMID if a manifest had named another one
+// before. That is seldom enough to wait for any of them.
+func (p *planner) restoring() *Wait {
+	for _, t := range p.have.Tasks {
+		if g := p.have.Guests[t.VMID]; t.Type == "qmrestore" && g != nil && (g.Config == nil || g.Config.Half) {
+			return &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being restored and doesn't say yet whose it is", g.VMID, g.Node)}
+		}
+	}
+	return nil
+}
+
+// makes tells whether tasks of that type make guests.
+func makes(task string) bool {
+	switch task {
+	case "qmclone", "qmcreate", "qmrestore", "qmigrate":
+		return true
+	}
+	return false
+}
+
+// taken waits because of a guest that isn't the owner's.
+func taken(g *model.Guest) *Wait {
+	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours; choose another VMID, or adopt it with proxplane import", g.VMID, g.Name, g.Node)}
+}
+
+// unmarked waits because of a guest that is where the owner's would be, and has
+// its tag, but not its marker. A second one beside it would have the same
+// addresses.
+func unmarked(o model.Owner, g *model.Guest) *Wait {
+	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
+		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; put that back with proxplane import %d --adopt, or take the tag %s… away if it isn't %s any more",
+		g.VMID, g.Node, o.Key, g.VMID, model.TagPrefix+o.ID(), o.Name)}
+}
+
+// twins: two guests claim to be the same object. Nothing is done to either.
+func (p *planner) twins(o model.Owner, mine []*model.Guest) finding {
+	var unread []int
+	var proved []*model.Guest
+	for _, g := range mine {
+		if g.Config == nil {
+			unread = append(unread, g.VMID)
+		} else {
+			proved = append(proved, g)
+		}
+	}
+	if len(unread) > 0 {
+		return finding{look: Look{Configs: unread}}
+	}
+	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMs %d and %d both say that they are %s; remove the marker from the description of one", proved[0].VMID, proved[1].VMID, o.Key)}}
+}

@@ -1,0 +1,29 @@
+package plan
+
+// Look says what must be read before more can be planned.
+type Look struct {
+	Configs   []int // of these guests
+	Snapshots []int
+	Agents    []int // ask these guests for their addresses
+	Status    []int // whether these run, right now
+	Files     bool  // the files on the storages
+	Snippets  bool  // the snippets on the storages
+	Dirs      bool  // the directory mappings
+	HA        bool
+}
+
+// Empty tells whether nothing needs to be read.
+func (l Look) Empty() bool {
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
+}
+
+func (l *Look) add(o Look) {
+	l.Configs = append(l.Configs, o.Configs...)
+	l.Snapshots = append(l.Snapshots, o.Snapshots...)
+	l.Agents = append(l.Agents, o.Agents...)
+	l.Status = append(l.Status, o.Status...)
+	l.Files = l.Files || o.Files
+	l.Snippets = l.Snippets || o.Snippets
+	l.Dirs = l.Dirs || o.Dirs
+	l.HA = l.HA || o.HA
+}

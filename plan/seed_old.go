@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// oldSeeds plans the end of files with earlier first-boot data. The marker
+// names them until the list of files shows that they are gone.
+func (c *change) oldSeeds() int {
+	if c.have.Marker == nil || len(c.have.Marker.Old) == 0 {
+		return 0
+	}
+	// What is attached is needed until something else is.
+	detached := slices.DeleteFunc(slices.Clone(c.have.Marker.Old), func(volume string) bool {
+		return strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return d.Volume == volume })
+	})
+	for _, seed := range detached {
+		if wait := c.uploading(seed); wait != nil && c.o.Wait == nil {
+			c.o.Wait = wait
+		}
+	}
+	return c.removeFiles(detached, "newer first-boot data has taken its place", 0)
+}
+
+// removeFiles plans the end of first-boot data, as far as it is there.
+func (c *change) removeFiles(seeds []string, why string, after int) int {
+	for _, seed := range seeds {
+		if seed == "" || c.lookSeed(seed) {
+			continue
+		}
+		for _, volume := range model.SeedVolumes(seed) {
+			for _, node := range c.p.fileNodes(volume, c.g.Node) {
+				after = c.o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume, For: c.g.VMID}, What: "remove " + volume, Why: why, Effect: Live}, after)
+			}
+		}
+	}
+	return after
+}
+
+// forget removes the files of a guest that is to go, or to be let go, before nothing
+// knows of them any more. It isn't ok while that has to be looked at, or while the
+// upload of one may be under way.
+func (c *change) forget(seeds []string, why string, after int) (last int, ok bool) {
+	last = c.removeFiles(seeds, why, after)
+	if !c.o.Look.Empty() {
+		return last, false
+	}
+	if wait := c.uploading(c.have.Marker.Seed); wait != nil {
+		c.o.Steps, c.o.Wait = nil, wait
+		return 0, false
+	}
+	return last, true
+}
+
+// uploading is the wait for an upload that may be that of a file which isn't there;
+// nil: there is none.
+func (c *change) uploading(seed string) *Wait {
+	if seed == "" || slices.ContainsFunc(model.SeedVolumes(seed), func(v string) bool { return len(c.p.fileNodes(v, c.g.Node)) > 0 }) {
+		return nil
+	}
+	for _, t := range c.p.have.Tasks {
+		if t.Type == "imgcopy" {
+			return &Wait{Reason: WaitTask, Text: fmt.Sprintf("an upload is running, which may be that of %s", seed), Task: t.UPID}
+		}
+	}
+	return nil
+}
+
+// holds tells whether a drive of the guest holds a file.
+func (c *change) holds(seed string) bool {
+	return slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return slices.Contains(model.SeedVolumes(seed), d.Volume) })
+}
+
+// leftSeeds are the files that will still have to go once the configuration is
+// as wanted. One that the marker meant until now counts even if the list of files
+// doesn't show it: its upload may be under way. Later lists tell.
+func (c *change) leftSeeds(current string) []string {
+	if c.have.Marker == nil {
+		return nil
+	}
+	var old []string
+	for _, seed := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
+		files := c.p.files(seed)
+		there := files == nil || seed == c.have.Marker.Seed || c.uploading(seed) != nil
+		for _, volume := range model.SeedVolumes(seed) {
+			_, listed := files[volume]
+			there = there || listed
+		}
+		if seed != "" && seed != current && there && !slices.Contains(old, seed) {
+			old = append(old, seed)
+		}
+	}
+	return old
+}
