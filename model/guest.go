@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // Power is the power state that is wanted.
@@ -135,6 +136,29 @@ func (c *Config) DiskAt(slot string) (Disk, bool) {
 		return Disk{}, false
 	}
 	return c.Disks[i], true
+}
+
+// BootDisk is the disk that the guest boots from: the first of its boot order, else
+// its first.
+func (c *Config) BootDisk() (Disk, bool) {
+	for part := range strings.SplitSeq(c.Options["boot"], ",") {
+		order, _ := strings.CutPrefix(part, "order=")
+		for slot := range strings.SplitSeq(order, ";") {
+			if d, ok := c.DiskAt(slot); ok && d.holdsSystem() {
+				return d, true
+			}
+		}
+	}
+	i := slices.IndexFunc(c.Disks, Disk.holdsSystem)
+	if i < 0 {
+		return Disk{}, false
+	}
+	return c.Disks[i], true
+}
+
+// holdsSystem tells whether a system can be on it.
+func (d Disk) holdsSystem() bool {
+	return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
 }
 
 // NICAt returns the NIC in a slot.

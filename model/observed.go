@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -70,6 +71,20 @@ func (s *Storage) Blocks() bool {
 		return true
 	}
 	return false
+}
+
+// CompareFor orders storages by where a disk on a node had better go when nobody says
+// it: on a shared one, since all nodes reach what is there, else on the one with the most
+// room.
+func (s *Storage) CompareFor(node string, o *Storage) int {
+	shared := 0
+	switch {
+	case s.Shared && !o.Shared:
+		shared = -1
+	case o.Shared && !s.Shared:
+		shared = 1
+	}
+	return cmp.Or(shared, cmp.Compare(o.OnNode[node].Free(), s.OnNode[node].Free()), CompareNames(s.Name, o.Name))
 }
 
 // Task is a task of Proxmox.

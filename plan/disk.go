@@ -11,21 +11,8 @@ import (
 
 // bootSlot is the slot of the disk that a guest boots from.
 func bootSlot(c *model.Config) string {
-	for _, part := range strings.Split(c.Options["boot"], ",") {
-		order, ok := strings.CutPrefix(part, "order=")
-		if !ok {
-			continue
-		}
-		for _, slot := range strings.Split(order, ";") {
-			if d, ok := c.DiskAt(slot); ok && !d.CDROM {
-				return slot
-			}
-		}
-	}
-	for _, d := range c.Disks {
-		if !d.CDROM && d.Slot != "efidisk0" && d.Slot != "tpmstate0" {
-			return d.Slot
-		}
+	if d, ok := c.BootDisk(); ok {
+		return d.Slot
 	}
 	return "scsi0"
 }

@@ -1,16 +1,14 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
 )
 
-// diskStorage chooses where disks go on a node when nobody says it: a shared
-// storage, since all nodes reach what is there, else the one with the most room.
-// Empty: none takes disks.
+// diskStorage chooses where disks go on a node when nobody says it; empty: none takes
+// disks.
 func (p *planner) diskStorage(node string) string {
 	var takes []*model.Storage
 	for _, s := range p.have.Storages {
@@ -21,21 +19,7 @@ func (p *planner) diskStorage(node string) string {
 	if len(takes) == 0 {
 		return ""
 	}
-	best := slices.MinFunc(takes, func(a, b *model.Storage) int {
-		return cmp.Or(last(a.Shared, b.Shared), cmp.Compare(b.OnNode[node].Free(), a.OnNode[node].Free()), model.CompareNames(a.Name, b.Name))
-	})
-	return best.Name
-}
-
-// last sorts what isn't so behind what is.
-func last(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
-		return 1
-	}
-	return 0
+	return slices.MinFunc(takes, func(a, b *model.Storage) int { return a.CompareFor(node, b) }).Name
 }
 
 func noDiskStorage(node string) string {

@@ -54,16 +54,7 @@ func (l *life) importStorages(i model.Image) []string {
 // diskStorages are the storages that disks may go to when nobody says where: of
 // each node a shared one, else the one with the most room.
 func (l *life) diskStorages(of model.Key, nodes []string) []string {
-	out := l.eachNode(nodes, "images", func(node string, a, b *model.Storage) int {
-		shared := 0
-		switch {
-		case a.Shared && !b.Shared:
-			shared = -1
-		case b.Shared && !a.Shared:
-			shared = 1
-		}
-		return cmp.Or(shared, cmp.Compare(b.OnNode[node].Free(), a.OnNode[node].Free()), cmp.Compare(a.Name, b.Name))
-	})
+	out := l.eachNode(nodes, "images", func(node string, a, b *model.Storage) int { return a.CompareFor(node, b) })
 	if len(out) == 0 {
 		l.unsure("no storage is seen that takes the disks of %s: one needs the content type images, and Datastore.Audit to be seen", of)
 		return []string{""}

@@ -147,30 +147,21 @@ func hasAgent(v model.VM, had *model.Config) bool {
 	return model.AgentOn(had.Options)
 }
 
-// bootSlot is the slot of the disk that a guest boots from.
+// bootSlot is the slot of the disk that a guest boots from; empty: not known.
 func bootSlot(c *model.Config) string {
+	d, _ := bootDisk(c)
+	return d.Slot
+}
+
+func bootDisk(c *model.Config) (model.Disk, bool) {
 	if c == nil {
-		return ""
+		return model.Disk{}, false
 	}
-	_, order, _ := strings.Cut(c.Options["boot"], "order=")
-	for slot := range strings.SplitSeq(order, ";") {
-		if d, ok := c.DiskAt(slot); ok && kindOf(d) == disk {
-			return slot
-		}
-	}
-	for _, d := range c.Disks {
-		if kindOf(d) == disk && d.Slot != "efidisk0" && d.Slot != "tpmstate0" {
-			return d.Slot
-		}
-	}
-	return ""
+	return c.BootDisk()
 }
 
 // rootStorage is where the disk is that a guest boots from; empty: not known.
 func rootStorage(c *model.Config) string {
-	if c == nil {
-		return ""
-	}
-	d, _ := c.DiskAt(bootSlot(c))
+	d, _ := bootDisk(c)
 	return storageOf(d)
 }
