@@ -8,7 +8,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: ## see proxplane at work, on a simulated Proxmox
-	@echo "building proxplane (the first time takes a minute) ..."
+	@echo "building proxplane (the first time takes two minutes on two cores) ..."
 	@$(GO) build -o bin/proxplane ./cmd/proxplane
 	@bin/proxplane demo
 

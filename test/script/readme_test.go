@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/proxplane/proxplane/cli"
 )
 
 var fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```")
@@ -45,6 +47,49 @@ func TestWhatREADMESaysWorks(t *testing.T) {
 	p := params(t, "9.2")
 	p.Dir, p.Files = "", []string{file}
 	testscript.Run(t, p)
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// alike leaves out of a line what is another time otherwise: ports, VMIDs, seconds.
+func alike(line string) string {
+	return strings.Join(strings.Fields(number.ReplaceAllString(line, "0")), " ")
+}
+
+// abridges tells whether a line is another one in which some text is left out, for
+// each of which it has an ellipsis.
+func abridges(short, line string) bool {
+	for part := range strings.SplitSeq(short, "…") {
+		_, rest, ok := strings.Cut(line, strings.TrimSpace(part))
+		if !ok {
+			return false
+		}
+		line = rest
+	}
+	return true
+}
+
+func TestREADMEShowsWhatTheDemoDoes(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = "$ proxplane apply -f quickstart\n"
+	_, block, found := strings.Cut(string(readme), "```\n"+first)
+	block, _, closed := strings.Cut(block, "```")
+	if !found || !closed {
+		t.Fatalf("README doesn't show what %s does", first)
+	}
+	var out strings.Builder
+	if code := cli.Main(t.Context(), []string{"demo"}, strings.NewReader(""), &out, &out); code != 0 {
+		t.Fatalf("exit status %d\n%s", code, &out)
+	}
+	happened := strings.Split(out.String(), "\n")
+	for line := range strings.Lines(block) {
+		if !slices.ContainsFunc(happened, func(l string) bool { return abridges(alike(line), alike(l)) }) {
+			t.Errorf("README shows %q, and the demo doesn't", line)
+		}
+	}
 }
 
 // typed is a command in running text, or in a block.
