@@ -45,13 +45,19 @@ func (d *daemon) stop() (ran bool, err error) {
 	if !d.alive() {
 		return false, nil
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+	for _, s := range []struct {
+		signal   syscall.Signal
+		patience time.Duration
+	}{
+		{syscall.SIGTERM, 5 * time.Second},
+		{syscall.SIGKILL, time.Minute}, // nothing can refuse it, and a busy host may take its time
+	} {
 		// It leads a group of its own.
-		if err := syscall.Kill(-d.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := syscall.Kill(-d.PID, s.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return true, fmt.Errorf("stop virtiofsd %d: %w", d.PID, err)
 		}
-		const patience, every = 5 * time.Second, 10 * time.Millisecond
-		for waited := time.Duration(0); waited < patience; waited += every {
+		const every = 10 * time.Millisecond
+		for waited := time.Duration(0); waited < s.patience; waited += every {
 			if !d.alive() {
 				return true, nil
 			}
