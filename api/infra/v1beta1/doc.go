@@ -25,12 +25,14 @@ const Identity = Group + "/identity"
 // Ref names another object of the same namespace.
 type Ref struct {
 	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 }
 
 // SecretKeyRef names one entry of a Secret of the same namespace.
 type SecretKeyRef struct {
 	// Name of the Secret.
+	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
 	// Key of the entry. It can be left out when the Secret has one entry only,

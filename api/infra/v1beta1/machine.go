@@ -132,6 +132,7 @@ type MachineSpec struct {
 // Disk is a disk of a machine.
 //
 // +kubebuilder:validation:XValidation:rule="self.name == 'root' || has(self.size)",message="size is missing: only root may leave it out, and is then as large as in the image"
+// +kubebuilder:validation:XValidation:rule="!has(self.size) || type(self.size) != int || int(self.size) >= 16384",message="want a size such as 40Gi: a number without a unit counts bytes"
 // +kubebuilder:validation:XValidation:rule="self.name != 'root' || !(has(self.bus) || has(self.slot))",message="root is where the image has it: leave bus and slot out, they are for further disks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.bus) || self.bus != 'virtio'",message="disks on the virtio bus can't say that they are SSDs: use scsi, or leave ssd out"
 type Disk struct {

@@ -83,5 +83,6 @@ type PlacementConstraints struct {
 
 	// MinFreeMemory stays free on the node besides what the machine needs.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && (quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0)",message="want an amount of memory such as 4Gi: a number without a unit counts bytes"
 	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`
 }
