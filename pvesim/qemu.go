@@ -21,6 +21,11 @@ func (s *Sim) loadVM(node string, vmid int) (*VM, error) {
 // vm is the VM that the path names.
 func (c *call) vm() (*VM, error) { return c.loadVM(c.node(), c.params.Int("vmid")) }
 
+// withVM runs fn on the VM of the request, with its lock file held.
+func (c *call) withVM(fn func(vm *VM) error) error {
+	return c.lockedVM(c.node(), c.params.Int("vmid"), fn)
+}
+
 // checkLock refuses a VM that carries a lock (backup, clone, snapshot …).
 func (v *VM) checkLock() error {
 	if lock := v.Conf["lock"]; truthy(lock) {

@@ -58,20 +58,12 @@ func getCloudInit(c *call) (any, error) {
 
 // putCloudInit writes the drive again.
 func putCloudInit(c *call) (any, error) {
-	vmid := c.params.Int("vmid")
-	unlock, err := c.lockConfig(vmid)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	vm, err := c.vm()
-	if err != nil {
-		return nil, err
-	}
-	if err := vm.checkLock(); err != nil {
-		return nil, err
-	}
-	return nil, c.refreshCloudInit(vm, nil)
+	return nil, c.withVM(func(vm *VM) error {
+		if err := vm.checkLock(); err != nil {
+			return err
+		}
+		return c.refreshCloudInit(vm, nil)
+	})
 }
 
 // dumpCloudInit shows what Proxmox would write to the drive.

@@ -38,30 +38,23 @@ func (s *Sim) forkStartWith(node string, vmid int, who *identity, o startOptions
 
 // startVM starts a VM, with its lock file held.
 func (t *task) startVM(node string, vmid int, o startOptions) error {
-	unlock, err := t.lockConfig(vmid)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	vm, err := t.loadVM(node, vmid)
-	if err != nil {
-		return err
-	}
-	if vm.Template() {
-		return die("you can't start a vm if it's a template")
-	}
-	if vm.Conf["lock"] == "backup" && vm.Run != nil {
-		return t.resumeLocked(vm, true)
-	}
-	if !o.skipLock && vm.Conf["lock"] != "suspended" {
-		if err := vm.checkLock(); err != nil {
-			return err
+	return t.lockedVM(node, vmid, func(vm *VM) error {
+		if vm.Template() {
+			return die("you can't start a vm if it's a template")
 		}
-	}
-	if vm.Run != nil {
-		return die("VM %d already running", vmid)
-	}
-	return t.startLocked(vm, o)
+		if vm.Conf["lock"] == "backup" && vm.Run != nil {
+			return t.resumeLocked(vm, true)
+		}
+		if !o.skipLock && vm.Conf["lock"] != "suspended" {
+			if err := vm.checkLock(); err != nil {
+				return err
+			}
+		}
+		if vm.Run != nil {
+			return die("VM %d already running", vmid)
+		}
+		return t.startLocked(vm, o)
+	})
 }
 
 // startLocked starts a VM whose lock file is held and which is known to be

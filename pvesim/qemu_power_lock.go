@@ -1,13 +1,13 @@
 package pvesim
 
 // lockedVM takes the lock file, finds the VM and runs fn on it.
-func (t *task) lockedVM(node string, vmid int, fn func(vm *VM) error) error {
-	unlock, err := t.lockConfig(vmid)
+func (a *actor) lockedVM(node string, vmid int, fn func(vm *VM) error) error {
+	unlock, err := a.lockConfig(vmid)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	vm, err := t.loadVM(node, vmid)
+	vm, err := a.loadVM(node, vmid)
 	if err != nil {
 		return err
 	}

@@ -108,25 +108,18 @@ func putSnapshotConfig(c *call) (any, error) {
 	if !c.params.Has("description") {
 		return nil, nil
 	}
-	unlock, err := c.lockConfig(c.params.Int("vmid"))
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	vm, err := c.vm()
-	if err != nil {
-		return nil, err
-	}
-	if err := vm.checkLock(); err != nil {
-		return nil, err
-	}
-	snap, err := vm.snapshot(c.params.Str("snapname"))
-	if err != nil {
-		return nil, err
-	}
-	snap.describe(c.params.Str("description"))
-	vm.touch()
-	return nil, nil
+	return nil, c.withVM(func(vm *VM) error {
+		if err := vm.checkLock(); err != nil {
+			return err
+		}
+		snap, err := vm.snapshot(c.params.Str("snapname"))
+		if err != nil {
+			return err
+		}
+		snap.describe(c.params.Str("description"))
+		vm.touch()
+		return nil
+	})
 }
 
 // describe sets the description, as the config file keeps it.

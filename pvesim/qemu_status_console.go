@@ -134,17 +134,10 @@ func putSendKey(c *call) (any, error) {
 	if err := c.rootOnly("skiplock"); err != nil {
 		return nil, err
 	}
-	unlock, err := c.lockConfig(c.params.Int("vmid"))
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	vm, err := c.vm()
-	if err != nil {
-		return nil, err
-	}
-	if vm.Run == nil {
-		return nil, notRunning(vm.ID)
-	}
-	return nil, nil
+	return nil, c.withVM(func(vm *VM) error {
+		if vm.Run == nil {
+			return notRunning(vm.ID)
+		}
+		return nil
+	})
 }
