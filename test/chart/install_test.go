@@ -14,6 +14,7 @@ import (
 
 	"github.com/proxplane/proxplane/operator"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/controlplane"
 	"github.com/proxplane/proxplane/test/sim"
 )
 
@@ -142,18 +143,7 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 		output(t, plane.Kubectl(t.Context(), append([]string{"create", "secret", "generic", secret, "--from-literal=username=root@pam"}, args...)...))
 	}
 
-	done := make(chan error, 1)
-	go func() {
-		done <- operator.Run(t.Context(), operator.Config{
-			Kubernetes: &rest.Config{Host: plane.URL, BearerToken: strings.TrimSpace(token), TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1},
-			Election:   &operator.Election{Namespace: "proxplane", Lease: 2 * patience, Renew: patience}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		})
-	}()
-	t.Cleanup(func() {
-		if err := <-done; err != nil {
-			t.Errorf("the operator has ended: %v", err)
-		}
-	})
+	operate(t, plane, strings.TrimSpace(token))
 	apply := func(text string) {
 		t.Helper()
 		cmd := plane.Kubectl(t.Context(), "apply", "-f", "-")
@@ -165,21 +155,7 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 	apply(strings.ReplaceAll(others, "%sum", sim.ImageSum()))
 	output(t, plane.Kubectl(t.Context(), "wait", "--for=condition=Ready", "vm/several", "vmclone/copy", "vmsnapshot/before", "--timeout", patience.String()))
 
-	for _, trouble := range []struct{ object, reason, text string }{
-		{"provider/unknown", "ProxmoxAway", "pve-root-ca.pem as ca.crt in the Secret"},
-		{"provider/refused", "LoginRefused", "authentication failure"},
-		{"vm/nowhere", "StepFailed", "storage 'no-such-storage' does not exist"},
-	} {
-		condition := fmt.Sprintf(`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=%s`, trouble.reason)
-		if out, err := plane.Kubectl(t.Context(), "wait", condition, trouble.object, "--timeout", patience.String()).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", trouble.object, err, out)
-		}
-		told := output(t, plane.Kubectl(t.Context(), "get", trouble.object, "-o", "jsonpath={.status.conditions[0].message}"))
-		t.Logf("%s: %s", trouble.object, told)
-		if !strings.Contains(told, trouble.text) {
-			t.Errorf("%s says %q", trouble.object, told)
-		}
-	}
+	troubleIsTold(t, plane)
 	exported, err := ctrlmetrics.Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -198,6 +174,44 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 	output(t, plane.Kubectl(t.Context(), "delete", "vmsnapshot,vmclone,vm,vmimage", "--all", "--timeout", patience.String()))
 	output(t, plane.Kubectl(t.Context(), "delete", "provider", "--all", "--timeout", patience.String()))
 	rightsAreUsed(t, plane)
+}
+
+// operate runs the operator with a token's rights, until the test ends.
+func operate(t *testing.T, plane *controlplane.Plane, token string) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		done <- operator.Run(t.Context(), operator.Config{
+			Kubernetes: &rest.Config{Host: plane.URL, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, QPS: -1},
+			Election:   &operator.Election{Namespace: "proxplane", Lease: 2 * patience, Renew: patience}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		})
+	}()
+	t.Cleanup(func() {
+		if err := <-done; err != nil {
+			t.Errorf("the operator has ended: %v", err)
+		}
+	})
+}
+
+// troubleIsTold looks at objects that can't be made so: they say why, as the page on the
+// operator has it.
+func troubleIsTold(t *testing.T, plane *controlplane.Plane) {
+	t.Helper()
+	for _, trouble := range []struct{ object, reason, text string }{
+		{"provider/unknown", "ProxmoxAway", "pve-root-ca.pem as ca.crt in the Secret"},
+		{"provider/refused", "LoginRefused", "authentication failure"},
+		{"vm/nowhere", "StepFailed", "storage 'no-such-storage' does not exist"},
+	} {
+		condition := fmt.Sprintf(`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=%s`, trouble.reason)
+		if out, err := plane.Kubectl(t.Context(), "wait", condition, trouble.object, "--timeout", patience.String()).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", trouble.object, err, out)
+		}
+		told := output(t, plane.Kubectl(t.Context(), "get", trouble.object, "-o", "jsonpath={.status.conditions[0].message}"))
+		t.Logf("%s: %s", trouble.object, told)
+		if !strings.Contains(told, trouble.text) {
+			t.Errorf("%s says %q", trouble.object, told)
+		}
+	}
 }
 
 // patience is how long something may take that should happen.
