@@ -121,24 +121,18 @@ func (a *Actor) stillThere(ctx context.Context, left Left) (volumes []string, er
 
 // unused are those of the volumes that no guest names, whatever its VMID: people attach
 // disks by hand to rescue what is on them. None are, if a guest has the VMID that isn't
-// ours; if it isn't made yet, nobody knows.
-func (a *Actor) unused(ctx context.Context, left Left, volumes []string) ([]string, error) {
+// ours, or that we may not see; if it isn't made yet, nobody knows.
+func (a *Actor) unused(ctx context.Context, left Left, volumes []string, taken bool) ([]string, error) {
 	all, err := a.client.Cluster().Resources(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("list who may use what was left of VM %d: %w", left.VMID, err)
 	}
-	shared := map[string]bool{}
-	for _, r := range all {
-		shared[r.Storage] = shared[r.Storage] || r.Type == "storage" && r.Shared
-	}
-	near := func(g pve.Resource) bool { // whether it can use one of them
-		return g.Node == left.Node || slices.ContainsFunc(volumes, func(v string) bool { return shared[model.StorageOf(v)] })
+	guests, known := mayUse(all, left, volumes)
+	if !known {
+		return nil, nil
 	}
 	volumes = slices.Clone(volumes)
-	for _, g := range all {
-		if g.Type != "qemu" || !near(g) && g.VMID != left.VMID {
-			continue
-		}
+	for _, g := range guests {
 		configs, err := a.configs(ctx, g)
 		if err != nil {
 			return nil, fmt.Errorf("look whether VM %d uses what was left of VM %d: %w", g.VMID, left.VMID, err)
@@ -150,10 +144,34 @@ func (a *Actor) unused(ctx context.Context, left Left, volumes []string) ([]stri
 			if _, m, ok := model.ParseDescription(configs[0]["description"]); !ok || !m.Of(g.VMID) {
 				return nil, nil
 			}
+			taken = false // by one of ours
 		}
 		volumes = slices.DeleteFunc(volumes, func(v string) bool { return named(v, configs) })
 	}
+	if taken {
+		return nil, nil
+	}
 	return volumes, nil
+}
+
+// mayUse are the VMs that can use one of the volumes, or have the VMID. Nothing is known
+// where a container can: what those mount isn't read.
+func mayUse(all []pve.Resource, left Left, volumes []string) (guests []pve.Resource, known bool) {
+	shared := map[string]bool{}
+	for _, r := range all {
+		shared[r.Storage] = shared[r.Storage] || r.Type == "storage" && r.Shared
+	}
+	anywhere := slices.ContainsFunc(volumes, func(v string) bool { return shared[model.StorageOf(v)] })
+	for _, g := range all {
+		near := anywhere || g.Node == left.Node || g.VMID == left.VMID
+		switch {
+		case near && g.Type == "lxc":
+			return nil, false
+		case near && g.Type == "qemu":
+			guests = append(guests, g)
+		}
+	}
+	return guests, true
 }
 
 // configs are all that a guest may get its disks from: its config, with and without

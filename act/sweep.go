@@ -117,7 +117,7 @@ func (a *Actor) Remains(ctx context.Context, left Left) (volumes []string, err e
 	case left.Ended.IsZero():
 		return volumes, nil
 	}
-	return a.unused(ctx, left, volumes)
+	return a.unused(ctx, left, volumes, taken)
 }
 
 // There are the disks of what was left that are there, whoever uses them.

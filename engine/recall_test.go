@@ -144,3 +144,25 @@ func TestWhatAPersonMayHaveLeftStays(t *testing.T) {
 
 // root is logged in with a password.
 func (l *lab) root() *pve.Client { return l.connect(pve.Password("root@pam", "secret")) }
+
+// A guest that we may not see can have found the disk as well.
+func TestWhatAGuestOfOthersMayUseStays(t *testing.T) {
+	w := labWorld(1)
+	w.Users = append(w.Users, pvesim.WorldUser{ID: "ann@pve", Tokens: []pvesim.WorldToken{{Name: "lab", Secret: secret}}})
+	w.ACL = []pvesim.WorldACL{{Path: "/", Role: "Administrator", User: "ann@pve"}}
+	inLab(t, w, func(t *testing.T, l *lab) {
+		l.client = l.connect(pve.Token("ann@pve!lab", secret))
+		vmid := l.leave(l.client)
+		if _, err := l.root().Node("pve1").Create(t.Context(), pve.CreateOptions{ID: vmid}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		l.sim.Do(func(s *pvesim.State) {
+			s.Access.ACL = append(s.Access.ACL, pvesim.ACLEntry{Path: "/vms/" + strconv.Itoa(vmid), Kind: "user", Who: "ann@pve", Role: "NoAccess"})
+		})
+		l.mustConverge(model.Desired{})
+		if got := l.volumes(vmid); len(got) != 2 {
+			t.Errorf("there are %v", got)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package act
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+func TestOnlyGuestsThatCanUseADiskAreAsked(t *testing.T) {
+	left := Left{Node: "pve1", VMID: 100}
+	storages := []pve.Resource{
+		{Type: "storage", Storage: "local-lvm", Node: "pve1"},
+		{Type: "storage", Storage: "ceph", Node: "pve1", Shared: true},
+		{Type: "node", Node: "pve1"},
+	}
+	guest := func(kind, node string, vmid int) pve.Resource {
+		return pve.Resource{Type: kind, Node: node, VMID: vmid}
+	}
+	for _, c := range []struct {
+		reason string
+		guests []pve.Resource
+		volume string
+		want   []int
+		known  bool
+	}{
+		{"one on the same node", []pve.Resource{guest("qemu", "pve1", 7), guest("qemu", "pve2", 8)}, "local-lvm:vm-100-disk-0", []int{7}, true},
+		{"all, of a storage that all have", []pve.Resource{guest("qemu", "pve1", 7), guest("qemu", "pve2", 8)}, "ceph:vm-100-disk-0", []int{7, 8}, true},
+		{"the one with the VMID, wherever it is", []pve.Resource{guest("qemu", "pve2", 100)}, "local-lvm:vm-100-disk-0", []int{100}, true},
+		{"nobody knows of containers", []pve.Resource{guest("qemu", "pve1", 7), guest("lxc", "pve1", 8)}, "local-lvm:vm-100-disk-0", nil, false},
+		{"nor of those with the VMID", []pve.Resource{guest("lxc", "pve2", 100)}, "local-lvm:vm-100-disk-0", nil, false},
+		{"containers elsewhere don't matter", []pve.Resource{guest("lxc", "pve2", 8)}, "local-lvm:vm-100-disk-0", nil, true},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			guests, known := mayUse(slices.Concat(storages, c.guests), left, []string{c.volume})
+			var ids []int
+			for _, g := range guests {
+				ids = append(ids, g.VMID)
+			}
+			if !slices.Equal(ids, c.want) || known != c.known {
+				t.Errorf("%v, %v; want %v, %v", ids, known, c.want, c.known)
+			}
+		})
+	}
+}
