@@ -183,6 +183,9 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 		v.Ready, v.Message = &no, status.Sentence(o.Text)
 		v.Reason = status.Of(plan.Object{Wait: o.Wait, Refused: o.Refused}).Reason
 	}
+	if g != nil && o.Status != "" {
+		v.State = string(o.Status)
+	}
 	if len(o.Addresses) > 0 {
 		v.Addresses = status.Addresses(o.Addresses)
 	}

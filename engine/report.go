@@ -72,6 +72,9 @@ func (r *run) outcome(o *object) Outcome {
 			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status
 		}
 	})
+	if o.done && r.live == nil {
+		out.recall(o.found)
+	}
 	fail, failed := r.failure(o)
 	if failed {
 		out.Failure = &fail
@@ -101,6 +104,45 @@ func (r *run) outcome(o *object) Outcome {
 		out.Text = "not done yet"
 	}
 	return out
+}
+
+// sight is how a guest was seen.
+type sight struct {
+	status    model.Status
+	addresses []netip.Prefix
+}
+
+// sight is how an object's guest is seen now.
+func (r *run) sight(o *object) (s sight) {
+	r.e.observer.View(func(have *model.Observed) {
+		if g := have.Guests[o.plan.VMID]; g != nil {
+			s = sight{g.Status, g.Addresses}
+		}
+	})
+	return s
+}
+
+// recall takes over how a guest was when it became ready, where lists have brought
+// doubts since: they are late, and nobody has looked again.
+func (out *Outcome) recall(s sight) {
+	if out.Status == model.StatusUnknown {
+		out.Status = s.status
+	}
+	if out.Status == s.status && len(out.Addresses) == 0 {
+		out.Addresses = s.addresses
+	}
+}
+
+// lookBack looks whether the guests of objects that aren't ready in the end run, where
+// something that failed has brought doubts.
+func (r *run) lookBack() {
+	var doubtful []int
+	for _, o := range r.order {
+		if !o.done && r.sight(o).status == model.StatusUnknown {
+			doubtful = append(doubtful, o.plan.VMID)
+		}
+	}
+	_ = r.e.read(r.ctx, plan.Look{Status: doubtful}) // who can't be seen stays unknown
 }
 
 func failureText(f model.Failure) string { return f.What + " failed: " + f.Text }

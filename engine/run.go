@@ -75,9 +75,11 @@ type object struct {
 	reopened int // how often it had others looked at again
 
 	reason string // of waiting
+	words  string // in which that was told
 	since  time.Time
 	retry  time.Time // when it is planned again
 	asking bool      // its agent is being asked
+	found  sight     // how its guest was when it became ready
 }
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
@@ -103,6 +105,7 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 	r.begin(want)
 	r.recall()
 	err := r.loop()
+	r.lookBack()
 	cancel(err)
 	r.land()
 	return r.report(), err

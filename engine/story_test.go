@@ -9,6 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -315,6 +316,51 @@ func TestASnapshotIsTriedThoughAnotherOfARefusedMachineHasFailed(t *testing.T) {
 			if o.State != engine.StateFailed || !strings.Contains(o.Text, "snapshot feature is not available") {
 				t.Errorf("%s is %s: %s", o.Owner.Key, o.State, o.Text)
 			}
+		}
+	})
+}
+
+func TestReportsTellHowMachinesWereWhenListsAreLate(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		early, held := machine("early"), machine("held")
+		l.mustConverge(desired(held))
+		l.vm("held", func(_ *pvesim.State, vm *pvesim.VM) { vm.Conf["lock"] = "backup" })
+		// Lists are asked for until then. Somebody else starts early, which casts doubts on them.
+		time.AfterFunc(18*time.Second, func() {
+			l.vm("held", func(_ *pvesim.State, vm *pvesim.VM) { delete(vm.Conf, "lock") })
+		})
+		held.Tags, early.HA = []string{"blue"}, &model.HA{}
+		rep := l.mustConverge(desired(early, held))
+		if o := rep.Objects[1]; o.Status != model.StatusRunning || len(o.Addresses) == 0 {
+			t.Errorf("it is %s with %v\n%s", o.Status, o.Addresses, l.story())
+		}
+	})
+}
+
+func TestReportsTellHowMachinesAreThatDidNotStart(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		lost := machine("lost")
+		lost.NICs[0].Bridge = "vmbr9"
+		if o := l.converge(desired(lost)).Objects[1]; o.State != engine.StateFailed || o.Status != model.StatusStopped {
+			t.Errorf("it is %s, and its guest %s\n%s", o.State, o.Status, l.story())
+		}
+	})
+}
+
+func TestWaitsAreToldAnewWhenTheyAreForSomethingElse(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		first, copied := machine("first"), machine("copy")
+		copied.Source = model.Source{VM: first.Owner.Key}
+		copied.NICs, copied.Disks = nil, nil
+		l.mustConverge(desired(first, copied))
+		var waits []string
+		for _, e := range l.events {
+			if e.Kind == engine.Waiting && e.Owner.Name == "copy" && e.Action == plan.WaitSource {
+				waits = append(waits, e.Text)
+			}
+		}
+		if len(waits) != 2 || !strings.HasSuffix(waits[0], "isn't there yet") || !strings.HasSuffix(waits[1], "isn't as wanted yet") {
+			t.Errorf("it waits for %q", waits)
 		}
 	})
 }

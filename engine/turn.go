@@ -147,6 +147,7 @@ func (r *run) announce(o *object) {
 // finish is the end of an object that is as wanted.
 func (r *run) finish(o *object) {
 	o.done, o.reason, o.looks = true, "", 0
+	o.found = r.sight(o)
 	r.e.mu.Lock()
 	r.e.memory.settled[o.owner] = time.Now()
 	r.e.mu.Unlock()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
@@ -16,9 +17,13 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		return
 	}
 	r.waiting[o], o.looks = true, 0
+	was := o.words
+	o.words = words(w.Text)
 	if o.reason != w.Reason {
-		o.reason, o.since = w.Reason, time.Now()
+		o.reason, o.since, was = w.Reason, time.Now(), ""
 		r.listPause = firstList
+	}
+	if was != o.words {
 		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Task: w.Task})
 	}
 	switch {
@@ -36,6 +41,16 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		// The list is late about what runs.
 		r.e.observer.Unsure(o.plan.VMID)
 	}
+}
+
+// words are a text without its figures, which change all the time.
+func words(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' || c == '.' {
+			return -1
+		}
+		return c
+	}, text)
 }
 
 // maxReopened bounds how often an object has others looked at again.
