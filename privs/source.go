@@ -148,20 +148,16 @@ func hasAgent(v model.VM, had *model.Config) bool {
 }
 
 // bootSlot is the slot of the disk that a guest boots from; empty: not known.
-func bootSlot(c *model.Config) string {
-	d, _ := bootDisk(c)
-	return d.Slot
-}
-
-func bootDisk(c *model.Config) (model.Disk, bool) {
-	if c == nil {
-		return model.Disk{}, false
-	}
-	return c.BootDisk()
-}
+func bootSlot(c *model.Config) string { return bootDisk(c).Slot }
 
 // rootStorage is where the disk is that a guest boots from; empty: not known.
-func rootStorage(c *model.Config) string {
-	d, _ := bootDisk(c)
-	return storageOf(d)
+func rootStorage(c *model.Config) string { return storageOf(bootDisk(c)) }
+
+// bootDisk is none where the config isn't known, or has none.
+func bootDisk(c *model.Config) model.Disk {
+	if c == nil {
+		return model.Disk{}
+	}
+	d, _ := c.BootDisk()
+	return d
 }
