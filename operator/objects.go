@@ -112,6 +112,9 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 		// The list of machines is written as a whole, so it must be the one that was read.
 		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	}
+	if p, ok := obj.(*api.Provider); ok {
+		c.announce(before.(*api.Provider), p)
+	}
 	err := c.client.Status().Patch(ctx, obj, patch)
 	if known.found.group && apierrors.IsConflict(err) {
 		return nil // what is there now will be told

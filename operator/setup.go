@@ -73,9 +73,21 @@ const (
 func newController(name string, mgr manager.Manager, r reconcile.Reconciler, workers int) (controller.Controller, error) {
 	skip := true // several of them may run in one process, in tests
 	return controller.New(name, mgr, controller.Options{
-		Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
+		Reconciler: untilTheEnd{r}, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 	})
+}
+
+// untilTheEnd takes what breaks off because the operator ends for no failure.
+type untilTheEnd struct{ reconcile.Reconciler }
+
+// Reconcile is called by the controller.
+func (r untilTheEnd) Reconcile(ctx context.Context, one reconcile.Request) (reconcile.Result, error) {
+	result, err := r.Reconciler.Reconcile(ctx, one)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil
+	}
+	return result, err
 }
 
 func byName(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -39,7 +40,24 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome,
 	case known.found.problem != "":
 		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: known.found.problem}, true
 	}
-	return c.sites.of(keyOf(p)).verdict(known.found.version)
+	v, ok := c.sites.of(keyOf(p)).verdict(known.found.version)
+	if v.Reason == ReasonConnecting && isReady(p) && p.Status.ObservedGeneration == known.found.version {
+		return v, false // it was so for whoever worked before
+	}
+	return v, ok
+}
+
+// announce tells as an event that a Provider's Proxmox answers, or why it doesn't.
+func (c *objects) announce(before, p *api.Provider) {
+	was, is := meta.FindStatusCondition(before.Status.Conditions, status.ConditionReady), meta.FindStatusCondition(p.Status.Conditions, status.ConditionReady)
+	if is.Reason == ReasonConnecting || was != nil && was.Reason == is.Reason {
+		return
+	}
+	e := told{about: keyOf(p), uid: p.UID, kind: corev1.EventTypeWarning, reason: EventFailed, action: is.Reason, text: is.Message, at: time.Now()}
+	if is.Status == metav1.ConditionTrue {
+		e.kind, e.reason = corev1.EventTypeNormal, EventReady
+	}
+	c.events.tell(e)
 }
 
 // fill writes down what is known of an object beside how it is.
