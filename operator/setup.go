@@ -85,7 +85,7 @@ type untilTheEnd struct{ reconcile.Reconciler }
 func (r untilTheEnd) Reconcile(ctx context.Context, one reconcile.Request) (reconcile.Result, error) {
 	result, err := r.Reconciler.Reconcile(ctx, one)
 	if ctx.Err() != nil {
-		return reconcile.Result{}, nil
+		result, err = reconcile.Result{}, nil
 	}
 	return result, err
 }

@@ -22,7 +22,9 @@ func TestProxmoxIsAwayAndComesBack(t *testing.T) {
 	}
 	s.waitFor("--for=condition=Degraded", "provider/proxmox")
 	s.waits("provider/proxmox", "Proxmox can't be reached")
-	s.until("it is told", func() bool { return strings.Contains(s.kubectl("events", "--for", "provider/proxmox"), "Proxmox can't be reached") })
+	s.until("it is told", func() bool {
+		return strings.Contains(s.kubectl("events", "--for", "provider/proxmox"), "Proxmox can't be reached")
+	})
 	s.apply(machine("late"))
 	s.waits("vm/late", "Proxmox can't be reached")
 	if ready := s.field("vm/web", `.status.conditions[?(@.type=="Ready")].status`); ready != "True" {
