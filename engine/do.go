@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
@@ -25,7 +26,7 @@ func (r *run) start(o *object, steps []plan.Step) {
 	if !o.working {
 		// What is to go doesn't wait for what is to come.
 		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !r.want.going(o.owner.Key) {
-			r.queue = append(r.queue, o)
+			r.enqueue(o)
 			return
 		}
 		o.working = true
@@ -39,6 +40,24 @@ func (r *run) start(o *object, steps []plan.Step) {
 		r.do(o, s)
 	}
 }
+
+// enqueue has an object wait for a place: what is begun is finished before more is begun,
+// and else it goes by the order.
+func (r *run) enqueue(o *object) {
+	at, _ := slices.BinarySearchFunc(r.queue, o, func(a, b *object) int {
+		if a.underWay() != b.underWay() {
+			if a.underWay() {
+				return -1
+			}
+			return 1
+		}
+		return a.n - b.n
+	})
+	r.queue = slices.Insert(r.queue, at, o)
+}
+
+// underWay tells whether something was done for it.
+func (o *object) underWay() bool { return len(o.again) > 0 }
 
 // do makes the call of one step.
 func (r *run) do(o *object, s plan.Step) {

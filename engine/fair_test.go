@@ -104,3 +104,27 @@ func TestWhatIsToGoNeedsNoPlace(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsBegunIsFinishedBeforeMoreIsBegun(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		opts := l.options()
+		opts.Parallel = 2
+		rep, err := l.engine().Converge(t.Context(), desired(machines(12)...), opts)
+		if err != nil || !rep.Converged() {
+			t.Fatal(err, describe(rep))
+		}
+		begun, most := map[string]bool{}, 0
+		for _, e := range l.events {
+			switch e.Kind {
+			case engine.Started:
+				begun[e.Owner.Name] = true
+			case engine.Waiting, engine.Ready:
+				delete(begun, e.Owner.Name)
+			}
+			most = max(most, len(begun))
+		}
+		if most > 2*opts.Parallel {
+			t.Errorf("%d machines are half made at once\n%s", most, l.story())
+		}
+	})
+}

@@ -56,7 +56,7 @@ type object struct {
 	version int64 // of what is wanted
 	plan    plan.Object
 	done    bool
-	again   map[string]int // how often each of them
+	again   map[string]int // how often each step was done
 
 	busy    int // calls and tasks of its own
 	working bool
