@@ -132,6 +132,7 @@ func (a *Actor) unused(ctx context.Context, left Left, volumes []string, taken b
 		return nil, nil
 	}
 	volumes = slices.Clone(volumes)
+	slices.SortFunc(guests, func(a, b pve.Resource) int { return a.VMID - b.VMID })
 	for _, g := range guests {
 		configs, err := a.configs(ctx, g)
 		if err != nil {

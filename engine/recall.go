@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -44,6 +45,7 @@ func (r *run) recall() {
 			}
 		}
 	})
+	slices.Sort(nodes)
 	for _, node := range nodes {
 		r.fly(func() func() {
 			tasks, _ := r.e.observer.UncleanBefore(r.ctx, node, recallAge) // or another process gets them
