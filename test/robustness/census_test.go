@@ -85,6 +85,7 @@ const (
 	othersSnapshot kind = "take a snapshot of it"
 	othersLock     kind = "lock it for a backup"
 	othersStrip    kind = "take it out of pool and HA"
+	othersRescue   kind = "attach a disk that was left"
 )
 
 // chapter is a part of the census.
@@ -104,7 +105,7 @@ var chapters = []chapter{
 	{"our process", []kind{crashBefore, crashWhile, crashAfter, runsTwice}},
 	{"other people", []kind{
 		othersTake, othersEdit, othersMove, othersStop, othersStart, othersReset, othersDestroy, othersNamesake, othersUntag, othersRestore,
-		othersTakeOver, othersClone, othersReuse, othersSly, othersSnapshot, othersLock, othersStrip,
+		othersTakeOver, othersClone, othersReuse, othersSly, othersSnapshot, othersLock, othersStrip, othersRescue,
 	}},
 }
 

@@ -31,6 +31,7 @@ func drawHistory(seed uint64) *history {
 	d := newDice(seed, "history")
 	a := &author{dice: d, h: h}
 	a.write()
+	a.plot()
 	return h
 }
 

@@ -94,6 +94,7 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 		if r.isBroken() {
 			break
 		}
+		r.watch.look() // by what is wanted until now
 		r.trace.say("", "— %s", e.what)
 		r.census.count(e.kind, 1, 0)
 		e.do(r)
