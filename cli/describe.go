@@ -31,7 +31,7 @@ missing. Machines and images can be named by their VMID, too.`,
   proxplane describe snapshot/web-1/before-upgrade
   proxplane describe node/pve1`,
 		Args:              takes(1, 1),
-		ValidArgsFunction: t.completeKinds(u, "vm"),
+		ValidArgsFunction: t.completeKinds(u, "vm", "image", "snapshot", "node"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return t.describe(cmd.Context(), u, args[0]) },
 	}
 	t.flags(cmd, false)
@@ -86,17 +86,6 @@ func meant(word string) string {
 		return "node"
 	}
 	return ""
-}
-
-// completeKinds completes "vm/NAME".
-func (t *target) completeKinds(u *ui, kind string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		names, directive := t.completeVMs(u)(cmd, nil, toComplete)
-		for i := range names {
-			names[i] = kind + "/" + names[i]
-		}
-		return names, directive
-	}
 }
 
 // describeVM tells about a machine; with the manifests, about one of theirs.

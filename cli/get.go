@@ -101,7 +101,7 @@ Machines are named by their name or VMID, also in "get snapshots" and "get tasks
 			if len(args) == 0 {
 				return kindNames(), cobra.ShellCompDirectiveNoFileComp
 			}
-			return g.completeVMs(u)(cmd, args[1:], toComplete)
+			return g.complete(u, "", namesIn(args[0]))(cmd, args[1:], toComplete)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.run(cmd.Context(), u, args[0], args[1:])

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/proxplane/proxplane/manifest"
@@ -168,25 +167,4 @@ func sorted(have *model.Observed, keep func(*model.Guest) bool) []*model.Guest {
 		return a.VMID - b.VMID
 	})
 	return list
-}
-
-// completeVMs completes the names of machines by asking Proxmox.
-func (t *target) completeVMs(u *ui) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		c, err := t.cluster(u)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		have, err := c.look(cmd.Context())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		var names []string
-		for _, g := range sorted(have, func(g *model.Guest) bool { return !g.Template && !g.Container }) {
-			if !slices.Contains(args, g.Name) {
-				names = append(names, g.Name)
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
 }

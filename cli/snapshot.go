@@ -48,7 +48,7 @@ func newSnapshotCreate(u *ui) *cobra.Command {
 		Example: `  proxplane snapshot create web-1 before-upgrade
   proxplane snapshot create web-1 clean --memory --description "new"`,
 		Args:              takes(2, 2),
-		ValidArgsFunction: s.completeVMs(u),
+		ValidArgsFunction: s.completeFirst(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if near := manifest.SnapshotName(args[1]); near != args[1] {
 				return advise(fmt.Errorf("%q isn't a name that a snapshot can have: a letter first, then letters, digits, - and _, 2 to 40 in all", args[1]), "Did you mean "+near+"?")
@@ -96,7 +96,7 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 		Example: `  proxplane snapshot revert web-1 before-upgrade
   proxplane snapshot revert web-1 before-upgrade --yes --start`,
 		Args:              takes(2, 2),
-		ValidArgsFunction: s.completeVMs(u),
+		ValidArgsFunction: s.completeSnapshots(u, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
 				if _, _, err := c.snapshot(cmd.Context(), fmt.Sprint(g.VMID), args[1]); err != nil {
@@ -139,7 +139,7 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 		Example: `  proxplane snapshot delete web-1 before-upgrade
   proxplane snapshot delete web-1 monday tuesday --yes`,
 		Args:              takes(2, 0),
-		ValidArgsFunction: s.completeVMs(u),
+		ValidArgsFunction: s.completeSnapshots(u, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
 				for _, name := range args[1:] {
