@@ -36,6 +36,9 @@ type Marker struct {
 	Version string `json:"version,omitempty"`
 }
 
+// Seeds are all volumes with first-boot data that it names, the earlier ones first.
+func (m *Marker) Seeds() []string { return append(slices.Clone(m.Old), m.Seed) }
+
 const (
 	markerOpen  = "<!-- proxplane "
 	markerClose = " -->"

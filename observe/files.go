@@ -146,6 +146,26 @@ func (o *Observer) doubtFiles() {
 	}
 }
 
+// doubtSeed forgets the files when a guest has got a drive with first-boot data that
+// they don't show: another of us has uploaded it since.
+func (o *Observer) doubtSeed(was, now *model.Config) {
+	if o.have.Files == nil || now.Marker == nil {
+		return
+	}
+	for _, d := range now.Disks {
+		_, listed := o.have.Files[d.Volume]
+		if !listed && slices.Contains(now.Marker.Seeds(), d.Volume) && !holds(was, d.Volume) {
+			o.have.Files = nil
+			return
+		}
+	}
+}
+
+// holds tells whether a guest had a drive with a volume when its config was read.
+func holds(c *model.Config, volume string) bool {
+	return c != nil && slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.Volume == volume })
+}
+
 // CheckFile looks whether a file is still there.
 func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
 	_, err := o.client.Storage(node, model.StorageOf(volume)).Volume(ctx, volume)

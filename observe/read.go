@@ -73,6 +73,7 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 			if r.changed.After(at) {
 				return // what we got may be older than the change
 			}
+			o.doubtSeed(r.config, got.config)
 			r.config, r.configAt = got.config, at
 			r.name, r.lock, r.template = got.name, got.lock, got.template
 		})

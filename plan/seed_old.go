@@ -83,7 +83,7 @@ func (c *change) leftSeeds(current string) []string {
 		return nil
 	}
 	var old []string
-	for _, seed := range append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed) {
+	for _, seed := range c.have.Marker.Seeds() {
 		files := c.p.files(seed)
 		there := files == nil || seed == c.have.Marker.Seed || c.uploading(seed) != nil
 		for _, volume := range model.SeedVolumes(seed) {

@@ -233,7 +233,7 @@ func (p *planner) held(o *Object, v model.VM) bool {
 
 // release takes our marks off a guest that stays.
 func (c *change) release() {
-	unused := slices.DeleteFunc(append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed), c.holds)
+	unused := slices.DeleteFunc(c.have.Marker.Seeds(), c.holds)
 	cleaned, ok := c.forget(unused, "no drive of the VM holds it", 0)
 	if !ok {
 		return
@@ -265,7 +265,7 @@ func (c *change) destroy(why string) {
 	if c.running() {
 		stop = c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", g.VMID), Why: why, Effect: LosesData}, stop)
 	}
-	stop, ok := c.forget(append(slices.Clone(c.have.Marker.Old), c.have.Marker.Seed), "it was made for this VM", stop)
+	stop, ok := c.forget(c.have.Marker.Seeds(), "it was made for this VM", stop)
 	if !ok {
 		return
 	}

@@ -78,7 +78,7 @@ func (o *others) restore(id int, archive string) bool {
 		return false
 	}
 	o.mu.Lock()
-	o.blurred[id], o.restored[id] = time.Now(), true
+	o.blurred[id], o.restored[id] = time.Now(), o.run.sim.Now()
 	o.mu.Unlock()
 	o.run.watch.release(id) // it may have become theirs a moment ago
 	o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"})
@@ -105,5 +105,13 @@ func (o *others) nodeOf(id int) (node string) {
 func (o *others) left(id int, key string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return strings.HasPrefix(key, "unused") && o.restored[id]
+	return strings.HasPrefix(key, "unused") && !o.restored[id].IsZero()
+}
+
+// outdated tells whether a file is younger than the backup of its machine that was
+// restored since: nothing names it, until the machine is as wanted again.
+func (o *others) outdated(volume string, made time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return made.Before(o.restored[fileFor(volume)])
 }

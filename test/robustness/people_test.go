@@ -30,12 +30,12 @@ type others struct {
 	ruined  map[int]time.Time // when they destroyed a machine of ours, or took it over, and knew nothing of its files
 
 	blurred  map[int]time.Time // when they began to restore a machine
-	restored map[int]bool      // that they did
+	restored map[int]time.Time // the same, by the clock of Proxmox
 	debris   map[string]bool   // volumes that they should have removed
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]bool{}, debris: map[string]bool{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
@@ -98,12 +98,17 @@ func (o *others) theirDoing(id int) bool {
 // forgot tells whether a volume was made for a machine that others destroyed, took
 // over or have restored by half.
 func (o *others) forgot(volume string, made time.Time) bool {
-	_, rest, file := strings.Cut(volume, ":iso/proxplane-")
-	id, _, _ := strings.Cut(rest, "-")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	at, ruined := o.ruined[number(id)]
-	return file && ruined && made.Before(at.Add(uploadNoticed)) || o.debris[volume]
+	at, ruined := o.ruined[fileFor(volume)]
+	return ruined && made.Before(at.Add(uploadNoticed)) || o.debris[volume]
+}
+
+// fileFor is the VMID that a file of ours was made for; 0: it isn't one.
+func fileFor(volume string) int {
+	_, rest, _ := strings.Cut(volume, ":iso/proxplane-")
+	id, _, _ := strings.Cut(rest, "-")
+	return number(id)
 }
 
 // uploadNoticed is how long an upload may go on that was begun for a machine that is
@@ -184,10 +189,8 @@ func (o *others) migrate(id int, to string) bool {
 			params["online"] = "1"
 		}
 	})
-	if !o.call(id, http.MethodPost, "/migrate", params) {
-		return false
-	}
-	for range 120 { // the HA manager does it when it gets round to it
+	o.call(id, http.MethodPost, "/migrate", params) // its answer may be lost
+	for range 120 {                                 // the HA manager does it when it gets round to it
 		if o.nodeOf(id) == to {
 			return true
 		}

@@ -64,6 +64,8 @@ func (r *run) whyLeft(name string, v pvesim.Volume, missed map[int]bool) string 
 		return "a file that came when its process was gone"
 	case r.silent(name):
 		return "a cloud-init drive that Proxmox left without a word"
+	case r.others.outdated(name, v.CTime):
+		return "first-boot data that a restored backup doesn't name"
 	case r.others.forgot(name, v.CTime):
 		return "what others have left"
 	}
