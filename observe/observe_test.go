@@ -213,6 +213,29 @@ func TestFilesAreReadAgainWhenANodeIsBack(t *testing.T) {
 	})
 }
 
+func TestAFileThatAGuestHasIsThereWhateverTheListShows(t *testing.T) {
+	inLab(t, world(1), func(t *testing.T, l *lab) {
+		const seed = "local:iso/proxplane-100-0123456789ab.iso"
+		o := observe.New(l.client)
+		l.must(o.Refresh(t.Context(), 0))
+		l.must(o.Files(t.Context()))
+		l.sim.Do(func(s *pvesim.State) { // another of us has uploaded and attached it since
+			m := model.Marker{Owner: model.Owner{Set: "lab", Key: model.Key{Kind: "VirtualMachine", Name: "web"}}, VMID: 100, Seed: seed}
+			s.VMs[100].Conf["description"], s.VMs[100].Conf["ide2"] = model.Describe("", m), seed+",media=cdrom"
+		})
+		l.must(o.Config(t.Context(), 100))
+		if files := o.Snapshot().Files; files != nil {
+			t.Errorf("they are still believed: %v", files)
+		}
+		// Once is enough: who may not see the file would list it for ever.
+		l.must(o.Files(t.Context()))
+		l.must(o.Config(t.Context(), 100))
+		if o.Snapshot().Files == nil {
+			t.Error("they are doubted again")
+		}
+	})
+}
+
 func TestAFileThatIsGoneTwiceIsGone(t *testing.T) {
 	inLab(t, world(1), func(t *testing.T, l *lab) {
 		o := observe.New(l.client)

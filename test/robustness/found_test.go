@@ -13,12 +13,12 @@ import (
 // found are the seeds that have found something, see README.md. They are lived
 // through in every run of the tests, however many seeds that has.
 var found = []uint64{
-	11, 82, 104, 194, 264, 289, 348, 447, 467, 473, 876, 991, 1776, 2203, 2388, 2608, 2658, 2701, 3109,
+	11, 82, 104, 194, 264, 289, 348, 447, 467, 473, 876, 991, 1776, 2203, 2359, 2388, 2608, 2658, 2701, 3109,
 	3817, 3990, 4859, 5206, 5824, 5870, 6030, 9827,
 }
 
 // judgedWrong are the seeds that have found that a check was wrong.
-var judgedWrong = []uint64{4030, 4127, 5980, 7222, 7297, 7935, 8119, 11860}
+var judgedWrong = []uint64{4030, 4127, 5751, 5980, 7222, 7297, 7935, 8119, 9194, 11860}
 
 func TestSeedsThatFoundSomething(t *testing.T) {
 	for _, seed := range slices.Concat(found, judgedWrong) {
