@@ -27,7 +27,7 @@ func TestManyNewMachinesDontKeepADeletionWaiting(t *testing.T) {
 		all.WriteString(text[strings.LastIndex(text, "---"):])
 	}
 	s.apply(all.String())
-	s.waitFor("--for=jsonpath={.status.task}", "vm/new-0") // they have begun
+	s.waitFor("--for=jsonpath={.status.vmid}", "vm/new-0") // they have begun
 	waiting := func() int {
 		return strings.Count(s.kubectl("get", "vm", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`), "False")
 	}
