@@ -47,7 +47,7 @@ func (r *run) recall() {
 	})
 	slices.Sort(nodes)
 	for _, node := range nodes {
-		r.fly(func() func() {
+		r.flyRecall(func() func() {
 			tasks, _ := r.e.observer.UncleanBefore(r.ctx, node, recallAge) // or another process gets them
 			return func() {
 				for _, t := range tasks {
@@ -58,12 +58,38 @@ func (r *run) recall() {
 	}
 }
 
+// flyRecall makes a call that others wait for, but not for ever, see waitForRecall.
+func (r *run) flyRecall(call func() (then func())) {
+	r.recalling++
+	r.fly(func() func() {
+		then := call()
+		return func() {
+			r.recalling--
+			then()
+		}
+	})
+}
+
+// waitForRecall tells whether a run that has nothing else to do goes on for what is to be
+// removed, and until when at most. What isn't removed by then is left to the next process.
+func (r *run) waitForRecall(now time.Time) (until time.Time, wait bool) {
+	if r.recalling == 0 || r.flying > r.idle+r.recalling {
+		r.onlyRecall = time.Time{}
+		return time.Time{}, false
+	}
+	if r.onlyRecall.IsZero() {
+		r.onlyRecall = now
+	}
+	until = r.onlyRecall.Add(recallPause + recallSpread + recallPatience)
+	return until, now.Before(until)
+}
+
 // takeUp finds out what a task has left, unless somebody else of us does.
 func (r *run) takeUp(t model.Task) {
 	if time.Since(t.Ended) > recallAge || !r.e.own(t.UPID) {
 		return
 	}
-	r.fly(func() func() {
+	r.flyRecall(func() func() {
 		left, err := r.e.actor.Recall(r.ctx, t)
 		var there []string
 		if err == nil && left != nil {
@@ -91,7 +117,7 @@ func (r *run) recallTime(t model.Task) time.Time {
 
 // clearAt removes what a task has left at a time.
 func (r *run) clearAt(at time.Time, t model.Task, left *act.Left) {
-	r.fly(func() func() {
+	r.flyRecall(func() func() {
 		select {
 		case <-time.After(time.Until(at)):
 		case <-r.ctx.Done():
@@ -114,7 +140,7 @@ func (r *run) clear(t model.Task, left *act.Left) {
 	o := &object{owner: model.Owner{Key: model.Key{Kind: "Guest", Name: strconv.Itoa(left.VMID)}}}
 	o.plan.VMID, o.plan.Node = left.VMID, left.Node
 	r.guests[left.VMID] = o
-	r.fly(func() func() {
+	r.flyRecall(func() func() {
 		removed, err := r.sweep(left, recallPatience)
 		return func() {
 			r.letGo(o)

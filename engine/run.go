@@ -37,6 +37,9 @@ type run struct {
 	flying  int                  // calls and tasks under way
 	idle    int                  // of these, such that are no work of ours: questions, lists, others' tasks
 
+	recalling  int       // and such that look for what earlier tasks have left
+	onlyRecall time.Time // since when there is nothing else to do
+
 	listing   bool
 	listDue   time.Time // zero: nobody needs one
 	listPause time.Duration

@@ -212,12 +212,15 @@ func (r *run) list() {
 // never.
 func (r *run) rest() (next time.Time, over bool) {
 	now := time.Now()
-	working := r.flying > r.idle
-	over = !working
 	by := func(t time.Time) {
 		if next.IsZero() || t.Before(next) {
 			next = t
 		}
+	}
+	over = r.flying <= r.idle+r.recalling
+	if until, wait := r.waitForRecall(now); wait {
+		over = false
+		by(until)
 	}
 	for o := range r.waiting {
 		switch {
