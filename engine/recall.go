@@ -96,10 +96,14 @@ func (r *run) takeUp(t model.Task) {
 			there, err = r.e.actor.There(r.ctx, *left)
 		}
 		return func() {
-			if err == nil && len(there) > 0 {
-				r.clearAt(r.recallTime(t), t, left)
-			} else {
+			at := r.recallTime(t)
+			switch {
+			case err != nil || len(there) == 0:
 				r.e.leave(t.UPID, err == nil)
+			case r.live == nil && at.After(time.Now()):
+				r.e.putOff(t.UPID) // nobody waits for that: the next process removes it
+			default:
+				r.clearAt(at, t, left)
 			}
 		}
 	})
@@ -186,6 +190,15 @@ func (m *memory) leave(task string, over bool) (again bool) {
 	c.now, c.over = false, over
 	m.cares[task] = c
 	return !over && c.tries < recallTries
+}
+
+// putOff notes that it isn't time yet to remove what a task has left.
+func (e *Engine) putOff(task string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.memory.cares[task]
+	c.now, c.tries = false, c.tries-1
+	e.memory.cares[task] = c
 }
 
 func (e *Engine) own(task string) bool {

@@ -33,7 +33,7 @@ func (l *lab) leave(by *pve.Client) (vmid int) {
 	if len(l.ours()) > 0 || len(l.volumes(vmid)) != 2 {
 		l.t.Fatalf("machines %v, disks %v", l.ours(), l.volumes(vmid))
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(2 * time.Minute)
 	return vmid
 }
 

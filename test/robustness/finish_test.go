@@ -26,6 +26,7 @@ func (r *run) finish() {
 	r.comeBack() // what was asked for late may have lost a node once more
 	r.others.unlockStuck()
 	r.watch.look()
+	time.Sleep(2 * time.Minute) // what a task has left is its process' to remove for that long
 	for _, s := range r.sets {
 		r.converged(s)
 	}
