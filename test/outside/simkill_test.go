@@ -1,6 +1,7 @@
 package outside_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -54,14 +55,25 @@ func (l *lab) recovered() {
 }
 
 // simDies kills the simulator when so many requests were answered, and starts it
-// again with what it has kept. False: the program has ended.
+// again with what it has kept. False: the program has ended, or waits for a lock and asks
+// for little any more.
 func (l *lab) simDies(p *outside.Process, after int) bool {
 	l.t.Helper()
 	before, err := l.sim.Count(l.ctx)
 	l.must(err)
 	reached := make(chan error, 1)
 	go func() { reached <- l.sim.Await(l.ctx, before+after) }()
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
+	locked := make(chan struct{})
+	go func() {
+		if _, err := p.Await(ctx, "qm unlock"); err == nil {
+			close(locked)
+		}
+	}()
 	select {
+	case <-locked:
+		return false
 	case err := <-reached:
 		l.must(err)
 	case <-p.Ended():
