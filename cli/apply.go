@@ -35,11 +35,11 @@ func newApply(u *ui) *cobra.Command {
 		Use:   "apply -f FILE|DIR|-",
 		Short: "Make things as the manifests say",
 		Long: `Make things as the manifests say: show the plan, ask if something is destroyed,
-restarted or loses data, do it, and wait until all is as wanted. If more of that
+restarted or loses data, do it, and wait until all is up to date. If more of that
 comes up on the way than the plan said, ask again.
 
 It can be interrupted at any moment: tasks go on in Proxmox, and running apply
-again continues. The exit status is 0 only if everything is as wanted.`,
+again continues. The exit status is 0 only if everything is up to date.`,
 		Example: `  proxplane apply -f machines.yaml
   proxplane apply -f machines/ --yes --timeout 10m
   cat machines.yaml | proxplane apply -f - --yes

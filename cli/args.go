@@ -16,7 +16,7 @@ import (
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least {
-			return misused(cmd, errors.New("something is missing behind "+cmd.CommandPath()))
+			return misused(cmd, errors.New("missing argument for "+cmd.CommandPath()))
 		}
 		if most > 0 && len(args) > most {
 			return misused(cmd, tooMuch(args[most:]))

@@ -35,7 +35,7 @@ func (c *change) flags(cmd *cobra.Command) {
 	fs.BoolVar(&c.allow.Restart, "allow-restart", false, "stop and start running machines where a change needs it")
 	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
 	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
-	fs.BoolVar(&c.deep, "deep", false, "read all configs, also of machines that seem to be as wanted")
+	fs.BoolVar(&c.deep, "deep", false, "read all configs, also of machines that seem to be up to date")
 }
 
 func (c *change) outputFlag(cmd *cobra.Command) {
@@ -158,7 +158,7 @@ func (u *ui) agree(ctx context.Context, yes bool, what string) error {
 	ok, err := u.ask(ctx, what+". Go on?")
 	switch {
 	case errors.Is(err, errNoAnswer):
-		return advise(fmt.Errorf("%s, and nobody is there to be asked", what), "If that is what you want, add --yes.")
+		return advise(fmt.Errorf("%s, and there is no terminal to confirm on", what), "If that is what you want, add --yes.")
 	case err != nil:
 		return err
 	case !ok:

@@ -135,13 +135,13 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 	done := len(sum.VMs) + len(sum.Others) - len(left)
 	verdict := page.Green(fmt.Sprintf("Done: %s, after %.1f s.", status.Ended(done-sum.gone, sum.gone), sum.Seconds))
 	if len(left) > 0 {
-		verdict = page.Yellow(fmt.Sprintf("Not done: %d as wanted, %d not, after %.1f s.", done, len(left), sum.Seconds))
+		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, %d not, after %.1f s.", done, len(left), sum.Seconds))
 	}
 	_, err := fmt.Fprintln(u.out, verdict)
 	return err
 }
 
-// unfinished is an object that isn't as wanted in the end.
+// unfinished is an object that isn't up to date in the end.
 type unfinished struct {
 	engine.Outcome
 	of *cluster

@@ -23,7 +23,7 @@ func newDescribe(u *ui) *cobra.Command {
 		Use:   "describe vm/NAME|image/NAME|snapshot/VM/NAME|node/NAME",
 		Short: "Tell all about one thing",
 		Long: `Tell all about one thing: its settings, its addresses, what it waits for, its
-last tasks. With the manifests (-f) also whether it is as wanted, and what is
+last tasks. With the manifests (-f) also whether it is up to date, and what is
 missing. Machines and images can be named by their VMID, too.`,
 		Example: `  proxplane describe vm/web-1
   proxplane describe vm/web-1 -f machines.yaml

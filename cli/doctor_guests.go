@@ -189,7 +189,7 @@ func (e *examination) guests() {
 		}
 	}
 	if len(waiting) > 0 {
-		e.good(areaManifests, "guest agent: %s ready once the agent has told an address; it must be in the image", areIs(len(waiting), "machine"))
+		e.good(areaManifests, "guest agent: %s ready once the agent has reported an address; it must be in the image", areIs(len(waiting), "machine"))
 	}
 	e.discs()
 	if len(silent) > 0 {

@@ -86,7 +86,7 @@ func newGet(u *ui) *cobra.Command {
 		Use:   "get vms|images|snapshots|nodes|storages|tasks [NAME…]",
 		Short: "List what there is",
 		Long: `List what the cluster has. With manifests that name machines or images, only
-these, with whether they are as wanted.
+these, with whether they are up to date.
 
 Machines are named by their name or VMID, also in "get snapshots" and "get tasks".`,
 		Example: `  proxplane get vms

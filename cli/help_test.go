@@ -168,7 +168,7 @@ func TestMistypedCommandsAndFlagsAreNamed(t *testing.T) {
 		{[]string{"apply", "--parallel", "-1", "-f", "x"}, []string{"--parallel -1: want a number from 1 on"}},
 		{[]string{"delete", "vm/web", "--parallel", "-1"}, []string{"--parallel -1: want a number from 1 on"}},
 		{[]string{"apply", "-f"}, []string{"--filename needs a value: FILE"}},
-		{[]string{"get"}, []string{"something is missing behind proxplane get$", `It is used so: proxplane get vms\|images`, "proxplane get --help"}},
+		{[]string{"get"}, []string{"missing argument for proxplane get$", `It is used so: proxplane get vms\|images`, "proxplane get --help"}},
 		{[]string{"clone", "web"}, []string{"It is used so: proxplane clone SOURCE NAME$"}},
 		{[]string{"clone", "web", "copy", "more"}, []string{"this is too much: more$"}},
 		{[]string{"version", "now"}, []string{"this is too much: now$"}},

@@ -82,7 +82,7 @@ func newKubectlPlan(u *ui, n *namespace) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what the operator does next, and why",
-		Long: `Show what is to be done so that the objects of the namespace are as wanted: each
+		Long: `Show what is to be done so that the objects of the namespace are up to date: each
 step with what it does, why, and its effect. It is what the operator decides, too.
 Nothing is changed.
 
@@ -103,7 +103,7 @@ updatePolicy allows them.`,
 	p.connectionFlags(cmd)
 	p.outputFlag(cmd)
 	p.displayFlags(cmd)
-	cmd.Flags().BoolVar(&p.deep, "deep", false, "read all configs, also of machines that seem to be as wanted")
+	cmd.Flags().BoolVar(&p.deep, "deep", false, "read all configs, also of machines that seem to be up to date")
 	return cmd
 }
 

@@ -27,8 +27,8 @@ func newOperator(u *ui) *cobra.Command {
 	f := &operatorFlags{}
 	cmd := &cobra.Command{
 		Use:   "operator",
-		Short: "Make the objects of a Kubernetes so, and keep them so",
-		Long: `Make the objects of a Kubernetes so, and keep them so: Providers, VirtualMachines and
+		Short: "Run the Kubernetes operator",
+		Long: `Run the Kubernetes operator. It reconciles Providers, VirtualMachines and
 whatever belongs to them, as custom resources (deploy/crds). It runs until it is
 interrupted. Of several replicas one works, and another one takes over when that
 is gone.

@@ -49,7 +49,7 @@ manifest's updatePolicy allows them.`,
 
 func (p *planning) displayFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors")
-	cmd.Flags().BoolVar(&p.all, "all", false, "show also what is as wanted")
+	cmd.Flags().BoolVar(&p.all, "all", false, "show also what is up to date")
 }
 
 func (p *planning) run(cmd *cobra.Command, u *ui) error {

@@ -75,7 +75,7 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 	if r == nil {
 		switch {
 		case e.Kind == engine.Ready:
-			return nil, "", true // it was as wanted all the time
+			return nil, "", true // it was up to date all the time
 		case e.Action == engine.Sweep && e.Kind == engine.Done:
 			return nil, l.line(l.page.Green("✓"), e, done(e), ""), true // an earlier run had asked for it
 		case e.Action == engine.Sweep:

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/test/golden"
 )
 
-// happenings are events of two machines and an image that is as wanted.
+// happenings are events of two machines and an image that is up to date.
 func happenings() ([]plan.Plan, []engine.Event) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	owner := func(kind, name string) model.Owner { return model.Owner{Key: model.Key{Kind: kind, Name: name}} }
@@ -37,7 +37,7 @@ func happenings() ([]plan.Plan, []engine.Event) {
 	add(time.Second, db, engine.Failed, "start VM 102", "no space left")
 	events[len(events)-1].Hint = "free space on the storage, or name another one"
 	add(0, db, engine.Waiting, "", "start VM 102 failed: no space left; free space on the storage, or name another one")
-	add(0, web, engine.Waiting, "", "for its guest agent to tell an address")
+	add(0, web, engine.Waiting, "", "for its guest agent to report an address")
 	add(3*time.Second, web, engine.Ready, "", "")
 	add(time.Second, db, engine.Ready, "", "gone")
 	return plans, events

@@ -46,13 +46,13 @@ func TestManifestsArePlannedAppliedAndDeleted(t *testing.T) {
 	if code != exitChanges {
 		t.Errorf("plan: exit %d", code)
 	}
-	wantText(t, out, `^\+ vm/web-1 `, `\+ start it`, `^Plan: 2 to make, 1 as wanted\.$`)
+	wantText(t, out, `^\+ vm/web-1 `, `\+ start it`, `^Plan: 2 to make, 1 up to date\.$`)
 
 	out = l.must("apply", "-f", file)
-	wantText(t, out, `^✓ vm/web-1  ready`, `^NAME +STATE +NODE +VMID +IP +READY +MESSAGE$`, `^web-1 +running +pve\d +\d+ +192\.168\.77\.\d+ +yes`, `^Done: 3 objects as wanted`)
+	wantText(t, out, `^✓ vm/web-1  ready`, `^NAME +STATE +NODE +VMID +IP +READY +MESSAGE$`, `^web-1 +running +pve\d +\d+ +192\.168\.77\.\d+ +yes`, `^Done: 3 objects up to date`)
 
 	out = l.must("apply", "-f", file)
-	wantText(t, out, `^Nothing to do: 3 objects as wanted\.$`)
+	wantText(t, out, `^Nothing to do: 3 objects up to date\.$`)
 	l.must("plan", "-f", file, "--detailed-exitcode", "--deep")
 
 	code, out, stderr := l.run("delete", "-f", file)
@@ -60,7 +60,7 @@ func TestManifestsArePlannedAppliedAndDeleted(t *testing.T) {
 		t.Errorf("delete without a yes: exit %d", code)
 	}
 	wantText(t, out, `- destroy VM`)
-	wantText(t, stderr, `nobody is there to be asked`, `add --yes`)
+	wantText(t, stderr, `there is no terminal to confirm on`, `add --yes`)
 	l.must("delete", "-f", file, "--yes")
 	if out := l.must("get", "vms", "-o", "json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("left behind: %s", out)
@@ -91,12 +91,12 @@ func TestMachinesAreListedAndDescribed(t *testing.T) {
 	l.must("apply", "-f", file)
 	wantText(t, l.must("get", "vms"), `^NAME +STATE +NODE +VMID +CPUS +MEMORY +DISK +OURS$`, `^web-1 +running .* yes$`)
 	wantText(t, l.must("get", "vms", "-o", "wide"), `192\.168\.77`)
-	wantText(t, l.must("get", "vms", "-f", file), `^web-2 .* yes +as wanted$`)
+	wantText(t, l.must("get", "vms", "-f", file), `^web-2 .* yes +up to date$`)
 	wantText(t, l.must("get", "images"), `^ubuntu-22-template +template +pve1 +9000`)
 	wantText(t, l.must("get", "nodes"), `^pve3 +online`)
 	wantText(t, l.must("get", "storages"), `^nfs +nfs +pve1,pve2,pve3`)
 	wantText(t, l.must("get", "tasks", "web-1"), `qmstart`)
-	wantText(t, l.must("describe", "vm/web-1", "-f", file), `^State: +running$`, `^  Ready +True +AsWanted`, `^Last tasks:$`, `net0 +virtio`)
+	wantText(t, l.must("describe", "vm/web-1", "-f", file), `^State: +running$`, `^  Ready +True +UpToDate`, `^Last tasks:$`, `net0 +virtio`)
 	wantText(t, l.must("describe", "node/pve1"), `bridges vmbr0`)
 	wantText(t, l.must("describe", "image/ubuntu-22-template"), `^State: +template$`)
 	var list []status.VM

@@ -228,7 +228,7 @@ func (t *target) secret(u *ui, flag, file, variable, prompt string) (string, err
 	}
 	s, err := u.askSecret(prompt)
 	if errors.Is(err, errNoAnswer) {
-		return "", fmt.Errorf("nobody is there to be asked for the %s: set %s, or name a file that has it with %s", strings.ToLower(prompt[:1])+prompt[1:], variable, flag)
+		return "", fmt.Errorf("no terminal to ask for the %s: set %s, or name a file that has it with %s", strings.ToLower(prompt[:1])+prompt[1:], variable, flag)
 	}
 	return s, err
 }

@@ -46,7 +46,7 @@ stringData: {token_id: "prod@pve!t", token_secret: "s"}
 		{"a flag beside a manifest", target{files: []string{provider}, endpoints: []string{"https://flag"}}, env, "https://flag token prod@pve!t"},
 		{"nothing", target{}, nil, "error: no Proxmox is named"},
 		{"no credentials", target{endpoints: []string{"flag"}}, nil, "error: no credentials are given"},
-		{"a user and nobody to ask", target{endpoints: []string{"flag"}, username: "me@pam"}, nil, "error: nobody is there to be asked for the password of me@pam"},
+		{"a user and nobody to ask", target{endpoints: []string{"flag"}, username: "me@pam"}, nil, "error: no terminal to ask for the password of me@pam"},
 		{"a secret without its token", target{endpoints: []string{"flag"}, tokenFile: file("secret", "s\n")}, nil, "error: --token-file"},
 		{"two logins", target{tokenID: "a@b!c", username: "d@e"}, nil, "error: --token-id and --username"},
 		{"another provider", target{files: []string{provider}, provider: "test"}, nil, "error: --provider test: the manifests have only prod"},

@@ -102,7 +102,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	s.wait(`vm/web-1 +clone ubuntu-22-template`)
 	s.wait(`\d of 2 ready`)
 	s.wait(`\r\x1b\[32m✓\x1b\[0m vm/web-1 +\x1b\[32mready`) // from the margin, also after the ^C of Ctrl-C
-	s.wait(`\x1b\[32mDone: 3 objects as wanted`)
+	s.wait(`\x1b\[32mDone: 3 objects up to date`)
 	for line := range strings.SplitSeq(s.all(), "\n") {
 		if parts := strings.Split(strings.TrimRight(line, "\r"), "\r"); len(plainText(parts[len(parts)-1])) > 2*80 {
 			t.Errorf("a line is too long: %q", line)

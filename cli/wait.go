@@ -32,11 +32,11 @@ func newWait(u *ui) *cobra.Command {
 		Short: "Wait until machines are ready, off or gone",
 		Long: `Wait until machines are in a state:
 
-  ready     runs, isn't locked, and its guest agent has told an address if it
-            has one; with the manifests (-f): is as wanted
+  ready     runs, isn't locked, and its guest agent has reported an address if it
+            has one; with the manifests (-f): is up to date
   off       is stopped
   gone      isn't there
-  address   its guest agent has told an address
+  address   its guest agent has reported an address
 
 The exit status is 0 when all are so, and 1 when the time is over.`,
 		Example: `  proxplane wait vm/web-1 --for ready
@@ -209,7 +209,7 @@ func (w *awaiting) checkAddress(ctx context.Context, c *cluster, g *model.Guest)
 	}
 	c.askAddresses(ctx, []*model.Guest{g})
 	if g = c.observer.Snapshot().Guests[g.VMID]; g == nil || len(g.Addresses) == 0 {
-		return false, "runs, and its guest agent hasn't told an address yet", nil
+		return false, "runs, and its guest agent hasn't reported an address yet", nil
 	}
 	return true, strings.Join(status.Addresses(g.Addresses), ", "), nil
 }

@@ -20,7 +20,7 @@ func seedOf(name, userData string) model.VM {
 }
 
 // check holds what must be true whatever happened: each machine that is wanted is
-// there once and as wanted, those that are to go are gone, and nothing is left
+// there once and up to date, those that are to go are gone, and nothing is left
 // behind.
 func (l *lab) check(want model.Desired) {
 	l.t.Helper()

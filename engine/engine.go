@@ -1,8 +1,8 @@
 // Package engine makes things so: it looks at what is there, plans, acts, and
-// looks again, until all is as wanted.
+// looks again, until all is up to date.
 //
 // [Engine.Step] is one turn: it starts what can be started and returns at once.
-// [Engine.Converge] goes on until everything is as wanted or nothing more can be
+// [Engine.Converge] goes on until everything is up to date or nothing more can be
 // done. [Engine.Serve] goes on for ever, while what is wanted changes. All may be
 // stopped at any moment, and be killed: tasks go on in Proxmox, and the next run
 // picks up what it finds. Nothing is written down anywhere else.
@@ -78,7 +78,7 @@ func (o Options) withDefaults() Options {
 
 // Plan looks as deep as it must and tells what is to be done. It changes
 // nothing. deep reads the configs of all guests concerned, also where the list
-// says that they are as wanted.
+// says that they are up to date.
 func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.Plan, error) {
 	want.Foresee = true
 	want.VMs = slices.Clone(want.VMs)

@@ -17,7 +17,7 @@ const (
 	Done     Kind = "done"     // a step has succeeded
 	Failed   Kind = "failed"   // a step has failed
 	Waiting  Kind = "waiting"  // nothing can be done now
-	Ready    Kind = "ready"    // the object is as wanted
+	Ready    Kind = "ready"    // the object is up to date
 )
 
 // Event is something that happened to an object.

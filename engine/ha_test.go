@@ -70,7 +70,7 @@ func TestHAIsToldWhatChangesAboutAMachine(t *testing.T) {
 			before := len(l.requests(0))
 			l.mustConverge(desired(v))
 			if made := l.requests(before); writes(made) > 0 {
-				t.Errorf("%s: what is as wanted is written again: %v", release, made)
+				t.Errorf("%s: what is up to date is written again: %v", release, made)
 			}
 		})
 	}

@@ -275,7 +275,7 @@ func (l *lab) vanish(name string) {
 	l.somebody(name, "DELETE", "", nil)
 }
 
-// keeping runs fn while an engine keeps things as wanted.
+// keeping runs fn while an engine keeps things up to date.
 func (l *lab) keeping(e *engine.Engine, want model.Desired, fn func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// live is what a run has that doesn't end when all is as wanted.
+// live is what a run has that doesn't end when all is up to date.
 type live struct {
 	next    time.Time // when everything is looked at again
 	trouble *trouble  // nothing can be done at present
@@ -159,7 +159,7 @@ func (r *run) nextAgent() (vmid int) {
 	return vmid
 }
 
-// drift finds out what isn't as wanted any more.
+// drift finds out what isn't up to date any more.
 func (r *run) drift() {
 	for _, p := range r.e.plan(r.want.all).Objects {
 		o := r.objects[p.Owner.Key]
@@ -183,7 +183,7 @@ func (r *run) drift() {
 }
 
 // othersWork tells whether somebody works on a guest, a backup perhaps. One that is
-// as wanted stays so meanwhile; what comes of it is seen later.
+// up to date stays so meanwhile; what comes of it is seen later.
 func othersWork(w *plan.Wait) bool {
 	return w != nil && (w.Reason == plan.WaitTask || w.Reason == plan.WaitLock)
 }
@@ -244,7 +244,7 @@ func begins(a model.Action) bool {
 	return false
 }
 
-// Keep makes everything as wanted and keeps it so, until ctx ends. Its error says
+// Keep brings everything up to date and keeps it so, until ctx ends. Its error says
 // why it ended.
 func (e *Engine) Keep(ctx context.Context, want model.Desired, opts Options) error {
 	s := e.Serve(ctx, opts)

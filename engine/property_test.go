@@ -67,8 +67,8 @@ func anyWish(t *rapid.T, name string) model.VM {
 }
 
 // Whatever goes wrong, and whenever the process dies: when things are well again,
-// all becomes as wanted, each machine is there once, and nothing is left behind.
-func TestAllIsAsWantedInTheEndWhateverGoesWrong(t *testing.T) {
+// all becomes up to date, each machine is there once, and nothing is left behind.
+func TestAllIsUpToDateInTheEndWhateverGoesWrong(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		names := []string{"web", "db", "lb"}[:rapid.IntRange(1, 3).Draw(rt, "machines")]
 		faults := rapid.SliceOfN(rapid.Custom(anyFault), 0, 4).Draw(rt, "faults")

@@ -15,7 +15,7 @@ type State string
 
 // The states of objects.
 const (
-	StateReady    State = "ready"    // as wanted
+	StateReady    State = "ready"    // up to date
 	StateGone     State = "gone"     // it was to go, and has
 	StateChanging State = "changing" // something is being done
 	StateWaiting  State = "waiting"  // for something that may still come
@@ -46,7 +46,7 @@ type Report struct {
 	Took    time.Duration
 }
 
-// Converged tells whether everything is as wanted.
+// Converged tells whether everything is up to date.
 func (r Report) Converged() bool {
 	for _, o := range r.Objects {
 		if o.State != StateReady && o.State != StateGone {
@@ -98,7 +98,7 @@ func (r *run) outcome(o *object) Outcome {
 	case failed:
 		out.Text = failureText(fail)
 	case o.reason == plan.WaitAgent:
-		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't told an address", p.VMID)}
+		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address", p.VMID)}
 		out.Text = out.Wait.Text
 	default:
 		out.Text = "not done yet"

@@ -18,7 +18,7 @@ type run struct {
 	e     *Engine
 	ctx   context.Context
 	calls context.Context // of calls that change something
-	live  *live           // nil: it ends when all is as wanted
+	live  *live           // nil: it ends when all is up to date
 	opts  Options
 	tasks *act.Tasks
 	want  *wanted
@@ -95,7 +95,7 @@ func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *
 	return r
 }
 
-// Converge works until everything is as wanted, or nothing more can be done, or
+// Converge works until everything is up to date, or nothing more can be done, or
 // ctx ends. The report says how far each object has come. The error is nil unless
 // it had to stop: because of ctx, or because nothing works at all.
 func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options) (Report, error) {

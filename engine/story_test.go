@@ -216,7 +216,7 @@ func TestClonesMachinesThatAreBeingMade(t *testing.T) {
 		l.check(want)
 		// The source's disk grows after it was cloned itself.
 		if conf := l.named("copy"); !strings.Contains(conf["scsi0"], "size=20G") {
-			t.Errorf("it was copied before its source was as wanted: %v\n%s", conf, l.story())
+			t.Errorf("it was copied before its source was up to date: %v\n%s", conf, l.story())
 		}
 	})
 }
@@ -359,7 +359,7 @@ func TestWaitsAreToldAnewWhenTheyAreForSomethingElse(t *testing.T) {
 				waits = append(waits, e.Text)
 			}
 		}
-		if len(waits) != 2 || !strings.HasSuffix(waits[0], "isn't there yet") || !strings.HasSuffix(waits[1], "isn't as wanted yet") {
+		if len(waits) != 2 || !strings.HasSuffix(waits[0], "isn't there yet") || !strings.HasSuffix(waits[1], "isn't up to date yet") {
 			t.Errorf("it waits for %q", waits)
 		}
 	})

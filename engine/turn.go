@@ -144,7 +144,7 @@ func (r *run) announce(o *object) {
 	r.emit(o, Event{Kind: Planned, Text: text})
 }
 
-// finish is the end of an object that is as wanted.
+// finish is the end of an object that is up to date.
 func (r *run) finish(o *object) {
 	o.done, o.reason, o.looks = true, "", 0
 	o.found = r.sight(o)

@@ -110,7 +110,7 @@ func TestAnImageGoesThoughThereAreMachinesOfAnotherSet(t *testing.T) {
 }
 
 // Somebody takes a snapshot of the machine just when it is done and ours is next.
-// Afterwards nobody knows whether the machine is still as wanted.
+// Afterwards nobody knows whether the machine is still up to date.
 func TestASnapshotIsTakenThoughSomebodyTouchedTheMachineMeanwhile(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		want := desired(machine("web"))

@@ -144,7 +144,7 @@ func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
 	if o.reason != plan.WaitAgent {
 		o.reason, o.since = plan.WaitAgent, time.Now()
-		r.emit(o, Event{Kind: Waiting, Action: plan.WaitAgent, Text: "for its guest agent to tell an address"})
+		r.emit(o, Event{Kind: Waiting, Action: plan.WaitAgent, Text: "for its guest agent to report an address"})
 	}
 	if o.asking {
 		return

@@ -86,7 +86,7 @@ type VM struct {
 	OwnID bool `json:",omitempty"`
 
 	Power       Power
-	WaitAddress bool // ready means: the agent has told an address
+	WaitAddress bool // ready means: the agent has reported an address
 	Place       Place
 	Update      Allow // what the manifest allows without asking
 	Retain      bool  // when deleted, the guest stays and is only let go

@@ -95,7 +95,7 @@ const (
 	TagPrefix = "pp."
 )
 
-// StateTag is the tag of a guest that is as wanted.
+// StateTag is the tag of a guest that is up to date.
 func StateTag(o Owner, fingerprint string) string {
 	return TagPrefix + o.ID() + "." + fingerprint
 }

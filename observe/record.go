@@ -140,7 +140,7 @@ func (r *record) since() time.Time {
 }
 
 // doubted are tags that still tell whose a guest is, but not any more that it is
-// as wanted: its config was changed since they were listed.
+// up to date: its config was changed since they were listed.
 func doubted(tags []string) []string {
 	owner, _, ok := model.ParseStateTag(tags)
 	if !ok {

@@ -52,7 +52,7 @@ func (s *site) event(e engine.Event) {
 	case engine.Waiting:
 		reason = EventWaiting
 	case engine.Ready:
-		reason, text = EventReady, "as wanted"
+		reason, text = EventReady, "up to date"
 		if e.Text == "gone" {
 			reason, text = EventGone, "nothing of it is left in Proxmox"
 		}

@@ -27,7 +27,7 @@ func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 	case known.found.deleting && (v.State == status.Blocked || v.State == status.Failed):
 		v.Message += forceHint(keyOf(obj))
 	case away(v.Reason) && isReady(obj) && obj.Common().ObservedGeneration == known.found.version:
-		return v, false // it was as wanted when it could be seen last
+		return v, false // it was up to date when it could be seen last
 	}
 	return v, true
 }

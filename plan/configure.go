@@ -23,7 +23,7 @@ func (c *change) configure(uploads []int, after ...int) int {
 		if act.Description == nil && act.Tags == nil {
 			return 0
 		}
-		c.say("our marks on it", Live)
+		c.say("update proxplane's marker (guest unaffected)", Live)
 	}
 	act.Slow = len(act.Disks) > 0
 	why, effect := c.reasons()
@@ -167,7 +167,7 @@ func hookPart(text string) string {
 	return text[at : at+len(fence)+end+len(fence)]
 }
 
-// unfinished is the fingerprint of a guest that isn't as wanted in ways that
+// unfinished is the fingerprint of a guest that isn't up to date in ways that
 // the list of guests doesn't show: it makes the next plan read its config.
 const unfinished = "unfinished"
 

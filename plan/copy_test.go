@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-func TestACopyWaitsUntilItsSourceIsAsWanted(t *testing.T) {
+func TestACopyWaitsUntilItsSourceIsUpToDate(t *testing.T) {
 	w := newWorld()
 	web, clone := testVM("web"), testVM("copy")
 	converge(t, w, desired(web))

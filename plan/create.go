@@ -93,7 +93,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 func taggedLater(v model.VM) bool { return v.Pool != "" }
 
 // firstStamp is the fingerprint that a guest without a source may carry from its
-// first moment: with first-boot data it isn't as wanted yet, nor where HA has to be
+// first moment: with first-boot data it isn't up to date yet, nor where HA has to be
 // told something beside what the list of guests shows.
 func (p *planner) firstStamp(v model.VM) string {
 	if v.Seed != nil || p.joins(v) {

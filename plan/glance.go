@@ -21,14 +21,14 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	return stamped(v, g) && p.standing(v, g) && powered(v, g) && p.figures(v, g)
 }
 
-// stamped tells whether a guest is one of ours that was left as wanted.
+// stamped tells whether a guest is one of ours that was left up to date.
 func stamped(v model.VM, g *model.Guest) bool {
 	owner, print, tagged := model.ParseStateTag(g.Tags)
 	return tagged && owner == v.Owner.ID() && print == v.At(g.VMID).Fingerprint() &&
 		g.Lock == "" && !g.Template && (v.VMID == 0 || v.VMID == g.VMID) && g.Name == v.Name
 }
 
-// standing tells whether pool and HA are as wanted. Whether a guest needs a rule of HA's
+// standing tells whether pool and HA are up to date. Whether a guest needs a rule of HA's
 // that it isn't in is told by a deeper look.
 func (p *planner) standing(v model.VM, g *model.Guest) bool {
 	if v.Pool != "" && g.Pool != v.Pool || (v.HA != nil) != (g.HAState != "") {

@@ -19,7 +19,7 @@ func (p *planner) ruled() bool { return p.have.Release >= firstRules }
 func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
 // ha plans what the high-availability manager is told: of a new guest only when
-// it is as wanted, since the manager starts it at once.
+// it is up to date, since the manager starts it at once.
 func (c *change) ha(after ...int) int {
 	managed := c.g.HAState != ""
 	switch {

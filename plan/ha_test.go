@@ -23,7 +23,7 @@ func TestHAIsTakenAwayThoughTheConfigChangesFirst(t *testing.T) {
 	}
 	p := converge(t, w, desired(v))
 	if !p.Ready() {
-		t.Fatalf("not as wanted:\n%s", p)
+		t.Fatalf("not up to date:\n%s", p)
 	}
 	for _, g := range w.guests {
 		if !g.Template && (g.HAState != "" || slices.Contains(g.Config.Marker.Managed, "ha")) {
@@ -33,7 +33,7 @@ func TestHAIsTakenAwayThoughTheConfigChangesFirst(t *testing.T) {
 }
 
 // Whoever is stopped before HA was told finds that out the next time, though the
-// config is as wanted by then.
+// config is up to date by then.
 func TestHAIsToldThoughTheConfigChangesFirst(t *testing.T) {
 	w := newWorld()
 	v := testVM("web")
@@ -46,7 +46,7 @@ func TestHAIsToldThoughTheConfigChangesFirst(t *testing.T) {
 		}
 	}
 	if p := converge(t, w, desired(v)); !p.Ready() {
-		t.Fatalf("not as wanted:\n%s", p)
+		t.Fatalf("not up to date:\n%s", p)
 	}
 	for id, told := range w.ha {
 		if told["max_restart"] != "3" || !slices.Contains(w.rules["slow"], id) || slices.Contains(w.rules["fast"], id) {

@@ -154,7 +154,7 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if full && src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
 		kind := "is local"
 		if p.have.Storages[v.Source.Storage] == nil {
-			kind = "isn't to be seen"
+			kind = "not found"
 		}
 		return fmt.Sprintf("storage %s %s, and %s (%d) is on %s", v.Source.Storage, kind, src.guest.Name, src.guest.VMID, src.guest.Node)
 	}

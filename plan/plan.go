@@ -95,7 +95,7 @@ type Object struct {
 	LeftOver model.Key
 }
 
-// Ready tells whether the object is as wanted.
+// Ready tells whether the object is up to date.
 func (o Object) Ready() bool {
 	return len(o.Steps) == 0 && o.Wait == nil && len(o.Refused) == 0 && o.Look.Empty()
 }
@@ -138,7 +138,7 @@ type Plan struct {
 	Objects []Object
 }
 
-// Ready tells whether everything is as wanted.
+// Ready tells whether everything is up to date.
 func (p Plan) Ready() bool {
 	return !slices.ContainsFunc(p.Objects, func(o Object) bool { return !o.Ready() })
 }

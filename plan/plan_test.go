@@ -65,7 +65,7 @@ func TestAConvergedGuestGivesAnEmptyPlan(t *testing.T) {
 	w := newWorld()
 	want := desired(testVM("web"))
 	if p := converge(t, w, want); !p.Ready() {
-		t.Fatalf("not as wanted:\n%s", p)
+		t.Fatalf("not up to date:\n%s", p)
 	}
 	// The list of guests alone is enough to see it.
 	p := For(want, w.observe(Look{}))
@@ -89,7 +89,7 @@ func TestForeignGuestsAreNeverTouched(t *testing.T) {
 	w.guests[first].Template = false
 	before := fmt.Sprint(*w.guests[first], *w.guests[first].Config)
 	if p := converge(t, w, desired(v)); !p.Ready() {
-		t.Fatalf("not as wanted:\n%s", p)
+		t.Fatalf("not up to date:\n%s", p)
 	}
 	if fmt.Sprint(*w.guests[first], *w.guests[first].Config) != before {
 		t.Error("the foreign guest was changed")
@@ -419,7 +419,7 @@ func (p Plan) steps() []Step {
 func check(t *rapid.T, w *world, want model.Desired, p Plan) {
 	for _, o := range p.Objects {
 		if !o.Ready() {
-			t.Fatalf("not as wanted:\n%s", p)
+			t.Fatalf("not up to date:\n%s", p)
 		}
 	}
 	seeds := 0

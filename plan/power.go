@@ -62,7 +62,7 @@ func (c *change) address() {
 		c.o.Look.Agents = append(c.o.Look.Agents, c.g.VMID)
 		return
 	}
-	c.o.wait(WaitAgent, fmt.Sprintf("VM %d runs, and its guest agent hasn't told an address yet", c.g.VMID))
+	c.o.wait(WaitAgent, fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", c.g.VMID))
 }
 
 // pool plans the pool that the guest belongs to. It leaves one that a manifest

@@ -76,7 +76,7 @@ func (c *change) holds(seed string) bool {
 }
 
 // leftSeeds are the files that will still have to go once the configuration is
-// as wanted. One that the marker meant until now counts even if the list of files
+// up to date. One that the marker meant until now counts even if the list of files
 // doesn't show it: its upload may be under way. Later lists tell.
 func (c *change) leftSeeds(current string) []string {
 	if c.have.Marker == nil {

@@ -54,7 +54,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 }
 
 // touches tells whether something is to be done with the guest itself: it is to
-// be as wanted before that.
+// be up to date before that.
 func (p *planner) touches(s model.Snapshot, g *model.Guest) bool {
 	i := slices.IndexFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == s.Name })
 	switch {

@@ -84,7 +84,7 @@ func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wai
 	case f.guest.Lock != "":
 		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, is locked (%s)", key, f.guest.Lock)}, Look{}
 	case snapshot == "" && p.changing[key]:
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't as wanted yet", key)}, Look{}
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't up to date yet", key)}, Look{}
 	case snapshot == "":
 		return []*model.Guest{f.guest}, nil, Look{}
 	}

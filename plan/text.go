@@ -29,7 +29,7 @@ func (o Object) String() string {
 	case o.Gone:
 		b.WriteString(": gone")
 	case o.Ready():
-		b.WriteString(": as wanted")
+		b.WriteString(": up to date")
 	}
 	b.WriteString("\n")
 	if o.Placed != "" {

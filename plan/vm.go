@@ -107,7 +107,7 @@ func blocks(task string) bool {
 	return true
 }
 
-// converge plans what a guest needs to be as wanted.
+// converge plans what a guest needs to be up to date.
 func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
 	if c.replace() {

@@ -180,7 +180,7 @@ func pairs(m map[string]string) string {
 }
 
 // conditions are what is seen of the guest, and with the manifests whether it
-// is as wanted.
+// is up to date.
 func (d *description) conditions(a About) {
 	list := observedConditions(a.Guest)
 	if a.Want != nil {
@@ -204,7 +204,7 @@ func (d *description) conditions(a About) {
 		d.hang(lines, i+1, message)
 	}
 	if a.Want == nil {
-		d.b.WriteString("  " + d.page.Grey("(with the manifests, -f, also whether it is as wanted)") + "\n")
+		d.b.WriteString("  " + d.page.Grey("(with the manifests, -f, also whether it is up to date)") + "\n")
 	}
 }
 

@@ -12,7 +12,7 @@ type State string
 
 // States of an object.
 const (
-	Ready    State = "Ready"    // as wanted
+	Ready    State = "Ready"    // up to date
 	Gone     State = "Gone"     // it was to go, and is gone
 	Changing State = "Changing" // steps are to be done
 	Waiting  State = "Waiting"  // goes on by itself
@@ -30,7 +30,7 @@ type Outcome struct {
 
 // Reasons that aren't those of a plan's wait.
 const (
-	ReasonAsWanted = "AsWanted"
+	ReasonUpToDate = "UpToDate"
 	ReasonGone     = "Gone"
 	ReasonChanging = "Changing"
 	ReasonUnread   = "Unread"
@@ -50,7 +50,7 @@ func Of(o plan.Object) Outcome {
 	case len(o.Refused) > 0:
 		return refused(o.Refused)
 	}
-	return Outcome{Ready, ReasonAsWanted, "as wanted"}
+	return Outcome{Ready, ReasonUpToDate, "up to date"}
 }
 
 func waiting(w plan.Wait) Outcome {

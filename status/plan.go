@@ -11,7 +11,7 @@ import (
 type Page struct {
 	Paint
 	Width int  // lines are broken there; 0: never
-	All   bool // also what is as wanted
+	All   bool // also what is up to date
 }
 
 // Plan is a plan as people read it: grouped by object, each step with what,
@@ -79,7 +79,7 @@ func (p Page) heading(o plan.Object) string {
 	case o.Gone:
 		text += "  gone"
 	case o.Ready():
-		text += "  as wanted"
+		text += "  up to date"
 	}
 	if e == "" {
 		return sign + " " + text
@@ -194,15 +194,15 @@ func CountOf(all plan.Plan) Counts {
 // Changes tells whether there is anything to do.
 func (c Counts) Changes() bool { return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Wait > 0 }
 
-// Ended says how many objects are as wanted, and how many of them by being gone.
+// Ended says how many objects are up to date, and how many of them by being gone.
 func Ended(same, gone int) string {
 	switch {
 	case gone == 0:
-		return Count(same, "object") + " as wanted"
+		return Count(same, "object") + " up to date"
 	case same == 0:
 		return "nothing of proxplane's is left of " + Count(gone, "object")
 	}
-	return fmt.Sprintf("%s as wanted, %d gone", Count(same, "object"), gone)
+	return fmt.Sprintf("%s up to date, %d gone", Count(same, "object"), gone)
 }
 
 // String is the last line of a plan.
@@ -216,7 +216,7 @@ func (c Counts) String() string {
 		text string
 	}{
 		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "to go or lose data"},
-		{c.Refused, "refused"}, {c.Wait, "waiting"}, {c.Same, "as wanted"},
+		{c.Refused, "refused"}, {c.Wait, "waiting"}, {c.Same, "up to date"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))

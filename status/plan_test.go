@@ -93,7 +93,7 @@ func TestOutcomesHaveConditions(t *testing.T) {
 		plan.Object{Owner: owner("VirtualMachine", "unread"), Look: plan.Look{Configs: []int{100}}},
 		plan.Object{Owner: owner("VirtualMachine", "failed"), Wait: &plan.Wait{Reason: plan.WaitFailed, Text: "clone failed: no space left; free space on the storage, or name another one"}},
 		plan.Object{Owner: owner("VirtualMachine", "restart"), Refused: objects[2].Refused},
-		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: plan.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't told an address yet"}},
+		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: plan.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't reported an address yet"}},
 	)
 	objects = append(objects, plan.Object{Owner: owner("VirtualMachine", "smaller"), Refused: []plan.Refusal{{What: "shrink scsi0", Why: "40 GiB → 20 GiB, which Proxmox can't do", Effect: plan.LosesData}}})
 	for _, o := range objects {

@@ -63,7 +63,7 @@ func TestContentTablesReadWell(t *testing.T) {
 
 	ready := true
 	images := []Image{
-		{Name: "ubuntu-22-template", Type: "template", VMID: 9000, Node: "pve1", Size: 8 * gib, Ours: true, Ready: &ready, Message: "as wanted"},
+		{Name: "ubuntu-22-template", Type: "template", VMID: 9000, Node: "pve1", Size: 8 * gib, Ours: true, Ready: &ready, Message: "up to date"},
 		{Name: "debian.iso", Type: "iso", Volume: "local:iso/debian.iso", Node: "pve1", Size: 600 << 20},
 	}
 	golden.Compare(t, "images.txt", ImageTable(images).Text(Layout{Width: 80, Heading: true}))

@@ -152,7 +152,7 @@ func (p *process) next() (m measure, err error) {
 
 func (p *process) end() error { return p.cmd.Wait() }
 
-// plan has the command line plan what is as wanted already, in a new process.
+// plan has the command line plan what is up to date already, in a new process.
 func (b *bench) plan(ctx context.Context, sim *outside.Sim, file string) (m measure, err error) {
 	before, err := sim.Count(ctx)
 	if err != nil {

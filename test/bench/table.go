@@ -40,7 +40,7 @@ func shown(failed []string) string {
 // one took when there was none.
 func (k *keeping) table(first time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nWith %d machines that are as wanted\n\n| what | time | requests | CPU | peak memory |\n|---|---:|---:|---:|---:|\n", k.n)
+	fmt.Fprintf(&b, "\nWith %d machines that are up to date\n\n| what | time | requests | CPU | peak memory |\n|---|---:|---:|---:|---:|\n", k.n)
 	line := func(what string, m measure) {
 		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", what, figures.Seconds(m.Wall), m.Requests, figures.Seconds(m.CPU), figures.Mebibytes(m.Memory))
 	}

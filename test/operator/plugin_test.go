@@ -119,7 +119,7 @@ func TestKubectlShowsWhatTheOperatorWillDo(t *testing.T) {
 	if said := s.does(bin, "proxplane", "plan", "--detailed-exitcode"); !strings.Contains(said, "Nothing to do") {
 		t.Errorf("the plan is %s", said)
 	}
-	if said := s.does(bin, "proxplane", "describe", "vm/web"); !strings.Contains(said, "AsWanted") || !strings.Contains(said, "Last tasks") {
+	if said := s.does(bin, "proxplane", "describe", "vm/web"); !strings.Contains(said, "UpToDate") || !strings.Contains(said, "Last tasks") {
 		t.Errorf("it describes %s", said)
 	}
 	if said := s.does(bin, "proxplane", "console", "web"); !strings.Contains(said, "vmid="+s.field("vm/web", ".status.vmid")) {
@@ -191,7 +191,7 @@ func TestKubectlImportsMachines(t *testing.T) {
 	if vms := s.kubectl("get", "vm", "-o", "name"); vms != "" {
 		t.Errorf("there is %s", vms)
 	}
-	s.refuses(`nobody is there to be asked.*--yes`, bin, "proxplane", "import", "321")
+	s.refuses(`no terminal to confirm on.*--yes`, bin, "proxplane", "import", "321")
 	said := s.does(bin, "proxplane", "import", "321", "--yes")
 	if !strings.Contains(said, "virtualmachine.infra.virtrigaud.io/by-hand created") || !strings.Contains(said, "vmclass.infra.virtrigaud.io/3cpu-3gi-2 created") {
 		t.Errorf("it says %s", said)

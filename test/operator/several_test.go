@@ -49,7 +49,7 @@ func TestKubectlKnowsWhichProviderIsMeant(t *testing.T) {
 		if said := s.does(bin, "proxplane", "console", vm); !strings.Contains(said, server.Endpoint) || !strings.Contains(said, "vmname="+vm) {
 			t.Errorf("the console of %s is %s", vm, said)
 		}
-		if said := s.does(bin, "proxplane", "describe", "vm/"+vm); !strings.Contains(said, "AsWanted") {
+		if said := s.does(bin, "proxplane", "describe", "vm/"+vm); !strings.Contains(said, "UpToDate") {
 			t.Errorf("%s is %s", vm, said)
 		}
 		if said := s.does(bin, "proxplane", "describe", "vmsnapshot/"+name); !strings.Contains(said, name) {

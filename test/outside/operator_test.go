@@ -156,7 +156,7 @@ func (h *havoc) kill(changes int) {
 	}
 }
 
-// converges waits until all is as wanted, and looks at what has become of Proxmox.
+// converges waits until all is up to date, and looks at what has become of Proxmox.
 func (h *havoc) converges() {
 	h.t.Helper()
 	begun := time.Now()
@@ -172,7 +172,7 @@ func (h *havoc) converges() {
 			return !h.wanted[m.Name] || !meta.IsStatusConditionTrue(m.Status.Conditions, "Ready")
 		})
 	})
-	h.t.Logf("%d machines are as wanted after another %s", len(h.wanted), time.Since(begun).Round(time.Second))
+	h.t.Logf("%d machines are up to date after another %s", len(h.wanted), time.Since(begun).Round(time.Second))
 	var owners []model.Owner
 	for name := range h.wanted {
 		owners = append(owners, model.Owner{Door: manifest.Door, Set: theirCluster, Key: model.Key{Kind: "VirtualMachine", Namespace: namespace, Name: name}})
@@ -195,7 +195,7 @@ func (h *havoc) staysQuiet() {
 		looked := false
 		for _, r := range list {
 			if r.Method != "GET" {
-				h.t.Errorf("all was as wanted, and then came %s %s", r.Method, r.URL)
+				h.t.Errorf("all was up to date, and then came %s %s", r.Method, r.URL)
 			}
 			looked = looked || strings.Contains(r.URL, "/cluster/resources")
 		}

@@ -241,7 +241,7 @@ func (c *census) String() string {
 	for _, name := range deeds {
 		fmt.Fprintf(&b, "  %-40s %15d\n", name, c.did[name])
 	}
-	fmt.Fprintf(&b, "what can't be as wanted, or isn't ours to remove\n")
+	fmt.Fprintf(&b, "what can't be up to date, or isn't ours to remove\n")
 	for _, what := range slices.Sorted(maps.Keys(c.excuses)) {
 		fmt.Fprintf(&b, "  %-64s %7d\n", what, c.excuses[what])
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/proxplane/proxplane/test/inspect"
 )
 
-// compare says what of a machine isn't as wanted, in Proxmox' own words and not
+// compare says what of a machine isn't up to date, in Proxmox' own words and not
 // in those of the planner.
 func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 	differs := func(what string, want, have any) {

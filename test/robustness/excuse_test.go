@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/test/inspect"
 )
 
-// excused tells whether there is a good reason why an object isn't as wanted,
+// excused tells whether there is a good reason why an object isn't up to date,
 // in truth and not only by what we say. Objects that are excused once stay so.
 func (r *run) excused(s *set, o engine.Outcome) bool {
 	if o.Text == "" {

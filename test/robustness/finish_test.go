@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/test/inspect"
 )
 
-// finish lets the troubles end and checks that all comes to rest as wanted, that
+// finish lets the troubles end and checks that all comes to rest up to date, that
 // it stays so without a further change, and that all of it can go again.
 func (r *run) finish() {
 	r.trace.say("", "— the troubles are over")
@@ -93,7 +93,7 @@ const (
 	mostTime  = 30 * time.Minute
 )
 
-// converged has a process that knows nothing make all as wanted, or say why it
+// converged has a process that knows nothing bring everything up to date, or say why it
 // can't.
 func (r *run) converged(s *set) {
 	p := r.newProcess(s)
@@ -114,7 +114,7 @@ func (r *run) converged(s *set) {
 			time.Sleep(20 * time.Second)
 			continue
 		case err != nil:
-			r.fail("set %s can't be made as wanted: %v", s.name, err)
+			r.fail("set %s can't be made up to date: %v", s.name, err)
 		}
 		for _, text := range wrong {
 			r.fail("%s", text)
@@ -123,7 +123,7 @@ func (r *run) converged(s *set) {
 	}
 }
 
-// unexcused are the objects that aren't as wanted, though they could be.
+// unexcused are the objects that aren't up to date, though they could be.
 func (r *run) unexcused(s *set, rep engine.Report) (wrong []string) {
 	for _, o := range rep.Objects {
 		if o.State != engine.StateReady && o.State != engine.StateGone && !r.excused(s, o) {

@@ -81,7 +81,7 @@ var misdeeds = []misdeed{
 			r.misbehave(http.MethodPut, id, "/config", "onboot", "0")
 		}
 	}, `^sent again though its answer was lost, and nobody has looked`},
-	{"a machine isn't as wanted", func(r *run, id int) {
+	{"a machine isn't up to date", func(r *run, id int) {
 		r.sim.Do(func(s *pvesim.State) { s.VMs[id].Conf["memory"] = "2048" })
 		r.asWanted(r.sets[0])
 	}, `virtualmachine/vm-a: VM \d+: memory should be 1024 and is 2048`},

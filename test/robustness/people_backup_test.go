@@ -109,7 +109,7 @@ func (o *others) left(id int, key string) bool {
 }
 
 // outdated tells whether a file is younger than the backup of its machine that was
-// restored since: nothing names it, until the machine is as wanted again.
+// restored since: nothing names it, until the machine is up to date again.
 func (o *others) outdated(volume string, made time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -84,7 +84,7 @@ func (p *process) end() {
 	p.wire.cut()
 }
 
-// live makes things as wanted, over and over, whenever something else is wanted
+// live keep things up to date, over and over, whenever something else is wanted
 // and every now and then.
 func (p *process) live() {
 	defer close(p.ended)
@@ -116,7 +116,7 @@ func (p *process) live() {
 
 const restPeriod = 45 * time.Second
 
-// converge makes things as wanted once.
+// converge keep things up to date once.
 func (p *process) converge(ctx context.Context) (engine.Report, error) {
 	want := p.set.want(p.run.h.weak)
 	rep, err := p.engine.Converge(ctx, want, engine.Options{Patience: patience, Events: p.tell})

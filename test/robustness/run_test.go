@@ -47,7 +47,7 @@ type run struct {
 
 	busiest int // most requests of a process within a minute
 
-	excuses map[model.Owner]bool // what can't be as wanted, for a good reason
+	excuses map[model.Owner]bool // what can't be up to date, for a good reason
 	unheard map[model.Owner]bool // of that, machines whose agent says nothing
 	adrift  map[string]bool      // volumes that Proxmox left, and that a process which was stopped then has named
 	beside  map[string]bool      // disks that are younger than the snapshot that their machine went back to
@@ -254,7 +254,7 @@ func (r *run) reported(p *process, rep engine.Report, err error) {
 	}
 }
 
-// reasoned checks that an object that isn't as wanted says why, in one line, and
+// reasoned checks that an object that isn't up to date says why, in one line, and
 // since when.
 func (r *run) reasoned(o engine.Outcome) {
 	switch {

@@ -9,7 +9,7 @@ type Status struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are Ready (it is as wanted), Progressing (it goes on by itself)
+	// Conditions are Ready (it is up to date), Progressing (it goes on by itself)
 	// and Degraded (somebody has to do something). All have the same reason and
 	// message.
 	// +optional
@@ -88,7 +88,7 @@ type Member struct {
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
 
-	// Ready tells whether the machine is as wanted.
+	// Ready tells whether the machine is up to date.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 
