@@ -36,6 +36,7 @@ type Outcome struct {
 	Since     time.Time    // since when
 	Wait      *plan.Wait
 	Refused   []plan.Refusal
+	Notes     []string
 	Failure   *model.Failure
 	Addresses []netip.Prefix
 }
@@ -66,7 +67,7 @@ func (r Report) Late() bool {
 // outcome tells how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
-	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Since: o.since, State: StateWaiting}
+	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Since: o.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
 			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status

@@ -73,7 +73,7 @@ func judge(o engine.Outcome) status.Outcome {
 	}
 	switch o.State {
 	case engine.StateReady:
-		return status.Of(plan.Object{})
+		return status.Of(plan.Object{Notes: o.Notes})
 	case engine.StateGone:
 		return status.Of(plan.Object{Gone: true})
 	case engine.StateChanging:

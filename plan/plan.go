@@ -8,6 +8,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -84,8 +85,11 @@ type Object struct {
 	Steps   []Step
 	Wait    *Wait
 	Refused []Refusal
-	Look    Look
-	Gone    bool // it was to go, and nothing of it is left
+	// Notes are what people should know, though nothing is to be done about it: a
+	// change of the manifest that doesn't apply to a guest that is there.
+	Notes []string
+	Look  Look
+	Gone  bool // it was to go, and nothing of it is left
 	// Foreseen says that the steps are those that will be planned when the wait is
 	// over: none of them can be done now. Without steps, the wait has what comes
 	// after it: something that people have to do.
@@ -131,6 +135,10 @@ func (o *Object) wait(reason, text string) {
 	if o.Wait == nil {
 		o.Wait = &Wait{Reason: reason, Text: text}
 	}
+}
+
+func (o *Object) note(format string, args ...any) {
+	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
 }
 
 // Plan is what is to be done for all that is wanted.

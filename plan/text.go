@@ -48,6 +48,9 @@ func (o Object) String() string {
 		}
 		b.WriteString("\n")
 	}
+	for _, note := range o.Notes {
+		fmt.Fprintf(&b, "  note: %s\n", note)
+	}
 	if o.Wait != nil {
 		fmt.Fprintf(&b, "  waits (%s): %s\n", o.Wait.Reason, o.Wait.Text)
 	}

@@ -50,7 +50,7 @@ func Of(o plan.Object) Outcome {
 	case len(o.Refused) > 0:
 		return refused(o.Refused)
 	}
-	return Outcome{Ready, ReasonUpToDate, "up to date"}
+	return Outcome{Ready, ReasonUpToDate, Sentence(strings.Join(append([]string{"up to date"}, o.Notes...), "; "))}
 }
 
 func waiting(w plan.Wait) Outcome {

@@ -19,7 +19,7 @@ type Page struct {
 func (p Page) Plan(all plan.Plan) string {
 	var b strings.Builder
 	for _, o := range all.Objects {
-		if (o.Ready() || o.Gone) && !p.All {
+		if (o.Ready() && len(o.Notes) == 0 || o.Gone) && !p.All {
 			continue
 		}
 		b.WriteString(p.Object(o))
@@ -46,6 +46,9 @@ func (p Page) Object(o plan.Object) string {
 	}
 	for _, r := range o.Refused {
 		b.WriteString(p.refusal(r))
+	}
+	for _, note := range o.Notes {
+		b.WriteString(p.Yellow(Wrap("    · "+Sentence(note), p.Width, "      ")) + "\n")
 	}
 	switch {
 	case o.Foreseen && len(o.Steps) > 0:

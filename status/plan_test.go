@@ -105,3 +105,15 @@ func TestOutcomesHaveConditions(t *testing.T) {
 	}
 	golden.Compare(t, "conditions.txt", b.String())
 }
+
+func TestNotesAreShownOfObjectsThatAreUpToDate(t *testing.T) {
+	o := plan.Object{Owner: model.Owner{Key: model.Key{Kind: "VMClone", Name: "copy"}}, VMID: 7, Node: "pve1", Notes: []string{"it stays as virtualmachine/a was"}}
+	got := Page{}.Plan(plan.Plan{Objects: []plan.Object{o}})
+	const want = "= clone/copy  VM 7 on pve1  up to date\n    · it stays as vm/a was\n\nNothing to do: 1 object up to date.\n"
+	if got != want {
+		t.Errorf("have\n%s\nwant\n%s", got, want)
+	}
+	if got := Of(o).Message; got != "up to date; it stays as vm/a was" {
+		t.Errorf("the message is %q", got)
+	}
+}

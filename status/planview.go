@@ -23,6 +23,7 @@ type ObjectView struct {
 	Steps     []StepView    `json:"steps,omitempty"`
 	Foreseen  bool          `json:"foreseen,omitempty"` // the steps are done after what the message says
 	Refused   []RefusalView `json:"refused,omitempty"`
+	Notes     []string      `json:"notes,omitempty"`
 }
 
 // StepView is one step.
@@ -63,6 +64,9 @@ func objectView(o plan.Object) ObjectView {
 	}
 	for _, r := range o.Refused {
 		v.Refused = append(v.Refused, RefusalView{What: Sentence(r.What), Why: Sentence(r.Why), Effect: string(r.Effect), Allow: r.Allow})
+	}
+	for _, note := range o.Notes {
+		v.Notes = append(v.Notes, Sentence(note))
 	}
 	return v
 }
