@@ -2,6 +2,13 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
+# What "proxplane --version" says: the last tag and how far behind it is, the commit and its time.
+VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null),v0.0.0-dev$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty))
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
+BUILT   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
+CLI = github.com/proxplane/proxplane/cli
+STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=$(BUILT)
+
 .PHONY: demo test tools test-race test-guest test-clients test-outside robustness controlplane generate fuzz bench bench-operator bench-sim lint build help
 
 help: ## list the targets
@@ -9,11 +16,11 @@ help: ## list the targets
 
 demo: ## see proxplane at work, on a simulated Proxmox
 	@echo "building proxplane (the first time takes two minutes on two cores) ..."
-	@$(GO) build -o bin/proxplane ./cmd/proxplane
+	@$(GO) build -ldflags "$(STAMP)" -o bin/proxplane ./cmd/proxplane
 	@bin/proxplane demo
 
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
-	CGO_ENABLED=0 $(GO) build -o bin/proxplane ./cmd/proxplane
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
 test: tools controlplane ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."

@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"engine":    {"observe", "act", "plan", "model"},
 	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},
+	"deploy":    {},
 	"test":      {},
 }
 
@@ -54,7 +55,7 @@ var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "kube"}
+		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "deploy", "kube"}
 	}
 	mayImport["cli"] = append(mayImport["cli"], "loadtest")
 }

@@ -27,7 +27,7 @@ func pages(t *testing.T) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case path == ".git" || path == "bin" || d.IsDir() && d.Name() == "testdata":
+		case d.IsDir() && (path == ".git" || path == "bin" || d.Name() == "testdata"): // in a worktree .git is a file
 			return fs.SkipDir
 		case filepath.Ext(path) != ".md":
 			return nil

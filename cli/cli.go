@@ -101,6 +101,7 @@ state. Every command can be interrupted and run again at any moment.`,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return u.startLog() },
 	}
 	needsCommand(root)
+	versionFlag(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)
@@ -117,7 +118,7 @@ state. Every command can be interrupted and run again at any moment.`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupWanted, newPlan(u), newApply(u), newDelete(u))
+	add(groupWanted, newValidate(u), newPlan(u), newApply(u), newDelete(u), newExplain(u), newSchema(u))
 	add(groupLook, newGet(u), newDescribe(u), newWait(u), newDoctor(u))
 	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u))
 	add(groupOther, newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion())

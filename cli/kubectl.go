@@ -58,7 +58,7 @@ operator to run.`,
 	n.flags(root.PersistentFlags())
 	n.completeFlags(root)
 	version := newVersion()
-	version.Example = "  kubectl proxplane version"
+	version.Example = "  kubectl proxplane version\n  kubectl proxplane version -o json"
 	root.AddCommand(newKubectlPlan(u, n), newKubectlDescribe(u, n), newKubectlDoctor(u, n), newKubectlConsole(u, n), newKubectlImport(u, n), version)
 	return root
 }
@@ -70,6 +70,7 @@ func plugin(u *ui, root *cobra.Command, name string) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return u.startLog() }
+	versionFlag(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageFunc(usage)
 	root.SetHelpFunc(help)

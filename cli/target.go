@@ -74,7 +74,7 @@ func (t *target) given() bool { return len(t.files) > 0 || t.objects != nil }
 // wanted reads the manifests: what is wanted of each Proxmox.
 func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 	if !t.given() {
-		return nil, advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
+		return nil, errNoManifests
 	}
 	creds, err := t.credentials(u)
 	if err != nil {
@@ -119,17 +119,25 @@ func (t *target) fromFiles(u *ui, creds pve.Credentials) ([]manifest.Wanted, err
 		return nil, err
 	}
 	if len(set.Keys()) == 0 {
-		from := strings.Join(t.files, ", ")
-		if from == "-" {
-			from = "the standard input"
-		}
-		return nil, advise(fmt.Errorf("there is no manifest in %s", from), "A manifest has apiVersion, kind and metadata.name.")
+		return nil, noManifestIn(t.files)
 	}
 	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u.getenv, creds), ReadFile: os.ReadFile})
 	for _, n := range set.Notes() {
 		u.note("%s", n)
 	}
 	return all, err
+}
+
+// errNoManifests: a command that is about manifests was given none.
+var errNoManifests = advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
+
+// noManifestIn says that files were read and have no manifest in them.
+func noManifestIn(files []string) error {
+	from := strings.Join(files, ", ")
+	if from == "-" {
+		from = "the standard input"
+	}
+	return advise(fmt.Errorf("there is no manifest in %s", from), "A manifest has apiVersion, kind and metadata.name.")
 }
 
 // whose says where what is wanted is written: "the manifests have", "namespace lab

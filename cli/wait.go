@@ -32,8 +32,8 @@ func newWait(u *ui) *cobra.Command {
 		Short: "Wait until machines are ready, off or gone",
 		Long: `Wait until machines are in a state:
 
-  ready     runs, isn't locked, and its guest agent has reported an address if it
-            has one; with the manifests (-f): is up to date
+  ready     runs, isn't locked, and its guest agent, if it has one, has
+            reported an address; with the manifests (-f): is up to date
   off       is stopped
   gone      isn't there
   address   its guest agent has reported an address

@@ -1,0 +1,11 @@
+// Package crds holds the custom resource definitions, which are made from the
+// types in api: what Kubernetes checks objects by, and where the command line has
+// the descriptions of fields from.
+package crds
+
+import "embed"
+
+// Files are the definitions, one file a kind.
+//
+//go:embed *.yaml
+var Files embed.FS
