@@ -79,6 +79,7 @@ var classes = []struct {
 	{pve.ErrAgentNotConfigured, Hard},
 	{pve.ErrNoSnapshots, Hard},
 	{pve.ErrSnapshots, Hard},
+	{pve.ErrTooManyCPUs, Hard},
 	{pve.ErrInvalid, Hard},
 	{pve.ErrNotImplemented, Hard},
 }

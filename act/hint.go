@@ -64,6 +64,8 @@ func hint(err error) string {
 		return "one of its disks is where there are no snapshots, such as a raw file or thick LVM: proxplane describe shows where they are"
 	case is(pve.ErrSnapshots):
 		return "its snapshots are in the way: delete them first (proxplane snapshot delete, or take them out of the manifests)"
+	case is(pve.ErrTooManyCPUs):
+		return "ask for fewer CPUs, or migrate the VM to a node that has as many"
 	case is(pve.ErrInvalid):
 		return invalidHint(e)
 	}

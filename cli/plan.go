@@ -30,9 +30,13 @@ its effect. Nothing is changed.
   !  stops or restarts something, or was refused
   -  removes something, or loses data
   …  can't be done yet; what follows is planned as if it could
+  ✗  can't be done until somebody changes something
 
 Steps that restart, replace or lose data are refused unless a flag or the
-manifest's updatePolicy allows them.`,
+manifest's updatePolicy allows them.
+
+The exit status is 1 if something can't be done by waiting: an unknown storage,
+a VMID that is taken, more CPUs than any node has.`,
 		Example: `  proxplane plan -f machines.yaml
   proxplane plan -f base/ -f machines/ --allow-restart
   proxplane plan -f machines/ --prune --set shop
@@ -48,7 +52,7 @@ manifest's updatePolicy allows them.`,
 }
 
 func (p *planning) displayFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors")
+	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors and if something is blocked")
 	cmd.Flags().BoolVar(&p.all, "all", false, "show also what is up to date")
 }
 
@@ -78,7 +82,7 @@ func (p *planning) run(cmd *cobra.Command, u *ui) error {
 		}
 	}
 	switch {
-	case failed:
+	case failed, joined(plans).Blocked():
 		return &exitError{code: exitFailed}
 	case p.detailed && !shown(joined(plans)).Ready():
 		return &exitError{code: exitChanges}

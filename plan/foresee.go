@@ -34,9 +34,6 @@ func (p *planner) foresee(out *Plan) {
 	}
 }
 
-// forPeople are the reasons to wait that don't pass by themselves.
-var forPeople = []string{WaitRoot, WaitHost, WaitPlace}
-
 // awaitsOther tells whether an object waits for another one, and what comes then
 // isn't foreseen yet.
 func awaitsOther(o Object) bool {

@@ -42,10 +42,10 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 	free := map[string]int64{}
 	for _, n := range p.nodesFor(v) {
 		src, reason := p.reach(n.Name, sources, spot{}.storage(full, v))
-		if reason == "" {
+		if !reason.no() {
 			reason = p.fits(v, n, src, full, load)
 		}
-		if reason != "" {
+		if reason.no() {
 			no.add(n.Name, reason)
 			continue
 		}
@@ -53,17 +53,20 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 		good = append(good, spot{node: n.Name, source: src, memory: memoryFrom(v, src)})
 	}
 	if len(good) == 0 {
-		return spot{}, &Wait{Reason: WaitPlace, Text: "no node can take it (" + no.String() + ")"}
+		return spot{}, &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}
 	}
 	best := slices.MinFunc(good, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), model.CompareNames(a.node, b.node))
 	})
 	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), size(free[best.node]))
-	if len(good) == 1 {
+	switch lasting := no.lasting(); {
+	case len(good) == 1:
 		best.why = "the only node that can take it"
 		if len(no) > 0 {
 			best.why += " (" + no.String() + ")"
 		}
+	case len(lasting) > 0:
+		best.why += "; left out: " + lasting.String()
 	}
 	load.take(best.node, best.memory, v)
 	return best, nil
@@ -76,27 +79,6 @@ func memoryFrom(v model.VM, src *source) int64 {
 		return m
 	}
 	return src.guest.Memory
-}
-
-// refusals are why nodes can't take a guest.
-type refusals []struct{ nodes, reason string }
-
-func (r *refusals) add(node, reason string) {
-	for i, other := range *r {
-		if other.reason == reason {
-			(*r)[i].nodes += ", " + node
-			return
-		}
-	}
-	*r = append(*r, struct{ nodes, reason string }{node, reason})
-}
-
-func (r refusals) String() string {
-	var parts []string
-	for _, one := range r {
-		parts = append(parts, one.nodes+": "+one.reason)
-	}
-	return strings.Join(parts, "; ")
 }
 
 // nodesFor are the nodes that a guest may go to, in the order of their names.
@@ -118,58 +100,64 @@ func (p *planner) nodesFor(v model.VM) []*model.Node {
 
 // reach finds the source for a node: one that is there already, or one whose
 // disks are shared. Copies across nodes must go to a shared storage, too.
-func (p *planner) reach(node string, sources []*source, storage string) (*source, string) {
+func (p *planner) reach(node string, sources []*source, storage string) (*source, unfit) {
 	if len(sources) == 0 {
-		return nil, ""
+		return nil, unfit{}
 	}
 	for _, s := range sources {
 		if s.guest.Node == node {
-			return s, ""
+			return s, unfit{}
 		}
 	}
 	if to := p.have.Storages[storage]; to != nil && !to.Shared {
 		s := sources[0]
-		return nil, fmt.Sprintf("%s (%d) is on %s, and Proxmox can't copy it from there to %s, which isn't shared", s.guest.Name, s.guest.VMID, s.guest.Node, storage)
+		return nil, never("%s (%d) is on %s, and Proxmox can't copy it from there to %s, which isn't shared", s.guest.Name, s.guest.VMID, s.guest.Node, storage)
 	}
 	for _, s := range sources {
 		if s.shared && p.have.Nodes[s.guest.Node] != nil && p.have.Nodes[s.guest.Node].Online {
-			return s, ""
+			return s, unfit{}
 		}
 	}
 	s := sources[0]
-	return nil, fmt.Sprintf("%s (%d) is on %s with local disks", s.guest.Name, s.guest.VMID, s.guest.Node)
+	return nil, never("%s (%d) is on %s with local disks", s.guest.Name, s.guest.VMID, s.guest.Node)
 }
 
-// fits says why a node can't take a guest; empty: it can.
-func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad) string {
+// fits says why a node can't take a guest.
+func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad) unfit {
 	if p.have.Nodes[n.Name] == nil {
-		return "not in the cluster, which has " + strings.Join(model.NamesOf(p.have.Nodes), ", ")
+		return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
+	}
+	if text := tooManyCPUs(cpusFrom(v, src), n); text != "" {
+		return never("%s", text)
 	}
 	if !n.Online {
-		return "offline"
+		return now("offline")
 	}
 	if src != nil && !p.have.Nodes[src.guest.Node].Online {
-		return fmt.Sprintf("%s, which has the image, is offline", src.guest.Node)
+		return now("%s, which has the image, is offline", src.guest.Node)
 	}
 	if full && src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
 		kind := "is local"
 		if p.have.Storages[v.Source.Storage] == nil {
 			kind = "not found"
 		}
-		return fmt.Sprintf("storage %s %s, and %s (%d) is on %s", v.Source.Storage, kind, src.guest.Name, src.guest.VMID, src.guest.Node)
+		return never("storage %s %s, and %s (%d) is on %s", v.Source.Storage, kind, src.guest.Name, src.guest.VMID, src.guest.Node)
 	}
 	need := memoryFrom(v, src) + v.Place.MinFree
-	if free := load.free(n); free < need && n.Memory > 0 { // without a figure nobody knows
-		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
+	if n.Memory > 0 && need > n.Memory { // without a figure nobody knows
+		return never("%s of memory in all, %s needed", size(n.Memory), size(need))
+	}
+	if free := load.free(n); free < need && n.Memory > 0 {
+		return now("%s of memory free, %s needed", size(free), size(need))
 	}
 	if limit := v.Place.MaxPerNode; limit > 0 && load.count[n.Name] >= limit {
-		return fmt.Sprintf("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))
+		return now("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))
 	}
 	if other := load.conflict(v, n.Name); other != "" {
-		return "anti-affinity with " + other
+		return now("anti-affinity with %s", other)
 	}
 	if text := p.lacks(v, n.Name); text != "" {
-		return text
+		return never("%s", text)
 	}
 	return p.room(v, n.Name, src, full)
 }
@@ -182,7 +170,7 @@ func (p *planner) everywhere(storage string) bool {
 }
 
 // room says which storage is too full.
-func (p *planner) room(v model.VM, node string, src *source, full bool) string {
+func (p *planner) room(v model.VM, node string, src *source, full bool) unfit {
 	need := map[string]int64{}
 	for _, d := range v.Disks {
 		if d.Root() {
@@ -211,13 +199,13 @@ func (p *planner) room(v model.VM, node string, src *source, full bool) string {
 		}
 		r, ok := s.OnNode[node]
 		if !ok {
-			return fmt.Sprintf("storage %s isn't there", name)
+			return never("storage %s isn't there", name)
 		}
 		if r.Free() < need[name] && !thin(s) {
-			return fmt.Sprintf("storage %s has %s free, %s needed", name, size(r.Free()), size(need[name]))
+			return now("storage %s has %s free, %s needed", name, size(r.Free()), size(need[name]))
 		}
 	}
-	return ""
+	return unfit{}
 }
 
 // thin storages take what is written, so that the sizes of disks say little.

@@ -52,6 +52,8 @@ const (
 	WaitOwner      = "OwnerUnknown"
 	WaitSource     = "SourceNotReady"
 	WaitPlace      = "NoPlace"
+	WaitMissing    = "NotFound"   // something that a manifest names doesn't exist
+	WaitUnfit      = "DoesNotFit" // the manifest asks for what can't be had
 	WaitVMID       = "NoVMID"
 	WaitTurn       = "VMIDWanted"
 	WaitForeign    = "TakenByOthers"

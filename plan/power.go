@@ -32,6 +32,10 @@ func (c *change) power(after ...int) {
 
 // restart applies what is pending, if that is allowed.
 func (c *change) restart(after ...int) {
+	if text := c.tooManyCPUs(); text != "" {
+		c.o.wait(WaitUnfit, text) // it would stop and not come back
+		return
+	}
 	keys := c.pending()
 	why := strings.Join(keys, ", ") + " " + isAre(len(keys)) + " applied at a restart only"
 	if !guard(c.o, c.p.allows(c.v), Restart, fmt.Sprintf("restart VM %d", c.g.VMID), why) {

@@ -113,7 +113,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if c.replace() {
 		return
 	}
-	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() {
+	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() || c.unstartable() {
 		return
 	}
 	c.lookHA()

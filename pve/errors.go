@@ -142,7 +142,7 @@ func (e *Error) classifyText(text string) Kind {
 			e.Subject = subjectOf(text)
 		case ErrAgentNotConfigured:
 			e.also = append(e.also, ErrAgentNotRunning)
-		case ErrNoSnapshots, ErrSnapshots:
+		case ErrNoSnapshots, ErrSnapshots, ErrTooManyCPUs:
 			e.also = append(e.also, ErrRefused)
 		case ErrAgent:
 			if k := e.classifyText(strings.TrimPrefix(text, "Agent error: ")); k == ErrNotFound {
@@ -209,8 +209,9 @@ var textRules = []textRule{
 
 	rule(ErrNoSnapshots, `^snapshot feature is not available$`),
 	rule(ErrSnapshots, `\bif snapshot exists\b|volume is still in use \(snapshot\?\)|\bcontains snapshots\b`),
+	rule(ErrTooManyCPUs, `^MAX \d+ vcpus allowed per VM on this node`),
 	rule(ErrRefused, `(?i)protection mode enabled|\bis disabled\b|\bbelongs already to\b|\bis used by\b|\bis not a (?:VM|container)\b|\bnot installed\b`+
-		`|\bvcpus allowed\b|\bcan't be moved\b|\bonly backups can\b|\bprotected\b|\bnot supported\b|\bunsupported\b|\bdoes not support\b|\bnot allowed\b`+
+		`|\bcan't be moved\b|\bonly backups can\b|\bprotected\b|\bnot supported\b|\bunsupported\b|\bdoes not support\b|\bnot allowed\b`+
 		`|\bnot available\b|\byou can't\b|\bcan't (?:clone|migrate|remove|rollback|resize|snapshot|upload|unplug|create base)\b`+
 		`|\bcannot (?:be (?:deleted|modified|removed|resumed)|move|clone|migrate|live-migrate|remote-migrate|suspend|import from|change|`+
 		`index|read|create|update|delete|add) ?\b|\bnot empty\b|\bstill in use\b|\bused in HA\b|\breserved name\b|\bcontains snapshots\b`+

@@ -67,6 +67,9 @@ const (
 	// ErrURL: the server of a URL has no such file, or doesn't give it away; always ErrDownload
 	// too.
 	ErrURL Kind = "wrong URL"
+	// ErrTooManyCPUs: a node doesn't start a VM that has more CPUs than itself; always
+	// ErrRefused too.
+	ErrTooManyCPUs Kind = "too many CPUs"
 	// ErrNotImplemented: this Proxmox has no such call.
 	ErrNotImplemented Kind = "not implemented"
 	// ErrConnection: Proxmox wasn't reached, or gave no answer to a read.

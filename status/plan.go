@@ -68,6 +68,8 @@ func (p Page) heading(o plan.Object) string {
 		sign = Sign(e)
 	} else if len(o.Refused) > 0 {
 		sign, e = "!", plan.Restart
+	} else if o.Blocked() {
+		sign, e = "✗", plan.LosesData
 	} else if o.Wait != nil || !o.Look.Empty() {
 		sign, e = "…", plan.Live
 	}
@@ -143,7 +145,11 @@ func (p Page) item(sign string, e plan.Effect, text, tail string) string {
 }
 
 func (p Page) wait(w plan.Wait) string {
-	text := Wrap("    … "+Sentence(w.Text), p.Width, "      ")
+	sign := "…"
+	if (plan.Object{Wait: &w}).Blocked() {
+		sign = "✗"
+	}
+	text := Wrap("    "+sign+" "+Sentence(w.Text), p.Width, "      ")
 	if waiting(w).State == Waiting {
 		return p.Grey(text) + "\n"
 	}
@@ -157,6 +163,7 @@ type Counts struct {
 	Restart int `json:"restart"` // also stopped
 	Remove  int `json:"remove"`  // destroyed, replaced, or losing data
 	Refused int `json:"refused"`
+	Blocked int `json:"blocked"` // nothing but a person can bring them further
 	Wait    int `json:"wait"`
 	Same    int `json:"same"`
 
@@ -179,6 +186,7 @@ func CountOf(all plan.Plan) Counts {
 			default:
 				c.Change++
 			}
+		case len(o.Refused) == 0 && o.Blocked(): // counted below
 		case len(o.Refused) == 0 && (o.Wait != nil || !o.Look.Empty()):
 			c.Wait++
 		case len(o.Refused) == 0:
@@ -187,7 +195,10 @@ func CountOf(all plan.Plan) Counts {
 				c.gone++
 			}
 		}
-		if len(o.Refused) > 0 {
+		switch {
+		case o.Blocked():
+			c.Blocked++
+		case len(o.Refused) > 0:
 			c.Refused++
 		}
 	}
@@ -195,7 +206,9 @@ func CountOf(all plan.Plan) Counts {
 }
 
 // Changes tells whether there is anything to do.
-func (c Counts) Changes() bool { return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Wait > 0 }
+func (c Counts) Changes() bool {
+	return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Blocked+c.Wait > 0
+}
 
 // Ended says how many objects are up to date, and how many of them by being gone.
 func Ended(same, gone int) string {
@@ -219,7 +232,7 @@ func (c Counts) String() string {
 		text string
 	}{
 		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "to go or lose data"},
-		{c.Refused, "refused"}, {c.Wait, "waiting"}, {c.Same, "up to date"},
+		{c.Refused, "refused"}, {c.Blocked, "blocked"}, {c.Wait, "waiting"}, {c.Same, "up to date"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))
