@@ -9,7 +9,7 @@ BUILT   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
 CLI = github.com/proxplane/proxplane/cli
 STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=$(BUILT)
 
-.PHONY: demo test tools test-race test-guest test-clients test-outside robustness controlplane generate fuzz bench bench-operator bench-sim lint build help
+.PHONY: demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,6 +40,12 @@ tools: ## install the programs that tests use beside Go, as root on Debian; else
 test-race: ## client and simulator under the race detector
 	$(GO) test -race ./pve/... ./pvesim/...
 
+nightly: controlplane ## what draws other cases each time, and fails on them: properties, histories, fuzzing, races (hours)
+	PROXPLANE_RANDOM=1 $(GO) test -count=1 -timeout 60m ./...
+	$(MAKE) robustness BASE=random
+	$(MAKE) fuzz
+	$(GO) test -race -count=1 -timeout 120m ./...
+
 test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too (some minutes; builds it once)
 	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian
 
@@ -52,9 +58,12 @@ test-outside: controlplane ## proxplane and its operator as processes, killed KI
 	$(GO) test -count=1 -v -timeout 30m ./test/outside -kills $(KILLS) -seed $(SEED)
 
 SEEDS ?= 10000
-robustness: ## SEEDS histories in virtual time, with the count of all that happened (some minutes)
+BASE ?= 0
+robustness: ## SEEDS histories in virtual time, beginning with seed BASE (a number, or random), with the count of all that happened (some minutes)
 	@mkdir -p bin
-	$(GO) test -count=1 -timeout 60m ./test/robustness -seeds $(SEEDS) -census $(CURDIR)/bin/census.txt
+	@base=$(BASE); [ "$$base" != random ] || base=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
+	echo "seeds $$base to $$((base + $(SEEDS) - 1)); again: make robustness BASE=$$base SEEDS=$(SEEDS)"; \
+	$(GO) test -count=1 -timeout 120m ./test/robustness -first $$base -seeds $(SEEDS) -census $(CURDIR)/bin/census.txt
 	@cat bin/census.txt
 
 FUZZTIME ?= 60s

@@ -16,6 +16,7 @@ type memory struct {
 	spots   map[model.Owner]int     // the same by owner
 	settled map[model.Owner]time.Time
 	failed  map[model.Key]model.Failure
+	full    map[model.Key]time.Time // when objects last found no room
 	tries   map[try]int
 	cares   map[string]care // by task
 	elder   bool            // older tasks than the lists show were asked for
@@ -29,7 +30,7 @@ type try struct {
 func newMemory() memory {
 	return memory{
 		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
-		failed: map[model.Key]model.Failure{}, tries: map[try]int{}, cares: map[string]care{},
+		failed: map[model.Key]model.Failure{}, full: map[model.Key]time.Time{}, tries: map[try]int{}, cares: map[string]care{},
 	}
 }
 
@@ -104,18 +105,47 @@ var limits = map[act.Class]struct {
 const (
 	firstPause = time.Second // after the first failure; it doubles with each
 	quickTries = 3           // without a pause, when things were just otherwise than thought
+	fullPause  = time.Second // between two tries of all objects that lack room, on average
+
+	roomlessLast = 5 * time.Minute // an object that hasn't tried for so long is gone, or does something else
 )
+
+// noRoom counts the tries that failed for want of room, whichever node they were on:
+// the next try is often on another one.
+const noRoom = "find room"
 
 // fail notes that something failed, and when it may be tried again.
 func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now time.Time) {
 	t := try{key, what}
+	delete(m.full, key)
+	if f.Class == act.Full {
+		t.what = noRoom
+		m.full[key] = now
+	}
 	m.tries[t]++
 	n, limit := m.tries[t], limits[f.Class]
-	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(backoff(n, cmp.Or(limit.first, firstPause), limit.pause)), Hard: n >= limit.tries, Lost: lost}
+	pause := backoff(n, cmp.Or(limit.first, firstPause), limit.pause)
+	if f.Class == act.Full {
+		pause = max(pause, time.Duration(m.roomless(now))*fullPause)
+	}
+	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(pause), Hard: n >= limit.tries, Lost: lost}
 	if f.Class == act.Mistaken && n <= quickTries {
 		fail.Next = now
 	}
 	m.failed[key] = fail
+}
+
+// roomless counts the objects that found no room lately. Together they try no more often
+// than one would: Proxmox starts a task for each try, and each is followed.
+func (m *memory) roomless(now time.Time) (n int) {
+	for key, at := range m.full {
+		if now.Sub(at) > roomlessLast {
+			delete(m.full, key)
+			continue
+		}
+		n++
+	}
+	return n
 }
 
 // backoff is the pause after the nth failure.
@@ -132,12 +162,15 @@ func backoff(n int, first, most time.Duration) time.Duration {
 // succeed forgets that something failed.
 func (m *memory) succeed(key model.Key, what string) {
 	delete(m.tries, try{key, what})
+	delete(m.tries, try{key, noRoom})
 	delete(m.failed, key)
+	delete(m.full, key)
 }
 
 // forgive lets all that failed be tried anew: somebody has asked for it.
 func (m *memory) forgive(key model.Key) {
 	delete(m.failed, key)
+	delete(m.full, key)
 	for t := range m.tries {
 		if t.key == key {
 			delete(m.tries, t)

@@ -101,7 +101,7 @@ func (r *run) takeUp(t model.Task) {
 			case err != nil || len(there) == 0:
 				r.e.leave(t.UPID, err == nil)
 			case r.live == nil && at.After(time.Now()):
-				r.e.putOff(t.UPID) // nobody waits for that: the next process removes it
+				r.e.putOff(t.UPID, at) // nobody waits for that: the next process removes it
 			default:
 				r.clearAt(at, t, left)
 			}
@@ -162,6 +162,8 @@ type care struct {
 	now   bool // somebody does
 	tries int  // how often it was recalled
 	over  bool // nothing more is to be done
+
+	early time.Time // until then it is left to the process that has begun it
 }
 
 // own tells whether what a task leaves is still to be looked after, and nobody else
@@ -176,7 +178,7 @@ func (m *memory) own(task string, now time.Time) bool {
 		}
 	}
 	c, known := m.cares[task]
-	if c.now || c.over || c.tries >= recallTries || !known && recalled >= recallMost {
+	if c.now || c.over || now.Before(c.early) || c.tries >= recallTries || !known && recalled >= recallMost {
 		return false
 	}
 	m.cares[task] = care{since: now, now: true, tries: c.tries + 1}
@@ -192,12 +194,12 @@ func (m *memory) leave(task string, over bool) (again bool) {
 	return !over && c.tries < recallTries
 }
 
-// putOff notes that it isn't time yet to remove what a task has left.
-func (e *Engine) putOff(task string) {
+// putOff notes that what a task has left isn't to be looked at before a time.
+func (e *Engine) putOff(task string, until time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.memory.cares[task]
-	c.now, c.tries = false, c.tries-1
+	c.now, c.tries, c.early = false, c.tries-1, until
 	e.memory.cares[task] = c
 }
 

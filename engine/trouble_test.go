@@ -349,3 +349,41 @@ func TestDisksThatADestructionLeavesAreRemoved(t *testing.T) {
 		l.check(want)
 	})
 }
+
+// A full storage isn't asked by each machine on its own: together they try about once
+// a second, and go on as soon as there is room.
+func TestManyMachinesForAFullStorageTryTogetherNoMoreThanOnceASecond(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		const crowd, full = 30, 45 * time.Second
+		fill := func(sign int64) {
+			l.sim.Do(func(s *pvesim.State) {
+				for key, sp := range s.Spaces {
+					if key.Storage == "local-lvm" {
+						sp.Base += sign * (8 << 40)
+					}
+				}
+			})
+		}
+		fill(1)
+		go func() {
+			time.Sleep(full)
+			fill(-1)
+		}()
+		want := desired(machines(crowd)...)
+		begun := time.Now()
+		l.mustConverge(want)
+		l.check(want)
+		tries := 0
+		for _, r := range l.requests(0) {
+			if strings.HasPrefix(r, "POST") && strings.HasSuffix(r, "/clone") {
+				tries++
+			}
+		}
+		if most := crowd + int(full/time.Second) + crowd; tries > most {
+			t.Errorf("%d clones were asked for, at most %d are expected", tries, most)
+		}
+		if took := time.Since(begun); took > full+2*time.Minute {
+			t.Errorf("it took %v after there was room", took-full)
+		}
+	})
+}

@@ -80,6 +80,7 @@ func (w *Watcher) Follow(upid UPID) <-chan TaskResult {
 	if task == nil {
 		task = &watchedTask{since: w.clock().Now()}
 		node.tasks[upid] = task
+		w.c.core.looks.earn(looksPerTask)
 	}
 	task.waiting = append(task.waiting, done)
 	select {
@@ -120,6 +121,7 @@ func (w *Watcher) run(name string, node *watchedNode) {
 	for {
 		// Rest first: who starts one task often starts more of them.
 		w.rest(node)
+		w.afford()
 		tasks := w.tasksOf(name, node)
 		if len(tasks) == 0 {
 			return
@@ -229,6 +231,13 @@ func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 		}
 	}
 	return due
+}
+
+// afford waits until there may be another look.
+func (w *Watcher) afford() {
+	if wait := w.c.core.looks.spend(w.clock().Now()); wait > 0 {
+		_ = sleep(w.ctx, w.clock(), wait) // who looks next notices the end of ctx
+	}
 }
 
 // shortest is how long tasks take at least: even when there is next to nothing to do, these

@@ -194,3 +194,28 @@ func TestTheEndOfAWatcherIsToldToo(t *testing.T) {
 		}
 	})
 }
+
+func TestTasksThatGoOnStartingAreNotWorthALookEachTenthOfASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTaskServer()
+		c := client(t, virtual(s))
+		w := c.Watch(t.Context(), WatchOptions{Quick: 100 * time.Millisecond})
+		const nodes, rounds = 5, 60
+		late := time.Duration(0)
+		for i := range rounds { // one after the other, as of machines that find no room
+			begun := time.Now()
+			task := s.start(fmt.Sprint("pve", i%nodes+1), "qmclone", i, 1300*time.Millisecond, "OK")
+			other := s.start(fmt.Sprint("pve", (i+1)%nodes+1), "qmclone", rounds+i, 1300*time.Millisecond, "OK")
+			a, b := w.Follow(task.upid), w.Follow(other.upid)
+			<-a
+			<-b
+			late = max(late, time.Since(begun)-1300*time.Millisecond)
+		}
+		if n := len(s.requests()); n > looksAtOnce+2*rounds*looksPerTask+3*rounds*looksPerSecond {
+			t.Errorf("%d requests for %d tasks", n, 2*rounds)
+		}
+		if late > 2*time.Second {
+			t.Errorf("a task's end was noticed %v late", late)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package robustness
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/pvesim"
@@ -28,6 +29,8 @@ func (r *run) tidy() {
 					r.census.excuse("an unused disk that a restored backup hadn't")
 				case r.beside[inspect.VolumeOf(st, vm.Node, v)]:
 					r.census.excuse("an unused disk that is younger than the snapshot")
+				case r.inUse(st, v):
+					r.census.excuse("an unused disk that Proxmox didn't delete, since a snapshot had it")
 				default:
 					wrong = append(wrong, vm.Name()+" has an unused disk: "+v)
 				}
@@ -44,7 +47,13 @@ func (r *run) tidy() {
 				wrong = append(wrong, "volume "+name+" is left behind")
 			}
 		}
-		wrong = append(wrong, inspect.Entries(st)...)
+		for _, text := range inspect.Entries(st) {
+			if r.pooledLate(text) {
+				r.census.excuse("an entry of a pool that was made when its machine was gone")
+			} else {
+				wrong = append(wrong, text)
+			}
+		}
 	})
 	slices.Sort(wrong)
 	for _, text := range wrong {
@@ -111,6 +120,35 @@ func (r *run) missed(st *pvesim.State) map[int]bool {
 func (r *run) late(volume string) bool {
 	_, file, ok := strings.Cut(volume, ":iso/")
 	return ok && r.trace.count(func(e *entry) bool { return e.left && e.params.Get("filename") == file }) > 0
+}
+
+// inUse reports whether Proxmox has refused to delete a volume because a snapshot had it.
+// When its slot gets another disk, Proxmox keeps it as an unused one.
+func (r *run) inUse(st *pvesim.State, volume string) bool {
+	volume, _, _ = strings.Cut(volume, ",")
+	said := fmt.Sprintf("unable to delete '%s' - volume is still in use (snapshot?)", volume)
+	for _, list := range st.Tasks {
+		for _, t := range list {
+			if strings.Contains(t.Exit+strings.Join(t.Log, "\n"), said) {
+				return true
+			}
+		}
+	}
+	return r.trace.count(func(e *entry) bool { return e.ours && strings.Contains(e.answer, said) }) > 0
+}
+
+// pooledLate reports whether an entry of a pool, of which text says that its machine is
+// gone, comes from a request that nobody waited for any more. Proxmox shows such
+// entries to nobody: its API lists the members of a pool that are there.
+func (r *run) pooledLate(text string) bool {
+	var pool string
+	var id int
+	if _, err := fmt.Sscanf(text, "pool %s still has VM %d, which is gone", &pool, &id); err != nil {
+		return false
+	}
+	return r.trace.count(func(e *entry) bool {
+		return e.left && e.path == "/pools" && e.params.Get("poolid") == pool && !e.params.Has("delete") && slices.Contains(strings.Split(e.params.Get("vms"), ","), strconv.Itoa(id))
+	}) > 0
 }
 
 // silent tells whether Proxmox may have left a volume without a word: that of a

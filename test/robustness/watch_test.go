@@ -72,9 +72,43 @@ func (w *watch) release(id int) {
 // after looks when a request was answered.
 func (w *watch) after(from *wire, e *entry) {
 	w.refused(e)
-	if from.ours && e.write() {
+	switch {
+	case !e.write():
+	case from.ours:
 		w.look()
+	case e.call() == "config":
+		w.theirOwn(e)
 	}
+}
+
+// theirOwn takes over what others have changed about a machine of theirs: a request that
+// was late may meet another machine than it was meant for.
+func (w *watch) theirOwn(e *entry) {
+	id := e.vmid()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was, ok := w.others[id]
+	if !ok {
+		return
+	}
+	w.run.sim.Do(func(s *pvesim.State) {
+		is := inspect.Portrait(s, id)
+		if onlyKeys(was, is, slices.Collect(maps.Keys(e.params))) {
+			w.others[id] = is
+		}
+	})
+}
+
+// onlyKeys reports whether two portraits differ in these keys of the config at most.
+func onlyKeys(was, is string, keys []string) bool {
+	rest := func(portrait string) []string {
+		return slices.DeleteFunc(strings.Split(portrait, "\n"), func(line string) bool {
+			return slices.ContainsFunc(keys, func(k string) bool {
+				return strings.HasPrefix(line, k+": ") || strings.HasPrefix(line, "pending "+k+": ")
+			})
+		})
+	}
+	return slices.Equal(rest(was), rest(is))
 }
 
 // look compares what is there with what was there.

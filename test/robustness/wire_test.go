@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -37,11 +38,25 @@ type wire struct {
 	crashAt moment
 	crash   func()
 	recent  []time.Time // requests of the last minute
+	stormed atomic.Bool // there were too many within a minute
 }
 
-// storm is how many requests of one process in a minute are too many, whatever
-// goes on.
-const storm = 900
+// storm is how many requests of one process in a minute are too many, whatever goes on.
+// Each time that something else is wanted, all that has failed is tried again at once:
+// that may take a few requests for each machine.
+const (
+	storm      = 900
+	stormAgain = 3
+)
+
+// stormy is how many requests in the last minute are too many.
+func (w *wire) stormy(now time.Time) int {
+	again := 0
+	for _, s := range w.run.sets {
+		again += s.triedAgain(now.Add(-time.Minute))
+	}
+	return storm + stormAgain*again
+}
 
 // hurry notes a request, and that there were too many within a minute.
 func (w *wire) hurry() {
@@ -54,7 +69,7 @@ func (w *wire) hurry() {
 	n := len(w.recent)
 	w.mu.Unlock()
 	w.run.most(n)
-	if n == storm {
+	if n >= w.stormy(now) && !w.stormed.Swap(true) {
 		w.run.fail("%d requests of one process within a minute", n)
 	}
 }

@@ -19,7 +19,8 @@ type set struct {
 
 	mu      sync.Mutex
 	n       int
-	told    int // how often processes asked what is wanted
+	told    int         // how often processes asked what is wanted
+	times   []time.Time // of the changes
 	changed chan struct{}
 	vms     []*wish
 	snaps   []*snapWish
@@ -64,9 +65,23 @@ func (s *set) change(fn func()) bool {
 	was := s.wanted()
 	fn()
 	s.n++
+	s.times = append(s.times, time.Now())
 	close(s.changed)
 	s.changed = make(chan struct{})
 	return !reflect.DeepEqual(was, s.wanted())
+}
+
+// triedAgain counts the machines that were asked for once more since a time: with each
+// change but the first, which is what the requests are for.
+func (s *set) triedAgain(since time.Time) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.times {
+		if t.After(since) {
+			n++
+		}
+	}
+	return max(n-1, 0) * len(s.vms)
 }
 
 func (s *set) owner(kind, name string) model.Owner {
