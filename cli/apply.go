@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
@@ -19,6 +20,7 @@ type applying struct {
 	parallel int
 	timeout  time.Duration
 	agreed   []plan.Agreement // of each cluster
+	released map[model.Owner]int
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
@@ -87,6 +89,9 @@ func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
 		if err := a.show(u, list, plans); err != nil {
 			return err
 		}
+		if before == nil {
+			a.mentionUnnamed(ctx, u, list)
+		}
 		all := joined(plans)
 		if all.Ready() {
 			return a.nothing(u, list, plans)
@@ -123,6 +128,21 @@ func (a *applying) agree(plans []plan.Plan) {
 	for i, p := range plans {
 		a.agreed[i].Allow = a.allow
 		a.agreed[i].Add(p)
+		a.noteReleased(p)
+	}
+}
+
+// noteReleased notes which machines stay in Proxmox when they are proxplane's no more.
+func (a *applying) noteReleased(p plan.Plan) {
+	for _, o := range p.Objects {
+		for _, s := range o.Steps {
+			if r, ok := s.Action.(model.Release); ok {
+				if a.released == nil {
+					a.released = map[model.Owner]int{}
+				}
+				a.released[o.Owner] = r.VMID
+			}
+		}
 	}
 }
 

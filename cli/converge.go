@@ -98,7 +98,11 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 		list[i].observer.View(func(have *model.Observed) {
 			for _, o := range r.Objects {
 				if isVM(o.Owner.Kind) {
-					sum.VMs = append(sum.VMs, summaryOf(o, have.Guests[o.VMID]))
+					row := summaryOf(o, have.Guests[o.VMID])
+					if id := a.released[o.Owner]; id != 0 && o.State == engine.StateGone {
+						row = letGo(o, id, have.Guests[id])
+					}
+					sum.VMs = append(sum.VMs, row)
 				} else {
 					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.Sentence(o.Text)})
 				}
@@ -188,6 +192,16 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 	}
 	if len(o.Addresses) > 0 {
 		v.Addresses = status.Addresses(o.Addresses)
+	}
+	return v
+}
+
+// letGo is the row of a machine that is proxplane's no more, and stays.
+func letGo(o engine.Outcome, vmid int, g *model.Guest) status.VM {
+	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: vmid, Gone: true})
+	v.VMID, v.Message = vmid, "let go; it stays in Proxmox"
+	if g != nil {
+		v.State, v.Node = string(g.Status), g.Node
 	}
 	return v
 }

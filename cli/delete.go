@@ -17,7 +17,8 @@ func newDelete(u *ui) *cobra.Command {
 		Short: "Remove what the manifests name",
 		Long: `Remove all that the manifests name and proxplane made for them: machines with
 their disks, templates of images, snapshots. Machines whose deletionPolicy is
-Retain stay in Proxmox and are let go.
+Retain, and adopted ones without deletionPolicy: Delete, stay in Proxmox and are let
+go.
 
 Without manifests, machines can be named that proxplane made or adopted. What
 isn't proxplane's is never touched.`,
@@ -40,8 +41,20 @@ isn't proxplane's is never touched.`,
 	return cmd
 }
 
-// deleteNamed removes machines by name, if they are ours.
+// deleteNamed removes machines by name, if they are ours. What was adopted, or has a
+// manifest that says so, is only let go.
 func (a *applying) deleteNamed(ctx context.Context, u *ui, names []string) error {
+	return a.endNamed(ctx, u, names, func(g *model.Guest) (model.VM, error) {
+		m := g.Config.Marker
+		if m == nil {
+			return model.VM{}, advise(fmt.Errorf("VM %d (%s) on %s isn't proxplane's, so it isn't removed", g.VMID, g.Name, g.Node), "Remove it in Proxmox.")
+		}
+		return model.VM{Retain: m.Retain && !m.Adopted, Destroy: !m.Retain}, nil
+	})
+}
+
+// endNamed ends that machines are ours: how, end says of each.
+func (a *applying) endNamed(ctx context.Context, u *ui, names []string, end func(*model.Guest) (model.VM, error)) error {
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -62,11 +75,15 @@ func (a *applying) deleteNamed(ctx context.Context, u *ui, names []string) error
 			return c.fail(err)
 		}
 		now := c.observer.Snapshot().Guests[g.VMID]
-		if now == nil || now.Config == nil || now.Config.Marker == nil {
-			return advise(fmt.Errorf("VM %d (%s) on %s isn't proxplane's, so it isn't removed", g.VMID, g.Name, g.Node),
-				fmt.Sprintf("Remove it in Proxmox, or adopt it first: proxplane import %d --adopt", g.VMID))
+		if now == nil || now.Config == nil {
+			return fmt.Errorf("VM %d changed while it was read", g.VMID)
 		}
-		c.Desired.VMs = append(c.Desired.VMs, model.VM{Owner: now.Config.Marker.Owner, VMID: g.VMID, Deleted: true})
+		v, err := end(now)
+		if err != nil {
+			return err
+		}
+		v.Owner, v.VMID, v.Deleted = now.Config.Marker.Owner, g.VMID, true
+		c.Desired.VMs = append(c.Desired.VMs, v)
 	}
 	return a.carryOut(ctx, u, []*cluster{c})
 }

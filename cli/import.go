@@ -23,6 +23,7 @@ import (
 type importing struct {
 	target
 	adopt, yes bool
+	as         string // the name of the object
 }
 
 func newImport(u *ui) *cobra.Command {
@@ -36,11 +37,18 @@ can't say (a disk that isn't on a storage, an interface without a bridge) is lef
 out and stays as it is; a comment tells.
 
 With --adopt the machines become proxplane's: each gets a marker in its
-description and two tags, and nothing else changes. From then on plan, apply and
-delete work on them as on those that proxplane made.`,
+description and two tags, and nothing else changes. From then on plan and apply
+work on them as on those that proxplane made. Their deletionPolicy is Retain unless
+the manifest says otherwise: delete lets go of them, and they stay in Proxmox.
+
+A machine is adopted as the object that --as names; else as the one of the
+manifests given by -f that was made for it, or has its VMID or its name; else under
+its present name. release is the opposite of adopting.`,
 		Example: `  proxplane import 104
   proxplane import 104 105 > imported.yaml
   proxplane import web-1 --adopt > web-1.yaml
+  proxplane import 104 --adopt --as db-1 > db-1.yaml
+  proxplane import 104 --adopt -f machines.yaml
   proxplane plan -f imported.yaml`,
 		Args:              takes(1, 0),
 		ValidArgsFunction: i.completeVMs(u),
@@ -48,11 +56,15 @@ delete work on them as on those that proxplane made.`,
 	}
 	i.flags(cmd, false)
 	cmd.Flags().BoolVar(&i.adopt, "adopt", false, "make the machines proxplane's")
+	cmd.Flags().StringVar(&i.as, "as", "", "`NAME` of the VirtualMachine that the machine becomes")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "don't ask before adopting")
 	return cmd
 }
 
 func (i *importing) run(ctx context.Context, u *ui, names []string) error {
+	if err := i.checkAs(names); err != nil {
+		return err
+	}
 	c, err := i.cluster(u)
 	if err != nil {
 		return err
@@ -72,6 +84,11 @@ func (i *importing) run(ctx context.Context, u *ui, names []string) error {
 	if i.adopt {
 		return i.adoptAll(ctx, u, c, found.machines)
 	}
+	for _, m := range found.machines {
+		if m.doubt != nil {
+			u.note("%s", m.doubt)
+		}
+	}
 	if !clean {
 		return &exitError{code: exitFailed}
 	}
@@ -87,6 +104,10 @@ func (found imported) tell(u *ui) (clean bool) {
 			u.note("VM %d: not in the manifest, and so left as they are: %s", m.guest.VMID, strings.Join(m.omitted, ", "))
 		}
 		for _, text := range m.differences {
+			if m.given {
+				u.note("VM %d isn't as the manifest of %s says; apply would %s", m.guest.VMID, status.Name(m.owner.Key), text)
+				continue
+			}
 			clean = false
 			u.note("VM %d: a manifest can't say it as it is; apply would %s", m.guest.VMID, text)
 		}
@@ -148,8 +169,11 @@ type importedMachine struct {
 	guest       *model.Guest
 	object      plan.Object // what would be done if it was ours
 	owner       model.Owner
+	want        model.VM
 	differences []string
 	omitted     []string // settings that aren't in the manifest
+	given       bool     // the manifest is one that was given, not one that was written
+	doubt       error    // why it may be another object's
 }
 
 // worse tells whether another manifest of the same guest says more.
@@ -167,11 +191,21 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 		if m := g.Config.Marker; m != nil && i.others(m.Owner) {
 			return out, fmt.Errorf("VM %d is %s of set %s already", id, status.Name(m.Owner.Key), m.Owner.Set)
 		}
+		name, manifest, err := i.objectFor(c.Desired, g)
+		if err != nil {
+			return out, err
+		}
+		if manifest && i.adopt {
+			m := judge(c.Desired, name, have, g)
+			m.given = true
+			out.machines = append(out.machines, m)
+			continue
+		}
 		best := importedMachine{}
 		var docs *documents
 		var wrong error
 		for _, linked := range []bool{true, false} {
-			m, trial, err := i.fit(have, g, linked)
+			m, trial, err := i.fit(have, g, name, linked)
 			if err != nil {
 				wrong = err
 				continue
@@ -184,6 +218,9 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 			// What is wrong with a text that nobody has seen isn't for those who read
 			// manifests.
 			return out, fmt.Errorf("VM %d is what no manifest can say: %s", id, wrong.Error())
+		}
+		if name == "" {
+			best.doubt = i.madeForAnother(have, best)
 		}
 		out.docs.merge(docs)
 		out.machines = append(out.machines, best)
@@ -222,7 +259,7 @@ func (i *importing) try(w *writer) (importedMachine, error) {
 // judge plans with a guest as if it was the machine of a name that is wanted.
 func judge(want model.Desired, name string, have *model.Observed, g *model.Guest) importedMachine {
 	at := slices.IndexFunc(want.VMs, func(v model.VM) bool { return v.Owner.Name == name })
-	m := importedMachine{guest: g, owner: want.VMs[at].Owner}
+	m := importedMachine{guest: g, owner: want.VMs[at].Owner, want: want.VMs[at]}
 	p := plan.For(want, asOurs(have, g, want.VMs[at]))
 	at = slices.IndexFunc(p.Objects, func(o plan.Object) bool { return o.Owner == m.owner })
 	m.object = p.Objects[at]
@@ -233,7 +270,8 @@ func judge(want model.Desired, name string, have *model.Observed, g *model.Guest
 // asOurs is what there is, with the guest as if it was the machine's.
 func asOurs(have *model.Observed, g *model.Guest, v model.VM) *model.Observed {
 	mine, config, world := *g, *g.Config, *have
-	config.Marker = &model.Marker{Owner: v.Owner}
+	config.Marker = adoptionMarker(v, g)
+	config.Marker.VMID = 0 // so that the plan writes it: it isn't there yet
 	config.Tags = append(visibleTags(config.Tags), model.Tag, model.StateTag(v.Owner, "imported"))
 	slices.Sort(config.Tags)
 	mine.Config, mine.Tags = &config, config.Tags

@@ -3,24 +3,39 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/proxplane/proxplane/act"
-	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
 )
 
 // adoptAll puts our marks on machines, if that is agreed to.
 func (i *importing) adoptAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
+	have := c.observer.Snapshot()
+	for _, m := range list {
+		if err := unclaimed(have, m); err != nil {
+			return err
+		}
+	}
 	if err := i.agreed(ctx, u, list); err != nil {
 		return err
 	}
-	return i.markAll(ctx, u, c, list)
+	if err := i.markAll(ctx, u, c, list); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(m importedMachine) bool { return !m.given }) {
+		fmt.Fprintln(u.err, status.Wrap("Keep the manifests above. A manifest that gives such a machine another metadata.name would make a second one beside it.", u.page(u.err).Width, ""))
+	}
+	return nil
 }
 
 // agreed asks whether machines are to be adopted, those that can be.
 func (i *importing) agreed(ctx context.Context, u *ui, list []importedMachine) error {
 	for _, m := range list {
-		if len(m.differences) > 0 {
+		if m.doubt != nil {
+			return m.doubt
+		}
+		if len(m.differences) > 0 && !m.given {
 			return advise(fmt.Errorf("VM %d isn't adopted: its manifest would change it", m.guest.VMID), m.differences...)
 		}
 		if m.guest.Lock != "" {
@@ -47,12 +62,7 @@ func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []impor
 
 // mark puts our marks on one machine, if it is still as it was seen.
 func (c *cluster) mark(ctx context.Context, m importedMachine) error {
-	for _, s := range m.object.Steps {
-		a, ok := s.Action.(model.Configure)
-		if !ok {
-			continue
-		}
-		a.Digest = m.guest.Config.Digest
+	for _, a := range m.marks() {
 		if _, err := c.actor.Do(ctx, a, act.Storage{}); err != nil {
 			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
 		}

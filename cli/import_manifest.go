@@ -18,7 +18,8 @@ type writer struct {
 	docs   *documents
 	have   *model.Observed
 	g      *model.Guest
-	linked bool // name the template that it is a linked clone of
+	name   string // of the object; empty: what the guest is called
+	linked bool   // name the template that it is a linked clone of
 	said   map[string]bool
 	// hotplugs is what can be plugged, where that isn't what the class would have.
 	hotplugs string
@@ -32,6 +33,8 @@ func (w *writer) machine() (name string) {
 	g, c := w.g, w.g.Config
 	name = objectName(g.Name)
 	switch {
+	case w.name != "":
+		name = w.name
 	case c.Marker != nil:
 		name = c.Marker.Owner.Name
 	case name == "":
@@ -55,6 +58,7 @@ func (w *writer) machine() (name string) {
 	spec.put("networks", w.listOf(w.networks())).put("disks", w.listOf(w.disks()))
 	spec.put("tags", w.unless("tags", visibleTags(c.Tags))).put("description", c.Text).put("pool", w.unless("pool", g.Pool))
 	w.flags(spec)
+	spec.put("deletionPolicy", "Retain")
 	spec.put("extraConfig", w.extra())
 	w.docs.add(comment+w.leftOut(), "VirtualMachine", name, spec)
 	return name

@@ -46,7 +46,7 @@ func (w *writer) leftOut() string {
 
 // fit writes the manifest of a guest, again and again, until it says nothing that is
 // wrong or would change something, as far as that can be left out.
-func (i *importing) fit(have *model.Observed, g *model.Guest, linked bool) (importedMachine, *documents, error) {
+func (i *importing) fit(have *model.Observed, g *model.Guest, name string, linked bool) (importedMachine, *documents, error) {
 	omit := map[string]string{}
 	for _, d := range g.Config.Disks {
 		if usable(d) && d.Storage == "" {
@@ -54,7 +54,7 @@ func (i *importing) fit(have *model.Observed, g *model.Guest, linked bool) (impo
 		}
 	}
 	for {
-		w := &writer{docs: newDocuments(), have: have, g: g, linked: linked, omit: maps.Clone(omit), where: map[string]string{}}
+		w := &writer{docs: newDocuments(), have: have, g: g, name: name, linked: linked, omit: maps.Clone(omit), where: map[string]string{}}
 		m, err := i.try(w)
 		m.omitted = slices.Sorted(maps.Keys(omit))
 		before := len(omit)

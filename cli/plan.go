@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,9 @@ func (p *planning) run(cmd *cobra.Command, u *ui) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+		p.mentionUnnamed(cmd.Context(), u, list)
 	}
 	failed := false
 	for i, err := range errs {

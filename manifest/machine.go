@@ -130,7 +130,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	vm := model.VM{
 		Owner: b.owner(), Name: m.Name, VMID: m.VMID, Remembered: b.remembered, Range: b.provider.vmids, Labels: maps.Clone(meta.GetLabels()),
 		Description: strings.TrimRight(m.Description, "\n"), Pool: m.Pool, Power: model.Power(m.PowerState), Deleted: b.deleted(),
-		Retain: m.DeletionPolicy == api.Retain, Place: b.placeFor(b.provider, m.PlacementRef),
+		Retain: m.DeletionPolicy == api.Retain, Destroy: m.DeletionPolicy == api.Delete, Place: b.placeFor(b.provider, m.PlacementRef),
 		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow},
 	}
 	if vm.Name == "" {

@@ -90,7 +90,15 @@ type VM struct {
 	Place       Place
 	Update      Allow // what the manifest allows without asking
 	Retain      bool  // when deleted, the guest stays and is only let go
-	Deleted     bool  // it is to go
+	// Destroy: the manifest says that the guest is destroyed when it is deleted. Without
+	// that, an adopted one stays.
+	Destroy bool `json:",omitempty"`
+	Deleted bool // it is to go
+}
+
+// Keeps reports whether a guest with this marker stays when it is deleted.
+func (v VM) Keeps(m *Marker) bool {
+	return v.Retain || m != nil && m.Adopted && !v.Destroy
 }
 
 // OwnVMID stands for a guest's own VMID in what is wanted of it, where that isn't
@@ -116,7 +124,7 @@ func (v VM) At(vmid int) VM {
 // applied to the guest's configuration.
 func (v VM) Fingerprint() string {
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
-	v.Update, v.WaitAddress, v.Retain = Allow{}, false, false
+	v.Update, v.WaitAddress = Allow{}, false
 	v.Source = Source{Image: v.Source.Image, VM: v.Source.VM}
 	b, err := json.Marshal(v)
 	if err != nil {

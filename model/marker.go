@@ -28,6 +28,11 @@ type Marker struct {
 	Source string `json:"source,omitempty"`
 	// Group is the name of the object that stands for this guest and others.
 	Group string `json:"group,omitempty"`
+	// Adopted says that the guest was there before it became ours.
+	Adopted bool `json:"adopted,omitempty"`
+	// Retain says that the guest stays when it is deleted or pruned: by its manifest,
+	// or because it was adopted. It holds when no manifest names the guest any more.
+	Retain bool `json:"retain,omitempty"`
 	// Reverts are the snapshots that the guest was rolled back to, each with the
 	// value that asked for it.
 	Reverts map[string]string `json:"reverts,omitempty"`

@@ -114,7 +114,9 @@ func (c *change) marks(act *model.Configure) {
 	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
-		want.Source, want.Reverts = c.have.Marker.Source, c.have.Marker.Reverts // these can't change
+		// These can't change.
+		want.Source, want.Reverts, want.Adopted = c.have.Marker.Source, c.have.Marker.Reverts, c.have.Marker.Adopted
+		want.Retain = c.v.Keeps(c.have.Marker)
 	}
 	if c.v.HA == nil && c.g.HAState != "" && c.managed("ha") {
 		c.kept = append(c.kept, "ha") // until it isn't under HA any more
@@ -182,7 +184,7 @@ func (c *change) stamp(m model.Marker) string {
 
 // marker is the proof of ownership that a guest carries.
 func marker(v model.VM, vmid int, seed string) model.Marker {
-	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name(), Group: v.Group}
+	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name(), Group: v.Group, Retain: v.Retain}
 	m.Managed = append(m.Managed, v.Managed...)
 	for _, t := range v.Tags {
 		m.Managed = append(m.Managed, "tag:"+t)

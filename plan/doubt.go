@@ -57,8 +57,17 @@ func taken(g *model.Guest) *Wait {
 // addresses.
 func unmarked(o model.Owner, g *model.Guest) *Wait {
 	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
-		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; put that back with proxplane import %d --adopt, or take the tag %s… away if it isn't %s any more",
-		g.VMID, g.Node, o.Key, g.VMID, model.TagPrefix+o.ID(), o.Name)}
+		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; put that back with proxplane import %d --adopt --as %s%s, or take the tag %s… away if it isn't %s any more",
+		g.VMID, g.Node, o.Key, g.VMID, o.Name, setFlag(o), model.TagPrefix+o.ID(), o.Name)}
+}
+
+// setFlag names the set of an owner, unless it is the one that commands take when none is
+// named.
+func setFlag(o model.Owner) string {
+	if o.Set == "" || o.Set == "default" {
+		return ""
+	}
+	return " --set " + o.Set
 }
 
 // twins: two guests claim to be the same object. Nothing is done to either.

@@ -9,14 +9,7 @@ import (
 // prune plans the end of guests that this set made and no longer names, and of
 // such snapshots of those that it names.
 func (p *planner) prune() []Object {
-	wanted := map[string]string{} // names by owner
-	for _, v := range p.want.VMs {
-		wanted[v.Owner.ID()] = v.Name
-	}
-	for _, i := range p.want.Images {
-		wanted[i.Owner.ID()] = i.Owner.Name
-		wanted[versioned(i).ID()] = i.Owner.Name
-	}
+	wanted := p.wantedNames()
 	set := Object{Owner: model.Owner{Set: p.want.Set, Key: model.Key{Kind: "Set", Name: p.want.Set}}}
 	var out []Object
 	for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
@@ -44,6 +37,52 @@ func (p *planner) prune() []Object {
 	return out
 }
 
+// wantedNames are the names of guests by their owners' IDs.
+func (p *planner) wantedNames() map[string]string {
+	wanted := map[string]string{}
+	for _, v := range p.want.VMs {
+		wanted[v.Owner.ID()] = v.Name
+	}
+	for _, i := range p.want.Images {
+		wanted[i.Owner.ID()] = i.Owner.Name
+		wanted[versioned(i).ID()] = i.Owner.Name
+	}
+	return wanted
+}
+
+// Unnamed finds the machines that the set made or adopted and that nothing wanted names,
+// and the guests whose configs must be read to know.
+func Unnamed(want model.Desired, have *model.Observed) (left []*model.Guest, unread []int) {
+	p := newPlanner(want, have)
+	wanted := p.wantedNames()
+	for _, id := range slices.Sorted(keysOf(have.Guests)) {
+		g := have.Guests[id]
+		owner, _, tagged := model.ParseStateTag(g.Tags)
+		if _, named := wanted[owner]; !tagged || named || g.Template {
+			continue
+		}
+		if g.Config == nil {
+			unread = append(unread, id)
+		} else if m := g.Config.Marker; p.ofSet(m) && !p.inGroup(m) {
+			if _, named := wanted[m.Owner.ID()]; !named {
+				left = append(left, g)
+			}
+		}
+	}
+	return left, unread
+}
+
+// ofSet reports whether a marker is of the set that is planned for.
+func (p *planner) ofSet(m *model.Marker) bool {
+	return m != nil && m.Owner.Set == p.want.Set && m.Owner.Door == "vm"
+}
+
+// inGroup reports whether a marker is of a guest beyond the count of a wanted group: the
+// group sees to it.
+func (p *planner) inGroup(m *model.Marker) bool {
+	return m.Group != "" && slices.ContainsFunc(p.want.Groups, func(g model.Group) bool { return g.Owner.Name == m.Group })
+}
+
 // suspect tells, from the list alone, whether this set may have made a guest that
 // it no longer names. Copies get our tags only when they are configured, and have
 // those of their source until then: they don't run yet.
@@ -59,7 +98,7 @@ func (p *planner) suspect(g *model.Guest, wanted map[string]string) bool {
 // it for an object that isn't there any more.
 func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bool) {
 	m := g.Config.Marker
-	if m == nil || m.Owner.Set != p.want.Set || m.Owner.Door != "vm" {
+	if !p.ofSet(m) {
 		return Object{}, false
 	}
 	if _, named := wanted[m.Owner.ID()]; named {
@@ -82,7 +121,10 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 		}
 	}
 	c := &change{p: p, o: &o, v: model.VM{Owner: m.Owner}, g: g, have: g.Config}
-	if !p.held(&o, c.v) {
+	switch {
+	case m.Retain:
+		c.release("no manifest of this set names it, and its deletionPolicy was Retain")
+	case !p.held(&o, c.v):
 		c.destroy("no manifest of this set names it")
 	}
 	return o, true

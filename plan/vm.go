@@ -211,8 +211,8 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 		return
 	}
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
-	if v.Retain {
-		c.release()
+	if v.Keeps(c.have.Marker) {
+		c.release(whyKept(v))
 		return
 	}
 	if !p.held(o, v) {
@@ -231,8 +231,16 @@ func (p *planner) held(o *Object, v model.VM) bool {
 	return false
 }
 
+// whyKept says why a guest stays that is deleted.
+func whyKept(v model.VM) string {
+	if v.Retain {
+		return "deletionPolicy is Retain"
+	}
+	return "it was adopted, and stays unless its manifest says deletionPolicy: Delete"
+}
+
 // release takes our marks off a guest that stays.
-func (c *change) release() {
+func (c *change) release(why string) {
 	unused := slices.DeleteFunc(c.have.Marker.Seeds(), c.holds)
 	cleaned, ok := c.forget(unused, "no drive of the VM holds it", 0)
 	if !ok {
@@ -240,7 +248,7 @@ func (c *change) release() {
 	}
 	c.o.step(Step{
 		Action: model.Release{Target: c.target(), Digest: c.have.Digest, Description: c.have.Text, Tags: visible(c.have.Tags)},
-		What:   fmt.Sprintf("let go of VM %d", c.g.VMID), Why: "deletionPolicy is Retain", Effect: Live,
+		What:   fmt.Sprintf("let go of VM %d", c.g.VMID), Why: why, Effect: Live,
 	}, cleaned)
 }
 

@@ -116,7 +116,8 @@ type MachineSpec struct {
 	// +optional
 	PlacementRef *Ref `json:"placementRef,omitempty"`
 
-	// DeletionPolicy is Delete or Retain. Default: Delete.
+	// DeletionPolicy is Delete or Retain. Default: Delete; for a machine that was
+	// adopted: Retain.
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+func newRelease(u *ui) *cobra.Command {
+	a := &applying{change: change{deleted: true}}
+	cmd := &cobra.Command{
+		Use:   "release -f FILE|DIR|- | vm/NAME…",
+		Short: "Let go of machines, and leave them in Proxmox",
+		Long: `Let go of machines: the opposite of import --adopt. proxplane's marker and tags go
+from each, and nothing else changes: it runs on, with its disks and settings, and
+proxplane doesn't touch it any more.
+
+Take its manifest away, too: the next apply would make a new machine for it.`,
+		Example: `  proxplane release vm/web-3
+  proxplane release 104 105
+  proxplane release -f machines.yaml`,
+		ValidArgsFunction: a.completeKinds(u, "vm"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return a.releaseAll(cmd, u)
+			case len(a.files) > 0:
+				return errors.New("either manifests or names: not both")
+			}
+			return a.releaseNamed(cmd.Context(), u, args)
+		},
+	}
+	a.flags(cmd)
+	return cmd
+}
+
+// releaseAll lets go of all machines of the manifests.
+func (a *applying) releaseAll(cmd *cobra.Command, u *ui) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	list, err := a.open(cmd, u)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		c.Desired = model.Desired{Set: c.Desired.Set, VMs: c.Desired.VMs, Allow: c.Desired.Allow}
+		for i := range c.Desired.VMs {
+			c.Desired.VMs[i].Retain = true
+		}
+	}
+	return a.carryOut(cmd.Context(), u, list)
+}
+
+// releaseNamed lets go of machines by name.
+func (a *applying) releaseNamed(ctx context.Context, u *ui, names []string) error {
+	return a.endNamed(ctx, u, names, func(g *model.Guest) (model.VM, error) {
+		if g.Config.Marker == nil {
+			return model.VM{}, fmt.Errorf("VM %d (%s) on %s isn't proxplane's: there is nothing to let go of", g.VMID, g.Name, g.Node)
+		}
+		return model.VM{Retain: true}, nil
+	})
+}
