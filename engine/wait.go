@@ -37,6 +37,9 @@ func (r *run) wait(o *object, w *plan.Wait) {
 	if w.Reason == plan.WaitSource {
 		r.reopen(o)
 	}
+	if w.Guest != 0 {
+		r.e.observer.Changed(w.Guest) // and is to be read again
+	}
 	if w.Reason == plan.WaitPending && o.plan.VMID != 0 {
 		// The list is late about what runs.
 		r.e.observer.Unsure(o.plan.VMID)
@@ -92,7 +95,7 @@ func (r *run) retryLater(o *object) {
 func changes(reason string) bool {
 	switch reason {
 	case plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitPlace, plan.WaitSource, plan.WaitPending, plan.WaitDependents, plan.WaitVMID,
-		plan.WaitMissing, plan.WaitUnfit:
+		plan.WaitMissing, plan.WaitUnfit, plan.WaitTemplate:
 		return true
 	}
 	return false
@@ -103,7 +106,8 @@ func changes(reason string) bool {
 // the same run comes further.
 func passes(reason string) bool {
 	switch reason {
-	case plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitAgent, plan.WaitPending, plan.WaitFailed, plan.WaitTurn:
+	case plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitAgent, plan.WaitPending, plan.WaitFailed, plan.WaitTurn,
+		plan.WaitTemplate:
 		return true
 	}
 	return false

@@ -73,6 +73,16 @@ func (s *Storage) Blocks() bool {
 	return false
 }
 
+// Bases reports whether disks on the storage can be those of templates, which linked clones hang
+// on.
+func (s *Storage) Bases() bool {
+	switch s.Type {
+	case "lvm", "iscsi", "iscsidirect":
+		return false
+	}
+	return true
+}
+
 // CompareFor orders storages by where a disk on a node had better go when nobody says
 // it: on a shared one, since all nodes reach what is there, else on the one with the most
 // room.

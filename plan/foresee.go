@@ -170,6 +170,14 @@ func changedBy(a model.Action, g *model.Guest) *model.Guest {
 	switch a := a.(type) {
 	case model.MakeTemplate:
 		then.Template = true
+		c := *g.Config
+		c.Disks = slices.Clone(c.Disks)
+		for i, d := range c.Disks {
+			if d.Storage != "" {
+				c.Disks[i].Volume = fmt.Sprintf("%s:base-%d-%s", d.Storage, g.VMID, d.Slot)
+			}
+		}
+		then.Config = &c
 	case model.Snap:
 		then.Snapshots = append(slices.Clip(g.Snapshots), model.SnapshotInfo{Name: a.Name, Description: a.Description, Memory: a.Memory})
 	default:

@@ -84,7 +84,7 @@ func (p *planner) image(i model.Image) Object {
 		guests, wait, look := p.imageGuests(i)
 		o.Wait, o.Look = wait, look
 		if len(guests) > 0 {
-			o.VMID, o.Node = guests[0].VMID, guests[0].Node
+			o.VMID, o.Node, o.Wait = guests[0].VMID, guests[0].Node, p.converting(guests[0])
 		}
 	}
 	return o

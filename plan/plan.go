@@ -43,6 +43,7 @@ type Wait struct {
 	Reason string // a word of a small set, see the constants
 	Text   string // one sentence
 	Task   string // the task that is waited for, if it is one
+	Guest  int    // the guest whose config tells when it is over, if it isn't the object's own
 }
 
 // Reasons to wait.
@@ -51,6 +52,7 @@ const (
 	WaitLock       = "Locked"
 	WaitOwner      = "OwnerUnknown"
 	WaitSource     = "SourceNotReady"
+	WaitTemplate   = "TemplateNotReady"
 	WaitPlace      = "NoPlace"
 	WaitMissing    = "NotFound"   // something that a manifest names doesn't exist
 	WaitUnfit      = "DoesNotFit" // the manifest asks for what can't be had

@@ -45,12 +45,19 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 	if wait != nil || !look.Empty() {
 		return nil, full, wait, look
 	}
+	var early *Wait
 	for _, g := range guests {
 		if g.Config == nil {
 			look.Configs = append(look.Configs, g.VMID)
 			continue
 		}
-		if !g.Template {
+		if early = p.converting(g); early != nil && early.Task != "" {
+			return nil, full, early, Look{}
+		}
+		if early != nil && len(guests) > 1 {
+			continue // it may have been left half made
+		}
+		if !g.Template || p.copiedOnly(g) {
 			full = true // Proxmox makes linked copies of templates only
 		}
 		if at := v.Source.Storage; at != "" && at != rootStorage(g.Config) {
@@ -61,8 +68,11 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 		}
 		list = append(list, &source{guest: g, shared: p.allShared(g.Config)})
 	}
-	if !look.Empty() {
+	switch {
+	case !look.Empty():
 		return nil, full, nil, look
+	case early != nil && len(guests) == 1 || len(list) == 0:
+		return nil, full, early, Look{}
 	}
 	return list, full, nil, Look{}
 }

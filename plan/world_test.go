@@ -163,7 +163,11 @@ func (w *world) do(a model.Action) {
 		g := w.guests[a.VMID]
 		g.Tags, g.Config.Tags, g.Config.Text, g.Config.Marker = a.Tags, a.Tags, a.Description, nil
 	case model.MakeTemplate:
-		w.guests[a.VMID].Template = true
+		g := w.guests[a.VMID]
+		g.Template = true
+		for i, d := range g.Config.Disks {
+			g.Config.Disks[i].Volume = strings.Replace(d.Volume, ":vm-", ":base-", 1)
+		}
 	case model.Snap:
 		g := w.guests[a.VMID]
 		s := model.SnapshotInfo{Name: a.Name, Description: a.Description, Memory: a.Memory, Time: int64(len(w.log) / 60)} // several within a second
