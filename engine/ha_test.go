@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
@@ -89,6 +92,57 @@ func TestAMachineGetsIntoItsGroupThoughThatFailedAtFirst(t *testing.T) {
 		l.mustConverge(desired(v))
 		if told, groups := l.ha("web"); groups != "fast" {
 			t.Errorf("HA was told %v, and that it is in %q", told, groups)
+		}
+	})
+}
+
+// Until the HA manager has taken a resource up, the list shows no state of it. It is under HA all the same.
+func TestResourcesThatTheManagerHasNotTakenUpAreUnderHA(t *testing.T) {
+	w := haWorld("9.2")
+	w.Load.HARound = ms(60_000)
+	inLab(t, w, func(t *testing.T, l *lab) {
+		vm := machine("web")
+		vm.HA, vm.WaitAddress = &model.HA{}, false
+		// A first process puts it under HA, and is gone before anything else is seen.
+		ctx, cancel := context.WithCancel(t.Context())
+		opts := l.options()
+		opts.Events = func(e engine.Event) {
+			if e.Kind == engine.Done && e.Action == "SetHA" {
+				cancel()
+			}
+		}
+		_, _ = l.engine().Converge(ctx, desired(vm), opts)
+		if told, _ := l.ha("web"); told == nil {
+			t.Fatal("it isn't under HA")
+		}
+		time.Sleep(15 * time.Second) // the lists show that it is there, and stopped
+		before := l.sim.RequestCount()
+		p, err := l.engine().Plan(t.Context(), desired(vm), true)
+		if err != nil || p.Steps() > 0 {
+			t.Errorf("%v\n%s", err, p)
+		}
+		l.mustConverge(desired(vm))
+		for _, r := range l.requests(before) {
+			if r == "POST /cluster/ha/resources" {
+				t.Error("it was put under HA again")
+			}
+		}
+	})
+	inLab(t, w, func(t *testing.T, l *lab) {
+		vm := machine("web")
+		vm.HA, vm.WaitAddress = &model.HA{}, false
+		opts := l.options()
+		opts.Patience = 20 * time.Second
+		if _, err := l.engine().Converge(t.Context(), desired(vm), opts); err != nil {
+			t.Fatal(err)
+		}
+		if told, _ := l.ha("web"); told == nil {
+			t.Fatal("it isn't under HA")
+		}
+		vm.HA, vm.Power = nil, ""
+		l.mustConverge(desired(vm))
+		if told, _ := l.ha("web"); told != nil {
+			t.Errorf("it was left under HA: %v", told)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -149,11 +150,17 @@ func storagesOf(list []pve.Resource) map[string]*model.Storage {
 	return storages
 }
 
+// queued is the state of a guest that the HA manager hasn't taken up yet.
+const queued = "queued"
+
 func guestOf(r pve.Resource) model.Guest {
 	g := model.Guest{
 		VMID: r.VMID, Node: r.Node, Name: r.Name, Status: statusOf(r.Status, ""), Template: r.Template,
-		Container: r.Type == "lxc", Tags: tagsOf(r.Tags), Lock: r.Lock, Pool: r.Pool, HAState: r.HAState,
+		Container: r.Type == "lxc", Tags: tagsOf(r.Tags), Lock: r.Lock, Pool: r.Pool,
 		CPUs: int(r.MaxCPU), Memory: r.MaxMemory, Disk: r.MaxDisk,
+	}
+	if r.HAManaged {
+		g.HAState = cmp.Or(r.HAState, queued)
 	}
 	return g
 }

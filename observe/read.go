@@ -140,7 +140,7 @@ func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
 	r.status, r.statusAt = now, at
 	r.haState, r.haAt = "", at
 	if s.HA.Managed {
-		r.haState = cmp.Or(s.HA.State, "queued")
+		r.haState = cmp.Or(s.HA.State, queued)
 	}
 	if now != was {
 		r.forgetAgent()

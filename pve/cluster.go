@@ -44,7 +44,8 @@ type Resource struct {
 	Lock       string   `json:"lock"`
 	Tags       string   `json:"tags"`
 	Pool       string   `json:"pool"`
-	HAState    string   `json:"hastate"`
+	HAState    string   `json:"hastate"`    // empty also while the HA manager hasn't taken it up
+	HAManaged  bool     `present:"hastate"` // it is under HA
 	Uptime     int64    `json:"uptime"`
 	CPU        float64  `json:"cpu"`
 	MaxCPU     float64  `json:"maxcpu"`

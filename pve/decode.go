@@ -216,6 +216,9 @@ func assignStruct(dst reflect.Value, src any) error {
 		if !ok {
 			continue
 		}
+		if field.presence {
+			value = true // with null, too
+		}
 		if err := assign(dst.FieldByIndex(field.index), value); err != nil {
 			return fmt.Errorf("%s: %w", field.name, err)
 		}
@@ -224,8 +227,9 @@ func assignStruct(dst reflect.Value, src any) error {
 }
 
 type structField struct {
-	name  string
-	index []int
+	name     string
+	index    []int
+	presence bool // it holds whether the key is there, whatever its value
 }
 
 var structFields sync.Map // reflect.Type → []structField
@@ -237,7 +241,10 @@ func fieldsOf(t reflect.Type) []structField {
 	var fields []structField
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" && f.IsExported() {
-			fields = append(fields, structField{name, f.Index})
+			fields = append(fields, structField{name: name, index: f.Index})
+		}
+		if name := f.Tag.Get("present"); name != "" {
+			fields = append(fields, structField{name: name, index: f.Index, presence: true})
 		}
 	}
 	structFields.Store(t, fields)

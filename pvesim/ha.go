@@ -24,7 +24,18 @@ func (s *Sim) addHA(sid string, options map[string]string) {
 		s.state.HA.Awake = true
 	}
 	s.dirty()
-	s.haActs(sid)
+	round := s.world.Load.HARound.D()
+	if round <= 0 || !s.haActive() {
+		s.haActs(sid)
+		return
+	}
+	s.haNew[sid] = true
+	s.later(round, func(*actor) {
+		delete(s.haNew, sid)
+		if s.state.HA.Resources[sid] != nil {
+			s.haActs(sid)
+		}
+	})
 }
 
 // haActs lets the manager do what was asked of a resource: start what should
@@ -109,7 +120,7 @@ func (s *Sim) haWants(sid string) string {
 // haState is the state in which the manager has a VM; nil if it isn't at
 // work.
 func (s *Sim) haState(vm *VM) any {
-	if !s.haActive() {
+	if !s.haActive() || s.haNew[haID(vm.ID)] {
 		return nil
 	}
 	switch want := s.haWants(haID(vm.ID)); {

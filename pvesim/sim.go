@@ -40,6 +40,7 @@ type Sim struct {
 	certs   map[string]string        // fingerprints of the certificates in use, by node
 	doors   map[int]*door            // consoles, by port
 	making  map[string]chan struct{} // disks that are being made, closed when done
+	haNew   map[string]bool          // resources that the HA manager hasn't taken up yet
 
 	index    *guestIndex // nil: to be made anew
 	nextFree freeHint
@@ -92,7 +93,7 @@ func New(w *World, opts ...Option) (*Sim, error) {
 	}
 	s := &Sim{
 		world: w, schema: sch, clock: newShiftClock(set.clock), seed: set.seed, routes: allRoutes(),
-		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{}, making: map[string]chan struct{}{}, doors: map[int]*door{},
+		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{}, making: map[string]chan struct{}{}, haNew: map[string]bool{}, doors: map[int]*door{},
 		closed: make(chan struct{}),
 	}
 	if err := w.check(s); err != nil {
