@@ -131,7 +131,7 @@ func (t *target) in(ctx context.Context, n *namespace) error {
 
 // fromObjects translates the objects of a namespace, as the operator does: what is
 // wrong keeps nobody else back.
-func (t *target) fromObjects(_ *ui, creds pve.Credentials) ([]manifest.Wanted, error) {
+func (t *target) fromObjects(_ *ui, creds *pve.Credentials) ([]manifest.Wanted, error) {
 	n := t.objects
 	n.own = !creds.IsZero()
 	set, err := kube.Set(n.objects)
@@ -140,7 +140,7 @@ func (t *target) fromObjects(_ *ui, creds pve.Credentials) ([]manifest.Wanted, e
 	}
 	// What is in the environment is somebody else's.
 	none := func(string) string { return "" }
-	parts := set.Parts(manifest.Options{Set: t.set, Getenv: t.environment(none, creds), Find: n.find})
+	parts := set.Parts(manifest.Options{Set: t.set, Getenv: t.environment(none, *creds), Find: n.find})
 	n.problems = parts.Errors
 	all := slices.DeleteFunc(slices.Clone(parts.Wanted), func(w manifest.Wanted) bool { return n.problem(w.Provider.Kind, w.Provider.Name) != nil })
 	switch {

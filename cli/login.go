@@ -74,15 +74,11 @@ func (l *login) knownHostsFile(u *ui) (string, error) {
 	if l.knownHosts != "" {
 		return l.knownHosts, nil
 	}
-	dir := u.getenv("XDG_CONFIG_HOME")
-	if dir == "" {
-		home := u.getenv("HOME")
-		if home == "" {
-			return "", errors.New("HOME isn't set: say with --known-hosts where host keys are remembered")
-		}
-		dir = filepath.Join(home, ".config")
+	file, err := u.configFile("known_hosts")
+	if err != nil {
+		return "", fmt.Errorf("%w: say with --known-hosts where host keys are remembered", err)
 	}
-	return filepath.Join(dir, "proxplane", "known_hosts"), nil
+	return file, nil
 }
 
 // sshFile is a file of the person's folder for SSH. Without a home there is none,

@@ -29,6 +29,10 @@ type target struct {
 	insecure               bool
 	required               bool
 
+	context string // by name
+	site    *site  // the context that is used, if one is
+	named   bool   // somebody asked for that context
+
 	objects *namespace // what is wanted are these objects; nil: it is in files
 }
 
@@ -47,6 +51,7 @@ func (t *target) flags(cmd *cobra.Command, required bool) {
 	fs.StringArrayVarP(&t.files, "filename", "f", nil, what)
 	fs.StringVar(&t.set, "set", defaultSet, "`NAME` of what is applied together; machines of other sets are others")
 	t.connectionFlags(cmd)
+	t.contextFlag(cmd)
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
@@ -76,6 +81,9 @@ func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 	if !t.given() {
 		return nil, errNoManifests
 	}
+	if err := t.namedContext(u); err != nil {
+		return nil, err
+	}
 	creds, err := t.credentials(u)
 	if err != nil {
 		return nil, err
@@ -84,7 +92,7 @@ func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 	if t.objects != nil {
 		read = t.fromObjects
 	}
-	all, err := read(u, creds)
+	all, err := read(u, &creds)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +120,9 @@ func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 	return all, nil
 }
 
-// fromFiles reads what is wanted from files.
-func (t *target) fromFiles(u *ui, creds pve.Credentials) ([]manifest.Wanted, error) {
+// fromFiles reads what is wanted from files. Where they have no Provider, the
+// current context may say who we are.
+func (t *target) fromFiles(u *ui, creds *pve.Credentials) ([]manifest.Wanted, error) {
 	set, err := manifest.Read(t.files, u.in)
 	if err != nil {
 		return nil, err
@@ -121,7 +130,18 @@ func (t *target) fromFiles(u *ui, creds pve.Credentials) ([]manifest.Wanted, err
 	if len(set.Keys()) == 0 {
 		return nil, noManifestIn(t.files)
 	}
-	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u.getenv, creds), ReadFile: os.ReadFile})
+	if !hasProvider(set) {
+		if err := t.currentContext(u); err != nil {
+			return nil, err
+		}
+		if creds.IsZero() {
+			*creds, err = t.credentials(u)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	all, err := set.Wanted(manifest.Options{Set: t.set, Getenv: t.environment(u.getenv, *creds), ReadFile: os.ReadFile})
 	for _, n := range set.Notes() {
 		u.note("%s", n)
 	}
@@ -165,6 +185,9 @@ func (t *target) one(u *ui) (manifest.Wanted, error) {
 		}
 		return all[0], nil
 	}
+	if err := errors.Join(t.namedContext(u), t.currentContext(u)); err != nil {
+		return manifest.Wanted{}, err
+	}
 	creds, err := t.credentials(u)
 	if err != nil {
 		return manifest.Wanted{}, err
@@ -181,7 +204,7 @@ func (t *target) one(u *ui) (manifest.Wanted, error) {
 func otherWay(err error) string {
 	switch {
 	case errors.Is(err, manifest.ErrNoEndpoint):
-		return "Or give --endpoint, with --token-id or --username."
+		return "Or give --endpoint, with --token-id or --username; or make a context: proxplane init."
 	case errors.Is(err, manifest.ErrNoCredentials):
 		return "Or give --token-id or --username: the secret is asked for then, or read from a file."
 	}
@@ -204,7 +227,7 @@ func (t *target) credentials(u *ui) (pve.Credentials, error) {
 	case t.passwordFile != "":
 		return pve.Credentials{}, errors.New("--password-file needs --username")
 	}
-	return pve.Credentials{}, nil
+	return t.contextLogin(u)
 }
 
 func (t *target) token(u *ui) (pve.Credentials, error) {

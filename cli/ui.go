@@ -137,6 +137,29 @@ func (u *ui) ask(ctx context.Context, question string) (bool, error) {
 	return false, nil
 }
 
+// askText asks for a line; who presses just Enter means what is usual.
+func (u *ui) askText(ctx context.Context, question, usual string) (string, error) {
+	if !u.asks() {
+		return "", errNoAnswer
+	}
+	if usual != "" {
+		question += " [" + usual + "]"
+	}
+	fmt.Fprintf(u.err, "%s: ", question)
+	line, err := u.readLine(ctx)
+	if err != nil {
+		fmt.Fprintln(u.err)
+		return "", err
+	}
+	if line = strings.TrimSpace(line); line == "" {
+		line = usual
+	}
+	if line == "" {
+		return "", errGaveUp
+	}
+	return line, nil
+}
+
 // readLine reads an answer. The end of ctx ends it, though the reading goes on
 // behind: nothing else reads after it.
 func (u *ui) readLine(ctx context.Context) (string, error) {

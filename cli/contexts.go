@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// contexts is the file with the clusters that somebody works with. It holds no
+// secrets: it names the files that do.
+type contexts struct {
+	Current string  `json:"currentContext,omitempty"`
+	All     []*site `json:"contexts"`
+
+	file string
+}
+
+// site is a context: how one Proxmox is reached. Relative paths are below the
+// folder of the contexts' file.
+type site struct {
+	Name         string   `json:"name"`
+	Endpoints    []string `json:"endpoints"`
+	TokenID      string   `json:"tokenID,omitempty"`
+	TokenFile    string   `json:"tokenFile,omitempty"`
+	Username     string   `json:"username,omitempty"`
+	PasswordFile string   `json:"passwordFile,omitempty"`
+	CAFile       string   `json:"caFile,omitempty"`
+	Fingerprints []string `json:"fingerprints,omitempty"`
+	Insecure     bool     `json:"insecure,omitempty"`
+
+	folder string
+}
+
+// errNoHome: there is no place for files of the person.
+var errNoHome = errors.New("HOME isn't set")
+
+// configFile is a file of proxplane's in the person's folder for settings.
+func (u *ui) configFile(name string) (string, error) {
+	dir := u.getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		home := u.getenv("HOME")
+		if home == "" {
+			return "", errNoHome
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "proxplane", name), nil
+}
+
+// contextsFile is where the contexts are.
+func (u *ui) contextsFile() (string, error) {
+	if file := u.getenv("PROXPLANE_CONFIG"); file != "" {
+		return file, nil
+	}
+	file, err := u.configFile("config.yaml")
+	if err != nil {
+		return "", advise(fmt.Errorf("no place for the contexts: %w", err), "Name their file with PROXPLANE_CONFIG.")
+	}
+	return file, nil
+}
+
+// secretKey is how people write secrets into the file, which isn't meant for them.
+var secretKey = regexp.MustCompile(`(?im)^[\s-]*(tokenSecret|token|secret|password|apiToken)\s*:`)
+
+// readContexts reads the file. One that isn't there has none.
+func (u *ui) readContexts() (*contexts, error) {
+	file, err := u.contextsFile()
+	if err != nil {
+		return nil, err
+	}
+	c := &contexts{file: file}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, manifest.NotRead(file, err)
+	}
+	if m := secretKey.FindStringSubmatch(string(text)); m != nil {
+		return nil, advise(fmt.Errorf("%s has a secret in it (%s)", file, m[1]),
+			"Secrets don't belong into this file: put it into a file of its own that only you can read, and name that with tokenFile or passwordFile.")
+	}
+	if err := yaml.UnmarshalStrict(text, c); err != nil {
+		return nil, advise(fmt.Errorf("%s can't be read: %w", file, err), "proxplane context add writes it; docs/cli.md has its fields.")
+	}
+	for i, s := range c.All {
+		if s == nil || s.Name == "" || len(s.Endpoints) == 0 {
+			return nil, fmt.Errorf("%s: context %d has no name or no endpoints", file, i+1)
+		}
+		s.folder = filepath.Dir(file)
+	}
+	return c, nil
+}
+
+// write saves the file so that only its owner can read it, and never half of it.
+func (c *contexts) write() error {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return writeWhole(c.file, append([]byte("# Written by proxplane context and proxplane init. Secrets are in files of their own.\n"), text...), 0o600)
+}
+
+// writeWhole writes a file by putting a new one into its place.
+func writeWhole(file string, text []byte, mode os.FileMode) (err error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	_, err = tmp.Write(text)
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}
+
+func (c *contexts) names() []string {
+	var names []string
+	for _, s := range c.All {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// find is the context of a name.
+func (c *contexts) find(name string) (*site, error) {
+	for _, s := range c.All {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	err := fmt.Errorf("there is no context %q in %s", name, c.file)
+	if near, ok := manifest.Nearest(name, c.names()); ok {
+		return nil, advise(err, "Did you mean "+near+"?")
+	}
+	if len(c.All) == 0 {
+		return nil, advise(err, "proxplane init makes the first one, proxplane context add further ones.")
+	}
+	return nil, advise(err, sentence(thereAre(c.names())))
+}
+
+// put adds a context, or replaces the one of the same name.
+func (c *contexts) put(s *site) {
+	s.folder = filepath.Dir(c.file)
+	for i, old := range c.All {
+		if old.Name == s.Name {
+			c.All[i] = s
+			return
+		}
+	}
+	c.All = append(c.All, s)
+}
+
+func (c *contexts) remove(name string) {
+	c.All = slices.DeleteFunc(c.All, func(s *site) bool { return s.Name == name })
+	if c.Current == name {
+		c.Current = ""
+	}
+}
+
+// path is a file that the context names.
+func (s *site) path(file string) string {
+	if file == "" || filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(s.folder, file)
+}
+
+// who is whom the context logs in as.
+func (s *site) who() string {
+	if s.Username != "" {
+		return s.Username
+	}
+	return s.TokenID
+}
+
+// credentials reads the secret. A file that others can read isn't taken: whoever has
+// the secret may do all that it allows.
+func (s *site) credentials() (pve.Credentials, error) {
+	file := s.TokenFile
+	if s.Username != "" {
+		file = s.PasswordFile
+	}
+	if file == "" {
+		return pve.Credentials{}, nil // the environment has it, or the person
+	}
+	file = s.path(file)
+	info, err := os.Stat(file)
+	if err != nil {
+		return pve.Credentials{}, fmt.Errorf("context %s: %w", s.Name, manifest.NotRead(file, err))
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return pve.Credentials{}, advise(fmt.Errorf("context %s: others can read the secret in %s (mode %04o)", s.Name, file, info.Mode().Perm()), "Keep it to yourself:", "  chmod 600 "+file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return pve.Credentials{}, fmt.Errorf("context %s: %w", s.Name, manifest.NotRead(file, err))
+	}
+	secret := strings.TrimSpace(string(text))
+	switch {
+	case secret == "":
+		return pve.Credentials{}, fmt.Errorf("context %s: %s is empty", s.Name, file)
+	case s.Username != "":
+		return pve.Password(s.Username, secret), nil
+	case strings.Contains(secret, "="):
+		return pve.ParseToken(secret)
+	case s.TokenID == "":
+		return pve.Credentials{}, fmt.Errorf("context %s: %s has only a secret, and there is no tokenID", s.Name, file)
+	}
+	return pve.Token(s.TokenID, secret), nil
+}
