@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema", "firstboot"},
 	"observe":   {"pve", "model"},
-	"act":       {"pve", "model", "firstboot", "remote"},
+	"act":       {"pve", "model", "firstboot", "remote", "privs"},
 	"privs":     {"model", "pve/schema", "pve/prop"},
 	"remote":    {"remote", "test/need"}, // in its server for tests
 	"hook":      {"firstboot"},           // on hosts, where there is nothing else of ours

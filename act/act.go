@@ -41,7 +41,7 @@ type Result struct {
 func (a *Actor) Do(ctx context.Context, action model.Action, on Storage) (Result, error) {
 	upid, err := a.do(ctx, on.client(a.client), action)
 	if err != nil {
-		return Result{}, err
+		return Result{}, exactly(action, err)
 	}
 	if upid.IsZero() {
 		return Result{}, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/privs"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/remote"
 )
@@ -116,6 +117,19 @@ func lacks(err error) *model.Lack {
 	return &model.Lack{Path: e.PermPath, Privs: e.Privs, Any: e.AnyPriv}
 }
 
+// exactly has a refusal name the privileges that the action needs. Where Proxmox would
+// be content with one of several for the call itself, it names them all.
+func exactly(action model.Action, err error) error {
+	var e *pve.Error
+	if errors.As(err, &e) && e.AnyPriv && errors.Is(err, pve.ErrForbidden) {
+		needs := slices.DeleteFunc(privs.OnGuest(action), func(p string) bool { return !slices.Contains(e.Privs, p) })
+		if len(needs) > 0 {
+			e.Privs, e.AnyPriv = needs, false
+		}
+	}
+	return err
+}
+
 func connectionHint(err error) string {
 	var pinned *pve.FingerprintError
 	var untrusted *tls.CertificateVerificationError
@@ -133,11 +147,10 @@ func forbiddenHint(err error) string {
 	if l == nil {
 		return "grant the missing privilege; proxplane doctor says which"
 	}
-	by := " and "
 	if l.Any {
-		by = " or "
+		return fmt.Sprintf("grant %s on %s", privs.Least(l.Path, l.Privs), l.Path)
 	}
-	return fmt.Sprintf("grant %s on %s", strings.Join(l.Privs, by), l.Path)
+	return fmt.Sprintf("grant %s on %s", strings.Join(l.Privs, " and "), l.Path)
 }
 
 func lockedHint(e *pve.Error) string {

@@ -19,7 +19,7 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 	}{
 		{&pve.Error{Kind: pve.ErrUnauthorized, Status: 401, Text: "authentication failure"}, Fatal, "user@realm!name"},
 		{&pve.Error{Kind: pve.ErrForbidden, Status: 403, PermPath: "/vms/101", Privs: []string{"VM.Config.Memory"}, Text: "Permission check failed (/vms/101, VM.Config.Memory)"}, Hard, "grant VM.Config.Memory on /vms/101"},
-		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/storage/x", Privs: []string{"A.B", "C.D"}, AnyPriv: true}, Hard, "grant A.B or C.D on /storage/x"},
+		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/storage/x", Privs: []string{"A.B", "C.D"}, AnyPriv: true}, Hard, "grant A.B on /storage/x"},
 		{&pve.Error{Kind: pve.ErrForbidden}, Hard, "proxplane doctor"},
 		{&pve.Error{Kind: pve.ErrRootOnly}, Hard, "root@pam"},
 		{&pve.Error{Kind: pve.ErrInvalid, Fields: map[string]string{"memory": "no"}}, Hard, "correct them"},

@@ -14,10 +14,11 @@ import (
 // before, as far as these credentials may see that.
 func (c *cluster) remedy(l model.Lack) []string {
 	creds := c.Connection.Credentials
-	lack, joined := l, strings.Join(l.Privs, " and ")
+	lack := l
 	if l.Any {
-		lack.Privs, joined = l.Privs[:1], strings.Join(l.Privs, " or ")
+		lack.Privs = []string{privs.Least(l.Path, l.Privs)}
 	}
+	joined := strings.Join(lack.Privs, " and ")
 	const doctor = "proxplane doctor shows all that is needed, with the commands."
 	what := fmt.Sprintf("Grant %s on %s to %s", joined, l.Path, who(creds))
 	sight, err := c.sight(lack)
@@ -32,6 +33,9 @@ func (c *cluster) remedy(l model.Lack) []string {
 	for _, line := range lines {
 		out = append(out, "  "+line)
 	}
+	if sight.Repeats(lack) {
+		out = append(out, "The other privileges are there already: an entry on a path takes the place of those above it, so it repeats them.")
+	}
 	if sight.Hides() {
 		out = append(out, fmt.Sprintf("An entry for %s takes the place of what it has there by its groups, or by an entry on a path above.", creds.User()))
 	}
@@ -44,7 +48,7 @@ func (c *cluster) sight(l model.Lack) (privs.Sight, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	creds, access := c.Connection.Credentials, c.client.Access()
-	s := privs.Sight{User: creds.User(), Token: tokenName(creds), Roles: map[string]privs.Role{}}
+	s := privs.Sight{User: creds.User(), Token: tokenName(creds), Roles: map[string]bool{}}
 	own, err := access.Permissions(ctx, "", "")
 	if err != nil {
 		return s, err
@@ -53,13 +57,13 @@ func (c *cluster) sight(l model.Lack) (privs.Sight, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Own, s.Here = own, here[l.Path]
+	s.Here = here[l.Path]
 	roles, err := access.Roles(ctx)
 	if err != nil {
 		return s, err
 	}
 	for _, r := range roles {
-		s.Roles[r.ID] = privs.Role{Privs: r.Privileges, Special: r.Special}
+		s.Roles[r.ID] = true
 	}
 	if s.Token == "" {
 		s.OfUser = s.Here

@@ -2,7 +2,6 @@ package privs
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -17,77 +16,139 @@ type Entry struct {
 	Below      bool   // it also holds below the path
 }
 
-// Role is a set of privileges.
-type Role struct {
-	Privs   []string
-	Special bool // it comes with Proxmox, and can't be changed
-}
-
 // Sight is what credentials may see of who may do what.
 type Sight struct {
 	User, Token string // the token is empty for a user with a password
-	// Own are the privileges that the credentials have, on all paths that somebody has
-	// an entry on, and some more: true if they also hold below.
-	Own map[string]map[string]bool
-	// Here are those on the path of the lack, OfUser those of the token's user there;
-	// nil: nobody knows.
+	// Here are the privileges that the credentials have on the path of the lack, OfUser
+	// those of the token's user there: true if they also hold below. nil: nobody knows.
 	Here, OfUser map[string]bool
 	// Separate says whether the token has rights of its own; nil: nobody knows.
 	Separate *bool
 	Groups   []string // that the user is in
 	ACL      []Entry
-	Whole    bool // all groups and entries can be seen
-	Roles    map[string]Role
+	Whole    bool            // all groups and entries can be seen
+	Roles    map[string]bool // the names that are taken
 }
 
-// Remedy are commands for a shell on a node that grant what is lacking, and take
-// nothing away; none if it was forbidden on purpose. The difficulty: an entry on a
-// path hides what the same account got from paths above it, and an entry for a user
-// what it got from its groups.
+// Remedy are commands for a shell on a node that grant what is lacking on the path that
+// lacks it and nowhere else, and take nothing away; none if it was forbidden on purpose.
+// The difficulty: an entry on a path hides what the same account got from paths above it,
+// and an entry for a user what it got from its groups. So an entry that is new repeats
+// what the account has there.
 func (s Sight) Remedy(l model.Lack) []string {
-	if s.Whole {
-		return s.addToEntries(l)
+	if s.forbidden(l.Path) {
+		return nil
 	}
-	at := s.above(l.Path)
-	r := s.newRole(append(slices.Collect(maps.Keys(s.Here)), l.Privs...))
-	line := r.grant(at, true) + " --users " + quote(s.User)
-	if s.separate(true) {
-		line += " --tokens " + quote(s.tokenID())
+	names := s.freeNames()
+	var out []string
+	for _, g := range s.together(l) {
+		name := names()
+		out = append(out, words("pveum", "role", "add", name, "--privs", strings.Join(g.privs, " ")))
+		line := []string{"pveum", "acl", "modify", l.Path, "--roles", name}
+		if g.user {
+			line = append(line, "--users", s.User)
+		}
+		if g.token {
+			line = append(line, "--tokens", s.tokenID())
+		}
+		if !g.below {
+			line = append(line, "--propagate", "0")
+		}
+		out = append(out, words(line...))
 	}
-	return []string{r.add, line}
+	return out
 }
 
-// Hides tells whether the commands make an entry for the token's user without
+// Hides reports whether the commands make an entry for the token's user without
 // knowing what that has: it may hide something.
 func (s Sight) Hides() bool { return !s.Whole && s.separate(true) }
 
-func (s Sight) tokenID() string { return s.User + "!" + s.Token }
-
-// alwaysListed are paths that Proxmox lists whether there is an entry on them or not.
-var alwaysListed = []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
-
-// above is the next path above one that there may be an entry on, if the credentials
-// have just the same there, and below: what is granted there reaches the path. Else,
-// and where there is an entry on it, it is the path itself.
-func (s Sight) above(at string) string {
-	if _, listed := s.Own[at]; listed {
-		return at
-	}
-	for _, up := range slices.Backward(ancestors(at)) {
-		privs, listed := s.Own[up]
-		switch {
-		case up != at && sameBelow(privs, s.Here):
-			return up
-		case listed, slices.Contains(alwaysListed, up):
-			return at
-		}
-	}
-	return at
+// Repeats reports whether the commands name privileges that the account has already.
+func (s Sight) Repeats(l model.Lack) bool {
+	return slices.ContainsFunc(s.together(l), func(g given) bool { return !slices.Equal(g.privs, sortedOnce(l.Privs)) })
 }
 
-// sameBelow tells whether the same holds below a path.
-func sameBelow(above, here map[string]bool) bool {
-	return len(here) > 0 && maps.Equal(above, here) && !slices.Contains(slices.Collect(maps.Values(here)), false)
+func (s Sight) tokenID() string { return s.User + "!" + s.Token }
+
+// given is a set of privileges that accounts get on a path.
+type given struct {
+	privs       []string
+	below       bool
+	user, token bool
+}
+
+// together are the entries to make; what user and token get alike is one.
+func (s Sight) together(l model.Lack) []given {
+	hasEntries := slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Type == "token" && e.Who == s.tokenID() })
+	separate := s.separate(!s.Whole || hasEntries || len(s.Here) == 0)
+	var list []given
+	add := func(of given) {
+		for i, g := range list {
+			if g.below == of.below && slices.Equal(g.privs, of.privs) {
+				list[i].user, list[i].token = g.user || of.user, g.token || of.token
+				return
+			}
+		}
+		list = append(list, of)
+	}
+	user := s.Here
+	if separate && s.OfUser != nil {
+		user = s.OfUser
+	}
+	if !separate || lacks(s.OfUser, l.Privs) {
+		for _, g := range s.entriesFor("user", s.User, l, user) {
+			g.user = true
+			add(g)
+		}
+	}
+	if separate {
+		for _, g := range s.entriesFor("token", s.tokenID(), l, s.Here) {
+			g.token = true
+			add(g)
+		}
+	}
+	return list
+}
+
+// entriesFor are what an account gets on the path of a lack. Where it has an entry
+// already, another one beside it is enough. What holds below a path goes on doing so,
+// and what is added there doesn't.
+func (s Sight) entriesFor(kind, who string, l model.Lack, has map[string]bool) []given {
+	beside := slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Path == l.Path && e.Type == kind && e.Who == who })
+	if beside {
+		return []given{{privs: sortedOnce(l.Privs), below: leaf(l.Path)}}
+	}
+	spread, here := []string{}, slices.Clone(l.Privs)
+	for priv, below := range has {
+		switch {
+		case !Means(l.Path, priv):
+		case below && !leaf(l.Path):
+			spread = append(spread, priv)
+		default:
+			here = append(here, priv)
+		}
+	}
+	list := []given{{privs: sortedOnce(here), below: leaf(l.Path)}}
+	if len(spread) > 0 {
+		list = append(list, given{privs: sortedOnce(spread), below: true})
+	}
+	return list
+}
+
+// leaves are the paths that have nothing below them, by the first part, with what the
+// privileges that mean something there begin with.
+var leaves = map[string]string{"vms": "VM.", "storage": "Datastore.", "nodes": "Sys."}
+
+// Means reports whether a privilege on a path allows anything.
+func Means(at, priv string) bool {
+	top, _, _ := strings.Cut(at[1:], "/")
+	return !leaf(at) || strings.HasPrefix(priv, leaves[top]) || priv == "Permissions.Modify"
+}
+
+// leaf reports whether there is nothing below a path.
+func leaf(at string) bool {
+	top, rest, _ := strings.Cut(at[1:], "/")
+	return rest != "" && leaves[top] != ""
 }
 
 // ancestors are the paths above one, the uppermost first, and itself.
@@ -101,33 +162,13 @@ func ancestors(at string) []string {
 	return list
 }
 
-// addToEntries grants by the entries that hold on the path now: by adding to their
-// role, or another role beside it.
-func (s Sight) addToEntries(l model.Lack) []string {
-	token := s.holding(l.Path, "token", s.tokenID())
-	user := s.holding(l.Path, "user", s.User)
-	hasEntries := slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Type == "token" && e.Who == s.tokenID() })
-	separate := s.separate(hasEntries || len(s.Here) == 0)
-	var lines []string
-	if !separate || lacks(s.OfUser, l.Privs) {
-		lines = s.addTo(user, Entry{Path: l.Path, Type: "user", Who: s.User, Below: true}, l.Privs)
-	}
-	if separate {
-		lines = append(lines, s.addTo(token, Entry{Path: l.Path, Type: "token", Who: s.tokenID(), Below: true}, l.Privs)...)
-	}
-	if slices.ContainsFunc(slices.Concat(token, user), func(e Entry) bool { return e.Role == "NoAccess" }) {
-		return nil
-	}
-	var once []string
-	for _, line := range lines {
-		if !slices.Contains(once, line) {
-			once = append(once, line)
-		}
-	}
-	return once
+// forbidden reports whether the role NoAccess holds on a path.
+func (s Sight) forbidden(at string) bool {
+	hold := slices.Concat(s.holding(at, "token", s.tokenID()), s.holding(at, "user", s.User))
+	return slices.ContainsFunc(hold, func(e Entry) bool { return e.Role == "NoAccess" })
 }
 
-// separate tells whether the credentials are a token with rights of its own. One
+// separate reports whether the credentials are a token with rights of its own. One
 // without has what its user has, and entries for it are ignored.
 func (s Sight) separate(probably bool) bool {
 	if s.Token != "" && s.Separate != nil {
@@ -166,46 +207,23 @@ func (s Sight) holding(at, kind, who string) []Entry {
 	return hold
 }
 
-// addTo adds to what entries grant; where there are none, to nothing.
-func (s Sight) addTo(hold []Entry, none Entry, privs []string) []string {
-	for _, e := range hold {
-		if r, ok := s.Roles[e.Role]; ok && !r.Special {
-			return []string{words("pveum", "role", "modify", e.Role, "--append", "--privs", together(privs))}
+// freeNames gives out names of roles that there aren't yet.
+func (s Sight) freeNames() func() string {
+	base, n := Account{User: s.User}.rolePrefix()+"-more", 1
+	return func() string {
+		for {
+			name := base
+			if n > 1 {
+				name = fmt.Sprintf("%s-%d", base, n)
+			}
+			n++
+			if !s.Roles[name] {
+				return name
+			}
 		}
 	}
-	e := none
-	if len(hold) > 0 {
-		e = hold[0]
-	}
-	r := s.newRole(privs)
-	return []string{r.add, r.grant(e.Path, e.Below) + " --" + e.Type + "s " + quote(e.Who)}
 }
 
-// addedRole is a role that doesn't exist yet.
-type addedRole struct{ name, add string }
-
-// newRole makes a role under a name that is free.
-func (s Sight) newRole(privs []string) addedRole {
-	base := Account{User: s.User}.rolePrefix() + "-more"
-	name := base
-	for n := 2; ; n++ {
-		if _, taken := s.Roles[name]; !taken {
-			break
-		}
-		name = fmt.Sprintf("%s-%d", base, n)
-	}
-	return addedRole{name, words("pveum", "role", "add", name, "--privs", together(privs))}
-}
-
-func (r addedRole) grant(at string, below bool) string {
-	line := words("pveum", "acl", "modify", at, "--roles", r.name)
-	if !below {
-		line += " --propagate 0"
-	}
-	return line
-}
-
-// together are privileges as pveum takes them.
-func together(privs []string) string {
-	return strings.Join(slices.Compact(slices.Sorted(slices.Values(privs))), " ")
+func sortedOnce(privs []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(privs)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -83,6 +84,7 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 //	by-hand migrate VM NODE       by-hand snapshot VM NAME
 //	by-hand create VMID NODE KEY=VALUE…
 //	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
+//	by-hand revoke-all ROLE PREFIX
 func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	s := at(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -103,6 +105,11 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	case "revoke":
 		s.Do(func(st *pvesim.State) { delete(st.Access.Roles[args[1]], rest[0]) })
+		return
+	case "revoke-all":
+		s.Do(func(st *pvesim.State) {
+			maps.DeleteFunc(st.Access.Roles[args[1]], func(priv string, _ bool) bool { return strings.HasPrefix(priv, rest[0]) })
+		})
 		return
 	case "grant":
 		s.Do(func(st *pvesim.State) { st.Access.Roles[args[1]][rest[0]] = true })
