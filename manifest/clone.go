@@ -16,31 +16,60 @@ const templateKind = "Template"
 func (s scope) vmClone(obj *api.VMClone) *machine {
 	origin, from := s.origin(obj)
 	ref := obj.Spec.ProviderRef
-	if ref == nil {
+	if ref == nil && !made(obj) {
 		ref = origin.provider
 	}
 	b := s.newBuild(ref, obj.Status)
 	if obj.Spec.ClassRef != nil {
 		b.useClass(obj.Spec.ClassRef.Name)
 	}
+	b.copied, b.source.Copy = true, true
 	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
+	b.source.Snapshot = SnapshotName(obj.Spec.Snapshot)
 	spec := bootOf(&obj.Spec.MachineSpec)
+	b.inherits = spec.userData == nil
 	switch {
 	case from != nil:
 		b.source.VM = from.key
-		b.source.Snapshot = SnapshotName(obj.Spec.Snapshot)
-		if spec.userData == nil {
+		if b.inherits {
 			spec = bootOf(origin.machine) // else it would boot with that of the other one
 			b.tellHostname(spec.userData, from)
 		}
-		b.checkCopiedAddresses(obj, from, origin.machine)
+		if b.remembered == 0 {
+			b.checkCopiedAddresses(obj, from, origin.machine)
+		}
 	case obj.Spec.SourceVMRef.Name != "":
 		b.cloneOfTemplate(obj.Spec.SourceVMRef.Name)
-		if obj.Spec.Snapshot != "" {
-			s.fail("spec.snapshot", "is for clones of a VirtualMachine or VMClone of these manifests")
-		}
 	}
 	return b.machine(&obj.Spec.MachineSpec, spec)
+}
+
+// made reports whether it is written down that the copy was made, or begun: from then
+// on nothing that is wrong with its source concerns it.
+func made(obj *api.VMClone) bool { return obj.Status.VMID != 0 }
+
+// inheritance are the parts of a copy that come from its source. Options that the
+// manifest names itself aren't among them.
+func (b *build) inheritance(m *api.MachineSpec) []string {
+	if !b.copied {
+		return nil
+	}
+	parts := slices.Clone(b.inherited)
+	if b.inherits {
+		parts = append(parts, model.InheritedSeed)
+	}
+	if m.Networks == nil {
+		parts = append(parts, model.InheritedNICs)
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// inherit notes options that come from the source.
+func (b *build) inherit(keys ...string) {
+	if b.copied {
+		b.inherited = append(b.inherited, keys...)
+	}
 }
 
 var hostnameLine = regexp.MustCompile(`(?m)^(hostname|fqdn):`)
@@ -75,7 +104,9 @@ func (s scope) origin(obj *api.VMClone) (lineage, *object) {
 			return line, from
 		}
 		if slices.Contains(seen, o.key) {
-			s.fail("spec.sourceVMRef.name", "is a clone of itself")
+			if !made(obj) {
+				s.fail("spec.sourceVMRef.name", "is a clone of itself")
+			}
 			return lineage{}, nil
 		}
 		seen = append(seen, o.key)
@@ -143,6 +174,9 @@ func (b *build) cloneOfTemplate(name string) {
 	const field = "spec.sourceVMRef.name"
 	if b.set.index[model.Key{Kind: "VMImage", Namespace: b.o.key.Namespace, Name: name}] != nil {
 		b.useImage(field, name)
+		if b.iso != "" && b.remembered != 0 {
+			b.source.Blank, b.iso = false, "" // it was made from something else of that name
+		}
 		if b.iso != "" {
 			b.fail(field, "%s is an ISO image, which can't be cloned", name)
 		}
@@ -150,7 +184,7 @@ func (b *build) cloneOfTemplate(name string) {
 	}
 	key := model.Key{Kind: templateKind, Namespace: b.o.key.Namespace, Name: name}
 	b.source.Image = key
-	img := model.Image{Owner: model.Owner{Door: Door, Set: b.options.Set, Key: key}, Range: b.provider.vmids}
+	img := model.Image{Owner: model.Owner{Door: Door, Set: b.options.Set, Key: key}, Range: b.provider.vmids, Implied: true}
 	if vmid, err := strconv.Atoi(name); err == nil {
 		if vmid < minVMID || vmid > maxVMID {
 			b.fail(field, "want a VMID from %d to %d, have %d", minVMID, maxVMID, vmid)

@@ -53,9 +53,14 @@ func (b *build) firmwareOptions() {
 		os := b.image.spec.OS
 		if bios == "" && os.BIOS != "" {
 			bios = biosOption(os.BIOS)
+			b.inherit("bios")
+			if _, said := b.opts["machine"]; !said {
+				b.inherit("machine")
+			}
 		}
 		if os.Type != "" {
 			b.opts.set("ostype", os.Type)
+			b.inherit("ostype")
 		}
 	}
 	if bios == "" {
@@ -76,6 +81,7 @@ func (b *build) agent(a *api.Agent) bool {
 		return !b.source.Blank
 	case a == nil:
 		b.opts.set("agent", "1")
+		b.inherit("agent")
 		return true
 	case a.Enabled != nil && !*a.Enabled:
 		b.opts.set("agent", "0")

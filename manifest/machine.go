@@ -36,6 +36,9 @@ type build struct {
 	opts       options
 	host       host
 	shares     []share
+	copied     bool     // it is a copy, which stands alone once it is made
+	inherits   bool     // its first-boot data are those of its source
+	inherited  []string // see [model.VM.Inherited]
 }
 
 func (t *translator) readMachines() {
@@ -162,7 +165,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	}
 	b.firstBoot(&vm, nics, m, spec)
 	b.ask(&vm, m)
-	vm.Options, vm.Managed = b.opts, b.opts.managed()
+	vm.Options, vm.Managed, vm.Inherited = b.opts, b.opts.managed(), b.inheritance(m)
 	b.checkSize(&vm)
 	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics, shares: b.shares, filesystems: len(m.Filesystems) > 0}
 }

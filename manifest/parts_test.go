@@ -122,6 +122,40 @@ func TestAMachineStaysWithItsProviderAndItsVMID(t *testing.T) {
 	}
 }
 
+func TestACopyThatIsMadeIsRightWhateverBecomesOfItsSource(t *testing.T) {
+	static := vm(meta("golden"), "small")
+	static.Spec.Networks = []api.Network{{Name: "lan", StaticIP: &api.StaticIP{Address: "10.0.0.5/24"}}}
+	invalid := vm(meta("golden"), "large")
+	invalid.Spec.UserData = &api.UserData{CloudInit: &api.CloudInit{Text: api.Text{SecretRef: &api.SecretKeyRef{Name: "no-such-secret", Key: "x"}}}}
+	elsewhere := vm(meta("golden"), "small")
+	elsewhere.Spec.ProviderRef = ref("other")
+	iso := &api.VMImage{ObjectMeta: meta("golden"), Spec: api.VMImageSpec{ISO: "local:iso/golden.iso"}}
+	circle := &api.VMClone{ObjectMeta: meta("golden"), Spec: api.VMCloneSpec{SourceVMRef: api.Ref{Name: "copy"}, ProviderRef: ref("pve")}}
+	for reason, source := range map[string]any{
+		"the source is gone": nil, "it has an address of its own": static, "it isn't right": invalid, "it is on another Provider": elsewhere,
+		"it is an ISO image": iso, "it is a copy of the copy": circle,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			clone := &api.VMClone{ObjectMeta: meta("copy"), Spec: api.VMCloneSpec{SourceVMRef: api.Ref{Name: "golden"}, Snapshot: "before"}}
+			clone.Status.Provider, clone.Status.VMID = "pve", 12345
+			other := &api.Provider{ObjectMeta: meta("other"), Spec: api.ProviderSpec{Endpoint: "https://other:8006", CredentialSecretRef: ref("login")}}
+			objects := []any{other, clone}
+			if source != nil {
+				objects = append(objects, source)
+			}
+			p := parts(t, login1, objects...)
+			for _, e := range p.Errors {
+				if e.Object.Name == "copy" {
+					t.Errorf("it is said of the copy: %v", e)
+				}
+			}
+			if got := " " + namesOf(p.Wanted[0].Desired) + " "; !strings.Contains(got, " copy ") {
+				t.Errorf("wanted is %q", got)
+			}
+		})
+	}
+}
+
 func BenchmarkParts(b *testing.B) {
 	objects := clusterObjects()
 	for i := range 10_000 {

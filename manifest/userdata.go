@@ -43,6 +43,18 @@ type boot struct {
 // Proxmox' own options where these are asked for, or are all that there is to
 // say, else by a drive of ours.
 func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
+	before := len(b.errs)
+	b.chooseBoot(vm, nics, m, spec)
+	if b.inherits && b.remembered != 0 && len(b.errs) > before {
+		// What is wrong with its source now doesn't concern a copy that is made.
+		b.errs, vm.Seed = b.errs[:before], nil
+		if b.wrong != nil {
+			b.wrong.forget(b.o.key, 0)
+		}
+	}
+}
+
+func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
 	d, ok := b.boot(vm, spec)
 	if !ok {
 		return
@@ -60,8 +72,14 @@ func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec boo
 		switch d.way {
 		case byFWCfg:
 			b.fwCfg(vm, spec.userData, d)
+			if b.inherits {
+				b.inherit("args", "hookscript")
+			}
 		case bySnippets:
 			b.snippets(vm)
+			if b.inherits {
+				b.inherit("cicustom")
+			}
 		}
 		return
 	}
@@ -92,6 +110,9 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 	ipOptions(nics, b.opts)
 	for key, value := range own {
 		b.opts.set(key, value)
+		if b.inherits {
+			b.inherit(key)
+		}
 	}
 }
 

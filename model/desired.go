@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,6 +74,10 @@ type VM struct {
 	Pool        string
 	HA          *HA
 	Seed        *Seed // first-boot data on a drive of its own
+	// Inherited are the parts of this that come from what a copy is made from:
+	// options by their names, [InheritedSeed] and [InheritedNICs]. Once the copy is
+	// made it has them for good, whatever becomes of its source.
+	Inherited []string `json:",omitempty"`
 	// Group is the name of the object that stands for this guest and others.
 	Group string `json:",omitempty"`
 	// Scripts are the hookscripts that its node must have, as volumes.
@@ -120,12 +125,55 @@ func (v VM) At(vmid int) VM {
 	return v
 }
 
+// Parts that a copy may have from its source, beside options.
+const (
+	InheritedSeed = "seed:"
+	InheritedNICs = "nics:"
+)
+
+// Alone is what is wanted of a copy that is there: all but what it got from its
+// source.
+func (v VM) Alone() VM {
+	if len(v.Inherited) == 0 {
+		return v
+	}
+	options := maps.Clone(v.Options)
+	for _, part := range v.Inherited {
+		switch part {
+		case InheritedSeed:
+			v.Seed = nil
+		case InheritedNICs:
+			v.NICs = nil
+		case "bios":
+			delete(options, part)
+			v.Disks = slices.DeleteFunc(slices.Clone(v.Disks), func(d Disk) bool { return d.Slot == "efidisk0" })
+		case "hookscript":
+			delete(options, part)
+			v.Scripts = nil
+		default:
+			delete(options, part)
+		}
+	}
+	v.Options = options
+	if v.Managed = slices.DeleteFunc(slices.Clone(v.Managed), v.Inherits); len(v.Managed) == 0 {
+		v.Managed = nil
+	}
+	return v
+}
+
+// Inherits reports whether a part comes from what the guest is a copy of.
+func (v VM) Inherits(part string) bool { return slices.Contains(v.Inherited, part) }
+
 // Fingerprint is short and changes whenever anything changes that would be
 // applied to the guest's configuration.
 func (v VM) Fingerprint() string {
+	v = v.Alone()
+	v.Inherited = nil
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
 	v.Update, v.WaitAddress = Allow{}, false
-	v.Source = Source{Image: v.Source.Image, VM: v.Source.VM}
+	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
+		v.Source = Source{Copy: true}
+	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // plain values only
@@ -141,6 +189,9 @@ type Source struct {
 	Blank    bool   // nothing: an empty guest
 	Full     bool   // a full copy instead of a linked one
 	Storage  string // where full copies go; empty: beside the source
+	// Copy says that the guest stands alone once it is made: where it came from is
+	// history, and never a reason to make it anew.
+	Copy bool `json:",omitempty"`
 }
 
 // Name is what the source is called in a guest's marker.
@@ -205,6 +256,9 @@ type Image struct {
 	Options           map[string]string
 	Range             Range
 	Deleted           bool
+	// Implied says that no object describes it: it is here for the guests that are
+	// made from it.
+	Implied bool `json:",omitempty"`
 }
 
 // Version changes when the image has to be made anew.

@@ -45,8 +45,8 @@ func (s Seed) name(vmid int) string {
 
 const snippetsOf = ":snippets/"
 
-// snippetParts are all that there can be.
-var snippetParts = []string{"user", "meta", "network"}
+// SnippetParts are the parts that first-boot data in snippets can have.
+var SnippetParts = []string{"user", "meta", "network"}
 
 // SnippetVolume is the volume of one part of first-boot data.
 func SnippetVolume(volume, part string) string { return volume + "-" + part + ".yaml" }
@@ -57,7 +57,7 @@ func SeedVolumes(volume string) []string {
 		return []string{volume}
 	}
 	var all []string
-	for _, part := range snippetParts {
+	for _, part := range SnippetParts {
 		all = append(all, SnippetVolume(volume, part))
 	}
 	return all

@@ -81,7 +81,10 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 // object with a finalizer; as long as one hasn't got it, nothing is made for it.
 func leaveEarly(d *model.Desired, early func(model.Key) bool) {
 	d.Images = slices.DeleteFunc(d.Images, func(i model.Image) bool { return early(i.Owner.Key) })
-	d.VMs = slices.DeleteFunc(d.VMs, func(v model.VM) bool { return early(v.Owner.Key) || early(v.Source.Image) || early(v.Source.VM) })
+	d.VMs = slices.DeleteFunc(d.VMs, func(v model.VM) bool {
+		alone := v.Source.Copy && v.Remembered != 0 // what becomes of its source doesn't concern it
+		return early(v.Owner.Key) || !alone && (early(v.Source.Image) || early(v.Source.VM))
+	})
 	d.Snapshots = slices.DeleteFunc(d.Snapshots, func(s model.Snapshot) bool { return early(s.Owner.Key) || early(s.VM) })
 }
 

@@ -56,7 +56,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	}
 	for _, k := range c.have.Marker.Managed {
 		_, wanted := c.v.Options[k]
-		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") {
+		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") && !c.v.Inherits(k) {
 			c.sayOf(k, fmt.Sprintf("%s is no longer wanted", k), c.takes(k, have, ""))
 			act.Delete = append(act.Delete, k)
 		}
@@ -111,6 +111,9 @@ func (c *change) passwordKnown(want string) bool {
 // marks keeps description, tags and marker as they should be.
 func (c *change) marks(act *model.Configure) {
 	seed := intendedSeed(c.v, c.g.VMID)
+	if c.alone && c.v.Seed == nil && c.v.Inherits(model.InheritedSeed) {
+		seed = c.have.Marker.Seed
+	}
 	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
@@ -185,6 +188,9 @@ func (c *change) stamp(m model.Marker) string {
 // marker is the proof of ownership that a guest carries.
 func marker(v model.VM, vmid int, seed string) model.Marker {
 	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name(), Group: v.Group, Retain: v.Retain}
+	first := v.Seed
+	v = v.Alone()
+	v.Seed = first
 	m.Managed = append(m.Managed, v.Managed...)
 	for _, t := range v.Tags {
 		m.Managed = append(m.Managed, "tag:"+t)

@@ -19,6 +19,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 		out.Objects = append(out.Objects, p.share(s))
 	}
 	out.Objects = append(out.Objects, p.guests()...)
+	out.Objects = slices.DeleteFunc(out.Objects, p.idle)
 	out.Objects = append(out.Objects, p.groups()...)
 	for _, s := range want.Snapshots {
 		out.Objects = append(out.Objects, p.snapshot(s))

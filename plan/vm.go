@@ -110,6 +110,9 @@ func blocks(task string) bool {
 // converge plans what a guest needs to be up to date.
 func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
+	if v.Source.Copy && !fresh(g.Config) {
+		c.standAlone()
+	}
 	if c.replace() {
 		return
 	}
@@ -150,6 +153,7 @@ type change struct {
 	late   []string          // the same, of what the running guest takes notice of at its next start
 	effect Effect
 	later  []string // options because of which it has to be restarted
+	alone  bool     // it is a copy that is made, and keeps what it got from its source
 	kept   []string // marks of what stays ours: removing it was refused, or is still to be done
 }
 
@@ -194,11 +198,11 @@ func (c *change) replace() bool {
 func (c *change) unlike() string {
 	was, is := c.have.Marker.Source, c.v.Source.Name()
 	switch {
-	case was != "" && is != "" && was != is:
+	case !c.v.Source.Copy && was != "" && is != "" && was != is:
 		return fmt.Sprintf("it was made from %s, not from %s", was, is)
 	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
 		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID)
-	case c.v.Seed != nil && c.v.Seed.Once && !c.managed(seedMark(c.v)):
+	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.managed(seedMark(c.v)):
 		return "its Ignition config is another one, and is read at the first boot only"
 	}
 	return ""

@@ -125,6 +125,15 @@ func (w *world) plan(want model.Desired) Plan {
 	panic("the plan asks for more looks without end")
 }
 
+// planAll is the plan for what is wanted when all is read.
+func (w *world) planAll(want model.Desired) Plan {
+	look := Look{Files: true, Snippets: true, Dirs: true, HA: true}
+	for id := range w.guests {
+		look.Configs, look.Snapshots, look.Agents = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id)
+	}
+	return For(want, w.observe(look))
+}
+
 // do does an action, as Proxmox would.
 func (w *world) do(a model.Action) {
 	w.log = append(w.log, fmt.Sprintf("%T %d", a, a.Guest()))

@@ -4,7 +4,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VMClone is a machine that is a copy of another one.
+// VMClone is a machine that is a copy of another one. Once it is made it stands
+// alone: what becomes of its source, or of what the source was made from, changes
+// nothing about the copy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// A copy stands alone once it is made. What it got from its source stays as it is, and
+// where it came from is history: whether the source has changed since, is gone, or
+// another object has its name, is never a reason to do something to the copy.
+
+// idle reports whether an object waits for a template that no object describes and
+// that nothing is made from any more: all copies of it are there.
+func (p *planner) idle(o Object) bool {
+	if i, ok := p.images[o.Owner.Key]; !ok || !i.Implied || o.Wait == nil {
+		return false
+	}
+	return !slices.ContainsFunc(p.want.VMs, func(v model.VM) bool {
+		return v.Source.Image == o.Owner.Key && !v.Deleted && p.found[v.Owner.Key].guest == nil
+	})
+}
+
+// standAlone has a copy that is made keep what it got from its source.
+func (c *change) standAlone() {
+	wanted := c.v
+	c.alone, c.v = true, c.v.Alone()
+	c.noteOtherSource(wanted)
+	if !wanted.Inherits(model.InheritedSeed) {
+		return
+	}
+	c.v.Seed = c.seedThatItHas()
+	if c.v.Seed == nil {
+		return
+	}
+	if wanted.Seed != nil && wanted.Seed.Volume(c.g.VMID) != c.have.Marker.Seed {
+		c.o.note("its first-boot data stay as they were made from %s; give it userData of its own to change them", c.have.Marker.Source)
+	}
+	if c.v.Seed.Apart {
+		c.keepHookPart()
+	}
+}
+
+// noteOtherSource says that the manifest names another source than the one that the
+// copy was made from. One of another kind that has the same name has only taken the
+// place of the former one.
+func (c *change) noteOtherSource(v model.VM) {
+	was, is := c.have.Marker.Source, v.Source.Name()
+	if was == "" || is == "" || nameIn(was) == nameIn(is) {
+		return
+	}
+	c.o.note("it was copied from %s and stays as it is, though its manifest names %s now; delete the clone and apply again to copy that", was, is)
+}
+
+// nameIn is the name in the text of a key, without its kind.
+func nameIn(key string) string {
+	_, name, _ := strings.Cut(key, "/")
+	return name
+}
+
+// seedThatItHas is the first-boot data that the marker names; nil: none.
+func (c *change) seedThatItHas() *model.Seed {
+	volume := c.have.Marker.Seed
+	i := slices.IndexFunc(c.have.Marker.Managed, func(mark string) bool { return strings.HasPrefix(mark, seedPrefix) })
+	if volume == "" || i < 0 {
+		return nil
+	}
+	s := &model.Seed{Storage: model.StorageOf(volume), Digest: strings.TrimPrefix(c.have.Marker.Managed[i], seedPrefix), Lost: true}
+	s.Apart = strings.Contains(c.have.Text, volume)
+	if model.SeedSnippets(volume) {
+		for _, part := range model.SnippetParts {
+			if strings.Contains(c.have.Options[snippetsOption], model.SnippetVolume(volume, part)) {
+				s.Snippets = append(s.Snippets, part)
+			}
+		}
+	}
+	if s.Volume(c.g.VMID) != volume {
+		return nil
+	}
+	return s
+}
+
+// keepHookPart has the description tell the hook of the node what it tells it now.
+func (c *change) keepHookPart() {
+	own := strings.TrimRight(strings.Replace(c.v.Description, hookPart(c.v.Description), "", 1), "\n")
+	c.v.Description = strings.TrimLeft(own+"\n\n"+hookPart(c.have.Text), "\n")
+}
