@@ -36,6 +36,9 @@ type Marker struct {
 	// Reverts are the snapshots that the guest was rolled back to, each with the
 	// value that asked for it.
 	Reverts map[string]string `json:"reverts,omitempty"`
+	// Disks are the volumes of its disks, by what the disks are known by, each as a
+	// digest: so a disk is recognised that somebody has detached.
+	Disks map[string]string `json:"disks,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`
@@ -43,6 +46,11 @@ type Marker struct {
 
 // Seeds are all volumes with first-boot data that it names, the earlier ones first.
 func (m *Marker) Seeds() []string { return append(slices.Clone(m.Old), m.Seed) }
+
+// Remembers reports whether the marker says that a disk is on a volume.
+func (m *Marker) Remembers(disk, volume string) bool {
+	return m != nil && volume != "" && m.Disks[disk] == Digest(volume)
+}
 
 const (
 	markerOpen  = "<!-- proxplane "

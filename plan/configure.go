@@ -121,6 +121,7 @@ func (c *change) marks(act *model.Configure) {
 		want.Source, want.Reverts, want.Adopted = c.have.Marker.Source, c.have.Marker.Reverts, c.have.Marker.Adopted
 		want.Retain = c.v.Keeps(c.have.Marker)
 	}
+	want.Disks = c.volumes()
 	if c.v.HA == nil && c.g.HAState != "" && c.managed("ha") {
 		c.kept = append(c.kept, "ha") // until it isn't under HA any more
 	}

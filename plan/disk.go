@@ -39,48 +39,6 @@ func diskName(d model.Disk) string {
 	return d.Slot
 }
 
-// slotOf is where a wanted disk is, or goes.
-func (c *change) slotOf(d model.Disk) string {
-	if c.slots == nil {
-		c.settleSlots()
-	}
-	return c.slots[diskName(d)]
-}
-
-// settleSlots finds the wanted disks among those that are there, and gives
-// those that aren't a free slot: their own if it can be had.
-func (c *change) settleSlots() {
-	c.slots = map[string]string{}
-	taken := map[string]bool{}
-	bySerial := map[string]string{}
-	for _, d := range c.have.Disks {
-		taken[d.Slot] = true
-		if serial := d.Options["serial"]; serial != "" {
-			bySerial[serial] = d.Slot
-		}
-	}
-	var fresh []model.Disk
-	for _, d := range c.v.Disks {
-		slot, there := bySerial[diskName(d)]
-		switch {
-		case d.Root():
-			c.slots[diskName(d)] = bootSlot(c.have)
-		case there:
-			c.slots[diskName(d)] = slot
-		case d.Options["serial"] == "":
-			c.slots[diskName(d)] = d.Slot
-			taken[d.Slot] = true
-		default:
-			fresh = append(fresh, d)
-		}
-	}
-	for _, d := range fresh {
-		slot := freeSlot(d.Slot, taken)
-		taken[slot] = true
-		c.slots[diskName(d)] = slot
-	}
-}
-
 // freeSlot is the slot itself or the next one of its family that is free.
 func freeSlot(slot string, taken map[string]bool) string {
 	family := strings.TrimRight(slot, "0123456789")
@@ -101,10 +59,14 @@ func (c *change) disks(act *model.Configure) {
 		wanted[slot] = true
 		have, ok := c.have.DiskAt(slot)
 		switch {
+		case !ok && c.unsure[diskName(d)] != "":
+			c.o.Refused = append(c.o.Refused, Refusal{What: "add " + withSize(slot, d.Size), Why: c.unsure[diskName(d)], Effect: LosesData})
+		case !ok && c.volume[diskName(d)] != "":
+			c.attach(act, d, slot)
 		case !ok && d.Root():
 			// The image has no such disk; Proxmox' boot order decides.
 		case !ok:
-			c.sayOf(slot, "add "+withSize(slot, d.Size), c.hotplugs(slot))
+			c.sayOf(slot, "add "+withSize(slot, d.Size)+c.former(d), c.hotplugs(slot))
 			d.Slot, d.Size = slot, roundUp(d.Size)
 			if d.Storage == "" && d.Volume == "" {
 				d.Storage = c.rootStorage()

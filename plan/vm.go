@@ -148,6 +148,8 @@ type change struct {
 	have *model.Config
 
 	slots  map[string]string // where each wanted disk is, or goes
+	volume map[string]string // of those that are attached again
+	unsure map[string]string // why it isn't certain which volume a wanted disk is
 	drive  string            // where the drive with first-boot data is, or goes; empty: not looked for
 	why    []string          // what changes about the configuration
 	late   []string          // the same, of what the running guest takes notice of at its next start

@@ -80,6 +80,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"sim-lock":          simLock,
 			"sim-fill":          simFill,
 			"by-hand":           byHand,
+			"forget-volumes":    forgetVolumes,
 			"out":               outLine,
 			"err":               errLine,
 			"plain":             plain,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"time"
 
@@ -142,6 +143,21 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("by-hand can't %s", args[0])
 	}
 	s.Settle()
+}
+
+var volumesInMarker = regexp.MustCompile(`,"disks":\{[^}]*\}`)
+
+// forgetVolumes VM takes the volumes out of the marker of a VM, as in one that an older
+// version wrote.
+func forgetVolumes(ts *testscript.TestScript, neg bool, args []string) {
+	at(ts).Do(func(st *pvesim.State) {
+		vm := sim.VM(st, args[0])
+		short := volumesInMarker.ReplaceAllString(vm.Conf["description"], "")
+		if short == vm.Conf["description"] {
+			ts.Fatalf("the marker of %s names no volumes: %s", args[0], short)
+		}
+		vm.Conf["description"] = short
+	})
 }
 
 func pairs(args []string) pve.Params {

@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Disks are known by their serial numbers, or by their slots; the marker remembers which
+// volume each of them is. So a disk is recognised that somebody has detached, or plugged in
+// elsewhere: a new, empty one in its place would hide the data.
+
+// slotOf is where a wanted disk is, or goes.
+func (c *change) slotOf(d model.Disk) string {
+	if c.slots == nil {
+		c.settleSlots()
+	}
+	return c.slots[diskName(d)]
+}
+
+// settleSlots finds the wanted disks among those that are there, then among those that were
+// detached, and gives those that are new a free slot: their own if it can be had.
+func (c *change) settleSlots() {
+	c.slots, c.volume, c.unsure = map[string]string{}, map[string]string{}, map[string]string{}
+	taken, claimed := map[string]bool{}, map[string]bool{}
+	for _, d := range c.have.Disks {
+		taken[d.Slot] = true
+	}
+	claim := func(d model.Disk, slot string) {
+		c.slots[diskName(d)] = slot
+		taken[slot], claimed[slot] = true, true
+	}
+	for _, d := range c.v.Disks {
+		if slot, there := c.plugged(d); there {
+			claim(d, slot)
+		}
+	}
+	for _, d := range c.v.Disks {
+		if _, found := c.slots[diskName(d)]; found {
+			continue
+		}
+		if !d.CDROM && d.Volume == "" {
+			c.findDetached(d, claimed)
+		}
+		claim(d, freeFor(d, taken))
+	}
+}
+
+// plugged finds the slot of a wanted disk that is plugged in.
+func (c *change) plugged(d model.Disk) (slot string, there bool) {
+	is := func(test func(model.Disk) bool) bool {
+		i := slices.IndexFunc(c.have.Disks, func(o model.Disk) bool { return !o.CloudInit && test(o) })
+		if i >= 0 {
+			slot = c.have.Disks[i].Slot
+		}
+		return i >= 0
+	}
+	remembered := func(o model.Disk) bool { return c.have.Marker.Remembers(diskName(d), o.Volume) }
+	serial := d.Options["serial"]
+	switch {
+	case d.Root():
+		if is(remembered) {
+			return slot, true
+		}
+		boot, ok := c.have.BootDisk()
+		return boot.Slot, ok && !c.othersVolume(d, boot)
+	case serial != "":
+		return slot, is(func(o model.Disk) bool { return o.Options["serial"] == serial }) || is(remembered)
+	}
+	_, there = c.have.DiskAt(d.Slot)
+	return d.Slot, there
+}
+
+// othersVolume reports whether a disk that is there is another of those that are wanted.
+func (c *change) othersVolume(d, there model.Disk) bool {
+	return slices.ContainsFunc(c.v.Disks, func(o model.Disk) bool {
+		switch {
+		case diskName(o) == diskName(d) || o.CDROM:
+			return false
+		case o.Options["serial"] != "":
+			return o.Options["serial"] == there.Options["serial"]
+		}
+		return o.Slot == there.Slot || c.have.Marker.Remembers(diskName(o), there.Volume)
+	})
+}
+
+// freeFor is where a wanted disk goes that isn't plugged in.
+func freeFor(d model.Disk, taken map[string]bool) string {
+	switch {
+	case d.Root():
+		return freeSlot("scsi0", taken)
+	case d.Options["serial"] != "":
+		return freeSlot(d.Slot, taken)
+	}
+	return d.Slot
+}
+
+// findDetached looks whether a wanted disk that isn't plugged in is one of the volumes that
+// were detached. Where that isn't certain, a person has to say.
+func (c *change) findDetached(d model.Disk, claimed map[string]bool) {
+	name := diskName(d)
+	for _, o := range c.have.Disks {
+		if c.have.Marker.Remembers(name, o.Volume) && !claimed[o.Slot] {
+			c.unsure[name] = fmt.Sprintf("it is %s in slot %s now; plug it back in by hand, or name that slot in the manifest", o.Volume, o.Slot)
+			return
+		}
+	}
+	var volumes []string
+	for _, u := range c.have.Unused {
+		switch {
+		case u.CloudInit || c.remembered(u.Volume) != "" && c.remembered(u.Volume) != name:
+		case c.have.Marker.Remembers(name, u.Volume):
+			c.volume[name] = u.Volume
+			return
+		default:
+			volumes = append(volumes, u.Volume)
+		}
+	}
+	if len(volumes) > 0 && c.wasThere(d) {
+		c.unsure[name] = c.which(d, volumes)
+	}
+}
+
+// remembered is the disk that the marker says is on a volume; empty: none.
+func (c *change) remembered(volume string) string {
+	if c.have.Marker == nil {
+		return ""
+	}
+	for name := range c.have.Marker.Disks {
+		if c.have.Marker.Remembers(name, volume) {
+			return name
+		}
+	}
+	return ""
+}
+
+// wasThere reports whether the guest has had a disk before, so that a new one would be in
+// the place of that. A guest that is fresh has what its source had.
+func (c *change) wasThere(d model.Disk) bool {
+	m := c.have.Marker
+	return m != nil && !m.Fresh && (d.Root() || firmware(d.Slot) || m.Disks[diskName(d)] != "" || c.managed("disk:"+diskName(d)))
+}
+
+// which says that a person has to decide which volume a disk is.
+func (c *change) which(d model.Disk, volumes []string) string {
+	options := ""
+	if serial := d.Options["serial"]; serial != "" {
+		options = ",serial=" + serial
+	}
+	slot := d.Slot
+	if d.Root() {
+		slot = "scsi0"
+	}
+	return fmt.Sprintf("VM %d has detached volumes, and one of them may be this disk: %s; attach it with qm set %d --%s VOLUME%s on %s, or remove those that aren't needed",
+		c.g.VMID, strings.Join(volumes, ", "), c.g.VMID, slot, options, c.g.Node)
+}
+
+// attach plugs a disk in again that was detached.
+func (c *change) attach(act *model.Configure, d model.Disk, slot string) {
+	volume := c.volume[diskName(d)]
+	c.sayOf(slot, fmt.Sprintf("attach %s to %s again, which was detached", volume, slot), c.hotplugs(slot))
+	act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: slot, Volume: volume, Options: d.Options}})
+	if boot := c.option("boot"); d.Root() && !strings.Contains(boot, slot) {
+		order := "order=" + slot
+		if rest := strings.TrimPrefix(boot, "order="); rest != "" && rest != boot {
+			order += ";" + rest
+		}
+		act.Set["boot"] = order
+	}
+}
+
+// former says that a new disk is in the place of one that is gone.
+func (c *change) former(d model.Disk) string {
+	if c.have.Marker != nil && c.have.Marker.Disks[diskName(d)] != "" {
+		return ", new and empty: the volume that it had is gone"
+	}
+	return ""
+}
+
+// volumes are what the marker is to remember of the wanted disks.
+func (c *change) volumes() map[string]string {
+	known := map[string]string{}
+	for _, d := range c.v.Disks {
+		if d.CDROM {
+			continue
+		}
+		name, slot := diskName(d), c.slotOf(d)
+		have, there := c.have.DiskAt(slot)
+		switch {
+		case there && have.Volume != "":
+			known[name] = model.Digest(have.Volume)
+		case c.have.Marker != nil && (c.volume[name] != "" || c.unsure[name] != "") && c.have.Marker.Disks[name] != "":
+			known[name] = c.have.Marker.Disks[name]
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return known
+}
