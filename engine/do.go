@@ -140,6 +140,7 @@ func (r *run) stepEnded(o *object) {
 	if o.busy--; o.busy > 0 {
 		return
 	}
+	delete(r.leaving, o)
 	// A change of the config that Proxmox has confirmed is done, and what follows
 	// it in the same plan was planned for just that: no need to look in between.
 	if o.carry && !o.stale {

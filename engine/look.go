@@ -97,6 +97,7 @@ func (r *run) answered(q question, err error) {
 			r.lookFailed(o, q.name, err)
 		}
 		if o.busy--; o.busy == 0 {
+			delete(r.leaving, o)
 			r.due[o] = true
 		}
 	}

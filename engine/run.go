@@ -28,6 +28,7 @@ type run struct {
 	order   []*object
 	due     map[*object]bool  // to be planned again
 	waiting map[*object]bool  // nothing can be done for them now
+	leaving map[*object]bool  // nobody wants them any more, and calls for them may be in flight
 	guests  map[int]*object   // who works on a guest
 	blocked map[int][]*object // who waits to work on it
 	queue   []*object         // who waits for one of the places of Options.Parallel
@@ -89,7 +90,7 @@ func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *
 	r := &run{
 		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: newWanted(want), begun: time.Now(),
 		objects: map[model.Key]*object{}, due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
-		waiting: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
+		waiting: map[*object]bool{}, leaving: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,
 	}
 	return r

@@ -48,6 +48,34 @@ func (s *Session) Want(want model.Desired, versions map[model.Key]int64) {
 	s.r.post(func() { s.r.rewant(want, versions) })
 }
 
+// Touches reports whether the session may still change something for the object with
+// that UID: it is wanted, or it was and calls for it are in flight. What was said by
+// Want before counts.
+func (s *Session) Touches(uid string) bool {
+	answer := make(chan bool, 1)
+	s.r.post(func() { answer <- s.r.touches(uid) })
+	select {
+	case touches := <-answer:
+		return touches
+	case <-s.done:
+		return false
+	}
+}
+
+func (r *run) touches(uid string) bool {
+	for _, o := range r.order {
+		if o.owner.UID == uid {
+			return true
+		}
+	}
+	for o := range r.leaving {
+		if o.owner.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
 // Look has the session look at everything now, since something may be otherwise
 // than it seems.
 func (s *Session) Look() {
@@ -125,9 +153,13 @@ func (r *run) renew(o *object) {
 	r.due[o] = true
 }
 
-// drop stops looking after an object. What is under way for it ends by itself.
+// drop stops looking after an object. Calls that are in flight for it end by
+// themselves, and nothing follows them.
 func (r *run) drop(o *object) {
-	o.dropped = true
+	o.dropped, o.stale = true, true
+	if o.busy > 0 {
+		r.leaving[o] = true
+	}
 	delete(r.due, o)
 	delete(r.waiting, o)
 	r.e.mu.Lock()

@@ -287,3 +287,36 @@ func TestAMachineThatIsStoppedManyTimesIsStartedEachTime(t *testing.T) {
 		}
 	})
 }
+
+// What isn't wanted any more is left alone: a call that is in flight ends, and nothing
+// follows it.
+func TestWhatIsReleasedIsLeftAlone(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		web := machine("web")
+		web.Owner.UID = "1234"
+		s.Want(desired(web), nil)
+		s.await("web", engine.StateReady)
+		if !s.Touches("1234") {
+			t.Error("nobody looks after what is wanted")
+		}
+		if _, err := l.sim.AddFault(pvesim.Fault{Method: "POST", Path: "/nodes/*/qemu/*/status/stop", Delay: pvesim.Duration(20 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		gone := web
+		gone.Deleted = true
+		s.Want(desired(gone), nil)
+		s.await("web", engine.StateChanging)
+		time.Sleep(5 * time.Second)
+		s.Want(desired(), nil)
+		if !s.Touches("1234") {
+			t.Error("a call is in flight, and it is told that there is none")
+		}
+		time.Sleep(10 * time.Minute)
+		if s.Touches("1234") {
+			t.Error("calls are in flight for ever")
+		}
+		if l.named("web") == nil {
+			t.Error("what isn't wanted any more was destroyed")
+		}
+	})
+}

@@ -80,13 +80,22 @@ func Objects(ctx context.Context, r client.Reader, namespace string, options ...
 	return all, nil
 }
 
-// Set is what objects say together.
+// Set is what objects say together. Those that are released say nothing any more:
+// whoever works by the set leaves alone what they have in Proxmox.
 func Set(objects []Object) (*manifest.Set, error) {
-	values := make([]any, len(objects))
-	for i, o := range objects {
-		values[i] = o
+	values := make([]any, 0, len(objects))
+	for _, o := range objects {
+		if !Released(o) {
+			values = append(values, o)
+		}
 	}
 	return manifest.FromObjects(values...)
+}
+
+// Released reports whether an object is being deleted without anything being done in
+// Proxmox, as its annotation asks.
+func Released(o Object) bool {
+	return o.GetDeletionTimestamp() != nil && o.GetAnnotations()[api.ForceDelete] == "true"
 }
 
 // Content reads a Secret or ConfigMap, as manifests have it, with its version; nil:

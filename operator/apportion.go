@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
@@ -32,7 +33,7 @@ func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map
 func foundOf(o object) found {
 	f := found{
 		uid: o.GetUID(), identity: manifest.Identity(o), version: o.GetGeneration(),
-		deleting: o.GetDeletionTimestamp() != nil, early: !controllerutil.ContainsFinalizer(o, finalizer),
+		deleting: o.GetDeletionTimestamp() != nil, released: kube.Released(o), early: !controllerutil.ContainsFinalizer(o, finalizer),
 	}
 	if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
 		f.group = true

@@ -45,6 +45,3 @@ func keyOf(o object) model.Key {
 
 // finalizer keeps an object until what belongs to it has gone.
 const finalizer = api.Group + "/proxplane"
-
-// forceDelete lets an object go without Proxmox being touched.
-const forceDelete = "virtrigaud.io/force-delete"

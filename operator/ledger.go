@@ -27,6 +27,7 @@ type ledger struct {
 type entry struct {
 	found    found
 	outcomes map[teller]engine.Outcome
+	released bool // and no Provider is to do anything for it
 }
 
 // teller is who tells something of an object: a Provider, of one of its machines.
@@ -41,6 +42,7 @@ type found struct {
 	identity string // what it is known by in Proxmox
 	version  int64  // its generation
 	deleting bool
+	released bool        // what it has in Proxmox is left alone from now on
 	early    bool        // it can't be made so before it has a finalizer
 	problem  string      // why it isn't made so, in one sentence
 	sites    []model.Key // the Providers that look after it
@@ -97,8 +99,21 @@ func (l *ledger) translated(namespace string, all map[model.Key]found) {
 			continue
 		}
 		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return !f.has(s) })
-		e.found = f
+		e.found, e.released = f, e.released && f.released
 		l.wake(key, f.deleting)
+	}
+}
+
+// assigned notes that the Providers of a namespace know what they are to do since the
+// last translation: nothing for what is released.
+func (l *ledger) assigned(namespace string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, e := range l.entries {
+		if key.Namespace == namespace && e.found.released && !e.released {
+			e.released = true
+			l.wake(key, true)
+		}
 	}
 }
 
@@ -172,5 +187,5 @@ func (l *ledger) of(key model.Key, uid types.UID, deleting bool) (entry, bool) {
 	if e == nil || e.found.uid != uid || e.found.deleting != deleting {
 		return entry{}, false
 	}
-	return entry{found: e.found, outcomes: maps.Clone(e.outcomes)}, true
+	return entry{found: e.found, outcomes: maps.Clone(e.outcomes), released: e.released}, true
 }

@@ -48,6 +48,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if !n.sites.assign(r.Namespace, work) {
 		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil
 	}
+	n.ledger.assigned(r.Namespace)
 	return reconcile.Result{}, nil
 }
 

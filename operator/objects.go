@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 )
 
@@ -36,23 +37,36 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 		return reconcile.Result{}, c.patch(ctx, obj, hold)
 	case deleting && !held:
 		return reconcile.Result{}, nil // others keep it
-	case deleting && obj.GetAnnotations()[forceDelete] == "true":
-		c.events.tell(told{
-			about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventReleased, action: "Force",
-			text: "let go, as its annotation " + forceDelete + " asks; what there is in Proxmox stays", at: time.Now(),
-		})
-		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 	}
 	known, ok := c.ledger.of(keyOf(obj), obj.GetUID(), deleting)
 	switch {
-	case !ok:
+	case !ok || known.found.released != kube.Released(obj):
 		return reconcile.Result{}, nil // it will be told
+	case known.found.released:
+		return c.release(ctx, obj, known)
 	case deleting && known.free(obj):
 		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 	case deleting && known.stuck(c.kind.Name) && neverMade(obj):
 		return reconcile.Result{}, c.releaseUnmade(ctx, obj)
 	}
 	return reconcile.Result{}, c.write(ctx, obj, known)
+}
+
+// releasePause is how long it takes until it is looked again whether calls for an
+// object that is released have ended.
+const releasePause = 200 * time.Millisecond
+
+// release lets an object go whose guests stay as they are, as soon as nothing can
+// change them any more: that is decided where it is decided what is done.
+func (c *objects) release(ctx context.Context, obj object, known entry) (reconcile.Result, error) {
+	if !known.released || c.sites.touch(known.found.identity) {
+		return reconcile.Result{RequeueAfter: releasePause}, nil
+	}
+	c.events.tell(told{
+		about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventReleased, action: "Force",
+		text: "released, as its annotation " + api.ForceDelete + " asks: what there is in Proxmox stays", at: time.Now(),
+	})
+	return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 }
 
 // hold keeps an object from going before what belongs to it, and writes down what it

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
-	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -103,7 +102,7 @@ type wished struct{ predicate.Funcs }
 func (wished) Update(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld, e.ObjectNew
 	return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp() != nil != (is.GetDeletionTimestamp() != nil) ||
-		!maps.Equal(was.GetLabels(), is.GetLabels()) || made(was) != made(is) || manifest.Identity(was) != manifest.Identity(is) || len(was.GetFinalizers()) != len(is.GetFinalizers())
+		!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) || made(was) != made(is) || len(was.GetFinalizers()) != len(is.GetFinalizers())
 }
 
 // made is how many machines were ever begun of an object that stands for several:

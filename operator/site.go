@@ -34,6 +34,7 @@ type site struct {
 	mu       sync.Mutex
 	asked    assignment // what it is to do
 	link     *link      // how it is connected; nil: not yet
+	closing  *link      // the former connection, while calls over it are in flight
 	problem  string     // with what is asked for; the link goes on as it is
 	trouble  *plan.Wait // with Proxmox
 	version  string     // of Proxmox
@@ -94,6 +95,15 @@ func (s *site) assign(a assignment) {
 	default:
 	}
 	s.deps.ledger.wake(s.key, false)
+}
+
+// touches reports whether something may still be changed in Proxmox for the object
+// that is known by an identity.
+func (s *site) touches(identity string) bool {
+	s.mu.Lock()
+	link, closing := s.link, s.closing
+	s.mu.Unlock()
+	return closing != nil || link != nil && link.session.Touches(identity)
 }
 
 // retryPause is how long it takes until a connection is tried again.
@@ -218,7 +228,7 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 func (s *site) disconnect() {
 	s.mu.Lock()
 	l := s.link
-	s.link, s.machines = nil, nil
+	s.link, s.closing, s.machines = nil, l, nil
 	s.mu.Unlock()
 	if l == nil {
 		return
@@ -226,6 +236,9 @@ func (s *site) disconnect() {
 	l.cancel()
 	<-l.session.Done()
 	l.client.Close()
+	s.mu.Lock()
+	s.closing = nil
+	s.mu.Unlock()
 	s.deps.ledger.forget(s.key)
 }
 

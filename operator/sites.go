@@ -95,6 +95,15 @@ func (s *sites) list() []*site {
 	return slices.Collect(maps.Values(s.all))
 }
 
+// touch reports whether any site may still change something in Proxmox for the object
+// that is known by an identity.
+func (s *sites) touch(identity string) bool {
+	s.mu.Lock()
+	all := slices.Concat(slices.Collect(maps.Values(s.all)), slices.Collect(maps.Values(s.leaving)))
+	s.mu.Unlock()
+	return slices.ContainsFunc(all, func(one *site) bool { return one.touches(identity) })
+}
+
 // of is the site of a Provider; nil: there is none.
 func (s *sites) of(key model.Key) *site {
 	s.mu.Lock()

@@ -161,5 +161,5 @@ func (e entry) gone() bool {
 
 // forceHint says how an object can be let go that can't be deleted otherwise.
 func forceHint(key model.Key) string {
-	return fmt.Sprintf("; to let the object go and leave in Proxmox what is there: kubectl annotate -n %s %s %s %s=true", cmp.Or(key.Namespace, "default"), strings.ToLower(key.Kind), key.Name, forceDelete)
+	return fmt.Sprintf("; to let the object go and leave in Proxmox what is there: kubectl annotate -n %s %s %s %s=true", cmp.Or(key.Namespace, "default"), strings.ToLower(key.Kind), key.Name, api.ForceDelete)
 }

@@ -1,8 +1,13 @@
 package operator_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/sim"
@@ -93,4 +98,70 @@ func TestAnAnnotationLetsGoWhatCantBeDeleted(t *testing.T) {
 		t.Errorf("there is %q", s.machines())
 	}
 	s.until("it is told", func() bool { return strings.Contains(s.kubectl("events"), "what there is in Proxmox stays") })
+}
+
+// What is released is never touched, whether the annotation came before the deletion
+// or while that was under way.
+func TestWhatIsReleasedIsNeverTouched(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("first") + machine("second", "powerState: Off") + machine("third") + machine("fourth", "powerState: Off") + pair)
+	all := []string{"vm/first", "vm/second", "vm/third", "vm/fourth", "vm/several"}
+	s.waitFor(append([]string{"--for=condition=Ready"}, all...)...)
+	before := machinesIn(s.pve)
+	running := s.running()
+	s.kubectl(append([]string{"annotate", "virtrigaud.io/force-delete=true"}, all...)...)
+	s.kubectl(append([]string{"delete", "--timeout", patience.String()}, all...)...)
+	s.until("it is told", func() bool { return strings.Contains(s.kubectl("events"), "what there is in Proxmox stays") })
+	// A second object goes the usual way: whatever was begun for the others has ended then.
+	s.apply(machine("last"))
+	s.waitFor("--for=condition=Ready", "vm/last")
+	s.kubectl("delete", "vm/last", "--timeout", patience.String())
+	if diff := cmp.Diff(before, machinesIn(s.pve)); diff != "" {
+		t.Errorf("something was done to what was released (-before +after):\n%s", diff)
+	}
+	if now := s.running(); now != running {
+		t.Errorf("there ran %s, and now %s", running, now)
+	}
+}
+
+func TestWhatIsReleasedWhileItIsDeletedIsNotDestroyed(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	fault, err := s.pve.AddFault(pvesim.Fault{Task: "qmstop", Delay: pvesim.Duration(3 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("delete", "vm", "web", "--wait=false")
+	s.waits("vm/web", "stop VM|shut VM")
+	s.kubectl("annotate", "vm", "web", "virtrigaud.io/force-delete=true")
+	s.pve.RemoveFault(fault)
+	s.waitFor("--for=delete", "vm/web")
+	s.apply(machine("last"))
+	s.waitFor("--for=condition=Ready", "vm/last")
+	if s.machines() != "web last" && s.machines() != "last web" {
+		t.Errorf("there is %q", s.machines())
+	}
+}
+
+const pair = `---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: several}
+spec: {count: 2, classRef: {name: small}, imageRef: {name: ubuntu}}
+`
+
+// running are the names of the machines that run.
+func (s *story) running() string {
+	var names []string
+	s.pve.Do(func(st *pvesim.State) {
+		for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
+			if vm := st.VMs[id]; vm.Run != nil {
+				names = append(names, vm.Name())
+			}
+		}
+	})
+	return strings.Join(names, " ")
 }

@@ -22,6 +22,10 @@ const (
 // this.
 const Identity = Group + "/identity"
 
+// ForceDelete is the annotation that, with the value "true", releases an object that
+// is being deleted: the object goes, and nothing is done in Proxmox.
+const ForceDelete = "virtrigaud.io/force-delete"
+
 // Ref names another object of the same namespace.
 type Ref struct {
 	// Name of the object.
