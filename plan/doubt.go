@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -57,8 +58,55 @@ func taken(g *model.Guest) *Wait {
 // addresses.
 func unmarked(o model.Owner, g *model.Guest) *Wait {
 	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
-		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; put that back with proxplane import %d --adopt --as %s%s, or take the tag %s… away if it isn't %s any more",
-		g.VMID, g.Node, o.Key, g.VMID, o.Name, setFlag(o), model.TagPrefix+o.ID(), o.Name)}
+		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; %s, or take the tag %s… away if it isn't %s any more",
+		g.VMID, g.Node, o.Key, adopt(o, g), model.TagPrefix+o.ID(), o.Name)}
+}
+
+// doubtful waits because of a guest that may be the owner's though it doesn't prove it;
+// an empty finding: it is somebody else's. ours tells that it is under a VMID that the
+// owner's guest would have.
+func (p *planner) doubtful(o model.Owner, g *model.Guest, ours bool) finding {
+	if g.Config == nil || g.Template || g.Container {
+		return finding{}
+	}
+	if m := g.Config.Marker; m != nil {
+		if m.Owner.UID == o.UID && replaced(m.Owner, o) {
+			return finding{wait: p.formerWait(o, m.Owner, g), doubt: true}
+		}
+		return finding{}
+	}
+	mac, same := sharedMAC(p.vms[o.Key].NICs, g.Config.NICs)
+	why := "the MAC address " + mac
+	switch {
+	case same:
+	case ours && g.Name == p.nameOf(o):
+		why = "the name and the VMID"
+	default:
+		return finding{}
+	}
+	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
+		"VM %d on %s has %s of %s, but its notes and tags, which proved that it is this machine, were overwritten; %s. If it is another machine, rename it and give it another MAC address",
+		g.VMID, g.Node, why, o.Key, adopt(o, g))}}
+}
+
+// sharedMAC is a MAC address that interfaces of two guests have.
+func sharedMAC(a, b []model.NIC) (string, bool) {
+	for _, one := range a {
+		for _, other := range b {
+			if one.MAC != "" && strings.EqualFold(one.MAC, other.MAC) {
+				return one.MAC, true
+			}
+		}
+	}
+	return "", false
+}
+
+// adopt is the command that puts the proof back whose a guest is.
+func adopt(o model.Owner, g *model.Guest) string {
+	if o.UID != "" {
+		return fmt.Sprintf("put that back with kubectl proxplane import %d", g.VMID)
+	}
+	return fmt.Sprintf("put that back with proxplane import %d --adopt --as %s%s", g.VMID, o.Name, setFlag(o))
 }
 
 // setFlag names the set of an owner, unless it is the one that commands take when none is

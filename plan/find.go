@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ type finding struct {
 	free  int          // a VMID that can be taken, when there is no guest
 	look  Look         // unsure: these must be read first
 	wait  *Wait
-	doubt bool // the guest's tag says that it is the owner's, its description doesn't
+	doubt bool // the guest may be the owner's, though its description doesn't say so
 }
 
 // nearby is how many candidates beyond the first free one are searched for a
@@ -45,10 +44,12 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 		}
 		return f
 	}
+	f := finding{}
 	if was := p.vms[o.Key].Remembered; was != 0 {
-		return p.remembered(o, was, r)
+		f = p.remembered(o, was, r)
+	} else {
+		f = p.among(o, r)
 	}
-	f := p.among(o, r)
 	if v, ok := p.vms[o.Key]; ok && f.free != 0 && !v.Deleted {
 		if former := p.former(o); former.unsure() {
 			return former
@@ -57,65 +58,12 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 	return f
 }
 
-// former looks for a guest of another object of the same name, which is gone: the
-// owner's may have been lost and made anew, and a second guest beside the first would
-// have the same addresses.
-func (p *planner) former(o model.Owner) finding {
-	f, was, g := p.madeFor(o, false, "")
-	if g == nil {
-		return f
-	}
-	how := fmt.Sprintf("kubectl proxplane import %d", g.VMID)
-	if v := p.vms[o.Key]; o.Kind != "VirtualMachine" || v.Group != "" {
-		o.Name = cmp.Or(v.Group, o.Name)
-		how = takeOver(o, was)
-	}
-	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VM %d on %s was made for another object of this name, which is gone; %s takes it over, else remove or rename it", g.VMID, g.Node, how)}}
-}
-
-// madeFor finds a guest that was made for an object like the owner but for its UID,
-// which is that of nobody any more: a name is one object's at a time. What guests are
-// known by may have an ending beside the UID.
-func (p *planner) madeFor(o model.Owner, template bool, ending string) (unsure finding, was string, found *model.Guest) {
-	for _, g := range p.have.Named(p.nameOf(o)) {
-		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
-			continue
-		}
-		if g.Config == nil {
-			unsure.look.Configs = append(unsure.look.Configs, g.VMID)
-			continue
-		}
-		if g.Config.Marker == nil {
-			continue
-		}
-		former := g.Config.Marker.Owner
-		uid, ended := strings.CutSuffix(former.UID, ending)
-		if former.UID = uid; ended && replaced(former, o) {
-			return finding{}, uid, g
-		}
-	}
-	return unsure, "", nil
-}
-
-// replaced tells whether one owner has taken the place of another one, which had the
-// same name.
-func replaced(was, is model.Owner) bool {
-	other := was.UID != "" && is.UID != "" && was.UID != is.UID
-	was.UID = is.UID
-	return other && was == is
-}
-
-// takeOver is the command by which an object gets what another one had.
-func takeOver(o model.Owner, uid string) string {
-	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, uid)
-}
-
 // remembered looks at a VMID that was written down for the owner. What is there
 // now may be somebody else's.
 func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	f := p.at(o, was)
 	foreign := f.wait != nil && f.wait.Reason == WaitForeign
-	if f.guest != nil || !foreign && f.unsure() {
+	if f.guest != nil || (!foreign || f.doubt) && f.unsure() {
 		return f
 	}
 	_, taken := p.chosen(was, o)
@@ -164,6 +112,10 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 			return finding{guest: g}
 		case g.Config.Half:
 			f.wait = &Wait{Reason: WaitOwner, Text: p.beingMade(g)}
+		default:
+			if doubt := p.doubtful(o, g, true); doubt.wait != nil {
+				return doubt
+			}
 		}
 	}
 	if f.wait == nil && f.look.Empty() {
@@ -189,6 +141,10 @@ func (p *planner) named(o model.Owner) finding {
 			f.look.Configs = append(f.look.Configs, g.VMID)
 		case g.OwnedBy(o):
 			return finding{guest: g}
+		default:
+			if doubt := p.doubtful(o, g, false); doubt.wait != nil {
+				return doubt
+			}
 		}
 	}
 	return f
@@ -258,6 +214,9 @@ func (p *planner) at(o model.Owner, id int) finding {
 		return finding{guest: g}
 	case g.Config.Half:
 		return finding{wait: &Wait{Reason: WaitOwner, Text: p.beingMade(g)}}
+	}
+	if doubt := p.doubtful(o, g, true); doubt.wait != nil {
+		return doubt
 	}
 	return finding{wait: taken(g)}
 }

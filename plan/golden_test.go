@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"testing"
@@ -71,7 +72,7 @@ func fillIn(want *model.Desired, have *model.Observed) {
 		want.Set = "default"
 	}
 	own := func(o *model.Owner, kind string) {
-		o.Door, o.Set = "vm", want.Set
+		o.Door, o.Set = "vm", cmp.Or(o.Set, want.Set)
 		if o.Kind == "" {
 			o.Kind = kind
 		}

@@ -137,12 +137,12 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 // formerImage looks for a template that was fetched for another object of the same
 // name, which is gone: nobody would remove it.
 func (p *planner) formerImage(i model.Image) finding {
-	f, uid, g := p.madeFor(i.Owner, true, "+"+i.Version())
+	f, was, g := p.madeFor(i.Owner, true, "+"+i.Version())
 	if g == nil {
 		return f
 	}
 	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("template %d on %s was fetched for another object of this name, which is gone; %s takes it over, else remove or rename it",
-		g.VMID, g.Node, takeOver(i.Owner, uid))}}
+		g.VMID, g.Node, takeOver(i.Owner, was))}}
 }
 
 // imageFile is the name under which an image is fetched: one for each

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -20,6 +21,9 @@ func (c *change) power(after ...int) {
 			c.o.wait(WaitPending, "the HA manager is to start it")
 			return
 		}
+		if c.addressTaken() {
+			return
+		}
 		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: "powerState is On", Effect: Live}, after...)
 	case (on || c.v.Power == "" && c.running()) && len(c.pending()) > 0:
 		c.restart(after...)
@@ -28,6 +32,31 @@ func (c *change) power(after ...int) {
 	case c.running() && c.v.Power != "":
 		c.stop()
 	}
+}
+
+// addressTaken waits with the start of a guest while another one runs with the same
+// MAC address: a copy, or a restored backup. Those of the same name are looked at.
+func (c *change) addressTaken() bool {
+	for _, g := range c.p.have.Named(c.g.Name) {
+		if g.VMID != c.g.VMID && g.Config == nil && g.Status == model.StatusRunning && !g.Container {
+			c.o.Look.Configs = append(c.o.Look.Configs, g.VMID)
+		}
+	}
+	if !c.o.Look.Empty() {
+		return true
+	}
+	for _, id := range slices.Sorted(keysOf(c.p.have.Guests)) {
+		g := c.p.have.Guests[id]
+		if g.VMID == c.g.VMID || g.Config == nil || g.Status != model.StatusRunning {
+			continue
+		}
+		if mac, same := sharedMAC(c.have.NICs, g.Config.NICs); same {
+			c.o.wait(WaitForeign, fmt.Sprintf("VM %d on %s (%s) runs with the MAC address %s, which VM %d has, too, so it isn't started; stop that one, or give it another MAC address",
+				g.VMID, g.Node, g.Name, mac, c.g.VMID))
+			return true
+		}
+	}
+	return false
 }
 
 // restart applies what is pending, if that is allowed.

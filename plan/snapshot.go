@@ -91,7 +91,7 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 			Action: model.Snap{Target: target, Name: s.Name, Description: model.Describe(s.Description, note), Memory: s.Memory},
 			What:   fmt.Sprintf("take snapshot %s of VM %d", s.Name, g.VMID), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
 		})
-	case formerly(g.Snapshots[i], s.Owner) != "":
+	case formerly(g.Snapshots[i], s.Owner) != model.Owner{}:
 		o.wait(WaitForeign, fmt.Sprintf("snapshot %q of VM %d was taken for another object of this name, which is gone; %s takes it over, else delete it or choose another name",
 			s.Name, g.VMID, takeOver(s.Owner, formerly(g.Snapshots[i], s.Owner))))
 	case !snapshotOurs(g.Snapshots[i], s.Owner):
@@ -109,13 +109,13 @@ func snapshotOurs(i model.SnapshotInfo, o model.Owner) bool {
 	return ok && m.Owner == o
 }
 
-// formerly is the UID of the object that a snapshot was taken for, if that had the
-// name of the owner and is gone.
-func formerly(i model.SnapshotInfo, o model.Owner) string {
+// formerly is the object that a snapshot was taken for, if that had the name of the
+// owner and is gone.
+func formerly(i model.SnapshotInfo, o model.Owner) model.Owner {
 	if _, m, ok := model.ParseDescription(i.Description); ok && replaced(m.Owner, o) {
-		return m.Owner.UID
+		return m.Owner
 	}
-	return ""
+	return model.Owner{}
 }
 
 // ofSet tells whether a snapshot's description says that the same set took it as

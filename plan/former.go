@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Guests, snapshots and templates that an object of Kubernetes had before it, or its
+// Kubernetes, was lost and made anew. They aren't taken over unless somebody says so,
+// and no second one is made beside them.
+
+// former looks for a guest that was made for the owner when that was another object, or
+// its Kubernetes had another name.
+func (p *planner) former(o model.Owner) finding {
+	f, was, g := p.madeFor(o, false, "")
+	if g == nil {
+		return f
+	}
+	return finding{wait: p.formerWait(o, was, g)}
+}
+
+// formerWait waits because of a guest that was made for the owner as it was before.
+func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
+	text := fmt.Sprintf("VM %d on %s was made for another object of this name, which is gone", g.VMID, g.Node)
+	if was.UID == o.UID {
+		text = fmt.Sprintf("VM %d on %s was made for this object by a Kubernetes that is named %s, and this one is named %s", g.VMID, g.Node, was.Set, o.Set)
+	}
+	o.Name = cmp.Or(p.vms[o.Key].Group, o.Name)
+	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("%s; %s takes it over, else remove or rename it", text, takeOver(o, was))}
+}
+
+// madeFor finds a guest that was made for an object like the owner but for its UID,
+// which is that of nobody any more: a name is one object's at a time. What guests are
+// known by may have an ending beside the UID.
+func (p *planner) madeFor(o model.Owner, template bool, ending string) (unsure finding, was model.Owner, found *model.Guest) {
+	for _, g := range p.have.Named(p.nameOf(o)) {
+		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
+			continue
+		}
+		if g.Config == nil {
+			unsure.look.Configs = append(unsure.look.Configs, g.VMID)
+			continue
+		}
+		if g.Config.Marker == nil {
+			continue
+		}
+		former := g.Config.Marker.Owner
+		uid, ended := strings.CutSuffix(former.UID, ending)
+		if former.UID = uid; ended && replaced(former, o) {
+			return finding{}, former, g
+		}
+	}
+	return unsure, model.Owner{}, nil
+}
+
+// replaced reports whether one owner has taken the place of another one: an object that
+// had the same name, or the same object when its Kubernetes had another name.
+func replaced(was, is model.Owner) bool {
+	if was.UID == "" || is.UID == "" || was == is {
+		return false
+	}
+	return was.Door == is.Door && was.Key == is.Key && (was.Set == is.Set || was.UID == is.UID)
+}
+
+// takeOver is the command by which an object gets what another one had, or what it had
+// itself in a Kubernetes of another name.
+func takeOver(o, was model.Owner) string {
+	command := fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, was.UID)
+	if was.Set != o.Set {
+		command += fmt.Sprintf(" infra.virtrigaud.io/cluster-name=%s infra.virtrigaud.io/taken-over-by=%s", was.Set, o.Set)
+	}
+	return command
+}
