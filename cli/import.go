@@ -231,8 +231,8 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 // others tells whether a guest is of somebody who isn't about to import it. In
 // Kubernetes it may have been of an object that is no more.
 func (i *importing) others(o model.Owner) bool {
-	if i.objects != nil && (o.Namespace != i.objects.name || i.objects.has(o.UID)) {
-		return true
+	if i.objects != nil && o.UID != "" {
+		return o.Namespace != i.objects.name || i.objects.hasOf(o) || o.Door != manifest.Door || o.Kind != "VirtualMachine"
 	}
 	return o.Set != i.set || o.Door != manifest.Door || o.Kind != "VirtualMachine"
 }

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
@@ -76,6 +75,25 @@ func (i *importingObjects) run(ctx context.Context, u *ui, names []string) error
 	if err != nil {
 		return err
 	}
+	mine, ids, err := i.takeovers(c.observer.Snapshot(), ids)
+	if err != nil {
+		return err
+	}
+	if err := i.takeOver(ctx, u, mine); err != nil {
+		return err
+	}
+	unmarked, ids, err := i.unmarked(u, c, ids)
+	if err != nil {
+		return err
+	}
+	if err := i.putBack(ctx, u, c, unmarked); err != nil || len(ids) == 0 {
+		return err
+	}
+	return i.makeObjects(ctx, u, c, ids)
+}
+
+// makeObjects makes objects of machines that have none.
+func (i *importingObjects) makeObjects(ctx context.Context, u *ui, c *cluster, ids []int) error {
 	found, err := i.write(c, ids)
 	if err != nil {
 		return err
@@ -95,7 +113,7 @@ func (i *importingObjects) run(ctx context.Context, u *ui, names []string) error
 			return err
 		}
 	}
-	if err := i.make(ctx, u, found.docs); err != nil || i.dryRun != "none" {
+	if err := i.make(ctx, u, found); err != nil || i.dryRun != "none" {
 		return err
 	}
 	machines, err := i.again(ctx, u, c, found.machines)
@@ -162,11 +180,14 @@ func (d document) unstructured() (*unstructured.Unstructured, error) {
 }
 
 // make makes objects, and takes those that are there already.
-func (i *importingObjects) make(ctx context.Context, u *ui, docs *documents) error {
-	for _, d := range docs.list {
+func (i *importingObjects) make(ctx context.Context, u *ui, found imported) error {
+	for _, d := range found.docs.list {
 		o, err := d.unstructured()
 		if err != nil {
 			return err
+		}
+		if d.kind == "VirtualMachine" {
+			o.SetAnnotations(i.inherited(found.machines, d.name))
 		}
 		done := "created"
 		if err := i.create(ctx, i.objects, o); apierrors.IsAlreadyExists(err) {
@@ -176,6 +197,17 @@ func (i *importingObjects) make(ctx context.Context, u *ui, docs *documents) err
 		}
 		if err := i.show(u, o, done); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// inherited are the annotations by which an object is known as the former one of its
+// machine was, if that had one of the same name.
+func (i *importingObjects) inherited(machines []importedMachine, name string) map[string]string {
+	for _, m := range machines {
+		if was := m.guest.Config.Marker; was != nil && m.owner.Name == name && was.Owner.Name == name && was.Owner.Kind == "VirtualMachine" && i.lost(was.Owner) {
+			return i.objects.known(was.Owner)
 		}
 	}
 	return nil
@@ -220,9 +252,4 @@ func (i *importingObjects) again(ctx context.Context, u *ui, c *cluster, list []
 func isOf(g *model.Guest, v model.VM) bool {
 	was := g.Config.Marker
 	return v.VMID == g.VMID || v.VMID == 0 && was != nil && was.Owner.Key == v.Owner.Key
-}
-
-// has tells whether an object is there that is known by a UID.
-func (n *namespace) has(uid string) bool {
-	return slices.ContainsFunc(n.objects, func(o kube.Object) bool { return manifest.Identity(o) == uid })
 }

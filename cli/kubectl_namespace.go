@@ -91,7 +91,7 @@ func (n *namespace) open(ctx context.Context) error {
 func (n *namespace) knownAs() string {
 	for _, o := range n.objects {
 		if p, ok := o.(*api.Provider); ok && p.Status.ClusterName != "" {
-			return p.Status.ClusterName
+			return cmp.Or(p.Annotations[api.TakenOverBy], p.Status.ClusterName)
 		}
 	}
 	return ""

@@ -146,7 +146,7 @@ func (s scope) tell(field, format string, args ...any) {
 func (s scope) owner() model.Owner {
 	o := model.Owner{Door: Door, Set: s.options.Set, Key: s.o.key}
 	if s.o.places == nil { // from Kubernetes, where the same name may be another object
-		o.UID = Identity(s.meta())
+		o.UID, o.Set = Identity(s.meta()), cmp.Or(s.meta().GetAnnotations()[api.ClusterName], o.Set)
 	}
 	return o
 }

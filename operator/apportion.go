@@ -15,10 +15,14 @@ import (
 
 // apportion says of each object what was found out about it, and of each Provider
 // what it is to do.
-func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map[model.Key]assignment) {
+func apportion(objects []object, names record, parts manifest.Parts) (map[model.Key]found, map[model.Key]assignment) {
 	all := make(map[model.Key]found, len(objects))
 	for _, o := range objects {
-		all[keyOf(o)] = foundOf(o)
+		f := foundOf(o)
+		if f.problem = names.elsewhere(o); f.problem != "" {
+			f.reason = ReasonElsewhere
+		}
+		all[keyOf(o)] = f
 	}
 	problems(all, parts.Errors)
 	users(all, objects)
@@ -33,7 +37,7 @@ func apportion(objects []object, parts manifest.Parts) (map[model.Key]found, map
 func foundOf(o object) found {
 	f := found{
 		uid: o.GetUID(), identity: manifest.Identity(o), version: o.GetGeneration(),
-		deleting: o.GetDeletionTimestamp() != nil, released: kube.Released(o), early: !controllerutil.ContainsFinalizer(o, finalizer),
+		deleting: o.GetDeletionTimestamp() != nil, released: kube.Released(o), early: !controllerutil.ContainsFinalizer(o, finalizer) || unrecorded(o) && o.GetDeletionTimestamp() == nil,
 	}
 	if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
 		f.group = true

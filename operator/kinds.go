@@ -23,10 +23,12 @@ var kinds = allKinds()
 func allKinds() []kind {
 	var all []kind
 	for _, k := range kube.Kinds {
-		all = append(all, kind{k, k.Name != "VMClass" && k.Name != "VMPlacementPolicy"})
+		all = append(all, kind{k, holds(k.Name)})
 	}
 	return all
 }
+
+func holds(kind string) bool { return kind != "VMClass" && kind != "VMPlacementPolicy" }
 
 // newObject makes an empty object of a kind.
 func newObject(name string) (object, bool) {

@@ -45,6 +45,7 @@ type found struct {
 	released bool        // what it has in Proxmox is left alone from now on
 	early    bool        // it can't be made so before it has a finalizer
 	problem  string      // why it isn't made so, in one sentence
+	reason   string      // the same, in one word; empty: it is invalid
 	sites    []model.Key // the Providers that look after it
 	machines int         // that use it
 	needs    string      // what needs a Provider, if anything does: "3 machines are"

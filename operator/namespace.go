@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +35,8 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		return reconcile.Result{}, err
 	}
 	search := n.finder.begin(ctx)
-	set, err := kube.Set(objects)
+	names := recordOf(n.set, objects)
+	set, err := kube.Set(slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return names.elsewhere(o) != "" }))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -43,7 +45,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if search.err != nil {
 		return reconcile.Result{}, search.err
 	}
-	found, work := apportion(objects, parts)
+	found, work := apportion(objects, names, parts)
 	n.ledger.translated(r.Namespace, found)
 	if !n.sites.assign(r.Namespace, work) {
 		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -33,8 +34,12 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	}
 	deleting, held := obj.GetDeletionTimestamp() != nil, controllerutil.ContainsFinalizer(obj, finalizer)
 	switch {
-	case c.kind.holds && !deleting && (!held || obj.GetAnnotations()[api.Identity] == ""):
-		return reconcile.Result{}, c.patch(ctx, obj, hold)
+	case c.kind.holds && !deleting && (!held || unrecorded(obj)):
+		name, err := c.known(ctx, obj)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{}, c.patch(ctx, obj, func(o client.Object, finalizer string) bool { return hold(o, finalizer, name) })
 	case deleting && !held:
 		return reconcile.Result{}, nil // others keep it
 	}
@@ -69,14 +74,21 @@ func (c *objects) release(ctx context.Context, obj object, known entry) (reconci
 	return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 }
 
+// unrecorded reports whether it isn't written down yet what an object is known by.
+func unrecorded(obj client.Object) bool {
+	a := obj.GetAnnotations()
+	return a[api.Identity] == "" || a[api.ClusterName] == ""
+}
+
 // hold keeps an object from going before what belongs to it, and writes down what it
 // is known by.
-func hold(obj client.Object, finalizer string) bool {
+func hold(obj client.Object, finalizer, cluster string) bool {
 	annotations := maps.Clone(obj.GetAnnotations())
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	annotations[api.Identity] = manifest.Identity(obj)
+	annotations[api.ClusterName] = cmp.Or(annotations[api.ClusterName], cluster)
 	obj.SetAnnotations(annotations)
 	return controllerutil.AddFinalizer(obj, finalizer)
 }
@@ -111,7 +123,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	before := obj.DeepCopyObject().(object)
 	known.fill(obj)
 	if p, ok := obj.(*api.Provider); ok {
-		p.Status.ClusterName = c.set
+		p.Status.ClusterName = cmp.Or(p.Status.ClusterName, p.Annotations[api.ClusterName])
 		c.sites.of(keyOf(p)).fill(p)
 	}
 	settle(obj, verdict, known.found.version)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -105,13 +106,21 @@ func (wished) Update(e event.UpdateEvent) bool {
 		!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) || made(was) != made(is) || len(was.GetFinalizers()) != len(is.GetFinalizers())
 }
 
-// made is how many machines were ever begun of an object that stands for several:
-// those that it doesn't ask for any more have to go.
-func made(o client.Object) int {
-	if vm, ok := o.(*api.VirtualMachine); ok {
-		return len(vm.Status.Members)
+// made tells which machines were ever begun for an object: where they are is part of
+// what is wanted, and those that it doesn't ask for any more have to go.
+func made(o client.Object) string {
+	var s api.MachineStatus
+	switch o := o.(type) {
+	case *api.VirtualMachine:
+		s = o.Status
+	case *api.VMClone:
+		s = o.Status
 	}
-	return 0
+	text := strconv.Itoa(s.VMID)
+	for _, m := range s.Members {
+		text += " " + m.Name + "=" + strconv.Itoa(m.VMID)
+	}
+	return text
 }
 
 // health answers the questions of Kubernetes: a replica is ready when it has all

@@ -38,7 +38,7 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome,
 		message := known.found.needs + " on it; it goes when nothing is" + forceHint(keyOf(p))
 		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: message}, true
 	case known.found.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: known.found.problem}, true
+		return known.found.wrong(), true
 	}
 	v, ok := c.sites.of(keyOf(p)).verdict(known.found.version)
 	if v.Reason == ReasonConnecting && isReady(p) && p.Status.ObservedGeneration == known.found.version {

@@ -16,6 +16,7 @@ import (
 // Reasons that only objects in Kubernetes have, beside those of package plan.
 const (
 	ReasonInvalid    = "Invalid"    // what is written can't be made so
+	ReasonElsewhere  = "Elsewhere"  // another Kubernetes looks after it, or did so
 	ReasonUnused     = "Unused"     // nobody needs it
 	ReasonConnected  = "Connected"  // Proxmox answers
 	ReasonConnecting = "Connecting" // it hasn't answered yet
@@ -25,7 +26,7 @@ const (
 // verdict is how an object of a kind is; false: nobody knows yet.
 func (e entry) verdict(kind string) (status.Outcome, bool) {
 	if e.found.problem != "" {
-		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: e.found.problem}, true
+		return e.found.wrong(), true
 	}
 	switch {
 	case kind == "VMClass" || kind == "VMPlacementPolicy":
@@ -59,6 +60,11 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 		return e.found.tooMany(), true
 	}
 	return v, true
+}
+
+// wrong says why an object isn't made so.
+func (f found) wrong() status.Outcome {
+	return status.Outcome{State: status.Blocked, Reason: cmp.Or(f.reason, ReasonInvalid), Message: f.problem}
 }
 
 func rank(s engine.State) int {
@@ -124,7 +130,7 @@ func (e entry) free(obj object) bool {
 // stuck tells whether nobody can find out what of an object is in Proxmox.
 func (e entry) stuck(kind string) bool {
 	v, ok := e.verdict(kind)
-	return ok && (v.Reason == ReasonInvalid || away(v.Reason))
+	return ok && (v.Reason == ReasonInvalid || v.Reason == ReasonElsewhere || away(v.Reason))
 }
 
 // neverMade tells whether nothing was ever made for an object. It is written down

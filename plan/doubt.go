@@ -63,11 +63,13 @@ func unmarked(o model.Owner, g *model.Guest) *Wait {
 }
 
 // doubtful waits because of a guest that may be the owner's though it doesn't prove it;
-// an empty finding: it is somebody else's. ours tells that it is under a VMID that the
-// owner's guest would have.
-func (p *planner) doubtful(o model.Owner, g *model.Guest, ours bool) finding {
-	if g.Config == nil || g.Template || g.Container {
-		return finding{}
+// an empty finding: it is somebody else's. Its name is a sign only under the VMID that
+// was written down for the owner: others give their guests the same names, and VMIDs
+// are reused.
+func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
+	v := p.vms[o.Key]
+	if g.Config == nil || g.Template || g.Container || v.Deleted && v.Retain {
+		return finding{} // what is to be let go has lost its marks when it was
 	}
 	if m := g.Config.Marker; m != nil {
 		if m.Owner.UID == o.UID && replaced(m.Owner, o) {
@@ -75,11 +77,11 @@ func (p *planner) doubtful(o model.Owner, g *model.Guest, ours bool) finding {
 		}
 		return finding{}
 	}
-	mac, same := sharedMAC(p.vms[o.Key].NICs, g.Config.NICs)
+	mac, same := sharedMAC(v.NICs, g.Config.NICs)
 	why := "the MAC address " + mac
 	switch {
 	case same:
-	case ours && g.Name == p.nameOf(o):
+	case v.Remembered == g.VMID && g.Name == p.nameOf(o):
 		why = "the name and the VMID"
 	default:
 		return finding{}

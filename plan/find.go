@@ -39,7 +39,7 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 			return f
 		}
 		// It may have been made before the manifest named this VMID.
-		if other := p.among(o, r); other.guest != nil || other.unsure() {
+		if other := p.among(o, r); other.guest != nil || other.unsure() && (!other.doubt || f.wait == nil) {
 			return other
 		}
 		return f
@@ -113,7 +113,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		case g.Config.Half:
 			f.wait = &Wait{Reason: WaitOwner, Text: p.beingMade(g)}
 		default:
-			if doubt := p.doubtful(o, g, true); doubt.wait != nil {
+			if doubt := p.doubtful(o, g); doubt.wait != nil {
 				return doubt
 			}
 		}
@@ -142,7 +142,7 @@ func (p *planner) named(o model.Owner) finding {
 		case g.OwnedBy(o):
 			return finding{guest: g}
 		default:
-			if doubt := p.doubtful(o, g, false); doubt.wait != nil {
+			if doubt := p.doubtful(o, g); doubt.wait != nil {
 				return doubt
 			}
 		}
@@ -215,7 +215,7 @@ func (p *planner) at(o model.Owner, id int) finding {
 	case g.Config.Half:
 		return finding{wait: &Wait{Reason: WaitOwner, Text: p.beingMade(g)}}
 	}
-	if doubt := p.doubtful(o, g, true); doubt.wait != nil {
+	if doubt := p.doubtful(o, g); doubt.wait != nil && (p.vms[o.Key].Remembered == id || g.Config.Marker != nil) {
 		return doubt
 	}
 	return finding{wait: taken(g)}

@@ -110,7 +110,7 @@ func TestWhatIsReleasedIsNeverTouched(t *testing.T) {
 	s.waitFor(append([]string{"--for=condition=Ready"}, all...)...)
 	before := machinesIn(s.pve)
 	running := s.running()
-	s.kubectl(append([]string{"annotate", "virtrigaud.io/force-delete=true"}, all...)...)
+	s.kubectl(append(append([]string{"annotate"}, all...), "virtrigaud.io/force-delete=true")...)
 	s.kubectl(append([]string{"delete", "--timeout", patience.String()}, all...)...)
 	s.until("it is told", func() bool { return strings.Contains(s.kubectl("events"), "what there is in Proxmox stays") })
 	// A second object goes the usual way: whatever was begun for the others has ended then.

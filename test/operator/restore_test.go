@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/test/sim"
 )
 
@@ -52,18 +53,21 @@ func TestObjectsThatAreWrittenAnewMakeNoSecondMachine(t *testing.T) {
 	bin := s.plugins()
 	o := s.operate("--alone")
 	s.provide()
-	s.apply(machine("web"))
+	web := machine("web", "networks: [{name: lan}]") // its MAC address follows from what it is known by
+	s.apply(web)
 	s.waitFor("--for=condition=Ready", "vm/web")
 	vmid := s.field("vm/web", ".status.vmid")
 	o.stop()
 	s.lose("vm/web")
-	s.apply(machine("web"))
+	s.apply(web)
 	s.operate("--alone")
-	s.waits("vm/web", "VM "+vmid+" on pve. was made for another object of this name, which is gone; kubectl proxplane import "+vmid)
+	s.waits("vm/web", "VM "+vmid+" on pve. was made for another object of this name, which is gone; kubectl annotate .* takes it over")
 	if s.machines() != "web" {
 		t.Fatalf("there is %s", s.machines())
 	}
-	s.does(bin, "proxplane", "import", vmid, "--yes")
+	if _, said, err := s.plugin(bin, "proxplane", "import", vmid, "--yes"); err != nil || !strings.Contains(said, "kubectl annotate --overwrite -n "+s.namespace+" virtualmachine web infra.virtrigaud.io/identity=") {
+		t.Errorf("%v: it doesn't say what it does: %s", err, said)
+	}
 	s.waitFor("--for=condition=Ready", "vm/web")
 	if s.field("vm/web", ".status.vmid") != vmid || s.machines() != "web" {
 		t.Errorf("it was VM %s, and is VM %s; there is %s", vmid, s.field("vm/web", ".status.vmid"), s.machines())
@@ -108,5 +112,104 @@ spec: {count: 2, classRef: {name: small}, imageRef: {name: ubuntu}, powerState: 
 	s.kubectl("delete", "vmimage", "--all", "--timeout", patience.String())
 	if len(machinesIn(s.pve)) != 1 {
 		t.Errorf("beside the template there is still %v", machinesIn(s.pve))
+	}
+}
+
+// An operator that runs under another name of its Kubernetes makes nothing a second
+// time: it leaves alone what it finds, until somebody says that it takes over.
+func TestAnotherClusterNameMakesNoSecondMachines(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone", "--cluster-name", "east")
+	s.provide()
+	s.apply(machine("web") + pair + snapshot)
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/several", "vmsnapshot/before")
+	had := machinesIn(s.pve)
+	o.stop()
+	o = s.operate("--alone", "--cluster-name", "west")
+	for _, name := range []string{"provider/proxmox", "vm/web", "vm/several", "vmsnapshot/before", "vmimage/ubuntu"} {
+		s.waits(name, "belongs to the Kubernetes named east, and the operator runs for west")
+	}
+	s.apply(machine("new")) // what is new is on the same Provider
+	s.waits("vm/new", "named east")
+	if s.field("provider/proxmox", ".status.clusterName") != "east" || s.field("vm/web", `.status.conditions[?(@.type=="Ready")].reason`) != "Elsewhere" {
+		t.Errorf("the Provider says %s", s.field("provider/proxmox", ".status"))
+	}
+	if diff := cmp.Diff(had, machinesIn(s.pve)); diff != "" {
+		t.Fatalf("there is something else now (-before +after):\n%s", diff)
+	}
+	advice := regexp.MustCompile(`kubectl (annotate .*)$`)
+	s.kubectl(strings.Fields(advice.FindStringSubmatch(s.field("vm/web", ".status.waiting"))[1])...)
+	s.waitFor("--for=condition=Ready", "provider/proxmox", "vm/web", "vm/several", "vmsnapshot/before", "vm/new")
+	s.apply(machine("newer"))
+	s.waitFor("--for=condition=Ready", "vm/newer")
+	if s.field("provider/proxmox", ".status.clusterName") != "east" {
+		t.Errorf("the record was overwritten: %s", s.field("provider/proxmox", ".status"))
+	}
+	s.kubectl("delete", "vmsnapshot,vm", "--all", "--timeout", patience.String())
+	if s.machines() != "" {
+		t.Errorf("there is still %s", s.machines())
+	}
+	o.stop()
+}
+
+// A Kubernetes that objects were restored into without their record finds what they had
+// by their UID.
+func TestObjectsFindTheirMachinesByTheirUID(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone", "--cluster-name", "east")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	vmid := s.field("vm/web", ".status.vmid")
+	o.stop()
+	s.kubectl("annotate", "virtrigaud", "--all", "infra.virtrigaud.io/cluster-name-")
+	backup := s.kubectl("get", "virtrigaud", "-o", "yaml")
+	s.lose("vm/web", "vmimage/ubuntu", "provider/proxmox")
+	s.apply(backup)
+	s.operate("--alone", "--cluster-name", "west")
+	s.waits("vm/web", "VM "+vmid+" on pve. was made for this object by a Kubernetes that is named east, and this one is named west")
+	if s.machines() != "web" {
+		t.Fatalf("there is %s", s.machines())
+	}
+	advice := regexp.MustCompile(`kubectl (annotate .*) takes it over`)
+	s.kubectl(strings.Fields(advice.FindStringSubmatch(s.field("vm/web", ".status.waiting"))[1])...)
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if s.field("vm/web", ".status.vmid") != vmid || s.machines() != "web" {
+		t.Errorf("it was VM %s, and is VM %s; there is %s", vmid, s.field("vm/web", ".status.vmid"), s.machines())
+	}
+}
+
+// A machine whose notes and tags somebody has overwritten gets no twin, and one command
+// puts the proof back.
+func TestAMachineThatLostItsNotesAndTagsGetsNoTwin(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	bin := s.plugins()
+	o := s.operate("--alone")
+	s.provide()
+	s.apply(machine("web", "networks: [{name: lan}]") + strings.ReplaceAll(machine("db"), "\n  \n", "\n"))
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	for _, name := range []string{"web", "db"} {
+		if err := s.pve.Touch(t.Context(), name, "PUT", "/config", pve.Params{"description": "mine", "tags": "mine"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"web", "db"} {
+		s.waits("vm/"+name, "notes and tags, which proved that it is this machine, were overwritten; put that back with kubectl proxplane import")
+	}
+	if s.machines() != "web db" && s.machines() != "db web" {
+		t.Fatalf("there is %s", s.machines())
+	}
+	// A replica that takes over knows no more than what is written down.
+	o.stop()
+	s.operate("--alone")
+	for _, name := range []string{"web", "db"} {
+		s.does(bin, "proxplane", "import", s.field("vm/"+name, ".status.vmid"), "--yes")
+		s.waitFor("--for=condition=Ready", "vm/"+name)
+	}
+	if s.machines() != "web db" && s.machines() != "db web" {
+		t.Errorf("there is %s", s.machines())
 	}
 }

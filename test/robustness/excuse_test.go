@@ -72,7 +72,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	switch o.Wait.Reason {
 	case plan.WaitForeign:
 		// The VMID that was asked for is somebody else's.
-		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(inspect.Owned(st)[w.Owner], w.VMID)
+		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(inspect.Owned(st)[w.Owner], w.VMID) || anotherHasItsMAC(st, w)
 	case plan.WaitOwner:
 		return anyHalfMade(st)
 	case plan.WaitDependents:
@@ -88,6 +88,23 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		// It is to be a copy of a machine that isn't wanted, or can't be made.
 		from := s.find(w.Source.VM.Name)
 		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
+	}
+	return false
+}
+
+// anotherHasItsMAC reports whether somebody else's machine has the MAC address of a
+// wanted one: two of them would disturb each other.
+func anotherHasItsMAC(st *pvesim.State, w *wish) bool {
+	for id, vm := range st.VMs {
+		if slices.Contains(inspect.Owned(st)[w.Owner], id) {
+			continue
+		}
+		for key, value := range vm.Conf {
+			has := func(n model.NIC) bool { return n.MAC != "" && strings.Contains(strings.ToUpper(value), n.MAC) }
+			if strings.HasPrefix(key, "net") && slices.ContainsFunc(w.NICs, has) {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -22,6 +22,16 @@ const (
 // this.
 const Identity = Group + "/identity"
 
+// ClusterName is the annotation with the name that its Kubernetes had when the object
+// was first seen by the operator: what it has in Proxmox is known by it. The operator
+// never changes it.
+const ClusterName = Group + "/cluster-name"
+
+// TakenOverBy is the annotation with the name of the Kubernetes that looks after an
+// object whose [ClusterName] is another one. Without it the object is left alone, since
+// the other Kubernetes may be there still.
+const TakenOverBy = Group + "/taken-over-by"
+
 // ForceDelete is the annotation that, with the value "true", releases an object that
 // is being deleted: the object goes, and nothing is done in Proxmox.
 const ForceDelete = "virtrigaud.io/force-delete"

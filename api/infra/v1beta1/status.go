@@ -101,8 +101,8 @@ type Member struct {
 type ProviderStatus struct {
 	Status `json:",inline"`
 
-	// ClusterName is what this Kubernetes is known by in Proxmox: part of whose each
-	// machine is.
+	// ClusterName is what this Kubernetes was known by in Proxmox when the Provider was
+	// first connected: part of whose each machine is. It stays.
 	// +optional
 	ClusterName string `json:"clusterName,omitempty"`
 
