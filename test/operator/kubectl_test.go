@@ -25,6 +25,9 @@ var (
 	digests = regexp.MustCompile(`-[0-9a-f]{12}\.iso`)
 )
 
+// clusterNames are what a Kubernetes is called that nobody has named.
+var clusterNames = regexp.MustCompile(`\bk8s-[0-9a-f]{8}\b`)
+
 // plain leaves out what differs from time to time.
 func (s *story) plain(text string) string {
 	for _, name := range strings.Fields(s.kubectl("get", "vm", "-o", "jsonpath={.items[*].status.vmid}")) {
@@ -37,6 +40,7 @@ func (s *story) plain(text string) string {
 	text = macs.ReplaceAllString(text, "MAC")
 	text = figures.ReplaceAllString(text, "N GiB of memory free")
 	text = digests.ReplaceAllString(text, "-DIGEST.iso")
+	text = clusterNames.ReplaceAllString(text, "k8s-ID")
 	text = strings.ReplaceAll(text, s.namespace, "NAMESPACE")
 	text = strings.ReplaceAll(text, s.pve.Endpoint, "https://ENDPOINT")
 	var lines []string
