@@ -44,6 +44,16 @@ func (e *Engine) questions(l plan.Look) []question {
 	if l.HA {
 		list = append(list, question{"HA", e.observer.HA})
 	}
+	every := func(what string, names []string, ask func(context.Context, string) error) {
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			list = append(list, question{what + " " + name, func(ctx context.Context) error { return ask(ctx, name) }})
+		}
+	}
+	every("bridges of", slices.Clone(l.Bridges), e.observer.Bridges)
+	every("storages of", slices.Clone(l.Storages), e.observer.Storages)
+	every("mappings of", slices.Clone(l.Mappings), e.observer.Mappings)
+	every("rights on", slices.Clone(l.Rights), e.observer.Rights)
 	return list
 }
 

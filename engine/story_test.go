@@ -340,7 +340,7 @@ func TestReportsTellHowMachinesWereWhenListsAreLate(t *testing.T) {
 func TestReportsTellHowMachinesAreThatDidNotStart(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		lost := machine("lost")
-		lost.NICs[0].Bridge = "vmbr9"
+		l.fault(pvesim.Fault{Task: "qmstart", Error: "bridge 'vmbr1' does not exist", Mode: "instead"})
 		if o := l.converge(desired(lost)).Objects[1]; o.State != engine.StateFailed || o.Status != model.StatusStopped {
 			t.Errorf("it is %s, and its guest %s\n%s", o.State, o.Status, l.story())
 		}

@@ -31,6 +31,17 @@ type Observed struct {
 	// Rules are the HA rules, each with the guests it is about ("vm:100"); nil: not
 	// read. There are none before 9.
 	Rules map[string][]string
+	// HAGroups are the names of HA groups, or of rules from 9 on; nil: not read.
+	HAGroups map[string]bool
+	// Pools are those that these credentials see; nil: not read.
+	Pools map[string]bool
+	// Bridges are those of each node that was asked; nil: it doesn't say.
+	Bridges map[string]map[string]bool
+	// Mappings are those of devices, by kind ("pci"), of each kind that was asked for; nil: Proxmox
+	// doesn't say.
+	Mappings map[string]map[string]bool
+	// Rights are the privileges that these credentials have, on each path that was asked for.
+	Rights map[string]map[string]bool
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
 	// Failed are the steps that failed lately.
@@ -55,6 +66,7 @@ type Storage struct {
 	Shared  bool
 	Content map[string]bool
 	OnNode  map[string]Room
+	Late    map[string]bool // nodes of which the list doesn't know yet whether they have it
 }
 
 // Room is the space of a storage on a node.

@@ -14,7 +14,9 @@ import (
 // merge takes over lists that were asked for at a time.
 func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo) {
 	o.begun, o.have.Listed = at, at
-	o.have.Nodes, o.have.Storages = nodesOf(list), storagesOf(list)
+	o.have.Nodes, o.have.Storages, o.have.Pools = nodesOf(list), storagesOf(list), poolsOf(list)
+	o.forgetFacts(at)
+	o.fillRooms()
 	o.doubtFiles()
 	seen := make(map[int]bool, len(list))
 	for _, r := range list {
@@ -129,6 +131,16 @@ func nodesOf(list []pve.Resource) map[string]*model.Node {
 	return nodes
 }
 
+func poolsOf(list []pve.Resource) map[string]bool {
+	pools := map[string]bool{}
+	for _, r := range list {
+		if r.Type == "pool" {
+			pools[r.Pool] = true
+		}
+	}
+	return pools
+}
+
 func storagesOf(list []pve.Resource) map[string]*model.Storage {
 	storages := map[string]*model.Storage{}
 	for _, r := range list {
@@ -137,7 +149,7 @@ func storagesOf(list []pve.Resource) map[string]*model.Storage {
 		}
 		s := storages[r.Storage]
 		if s == nil {
-			s = &model.Storage{Name: r.Storage, Type: r.PluginType, Shared: r.Shared, Content: map[string]bool{}, OnNode: map[string]model.Room{}}
+			s = &model.Storage{Name: r.Storage, Type: r.PluginType, Shared: r.Shared, Content: map[string]bool{}, OnNode: map[string]model.Room{}, Late: map[string]bool{}}
 			storages[r.Storage] = s
 		}
 		for _, c := range r.Content {
@@ -145,6 +157,8 @@ func storagesOf(list []pve.Resource) map[string]*model.Storage {
 		}
 		if r.Status == "available" {
 			s.OnNode[r.Node] = model.Room{Total: r.MaxDisk, Used: r.Disk}
+		} else {
+			s.Late[r.Node] = true
 		}
 	}
 	return storages

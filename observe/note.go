@@ -148,7 +148,7 @@ func (o *Observer) HATold(vmid int, state string) {
 func (o *Observer) HAUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.HA, o.have.Rules = nil, nil
+	o.have.HA, o.have.Rules, o.have.HAGroups = nil, nil, nil
 }
 
 // TaskStarted tells of a task of ours.

@@ -32,9 +32,11 @@ type Observer struct {
 	mu      sync.RWMutex
 	have    model.Observed
 	records map[int]*record
-	gone    map[int]time.Time // when guests that we destroyed went
-	places  map[place]bool    // where the files were looked for
-	tasks   map[string]bool   // those that the last list showed, running or ended
+	gone    map[int]time.Time     // when guests that we destroyed went
+	places  map[place]bool        // where the files were looked for
+	rooms   map[place]*model.Room // of storages that nodes were asked for; nil: they don't have it
+	factsAt time.Time             // when facts were read first, see facts.go
+	tasks   map[string]bool       // those that the last list showed, running or ended
 	ours    map[string]*ownTask
 	unclean []model.Task    // see Unclean
 	crowded map[string]bool // nodes that may have more tasks than the last list shows

@@ -191,9 +191,13 @@ func (o *Observer) HA(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	groups, err := o.haGroups(ctx, rules)
+	if err != nil {
+		return err
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.HA, o.have.Rules = all, rules
+	o.have.HA, o.have.Rules, o.have.HAGroups = all, rules, groups
 	return nil
 }
 
@@ -211,6 +215,25 @@ func (o *Observer) haRules(ctx context.Context) (map[string][]string, error) {
 		rules[r.ID] = r.Resources
 	}
 	return rules, nil
+}
+
+// haGroups are the names of the groups; from release 9 on rules stand for them.
+func (o *Observer) haGroups(ctx context.Context, rules map[string][]string) (map[string]bool, error) {
+	names := map[string]bool{}
+	if o.Release() >= 9 {
+		for name := range rules {
+			names[name] = true
+		}
+		return names, nil
+	}
+	list, err := o.client.HA().Groups(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list HA groups: %w", err)
+	}
+	for _, g := range list {
+		names[g.ID] = true
+	}
+	return names, nil
 }
 
 func haOf(r pve.HAResource) map[string]string {

@@ -17,6 +17,9 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	if o.Wait = p.shareMissing(v); o.Wait != nil {
 		return
 	}
+	if p.unmet(o, v) {
+		return
+	}
 	sources, full, wait, look := p.sources(v)
 	if !look.Empty() {
 		o.Look = look
@@ -26,7 +29,11 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		o.Wait = wait
 		return
 	}
-	spot, wait := p.place(v, sources, full)
+	spot, wait, look := p.place(v, sources, full)
+	if !look.Empty() {
+		o.Look = look
+		return
+	}
 	if wait != nil {
 		o.Wait = wait
 		return
@@ -35,10 +42,17 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		return
 	}
 	if spot.source == nil && needsStorage(v) && p.diskStorage(spot.node) == "" {
-		o.wait(WaitPlace, noDiskStorage(spot.node))
+		p.noDiskStorage(o, spot.node)
 		return
 	}
+	if spot.source != nil {
+		if text := tooSmall(v, spot.source); text != "" {
+			o.wait(WaitUnfit, text)
+			return
+		}
+	}
 	o.Node, o.Placed, o.Memory = spot.node, spot.why, spot.memory
+	p.tight(o, v, spot, full)
 	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory}
 	why := fmt.Sprintf("%s isn't there", v.Owner.Key)
 	to := model.Target{VMID: vmid, Node: spot.node}

@@ -100,6 +100,15 @@ func fillIn(want *model.Desired, have *model.Observed) {
 	if have.Storages == nil {
 		have.Storages = newWorld().stores
 	}
+	if have.Bridges == nil {
+		have.Bridges = map[string]map[string]bool{}
+		for node := range have.Nodes {
+			have.Bridges[node] = map[string]bool{"vmbr0": true, "vmbr1": true, "vmbr2": true}
+		}
+	}
+	if have.Rights == nil {
+		have.Rights = allRights(*want)
+	}
 	for id, g := range have.Guests {
 		g.VMID = id
 		if c := g.Config; c != nil {
@@ -113,6 +122,22 @@ func fillIn(want *model.Desired, have *model.Observed) {
 			g.Tags = c.Tags
 		}
 	}
+}
+
+// allRights are those of somebody who may see everything.
+func allRights(want model.Desired) map[string]map[string]bool {
+	rights := map[string]map[string]bool{}
+	all := map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true}
+	for _, v := range want.VMs {
+		rights["/pool/"+v.Pool] = all
+		for _, use := range storagesFor(v) {
+			rights["/storage/"+use.name] = all
+		}
+		for _, bridge := range bridgesOf(v.NICs) {
+			rights["/sdn/zones/localnetwork/"+bridge] = all
+		}
+	}
+	return rights
 }
 
 func setIfEmpty(m map[string]string, k, v string) {

@@ -16,13 +16,13 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	case i.Template != "":
 		guests := slices.DeleteFunc(slices.Clone(p.have.Named(i.Template)), func(g *model.Guest) bool { return !g.Template || g.Lock != "" })
 		if len(guests) == 0 {
-			return nil, &Wait{Reason: WaitSource, Text: p.noTemplate(i.Template)}, Look{}
+			return nil, p.noTemplate(i.Template), Look{}
 		}
 		return guests, nil, Look{}
 	case i.VMID != 0:
 		g := p.have.Guests[i.VMID]
 		if g == nil {
-			return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
+			return nil, &Wait{Reason: WaitMissing, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
 		}
 		return []*model.Guest{g}, nil, Look{}
 	case i.URL != "":
@@ -39,7 +39,17 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 }
 
 // noTemplate says that there is none, and which names come close.
-func (p *planner) noTemplate(name string) string {
+func (p *planner) noTemplate(name string) *Wait {
+	for _, g := range p.have.Named(name) {
+		if g.Template { // it was left out because of its lock
+			return &Wait{Reason: WaitLock, Text: fmt.Sprintf("template %s (%d) on %s is locked (%s)", g.Name, g.VMID, g.Node, g.Lock)}
+		}
+	}
+	return &Wait{Reason: WaitMissing, Text: p.closeTo(name)}
+}
+
+// closeTo says that no template has a name, and what comes close.
+func (p *planner) closeTo(name string) string {
 	for _, g := range p.have.Named(name) {
 		if !g.Template {
 			return fmt.Sprintf("VM %d is named %q, but isn't a template; make it one, or name its VMID as the source", g.VMID, name)
@@ -101,7 +111,7 @@ func (p *planner) findISO(o *Object, i model.Image) {
 			return
 		}
 	}
-	o.wait(WaitSource, fmt.Sprintf("no storage has the ISO %q", i.ISO))
+	o.wait(WaitMissing, fmt.Sprintf("no storage has the ISO %q", i.ISO))
 }
 
 // fetchImage plans a template that is made from a URL: fetch the file, make a
@@ -158,14 +168,17 @@ func imageFile(i model.Image) string {
 }
 
 func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid int, file string) {
-	node, storage, wait := p.imagePlace(i)
-	if wait != nil {
+	if p.lacksStorage(o, appendNew(nil, storageUse{i.Storage, "images"})) {
+		return
+	}
+	node, storage, wait := p.imagePlace(o, i)
+	if wait != nil || !o.Look.Empty() {
 		o.Wait = wait
 		return
 	}
 	if i.Storage == "" {
 		if i.Storage = p.diskStorage(node); i.Storage == "" {
-			o.wait(WaitPlace, noDiskStorage(node))
+			p.noDiskStorage(o, node)
 			return
 		}
 	}
@@ -242,15 +255,17 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 }
 
 // imagePlace chooses the node and the storage that an image is fetched to.
-func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
+func (p *planner) imagePlace(o *Object, i model.Image) (node, storage string, wait *Wait) {
 	target := p.have.Storages[i.Storage]
 	if i.Storage != "" && target == nil {
-		return "", "", &Wait{Reason: WaitPlace, Text: fmt.Sprintf("there is no storage %q", i.Storage)}
+		return "", "", &Wait{Reason: WaitMissing, Text: fmt.Sprintf("there is no storage %s, or these credentials don't see it (it needs Datastore.Audit)", i.Storage)}
 	}
+	var online []string
 	for _, n := range p.nodesFor(model.VM{}) {
 		if !n.Online {
 			continue
 		}
+		online = append(online, n.Name)
 		if target != nil {
 			if _, ok := target.OnNode[n.Name]; !ok {
 				continue
@@ -263,5 +278,8 @@ func (p *planner) imagePlace(i model.Image) (node, storage string, wait *Wait) {
 			}
 		}
 	}
-	return "", "", &Wait{Reason: WaitPlace, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
+	if p.late(&o.Look, "import", online...) || target != nil && p.late(&o.Look, "images", online...) {
+		return "", "", nil
+	}
+	return "", "", &Wait{Reason: WaitUnfit, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
 }

@@ -10,11 +10,15 @@ type Look struct {
 	Snippets  bool  // the snippets on the storages
 	Dirs      bool  // the directory mappings
 	HA        bool
+	Bridges   []string // of these nodes
+	Storages  []string // of these nodes, as they are right now
+	Mappings  []string // of these kinds of devices
+	Rights    []string // what these credentials may do on these paths
 }
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
 }
 
 func (l *Look) add(o Look) {
@@ -26,4 +30,8 @@ func (l *Look) add(o Look) {
 	l.Snippets = l.Snippets || o.Snippets
 	l.Dirs = l.Dirs || o.Dirs
 	l.HA = l.HA || o.HA
+	l.Bridges = append(l.Bridges, o.Bridges...)
+	l.Storages = append(l.Storages, o.Storages...)
+	l.Mappings = append(l.Mappings, o.Mappings...)
+	l.Rights = append(l.Rights, o.Rights...)
 }

@@ -35,15 +35,16 @@ func (s spot) config() *model.Config {
 
 // place chooses a node: one of those allowed that can reach a source, keeps
 // the rules and has the room, with the most memory left.
-func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) {
+func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, Look) {
 	load := p.nodeLoad()
 	var good []spot
 	var no refusals
 	free := map[string]int64{}
+	var look Look
 	for _, n := range p.nodesFor(v) {
 		src, reason := p.reach(n.Name, sources, spot{}.storage(full, v))
 		if !reason.no() {
-			reason = p.fits(v, n, src, full, load)
+			reason = p.fits(v, n, src, full, load, &look)
 		}
 		if reason.no() {
 			no.add(n.Name, reason)
@@ -52,8 +53,11 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 		free[n.Name] = load.free(n)
 		good = append(good, spot{node: n.Name, source: src, memory: memoryFrom(v, src)})
 	}
+	if !look.Empty() {
+		return spot{}, nil, look
+	}
 	if len(good) == 0 {
-		return spot{}, &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}
+		return spot{}, &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}, Look{}
 	}
 	best := slices.MinFunc(good, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), model.CompareNames(a.node, b.node))
@@ -69,7 +73,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait) 
 		best.why += "; left out: " + lasting.String()
 	}
 	load.take(best.node, best.memory, v)
-	return best, nil
+	return best, nil, Look{}
 }
 
 // memoryFrom is how much memory a guest has that is made from a source: as much
@@ -123,7 +127,7 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 }
 
 // fits says why a node can't take a guest.
-func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad) unfit {
+func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad, look *Look) unfit {
 	if p.have.Nodes[n.Name] == nil {
 		return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
 	}
@@ -159,7 +163,13 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if text := p.lacks(v, n.Name); text != "" {
 		return never("%s", text)
 	}
-	return p.room(v, n.Name, src, full)
+	if why := p.room(v, n.Name, src, full, look); why.no() {
+		return why
+	}
+	if bridge := p.lacksBridge(look, bridgesOf(v.NICs), n.Name); bridge != "" {
+		return never("no bridge %s", bridge)
+	}
+	return unfit{}
 }
 
 // everywhere tells whether copies can be made onto a storage from any node. No
@@ -167,50 +177,6 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 func (p *planner) everywhere(storage string) bool {
 	s := p.have.Storages[storage]
 	return storage == "" || s != nil && s.Shared
-}
-
-// room says which storage is too full.
-func (p *planner) room(v model.VM, node string, src *source, full bool) unfit {
-	need := map[string]int64{}
-	for _, d := range v.Disks {
-		if d.Root() {
-			continue
-		}
-		storage := d.Storage
-		if storage == "" && src != nil {
-			storage = cmp.Or(v.Source.Storage, rootStorage(src.guest.Config))
-		}
-		need[storage] += d.Size
-	}
-	if src != nil && full {
-		for _, d := range src.guest.Config.Disks {
-			storage := v.Source.Storage
-			if storage == "" {
-				storage = model.StorageOf(d.Volume)
-			}
-			need[storage] += d.Size
-		}
-	}
-	names := model.NamesOf(need)
-	for _, name := range names {
-		s := p.have.Storages[name]
-		if name == "" || s == nil {
-			continue // Proxmox says which storage is missing: these credentials may not see it
-		}
-		r, ok := s.OnNode[node]
-		if !ok {
-			return never("storage %s isn't there", name)
-		}
-		if r.Free() < need[name] && !thin(s) {
-			return now("storage %s has %s free, %s needed", name, size(r.Free()), size(need[name]))
-		}
-	}
-	return unfit{}
-}
-
-// thin storages take what is written, so that the sizes of disks say little.
-func thin(s *model.Storage) bool {
-	return s.Type == "lvmthin" || s.Type == "zfspool" || s.Type == "rbd"
 }
 
 // nodeLoad is what each node has, and gets by this plan.

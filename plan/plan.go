@@ -169,6 +169,10 @@ func (p Plan) Look() Look {
 	l.Agents = slices.Compact(l.Agents)
 	slices.Sort(l.Status)
 	l.Status = slices.Compact(l.Status)
+	for _, names := range []*[]string{&l.Bridges, &l.Storages, &l.Mappings, &l.Rights} {
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
 	return l
 }
 

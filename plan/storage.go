@@ -22,8 +22,26 @@ func (p *planner) diskStorage(node string) string {
 	return slices.MinFunc(takes, func(a, b *model.Storage) int { return a.CompareFor(node, b) }).Name
 }
 
-func noDiskStorage(node string) string {
-	return fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node)
+// noDiskStorage waits, since no storage of a node takes disks. The list may be late about one.
+func (p *planner) noDiskStorage(o *Object, node string) {
+	if p.late(&o.Look, "images", node) {
+		return
+	}
+	o.wait(WaitUnfit, fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node))
+}
+
+// late reports whether nodes have storages for some content of which the list doesn't know yet how
+// they are: one that was added a moment ago. They have to be asked then.
+func (p *planner) late(look *Look, content string, nodes ...string) bool {
+	for _, s := range p.have.Storages {
+		for _, node := range nodes {
+			if s.Content[content] && s.Late[node] && !slices.Contains(look.Storages, node) {
+				look.Storages = append(look.Storages, node)
+			}
+		}
+	}
+	slices.Sort(look.Storages)
+	return len(look.Storages) > 0
 }
 
 // needsStorage tells whether a disk is to be made and nobody says where.

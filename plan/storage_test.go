@@ -34,7 +34,7 @@ func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
 		have.Files = map[string]model.File{}
 		for _, o := range For(want, have).Objects {
 			if c.storage == "" {
-				if o.Wait == nil || o.Wait.Reason != WaitPlace {
+				if o.Wait == nil || o.Wait.Reason != WaitUnfit {
 					t.Errorf("%s: %s waits for %+v", c.reason, o.Owner.Key, o.Wait)
 				}
 				continue

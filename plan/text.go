@@ -89,5 +89,13 @@ func (l Look) text() string {
 	if l.HA {
 		b.WriteString(" HA")
 	}
+	for _, part := range []struct {
+		name  string
+		names []string
+	}{{"bridges", l.Bridges}, {"storages", l.Storages}, {"mappings", l.Mappings}, {"rights", l.Rights}} {
+		if len(part.names) > 0 {
+			fmt.Fprintf(&b, " %s %v", part.name, part.names)
+		}
+	}
 	return b.String()
 }

@@ -116,7 +116,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if c.replace() {
 		return
 	}
-	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() || c.unstartable() {
+	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() || c.unstartable() || c.unmet() {
 		return
 	}
 	c.lookHA()
@@ -177,6 +177,11 @@ func (c *change) replace() bool {
 		return false
 	}
 	_, _, wait, look := c.p.sources(c.v)
+	if wait == nil && look.Empty() {
+		var o Object
+		c.p.unmet(&o, c.v)
+		wait, look = o.Wait, o.Look
+	}
 	if other := c.p.have.Guests[c.v.VMID]; wait == nil && other != nil && other.VMID != c.g.VMID {
 		wait = taken(other)
 	}

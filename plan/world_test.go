@@ -88,7 +88,20 @@ func (w *world) observe(l Look) *model.Observed {
 		o.Guests[id] = &seen
 	}
 	if l.HA {
-		o.Rules, o.HA = maps.Clone(w.rules), maps.Clone(w.ha)
+		o.Rules, o.HA, o.HAGroups = maps.Clone(w.rules), maps.Clone(w.ha), map[string]bool{"fast": true, "slow": true}
+		for name := range w.rules {
+			o.HAGroups[name] = true
+		}
+	}
+	o.Bridges, o.Rights, o.Mappings = map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{}
+	for _, node := range l.Bridges {
+		o.Bridges[node] = map[string]bool{"vmbr0": true, "vmbr1": true, "vmbr2": true, "vmbr5": true}
+	}
+	for _, path := range l.Rights {
+		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true}
+	}
+	for _, kind := range l.Mappings {
+		o.Mappings[kind] = map[string]bool{"gpu": true}
 	}
 	if l.Files {
 		o.Files = maps.Clone(w.files)

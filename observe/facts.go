@@ -1,0 +1,149 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// What people set up once and manifests name: bridges, mappings, rights, storages that were added
+// just now. It is read when a plan asks for it, and kept for a while. What can't be read isn't
+// known, which stops nobody: Proxmox decides then.
+
+// factsAge is how long such facts are kept.
+const factsAge = 5 * time.Minute
+
+// forgetFacts drops facts that are too old for a list.
+func (o *Observer) forgetFacts(at time.Time) {
+	if at.Sub(o.factsAt) > factsAge {
+		o.have.Bridges, o.have.Mappings, o.have.Rights, o.rooms = nil, nil, nil, nil
+		o.factsAt = at
+	}
+}
+
+// unknowable reports whether an error means that something can't be known, rather than that nothing
+// works at all.
+func unknowable(ctx context.Context, err error) bool {
+	return err != nil && ctx.Err() == nil && !errors.Is(err, pve.ErrUnauthorized)
+}
+
+// keep adds a fact to a map that others may still read.
+func keep[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+	out := maps.Clone(m)
+	if out == nil {
+		out = map[K]V{}
+	}
+	out[key] = value
+	return out
+}
+
+// Bridges reads which bridges a node has.
+func (o *Observer) Bridges(ctx context.Context, node string) error {
+	list, err := o.client.Node(node).Network(ctx, "any_bridge")
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("list the bridges of %s: %w", node, err)
+	}
+	if errors.Is(err, pve.ErrNodeUnreachable) {
+		o.nodeAway(node)
+	}
+	var names map[string]bool
+	if err == nil {
+		names = map[string]bool{}
+		for _, i := range list {
+			names[i.Name] = true
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Bridges = keep(o.have.Bridges, node, names)
+	return nil
+}
+
+// Mappings reads which mappings of a kind of devices there are: pci or usb.
+func (o *Observer) Mappings(ctx context.Context, kind string) error {
+	var list []struct {
+		ID string `json:"id"`
+	}
+	err := o.client.Call(ctx, http.MethodGet, "/cluster/mapping/"+kind, nil, &list)
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("list the mappings of %s devices: %w", kind, err)
+	}
+	var names map[string]bool
+	if err == nil {
+		names = map[string]bool{}
+		for _, m := range list {
+			names[m.ID] = true
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Mappings = keep(o.have.Mappings, kind, names)
+	return nil
+}
+
+// Rights reads what these credentials may do on a path.
+func (o *Observer) Rights(ctx context.Context, path string) error {
+	p, err := o.client.Access().Permissions(ctx, "", path)
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("read the privileges on %s: %w", path, err)
+	}
+	held := map[string]bool{}
+	for priv := range p[path] {
+		held[priv] = true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.Rights = keep(o.have.Rights, path, held)
+	return nil
+}
+
+// Storages asks a node for its storages, which the list shows only after the next status round.
+func (o *Observer) Storages(ctx context.Context, node string) error {
+	list, err := o.client.Node(node).Storages(ctx, pve.StorageFilter{Enabled: true})
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("list the storages of %s: %w", node, err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.rooms == nil {
+		o.rooms = map[place]*model.Room{}
+	}
+	for name, s := range o.have.Storages {
+		if s.Late[node] {
+			o.rooms[place{node: node, storage: name}] = nil
+		}
+	}
+	for _, s := range list {
+		if s.Active {
+			o.rooms[place{node: node, storage: s.Name}] = &model.Room{Total: s.Total, Used: s.Used}
+		}
+	}
+	o.have.Storages = maps.Clone(o.have.Storages)
+	for name, s := range o.have.Storages {
+		changed := *s
+		changed.OnNode, changed.Late = maps.Clone(s.OnNode), maps.Clone(s.Late)
+		o.have.Storages[name] = &changed
+	}
+	o.fillRooms()
+	return nil
+}
+
+// fillRooms takes over what nodes have said of storages that the list doesn't know about yet.
+func (o *Observer) fillRooms() {
+	for at, room := range o.rooms {
+		s := o.have.Storages[at.storage]
+		if s == nil || !s.Late[at.node] {
+			continue
+		}
+		delete(s.Late, at.node)
+		if room != nil {
+			s.OnNode[at.node] = *room
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"cmp"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// room says which storage is too full.
+func (p *planner) room(v model.VM, node string, src *source, full bool, look *Look) unfit {
+	need := spaceFor(v, src, full)
+	names := model.NamesOf(need)
+	for _, name := range names {
+		s := p.have.Storages[name]
+		if name == "" || s == nil {
+			continue // Proxmox says which storage is missing: these credentials may not see it
+		}
+		r, ok := s.OnNode[node]
+		if !ok && s.Late[node] {
+			look.Storages = append(look.Storages, node)
+			continue
+		}
+		if !ok {
+			return never("storage %s isn't there", name)
+		}
+		if r.Free() < need[name] && !thin(s) {
+			return now("storage %s has %s free, %s needed", name, size(r.Free()), size(need[name]))
+		}
+	}
+	return unfit{}
+}
+
+// spaceFor is how large the disks are that a new guest gets, by storage.
+func spaceFor(v model.VM, src *source, full bool) map[string]int64 {
+	need := map[string]int64{}
+	for _, d := range v.Disks {
+		if d.Root() {
+			continue
+		}
+		storage := d.Storage
+		if storage == "" && src != nil {
+			storage = cmp.Or(v.Source.Storage, rootStorage(src.guest.Config))
+		}
+		need[storage] += d.Size
+	}
+	if src != nil && full {
+		for _, d := range src.guest.Config.Disks {
+			storage := v.Source.Storage
+			if storage == "" {
+				storage = model.StorageOf(d.Volume)
+			}
+			need[storage] += d.Size
+		}
+	}
+	return need
+}
+
+// tight notes that the disks of a new guest may grow beyond what their storage has left.
+func (p *planner) tight(o *Object, v model.VM, at spot, full bool) {
+	need := spaceFor(v, at.source, full)
+	for _, name := range model.NamesOf(need) {
+		if s := p.have.Storages[name]; s != nil && thin(s) {
+			if r, ok := s.OnNode[at.node]; ok && r.Total > 0 && r.Free() < need[name] {
+				o.note("storage %s has %s free, and the new disks may grow to %s", name, size(r.Free()), size(need[name]))
+			}
+		}
+	}
+}
+
+// thin storages take what is written, so that the sizes of disks say little: files are sparse,
+// whatever their format. Volumes of LVM and of iSCSI take all of their size at once.
+func thin(s *model.Storage) bool {
+	return s.Type != "lvm" && s.Type != "iscsi" && s.Type != "iscsidirect"
+}
