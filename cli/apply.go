@@ -20,7 +20,10 @@ type applying struct {
 	parallel int
 	timeout  time.Duration
 	agreed   []plan.Agreement // of each cluster
-	released map[model.Owner]int
+
+	saved     *savedPlan // the plan that is to be done; nil: whatever is planned now
+	savedFile string
+	released  map[model.Owner]int
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
@@ -34,11 +37,14 @@ func (a *applying) flags(cmd *cobra.Command) {
 func newApply(u *ui) *cobra.Command {
 	a := &applying{}
 	cmd := &cobra.Command{
-		Use:   "apply -f FILE|DIR|-",
+		Use:   "apply -f FILE|DIR|- | PLAN",
 		Short: "Make things as the manifests say",
 		Long: `Make things as the manifests say: show the plan, ask if something is destroyed,
 restarted or loses data, do it, and wait until all is up to date. If more of that
 comes up on the way than the plan said, ask again.
+
+A PLAN that "proxplane plan -o FILE" has saved is done without asking, and only if
+the manifests and the machines are still as it saw them.
 
 It can be interrupted at any moment: tasks go on in Proxmox, and running apply
 again continues. The exit status is 0 only if everything is up to date.`,
@@ -47,16 +53,25 @@ again continues. The exit status is 0 only if everything is up to date.`,
   cat machines.yaml | proxplane apply -f - --yes
   proxplane apply -f machines.yaml --allow-restart
   proxplane apply -f machines/ --set shop --prune
-  proxplane apply -f machines.yaml -o json`,
-		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, u) },
+  proxplane apply -f machines.yaml -l app=web
+  proxplane apply -f machines.yaml -o json
+  proxplane plan -f machines.yaml -o change.plan && proxplane apply change.plan`,
+		Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if err := a.loadPlan(cmd, args[0]); err != nil {
+					return err
+				}
+			}
+			return a.run(cmd, u)
+		},
 	}
 	a.flags(cmd)
 	return cmd
 }
 
 func (a *applying) run(cmd *cobra.Command, u *ui) error {
-	if err := a.check(); err != nil {
+	if err := errors.Join(a.check(), checkOutput(a.output, "json")); err != nil {
 		return err
 	}
 	list, err := a.open(cmd, u)
@@ -93,10 +108,15 @@ func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
 			a.mentionUnnamed(ctx, u, list)
 		}
 		all := joined(plans)
+		if a.saved != nil && before == nil {
+			if err := a.saved.holds(a.savedFile, list, plans); err != nil {
+				return err
+			}
+		}
 		if all.Ready() {
 			return a.nothing(u, list, plans)
 		}
-		switch err := u.agree(ctx, a.yes, danger(all)); {
+		switch err := u.agree(ctx, a.yes || a.saved != nil && before == nil, danger(all)); {
 		case errors.Is(err, errDeclined) && before != nil:
 			return a.conclude(u, list, *before)
 		case err != nil:

@@ -17,6 +17,7 @@ import (
 // what may be done to make them so.
 type change struct {
 	target
+	selecting
 	output  string
 	allow   model.Allow
 	prune   bool
@@ -27,6 +28,7 @@ type change struct {
 func (c *change) flags(cmd *cobra.Command) {
 	c.target.flags(cmd, true)
 	c.outputFlag(cmd)
+	c.selectorFlag(cmd, "only machines with these `LABELS`, such as app=web or 'app in (web,db)', with what they need")
 	fs := cmd.Flags()
 	if c.deleted {
 		return
@@ -45,15 +47,15 @@ func (c *change) outputFlag(cmd *cobra.Command) {
 
 // open connects to each Proxmox, with what is wanted of it.
 func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
-	if err := checkOutput(c.output, "json"); err != nil {
-		return nil, err
-	}
 	if c.prune && !cmd.Flags().Changed("set") {
 		return nil, advise(errors.New("--prune removes what the manifests of a set no longer name, so the set must be named"),
 			fmt.Sprintf("Give --set; without it, machines are of the set %q.", defaultSet))
 	}
 	list, err := c.clusters(u)
 	if err != nil {
+		return nil, err
+	}
+	if list, err = c.narrowAll(u, list); err != nil {
 		return nil, err
 	}
 	for _, one := range list {

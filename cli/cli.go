@@ -118,10 +118,10 @@ state. Every command can be interrupted and run again at any moment.`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupWanted, newInit(u), newValidate(u), newPlan(u), newApply(u), newDelete(u), newExplain(u), newSchema(u))
-	add(groupLook, newGet(u), newDescribe(u), newWait(u), newDoctor(u))
+	add(groupWanted, newInit(u), newValidate(u), newPlan(u), newDiff(u), newApply(u), newEdit(u), newDelete(u), newExplain(u), newSchema(u))
+	add(groupLook, newGet(u), newDescribe(u), newTop(u), newEvents(u), newLogs(u), newWait(u), newDoctor(u))
 	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u), newRelease(u))
-	add(groupOther, newContext(u), newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion())
+	add(groupOther, newContext(u), newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion(), newMan())
 	root.SetHelpCommandGroupID(groupOther)
 	return root
 }

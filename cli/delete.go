@@ -24,6 +24,7 @@ Without manifests, machines can be named that proxplane made or adopted. What
 isn't proxplane's is never touched.`,
 		Example: `  proxplane delete -f machines.yaml
   proxplane delete -f machines.yaml --yes
+  proxplane delete -f machines.yaml -l app=web
   proxplane delete vm/web-3
   proxplane plan -f machines.yaml --delete`,
 		ValidArgsFunction: a.completeKinds(u, "vm"),
@@ -31,7 +32,7 @@ isn't proxplane's is never touched.`,
 			switch {
 			case len(args) == 0:
 				return a.run(cmd, u)
-			case len(a.files) > 0:
+			case len(a.files) > 0 || a.selector != "":
 				return errors.New("either manifests or names: not both")
 			}
 			return a.deleteNamed(cmd.Context(), u, args)

@@ -51,7 +51,9 @@ func (u *ui) complain(err error) {
 func explain(err error) explanation {
 	var wrong manifest.Errors
 	if errors.As(err, &wrong) {
-		return explainManifests(wrong)
+		e := explainManifests(wrong)
+		e.advised(err)
+		return e
 	}
 	var conn manifest.Connection
 	var from *clusterError
@@ -77,11 +79,16 @@ func explain(err error) explanation {
 	default:
 		e.tried = err.Error()
 	}
+	e.advised(err)
+	return e
+}
+
+// advised adds what an error knows that can be done about it.
+func (e *explanation) advised(err error) {
 	var advice *adviceError
 	if errors.As(err, &advice) {
 		e.do = append(e.do, slices.DeleteFunc(slices.Clone(advice.do), func(s string) bool { return s == "" })...)
 	}
-	return e
 }
 
 // pveCause finds the text of the innermost error that is Proxmox', and the

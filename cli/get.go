@@ -64,7 +64,10 @@ func findKind(name string) (lister, error) {
 			return func(ctx context.Context, g *getting, names []string) (listing, error) {
 				l, err := k.list(ctx, g, names)
 				l.kind = k.name
-				return l, err
+				if err != nil {
+					return l, err
+				}
+				return g.selected(l)
 			}, nil
 		}
 	}
@@ -74,6 +77,7 @@ func findKind(name string) (lister, error) {
 // getting is one call of get.
 type getting struct {
 	target
+	selecting
 	c      *cluster
 	output string
 	watch  bool
@@ -93,6 +97,7 @@ Machines are named by their name or VMID, also in "get snapshots" and "get tasks
   proxplane get vms web-1 web-2 -o wide
   proxplane get vms -f machines.yaml
   proxplane get vms -o json | jq -r '.[] | select(.state == "running") | .name'
+  proxplane get vms -l web -o name
   proxplane get snapshots web-1
   proxplane get storages
   proxplane get tasks --watch`,
@@ -109,16 +114,17 @@ Machines are named by their name or VMID, also in "get snapshots" and "get tasks
 	}
 	g.flags(cmd, false)
 	g.outputFlag(cmd)
+	g.selectorFlag(cmd, "only machines with these `LABELS` of their manifests, such as app=web; without manifests, with these tags, such as web or '!web'")
 	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on, and show what changes")
 	cmd.Flags().DurationVar(&g.every, "interval", 2*time.Second, "how often --watch looks; a `TIME`")
 	return cmd
 }
 
 // formats are what get can write, beside its table.
-var formats = []string{"wide", "json", "yaml"}
+var formats = []string{"wide", "json", "yaml", "name"}
 
 func (g *getting) outputFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json or yaml")
+	cmd.Flags().StringVarP(&g.output, "output", "o", "", "`FORMAT`: wide, json, yaml or name")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -158,6 +164,11 @@ func (g *getting) show(u *ui, l listing) error {
 			_, err = u.out.Write(b)
 		}
 		return err
+	case "name":
+		for _, ref := range l.references() {
+			u.say("%s", ref)
+		}
+		return nil
 	}
 	if len(l.values) == 0 {
 		seen := ""
@@ -209,7 +220,7 @@ func (g *getting) changes(u *ui, l listing, seen map[string]sighting, first bool
 			return err
 		}
 	}
-	here := map[string]bool{}
+	here, refs := map[string]bool{}, l.references()
 	for i, value := range l.values {
 		b, err := json.Marshal(value)
 		if err != nil {
@@ -220,6 +231,9 @@ func (g *getting) changes(u *ui, l listing, seen map[string]sighting, first bool
 			continue
 		}
 		seen[l.keys[i]] = sighting{l.names[i], string(b)}
+		if g.output == "name" {
+			lines[i+1] = refs[i] + "\n"
+		}
 		if err := g.changed(u, lines[i+1], value, b); err != nil {
 			return err
 		}

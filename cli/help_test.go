@@ -174,7 +174,7 @@ func TestMistypedCommandsAndFlagsAreNamed(t *testing.T) {
 		{[]string{"version", "now"}, []string{"this is too much: now$"}},
 		{[]string{"completion", "tcsh"}, []string{`has no "tcsh"; there are bash, zsh, fish, powershell`}},
 		{[]string{"snapshot", "create", "web", "1st"}, []string{`"1st" isn't a name that a snapshot can have`, "Did you mean s-1st"}},
-		{[]string{"snapshot", "list", "-o", "xml"}, []string{"-o xml: there are wide, json and yaml"}},
+		{[]string{"snapshot", "list", "-o", "xml"}, []string{"-o xml: there are wide, json, yaml and name"}},
 		{[]string{"get", "things"}, []string{"can't be listed", "storages"}},
 		{[]string{"apply"}, []string{"no manifests", "-f"}},
 		{[]string{"--log-level", "loud", "version"}, []string{"debug, info, warn or error"}},

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
@@ -42,14 +44,21 @@ a VMID that is taken, more CPUs than any node has.`,
   proxplane plan -f base/ -f machines/ --allow-restart
   proxplane plan -f machines/ --prune --set shop
   proxplane plan -f machines.yaml --detailed-exitcode || echo "drift, or error"
-  proxplane plan -f machines.yaml -o json`,
+  proxplane plan -f machines.yaml -o json
+  proxplane plan -f machines.yaml -o change.plan && proxplane apply change.plan`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, u) },
 	}
 	p.flags(cmd)
+	p.planOutput(cmd)
 	p.displayFlags(cmd)
 	cmd.Flags().BoolVar(&p.deleted, "delete", false, "show what delete would do")
 	return cmd
+}
+
+// planOutput says what -o takes here: more than elsewhere.
+func (p *planning) planOutput(cmd *cobra.Command) {
+	cmd.Flag("output").Usage = "`FORMAT`: json, yaml or name; or a file to save the plan in, such as change.plan"
 }
 
 func (p *planning) displayFlags(cmd *cobra.Command) {
@@ -58,6 +67,13 @@ func (p *planning) displayFlags(cmd *cobra.Command) {
 }
 
 func (p *planning) run(cmd *cobra.Command, u *ui) error {
+	if !isFile(p.output) || p.objects != nil {
+		if err := checkOutput(p.output, planFormats...); err != nil {
+			return err
+		}
+	} else if slices.Contains(p.files, "-") {
+		return advise(errors.New("a saved plan names its manifests, and those from the standard input can't be read again"), "Put them into a file.")
+	}
 	list, err := p.open(cmd, u)
 	if err != nil {
 		return err
@@ -66,12 +82,7 @@ func (p *planning) run(cmd *cobra.Command, u *ui) error {
 	if len(list) == 1 && errs[0] != nil {
 		return errs[0]
 	}
-	if p.output == "json" {
-		err = writeJSON(u.out, status.ViewOf(shown(joined(plans))))
-	} else {
-		err = u.showPlans(list, plans, errs, p.all)
-	}
-	if err != nil {
+	if err := p.write(u, list, plans, errs); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
@@ -91,6 +102,42 @@ func (p *planning) run(cmd *cobra.Command, u *ui) error {
 	case p.detailed && !shown(joined(plans)).Ready():
 		return &exitError{code: exitChanges}
 	}
+	return nil
+}
+
+// planFormats are what plan can write, beside its text.
+var planFormats = []string{"json", "yaml", "name"}
+
+// write writes the plans in the format that was asked for.
+func (p *planning) write(u *ui, list []*cluster, plans []plan.Plan, errs []error) error {
+	view := status.ViewOf(shown(joined(plans)))
+	switch p.output {
+	case "json":
+		return writeJSON(u.out, view)
+	case "yaml":
+		b, err := yaml.Marshal(view)
+		if err == nil {
+			_, err = u.out.Write(b)
+		}
+		return err
+	case "name":
+		for _, o := range view.Objects {
+			if o.State != status.Ready || p.all {
+				u.say("%s", o.Object)
+			}
+		}
+		return nil
+	}
+	if err := u.showPlans(list, plans, errs, p.all); err != nil || p.output == "" {
+		return err
+	}
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return nil // only whole plans are saved
+	}
+	if err := p.save(p.output, list, plans); err != nil {
+		return err
+	}
+	u.say("\nSaved. To do exactly that: proxplane apply %s", p.output)
 	return nil
 }
 

@@ -96,6 +96,19 @@ func screenWidth(f *os.File) int {
 	return width
 }
 
+// screenHeight is how many lines a terminal has; 0: it isn't one.
+func screenHeight(stream io.Writer) int {
+	f, ok := terminal(stream)
+	if !ok {
+		return 0
+	}
+	_, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return height
+}
+
 // say writes to the standard output.
 func (u *ui) say(format string, args ...any) { fmt.Fprintf(u.out, format+"\n", args...) }
 

@@ -17,7 +17,7 @@ const mostUnread = 500
 // mentionUnnamed says which machines of the set no manifest names any more: they stay,
 // which may be a mistake.
 func (c *change) mentionUnnamed(ctx context.Context, u *ui, list []*cluster) {
-	if c.prune || c.deleted || c.objects != nil {
+	if c.prune || c.deleted || c.objects != nil || c.selector != "" {
 		return
 	}
 	for _, one := range list {

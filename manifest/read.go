@@ -27,6 +27,17 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 	return r.set()
 }
 
+// ReadInstead does as [Read] does, with another text in the place of one of the files.
+func ReadInstead(paths []string, file string, text []byte) (*Set, error) {
+	r := &reader{instead: map[string][]byte{file: text}}
+	for _, path := range paths {
+		if err := r.readPath(path, nil); err != nil {
+			return nil, err
+		}
+	}
+	return r.set()
+}
+
 // Parse reads the manifests in a text; the file's name is for errors.
 func Parse(file string, data []byte) (*Set, error) {
 	r := &reader{}
@@ -40,6 +51,8 @@ type reader struct {
 	errs  Errors
 	notes []string
 	nodes int // of the present document
+
+	instead map[string][]byte // texts in the place of files
 }
 
 func (r *reader) fail(file string, line int, format string, args ...any) {
@@ -70,6 +83,22 @@ func (r *reader) readPath(path string, stdin io.Reader) error {
 		}
 	}
 	return nil
+}
+
+// Files are the files that [Read] reads for a path; that of the standard input is an
+// error, since it can be read only once.
+func Files(path string) ([]string, error) {
+	if path == "-" {
+		return nil, errors.New("the standard input can be read only once: put the manifests into a file")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, NotRead(path, err)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	return manifestsIn(path)
 }
 
 // NotRead says why a file can't be read.
@@ -105,6 +134,10 @@ func manifestsIn(folder string) ([]string, error) {
 }
 
 func (r *reader) readFile(path string) error {
+	if text, ok := r.instead[path]; ok {
+		r.parse(path, text)
+		return nil
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return NotRead(path, err)

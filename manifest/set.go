@@ -29,6 +29,16 @@ func (s *Set) Keys() []model.Key {
 	return keys
 }
 
+// Place is where an object was read: its file, and the line in which it begins.
+func (s *Set) Place(key model.Key) (file string, line int, ok bool) {
+	o := s.index[key]
+	if o == nil {
+		return "", 0, false
+	}
+	at, ok := o.places[""]
+	return at.file, at.line, ok
+}
+
 // FromObjects makes a set of objects of package v1beta1, of [Secret] and of
 // [ConfigMap]. They aren't changed.
 func FromObjects(objects ...any) (*Set, error) {

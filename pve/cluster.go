@@ -53,6 +53,10 @@ type Resource struct {
 	MaxMemory  int64    `json:"maxmem"`
 	Disk       int64    `json:"disk"`
 	MaxDisk    int64    `json:"maxdisk"`
+	NetIn      int64    `json:"netin"`     // of a guest: bytes since it was started
+	NetOut     int64    `json:"netout"`    // the same
+	DiskRead   int64    `json:"diskread"`  // the same
+	DiskWrite  int64    `json:"diskwrite"` // the same
 	Storage    string   `json:"storage"`
 	PluginType string   `json:"plugintype"` // of a storage: dir, nfs …
 	Content    []string `json:"content"`    // of a storage

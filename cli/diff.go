@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// diffing is one call of diff.
+type diffing struct{ change }
+
+func newDiff(u *ui) *cobra.Command {
+	d := &diffing{}
+	cmd := &cobra.Command{
+		Use:   "diff -f FILE|DIR|-",
+		Short: "Show how machines differ from the manifests",
+		Long: `Show which settings of machines apply would change, as a unified diff: what Proxmox
+has begins with -, what the manifests want with +. Nothing is changed. plan shows the
+steps, why they are taken and what they mean for running machines.
+
+The exit status is 0 if nothing differs, 2 if something does, and 1 on errors.`,
+		Example: `  proxplane diff -f machines.yaml
+  proxplane diff -f machines/ -l app=web
+  proxplane diff -f machines.yaml --prune --set shop`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd, u) },
+	}
+	d.flags(cmd)
+	_ = cmd.Flags().MarkHidden("output") // it is text
+	return cmd
+}
+
+func (d *diffing) run(cmd *cobra.Command, u *ui) error {
+	if d.output != "" {
+		return advise(fmt.Errorf("-o %s: diff writes text only", d.output), "proxplane plan -o json is for programs.")
+	}
+	d.deep = true // what is compared is read
+	list, err := d.open(cmd, u)
+	if err != nil {
+		return err
+	}
+	plans, err := d.plans(cmd.Context(), list)
+	if err != nil {
+		return err
+	}
+	differ := false
+	for i, one := range list {
+		one.observer.View(func(have *model.Observed) {
+			for _, o := range plans[i].Objects {
+				differ = u.showDiff(o, have.Guests[o.VMID]) || differ
+			}
+		})
+	}
+	if differ {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// showDiff writes what differs about an object, and reports whether something does.
+func (u *ui) showDiff(o plan.Object, g *model.Guest) bool {
+	lines := status.Diff(o, g)
+	if len(lines) == 0 && len(o.Steps)+len(o.Refused) == 0 {
+		return false
+	}
+	page := u.page(u.out)
+	name := status.Name(o.Owner.Key)
+	was, is := "Proxmox", "manifests"
+	if g == nil {
+		was = "not there"
+	}
+	u.say("%s\n%s", page.Bold("--- "+name+" ("+was+")"), page.Bold("+++ "+name+" ("+is+")"))
+	for _, line := range lines {
+		if strings.HasPrefix(line, "-") {
+			line = page.Red(line)
+		} else {
+			line = page.Green(line)
+		}
+		u.say("%s", line)
+	}
+	for _, r := range o.Refused {
+		u.say("# refused unless %s: %s (%s)", r.Allow, r.What, r.Why)
+	}
+	if len(lines) == 0 && len(o.Refused) == 0 {
+		for _, s := range o.Steps {
+			u.say("# %s: %s", s.What, s.Why)
+		}
+	}
+	return true
+}
