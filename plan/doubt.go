@@ -48,8 +48,16 @@ func makes(task string) bool {
 	return false
 }
 
-// taken waits because of a guest that isn't the owner's.
-func taken(g *model.Guest) *Wait {
+// taken waits because of a guest that isn't the owner's: somebody else's, or another machine of
+// ours.
+func taken(o model.Owner, g *model.Guest) *Wait {
+	if g.Config != nil && g.Config.Marker != nil {
+		whose := g.Config.Marker.Owner.Key.String()
+		if set := g.Config.Marker.Owner.Set; set != o.Set {
+			whose += fmt.Sprintf(" of the set %s", set)
+		}
+		return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which is proxplane's own: %s; choose another VMID, or delete that machine first", g.VMID, g.Name, g.Node, whose)}
+	}
 	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours; choose another VMID, or adopt it with proxplane import", g.VMID, g.Name, g.Node)}
 }
 

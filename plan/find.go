@@ -187,6 +187,9 @@ func (p *planner) nameOf(o model.Owner) string {
 // would make the same guest under different VMIDs. Once Proxmox is at it everybody
 // can see that the VMID is taken.
 func (p *planner) chosen(id int, o model.Owner) (free int, turn *Wait) {
+	if other, reserved := p.fixed[id]; reserved && other != o {
+		return 0, nil // its manifest says so, which everybody can see
+	}
 	pl, ok := p.placed[id]
 	if !ok {
 		pl, ok = p.have.Placed[id]
@@ -203,7 +206,9 @@ func (p *planner) chosen(id int, o model.Owner) (free int, turn *Wait) {
 // at looks at a VMID that was chosen before.
 func (p *planner) at(o model.Owner, id int) finding {
 	g := p.have.Guests[id]
-	switch {
+	switch other, reserved := p.fixed[id]; {
+	case g == nil && reserved && other != o:
+		return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is to be that of %s, too; choose another one for either", id, other.Key)}}
 	case g == nil:
 		return finding{free: id}
 	case g.Config == nil && p.upToDate(g, o):
@@ -218,7 +223,7 @@ func (p *planner) at(o model.Owner, id int) finding {
 	if doubt := p.doubtful(o, g); doubt.wait != nil && (p.vms[o.Key].Remembered == id || g.Config.Marker != nil) {
 		return doubt
 	}
-	return finding{wait: taken(g)}
+	return finding{wait: taken(o, g)}
 }
 
 // tagged looks at the guests whose tag names the owner. Clones copy tags, so

@@ -98,6 +98,7 @@ type planner struct {
 	vms    map[model.Key]model.VM
 	found  map[model.Key]finding
 	placed map[int]model.Placement // guests this plan makes
+	fixed  map[int]model.Owner     // who gets a VMID that a manifest names
 	load   *nodeLoad
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
 	unnamed []*model.Guest
@@ -113,6 +114,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		images: make(map[model.Key]model.Image, len(want.Images)),
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
 		found:  map[model.Key]finding{},
+		fixed:  map[int]model.Owner{},
 		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{},
 	}
 	for _, i := range want.Images {
@@ -120,6 +122,9 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 	}
 	for _, v := range want.VMs {
 		p.vms[v.Owner.Key] = v
+		if _, taken := p.fixed[v.VMID]; v.VMID != 0 && !taken && !v.Deleted {
+			p.fixed[v.VMID] = v.Owner
+		}
 	}
 	return p
 }

@@ -15,6 +15,9 @@ func (p *planner) vm(v model.VM) Object {
 		o.Look = f.look
 		return o
 	}
+	if f.wait == nil {
+		p.namesakes(&o, v, f.guest)
+	}
 	if f.guest == nil {
 		p.missing(&o, v, f)
 		return o
@@ -183,7 +186,7 @@ func (c *change) replace() bool {
 		wait, look = o.Wait, o.Look
 	}
 	if other := c.p.have.Guests[c.v.VMID]; wait == nil && other != nil && other.VMID != c.g.VMID {
-		wait = taken(other)
+		wait = taken(c.v.Owner, other)
 	}
 	switch {
 	case !look.Empty():
