@@ -23,6 +23,7 @@ import (
 type Actor struct {
 	client *pve.Client
 	hosts  *remote.Hosts // nil: nodes can't be logged in to
+	keys   model.Keys
 
 	mu      sync.Mutex
 	version pve.Version
@@ -30,6 +31,13 @@ type Actor struct {
 
 // New makes an Actor.
 func New(client *pve.Client) *Actor { return &Actor{client: client} }
+
+// Signing has the actor sign the markers that it writes, and demand a signature where
+// nothing else proves whose a guest is.
+func (a *Actor) Signing(keys model.Keys) *Actor {
+	a.keys = keys
+	return a
+}
 
 // Result is what came of an action.
 type Result struct {
@@ -53,10 +61,16 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	vm := func(t model.Target) pve.VM { return c.VM(t.Node, t.VMID) }
 	switch act := action.(type) {
 	case model.Clone:
+		act.Description = a.keys.Sign(act.Description)
 		upid, err = vm(act.From).Clone(ctx, cloneOptions(act))
 	case model.Create:
+		act.Description = a.keys.Sign(act.Description)
 		upid, err = c.Node(act.Node).Create(ctx, createOptions(act))
 	case model.Configure:
+		if act.Description != nil {
+			signed := a.keys.Sign(*act.Description)
+			act.Description = &signed
+		}
 		upid, err = configure(ctx, vm(act.Target), act)
 	case model.Resize:
 		upid, err = vm(act.Target).Resize(ctx, resizeOptions(act))
@@ -69,7 +83,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Reboot:
 		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{})
 	case model.Destroy:
-		upid, err = destroy(ctx, vm(act.Target), act)
+		upid, err = a.destroy(ctx, vm(act.Target), act)
 	case model.Release:
 		err = release(ctx, vm(act.Target), act)
 	case model.MakeTemplate:
@@ -79,7 +93,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Unsnap:
 		upid, err = unsnap(ctx, vm(act.Target), act)
 	case model.Rollback:
-		upid, err = rollback(ctx, vm(act.Target), act)
+		upid, err = a.rollback(ctx, vm(act.Target), act)
 	case model.Download:
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
 	case model.UploadSeed:

@@ -110,7 +110,7 @@ func at(id int) model.Target { return model.Target{VMID: id, Node: "pve1"} }
 func TestOnlyWhatProvesToBeOursIsDestroyed(t *testing.T) {
 	inLab(t, "9.2", func(t *testing.T, l *lab) {
 		for id, reason := range map[int]string{101: "it has no marker", 102: "it is another set's"} {
-			if err := l.do(model.Destroy{Target: at(id), Owner: us}); !errors.Is(err, act.ErrNotOurs) {
+			if err := l.do(model.Destroy{Target: at(id), Owner: us, Owned: true}); !errors.Is(err, act.ErrNotOurs) {
 				t.Errorf("%s: %v", reason, err)
 			}
 		}
@@ -120,7 +120,10 @@ func TestOnlyWhatProvesToBeOursIsDestroyed(t *testing.T) {
 		if n := l.asked("DELETE"); n != 0 {
 			t.Errorf("%d were to be destroyed", n)
 		}
-		l.must(model.Destroy{Target: at(100), Owner: us})
+		if err := l.do(model.Destroy{Target: at(100), Owner: us}); !errors.Is(err, act.ErrNotOurs) {
+			t.Errorf("an unsigned marker under a VMID that is nobody's: %v", err)
+		}
+		l.must(model.Destroy{Target: at(100), Owner: us, Owned: true})
 		if l.conf(100) != nil || l.conf(101) == nil || l.conf(102) == nil {
 			t.Error("the wrong one has gone")
 		}

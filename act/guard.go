@@ -24,7 +24,7 @@ const beingDestroyed = "destroyed"
 
 // destroy removes a guest with its disks, after it has proved once more whose it
 // is.
-func destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) {
+func (a *Actor) destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) {
 	if d.Owner == (model.Owner{}) {
 		return pve.UPID{}, fmt.Errorf("no owner is expected: %w", ErrNotOurs)
 	}
@@ -37,6 +37,9 @@ func destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) 
 	}
 	if err := proves(now.Settings["description"], d.Owner, d.VMID); err != nil {
 		return pve.UPID{}, err
+	}
+	if _, m, _ := model.ParseDescription(now.Settings["description"]); !d.Owned && a.keys.Verify(&m) != model.Signed {
+		return pve.UPID{}, fmt.Errorf("its marker isn't signed with a key of ours, and VM %d isn't a VMID of its owner's: %w", d.VMID, ErrNotOurs)
 	}
 	// Disks that the config doesn't name stay: they only look like this guest's.
 	return vm.Destroy(ctx, pve.DestroyOptions{Purge: true})
@@ -75,7 +78,7 @@ func unsnap(ctx context.Context, vm pve.VM, u model.Unsnap) (pve.UPID, error) {
 // rollback goes back to a snapshot at most once for each note: the note is
 // written first. The guest's own description is noted in too, since that can be
 // made to depend on nobody else having done so meanwhile.
-func rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error) {
+func (a *Actor) rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error) {
 	_, note, ok := model.ParseDescription(r.Note)
 	if !ok {
 		return pve.UPID{}, fmt.Errorf("the note names no owner: %w", ErrNotOurs)
@@ -94,7 +97,7 @@ func rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error
 	if _, m, _ := model.ParseDescription(snapshot.Description); m.Version == note.Version {
 		return pve.UPID{}, nil // somebody was quicker
 	}
-	first, err := noteRevert(ctx, vm, now, r.Name, note.Version)
+	first, err := a.noteRevert(ctx, vm, now, r.Name, note.Version)
 	if err != nil {
 		return pve.UPID{}, fmt.Errorf("note it: %w", err)
 	}
@@ -122,7 +125,7 @@ func findSnapshot(ctx context.Context, vm pve.VM, name string) (pve.Snapshot, er
 
 // noteRevert notes in a guest's description that it is rolled back to a snapshot,
 // and tells whether we are the first to do so.
-func noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, value string) (first bool, err error) {
+func (a *Actor) noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, value string) (first bool, err error) {
 	text, m, ok := model.ParseDescription(now.Settings["description"])
 	if !ok {
 		return false, fmt.Errorf("its description has no marker: %w", ErrNotOurs)
@@ -135,7 +138,7 @@ func noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, valu
 		m.Reverts = map[string]string{}
 	}
 	m.Reverts[snapshot] = value
-	change := pve.ConfigChange{Set: pve.Settings{"description": model.Describe(text, m)}, Digest: now.Digest}
+	change := pve.ConfigChange{Set: pve.Settings{"description": a.keys.Sign(model.Describe(text, m.Bare()))}, Digest: now.Digest}
 	return true, vm.SetConfig(ctx, change)
 }
 

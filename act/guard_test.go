@@ -40,7 +40,7 @@ func TestACopyOfOneOfOursIsNotDestroyed(t *testing.T) {
 	inLab(t, "9.2", func(t *testing.T, l *lab) {
 		text := model.Describe("", model.Marker{Owner: us, VMID: 555})
 		l.must(model.Configure{Target: at(100), Description: &text})
-		if err := l.do(model.Destroy{Target: at(100), Owner: us}); err == nil || l.conf(100) == nil {
+		if err := l.do(model.Destroy{Target: at(100), Owner: us, Owned: true}); err == nil || l.conf(100) == nil {
 			t.Errorf("it was destroyed (%v), though it was made as a copy of another", err)
 		}
 	})

@@ -98,7 +98,7 @@ func (c *change) eachPlan(ctx context.Context, list []*cluster) ([]plan.Plan, []
 func joined(plans []plan.Plan) plan.Plan {
 	var all plan.Plan
 	for _, p := range plans {
-		all.Objects = append(all.Objects, p.Objects...)
+		all.Objects, all.Notes = append(all.Objects, p.Objects...), append(all.Notes, p.Notes...)
 	}
 	return all
 }
@@ -106,7 +106,7 @@ func joined(plans []plan.Plan) plan.Plan {
 // shown is a plan as people see it. That the agents of running guests weren't
 // asked yet is no change.
 func shown(p plan.Plan) plan.Plan {
-	var out plan.Plan
+	out := plan.Plan{Notes: p.Notes}
 	for _, o := range p.Objects {
 		out.Objects = append(out.Objects, told(o))
 	}

@@ -45,7 +45,7 @@ func (u *ui) connectWith(w manifest.Wanted, set func(*pve.Config)) (*cluster, er
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{Wanted: w, client: client, observer: observe.New(client), actor: act.New(client).OverSSH(hosts)}
+	c := &cluster{Wanted: w, client: client, observer: observe.New(client).Verifying(w.Connection.Keys), actor: act.New(client).OverSSH(hosts).Signing(w.Connection.Keys)}
 	c.engine = engine.New(c.observer, c.actor)
 	return c, nil
 }

@@ -141,6 +141,7 @@ type examination struct {
 	want    model.Desired
 	c       *cluster
 	reached bool
+	others  []string // who else may name VMs; nil: not asked yet
 	facts
 }
 

@@ -32,21 +32,6 @@ func (e *examination) images() {
 	}
 }
 
-func (e *examination) template(i model.Image) {
-	var at []string
-	for _, g := range e.have.Named(i.Template) {
-		if g.Template {
-			at = append(at, fmt.Sprintf("%d on %s", g.VMID, g.Node))
-		}
-	}
-	model.SortNames(at)
-	if len(at) == 0 {
-		e.notSeen(i, "template "+i.Template, "/vms")
-		return
-	}
-	e.good(areaManifests, "template %s: VM %s", i.Template, strings.Join(at, ", "))
-}
-
 // notSeen is about a source that doesn't exist, or isn't shown.
 func (e *examination) notSeen(i model.Image, what, path string) {
 	var names []string

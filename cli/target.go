@@ -196,7 +196,7 @@ func (t *target) one(u *ui) (manifest.Wanted, error) {
 	if err != nil {
 		return manifest.Wanted{}, advise(err, otherWay(err))
 	}
-	w := manifest.Wanted{Provider: model.Key{Kind: "Provider"}, Connection: conn, Desired: model.Desired{Set: t.set}}
+	w := manifest.Wanted{Provider: model.Key{Kind: "Provider"}, Connection: conn, Desired: model.Desired{Set: t.set, Range: manifest.DefaultRange}}
 	return w, t.override(&w.Connection, creds)
 }
 

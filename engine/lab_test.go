@@ -25,6 +25,7 @@ type lab struct {
 	sim    *pvesim.Sim
 	client *pve.Client
 	events []engine.Event
+	keys   model.Keys // that the engines sign markers with
 }
 
 // labWorld has some nodes, each with a template of the same name on a local
@@ -100,7 +101,9 @@ func (l *lab) connect(creds pve.Credentials) *pve.Client {
 }
 
 // engine makes an engine that knows nothing yet, as a new process does.
-func (l *lab) engine() *engine.Engine { return engineOf(l.client) }
+func (l *lab) engine() *engine.Engine {
+	return engine.New(observe.New(l.client).Verifying(l.keys), act.New(l.client).Signing(l.keys))
+}
 
 func engineOf(c *pve.Client) *engine.Engine { return engine.New(observe.New(c), act.New(c)) }
 
@@ -193,7 +196,7 @@ func macOf(name string) string {
 }
 
 func desired(vms ...model.VM) model.Desired {
-	return model.Desired{Set: "test", Images: []model.Image{ubuntu()}, VMs: vms}
+	return model.Desired{Set: "test", Range: machine("").Range, Images: []model.Image{ubuntu()}, VMs: vms}
 }
 
 func machines(n int) []model.VM {

@@ -101,6 +101,7 @@ func TestTasksThatDoNothingAndSayOKAreNoticed(t *testing.T) {
 
 func TestAMachineIsNotMadeAnewBeforeTheOldOneIsSeenToBeGone(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		l.keys = testKeys // or nobody would know that VM 120 is ours
 		vm := machine("web")
 		vm.VMID = 120
 		l.mustConverge(desired(vm))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/remote"
 )
@@ -16,6 +17,7 @@ type Connection struct {
 	TLS         pve.TLS
 	Credentials pve.Credentials
 	SSH         *remote.Hosts // nil: nodes can't be logged in to
+	Keys        model.Keys    // sign markers; none: they aren't signed
 }
 
 // Config is the same for a client.
@@ -48,6 +50,9 @@ func Environment(getenv func(string) string, readFile func(string) ([]byte, erro
 		return c, ErrNoCredentials
 	}
 	if c.TLS.CA, err = v.ca(); err != nil {
+		return c, err
+	}
+	if c.Keys, err = v.keys(); err != nil {
 		return c, err
 	}
 	c.TLS.Insecure, err = v.insecure()
@@ -137,6 +142,26 @@ func (v variables) ca() ([]byte, error) {
 		return nil, NotRead("the file that PVE_CA_BUNDLE names", err) // which may be no name at all, but a secret
 	}
 	return b, nil
+}
+
+// keyFile is the variable that names the file with the keys that sign markers.
+const keyFile = "PROXPLANE_MARKER_KEY_FILE"
+
+// keys are those in the file that PROXPLANE_MARKER_KEY_FILE names.
+func (v variables) keys() (model.Keys, error) {
+	name := v.first(keyFile)
+	if name == "" || v.readFile == nil {
+		return nil, nil
+	}
+	b, err := v.readFile(name)
+	if err != nil {
+		return nil, NotRead("the file that "+keyFile+" names", err)
+	}
+	keys, err := model.ParseKeys(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("the file that %s names: %w", keyFile, err)
+	}
+	return keys, nil
 }
 
 func (v variables) insecure() (bool, error) {

@@ -196,6 +196,7 @@ func (t *translator) assignGroups() {
 		}
 		p.wanted.Desired.Groups = append(p.wanted.Desired.Groups, model.Group{
 			Owner: s.owner(), Name: name, Count: *vm.Spec.Count, ScaleDown: vm.Spec.UpdatePolicy.ScaleDown == api.Allow, Deleted: s.deleted(),
+			VMID: vm.Spec.VMID, Range: p.vmids,
 		})
 		s.checkWord("spec.updatePolicy.scaleDown", string(vm.Spec.UpdatePolicy.ScaleDown), "Never", "Allow")
 	}

@@ -11,6 +11,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
 )
 
 // image is a VMImage in Proxmox' terms.
@@ -60,6 +61,7 @@ func (s scope) image(spec *api.VMImageSpec) *image {
 	case !isoName.MatchString(spec.ISO):
 		s.fail("spec.iso", "want the name of an ISO such as debian.iso or local:iso/debian.iso, have %q", shortened(spec.ISO))
 	}
+	s.sourceSelector(img, spec)
 	s.checkStorage("spec.storage", spec.Storage)
 	s.checkWord("spec.os.bios", spec.OS.BIOS, "seabios", "bios", "uefi", "ovmf")
 	if spec.OS.Type != "" {
@@ -84,6 +86,29 @@ func (s scope) imageSource(img *image, source string) {
 		s.fail("spec.source", "want a VMID from %d to %d, have %d", minVMID, maxVMID, vmid)
 	default:
 		img.model.VMID = vmid
+	}
+}
+
+// sourceSelector says which of the templates of one name are meant.
+func (s scope) sourceSelector(img *image, spec *api.VMImageSpec) {
+	pin := spec.SourceSelector
+	if pin == nil {
+		return
+	}
+	const field = "spec.sourceSelector"
+	if img.model.Template == "" {
+		s.fail(field, "is for a source that is a template's name")
+		return
+	}
+	s.checkStorage(field+".storage", pin.Storage)
+	if pin.Tag != "" {
+		if _, err := prop.NewTags(pin.Tag); err != nil {
+			s.fail(field+".tag", "%v", err)
+		}
+	}
+	img.model.Pin = model.Pin{Pool: pin.Pool, Tag: strings.ToLower(pin.Tag), Nodes: pin.Nodes, DiskStorage: pin.Storage}
+	if img.model.Pin.IsZero() {
+		s.fail(field, "is empty: give pool, tag, nodes or storage")
 	}
 }
 

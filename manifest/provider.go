@@ -109,6 +109,7 @@ func (s scope) connect(p *provider, obj *api.Provider) {
 		}
 	}
 	secret := s.credentials(c, obj, own, process)
+	s.markerKeys(c, secret, process)
 	s.trust(c, obj, secret, own, process)
 }
 
@@ -165,6 +166,22 @@ func (s scope) credentials(c *Connection, obj *api.Provider, own, process variab
 		s.fail("spec.credentialSecretRef", "is missing, and the environment has neither PVE_TOKEN_ID and PVE_TOKEN_SECRET nor PVE_USERNAME and PVE_PASSWORD")
 	}
 	return secret
+}
+
+// markerKeys come from the Secret, else from the file that the environment names.
+func (s scope) markerKeys(c *Connection, secret *Secret, process variables) {
+	var err error
+	if secret != nil {
+		if text, ok := secret.Get("marker_key"); ok {
+			if c.Keys, err = model.ParseKeys(text); err != nil {
+				s.fail("spec.credentialSecretRef.name", "Secret %s: marker_key: %v", secret.Name, err)
+			}
+			return
+		}
+	}
+	if c.Keys, err = process.keys(); err != nil {
+		s.fail("spec.credentialSecretRef.name", "%v", err)
+	}
 }
 
 func hasOnly(secret *Secret) string {

@@ -72,7 +72,7 @@ func (t *translator) translate() {
 func (t *translator) wanted() []Wanted {
 	all := make([]Wanted, 0, len(t.providers))
 	for _, p := range t.providers {
-		p.wanted.Desired.Set = t.options.Set
+		p.wanted.Desired.Set, p.wanted.Desired.Range = t.options.Set, p.vmids
 		all = append(all, p.wanted)
 	}
 	return all

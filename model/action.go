@@ -90,6 +90,8 @@ type Reboot struct{ Target }
 type Destroy struct {
 	Target
 	Owner Owner
+	// Owned tells that the VMID is one of the owner's; else the marker must be signed.
+	Owned bool
 }
 
 // Release takes our marks off a guest and leaves it.

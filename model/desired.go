@@ -12,6 +12,7 @@ import (
 // Desired is what people want of one Proxmox cluster.
 type Desired struct {
 	Set       string // what is applied together
+	Range     Range  `json:"-"` // the VMIDs that its guests get
 	VMs       []VM
 	Images    []Image
 	Snapshots []Snapshot
@@ -250,6 +251,9 @@ type Image struct {
 	URL      string // fetched through Proxmox and made into a template
 	ISO      string // volume, or a name on a storage with content iso
 
+	// Pin says which of the templates of that name are meant.
+	Pin `json:",inline"`
+
 	Checksum          string
 	ChecksumAlgorithm string
 	Storage           string // where the disk of a fetched image goes
@@ -259,6 +263,21 @@ type Image struct {
 	// Implied says that no object describes it: it is here for the guests that are
 	// made from it.
 	Implied bool `json:",omitempty"`
+}
+
+// Pin tells a template from others of the same name: names aren't unique, and whoever
+// may configure a VM may give it any. The zero value is no pin.
+type Pin struct {
+	Pool  string   `json:",omitempty"`
+	Tag   string   `json:",omitempty"`
+	Nodes []string `json:",omitempty"`
+	// DiskStorage is where its root disk is.
+	DiskStorage string `json:",omitempty"`
+}
+
+// IsZero reports whether any template of the name is meant.
+func (p Pin) IsZero() bool {
+	return p.Pool == "" && p.Tag == "" && len(p.Nodes) == 0 && p.DiskStorage == ""
 }
 
 // Version changes when the image has to be made anew.
@@ -281,6 +300,13 @@ type Group struct {
 	Count     int
 	ScaleDown bool // those beyond the count may go without asking
 	Deleted   bool
+	VMID      int   `json:",omitempty"` // of the first one; 0: they are derived
+	Range     Range `json:",omitzero"`  // that they are derived from
+}
+
+// Owns reports whether a VMID is one that the guest with that number may have.
+func (g Group) Owns(vmid, number int) bool {
+	return g.VMID != 0 && vmid == g.VMID+number-1 || g.Member(number).Derives(vmid, g.Range)
 }
 
 // Member is the owner of one of the guests.

@@ -115,6 +115,7 @@ type Config struct {
 	NICs    []NIC             // by slot
 	Text    string            // the description without our marker
 	Marker  *Marker           // nil: not ours
+	Signed  Signature         // what the marker's signature is worth
 	Tags    []string
 	// Pending are the options whose values wait for the next start; nil
 	// values are removals. Options and the other fields have the values that
@@ -177,7 +178,9 @@ type SnapshotInfo struct {
 	Time                      int64
 }
 
-// OwnedBy tells whether the guest's config proves that it is the owner's.
+// OwnedBy reports whether the guest's marker names the owner. Whoever may edit a guest's
+// notes can write that: it is a proof only under a VMID of the owner's, or if it is
+// signed.
 func (g *Guest) OwnedBy(o Owner) bool {
 	return g.Config != nil && g.Config.Marker != nil && g.Config.Marker.Owner == o
 }

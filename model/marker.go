@@ -26,6 +26,8 @@ type Marker struct {
 	// Source is what the guest was made from: when a manifest names another one,
 	// the guest has to be made anew. Empty: it was adopted.
 	Source string `json:"source,omitempty"`
+	// From is the VMID of the template or guest that it was cloned from.
+	From int `json:"from,omitempty"`
 	// Group is the name of the object that stands for this guest and others.
 	Group string `json:"group,omitempty"`
 	// Adopted says that the guest was there before it became ours.
@@ -42,6 +44,14 @@ type Marker struct {
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`
+	// Sig is the signature of all of this, see [Keys].
+	Sig string `json:"sig,omitempty"`
+}
+
+// Bare is the marker without its signature.
+func (m Marker) Bare() Marker {
+	m.Sig = ""
+	return m
 }
 
 // Seeds are all volumes with first-boot data that it names, the earlier ones first.

@@ -14,7 +14,9 @@ type Observed struct {
 	Minor   int
 	// Root tells that we are root@pam, logged in with its password: some options
 	// nobody else may set.
-	Root     bool
+	Root bool
+	// Keyed tells that we have a key to sign markers with.
+	Keyed    bool
 	Nodes    map[string]*Node
 	Storages map[string]*Storage
 	Guests   map[int]*Guest // all of the cluster

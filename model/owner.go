@@ -84,6 +84,17 @@ func (o Owner) Candidates(r Range) iter.Seq[int] {
 	}
 }
 
+// Derives reports whether a VMID is one of the owner's candidates.
+func (o Owner) Derives(vmid int, r Range) bool {
+	size := uint64(r.Last - r.First + 1)
+	if vmid < r.First || vmid > r.Last {
+		return false
+	}
+	sum := o.sum()
+	first := binary.BigEndian.Uint64(sum[8:]) % size
+	return (uint64(vmid-r.First)+size-first)%size < maxCandidates
+}
+
 // maxCandidates bounds how many VMIDs are tried.
 const maxCandidates = 64
 

@@ -28,6 +28,7 @@ import (
 type Observer struct {
 	client *pve.Client
 	agents *agents
+	keys   model.Keys
 
 	mu      sync.RWMutex
 	have    model.Observed
@@ -67,6 +68,12 @@ func New(client *pve.Client) *Observer {
 	}
 	o.agents = newAgents(o)
 	o.have.Index()
+	return o
+}
+
+// Verifying has the observer verify the signatures of markers.
+func (o *Observer) Verifying(keys model.Keys) *Observer {
+	o.keys, o.have.Keyed = keys, len(keys) > 0
 	return o
 }
 

@@ -69,6 +69,7 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 		if m := got.config.Marker; m != nil && !m.Of(vmid) {
 			got.config.Marker = nil // somebody has copied it with the guest that it was made for
 		}
+		got.config.Signed = o.keys.Verify(got.config.Marker)
 		o.change(vmid, func(r *record) {
 			if r.changed.After(at) {
 				return // what we got may be older than the change

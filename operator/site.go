@@ -207,8 +207,8 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, observer: observe.New(client), cancel: cancel}
-	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH)).Serve(ctx, engine.Options{
+	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, observer: observe.New(client).Verifying(asked.connection.Keys), cancel: cancel}
+	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH).Signing(asked.connection.Keys)).Serve(ctx, engine.Options{
 		Parallel: maxParallel,
 		Events:   s.event,
 		Changed:  func(o engine.Outcome) { s.deps.ledger.told(s.key, o) },

@@ -23,7 +23,11 @@ func (c *change) configure(uploads []int, after ...int) int {
 		if act.Description == nil && act.Tags == nil {
 			return 0
 		}
-		c.say("update proxplane's marker (guest unaffected)", Live)
+		what := "update proxplane's marker (guest unaffected)"
+		if c.unsigned() {
+			what = "sign proxplane's marker (guest unaffected)"
+		}
+		c.say(what, Live)
 	}
 	act.Slow = len(act.Disks) > 0
 	why, effect := c.reasons()
@@ -118,7 +122,7 @@ func (c *change) marks(act *model.Configure) {
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
 		// These can't change.
-		want.Source, want.Reverts, want.Adopted = c.have.Marker.Source, c.have.Marker.Reverts, c.have.Marker.Adopted
+		want.Source, want.From, want.Reverts, want.Adopted = c.have.Marker.Source, c.have.Marker.From, c.have.Marker.Reverts, c.have.Marker.Adopted
 		want.Retain = c.v.Keeps(c.have.Marker)
 	}
 	want.Disks = c.volumes()
@@ -134,7 +138,7 @@ func (c *change) marks(act *model.Configure) {
 		c.sayData()
 	}
 	text := model.Describe(c.v.Description, want)
-	if c.have.Marker == nil || model.Describe(c.have.Text, *c.have.Marker) != text {
+	if c.have.Marker == nil || model.Describe(c.have.Text, c.have.Marker.Bare()) != text || c.unsigned() {
 		act.Description = &text
 	}
 	tags := tagsFor(c.v, c.have, c.stamp(want))

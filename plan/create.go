@@ -50,6 +50,9 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 			o.wait(WaitUnfit, text)
 			return
 		}
+		if p.moved(o, v, spot.source.guest); !o.Look.Empty() {
+			return
+		}
 	}
 	o.Node, o.Placed, o.Memory = spot.node, spot.why, spot.memory
 	p.tight(o, v, spot, full)
@@ -72,7 +75,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 		kind = "copy"
 	}
 	m := marker(v, to.VMID, intendedSeed(v, to.VMID))
-	m.Fresh = true
+	m.Fresh, m.From = true, from.VMID
 	return o.step(Step{
 		Action: model.Clone{
 			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,

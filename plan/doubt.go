@@ -142,5 +142,5 @@ func (p *planner) twins(o model.Owner, mine []*model.Guest) finding {
 	if len(unread) > 0 {
 		return finding{look: Look{Configs: unread}}
 	}
-	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMs %d and %d both say that they are %s; remove the marker from the description of one", proved[0].VMID, proved[1].VMID, o.Key)}}
+	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMs %d and %d both say that they are %s; remove the marker from the notes of the one that isn't", proved[0].VMID, proved[1].VMID, o.Key)}}
 }

@@ -14,7 +14,9 @@ type finding struct {
 	free  int          // a VMID that can be taken, when there is no guest
 	look  Look         // unsure: these must be read first
 	wait  *Wait
-	doubt bool // the guest may be the owner's, though its description doesn't say so
+	doubt bool // there may be a guest of the owner's, and it isn't certain which one it is
+	// claims are guests that say that they are the owner's and don't prove it.
+	claims []*model.Guest
 }
 
 // nearby is how many candidates beyond the first free one are searched for a
@@ -22,7 +24,7 @@ type finding struct {
 const nearby = 8
 
 // find looks for the guest of an owner. A guest counts as the owner's only
-// when its own config says so.
+// when its own config says so, see proved.
 func (p *planner) find(o model.Owner, fixed int, r model.Range) finding {
 	if f, ok := p.found[o.Key]; ok {
 		return f
@@ -33,29 +35,41 @@ func (p *planner) find(o model.Owner, fixed int, r model.Range) finding {
 }
 
 func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
-	if fixed != 0 {
-		f := p.at(o, fixed)
-		if f.guest != nil || !f.look.Empty() {
-			return f
-		}
-		// It may have been made before the manifest named this VMID.
-		if other := p.among(o, r); other.guest != nil || other.unsure() && (!other.doubt || f.wait == nil) {
-			return other
-		}
+	v, ok := p.vms[o.Key]
+	f := p.seek(o, fixed, v.Remembered, r)
+	if !ok || f.guest != nil || f.unsure() {
 		return f
 	}
-	f := finding{}
-	if was := p.vms[o.Key].Remembered; was != 0 {
-		f = p.remembered(o, was, r)
-	} else {
-		f = p.among(o, r)
+	if f = p.claimed(o, f); f.unsure() {
+		return f
 	}
-	if v, ok := p.vms[o.Key]; ok && f.free != 0 && !v.Deleted {
+	if fixed == 0 && f.free != 0 && !v.Deleted {
 		if former := p.former(o); former.unsure() {
 			return former
 		}
 	}
 	return f
+}
+
+// seek looks at the VMID that is given or remembered first, then everywhere.
+func (p *planner) seek(o model.Owner, fixed, remembered int, r model.Range) finding {
+	switch {
+	case fixed != 0:
+		f := p.at(o, fixed)
+		if f.guest != nil || !f.look.Empty() {
+			return f
+		}
+		// It may have been made before the manifest named this VMID.
+		other := p.among(o, r)
+		if other.guest != nil || other.unsure() && (!other.doubt || f.wait == nil) {
+			return other
+		}
+		f.claims = other.claims
+		return f
+	case remembered != 0:
+		return p.remembered(o, remembered, r)
+	}
+	return p.among(o, r)
 }
 
 // remembered looks at a VMID that was written down for the owner. What is there
@@ -71,6 +85,7 @@ func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	if foreign || taken != nil || other.guest != nil || other.unsure() {
 		return other
 	}
+	f.claims = other.claims
 	return f
 }
 
@@ -82,13 +97,15 @@ func (f finding) unsure() bool {
 // among looks for a guest whose tag names the owner, then under the owner's
 // candidates.
 func (p *planner) among(o model.Owner, r model.Range) finding {
-	if f := p.tagged(o, r); f.guest != nil || f.unsure() {
-		return f
+	tagged := p.tagged(o, r)
+	if tagged.guest != nil || tagged.unsure() {
+		return tagged
 	}
-	if f := p.named(o); f.guest != nil || f.unsure() {
-		return f
+	named := p.named(o, r)
+	if named.guest != nil || named.unsure() {
+		return named
 	}
-	var f finding
+	f := finding{claims: slices.Concat(tagged.claims, named.claims)}
 	var turn *Wait
 	beyond := 0
 	for id := range o.Candidates(r) {
@@ -109,7 +126,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 			}
 			f.look.Configs = append(f.look.Configs, id)
 		case g.OwnedBy(o):
-			return finding{guest: g}
+			return finding{guest: g, claims: f.claims}
 		case g.Config.Half:
 			f.wait = &Wait{Reason: WaitOwner, Text: p.beingMade(g)}
 		default:
@@ -130,7 +147,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 // named looks at guests that are called as the owner's, or whose names the list
 // doesn't show yet, and have no tag of ours yet: a manifest may have named another
 // VMID when they were made.
-func (p *planner) named(o model.Owner) finding {
+func (p *planner) named(o model.Owner, r model.Range) finding {
 	var f finding
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
 		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container {
@@ -139,8 +156,10 @@ func (p *planner) named(o model.Owner) finding {
 		switch {
 		case g.Config == nil:
 			f.look.Configs = append(f.look.Configs, g.VMID)
-		case g.OwnedBy(o):
+		case p.proved(g, o, r):
 			return finding{guest: g}
+		case g.OwnedBy(o):
+			f.claims = append(f.claims, g)
 		default:
 			if doubt := p.doubtful(o, g); doubt.wait != nil {
 				return doubt
@@ -233,10 +252,12 @@ func (p *planner) tagged(o model.Owner, r model.Range) finding {
 	var f finding
 	for _, g := range p.have.Tagged(o) {
 		switch {
-		case g.OwnedBy(o), g.Config == nil && p.upToDate(g, o):
+		case p.proved(g, o, r), g.Config == nil && p.owns(o, g.VMID, r) && p.upToDate(g, o):
 			mine = append(mine, g)
 		case g.Config == nil:
 			f.look.Configs = append(f.look.Configs, g.VMID)
+		case g.OwnedBy(o):
+			f.claims = append(f.claims, g)
 		case g.Config.Marker == nil && !g.Config.Half:
 			lost = append(lost, g)
 		}
@@ -245,7 +266,7 @@ func (p *planner) tagged(o model.Owner, r model.Range) finding {
 	case !f.look.Empty():
 		return f
 	case len(mine) == 1:
-		return finding{guest: mine[0]}
+		return finding{guest: mine[0], claims: f.claims}
 	case len(mine) > 1:
 		return p.twins(o, mine)
 	}
@@ -256,5 +277,5 @@ func (p *planner) tagged(o model.Owner, r model.Range) finding {
 			}
 		}
 	}
-	return finding{}
+	return f
 }

@@ -15,7 +15,7 @@ import (
 // former looks for a guest that was made for the owner when that was another object, or
 // its Kubernetes had another name.
 func (p *planner) former(o model.Owner) finding {
-	f, was, g := p.madeFor(o, false, "")
+	f, was, g := p.madeFor(o, p.vms[o.Key].Range, false, "")
 	if g == nil {
 		return f
 	}
@@ -35,7 +35,7 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 // madeFor finds a guest that was made for an object like the owner but for its UID,
 // which is that of nobody any more: a name is one object's at a time. What guests are
 // known by may have an ending beside the UID.
-func (p *planner) madeFor(o model.Owner, template bool, ending string) (unsure finding, was model.Owner, found *model.Guest) {
+func (p *planner) madeFor(o model.Owner, r model.Range, template bool, ending string) (unsure finding, was model.Owner, found *model.Guest) {
 	for _, g := range p.have.Named(p.nameOf(o)) {
 		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
 			continue
@@ -44,7 +44,7 @@ func (p *planner) madeFor(o model.Owner, template bool, ending string) (unsure f
 			unsure.look.Configs = append(unsure.look.Configs, g.VMID)
 			continue
 		}
-		if g.Config.Marker == nil {
+		if g.Config.Marker == nil || !p.proved(g, g.Config.Marker.Owner, r) {
 			continue
 		}
 		former := g.Config.Marker.Owner

@@ -23,7 +23,7 @@ func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 			continue
 		}
 		o.step(Step{
-			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner},
+			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: g.Config.Signed != model.Signed},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
 		})
 	}
@@ -46,6 +46,9 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 			continue
 		}
 		m := g.Config.Marker.Owner
+		if !p.proved(g, m, i.Range) {
+			continue
+		}
 		if m.Door == i.Owner.Door && m.Set == i.Owner.Set && m.Key == i.Owner.Key {
 			list = append(list, g)
 		}
@@ -115,7 +118,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 			return
 		}
 		o.step(Step{
-			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner},
+			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: g.Config.Signed != model.Signed},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: fmt.Sprintf("%s is to go", i.Owner.Key), Effect: LosesData,
 		})
 	}

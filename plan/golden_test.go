@@ -71,6 +71,9 @@ func fillIn(want *model.Desired, have *model.Observed) {
 	if want.Set == "" {
 		want.Set = "default"
 	}
+	if want.Range == (model.Range{}) {
+		want.Range = model.Range{First: 5000, Last: 5999}
+	}
 	own := func(o *model.Owner, kind string) {
 		o.Door, o.Set = "vm", cmp.Or(o.Set, want.Set)
 		if o.Kind == "" {

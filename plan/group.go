@@ -36,6 +36,8 @@ func (p *planner) scaledDown(group model.Group) []Object {
 			case m == nil:
 				whole.Look.Configs = append(whole.Look.Configs, g.VMID)
 			case !g.OwnedBy(owner) || m.Marker.Group != group.Owner.Name:
+			case m.Signed != model.Signed && !group.Owns(g.VMID, n):
+				p.note(unproved(g, owner))
 			case !group.ScaleDown && !group.Deleted:
 				whole.Refused = append(whole.Refused, Refusal{
 					What: fmt.Sprintf("destroy VM %d (%s)", g.VMID, g.Name), Why: fmt.Sprintf("count is %d", group.Count), Effect: LosesData,

@@ -10,7 +10,7 @@ import (
 
 // members are a group with its guests.
 func members(name string, count int) model.Desired {
-	g := model.Group{Owner: owner("VirtualMachine", name), Name: name, Count: count}
+	g := model.Group{Owner: owner("VirtualMachine", name), Name: name, Count: count, Range: model.Range{First: 5000, Last: 5999}}
 	var vms []model.VM
 	for n := 1; n <= count; n++ {
 		v := testVM(g.Member(n).Name)

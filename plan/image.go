@@ -14,11 +14,7 @@ import (
 func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	switch {
 	case i.Template != "":
-		guests := slices.DeleteFunc(slices.Clone(p.have.Named(i.Template)), func(g *model.Guest) bool { return !g.Template || g.Lock != "" })
-		if len(guests) == 0 {
-			return nil, p.noTemplate(i.Template), Look{}
-		}
-		return guests, nil, Look{}
+		return p.templates(i)
 	case i.VMID != 0:
 		g := p.have.Guests[i.VMID]
 		if g == nil {
@@ -39,21 +35,25 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 }
 
 // noTemplate says that there is none, and which names come close.
-func (p *planner) noTemplate(name string) *Wait {
-	for _, g := range p.have.Named(name) {
-		if g.Template { // it was left out because of its lock
+func (p *planner) noTemplate(i model.Image) *Wait {
+	for _, g := range p.have.Named(i.Template) {
+		if g.Template && pinned(i.Pin, g) && g.Lock != "" {
 			return &Wait{Reason: WaitLock, Text: fmt.Sprintf("template %s (%d) on %s is locked (%s)", g.Name, g.VMID, g.Node, g.Lock)}
 		}
 	}
-	return &Wait{Reason: WaitMissing, Text: p.closeTo(name)}
+	return &Wait{Reason: WaitMissing, Text: p.closeTo(i)}
 }
 
 // closeTo says that no template has a name, and what comes close.
-func (p *planner) closeTo(name string) string {
+func (p *planner) closeTo(i model.Image) string {
+	name := i.Template
 	for _, g := range p.have.Named(name) {
 		if !g.Template {
 			return fmt.Sprintf("VM %d is named %q, but isn't a template; make it one, or name its VMID as the source", g.VMID, name)
 		}
+	}
+	if others := slices.DeleteFunc(slices.Clone(p.have.Named(name)), func(g *model.Guest) bool { return !g.Template }); len(others) > 0 {
+		return fmt.Sprintf("none of the templates named %q is %s; there %s", name, pinText(i.Pin), templateList(others))
 	}
 	var names []string
 	for _, g := range p.have.Guests {
@@ -95,6 +95,7 @@ func (p *planner) image(i model.Image) Object {
 		o.Wait, o.Look = wait, look
 		if len(guests) > 0 {
 			o.VMID, o.Node, o.Wait = guests[0].VMID, guests[0].Node, p.converting(guests[0])
+			p.resolved(&o, i, guests)
 		}
 	}
 	return o
@@ -119,6 +120,7 @@ func (p *planner) findISO(o *Object, i model.Image) {
 func (p *planner) fetchImage(o *Object, i model.Image) {
 	owner := versioned(i)
 	f := p.find(owner, 0, i.Range)
+	noteOf(o, f)
 	o.Look = f.look
 	if !f.look.Empty() || f.wait != nil {
 		o.Wait = f.wait
@@ -147,7 +149,7 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 // formerImage looks for a template that was fetched for another object of the same
 // name, which is gone: nobody would remove it.
 func (p *planner) formerImage(i model.Image) finding {
-	f, was, g := p.madeFor(i.Owner, true, "+"+i.Version())
+	f, was, g := p.madeFor(i.Owner, i.Range, true, "+"+i.Version())
 	if g == nil {
 		return f
 	}

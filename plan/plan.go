@@ -101,6 +101,8 @@ type Object struct {
 	// LeftOver is the guest whose snapshots go because no manifest names them any
 	// more.
 	LeftOver model.Key
+	// Resolved is what the name of an image stands for.
+	Resolved string
 }
 
 // Ready tells whether the object is up to date.
@@ -148,6 +150,7 @@ func (o *Object) note(format string, args ...any) {
 // Plan is what is to be done for all that is wanted.
 type Plan struct {
 	Objects []Object
+	Notes   []string // of no object in particular
 }
 
 // Ready tells whether everything is up to date.

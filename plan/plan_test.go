@@ -35,7 +35,7 @@ func testVM(name string) model.VM {
 func desired(vms ...model.VM) model.Desired {
 	other := testImage
 	other.Owner.Name = "other"
-	return model.Desired{Set: "default", VMs: vms, Images: []model.Image{testImage, other}}
+	return model.Desired{Set: "default", Range: model.Range{First: 5000, Last: 5999}, VMs: vms, Images: []model.Image{testImage, other}}
 }
 
 // converge does the next steps of all objects until nothing is left to do.

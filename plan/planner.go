@@ -30,6 +30,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	for i := range out.Objects {
 		p.spare(&out.Objects[i])
 	}
+	out.Notes = p.notes
 	if want.Foresee {
 		p.foresee(&out)
 	}
@@ -90,6 +91,13 @@ func (p *planner) copiesBefore(v model.VM) (n int) {
 	return n
 }
 
+// note adds something that people should know and that is no object's affair.
+func (p *planner) note(text string) {
+	if !slices.Contains(p.notes, text) {
+		p.notes = append(p.notes, text)
+	}
+}
+
 // planner is what the parts of one plan share.
 type planner struct {
 	want   model.Desired
@@ -100,6 +108,9 @@ type planner struct {
 	placed map[int]model.Placement // guests this plan makes
 	fixed  map[int]model.Owner     // who gets a VMID that a manifest names
 	load   *nodeLoad
+	cloned map[model.Key]origins // by image
+	// notes are of no object in particular.
+	notes []string
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
 	unnamed []*model.Guest
 	// unready are the guests that this plan still has something to do for.
@@ -113,7 +124,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		want: want, have: have,
 		images: make(map[model.Key]model.Image, len(want.Images)),
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
-		found:  map[model.Key]finding{},
+		found:  map[model.Key]finding{}, cloned: map[model.Key]origins{},
 		fixed:  map[int]model.Owner{},
 		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{},
 	}

@@ -107,6 +107,10 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 	if _, isImage := p.images[m.Owner.Key]; isImage {
 		return Object{}, false // an older generation: the image sees to it
 	}
+	if !p.proved(g, m.Owner, p.want.Range) {
+		p.note(unproved(g, m.Owner))
+		return Object{}, false
+	}
 	o := Object{Owner: m.Owner, VMID: g.VMID, Node: g.Node}
 	if p.busy(&o, g) {
 		return o, true

@@ -11,6 +11,9 @@ func (p Plan) String() string {
 	for _, o := range p.Objects {
 		b.WriteString(o.String())
 	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
 	return b.String()
 }
 
@@ -32,6 +35,9 @@ func (o Object) String() string {
 		b.WriteString(": up to date")
 	}
 	b.WriteString("\n")
+	if o.Resolved != "" {
+		fmt.Fprintf(&b, "  resolved: %s\n", o.Resolved)
+	}
 	if o.Placed != "" {
 		fmt.Fprintf(&b, "  placed: %s\n", o.Placed)
 	}

@@ -11,6 +11,7 @@ import (
 func (p *planner) vm(v model.VM) Object {
 	o := Object{Owner: v.Owner}
 	f := p.find(v.Owner, v.VMID, v.Range)
+	noteOf(&o, f)
 	if !f.look.Empty() {
 		o.Look = f.look
 		return o
@@ -296,7 +297,7 @@ func (c *change) destroy(why string) {
 		return
 	}
 	c.o.step(Step{
-		Action: model.Destroy{Target: c.target(), Owner: c.v.Owner},
+		Action: model.Destroy{Target: c.target(), Owner: c.v.Owner, Owned: c.have.Signed != model.Signed},
 		What:   fmt.Sprintf("destroy VM %d with its disks", g.VMID), Why: why, Effect: LosesData,
 	}, stop)
 }

@@ -25,6 +25,9 @@ func (p Page) Plan(all plan.Plan) string {
 		b.WriteString(p.Object(o))
 		b.WriteByte('\n')
 	}
+	for _, note := range all.Notes {
+		b.WriteString(p.Yellow(Wrap("· "+Sentence(note), p.Width, "  ")) + "\n\n")
+	}
 	b.WriteString(p.Bold(Wrap(CountOf(all).String(), p.Width, "      ")) + "\n")
 	return b.String()
 }
@@ -33,6 +36,9 @@ func (p Page) Plan(all plan.Plan) string {
 func (p Page) Object(o plan.Object) string {
 	var b strings.Builder
 	b.WriteString(p.heading(o) + "\n")
+	if o.Resolved != "" {
+		b.WriteString(p.Grey(Wrap("    "+o.Resolved, p.Width, "      ")) + "\n")
+	}
 	if o.Placed != "" {
 		b.WriteString(p.Grey(Wrap("    on "+o.Node+": "+o.Placed, p.Width, "      ")) + "\n")
 	}

@@ -6,6 +6,8 @@ import "github.com/proxplane/proxplane/plan"
 type PlanView struct {
 	Objects []ObjectView `json:"objects"`
 	Counts  Counts       `json:"counts"`
+	// Notes are of no object in particular.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // ObjectView is the plan for one object.
@@ -24,6 +26,7 @@ type ObjectView struct {
 	Foreseen  bool          `json:"foreseen,omitempty"` // the steps are done after what the message says
 	Refused   []RefusalView `json:"refused,omitempty"`
 	Notes     []string      `json:"notes,omitempty"`
+	Resolved  string        `json:"resolved,omitempty"` // what the name of an image stands for
 }
 
 // StepView is one step.
@@ -46,6 +49,9 @@ type RefusalView struct {
 // ViewOf makes the view of a plan.
 func ViewOf(all plan.Plan) PlanView {
 	v := PlanView{Objects: []ObjectView{}, Counts: CountOf(all)}
+	for _, note := range all.Notes {
+		v.Notes = append(v.Notes, Sentence(note))
+	}
 	for _, o := range all.Objects {
 		v.Objects = append(v.Objects, objectView(o))
 	}
@@ -59,6 +65,7 @@ func objectView(o plan.Object) ObjectView {
 		VMID: o.VMID, Node: o.Node, Placed: o.Placed, State: out.State, Reason: out.Reason, Message: out.Message,
 		Foreseen: o.Foreseen,
 	}
+	v.Resolved = o.Resolved
 	for _, s := range o.Steps {
 		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Sentence(s.Why), Effect: string(s.Effect), After: s.After})
 	}

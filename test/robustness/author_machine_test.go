@@ -20,7 +20,9 @@ func (a *author) machine(set, name string) model.VM {
 		Retain: a.chance(0.08), Power: pick(a.dice, model.PowerOn, model.PowerOn, model.PowerOn, model.PowerOff, model.PowerOffGraceful, ""),
 	}
 	if a.chance(0.15) {
-		v.VMID = a.number(w.vmids.First, w.vmids.Last)
+		if vmid := a.number(w.vmids.First, w.vmids.Last); len(w.keys) > 0 {
+			v.VMID = vmid
+		}
 	}
 	a.source(&v)
 	a.classOf(&v)

@@ -58,7 +58,7 @@ func (r *run) newProcess(s *set) *process {
 	if err != nil {
 		panic(err)
 	}
-	p.engine = engine.New(observe.New(c), act.New(c))
+	p.engine = engine.New(observe.New(c).Verifying(r.h.world.keys), act.New(c).Signing(r.h.world.keys))
 	return p
 }
 

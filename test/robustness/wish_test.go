@@ -146,7 +146,7 @@ func (s *set) want(weak weakness) model.Desired {
 
 // wanted is what is wanted now.
 func (s *set) wanted() model.Desired {
-	d := model.Desired{Set: s.name, Prune: s.prune}
+	d := model.Desired{Set: s.name, Range: s.world.vmids, Prune: s.prune}
 	for _, name := range s.world.images {
 		d.Images = append(d.Images, model.Image{Owner: s.owner("VMImage", name), Template: name})
 	}

@@ -31,8 +31,11 @@ type world struct {
 	// everywhere are templates that any node can make a machine of.
 	everywhere map[string]bool
 	vmids      model.Range
-	sets       int  // how many sets of manifests there are
-	crowd      bool // many machines are wanted at once
+	// keys sign markers. Without them machines have no VMIDs but derived ones: others
+	// aren't known as ours once nothing names them.
+	keys  model.Keys
+	sets  int  // how many sets of manifests there are
+	crowd bool // many machines are wanted at once
 }
 
 func drawWorld(seed uint64) *world {
@@ -53,6 +56,9 @@ func drawWorld(seed uint64) *world {
 		w.vmids.Last = 5199
 	}
 	w.drawBystanders(d)
+	if newDice(seed, "keys").chance(0.6) {
+		w.keys = model.Keys{[]byte("correct-horse-battery-staple-key")}
+	}
 	return w
 }
 

@@ -81,6 +81,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"sim-fill":          simFill,
 			"by-hand":           byHand,
 			"forget-volumes":    forgetVolumes,
+			"neighbour":         neighbour,
 			"out":               outLine,
 			"err":               errLine,
 			"plain":             plain,

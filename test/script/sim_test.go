@@ -18,8 +18,9 @@ import (
 type site struct {
 	*sim.Server
 	release string
-	all     []*sim.Server // those that were started, in their order
-	locked  int           // how many lists had been asked for when a VM was locked last
+	all     []*sim.Server     // those that were started, in their order
+	left    map[string]string // VM 500 as the neighbour left it
+	locked  int               // how many lists had been asked for when a VM was locked last
 }
 
 type siteKey struct{}

@@ -104,6 +104,10 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	case "pool":
 		ts.Check(s.Call(ctx, "POST", "/pools", pve.Params{"poolid": args[1]}))
 		return
+	case "into-pool":
+		ts.Check(s.Call(ctx, "PUT", "/pools/"+rest[0], pve.Params{"vms": args[1]}))
+		s.Settle()
+		return
 	case "revoke":
 		s.Do(func(st *pvesim.State) { delete(st.Access.Roles[args[1]], rest[0]) })
 		return

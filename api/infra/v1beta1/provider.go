@@ -65,9 +65,10 @@ type ProviderSpec struct {
 
 	// CredentialSecretRef names the Secret with token_id and token_secret, or
 	// username and password, and ca.crt if the certificate isn't signed by an
-	// authority that this computer trusts. What the Secret lacks comes from the
-	// environment: PVE_TOKEN_ID and PVE_TOKEN_SECRET, PVE_USERNAME and
-	// PVE_PASSWORD, PROXMOX_VE_API_TOKEN, PVE_CA_BUNDLE.
+	// authority that this computer trusts; marker_key, if there is one, signs the
+	// markers of machines. What the Secret lacks comes from the environment:
+	// PVE_TOKEN_ID and PVE_TOKEN_SECRET, PVE_USERNAME and PVE_PASSWORD,
+	// PROXMOX_VE_API_TOKEN, PVE_CA_BUNDLE, PROXPLANE_MARKER_KEY_FILE.
 	// +optional
 	CredentialSecretRef *Ref `json:"credentialSecretRef,omitempty"`
 

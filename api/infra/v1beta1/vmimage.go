@@ -43,6 +43,7 @@ type VMImageList struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.source), has(self.url), has(self.iso)].filter(given, given).size() == 1",message="an image is one of source, url and iso: give exactly one of them"
 // +kubebuilder:validation:XValidation:rule="has(self.url) || !(has(self.checksum) || has(self.checksumType))",message="checksum is for images with a url: leave it out, or give the url"
+// +kubebuilder:validation:XValidation:rule="has(self.source) || !has(self.sourceSelector)",message="sourceSelector is for a source: give the name of a template there"
 // +kubebuilder:validation:XValidation:rule="has(self.checksum) || !has(self.checksumType)",message="checksum is missing beside checksumType"
 type VMImageSpec struct {
 	// ProviderRef names the Provider that has it. It can be left out: the image
@@ -57,6 +58,12 @@ type VMImageSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Source string `json:"source,omitempty"`
+
+	// SourceSelector says which template is meant if others may have the same name:
+	// names aren't unique in Proxmox, and whoever may configure a VM may give it any.
+	// All that is given must hold.
+	// +optional
+	SourceSelector *SourceSelector `json:"sourceSelector,omitempty"`
 
 	// URL of a disk image (qcow2, raw or vmdk). Proxmox fetches it, once, and a
 	// template is made of it.
@@ -90,6 +97,30 @@ type VMImageSpec struct {
 	// OS says what is inside.
 	// +optional
 	OS VMImageOS `json:"os,omitempty"`
+}
+
+// SourceSelector tells a template from others of the same name.
+//
+// +kubebuilder:validation:MinProperties=1
+type SourceSelector struct {
+	// Pool that the template is in. Who may put VMs into it (Pool.Allocate) decides
+	// which templates are meant.
+	// +optional
+	Pool string `json:"pool,omitempty"`
+
+	// Tag of the template. Use one that Proxmox lets only administrators give
+	// (registered-tags of the datacenter): others may tag their own VMs.
+	// +optional
+	Tag string `json:"tag,omitempty"`
+
+	// Nodes that have it.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	Nodes []string `json:"nodes,omitempty"`
+
+	// Storage of its first disk.
+	// +optional
+	Storage string `json:"storage,omitempty"`
 }
 
 // VMImageOS says what is inside an image.

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Keys sign markers, so that a marker proves whose a guest is also under a VMID that
+// isn't its owner's. The first key signs, all of them verify: so keys are rotated.
+// Without keys nothing is signed.
+type Keys [][]byte
+
+// Signature is what the signature of a marker is worth.
+type Signature string
+
+// What signatures may be.
+const (
+	Unsigned Signature = ""
+	Signed   Signature = "signed"      // by one of our keys
+	OtherKey Signature = "another key" // by a key that we don't have
+	Forged   Signature = "forged"      // it names a key of ours, which didn't sign it
+)
+
+// MinKey is how many characters a key has at least.
+const MinKey = 32
+
+// ParseKeys reads keys, one a line. What is wrong with them is said without them.
+func ParseKeys(text string) (Keys, error) {
+	var keys Keys
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case len(line) < MinKey:
+			return nil, fmt.Errorf("the key in line %d has fewer than %d characters; openssl rand -hex 32 makes a good one", i+1, MinKey)
+		default:
+			keys = append(keys, []byte(line))
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("it has no key; openssl rand -hex 32 makes a good one")
+	}
+	return keys, nil
+}
+
+// Sign signs the marker in a description, if there are a key and a marker.
+func (k Keys) Sign(description string) string {
+	text, m, ok := ParseDescription(description)
+	if !ok || len(k) == 0 {
+		return description
+	}
+	m.Sig = keyID(k[0]) + "." + mac(k[0], m)
+	return Describe(text, m)
+}
+
+// Verify says what the signature of a marker is worth. The VMID is a part of what is
+// signed, so that a signature is good for one guest only.
+func (k Keys) Verify(m *Marker) Signature {
+	if m == nil || m.Sig == "" || m.VMID == 0 {
+		return Unsigned
+	}
+	id, sum, _ := strings.Cut(m.Sig, ".")
+	at := slices.IndexFunc(k, func(key []byte) bool { return keyID(key) == id })
+	switch {
+	case at < 0:
+		return OtherKey
+	case hmac.Equal([]byte(sum), []byte(mac(k[at], *m))):
+		return Signed
+	}
+	return Forged
+}
+
+// keyID tells keys apart and says nothing else about them.
+func keyID(key []byte) string {
+	sum := sha256.Sum256(append([]byte("proxplane key id\x00"), key...))
+	return hex.EncodeToString(sum[:4])
+}
+
+func mac(key []byte, m Marker) string {
+	m.Sig, m.Managed = "", slices.Sorted(slices.Values(m.Managed))
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // plain strings only
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("proxplane marker\x00"))
+	h.Write(b)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

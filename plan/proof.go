@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Whoever may edit a guest's notes can write any marker there. So a marker proves
+// whose a guest is in two cases only: the guest has a VMID of the owner's (given in
+// the manifest, remembered, or derived from its name), which others can't choose for
+// it, or the marker is signed with a key that only we have.
+
+// owns reports whether a VMID is one of the owner's.
+func (p *planner) owns(o model.Owner, vmid int, r model.Range) bool {
+	v := p.vms[o.Key]
+	return vmid == v.VMID || vmid == v.Remembered || o.Derives(vmid, r)
+}
+
+// proved reports whether a guest proves to be the owner's.
+func (p *planner) proved(g *model.Guest, o model.Owner, r model.Range) bool {
+	return g.OwnedBy(o) && (g.Config.Signed == model.Signed || p.owns(o, g.VMID, r))
+}
+
+// claimed decides about guests that say that they are the owner's, and don't prove it,
+// when there is no other. One of them may be it, made when the manifest named its VMID or
+// when another range held: a second one would have the same addresses. With a key it
+// would be signed.
+func (p *planner) claimed(o model.Owner, f finding) finding {
+	for _, g := range f.claims {
+		if p.have.Keyed && g.Config.Signed != model.OtherKey {
+			continue
+		}
+		return finding{doubt: true, claims: f.claims, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
+			"VM %d on %s says in its notes that it is %s, but %d isn't a VMID of %s's, and whoever may edit the notes can write that; if it is, put vmid: %d into the manifest, else remove the marker from its notes",
+			g.VMID, g.Node, o.Key, g.VMID, o.Name, g.VMID)}}
+	}
+	return f
+}
+
+// unsigned reports whether the marker is to be signed. One that is signed with a key
+// that we don't have stays: whoever has that would sign it again.
+func (c *change) unsigned() bool {
+	return c.p.have.Keyed && (c.have.Signed == model.Unsigned || c.have.Signed == model.Forged)
+}
+
+// noteOf tells of guests that say that they are an object's and aren't.
+func noteOf(o *Object, f finding) {
+	for _, g := range f.claims {
+		if f.guest != g && !f.doubt {
+			o.note("VM %d on %s says in its notes that it is %s, and doesn't prove it: it is left alone", g.VMID, g.Node, o.Owner.Key)
+		}
+	}
+}
+
+// unproved says why a guest isn't removed that no manifest names any more.
+func unproved(g *model.Guest, o model.Owner) string {
+	return fmt.Sprintf("VM %d on %s isn't removed, though its notes say that it is %s of this set: %d isn't a VMID of %s's, and whoever may edit the notes can write that; if it is, remove it with proxplane delete vm/%d",
+		g.VMID, g.Node, o.Key, g.VMID, o.Name, g.VMID)
+}
