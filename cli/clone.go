@@ -94,6 +94,9 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.fits(u, have.Guests[copyIn(plans).VMID]); err != nil {
+		return err
+	}
 	if g := have.Guests[copyIn(plans).VMID]; g != nil && g.Status == model.StatusRunning {
 		// It was made before, and is in use: making it again mustn't stop it.
 		one.Desired.VMs[0].Power = model.PowerOn
@@ -110,6 +113,21 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 		return err
 	}
 	return c.conclude(u, list, done)
+}
+
+// fits checks that a copy that is there already is as the flags ask for: only new ones are
+// made so.
+func (c *cloning) fits(u *ui, g *model.Guest) error {
+	switch {
+	case g == nil:
+		return nil
+	case c.node != "" && c.node != g.Node:
+		return advise(fmt.Errorf("%s is there already, as VM %d on %s, not on %s", g.Name, g.VMID, g.Node, c.node),
+			fmt.Sprintf("Migrate it in Proxmox (qm migrate %d %s on %s), or give the copy another name.", g.VMID, c.node, g.Node))
+	case c.full || c.storage != "" || c.snapshot != "":
+		u.note("%s is there already, as VM %d on %s: --full, --storage and --snapshot are for new copies only", g.Name, g.VMID, g.Node)
+	}
+	return nil
 }
 
 // copyIn is the copy in the plan: it comes after what it is made from.

@@ -90,6 +90,7 @@ type objectState struct {
 
 // summary prints what became of everything.
 func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) error {
+	askAddressesOf(list, reports)
 	sum := summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}}
 	var left []unfinished
 	for i, r := range reports {
@@ -120,6 +121,24 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 	}
 	return a.table(u, sum, left)
 }
+
+// askAddressesOf asks the machines for their addresses that nobody has asked since there
+// was nothing to do for them.
+func askAddressesOf(list []*cluster, reports []engine.Report) {
+	for i, r := range reports {
+		have := list[i].observer.Snapshot()
+		var guests []*model.Guest
+		for _, o := range r.Objects {
+			if g := have.Guests[o.VMID]; g != nil && isVM(o.Owner.Kind) && o.State == engine.StateReady && hasAgent(g) {
+				guests = append(guests, g)
+			}
+		}
+		list[i].askAddresses(context.Background(), guests)
+	}
+}
+
+// hasAgent reports whether a guest may have an agent, as far as its config was read.
+func hasAgent(g *model.Guest) bool { return g.Config == nil || model.AgentOn(g.Config.Options) }
 
 func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 	page := u.page(u.out)

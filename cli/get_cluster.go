@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -190,53 +189,5 @@ func listSnapshots(ctx context.Context, g *getting, names []string) (listing, er
 		}
 	}
 	l.table = status.SnapshotTable(rows, time.Now())
-	return l, nil
-}
-
-// taskViews are the newest tasks first, of all guests or of one.
-func taskViews(tasks []pve.TaskInfo, keep func(pve.TaskInfo) bool) []status.Task {
-	slices.SortStableFunc(tasks, func(a, b pve.TaskInfo) int { return b.StartTime.Compare(a.StartTime) })
-	var list []status.Task
-	for _, t := range tasks {
-		if !keep(t) {
-			continue
-		}
-		v := status.Task{
-			UPID: t.UPID.String(), Node: t.Node, Type: t.Type, ID: t.ID, User: t.User, Started: t.StartTime, Ended: t.EndTime,
-			Running: t.Running(), Status: t.Status,
-		}
-		if v.Running {
-			v.Status = "running"
-		}
-		list = append(list, v)
-	}
-	return list
-}
-
-func listTasks(ctx context.Context, g *getting, names []string) (listing, error) {
-	ids := map[string]bool{}
-	if len(names) > 0 {
-		have, err := g.c.look(ctx)
-		if err != nil {
-			return listing{}, err
-		}
-		guests, err := findGuests(have, names)
-		if err != nil {
-			return listing{}, err
-		}
-		for _, guest := range guests {
-			ids[strconv.Itoa(guest.VMID)] = true
-		}
-	}
-	tasks, err := g.c.client.Cluster().Tasks(ctx)
-	if err != nil {
-		return listing{}, g.c.fail(fmt.Errorf("list the tasks of the cluster: %w", err))
-	}
-	rows := taskViews(tasks, func(t pve.TaskInfo) bool { return len(ids) == 0 || ids[t.ID] })
-	var l listing
-	for _, t := range rows {
-		l.add(t.UPID, t)
-	}
-	l.table = status.TaskTable(rows, time.Now())
 	return l, nil
 }

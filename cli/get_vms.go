@@ -39,21 +39,14 @@ func (c *cluster) askAddresses(ctx context.Context, list []*model.Guest) {
 	}
 }
 
-// askOwners reads the configs of guests whose tags don't tell whether they are ours. A
-// clone has those of its source until it is configured, which is before it is started;
-// and who clones a guest of ours by hand copies its tags, too. Who can't be read
-// stays as the list has it.
-func (c *cluster) askOwners(ctx context.Context, list []*model.Guest) {
-	owners := map[string]int{}
-	for _, g := range list {
-		owner, _, _ := model.ParseStateTag(g.Tags)
-		owners[owner]++
-	}
+// askConfigs reads the configs of guests. The list shows neither whose they are (a clone
+// has the tags of its source) nor how large their disks are, but for the one that they
+// boot from. Who can't be read stays as the list has it.
+func (c *cluster) askConfigs(ctx context.Context, list []*model.Guest) {
 	var readers errgroup.Group
 	readers.SetLimit(reads)
 	for _, g := range list {
-		owner, _, tagged := model.ParseStateTag(g.Tags)
-		if g.Config != nil || tagged && owners[owner] == 1 || !tagged && g.Status == model.StatusRunning {
+		if g.Config != nil {
 			continue
 		}
 		readers.Go(func() error {
@@ -78,7 +71,7 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 			return listing{}, err
 		}
 	}
-	g.c.askOwners(ctx, guests)
+	g.c.askConfigs(ctx, guests)
 	if g.output != "" {
 		g.c.askAddresses(ctx, guests)
 	}

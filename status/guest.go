@@ -20,7 +20,7 @@ type VM struct {
 	VMID      int      `json:"vmid,omitempty"`
 	CPUs      int      `json:"cpus,omitempty"`
 	Memory    int64    `json:"memoryBytes,omitempty"`
-	Disk      int64    `json:"diskBytes,omitempty"`
+	Disk      int64    `json:"diskBytes,omitempty"` // of all disks, if its config was read
 	Addresses []string `json:"addresses,omitempty"`
 	Tags      []string `json:"tags,omitempty"` // without our marks
 	Pool      string   `json:"pool,omitempty"`
@@ -55,12 +55,28 @@ func VMOf(g *model.Guest) VM {
 		}
 	}
 	if c := g.Config; c != nil {
+		v.Disk = cmp.Or(allDisks(c), v.Disk)
 		v.Ours, v.untold = c.Marker != nil, c.Half
 		if c.Marker != nil {
 			v.Object, v.Set = Name(c.Marker.Owner.Key), c.Marker.Owner.Set
 		}
 	}
 	return v
+}
+
+// allDisks is how large the disks of a guest are together; 0: not all sizes are known.
+func allDisks(c *model.Config) int64 {
+	var sum int64
+	for _, d := range c.Disks {
+		switch {
+		case d.CDROM || d.CloudInit:
+		case d.Size == 0:
+			return 0
+		default:
+			sum += d.Size
+		}
+	}
+	return sum
 }
 
 // Wanted is the view of a guest that is wanted, with how far it is from that;
