@@ -31,6 +31,11 @@ func (e *examination) gather() error {
 		// What can't be read counts as not seen, which is told with the privileges.
 		_ = e.c.observer.Config(e.ctx, g.VMID)
 	}
+	if e.f.user == "" {
+		for name := range have.Storages {
+			_ = e.c.observer.Rights(e.ctx, "/storage/"+name) // what can't be read is taken for granted
+		}
+	}
 	e.have = e.c.observer.Snapshot()
 	e.site = privs.Site{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()}
 	if e.needs, err = privs.For(e.want, e.site); err != nil {

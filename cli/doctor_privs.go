@@ -204,6 +204,7 @@ func (e *examination) commands() {
 		a.Token, a.NewToken = e.f.token, true
 	}
 	e.known(&a)
+	e.held(&a)
 	e.d.Commands = a.Commands(e.needs.Grants)
 	whose := "user " + a.User
 	if a.Token != "" {
@@ -217,9 +218,59 @@ func (e *examination) commands() {
 		what += ", but for what only root@pam may"
 	}
 	e.d.commandsFor = fmt.Sprintf("On a node, as root, these commands give %s %s:", whose, what)
-	if !a.NewUser {
-		e.skip(areaPrivileges, fmt.Sprintf("an entry on a path takes the place of what %s got from paths above it", a.User), "")
+	e.changes(a)
+}
+
+// changes says what the commands change about what was granted before.
+func (e *examination) changes(a privs.Account) {
+	switch {
+	case a.NewUser:
+	case a.UserHas.Rights == nil:
+		e.skip(areaPrivileges, fmt.Sprintf("an entry on a path takes the place of what %s got from paths above it, which these credentials can't see", a.User), "")
+	default:
+		e.skip(areaPrivileges, fmt.Sprintf("the commands only add to what %s has: roles that are there aren't changed, and new entries repeat what they would hide", a.User), "")
 	}
+}
+
+// held reads what the account was granted on the paths that something is needed on.
+func (e *examination) held(a *privs.Account) {
+	own := e.conn.Credentials
+	if !a.NewUser {
+		a.UserHas.Rights = e.rightsOf(a.User, a.User == own.User() && !own.IsToken())
+	}
+	if a.Token != "" && !a.NewToken {
+		a.TokenHas.Rights = e.rightsOf(a.TokenID(), a.User == own.User() && a.Token == tokenName(own))
+	}
+	entries, err := e.c.client.Access().ACL(e.ctx)
+	if err != nil {
+		return
+	}
+	a.UserHas.At, a.TokenHas.At = map[string]bool{}, map[string]bool{}
+	for _, entry := range entries {
+		switch {
+		case entry.Type == "user" && entry.Who == a.User:
+			a.UserHas.At[entry.Path] = true
+		case entry.Type == "token" && entry.Who == a.TokenID():
+			a.TokenHas.At[entry.Path] = true
+		}
+	}
+}
+
+// rightsOf is what an account has on the paths that something is needed on; nil: these
+// credentials can't see it.
+func (e *examination) rightsOf(who string, own bool) map[string]map[string]bool {
+	if own {
+		return e.rights
+	}
+	all := map[string]map[string]bool{}
+	for _, path := range e.needs.Paths() {
+		p, err := e.c.client.Access().Permissions(e.ctx, who, path)
+		if err != nil {
+			return nil
+		}
+		all[path] = p[path]
+	}
+	return all
 }
 
 // known leaves out the commands that make what is there already, as far as these
@@ -237,7 +288,7 @@ func (e *examination) known(a *privs.Account) {
 	}
 }
 
-// roles are those that there are, so that their commands can be left out.
+// roles are those that there are, so that they are used or left alone.
 func (e *examination) roles() map[string][]string {
 	all, err := e.c.client.Access().Roles(e.ctx)
 	if err != nil {

@@ -50,7 +50,7 @@ func startLab(t testing.TB) *lab {
 	t.Helper()
 	// Not faster: what Proxmox waits for before it gives up must leave time to a
 	// machine that is busy with other tests.
-	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)))
+	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)), pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		t.Fatal(err)
 	}

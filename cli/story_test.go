@@ -67,6 +67,21 @@ func TestManifestsArePlannedAppliedAndDeleted(t *testing.T) {
 	}
 }
 
+// The table at the end is about all machines, also those that nothing was done to.
+func TestTheTableAtTheEndHasAllAddresses(t *testing.T) {
+	l := ownLab(t)
+	file := l.write("shop.yaml", shop)
+	l.must("apply", "-f", file)
+	more := l.write("more.yaml", shop+strings.Replace(shop[strings.LastIndex(shop, "---"):], "web-2", "web-3", 1))
+	wantText(t, l.must("apply", "-f", more), `^web-1 +running +pve\d +\d+ +192\.168\.77\.\d+ +yes`, `^web-3 +running +pve\d +\d+ +192\.168\.77\.\d+ +yes`)
+}
+
+func TestTheSizeOfAMachineIsThatOfAllItsDisks(t *testing.T) {
+	l := ownLab(t)
+	l.must("apply", "-f", l.write("desks.yaml", strings.Replace(desks, "disks: [", "powerState: Off\n  disks: [{name: data, size: 3Gi, storage: nfs}, ", 1)))
+	wantText(t, l.must("get", "vms"), `^desk-1 +stopped .* 7 GiB `)
+}
+
 func TestEventsAreLinesOfJSON(t *testing.T) {
 	l := ownLab(t)
 	out := l.must("apply", "-f", l.write("shop.yaml", shop), "-o", "json")

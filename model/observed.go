@@ -52,6 +52,13 @@ type Observed struct {
 	index *guestIndex
 }
 
+// May reports whether these credentials have a privilege on a path, as far as that could be
+// read.
+func (o *Observed) May(path, priv string) bool {
+	held := o.Rights[path]
+	return len(held) == 0 || held[priv]
+}
+
 // Node is a host.
 type Node struct {
 	Name   string

@@ -41,9 +41,14 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	if p.lacksRoot(o, v, spot.config()) {
 		return
 	}
-	if spot.source == nil && needsStorage(v) && p.diskStorage(spot.node) == "" {
-		p.noDiskStorage(o, spot.node)
-		return
+	if spot.source == nil && needsStorage(v) {
+		if p.unsureOfRights(&o.Look, spot.node, "images") {
+			return
+		}
+		if p.diskStorage(spot.node) == "" {
+			p.noDiskStorage(o, spot.node)
+			return
+		}
 	}
 	if spot.source != nil {
 		if text := tooSmall(v, spot.source); text != "" {

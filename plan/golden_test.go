@@ -130,7 +130,10 @@ func fillIn(want *model.Desired, have *model.Observed) {
 // allRights are those of somebody who may see everything.
 func allRights(want model.Desired) map[string]map[string]bool {
 	rights := map[string]map[string]bool{}
-	all := map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true}
+	all := map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
+	for name := range newWorld().stores {
+		rights["/storage/"+name] = all
+	}
 	for _, v := range want.VMs {
 		rights["/pool/"+v.Pool] = all
 		for _, use := range storagesFor(v) {

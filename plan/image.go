@@ -178,6 +178,9 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 		o.Wait = wait
 		return
 	}
+	if i.Storage == "" && p.unsureOfRights(&o.Look, node, "images") {
+		return
+	}
 	if i.Storage == "" {
 		if i.Storage = p.diskStorage(node); i.Storage == "" {
 			p.noDiskStorage(o, node)
@@ -263,6 +266,7 @@ func (p *planner) imagePlace(o *Object, i model.Image) (node, storage string, wa
 		return "", "", &Wait{Reason: WaitMissing, Text: fmt.Sprintf("there is no storage %s, or these credentials don't see it (it needs Datastore.Audit)", i.Storage)}
 	}
 	var online []string
+	var seen []*model.Storage
 	for _, n := range p.nodesFor(model.VM{}) {
 		if !n.Online {
 			continue
@@ -273,15 +277,22 @@ func (p *planner) imagePlace(o *Object, i model.Image) (node, storage string, wa
 				continue
 			}
 		}
-		for _, name := range model.NamesOf(p.have.Storages) {
-			s := p.have.Storages[name]
-			if _, ok := s.OnNode[n.Name]; ok && s.Content["import"] {
-				return n.Name, name, nil
+		if p.unsureOfRights(&o.Look, n.Name, "import") {
+			return "", "", nil
+		}
+		takes := p.taking(n.Name, "import")
+		seen = append(seen, takes...)
+		for _, s := range takes {
+			if p.have.May("/storage/"+s.Name, mayFetch) {
+				return n.Name, s.Name, nil
 			}
 		}
 	}
 	if p.late(&o.Look, "import", online...) || target != nil && p.late(&o.Look, "images", online...) {
 		return "", "", nil
+	}
+	if len(seen) > 0 {
+		return "", "", &Wait{Reason: WaitUnfit, Text: fmt.Sprintf("these credentials may fetch images to no storage: grant %s on one that takes them (%s)", mayFetch, storageNames(seen))}
 	}
 	return "", "", &Wait{Reason: WaitUnfit, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
 }

@@ -3,19 +3,59 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
 
-// diskStorage chooses where disks go on a node when nobody says it; empty: none takes
-// disks.
-func (p *planner) diskStorage(node string) string {
-	var takes []*model.Storage
-	for _, s := range p.have.Storages {
-		if _, ok := s.OnNode[node]; ok && s.Content["images"] {
-			takes = append(takes, s)
+// What it takes on a storage to make disks there, and to fetch images to it.
+const (
+	mayAllocate = "Datastore.AllocateSpace"
+	mayFetch    = "Datastore.AllocateTemplate"
+)
+
+// taking are the storages of a node that take a kind of content, by name.
+func (p *planner) taking(node, content string) []*model.Storage {
+	var list []*model.Storage
+	for _, name := range model.NamesOf(p.have.Storages) {
+		if s := p.have.Storages[name]; s.Content[content] {
+			if _, there := s.OnNode[node]; there {
+				list = append(list, s)
+			}
 		}
 	}
+	return list
+}
+
+// unsureOfRights reports whether a storage of a node is to be chosen, and it wasn't asked yet
+// which of them the credentials may use. Where there is only one, there is no choice.
+func (p *planner) unsureOfRights(look *Look, node, content string) bool {
+	takes, unsure := p.taking(node, content), false
+	for _, s := range takes {
+		path := "/storage/" + s.Name
+		if _, asked := p.have.Rights[path]; asked || len(takes) == 1 {
+			continue
+		}
+		if unsure = true; !slices.Contains(look.Rights, path) {
+			look.Rights = append(look.Rights, path)
+		}
+	}
+	return unsure
+}
+
+func storageNames(list []*model.Storage) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, "/storage/"+s.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// diskStorage chooses where disks go on a node when nobody says it, among the storages that
+// the credentials may make disks on; empty: there is none.
+func (p *planner) diskStorage(node string) string {
+	takes := slices.DeleteFunc(p.taking(node, "images"), func(s *model.Storage) bool { return !p.have.May("/storage/"+s.Name, mayAllocate) })
 	if len(takes) == 0 {
 		return ""
 	}
@@ -25,6 +65,10 @@ func (p *planner) diskStorage(node string) string {
 // noDiskStorage waits, since no storage of a node takes disks. The list may be late about one.
 func (p *planner) noDiskStorage(o *Object, node string) {
 	if p.late(&o.Look, "images", node) {
+		return
+	}
+	if takes := p.taking(node, "images"); len(takes) > 0 {
+		o.wait(WaitUnfit, fmt.Sprintf("these credentials may make disks on no storage of %s: grant %s on one that takes disks (%s)", node, mayAllocate, storageNames(takes)))
 		return
 	}
 	o.wait(WaitUnfit, fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node))

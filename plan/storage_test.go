@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -21,17 +22,23 @@ func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
 		reason  string
 		storage string // "": nothing takes disks
 		change  func(*world)
+		rights  map[string]map[string]bool // nil: everything
 	}{
-		{"all nodes reach what is shared", "nfs", func(*world) {}},
-		{"what takes no disks isn't chosen", "local-lvm", func(w *world) { w.stores["nfs"].Content["images"] = false }},
+		{"all nodes reach what is shared", "nfs", func(*world) {}, nil},
+		{"what takes no disks isn't chosen", "local-lvm", func(w *world) { w.stores["nfs"].Content["images"] = false }, nil},
 		{"nothing takes disks", "", func(w *world) {
 			w.stores["nfs"].Content["images"], w.stores["local-lvm"].Content["images"] = false, false
+		}, nil},
+		{"the credentials may use one storage only", "local-lvm", func(*world) {}, map[string]map[string]bool{
+			"/storage/nfs": {mayFetch: true, "Datastore.Audit": true}, "/storage/local-lvm": {mayAllocate: true},
 		}},
+		{"the credentials may use none", "", func(*world) {}, map[string]map[string]bool{"/storage/nfs": {"Datastore.Audit": true}, "/storage/local-lvm": {"Datastore.Audit": true}}},
 	} {
 		w := newWorld()
 		c.change(w)
 		have := w.observe(Look{})
-		have.Files = map[string]model.File{}
+		have.Files, have.Rights = map[string]model.File{}, allRights(model.Desired{})
+		maps.Copy(have.Rights, c.rights)
 		for _, o := range For(want, have).Objects {
 			if c.storage == "" {
 				if o.Wait == nil || o.Wait.Reason != WaitUnfit {

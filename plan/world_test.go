@@ -98,7 +98,7 @@ func (w *world) observe(l Look) *model.Observed {
 		o.Bridges[node] = map[string]bool{"vmbr0": true, "vmbr1": true, "vmbr2": true, "vmbr5": true}
 	}
 	for _, path := range l.Rights {
-		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true}
+		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
 	}
 	for _, kind := range l.Mappings {
 		o.Mappings[kind] = map[string]bool{"gpu": true}

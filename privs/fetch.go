@@ -52,7 +52,8 @@ func (l *life) importStorages(i model.Image) []string {
 }
 
 // diskStorages are the storages that disks may go to when nobody says where: of
-// each node a shared one, else the one with the most room.
+// each node a shared one, else the one with the most room. As plans do, it chooses among
+// those that the credentials may use already, if there are any.
 func (l *life) diskStorages(of model.Key, nodes []string) []string {
 	out := l.eachNode(nodes, "images", func(node string, a, b *model.Storage) int { return a.CompareFor(node, b) })
 	if len(out) == 0 {
@@ -67,6 +68,7 @@ func (l *life) eachNode(nodes []string, content string, order func(node string, 
 	if len(nodes) == 0 {
 		nodes = slices.Collect(maps.Keys(l.at.Have.Nodes))
 	}
+	needs := map[string]string{"images": newDiskPriv, "import": "Datastore.AllocateTemplate"}
 	found := map[string]bool{}
 	for _, node := range nodes {
 		var takes []*model.Storage
@@ -74,6 +76,10 @@ func (l *life) eachNode(nodes []string, content string, order func(node string, 
 			if _, there := s.OnNode[node]; there && s.Content[content] {
 				takes = append(takes, s)
 			}
+		}
+		may := slices.DeleteFunc(slices.Clone(takes), func(s *model.Storage) bool { return !l.at.Have.May(storagePath(s.Name), needs[content]) })
+		if len(may) > 0 {
+			takes = may
 		}
 		if len(takes) > 0 {
 			found[slices.MinFunc(takes, func(a, b *model.Storage) int { return order(node, a, b) }).Name] = true

@@ -13,23 +13,48 @@ type Account struct {
 	Token    string // the part behind the "!"; empty: the user itself
 	NewUser  bool   // the commands make the user
 	NewToken bool   // the commands make the token
-	// Roles are those that there are already, with their privileges.
+	// Roles are those that there are already, with their privileges. They stay as they
+	// are: other manifests may need what they grant.
 	Roles map[string][]string
+	// User and token have these already, by path.
+	UserHas, TokenHas Held
+}
+
+// Held is what an account has been granted.
+type Held struct {
+	Rights map[string]map[string]bool // by path: true if they also hold below it
+	At     map[string]bool            // paths with an entry for the account itself
+}
+
+// here is what an entry on a path would hide: what the account has there from elsewhere.
+func (h Held) here(path string) map[string]bool {
+	if h.At[path] {
+		return nil
+	}
+	return h.Rights[path]
 }
 
 // TokenID is the token's full name.
 func (a Account) TokenID() string { return a.User + "!" + a.Token }
 
 // Commands are lines for a shell on a node that make the roles, the user and the
-// token and grant exactly what is given.
+// token and grant what is given. Nothing that was granted before is taken away: roles that
+// are there aren't changed, and an entry on a path repeats what it would hide.
 func (a Account) Commands(grants []Grant) []string {
-	names := a.roleNames(grants)
+	var paths []string
+	var entries []given
+	for _, g := range grants {
+		for _, e := range a.entries(g) {
+			paths, entries = append(paths, g.Path), append(entries, e)
+		}
+	}
+	names := a.roleNames(paths, entries)
 	var lines []string
 	done := map[string]bool{}
-	for i, g := range grants {
-		if name := names[i]; !done[name] {
-			done[name] = true
-			lines = append(lines, a.roleCommand(name, g.Names())...)
+	for i, e := range entries {
+		if _, there := a.Roles[names[i]]; !there && !done[names[i]] {
+			done[names[i]] = true
+			lines = append(lines, words("pveum", "role", "add", names[i], "--privs", strings.Join(e.privs, " ")))
 		}
 	}
 	if a.NewUser {
@@ -38,49 +63,52 @@ func (a Account) Commands(grants []Grant) []string {
 	if a.NewToken && a.Token != "" {
 		lines = append(lines, words("pveum", "user", "token", "add", a.User, a.Token, "--privsep", "1"))
 	}
-	for i, g := range grants {
-		line := []string{"pveum", "acl", "modify", g.Path, "--roles", names[i], "--users", a.User}
-		if a.Token != "" {
-			line = append(line, "--tokens", a.TokenID())
-		}
-		if !g.Below {
-			line = append(line, "--propagate", "0")
-		}
-		lines = append(lines, words(line...))
+	for i, e := range entries {
+		lines = append(lines, e.command(paths[i], names[i], a.User, a.TokenID()))
 	}
 	return lines
 }
 
-// roleCommand makes a role, or gives one that is there other privileges.
-func (a Account) roleCommand(name string, privs []string) []string {
-	have, exists := a.Roles[name]
-	verb := "add"
-	if exists {
-		if slices.Equal(slices.Sorted(slices.Values(have)), privs) {
-			return nil
-		}
-		verb = "modify"
+// entries are those that a grant takes.
+func (a Account) entries(g Grant) []given {
+	var list givens
+	list.add(given{user: true}, split(g.Path, g.Below, g.Names(), a.UserHas.here(g.Path)))
+	if a.Token != "" {
+		list.add(given{token: true}, split(g.Path, g.Below, g.Names(), a.TokenHas.here(g.Path)))
 	}
-	return []string{words("pveum", "role", verb, name, "--privs", strings.Join(privs, " "))}
+	return list
 }
 
-// roleNames gives each grant the name of its role. Grants of the same privileges
-// share one. The names begin with the user's, so that users don't share any.
-func (a Account) roleNames(grants []Grant) []string {
+// roleNames gives each entry the name of its role. Entries of the same privileges
+// share one. The names begin with the user's, so that users don't share any; a role that is
+// there is used if it has just these privileges.
+func (a Account) roleNames(paths []string, entries []given) []string {
 	prefix := a.rolePrefix()
-	names, privs, taken := make([]string, len(grants)), map[string]string{}, map[string]int{}
-	for i, g := range grants {
-		all := strings.Join(g.Names(), " ")
-		if privs[all] == "" {
-			name := prefix + "-" + roleKind(g)
-			if taken[name]++; taken[name] > 1 {
-				name = fmt.Sprintf("%s-%d", name, taken[name])
-			}
-			privs[all] = name
+	names, byPrivs, taken := make([]string, len(entries)), map[string]string{}, map[string]bool{}
+	for name, privs := range a.Roles {
+		taken[name] = true
+		if all := strings.Join(sortedOnce(privs), " "); strings.HasPrefix(name, prefix+"-") && (byPrivs[all] == "" || name < byPrivs[all]) {
+			byPrivs[all] = name
 		}
-		names[i] = privs[all]
+	}
+	for i, e := range entries {
+		all := strings.Join(e.privs, " ")
+		if byPrivs[all] == "" {
+			byPrivs[all] = free(prefix+"-"+roleKind(paths[i], e.privs), taken)
+		}
+		names[i] = byPrivs[all]
 	}
 	return names
+}
+
+// free finds a name that isn't taken, and takes it.
+func free(base string, taken map[string]bool) string {
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	taken[name] = true
+	return name
 }
 
 // rolePrefix is the user's name, as far as roles may have it.
@@ -95,9 +123,9 @@ func (a Account) rolePrefix() string {
 }
 
 // roleKind says what a role is for.
-func roleKind(g Grant) string {
-	has := func(priv string) bool { return slices.Contains(g.Names(), priv) }
-	switch top, _, _ := strings.Cut(g.Path[1:], "/"); {
+func roleKind(path string, privs []string) string {
+	has := func(priv string) bool { return slices.Contains(privs, priv) }
+	switch top, _, _ := strings.Cut(path[1:], "/"); {
 	case top == "":
 		return "cluster"
 	case top == "vms" && !has("VM.Allocate"):

@@ -56,12 +56,12 @@ func TestCommandsLeaveOutWhatIsThere(t *testing.T) {
 		"o-hara-guests": {"VM.Audit", "VM.Allocate"}, "o-hara-disks": {"Datastore.Audit", "Datastore.AllocateSpace"},
 	}}
 	want := []string{
-		`pveum role modify o-hara-disks --privs Datastore.Audit`,
-		`pveum role add o-hara-disks-2 --privs Datastore.AllocateSpace`,
+		`pveum role add o-hara-disks-2 --privs Datastore.Audit`,
+		`pveum role add o-hara-disks-3 --privs Datastore.AllocateSpace`,
 		`pveum acl modify /vms --roles o-hara-guests --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x'`,
-		`pveum acl modify /storage/a --roles o-hara-disks --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
-		`pveum acl modify /storage/b --roles o-hara-disks --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
-		`pveum acl modify /storage/c --roles o-hara-disks-2 --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
+		`pveum acl modify /storage/a --roles o-hara-disks-2 --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
+		`pveum acl modify /storage/b --roles o-hara-disks-2 --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
+		`pveum acl modify /storage/c --roles o-hara-disks-3 --users 'o'\''hara@pve' --tokens 'o'\''hara@pve!x' --propagate 0`,
 	}
 	if diff := cmp.Diff(want, a.Commands(grants)); diff != "" {
 		t.Error(diff)

@@ -1,7 +1,7 @@
 package privs
 
 import (
-	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -39,22 +39,14 @@ func (s Sight) Remedy(l model.Lack) []string {
 	if s.forbidden(l.Path) {
 		return nil
 	}
-	names := s.freeNames()
+	taken := maps.Clone(s.Roles)
+	if taken == nil {
+		taken = map[string]bool{}
+	}
 	var out []string
 	for _, g := range s.together(l) {
-		name := names()
-		out = append(out, words("pveum", "role", "add", name, "--privs", strings.Join(g.privs, " ")))
-		line := []string{"pveum", "acl", "modify", l.Path, "--roles", name}
-		if g.user {
-			line = append(line, "--users", s.User)
-		}
-		if g.token {
-			line = append(line, "--tokens", s.tokenID())
-		}
-		if !g.below {
-			line = append(line, "--propagate", "0")
-		}
-		out = append(out, words(line...))
+		name := free(Account{User: s.User}.rolePrefix()+"-more", taken)
+		out = append(out, words("pveum", "role", "add", name, "--privs", strings.Join(g.privs, " ")), g.command(l.Path, name, s.User, s.tokenID()))
 	}
 	return out
 }
@@ -70,85 +62,31 @@ func (s Sight) Repeats(l model.Lack) bool {
 
 func (s Sight) tokenID() string { return s.User + "!" + s.Token }
 
-// given is a set of privileges that accounts get on a path.
-type given struct {
-	privs       []string
-	below       bool
-	user, token bool
-}
-
 // together are the entries to make; what user and token get alike is one.
 func (s Sight) together(l model.Lack) []given {
 	hasEntries := slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Type == "token" && e.Who == s.tokenID() })
 	separate := s.separate(!s.Whole || hasEntries || len(s.Here) == 0)
-	var list []given
-	add := func(of given) {
-		for i, g := range list {
-			if g.below == of.below && slices.Equal(g.privs, of.privs) {
-				list[i].user, list[i].token = g.user || of.user, g.token || of.token
-				return
-			}
-		}
-		list = append(list, of)
-	}
 	user := s.Here
 	if separate && s.OfUser != nil {
 		user = s.OfUser
 	}
+	var list givens
 	if !separate || lacks(s.OfUser, l.Privs) {
-		for _, g := range s.entriesFor("user", s.User, l, user) {
-			g.user = true
-			add(g)
-		}
+		list.add(given{user: true}, split(l.Path, leaf(l.Path), l.Privs, s.hidden("user", s.User, l.Path, user)))
 	}
 	if separate {
-		for _, g := range s.entriesFor("token", s.tokenID(), l, s.Here) {
-			g.token = true
-			add(g)
-		}
+		list.add(given{token: true}, split(l.Path, leaf(l.Path), l.Privs, s.hidden("token", s.tokenID(), l.Path, s.Here)))
 	}
 	return list
 }
 
-// entriesFor are what an account gets on the path of a lack. Where it has an entry
-// already, another one beside it is enough. What holds below a path goes on doing so,
-// and what is added there doesn't.
-func (s Sight) entriesFor(kind, who string, l model.Lack, has map[string]bool) []given {
-	beside := slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Path == l.Path && e.Type == kind && e.Who == who })
-	if beside {
-		return []given{{privs: sortedOnce(l.Privs), below: leaf(l.Path)}}
+// hidden is what an entry on a path would hide of what an account has there. Where it has
+// an entry already, another one beside it hides nothing.
+func (s Sight) hidden(kind, who, path string, has map[string]bool) map[string]bool {
+	if slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Path == path && e.Type == kind && e.Who == who }) {
+		return nil
 	}
-	spread, here := []string{}, slices.Clone(l.Privs)
-	for priv, below := range has {
-		switch {
-		case !Means(l.Path, priv):
-		case below && !leaf(l.Path):
-			spread = append(spread, priv)
-		default:
-			here = append(here, priv)
-		}
-	}
-	list := []given{{privs: sortedOnce(here), below: leaf(l.Path)}}
-	if len(spread) > 0 {
-		list = append(list, given{privs: sortedOnce(spread), below: true})
-	}
-	return list
-}
-
-// leaves are the paths that have nothing below them, by the first part, with what the
-// privileges that mean something there begin with.
-var leaves = map[string]string{"vms": "VM.", "storage": "Datastore.", "nodes": "Sys."}
-
-// Means reports whether a privilege on a path allows anything.
-func Means(at, priv string) bool {
-	top, _, _ := strings.Cut(at[1:], "/")
-	return !leaf(at) || strings.HasPrefix(priv, leaves[top]) || priv == "Permissions.Modify"
-}
-
-// leaf reports whether there is nothing below a path.
-func leaf(at string) bool {
-	top, rest, _ := strings.Cut(at[1:], "/")
-	return rest != "" && leaves[top] != ""
+	return has
 }
 
 // ancestors are the paths above one, the uppermost first, and itself.
@@ -205,25 +143,4 @@ func (s Sight) holding(at, kind, who string) []Entry {
 	}
 	slices.SortFunc(hold, func(a, b Entry) int { return strings.Compare(a.Role, b.Role) })
 	return hold
-}
-
-// freeNames gives out names of roles that there aren't yet.
-func (s Sight) freeNames() func() string {
-	base, n := Account{User: s.User}.rolePrefix()+"-more", 1
-	return func() string {
-		for {
-			name := base
-			if n > 1 {
-				name = fmt.Sprintf("%s-%d", base, n)
-			}
-			n++
-			if !s.Roles[name] {
-				return name
-			}
-		}
-	}
-}
-
-func sortedOnce(privs []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(privs)))
 }
