@@ -104,7 +104,10 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 	if r.live.trouble != nil {
 		return // a list tells when it is over
 	}
-	if !now.Before(r.live.next) && !r.listing {
+	if !now.Before(r.live.next) {
+		if r.listing {
+			return // Proxmox takes its time to answer, and its answer tells when it is over
+		}
 		r.live.next = now.Add(restPeriod)
 		r.round()
 	}

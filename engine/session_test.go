@@ -195,6 +195,21 @@ func TestASessionGoesOnWhenProxmoxIsBack(t *testing.T) {
 	})
 }
 
+// A Proxmox that takes longer to answer than we rest is waited for: whoever asks all the
+// time whether it has answered stops the clock of this test.
+func TestASessionWaitsForAnAnswerThatTakesLong(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		s := l.serve(l.client)
+		defer s.end()
+		l.fault(pvesim.Fault{Path: "/cluster/resources", Delay: ms(50_000), Times: 3})
+		s.Want(desired(machine("web")), nil)
+		time.Sleep(5 * time.Minute)
+		if o := s.of("web"); o.State != engine.StateReady {
+			t.Errorf("web is %s: %s", o.State, o.Text)
+		}
+	})
+}
+
 func TestASessionWaitsForALoginThatWorks(t *testing.T) {
 	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
 		client := l.connect(pve.Token("root@pam!lab", "00000000-0000-0000-0000-000000000000"))
