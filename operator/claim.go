@@ -12,6 +12,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
 )
 
 // maxClaims is how many are written at once: a thousand new machines want theirs in
@@ -38,23 +39,37 @@ func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string)
 	case key != owner.Key:
 		return s.claimMember(ctx, key, uid, owner.Name, vmid)
 	}
-	status := map[string]any{"vmid": vmid}
+	said := map[string]any{"vmid": vmid}
 	if isMachine(obj) {
-		status["provider"] = s.key.Name
+		said["provider"] = s.key.Name
+		if err := s.unready(ctx, obj, owner, vmid, said); err != nil {
+			return err
+		}
 	} else if image, ok := obj.(*api.VMImage); ok {
 		if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, image); err != nil {
 			return err
 		}
-		status["providers"] = slices.Compact(slices.Sorted(slices.Values(append(image.Status.Providers, s.key.Name))))
+		said["providers"] = slices.Compact(slices.Sorted(slices.Values(append(image.Status.Providers, s.key.Name))))
 	}
 	// With its UID: an object that was made anew under the same name is another one.
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": status})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": said})
 	if err != nil {
 		return err
 	}
 	obj.SetNamespace(owner.Namespace)
 	obj.SetName(owner.Name)
 	return s.deps.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
+}
+
+// unready adds to what is said of a machine that it isn't ready, if it was: it is about to
+// be made anew, and what was ready had another VMID.
+func (s *site) unready(ctx context.Context, obj object, owner model.Owner, vmid int, said map[string]any) error {
+	if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, obj); err != nil || !isReady(obj) {
+		return client.IgnoreNotFound(err)
+	}
+	settle(obj, status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: fmt.Sprintf("make VM %d", vmid)}, obj.GetGeneration())
+	said["conditions"], said["waiting"], said["waitingSince"] = obj.Common().Conditions, obj.Common().Waiting, obj.Common().WaitingSince
+	return nil
 }
 
 // claimMember does so in the status of the object that the machine is one of.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
@@ -45,6 +47,13 @@ type Config struct {
 	Metrics, Health, Profiler string
 
 	Logger *slog.Logger
+
+	// Registry gets the metrics; nil: that of controller-runtime, which allows for one
+	// operator a process.
+	Registry prometheus.Registerer
+
+	// Proxmox carries the requests to Proxmox; nil: the network.
+	Proxmox http.RoundTripper
 }
 
 // Election is how replicas find out which one of them works.
@@ -67,6 +76,7 @@ type deps struct {
 	metrics *metrics
 	log     *slog.Logger
 	set     string // what all guests of this Kubernetes have in common
+	proxmox http.RoundTripper
 }
 
 // gcPercent has memory collected when it has grown by half: the operator rests most
@@ -91,9 +101,12 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, set: set}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, set: set, proxmox: cfg.Proxmox}
 	d.sites = newSites(d)
-	d.metrics = newMetrics(ctrlmetrics.Registry, d.sites)
+	if cfg.Registry == nil {
+		cfg.Registry = ctrlmetrics.Registry
+	}
+	d.metrics = newMetrics(cfg.Registry, d.sites)
 	if err := setUp(ctx, mgr, d); err != nil {
 		return err
 	}

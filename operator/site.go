@@ -141,7 +141,7 @@ func (s *site) connect(ctx context.Context) bool {
 		return s.tell(nil)
 	}
 	next := *asked.connection
-	if err := probe(ctx, next); errors.Is(err, context.Canceled) {
+	if err := s.probe(ctx, next); errors.Is(err, context.Canceled) {
 		return true
 	} else if err != nil {
 		return s.tell(fmt.Errorf("what is asked for now doesn't work, so the former connection goes on: %s", act.Judge(err).Text))
@@ -156,14 +156,21 @@ func (s *site) connect(ctx context.Context) bool {
 }
 
 // probe tries a connection that is to take the place of another one.
-func probe(ctx context.Context, next manifest.Connection) error {
-	client, err := pve.New(next.Config())
+func (s *site) probe(ctx context.Context, next manifest.Connection) error {
+	client, err := pve.New(s.config(next))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	_, err = client.Version(ctx)
 	return err
+}
+
+// config is a connection for a client.
+func (s *site) config(c manifest.Connection) pve.Config {
+	cfg := c.Config()
+	cfg.RoundTripper = s.deps.proxmox
+	return cfg
 }
 
 // relogin goes on with other credentials, which work.
@@ -198,7 +205,7 @@ func (s *site) tell(err error) bool {
 
 // open connects and starts to work. Whether Proxmox can be reached shows later.
 func (s *site) open(ctx context.Context, asked assignment) error {
-	cfg := asked.connection.Config()
+	cfg := s.config(*asked.connection)
 	cfg.Logger = s.log
 	cfg.Observe = s.deps.metrics.exchange(s.key)
 	cfg.Limiter = admission.New(admission.Config{})
