@@ -40,4 +40,10 @@ func (r *run) giveUp(format string, args ...any) {
 		p.stop(errEndless)
 		p.wire.cut()
 	}
+	if r.kube != nil {
+		for _, p := range r.kube.living() {
+			p.wire.cut()
+			p.end()
+		}
+	}
 }

@@ -16,6 +16,8 @@ type history struct {
 	events []event
 	weak   weakness
 	faults []pvesim.Fault // that are injected by events
+
+	operator bool // it is about the operator, and its world has no sets
 }
 
 // event is something that happens.

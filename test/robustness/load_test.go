@@ -36,7 +36,7 @@ func (r *run) notTooMuch() {
 		return // its clock has jumped, and all who waited have waited for too long at that moment
 	}
 	r.census.timeouts = n
-	processes := r.h.world.sets
+	processes := max(r.h.world.sets, 1)
 	if r.census.happened(runsTwice) {
 		processes++
 	}

@@ -30,6 +30,10 @@ func (w *watch) before(e *entry) {
 	if given := e.params.Get("digest"); given != "" && given != digest {
 		return // Proxmox refuses it
 	}
+	if w.run.kube != nil {
+		w.run.kube.before(e, conf)
+		return
+	}
 	_, m, ok := model.ParseDescription(conf["description"])
 	s, wish := w.run.wishOf(m.Owner)
 	destroys := e.method == http.MethodDelete && e.call() == ""

@@ -24,6 +24,7 @@ type run struct {
 	others    *others
 	census    *census
 	sets      []*set
+	kube      *kube         // of histories about the operator
 	born      int           // processes so far
 	limit     int           // of requests
 	done      chan struct{} // closed at the end
@@ -85,6 +86,10 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	}
 	r.watch = newWatch(r)
 	r.others = newOthers(r)
+	if h.operator {
+		r.kube = newKube(r)
+		r.kube.start(ourCluster)
+	}
 	for i := range h.world.sets {
 		r.sets = append(r.sets, newSet(setNames[i], h.world))
 		r.start(r.sets[i])
@@ -99,7 +104,11 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 		r.census.count(e.kind, 1, 0)
 		e.do(r)
 	}
-	if !r.isBroken() {
+	switch {
+	case r.isBroken():
+	case h.operator:
+		r.kube.finish()
+	default:
 		r.finish()
 	}
 	r.calm()
@@ -176,6 +185,10 @@ func (r *run) stopAll() {
 	r.mu.Unlock()
 	for _, p := range procs {
 		p.stop(errStopped)
+	}
+	if r.kube != nil {
+		r.kube.stopAll()
+		defer time.Sleep(time.Minute) // what the libraries have begun ends a moment later
 	}
 	r.aside.Wait()
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 var (
@@ -31,6 +33,10 @@ func init() { flag.Var(&kept, "keep", "numbers of the events that TestSeed keeps
 // TestMain collects garbage less often: there is a lot of it, and none of it is big.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
+	if err := os.Setenv("GOGC", "400"); err != nil { // so that the operator leaves it alone
+		panic(err)
+	}
+	utilruntime.ErrorHandlers = nil // Kubernetes' libraries sleep there, by a clock of their own
 	os.Exit(m.Run())
 }
 

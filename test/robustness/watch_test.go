@@ -152,8 +152,11 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 		now[id] = guest{owner: m.Owner, volumes: disksOf(s, vm), whole: lock != "clone" && lock != "create" || was.whole && was.owner == m.Owner}
 		owners[m.Owner] = append(owners[m.Owner], id)
 	}
+	if w.run.kube != nil {
+		wrong = append(wrong, w.run.kube.alone(s)...)
+	}
 	for owner, ids := range owners {
-		if len(ids) > 1 {
+		if len(ids) > 1 && w.run.kube == nil {
 			wrong = append(wrong, fmt.Sprintf("%s of set %s has %d machines: %v", owner.Key, owner.Set, len(ids), ids))
 		}
 	}
@@ -182,6 +185,9 @@ func (r *run) wishOf(o model.Owner) (*set, *wish) {
 
 // mayLose tells whether somebody wants the owner's machine, or its disk, to go.
 func (r *run) mayLose(o model.Owner, slot string) bool {
+	if r.kube != nil {
+		return r.kube.mayLose(o.UID)
+	}
 	s, wish := r.wishOf(o)
 	return wish != nil && (s.mayGo(wish, time.Now()) || s.mayDrop(wish, slot))
 }

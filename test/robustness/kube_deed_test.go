@@ -1,0 +1,85 @@
+package robustness
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kubesim"
+)
+
+func (k *kube) edit(resource, name string, change func(kubesim.Object)) bool {
+	_, err := k.api.Update(resource, team, name, "", func(o kubesim.Object) error {
+		change(o)
+		return nil
+	})
+	return err == nil
+}
+
+func (k *kube) delete(resource, name string) bool { return k.api.Delete(resource, team, name) == nil }
+
+// deleteAll is what the deletion of a namespace does, in the worst order.
+func (k *kube) deleteAll() {
+	k.delete("secrets", "login")
+	k.delete("providers", "pve")
+	for _, o := range k.api.List(machines) {
+		k.delete(machines, o.Name())
+	}
+}
+
+// restore drops an object, and makes it again as a backup has it: with its annotations,
+// another UID and no status.
+func (k *kube) restore(name string, after time.Duration) {
+	o := k.api.Get(machines, team, name)
+	if o == nil || o.Deleting() {
+		return
+	}
+	backup := named(name, spec(o))
+	if id := identity(o); id != "" {
+		backup.Annotate("infra.virtrigaud.io/identity", id)
+	}
+	k.api.Lose(machines, team, name)
+	k.run.later(after, func() { k.make(machines, backup) })
+}
+
+// meddle does something to the guest of an object, if it is there.
+func (k *kube) meddle(what kind, name string, do func(o *others, id int) bool) {
+	o := k.api.Get(machines, team, name)
+	if o == nil {
+		return
+	}
+	id := 0
+	k.run.sim.Do(func(s *pvesim.State) {
+		if ids := k.guests(s, identity(o)); len(ids) > 0 {
+			id = ids[0]
+		}
+	})
+	if id == 0 {
+		return
+	}
+	k.run.troubles.Go(func() {
+		leave := k.run.others.enter(id)
+		defer leave()
+		if do(k.run.others, id) {
+			k.run.tells(what)
+		}
+		k.run.watch.look()
+	})
+}
+
+// settle waits until we have changed nothing for a while, or for so long.
+func (k *kube) settle(most time.Duration) {
+	const rest = 40 * time.Second
+	for end := time.Now().Add(most); time.Now().Before(end) && !k.run.isBroken(); {
+		time.Sleep(5 * time.Second)
+		now := k.run.trace.now()
+		busy := k.run.trace.count(func(e *entry) bool {
+			return e.ours && e.write() && (e.done == 0 || e.done > now-rest)
+		})
+		k.mu.Lock()
+		quiet := time.Since(k.lately) > rest
+		k.mu.Unlock()
+		if busy == 0 && quiet {
+			return
+		}
+	}
+}

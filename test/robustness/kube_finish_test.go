@@ -1,0 +1,219 @@
+package robustness
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kubesim"
+)
+
+// finish lets the troubles end, and checks that all is as the objects ask or that they
+// say why not, that it stays so, and that all of it can go again.
+func (k *kube) finish() {
+	r := k.run
+	r.trace.say("", "— the troubles are over")
+	r.calm()
+	r.others.unlockStuck()
+	k.provide()
+	time.Sleep(2 * time.Minute) // what others have done isn't all in the lists
+	if !k.await(30*time.Minute, k.settled) {
+		for _, o := range k.api.List(machines) {
+			if !k.fine(o) {
+				r.fail("VirtualMachine %s isn't as it should be in the end: %s", o.Name(), sayings(o))
+			}
+		}
+		return
+	}
+	r.quiet()
+	r.watch.look()
+	k.compareAll()
+	r.tidy()
+	if r.isBroken() {
+		return
+	}
+	k.stays()
+	r.trace.say("", "— all is to go")
+	for _, o := range k.api.List(machines) {
+		k.edit(machines, o.Name(), func(o kubesim.Object) { spec(o)["deletionPolicy"] = "Delete" })
+		k.delete(machines, o.Name())
+	}
+	gone := func() bool {
+		return !slices.ContainsFunc(k.api.List(machines), func(o kubesim.Object) bool { return !k.excused(o) })
+	}
+	if !k.await(30*time.Minute, gone) {
+		for _, o := range k.api.List(machines) {
+			r.fail("VirtualMachine %s doesn't go: %s", o.Name(), sayings(o))
+		}
+		return
+	}
+	r.quiet()
+	r.watch.look()
+	k.nothingLeft()
+	if !r.isBroken() {
+		r.tidy()
+	}
+}
+
+// provide gives back what machines need.
+func (k *kube) provide() {
+	k.make("secrets", k.login())
+	k.make("providers", k.provider())
+}
+
+// await waits until something is so, and says whether it is.
+func (k *kube) await(most time.Duration, so func() bool) bool {
+	for end := time.Now().Add(most); time.Now().Before(end); {
+		time.Sleep(5 * time.Second)
+		if k.run.isBroken() {
+			return false
+		}
+		k.provide() // a Provider that was deleted may have gone only now
+		if so() {
+			return true
+		}
+	}
+	return false
+}
+
+// settled reports whether all objects are fine.
+func (k *kube) settled() bool {
+	return !slices.ContainsFunc(k.api.List(machines), func(o kubesim.Object) bool { return !k.fine(o) })
+}
+
+// fine reports whether an object is Ready, or says rightly why not.
+func (k *kube) fine(o kubesim.Object) bool { return ready(o) && !o.Deleting() || k.excused(o) }
+
+// excused reports whether there is a good reason, in truth and not only by what we say,
+// why an object isn't as it should be.
+func (k *kube) excused(o kubesim.Object) bool {
+	c := condition(o, "Ready")
+	reason, _ := c["reason"].(string)
+	text, _ := c["message"].(string)
+	if c["status"] == "True" || text == "" {
+		return false
+	}
+	ok := false
+	k.run.sim.Do(func(s *pvesim.State) {
+		id := vmidOf(o)
+		vm := s.VMs[id]
+		switch {
+		case anyHalfMade(s) && strings.Contains(text, "half"):
+			ok = true
+		case vm != nil && k.run.watch.others[id] != "":
+			ok = true // others have its VMID, or have made it theirs
+		case reason == "Elsewhere":
+			ok = k.run.census.happened(kubeRenamed) && k.elsewhere(s, identity(o))
+		case reason == "TakenByOthers":
+			ok = k.let(o.Name()) // what was let go has its VMID, or its name
+		case reason == "AgentSilent":
+			image, _ := spec(o)["imageRef"].(map[string]any)
+			name, _ := image["name"].(string)
+			ok = !k.run.h.world.agents[name]
+		case reason == "RestartNeeded" || reason == "NotAllowed":
+			ok = !mayStop(o) && !o.Deleting()
+		}
+	})
+	if ok {
+		k.run.census.excuse("VirtualMachine " + reason)
+	}
+	return ok
+}
+
+// elsewhere reports whether an object was first looked after by an operator that had
+// another cluster name: its machine isn't there, or says so.
+func (k *kube) elsewhere(s *pvesim.State, identity string) bool {
+	for _, id := range k.guests(s, identity) {
+		_, m, _ := model.ParseDescription(s.VMs[id].Conf["description"])
+		return m.Owner.Set != ourCluster
+	}
+	return true
+}
+
+// sayings is what an object's status says.
+func sayings(o kubesim.Object) string {
+	c := condition(o, "Ready")
+	var b strings.Builder
+	if o.Deleting() {
+		b.WriteString("(deleted) ")
+	}
+	for _, f := range []string{"status", "reason", "message"} {
+		text, _ := c[f].(string)
+		b.WriteString(text + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// compareAll compares the guests of all objects that are Ready with what is wanted.
+func (k *kube) compareAll() {
+	var wrong []string
+	k.mu.Lock()
+	var all []record
+	for _, id := range slices.Sorted(maps.Keys(k.records)) {
+		all = append(all, *k.records[id])
+	}
+	k.mu.Unlock()
+	k.run.sim.Do(func(s *pvesim.State) {
+		for _, rec := range all {
+			if !rec.there || rec.object.Deleting() || !ready(rec.object) {
+				continue
+			}
+			ids := k.guests(s, rec.identity)
+			if len(ids) != 1 {
+				defer k.run.fail("VirtualMachine %s is Ready and has %d machines", rec.name, len(ids))
+				continue
+			}
+			wrong = append(wrong, rec.compare(s, s.VMs[ids[0]])...)
+		}
+	})
+	for _, text := range wrong {
+		k.run.fail("%s", text)
+	}
+}
+
+// stays checks that nothing is changed once all is well.
+func (k *kube) stays() {
+	k.settle(10 * time.Minute)
+	at := k.run.trace.now()
+	time.Sleep(3 * time.Minute)
+	excused := slices.ContainsFunc(k.api.List(machines), func(o kubesim.Object) bool { return !ready(o) })
+	if n := k.run.trace.count(func(e *entry) bool { return e.ours && e.write() && e.at > at }); n > 0 && !excused {
+		k.run.fail("%d changes were made though nothing was to be done", n)
+	}
+}
+
+// nothingLeft checks that no guest of ours is there any more, but those that were let
+// go.
+func (k *kube) nothingLeft() {
+	k.run.sim.Do(func(s *pvesim.State) {
+		for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
+			if _, theirs := k.run.watch.others[id]; theirs || halfMade(s.VMs[id]) {
+				continue
+			}
+			_, m, marked := model.ParseDescription(s.VMs[id].Conf["description"])
+			rec := k.record(m.Owner.UID)
+			switch {
+			case marked && rec != nil && !rec.released.IsZero():
+			case marked && rec != nil && (rec.there || rec.lost):
+			case !marked && k.let(s.VMs[id].Name()):
+			default:
+				defer k.run.fail("VM %d (%s) is left behind", id, s.VMs[id].Name())
+			}
+		}
+	})
+}
+
+// let reports whether a machine of that name was let go.
+func (k *kube) let(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, rec := range k.records {
+		if rec.name == name && !rec.released.IsZero() {
+			return true
+		}
+	}
+	return false
+}
