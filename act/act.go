@@ -76,12 +76,15 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		upid, err = vm(act.Target).Resize(ctx, resizeOptions(act))
 	case model.Start:
 		upid, err = vm(act.Target).Start(ctx, pve.StartOptions{})
+	case model.Resume:
+		upid, err = vm(act.Target).Resume(ctx, pve.ResumeOptions{})
 	case model.Shutdown:
-		upid, err = vm(act.Target).Shutdown(ctx, pve.ShutdownOptions{})
+		upid, err = vm(act.Target).Shutdown(ctx, pve.ShutdownOptions{Timeout: act.Timeout, ForceStop: act.Force})
 	case model.Stop:
+		abort(ctx, c, act.Abort)
 		upid, err = vm(act.Target).Stop(ctx, pve.StopOptions{})
 	case model.Reboot:
-		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{})
+		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{Timeout: act.Timeout})
 	case model.Destroy:
 		upid, err = a.destroy(ctx, vm(act.Target), act)
 	case model.Release:
@@ -123,6 +126,16 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	return upid, nil
 }
 
+// abort ends tasks that hold the lock of a guest while they wait for it to shut down. Where these
+// credentials may not, they end by themselves.
+func abort(ctx context.Context, c *pve.Client, tasks []string) {
+	for _, task := range tasks {
+		if upid, err := pve.ParseUPID(task); err == nil {
+			_ = c.Task(upid).Stop(ctx)
+		}
+	}
+}
+
 // Words say what an action does, for errors and logs.
 func Words(action model.Action) string {
 	switch act := action.(type) {
@@ -136,6 +149,8 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("grow %s of VM %s", act.Slot, act.Target)
 	case model.Start:
 		return fmt.Sprintf("start VM %s", act.Target)
+	case model.Resume:
+		return fmt.Sprintf("resume VM %s", act.Target)
 	case model.Shutdown:
 		return fmt.Sprintf("shut down VM %s", act.Target)
 	case model.Stop:

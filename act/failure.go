@@ -43,6 +43,8 @@ type Failure struct {
 	Text  string // what Proxmox said
 	Hint  string // what the person can do; may be empty
 	Lacks *model.Lack
+	// Ignored: a guest didn't shut down when it was asked to.
+	Ignored bool
 }
 
 // classes are tried in this order: the first kind that fits decides.
@@ -63,6 +65,7 @@ var classes = []struct {
 	{remote.ErrNoSpace, Full},
 	{remote.ErrUnreachable, Away},
 	{remote.ErrLost, Away},
+	{pve.ErrHotplug, Mistaken}, // what it didn't take is pending
 	{pve.ErrModified, Mistaken},
 	{pve.ErrLocked, Busy},
 	{pve.ErrLockTimeout, Busy},
@@ -80,13 +83,14 @@ var classes = []struct {
 	{pve.ErrNoSnapshots, Hard},
 	{pve.ErrSnapshots, Hard},
 	{pve.ErrTooManyCPUs, Hard},
+	{pve.ErrIgnored, Mistaken}, // the next plan doesn't ask again
 	{pve.ErrInvalid, Hard},
 	{pve.ErrNotImplemented, Hard},
 }
 
 // Judge says what an error means, and what can be done about it.
 func Judge(err error) Failure {
-	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err), Lacks: lacks(err)}
+	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err), Lacks: lacks(err), Ignored: errors.Is(err, pve.ErrIgnored)}
 	if stopped(err) {
 		f.Class = Stopped
 		return f

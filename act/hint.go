@@ -59,6 +59,10 @@ func hint(err error) string {
 		return "make the directory on the node (mkdir -p), or have a VMPlacementPolicy name the nodes that have it"
 	case is(pve.ErrAgentNotConfigured):
 		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
+	case is(pve.ErrIgnored):
+		return "its guest ignored the shutdown: shut it down from inside, or allow it to be stopped (--allow-stop, or updatePolicy.stop: Allow)"
+	case is(pve.ErrHotplug):
+		return "the running VM couldn't take it, and it is pending: a restart applies it"
 	case is(pve.ErrTimeout):
 		return "it took longer than Proxmox waits; see the task's log in Proxmox"
 	case is(pve.ErrNoSnapshots):

@@ -35,6 +35,7 @@ func (c *change) flags(cmd *cobra.Command) {
 	}
 	fs.BoolVar(&c.prune, "prune", false, "remove machines, templates of images and snapshots that this --set made earlier and the manifests no longer name; the set must be named")
 	fs.BoolVar(&c.allow.Restart, "allow-restart", false, "stop and start running machines where a change needs it")
+	fs.BoolVar(&c.allow.Stop, "allow-stop", false, "pull the plug of machines that are to restart or shut down and ignore it")
 	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
 	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
 	fs.BoolVar(&c.deep, "deep", false, "read all configs, also of machines that seem to be up to date")

@@ -230,6 +230,7 @@ func (o *object) repeated(s plan.Step) int {
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
 	r.e.succeed(o.owner.Key, s.What)
+	r.e.heard(o.owner.Key, s.Action)
 	if o.repeated(s) > maxAgain {
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
 	}

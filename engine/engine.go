@@ -154,7 +154,7 @@ func (e *Engine) plan(want model.Desired) plan.Plan {
 func (e *Engine) planLocked(want model.Desired) (p plan.Plan) {
 	e.observer.View(func(have *model.Observed) {
 		e.memory.expire(have.At)
-		have.Placed, have.Failed = e.memory.placed, e.memory.failed
+		have.Placed, have.Failed, have.Ignored = e.memory.placed, e.memory.failed, e.memory.deaf(have.At)
 		p = plan.For(want, have)
 	})
 	return p

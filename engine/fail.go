@@ -33,6 +33,9 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	if f.Class == act.Lost || f.Class == act.Passing || makes(s.Action) {
 		r.listSoon()
 	}
+	if f.Ignored {
+		r.e.ignored(o.owner.Key)
+	}
 	r.blameStep(o, s, task, f, f.Class == act.Lost || makes(s.Action))
 }
 

@@ -18,8 +18,9 @@ type memory struct {
 	failed  map[model.Key]model.Failure
 	full    map[model.Key]time.Time // when objects last found no room
 	tries   map[try]int
-	cares   map[string]care // by task
-	elder   bool            // older tasks than the lists show were asked for
+	ignored map[model.Key]time.Time // when guests last didn't shut down though asked to
+	cares   map[string]care         // by task
+	elder   bool                    // older tasks than the lists show were asked for
 }
 
 type try struct {
@@ -30,7 +31,7 @@ type try struct {
 func newMemory() memory {
 	return memory{
 		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
-		failed: map[model.Key]model.Failure{}, full: map[model.Key]time.Time{}, tries: map[try]int{}, cares: map[string]care{},
+		failed: map[model.Key]model.Failure{}, full: map[model.Key]time.Time{}, tries: map[try]int{}, ignored: map[model.Key]time.Time{}, cares: map[string]care{},
 	}
 }
 
@@ -169,11 +170,48 @@ func (m *memory) succeed(key model.Key, what string) {
 
 // forgive lets all that failed be tried anew: somebody has asked for it.
 func (m *memory) forgive(key model.Key) {
+	delete(m.ignored, key)
 	delete(m.failed, key)
 	delete(m.full, key)
 	for t := range m.tries {
 		if t.key == key {
 			delete(m.tries, t)
 		}
+	}
+}
+
+// ignoredFor is how long a guest that has ignored a shutdown isn't asked again.
+const ignoredFor = 24 * time.Hour
+
+// deaf are the objects whose guests have ignored a shutdown lately.
+func (m *memory) deaf(now time.Time) map[model.Key]bool {
+	if len(m.ignored) == 0 {
+		return nil
+	}
+	out := map[model.Key]bool{}
+	for key, since := range m.ignored {
+		if now.Sub(since) > ignoredFor {
+			delete(m.ignored, key)
+			continue
+		}
+		out[key] = true
+	}
+	return out
+}
+
+// ignored notes that a guest has ignored its shutdown.
+func (e *Engine) ignored(key model.Key) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.memory.ignored[key] = time.Now()
+}
+
+// heard notes that a guest was stopped or started after all.
+func (e *Engine) heard(key model.Key, action model.Action) {
+	switch action.(type) {
+	case model.Start, model.Stop, model.Shutdown, model.Reboot:
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.memory.ignored, key)
 	}
 }

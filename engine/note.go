@@ -24,6 +24,8 @@ func (e *Engine) note(action model.Action, answers bool) {
 		} else {
 			seen.Unsure(vmid)
 		}
+	case model.Resume:
+		seen.Unsure(vmid)
 	case model.Stop, model.Shutdown:
 		seen.Powered(vmid, model.StatusStopped)
 		seen.Unsure(vmid)

@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Action is one Proxmox call that changes something. The set is closed: all
 // actions are in this file.
@@ -76,14 +79,27 @@ type Resize struct {
 // Start powers a guest on.
 type Start struct{ Target }
 
+// Resume lets a guest go on that is paused.
+type Resume struct{ Target }
+
 // Shutdown asks a guest to power off.
-type Shutdown struct{ Target }
+type Shutdown struct {
+	Target
+	Timeout time.Duration // that it may take; 0: as Proxmox is set up
+	Force   bool          // pull the plug after that, instead of failing
+}
 
 // Stop pulls the plug.
-type Stop struct{ Target }
+type Stop struct {
+	Target
+	Abort []string // tasks that wait for the guest to shut down: they end first
+}
 
 // Reboot shuts a guest down and starts it with what was pending.
-type Reboot struct{ Target }
+type Reboot struct {
+	Target
+	Timeout time.Duration // that the guest may take to shut down; 0: as Proxmox is set up
+}
 
 // Destroy removes a guest with its disks. The owner is checked again right
 // before.
@@ -222,6 +238,7 @@ func (Create) action()         {}
 func (Configure) action()      {}
 func (Resize) action()         {}
 func (Start) action()          {}
+func (Resume) action()         {}
 func (Shutdown) action()       {}
 func (Stop) action()           {}
 func (Reboot) action()         {}

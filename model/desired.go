@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Desired is what people want of one Proxmox cluster.
@@ -51,6 +52,7 @@ type Allow struct {
 	Restart bool `json:"restart,omitempty"` // stop and start a running guest
 	Replace bool `json:"replace,omitempty"` // destroy a guest and make it anew
 	Data    bool `json:"data,omitempty"`    // remove disks, roll back
+	Stop    bool `json:"stop,omitempty"`    // pull the plug of a guest that ignores its shutdown
 }
 
 // VM is a guest that is wanted.
@@ -95,7 +97,9 @@ type VM struct {
 	WaitAddress bool // ready means: the agent has reported an address
 	Place       Place
 	Update      Allow // what the manifest allows without asking
-	Retain      bool  // when deleted, the guest stays and is only let go
+	// ShutdownTimeout is how long the guest may take to shut down; 0: as Proxmox is set up.
+	ShutdownTimeout time.Duration `json:",omitempty"`
+	Retain          bool          // when deleted, the guest stays and is only let go
 	// Destroy: the manifest says that the guest is destroyed when it is deleted. Without
 	// that, an adopted one stays.
 	Destroy bool `json:",omitempty"`
@@ -171,7 +175,7 @@ func (v VM) Fingerprint() string {
 	v = v.Alone()
 	v.Inherited = nil
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
-	v.Update, v.WaitAddress = Allow{}, false
+	v.Update, v.WaitAddress, v.ShutdownTimeout = Allow{}, false, 0
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}
 	}

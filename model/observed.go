@@ -46,6 +46,8 @@ type Observed struct {
 	Rights map[string]map[string]bool
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
+	// Ignored are the objects whose guests didn't shut down when they were asked to lately.
+	Ignored map[Key]bool
 	// Failed are the steps that failed lately.
 	Failed map[Key]Failure
 

@@ -181,7 +181,7 @@ func guestOf(r pve.Resource) model.Guest {
 
 func statusOf(status, qmp string) model.Status {
 	switch {
-	case status == "running" && (qmp == "paused" || qmp == "suspended"):
+	case status == "running" && (qmp == "paused" || qmp == "suspended" || qmp == "io-error"):
 		return model.StatusPaused
 	case status == "running", status == "paused", status == "stopped":
 		return model.Status(status)

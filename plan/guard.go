@@ -10,6 +10,7 @@ func (p *planner) allows(v model.VM) model.Allow {
 		Restart: a.Restart || v.Update.Restart,
 		Replace: a.Replace || v.Update.Replace,
 		Data:    a.Data || v.Update.Data,
+		Stop:    a.Stop || v.Update.Stop,
 	}
 }
 

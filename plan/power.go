@@ -16,6 +16,8 @@ func (c *change) power(after ...int) {
 	}
 	on := c.v.Power == model.PowerOn
 	switch {
+	case on && c.g.Status == model.StatusPaused:
+		c.o.step(Step{Action: model.Resume{Target: c.target()}, What: fmt.Sprintf("resume VM %d", c.g.VMID), Why: "it is paused, and powerState is On", Effect: Live}, after...)
 	case on && !c.running():
 		if c.g.HAState != "" && c.g.HAState != "stopped" && c.g.HAState != "disabled" && c.g.HAState != "ignored" {
 			c.o.wait(WaitPending, "the HA manager is to start it")
@@ -70,7 +72,37 @@ func (c *change) restart(after ...int) {
 	if !guard(c.o, c.p.allows(c.v), Restart, fmt.Sprintf("restart VM %d", c.g.VMID), why) {
 		return
 	}
-	c.o.step(Step{Action: model.Reboot{Target: c.target()}, What: fmt.Sprintf("restart VM %d", c.g.VMID), Why: why, Effect: Restart}, after...)
+	what := fmt.Sprintf("restart VM %d", c.g.VMID)
+	switch force := c.p.allows(c.v).Stop; {
+	case !force && c.ignored(what):
+	case force && c.v.Power == model.PowerOn && c.g.HAState == "":
+		off := c.o.step(c.shutdown(why), after...)
+		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d again", c.g.VMID), Why: why, Effect: Restart}, off)
+	default:
+		c.o.step(Step{Action: model.Reboot{Target: c.target(), Timeout: c.v.ShutdownTimeout}, What: what, Why: why, Effect: Restart}, after...)
+	}
+}
+
+// shutdown asks the guest to shut down, and stops it after a while if that is allowed.
+func (c *change) shutdown(why string) Step {
+	s := Step{Action: model.Shutdown{Target: c.target(), Timeout: c.v.ShutdownTimeout}, What: fmt.Sprintf("shut VM %d down", c.g.VMID), Why: why, Effect: Restart}
+	if c.p.allows(c.v).Stop {
+		s.Action = model.Shutdown{Target: c.target(), Timeout: c.v.ShutdownTimeout, Force: true}
+		s.What += ", and stop it if it doesn't in time"
+	}
+	return s
+}
+
+// ignored refuses to ask a guest again that has ignored its shutdown lately.
+func (c *change) ignored(what string) bool {
+	if !c.p.have.Ignored[c.v.Owner.Key] {
+		return false
+	}
+	c.o.Refused = append(c.o.Refused, Refusal{
+		What: what, Why: "its guest ignored the shutdown; shut it down from inside, or have it stopped", Effect: Restart,
+		Allow: "--allow-stop, or updatePolicy.stop: Allow",
+	})
+	return true
 }
 
 // stop powers a guest off in the way that was asked for.
@@ -79,10 +111,9 @@ func (c *change) stop() {
 	case model.PowerOff:
 		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Effect: Restart})
 	case model.PowerOffGraceful:
-		c.o.step(Step{
-			Action: model.Shutdown{Target: c.target()},
-			What:   fmt.Sprintf("shut VM %d down", c.g.VMID), Why: "powerState is OffGraceful", Effect: Restart,
-		})
+		if s := c.shutdown("powerState is OffGraceful"); c.p.allows(c.v).Stop || !c.ignored(s.What) {
+			c.o.step(s)
+		}
 	}
 }
 

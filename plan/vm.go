@@ -25,7 +25,7 @@ func (p *planner) vm(v model.VM) Object {
 	}
 	g := f.guest
 	o.VMID, o.Node = g.VMID, g.Node
-	if p.busy(&o, g) {
+	if p.occupied(&o, g, v.Deleted && !v.Retain) {
 		return o
 	}
 	if v.Deleted {
@@ -69,13 +69,16 @@ func (p *planner) missing(o *Object, v model.VM, f finding) {
 
 // busy waits while a guest can't be touched: its node is away, a task works
 // on it, a lock says that somebody does.
-func (p *planner) busy(o *Object, g *model.Guest) bool {
+func (p *planner) busy(o *Object, g *model.Guest) bool { return p.occupied(o, g, false) }
+
+// occupied is the same of a guest that may be going: then nobody waits for it to shut down.
+func (p *planner) occupied(o *Object, g *model.Guest, going bool) bool {
 	if n := p.have.Nodes[g.Node]; n == nil || !n.Online {
 		o.wait(WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, g.VMID))
 		return true
 	}
 	for _, t := range p.have.TasksOf(g.VMID) {
-		if blocks(t.Type) {
+		if blocks(t.Type) && !(going && shutsDown(t.Type)) {
 			o.Wait = &Wait{Reason: WaitTask, Text: fmt.Sprintf("%s of VM %d is running", taskName(t.Type), g.VMID), Task: t.UPID}
 			return true
 		}
@@ -85,6 +88,20 @@ func (p *planner) busy(o *Object, g *model.Guest) bool {
 		return true
 	}
 	return p.backOff(o)
+}
+
+// shutsDown reports whether tasks of that type wait for a guest to shut down.
+func shutsDown(task string) bool { return task == "qmshutdown" || task == "qmreboot" }
+
+// shutdowns are the tasks that wait for a guest to shut down.
+func (p *planner) shutdowns(vmid int) []string {
+	var tasks []string
+	for _, t := range p.have.TasksOf(vmid) {
+		if shutsDown(t.Type) {
+			tasks = append(tasks, t.UPID)
+		}
+	}
+	return tasks
 }
 
 // backOff waits after a failure, before the same is tried again.
@@ -286,7 +303,7 @@ func (c *change) destroy(why string) {
 		stop = c.o.step(Step{Action: model.SetHA{VMID: g.VMID}, What: "take it out of HA", Why: why, Effect: Live})
 	}
 	if c.running() {
-		stop = c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", g.VMID), Why: why, Effect: LosesData}, stop)
+		stop = c.o.step(Step{Action: model.Stop{Target: c.target(), Abort: c.p.shutdowns(g.VMID)}, What: fmt.Sprintf("stop VM %d", g.VMID), Why: why, Effect: LosesData}, stop)
 	}
 	stop, ok := c.forget(c.have.Marker.Seeds(), "it was made for this VM", stop)
 	if !ok {

@@ -169,6 +169,8 @@ func (w *world) do(a model.Action) {
 		}
 	case model.Start:
 		w.start(w.guests[a.VMID])
+	case model.Resume:
+		w.guests[a.VMID].Status = model.StatusRunning
 	case model.Reboot:
 		w.start(w.guests[a.VMID])
 	case model.Stop:

@@ -63,6 +63,8 @@ func calls(d deed, at Site) []call {
 		return guest("POST", "/status/start", "start and stop guests")
 	case model.Shutdown:
 		return guest("POST", "/status/shutdown", "start and stop guests")
+	case model.Resume:
+		return guest("POST", "/status/resume", "start and stop guests")
 	case model.Stop:
 		return guest("POST", "/status/stop", "start and stop guests")
 	case model.Reboot:

@@ -102,6 +102,7 @@ func (l *life) vm(v model.VM) {
 	do(model.Shutdown{})
 	do(model.Stop{})
 	do(model.Reboot{})
+	do(model.Resume{})
 	if v.HA != nil {
 		l.available(v, do)
 	}

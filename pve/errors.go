@@ -118,7 +118,7 @@ func (e *Error) classifyFields() Kind {
 			return ErrInvalid
 		}
 	}
-	if !slices.Contains([]Kind{ErrExists, ErrNotFound, ErrRootOnly, ErrNotRunning}, kind) {
+	if !slices.Contains([]Kind{ErrExists, ErrNotFound, ErrRootOnly, ErrNotRunning, ErrHotplug}, kind) {
 		return ErrInvalid
 	}
 	e.also = append(e.also, ErrInvalid)
@@ -142,6 +142,10 @@ func (e *Error) classifyText(text string) Kind {
 			e.Subject = subjectOf(text)
 		case ErrAgentNotConfigured:
 			e.also = append(e.also, ErrAgentNotRunning)
+		case ErrIgnored:
+			e.also = append(e.also, ErrTimeout)
+		case ErrHotplug:
+			e.also = append(e.also, ErrInvalid)
 		case ErrNoSnapshots, ErrSnapshots, ErrTooManyCPUs:
 			e.also = append(e.also, ErrRefused)
 		case ErrAgent:
@@ -165,6 +169,7 @@ func rule(kind Kind, pattern string) textRule {
 
 // textRules are tried in this order; the first that matches says the kind.
 var textRules = []textRule{
+	rule(ErrIgnored, `VM quit/powerdown failed`),
 	rule(ErrLocked, `\b(?:VM|CT)(?: \d+)? is locked(?: \(([^)]*)\))?`),
 	rule(ErrNoQuorum, `\bno quorum\b|\blost quorum\b|cluster not ready`),
 	rule(ErrLockTimeout, `(?i)can't (?:lock file|acquire lock) '([^']*)'`),
@@ -194,6 +199,7 @@ var textRules = []textRule{
 		`|\bnon-existent\b|\bno rule at position\b|\bunmanaged resource|can't find file|\bfailed to stat '|\bfailed - no format\b|\bnot HA managed\b|\bis not a pool member\b`+
 		`|\bhostname lookup '|did not find any IP address`),
 
+	rule(ErrHotplug, `\bhotplug problem - `),
 	rule(ErrDownload, `^download failed\b`),
 	rule(ErrInterrupted, `(?i)received interrupt|interrupted by (?:\w+ )?signal|got signal|^unexpected status$`+
 		`|unable to get last line from task log|has been cancelled|^migration aborted|^broken pipe`),

@@ -67,6 +67,10 @@ const (
 	// ErrURL: the server of a URL has no such file, or doesn't give it away; always ErrDownload
 	// too.
 	ErrURL Kind = "wrong URL"
+	// ErrIgnored: a guest didn't shut down when it was asked to; always ErrTimeout too.
+	ErrIgnored Kind = "shutdown ignored"
+	// ErrHotplug: a VM that runs couldn't take a value, which is pending now; always ErrInvalid too.
+	ErrHotplug Kind = "hot-plug failed"
 	// ErrTooManyCPUs: a node doesn't start a VM that has more CPUs than itself; always
 	// ErrRefused too.
 	ErrTooManyCPUs Kind = "too many CPUs"

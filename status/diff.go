@@ -98,7 +98,7 @@ func (s settings) with(action model.Action) settings {
 		} else {
 			s[a.Slot] = Size(a.Size) // of a disk that comes with its image
 		}
-	case model.Start, model.Reboot:
+	case model.Start, model.Resume, model.Reboot:
 		s["state"] = string(model.StatusRunning)
 	case model.Shutdown, model.Stop:
 		s["state"] = string(model.StatusStopped)

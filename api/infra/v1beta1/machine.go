@@ -283,4 +283,16 @@ type UpdatePolicy struct {
 	// to snapshots.
 	// +optional
 	RemoveDisks Permission `json:"removeDisks,omitempty"`
+
+	// ShutdownTimeout is how long the guest may take to shut down when it is
+	// restarted, or when powerState is OffGraceful: 90s, 5m. Default: as Proxmox is
+	// set up, which is a minute unless the start order says otherwise.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	ShutdownTimeout string `json:"shutdownTimeout,omitempty"`
+
+	// Stop the machine, as if its plug was pulled, when its guest hasn't shut down in
+	// that time. With Never, it runs on, and isn't asked again.
+	// +optional
+	Stop Permission `json:"stop,omitempty"`
 }
