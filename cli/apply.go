@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,7 +102,11 @@ func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
 		if err != nil {
 			return err
 		}
-		if err := a.show(u, list, plans); err != nil {
+		heard := joined(plans).Unchanged()
+		if heard {
+			a.hear(ctx, list, plans)
+		}
+		if err := a.show(u, list, plans, heard); err != nil {
 			return err
 		}
 		if before == nil {
@@ -140,6 +145,17 @@ func (a *applying) carryOut(ctx context.Context, u *ui, list []*cluster) error {
 	}
 }
 
+// hear asks guest agents before it is said that there is nothing to do.
+func (a *applying) hear(ctx context.Context, list []*cluster, plans []plan.Plan) {
+	ctx, cancel := withTimeout(ctx, a.timeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for i, c := range list {
+		all.Go(func() { plans[i] = c.hear(ctx, plans[i]) })
+	}
+	all.Wait()
+}
+
 // agree notes that somebody has seen the plans and wants them done.
 func (a *applying) agree(plans []plan.Plan) {
 	if a.agreed == nil {
@@ -167,14 +183,14 @@ func (a *applying) noteReleased(p plan.Plan) {
 }
 
 // show prints the plan before it is done.
-func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan) error {
+func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan, heard bool) error {
 	if a.output == "json" {
 		return writeLine(u.out, struct {
 			Type string `json:"type"`
 			status.PlanView
-		}{"plan", status.ViewOf(shown(joined(plans)))})
+		}{"plan", a.view(plans)})
 	}
-	return u.showPlans(list, plans, make([]error, len(list)), false)
+	return u.showPlans(list, plans, make([]error, len(list)), shownPlan{heard: heard})
 }
 
 // nothing ends an apply that has nothing to do.

@@ -21,7 +21,7 @@ type change struct {
 	output  string
 	allow   model.Allow
 	prune   bool
-	deep    bool
+	quick   bool
 	deleted bool // all that the manifests name is to go
 }
 
@@ -38,7 +38,14 @@ func (c *change) flags(cmd *cobra.Command) {
 	fs.BoolVar(&c.allow.Stop, "allow-stop", false, "pull the plug of machines that are to restart or shut down and ignore it")
 	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
 	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
-	fs.BoolVar(&c.deep, "deep", false, "read all configs, also of machines that seem to be up to date")
+	c.quickFlag(cmd)
+}
+
+func (c *change) quickFlag(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.BoolVar(&c.quick, "quick", false, "rely on the cluster's list where it shows nothing to do: read no configs, power states and addresses")
+	fs.Bool("deep", false, "read all configs, as is done anyway")
+	_ = fs.MarkHidden("deep") // scripts of earlier times have it
 }
 
 func (c *change) outputFlag(cmd *cobra.Command) {
@@ -61,7 +68,7 @@ func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
 	}
 	for _, one := range list {
 		d := &one.Desired
-		d.Prune, d.Allow = c.prune, c.allow
+		d.Prune, d.Allow, d.Quick = c.prune, c.allow, c.quick
 		if c.deleted {
 			d.Delete()
 		}
@@ -87,7 +94,7 @@ func (c *change) eachPlan(ctx context.Context, list []*cluster) ([]plan.Plan, []
 	var all sync.WaitGroup
 	for i, one := range list {
 		all.Go(func() {
-			p, err := one.engine.Plan(ctx, one.Desired, c.deep)
+			p, err := one.engine.Plan(ctx, one.Desired)
 			out[i], errs[i] = p, one.fail(err)
 		})
 	}

@@ -114,7 +114,7 @@ func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted boo
 
 // objectOf is the plan for an object of the manifests.
 func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) bool) (plan.Object, error) {
-	p, err := c.engine.Plan(ctx, c.Desired, false)
+	p, err := c.engine.Replan(ctx, c.Desired)
 	if err != nil {
 		return plan.Object{}, c.fail(err)
 	}
@@ -124,7 +124,7 @@ func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) b
 			continue
 		}
 		if o.Owner.Name == bare(name) || fmt.Sprint(o.VMID) == bare(name) {
-			return told(o), nil
+			return c.heard(ctx, o), nil
 		}
 		names = append(names, o.Owner.Name)
 	}

@@ -32,6 +32,7 @@ The exit status is 0 if nothing differs, 2 if something does, and 1 on errors.`,
 	}
 	d.flags(cmd)
 	_ = cmd.Flags().MarkHidden("output") // it is text
+	_ = cmd.Flags().MarkHidden("quick")  // what is compared is read
 	return cmd
 }
 
@@ -39,7 +40,7 @@ func (d *diffing) run(cmd *cobra.Command, u *ui) error {
 	if d.output != "" {
 		return advise(fmt.Errorf("-o %s: diff writes text only", d.output), "proxplane plan -o json is for programs.")
 	}
-	d.deep = true // what is compared is read
+	d.quick = false // what is compared is read
 	list, err := d.open(cmd, u)
 	if err != nil {
 		return err

@@ -115,7 +115,7 @@ func listImages(ctx context.Context, g *getting, names []string) (listing, error
 }
 
 func listWantedImages(ctx context.Context, g *getting, names []string) (listing, error) {
-	p, err := g.c.engine.Plan(ctx, g.c.Desired, false)
+	p, err := g.c.engine.Replan(ctx, g.c.Desired)
 	if err != nil {
 		return listing{}, g.c.fail(err)
 	}

@@ -61,7 +61,7 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 	if len(g.c.Desired.VMs) > 0 {
 		return listWantedVMs(ctx, g, names)
 	}
-	have, err := g.c.look(ctx)
+	have, err := g.c.lookNow(ctx)
 	if err != nil {
 		return listing{}, err
 	}
@@ -93,7 +93,7 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 
 // listWantedVMs lists the machines of the manifests.
 func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, error) {
-	p, err := g.c.engine.Plan(ctx, g.c.Desired, false)
+	p, err := g.c.engine.Replan(ctx, g.c.Desired)
 	if err != nil {
 		return listing{}, g.c.fail(err)
 	}
@@ -115,8 +115,8 @@ func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, er
 	have = g.c.observer.Snapshot()
 	var l listing
 	var rows []status.VM
-	for _, o := range objects {
-		v := status.Wanted(have.Guests[o.VMID], told(o))
+	for _, o := range g.c.engine.Heard(plan.Plan{Objects: objects}, g.c.Desired).Objects {
+		v := status.Wanted(have.Guests[o.VMID], o)
 		rows = append(rows, v)
 		l.add(v.Object, v)
 	}
@@ -124,8 +124,27 @@ func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, er
 	return l, nil
 }
 
-// told is an object's plan without the wish to ask the guest's agent: who lists
-// machines doesn't wait for that.
+// heard asks the agent of an object's guest, if its address is waited for.
+func (c *cluster) heard(ctx context.Context, o plan.Object) plan.Object {
+	return c.hear(ctx, plan.Plan{Objects: []plan.Object{o}}).Objects[0]
+}
+
+// hear asks the agents that a plan hasn't heard yet, as far as they answer soon.
+func (c *cluster) hear(ctx context.Context, p plan.Plan) plan.Plan {
+	have := c.observer.Snapshot()
+	var guests []*model.Guest
+	for _, id := range p.Look().Agents {
+		guests = append(guests, have.Guests[id])
+	}
+	if len(guests) == 0 {
+		return p
+	}
+	c.askAddresses(ctx, guests)
+	return c.engine.Heard(p, c.Desired)
+}
+
+// told is an object's plan without the wish to ask the guest's agent: a plan shows
+// changes, and that isn't one.
 func told(o plan.Object) plan.Object {
 	o.Look.Agents = nil
 	return o

@@ -24,6 +24,18 @@ func (c *cluster) look(ctx context.Context) (*model.Observed, error) {
 	return c.lookCloser(ctx, have), nil
 }
 
+// lookNow reads the lists, and from each node whether its guests run right now: lists are
+// some seconds late about that.
+func (c *cluster) lookNow(ctx context.Context) (*model.Observed, error) {
+	if err := c.observer.Refresh(ctx, 0); err != nil {
+		return nil, c.fail(err)
+	}
+	if err := c.observer.Powers(ctx); err != nil {
+		return nil, c.fail(err)
+	}
+	return c.lookCloser(ctx, c.observer.Snapshot()), nil
+}
+
 // lookCloser reads what the lists don't show of new guests: for some seconds they
 // have neither name nor state there. Who can't be read stays as the lists have it.
 func (c *cluster) lookCloser(ctx context.Context, have *model.Observed) *model.Observed {

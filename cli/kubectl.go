@@ -104,7 +104,7 @@ updatePolicy allows them.`,
 	p.connectionFlags(cmd)
 	p.outputFlag(cmd)
 	p.displayFlags(cmd)
-	cmd.Flags().BoolVar(&p.deep, "deep", false, "read all configs, also of machines that seem to be up to date")
+	p.quickFlag(cmd)
 	return cmd
 }
 

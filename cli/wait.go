@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -23,10 +24,11 @@ type awaiting struct {
 	target
 	state   string
 	timeout time.Duration
+	seen    map[string]int // VMIDs of the machines that were there, by name
 }
 
 func newWait(u *ui) *cobra.Command {
-	w := &awaiting{}
+	w := &awaiting{seen: map[string]int{}}
 	cmd := &cobra.Command{
 		Use:   "wait vm/NAME… --for ready|off|gone|address",
 		Short: "Wait until machines are ready, off or gone",
@@ -143,7 +145,10 @@ func (w *awaiting) check(ctx context.Context, c *cluster, have *model.Observed, 
 	switch {
 	case err != nil && !errors.Is(err, errNoGuest):
 		return false, "", err
+	case w.state == "gone" && g == nil:
+		return w.provedGone(ctx, c, name)
 	case w.state == "gone":
+		w.seen[name] = g.VMID
 		return stillThere(g)
 	case err != nil:
 		return false, err.Error(), nil //nolint:nilerr // it may still be made
@@ -164,7 +169,10 @@ func (w *awaiting) checkWanted(ctx context.Context, c *cluster, name string) (bo
 		return false, "", err
 	}
 	have := c.observer.Snapshot()
-	if w.state == "gone" {
+	switch {
+	case w.state == "gone" && o.Wait != nil && o.Wait.Reason == plan.WaitUnseen:
+		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", bare(name), status.Sentence(o.Wait.Text))
+	case w.state == "gone":
 		return stillThere(have.Guests[o.VMID])
 	}
 	out := status.Of(o)

@@ -46,8 +46,8 @@ func TestMakesAMachineOnceAndThenHasNothingToDo(t *testing.T) {
 		time.Sleep(time.Minute) // until the lists are up to date
 		before = l.sim.RequestCount()
 		l.mustConverge(want)
-		if again := l.requests(before); len(again) != 3 {
-			t.Errorf("the third run asks %v; lists should do", again)
+		if again := l.requests(before); len(again) != 6 {
+			t.Errorf("the third run asks %v; the lists, the version, and of the machine the config, the power state and the agent should do", again)
 		}
 	})
 }

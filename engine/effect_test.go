@@ -44,7 +44,7 @@ func TestPlansForeseeWhatARunningMachineTakesAtItsNextStart(t *testing.T) {
 				l.mustConverge(desired(vm))
 				vm.Options, vm.NICs, vm.Disks = maps.Clone(vm.Options), slices.Clone(vm.NICs), slices.Clone(vm.Disks)
 				change(&vm)
-				p, err := l.engine().Plan(context.Background(), desired(vm), false)
+				p, err := l.engine().Plan(context.Background(), desired(vm))
 				if err != nil {
 					t.Fatal(err)
 				}

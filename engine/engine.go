@@ -76,51 +76,72 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Plan looks as deep as it must and tells what is to be done. It changes
-// nothing. deep reads the configs of all guests concerned, also where the list
-// says that they are up to date.
-func (e *Engine) Plan(ctx context.Context, want model.Desired, deep bool) (plan.Plan, error) {
+// Plan reads all that decides what is to be done, and says what that is: the lists, the
+// configs of all guests concerned, and whether they run, from their nodes. It changes
+// nothing, and doesn't ask guest agents: whose address isn't known has that left to be
+// looked at. With want.Quick the lists are enough where they show nothing to do.
+func (e *Engine) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
+	return e.planSince(ctx, want, time.Now())
+}
+
+// Replan is a Plan for those who look again and again: it relies on configs that were
+// read before, unless lists show that they may have changed.
+func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
+	return e.planSince(ctx, want, time.Time{})
+}
+
+// planSince plans with configs that were read since a time, and power states of now.
+func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time.Time) (plan.Plan, error) {
 	want.Foresee = true
-	want.VMs = slices.Clone(want.VMs)
-	for i := range want.VMs {
-		want.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
-	}
 	begun := time.Now()
 	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return plan.Plan{}, err
 	}
-	if deep {
-		if err := e.readAll(ctx, want, begun); err != nil {
-			return plan.Plan{}, err
-		}
+	steps := want
+	steps.VMs = slices.Clone(want.VMs)
+	for i := range steps.VMs {
+		steps.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
 	}
-	return e.planDeep(ctx, want)
+	p, err := e.planDeep(ctx, steps, func(o plan.Object) plan.Look {
+		var l plan.Look
+		if want.Quick || o.VMID == 0 {
+			return l
+		}
+		config, power := e.observer.Outdated(o.VMID, configs, begun)
+		if config {
+			l.Configs = []int{o.VMID}
+		}
+		if power {
+			l.Status = []int{o.VMID}
+		}
+		return l
+	})
+	if err != nil || want.Quick {
+		return p, err
+	}
+	return e.Heard(p, want), nil
 }
 
-// readAll reads the configs of all guests that a plan is about, unless that was
-// done since a time. Which these are may only be known when some were read.
-func (e *Engine) readAll(ctx context.Context, want model.Desired, since time.Time) error {
-	for range maxLooks {
-		p := e.plan(want)
-		look := p.Look()
-		look.Agents = nil
-		for _, o := range p.Objects {
-			if o.VMID != 0 && !e.observer.Proved(o.VMID, time.Since(since)) {
-				look.Configs = append(look.Configs, o.VMID)
-			}
-		}
-		if look.Empty() {
-			return nil
-		}
-		if err := e.read(ctx, look); err != nil {
-			return err
+// Heard is a plan with what is known by now of guest agents: whether those of guests that
+// nothing is to be done for have reported an address, where one is waited for. It asks
+// nobody.
+func (e *Engine) Heard(p plan.Plan, want model.Desired) plan.Plan {
+	p.Objects = slices.Clone(p.Objects)
+	waits := map[model.Key]plan.Object{}
+	for _, o := range e.plan(want).Objects {
+		waits[o.Owner.Key] = o
+	}
+	for i, o := range p.Objects {
+		if with, ok := waits[o.Owner.Key]; ok && o.Unchanged() && with.Unchanged() {
+			p.Objects[i] = with
 		}
 	}
-	return nil
+	return p
 }
 
-// planDeep plans, and reads what the plan needs to know until it is complete.
-func (e *Engine) planDeep(ctx context.Context, want model.Desired) (plan.Plan, error) {
+// planDeep plans, and reads what the plan needs to know until it is complete; more is
+// what is to be read beside that.
+func (e *Engine) planDeep(ctx context.Context, want model.Desired, more func(plan.Object) plan.Look) (plan.Plan, error) {
 	p := e.plan(want)
 	for range maxLooks {
 		look := p.Look()
@@ -128,6 +149,7 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired) (plan.Plan, e
 		for _, o := range p.Objects {
 			look.Status = append(look.Status, e.unsure(o.Next())...)
 			look.Configs = append(look.Configs, e.unproved(o.Next())...)
+			look.Add(more(o))
 		}
 		if look.Empty() {
 			break

@@ -102,7 +102,7 @@ func TestDestroyDemandsTheSignatureThatThePlanSaw(t *testing.T) {
 		want := desired(machine("web"))
 		want.VMs[0].Deleted = true
 		e := l.engine()
-		if _, err := e.Plan(t.Context(), want, true); err != nil {
+		if _, err := e.Plan(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
 		l.sim.Do(func(s *pvesim.State) {

@@ -117,7 +117,7 @@ func TestResourcesThatTheManagerHasNotTakenUpAreUnderHA(t *testing.T) {
 		}
 		time.Sleep(15 * time.Second) // the lists show that it is there, and stopped
 		before := l.sim.RequestCount()
-		p, err := l.engine().Plan(t.Context(), desired(vm), true)
+		p, err := l.engine().Plan(t.Context(), desired(vm))
 		if err != nil || p.Steps() > 0 {
 			t.Errorf("%v\n%s", err, p)
 		}

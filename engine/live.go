@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
@@ -48,9 +49,8 @@ func (t *trouble) wait() *plan.Wait {
 	return w
 }
 
-// restPeriod is how often everything is looked at while nothing is to be done. With
-// two lists, one config and one agent each time that is twelve requests a minute,
-// however many guests there are.
+// restPeriod is how often everything is looked at while nothing is to be done: two
+// lists and one agent, and some configs, see verifyShare.
 const restPeriod = 20 * time.Second
 
 // hardPause is how long something rests that fails each time. A person may have
@@ -114,18 +114,22 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 	by(r.live.next)
 }
 
-// round looks at the whole cluster, and closer at one guest after the other:
-// somebody may have changed a config in a way that the lists don't show, or a guest
-// may have got another address. What can't be read now can be later.
+// round looks at the whole cluster, and closer at some guests in turn: somebody may have
+// changed a config in a way that the lists don't show, or a guest may have got another
+// address. What can't be read now can be later.
 func (r *run) round() {
 	r.listing = true
-	agent := r.nextAgent()
+	agent, configs := r.nextAgent(), r.nextConfigs()
 	r.flyIdle(func() func() {
-		_, _ = r.e.observer.Reread(r.ctx)
+		var all sync.WaitGroup
+		for _, vmid := range configs {
+			all.Go(func() { _ = r.e.observer.Config(r.ctx, vmid) })
+		}
 		if agent != 0 {
-			_ = r.e.observer.AskOnce(r.ctx, agent)
+			all.Go(func() { _ = r.e.observer.AskOnce(r.ctx, agent) })
 		}
 		err := r.e.observer.Refresh(r.ctx, 0)
+		all.Wait()
 		return func() {
 			r.listing = false
 			if err != nil {
@@ -173,7 +177,6 @@ func (r *run) drift() {
 		if !o.done || o.busy > 0 {
 			continue
 		}
-		p.Look.Agents = nil // an address that isn't known is no reason to do something
 		switch {
 		case othersWork(p.Wait):
 		case p.Ready() && p.Gone == o.plan.Gone:

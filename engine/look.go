@@ -32,6 +32,7 @@ func (e *Engine) questions(l plan.Look) []question {
 	each("config", slices.Clone(l.Configs), e.observer.Config)
 	each("snapshots", slices.Clone(l.Snapshots), e.observer.Snapshots)
 	each("status", slices.Clone(l.Status), e.observer.Status)
+	each("VMID", slices.Clone(l.IDs), e.observer.ID)
 	if l.Files {
 		list = append(list, question{"files of the storages", e.observer.Files})
 	}

@@ -39,6 +39,9 @@ type Outcome struct {
 	Notes     []string
 	Failure   *model.Failure
 	Addresses []netip.Prefix
+	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
+	// or it may have changed since.
+	Verified time.Time
 }
 
 // Report is what became of everything.
@@ -73,6 +76,9 @@ func (r *run) outcome(o *object) Outcome {
 			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status
 		}
 	})
+	if p.VMID != 0 {
+		out.Verified = r.e.observer.Verified(p.VMID)
+	}
 	if o.done && r.live == nil {
 		out.recall(o.found)
 	}
@@ -90,6 +96,8 @@ func (r *run) outcome(o *object) Outcome {
 		out.Text = out.Wait.Text
 	case o.doing() != "":
 		out.State, out.Text, out.Task = StateChanging, o.doing(), o.task
+	case p.Wait != nil && p.Wait.Reason == plan.WaitUnseen:
+		out.Text = p.Wait.Text
 	case failed && fail.Hard:
 		out.State, out.Text = StateFailed, failureText(fail)
 	case p.Wait != nil:
@@ -99,7 +107,7 @@ func (r *run) outcome(o *object) Outcome {
 	case failed:
 		out.Text = failureText(fail)
 	case o.reason == plan.WaitAgent:
-		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address", p.VMID)}
+		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", p.VMID)}
 		out.Text = out.Wait.Text
 	default:
 		out.Text = "not done yet"

@@ -74,7 +74,9 @@ type object struct {
 	settled bool         // it was ready, and nothing has happened since
 	last    view         // what was told of it last
 	lastAt  time.Time
-	looks   int // how often it was looked at since something was done
+	// verified is when it was verified, as it was told last.
+	verified time.Time
+	looks    int // how often it was looked at since something was done
 
 	reopened int // how often it had others looked at again
 

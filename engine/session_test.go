@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -270,21 +271,28 @@ func TestWhatFailsEachTimeIsTriedAgainLater(t *testing.T) {
 	})
 }
 
-func TestAtRestNothingIsTold(t *testing.T) {
+func TestAtRestNothingIsToldButThatItWasVerified(t *testing.T) {
 	serving(t, func(t *testing.T, l *lab, s *session) {
 		s.Want(desired(machines(5)...), nil)
 		for _, v := range machines(5) {
 			s.await(v.Name, engine.StateReady)
 		}
 		time.Sleep(time.Minute)
-		told, events := s.told["web-0"], len(s.events)
+		told, events, was := s.told["web-0"], len(s.events), s.of("web-0")
 		// A backup comes by, which locks the machine for a while.
 		l.vm("web-0", func(_ *pvesim.State, vm *pvesim.VM) { vm.Conf["lock"] = "backup" })
 		time.Sleep(5 * time.Minute)
 		l.vm("web-0", func(_ *pvesim.State, vm *pvesim.VM) { delete(vm.Conf, "lock") })
 		time.Sleep(time.Hour)
-		if s.told["web-0"] != told || len(s.events) != events {
-			t.Errorf("told %d times more, %d events:\n%s", s.told["web-0"]-told, len(s.events)-events, l.story())
+		is := s.of("web-0")
+		if !is.Verified.After(was.Verified.Add(30 * time.Minute)) {
+			t.Errorf("it was verified at %v, and again at %v", was.Verified, is.Verified)
+		}
+		if is.Verified = was.Verified; !reflect.DeepEqual(is, was) {
+			t.Errorf("it was told as %+v, and then as %+v", was, is)
+		}
+		if n := s.told["web-0"] - told; n > 7 || len(s.events) != events {
+			t.Errorf("told %d times more, %d events:\n%s", n, len(s.events)-events, l.story())
 		}
 	})
 }

@@ -33,7 +33,7 @@ func (e *Engine) Step(ctx context.Context, want model.Desired, age time.Duration
 		t.vms[v.Owner.Key] = v
 	}
 	var err error
-	if t.Plan, err = e.planDeep(ctx, want); err != nil {
+	if t.Plan, err = e.planDeep(ctx, want, func(plan.Object) plan.Look { return plan.Look{} }); err != nil {
 		return t.Turn, err
 	}
 	return t.Turn, t.act(ctx)

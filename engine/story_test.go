@@ -233,34 +233,36 @@ func TestWaitsWithAReasonWhenThereIsNoTemplate(t *testing.T) {
 	})
 }
 
-func TestPlansOfUnchangedMachinesTakeThreeRequests(t *testing.T) {
+func TestPlansOfUnchangedMachinesTakeARequestEachOrThreeInAll(t *testing.T) {
 	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
 		want := desired(machines(30)...)
 		l.mustConverge(want)
 		time.Sleep(time.Minute)
-		for _, deep := range []bool{false, true} {
+		for _, quick := range []bool{false, true} {
+			want.Quick = quick
 			before := l.sim.RequestCount()
-			p, err := l.engine().Plan(context.Background(), want, deep)
-			if err != nil || !p.Ready() {
+			p, err := l.engine().Plan(context.Background(), want)
+			if err != nil || !p.Unchanged() {
 				t.Errorf("%v\n%s", err, p)
 			}
 			switch n := l.sim.RequestCount() - before; {
-			case !deep && n != 3:
-				t.Errorf("%d requests", n)
-			case deep && n < 33:
-				t.Errorf("%d requests for a deep look", n)
+			case quick && n != 3:
+				t.Errorf("%d requests for a quick look", n)
+			case !quick && (n < 33 || n > 34+3*5):
+				t.Errorf("%d requests, which should be the lists, one for each config, and few for the power states of each node", n)
 			}
 		}
+		want.Quick = false
 		l.setConfig("web-3", "cores", "1")
-		if p, err := l.engine().Plan(context.Background(), want, true); err != nil || p.Ready() {
-			t.Errorf("a deep look doesn't see the change: %v", err)
+		if p, err := l.engine().Plan(context.Background(), want); err != nil || p.Unchanged() {
+			t.Errorf("the plan doesn't see the change: %v", err)
 		}
 	})
 }
 
 // Somebody's copy of a machine has its tags: which of the two is meant is known
 // only when the copy was looked at.
-func TestADeepLookIsDeepBesideACopyToo(t *testing.T) {
+func TestPlansReadConfigsBesideACopyToo(t *testing.T) {
 	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
 		want := desired(machine("web"))
 		l.mustConverge(want)
@@ -271,8 +273,8 @@ func TestADeepLookIsDeepBesideACopyToo(t *testing.T) {
 		})
 		l.setConfig("web", "ciuser", "bob") // no list shows it
 		time.Sleep(time.Minute)
-		if p, err := l.engine().Plan(context.Background(), want, true); err != nil || p.Ready() {
-			t.Errorf("a deep look doesn't see the change: %v", err)
+		if p, err := l.engine().Plan(context.Background(), want); err != nil || p.Unchanged() {
+			t.Errorf("the plan doesn't see the change: %v", err)
 		}
 	})
 }

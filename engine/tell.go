@@ -23,7 +23,7 @@ type view struct {
 // tell tells how an object is, if that is otherwise than before. While it is only
 // being looked at, or is about to be, nothing is new.
 func (r *run) tell(o *object) {
-	looking := o.busy > 0 && o.doing() == "" || r.able() && r.due[o]
+	looking := o.busy > 0 && o.doing() == "" || r.able() && (r.due[o] || r.asksAgain(o))
 	if r.opts.Changed == nil || o.dropped || looking || r.live != nil && r.live.trouble.early() {
 		return
 	}
@@ -35,10 +35,11 @@ func (r *run) tell(o *object) {
 	for _, a := range out.Addresses {
 		v.addresses += a.String() + " "
 	}
-	if v == o.last || v.onlyText(o.last) && time.Since(o.lastAt) < textPause {
+	verified := out.State == StateReady && out.Verified.Sub(o.verified) >= verifyPause
+	if v == o.last && !verified || v.onlyText(o.last) && time.Since(o.lastAt) < textPause {
 		return
 	}
-	o.last, o.lastAt = v, time.Now()
+	o.last, o.lastAt, o.verified = v, time.Now(), out.Verified
 	r.opts.Changed(out)
 }
 

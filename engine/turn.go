@@ -73,6 +73,9 @@ func (r *run) dispatch(o *object) {
 	look.Status = append(look.Status, r.e.unsure(steps)...)
 	look.Configs = append(look.Configs, r.e.unproved(steps)...)
 	switch fail, failed := r.failure(o); {
+	case failed && len(look.IDs) > 0:
+		// It may have failed since the VMID is taken by a guest that isn't visible.
+		r.look(o, plan.Look{IDs: look.IDs})
 	case failed && (fail.Hard || time.Now().Before(fail.Next)) && (!look.Empty() || len(steps) > 0):
 		// Plans wait after failures by themselves, but not before they look.
 		r.wait(o, &plan.Wait{Reason: plan.WaitFailed, Text: failureText(fail)})

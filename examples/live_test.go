@@ -231,9 +231,10 @@ type planned struct {
 	text string
 }
 
-func (s *site) plan(want manifest.Wanted, deep bool) planned {
+func (s *site) plan(want manifest.Wanted, quick bool) planned {
 	s.t.Helper()
-	p, err := s.engine(want).Plan(s.t.Context(), want.Desired, deep)
+	want.Desired.Quick = quick
+	p, err := s.engine(want).Plan(s.t.Context(), want.Desired)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -260,9 +261,9 @@ func (s *site) apply(chapter string, want manifest.Wanted) {
 // nothing is written when it is applied all the same.
 func (s *site) settled(chapter string, want manifest.Wanted) {
 	s.t.Helper()
-	for _, deep := range []bool{false, true} {
-		if p := s.plan(want, deep); !p.Ready() {
-			s.t.Errorf("%s: deep=%v:\n%s", chapter, deep, p.text)
+	for _, quick := range []bool{false, true} {
+		if p := s.plan(want, quick); !p.Unchanged() {
+			s.t.Errorf("%s: quick=%v:\n%s", chapter, quick, p.text)
 		}
 	}
 	before := s.sim.RequestCount()

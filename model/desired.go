@@ -21,6 +21,9 @@ type Desired struct {
 	Groups    []Group `json:",omitempty"`
 	// Prune deletes what this set made earlier and doesn't name any more.
 	Prune bool
+	// Quick takes the cluster's list for the truth where it shows nothing to do: neither
+	// configs nor power states nor addresses are read then.
+	Quick bool `json:",omitempty"`
 	// Foresee shows also what follows when what is waited for is there.
 	Foresee bool
 	// Allow are the effects that the person at the keyboard has agreed to,

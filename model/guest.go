@@ -83,11 +83,14 @@ const (
 // Guest is a VM as Proxmox has it. What the cluster's list says is always
 // there; Config only when it was read.
 type Guest struct {
-	VMID     int
-	Node     string
-	Name     string
-	Status   Status
-	Template bool
+	VMID   int
+	Node   string
+	Name   string
+	Status Status
+	// StalePower tells that Status is what the cluster's list says, which shows each
+	// guest as a status round of its node saw it, up to ten seconds ago.
+	StalePower bool
+	Template   bool
 	// Container tells that it is an LXC container: it takes a VMID and is never
 	// ours.
 	Container bool
@@ -103,7 +106,6 @@ type Guest struct {
 	Snapshots []SnapshotInfo // nil: not read
 	Agent     Agent
 	Addresses []netip.Prefix
-	Fresh     bool // we have just started it, and know no address of it yet
 }
 
 // Config is a guest's configuration, made canonical.

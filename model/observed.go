@@ -44,6 +44,10 @@ type Observed struct {
 	Mappings map[string]map[string]bool
 	// Rights are the privileges that these credentials have, on each path that was asked for.
 	Rights map[string]map[string]bool
+	// IDs tells of VMIDs that no list shows whether they are taken all the same, by a
+	// guest that our credentials don't let us see. Those that aren't in it weren't asked
+	// about; nil: nobody needs to ask.
+	IDs map[int]bool
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
 	// Ignored are the objects whose guests didn't shut down when they were asked to lately.

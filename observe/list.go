@@ -49,6 +49,7 @@ func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo
 			delete(o.gone, vmid)
 		}
 	}
+	o.expireIDs(at)
 	o.noticeTasks(at, tasks)
 	o.have.Guests = make(map[int]*model.Guest, len(o.records))
 	for vmid, rec := range o.records {
@@ -81,6 +82,9 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 		}
 		if changesPower(task.Type) && time.Since(t.EndTime) < 2*lag {
 			rec.shaky = at
+			if t.EndTime.Add(time.Second).After(rec.statusAt) {
+				rec.status = "" // it was read before that
+			}
 		}
 	}
 	for upid, own := range o.ours {
@@ -107,7 +111,7 @@ func changesGuest(task string) bool {
 // the other way round.
 func changesPower(task string) bool {
 	switch task {
-	case "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmsuspend", "qmresume", "qmrollback", "qmcreate", "qmrestore":
+	case "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmsuspend", "qmresume", "qmrollback", "qmcreate", "qmrestore", "qmdestroy":
 		return true
 	}
 	return false

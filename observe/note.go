@@ -42,6 +42,7 @@ func (o *Observer) Gone(vmid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.gone[vmid] = time.Now()
+	o.noteID(vmid, false, time.Now())
 	delete(o.records, vmid)
 	o.put(vmid)
 }
@@ -58,7 +59,7 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 	o.change(vmid, func(r *record) {
 		r.believe(now)
 		r.forgetAgent()
-		r.started, r.fresh = time.Time{}, now == model.StatusRunning
+		r.started = time.Time{}
 		if now == model.StatusRunning {
 			r.started = time.Now()
 		}

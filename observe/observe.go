@@ -29,11 +29,13 @@ type Observer struct {
 	client *pve.Client
 	agents *agents
 	keys   model.Keys
+	powers sync.Map // *nodePower by node
 
 	mu      sync.RWMutex
 	have    model.Observed
 	records map[int]*record
 	gone    map[int]time.Time     // when guests that we destroyed went
+	ids     map[int]checkedID     // VMIDs that no list shows
 	places  map[place]bool        // where the files were looked for
 	rooms   map[place]*model.Room // of storages that nodes were asked for; nil: they don't have it
 	factsAt time.Time             // when facts were read first, see facts.go
@@ -45,7 +47,6 @@ type Observer struct {
 	asked   int             // number of the last list that was asked for
 	merged  int             // and of the last that was taken over
 	looking *looking        // the list that is being asked for
-	reread  int             // the VMID that was read again last
 }
 
 // looking is a list that is under way, for all who wait for it.
@@ -63,10 +64,11 @@ const lag = 12 * time.Second
 // New makes an Observer. It doesn't look yet.
 func New(client *pve.Client) *Observer {
 	o := &Observer{
-		client: client, records: map[int]*record{}, gone: map[int]time.Time{},
+		client: client, records: map[int]*record{}, gone: map[int]time.Time{}, ids: map[int]checkedID{},
 		tasks: map[string]bool{}, ours: map[string]*ownTask{},
 	}
 	o.agents = newAgents(o)
+	o.have.IDs = map[int]bool{}
 	o.have.Index()
 	return o
 }

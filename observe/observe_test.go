@@ -250,17 +250,18 @@ func TestAFileThatIsGoneTwiceIsGone(t *testing.T) {
 	})
 }
 
-func TestRereadingGoesRoundAllGuestsOfOurs(t *testing.T) {
-	w := world(4)
-	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 500, Node: "pve1", Config: map[string]string{"name": "theirs"}})
-	inLab(t, w, func(t *testing.T, l *lab) {
+func TestConfigsThatWereReadTheLongestAgoComeFirst(t *testing.T) {
+	inLab(t, world(4), func(t *testing.T, l *lab) {
 		o := observe.New(l.client)
 		l.must(o.Refresh(t.Context(), 0))
 		var order []int
 		for range 6 {
-			id, err := o.Reread(t.Context())
-			l.must(err)
-			order = append(order, id)
+			oldest := o.Oldest([]int{103, 100, 101, 102, 777}, 1)
+			for _, id := range oldest {
+				l.must(o.Config(t.Context(), id))
+			}
+			order = append(order, oldest...)
+			time.Sleep(time.Second)
 		}
 		if fmt.Sprint(order) != "[100 101 102 103 100 101]" {
 			t.Errorf("%v", order)
@@ -335,6 +336,54 @@ func TestAskingEndsWhenTheGuestDoesNotRunOrNobodyWaits(t *testing.T) {
 		asked := l.during(func() { time.Sleep(time.Minute) })
 		if len(asked) != 0 {
 			t.Errorf("though nobody waits any more, %v are asked for", asked)
+		}
+	})
+}
+
+// Lists of the cluster are a status round late; one of a node isn't, and is asked for
+// when many want to know.
+func TestManyPowerStatesAreReadWithFewRequests(t *testing.T) {
+	inLab(t, world(40), func(t *testing.T, l *lab) {
+		o := observe.New(l.client)
+		l.must(o.Refresh(t.Context(), 0))
+		l.sim.Do(func(s *pvesim.State) {
+			for _, vm := range s.VMs {
+				vm.Run = nil
+			}
+		})
+		asked := l.during(func() {
+			var all sync.WaitGroup
+			for id := 100; id < 140; id++ {
+				all.Go(func() { l.must(o.Status(t.Context(), id)) })
+			}
+			all.Wait()
+		})
+		if len(asked) > 10 {
+			t.Errorf("%d requests: %v", len(asked), asked)
+		}
+		for id := 100; id < 140; id++ {
+			if g := o.Snapshot().Guests[id]; g.Status != model.StatusStopped || g.StalePower {
+				t.Errorf("VM %d is %s, stale %v", id, g.Status, g.StalePower)
+			}
+		}
+	})
+}
+
+func TestAVMIDIsTakenOnlyByGuestsThatAreNotVisible(t *testing.T) {
+	inLab(t, world(2), func(t *testing.T, l *lab) {
+		o := observe.New(l.client)
+		l.must(o.Refresh(t.Context(), 0))
+		l.sim.Do(func(s *pvesim.State) {
+			s.VMs[300] = &pvesim.VM{ID: 300, Node: "pve1", Conf: pvesim.Conf{"name": "new"}, Pending: pvesim.Conf{}, Snaps: map[string]*pvesim.Snap{}}
+		})
+		l.must(o.ID(t.Context(), 300)) // it is just younger than the list
+		l.must(o.ID(t.Context(), 301))
+		have := o.Snapshot()
+		if taken, asked := have.IDs[300]; asked && taken || have.Guests[300] == nil {
+			t.Errorf("a new guest counts as one that isn't visible")
+		}
+		if taken, asked := have.IDs[301]; !asked || taken {
+			t.Errorf("VMID 301 was asked about: %v, and is taken: %v", asked, taken)
 		}
 	})
 }

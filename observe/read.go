@@ -102,16 +102,22 @@ func (o *Observer) CheckGone(ctx context.Context, vmid int) error {
 	return wrap(err, "the config", t)
 }
 
-// Status reads whether a guest runs, right now, and what the manager of high
+// readStatus reads whether a guest runs, right now, and what the manager of high
 // availability makes of it.
-func (o *Observer) Status(ctx context.Context, vmid int) error {
+func (o *Observer) readStatus(ctx context.Context, vmid int) error {
 	return o.read(ctx, vmid, "the status", func(vm pve.VM) error {
 		at := time.Now()
 		s, err := vm.Status(ctx)
 		if err != nil {
 			return err
 		}
-		o.change(vmid, func(r *record) { r.takeStatus(s, at) })
+		o.change(vmid, func(r *record) {
+			r.haState, r.haAt = "", at
+			if s.HA.Managed {
+				r.haState = cmp.Or(s.HA.State, queued)
+			}
+			r.takeStatus(s, at)
+		})
 		return nil
 	})
 }
@@ -134,15 +140,24 @@ func (o *Observer) Proved(vmid int, within time.Duration) bool {
 	return r == nil || r.config != nil && time.Since(r.configAt) <= within
 }
 
+// Outdated reports whether a guest's config, or its power state, has to be asked for
+// again to be no older than these times. A node that is offline can't be asked.
+func (o *Observer) Outdated(vmid int, configs, powers time.Time) (config, power bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	r := o.records[vmid]
+	if r == nil || r.listed.Container || o.have.Nodes[r.listed.Node] == nil || !o.have.Nodes[r.listed.Node].Online {
+		return false, false
+	}
+	return r.config == nil || r.configAt.Before(configs), !r.listed.Template && r.statusAt.Before(powers)
+}
+
 // takeStatus takes over what a guest's status says that was asked for at a
 // time.
 func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
 	was, now := r.guest().Status, statusOf(s.Status, s.QMPStatus)
 	r.status, r.statusAt = now, at
-	r.haState, r.haAt = "", at
-	if s.HA.Managed {
-		r.haState = cmp.Or(s.HA.State, queued)
-	}
+	r.figures = figures{known: true, name: s.Name, cpus: int(s.CPUs), memory: s.MaxMemory, disk: s.MaxDisk}
 	if now != was {
 		r.forgetAgent()
 		r.started = time.Time{}

@@ -28,19 +28,32 @@ type record struct {
 
 	status   model.Status
 	statusAt time.Time
+	figures  figures // beside the status
 	haState  string
 	haAt     time.Time
 
 	agent     model.Agent
 	addresses []netip.Prefix
 	started   time.Time // when we saw it start; zero: before our time
-	fresh     bool      // we have started it ourselves
+}
+
+// figures are what a guest's status says beside the power state.
+type figures struct {
+	known        bool
+	name         string
+	cpus         int
+	memory, disk int64
 }
 
 // guest puts together what the sources say: the younger one wins, where figures
 // of the list count as older than they are.
 func (r *record) guest() *model.Guest {
 	g := r.listed
+	if r.figures.known && r.statusAt.Add(lag).After(r.listedAt) {
+		// The list may still show those of a guest that had the VMID before.
+		g.Name, g.CPUs, g.Memory, g.Disk = r.figures.name, r.figures.cpus, r.figures.memory, r.figures.disk
+	}
+	g.StalePower = !r.sure()
 	switch {
 	case r.sure():
 		g.Status = r.status
@@ -58,17 +71,19 @@ func (r *record) guest() *model.Guest {
 	if r.config == nil && r.changed.After(r.listedAt) {
 		g.Tags = doubted(g.Tags)
 	}
-	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) {
+	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) && !(r.figures.known && r.statusAt.After(r.configAt)) {
 		g.Name = r.name
 	}
 	g.Config, g.Snapshots = r.config, r.snapshots
 	g.Agent, g.Addresses = r.agent, r.addresses
-	g.Fresh = r.fresh && len(r.addresses) == 0
 	return &g
 }
 
-// sure tells whether the power state is known from more than the list.
-func (r *record) sure() bool { return r.status != "" && r.statusAt.Add(lag).After(r.listedAt) }
+// sure reports whether the power state is known from more than the list: it was read
+// from the guest's node a moment ago, or lists have shown the same since.
+func (r *record) sure() bool {
+	return r.status != "" && (r.statusAt.Add(lag).After(r.listedAt) || r.status == r.listed.Status && !r.late())
+}
 
 // late tells whether there is a sign that the list is late about the power
 // state: somebody started or stopped it just before, or changes wait for a
@@ -93,10 +108,22 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	}
 	// What the list shows of the config tells whether somebody changed it. A
 	// guest that stopped or started has taken over what was pending.
-	if !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
+	if r.resized(was, now, at) || !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
 		moved || restarted || now.Status != was.Status {
 		r.forgetSince(at)
 	}
+}
+
+// resized reports whether the list shows another name or other sizes than before, which
+// the config that was read can't account for.
+func (r *record) resized(was, now *model.Guest, at time.Time) bool {
+	switch {
+	case !at.After(r.configAt.Add(lag)):
+		return false // they may have changed before it was read
+	case now.Name == "" || now.Memory == 0:
+		return false // its node has told nothing lately
+	}
+	return was.Name != now.Name || was.CPUs != now.CPUs || was.Memory != now.Memory || was.Disk != now.Disk
 }
 
 // restarted tells by the list's uptime whether the guest was started since the

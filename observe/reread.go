@@ -1,42 +1,40 @@
 package observe
 
 import (
-	"context"
+	"cmp"
 	"slices"
-
-	"github.com/proxplane/proxplane/model"
+	"time"
 )
 
-// Reread reads the config of one guest of ours again, the next in turn: somebody
-// may have changed it in a way that the lists don't show. Called now and then, it
-// goes round all of them, at the same number of requests however many they are.
-// It returns the VMID, or 0 if there is none.
-func (o *Observer) Reread(ctx context.Context) (int, error) {
-	vmid := o.nextReread()
-	if vmid == 0 {
-		return 0, nil
-	}
-	return vmid, o.Config(ctx, vmid)
-}
-
-func (o *Observer) nextReread() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	first, next := 0, 0
-	for vmid, g := range o.have.Guests {
-		if n := o.have.Nodes[g.Node]; n == nil || !n.Online || !slices.Contains(g.Tags, model.Tag) {
+// Oldest are those n of some guests whose configs were read the longest ago, or never.
+// Guests of nodes that are offline aren't among them.
+func (o *Observer) Oldest(vmids []int, n int) []int {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	var list []int
+	for _, vmid := range vmids {
+		r := o.records[vmid]
+		if r == nil {
 			continue
 		}
-		if first == 0 || vmid < first {
-			first = vmid
-		}
-		if vmid > o.reread && (next == 0 || vmid < next) {
-			next = vmid
+		if node := o.have.Nodes[r.listed.Node]; node != nil && node.Online {
+			list = append(list, vmid)
 		}
 	}
-	if next == 0 {
-		next = first
+	slices.SortFunc(list, func(a, b int) int {
+		return cmp.Or(o.records[a].configAt.Compare(o.records[b].configAt), a-b)
+	})
+	list = slices.Compact(list)
+	return list[:min(n, len(list))]
+}
+
+// Verified is when a guest's config was last read, and was so since as far as lists
+// show; zero: it has to be read.
+func (o *Observer) Verified(vmid int) time.Time {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if r := o.records[vmid]; r != nil && r.config != nil {
+		return r.configAt
 	}
-	o.reread = next
-	return next
+	return time.Time{}
 }

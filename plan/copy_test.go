@@ -35,6 +35,10 @@ func copyOf(from model.VM, name string) model.VM {
 	v.Options["agent"], v.Options["ciuser"] = "1", "me"
 	v.Managed = []string{"ciuser"}
 	v.Inherited = []string{model.InheritedSeed, model.InheritedNICs, "agent", "ciuser"}
+	v.NICs = slices.Clone(v.NICs)
+	for i := range v.NICs {
+		v.NICs[i].MAC = "02:00:00:AA:BB:C0"
+	}
 	return v
 }
 

@@ -23,6 +23,10 @@ func waitingFor() model.Desired {
 	web, db := testVM("web"), testVM("db")
 	web.Source, db.Source = model.Source{Image: image.Owner.Key}, model.Source{Image: image.Owner.Key}
 	db.Seed = &model.Seed{Storage: "nfs", Digest: "abcdef"}
+	db.NICs = slices.Clone(db.NICs)
+	for i := range db.NICs {
+		db.NICs[i].MAC = "02:00:00:AA:BB:DB"
+	}
 	db.Disks = append(db.Disks, model.Disk{Slot: "scsi1", Storage: "local-lvm", Size: 5 << 30})
 	copied := testVM("copy")
 	copied.Owner.Kind, copied.Source, copied.Disks, copied.Power = "VMClone", model.Source{VM: web.Owner.Key}, nil, model.PowerOff

@@ -100,7 +100,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 	}
 	list := p.generations(i)
 	if len(list) == 0 {
-		o.Gone = true
+		o.Gone = !p.hidden(o, i.Owner, p.firstFree(versioned(i), i.Range))
 		return
 	}
 	for _, g := range list {

@@ -140,7 +140,7 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 		o.Look, o.Wait = former.look, former.wait
 		return
 	}
-	if p.backOff(o) {
+	if !p.makes(o.Owner.Key, f.free) && p.hidden(o, i.Owner, f.free) || p.backOff(o) {
 		return
 	}
 	p.makeImage(o, i, owner, f.free, file)

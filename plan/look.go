@@ -6,6 +6,7 @@ type Look struct {
 	Snapshots []int
 	Agents    []int // ask these guests for their addresses
 	Status    []int // whether these run, right now
+	IDs       []int // whether these VMIDs are taken, also by guests that aren't visible
 	Files     bool  // the files on the storages
 	Snippets  bool  // the snippets on the storages
 	Dirs      bool  // the directory mappings
@@ -18,14 +19,16 @@ type Look struct {
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
 }
 
-func (l *Look) add(o Look) {
+// Add adds what another look is about.
+func (l *Look) Add(o Look) {
 	l.Configs = append(l.Configs, o.Configs...)
 	l.Snapshots = append(l.Snapshots, o.Snapshots...)
 	l.Agents = append(l.Agents, o.Agents...)
 	l.Status = append(l.Status, o.Status...)
+	l.IDs = append(l.IDs, o.IDs...)
 	l.Files = l.Files || o.Files
 	l.Snippets = l.Snippets || o.Snippets
 	l.Dirs = l.Dirs || o.Dirs

@@ -211,8 +211,16 @@ func (p *planner) nodeLoad() *nodeLoad {
 		if len(v.Labels) == 0 {
 			continue
 		}
-		if f := p.find(v.Owner, v.VMID, v.Range); f.guest != nil {
+		f := p.find(v.Owner, v.VMID, v.Range)
+		if f.guest != nil {
 			l.labels[f.guest.Node] = append(l.labels[f.guest.Node], v)
+			continue
+		}
+		for _, id := range f.look.Configs {
+			// It is most likely this one, though its config wasn't read yet.
+			if g := p.have.Guests[id]; slices.Contains(p.have.Tagged(v.Owner), g) {
+				l.labels[g.Node] = append(l.labels[g.Node], v)
+			}
 		}
 	}
 	return l

@@ -69,6 +69,7 @@ const (
 	WaitRoot       = "NeedsRoot"
 	WaitHost       = "NotOnNode"
 	WaitRelease    = "ReleaseTooOld"
+	WaitUnseen     = "NotVisible"
 )
 
 // Refusal is a step that would be needed and wasn't agreed to.
@@ -108,6 +109,16 @@ type Object struct {
 // Ready tells whether the object is up to date.
 func (o Object) Ready() bool {
 	return len(o.Steps) == 0 && o.Wait == nil && len(o.Refused) == 0 && o.Look.Empty()
+}
+
+// Unchanged reports whether nothing is to be done for the object: it is up to date, or
+// only its guest agent hasn't been asked or hasn't reported an address.
+func (o Object) Unchanged() bool {
+	o.Look.Agents = nil
+	if o.Wait != nil && o.Wait.Reason == WaitAgent {
+		o.Wait = nil
+	}
+	return o.Ready()
 }
 
 // Next are the steps that can be done right away.
@@ -158,11 +169,16 @@ func (p Plan) Ready() bool {
 	return !slices.ContainsFunc(p.Objects, func(o Object) bool { return !o.Ready() })
 }
 
+// Unchanged reports whether nothing is to be done, see [Object.Unchanged].
+func (p Plan) Unchanged() bool {
+	return !slices.ContainsFunc(p.Objects, func(o Object) bool { return !o.Unchanged() })
+}
+
 // Look is all that must be read before the plan can be completed.
 func (p Plan) Look() Look {
 	var l Look
 	for _, o := range p.Objects {
-		l.add(o.Look)
+		l.Add(o.Look)
 	}
 	slices.Sort(l.Configs)
 	l.Configs = slices.Compact(l.Configs)
@@ -176,6 +192,8 @@ func (p Plan) Look() Look {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
 	}
+	slices.Sort(l.IDs)
+	l.IDs = slices.Compact(l.IDs)
 	return l
 }
 

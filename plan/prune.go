@@ -142,7 +142,7 @@ func (p *planner) leftOverSnapshots(v model.VM, set *Object) (Object, bool) {
 		return Object{}, false
 	}
 	f := p.find(v.Owner, v.VMID, v.Range)
-	set.Look.add(f.look)
+	set.Look.Add(f.look)
 	if f.guest == nil || !f.look.Empty() {
 		return Object{}, false
 	}

@@ -262,7 +262,7 @@ func (c *change) lastShare(name string) bool {
 		return false
 	}
 	users, look := c.p.sharers(name)
-	c.o.Look.add(look)
+	c.o.Look.Add(look)
 	return look.Empty() && len(users) == 0
 }
 

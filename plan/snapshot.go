@@ -30,7 +30,8 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	case !f.look.Empty():
 		return o
 	case f.guest == nil && (goes || v.Deleted):
-		o.Gone = true
+		v.Deleted = true
+		o.Gone = !p.unseen(&o, v, f.free)
 		return o
 	case f.guest == nil:
 		o.wait(WaitSource, fmt.Sprintf("%s isn't there yet", s.VM))

@@ -48,7 +48,9 @@ func TestTagsOfOthersAreNotTakenForOurs(t *testing.T) {
 			g.Tags, g.Config.Tags = tags, tags
 		}
 	}
-	p := For(desired(v), w.observe(Look{}))
+	want := desired(v)
+	want.Quick = true
+	p := For(want, w.observe(Look{}))
 	if !p.Ready() || !p.Look().Empty() {
 		t.Errorf("the list isn't enough to know it:\n%s", p)
 	}

@@ -14,6 +14,7 @@ func (p *planner) vm(v model.VM) Object {
 	noteOf(&o, f)
 	if !f.look.Empty() {
 		o.Look = f.look
+		o.Look.Status = p.stale(f.look.Configs)
 		return o
 	}
 	if f.wait == nil {
@@ -28,23 +29,48 @@ func (p *planner) vm(v model.VM) Object {
 	if p.occupied(&o, g, v.Deleted && !v.Retain) {
 		return o
 	}
+	if o.Look = p.unread(g); !o.Look.Empty() {
+		return o
+	}
 	if v.Deleted {
 		p.remove(&o, v, g)
 		return o
 	}
 	if g.Config == nil {
-		// The list says that all is as it should be, but nothing of addresses.
-		if v.WaitAddress && g.Fresh {
-			o.Look.Configs = []int{g.VMID}
-		}
-		return o
+		return o // the list says that all is as it should be, and that is to be enough
 	}
 	p.converge(&o, v.At(g.VMID), g)
 	return o
 }
 
+// unread is what the cluster's list can't tell of a guest: its config, and whether it
+// runs right now.
+func (p *planner) unread(g *model.Guest) (l Look) {
+	if p.want.Quick {
+		return l
+	}
+	if g.Config == nil {
+		l.Configs = []int{g.VMID}
+	}
+	l.Status = p.stale([]int{g.VMID})
+	return l
+}
+
+// stale are those of some guests whose power state may be a status round old.
+func (p *planner) stale(ids []int) (stale []int) {
+	for _, id := range ids {
+		if g := p.have.Guests[id]; g != nil && g.StalePower && !g.Template && !g.Container && !p.want.Quick {
+			stale = append(stale, id)
+		}
+	}
+	return stale
+}
+
 // missing plans a guest that isn't there.
 func (p *planner) missing(o *Object, v model.VM, f finding) {
+	if p.unseen(o, v, f.free) {
+		return
+	}
 	if f.wait == nil {
 		f.wait = p.restoring()
 	}
@@ -294,7 +320,7 @@ func (c *change) destroy(why string) {
 		})
 		return
 	}
-	if g.Status == model.StatusUnknown {
+	if g.Status == model.StatusUnknown || g.StalePower {
 		c.o.Look.Status = append(c.o.Look.Status, g.VMID) // what runs can't be destroyed
 		return
 	}

@@ -27,6 +27,7 @@ type world struct {
 	root   bool
 	minor  int
 	tasks  []model.Task
+	hidden map[int]bool // VMIDs of guests that aren't visible
 	log    []string
 }
 
@@ -75,6 +76,7 @@ func (w *world) observe(l Look) *model.Observed {
 	for id, g := range w.guests {
 		seen := *g
 		seen.Config, seen.Snapshots, seen.Addresses, seen.Agent = nil, nil, nil, ""
+		seen.StalePower = !slices.Contains(l.Status, id)
 		if slices.Contains(l.Configs, id) {
 			c := *g.Config
 			seen.Config = &c
@@ -128,12 +130,17 @@ func (w *world) observe(l Look) *model.Observed {
 func (w *world) plan(want model.Desired) Plan {
 	var look Look
 	for range 10 {
-		p := For(want, w.observe(look))
+		have := w.observe(look)
+		have.IDs = map[int]bool{}
+		for _, id := range look.IDs {
+			have.IDs[id] = w.guests[id] != nil || w.hidden[id]
+		}
+		p := For(want, have)
 		more := p.Look()
 		if more.Empty() {
 			return p
 		}
-		look.add(more)
+		look.Add(more)
 	}
 	panic("the plan asks for more looks without end")
 }
@@ -143,6 +150,7 @@ func (w *world) planAll(want model.Desired) Plan {
 	look := Look{Files: true, Snippets: true, Dirs: true, HA: true}
 	for id := range w.guests {
 		look.Configs, look.Snapshots, look.Agents = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id)
+		look.Status = append(look.Status, id)
 	}
 	return For(want, w.observe(look))
 }

@@ -140,7 +140,7 @@ func (c *cluster) live(creds pve.Credentials, want model.Desired, again bool) er
 	for _, chapter := range chapters {
 		want.VMs = slices.Clone(want.VMs)
 		chapter.change(&want)
-		if _, err := e.Plan(context.Background(), want, true); err != nil {
+		if _, err := e.Plan(context.Background(), want); err != nil {
 			return fmt.Errorf("%s: %w", chapter.name, err)
 		}
 		if err := c.converge(e, want); err != nil {

@@ -43,6 +43,8 @@ func Of(o plan.Object) Outcome {
 		return Outcome{Gone, ReasonGone, "nothing of it is left"}
 	case o.Wait != nil:
 		return waiting(*o.Wait)
+	case !o.Ready() && o.Unchanged():
+		return Outcome{Waiting, plan.WaitAgent, "its guest agent hasn't reported an address yet"}
 	case !o.Look.Empty():
 		return Outcome{Unread, ReasonUnread, "not all that matters was read yet"}
 	case len(o.Steps) > 0:
@@ -59,7 +61,7 @@ func waiting(w plan.Wait) Outcome {
 	case plan.WaitFailed:
 		state = Failed
 	case plan.WaitForeign, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
-		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit:
+		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit, plan.WaitUnseen:
 		state = Blocked
 	}
 	return Outcome{state, w.Reason, Sentence(w.Text)}

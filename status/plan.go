@@ -60,6 +60,8 @@ func (p Page) Object(o plan.Object) string {
 	case o.Foreseen && len(o.Steps) > 0:
 	case o.Wait != nil:
 		b.WriteString(p.wait(*o.Wait))
+	case !o.Ready() && o.Unchanged():
+		b.WriteString(p.Grey("    … "+Of(o).Message) + "\n")
 	case !o.Look.Empty():
 		b.WriteString(p.Grey("    … not all that matters could be read") + "\n")
 	}

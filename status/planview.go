@@ -8,6 +8,8 @@ type PlanView struct {
 	Counts  Counts       `json:"counts"`
 	// Notes are of no object in particular.
 	Notes []string `json:"notes,omitempty"`
+	// NotRead is what wasn't read for it: configs, power, agents.
+	NotRead []string `json:"notRead,omitempty"`
 }
 
 // ObjectView is the plan for one object.

@@ -33,7 +33,7 @@ func TestOneObjectStandsForSeveralMachines(t *testing.T) {
 		t.Errorf("its status is %s", s.field("vm/web", ".status"))
 	}
 	ids, mac := s.field("vm/web", ".status.members[*].vmid"), s.conf("web-3", "net0")
-	if said := s.does(bin, "proxplane", "plan", "--deep", "--detailed-exitcode"); !strings.Contains(said, "Nothing to do") {
+	if said := s.does(bin, "proxplane", "plan", "--detailed-exitcode"); !strings.Contains(said, "Nothing to do") {
 		t.Errorf("the plan is %s", said)
 	}
 	if said := s.does(bin, "proxplane", "console", "web-2"); !strings.Contains(said, "vmname=web-2") {

@@ -200,7 +200,7 @@ func TestKubectlImportsMachines(t *testing.T) {
 	if s.field("vm/by-hand", ".status.vmid") != "321" || s.machines() != "by-hand" {
 		t.Errorf("its VMID is %s; there is %s", s.field("vm/by-hand", ".status.vmid"), s.machines())
 	}
-	if said := s.does(bin, "proxplane", "plan", "--deep", "--detailed-exitcode"); !strings.Contains(said, "Nothing to do") {
+	if said := s.does(bin, "proxplane", "plan", "--detailed-exitcode"); !strings.Contains(said, "Nothing to do") {
 		t.Errorf("the plan is %s", said)
 	}
 	if text := s.conf("by-hand", "description"); !strings.HasPrefix(text, "made by hand") || !strings.Contains(text, `"set":"east"`) {

@@ -190,7 +190,7 @@ func (l *lab) settled(set string, owners ...model.Owner) {
 	}
 	l.sound(owners...)
 	if len(owners) > 0 {
-		r := l.start(l.command("plan", "-f", l.folder, "--set", set, "--prune", "--deep", "--detailed-exitcode")).Wait()
+		r := l.start(l.command("plan", "-f", l.folder, "--set", set, "--prune", "--detailed-exitcode")).Wait()
 		if r.Code != 0 {
 			l.t.Errorf("there is still something to do: %v", r)
 		}

@@ -101,7 +101,7 @@ func TestNoSecretIsSeenAnywhere(t *testing.T) {
 	}{
 		{with("plan", "--set", shop), 0},
 		{with("apply", "--set", shop, "--yes", "-o", "json"), 0},
-		{with("plan", "--set", shop, "--deep", "-o", "json"), 0},
+		{with("plan", "--set", shop, "-o", "json"), 0},
 		{with("doctor"), -1},
 		{[]string{"doctor", "-vv", "--token-id", tokenID, "--token-file", v.give("wrong", wrongSecret)}, 1},
 		{[]string{"get", "vms", "-o", "yaml", "-vv"}, 0},
@@ -135,7 +135,7 @@ func TestNoTicketIsSeenAnywhere(t *testing.T) {
 	files := []string{"-f", v.folder, "-f", v.give("secret.yaml", guestSecret), "-vv"}
 	with := func(words ...string) []string { return append(words, files...) }
 	v.keepsQuiet(v.asUser(with("apply", "--set", shop, "--yes")...), 0)
-	v.keepsQuiet(v.asUser(with("plan", "--set", shop, "--deep")...), 0)
+	v.keepsQuiet(v.asUser(with("plan", "--set", shop)...), 0)
 	v.keepsQuiet(v.asUser("describe", "vm/password", "-vv", "--password-file", v.give("password", userPassword), "--username", "me@pve"), 0)
 	serial := v.asUser("console", "password", "--serial", "-vv")
 	serial.Stdin = strings.NewReader("\r\x1d")

@@ -43,12 +43,12 @@ func TestProxmoxMayDieAndComeBack(t *testing.T) {
 // of machines that were being made then may be left: nothing names them any more.
 func (l *lab) recovered() {
 	l.t.Helper()
-	l.succeeds(l.apply(shop, "--deep"))
+	l.succeeds(l.apply(shop))
 	s := l.quiet()
 	for _, wrong := range slices.Concat(l.before.Wishes(s, firstWishes()...), l.before.Touched(s), l.before.Written(l.requests())) {
 		l.t.Error(wrong)
 	}
-	r := l.start(l.command("plan", "-f", l.folder, "--set", shop, "--deep", "--detailed-exitcode")).Wait()
+	r := l.start(l.command("plan", "-f", l.folder, "--set", shop, "--detailed-exitcode")).Wait()
 	if r.Code != 0 {
 		l.t.Errorf("there is still something to do: %v", r)
 	}

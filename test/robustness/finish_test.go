@@ -101,7 +101,7 @@ func (r *run) converged(s *set) {
 	ctx, cancel := context.WithTimeout(p.ctx, mostTime)
 	defer cancel()
 	// What others have changed isn't all in the lists.
-	if _, err := p.engine.Plan(ctx, s.want(r.h.weak), true); err != nil {
+	if _, err := p.engine.Plan(ctx, s.want(r.h.weak)); err != nil {
 		r.fail("set %s can't be planned: %v", s.name, err)
 	}
 	for turn := 1; ; turn++ {
@@ -147,7 +147,7 @@ func (r *run) stays() {
 		if n > 0 && !r.futile {
 			r.fail("%d changes were made to set %s though nothing was to be done", n, s.name)
 		}
-		left, err := p.engine.Plan(context.Background(), s.want(r.h.weak), true)
+		left, err := p.engine.Plan(context.Background(), s.want(r.h.weak))
 		if err != nil {
 			r.fail("set %s can't be planned: %v", s.name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +87,7 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 //	by-hand create VMID NODE KEY=VALUE…
 //	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
 //	by-hand revoke-all ROLE PREFIX
+//	by-hand acl PATH ROLE
 func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	s := at(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -107,6 +109,12 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	case "into-pool":
 		ts.Check(s.Call(ctx, "PUT", "/pools/"+rest[0], pve.Params{"vms": args[1]}))
 		s.Settle()
+		return
+	case "acl": // on a path, in the place of what was there
+		s.Do(func(st *pvesim.State) {
+			st.Access.ACL = slices.DeleteFunc(st.Access.ACL, func(e pvesim.ACLEntry) bool { return e.Path == args[1] })
+		})
+		ts.Check(s.Call(ctx, "PUT", "/access/acl", pve.Params{"path": args[1], "roles": rest[0], "users": sim.User}))
 		return
 	case "revoke":
 		s.Do(func(st *pvesim.State) { delete(st.Access.Roles[args[1]], rest[0]) })

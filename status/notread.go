@@ -1,0 +1,39 @@
+package status
+
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/plan"
+)
+
+// What a plan may not have read.
+const (
+	NotReadConfigs = "configs" // of machines that the cluster's list shows as up to date
+	NotReadPower   = "power"   // the list's power states are up to ten seconds old
+	NotReadAgents  = "agents"  // whether guest agents report the addresses that are waited for
+)
+
+// NotReadOf is what wasn't read for a plan, in one word each.
+func NotReadOf(p plan.Plan, quick bool) []string {
+	switch {
+	case quick:
+		return []string{NotReadConfigs, NotReadPower, NotReadAgents}
+	case len(p.Look().Agents) > 0:
+		return []string{NotReadAgents}
+	}
+	return nil
+}
+
+// NotRead is the last line of a plan for which not everything was read; empty: it was.
+func (p Page) NotRead(all plan.Plan, quick bool) string {
+	text := ""
+	switch n := len(all.Look().Agents); {
+	case quick:
+		text = "Not looked at because of --quick: configs of machines that the cluster's list shows as up to date, power states of the last ten seconds, guest agents."
+	case n > 0 && all.Unchanged():
+		text = fmt.Sprintf("Not looked at: whether %s an address; apply and wait do that.", Count(n, "guest agent reports", "guest agents report"))
+	default:
+		return ""
+	}
+	return p.Grey(Wrap(text, p.Width, "      ")) + "\n"
+}
