@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
@@ -31,22 +32,22 @@ func member(s *api.MachineStatus, name string) *api.Member {
 func (e entry) fillGroup(vm *api.VirtualMachine) {
 	s := &vm.Status
 	s.Members = slices.Clone(s.Members)
+	var verified time.Time
 	for from, out := range e.outcomes {
 		m := member(s, from.member)
 		s.Provider = from.site.Name
 		v := judge(out)
+		m.Addresses = addressesOf(out, m.Addresses, m.VMID)
 		m.State, m.Node, m.VMID = string(cmp.Or(out.Status, "absent")), out.Node, cmp.Or(out.VMID, m.VMID)
+		if verified.IsZero() || !out.Verified.IsZero() && out.Verified.Before(verified) {
+			verified = out.Verified
+		}
 		m.Ready, m.Waiting = v.State == status.Ready, ""
 		if !m.Ready && v.State != status.Gone {
 			m.Waiting = nearby(out.Owner.Namespace, v.Message)
 		}
-		switch {
-		case len(out.Addresses) > 0:
-			m.Addresses = status.Addresses(out.Addresses)
-		case out.Status != model.StatusRunning && out.Status != model.StatusUnknown:
-			m.Addresses = nil
-		}
 	}
+	s.VerifiedAt = verifiedAt(s.VerifiedAt, verified)
 	s.Members = slices.DeleteFunc(s.Members, func(m api.Member) bool { return e.left(m.Name) })
 	s.Count, s.Addresses, s.Node, s.VMID = len(s.Members), nil, "", 0
 	running := 0

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
@@ -97,14 +98,41 @@ func (e entry) fillMachine(s *api.MachineStatus) {
 		s.Provider, s.Task = from.site.Name, out.Task
 		s.State = string(cmp.Or(out.Status, "absent"))
 		s.Node = out.Node
+		s.Addresses = addressesOf(out, s.Addresses, s.VMID)
 		s.VMID = cmp.Or(out.VMID, s.VMID)
-		switch {
-		case len(out.Addresses) > 0:
-			s.Addresses = status.Addresses(out.Addresses)
-		case out.Status != model.StatusRunning && out.Status != model.StatusUnknown:
-			s.Addresses = nil // a machine that runs is asked again some day
-		}
+		s.VerifiedAt = verifiedAt(s.VerifiedAt, out.Verified)
 	}
+}
+
+// verifyPause is how much later a machine has to be verified again for that to be worth
+// another write to Kubernetes.
+const verifyPause = 10 * time.Minute
+
+// verifiedAt is when a machine was verified, as its status says it.
+func verifiedAt(was *metav1.Time, now time.Time) *metav1.Time {
+	if now.IsZero() || was != nil && now.Sub(was.Time) < verifyPause {
+		return was
+	}
+	return &metav1.Time{Time: now.Truncate(time.Second)}
+}
+
+// addressesOf are the addresses of a machine, of which some were known when it had a VMID.
+func addressesOf(out engine.Outcome, known []string, vmid int) []string {
+	switch another := out.VMID != 0 && out.VMID != vmid; {
+	case len(out.Addresses) > 0:
+		return status.Addresses(out.Addresses)
+	case another || unheard(out):
+		return nil
+	}
+	return known
+}
+
+// unheard reports whether a machine has no address that could be shown: it doesn't run, or
+// its agent was asked. What was known before a restart of the operator stays until then.
+func unheard(out engine.Outcome) bool {
+	off := out.Status != model.StatusRunning && out.Status != model.StatusUnknown
+	silent := out.Wait != nil && out.Wait.Reason == plan.WaitAgent
+	return off || silent || out.State == engine.StateReady
 }
 
 // settle writes down how an object is. Since when it waits is kept as long as it

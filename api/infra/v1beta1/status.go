@@ -43,9 +43,15 @@ type MachineStatus struct {
 	// +optional
 	VMID int `json:"vmid,omitempty"`
 
-	// Addresses that the guest agent has told, those that others can reach first.
+	// Addresses that the guest agent has reported, those that others can reach first.
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
+
+	// VerifiedAt is when the whole configuration of the machine was last compared with what
+	// is wanted: within an hour, as long as Proxmox can be reached. It is written every ten
+	// minutes at most. Of several machines it is the earliest time.
+	// +optional
+	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
 
 	// Provider that has the machine. While the machine is there, it stays with this
 	// one.
@@ -84,7 +90,7 @@ type Member struct {
 	// +optional
 	VMID int `json:"vmid,omitempty"`
 
-	// Addresses that the guest agent has told.
+	// Addresses that the guest agent has reported.
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
 

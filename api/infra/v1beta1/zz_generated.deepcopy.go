@@ -384,6 +384,10 @@ func (in *MachineStatus) DeepCopyInto(out *MachineStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.VerifiedAt != nil {
+		in, out := &in.VerifiedAt, &out.VerifiedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Members != nil {
 		in, out := &in.Members, &out.Members
 		*out = make([]Member, len(*in))
