@@ -45,6 +45,7 @@ func (k *keeping) table(first time.Duration) string {
 		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", what, figures.Seconds(m.Wall), m.Requests, figures.Seconds(m.CPU), figures.Mebibytes(m.Memory))
 	}
 	line("`proxplane plan` in a new process", k.plan)
+	line("`proxplane plan --quick` in a new process", k.quick)
 	line("kept at rest", k.rest)
 	more := "one more"
 	if first > 0 {

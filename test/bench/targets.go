@@ -33,9 +33,11 @@ func targetsOf(r *result, t times, n, places int) []figures.Target {
 // targets of what comes after the machines are there.
 func (k *keeping) targets(first time.Duration) []figures.Target {
 	list := []figures.Target{
-		figures.AtMost("plan: time", k.plan.Wall.Seconds(), 1, "s"),
-		figures.AtMost("plan: requests", float64(k.plan.Requests), 5, ""),
-		figures.AtMost("at rest: requests a minute", float64(k.rest.Requests)/k.rest.Wall.Minutes(), 12, ""),
+		figures.AtMost("plan: time", k.plan.Wall.Seconds(), 3, "s"),
+		figures.AtMost("plan: requests", float64(k.plan.Requests)/float64(k.n), 1.1, "a machine"),
+		figures.AtMost("plan --quick: time", k.quick.Wall.Seconds(), 1, "s"),
+		figures.AtMost("plan --quick: requests", float64(k.quick.Requests), 5, ""),
+		figures.AtMost("at rest: requests a minute", float64(k.rest.Requests)/k.rest.Wall.Minutes(), 60, ""),
 	}
 	if first > 0 {
 		list = append(list, figures.AtMost("one more: time", float64(k.more.Wall)/float64(first), 1.1, "× the first one's"))
