@@ -140,7 +140,7 @@ func (t *target) fromObjects(_ *ui, creds *pve.Credentials) ([]manifest.Wanted, 
 	}
 	// What is in the environment is somebody else's.
 	none := func(string) string { return "" }
-	parts := set.Parts(manifest.Options{Set: t.set, Getenv: t.environment(none, *creds), Find: n.find})
+	parts := set.Parts(manifest.Options{Set: t.set, Grace: kube.Grace, Getenv: t.environment(none, *creds), Find: n.find})
 	n.problems = parts.Errors
 	all := slices.DeleteFunc(slices.Clone(parts.Wanted), func(w manifest.Wanted) bool { return n.problem(w.Provider.Kind, w.Provider.Name) != nil })
 	switch {

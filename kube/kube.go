@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -91,6 +92,10 @@ func Set(objects []Object) (*manifest.Set, error) {
 	}
 	return manifest.FromObjects(values...)
 }
+
+// Grace is how long machines may take to shut down when they are deleted, where they
+// don't say it: nobody waits for it.
+const Grace = time.Minute
 
 // Released reports whether an object is being deleted without anything being done in
 // Proxmox, as its annotation asks.

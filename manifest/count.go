@@ -28,11 +28,15 @@ func (t *translator) expand() {
 	out := &Set{index: map[model.Key]*object{}}
 	for _, o := range t.set.objects {
 		vm, ok := o.Object.(*api.VirtualMachine)
+		s := scope{t, o}
 		if !ok || vm.Spec.Count == nil {
+			if other := out.index[o.key]; ok && other != nil {
+				s.fail("metadata.name", "is that of a machine of %s, which has a count and was there first; choose another name", title(other.written().key))
+				continue
+			}
 			out.add(o)
 			continue
 		}
-		s := scope{t, o}
 		count := *vm.Spec.Count
 		if count < 0 || count > maxCount {
 			s.fail("spec.count", "want a number from 0 to %d, have %d", maxCount, count)
@@ -43,8 +47,8 @@ func (t *translator) expand() {
 		}
 		for _, i := range numbers(vm) {
 			one := s.instance(vm, i, count)
-			if t.set.index[one.key] != nil {
-				s.fail("spec.count", "one of them would be %s, which is there already", title(one.key))
+			if other := out.index[one.key]; other != nil {
+				s.fail("spec.count", "one of them would be %s, which is there already; choose another name", title(one.key))
 				break
 			}
 			out.add(one)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -137,6 +138,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow, Stop: m.UpdatePolicy.Stop == api.Allow},
 	}
 	vm.ShutdownTimeout = b.shutdownTimeout(m.UpdatePolicy.ShutdownTimeout)
+	vm.Grace = b.grace(m.DeletionGracePeriodSeconds)
 	if vm.Name == "" {
 		vm.Name = meta.GetName()
 	}
@@ -169,6 +171,20 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	vm.Options, vm.Managed, vm.Inherited = b.opts, b.opts.managed(), b.inheritance(m)
 	b.checkSize(&vm)
 	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics, shares: b.shares, filesystems: len(m.Filesystems) > 0}
+}
+
+// maxGrace is how long a machine may take to shut down when it is deleted.
+const maxGrace = time.Hour
+
+func (b *build) grace(seconds *int) time.Duration {
+	if seconds == nil {
+		return b.options.Grace
+	}
+	grace := time.Duration(*seconds) * time.Second
+	if grace < 0 || grace > maxGrace {
+		b.fail("spec.deletionGracePeriodSeconds", "want a number from 0 to %d, have %d", int(maxGrace.Seconds()), *seconds)
+	}
+	return grace
 }
 
 // maxDescription leaves room for our marker in the 8 KiB of Proxmox.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,6 +26,10 @@ type Options struct {
 
 	// ReadFile reads the file that PVE_CA_BUNDLE names, such as [os.ReadFile].
 	ReadFile func(string) ([]byte, error)
+
+	// Grace is how long machines may take to shut down when they are deleted, where they
+	// don't say it.
+	Grace time.Duration
 
 	// Find gives a [Secret] or [ConfigMap] that isn't in the set, or an error that says
 	// why it can't be read; nil: there is none.

@@ -107,6 +107,9 @@ type VM struct {
 	// that, an adopted one stays.
 	Destroy bool `json:",omitempty"`
 	Deleted bool // it is to go
+	// Grace is how long it may take to shut down when it is destroyed, before it is
+	// stopped; 0: it is stopped at once.
+	Grace time.Duration `json:",omitempty"`
 }
 
 // Keeps reports whether a guest with this marker stays when it is deleted.
@@ -178,7 +181,7 @@ func (v VM) Fingerprint() string {
 	v = v.Alone()
 	v.Inherited = nil
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
-	v.Update, v.WaitAddress, v.ShutdownTimeout = Allow{}, false, 0
+	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace = Allow{}, false, 0, 0
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}
 	}

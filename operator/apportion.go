@@ -66,6 +66,9 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 		if !slices.Contains(f.sites, w.Provider) {
 			f.sites = append(f.sites, w.Provider)
 		}
+		if problem := all[w.Provider].problem; problem != "" {
+			f.provider = fmt.Sprintf("Provider %s can't be used: %s", w.Provider.Name, problem)
+		}
 		if object != key {
 			f.members = append(f.members, key.Name)
 		}

@@ -52,7 +52,7 @@ func (r record) of(o object) string {
 // have; empty: it is this one's.
 func (r record) elsewhere(o object) string {
 	name := r.of(o)
-	if !holds(keyOf(o).Kind) || name == r.set || o.GetAnnotations()[api.TakenOverBy] == r.set {
+	if !hasGuests(keyOf(o).Kind) || name == r.set || o.GetAnnotations()[api.TakenOverBy] == r.set {
 		return ""
 	}
 	return fmt.Sprintf("the object belongs to the Kubernetes named %s, and the operator runs for %s, so nothing is done for it: start the operator with the cluster name %s; "+

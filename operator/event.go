@@ -7,16 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
 // Reasons of events. The action of an event is the kind of the step, or the reason
 // to wait.
 const (
-	EventBegun    = "Begun"
 	EventDone     = "Done"
 	EventFailed   = "Failed"
 	EventWaiting  = "Waiting"
+	EventInvalid  = "Invalid"
 	EventReady    = "Ready"
 	EventGone     = "Gone"
 	EventReleased = "Released"
@@ -40,26 +41,23 @@ func (s *site) event(e engine.Event) {
 	if e.Hint != "" {
 		text += "; " + e.Hint
 	}
+	s.record(e, text)
 	kind := corev1.EventTypeNormal
 	var reason string
-	switch e.Kind {
-	case engine.Started:
-		reason = EventBegun
-	case engine.Done:
-		reason = EventDone
-	case engine.Failed:
-		kind, reason = corev1.EventTypeWarning, EventFailed
-	case engine.Waiting:
-		reason = EventWaiting
-	case engine.Ready:
-		reason, text = EventReady, "up to date"
-		if e.Text == "gone" {
-			reason, text = EventGone, "nothing of it is left in Proxmox"
-		}
-	default:
+	switch {
+	case !s.matters(e):
 		return
+	case e.Kind == engine.Done:
+		reason = EventDone
+	case e.Kind == engine.Failed:
+		kind, reason = corev1.EventTypeWarning, EventFailed
+	case e.Kind == engine.Waiting:
+		kind, reason = corev1.EventTypeWarning, EventWaiting
+	case e.Text == "gone":
+		reason, text = EventGone, "nothing of it is left in Proxmox"
+	default:
+		reason, text = EventReady, "up to date"
 	}
-	s.log.Debug("event", "object", e.Owner.Key.String(), "kind", string(e.Kind), "step", e.Step, "text", e.Text, "task", e.Task)
 	action := e.Action
 	if action == "" {
 		action = reason
@@ -76,4 +74,55 @@ func (s *site) event(e engine.Event) {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
 	s.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
+}
+
+// matters reports whether an event is for people: what was made, changed, removed or
+// went wrong, and what somebody has to do something about. What ends by itself is in
+// the object's status, and what belongs to the making of a machine is part of that.
+func (s *site) matters(e engine.Event) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.Kind {
+	case engine.Done:
+		if e.Action == "Clone" || e.Action == "Create" {
+			s.making[e.Owner] = true
+			return true
+		}
+		return !s.making[e.Owner]
+	case engine.Failed:
+		return true
+	case engine.Waiting:
+		return !passing[e.Action]
+	case engine.Ready:
+		delete(s.making, e.Owner)
+		return true
+	}
+	return false
+}
+
+// passing are the reasons to wait that end by themselves.
+var passing = map[string]bool{
+	plan.WaitTask: true, plan.WaitLock: true, plan.WaitOwner: true, plan.WaitSource: true, plan.WaitTurn: true, plan.WaitAgent: true, plan.WaitPending: true, plan.WaitTemplate: true,
+	plan.WaitFailed: true, // the failure itself is told
+}
+
+// record writes to the log what becomes of each object.
+func (s *site) record(e engine.Event, text string) {
+	log := s.log.With("object", e.Owner.Key.String(), "vmid", e.VMID, "node", e.Node)
+	log.Debug("event", "kind", string(e.Kind), "step", e.Step, "text", e.Text, "task", e.Task)
+	s.mu.Lock()
+	making := s.making[e.Owner]
+	s.mu.Unlock()
+	switch {
+	case e.Kind == engine.Done && (e.Action == "Clone" || e.Action == "Create"):
+		log.Info("created", "step", e.Step)
+	case e.Kind == engine.Done && e.Action == "Destroy":
+		log.Info("deleted", "why", e.Text)
+	case e.Kind == engine.Done && e.Action == "Release":
+		log.Info("released", "why", e.Text)
+	case e.Kind == engine.Done && !making:
+		log.Info("changed", "step", e.Step, "why", e.Text)
+	case e.Kind == engine.Waiting && (e.Action == plan.WaitRefused || e.Action == plan.WaitRestart):
+		log.Info("refused", "why", text)
+	}
 }

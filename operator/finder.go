@@ -115,7 +115,7 @@ func metadata(kind string) *metav1.PartialObjectMetadata {
 // that is in a Secret.
 func onlyName(o any) (any, error) {
 	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
-		m.Annotations, m.Labels, m.ManagedFields, m.OwnerReferences, m.Finalizers = nil, nil, nil, nil, nil
+		m.Annotations, m.Labels, m.ManagedFields, m.OwnerReferences = nil, nil, nil, nil
 	}
 	return o, nil
 }

@@ -22,8 +22,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// herald writes events. Ten come with each new machine, and they are for people: so
-// few are written at a time, what machines need doesn't wait behind them, and of a
+// herald writes events. They are for people: so few are written at a time, what machines need doesn't wait behind them, and of a
 // flood only what fits is kept. Kubernetes' own recorder sends all at once, and
 // keeps each for minutes.
 type herald struct {
@@ -59,7 +58,7 @@ var figures = regexp.MustCompile(`\S*\d\S*`)
 // what goes wrong, or is waited for, has figures in its text that change all the time.
 func (e told) same() sameEvent {
 	s := sameEvent{uid: e.uid, one: e.one, kind: e.kind, reason: e.reason, action: e.action, text: e.text}
-	if e.reason != EventBegun && e.reason != EventDone {
+	if e.reason != EventDone {
 		s.text = figures.ReplaceAllString(e.text, "N")
 	}
 	return s
@@ -75,9 +74,7 @@ type series struct {
 const (
 	heralds     = 4    // that write at once
 	heraldQueue = 2000 // events that may wait
-	// Of so many that wait, those are left out that say the least: first that a step
-	// was begun, which its end says as well, then all but warnings.
-	heraldBusy = 100
+	// Of so many that wait, all but warnings are left out.
 	heraldFull = heraldQueue * 3 / 4
 
 	// What happens again within this time is counted, and the count is written now
@@ -97,7 +94,7 @@ func newHerald(c client.Client) *herald {
 
 // tell has an event written, some time soon. It never blocks.
 func (h *herald) tell(e told) {
-	if n := len(h.queue); e.reason == EventBegun && n >= heraldBusy || e.kind != corev1.EventTypeWarning && n >= heraldFull {
+	if e.kind != corev1.EventTypeWarning && len(h.queue) >= heraldFull {
 		return
 	}
 	select {

@@ -107,7 +107,6 @@ func TestAFloodOfEventsIsWrittenAFewAtATime(t *testing.T) {
 	}
 	<-b.busy               // from now on nobody takes any from the queue
 	for n := range flood { // nobody waits, though nothing is taken
-		tell.tell(aboutMachine(n, corev1.EventTypeNormal, EventBegun, "clone", now))
 		tell.tell(aboutMachine(n, corev1.EventTypeNormal, EventDone, "clone", now))
 	}
 	tell.tell(aboutMachine(0, corev1.EventTypeWarning, EventFailed, "clone", now))
@@ -176,8 +175,8 @@ func TestWhatHappensAgainIsCounted(t *testing.T) {
 	if posted, patched := b.counts(); posted != 1 || patched != 3 {
 		t.Errorf("a hundred failures within three minutes are %d events with %d changes, want 1 with 3", posted, patched)
 	}
-	say(0, EventBegun, "memory 2048 → 4096 MiB")
-	say(time.Second, EventBegun, "memory 4096 → 8192 MiB")
+	say(0, EventDone, "memory 2048 → 4096 MiB")
+	say(time.Second, EventDone, "memory 4096 → 8192 MiB")
 	if posted, _ := b.counts(); posted != 3 {
 		t.Errorf("other steps are %d events, want 2", posted-1)
 	}

@@ -13,9 +13,9 @@ type object = kube.Object
 // kind is a kind of objects.
 type kind struct {
 	kube.Kind
-	// holds tells that something in Proxmox belongs to such objects, or that
-	// others can't go without them: they have a finalizer.
-	holds bool
+	// guests tells that something in Proxmox belongs to such objects, or is reached by
+	// them.
+	guests bool
 }
 
 var kinds = allKinds()
@@ -23,12 +23,12 @@ var kinds = allKinds()
 func allKinds() []kind {
 	var all []kind
 	for _, k := range kube.Kinds {
-		all = append(all, kind{k, holds(k.Name)})
+		all = append(all, kind{k, hasGuests(k.Name)})
 	}
 	return all
 }
 
-func holds(kind string) bool { return kind != "VMClass" && kind != "VMPlacementPolicy" }
+func hasGuests(kind string) bool { return kind != "VMClass" && kind != "VMPlacementPolicy" }
 
 // newObject makes an empty object of a kind.
 func newObject(name string) (object, bool) {

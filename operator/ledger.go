@@ -46,6 +46,7 @@ type found struct {
 	early    bool        // it can't be made so before it has a finalizer
 	problem  string      // why it isn't made so, in one sentence
 	reason   string      // the same, in one word; empty: it is invalid
+	provider string      // why its Provider can't be used, in one sentence
 	sites    []model.Key // the Providers that look after it
 	machines int         // that use it
 	needs    string      // what needs a Provider, if anything does: "3 machines are"

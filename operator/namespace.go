@@ -18,6 +18,7 @@ import (
 type namespaces struct {
 	*deps
 	finder *finder
+	cached client.Reader // metadata of Secrets
 
 	mu   sync.Mutex
 	next map[string]time.Time // not before then again
@@ -40,7 +41,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	parts := set.Parts(manifest.Options{Set: n.set, Find: search.find})
+	parts := set.Parts(manifest.Options{Set: n.set, Grace: kube.Grace, Find: search.find})
 	search.end(r.Namespace)
 	if search.err != nil {
 		return reconcile.Result{}, search.err
@@ -51,7 +52,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil
 	}
 	n.ledger.assigned(r.Namespace)
-	return reconcile.Result{}, nil
+	return reconcile.Result{}, n.keepSecrets(ctx, r.Namespace, objects)
 }
 
 // Changes often come many at once, and a translation takes the longer the more there

@@ -34,7 +34,9 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	}
 	deleting, held := obj.GetDeletionTimestamp() != nil, controllerutil.ContainsFinalizer(obj, finalizer)
 	switch {
-	case c.kind.holds && !deleting && (!held || unrecorded(obj)):
+	case !c.kind.guests && !deleting && !held:
+		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.AddFinalizer)
+	case c.kind.guests && !deleting && (!held || unrecorded(obj)):
 		name, err := c.known(ctx, obj)
 		if err != nil {
 			return reconcile.Result{}, err
@@ -140,6 +142,8 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	}
 	if p, ok := obj.(*api.Provider); ok {
 		c.announce(before.(*api.Provider), p)
+	} else {
+		c.complain(before, obj)
 	}
 	err := c.client.Status().Patch(ctx, obj, patch)
 	if known.found.group && apierrors.IsConflict(err) {

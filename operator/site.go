@@ -39,6 +39,7 @@ type site struct {
 	trouble  *plan.Wait // with Proxmox
 	version  string     // of Proxmox
 	machines map[string]int
+	making   map[model.Owner]bool // machines that were begun and weren't ready yet
 }
 
 // assignment is what a site is to do.
@@ -69,7 +70,7 @@ func startSite(ctx context.Context, key model.Key, d *deps, former *site) *site 
 	ctx, cancel := context.WithCancel(ctx)
 	s := &site{
 		key: key, deps: d, log: d.log.With("provider", key.Namespace+"/"+key.Name), cancel: cancel,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		wake: make(chan struct{}, 1), ended: make(chan struct{}), making: map[model.Owner]bool{},
 	}
 	go func() {
 		defer close(s.ended)
@@ -235,7 +236,7 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 func (s *site) disconnect() {
 	s.mu.Lock()
 	l := s.link
-	s.link, s.closing, s.machines = nil, l, nil
+	s.link, s.closing, s.machines, s.trouble = nil, l, nil, nil
 	s.mu.Unlock()
 	if l == nil {
 		return

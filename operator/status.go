@@ -48,6 +48,20 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome,
 	return v, ok
 }
 
+// complain emits an event when what is written of an object can't be made so, or not
+// any more.
+func (c *objects) complain(before, obj object) {
+	was, is := meta.FindStatusCondition(before.Common().Conditions, status.ConditionReady), meta.FindStatusCondition(obj.Common().Conditions, status.ConditionReady)
+	switch is.Reason {
+	case ReasonInvalid, ReasonElsewhere, ReasonProvider:
+	default:
+		return
+	}
+	if was == nil || was.Reason != is.Reason || was.Message != is.Message {
+		c.events.tell(told{about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventInvalid, action: is.Reason, text: is.Message, at: time.Now()})
+	}
+}
+
 // announce tells as an event that a Provider's Proxmox answers, or why it doesn't.
 func (c *objects) announce(before, p *api.Provider) {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, status.ConditionReady), meta.FindStatusCondition(p.Status.Conditions, status.ConditionReady)

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,12 +16,13 @@ import (
 
 // Reasons that only objects in Kubernetes have, beside those of package plan.
 const (
-	ReasonInvalid    = "Invalid"    // what is written can't be made so
-	ReasonElsewhere  = "Elsewhere"  // another Kubernetes looks after it, or did so
-	ReasonUnused     = "Unused"     // nobody needs it
-	ReasonConnected  = "Connected"  // Proxmox answers
-	ReasonConnecting = "Connecting" // it hasn't answered yet
-	ReasonRejected   = "Rejected"   // a new login or address doesn't work, the former one does
+	ReasonInvalid    = "Invalid"          // what is written can't be made so
+	ReasonElsewhere  = "Elsewhere"        // another Kubernetes looks after it, or did so
+	ReasonProvider   = "ProviderNotReady" // what its Provider says can't be made so
+	ReasonUnused     = "Unused"           // nobody needs it
+	ReasonConnected  = "Connected"        // Proxmox answers
+	ReasonConnecting = "Connecting"       // it hasn't answered yet
+	ReasonRejected   = "Rejected"         // a new login or address doesn't work, the former one does
 )
 
 // verdict is how an object of a kind is; false: nobody knows yet.
@@ -29,12 +31,19 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 		return e.found.wrong(), true
 	}
 	switch {
-	case kind == "VMClass" || kind == "VMPlacementPolicy":
+	case !hasGuests(kind) && e.found.deleting:
+		text := status.Count(e.found.machines, "machine uses it", "machines use it") + "; it goes when none does"
+		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: text}, true
+	case !hasGuests(kind):
 		return status.Of(plan.Object{}), true
-	case e.found.early || len(e.outcomes) < e.found.tellers():
+	case e.found.early:
+		return status.Outcome{}, false
+	case len(e.outcomes) < e.found.tellers() && e.found.provider != "":
+		return status.Outcome{State: status.Blocked, Reason: ReasonProvider, Message: e.found.provider}, true
+	case len(e.outcomes) < e.found.tellers():
 		return status.Outcome{}, false
 	case len(e.found.sites) == 0 && kind == "VMImage":
-		return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: "no machine needs it"}, true
+		return e.found.unused(), true
 	case e.found.group && len(e.found.members) == 0:
 		return status.Of(plan.Object{}), true // none is wanted
 	}
@@ -60,6 +69,15 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 		return e.found.tooMany(), true
 	}
 	return v, true
+}
+
+// unused says that no machine is made from an image.
+func (f found) unused() status.Outcome {
+	text := "no machine needs it"
+	if f.machines > 0 {
+		text = status.Count(f.machines, "machine names it and can't be made yet", "machines name it, and none of them can be made yet")
+	}
+	return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: text}
 }
 
 // wrong says why an object isn't made so.
@@ -103,9 +121,14 @@ func judge(o engine.Outcome) status.Outcome {
 	return out
 }
 
+// flags are words of the command line in what is said about an object, beside the
+// field that means the same.
+var flags = regexp.MustCompile(`--[a-z-]+, or (spec\.)?(updatePolicy\.)`)
+
 // nearby leaves the namespace of an object out of what is said about it, since what
-// it is about is in the same.
+// it is about is in the same, and the words of the command line.
 func nearby(namespace, text string) string {
+	text = flags.ReplaceAllString(text, "spec.$2")
 	for _, word := range []string{"vm/", "clone/", "image/", "snapshot/"} {
 		text = strings.ReplaceAll(text, word+namespace+"/", word)
 	}
@@ -120,6 +143,8 @@ func (e entry) free(obj object) bool {
 	switch obj.(type) {
 	case *api.Provider:
 		return e.found.needs == ""
+	case *api.VMClass, *api.VMPlacementPolicy:
+		return e.found.machines == 0
 	case *api.VirtualMachine, *api.VMClone:
 		nothing := e.found.group && len(e.found.members) == 0
 		return e.found.problem == "" && (nothing || len(e.found.sites) > 0 && e.gone())
@@ -130,7 +155,7 @@ func (e entry) free(obj object) bool {
 // stuck tells whether nobody can find out what of an object is in Proxmox.
 func (e entry) stuck(kind string) bool {
 	v, ok := e.verdict(kind)
-	return ok && (v.Reason == ReasonInvalid || v.Reason == ReasonElsewhere || away(v.Reason))
+	return ok && (v.Reason == ReasonInvalid || v.Reason == ReasonElsewhere || v.Reason == ReasonProvider || away(v.Reason))
 }
 
 // neverMade tells whether nothing was ever made for an object. It is written down

@@ -76,8 +76,8 @@ func unmarked(o model.Owner, g *model.Guest) *Wait {
 // are reused.
 func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
 	v := p.vms[o.Key]
-	if g.Config == nil || g.Template || g.Container || v.Deleted && v.Retain {
-		return finding{} // what is to be let go has lost its marks when it was
+	if g.Config == nil || g.Template || g.Container || v.Deleted {
+		return finding{} // one that is let go has lost its marks, and none is destroyed without them
 	}
 	if m := g.Config.Marker; m != nil {
 		if m.Owner.UID == o.UID && replaced(m.Owner, o) {
@@ -95,7 +95,7 @@ func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
 		return finding{}
 	}
 	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
-		"VM %d on %s has %s of %s, but its notes and tags, which proved that it is this machine, were overwritten; %s. If it is another machine, rename it and give it another MAC address",
+		"VM %d on %s has %s of %s, but its notes and tags don't prove that it is this machine: somebody has overwritten them, or it was let go; %s. If it is another machine, rename it and give it another MAC address",
 		g.VMID, g.Node, why, o.Key, adopt(o, g))}}
 }
 
@@ -114,9 +114,9 @@ func sharedMAC(a, b []model.NIC) (string, bool) {
 // adopt is the command that puts the proof back whose a guest is.
 func adopt(o model.Owner, g *model.Guest) string {
 	if o.UID != "" {
-		return fmt.Sprintf("put that back with kubectl proxplane import %d", g.VMID)
+		return fmt.Sprintf("put the proof back with kubectl proxplane import %d", g.VMID)
 	}
-	return fmt.Sprintf("put that back with proxplane import %d --adopt --as %s%s", g.VMID, o.Name, setFlag(o))
+	return fmt.Sprintf("put the proof back with proxplane import %d --adopt --as %s%s", g.VMID, o.Name, setFlag(o))
 }
 
 // setFlag names the set of an owner, unless it is the one that commands take when none is

@@ -310,13 +310,26 @@ func (c *change) release(why string) {
 	}, cleaned)
 }
 
+// powerOff stops a guest that is to go. It may take some time to shut down, if that is
+// asked for.
+func (c *change) powerOff(why string) Step {
+	if c.v.Grace > 0 {
+		return Step{
+			Action: model.Shutdown{Target: c.target(), Timeout: c.v.Grace, Force: true},
+			What:   fmt.Sprintf("shut VM %d down, or stop it after %d s", c.g.VMID, int(c.v.Grace.Seconds())), Why: why, Effect: LosesData,
+		}
+	}
+	return Step{Action: model.Stop{Target: c.target(), Abort: c.p.shutdowns(c.g.VMID)}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: why, Effect: LosesData}
+}
+
 // destroy stops a guest and removes it with all that was made for it.
 func (c *change) destroy(why string) {
 	g := c.g
-	if c.have.Options["protection"] == "1" {
+	off, said := c.v.Options["protection"]
+	if c.have.Options["protection"] == "1" && (!said || off != "") {
 		c.o.Refused = append(c.o.Refused, Refusal{
 			What: fmt.Sprintf("destroy VM %d", g.VMID), Why: "it is protected", Effect: LosesData,
-			Allow: "protection: false in the manifest, applied first",
+			Allow: "protection: false in the manifest",
 		})
 		return
 	}
@@ -325,11 +338,17 @@ func (c *change) destroy(why string) {
 		return
 	}
 	stop := 0
+	if c.have.Options["protection"] == "1" {
+		stop = c.o.step(Step{
+			Action: model.Configure{Target: c.target(), Digest: c.have.Digest, Delete: []string{"protection"}},
+			What:   fmt.Sprintf("configure VM %d", g.VMID), Why: "protection is false", Effect: Live,
+		})
+	}
 	if g.HAState != "" {
-		stop = c.o.step(Step{Action: model.SetHA{VMID: g.VMID}, What: "take it out of HA", Why: why, Effect: Live})
+		stop = c.o.step(Step{Action: model.SetHA{VMID: g.VMID}, What: "take it out of HA", Why: why, Effect: Live}, stop)
 	}
 	if c.running() {
-		stop = c.o.step(Step{Action: model.Stop{Target: c.target(), Abort: c.p.shutdowns(g.VMID)}, What: fmt.Sprintf("stop VM %d", g.VMID), Why: why, Effect: LosesData}, stop)
+		stop = c.o.step(c.powerOff(why), stop)
 	}
 	stop, ok := c.forget(c.have.Marker.Seeds(), "it was made for this VM", stop)
 	if !ok {

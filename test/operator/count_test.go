@@ -103,3 +103,18 @@ func TestACountThatChangesWhileMachinesAreMadeLeavesNothing(t *testing.T) {
 		t.Errorf("there is still %s", s.machines())
 	}
 }
+
+// Of two objects that stand for the same machine the older one has it.
+func TestTheOlderOfTwoNamesWins(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("pool", "powerState: Off", "count: 2"))
+	s.waitFor("--for=condition=Ready", "vm/pool")
+	s.apply(machine("pool-1", "powerState: Off"))
+	s.waits("vm/pool-1", "is that of a machine of VirtualMachine .*pool, which has a count and was there first; choose another name")
+	s.waitFor("--for=condition=Ready", "vm/pool")
+	s.kubectl("delete", "vm", "pool-1", "--timeout", patience.String())
+	if s.machines() != "pool-1 pool-2" && s.machines() != "pool-2 pool-1" {
+		t.Errorf("there is %s", s.machines())
+	}
+}

@@ -165,3 +165,87 @@ func (s *story) running() string {
 	})
 	return strings.Join(names, " ")
 }
+
+// Who deletes a namespace deletes everything at once: the login goes last, and no
+// machine is left.
+func TestTheLoginGoesAfterTheMachines(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.until("the Secret is held", func() bool { return s.field("secret/pve-credentials", ".metadata.finalizers") != "" })
+	o.stop()
+	s.kubectl("delete", "secret/pve-credentials", "vmclass/small", "vmimage/ubuntu", "vm/web", "provider/proxmox", "--wait=false")
+	s.operate("--alone") // it knows nothing but what is written down
+	s.waitFor("--for=delete", "vm/web", "provider/proxmox", "secret/pve-credentials", "vmclass/small", "vmimage/ubuntu")
+	if s.machines() != "" {
+		t.Errorf("there is still %s", s.machines())
+	}
+}
+
+// A login that is gone all the same is told by each object that needs it.
+func TestEachObjectSaysThatItsLoginIsGone(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	o.stop()
+	secret := s.kubectl("get", "secret/pve-credentials", "-o", "yaml")
+	s.lose("secret/pve-credentials")
+	s.operate("--alone")
+	for _, name := range []string{"vm/web", "vmimage/ubuntu"} {
+		s.waits(name, "Provider proxmox can't be used: spec.credentialSecretRef.name: there is no Secret pve-credentials")
+		s.waitFor("--for=condition=Ready=false", name)
+	}
+	s.apply(secret)
+	s.waitFor("--for=condition=Ready", "vm/web", "vmimage/ubuntu", "provider/proxmox")
+}
+
+func TestAProtectedMachineGoesWhenItIsNoLonger(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("web", "protection: true"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("delete", "vm", "web", "--wait=false")
+	s.waits("vm/web", "destroy VM \\d+.*it is protected")
+	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"spec":{"protection":false}}`)
+	s.waitFor("--for=delete", "vm/web")
+	if s.machines() != "" {
+		t.Errorf("there is still %s", s.machines())
+	}
+}
+
+func TestAClassInUseStays(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("delete", "vmclass", "small", "--wait=false")
+	s.waits("vmclass/small", "1 machine uses it; it goes when none does")
+	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	s.waitFor("--for=delete", "vmclass/small")
+}
+
+// A machine is asked to shut down before it is destroyed.
+func TestADeletedMachineShutsDown(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("web") + machine("quick", "deletionGracePeriodSeconds: 0"))
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/quick")
+	s.kubectl("delete", "vm", "web", "quick", "--timeout", patience.String())
+	var types []string
+	s.pve.Do(func(st *pvesim.State) {
+		for _, tasks := range st.Tasks {
+			for _, task := range tasks {
+				types = append(types, task.Type)
+			}
+		}
+	})
+	if !slices.Contains(types, "qmshutdown") || !slices.Contains(types, "qmstop") {
+		t.Errorf("the tasks are %v", types)
+	}
+}

@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestWhatFailsAgainAndAgainIsNoStormOfEvents(t *testing.T) {
 		return false
 	})
 	s.waits("vm/web", "the moon is full")
-	for what, most := range map[string]int{"Begun start": 1, "Failed start": 1, "Waiting": 2} {
+	for what, most := range map[string]int{"Failed start": 1} {
 		events := ""
 		s.until(what+" is told", func() bool {
 			events = s.kubectl("get", "events", "--field-selector", "involvedObject.name=web", "-o", `jsonpath={range .items[*]}{.reason}{" "}{.message}{"\n"}{end}`)
@@ -38,4 +39,37 @@ func TestWhatFailsAgainAndAgainIsNoStormOfEvents(t *testing.T) {
 	}
 	s.pve.RemoveFault(id)
 	s.waitFor("--for=condition=Ready", "vm/web")
+}
+
+// events are those of an object: type, reason and text, a line each.
+func (s *story) events(name string) string {
+	s.t.Helper()
+	return s.kubectl("get", "events", "--field-selector", "involvedObject.name="+name, "-o", `jsonpath={range .items[*]}{.type}{" "}{.reason}{" "}{.message}{"\n"}{end}`)
+}
+
+// A new machine is two events: that it was made, and that it is ready. What somebody
+// has to do something about is a warning.
+func TestEventsTellWhatMatters(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone", "--log-level", "info")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.until("it is told", func() bool { return strings.Contains(s.events("web"), "Normal Ready up to date") })
+	if events := s.events("web"); strings.Count(events, "\n") != 2 || !strings.HasPrefix(events, "Normal Done clone") {
+		t.Errorf("a new machine has the events\n%s", events)
+	}
+	s.apply(strings.NewReplacer("small", "huge", "memory: 2Gi", "memory: 4096Gi").Replace(machine("huge")))
+	s.apply(strings.ReplaceAll(machine("lost"), "classRef: {name: small}", "classRef: {name: smal}"))
+	s.apply(strings.ReplaceAll(machine("web"), "cpus: 2", "cpus: 4"))
+	for name, want := range map[string]string{"huge": "Warning Waiting no node can take it", "lost": "Warning Invalid spec.classRef.name: there is no VMClass smal", "web": "Warning Waiting "} {
+		s.until(name+" has "+want, func() bool { return strings.Contains(s.events(name), want) })
+	}
+	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	for _, want := range []string{`msg=created .*object=virtualmachine/` + s.namespace + `/web vmid=\d+ node=pve\d`, `msg=changed .*/web vmid.*cores 2 → 4`, `msg=deleted .*/web vmid=\d+ node=pve\d`} {
+		if n := len(regexp.MustCompile(want).FindAllString(o.log(), -1)); n != 1 {
+			t.Errorf("the log has %d lines like %s:\n%s", n, want, o.log())
+		}
+	}
 }

@@ -190,3 +190,25 @@ func TestTheCRDsSayWhatFieldsMean(t *testing.T) {
 		}
 	}
 }
+
+// What can't be so is refused when it is written.
+func TestWhatCantBeSoIsRefused(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("web") + snapshot)
+	s.waitFor("--for=condition=Ready", "vmsnapshot/before")
+	for patch, want := range map[string]string{
+		`{"spec":{"includeMemory":true}}`:    "includeMemory is decided when the snapshot is taken",
+		`{"spec":{"description":"changed"}}`: "the description is written when the snapshot is taken",
+	} {
+		if out, err := s.try("", "patch", "vmsnapshot", "before", "--type=merge", "-p", patch); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v: %s", patch, err, out)
+		}
+	}
+	s.kubectl("patch", "vmsnapshot", "before", "--type=merge", "-p", `{"spec":{"includeMemory":false,"description":""}}`)
+	for _, size := range []string{"-5Gi", "0", `"-1"`} {
+		if out, err := s.try(machine("small-disk", "disks: [{name: root}, {name: data, size: "+size+"}]"), "apply", "-f", "-"); err == nil || !strings.Contains(out, "want a size") {
+			t.Errorf("size %s: %v: %s", size, err, out)
+		}
+	}
+}

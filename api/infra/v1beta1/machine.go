@@ -116,6 +116,14 @@ type MachineSpec struct {
 	// +optional
 	PlacementRef *Ref `json:"placementRef,omitempty"`
 
+	// DeletionGracePeriodSeconds is how long a running machine may take to shut down
+	// when it is deleted, before it is stopped. 0 stops it at once. Default: 60 in
+	// Kubernetes, 0 on the command line.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	DeletionGracePeriodSeconds *int `json:"deletionGracePeriodSeconds,omitempty"`
+
 	// DeletionPolicy is Delete or Retain. Default: Delete; for a machine that was
 	// adopted: Retain.
 	// +optional
@@ -134,6 +142,7 @@ type MachineSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.name == 'root' || has(self.size)",message="size is missing: only root may leave it out, and is then as large as in the image"
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || type(self.size) != int || int(self.size) >= 16384",message="want a size such as 40Gi: a number without a unit counts bytes"
+// +kubebuilder:validation:XValidation:rule="!has(self.size) || type(self.size) != string || !(self.size.startsWith('-') || self.size == '0')",message="want a size above zero, such as 40Gi"
 // +kubebuilder:validation:XValidation:rule="self.name != 'root' || !(has(self.bus) || has(self.slot))",message="root is where the image has it: leave bus and slot out, they are for further disks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.bus) || self.bus != 'virtio'",message="disks on the virtio bus can't say that they are SSDs: use scsi, or leave ssd out"
 type Disk struct {

@@ -38,19 +38,22 @@ type VMSnapshotList struct {
 }
 
 // VMSnapshotSpec says what is kept.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.includeMemory) && self.includeMemory) == (has(oldSelf.includeMemory) && oldSelf.includeMemory)",message="includeMemory is decided when the snapshot is taken: make a new VMSnapshot"
+// +kubebuilder:validation:XValidation:rule="(has(self.description) ? self.description : \"\") == (has(oldSelf.description) ? oldSelf.description : \"\")",message="the description is written when the snapshot is taken: make a new VMSnapshot"
 type VMSnapshotSpec struct {
 	// VMRef names the VirtualMachine or VMClone.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a snapshot stays that of its machine: make a new VMSnapshot for another one"
 	VMRef Ref `json:"vmRef"`
 
-	// Description that is shown in Proxmox.
+	// Description that is shown in Proxmox. In Kubernetes it can't be changed later.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6144
 	Description string `json:"description,omitempty"`
 
 	// IncludeMemory keeps the memory of a running machine too, so that it goes on
 	// from there. Without it the disks are as after a power cut. It is decided when
-	// the snapshot is taken: a change later has no effect.
+	// the snapshot is taken: in Kubernetes it can't be changed later.
 	// +optional
 	IncludeMemory bool `json:"includeMemory,omitempty"`
 

@@ -355,6 +355,11 @@ func (in *MachineSpec) DeepCopyInto(out *MachineSpec) {
 		*out = new(Ref)
 		**out = **in
 	}
+	if in.DeletionGracePeriodSeconds != nil {
+		in, out := &in.DeletionGracePeriodSeconds, &out.DeletionGracePeriodSeconds
+		*out = new(int)
+		**out = **in
+	}
 	out.UpdatePolicy = in.UpdatePolicy
 	if in.ExtraConfig != nil {
 		in, out := &in.ExtraConfig, &out.ExtraConfig

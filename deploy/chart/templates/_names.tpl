@@ -27,7 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   resources: [virtualmachines, vmclones, vmimages]
   verbs: [get]
 - apiGroups: [infra.virtrigaud.io] # finalizers
-  resources: [providers, virtualmachines, vmclones, vmimages, vmsnapshots]
+  resources: [providers, virtualmachines, vmclasses, vmclones, vmimages, vmplacementpolicies, vmsnapshots]
   verbs: [patch]
 - apiGroups: [infra.virtrigaud.io]
   resources: [providers/status, virtualmachines/status, vmclasses/status, vmclones/status, vmimages/status, vmplacementpolicies/status, vmsnapshots/status]
@@ -35,6 +35,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [""] # logins and user-data; only those that objects name are read, of others just the names
   resources: [secrets, configmaps]
   verbs: [get, list, watch]
+- apiGroups: [""] # the finalizer of logins, which are needed until the machines are gone
+  resources: [secrets]
+  verbs: [patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
