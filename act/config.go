@@ -90,8 +90,11 @@ func set(s pve.Settings, key, value string) {
 func settings(options map[string]string, disks []model.NewDisk, nics []model.NIC) pve.Settings {
 	s := pve.Settings{}
 	for k, v := range options {
-		if k == "sshkeys" && v != "" {
+		switch first, _, _ := strings.Cut(v, ","); {
+		case k == "sshkeys" && v != "":
 			v = prop.NewSSHKeys(strings.Split(v, "\n")...).String()
+		case k == "cpu" && strings.Contains(first, "=") && !strings.HasPrefix(first, "cputype="):
+			v = "kvm64," + v // Proxmox wants the type, though it is the default
 		}
 		set(s, k, v)
 	}

@@ -34,7 +34,8 @@ func newImport(u *ui) *cobra.Command {
 		Long: `Write the manifests of machines that are there already, to the standard output.
 Applied to these machines they change nothing: that is checked. What manifests
 can't say (a disk that isn't on a storage, an interface without a bridge) is left
-out and stays as it is; a comment tells.
+out and stays as it is; a comment tells. So do comments about what a machine that
+is made anew from the manifest would be without.
 
 With --adopt the machines become proxplane's: each gets a marker in its
 description and two tags, and nothing else changes. From then on plan and apply
@@ -156,6 +157,13 @@ func (c *cluster) readGuests(ctx context.Context, names []string) ([]int, error)
 		}
 	}
 	c.askAddresses(ctx, agents)
+	for _, id := range ids {
+		for _, d := range have.Guests[id].Config.Disks {
+			if t := templateOf(d); have.Guests[t] != nil {
+				_ = c.observer.Config(ctx, t) // what it brings isn't lost
+			}
+		}
+	}
 	return ids, nil
 }
 

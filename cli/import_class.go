@@ -62,8 +62,14 @@ func (w *writer) hotplug(spec *mapping, cpu bool) {
 // gets is always said, also where it is Proxmox' default.
 func (w *writer) board() *mapping {
 	o, m := w.g.Config.Options, &mapping{}
-	m.put("machine", w.take("machine"))
-	if efi, ok := w.g.Config.DiskAt("efidisk0"); ok && o["bios"] == "ovmf" && efi.Options["efitype"] == "4m" && o["machine"] != "" {
+	efi, ok := w.g.Config.DiskAt("efidisk0")
+	uefi := ok && o["bios"] == "ovmf" && efi.Options["efitype"] == "4m"
+	machine := w.take("machine")
+	if uefi && machine == "" {
+		machine = "i440fx" // with UEFI, a class has q35 otherwise
+	}
+	m.put("machine", machine)
+	if uefi {
 		w.take("bios")
 		m.put("bios", "uefi").put("secureBoot", efi.Options["pre-enrolled-keys"] == "1")
 	}

@@ -15,12 +15,13 @@ import (
 
 // writer turns a guest into manifests that want it as it is.
 type writer struct {
-	docs   *documents
-	have   *model.Observed
-	g      *model.Guest
-	name   string // of the object; empty: what the guest is called
-	linked bool   // name the template that it is a linked clone of
-	said   map[string]bool
+	docs     *documents
+	have     *model.Observed
+	g        *model.Guest
+	name     string // of the object; empty: what the guest is called
+	linked   bool   // name the template that it is a linked clone of
+	template int    // that template
+	said     map[string]bool
 	// hotplugs is what can be plugged, where that isn't what the class would have.
 	hotplugs string
 	omit     map[string]string // options and slots that are left out, and why
@@ -93,26 +94,36 @@ func (w *writer) number(key string, otherwise int) int {
 
 var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
 
+// templateOf is the VMID of the template that a disk is a linked clone of; 0: none.
+func templateOf(d model.Disk) int {
+	m := baseVolume.FindStringSubmatch(d.Volume)
+	if m == nil {
+		return 0
+	}
+	id, _ := strconv.Atoi(m[1])
+	return id
+}
+
 // image writes the VMImage of the template that the guest is a linked clone of.
 func (w *writer) image() *mapping {
 	if !w.linked {
 		return nil
 	}
 	for _, d := range w.g.Config.Disks {
-		m := baseVolume.FindStringSubmatch(d.Volume)
-		if m == nil {
+		id := templateOf(d)
+		if id == 0 {
 			continue
 		}
-		id, _ := strconv.Atoi(m[1])
 		t := w.have.Guests[id]
 		if t == nil || !t.Template {
 			return nil
 		}
+		w.template = id
 		source := t.Name
 		if len(w.have.Named(t.Name)) != 1 || t.Name == "" {
 			source = strconv.Itoa(id)
 		}
-		return w.docs.share("VMImage", objectName(cmp.Or(t.Name, "template-"+m[1])), (&mapping{}).put("source", source))
+		return w.docs.share("VMImage", objectName(cmp.Or(t.Name, fmt.Sprintf("template-%d", id))), (&mapping{}).put("source", source))
 	}
 	return nil
 }

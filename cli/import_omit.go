@@ -64,7 +64,27 @@ func (i *importing) fit(have *model.Observed, g *model.Guest, name string, linke
 			avoid(m.object, omit)
 		}
 		if len(omit) == before {
+			if err == nil {
+				w.sayLost(m.want)
+			}
 			return m, w.docs, err
+		}
+	}
+}
+
+// sayLost says in the manifest's comment what a machine made anew would be without.
+func (w *writer) sayLost(v model.VM) {
+	var base *model.Config
+	if t := w.have.Guests[w.template]; w.linked && t != nil {
+		base = t.Config
+	}
+	all := lost(v, w.g, base)
+	for key := range w.omit {
+		delete(all, key) // said already
+	}
+	for i := range w.docs.list {
+		if d := &w.docs.list[i]; d.kind == "VirtualMachine" {
+			d.comment += lostText(all)
 		}
 	}
 }

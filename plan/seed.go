@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -151,7 +152,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		act.Delete = append(act.Delete, have.Slot)
 	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have):
 		c.sayDrive(c.freeDrive(), "add a cloud-init drive")
-		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: c.rootStorage()}
+		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: cmp.Or(c.rootStorage(), c.p.diskStorage(c.g.Node))}
 		if i := slices.IndexFunc(c.have.Unused, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
 			d.Volume = c.have.Unused[i].Volume // a restored backup had none; its name is taken
 		}

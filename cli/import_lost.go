@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// A manifest that changes nothing may still say less than there is: options that it leaves
+// alone, drives that hold an ISO image. A machine that is made anew from it is without these,
+// so comments name them.
+
+// lost is what a machine that is made anew from a manifest would have otherwise than the
+// guest, by option or slot. base is the config of the template that it is cloned from; nil:
+// there is none, or it couldn't be read.
+func lost(v model.VM, g *model.Guest, base *model.Config) map[string]string {
+	l := loss{v: v, have: g.Config, base: base, out: map[string]string{}}
+	l.options()
+	l.disks()
+	l.nics()
+	for _, d := range g.Config.Unused {
+		l.out[d.Slot] = d.Volume + " isn't attached"
+	}
+	if g.Config.Options["parent"] != "" {
+		l.out["snapshots"] = "they are of this machine only"
+	}
+	return l.out
+}
+
+type loss struct {
+	v          model.VM
+	have, base *model.Config
+	out        map[string]string
+}
+
+// identities are options that each machine gets for itself, or that are said elsewhere.
+var identities = []string{"name", "meta", "vmgenid", "parent", "lock", "template", "digest", "vmstate", "snaptime", "running-nets-host-mtu"}
+
+// options compares the plain options.
+func (l loss) options() {
+	would := map[string]string{}
+	if l.base != nil {
+		maps.Copy(would, l.base.Options)
+	}
+	for k, value := range l.v.Options {
+		if would[k] = value; value == "" {
+			delete(would, k)
+		}
+	}
+	keys := map[string]bool{}
+	for _, m := range []map[string]string{would, l.have.Options} {
+		for k := range m {
+			keys[k] = true
+		}
+	}
+	for k := range keys {
+		have, then := l.have.Options[k], would[k]
+		switch {
+		case slices.Contains(identities, k), have == then:
+		case k == "smbios1":
+			if have = withoutUUID(have); have != withoutUUID(then) {
+				l.out[k] = cmp.Or(have, "not set")
+			}
+		case k == "boot":
+			l.boot(have)
+		case k == "cipassword":
+			l.out[k] = "Proxmox doesn't show it"
+		case have == "":
+			l.out[k] = "it is Proxmox' default here"
+		default:
+			l.out[k] = have
+		}
+	}
+}
+
+// withoutUUID are the settings of SMBIOS but for the UUID, which each machine gets for itself.
+func withoutUUID(text string) string {
+	var parts []string
+	for _, p := range strings.Split(text, ",") {
+		if !strings.HasPrefix(p, "uuid=") && p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// boot compares the order of booting with that of a machine that boots from its root disk.
+func (l loss) boot(have string) {
+	if l.base != nil && l.base.Options["boot"] == have {
+		return
+	}
+	if l.base == nil && have == l.defaultBoot() {
+		return
+	}
+	l.out["boot"] = cmp.Or(have, "not set")
+}
+
+// defaultBoot is the order that Proxmox gives a new machine without an image: its first disk
+// and interface. A cloud-init drive comes later.
+func (l loss) defaultBoot() string {
+	var order []string
+	if len(l.v.Disks) > 0 {
+		order = append(order, "scsi0")
+	}
+	if len(l.v.NICs) > 0 {
+		order = append(order, l.v.NICs[0].Slot)
+	}
+	return "order=" + strings.Join(order, ";")
+}
+
+// disks compares drives.
+func (l loss) disks() {
+	root := bootSlotOf(l.have)
+	for _, d := range l.have.Disks {
+		then, said := l.diskThen(d, d.Slot == root)
+		switch {
+		case d.CloudInit:
+			if !said && !l.tells() {
+				l.out[d.Slot] = "a cloud-init drive"
+			}
+		case d.CDROM:
+			if !said || then.Volume != d.Volume {
+				l.out[d.Slot] = "a CD-ROM drive with " + cmp.Or(d.Volume, "nothing in it")
+			}
+		case !said:
+			l.out[d.Slot] = "a disk on " + cmp.Or(d.Storage, d.Volume)
+		case d.Slot == root && l.base == nil && d.Slot != "scsi0":
+			l.out[d.Slot] = "the root disk of a new machine without an image is scsi0"
+		default:
+			if text := optionsLost(d.Options, then.Options); text != "" {
+				l.out[d.Slot] = text
+			}
+		}
+	}
+}
+
+// diskThen is the disk of the manifest, or of the template, that stands for one of the guest.
+func (l loss) diskThen(d model.Disk, root bool) (model.Disk, bool) {
+	for _, w := range l.v.Disks {
+		if w.Slot == d.Slot || root && w.Root() {
+			return w, true
+		}
+	}
+	if l.base != nil {
+		return l.base.DiskAt(d.Slot)
+	}
+	return model.Disk{}, false
+}
+
+// tells reports whether a new machine gets a cloud-init drive, since there is something to tell
+// it.
+func (l loss) tells() bool {
+	for k, value := range l.v.Options {
+		if value != "" && (slices.Contains(forCloudInit, k) || strings.HasPrefix(k, "ipconfig") || k == "nameserver" || k == "searchdomain") {
+			return true
+		}
+	}
+	return false
+}
+
+// nics compares interfaces.
+func (l loss) nics() {
+	for _, n := range l.have.NICs {
+		at := slices.IndexFunc(l.v.NICs, func(w model.NIC) bool { return w.Slot == n.Slot })
+		if at < 0 {
+			if l.base != nil {
+				if b, there := l.base.NICAt(n.Slot); there && b.Bridge == n.Bridge && b.Model == n.Model && b.VLAN == n.VLAN {
+					continue
+				}
+			}
+			l.out[n.Slot] = fmt.Sprintf("%s on %s", n.Model, cmp.Or(n.Bridge, "no bridge"))
+			continue
+		}
+		if text := optionsLost(n.Options, l.v.NICs[at].Options); text != "" {
+			l.out[n.Slot] = text
+		}
+	}
+}
+
+// ofVolume are settings that Proxmox makes up for each drive.
+var ofVolume = []string{"size", "format", "media", "ms-cert"}
+
+// optionsLost are the settings of a device that a new one has otherwise.
+func optionsLost(have, then map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(have)) {
+		if !slices.Contains(ofVolume, k) && have[k] != then[k] {
+			parts = append(parts, k+"="+have[k])
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// bootSlotOf is the slot that a guest boots from, as plans see it.
+func bootSlotOf(c *model.Config) string { return (&writer{g: &model.Guest{Config: c}}).bootSlot() }
+
+// lostText says in a manifest's comment what isn't in it.
+func lostText(all map[string]string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nNot in this manifest, so that a machine made anew from it is without:")
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "\n- %s: %s", key, strings.Join(strings.Fields(all[key]), " "))
+	}
+	return b.String()
+}
