@@ -22,7 +22,8 @@ type change struct {
 	allow   model.Allow
 	prune   bool
 	quick   bool
-	deleted bool // all that the manifests name is to go
+	most    string // --max-unavailable
+	deleted bool   // all that the manifests name is to go
 }
 
 func (c *change) flags(cmd *cobra.Command) {
@@ -38,6 +39,7 @@ func (c *change) flags(cmd *cobra.Command) {
 	fs.BoolVar(&c.allow.Stop, "allow-stop", false, "pull the plug of machines that are to restart or shut down and ignore it")
 	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
 	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
+	fs.StringVar(&c.most, "max-unavailable", "", "restart or replace at most `N` machines at once, or a part such as 25%, the next ones when the former are ready again (default 1, or what updatePolicy.maxUnavailable says)")
 	c.quickFlag(cmd)
 }
 
@@ -69,11 +71,35 @@ func (c *change) open(cmd *cobra.Command, u *ui) ([]*cluster, error) {
 	for _, one := range list {
 		d := &one.Desired
 		d.Prune, d.Allow, d.Quick = c.prune, c.allow, c.quick
+		if err := c.limit(d); err != nil {
+			return nil, err
+		}
 		if c.deleted {
 			d.Delete()
 		}
 	}
 	return list, nil
+}
+
+// limit bounds how many machines are restarted or replaced at once. What the person says
+// goes before what the manifests say of their machines; without either it is one.
+func (c *change) limit(d *model.Desired) (err error) {
+	d.MaxUnavailable = model.Limit{Count: 1}
+	if c.most != "" {
+		if d.MaxUnavailable, err = model.ParseLimit(c.most); err != nil {
+			return fmt.Errorf("--max-unavailable: %w", err)
+		}
+	}
+	for i := range d.VMs {
+		max := d.VMs[i].Rollout.Max
+		switch {
+		case c.most != "":
+			d.VMs[i].Rollout = model.Rollout{}
+		case max.Of(len(d.VMs)) > d.MaxUnavailable.Of(len(d.VMs)):
+			d.MaxUnavailable = max
+		}
+	}
+	return nil
 }
 
 // plans plans for all clusters at once.

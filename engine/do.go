@@ -63,6 +63,7 @@ func (o *object) underWay() bool { return len(o.again) > 0 }
 func (r *run) do(o *object, s plan.Step) {
 	o.busy++
 	o.begun[s.N] = true
+	r.rolls(o, s)
 	at := o.plan
 	var on act.Storage
 	r.e.observer.View(func(have *model.Observed) { on = act.On(s.Action, have) })

@@ -177,6 +177,7 @@ func (e *Engine) planLocked(want model.Desired) (p plan.Plan) {
 	e.observer.View(func(have *model.Observed) {
 		e.memory.expire(have.At)
 		have.Placed, have.Failed, have.Ignored = e.memory.placed, e.memory.failed, e.memory.deaf(have.At)
+		have.Rolling = e.memory.underWay()
 		p = plan.For(want, have)
 	})
 	return p

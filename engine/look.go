@@ -33,6 +33,7 @@ func (e *Engine) questions(l plan.Look) []question {
 	each("snapshots", slices.Clone(l.Snapshots), e.observer.Snapshots)
 	each("status", slices.Clone(l.Status), e.observer.Status)
 	each("VMID", slices.Clone(l.IDs), e.observer.ID)
+	each("agent", slices.Clone(l.Ready), e.observer.Sound)
 	if l.Files {
 		list = append(list, question{"files of the storages", e.observer.Files})
 	}

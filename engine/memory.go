@@ -15,6 +15,7 @@ type memory struct {
 	placed  map[int]model.Placement // their memory counts as taken
 	spots   map[model.Owner]int     // the same by owner
 	settled map[model.Owner]time.Time
+	rolling map[model.Key]bool // guests that are restarted or replaced; true: it has begun
 	failed  map[model.Key]model.Failure
 	full    map[model.Key]time.Time // when objects last found no room
 	tries   map[try]int
@@ -30,7 +31,7 @@ type try struct {
 
 func newMemory() memory {
 	return memory{
-		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
+		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{}, rolling: map[model.Key]bool{},
 		failed: map[model.Key]model.Failure{}, full: map[model.Key]time.Time{}, tries: map[try]int{}, ignored: map[model.Key]time.Time{}, cares: map[string]care{},
 	}
 }

@@ -166,4 +166,5 @@ func (r *run) drop(o *object) {
 	defer r.e.mu.Unlock()
 	r.e.memory.forgive(o.owner.Key)
 	r.e.memory.displace(o.owner)
+	delete(r.e.memory.rolling, o.owner.Key)
 }

@@ -36,6 +36,9 @@ func (r *run) turn() {
 		}
 		o.plan, o.begun, o.did, o.carry, o.stale, o.retry = p, map[int]bool{}, map[int]bool{}, false, false, time.Time{}
 		delete(r.waiting, o)
+	}
+	r.grant(due)
+	for _, o := range due {
 		r.dispatch(o)
 		r.tell(o)
 	}
@@ -51,7 +54,12 @@ func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
 		was[i], at[i] = e.memory.displace(o.owner)
 	}
 	out := map[model.Key]plan.Object{}
-	for _, p := range e.planLocked(r.want.only(due)).Objects {
+	want := r.want.only(due)
+	planned := e.planLocked(want)
+	if all, more := r.rolledWith(want, planned); more {
+		planned = e.planLocked(all)
+	}
+	for _, p := range planned.Objects {
 		out[p.Owner.Key] = p
 		if r.objects[p.Owner.Key] == nil && p.VMID != 0 {
 			r.add(p) // found while looking for what is left over
@@ -151,6 +159,7 @@ func (r *run) announce(o *object) {
 func (r *run) finish(o *object) {
 	o.done, o.reason, o.looks = true, "", 0
 	o.found = r.sight(o)
+	r.rolled(o)
 	r.e.mu.Lock()
 	r.e.memory.settled[o.owner] = time.Now()
 	r.e.mu.Unlock()

@@ -94,7 +94,7 @@ func (r *run) retryLater(o *object) {
 // changes tells whether lists show the end of such a wait.
 func changes(reason string) bool {
 	switch reason {
-	case plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitPlace, plan.WaitSource, plan.WaitPending, plan.WaitDependents, plan.WaitVMID,
+	case plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitPlace, plan.WaitSource, plan.WaitPending, plan.WaitDependents, plan.WaitVMID, plan.WaitRollout,
 		plan.WaitMissing, plan.WaitUnfit, plan.WaitTemplate, plan.WaitUnseen:
 		return true
 	}

@@ -16,12 +16,13 @@ type wanted struct {
 	groups    map[model.Key]model.Group
 	labelled  []model.VM
 	users     map[model.Key][]model.Key // what is made from an image or VM, or is of it
+	rollouts  map[string][]model.Key    // what is restarted and replaced together, by group
 }
 
 func newWanted(all model.Desired) *wanted {
 	w := &wanted{
 		all: all, images: map[model.Key]model.Image{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
-		shares: map[model.Key]model.Share{}, groups: map[model.Key]model.Group{}, users: map[model.Key][]model.Key{},
+		shares: map[model.Key]model.Share{}, groups: map[model.Key]model.Group{}, users: map[model.Key][]model.Key{}, rollouts: map[string][]model.Key{},
 	}
 	for _, g := range all.Groups {
 		w.groups[g.Owner.Key] = g
@@ -36,6 +37,9 @@ func newWanted(all model.Desired) *wanted {
 		w.vms[v.Owner.Key] = v
 		if len(v.Labels) > 0 {
 			w.labelled = append(w.labelled, v)
+		}
+		for _, group := range v.Rollout.Groups {
+			w.rollouts[group] = append(w.rollouts[group], v.Owner.Key)
 		}
 		for _, source := range w.sources(v.Owner.Key) {
 			if source != (model.Key{}) {
@@ -81,7 +85,7 @@ func (w *wanted) leftOver(o plan.Object) {
 // asked for come first: what follows is there to be seen, and mustn't take the
 // room that they need.
 func (w *wanted) only(objects []*object) model.Desired {
-	want := model.Desired{Set: w.all.Set, Allow: w.all.Allow, Shares: w.all.Shares}
+	want := model.Desired{Set: w.all.Set, MaxUnavailable: w.all.MaxUnavailable, Allow: w.all.Allow, Shares: w.all.Shares}
 	have := map[model.Key]bool{}
 	spread := false
 	for _, o := range objects {
@@ -112,17 +116,22 @@ func (w *wanted) only(objects []*object) model.Desired {
 	for _, s := range want.Snapshots {
 		w.addVM(&want, s.VM, have)
 	}
-	for i := 0; i < len(want.VMs); i++ {
-		source := want.VMs[i].Source
-		w.addImage(&want, source.Image, have)
-		w.addVM(&want, source.VM, have)
-	}
+	w.addSources(&want, have)
 	if spread {
 		for _, v := range w.labelled {
 			w.addVM(&want, v.Owner.Key, have)
 		}
 	}
 	return want
+}
+
+// addSources adds what the guests are made from.
+func (w *wanted) addSources(want *model.Desired, have map[model.Key]bool) {
+	for i := 0; i < len(want.VMs); i++ {
+		source := want.VMs[i].Source
+		w.addImage(want, source.Image, have)
+		w.addVM(want, source.VM, have)
+	}
 }
 
 // going tells whether something is to go.

@@ -30,6 +30,7 @@ type build struct {
 	provider   *provider
 	remembered int // the VMID that was written down
 	class      *class
+	className  string
 	image      *image // nil: none
 	source     model.Source
 	iso        string // volume
@@ -109,7 +110,7 @@ func (s scope) held(ref *api.Ref, status api.MachineStatus) *api.Ref {
 
 func (b *build) useClass(name string) {
 	if o := b.find("spec.classRef.name", "VMClass", name); o != nil {
-		b.class = b.classes[o.key]
+		b.class, b.className = b.classes[o.key], name
 	}
 }
 
@@ -149,6 +150,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 		vm.Power = model.PowerOn
 	}
 	b.check(m, vm.Name)
+	vm.Rollout = b.rollout(m.UpdatePolicy)
 	vm.Tags = b.tags(m.Tags)
 	if m.HA != nil {
 		vm.HA = &model.HA{Group: m.HA.Group, MaxRestart: m.HA.MaxRestart, MaxRelocate: m.HA.MaxRelocate}

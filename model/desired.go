@@ -26,6 +26,9 @@ type Desired struct {
 	Quick bool `json:",omitempty"`
 	// Foresee shows also what follows when what is waited for is there.
 	Foresee bool
+	// MaxUnavailable bounds how many guests of all that is wanted are restarted or
+	// replaced at once, on top of what each guest's Rollout says; zero: nothing does.
+	MaxUnavailable Limit `json:",omitzero"`
 	// Allow are the effects that the person at the keyboard has agreed to,
 	// on top of what the manifests allow.
 	Allow Allow
@@ -99,7 +102,8 @@ type VM struct {
 	Power       Power
 	WaitAddress bool // ready means: the agent has reported an address
 	Place       Place
-	Update      Allow // what the manifest allows without asking
+	Update      Allow   // what the manifest allows without asking
+	Rollout     Rollout `json:",omitzero"`
 	// ShutdownTimeout is how long the guest may take to shut down; 0: as Proxmox is set up.
 	ShutdownTimeout time.Duration `json:",omitempty"`
 	Retain          bool          // when deleted, the guest stays and is only let go
@@ -181,7 +185,7 @@ func (v VM) Fingerprint() string {
 	v = v.Alone()
 	v.Inherited = nil
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
-	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace = Allow{}, false, 0, 0
+	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout = Allow{}, false, 0, 0, Rollout{}
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}
 	}

@@ -52,6 +52,9 @@ type Observed struct {
 	Placed map[int]Placement
 	// Ignored are the objects whose guests didn't shut down when they were asked to lately.
 	Ignored map[Key]bool
+	// Rolling are the guests that we are restarting or replacing, until they are
+	// ready again.
+	Rolling map[Key]bool
 	// Failed are the steps that failed lately.
 	Failed map[Key]Failure
 

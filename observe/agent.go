@@ -83,6 +83,20 @@ func (o *Observer) AskOnce(ctx context.Context, vmid int) error {
 	return err
 }
 
+// Sound asks a guest's agent once, to know whether it is up. One that was started just now
+// isn't asked: it isn't up yet.
+func (o *Observer) Sound(ctx context.Context, vmid int) error {
+	if err := o.AskOnce(ctx, vmid); err != nil && ctx.Err() != nil {
+		return err // else it isn't up, for whatever reason
+	}
+	o.change(vmid, func(r *record) {
+		if r.agent == model.AgentUnasked {
+			r.agent = model.AgentDown
+		}
+	})
+	return nil
+}
+
 func (o *Observer) since(vmid int) time.Time {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -7,6 +7,7 @@ type Look struct {
 	Agents    []int // ask these guests for their addresses
 	Status    []int // whether these run, right now
 	IDs       []int // whether these VMIDs are taken, also by guests that aren't visible
+	Ready     []int // ask these once for their addresses, to know whether they are up
 	Files     bool  // the files on the storages
 	Snippets  bool  // the snippets on the storages
 	Dirs      bool  // the directory mappings
@@ -19,7 +20,7 @@ type Look struct {
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
 }
 
 // Add adds what another look is about.
@@ -29,6 +30,7 @@ func (l *Look) Add(o Look) {
 	l.Agents = append(l.Agents, o.Agents...)
 	l.Status = append(l.Status, o.Status...)
 	l.IDs = append(l.IDs, o.IDs...)
+	l.Ready = append(l.Ready, o.Ready...)
 	l.Files = l.Files || o.Files
 	l.Snippets = l.Snippets || o.Snippets
 	l.Dirs = l.Dirs || o.Dirs

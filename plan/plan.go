@@ -70,6 +70,7 @@ const (
 	WaitHost       = "NotOnNode"
 	WaitRelease    = "ReleaseTooOld"
 	WaitUnseen     = "NotVisible"
+	WaitRollout    = "RolloutInProgress"
 )
 
 // Refusal is a step that would be needed and wasn't agreed to.
@@ -188,6 +189,8 @@ func (p Plan) Look() Look {
 	l.Agents = slices.Compact(l.Agents)
 	slices.Sort(l.Status)
 	l.Status = slices.Compact(l.Status)
+	slices.Sort(l.Ready)
+	l.Ready = slices.Compact(l.Ready)
 	for _, names := range []*[]string{&l.Bridges, &l.Storages, &l.Mappings, &l.Rights} {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)

@@ -18,7 +18,9 @@ func For(want model.Desired, have *model.Observed) Plan {
 	for _, s := range want.Shares {
 		out.Objects = append(out.Objects, p.share(s))
 	}
-	out.Objects = append(out.Objects, p.guests()...)
+	guests := p.guests()
+	p.roll(guests)
+	out.Objects = append(out.Objects, guests...)
 	out.Objects = slices.DeleteFunc(out.Objects, p.idle)
 	out.Objects = append(out.Objects, p.groups()...)
 	for _, s := range want.Snapshots {
@@ -54,7 +56,7 @@ func (p *planner) spare(o *Object) {
 		return true
 	}
 	l := &o.Look
-	for _, ids := range []*[]int{&l.Configs, &l.Snapshots, &l.Status, &l.Agents} {
+	for _, ids := range []*[]int{&l.Configs, &l.Snapshots, &l.Status, &l.Agents, &l.Ready} {
 		*ids = slices.DeleteFunc(slices.Clone(*ids), off)
 	}
 }

@@ -78,7 +78,7 @@ func (l Look) text() string {
 	for _, part := range []struct {
 		name string
 		ids  []int
-	}{{"configs", l.Configs}, {"snapshots", l.Snapshots}, {"agents", l.Agents}, {"status", l.Status}} {
+	}{{"configs", l.Configs}, {"snapshots", l.Snapshots}, {"agents", l.Agents}, {"status", l.Status}, {"ready", l.Ready}} {
 		if len(part.ids) > 0 {
 			fmt.Fprintf(&b, " %s %v", part.name, part.ids)
 		}

@@ -1,6 +1,9 @@
 package v1beta1
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // MachineSpec is what VirtualMachines and VMClones have in common.
 type MachineSpec struct {
@@ -276,6 +279,16 @@ type PCIMapping struct {
 // UpdatePolicy says what may be done to bring a machine up to date. Each is
 // Never or Allow; the default is Never: it is told and left to a person.
 type UpdatePolicy struct {
+	// MaxUnavailable is how many machines may be unavailable at once while they are
+	// restarted or replaced: a number, or a part such as "25%", of all machines of the
+	// same VMClass and of those that one object with a count stands for. The next one
+	// has its turn when the former is ready again; if one doesn't come back, the others
+	// stay as they are. Default: 1.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^(100|[1-9][0-9]?)%$')",message="want a number from 1 on, or a part such as 25%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
 	// Restart a running machine, for changes that it can't take while it runs.
 	// +optional
 	Restart Permission `json:"restart,omitempty"`

@@ -137,6 +137,8 @@ func yamlType(typ string, nested bool) string {
 		inner = "object"
 	case inner == "Time":
 		inner = "time"
+	case inner == "IntOrString":
+		inner = "number or text"
 	case inner == "Quantity":
 		inner = "quantity"
 	case inner == "bool":

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Guests that are restarted or replaced are known from when that was planned until they are
+// ready again: what Proxmox shows is late, and between the planning and the call nothing shows
+// it. For everything else, and for other processes, Proxmox tells.
+
+// underWay are the guests that are restarted or replaced.
+func (m *memory) underWay() map[model.Key]bool {
+	if len(m.rolling) == 0 {
+		return nil
+	}
+	all := make(map[model.Key]bool, len(m.rolling))
+	for key := range m.rolling {
+		all[key] = true
+	}
+	return all
+}
+
+// grant notes that an object's new plan restarts or replaces its guest, or that it doesn't
+// any more, unless that has begun.
+func (m *memory) grant(p plan.Object, v model.VM) {
+	begun, known := m.rolling[p.Owner.Key]
+	switch disrupts := p.Look.Empty() && p.Disrupts(v); {
+	case v.Deleted:
+		delete(m.rolling, p.Owner.Key)
+	case disrupts && !known:
+		m.rolling[p.Owner.Key] = false
+	case !disrupts && known && !begun && p.Look.Empty():
+		delete(m.rolling, p.Owner.Key)
+	}
+}
+
+// grant notes which of the objects that were planned just now are restarted or replaced.
+func (r *run) grant(due []*object) {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	for _, o := range due {
+		if v, ok := r.want.vms[o.owner.Key]; ok {
+			r.e.memory.grant(o.plan, v)
+		}
+	}
+}
+
+// rolledWith adds to what is wanted of some objects the guests that are restarted and
+// replaced along with them, if there is something to restart or to replace.
+func (r *run) rolledWith(want model.Desired, planned plan.Plan) (all model.Desired, more bool) {
+	groups := map[string]bool{}
+	for _, p := range planned.Objects {
+		held := p.Wait != nil && p.Wait.Reason == plan.WaitRollout
+		if v, ok := r.want.vms[p.Owner.Key]; ok && (held || p.Disrupts(v)) {
+			for _, group := range v.Rollout.Groups {
+				groups[group] = true
+			}
+			more = true
+		}
+	}
+	if !more {
+		return want, false
+	}
+	have := map[model.Key]bool{}
+	for _, v := range want.VMs {
+		have[v.Owner.Key] = true
+	}
+	for _, i := range want.Images {
+		have[i.Owner.Key] = true
+	}
+	known := len(want.VMs)
+	for group := range groups {
+		for _, key := range r.want.rollouts[group] {
+			r.want.addVM(&want, key, have)
+		}
+	}
+	if !want.MaxUnavailable.IsZero() {
+		for _, v := range r.want.all.VMs {
+			r.want.addVM(&want, v.Owner.Key, have)
+		}
+	}
+	r.want.addSources(&want, have)
+	return want, len(want.VMs) > known
+}
+
+// rolls notes that a step is done that restarts or replaces a guest.
+func (r *run) rolls(o *object, s plan.Step) {
+	v, ok := r.want.vms[o.owner.Key]
+	if !ok || !(plan.Object{Steps: []plan.Step{s}}).Disrupts(v) {
+		return
+	}
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	r.e.memory.rolling[o.owner.Key] = true
+}
+
+// rolled notes that a guest is ready, and plans those that wait for it.
+func (r *run) rolled(o *object) {
+	r.e.mu.Lock()
+	delete(r.e.memory.rolling, o.owner.Key)
+	r.e.mu.Unlock()
+	for other := range r.waiting {
+		if other.reason == plan.WaitRollout {
+			r.due[other] = true
+		}
+	}
+}

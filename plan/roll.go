@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Guests are restarted and replaced one after the other: the next when the former is ready
+// again, and none any more when one doesn't come back. Whether a guest is ready is looked at,
+// not remembered, so that a process that was killed in the middle goes on at the same place.
+
+// everyone is the group of all guests that are wanted.
+const everyone = ""
+
+// roll holds restarts and replacements back that would make too many guests unavailable.
+// The objects are those of the wanted guests, in the same order.
+func (p *planner) roll(objects []Object) {
+	var turn []int
+	for i := range objects {
+		if p.disrupts(i, objects[i]) {
+			turn = append(turn, i)
+		}
+	}
+	if len(turn) == 0 {
+		return
+	}
+	slices.SortStableFunc(turn, func(a, b int) int {
+		return model.CompareNames(p.want.VMs[a].Owner.Name, p.want.VMs[b].Owner.Name)
+	})
+	r := &rollout{p: p, objects: objects, members: map[string][]int{}, begun: map[int]bool{}, line: map[string][]int{}}
+	for i := range p.want.VMs {
+		for _, group := range p.rolledWith(i) {
+			r.members[group] = append(r.members[group], i)
+		}
+	}
+	for _, i := range turn {
+		if p.have.Rolling[objects[i].Owner.Key] {
+			r.begun[i] = true
+		}
+	}
+	for _, i := range turn {
+		if !r.begun[i] {
+			r.decide(i)
+		}
+	}
+}
+
+// disrupts reports whether a plan restarts or replaces a guest that is to run.
+func (p *planner) disrupts(i int, o Object) bool {
+	return slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(p.want.VMs[i], s) })
+}
+
+// disruptive reports whether a step takes a guest away that is to run, to bring it back.
+func disruptive(v model.VM, s Step) bool {
+	return !v.Deleted && (s.Effect == Replace || s.Effect == Restart && (v.Power == model.PowerOn || v.Power == ""))
+}
+
+// Disrupts reports whether the object's plan restarts or replaces the guest, which is to
+// run.
+func (o Object) Disrupts(v model.VM) bool {
+	return slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(v, s) })
+}
+
+// rolledWith are the groups that a guest is counted with.
+func (p *planner) rolledWith(i int) []string {
+	groups := p.want.VMs[i].Rollout.Groups
+	if !p.want.MaxUnavailable.IsZero() {
+		groups = append(slices.Clip(groups), everyone)
+	}
+	return groups
+}
+
+// rollout decides who is next.
+type rollout struct {
+	p       *planner
+	objects []Object
+	members map[string][]int
+	begun   map[int]bool     // those that this plan restarts or replaces
+	line    map[string][]int // those that wait, in their order
+}
+
+func (r *rollout) decide(i int) {
+	o := &r.objects[i]
+	var look Look
+	for _, group := range r.p.rolledWith(i) {
+		limit := r.p.want.VMs[i].Rollout.Max
+		if group == everyone {
+			limit = r.p.want.MaxUnavailable
+		}
+		away, unknown := r.away(i, group)
+		if len(away) >= limit.Of(len(r.members[group])) {
+			r.hold(i, group, away, limit.Of(len(r.members[group])))
+			return
+		}
+		look.Add(unknown)
+	}
+	if look.Empty() {
+		r.begun[i] = true
+		return
+	}
+	o.Look.Add(look)
+}
+
+// away are the other guests of a group that are unavailable. Look is what has to be read to
+// know that of all of them.
+func (r *rollout) away(i int, group string) (away []int, look Look) {
+	name := r.p.want.VMs[i].Owner.Name
+	for _, m := range r.members[group] {
+		if m == i {
+			continue
+		}
+		switch down, unknown := r.unavailable(m); {
+		case down:
+			away = append(away, m)
+		case !unknown.Empty():
+			look.Add(unknown)
+		case model.CompareNames(r.p.want.VMs[m].Owner.Name, name) < 0:
+			// It may have to be restarted first.
+			look.Configs = append(look.Configs, r.objects[m].Look.Configs...)
+			look.Status = append(look.Status, r.objects[m].Look.Status...)
+		}
+	}
+	return away, look
+}
+
+// unavailable reports whether a guest that is to run doesn't, or isn't ready.
+func (r *rollout) unavailable(i int) (down bool, look Look) {
+	v := r.p.want.VMs[i]
+	if v.Deleted || v.Power != model.PowerOn {
+		return false, Look{}
+	}
+	if r.begun[i] || r.p.have.Rolling[v.Owner.Key] {
+		return true, Look{}
+	}
+	f := r.p.find(v.Owner, v.VMID, v.Range)
+	g := f.guest
+	switch {
+	case !f.look.Empty():
+		return false, f.look
+	case g == nil:
+		return true, Look{}
+	case slices.ContainsFunc(r.p.have.TasksOf(g.VMID), func(t model.Task) bool { return powers(t.Type) }):
+		return true, Look{}
+	case g.Status == model.StatusUnknown || g.StalePower && !r.p.want.Quick:
+		return false, Look{Status: []int{g.VMID}}
+	case g.Status != model.StatusRunning:
+		return true, Look{}
+	case !v.WaitAddress || len(g.Addresses) > 0 || g.Config != nil && !model.AgentOn(g.Config.Options):
+		return false, Look{}
+	case g.Agent == model.AgentUnasked:
+		return false, Look{Ready: []int{g.VMID}}
+	}
+	return true, Look{}
+}
+
+// powers reports whether a task of that type stops or starts a guest.
+func powers(task string) bool {
+	switch task {
+	case "qmstart", "qmstop", "qmshutdown", "qmreboot", "qmreset", "qmrollback", "qmsuspend", "qmresume", "hastart", "hastop":
+		return true
+	}
+	return false
+}
+
+// hold has a guest wait for its turn. What is only foreseen is shown all the same.
+func (r *rollout) hold(i int, group string, away []int, limit int) {
+	o := &r.objects[i]
+	before := away
+	if r.p.want.Foresee {
+		queue := append(slices.Clip(away), r.line[group]...)
+		before = queue[len(queue)-limit:]
+	}
+	r.line[group] = append(r.line[group], i)
+	names := make([]string, min(limit, len(before)))
+	for n := range names {
+		names[n] = r.p.want.VMs[before[n]].Owner.Key.String()
+	}
+	first := strings.Join(names, ", ")
+	if len(names) > 1 {
+		first = "one of " + first
+	}
+	o.wait(WaitRollout, fmt.Sprintf("%s has to be ready first (maxUnavailable %d)", first, limit))
+	if r.p.want.Foresee {
+		return
+	}
+	held := map[int]bool{}
+	o.Steps = slices.DeleteFunc(o.Steps, func(s Step) bool {
+		held[s.N] = disruptive(r.p.want.VMs[i], s) || slices.ContainsFunc(s.After, func(n int) bool { return held[n] })
+		return held[s.N]
+	})
+}
