@@ -30,9 +30,13 @@ func TestWhatREADMESaysWorks(t *testing.T) {
 			continue
 		}
 		for line := range strings.Lines(block[2]) {
-			if strings.HasPrefix(line, "proxplane ") {
-				command, _, _ := strings.Cut(line, " #")
-				script.WriteString(strings.TrimSpace(command) + "\n")
+			command, _, _ := strings.Cut(line, " #")
+			switch command = strings.TrimSpace(command); {
+			case strings.HasPrefix(command, "proxplane sim "): // there is one
+			case strings.HasPrefix(command, "proxplane "):
+				script.WriteString(command + "\n")
+			case strings.HasPrefix(command, "sed "):
+				script.WriteString("exec " + command + "\n")
 			}
 		}
 	}

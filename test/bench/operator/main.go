@@ -1,10 +1,10 @@
 // Command operator measures what the operator costs: a real kube-apiserver and
 // etcd, `proxplane operator` and a simulated Proxmox, each a process of its own. It
-// prints Markdown tables and writes them into README.md, and fails if a target
+// prints Markdown tables and writes them into docs/performance.md, and fails if a target
 // doesn't hold.
 //
 //	go run ./test/bench/operator
-//	go run ./test/bench/operator -many 2000 -readme ""
+//	go run ./test/bench/operator -many 2000 -page ""
 //
 // There are three parts, each with an operator, a Proxmox and a namespace of its
 // own: machines that are made and deleted again; a deletion amid many creations;
@@ -29,11 +29,11 @@ type settings struct {
 	some, many int
 	rest       time.Duration
 	program    string
-	readme     string
+	page       string
 	profiles   string
 }
 
-// mark names the place in README.md.
+// mark names the place in docs/performance.md.
 const mark = "make bench-operator"
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	flag.IntVar(&set.many, "many", 10_000, "machines at rest; 0: leave that part out")
 	flag.DurationVar(&set.rest, "rest", time.Minute, "how long they are watched at rest")
 	flag.StringVar(&set.program, "proxplane", "", "the `PROGRAM` (default: built now)")
-	flag.StringVar(&set.readme, "readme", "README.md", "`FILE` to write the tables into; empty: none")
+	flag.StringVar(&set.page, "page", "docs/performance.md", "`FILE` to write the tables into; empty: none")
 	flag.StringVar(&set.profiles, "profiles", "", "write profiles of the operator into this `FOLDER`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -80,8 +80,8 @@ func (s settings) run(ctx context.Context) error {
 	said("all of it took %s", time.Since(begun).Round(time.Second))
 	text := r.String()
 	fmt.Print(text)
-	if s.readme != "" {
-		err = figures.Put(s.readme, mark, text)
+	if s.page != "" {
+		err = figures.Put(s.page, mark, text)
 	}
 	if missed := figures.Missed(r.targets); len(missed) > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d targets don't hold", len(missed), len(r.targets)))
