@@ -1,10 +1,13 @@
-# The operator's image; `ko build ./cmd/proxplane` makes the same without Docker.
+# The operator's image; `make image` makes the same without Docker.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /proxplane ./cmd/proxplane
+ARG VERSION= COMMIT= BUILT=
+RUN CGO_ENABLED=0 go build -trimpath \
+	-ldflags "-s -w -X github.com/proxplane/proxplane/cli.version=$VERSION -X github.com/proxplane/proxplane/cli.commit=$COMMIT -X github.com/proxplane/proxplane/cli.built=$BUILT" \
+	-o /proxplane ./cmd/proxplane
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -9,7 +9,9 @@ BUILT   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
 CLI = github.com/proxplane/proxplane/cli
 STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=$(BUILT)
 
-.PHONY: demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint build help
+RELEASE = $(GO) tool -modfile=tools/release/go.mod
+
+.PHONY: release-snapshot release-files image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,7 +22,7 @@ demo: ## see proxplane at work, on a simulated Proxmox
 	@bin/proxplane demo
 
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
+	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
 test: tools controlplane ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
@@ -79,12 +81,36 @@ fuzz: ## run each fuzz target for FUZZTIME
 bench: ## how long machines take and what they cost, on a simulated cluster (some minutes)
 	$(GO) run ./test/bench
 
-bench-operator: controlplane ## what the operator costs with 1,000 and 10,000 machines in a real Kubernetes; writes README.md (10 minutes)
+bench-operator: controlplane ## what the operator costs with 1,000 and 10,000 machines in a real Kubernetes; writes docs/performance.md (10 minutes)
 	$(GO) run ./test/bench/operator
 
 bench-sim: ## what requests to the simulator cost, with 100 and with 10,000 VMs
 	@echo "measuring for half a minute ..."
 	@$(GO) test ./pvesim -run '^$$' -bench '^BenchmarkTable$$' -benchtime 1x | grep -E '^ |FAIL|panic'
+
+release-files: build ## what packages bring along: manual pages, completions, the JSON Schema (into bin/release)
+	@mkdir -p bin/release/completions
+	@bin/proxplane man bin/release/man
+	@bin/proxplane completion bash > bin/release/completions/proxplane.bash
+	@bin/proxplane completion zsh > bin/release/completions/_proxplane
+	@bin/proxplane completion fish > bin/release/completions/proxplane.fish
+	@bin/proxplane schema > bin/release/proxplane.schema.json
+
+release-snapshot image: export VERSION := $(VERSION)
+release-snapshot image: export COMMIT := $(COMMIT)
+release-snapshot image: export BUILT := $(BUILT)
+release-snapshot: ## all of a release but publishing it, into dist: archives, deb, rpm, checksums, SBOMs (building goreleaser takes some minutes the first time)
+	$(RELEASE) goreleaser release --snapshot --clean
+
+# Where images are pushed to; without it, the image goes into dist/image as an OCI layout.
+IMAGE_REPO ?=
+image: ## the operator's container image by ko, with its SBOM; to IMAGE_REPO, or into dist/image
+	@mkdir -p dist/sbom
+ifeq ($(IMAGE_REPO),)
+	KO_DOCKER_REPO=proxplane.local $(RELEASE) ko build --bare --push=false --oci-layout-path=dist/image --sbom-dir=dist/sbom ./cmd/proxplane
+else
+	KO_DOCKER_REPO=$(IMAGE_REPO) $(RELEASE) ko build --bare --tags=$(VERSION) --platform=linux/amd64,linux/arm64 ./cmd/proxplane
+endif
 
 lint: ## golangci-lint, with the settings in .golangci.yml
 	@echo "linting (building the linter takes some minutes the first time) ..."

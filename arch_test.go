@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -233,5 +234,30 @@ func TestRandomTestsCanBeRepeated(t *testing.T) {
 		if f.test && slices.Contains(f.others, "pgregory.net/rapid") && f.pkg != "test/chance" && !slices.Contains(f.imports, "test/chance") {
 			t.Errorf("%s imports rapid without test/chance", f.path)
 		}
+	}
+}
+
+// What only tests need isn't linked into the program. The simulator is a part of it:
+// sim and demo start it.
+func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", `{{$p := .ImportPath}}{{range .Imports}}{{$p}} {{.}}{{"\n"}}{{end}}`, "./cmd/proxplane").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Others' packages that ship and import what is for tests.
+	excused := []string{
+		"github.com/coreos/butane/base/util testing", "github.com/coreos/butane/base/util github.com/stretchr/testify/assert",
+		"k8s.io/client-go/gentype k8s.io/client-go/testing",
+	}
+	only := regexp.MustCompile(`(^|/)(testing|testscript|testify|go-cmp|rapid|envtest|gomega|fake)(/|$)|^` + regexp.QuoteMeta(module) + `test/`)
+	found := 0
+	for line := range strings.Lines(string(out)) {
+		from, imp, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if found++; only.MatchString(imp) && !only.MatchString(from) && !slices.Contains(excused, from+" "+imp) {
+			t.Errorf("%s imports %s", from, imp)
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d imports were found", found)
 	}
 }
