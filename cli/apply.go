@@ -39,10 +39,10 @@ func newApply(u *ui) *cobra.Command {
 	a := &applying{}
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE|DIR|- | PLAN",
-		Short: "Make things as the manifests say",
-		Long: `Make things as the manifests say: show the plan, ask if something is destroyed,
-restarted or loses data, do it, and wait until all is up to date. If more of that
-comes up on the way than the plan said, ask again.
+		Short: "Create and change what the manifests declare",
+		Long: `Create and change what the manifests declare: show the plan, ask before anything is
+destroyed, restarted or loses data, carry the plan out, and wait until everything is
+up to date. If more of that comes up on the way than the plan said, ask again.
 
 A PLAN that "proxplane plan -o FILE" has saved is done without asking, and only if
 the manifests and the machines are still as it saw them.

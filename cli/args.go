@@ -47,7 +47,7 @@ func takesOneOf(words ...string) cobra.PositionalArgs {
 }
 
 func tooMuch(args []string) error {
-	return fmt.Errorf("this is too much: %s", strings.Join(args, " "))
+	return fmt.Errorf("unexpected argument: %s", strings.Join(args, " "))
 }
 
 // checkOutput checks what -o asks for: one of the formats, or nothing.
@@ -63,7 +63,7 @@ func checkOutput(output string, formats ...string) error {
 
 // misused says how a command is used.
 func misused(cmd *cobra.Command, err error) error {
-	return advise(err, "It is used so: "+strings.TrimSuffix(cmd.UseLine(), " [flags]"), seeHelp(cmd))
+	return advise(err, "Usage: "+strings.TrimSuffix(cmd.UseLine(), " [flags]"), seeHelp(cmd))
 }
 
 func seeHelp(cmd *cobra.Command) string { return fmt.Sprintf("See %s --help.", cmd.CommandPath()) }

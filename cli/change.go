@@ -36,9 +36,9 @@ func (c *change) flags(cmd *cobra.Command) {
 	}
 	fs.BoolVar(&c.prune, "prune", false, "remove machines, templates of images and snapshots that this --set made earlier and the manifests no longer name; the set must be named")
 	fs.BoolVar(&c.allow.Restart, "allow-restart", false, "stop and start running machines where a change needs it")
-	fs.BoolVar(&c.allow.Stop, "allow-stop", false, "pull the plug of machines that are to restart or shut down and ignore it")
-	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy machines and make them anew where a change needs it")
-	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that aren't named any more, and go back to snapshots")
+	fs.BoolVar(&c.allow.Stop, "allow-stop", false, "stop machines at once that are to restart or shut down and ignore it")
+	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy and recreate machines where a change needs it")
+	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that the manifests no longer name, and revert to snapshots")
 	fs.StringVar(&c.most, "max-unavailable", "", "restart or replace at most `N` machines at once, or a part such as 25%, the next ones when the former are ready again (default 1, or what updatePolicy.maxUnavailable says)")
 	c.quickFlag(cmd)
 }
@@ -170,7 +170,7 @@ func danger(all plan.Plan) string {
 		one, of string
 	}{
 		{plan.LosesData, "1 object loses data or goes", "%d objects lose data or go"},
-		{plan.Replace, "1 machine is destroyed and made anew", "%d machines are destroyed and made anew"},
+		{plan.Replace, "1 machine is destroyed and recreated", "%d machines are destroyed and recreated"},
 		{plan.Restart, "1 machine stops or restarts", "%d machines stop or restart"},
 	} {
 		switch n := counts[d.effect]; {

@@ -84,17 +84,18 @@ func newRoot(u *ui) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "proxplane",
 		Short: "The control plane for Proxmox VE",
-		Long: `proxplane is the control plane for Proxmox VE: you say which machines you want,
-it makes them so and keeps them so.
+		Long: `proxplane is a control plane for Proxmox VE: you declare machines in YAML manifests,
+and it creates them and keeps them that way.
 
-Manifests say what is wanted; a Provider in them, or PVE_ENDPOINT and its like in
-the environment, say where Proxmox is. There is no state file: Proxmox is the
-state. Every command can be interrupted and run again at any moment.`,
-		Example: `  proxplane demo                     see it work, on a Proxmox that is simulated
+Where Proxmox is comes from a Provider in the manifests, from PVE_ENDPOINT and other
+environment variables, or from a context that "proxplane init" sets up. There is no
+state file: Proxmox is the state. Every command can be interrupted and run again at
+any moment.`,
+		Example: `  proxplane demo                     see it work, on a simulated Proxmox
   proxplane plan -f machines.yaml    what would be done, and why
   proxplane apply -f machines.yaml   do it
-  proxplane get vms                  what there is
-  proxplane describe vm/web-1        all about one machine`,
+  proxplane get vms                  list machines
+  proxplane describe vm/web-1        show one in detail`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -107,10 +108,10 @@ state. Every command can be interrupted and run again at any moment.`,
 	root.SetHelpFunc(help)
 	u.logFlags(root.PersistentFlags())
 	root.AddGroup(
-		&cobra.Group{ID: groupWanted, Title: "Say what you want:"},
-		&cobra.Group{ID: groupLook, Title: "See what there is:"},
-		&cobra.Group{ID: groupDo, Title: "Do something by hand:"},
-		&cobra.Group{ID: groupOther, Title: "Further commands:"},
+		&cobra.Group{ID: groupWanted, Title: "Declare machines:"},
+		&cobra.Group{ID: groupLook, Title: "Inspect:"},
+		&cobra.Group{ID: groupDo, Title: "Act by hand:"},
+		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {

@@ -36,7 +36,7 @@ func newClone(u *ui) *cobra.Command {
 its source.
 
 Running the same command again finds the copy that is there, so nothing is made
-twice. Machines that should be kept as part of what is wanted belong into a
+twice. Machines that should be kept as part of what is wanted belong in a
 manifest, as VirtualMachine or VMClone.`,
 		Example: `  proxplane clone ubuntu-22-template web-3 --start
   proxplane clone web-1 web-1-copy --snapshot before-upgrade

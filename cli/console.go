@@ -27,7 +27,7 @@ func newConsole(u *ui) *cobra.Command {
 	o := &consoling{}
 	cmd := &cobra.Command{
 		Use:   "console VM",
-		Short: "Reach the console of a machine",
+		Short: "Open the console of a machine",
 		Long: `Print the URL of a machine's console in Proxmox' web interface. With --serial,
 attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it.`,
 		Example: `  proxplane console web-1

@@ -14,14 +14,14 @@ func newDelete(u *ui) *cobra.Command {
 	a := &applying{change: change{deleted: true}}
 	cmd := &cobra.Command{
 		Use:   "delete -f FILE|DIR|- | vm/NAME…",
-		Short: "Remove what the manifests name",
-		Long: `Remove all that the manifests name and proxplane made for them: machines with
+		Short: "Delete what the manifests name",
+		Long: `Delete everything that the manifests name and proxplane made for them: machines with
 their disks, templates of images, snapshots. Machines whose deletionPolicy is
 Retain, and adopted ones without deletionPolicy: Delete, stay in Proxmox and are let
 go.
 
-Without manifests, machines can be named that proxplane made or adopted. What
-isn't proxplane's is never touched.`,
+Without manifests, name machines that proxplane made or adopted. What isn't
+proxplane's is never touched.`,
 		Example: `  proxplane delete -f machines.yaml
   proxplane delete -f machines.yaml --yes
   proxplane delete -f machines.yaml -l app=web

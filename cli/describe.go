@@ -21,10 +21,10 @@ func newDescribe(u *ui) *cobra.Command {
 	t := &target{}
 	cmd := &cobra.Command{
 		Use:   "describe vm/NAME|image/NAME|snapshot/VM/NAME|node/NAME",
-		Short: "Tell all about one thing",
-		Long: `Tell all about one thing: its settings, its addresses, what it waits for, its
-last tasks. With the manifests (-f) also whether it is up to date, and what is
-missing. Machines and images can be named by their VMID, too.`,
+		Short: "Show the details of one object",
+		Long: `Show the details of one object: its settings, its addresses, what it is waiting for,
+and its last tasks. With the manifests (-f), also whether it is up to date and what
+is missing. Machines and images can also be named by their VMID.`,
 		Example: `  proxplane describe vm/web-1
   proxplane describe vm/web-1 -f machines.yaml
   proxplane describe image/ubuntu-22-template

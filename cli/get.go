@@ -88,11 +88,11 @@ func newGet(u *ui) *cobra.Command {
 	g := &getting{}
 	cmd := &cobra.Command{
 		Use:   "get vms|images|snapshots|nodes|storages|tasks [NAME…]",
-		Short: "List what there is",
-		Long: `List what the cluster has. With manifests that name machines or images, only
-these, with whether they are up to date.
+		Short: "List machines, images, nodes, storages and tasks",
+		Long: `List what the cluster has. With manifests (-f) that declare machines or images, list
+only these, and whether they are up to date.
 
-Machines are named by their name or VMID, also in "get snapshots" and "get tasks".`,
+Name machines by their name or VMID, also in "get snapshots" and "get tasks".`,
 		Example: `  proxplane get vms
   proxplane get vms web-1 web-2 -o wide
   proxplane get vms -f machines.yaml
@@ -115,7 +115,7 @@ Machines are named by their name or VMID, also in "get snapshots" and "get tasks
 	g.flags(cmd, false)
 	g.outputFlag(cmd)
 	g.selectorFlag(cmd, "only machines with these `LABELS` of their manifests, such as app=web; without manifests, with these tags, such as web or '!web'")
-	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on, and show what changes")
+	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "keep running, and show what changes")
 	cmd.Flags().DurationVar(&g.every, "interval", 2*time.Second, "how often --watch looks; a `TIME`")
 	return cmd
 }

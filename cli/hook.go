@@ -16,7 +16,7 @@ func newHook(u *ui) *cobra.Command {
 	root := ""
 	cmd := &cobra.Command{
 		Use:   "hook VMID PHASE",
-		Short: "Be the hookscript of machines, on a Proxmox host",
+		Short: "Run as the hookscript of machines on a Proxmox host",
 		Long: `Do on a Proxmox host what a machine needs there before it starts, and undo it
 after it has stopped: put its Ignition file where QEMU reads it, share
 directories by virtiofs, run further hookscripts.
@@ -58,8 +58,8 @@ func thisHost(u *ui, root string) *hook.Host {
 func newHookCheck(u *ui, root *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check VMID",
-		Short: "Tell what a machine's hook would do",
-		Long: `Tell what the hook would do before the start of a machine, and what it would
+		Short: "Show what a machine's hook would do",
+		Long: `Show what the hook would do before the start of a machine, and what it would
 refuse. Run it on the host that has the machine. Nothing is changed.`,
 		Example: `  proxplane hook check 100`,
 		Args:    takes(1, 1),

@@ -29,7 +29,7 @@ func newHookInstall(u *ui) *cobra.Command {
 	i := &installing{}
 	cmd := &cobra.Command{
 		Use:   "install [--node NAME…]",
-		Short: "Put the hook on Proxmox hosts",
+		Short: "Install the hook on Proxmox hosts",
 		Long: `Copy this program into a storage for snippets of Proxmox hosts, over SSH: there
 is no API for that. Where there is no ` + hook.PolicyFile + ` yet, one is
 made that allows nothing. Running it again brings the hook up to date.

@@ -20,7 +20,7 @@ func newHookUninstall(u *ui) *cobra.Command {
 	h := &hookHosts{}
 	cmd := &cobra.Command{
 		Use:   "uninstall [--node NAME…]",
-		Short: "Take the hook off Proxmox hosts",
+		Short: "Remove the hook from Proxmox hosts",
 		Long: `Remove what hook install has put on Proxmox hosts, over SSH. It is refused while a
 machine has the hook: it couldn't be started any more.
 

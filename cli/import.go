@@ -30,12 +30,12 @@ func newImport(u *ui) *cobra.Command {
 	i := &importing{}
 	cmd := &cobra.Command{
 		Use:   "import VMID|NAME…",
-		Short: "Write the manifests of machines that are there",
-		Long: `Write the manifests of machines that are there already, to the standard output.
+		Short: "Write the manifests of existing machines",
+		Long: `Write the manifests of existing machines to the standard output.
 Applied to these machines they change nothing: that is checked. What manifests
 can't say (a disk that isn't on a storage, an interface without a bridge) is left
-out and stays as it is; a comment tells. So do comments about what a machine that
-is made anew from the manifest would be without.
+out and stays as it is; a comment says so. Comments also say what a machine that is
+recreated from the manifest would lack.
 
 With --adopt the machines become proxplane's: each gets a marker in its
 description and two tags, and nothing else changes. From then on plan and apply

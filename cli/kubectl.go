@@ -41,8 +41,8 @@ func newKubectlProxplane(u *ui) *cobra.Command {
 	root := plugin(u, &cobra.Command{
 		Use:   pluginProxplane,
 		Short: "See what proxplane does about the objects of a namespace",
-		Long: `See what proxplane does about the objects of a namespace, and why; make objects of
-machines that are there already.
+		Long: `See what proxplane does about the objects of a namespace, and why; create objects for
+machines that exist already.
 
 Where Proxmox is, and who we are there, is read from the namespace: from its
 Provider and the Secret that this names. Who may not read the Secret logs in to
@@ -112,10 +112,10 @@ func newKubectlDescribe(u *ui, n *namespace) *cobra.Command {
 	t := &target{}
 	cmd := &cobra.Command{
 		Use:   "describe vm/NAME|image/NAME|snapshot/NAME|node/NAME",
-		Short: "Tell all about one thing, as Proxmox has it",
-		Long: `Tell all about one thing as Proxmox has it now: its settings, its addresses, what it
-waits for, its last tasks, and whether it is as its object wants it. What the
-operator has done about an object, kubectl describe tells.`,
+		Short: "Show the details of one object, as Proxmox has it",
+		Long: `Show the details of one object as Proxmox has it now: its settings, its addresses, what
+it is waiting for, its last tasks, and whether it is up to date. kubectl describe shows
+what the operator has done about an object.`,
 		Example: `  kubectl proxplane describe vm/web-1
   kubectl proxplane describe image/ubuntu-22 -n shop
   kubectl proxplane describe snapshot/before-upgrade
@@ -168,7 +168,7 @@ func newKubectlConsole(u *ui, n *namespace) *cobra.Command {
 	o := &consoling{}
 	cmd := &cobra.Command{
 		Use:   "console VM",
-		Short: "Reach the console of a machine",
+		Short: "Open the console of a machine",
 		Long: `Print the URL of a machine's console in Proxmox' web interface. With --serial,
 attach this terminal to the machine's serial console; Ctrl-] or Ctrl-O leaves it.`,
 		Example: `  kubectl proxplane console web-1

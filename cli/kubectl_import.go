@@ -27,7 +27,7 @@ func newKubectlImport(u *ui, n *namespace) *cobra.Command {
 	i := &importingObjects{}
 	cmd := &cobra.Command{
 		Use:   "import VMID|NAME…",
-		Short: "Make objects of machines that are there",
+		Short: "Create objects for existing machines",
 		Long: `Make VirtualMachines, with their classes and images, of machines that are there in
 Proxmox already, and have the operator look after these machines from then on. Each
 machine gets a marker in its description and two tags; nothing else changes: that is

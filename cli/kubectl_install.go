@@ -15,7 +15,7 @@ import (
 func newKubectl(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubectl install|uninstall",
-		Short: "Make proxplane a plugin of kubectl",
+		Short: "Install proxplane as a kubectl plugin",
 		Long: `Make proxplane a plugin of kubectl: kubectl proxplane shows what is done about the
 objects of a namespace, and kubectl create vmsnapshot makes snapshots.`,
 		Example: `  proxplane kubectl install
@@ -38,7 +38,7 @@ func newKubectlInstall(u *ui) *cobra.Command {
 	p := &pluginFolder{}
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Put links to proxplane where kubectl finds them",
+		Short: "Link proxplane where kubectl finds its plugins",
 		Long: `Put links to this program where kubectl finds them, under the names that plugins of
 kubectl have. kubectl looks in all folders of PATH. Files that are something else are
 left alone. kubectl create vmsnapshot needs kubectl 1.29 or later.`,

@@ -101,7 +101,7 @@ func newKubectlSnapshot(u *ui) *cobra.Command {
 	s := &snapshotObject{}
 	cmd := plugin(u, &cobra.Command{
 		Use:   pluginSnapshot + " NAME --vm=VM",
-		Short: "Make a VMSnapshot",
+		Short: "Create a VMSnapshot",
 		Long: `Make a VMSnapshot: the operator takes a snapshot of the machine, which stays as long
 as the object does. With --include-memory the machine's memory is in it, so that
 going back to it leaves the machine running.`,

@@ -44,7 +44,7 @@ func newLoadtest(u *ui) *cobra.Command {
 	l := &loading{}
 	cmd := &cobra.Command{
 		Use:   "loadtest",
-		Short: "Put a load onto a Proxmox and measure how it goes",
+		Short: "Put a load on a Proxmox and measure it",
 		Long: `Make machines from a template, start them, describe them, plug in a CPU, take
 snapshots with memory, make linked clones and shut down; then remove all of it. Of
 each operation, tell how long it takes, how many are done in a minute, and how many

@@ -17,7 +17,7 @@ type logging struct {
 }
 
 func (u *ui) logFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&u.log.level, "log-level", "warn", "log to the standard error what is of this `LEVEL`: debug, info, warn or error")
+	fs.StringVar(&u.log.level, "log-level", "warn", "log messages of this `LEVEL` and above to the standard error: debug, info, warn or error")
 	fs.CountVarP(&u.log.verbose, "verbose", "v", "``log more: -v is info, -vv is debug with every request")
 }
 

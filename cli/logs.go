@@ -196,6 +196,7 @@ func (l *taskLogs) tasksOf(ctx context.Context, c *cluster, name string) ([]pve.
 		if err != nil && node == g.Node {
 			return nil, c.fail(fmt.Errorf("list the tasks of VM %d: %w", g.VMID, err))
 		}
+		slices.Reverse(tasks) // the newest come first, and times are whole seconds
 		all = append(all, tasks...)
 	}
 	slices.SortStableFunc(all, func(a, b pve.TaskInfo) int { return a.StartTime.Compare(b.StartTime) })

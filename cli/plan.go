@@ -43,7 +43,11 @@ a VMID that is taken, more CPUs than any node has.
 
 Each machine's config is read, and from its node whether it runs, so that changes
 made by hand show, too. With --quick, machines that are up to date by the cluster's
-list aren't read: that is quicker for thousands of them, and up to ten seconds late.`,
+list aren't read: that is quicker for thousands of them, and up to ten seconds late.
+
+With -o FILE (a name with a dot or a slash) the plan is saved, too: "proxplane apply
+FILE" does exactly that, without asking, and only if the manifests and the machines
+are still as the plan saw them. The file holds no secrets.`,
 		Example: `  proxplane plan -f machines.yaml
   proxplane plan -f base/ -f machines/ --allow-restart
   proxplane plan -f machines/ --prune --set shop
@@ -67,7 +71,7 @@ func (p *planning) planOutput(cmd *cobra.Command) {
 
 func (p *planning) displayFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors and if something is blocked")
-	cmd.Flags().BoolVar(&p.all, "all", false, "show also what is up to date")
+	cmd.Flags().BoolVar(&p.all, "all", false, "also show what is up to date")
 }
 
 func (p *planning) run(cmd *cobra.Command, u *ui) error {

@@ -30,7 +30,7 @@ var powerOn = powerAction{
 var powerActions = []powerAction{
 	powerOn,
 	{
-		name: "off", short: "Pull the plug of machines", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
+		name: "off", short: "Stop machines at once", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
 		doing: "stop", done: "stopped", from: model.StatusStopped,
 		do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
 			return vm.Stop(ctx, pve.StopOptions{})
@@ -62,8 +62,8 @@ func newPower(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "power on|off|shutdown|reboot VM…",
 		Short: "Start, stop and restart machines",
-		Long: `Start, stop and restart machines by hand. Machines that are named by a manifest get
-back to its powerState with the next apply.`,
+		Long: `Start, stop and restart machines by hand. The next apply returns machines that a
+manifest names to the powerState in it.`,
 		Example: `  proxplane power on web-1 web-2
   proxplane power shutdown web-1 --timeout 2m --force
   proxplane power reboot 104711`,

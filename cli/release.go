@@ -14,8 +14,8 @@ func newRelease(u *ui) *cobra.Command {
 	a := &applying{change: change{deleted: true}}
 	cmd := &cobra.Command{
 		Use:   "release -f FILE|DIR|- | vm/NAME…",
-		Short: "Let go of machines, and leave them in Proxmox",
-		Long: `Let go of machines: the opposite of import --adopt. proxplane's marker and tags go
+		Short: "Stop managing machines, and leave them in Proxmox",
+		Long: `Stop managing machines: the opposite of import --adopt. proxplane's marker and tags go
 from each, and nothing else changes: it runs on, with its disks and settings, and
 proxplane doesn't touch it any more.
 

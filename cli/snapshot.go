@@ -25,9 +25,9 @@ type snapshotting struct {
 func newSnapshot(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot create|list|revert|delete",
-		Short: "Take snapshots of machines, and go back to them",
-		Long: `Take, list and delete snapshots of machines by hand, and go back to them.
-Snapshots that should be kept as part of what is wanted belong into a manifest,
+		Short: "Take snapshots of machines, and revert to them",
+		Long: `Take, list and delete snapshots of machines by hand, and revert to them.
+Snapshots that should be kept as part of what is wanted belong in a manifest,
 as VMSnapshot.`,
 		Example: `  proxplane snapshot create web-1 before-upgrade --memory
   proxplane snapshot list web-1
@@ -44,7 +44,7 @@ func newSnapshotCreate(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create VM NAME",
 		Short: "Take a snapshot",
-		Long:  "Take a snapshot of a machine; with --memory it can be gone back to as it runs.",
+		Long:  "Take a snapshot of a machine; with --memory, reverting to it resumes the running machine.",
 		Example: `  proxplane snapshot create web-1 before-upgrade
   proxplane snapshot create web-1 clean --memory --description "new"`,
 		Args:              takes(2, 2),
@@ -90,7 +90,7 @@ func newSnapshotRevert(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revert VM NAME",
 		Aliases: []string{"rollback"},
-		Short:   "Go back to a snapshot",
+		Short:   "Revert a machine to a snapshot",
 		Long: `Go back to a snapshot. What the machine's disks hold now is lost. A machine whose
 snapshot has no memory is stopped afterwards, unless --start is given.`,
 		Example: `  proxplane snapshot revert web-1 before-upgrade

@@ -31,7 +31,7 @@ func newSSH(u *ui) *cobra.Command {
 		Use:   "ssh VM [-- COMMAND…]",
 		Short: "Log in to a machine over SSH",
 		Long: `Find the address of a machine, and log in to it or run a command there. The
-address is the one that its guest agent tells, or a static one of its config or
+address is the one that its guest agent reports, or a static one of its config or
 manifest. A machine that has just been started is waited for.
 
 Host keys are verified: they must be known, or be trusted with --trust-new when
@@ -52,7 +52,7 @@ The exit status is that of the command.`,
 	s.target.flags(cmd, false)
 	fs := cmd.Flags()
 	s.login.flags(fs, "without it, the one of the machine's cloud-init settings, or root")
-	fs.StringVar(&s.address, "address", "", "`ADDRESS` of the machine, if nobody can tell it")
+	fs.StringVar(&s.address, "address", "", "`ADDRESS` of the machine, if it can't be found out")
 	fs.IntVar(&s.port, "port", 22, "`PORT` of its SSH server")
 	fs.BoolVarP(&s.tty, "tty", "t", false, "give the command a terminal")
 	fs.DurationVar(&s.timeout, "timeout", 2*time.Minute, "how long to wait for the machine; a `TIME`, 0 for ever")

@@ -46,10 +46,10 @@ func (t *target) flags(cmd *cobra.Command, required bool) {
 	fs := cmd.Flags()
 	what := "manifests: a `FILE`, a folder, or - for the standard input; can be repeated"
 	if !required {
-		what += "; without them, the environment says which Proxmox"
+		what += "; without them, the environment or the current context says which Proxmox"
 	}
 	fs.StringArrayVarP(&t.files, "filename", "f", nil, what)
-	fs.StringVar(&t.set, "set", defaultSet, "`NAME` of what is applied together; machines of other sets are others")
+	fs.StringVar(&t.set, "set", defaultSet, "`NAME` of the set that the manifests form; sets don't touch each other's machines")
 	t.connectionFlags(cmd)
 	t.contextFlag(cmd)
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
@@ -58,7 +58,7 @@ func (t *target) flags(cmd *cobra.Command, required bool) {
 // connectionFlags are those that say which Proxmox, and how it is reached.
 func (t *target) connectionFlags(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&t.provider, "provider", "", "only what belongs to the Provider of this `NAME`")
+	fs.StringVar(&t.provider, "provider", "", "only objects of the Provider of this `NAME`")
 	fs.StringSliceVar(&t.endpoints, "endpoint", nil, "`URL` of Proxmox; several for the nodes of one cluster")
 	fs.StringVar(&t.tokenID, "token-id", "", "API token, `USER@REALM!NAME`; the secret comes from --token-file or PVE_TOKEN_SECRET, or is asked for")
 	fs.StringVar(&t.tokenFile, "token-file", "", "`FILE` with the token's secret, or with USER@REALM!NAME=SECRET")

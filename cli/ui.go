@@ -120,7 +120,7 @@ func (u *ui) note(format string, args ...any) {
 }
 
 // errNoAnswer: somebody should be asked, and nobody is there.
-var errNoAnswer = errors.New("nobody is there to answer")
+var errNoAnswer = errors.New("no terminal to ask on")
 
 // errGaveUp: somebody was asked for a secret, and doesn't tell.
 var errGaveUp = &exitError{code: exitInterrupted}

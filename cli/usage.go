@@ -76,10 +76,10 @@ func usage(cmd *cobra.Command) error {
 		}
 	})
 	flagGroup(w, "Flags", own)
-	flagGroup(w, "How Proxmox is reached, instead of by a Provider or PVE_ENDPOINT and its like", connection)
-	flagGroup(w, "Flags of all commands", cmd.InheritedFlags())
+	flagGroup(w, "Connection flags, instead of a Provider, the environment or the current context", connection)
+	flagGroup(w, "Global flags", cmd.InheritedFlags())
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(w, "\nRun %s COMMAND --help for details of a command.\n", cmd.CommandPath())
 	}
 	return nil
 }

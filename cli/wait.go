@@ -37,10 +37,10 @@ func newWait(u *ui) *cobra.Command {
   ready     runs, isn't locked, and its guest agent, if it has one, has
             reported an address; with the manifests (-f): is up to date
   off       is stopped
-  gone      isn't there
+  gone      no longer exists
   address   its guest agent has reported an address
 
-The exit status is 0 when all are so, and 1 when the time is over.`,
+The exit status is 0 when all machines are in that state, and 1 when the time is over.`,
 		Example: `  proxplane wait vm/web-1 --for ready
   proxplane wait vm/web-1 vm/web-2 --for address --timeout 2m
   proxplane wait vm/web-1 --for ready -f machines.yaml
