@@ -99,6 +99,7 @@ release-files: build ## what packages bring along: manual pages, completions, th
 release-snapshot image: export VERSION := $(VERSION)
 release-snapshot image: export COMMIT := $(COMMIT)
 release-snapshot image: export BUILT := $(BUILT)
+release-snapshot: export ROOT := $(CURDIR)
 release-snapshot: ## all of a release but publishing it, into dist: archives, deb, rpm, checksums, SBOMs (building goreleaser takes some minutes the first time)
 	$(RELEASE) goreleaser release --snapshot --clean
 
