@@ -36,6 +36,7 @@ type savedPlan struct {
 	Selector  string         `json:"selector,omitempty"`
 	Prune     bool           `json:"prune,omitempty"`
 	Deleted   bool           `json:"delete,omitempty"`
+	Quick     bool           `json:"quick,omitempty"`
 	Allow     model.Allow    `json:"allow"`
 	Salt      string         `json:"salt"`
 	Manifests string         `json:"manifests"` // salted digest of all that was read
@@ -58,7 +59,7 @@ func isFile(output string) bool { return strings.ContainsAny(output, "./\\") }
 func (c *change) save(file string, list []*cluster, plans []plan.Plan) error {
 	s := savedPlan{
 		Kind: savedKind, Proxplane: thisBuild().Version, Made: time.Now().UTC().Truncate(time.Second),
-		Files: c.files, Set: c.set, Provider: c.provider, Selector: c.selector, Prune: c.prune, Deleted: c.deleted, Allow: c.allow,
+		Files: c.files, Set: c.set, Provider: c.provider, Selector: c.selector, Prune: c.prune, Deleted: c.deleted, Quick: c.quick, Allow: c.allow,
 	}
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // it never fails
@@ -138,7 +139,7 @@ func (a *applying) loadPlan(cmd *cobra.Command, file string) error {
 	if err := cmd.Flags().Set("set", s.Set); err != nil { // as if it was typed
 		return err
 	}
-	a.prune, a.deleted, a.allow = s.Prune, s.Deleted, s.Allow
+	a.prune, a.deleted, a.quick, a.allow = s.Prune, s.Deleted, s.Quick, s.Allow
 	salt, err := hex.DecodeString(s.Salt)
 	if err != nil {
 		return fmt.Errorf("%s is damaged: %w", file, err)
@@ -160,7 +161,7 @@ func (s *savedPlan) again(file string) string {
 	for _, f := range s.Files {
 		words = append(words, "-f "+f)
 	}
-	for flag, on := range map[string]bool{"--prune": s.Prune, "--delete": s.Deleted, "--allow-restart": s.Allow.Restart, "--allow-replace": s.Allow.Replace, "--allow-data-loss": s.Allow.Data} {
+	for flag, on := range map[string]bool{"--prune": s.Prune, "--delete": s.Deleted, "--quick": s.Quick, "--allow-stop": s.Allow.Stop, "--allow-restart": s.Allow.Restart, "--allow-replace": s.Allow.Replace, "--allow-data-loss": s.Allow.Data} {
 		if on {
 			words = append(words, flag)
 		}
