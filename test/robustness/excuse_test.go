@@ -9,7 +9,6 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
 )
 
 // excused tells whether there is a good reason why an object isn't up to date,
@@ -54,7 +53,7 @@ func excuseText(o engine.Outcome) string {
 
 func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) bool {
 	var vm *pvesim.VM
-	if ids := inspect.Owned(st)[w.Owner]; len(ids) == 1 {
+	if ids := owned(st)[w.Owner]; len(ids) == 1 {
 		vm = st.VMs[ids[0]]
 	}
 	switch {
@@ -72,7 +71,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	switch o.Wait.Reason {
 	case plan.WaitForeign:
 		// The VMID that was asked for is somebody else's.
-		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(inspect.Owned(st)[w.Owner], w.VMID) || anotherHasItsMAC(st, w)
+		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(owned(st)[w.Owner], w.VMID) || anotherHasItsMAC(st, w)
 	case plan.WaitOwner:
 		return anyHalfMade(st)
 	case plan.WaitDependents:
@@ -96,7 +95,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 // wanted one: two of them would disturb each other.
 func anotherHasItsMAC(st *pvesim.State, w *wish) bool {
 	for id, vm := range st.VMs {
-		if slices.Contains(inspect.Owned(st)[w.Owner], id) {
+		if slices.Contains(owned(st)[w.Owner], id) {
 			continue
 		}
 		for key, value := range vm.Conf {
@@ -172,7 +171,7 @@ func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Ou
 	if len(o.Refused) > 0 {
 		return !vm.Update.Data
 	}
-	ids := inspect.Owned(st)[vm.Owner]
+	ids := owned(st)[vm.Owner]
 	if o.State == engine.StateFailed && len(ids) == 1 && strings.Contains(o.Text, "snapshot feature is not available") {
 		return hasRaw(st, st.VMs[ids[0]])
 	}

@@ -17,7 +17,8 @@ type history struct {
 	weak   weakness
 	faults []pvesim.Fault // that are injected by events
 
-	operator bool // it is about the operator, and its world has no sets
+	neighbour bool // somebody hostile has a VM
+	operator  bool // it is about the operator, and its world has no sets
 }
 
 // event is something that happens.

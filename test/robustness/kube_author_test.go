@@ -120,11 +120,15 @@ func (a *author) kubeProcess() {
 func (a *author) kubeStore() {
 	switch a.weighted(3, 2, 3, 2) {
 	case 0:
-		d := a.between(time.Second, 5*time.Minute)
+		d, back := a.between(time.Second, 5*time.Minute), a.chance(0.7)
 		a.add(kubeSecret, a.soon(), func(r *run) {
 			r.kube.delete("secrets", "login")
-			r.later(d, func() { r.kube.make("secrets", r.kube.login()) })
-		}, "the Secret is deleted, and comes back after %v", d)
+			r.later(d, func() {
+				if back {
+					r.kube.make("secrets", r.kube.login())
+				}
+			})
+		}, "the Secret is deleted, and comes back after %v: %t", d, back)
 	case 1:
 		a.add(kubeProvider, a.soon(), func(r *run) { r.kube.delete("providers", "pve") }, "the Provider is deleted")
 	case 2:

@@ -18,6 +18,7 @@ func (k *kube) finish() {
 	r.trace.say("", "— the troubles are over")
 	r.calm()
 	r.others.unlockStuck()
+	k.unprovided()
 	k.provide()
 	time.Sleep(2 * time.Minute) // what others have done isn't all in the lists
 	if !k.await(30*time.Minute, k.settled) {
@@ -55,6 +56,22 @@ func (k *kube) finish() {
 	k.nothingLeft()
 	if !r.isBroken() {
 		r.tidy()
+	}
+}
+
+// unprovided checks that no machine is called Ready when what is needed to look after it
+// has been missing for a while, and that each says why.
+func (k *kube) unprovided() {
+	secret, provider := k.api.Get("secrets", team, "login"), k.api.Get("providers", team, "pve")
+	if secret != nil && provider != nil {
+		return
+	}
+	k.run.census.excuse("objects without a Secret or a Provider in the end")
+	time.Sleep(5 * time.Minute)
+	for _, o := range k.api.List(machines) {
+		if text, _ := condition(o, "Ready")["message"].(string); ready(o) || text == "" {
+			k.run.fail("VirtualMachine %s has neither login nor Provider any more and says: %s", o.Name(), sayings(o))
+		}
 	}
 }
 

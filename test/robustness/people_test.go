@@ -78,13 +78,17 @@ func (o *others) enter(id int) (leave func()) {
 
 // find is the machine whose marker names the owner; 0: there is none.
 func (o *others) find(owner model.Owner) (id int) {
-	o.run.sim.Do(func(s *pvesim.State) {
-		for i, vm := range s.VMs {
-			if _, m, ok := model.ParseDescription(vm.Conf["description"]); ok && m.Owner == owner && m.Of(i) {
-				id = i
-			}
+	o.run.sim.Do(func(s *pvesim.State) { id = o.findIn(s, owner) })
+	return id
+}
+
+// findIn does so in a state.
+func (o *others) findIn(s *pvesim.State, owner model.Owner) (id int) {
+	for i, vm := range s.VMs {
+		if _, m, ok := model.ParseDescription(vm.Conf["description"]); ok && m.Owner == owner && m.Of(i) && i != neighbourVM {
+			id = i
 		}
-	})
+	}
 	return id
 }
 

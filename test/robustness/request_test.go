@@ -14,6 +14,9 @@ import (
 // true then.
 func (w *watch) before(e *entry) {
 	id := e.vmid()
+	if w.run.neighbour != nil {
+		w.run.neighbour.used(e)
+	}
 	if !e.write() || id == 0 || e.call() == "clone" {
 		return // copying somebody's template changes nothing about it
 	}

@@ -1,6 +1,7 @@
 package robustness
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,6 +25,7 @@ type run struct {
 	others    *others
 	census    *census
 	sets      []*set
+	neighbour *neighbour
 	kube      *kube         // of histories about the operator
 	born      int           // processes so far
 	limit     int           // of requests
@@ -86,6 +88,9 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	}
 	r.watch = newWatch(r)
 	r.others = newOthers(r)
+	if h.neighbour {
+		r.neighbour = newNeighbour(r)
+	}
 	if h.operator {
 		r.kube = newKube(r)
 		r.kube.start(ourCluster)
@@ -192,6 +197,9 @@ func (r *run) stopAll() {
 	}
 	r.aside.Wait()
 }
+
+// lasting is a context for what ends by itself.
+func (r *run) lasting() context.Context { return context.Background() }
 
 // living are the processes now.
 func (r *run) living() []*process {

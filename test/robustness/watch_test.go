@@ -145,7 +145,7 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
 		vm := s.VMs[id]
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
-		if !ok || !m.Of(id) || w.others[id] != "" {
+		if !ok || !m.Of(id) || w.others[id] != "" || id == neighbourVM {
 			continue
 		}
 		was, lock := w.guests[id], vm.Conf["lock"]
