@@ -223,12 +223,12 @@ func (k *kube) nothingLeft() {
 	})
 }
 
-// let reports whether a machine of that name was let go.
+// let reports whether a machine of that name was let go, or its object lost.
 func (k *kube) let(name string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, rec := range k.records {
-		if rec.name == name && !rec.released.IsZero() {
+		if rec.name == name && (!rec.released.IsZero() || rec.lost) {
 			return true
 		}
 	}

@@ -22,6 +22,7 @@ type replica struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	ended chan struct{}
+	since time.Time
 }
 
 // ourCluster is the name that operators are started with; they may be started with
@@ -37,7 +38,7 @@ func (k *kube) start(cluster string) *replica {
 		return nil
 	}
 	k.born++
-	p := &replica{kube: k, name: fmt.Sprintf("operator#%d", k.born), ended: make(chan struct{})}
+	p := &replica{kube: k, name: fmt.Sprintf("operator#%d", k.born), ended: make(chan struct{}), since: time.Now()}
 	k.replicas = append(k.replicas, p)
 	k.run.aside.Add(1)
 	k.run.mu.Unlock()
@@ -87,10 +88,14 @@ func (p *replica) crash() {
 }
 
 // end ends the operator when it has read what Kubernetes has sent: the libraries leave a
-// goroutine behind for what is on the way when they stop.
+// goroutine behind for what is on the way when they stop. While it starts, it isn't
+// stopped: the manager waits in a busy loop then, which stops virtual time.
 func (p *replica) end() {
-	p.line.Cut()
-	time.AfterFunc(10*time.Millisecond, p.stop)
+	const starting = 2 * time.Second
+	time.AfterFunc(starting-min(time.Since(p.since), starting), func() {
+		p.line.Cut()
+		time.AfterFunc(10*time.Millisecond, p.stop)
+	})
 }
 
 // crash lets an operator crash at one of its next requests.
