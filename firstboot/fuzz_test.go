@@ -115,3 +115,20 @@ func FuzzAnyUserDataMakesADriveOrIsRefused(f *testing.F) {
 		}
 	})
 }
+
+// FuzzBounds: no text makes much more of itself than it has.
+func FuzzBounds(f *testing.F) {
+	f.Add("#cloud-config\na: &a [x, x]\nb: [*a, *a]\n${v}${v}", "value")
+	f.Add("a: &a [*a]", "x")
+	f.Add("k: [\n- ${v}\n", "[[[[")
+	f.Fuzz(func(t *testing.T, text, value string) {
+		got, err := Expand(text, map[string]string{"v": value})
+		if err == nil && len(got) > len(text)+MaxExpanded {
+			t.Errorf("%d bytes became %d", len(text), len(got))
+		}
+		if len(got) < 64<<10 {
+			var v any
+			_ = DecodeYAML(got, &v) // neither panics nor goes on for ever
+		}
+	})
+}

@@ -84,18 +84,46 @@ func yamlProblems(text string, err error) TextErrors {
 	return out
 }
 
-// maxTries bounds how much is tried to find a line.
-const maxTries = 2000
+// maxTried bounds how many bytes are read again to find a line.
+const maxTried = 256 << 10
 
 // badLine is the first line that can't follow on those before it.
 func badLine(lines []string, told int) int {
-	if len(lines) > maxTries {
-		return told
+	return firstBad(lines, told, func(text string) bool { return yaml.Unmarshal([]byte(text), new(yaml.Node)) == nil })
+}
+
+// firstBad looks for the last line that all before it can be read with. Where that takes too
+// long, the search halves what is left: that finds a line where it goes wrong, if perhaps
+// not the last one.
+func firstBad(lines []string, told int, reads func(string) bool) int {
+	text, tried := strings.Join(lines, "\n"), 0
+	ends := make([]int, len(lines)+1) // where the first n lines end
+	for i, line := range lines {
+		ends[i+1] = ends[i] + len(line) + 1
 	}
-	for n := len(lines) - 1; n > 0; n-- {
-		if yaml.Unmarshal([]byte(strings.Join(lines[:n], "\n")), new(yaml.Node)) == nil {
+	good := func(n int) bool {
+		tried += ends[n]
+		return reads(text[:max(0, ends[n]-1)])
+	}
+	n := len(lines) - 1
+	for ; n > 0 && tried+ends[n] <= maxTried; n-- {
+		if good(n) {
 			return n + 1
 		}
 	}
-	return told
+	if n <= 0 || len(text) > maxTried {
+		return told
+	}
+	low, high := 0, n+1 // the first low lines can be read, the first high ones can't
+	for high-low > 1 {
+		if half := (low + high) / 2; good(half) {
+			low = half
+		} else {
+			high = half
+		}
+	}
+	if low == 0 {
+		return told
+	}
+	return high
 }

@@ -8,8 +8,6 @@ import (
 	"mime/multipart"
 	"net/mail"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Format is what user-data is written in.
@@ -76,8 +74,8 @@ func CheckUserData(text string) error {
 
 func checkCloudConfig(text string) error {
 	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		return yamlProblems(text, err)
+	if err := DecodeYAML(text, &v); err != nil {
+		return err
 	}
 	if _, ok := v.(map[string]any); v != nil && !ok {
 		return &TextError{Text: "this is no valid cloud-config: it isn't a mapping"}

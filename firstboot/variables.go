@@ -37,6 +37,9 @@ func CheckVariable(name string) error {
 	return nil
 }
 
+// MaxExpanded is how many bytes variables may add to a text.
+const MaxExpanded = 1 << 20
+
 // Expand replaces ${name} by the value of a variable. What isn't the name of one
 // stays as it is, since shell scripts write the same, unless it can only be a
 // slip. $${name} is how ${name} itself is written.
@@ -53,6 +56,10 @@ func Expand(text string, variables map[string]string) (string, error) {
 		case strings.HasPrefix(whole, "$$"):
 			b.WriteString(whole[1:])
 		case known:
+			if b.Len()+len(value) > len(text)+MaxExpanded {
+				line, column := position(text, m[0])
+				return "", &TextError{line, column, fmt.Sprintf("with its variables replaced it would have more than %d bytes beyond what is written", MaxExpanded)}
+			}
 			b.WriteString(value)
 		case strings.HasPrefix(name, ownPrefix):
 			line, column := position(text, m[0])

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/proxplane/proxplane/firstboot"
 )
 
@@ -25,7 +23,7 @@ func proxmoxOptions(userData, hostname string) (map[string]string, error) {
 		return nil, errors.New("only a cloud-config can be said by it")
 	}
 	var config map[string]any
-	if err := yaml.Unmarshal([]byte(userData), &config); err != nil {
+	if err := firstboot.DecodeYAML(userData, &config); err != nil {
 		return nil, errors.New("the cloud-config isn't YAML")
 	}
 	// What isn't said is to be absent, whatever the template has.

@@ -1,7 +1,7 @@
 package manifest
 
 import (
-	"regexp"
+	"fmt"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot"
@@ -75,8 +75,15 @@ func (b *build) entry(field, kind, name, key string) (string, bool) {
 	return "", false
 }
 
-// quoted is what errors repeat of a text.
-var quoted = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|'[^']*'")
+// unsaid is all that is said of a text from a Secret: parsers repeat parts of it in their
+// errors, quoted or not.
+func unsaid(line int) string {
+	const text = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret: proxplane validate says it of a copy in a file"
+	if line > 0 {
+		return fmt.Sprintf("line %d: %s", line, text)
+	}
+	return text
+}
 
 // failText notes what is wrong with a text, each problem in the line where it is,
 // as far as that is known. Of a Secret nothing is repeated.
@@ -88,7 +95,7 @@ func (b *build) failText(t passage, err error) {
 			at.line = at.text + p.Line - 1
 		}
 		if t.secret {
-			wrong = quoted.ReplaceAllString(wrong, "…")
+			wrong = unsaid(p.Line)
 		}
 		b.wrongAt(at, t.field, wrong)
 	}

@@ -32,11 +32,16 @@ kind: VMClone
 metadata: {name: web}
 spec:
   sourceVMRef: {name: golden}
-  userData: {cloudInit: {secretRef: {name: login, key: KEY}}}
+  userData: {FORM: {secretRef: {name: login, key: KEY}}WAY}
 `
 	rapid.Check(t, func(t *rapid.T) {
-		key := rapid.SampledFrom([]string{"token_id", "token_secret", "username", "password", "ca.crt", "user-data", "other"})
-		value := rapid.SampledFrom([]string{secret, "root@pam", "me@pve!x", "a@b!" + secret, "#cloud-config\\n" + secret + ": [", secret + "@pam", "[" + secret})
+		key := rapid.SampledFrom([]string{"token_id", "token_secret", "username", "password", "ca.crt", "marker_key", "user-data", "other"})
+		value := rapid.SampledFrom([]string{secret, "root@pam", "me@pve!x", "a@b!" + secret, "#cloud-config\\n" + secret + ": [", secret + "@pam", "[" + secret,
+			"#cloud-config\\n" + secret, "#cloud-config\\n" + secret + ": 1", "#cloud-config\\na: `" + secret, "#cloud-config\\na: *" + secret, "#cloud-config\\nbootcmd: {a: 1, " + secret + "}",
+			"variant: flatcar\\nversion: 1.1.0\\n" + secret + ": 1", "variant: " + secret + "\\nversion: 1.1.0", "variant: flatcar\\nversion: 1.1.0\\npasswd: " + secret, "variant: fcos\\nversion: " + secret,
+			"variant: flatcar\\nversion: 1.1.0\\nstorage: {files: [{path: " + secret + "}]}", `{"ignition": {"version": "` + secret + `"}}`, `{"ignition": {"version": "3.4.0"}, "` + secret + `": 1}`,
+			`{"ignition": {"version": "3.4.0"}, "passwd": {"users": [{"name": ` + secret + `}]}}`, "Content-Type: multipart/mixed; boundary=" + secret, "machine: {" + secret, "${vm_" + secret + "}",
+		})
 		pairs := func(name string) string {
 			m := rapid.MapOfN(key, value, 0, 4).Draw(t, name)
 			var out []string
@@ -47,7 +52,8 @@ spec:
 		}
 		variable := rapid.SampledFrom([]string{"PVE_TOKEN_ID", "PVE_TOKEN_SECRET", "PVE_USERNAME", "PVE_PASSWORD", "PVE_CA_BUNDLE", "PROXMOX_VE_API_TOKEN"})
 		text := strings.NewReplacer(
-			"DATA", pairs("data"), "STRING", pairs("string"), "KEY", key.Draw(t, "key"),
+			"DATA", pairs("data"), "STRING", pairs("string"), "KEY", key.Draw(t, "key"), "FORM", rapid.SampledFrom([]string{"cloudInit", "ignition", "butane"}).Draw(t, "form"),
+			"WAY", rapid.SampledFrom([]string{"", ", delivery: proxmox", ", delivery: snippets"}).Draw(t, "way"),
 			"ENDPOINT", rapid.SampledFrom([]string{"https://pve", "https://me:" + secret + "@pve"}).Draw(t, "endpoint"),
 			"ENV", fmt.Sprintf("{name: %s, value: %q}", variable.Draw(t, "variable"), value.Draw(t, "value")),
 		).Replace(objects)

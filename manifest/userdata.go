@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
@@ -43,8 +41,12 @@ type boot struct {
 // Proxmox' own options where these are asked for, or are all that there is to
 // say, else by a drive of ours.
 func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
-	before := len(b.errs)
+	before, of := len(b.errs), b.o.written().key
+	if b.badBoot[of] {
+		return // what is wrong with the text of one of several machines is wrong with all
+	}
 	b.chooseBoot(vm, nics, m, spec)
+	b.badBoot[of] = len(b.errs) > before
 	if b.inherits && b.remembered != 0 && len(b.errs) > before {
 		// What is wrong with its source now doesn't concern a copy that is made.
 		b.errs, vm.Seed = b.errs[:before], nil
@@ -104,6 +106,8 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 		b.fail("spec.userData.cloudInit.rerun", "with Proxmox' own drive cloud-init does it all again in any case")
 	case many:
 		b.fail(field, "Proxmox' own drive can't hold several addresses of a kind for one interface; leave delivery away")
+	case err != nil && d.secret():
+		b.fail(field, "Proxmox' own drive can't hold all that the Secret says; leave delivery away")
 	case err != nil:
 		b.fail(field, "Proxmox' own drive isn't enough: %v; leave delivery away", err)
 	}
@@ -141,6 +145,13 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 	files, err := d.Make(likelyVMID(vm))
 	if err != nil {
 		b.failBoot(d, err)
+		return
+	}
+	for _, content := range files {
+		b.seeds += len(content)
+	}
+	if b.seeds > maxSeeds {
+		b.fail("spec.userData", "the first-boot data of all machines together have more than %d MiB; put what is large into the image, or have the guests fetch it", maxSeeds>>20)
 		return
 	}
 	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Once: d.ignition, Rerun: d.Rerun}
@@ -185,10 +196,21 @@ func (n nic) guest() firstboot.NIC {
 func (b *build) failBoot(d boot, err error) {
 	var part *firstboot.PartError
 	if errors.As(err, &part) && part.Part < len(d.texts) {
-		b.failText(d.texts[part.Part], err)
+		t := d.texts[part.Part]
+		t.secret = t.secret || d.secret() // what it is merged with may be repeated, too
+		b.failText(t, err)
+		return
+	}
+	if d.secret() {
+		b.fail("spec.userData", "%s", unsaid(0))
 		return
 	}
 	b.fail("spec.userData", "%v", err)
+}
+
+// secret reports whether one of the texts comes from a Secret.
+func (d boot) secret() bool {
+	return slices.ContainsFunc(d.texts, func(t passage) bool { return t.secret })
 }
 
 // boot reads what the manifest says; false: something is wrong with it.
@@ -250,6 +272,14 @@ func (b *build) cloudInit(d *boot, c *api.CloudInit) bool {
 	return true
 }
 
+const (
+	// maxMetaData bounds the meta-data of a machine.
+	maxMetaData = 256 << 10
+	// maxSeeds bounds the first-boot data of all machines that are translated together:
+	// they are kept in memory.
+	maxSeeds = 64 << 20
+)
+
 // metaData reads further keys of the meta-data.
 func (b *build) metaData(m *api.MetaData) (map[string]any, bool) {
 	if m == nil {
@@ -260,7 +290,11 @@ func (b *build) metaData(m *api.MetaData) (map[string]any, bool) {
 		return nil, false
 	}
 	var keys map[string]any
-	if err := yaml.Unmarshal([]byte(t.string), &keys); err != nil {
+	if len(t.string) > maxMetaData {
+		b.fail(t.field, "has %d bytes, more than the %d that are meant for meta-data", len(t.string), maxMetaData)
+		return nil, false
+	}
+	if err := firstboot.DecodeYAML(t.string, &keys); err != nil {
 		b.fail(t.field, "want keys and values in YAML")
 		return nil, false
 	}

@@ -56,7 +56,7 @@ func (s *Set) Wanted(options Options) ([]Wanted, error) {
 }
 
 func newTranslator(s *Set, options Options) *translator {
-	return &translator{set: s, given: s, options: options}
+	return &translator{set: s, given: s, options: options, badBoot: map[model.Key]bool{}}
 }
 
 func (t *translator) translate() {
@@ -98,6 +98,8 @@ type translator struct {
 	machines  map[model.Key]*machine
 	groups    []scope // objects that stand for several machines
 	checker   optionChecker
+	seeds     int                // bytes of first-boot data so far
+	badBoot   map[model.Key]bool // objects whose first-boot data can't be made
 }
 
 // note adds something that people should know. Translating a set twice doesn't

@@ -29,7 +29,7 @@ import (
 // setUp connects the parts with each other and with the manager.
 func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 	n := &namespaces{deps: d, cached: mgr.GetCache(), finder: newFinder(mgr.GetCache(), mgr.GetAPIReader()), next: map[string]time.Time{}}
-	every, err := newController("namespace", mgr, n, 1)
+	every, err := newController("namespace", mgr, n, namespaceWorkers)
 	if err != nil {
 		return err
 	}
@@ -60,6 +60,10 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 	}
 	return errors.Join(mgr.Add(d.sites), mgr.Add(d.events), health(mgr))
 }
+
+// namespaceWorkers is how many namespaces are translated at once: one whose translation
+// takes long doesn't keep the others waiting.
+const namespaceWorkers = 4
 
 // objectWorkers is how many objects of a kind are written about at once.
 const objectWorkers = 8

@@ -57,21 +57,36 @@ func (c *Conn) do(ctx context.Context, what, name string, operation func(*sftp.C
 // that fails, nothing stays behind; when the connection broke, a second one
 // cleans up.
 func (c *Conn) WriteFile(ctx context.Context, name string, data []byte, mode fs.FileMode) error {
-	part := path.Join(path.Dir(name), "."+path.Base(name)+partMark+rand.Text()[:8])
+	// Whoever opens a file before its mode is set reads all that is written into it later:
+	// so it is written in a folder that nobody else may look into.
+	folder := path.Join(path.Dir(name), "."+path.Base(name)+partMark+rand.Text()[:8])
+	part := path.Join(folder, path.Base(name))
 	err := c.do(ctx, "write", name, func(files *sftp.Client) error {
+		if err := private(files, folder); err != nil {
+			return withRoom(files, folder, 1, err)
+		}
 		if err := writePart(ctx, files, part, data, mode); err != nil {
 			return err
 		}
 		if err := files.PosixRename(part, name); err != nil {
 			return err
 		}
-		sweep(files, name, part)
+		_ = files.RemoveDirectory(folder) // or a later write sweeps it
+		sweep(files, name, folder)
 		return nil
 	})
 	if err != nil {
 		err = errors.Join(err, c.discard(ctx, part))
 	}
 	return err
+}
+
+// private makes a folder that nobody else may look into.
+func private(files *sftp.Client, folder string) error {
+	if err := files.Mkdir(folder); err != nil {
+		return err
+	}
+	return files.Chmod(folder, 0o700)
 }
 
 func writePart(ctx context.Context, files *sftp.Client, part string, data []byte, mode fs.FileMode) error {
@@ -123,7 +138,7 @@ func withRoom(files *sftp.Client, part string, need int, err error) error {
 
 // sweep removes what writes of the same file left that were killed. How old it
 // is, the other side's clock says.
-func sweep(files *sftp.Client, name, part string) {
+func sweep(files *sftp.Client, name, folder string) {
 	own, err := files.Stat(name)
 	if err != nil {
 		return
@@ -133,8 +148,10 @@ func sweep(files *sftp.Client, name, part string) {
 		return
 	}
 	for _, f := range list {
-		if strings.HasPrefix(f.Name(), "."+path.Base(name)+partMark) && f.Name() != path.Base(part) && own.ModTime().Sub(f.ModTime()) > stale {
-			_ = files.Remove(path.Join(path.Dir(name), f.Name()))
+		if strings.HasPrefix(f.Name(), "."+path.Base(name)+partMark) && f.Name() != path.Base(folder) && own.ModTime().Sub(f.ModTime()) > stale {
+			left := path.Join(path.Dir(name), f.Name())
+			_ = files.Remove(path.Join(left, path.Base(name)))
+			_ = files.Remove(left)
 		}
 	}
 }
@@ -145,7 +162,10 @@ func (c *Conn) discard(ctx context.Context, part string) error {
 	remove := func(c *Conn) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Timeout)
 		defer cancel()
-		return c.Remove(ctx, part)
+		if err := c.Remove(ctx, part); err != nil {
+			return err
+		}
+		return c.Remove(ctx, path.Dir(part))
 	}
 	if remove(c) == nil {
 		return nil

@@ -86,14 +86,20 @@ func TestNobodyElseReadsWhatIsBeingWritten(t *testing.T) {
 		if err != nil || len(entries) != 1 {
 			return errors.New("where is it?")
 		}
-		info, err := entries[0].Info()
-		modes = append(modes, info.Mode())
-		return err
+		for _, name := range []string{entries[0].Name(), filepath.Join(entries[0].Name(), "secret")} {
+			info, err := os.Stat(filepath.Join(s.Folder, name))
+			if err != nil {
+				return err
+			}
+			modes = append(modes, info.Mode())
+		}
+		return nil
 	})
 	if err := c.WriteFile(t.Context(), "/secret", []byte("x"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if len(modes) != 1 || modes[0] != 0o600 {
+	// The folder keeps others out also before the file has its mode.
+	if len(modes) != 2 || modes[0] != 0o700|fs.ModeDir || modes[1] != 0o600 {
 		t.Errorf("modes %v", modes)
 	}
 }
