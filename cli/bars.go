@@ -68,7 +68,7 @@ func (b *bars) add(priority int, text func() string) *mpb.Bar {
 		defer b.mu.Unlock()
 		// What is typed meanwhile, such as the ^C of Ctrl-C, moves the cursor; the
 		// library only moves it up again.
-		return "\r" + text()
+		return "\r" + status.Safe(text())
 	})
 	return b.box.New(0, nil, mpb.BarPriority(priority), mpb.PrependDecorators(draw), mpb.BarFillerTrim())
 }
@@ -107,7 +107,7 @@ func (b *bars) event(e engine.Event) {
 		b.mu.Unlock()
 	}
 	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed || e.Action == engine.Sweep) {
-		fmt.Fprintln(overBars{b.box}, line)
+		fmt.Fprintln(overBars{b.box}, status.Safe(line))
 	}
 }
 

@@ -126,7 +126,7 @@ func (u *ui) converse(ctx context.Context, far console) error {
 	done := make(chan error, 2)
 	go func() { done <- typing(ctx, far, u.in) }()
 	go func() {
-		_, err := io.Copy(u.out, far)
+		_, err := io.Copy(raw(u.out), far)
 		done <- err
 	}()
 	select {

@@ -207,10 +207,7 @@ func (u *ui) editor(ctx context.Context, file string, line int) error {
 		args = append(args, fmt.Sprintf("+%d", line))
 	}
 	cmd := exec.CommandContext(ctx, "sh", append(args, file)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = u.in, u.out, u.err
-	if f, ok := terminal(u.err); ok {
-		cmd.Stderr = f
-	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = u.in, raw(u.out), raw(u.err)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run the editor (%s): %w", command, err)
 	}

@@ -281,7 +281,8 @@ func (t *topping) show(u *ui, all loads, live bool) error {
 		text = "There is nothing to see.\n"
 	}
 	if live {
-		text = onScreen(text, screenHeight(u.out))
+		_, err := io.WriteString(raw(u.out), onScreen(status.Safe(text), screenHeight(u.out)))
+		return err
 	}
 	_, err := io.WriteString(u.out, text)
 	return err

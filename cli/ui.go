@@ -30,9 +30,21 @@ type ui struct {
 }
 
 func newUI(in io.Reader, out, err io.Writer) *ui {
-	u := &ui{in: in, out: out, getenv: os.Getenv}
-	u.err = &errWriter{u: u, w: err}
+	u := &ui{in: in, out: &status.SafeWriter{W: out}, getenv: os.Getenv}
+	u.err = &status.SafeWriter{W: &errWriter{u: u, w: err}}
 	return u
+}
+
+// raw is a stream as it was given: for what is a terminal's own affair, such as consoles
+// and editors.
+func raw(stream io.Writer) io.Writer {
+	if s, ok := stream.(*status.SafeWriter); ok {
+		stream = s.W
+	}
+	if e, ok := stream.(*errWriter); ok {
+		stream = e.w
+	}
+	return stream
 }
 
 // errWriter writes above the progress bars while there are any.
@@ -60,8 +72,8 @@ func (u *ui) setDivert(w io.Writer) {
 
 // terminal is the file behind a reader or writer, if it is a terminal.
 func terminal(stream any) (*os.File, bool) {
-	if e, ok := stream.(*errWriter); ok {
-		stream = e.w
+	if w, ok := stream.(io.Writer); ok {
+		stream = raw(w)
 	}
 	f, ok := stream.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -48,6 +48,8 @@ func neighbour(ts *testscript.TestScript, neg bool, args []string) {
 			settings[key] = value
 		}
 		ts.Check(vm.SetConfig(ctx, pve.ConfigChange{Set: settings}))
+	case "notes":
+		ts.Check(vm.SetConfig(ctx, pve.ConfigChange{Set: pve.Settings{"description": unescaped(args[1])}}))
 	case "template":
 		task, err = vm.Template(ctx, "")
 	case "snapshot":
