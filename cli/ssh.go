@@ -165,7 +165,7 @@ func (s *shell) dial(ctx context.Context, u *ui, address string, config remote.C
 
 // session runs a command or a shell, with the terminal that we have.
 func (u *ui) session(ctx context.Context, conn *remote.Conn, command string, wantTTY bool) error {
-	session := remote.Session{Command: command, In: u.in, Out: u.out, Err: u.err}
+	session := remote.Session{Command: command, In: u.in, Out: raw(u.out), Err: raw(u.err)}
 	in, isTerminal := terminal(u.in)
 	if isTerminal && (command == "" || wantTTY) {
 		old, err := term.MakeRaw(int(in.Fd()))
