@@ -158,6 +158,7 @@ func (e *examination) inside() {
 	e.nodes()
 	e.storages()
 	e.leftovers()
+	e.orphans()
 	if e.d.Manifests {
 		e.images()
 		e.bridges()

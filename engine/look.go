@@ -46,6 +46,9 @@ func (e *Engine) questions(l plan.Look) []question {
 	if l.HA {
 		list = append(list, question{"HA", e.observer.HA})
 	}
+	if l.Volumes {
+		list = append(list, question{"disks of the storages", e.observer.Volumes})
+	}
 	every := func(what string, names []string, ask func(context.Context, string) error) {
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {

@@ -102,10 +102,14 @@ type Guest struct {
 	Memory    int64 // bytes
 	Disk      int64 // size of the boot disk
 
-	Config    *Config
+	Config *Config
+	// Missing are the slots of disks that the config names and the storage doesn't have, as far as
+	// that was looked at.
+	Missing   []string
 	Snapshots []SnapshotInfo // nil: not read
 	Agent     Agent
 	Addresses []netip.Prefix
+	Stray     bool // a process runs under its VMID that is older than itself
 }
 
 // Config is a guest's configuration, made canonical.

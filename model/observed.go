@@ -24,6 +24,8 @@ type Observed struct {
 	// Files are volumes that aren't disks: ISO and import images, by volume
 	// id; nil: not read.
 	Files map[string]File
+	// Volumes are the disks on the storages; nil: not read.
+	Volumes Volumes
 	// Snippets are the same of snippets; nil: not read.
 	Snippets map[string]File
 	// Dirs are the directory mappings, by name; nil: not read. There are none

@@ -16,6 +16,7 @@ func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo
 	o.begun, o.have.Listed = at, at
 	o.have.Nodes, o.have.Storages, o.have.Pools = nodesOf(list), storagesOf(list), poolsOf(list)
 	o.forgetFacts(at)
+	o.have.Volumes = nil // they matter to the plan that asks for them
 	o.fillRooms()
 	o.doubtFiles()
 	seen := make(map[int]bool, len(list))

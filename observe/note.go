@@ -25,13 +25,14 @@ func (o *Observer) Made(g model.Guest) {
 		// A list has it already, but not yet what comes with it.
 		rec.forgetConfig()
 		rec.listed.Pool = g.Pool
+		rec.born = time.Now()
 		rec.believe(model.StatusStopped)
 		o.put(g.VMID)
 		return
 	}
 	delete(o.gone, g.VMID)
 	g.Config, g.Snapshots = nil, nil
-	rec := &record{listed: g, made: time.Now()}
+	rec := &record{listed: g, made: time.Now(), born: time.Now()}
 	rec.believe(model.StatusStopped)
 	o.records[g.VMID] = rec
 	o.put(g.VMID)

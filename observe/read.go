@@ -162,6 +162,8 @@ func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
 		r.forgetAgent()
 		r.started = time.Time{}
 	}
+	const slack = 10 * time.Second // Proxmox counts whole seconds, and clones take a while
+	r.stray = s.Uptime > 0 && !r.born.IsZero() && at.Add(-time.Duration(s.Uptime)*time.Second).Before(r.born.Add(-slack))
 	if s.Uptime > 0 && r.started.IsZero() {
 		r.started = at.Add(-time.Duration(s.Uptime) * time.Second)
 	}

@@ -16,9 +16,11 @@ type record struct {
 	shaky    time.Time // the list of that time may be late about its power state
 	booted   time.Time // when it was started, as far as the list's uptime tells
 	made     time.Time // when we learnt of it without a list
+	born     time.Time // when we have made it
 
 	config   *model.Config
-	lock     string // beside the config
+	missing  []string // slots of disks that the storages didn't have
+	lock     string   // beside the config
 	template bool
 	name     string
 	configAt time.Time
@@ -29,6 +31,7 @@ type record struct {
 	status   model.Status
 	statusAt time.Time
 	figures  figures // beside the status
+	stray    bool    // the process was there before the guest was made
 	haState  string
 	haAt     time.Time
 
@@ -74,8 +77,9 @@ func (r *record) guest() *model.Guest {
 	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) && !(r.figures.known && r.statusAt.After(r.configAt)) {
 		g.Name = r.name
 	}
-	g.Config, g.Snapshots = r.config, r.snapshots
+	g.Config, g.Snapshots, g.Missing = r.config, r.snapshots, r.lacking()
 	g.Agent, g.Addresses = r.agent, r.addresses
+	g.Stray = r.stray && g.Status != model.StatusStopped
 	return &g
 }
 
@@ -175,4 +179,15 @@ func doubted(tags []string) []string {
 	}
 	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t != model.Tag && model.IsMark(t) })
 	return append(out, model.TagPrefix+owner+".doubted")
+}
+
+// lacking are the slots of disks that the storages didn't have, as far as the config still has them.
+func (r *record) lacking() []string {
+	if r.config == nil || len(r.missing) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.missing), func(slot string) bool {
+		_, there := r.config.DiskAt(slot)
+		return !there
+	})
 }

@@ -117,6 +117,14 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		if p.busy(o, g) {
 			return
 		}
+		if p.have.Volumes == nil {
+			o.Look.Volumes = true
+			return
+		}
+		if hangers := p.hangers(g); len(hangers) > 0 {
+			o.wait(WaitDependents, fmt.Sprintf("disks that no VM has any more are linked clones of template %d: %s; look what is on them, and remove them with pvesm free", g.VMID, strings.Join(hangers, ", ")))
+			continue
+		}
 		o.step(Step{
 			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: g.Config.Signed != model.Signed},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: fmt.Sprintf("%s is to go", i.Owner.Key), Effect: LosesData,

@@ -109,6 +109,9 @@ func fillIn(want *model.Desired, have *model.Observed) {
 			have.Bridges[node] = map[string]bool{"vmbr0": true, "vmbr1": true, "vmbr2": true}
 		}
 	}
+	if have.Volumes == nil {
+		have.Volumes = model.Volumes{}
+	}
 	if have.Rights == nil {
 		have.Rights = allRights(*want)
 	}

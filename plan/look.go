@@ -12,6 +12,7 @@ type Look struct {
 	Snippets  bool  // the snippets on the storages
 	Dirs      bool  // the directory mappings
 	HA        bool
+	Volumes   bool     // the disks on the storages
 	Bridges   []string // of these nodes
 	Storages  []string // of these nodes, as they are right now
 	Mappings  []string // of these kinds of devices
@@ -20,7 +21,7 @@ type Look struct {
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes
 }
 
 // Add adds what another look is about.
@@ -35,6 +36,7 @@ func (l *Look) Add(o Look) {
 	l.Snippets = l.Snippets || o.Snippets
 	l.Dirs = l.Dirs || o.Dirs
 	l.HA = l.HA || o.HA
+	l.Volumes = l.Volumes || o.Volumes
 	l.Bridges = append(l.Bridges, o.Bridges...)
 	l.Storages = append(l.Storages, o.Storages...)
 	l.Mappings = append(l.Mappings, o.Mappings...)

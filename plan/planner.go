@@ -35,6 +35,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	out.Notes = p.notes
 	if want.Foresee {
 		p.foresee(&out)
+		p.inspect(&out)
 	}
 	return out
 }

@@ -95,6 +95,9 @@ func (l Look) text() string {
 	if l.HA {
 		b.WriteString(" HA")
 	}
+	if l.Volumes {
+		b.WriteString(" volumes")
+	}
 	for _, part := range []struct {
 		name  string
 		names []string

@@ -29,6 +29,10 @@ func (p *planner) vm(v model.VM) Object {
 	if p.occupied(&o, g, v.Deleted && !v.Retain) {
 		return o
 	}
+	if g.Stray && !v.Deleted {
+		o.wait(WaitForeign, fmt.Sprintf("a process that is older than VM %d runs under its VMID on %s: that of an earlier VM, whose config was removed while it ran; end it with qm stop %[1]d on %[2]s, and apply again", g.VMID, g.Node))
+		return o
+	}
 	if o.Look = p.unread(g); !o.Look.Empty() {
 		return o
 	}
@@ -163,7 +167,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if c.replace() {
 		return
 	}
-	if p.lacksRoot(o, c.v, g.Config) || c.unhosted() || c.unstartable() || c.unmet() {
+	if c.torn() || p.lacksRoot(o, c.v, g.Config) || c.unhosted() || c.unstartable() || c.unmet() {
 		return
 	}
 	c.lookHA()

@@ -105,6 +105,22 @@ func (w *world) observe(l Look) *model.Observed {
 	for _, kind := range l.Mappings {
 		o.Mappings[kind] = map[string]bool{"gpu": true}
 	}
+	if l.Volumes {
+		o.Volumes = model.Volumes{}
+		for name, s := range w.stores {
+			o.Volumes[name] = map[string][]model.Volume{}
+			for node := range s.OnNode {
+				o.Volumes[name][node] = nil
+			}
+		}
+		for id, g := range w.guests {
+			for _, d := range g.Config.Disks {
+				if on := o.Volumes[d.Storage]; on != nil {
+					on[g.Node] = append(on[g.Node], model.Volume{ID: d.Volume, Node: g.Node, VMID: id})
+				}
+			}
+		}
+	}
 	if l.Files {
 		o.Files = maps.Clone(w.files)
 	}

@@ -19,6 +19,7 @@ type State struct {
 	Storages map[string]*Storage `json:"storages"`
 	Spaces   map[SpaceKey]*Space `json:"spaces"`
 	VMs      map[int]*VM         `json:"vms"`
+	Strays   map[int]*VM         `json:"strays,omitempty"` // that run without a config
 	Pools    map[string]*Pool    `json:"pools"`
 	Access   Access              `json:"access"`
 	DirMaps  map[string]*DirMap  `json:"dirMaps"`

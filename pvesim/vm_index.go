@@ -49,6 +49,7 @@ func (s *Sim) guestsReplaced() {
 // putVM adds a guest.
 func (s *Sim) putVM(vm *VM) {
 	s.state.VMs[vm.ID] = vm
+	s.takeStray(vm)
 	vm.index = s.index
 	vm.recount()
 }
@@ -60,6 +61,7 @@ func (s *Sim) dropVM(vmid int) {
 		return
 	}
 	delete(s.state.VMs, vmid)
+	s.state.leaveStray(vm)
 	vm.count(guestShare{})
 	vm.index = nil
 	s.vmGone(vmid)

@@ -19,7 +19,7 @@ type Page struct {
 func (p Page) Plan(all plan.Plan) string {
 	var b strings.Builder
 	for _, o := range all.Objects {
-		if (o.Ready() && len(o.Notes) == 0 || o.Gone) && !p.All {
+		if (o.Ready() || o.Gone) && len(o.Notes) == 0 && !p.All {
 			continue
 		}
 		b.WriteString(p.Object(o))

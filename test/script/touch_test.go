@@ -85,6 +85,7 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 //	by-hand tag VM TAG
 //	by-hand migrate VM NODE       by-hand snapshot VM NAME
 //	by-hand create VMID NODE KEY=VALUE…
+//	by-hand lose-config VM        by-hand lose-disk VM SLOT
 //	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
 //	by-hand revoke-all ROLE PREFIX
 //	by-hand acl PATH ROLE
@@ -123,6 +124,25 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		s.Do(func(st *pvesim.State) {
 			maps.DeleteFunc(st.Access.Roles[args[1]], func(priv string, _ bool) bool { return strings.HasPrefix(priv, rest[0]) })
 		})
+		return
+	case "lose-config":
+		s.Do(func(st *pvesim.State) {
+			vm := sim.VM(st, args[1])
+			if vm == nil {
+				ts.Fatalf("there is no VM %s", args[1])
+			}
+			st.LoseConfig(vm.ID)
+		})
+		s.Settle()
+		return
+	case "lose-disk":
+		s.Do(func(st *pvesim.State) {
+			vm := sim.VM(st, args[1])
+			if vm == nil || !st.LoseDisk(vm, rest[0]) {
+				ts.Fatalf("VM %s has no disk %s", args[1], rest[0])
+			}
+		})
+		s.Settle()
 		return
 	case "grant":
 		s.Do(func(st *pvesim.State) { st.Access.Roles[args[1]][rest[0]] = true })
