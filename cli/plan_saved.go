@@ -37,6 +37,7 @@ type savedPlan struct {
 	Prune     bool           `json:"prune,omitempty"`
 	Deleted   bool           `json:"delete,omitempty"`
 	Quick     bool           `json:"quick,omitempty"`
+	Most      string         `json:"maxUnavailable,omitempty"`
 	Allow     model.Allow    `json:"allow"`
 	Salt      string         `json:"salt"`
 	Manifests string         `json:"manifests"` // salted digest of all that was read
@@ -59,7 +60,7 @@ func isFile(output string) bool { return strings.ContainsAny(output, "./\\") }
 func (c *change) save(file string, list []*cluster, plans []plan.Plan) error {
 	s := savedPlan{
 		Kind: savedKind, Proxplane: thisBuild().Version, Made: time.Now().UTC().Truncate(time.Second),
-		Files: c.files, Set: c.set, Provider: c.provider, Selector: c.selector, Prune: c.prune, Deleted: c.deleted, Quick: c.quick, Allow: c.allow,
+		Files: c.files, Set: c.set, Provider: c.provider, Selector: c.selector, Prune: c.prune, Deleted: c.deleted, Quick: c.quick, Most: c.most, Allow: c.allow,
 	}
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // it never fails
@@ -139,7 +140,7 @@ func (a *applying) loadPlan(cmd *cobra.Command, file string) error {
 	if err := cmd.Flags().Set("set", s.Set); err != nil { // as if it was typed
 		return err
 	}
-	a.prune, a.deleted, a.quick, a.allow = s.Prune, s.Deleted, s.Quick, s.Allow
+	a.prune, a.deleted, a.quick, a.most, a.allow = s.Prune, s.Deleted, s.Quick, s.Most, s.Allow
 	salt, err := hex.DecodeString(s.Salt)
 	if err != nil {
 		return fmt.Errorf("%s is damaged: %w", file, err)
@@ -167,6 +168,12 @@ func (s *savedPlan) again(file string) string {
 		}
 	}
 	slices.Sort(words[1+len(s.Files):])
+	if s.Most != "" {
+		words = append(words, "--max-unavailable "+s.Most)
+	}
+	if s.Selector != "" {
+		words = append(words, "-l '"+s.Selector+"'")
+	}
 	if s.Set != defaultSet {
 		words = append(words, "--set "+s.Set)
 	}
