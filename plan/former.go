@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -68,9 +69,21 @@ func replaced(was, is model.Owner) bool {
 // takeOver is the command by which an object gets what another one had, or what it had
 // itself in a Kubernetes of another name.
 func takeOver(o, was model.Owner) string {
-	command := fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, was.UID)
+	command := fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, quoted(was.UID))
 	if was.Set != o.Set {
-		command += fmt.Sprintf(" infra.virtrigaud.io/cluster-name=%s infra.virtrigaud.io/taken-over-by=%s", was.Set, o.Set)
+		command += fmt.Sprintf(" infra.virtrigaud.io/cluster-name=%s infra.virtrigaud.io/taken-over-by=%s", quoted(was.Set), quoted(o.Set))
 	}
 	return command
+}
+
+// plainWord is what shells take as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+:/@-]*$`)
+
+// quoted is a word for a command that people paste into a shell. Others may have written it
+// into a guest's notes.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
