@@ -29,7 +29,8 @@ type lab struct {
 }
 
 // labWorld has some nodes, each with a template of the same name on a local
-// storage, and takes the time that such things take.
+// storage, and takes the time that such things take: lists are a status round behind, a
+// template takes seconds to make. No two of the first nodes are of the same size.
 func labWorld(nodes int) *pvesim.World {
 	w := &pvesim.World{
 		Release: "9.2", Cluster: "lab",
@@ -43,14 +44,14 @@ func labWorld(nodes int) *pvesim.World {
 		DHCP:  pvesim.WorldDHCP{Range: "10.7.0.1-10.7.200.250", Bits: 16},
 		Timing: pvesim.Timing{
 			Request: ms(5), Config: ms(200), Clone: ms(2000), Resize: ms(300), Start: ms(1000), Boot: ms(1000), Agent: ms(3000),
-			Stop: ms(200), Shutdown: ms(1000), Destroy: ms(500), Create: ms(500), Template: ms(500), Snapshot: ms(500), ClonePerGiB: ms(500),
+			Stop: ms(200), Shutdown: ms(1000), Destroy: ms(500), Create: ms(500), Template: ms(3000), Snapshot: ms(500), ClonePerGiB: ms(500),
 		},
 		Load: pvesim.Load{AgentWait: ms(3000), StatusRound: ms(10000)},
 	}
 	for i := range nodes {
 		name := fmt.Sprintf("pve%d", i+1)
 		w.Nodes = append(w.Nodes, pvesim.WorldNode{
-			Name: name, CPUs: 64, Memory: 4 << 40, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}, {Name: "vmbr1"}},
+			Name: name, CPUs: max(64>>i, 8), Memory: 4<<40 - pvesim.Size(i)<<33, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}, {Name: "vmbr1"}},
 		})
 		w.Guests = append(w.Guests, pvesim.WorldGuest{
 			ID: 9000 + i, Node: name, Template: true, System: pvesim.WithAgent,

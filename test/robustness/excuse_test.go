@@ -35,7 +35,9 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 	if ok {
 		r.excuses[o.Owner] = true
 		r.unheard[o.Owner] = o.Wait != nil && o.Wait.Reason == plan.WaitAgent
-		r.futile = r.futile || o.State == engine.StateFailed
+		// Each process asks a guest once that doesn't hear it.
+		asks := slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return strings.Contains(f.Why, "ignored the shutdown") })
+		r.futile = r.futile || o.State == engine.StateFailed || asks
 		r.trace.say("", "that is right: %s", o.Text)
 		r.census.excuse(excuseText(o))
 	}
@@ -64,7 +66,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		// Nobody in there hears that it is to shut down.
 		return vm != nil && deaf(st, vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
 	case len(o.Refused) > 0:
-		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) })
+		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) && !unheard(st, vm, f) })
 	case o.Wait == nil:
 		return false
 	}
@@ -142,6 +144,12 @@ func (r *run) circle(s *set, w *wish) bool {
 		w = s.find(w.Source.VM.Name)
 	}
 	return false
+}
+
+// unheard reports whether a guest is rightly not asked again to shut down: there is
+// nobody in it who would hear it.
+func unheard(st *pvesim.State, vm *pvesim.VM, f plan.Refusal) bool {
+	return vm != nil && f.Effect == plan.Restart && strings.Contains(f.Why, "ignored the shutdown") && deaf(st, vm)
 }
 
 // refusable tells whether a step is rightly refused.

@@ -157,7 +157,7 @@ func (w *world) drawTiming(d dice) {
 		Alloc: t(200 * time.Millisecond), Clone: t(1500 * time.Millisecond), Link: t(300 * time.Millisecond), ClonePerGiB: t(400 * time.Millisecond), Resize: t(300 * time.Millisecond),
 		Snapshot: t(700 * time.Millisecond), SnapshotPerGiB: t(300 * time.Millisecond), Start: t(time.Second), Stop: t(300 * time.Millisecond),
 		Shutdown: t(2 * time.Second), Boot: t(3 * time.Second), Agent: t(5 * time.Second), Migrate: t(2 * time.Second),
-		MigratePerGiB: t(300 * time.Millisecond), Destroy: t(600 * time.Millisecond), Template: t(500 * time.Millisecond),
+		MigratePerGiB: t(300 * time.Millisecond), Destroy: t(600 * time.Millisecond), Template: t(3 * time.Second),
 	}
 	w.Locks = pvesim.Locks{Storage: pick(d, 1, 1, 4)}
 	w.Load = pvesim.Load{
