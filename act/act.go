@@ -74,6 +74,10 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		upid, err = configure(ctx, vm(act.Target), act)
 	case model.Resize:
 		upid, err = vm(act.Target).Resize(ctx, resizeOptions(act))
+	case model.MoveDisk:
+		upid, err = vm(act.Target).MoveDisk(ctx, pve.MoveDiskOptions{Disk: act.Slot, Storage: act.Storage, Format: act.Format, Delete: true})
+	case model.Migrate:
+		upid, err = vm(act.Target).Migrate(ctx, pve.MigrateOptions{Target: act.To, Online: act.Running, WithLocalDisks: act.Running})
 	case model.Start:
 		upid, err = vm(act.Target).Start(ctx, pve.StartOptions{})
 	case model.Resume:
@@ -147,6 +151,10 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("configure VM %s", act.Target)
 	case model.Resize:
 		return fmt.Sprintf("grow %s of VM %s", act.Slot, act.Target)
+	case model.MoveDisk:
+		return fmt.Sprintf("move %s of VM %s to %s", act.Slot, act.Target, act.Storage)
+	case model.Migrate:
+		return fmt.Sprintf("migrate VM %s to %s", act.Target, act.To)
 	case model.Start:
 		return fmt.Sprintf("start VM %s", act.Target)
 	case model.Resume:

@@ -40,6 +40,8 @@ func busyStorage(action model.Action, have *model.Observed) string {
 		return newStorage(act.Disks)
 	case model.Configure:
 		return newStorage(act.Disks)
+	case model.MoveDisk:
+		return act.Storage
 	case model.Resize:
 		return resizedStorage(have, act)
 	case model.Destroy, model.MakeTemplate, model.Snap, model.Unsnap, model.Rollback:

@@ -39,6 +39,7 @@ func (c *change) flags(cmd *cobra.Command) {
 	fs.BoolVar(&c.allow.Stop, "allow-stop", false, "stop machines at once that are to restart or shut down and ignore it")
 	fs.BoolVar(&c.allow.Replace, "allow-replace", false, "destroy and recreate machines where a change needs it")
 	fs.BoolVar(&c.allow.Data, "allow-data-loss", false, "remove disks that the manifests no longer name, and revert to snapshots")
+	fs.BoolVar(&c.allow.Move, "allow-move", false, "migrate machines that are on nodes which their placement policies don't allow")
 	fs.StringVar(&c.most, "max-unavailable", "", "restart or replace at most `N` machines at once, or a part such as 25%, the next ones when the former are ready again (default 1, or what updatePolicy.maxUnavailable says)")
 	c.quickFlag(cmd)
 }

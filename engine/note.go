@@ -29,7 +29,7 @@ func (e *Engine) note(action model.Action, answers bool) {
 	case model.Stop, model.Shutdown:
 		seen.Powered(vmid, model.StatusStopped)
 		seen.Unsure(vmid)
-	case model.Rollback:
+	case model.Rollback, model.Migrate:
 		seen.Changed(vmid)
 		seen.Unsure(vmid)
 	case model.SetHA:
@@ -59,7 +59,7 @@ func (e *Engine) note(action model.Action, answers bool) {
 		// See verify.
 	case model.MakeShare, model.RemoveShare:
 		seen.DirsUnsure() // what the nodes make of it is to be seen
-	default: // Configure, Resize, Release, MakeTemplate, Snap, Unsnap
+	default: // Configure, Resize, MoveDisk, Release, MakeTemplate, Snap, Unsnap
 		seen.Changed(vmid)
 	}
 }
@@ -73,6 +73,8 @@ func (e *Engine) verify(ctx context.Context, action model.Action) {
 		_ = e.observer.CheckFile(ctx, a.Node, a.Volume)
 	case model.Destroy:
 		_ = e.observer.CheckGone(ctx, a.VMID)
+	case model.Migrate:
+		_ = e.observer.Refresh(ctx, 0) // the list says where it is
 	}
 }
 

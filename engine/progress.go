@@ -18,7 +18,7 @@ func copies(a model.Action) bool {
 				return true
 			}
 		}
-	case model.Download:
+	case model.Download, model.MoveDisk, model.Migrate:
 		return true
 	}
 	return false

@@ -110,7 +110,7 @@ func (e *Engine) unsure(steps []plan.Step) []int {
 	var list []int
 	for _, s := range steps {
 		switch s.Action.(type) {
-		case model.Start, model.Resume, model.Stop, model.Shutdown, model.Reboot:
+		case model.Start, model.Resume, model.Stop, model.Shutdown, model.Reboot, model.Migrate:
 			if vmid := s.Action.Guest(); !e.observer.Sure(vmid) {
 				list = append(list, vmid)
 			}
@@ -129,7 +129,7 @@ func (e *Engine) unproved(steps []plan.Step) []int {
 	var list []int
 	for _, s := range steps {
 		switch s.Action.(type) {
-		case model.Start, model.Resume, model.Stop, model.Shutdown, model.Reboot, model.Resize, model.Snap, model.Unsnap, model.Rollback,
+		case model.Start, model.Resume, model.Stop, model.Shutdown, model.Reboot, model.Resize, model.MoveDisk, model.Migrate, model.Snap, model.Unsnap, model.Rollback,
 			model.MakeTemplate, model.SetHA, model.SetPool, model.KeepApart:
 			if vmid := s.Action.Guest(); vmid != 0 && !e.observer.Proved(vmid, proofAge) {
 				list = append(list, vmid)

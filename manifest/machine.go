@@ -136,7 +136,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 		Owner: b.owner(), Name: m.Name, VMID: m.VMID, Remembered: b.remembered, Range: b.provider.vmids, Labels: maps.Clone(meta.GetLabels()),
 		Description: strings.TrimRight(m.Description, "\n"), Pool: m.Pool, Power: model.Power(m.PowerState), Deleted: b.deleted(),
 		Retain: m.DeletionPolicy == api.Retain, Destroy: m.DeletionPolicy == api.Delete, Place: b.placeFor(b.provider, m.PlacementRef),
-		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow, Stop: m.UpdatePolicy.Stop == api.Allow},
+		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow, Stop: m.UpdatePolicy.Stop == api.Allow, Move: m.UpdatePolicy.Move == api.Allow},
 	}
 	vm.ShutdownTimeout = b.shutdownTimeout(m.UpdatePolicy.ShutdownTimeout)
 	vm.Grace = b.grace(m.DeletionGracePeriodSeconds)
@@ -205,6 +205,7 @@ func (b *build) check(m *api.MachineSpec, name string) {
 	b.checkWord("spec.deletionPolicy", string(m.DeletionPolicy), "Delete", "Retain")
 	b.checkWord("spec.updatePolicy.restart", string(m.UpdatePolicy.Restart), "Never", "Allow")
 	b.checkWord("spec.updatePolicy.replace", string(m.UpdatePolicy.Replace), "Never", "Allow")
+	b.checkWord("spec.updatePolicy.move", string(m.UpdatePolicy.Move), "Never", "Allow")
 	b.checkWord("spec.updatePolicy.removeDisks", string(m.UpdatePolicy.RemoveDisks), "Never", "Allow")
 	b.checkWord("spec.updatePolicy.stop", string(m.UpdatePolicy.Stop), "Never", "Allow")
 	b.checkDescription(m.Description)

@@ -76,6 +76,23 @@ type Resize struct {
 	Size int64
 }
 
+// MoveDisk takes a disk to another storage, or into another format. The volume that it
+// was on goes when that is done.
+type MoveDisk struct {
+	Target
+	Slot    string
+	Storage string
+	Format  string // empty: as it is
+}
+
+// Migrate takes a guest to another node, with its local disks. One that runs goes on
+// running.
+type Migrate struct {
+	Target
+	To      string
+	Running bool
+}
+
 // Start powers a guest on.
 type Start struct{ Target }
 
@@ -237,6 +254,8 @@ func (Clone) action()          {}
 func (Create) action()         {}
 func (Configure) action()      {}
 func (Resize) action()         {}
+func (MoveDisk) action()       {}
+func (Migrate) action()        {}
 func (Start) action()          {}
 func (Resume) action()         {}
 func (Shutdown) action()       {}

@@ -59,6 +59,7 @@ type Allow struct {
 	Replace bool `json:"replace,omitempty"` // destroy a guest and make it anew
 	Data    bool `json:"data,omitempty"`    // remove disks, roll back
 	Stop    bool `json:"stop,omitempty"`    // pull the plug of a guest that ignores its shutdown
+	Move    bool `json:"move,omitempty"`    // take a guest to another node
 }
 
 // VM is a guest that is wanted.
@@ -292,6 +293,20 @@ type Pin struct {
 // IsZero reports whether any template of the name is meant.
 func (p Pin) IsZero() bool {
 	return p.Pool == "" && p.Tag == "" && len(p.Nodes) == 0 && p.DiskStorage == ""
+}
+
+// Identity is what the image stands for: the same name may stand for something else
+// later.
+func (i Image) Identity() string {
+	switch {
+	case i.Template != "":
+		return i.Template
+	case i.VMID != 0:
+		return strconv.Itoa(i.VMID)
+	case i.URL != "":
+		return "fetched " + i.Version()
+	}
+	return ""
 }
 
 // Version changes when the image has to be made anew.

@@ -28,6 +28,9 @@ type Marker struct {
 	Source string `json:"source,omitempty"`
 	// From is the VMID of the template or guest that it was cloned from.
 	From int `json:"from,omitempty"`
+	// Image is what the source was when the guest was made, where it can be told: the template's
+	// name or VMID, or the generation of a fetched image.
+	Image string `json:"image,omitempty"`
 	// Group is the name of the object that stands for this guest and others.
 	Group string `json:"group,omitempty"`
 	// Adopted says that the guest was there before it became ours.

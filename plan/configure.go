@@ -122,7 +122,8 @@ func (c *change) marks(act *model.Configure) {
 	want.Old = c.leftSeeds(seed)
 	if c.have.Marker != nil {
 		// These can't change.
-		want.Source, want.From, want.Reverts, want.Adopted = c.have.Marker.Source, c.have.Marker.From, c.have.Marker.Reverts, c.have.Marker.Adopted
+		was := c.have.Marker
+		want.Source, want.From, want.Image, want.Reverts, want.Adopted = was.Source, was.From, was.Image, was.Reverts, was.Adopted
 		want.Retain = c.v.Keeps(c.have.Marker)
 	}
 	want.Disks = c.volumes()
@@ -184,7 +185,7 @@ const unfinished = "unfinished"
 // stamp is the fingerprint that the guest may carry once this configuration is
 // applied: the real one only if nothing then remains but what the list shows.
 func (c *change) stamp(m model.Marker) string {
-	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || c.haUnfinished() || c.v.Seed != nil && !c.attached() && !c.intended() {
+	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || len(c.misplaced()) > 0 || c.haUnfinished() || c.v.Seed != nil && !c.attached() && !c.intended() {
 		return unfinished
 	}
 	return c.v.Fingerprint()

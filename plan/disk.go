@@ -72,6 +72,8 @@ func (c *change) disks(act *model.Configure) {
 				d.Storage = c.rootStorage()
 			}
 			act.Disks = append(act.Disks, model.NewDisk{Disk: c.p.formatted(d)})
+		case d.CDROM && d.Volume != "" && have.CDROM && have.Volume != d.Volume:
+			c.media(act, d, have)
 		case !firmware(slot) && !sameOptions(d.Options, have.Options):
 			c.sayOf(slot, fmt.Sprintf("options of %s", slot), throttles(d.Options, have.Options))
 			act.Disks = append(act.Disks, model.NewDisk{Disk: withOptions(have, d.Options)})

@@ -11,6 +11,7 @@ func (p *planner) allows(v model.VM) model.Allow {
 		Replace: a.Replace || v.Update.Replace,
 		Data:    a.Data || v.Update.Data,
 		Stop:    a.Stop || v.Update.Stop,
+		Move:    a.Move || v.Update.Move,
 	}
 }
 

@@ -19,8 +19,9 @@ type Effect string
 
 // Effects, from harmless to grave.
 const (
-	New       Effect = "new"  // makes something that wasn't there
-	Live      Effect = "live" // the guest runs on
+	New       Effect = "new"   // makes something that wasn't there
+	Live      Effect = "live"  // the guest runs on
+	Moves     Effect = "moves" // the guest goes to another node; one that runs goes on running
 	Later     Effect = "at the next start"
 	Partly    Effect = "partly live" // the reason says what of it is for the next start
 	Restart   Effect = "restart"     // a running guest stops and starts

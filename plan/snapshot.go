@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -98,8 +99,20 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 	case !snapshotOurs(g.Snapshots[i], s.Owner):
 		o.wait(WaitForeign, fmt.Sprintf("VM %d has a snapshot %q that isn't ours; choose another name", g.VMID, s.Name))
 	default:
+		noteTaken(o, s, g.Snapshots[i])
 		p.revert(o, s, v, g, g.Snapshots[i])
 		p.keep(o, s, g)
+	}
+}
+
+// noteTaken says what is wanted of a snapshot, and has changed since it was taken.
+func noteTaken(o *Object, s model.Snapshot, have model.SnapshotInfo) {
+	how := map[bool]string{true: "with", false: "without"}
+	if s.Memory != have.Memory {
+		o.note("it was taken %s the memory of the machine and stays so; delete it and apply again for one %s", how[have.Memory], how[s.Memory])
+	}
+	if text, _, _ := model.ParseDescription(have.Description); strings.TrimSpace(text) != strings.TrimSpace(s.Description) {
+		o.note("its description stays as it was when it was taken")
 	}
 }
 

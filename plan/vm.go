@@ -170,6 +170,7 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if c.torn() || p.lacksRoot(o, c.v, g.Config) || c.unhosted() || c.unstartable() || c.unmet() {
 		return
 	}
+	c.noteMade()
 	c.lookHA()
 	left := c.leaveShares(0)
 	seeds, old := c.seed(), c.oldSeeds()
@@ -177,13 +178,20 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 		return
 	}
 	config := c.configure(seeds, old, left)
-	grown := c.grow(config)
+	moved := c.move(config)
+	if !o.Look.Empty() {
+		return
+	}
+	grown := c.grow(moved)
 	pool := c.pool()
 	if !c.running() && !c.seeded(len(seeds) > 0) {
 		if g.Status == model.StatusUnknown {
 			o.Look.Status = append(o.Look.Status, g.VMID)
 		}
 		return // the first boot needs what the next plan brings
+	}
+	if c.migrate(append(seeds, config, grown, pool)...) {
+		return // what is left is for the node that it is on then
 	}
 	ha := c.ha(append(seeds, config, grown)...)
 	c.apart()
@@ -221,7 +229,13 @@ func (c *change) running() bool {
 func (c *change) replace() bool {
 	why := c.unlike()
 	if why == "" {
-		return false
+		if why = c.otherImage(); why == "" {
+			return false
+		}
+		if !c.p.allows(c.v).Replace {
+			c.o.note("%s, which is for new machines; --allow-replace, or updatePolicy.replace: Allow, makes this one anew", why)
+			return false
+		}
 	}
 	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
 		c.keepSeed()

@@ -59,6 +59,12 @@ func calls(d deed, at Site) []call {
 		return calls(d, at)
 	case model.Resize:
 		return guest("PUT", "/resize", "grow disks")
+	case model.MoveDisk:
+		list := guest("POST", "/move_disk", "move disks to other storages")
+		list[0].on["storage"] = storagePath(a.Storage)
+		return list
+	case model.Migrate:
+		return guest("POST", "/migrate", "move guests to other nodes")
 	case model.Start:
 		return guest("POST", "/status/start", "start and stop guests")
 	case model.Shutdown:

@@ -111,7 +111,30 @@ func (l *life) vm(v model.VM) {
 	} else {
 		do(model.Destroy{Owner: v.Owner})
 	}
+	if v.Update.Move {
+		do(model.Migrate{})
+	}
 	l.strayed(v)
+	l.misplaced(v)
+}
+
+// misplaced is a guest that is there already, with disks on other storages than those that
+// its manifest names.
+func (l *life) misplaced(v model.VM) {
+	for _, g := range l.at.Have.Tagged(v.Owner) {
+		if g.Config == nil {
+			continue
+		}
+		for _, d := range v.Disks {
+			slot := d.Slot
+			if d.Root() {
+				slot = bootSlot(g.Config)
+			}
+			if have, ok := g.Config.DiskAt(slot); ok && !d.CDROM && d.Volume == "" && d.Storage != "" && have.Storage != d.Storage {
+				l.deeds = append(l.deeds, deed{action: model.MoveDisk{Slot: slot, Storage: d.Storage}, of: v.Owner.Key, guest: guestPath(v)})
+			}
+		}
+	}
 }
 
 // available is the life of a guest under HA. What that was told is looked at where the

@@ -15,6 +15,10 @@ var rules = map[string]func(*book, call){
 	"PUT /nodes/{node}/qemu/{vmid}/resize": (*book).resizing,
 	"PUT /pools":                           (*book).pooling,
 
+	"POST /nodes/{node}/qemu/{vmid}/move_disk": func(b *book, c call) {
+		b.all(c.why, c.on["storage"], newDiskPriv)
+	},
+
 	"DELETE /nodes/{node}/storage/{storage}/content/{volume}": func(b *book, c call) {
 		b.all(c.why, c.on["storage"], removeFilePriv)
 	},

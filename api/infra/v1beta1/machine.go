@@ -297,6 +297,11 @@ type UpdatePolicy struct {
 	// +optional
 	Replace Permission `json:"replace,omitempty"`
 
+	// Move the machine to another node, where its placement policy doesn't allow the
+	// one that it is on. One that runs goes on running.
+	// +optional
+	Move Permission `json:"move,omitempty"`
+
 	// ScaleDown destroys machines beyond a count that was made smaller.
 	// +optional
 	ScaleDown Permission `json:"scaleDown,omitempty"`

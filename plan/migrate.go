@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// A guest on a node that its placement policy doesn't allow is moved to one that it does, if
+// that is allowed. It may have come there by hand, by the manager of high availability, or the
+// policy was another one.
+
+// migrate plans that; it reports whether there is something to be said or done about it.
+func (c *change) migrate(after ...int) bool {
+	why := c.offPolicy()
+	c.noteLimits()
+	if why == "" {
+		return false
+	}
+	if c.g.Status == model.StatusUnknown {
+		c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
+		return true
+	}
+	to, no := c.p.destination(c)
+	what := fmt.Sprintf("migrate VM %d", c.g.VMID)
+	switch {
+	case to == "":
+		c.o.note("%s; it stays there, since no node can take it (%s)", why, no)
+		return false
+	case !c.p.allows(c.v).Move:
+		c.o.note("%s; it stays there: --allow-move, or updatePolicy.move: Allow, migrates it to %s", why, to)
+		return false
+	}
+	what += " to " + to
+	c.o.step(Step{Action: model.Migrate{Target: c.target(), To: to, Running: c.running()}, What: what, Why: why, Effect: Moves}, after...)
+	c.p.nodeLoad().take(to, c.g.Memory, c.v)
+	return true
+}
+
+// offPolicy says why the guest shouldn't be where it is; empty: it may stay.
+func (c *change) offPolicy() string {
+	if nodes := c.v.Place.Nodes; len(nodes) > 0 && !slices.Contains(nodes, c.g.Node) {
+		return fmt.Sprintf("it is on %s, and may be on %s only", c.g.Node, strings.Join(nodes, ", "))
+	}
+	for _, other := range c.p.nodeLoad().labels[c.g.Node] {
+		// Of two that must not share a node, one stays.
+		if other.Owner != c.v.Owner && !other.Deleted && conflicts(c.v, other) && model.CompareNames(other.Name, c.v.Name) < 0 {
+			return fmt.Sprintf("anti-affinity with %s, which is on %s, too", other.Name, c.g.Node)
+		}
+	}
+	return ""
+}
+
+// noteLimits says which limits of its policy the guest's node is beyond. They are for
+// guests that are placed.
+func (c *change) noteLimits() {
+	place, n := c.v.Place, c.p.have.Nodes[c.g.Node]
+	if have := c.p.nodeLoad().count[c.g.Node]; place.MaxPerNode > 0 && have > place.MaxPerNode {
+		c.o.note("%s has %s, more than the %d of its placement policy, which is for new machines", c.g.Node, plural(have, "VM"), place.MaxPerNode)
+	}
+	if free := n.Memory - n.Used; place.MinFree > 0 && n.Memory > 0 && n.Used > 0 && free < place.MinFree {
+		c.o.note("%s has %s of memory free, less than the %s of its placement policy, which is for new machines", c.g.Node, size(max(0, free)), size(place.MinFree))
+	}
+}
+
+// destination chooses the node that a guest is moved to: of those that its policy allows and
+// that have all that it needs, the one with the most memory left.
+func (p *planner) destination(c *change) (to string, no refusals) {
+	load := p.nodeLoad()
+	var good []*model.Node
+	for _, n := range p.nodesFor(c.v) {
+		if n.Name == c.g.Node {
+			continue
+		}
+		if reason := p.movable(c, n, load); reason != "" {
+			no.add(n.Name, never("%s", reason))
+			continue
+		}
+		good = append(good, n)
+	}
+	if len(good) == 0 {
+		if len(no) == 0 {
+			no.add(c.g.Node, never("the only node"))
+		}
+		return "", no
+	}
+	return slices.MinFunc(good, func(a, b *model.Node) int {
+		return cmp.Or(cmp.Compare(load.free(b), load.free(a)), model.CompareNames(a.Name, b.Name))
+	}).Name, no
+}
+
+// movable says why a guest can't be moved to a node; empty: it can.
+func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
+	if p.have.Nodes[n.Name] == nil {
+		return "not in the cluster"
+	}
+	if !n.Online {
+		return "offline"
+	}
+	if free, need := load.free(n), c.g.Memory+c.v.Place.MinFree; c.running() && n.Memory > 0 && free < need {
+		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
+	}
+	if most := c.v.Place.MaxPerNode; most > 0 && load.count[n.Name] >= most {
+		return fmt.Sprintf("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))
+	}
+	if other := load.conflict(c.v, n.Name); other != "" {
+		return "anti-affinity with " + other
+	}
+	if text := p.lacks(c.v, n.Name); text != "" {
+		return text
+	}
+	if text := tooManyCPUs(allCPUs(c.have.Options), n); text != "" {
+		return text
+	}
+	return p.carries(c, n.Name)
+}
+
+// carries says which of a guest's disks can't go to a node; empty: all can.
+func (p *planner) carries(c *change, node string) string {
+	need := map[string]int64{}
+	for _, d := range slices.Concat(c.have.Disks, c.have.Unused) {
+		s := p.have.Storages[d.Storage]
+		if s == nil || d.Volume == "none" {
+			continue
+		}
+		if _, there := s.OnNode[node]; !there {
+			return fmt.Sprintf("has no storage %s, which %s is on", d.Storage, d.Slot)
+		}
+		switch {
+		case s.Shared:
+		case d.CDROM && !d.CloudInit:
+			return fmt.Sprintf("%s, in drive %s, is on %s alone, and Proxmox moves no machine with such a drive", d.Volume, d.Slot, c.g.Node)
+		default:
+			need[d.Storage] += d.Size
+		}
+	}
+	for _, name := range model.NamesOf(need) {
+		s := p.have.Storages[name]
+		if free := s.OnNode[node].Free(); free < need[name] && !thin(s) {
+			return fmt.Sprintf("storage %s has %s free, %s needed", name, size(free), size(need[name]))
+		}
+	}
+	return ""
+}

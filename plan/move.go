@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// A disk whose manifest names another storage than it is on is moved there: Proxmox copies
+// it, while the guest runs, too, and removes the old volume when that is done.
+
+// move is a disk that isn't where it should be.
+type move struct {
+	slot    string
+	have    model.Disk
+	storage string
+	format  string // empty: any
+}
+
+// misplaced are the disks that aren't on the storages, or in the formats, that are wanted.
+func (c *change) misplaced() []move {
+	var list []move
+	root := ""
+	for _, d := range c.v.Disks {
+		if d.Root() {
+			root = d.Storage
+		}
+	}
+	for _, d := range c.v.Disks {
+		have, ok := c.have.DiskAt(c.slotOf(d))
+		if !ok || d.CDROM || d.Volume != "" || have.CDROM || have.Storage == "" {
+			continue
+		}
+		m := move{slot: have.Slot, have: have, storage: d.Storage}
+		if firmware(d.Slot) {
+			m.storage = root // what the manifest says of the machine's own disk
+		} else {
+			m.format = c.otherFormat(d, have)
+		}
+		if m.storage == "" {
+			m.storage = have.Storage
+		}
+		if m.storage != have.Storage || m.format != "" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// otherFormat is the format that a disk is to be in and isn't; empty: it is, or its storage
+// has none.
+func (c *change) otherFormat(want, have model.Disk) string {
+	if want.Storage == "" {
+		want.Storage = have.Storage
+	}
+	s := c.p.have.Storages[want.Storage]
+	if s == nil || s.Blocks() || want.Format == "" || have.Format == want.Format {
+		return ""
+	}
+	return want.Format
+}
+
+// move plans disks that are to be elsewhere, one after the other: each locks the guest.
+func (c *change) move(after int) int {
+	moves := c.misplaced()
+	if len(moves) > 0 && c.g.Snapshots == nil {
+		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
+		return after
+	}
+	for _, m := range moves {
+		what := fmt.Sprintf("move %s to %s", m.slot, m.storage)
+		why := m.why()
+		if no := c.immovable(m); no != "" {
+			c.o.Refused = append(c.o.Refused, Refusal{What: what, Why: why + "; " + no, Effect: Live})
+			continue
+		}
+		after = c.o.step(Step{
+			Action: model.MoveDisk{Target: c.target(), Slot: m.slot, Storage: m.storage, Format: m.format},
+			What:   what, Why: why, Effect: Live,
+		}, after)
+	}
+	return after
+}
+
+func (m move) why() string {
+	if m.storage == m.have.Storage {
+		return changed("format", m.have.Format, m.format)
+	}
+	return "it is on " + m.have.Storage
+}
+
+// immovable says why a disk can't be moved; empty: it can.
+func (c *change) immovable(m move) string {
+	s := c.p.have.Storages[m.storage]
+	if s == nil {
+		return fmt.Sprintf("there is no storage %s, or these credentials may not see it", m.storage)
+	}
+	room, there := s.OnNode[c.g.Node]
+	switch {
+	case !there:
+		return fmt.Sprintf("%s has no storage %s", c.g.Node, m.storage)
+	case !s.Content["images"]:
+		return fmt.Sprintf("storage %s doesn't take disks", m.storage)
+	case !thin(s) && room.Free() < m.have.Size:
+		return fmt.Sprintf("storage %s has %s free, %s needed", m.storage, size(room.Free()), size(m.have.Size))
+	case m.slot == "tpmstate0" && c.running():
+		return "Proxmox can't do that while the machine runs"
+	case len(c.g.Snapshots) > 0:
+		var names []string
+		for _, i := range c.g.Snapshots {
+			names = append(names, i.Name)
+		}
+		return fmt.Sprintf("Proxmox moves no disks that snapshots have: delete %s first", strings.Join(names, ", "))
+	}
+	return ""
+}

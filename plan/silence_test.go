@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// wish is a field of what is wanted with a change of it; or why a change needs no word.
+type wish struct {
+	change func(*model.Desired)
+	exempt string
+}
+
+func ofVM(change func(*model.VM)) wish {
+	return wish{change: func(d *model.Desired) { change(&d.VMs[0]) }}
+}
+
+func ofImage(change func(*model.Image)) wish {
+	return wish{change: func(d *model.Desired) { change(&d.Images[0]) }}
+}
+
+func ofSnapshot(change func(*model.Snapshot)) wish {
+	return wish{change: func(d *model.Desired) { change(&d.Snapshots[0]) }}
+}
+
+// wishes are all fields of what is wanted.
+func wishes() map[string]wish {
+	option := func(key, value string) wish { return ofVM(func(v *model.VM) { v.Options[key] = value }) }
+	return map[string]wish{
+		"VM.Owner":      {exempt: "another owner is another guest"},
+		"VM.Name":       ofVM(func(v *model.VM) { v.Name = "other" }),
+		"VM.VMID":       ofVM(func(v *model.VM) { v.VMID = 777 }),
+		"VM.Remembered": {exempt: "it isn't wanted, but known"},
+		"VM.Range":      {exempt: "a guest that is there has its VMID"},
+		"VM.Labels":     {exempt: "they say what Place is about"},
+		"VM.Source.Image": ofVM(func(v *model.VM) {
+			v.Source.Image.Name = "other"
+		}),
+		"VM.Source.VM":       ofVM(func(v *model.VM) { v.Source = model.Source{VM: Key{Kind: "VirtualMachine", Name: "data"}} }),
+		"VM.Source.Snapshot": {exempt: "of a copy, which stands alone"},
+		"VM.Source.Blank":    {exempt: "a guest that was made from something isn't empty: the manifest says so by naming no image, which import does"},
+		"VM.Source.Full":     ofVM(func(v *model.VM) { v.Source.Full = true }),
+		"VM.Source.Storage":  {exempt: "it is that of the root disk"},
+		"VM.Source.Copy":     {exempt: "it follows from the kind of object"},
+		"VM.Options":         option("cores", "8"),
+		"VM.Managed":         {exempt: "it follows from Options"},
+		"VM.Disks.Slot":      ofVM(func(v *model.VM) { v.Disks[2].Slot = "scsi9" }),
+		"VM.Disks.Name":      ofVM(func(v *model.VM) { v.Disks[1].Options = map[string]string{"serial": "other"} }),
+		"VM.Disks.Volume":    ofVM(func(v *model.VM) { v.Disks[3].Volume = "nfs:iso/second.iso" }),
+		"VM.Disks.Storage":   ofVM(func(v *model.VM) { v.Disks[1].Storage = "local-lvm" }),
+		"VM.Disks.Size":      ofVM(func(v *model.VM) { v.Disks[1].Size *= 2 }),
+		"VM.Disks.Format":    ofVM(func(v *model.VM) { v.Disks[1].Format = "raw" }),
+		"VM.Disks.CDROM":     {exempt: "it follows from the image"},
+		"VM.Disks.CloudInit": {exempt: "it isn't wanted, but observed"},
+		"VM.Disks.Options":   ofVM(func(v *model.VM) { v.Disks[0].Options = map[string]string{"ssd": "1"} }),
+		"VM.NICs.Slot":       ofVM(func(v *model.VM) { v.NICs[0].Slot = "net3" }),
+		"VM.NICs.Name":       {exempt: "Proxmox knows no names of interfaces"},
+		"VM.NICs.Model":      ofVM(func(v *model.VM) { v.NICs[0].Model = "e1000" }),
+		"VM.NICs.MAC":        ofVM(func(v *model.VM) { v.NICs[0].MAC = "02:00:00:AA:BB:FF" }),
+		"VM.NICs.Bridge":     ofVM(func(v *model.VM) { v.NICs[0].Bridge = "vmbr1" }),
+		"VM.NICs.VLAN":       ofVM(func(v *model.VM) { v.NICs[0].VLAN = 5 }),
+		"VM.NICs.MTU":        ofVM(func(v *model.VM) { v.NICs[0].MTU = 1400 }),
+		"VM.NICs.Firewall":   ofVM(func(v *model.VM) { v.NICs[0].Firewall = true }),
+		"VM.NICs.Options":    ofVM(func(v *model.VM) { v.NICs[0].Options = map[string]string{"queues": "2"} }),
+		"VM.Tags":            ofVM(func(v *model.VM) { v.Tags = []string{"blue"} }),
+		"VM.Description":     ofVM(func(v *model.VM) { v.Description = "other" }),
+		"VM.Pool":            ofVM(func(v *model.VM) { v.Pool = "team" }),
+		"VM.HA":              ofVM(func(v *model.VM) { v.HA = &model.HA{} }),
+		"VM.Seed":            ofVM(func(v *model.VM) { v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaabbbbcccc"} }),
+		"VM.Inherited":       {exempt: "of a copy, which stands alone"},
+		"VM.Group":           {exempt: "a guest that becomes one of several has another name, and is another one"},
+		"VM.Scripts":         {exempt: "they are in Options, too"},
+		"VM.Shares":          {exempt: "they are in Options, too"},
+		"VM.RootFor":         {exempt: "it says what Options are for"},
+		"VM.OwnID":           {exempt: "it says what is in Options"},
+		"VM.Power":           ofVM(func(v *model.VM) { v.Power = model.PowerOff }),
+		"VM.WaitAddress":     {exempt: "it says what ready means"},
+		"VM.Place.Nodes":     ofVM(func(v *model.VM) { v.Place.Nodes = []string{"pve3"} }),
+		"VM.Place.AntiAffinity": ofVM(func(v *model.VM) {
+			v.Place.AntiAffinity = []model.Selector{{Key: "app", Operator: "Exists"}}
+		}),
+		"VM.Place.MaxPerNode": ofVM(func(v *model.VM) { v.Place.MaxPerNode = 1 }),
+		"VM.Place.MinFree":    ofVM(func(v *model.VM) { v.Place.MinFree = 1 << 50 }),
+		"VM.Update":           {exempt: "it says what may be done"},
+		"VM.Rollout":          {exempt: "it says what may be done at once"},
+		"VM.Retain":           {exempt: "it says what is done when the object goes"},
+		"VM.Destroy":          {exempt: "it says what is done when the object goes"},
+		"VM.ShutdownTimeout":  {exempt: "it says how a guest is stopped"},
+		"VM.Grace":            {exempt: "it says how a guest is stopped"},
+		"VM.Deleted":          ofVM(func(v *model.VM) { v.Deleted = true }),
+
+		"Image.Owner":             {exempt: "another owner is another image"},
+		"Image.Template":          ofImage(func(i *model.Image) { i.Template = "debian-12-template" }),
+		"Image.VMID":              ofImage(func(i *model.Image) { i.Template, i.VMID = "", 9001 }),
+		"Image.URL":               ofImage(func(i *model.Image) { i.Template, i.URL = "", "https://example.com/x.qcow2" }),
+		"Image.ISO":               {exempt: "guests have it in Disks"},
+		"Image.Checksum":          wish{change: func(d *model.Desired) { d.Images[2].Checksum = "bb" }},
+		"Image.ChecksumAlgorithm": {exempt: "it says what Checksum is"},
+		"Image.Storage":           wish{change: func(d *model.Desired) { d.Images[2].Storage = "local-lvm" }},
+		"Image.Options":           wish{change: func(d *model.Desired) { d.Images[2].Options = map[string]string{"bios": "ovmf"} }},
+		"Image.Range":             {exempt: "a template that is there has its VMID"},
+		"Image.Deleted":           wish{change: func(d *model.Desired) { d.Images[2].Deleted = true }},
+		"Image.Pin":               {exempt: "it says which of several templates of the name guests are made from"},
+		"Image.Implied":           {exempt: "it follows from who names the template"},
+
+		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},
+		"Snapshot.VM":          ofSnapshot(func(s *model.Snapshot) { s.VM.Name = "data" }),
+		"Snapshot.Name":        ofSnapshot(func(s *model.Snapshot) { s.Name = "later" }),
+		"Snapshot.Description": ofSnapshot(func(s *model.Snapshot) { s.Description = "other" }),
+		"Snapshot.Memory":      ofSnapshot(func(s *model.Snapshot) { s.Memory = true }),
+		"Snapshot.Revert":      ofSnapshot(func(s *model.Snapshot) { s.Revert = "1" }),
+		"Snapshot.Keep":        {exempt: "it says how many there may be; fewer are deleted, see prune"},
+		"Snapshot.Deleted":     ofSnapshot(func(s *model.Snapshot) { s.Deleted = true }),
+		"Snapshot.LeftOver":    {exempt: "it isn't wanted, but found"},
+	}
+}
+
+// inside are the types whose fields are looked at one by one.
+var inside = []reflect.Type{reflect.TypeFor[model.Source](), reflect.TypeFor[model.Place](), reflect.TypeFor[model.Disk](), reflect.TypeFor[model.NIC]()}
+
+func fieldsOf(t reflect.Type, path string) (names []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, typ := path+"."+f.Name, f.Type
+		if typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if slices.Contains(inside, typ) {
+			names = append(names, fieldsOf(typ, name)...)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// A change of what is wanted gives a step, a refusal, a wait or a note: never silence.
+func TestNoChangeIsSilent(t *testing.T) {
+	all := wishes()
+	for _, name := range slices.Concat(fieldsOf(reflect.TypeFor[model.VM](), "VM"), fieldsOf(reflect.TypeFor[model.Image](), "Image"), fieldsOf(reflect.TypeFor[model.Snapshot](), "Snapshot")) {
+		if _, known := all[name]; !known {
+			t.Errorf("nobody has said what a change of %s comes to", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		change := all[name].change
+		if change == nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.template(9001, "debian-12-template", "pve1", "nfs")
+			for _, iso := range []string{"first", "second"} {
+				w.files["nfs:iso/"+iso+".iso"] = model.File{Volume: "nfs:iso/" + iso + ".iso", Node: "pve1", Content: "iso"}
+			}
+			want := everyWish()
+			converge(t, w, want)
+			if p := w.planAll(want); !p.Ready() || words(p) != 0 {
+				t.Fatalf("it isn't up to date before:\n%s", p)
+			}
+			want = everyWish()
+			change(&want)
+			if p := w.planAll(want); words(p) == 0 {
+				t.Errorf("nothing is said:\n%s", p)
+			}
+		})
+	}
+}
+
+// words counts all that a plan has to say.
+func words(p Plan) (n int) {
+	for _, o := range p.Objects {
+		n += len(o.Steps) + len(o.Refused) + len(o.Notes)
+		if o.Wait != nil || o.Gone {
+			n++
+		}
+		if !o.Look.Empty() {
+			n++
+		}
+	}
+	return n
+}
+
+// everyWish is a guest with something of everything, another one that must not be with it
+// when the policies say so, a fetched image and a snapshot.
+func everyWish() model.Desired {
+	v, other := testVM("web"), testVM("data")
+	v.Labels, other.Labels = map[string]string{"app": "x"}, map[string]string{"app": "x"}
+	v.Place.Nodes, other.Place.Nodes = []string{"pve1"}, []string{"pve1"}
+	v.Options = maps.Clone(v.Options)
+	v.Disks = append(slices.Clone(v.Disks),
+		model.Disk{Slot: "scsi1", Name: "data", Storage: "nfs", Size: 1 << 30, Options: map[string]string{"serial": "data"}},
+		model.Disk{Slot: "scsi5", Name: "slotted", Storage: "nfs", Size: 1 << 30},
+		model.Disk{Slot: "ide0", Name: "iso", Volume: "nfs:iso/first.iso", CDROM: true})
+	other.NICs = slices.Clone(other.NICs)
+	other.NICs[0].MAC = "02:00:00:AA:BB:DD"
+	want := desired(v, other)
+	want.Images = append(want.Images, model.Image{
+		Owner: owner("VMImage", "fetched"), URL: "https://example.com/y.qcow2", Checksum: "aa", ChecksumAlgorithm: "md5", Storage: "nfs",
+		Options: map[string]string{"bios": "seabios"}, Range: model.Range{First: 6000, Last: 6999},
+	})
+	want.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "before"), VM: v.Owner.Key, Name: "before", Description: "as it was"}}
+	return want
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// otherImage says that the image which the guest was made from stands for something else
+// now; empty: it doesn't, or nobody knows. The guest works as it is.
+func (c *change) otherImage() string {
+	img, ok := c.p.images[c.v.Source.Image]
+	was, is := c.have.Marker.Image, img.Identity()
+	if !ok || c.v.Source.Copy || c.have.Marker.Source != c.v.Source.Name() || was == "" || is == "" || was == is {
+		return ""
+	}
+	if img.URL != "" {
+		return fmt.Sprintf("%s was changed since it was made from it", img.Owner.Key)
+	}
+	return fmt.Sprintf("it was made from %s, and %s is %s now", was, img.Owner.Key, is)
+}
+
+// noteMade says what is wanted of how a guest is made, and has changed since it was.
+func (c *change) noteMade() {
+	d, ok := c.have.BootDisk()
+	if ok && c.v.Source.Full && !fresh(c.have) && strings.Contains(d.Volume, "base-") && strings.Contains(d.Volume, "vm-") {
+		c.o.note("%s is a linked clone, and linkedClone: false is for new machines; move it to another storage to make it independent", d.Slot)
+	}
+}
+
+// media says which ISO images are to be in drives that hold something else, and puts them
+// there.
+func (c *change) media(act *model.Configure, d, have model.Disk) {
+	c.say(fmt.Sprintf("insert %s into %s", d.Volume, have.Slot), Live)
+	act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: have.Slot, Volume: d.Volume, CDROM: true}})
+}
+
+// noteTemplate says what is wanted of a fetched image, and has changed since its template
+// was made.
+func (p *planner) noteTemplate(o *Object, i model.Image, g *model.Guest) {
+	if g.Config == nil {
+		return
+	}
+	if d, ok := g.Config.BootDisk(); ok && i.Storage != "" && d.Storage != "" && d.Storage != i.Storage {
+		o.note("its template is on storage %s and stays there; %s is for templates that are fetched from now on", d.Storage, i.Storage)
+	}
+	var other []string
+	for _, k := range slices.Sorted(keysOf(i.Options)) {
+		if want, have := i.Options[k], g.Config.Options[k]; want != have && !(k == "machine" && sameMachine(want, have)) {
+			other = append(other, changed(k, have, want))
+		}
+	}
+	if len(other) > 0 {
+		o.note("its template stays as it was made; for templates that are fetched from now on: %s", strings.Join(other, ", "))
+	}
+}
