@@ -252,6 +252,7 @@ func (t *translator) assignImages() {
 		}
 		for _, p := range img.usedBy {
 			m := img.model
+			m.Hold = s.hold(p)
 			m.Range = p.vmids
 			if m.URL != "" && m.Storage == "" {
 				m.Storage = p.spec.Defaults.Storage

@@ -139,6 +139,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 		Update: model.Allow{Restart: m.UpdatePolicy.Restart == api.Allow, Replace: m.UpdatePolicy.Replace == api.Allow, Data: m.UpdatePolicy.RemoveDisks == api.Allow, Stop: m.UpdatePolicy.Stop == api.Allow, Move: m.UpdatePolicy.Move == api.Allow},
 	}
 	vm.ShutdownTimeout = b.shutdownTimeout(m.UpdatePolicy.ShutdownTimeout)
+	vm.Hold = b.hold(b.provider)
 	vm.Grace = b.grace(m.DeletionGracePeriodSeconds)
 	if vm.Name == "" {
 		vm.Name = meta.GetName()

@@ -31,7 +31,7 @@ func (t *translator) readSnapshots() {
 		}
 		snap := model.Snapshot{
 			Owner: s.owner(), VM: m.o.key, Name: SnapshotName(obj.Name), Description: strings.TrimRight(obj.Spec.Description, "\n"),
-			Memory: obj.Spec.IncludeMemory, Revert: obj.Spec.Revert, Keep: obj.Spec.Keep, Deleted: s.deleted(),
+			Memory: obj.Spec.IncludeMemory, Revert: obj.Spec.Revert, Keep: obj.Spec.Keep, Deleted: s.deleted(), Hold: s.hold(m.provider),
 		}
 		if other, twice := first[name{snap.VM, snap.Name}]; twice {
 			s.fail("metadata.name", "is called %s in Proxmox, as %s is", snap.Name, title(other))

@@ -112,6 +112,8 @@ type VM struct {
 	// that, an adopted one stays.
 	Destroy bool `json:",omitempty"`
 	Deleted bool // it is to go
+	// Hold keeps everything from being changed for it; empty: nothing does.
+	Hold Hold `json:",omitzero"`
 	// Grace is how long it may take to shut down when it is destroyed, before it is
 	// stopped; 0: it is stopped at once.
 	Grace time.Duration `json:",omitempty"`
@@ -186,7 +188,7 @@ func (v VM) Fingerprint() string {
 	v = v.Alone()
 	v.Inherited = nil
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
-	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout = Allow{}, false, 0, 0, Rollout{}
+	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, 0, 0, Rollout{}, Hold{}
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}
 	}
@@ -195,6 +197,12 @@ func (v VM) Fingerprint() string {
 		panic(err) // plain values only
 	}
 	return Digest(string(b))
+}
+
+// Hold says why nothing is changed for an object: it is only looked at.
+type Hold struct {
+	Reason string // one word
+	Text   string // one sentence
 }
 
 // Source is what a guest is made from. Exactly one of Image, VM and Blank.
@@ -275,6 +283,7 @@ type Image struct {
 	Options           map[string]string
 	Range             Range
 	Deleted           bool
+	Hold              Hold `json:",omitzero"` // as of a VM
 	// Implied says that no object describes it: it is here for the guests that are
 	// made from it.
 	Implied bool `json:",omitempty"`
@@ -358,6 +367,7 @@ type Snapshot struct {
 	Revert      string // a value that is new each time to go back to it; empty: never
 	Keep        int    // keep only the newest n of this VM's that are ours
 	Deleted     bool
+	Hold        Hold `json:",omitzero"` // as of a VM
 	// LeftOver stands for all snapshots of the VM that the set took and no longer
 	// names: they go.
 	LeftOver bool

@@ -50,6 +50,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 	s.VerifiedAt = verifiedAt(s.VerifiedAt, verified)
 	s.Members = slices.DeleteFunc(s.Members, func(m api.Member) bool { return e.left(m.Name) })
 	s.Count, s.Addresses, s.Node, s.VMID = len(s.Members), nil, "", 0
+	s.Selector = api.Group + "/virtualmachine=" + vm.Name
 	running := 0
 	var nodes []string
 	for _, m := range s.Members {

@@ -169,6 +169,17 @@ func (l *ledger) forget(provider model.Key) {
 	}
 }
 
+// wakeAll has the controllers of all objects of a Provider look at them.
+func (l *ledger) wakeAll(provider model.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, e := range l.entries {
+		if slices.Contains(e.found.sites, provider) {
+			l.wake(key, e.found.deleting)
+		}
+	}
+}
+
 // wake has an object's controller look at it.
 func (l *ledger) wake(key model.Key, deleting bool) {
 	priority := usual

@@ -16,6 +16,7 @@ import (
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/status"
 )
 
 // objects is the controller of one kind: it writes down how each object is, and
@@ -118,17 +119,27 @@ func (c *objects) patch(ctx context.Context, obj object, change func(client.Obje
 
 // write brings the status up to date, if it isn't.
 func (c *objects) write(ctx context.Context, obj object, known entry) error {
+	before := obj.DeepCopyObject().(object)
 	verdict, ok := c.verdict(obj, known)
 	if !ok {
-		return nil
+		v, told := known.verdict(c.kind.Name)
+		if !told || !away(v.Reason) || !isMachine(obj) {
+			return nil
+		}
+		if unreachable(obj, v); reflect.DeepEqual(before, obj) {
+			return nil
+		}
+		return client.IgnoreNotFound(c.client.Status().Patch(ctx, obj, client.MergeFrom(before)))
 	}
-	before := obj.DeepCopyObject().(object)
 	known.fill(obj)
 	if p, ok := obj.(*api.Provider); ok {
 		p.Status.ClusterName = cmp.Or(p.Status.ClusterName, p.Annotations[api.ClusterName])
 		c.sites.of(keyOf(p)).fill(p)
 	}
 	settle(obj, verdict, known.found.version)
+	if w := c.sites.trouble(known.found.sites); w != nil && isMachine(obj) {
+		unreachable(obj, status.Outcome{Reason: w.Reason, Message: w.Text})
+	}
 	if reflect.DeepEqual(before, obj) {
 		return nil
 	}

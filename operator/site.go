@@ -263,6 +263,7 @@ func (s *site) troubled(w *plan.Wait, _ time.Time) {
 	} else {
 		s.log.Info("Proxmox answers")
 	}
+	s.deps.ledger.wakeAll(s.key)
 	s.deps.ledger.wake(s.key, false)
 }
 

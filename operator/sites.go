@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 )
 
 // sites are all Providers that are looked after. They run while this replica is the
@@ -102,6 +103,23 @@ func (s *sites) touch(identity string) bool {
 	all := slices.Concat(slices.Collect(maps.Values(s.all)), slices.Collect(maps.Values(s.leaving)))
 	s.mu.Unlock()
 	return slices.ContainsFunc(all, func(one *site) bool { return one.touches(identity) })
+}
+
+// trouble is why one of some Providers can't be asked; nil: all can.
+func (s *sites) trouble(providers []model.Key) *plan.Wait {
+	for _, key := range providers {
+		one := s.of(key)
+		if one == nil {
+			continue
+		}
+		one.mu.Lock()
+		w := one.trouble
+		one.mu.Unlock()
+		if w != nil {
+			return w
+		}
+	}
+	return nil
 }
 
 // of is the site of a Provider; nil: there is none.

@@ -160,9 +160,12 @@ func settle(obj object, v status.Outcome, version int64) {
 	}
 	s.ObservedGeneration = version
 	for _, c := range v.Conditions() {
-		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
-			Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, ObservedGeneration: version,
-		})
+		setCondition(obj, plainly(c), version)
+	}
+	if isMachine(obj) {
+		for _, c := range aspects(v) {
+			setCondition(obj, c, version)
+		}
 	}
 	switch {
 	case !waits:

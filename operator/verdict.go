@@ -20,6 +20,8 @@ const (
 	ReasonElsewhere  = "Elsewhere"        // another Kubernetes looks after it, or did so
 	ReasonProvider   = "ProviderNotReady" // what its Provider says can't be made so
 	ReasonUnused     = "Unused"           // nobody needs it
+	ReasonPaused     = "Paused"           // somebody has paused it
+	ReasonObserve    = "ObserveOnly"      // it is only looked at
 	ReasonConnected  = "Connected"        // Proxmox answers
 	ReasonConnecting = "Connecting"       // it hasn't answered yet
 	ReasonRejected   = "Rejected"         // a new login or address doesn't work, the former one does

@@ -29,6 +29,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	if want.Prune {
 		out.Objects = append(out.Objects, p.prune()...)
 	}
+	p.hold(&out)
 	for i := range out.Objects {
 		p.spare(&out.Objects[i])
 	}

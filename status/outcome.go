@@ -61,7 +61,7 @@ func waiting(w plan.Wait) Outcome {
 	case plan.WaitFailed:
 		state = Failed
 	case plan.WaitForeign, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
-		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit, plan.WaitUnseen:
+		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit, plan.WaitUnseen, "Paused", "ObserveOnly":
 		state = Blocked
 	}
 	return Outcome{state, w.Reason, Sentence(w.Text)}

@@ -128,7 +128,7 @@ func TestWhatIsReleasedIsNeverTouched(t *testing.T) {
 func TestWhatIsReleasedWhileItIsDeletedIsNotDestroyed(t *testing.T) {
 	t.Parallel()
 	s := beginAlone(t)
-	s.apply(machine("web"))
+	s.apply(machine("web", "deletionGracePeriodSeconds: 0"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	fault, err := s.pve.AddFault(pvesim.Fault{Task: "qmstop", Delay: pvesim.Duration(3 * time.Second)})
 	if err != nil {
@@ -247,5 +247,33 @@ func TestADeletedMachineShutsDown(t *testing.T) {
 	})
 	if !slices.Contains(types, "qmshutdown") || !slices.Contains(types, "qmstop") {
 		t.Errorf("the tasks are %v", types)
+	}
+}
+
+// What is paused, or only observed, is left as it is, and says what would be done.
+func TestWhatIsPausedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := beginAlone(t)
+	s.apply(machine("web", "tags: [one]") + machine("db", "tags: [one]"))
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
+	s.kubectl("annotate", "vm", "web", "infra.virtrigaud.io/paused=true")
+	s.kubectl("annotate", "vm", "db", "infra.virtrigaud.io/management-policy=Observe")
+	s.apply(machine("web", "tags: [two]") + machine("db", "tags: [two]"))
+	s.waits("vm/web", "it is paused by the annotation infra.virtrigaud.io/paused; to be done is: configure VM")
+	s.waits("vm/db", "it is only observed.*; to be done is: configure VM")
+	s.kubectl("delete", "vm", "db", "--wait=false")
+	s.waits("vm/db", "to be done is: shut VM .*, destroy VM")
+	s.kubectl("annotate", "provider", "proxmox", "infra.virtrigaud.io/paused=true")
+	s.kubectl("annotate", "vm", "web", "infra.virtrigaud.io/paused-")
+	s.waits("vm/web", "its Provider is paused by the annotation infra.virtrigaud.io/paused; to be done is: configure VM")
+	if tags := s.conf("web", "tags"); !strings.Contains(tags, "one") || strings.Contains(tags, "two") {
+		t.Errorf("its tags are %s", tags)
+	}
+	s.kubectl("annotate", "provider", "proxmox", "infra.virtrigaud.io/paused-")
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("annotate", "vm", "db", "infra.virtrigaud.io/management-policy-")
+	s.waitFor("--for=delete", "vm/db")
+	if tags := s.conf("web", "tags"); !strings.Contains(tags, "two") {
+		t.Errorf("its tags are %s", tags)
 	}
 }

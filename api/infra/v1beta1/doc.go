@@ -32,6 +32,18 @@ const ClusterName = Group + "/cluster-name"
 // the other Kubernetes may be there still.
 const TakenOverBy = Group + "/taken-over-by"
 
+// Paused is the annotation that, with the value "true", keeps the operator from changing
+// anything in Proxmox for an object, or for all objects of a Provider. What would be done
+// is in the status.
+const Paused = Group + "/paused"
+
+// ManagementPolicy is the annotation that, with the value [Observe], has the operator
+// only look at an object, or at all objects of a Provider, and tell how they are.
+const ManagementPolicy = Group + "/management-policy"
+
+// Observe is a management policy.
+const Observe = "Observe"
+
 // ForceDelete is the annotation that, with the value "true", releases an object that
 // is being deleted: the object goes, and nothing is done in Proxmox.
 const ForceDelete = "virtrigaud.io/force-delete"

@@ -8,7 +8,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:resource:shortName=pxp,categories=virtrigaud
 // +kubebuilder:printcolumn:name="ENDPOINT",type=string,JSONPath=".spec.endpoint"
 // +kubebuilder:printcolumn:name="VERSION",type=string,JSONPath=".status.version"
 // +kubebuilder:printcolumn:name="NODES",type=string,JSONPath=".status.nodes"

@@ -66,6 +66,11 @@ type MachineStatus struct {
 	// +optional
 	Count int `json:"count,omitempty"`
 
+	// Selector is the label selector of these machines, for those who scale them: it is
+	// what a HorizontalPodAutoscaler asks for.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
 	// Members are these machines, in their order.
 	// +optional
 	// +listType=map

@@ -8,8 +8,8 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:subresource:scale:specpath=.spec.count,statuspath=.status.count
-// +kubebuilder:resource:shortName=vm,categories=virtrigaud
+// +kubebuilder:subresource:scale:specpath=.spec.count,statuspath=.status.count,selectorpath=.status.selector
+// +kubebuilder:resource:shortName=vm;pxvm,categories=virtrigaud
 // +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.state"
 // +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
 // +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"

@@ -9,7 +9,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:categories=virtrigaud,path=vmclasses
+// +kubebuilder:resource:shortName=pxclass,categories=virtrigaud,path=vmclasses
 // +kubebuilder:printcolumn:name="CPUS",type=integer,JSONPath=".spec.cpus"
 // +kubebuilder:printcolumn:name="MEMORY",type=string,JSONPath=".spec.memory"
 // +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"

@@ -10,7 +10,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:resource:shortName=pxclone,categories=virtrigaud
 // +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.state"
 // +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
 // +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"

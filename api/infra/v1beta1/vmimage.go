@@ -9,7 +9,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:categories=virtrigaud
+// +kubebuilder:resource:shortName=pximage,categories=virtrigaud
 // +kubebuilder:printcolumn:name="NODE",type=string,JSONPath=".status.node"
 // +kubebuilder:printcolumn:name="VMID",type=integer,JSONPath=".status.vmid"
 // +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"

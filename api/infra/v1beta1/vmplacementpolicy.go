@@ -9,7 +9,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:resource:categories=virtrigaud,path=vmplacementpolicies
+// +kubebuilder:resource:shortName=pxplace,categories=virtrigaud,path=vmplacementpolicies
 // +kubebuilder:printcolumn:name="MACHINES",type=integer,JSONPath=".status.machines"
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=".metadata.creationTimestamp"

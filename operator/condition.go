@@ -1,0 +1,85 @@
+package operator
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// Conditions beside those of every object, each with a reason and a sentence of its own.
+const (
+	// Reachable is Unknown while Proxmox can't be asked: the others are about what was
+	// seen last.
+	conditionReachable = "Reachable"
+	// UpToDate says that nothing is to be done in Proxmox, whether or not the machine can
+	// be used.
+	conditionUpToDate = "UpToDate"
+	// RestartRequired says that a change applies at the next restart.
+	conditionRestart = "RestartRequired"
+)
+
+// aspects are the conditions of an object with guests that stand for themselves.
+func aspects(v status.Outcome) []status.Condition {
+	return []status.Condition{reachable(v), upToDate(v), restartRequired(v)}
+}
+
+func reachable(v status.Outcome) status.Condition {
+	c := status.Condition{Type: conditionReachable, Status: "True", Reason: ReasonConnected, Message: "Proxmox answers"}
+	if away(v.Reason) || unasked(v.Reason) {
+		c.Status, c.Reason, c.Message = "Unknown", v.Reason, v.Message
+	}
+	return c
+}
+
+func upToDate(v status.Outcome) status.Condition {
+	c := status.Condition{Type: conditionUpToDate, Status: "False", Reason: v.Reason, Message: v.Message}
+	switch {
+	case v.State == status.Ready, v.Reason == plan.WaitAgent:
+		c.Status, c.Reason, c.Message = "True", status.ReasonUpToDate, "nothing is to be done"
+	case away(v.Reason), unasked(v.Reason), v.State == status.Unread:
+		c.Status = "Unknown"
+	}
+	return c
+}
+
+func restartRequired(v status.Outcome) status.Condition {
+	c := status.Condition{Type: conditionRestart, Status: "False", Reason: "NotRequired", Message: "no change waits for a restart"}
+	switch {
+	case v.Reason == plan.WaitRestart:
+		c.Status, c.Reason, c.Message = "True", v.Reason, v.Message
+	case away(v.Reason), unasked(v.Reason):
+		c.Status, c.Reason, c.Message = "Unknown", v.Reason, v.Message
+	}
+	return c
+}
+
+// unasked reports whether a reason is that nobody asks Proxmox about an object.
+func unasked(reason string) bool {
+	return reason == ReasonInvalid || reason == ReasonElsewhere || reason == ReasonProvider
+}
+
+// plainly has a condition that doesn't hold say so, instead of repeating what another
+// one says.
+func plainly(c status.Condition) status.Condition {
+	switch {
+	case c.Status == "True":
+	case c.Type == status.ConditionProgressing:
+		c.Reason, c.Message = "Idle", "nothing is being done"
+	case c.Type == status.ConditionDegraded:
+		c.Reason, c.Message = "AsExpected", "nobody has to do anything"
+	}
+	return c
+}
+
+// unreachable notes that what an object says is what was seen last.
+func unreachable(obj object, v status.Outcome) {
+	setCondition(obj, reachable(v), obj.Common().ObservedGeneration)
+}
+
+func setCondition(obj object, c status.Condition, version int64) {
+	meta.SetStatusCondition(&obj.Common().Conditions, metav1.Condition{
+		Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, ObservedGeneration: version,
+	})
+}

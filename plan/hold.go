@@ -1,0 +1,30 @@
+package plan
+
+import "github.com/proxplane/proxplane/model"
+
+// hold takes the steps out of the plans of objects for which nothing is to be changed,
+// and says what would be done.
+func (p *planner) hold(out *Plan) {
+	holds := map[model.Key]model.Hold{}
+	for _, i := range p.want.Images {
+		holds[i.Owner.Key] = i.Hold
+	}
+	for _, v := range p.want.VMs {
+		holds[v.Owner.Key] = v.Hold
+	}
+	for _, s := range p.want.Snapshots {
+		holds[s.Owner.Key] = s.Hold
+	}
+	for i := range out.Objects {
+		o := &out.Objects[i]
+		h := holds[o.Owner.Key]
+		if h == (model.Hold{}) || len(o.Steps) == 0 {
+			continue
+		}
+		text := h.Text + "; to be done is: " + o.Steps[0].What
+		for _, s := range o.Steps[1:] {
+			text += ", " + s.What
+		}
+		o.Steps, o.Wait, o.Foreseen = nil, &Wait{Reason: h.Reason, Text: text}, false
+	}
+}
