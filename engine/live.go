@@ -17,6 +17,7 @@ type live struct {
 	next    time.Time // when everything is looked at again
 	trouble *trouble  // nothing can be done at present
 	asked   int       // place in the order of the guest whose agent was asked last
+	haAsked time.Time // when what HA was told was last forgotten, to be read again
 }
 
 // trouble is why nothing can be done at all.
@@ -120,6 +121,10 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 func (r *run) round() {
 	r.listing = true
 	agent, configs := r.nextAgent(), r.nextConfigs()
+	if now := time.Now(); now.After(r.live.haAsked.Add(haPause)) {
+		r.live.haAsked = now
+		r.e.observer.HAUnsure() // whoever has a machine under HA reads it again, for all
+	}
 	r.flyIdle(func() func() {
 		var all sync.WaitGroup
 		for _, vmid := range configs {

@@ -32,6 +32,7 @@ func (e *Engine) note(action model.Action, answers bool) {
 	case model.Rollback, model.Migrate:
 		seen.Changed(vmid)
 		seen.Unsure(vmid)
+		seen.AgentUnsure(vmid)
 	case model.SetHA:
 		switch {
 		case a.HA == nil:

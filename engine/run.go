@@ -85,7 +85,9 @@ type object struct {
 	since  time.Time
 	retry  time.Time // when it is planned again
 	asking bool      // its agent is being asked
-	found  sight     // how its guest was when it became ready
+	// unheard tells that it wasn't told yet that its agent is waited for.
+	unheard bool
+	found   sight // how its guest was when it became ready
 }
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {

@@ -274,3 +274,36 @@ func TestPlansCanBeQuick(t *testing.T) {
 		}
 	})
 }
+
+// Neither lists nor configs as such show these, and tasks of others aren't visible to
+// everybody.
+func TestASessionNoticesSnapshotsAndHAThatSomebodyChanged(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		want := desired(machine("web"))
+		want.VMs[0].HA = &model.HA{MaxRestart: 3}
+		want.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "before"), VM: want.VMs[0].Owner.Key, Name: "before"}}
+		s := l.serve(l.client)
+		defer s.end()
+		s.Want(want, nil)
+		s.await("web", engine.StateReady)
+		s.await("before", engine.StateReady)
+		time.Sleep(time.Minute)
+		var id int
+		l.vm("web", func(st *pvesim.State, vm *pvesim.VM) {
+			id = vm.ID
+			delete(vm.Snaps, "before")
+			delete(vm.Conf, "parent")
+			st.HA.Resources[fmt.Sprintf("vm:%d", id)]["max_restart"] = "7"
+		})
+		time.Sleep(20 * time.Minute)
+		// Its volumes are still there, so that it can't be taken again.
+		if before := s.of("before"); before.State == engine.StateReady {
+			t.Errorf("the snapshot is told as %+v", before)
+		}
+		l.vm("web", func(st *pvesim.State, vm *pvesim.VM) {
+			if got := fmt.Sprint(st.HA.Resources[fmt.Sprintf("vm:%d", id)]["max_restart"]); got != "3" {
+				t.Errorf("HA restarts it %s times", got)
+			}
+		})
+	})
+}

@@ -15,6 +15,8 @@ const (
 	// maxVerify bounds how many are read in each restPeriod, so that with the lists and an
 	// agent there are no more than 60 requests a minute, however many guests there are.
 	maxVerify = 16
+	// haPause is how often it is read what HA was told, if some machine is under HA.
+	haPause = 10 * time.Minute
 	// verifyPause is how often it is told that an object was verified again, if nothing
 	// else is new.
 	verifyPause = 10 * time.Minute

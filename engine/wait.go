@@ -148,7 +148,11 @@ func (r *run) await(o *object, task string) {
 func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
 	if o.reason != plan.WaitAgent {
-		o.reason, o.since = plan.WaitAgent, time.Now()
+		o.reason, o.since, o.unheard = plan.WaitAgent, time.Now(), true
+	}
+	// One that was ready before, and restarted, mostly answers at once: that is no news.
+	if o.unheard && (!o.settled || o.plan.Wait != nil) {
+		o.unheard = false
 		r.emit(o, Event{Kind: Waiting, Action: plan.WaitAgent, Text: "for its guest agent to report an address"})
 	}
 	if o.asking {

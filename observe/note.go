@@ -75,6 +75,11 @@ func (o *Observer) Unsure(vmid int) {
 	o.change(vmid, func(r *record) { r.believe(model.StatusUnknown) })
 }
 
+// AgentUnsure tells that a guest may have other addresses than its agent has reported.
+func (o *Observer) AgentUnsure(vmid int) {
+	o.change(vmid, func(r *record) { r.forgetAgent() })
+}
+
 // Pooled tells the pool that a guest was put into.
 func (o *Observer) Pooled(vmid int, pool string) {
 	o.change(vmid, func(r *record) { r.listed.Pool = pool })
@@ -188,4 +193,9 @@ func (o *Observer) change(vmid int, fn func(*record)) {
 	}
 }
 
-func (r *record) believe(s model.Status) { r.status, r.statusAt = s, time.Now() }
+func (r *record) believe(s model.Status) {
+	r.status, r.statusAt = s, time.Now()
+	if s != model.StatusUnknown {
+		r.power = s
+	}
+}

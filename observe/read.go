@@ -75,6 +75,9 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 				return // what we got may be older than the change
 			}
 			o.doubtSeed(r.config, got.config)
+			if r.config != nil && r.config.Digest != got.config.Digest {
+				r.snapshots = nil // they are in the same file
+			}
 			r.config, r.configAt = got.config, at
 			r.name, r.lock, r.template = got.name, got.lock, got.template
 		})
@@ -156,9 +159,12 @@ func (o *Observer) Outdated(vmid int, configs, powers time.Time) (config, power 
 // time.
 func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
 	was, now := r.guest().Status, statusOf(s.Status, s.QMPStatus)
-	r.status, r.statusAt = now, at
+	if was == model.StatusUnknown && r.power != "" {
+		was = r.power // there were doubts, but that is what was certain before
+	}
+	r.status, r.statusAt, r.power = now, at, now
 	r.figures = figures{known: true, name: s.Name, cpus: int(s.CPUs), memory: s.MaxMemory, disk: s.MaxDisk}
-	if now != was {
+	if r.restarted(s.Uptime, at) || now != was {
 		r.forgetAgent()
 		r.started = time.Time{}
 	}

@@ -30,8 +30,9 @@ type record struct {
 
 	status   model.Status
 	statusAt time.Time
-	figures  figures // beside the status
-	stray    bool    // the process was there before the guest was made
+	figures  figures      // beside the status
+	stray    bool         // the process was there before the guest was made
+	power    model.Status // the last one that was certain
 	haState  string
 	haAt     time.Time
 

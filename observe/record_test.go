@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"net/netip"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,4 +200,33 @@ func TestContainersTakeVMIDsAndAreNeverRead(t *testing.T) {
 			t.Errorf("%+v", g)
 		}
 	})
+}
+
+func TestDoubtsAloneTakeNoAddressesAway(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		uptime time.Duration
+		status string
+		keeps  bool
+	}{
+		{"it has run on", 10 * time.Minute, "running", true},
+		{"it was restarted", 5 * time.Second, "running", false},
+		{"it is off", 0, "stopped", false},
+	} {
+		inLists(t, func(t *testing.T, l *lists) {
+			l.show(running("a"))
+			time.Sleep(10*time.Minute - time.Minute)
+			l.o.change(100, func(r *record) {
+				r.takeStatus(pve.VMStatus{Status: "running", Uptime: 600}, time.Now())
+				r.agent, r.addresses = model.AgentUp, []netip.Prefix{netip.MustParsePrefix("10.0.0.7/24")}
+			})
+			l.o.Unsure(100)
+			l.o.change(100, func(r *record) {
+				r.takeStatus(pve.VMStatus{Status: c.status, Uptime: int64(c.uptime / time.Second)}, time.Now())
+			})
+			if keeps := len(l.guest(100).Addresses) > 0; keeps != c.keeps {
+				t.Errorf("%s: its address is known: %v", c.reason, keeps)
+			}
+		})
+	}
 }
