@@ -157,9 +157,9 @@ func danger(all plan.Plan) string {
 			switch s.Effect {
 			case plan.LosesData, plan.Replace:
 				worst = s.Effect
-			case plan.Restart:
+			case plan.Restart, plan.PowerOff:
 				if worst == "" {
-					worst = s.Effect
+					worst = plan.Restart
 				}
 			}
 		}

@@ -74,9 +74,10 @@ func (c *cluster) fail(err error) error {
 	return failed
 }
 
-// cluster connects to the one Proxmox that a command is about.
-func (t *target) cluster(u *ui) (*cluster, error) {
-	w, err := t.one(u)
+// cluster connects to the one Proxmox that a command is about. Of several Providers it is
+// the one that the machines of these names belong to.
+func (t *target) cluster(u *ui, names ...string) (*cluster, error) {
+	w, err := t.one(u, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -124,9 +125,10 @@ func (u *ui) converse(ctx context.Context, far console) error {
 		onResize(ctx, follow)
 	}
 	done := make(chan error, 2)
-	go func() { done <- typing(ctx, far, u.in) }()
+	heard := make(chan struct{}, 1)
+	go func() { done <- typing(ctx, far, u.in, heard) }()
 	go func() {
-		_, err := io.Copy(raw(u.out), far)
+		_, err := io.Copy(io.MultiWriter(raw(u.out), hearing(heard)), far)
 		done <- err
 	}()
 	select {
@@ -137,9 +139,24 @@ func (u *ui) converse(ctx context.Context, far console) error {
 	}
 }
 
+// hearing is a writer that tells of each write, as far as somebody listens.
+type hearing chan<- struct{}
+
+func (h hearing) Write(b []byte) (int, error) {
+	select {
+	case h <- struct{}{}:
+	default:
+	}
+	return len(b), nil
+}
+
+// afterInput is how long the far end may be silent after the end of the input.
+const afterInput = 2 * time.Second
+
 // typing passes on what is typed until a key says to leave. The end of the
-// input isn't the end: what comes back may still matter.
-func typing(ctx context.Context, far io.Writer, in io.Reader) error {
+// input isn't the end, since what comes back may still matter: it ends when the far end is
+// silent.
+func typing(ctx context.Context, far io.Writer, in io.Reader, heard <-chan struct{}) error {
 	buffer := make([]byte, 4096)
 	for {
 		n, err := in.Read(buffer)
@@ -155,7 +172,15 @@ func typing(ctx context.Context, far io.Writer, in io.Reader) error {
 		case at >= 0:
 			return nil
 		case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed):
-			<-ctx.Done()
+			for silent := false; !silent; {
+				select {
+				case <-heard:
+				case <-time.After(afterInput):
+					silent = true
+				case <-ctx.Done():
+					return nil
+				}
+			}
 			return nil
 		case err != nil:
 			return err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // echo is a console that repeats what is typed in brackets.
@@ -68,4 +69,20 @@ func TestTheEndOfAConsoleEndsTheConversation(t *testing.T) {
 	if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}
+}
+
+func TestTheEndOfTheInputEndsAConsoleThatIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		far := newEcho()
+		var out bytes.Buffer
+		u := newUI(strings.NewReader("who\n"), &out, io.Discard)
+		if err := u.converse(t.Context(), far); err != nil {
+			t.Error(err)
+		}
+		far.to.Close()
+		synctest.Wait()
+		if out.String() != "[who\n]" {
+			t.Errorf("got %q", out.String())
+		}
+	})
 }

@@ -59,7 +59,7 @@ func (a *applying) endNamed(ctx context.Context, u *ui, names []string, end func
 	if err := a.check(); err != nil {
 		return err
 	}
-	c, err := a.cluster(u)
+	c, err := a.cluster(u, names...)
 	if err != nil {
 		return err
 	}

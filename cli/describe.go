@@ -44,7 +44,7 @@ func (t *target) describe(ctx context.Context, u *ui, what string) error {
 	if !ok || name == "" {
 		return advise(fmt.Errorf("%q says no kind", what), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
 	}
-	c, err := t.cluster(u)
+	c, err := t.cluster(u, name)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,8 @@ func (e *examination) tokenKind(creds pve.Credentials) {
 	case creds.User() == rootUser:
 		e.warn(areaCredentials, "token "+id+" may do everything that privileges allow", "Better is one that may do only what is needed: doctor -f FILE --print-commands shows how to make one.")
 	default:
-		e.good(areaCredentials, "token %s, without privilege separation: it has what %s was granted", id, creds.User())
+		e.warn(areaCredentials, fmt.Sprintf("token %s is without privilege separation: it may do all that %s may", id, creds.User()),
+			fmt.Sprintf("With privilege separation it has only what is granted to it: pveum user token modify %s %s --privsep 1, then the commands of doctor -f FILE --print-commands.", creds.User(), tokenName(creds)))
 	}
 	if !t.Expire.IsZero() && err == nil {
 		e.good(areaCredentials, "it expires on %s", t.Expire.Format("2006-01-02"))

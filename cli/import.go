@@ -66,7 +66,7 @@ func (i *importing) run(ctx context.Context, u *ui, names []string) error {
 	if err := i.checkAs(names); err != nil {
 		return err
 	}
-	c, err := i.cluster(u)
+	c, err := i.cluster(u, names...)
 	if err != nil {
 		return err
 	}

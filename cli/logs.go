@@ -53,7 +53,7 @@ func (l *taskLogs) run(ctx context.Context, u *ui, what string) error {
 	if l.tasks < 1 || l.tail < 0 {
 		return fmt.Errorf("--tasks %d, --tail %d: want numbers from 1 on", l.tasks, l.tail)
 	}
-	c, err := l.cluster(u)
+	c, err := l.cluster(u, what)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func newPowerAction(u *ui, a powerAction) *cobra.Command {
 		Args:              takes(1, 0),
 		ValidArgsFunction: p.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := p.cluster(u)
+			c, err := p.cluster(u, args...)
 			if err != nil {
 				return err
 			}

@@ -171,7 +171,7 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 
 // on finds the machine that a command is about.
 func (t *target) on(ctx context.Context, u *ui, name string, do func(*cluster, *model.Guest) error) error {
-	c, err := t.cluster(u)
+	c, err := t.cluster(u, name)
 	if err != nil {
 		return err
 	}

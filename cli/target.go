@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,7 @@ type target struct {
 	fingerprints           []string
 	insecure               bool
 	required               bool
+	recursive              bool // folders are read with those inside
 
 	context string // by name
 	site    *site  // the context that is used, if one is
@@ -49,6 +51,7 @@ func (t *target) flags(cmd *cobra.Command, required bool) {
 		what += "; without them, the environment or the current context says which Proxmox"
 	}
 	fs.StringArrayVarP(&t.files, "filename", "f", nil, what)
+	fs.BoolVarP(&t.recursive, "recursive", "R", false, "read the folders inside of folders, too")
 	fs.StringVar(&t.set, "set", defaultSet, "`NAME` of the set that the manifests form; sets don't touch each other's machines")
 	t.connectionFlags(cmd)
 	t.contextFlag(cmd)
@@ -123,6 +126,9 @@ func (t *target) wanted(u *ui) ([]manifest.Wanted, error) {
 // fromFiles reads what is wanted from files. Where they have no Provider, the
 // current context may say who we are.
 func (t *target) fromFiles(u *ui, creds *pve.Credentials) ([]manifest.Wanted, error) {
+	if err := t.expand(); err != nil {
+		return nil, err
+	}
 	set, err := manifest.Read(t.files, u.in)
 	if err != nil {
 		return nil, err
@@ -160,6 +166,27 @@ func noManifestIn(files []string) error {
 	return advise(fmt.Errorf("there is no manifest in %s", from), "A manifest has apiVersion, kind and metadata.name.")
 }
 
+// expand names the folders inside of those that are given, if these are wanted, too.
+func (t *target) expand() (err error) {
+	if t.recursive {
+		t.files, err = foldersOf(t.files)
+		t.recursive = false
+	}
+	return err
+}
+
+func foldersOf(paths []string) ([]string, error) {
+	var all []string
+	for _, path := range paths {
+		list, err := manifest.Folders(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}
+
 // whose says where what is wanted is written: "the manifests have", "namespace lab
 // has".
 func (t *target) whose(several, one string) string {
@@ -169,9 +196,21 @@ func (t *target) whose(several, one string) string {
 	return "the manifests " + several
 }
 
+// having are those of several Proxmoxes whose manifests have all machines of these names.
+func having(all []manifest.Wanted, names []string) []manifest.Wanted {
+	return slices.DeleteFunc(slices.Clone(all), func(w manifest.Wanted) bool {
+		return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(w.Desired.VMs, func(v model.VM) bool {
+				name, _, _ := strings.Cut(bare(name), "/") // a snapshot is VM/NAME
+				return v.Owner.Name == name || v.Name == name || v.VMID != 0 && strconv.Itoa(v.VMID) == name
+			})
+		})
+	})
+}
+
 // one is the only Proxmox that a command is about: of the manifests, or of the
 // environment.
-func (t *target) one(u *ui) (manifest.Wanted, error) {
+func (t *target) one(u *ui, names ...string) (manifest.Wanted, error) {
 	if t.given() {
 		all, err := t.wanted(u)
 		if err != nil {
@@ -179,6 +218,9 @@ func (t *target) one(u *ui) (manifest.Wanted, error) {
 		}
 		if len(all) > 1 && t.objects != nil {
 			all = t.objects.only(all)
+		}
+		if of := having(all, names); len(all) > 1 && len(of) == 1 {
+			all = of
 		}
 		if len(all) > 1 {
 			return manifest.Wanted{}, advise(fmt.Errorf("%s several Providers", t.whose("have", "has")), "Choose one of them with --provider.")
@@ -280,7 +322,7 @@ func (t *target) environment(getenv func(string) string, creds pve.Credentials) 
 			if !creds.IsZero() {
 				return "given@flags" // override puts the real ones
 			}
-		case "PVE_INSECURE_SKIP_VERIFY", "PVE_CA_BUNDLE":
+		case "PVE_INSECURE_SKIP_VERIFY", "PVE_CA_BUNDLE", "PVE_FINGERPRINT":
 			if t.insecure || t.caFile != "" || len(t.fingerprints) > 0 {
 				return ""
 			}

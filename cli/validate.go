@@ -14,8 +14,9 @@ import (
 
 // validating is one call of validate.
 type validating struct {
-	files  []string
-	output string
+	files     []string
+	output    string
+	recursive bool
 }
 
 func newValidate(u *ui) *cobra.Command {
@@ -39,6 +40,7 @@ The exit status is 0 if the manifests are valid, and 1 if not.`,
 	}
 	fs := cmd.Flags()
 	fs.StringArrayVarP(&v.files, "filename", "f", nil, "manifests: a `FILE`, a folder, or - for the standard input; can be repeated")
+	fs.BoolVarP(&v.recursive, "recursive", "R", false, "read the folders inside of folders, too")
 	fs.StringVarP(&v.output, "output", "o", "", "`FORMAT`: json, for programs")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -84,6 +86,13 @@ func (v *validating) run(u *ui) error {
 func (v *validating) check(u *ui) ([]model.Key, []string, error) {
 	if len(v.files) == 0 {
 		return nil, nil, errNoManifests
+	}
+	if v.recursive {
+		all, err := foldersOf(v.files)
+		if err != nil {
+			return nil, nil, err
+		}
+		v.files, v.recursive = all, false
 	}
 	set, err := manifest.Read(v.files, u.in)
 	if err != nil {

@@ -51,7 +51,7 @@ The exit status is 0 when all machines are in that state, and 1 when the time is
 			if !slices.Contains(waitFor, w.state) {
 				return fmt.Errorf("--for %s: there are %s", w.state, strings.Join(waitFor, ", "))
 			}
-			c, err := w.cluster(u)
+			c, err := w.cluster(u, args...)
 			if err != nil {
 				return err
 			}

@@ -48,6 +48,13 @@ var badInput = []struct {
 	{"a label longer than Proxmox takes", func() string { return machineWith(strings.Repeat("a", 64), "  powerState: On") }, "with at most 63 of them between dots"},
 	{"a name with a line break", func() string { return machineWith(`"web\nname: db"`, "  powerState: On") }, "metadata.name: want lower-case letters"},
 	{"a size beyond all exponents", func() string { return machineWith("web", "  disks: [{name: data, size: 1e400}]") }, "spec.disks[0].size: want at most 1Ei"},
+	{"an amount that can't be counted", func() string { return machineWith("web", "  disks: [{name: root, size: 99999Pi, storage: nfs}]") }, "spec.disks[0].size: want at most 1Ei, have more than can be counted"},
+	{"no CPUs at all", func() string {
+		return "apiVersion: infra.virtrigaud.io/v1beta1\nkind: VMClass\nmetadata: {name: x}\nspec: {cpus: 0, memory: 1Gi}\n"
+	}, "spec.cpus: want a number from 1 to 4096, have 0"},
+	{"a tab", func() string {
+		return "apiVersion: infra.virtrigaud.io/v1beta1\nkind: VMClass\nmetadata:\n\tname: x\n"
+	}, "the line is indented with a tab, and YAML takes spaces only"},
 	{"a size of nothing", func() string { return machineWith("web", "  disks: [{name: data, size: 0}]") }, "spec.disks[0].size: want at least 16Ki, have 0"},
 	{"too many machines", func() string { return machineWith("web", "  count: 99999999") }, "spec.count: want a number from 0 to 1000"},
 	{"a negative number of machines", func() string { return machineWith("web", "  count: -1") }, "spec.count: want a number from 0 to 1000"},

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"math"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -51,7 +52,7 @@ func (s scope) classCPUs(c *class, spec *api.VMClassSpec) {
 	sockets := max(1, spec.Sockets)
 	most := max(spec.CPUs, spec.MaxCPUs)
 	switch {
-	case spec.CPUs == 0 && s.o.where("spec.cpus") == s.o.where("spec"):
+	case spec.CPUs == 0 && !s.o.says("spec.cpus"):
 		s.fail("spec.cpus", "is missing")
 	case spec.CPUs < 1 || spec.CPUs > mostCPUs:
 		s.fail("spec.cpus", "want a number from 1 to %d, have %d", mostCPUs, spec.CPUs)
@@ -78,7 +79,7 @@ func (s scope) classMemory(c *class, spec *api.VMClassSpec) {
 	}
 	memory := spec.Memory.Value()
 	switch {
-	case memory == 0:
+	case memory == 0 && !s.o.says("spec.memory"):
 		s.fail("spec.memory", "is missing")
 	case memory < 16*mib:
 		s.fail("spec.memory", "want at least 16Mi, have %s%s", spec.Memory.String(), unitHint(spec.Memory, 255))
@@ -105,7 +106,11 @@ const mostCPUs = 4096
 // countable tells whether an amount is a number of bytes that can be counted.
 func (s scope) countable(field string, q resource.Quantity) bool {
 	if q.Cmp(mostBytes) > 0 {
-		s.fail(field, "want at most %s, have %s", mostBytes.String(), shortened(q.String()))
+		have := shortened(q.String())
+		if q.Value() == math.MaxInt64 {
+			have = "more than can be counted" // the amount was cut off there
+		}
+		s.fail(field, "want at most %s, have %s", mostBytes.String(), have)
 		return false
 	}
 	return true

@@ -37,7 +37,7 @@ func Environment(getenv func(string) string, readFile func(string) ([]byte, erro
 	c := Connection{}
 	v := variables{getenv: getenv, readFile: readFile}
 	if e := v.endpoint(); e != "" {
-		c.Endpoints = splitComma(e)
+		c.Endpoints = splitEndpoints(e)
 	}
 	if len(c.Endpoints) == 0 {
 		return c, ErrNoEndpoint
@@ -52,6 +52,7 @@ func Environment(getenv func(string) string, readFile func(string) ([]byte, erro
 	if c.TLS.CA, err = v.ca(); err != nil {
 		return c, err
 	}
+	c.TLS.Fingerprints = v.fingerprints()
 	if c.Keys, err = v.keys(); err != nil {
 		return c, err
 	}
@@ -139,9 +140,27 @@ func (v variables) ca() ([]byte, error) {
 	}
 	b, err := read(text)
 	if err != nil {
+		if looksLikeFile(text) {
+			return nil, fmt.Errorf("PVE_CA_BUNDLE: %w", NotRead(text, err))
+		}
 		return nil, NotRead("the file that PVE_CA_BUNDLE names", err) // which may be no name at all, but a secret
 	}
 	return b, nil
+}
+
+// looksLikeFile reports whether a text is the name of a file rather than something that was put
+// in its place by mistake, and may be secret.
+func looksLikeFile(text string) bool {
+	const most = 300
+	if len(text) > most || strings.ContainsAny(text, "\n\r") {
+		return false
+	}
+	for _, end := range []string{".pem", ".crt", ".cer", ".ca"} {
+		if strings.HasSuffix(text, end) {
+			return true
+		}
+	}
+	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../")
 }
 
 // keyFile is the variable that names the file with the keys that sign markers.
@@ -164,6 +183,9 @@ func (v variables) keys() (model.Keys, error) {
 	return keys, nil
 }
 
+// fingerprints are those of certificates to trust.
+func (v variables) fingerprints() []string { return splitComma(v.first("PVE_FINGERPRINT")) }
+
 func (v variables) insecure() (bool, error) {
 	text := v.first("PVE_INSECURE_SKIP_VERIFY", "PROXMOX_VE_INSECURE")
 	switch strings.ToLower(text) {
@@ -182,6 +204,11 @@ func (v variables) insecure() (bool, error) {
 }
 
 // splitComma splits a list at commas.
+// splitEndpoints are several URLs, separated by commas or spaces.
+func splitEndpoints(text string) []string {
+	return splitComma(strings.Join(strings.Fields(text), ","))
+}
+
 func splitComma(text string) []string {
 	var all []string
 	for part := range strings.SplitSeq(text, ",") {

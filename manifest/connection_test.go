@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"testing"
 )
@@ -25,7 +26,8 @@ func TestTheEnvironmentAloneIsAConnection(t *testing.T) {
 		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_SECRET": "x"}, "there is PVE_TOKEN_SECRET, but no PVE_TOKEN_ID"},
 		{map[string]string{"PVE_ENDPOINT": "a", "PVE_USERNAME": "root", "PVE_PASSWORD": "x"}, "PVE_USERNAME should have a realm, like root@pam"},
 		{map[string]string{"PVE_ENDPOINT": "a", "PROXMOX_VE_API_TOKEN": "x"}, `PROXMOX_VE_API_TOKEN: an API token looks like "user@realm!name=secret"`},
-		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_CA_BUNDLE": "/none"}, "the file that PVE_CA_BUNDLE names isn't there: no such file or folder"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_CA_BUNDLE": "/none"}, "PVE_CA_BUNDLE: /none isn't there: no such file or folder"},
+		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_CA_BUNDLE": "hunter2"}, "the file that PVE_CA_BUNDLE names isn't there: no such file or folder"},
 		{map[string]string{"PVE_ENDPOINT": "a", "PVE_TOKEN_ID": "a@b!c", "PVE_TOKEN_SECRET": "x", "PVE_INSECURE_SKIP_VERIFY": "2"}, `PVE_INSECURE_SKIP_VERIFY: want true or false, have "2"`},
 	} {
 		got, err := Environment(func(name string) string { return c.vars[name] }, read)
@@ -39,6 +41,12 @@ func TestTheEnvironmentAloneIsAConnection(t *testing.T) {
 	}
 	if c, _ := Environment(func(name string) string { return login[name] }, nil); len(c.Config().Endpoints) != 1 {
 		t.Errorf("%+v", c.Config())
+	}
+	several := maps.Clone(login)
+	several["PVE_ENDPOINT"], several["PVE_FINGERPRINT"] = "https://a:8006 https://b:8006", "AA:BB,CC:DD"
+	c, err := Environment(func(name string) string { return several[name] }, nil)
+	if err != nil || len(c.Endpoints) != 2 || len(c.TLS.Fingerprints) != 2 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

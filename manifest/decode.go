@@ -219,6 +219,12 @@ func (o *object) written() *object {
 	return o
 }
 
+// says reports whether a field is there. Objects that weren't read from a text don't tell.
+func (o *object) says(path string) bool {
+	_, there := o.places[path]
+	return there
+}
+
 // where finds a field, or the nearest thing around it.
 func (o *object) where(path string) place {
 	for {

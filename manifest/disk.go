@@ -166,6 +166,7 @@ func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
 		return
 	}
 	if !b.countable(field+".size", *d.Size) {
+		out.Size = leastDisk // it isn't missing
 		return
 	}
 	out.Size = d.Size.Value()

@@ -36,6 +36,16 @@ var (
 	continued = regexp.MustCompile(`(?i)#\s*\.\.\.\s*existing\b.*\.\.\.`)
 )
 
+// tabbed reports whether a line of a text, from 1 on, is indented with a tab.
+func tabbed(data []byte, line int) bool {
+	lines := bytes.Split(data, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return false
+	}
+	text := lines[line-1]
+	return bytes.ContainsRune(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t')
+}
+
 // parse reads the documents of a text.
 func (r *reader) parse(file string, data []byte) {
 	in := yaml.NewDecoder(bytes.NewReader(data))
@@ -50,6 +60,9 @@ func (r *reader) parse(file string, data []byte) {
 			if m := yamlErrorLine.FindStringSubmatch(text); m != nil {
 				line, _ = strconv.Atoi(m[1])
 				text = m[2]
+			}
+			if tabbed(data, line) {
+				text = "the line is indented with a tab, and YAML takes spaces only"
 			}
 			r.fail(file, line, "this isn't YAML: %s", text)
 			return // what follows can't be told apart

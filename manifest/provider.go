@@ -90,7 +90,7 @@ func (s scope) connect(p *provider, obj *api.Provider) {
 	c.Endpoints = append(c.Endpoints, obj.Spec.Endpoints...)
 	for _, v := range []variables{own, process} {
 		if len(c.Endpoints) == 0 {
-			c.Endpoints = splitComma(v.endpoint())
+			c.Endpoints = splitEndpoints(v.endpoint())
 		}
 	}
 	if len(c.Endpoints) == 0 {
@@ -231,6 +231,9 @@ func (s scope) trust(c *Connection, obj *api.Provider, secret *Secret, own, proc
 				s.fail(v.field, "%v", err)
 			}
 			c.TLS.CA = ca
+		}
+		if len(c.TLS.Fingerprints) == 0 {
+			c.TLS.Fingerprints = v.fingerprints()
 		}
 		c.TLS.Insecure = c.TLS.Insecure || insecure
 	}

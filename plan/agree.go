@@ -48,7 +48,7 @@ func (a *Agreement) Limit(o Object) Object {
 			continue
 		}
 		late[s.N] = true
-		grave = grave || s.Effect != Restart
+		grave = grave || rank(s.Effect) > rank(Restart)
 		o.Refused = append(slices.Clip(o.Refused), Refusal{What: s.What, Why: s.Why, Effect: s.Effect, Allow: "--yes", Late: true})
 	}
 	if len(late) == 0 {
@@ -67,7 +67,7 @@ func (a *Agreement) Limit(o Object) Object {
 
 func (a *Agreement) covers(owner model.Owner, s Step) bool {
 	switch {
-	case s.Effect == Restart && a.Allow.Restart, s.Effect == Replace && a.Allow.Replace:
+	case rank(s.Effect) == rank(Restart) && a.Allow.Restart, s.Effect == Replace && a.Allow.Replace:
 		return true
 	case s.Effect == LosesData && a.Allow.Data:
 		switch s.Action.(type) {
@@ -84,8 +84,8 @@ func stakes(s Step) []string {
 	if rank(s.Effect) == 0 {
 		return nil
 	}
-	if s.Effect == Restart {
-		return []string{"restart"}
+	if rank(s.Effect) == rank(Restart) {
+		return []string{string(s.Effect)}
 	}
 	switch act := s.Action.(type) {
 	case model.Destroy, model.Stop: // it is stopped to be destroyed

@@ -36,7 +36,7 @@ func guard(o *Object, allow model.Allow, e Effect, what, why string) bool {
 // rank orders effects by how much they hurt.
 func rank(e Effect) int {
 	switch e {
-	case Restart:
+	case Restart, PowerOff:
 		return 1
 	case Replace:
 		return 2

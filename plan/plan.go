@@ -24,6 +24,7 @@ const (
 	Moves     Effect = "moves" // the guest goes to another node; one that runs goes on running
 	Later     Effect = "at the next start"
 	Partly    Effect = "partly live" // the reason says what of it is for the next start
+	PowerOff  Effect = "power off"   // a running guest stops, since that is wanted
 	Restart   Effect = "restart"     // a running guest stops and starts
 	Replace   Effect = "replace"     // the guest is destroyed and made anew
 	LosesData Effect = "loses data"  // a disk, a state or the whole guest goes

@@ -109,9 +109,11 @@ func (c *change) ignored(what string) bool {
 func (c *change) stop() {
 	switch c.v.Power {
 	case model.PowerOff:
-		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Effect: Restart})
+		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Effect: PowerOff})
 	case model.PowerOffGraceful:
-		if s := c.shutdown("powerState is OffGraceful"); c.p.allows(c.v).Stop || !c.ignored(s.What) {
+		s := c.shutdown("powerState is OffGraceful")
+		s.Effect = PowerOff
+		if c.p.allows(c.v).Stop || !c.ignored(s.What) {
 			c.o.step(s)
 		}
 	}

@@ -26,7 +26,7 @@ func Sign(e plan.Effect) string {
 	switch e {
 	case plan.New:
 		return "+"
-	case plan.Restart:
+	case plan.Restart, plan.PowerOff:
 		return "!"
 	case plan.Replace, plan.LosesData:
 		return "-"

@@ -106,7 +106,7 @@ func strongest(steps []plan.Step) plan.Effect {
 	if steps[0].Effect == plan.New {
 		return plan.New
 	}
-	order := map[plan.Effect]int{plan.Live: 1, plan.Restart: 2, plan.Replace: 3, plan.LosesData: 4}
+	order := map[plan.Effect]int{plan.Live: 1, plan.PowerOff: 2, plan.Restart: 2, plan.Replace: 3, plan.LosesData: 4}
 	e := plan.Live
 	for _, s := range steps {
 		if order[s.Effect] > order[e] {
@@ -187,7 +187,7 @@ func CountOf(all plan.Plan) Counts {
 			switch strongest(o.Steps) {
 			case plan.New:
 				c.Make++
-			case plan.Restart:
+			case plan.Restart, plan.PowerOff:
 				c.Restart++
 			case plan.Replace, plan.LosesData:
 				c.Remove++
