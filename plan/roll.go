@@ -141,7 +141,7 @@ func (r *rollout) unavailable(i int) (down bool, look Look) {
 	case !f.look.Empty():
 		return false, f.look
 	case g == nil:
-		return true, Look{}
+		return r.expected(i)
 	case slices.ContainsFunc(r.p.have.TasksOf(g.VMID), func(t model.Task) bool { return powers(t.Type) }):
 		return true, Look{}
 	case g.Status == model.StatusUnknown || g.StalePower && !r.p.want.Quick:
@@ -154,6 +154,26 @@ func (r *rollout) unavailable(i int) (down bool, look Look) {
 		return false, Look{Ready: []int{g.VMID}}
 	}
 	return true, Look{}
+}
+
+// expected reports whether a guest that isn't there was there, or is being made: those that
+// wait for their first day don't hold the others.
+func (r *rollout) expected(i int) (down bool, look Look) {
+	switch o := r.objects[i]; {
+	case r.p.want.VMs[i].Remembered != 0:
+		return true, Look{}
+	case o.Wait != nil:
+		return !slices.Contains(beforeItIsMade, o.Wait.Reason), Look{}
+	case !o.Look.Empty():
+		return false, o.Look
+	default:
+		return len(o.Steps) > 0, Look{}
+	}
+}
+
+// beforeItIsMade are the reasons to wait of guests that nobody has begun to make.
+var beforeItIsMade = []string{
+	WaitSource, WaitTemplate, WaitPlace, WaitMissing, WaitUnfit, WaitVMID, WaitForeign, WaitRoot, WaitHost, WaitRelease,
 }
 
 // powers reports whether a task of that type stops or starts a guest.

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,6 +167,9 @@ func (job *moveJob) copy(t *task, vm *VM, d drive, made *string) error {
 	v, _ := t.volume(job.node, volid)
 	if v == nil {
 		return die("volume '%s' does not exist", volid)
+	}
+	if from, _ := t.volume(job.node, old); from != nil {
+		v.Moved = append(slices.Clip(from.Moved), storageOf(old)+":"+from.Name)
 	}
 	d.volume = volid
 	d.set("format", "")

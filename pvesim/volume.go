@@ -75,6 +75,7 @@ type Volume struct {
 	Blob    string    `json:"blob,omitempty"` // name in the blob store or file of this host, when there are bytes
 	Disk    string    `json:"disk,omitempty"` // of Machines, when it was needed
 	System  System    `json:"system,omitempty"`
+	Moved   []string  `json:"moved,omitempty"`  // where its content was before, as storage:name, oldest first
 	Backup  *Backup   `json:"backup,omitempty"` // what it holds, if it is one made here
 }
 

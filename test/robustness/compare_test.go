@@ -35,6 +35,9 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 		if inspect.VolumeOf(st, vm.Node, vm.Conf[slot]) == "" {
 			wrong = append(wrong, fmt.Sprintf("VM %d: there is no disk %s", vm.ID, slot))
 		}
+		if storage, _, _ := strings.Cut(vm.Conf[slot], ":"); d.Storage != "" {
+			differs("storage of "+slot, d.Storage, storage)
+		}
 		if d.Size > 0 {
 			differs("size of "+slot, d.Size, max(d.Size, sizeOf(vm.Conf[slot])))
 			if sizeOf(vm.Conf[slot]) < d.Size {

@@ -66,7 +66,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		// Nobody in there hears that it is to shut down.
 		return vm != nil && deaf(st, vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
 	case len(o.Refused) > 0:
-		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) && !unheard(st, vm, f) })
+		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) && !unheard(st, vm, f) && !immovable(vm, f) })
 	case o.Wait == nil:
 		return false
 	}
@@ -85,10 +85,30 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 			}
 		}
 		return true
+	case plan.WaitUnfit:
+		return vm == nil && smallerThanItsSource(st, s, w)
 	case plan.WaitSource:
 		// It is to be a copy of a machine that isn't wanted, or can't be made.
 		from := s.find(w.Source.VM.Name)
 		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
+	}
+	return false
+}
+
+// smallerThanItsSource reports whether the root disk of a machine that is to be made should be
+// smaller than the one that it is a copy of: disks don't shrink.
+func smallerThanItsSource(st *pvesim.State, s *set, w *wish) bool {
+	i := slices.IndexFunc(w.Disks, model.Disk.Root)
+	if i < 0 || w.Disks[i].Size == 0 {
+		return false
+	}
+	for _, vm := range st.VMs {
+		template := w.Source.Image.Name != "" && vm.Template() && vm.Name() == w.Source.Image.Name
+		from := s.find(w.Source.VM.Name)
+		copied := from != nil && slices.Contains(owned(st)[from.Owner], vm.ID)
+		if (template || copied) && w.Disks[i].Size < sizeOf(vm.Conf["scsi0"]) {
+			return true
+		}
 	}
 	return false
 }
@@ -150,6 +170,24 @@ func (r *run) circle(s *set, w *wish) bool {
 // nobody in it who would hear it.
 func unheard(st *pvesim.State, vm *pvesim.VM, f plan.Refusal) bool {
 	return vm != nil && f.Effect == plan.Restart && strings.Contains(f.Why, "ignored the shutdown") && deaf(st, vm)
+}
+
+// immovable reports whether a disk is rightly not moved to another storage: a snapshot has it,
+// and Proxmox refuses that.
+func immovable(vm *pvesim.VM, f plan.Refusal) bool {
+	slot, _, ok := strings.Cut(strings.TrimPrefix(f.What, "move "), " to ")
+	if vm == nil || !ok || !strings.HasPrefix(f.What, "move ") {
+		return false
+	}
+	volume, _, _ := strings.Cut(vm.Conf[slot], ",")
+	for _, snap := range vm.Snaps {
+		for key, value := range snap.Conf {
+			if had, _, _ := strings.Cut(value, ","); volume != "" && isDrive(key) && had == volume {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refusable tells whether a step is rightly refused.

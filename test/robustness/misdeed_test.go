@@ -59,6 +59,21 @@ var misdeeds = []misdeed{
 			}
 		})
 	}, `^disk .* of VM \d+ \(virtualmachine/vm-a\) was destroyed, and nobody wanted that`},
+	{"a disk with data is exchanged for an empty one", func(r *run, id int) {
+		r.sim.Do(func(s *pvesim.State) {
+			for _, sp := range s.Spaces {
+				for name, v := range sp.Volumes {
+					if v.VMID == id && v.Content == "images" {
+						empty := *v
+						empty.Name = strings.Replace(name, "disk-0", "disk-9", 1)
+						delete(sp.Volumes, name)
+						sp.Volumes[empty.Name] = &empty
+						s.VMs[id].Conf["scsi0"] = strings.Replace(s.VMs[id].Conf["scsi0"], name, empty.Name, 1)
+					}
+				}
+			}
+		})
+	}, `^disk .* of VM \d+ \(virtualmachine/vm-a\) was destroyed, and nobody wanted that`},
 	{"a machine is destroyed that is wanted", func(r *run, id int) {
 		r.misbehave(http.MethodDelete, id, "")
 	}, `is wanted, and is to be destroyed`},

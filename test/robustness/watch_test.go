@@ -164,13 +164,30 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.guests)) {
 		was := w.guests[id]
 		for _, v := range slices.Sorted(maps.Keys(was.volumes)) {
-			if _, ok := there[v]; !ok && was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, was.volumes[v]) {
+			if _, ok := there[v]; !ok && was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, was.volumes[v]) && !moved(s, id, v) {
 				wrong = append(wrong, fmt.Sprintf("disk %s of VM %d (%s) was destroyed, and nobody wanted that", v, id, was.owner.Key))
 			}
 		}
 	}
 	w.guests = now
 	return wrong
+}
+
+// moved reports whether a machine still has what was on a volume of it that is gone: Proxmox
+// has copied that to its end onto another one, which the machine's config names.
+func moved(s *pvesim.State, id int, volume string) bool {
+	vm := s.VMs[id]
+	if vm == nil {
+		return false
+	}
+	there := inspect.Volumes(s)
+	_, former, _ := strings.Cut(volume, "/") // without the node: a machine's own disks move on one
+	for slot, value := range vm.Conf {
+		if isDrive(slot) && slices.Contains(there[inspect.VolumeOf(s, vm.Node, value)].Moved, former) {
+			return true
+		}
+	}
+	return false
 }
 
 // wishOf finds the wish for a machine by what its marker says.
