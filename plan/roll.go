@@ -48,9 +48,10 @@ func (p *planner) roll(objects []Object) {
 	}
 }
 
-// disrupts reports whether a plan restarts or replaces a guest that is to run.
+// disrupts reports whether a plan restarts or replaces a guest that is to run, and that may
+// be changed.
 func (p *planner) disrupts(i int, o Object) bool {
-	return slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(p.want.VMs[i], s) })
+	return p.want.VMs[i].Hold == (model.Hold{}) && slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(p.want.VMs[i], s) })
 }
 
 // disruptive reports whether a step takes a guest away that is to run, to bring it back.
@@ -162,6 +163,8 @@ func (r *rollout) expected(i int) (down bool, look Look) {
 	switch o := r.objects[i]; {
 	case r.p.want.VMs[i].Remembered != 0:
 		return true, Look{}
+	case r.p.want.VMs[i].Hold != (model.Hold{}):
+		return false, Look{}
 	case o.Wait != nil:
 		return !slices.Contains(beforeItIsMade, o.Wait.Reason), Look{}
 	case !o.Look.Empty():

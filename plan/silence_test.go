@@ -87,6 +87,7 @@ func wishes() map[string]wish {
 		"VM.Place.MinFree":    ofVM(func(v *model.VM) { v.Place.MinFree = 1 << 50 }),
 		"VM.Update":           {exempt: "it says what may be done"},
 		"VM.Rollout":          {exempt: "it says what may be done at once"},
+		"VM.Hold":             {exempt: "it says that nothing may be done"},
 		"VM.Retain":           {exempt: "it says what is done when the object goes"},
 		"VM.Destroy":          {exempt: "it says what is done when the object goes"},
 		"VM.ShutdownTimeout":  {exempt: "it says how a guest is stopped"},
@@ -105,6 +106,7 @@ func wishes() map[string]wish {
 		"Image.Range":             {exempt: "a template that is there has its VMID"},
 		"Image.Deleted":           wish{change: func(d *model.Desired) { d.Images[2].Deleted = true }},
 		"Image.Pin":               {exempt: "it says which of several templates of the name guests are made from"},
+		"Image.Hold":              {exempt: "it says that nothing may be done"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
 
 		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},
@@ -115,6 +117,7 @@ func wishes() map[string]wish {
 		"Snapshot.Revert":      ofSnapshot(func(s *model.Snapshot) { s.Revert = "1" }),
 		"Snapshot.Keep":        {exempt: "it says how many there may be; fewer are deleted, see prune"},
 		"Snapshot.Deleted":     ofSnapshot(func(s *model.Snapshot) { s.Deleted = true }),
+		"Snapshot.Hold":        {exempt: "it says that nothing may be done"},
 		"Snapshot.LeftOver":    {exempt: "it isn't wanted, but found"},
 	}
 }
