@@ -30,18 +30,18 @@ var anyOption = map[string][]string{
 	"sshkeys": {"ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMkbiUWuKQ%2FgILaqiLjoexoAz%2FwhiNMn28Tt6DCaQxF0"}, "startdate": {"2006-06-17T16:01:21"}, "startup": {"order=1", "up=3,down=4", "7"},
 	"tablet": {"0"}, "tags": {"a", "b;a", "x-1;Y"}, "tdf": {"1"}, "usb0": {"host=1-1.2", "spice,usb3=1", "mapping=stick"}, "usb4": {"host=1234:abcd"}, "vcpus": {"1"}, "vga": {"none", "qxl,memory=32", "serial0", "std", "virtio"},
 	"virtiofs0": {"dirid=share,cache=auto"}, "vmgenid": {"0", "11111111-2222-3333-4444-555555555555"}, "vmstatestorage": {"local"}, "watchdog": {"i6300esb,action=reset"},
-	"unused0": {"local-lvm:vm-1-disk-77"}, "unused5": {"nfs:1/vm-1-disk-78.qcow2"}, "ipconfig0": {"ip=dhcp", "ip=10.0.0.2/24,gw=10.0.0.1", "ip6=auto", "ip=manual"}, "ipconfig3": {"ip=10.0.1.2/16", "ip=dhcp,ip6=dhcp"},
+	"unused0": {"local-lvm:vm-999-disk-77"}, "unused5": {"nfs:999/vm-999-disk-78.qcow2"}, "ipconfig0": {"ip=dhcp", "ip=10.0.0.2/24,gw=10.0.0.1", "ip6=auto", "ip=manual"}, "ipconfig3": {"ip=10.0.1.2/16", "ip=dhcp,ip6=dhcp"},
 	"net0":     {"virtio=BC:24:11:00:00:01,bridge=vmbr0", "e1000=BC:24:11:00:00:01,bridge=vmbr0,tag=7", "virtio=BC:24:11:00:00:01"},
 	"net3":     {"virtio=BC:24:11:00:00:02,bridge=vmbr1,mtu=1,queues=2", "rtl8139=02:24:11:00:00:02,bridge=vmbr1,rate=0.5", "virtio=BC:24:11:00:00:02,bridge=vmbr1,trunks=3"},
 	"net31":    {"vmxnet3=BC:24:11:00:00:03,bridge=vmbr2,firewall=1,link_down=1", "pcnet=BC:24:11:00:00:03,bridge=vnet1"},
-	"efidisk0": {"local-lvm:vm-1-disk-9,efitype=4m,size=4M", "local-lvm:vm-1-disk-9,size=128K", "nfs:1/vm-1-disk-9.raw,efitype=4m,pre-enrolled-keys=1,size=528K"}, "tpmstate0": {"local-lvm:vm-1-disk-8,size=4M,version=v2.0", "local-lvm:vm-1-disk-8,size=4M"},
-	"ide0": {"none,media=cdrom", "local:iso/x.iso,media=cdrom,size=500M", "cdrom,media=cdrom"}, "ide2": {"local-lvm:vm-1-cloudinit,media=cdrom,size=4M", "none,media=cdrom"}, "sata5": {"local:iso/x.iso,media=cdrom"},
+	"efidisk0": {"local-lvm:vm-999-disk-9,efitype=4m,size=4M", "local-lvm:vm-999-disk-9,size=128K", "nfs:999/vm-999-disk-9.raw,efitype=4m,pre-enrolled-keys=1,size=528K"}, "tpmstate0": {"local-lvm:vm-999-disk-8,size=4M,version=v2.0", "local-lvm:vm-999-disk-8,size=4M"},
+	"ide0": {"none,media=cdrom", "local:iso/x.iso,media=cdrom,size=500M", "cdrom,media=cdrom"}, "ide2": {"local-lvm:vm-999-cloudinit,media=cdrom,size=4M", "none,media=cdrom"}, "sata5": {"local:iso/x.iso,media=cdrom"},
 }
 
 // anyDrive are what drives may hold, without their size.
 var anyDrive = []string{
-	"local-lvm:vm-1-disk-0", "nfs:1/vm-1-disk-1.qcow2", "nfs:1/vm-1-disk-2.raw,format=raw", "local-lvm:base-9000-disk-0/vm-1-disk-3", "/dev/sdb", "local-lvm:vm-1-disk-4,cache=unsafe,discard=on,iothread=1",
-	"local-lvm:vm-1-disk-5,serial=data,backup=0,replicate=0", "local-lvm:vm-1-disk-6,ro=1,aio=native,iops_rd=100,detect_zeroes=0",
+	"local-lvm:vm-999-disk-0", "nfs:999/vm-999-disk-1.qcow2", "nfs:999/vm-999-disk-2.raw,format=raw", "local-lvm:base-9000-disk-0/vm-999-disk-3", "/dev/sdb", "local-lvm:vm-999-disk-4,cache=unsafe,discard=on,iothread=1",
+	"local-lvm:vm-999-disk-5,serial=data,backup=0,replicate=0", "local-lvm:vm-999-disk-6,ro=1,aio=native,iops_rd=100,detect_zeroes=0",
 }
 
 var anySlot = []string{"scsi0", "scsi1", "scsi30", "virtio0", "virtio3", "sata0", "sata4", "ide1", "ide3"}
@@ -72,6 +72,7 @@ func anySettings(t *rapid.T) map[string]string {
 func TestAnyMachineCanBeImported(t *testing.T) {
 	l := ownLab(t)
 	client := l.client()
+	l.allocate(client, slices.Concat(anyDrive, slices.Concat(slices.Collect(maps.Values(anyOption))...)))
 	id := 1000
 	rapid.Check(t, func(t *rapid.T) {
 		id++

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -77,6 +79,33 @@ var edited = map[string]map[string]string{
 
 var macs = regexp.MustCompile(`mac: [0-9a-f:]+`)
 
+var diskVolume = regexp.MustCompile(`^(local-lvm|nfs):(?:\d+/)?(?:base-\d+-disk-\d+/)?(vm-(\d+)-[a-z]+(?:-\d+)?(?:\.(qcow2|raw|vmdk))?)`)
+
+// allocate makes the disks that values of configs name, where there are none yet.
+func (l *lab) allocate(client *pve.Client, values []string) {
+	l.Helper()
+	made := map[string]bool{}
+	for _, value := range values {
+		v := diskVolume.FindStringSubmatch(value)
+		if v == nil || made[v[1]+v[2]] {
+			continue
+		}
+		made[v[1]+v[2]] = true
+		vmid, err := strconv.Atoi(v[3])
+		if err != nil {
+			l.Fatal(err)
+		}
+		format := v[4]
+		if format == "" {
+			format = "raw"
+		}
+		_, err = client.Storage("pve2", v[1]).Alloc(l.Context(), pve.AllocOptions{VMID: vmid, Filename: v[2], Size: "4M", Format: format})
+		if err != nil && !strings.Contains(err.Error(), "already exists") {
+			l.Fatal(err)
+		}
+	}
+}
+
 // client is somebody with a browser.
 func (l *lab) client() *pve.Client {
 	l.Helper()
@@ -104,6 +133,9 @@ func (l *lab) made() []string {
 			l.Fatalf("%s: %v", m.reason, err)
 		}
 		ids = append(ids, fmt.Sprint(id))
+	}
+	for _, conf := range edited {
+		l.allocate(client, slices.Collect(maps.Values(conf)))
 	}
 	l.sim.Do(func(st *pvesim.State) {
 		for _, vm := range st.VMs {

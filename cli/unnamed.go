@@ -33,7 +33,7 @@ func (c *change) mentionUnnamed(ctx context.Context, u *ui, list []*cluster) {
 
 // unnamed reads which machines of the set no manifest names, and how many couldn't be
 // read.
-func (c *cluster) unnamed(ctx context.Context) (left []*model.Guest, unread int) {
+func (c *cluster) unnamed(ctx context.Context) (left []plan.LeftBehind, unread int) {
 	_, ids := plan.Unnamed(c.Desired, c.observer.Snapshot())
 	_ = c.readAll(ctx, ids[:min(len(ids), mostUnread)], func(ctx context.Context, id int) error {
 		_ = c.observer.Config(ctx, id) // what can't be read is counted
@@ -43,19 +43,43 @@ func (c *cluster) unnamed(ctx context.Context) (left []*model.Guest, unread int)
 	return left, len(ids)
 }
 
-func (c *change) unnamedText(left []*model.Guest) string {
-	const most = 5
-	var names []string
-	for _, g := range left {
-		names = append(names, fmt.Sprintf("%s (VM %d)", status.Name(g.Config.Marker.Owner.Key), g.VMID))
+// unnamedText says of machines that no manifest names what pruning would do with them.
+func (c *change) unnamedText(left []plan.LeftBehind) string {
+	var removed, released, kept []string
+	for _, l := range left {
+		name := fmt.Sprintf("%s (VM %d)", status.Name(l.Owner.Key), l.Guest.VMID)
+		switch {
+		case !l.Proved:
+			kept = append(kept, name)
+		case l.Retained:
+			released = append(released, name)
+		default:
+			removed = append(removed, name)
+		}
 	}
+	var parts []string
+	add := func(names []string, what string) {
+		if len(names) > 0 {
+			parts = append(parts, what+few(names))
+		}
+	}
+	prune := fmt.Sprintf("--set %s --prune ", c.set)
+	add(removed, prune+"removes ")
+	add(released, prune+"releases, without removing them from Proxmox: ")
+	add(kept, "--prune leaves what only claims in its notes to be of this set, proxplane delete vm/VMID removes it: ")
+	is, stays := "machines of set %s are", "They stay as they are"
+	if len(left) == 1 {
+		is, stays = "machine of set %s is", "It stays as it is"
+	}
+	return fmt.Sprintf("%d "+is+" named by no manifest here. %s; %s", len(left), c.set, stays, strings.Join(parts, "; "))
+}
+
+// few are names in their order, the first of many.
+func few(names []string) string {
+	const most = 5
 	model.SortNames(names)
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
-	text := "%d machines of set %s are named by no manifest here: %s. They stay as they are; --set %s --prune removes them"
-	if len(left) == 1 {
-		text = "%d machine of set %s is named by no manifest here: %s. It stays as it is; --set %s --prune removes it"
-	}
-	return fmt.Sprintf(text, len(left), c.set, strings.Join(names, ", "), c.set)
+	return strings.Join(names, ", ")
 }

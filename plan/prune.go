@@ -50,9 +50,17 @@ func (p *planner) wantedNames() map[string]string {
 	return wanted
 }
 
+// LeftBehind is a guest whose marker names the set, for an object that no manifest names.
+type LeftBehind struct {
+	Guest    *model.Guest
+	Owner    model.Owner
+	Proved   bool // pruning takes it to be the set's
+	Retained bool // pruning releases it and doesn't destroy it
+}
+
 // Unnamed finds the machines that the set made or adopted and that nothing wanted names,
 // and the guests whose configs must be read to know.
-func Unnamed(want model.Desired, have *model.Observed) (left []*model.Guest, unread []int) {
+func Unnamed(want model.Desired, have *model.Observed) (left []LeftBehind, unread []int) {
 	p := newPlanner(want, have)
 	wanted := p.wantedNames()
 	for _, id := range slices.Sorted(keysOf(have.Guests)) {
@@ -65,7 +73,7 @@ func Unnamed(want model.Desired, have *model.Observed) (left []*model.Guest, unr
 			unread = append(unread, id)
 		} else if m := g.Config.Marker; p.ofSet(m) && !p.inGroup(m) {
 			if _, named := wanted[m.Owner.ID()]; !named {
-				left = append(left, g)
+				left = append(left, LeftBehind{Guest: g, Owner: m.Owner, Proved: p.proved(g, m.Owner, want.Range), Retained: m.Retain})
 			}
 		}
 	}
