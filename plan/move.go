@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -19,14 +20,11 @@ type move struct {
 }
 
 // misplaced are the disks that aren't on the storages, or in the formats, that are wanted.
+// No manifest names a storage for firmware: that moves along with the root disk, and before
+// it, so that the rest follows if the guest is looked at again in between.
 func (c *change) misplaced() []move {
-	var list []move
+	var list, firm []move
 	root := ""
-	for _, d := range c.v.Disks {
-		if d.Root() {
-			root = d.Storage
-		}
-	}
 	for _, d := range c.v.Disks {
 		have, ok := c.have.DiskAt(c.slotOf(d))
 		if !ok || d.CDROM || d.Volume != "" || have.CDROM || have.Storage == "" {
@@ -34,15 +32,24 @@ func (c *change) misplaced() []move {
 		}
 		m := move{slot: have.Slot, have: have, storage: d.Storage}
 		if firmware(d.Slot) {
-			m.storage = root // what the manifest says of the machine's own disk
-		} else {
-			m.format = c.otherFormat(d, have)
+			firm = append(firm, m)
+			continue
 		}
+		m.format = c.otherFormat(d, have)
 		if m.storage == "" {
 			m.storage = have.Storage
 		}
-		if m.storage != have.Storage || m.format != "" {
-			list = append(list, m)
+		if m.storage == have.Storage && m.format == "" {
+			continue
+		}
+		list = append(list, m)
+		if d.Root() && m.storage != have.Storage {
+			root = m.storage
+		}
+	}
+	for _, m := range slices.Backward(firm) {
+		if m.storage = root; root != "" && root != m.have.Storage {
+			list = slices.Insert(list, 0, m)
 		}
 	}
 	return list
