@@ -92,7 +92,6 @@ func wishes() map[string]wish {
 		"VM.Destroy":          {exempt: "it says what is done when the object goes"},
 		"VM.ShutdownTimeout":  {exempt: "it says how a guest is stopped"},
 		"VM.Grace":            {exempt: "it says how a guest is stopped"},
-		"VM.Hold":             {exempt: "it says whether something is done at all, and the plan says what isn't"},
 		"VM.Deleted":          ofVM(func(v *model.VM) { v.Deleted = true }),
 
 		"Image.Owner":             {exempt: "another owner is another image"},
@@ -106,12 +105,10 @@ func wishes() map[string]wish {
 		"Image.Options":           wish{change: func(d *model.Desired) { d.Images[2].Options = map[string]string{"bios": "ovmf"} }},
 		"Image.Range":             {exempt: "a template that is there has its VMID"},
 		"Image.Deleted":           wish{change: func(d *model.Desired) { d.Images[2].Deleted = true }},
-		"Image.Hold":              {exempt: "as of a VM"},
 		"Image.Pin":               {exempt: "it says which of several templates of the name guests are made from"},
 		"Image.Hold":              {exempt: "it says that nothing may be done"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
 
-		"Snapshot.Hold":        {exempt: "as of a VM"},
 		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},
 		"Snapshot.VM":          ofSnapshot(func(s *model.Snapshot) { s.VM.Name = "data" }),
 		"Snapshot.Name":        ofSnapshot(func(s *model.Snapshot) { s.Name = "later" }),
