@@ -200,7 +200,7 @@ func troubleIsTold(t *testing.T, plane *controlplane.Plane) {
 	for _, trouble := range []struct{ object, reason, text string }{
 		{"provider/unknown", "ProxmoxAway", "pve-root-ca.pem as ca.crt in the Secret"},
 		{"provider/refused", "LoginRefused", "authentication failure"},
-		{"vm/nowhere", "StepFailed", "storage 'no-such-storage' does not exist"},
+		{"vm/nowhere", "NotFound", "there is no storage no-such-storage"},
 	} {
 		condition := fmt.Sprintf(`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=%s`, trouble.reason)
 		if out, err := plane.Kubectl(t.Context(), "wait", condition, trouble.object, "--timeout", patience.String()).CombinedOutput(); err != nil {
