@@ -125,7 +125,7 @@ func TestKubectlShowsWhatTheOperatorWillDo(t *testing.T) {
 	if said := s.does(bin, "proxplane", "console", "web"); !strings.Contains(said, "vmid="+s.field("vm/web", ".status.vmid")) {
 		t.Errorf("the console is %s", said)
 	}
-	if said := s.does(bin, "proxplane", "doctor"); !strings.Contains(said, "All is well") {
+	if said := s.does(bin, "proxplane", "doctor"); !strings.Contains(said, "Nothing that is needed is missing") {
 		t.Errorf("the doctor says %s", said)
 	}
 	s.refuses(`namespace story-\d+ has no "wbe"; there is web`, bin, "proxplane", "describe", "vm/wbe")
