@@ -3,6 +3,7 @@ package robustness
 import (
 	"time"
 
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kubesim"
 )
@@ -34,8 +35,9 @@ func (k *kube) restore(name string, after time.Duration) {
 		return
 	}
 	backup := named(name, spec(o))
-	if id := identity(o); id != "" {
-		backup.Annotate("infra.virtrigaud.io/identity", id)
+	backup.Annotate(api.Identity, identity(o))
+	for _, a := range []string{api.ClusterName, api.TakenOverBy, forceDelete} {
+		backup.Annotate(a, o.Annotation(a))
 	}
 	k.api.Lose(machines, team, name)
 	k.run.later(after, func() { k.make(machines, backup) })
