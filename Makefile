@@ -61,12 +61,13 @@ test-outside: controlplane ## proxplane and its operator as processes, killed KI
 
 SEEDS ?= 10000
 OPERATOR_SEEDS ?= 2000
+NEIGHBOUR_SEEDS ?= 2000
 BASE ?= 0
-robustness: ## SEEDS histories in virtual time and OPERATOR_SEEDS about the operator, beginning with seed BASE (a number, or random), with the count of all that happened (some minutes)
+robustness: ## SEEDS histories in virtual time, OPERATOR_SEEDS about the operator and NEIGHBOUR_SEEDS with somebody hostile, beginning with seed BASE (a number, or random), with the count of all that happened (some minutes)
 	@mkdir -p bin
 	@base=$(BASE); [ "$$base" != random ] || base=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
-	echo "seeds $$base to $$((base + $(SEEDS) - 1)); again: make robustness BASE=$$base SEEDS=$(SEEDS) OPERATOR_SEEDS=$(OPERATOR_SEEDS)"; \
-	$(GO) test -count=1 -timeout 120m ./test/robustness -first $$base -seeds $(SEEDS) -operator-seeds $(OPERATOR_SEEDS) -census $(CURDIR)/bin/census.txt
+	echo "seeds $$base to $$((base + $(SEEDS) - 1)); again: make robustness BASE=$$base SEEDS=$(SEEDS) OPERATOR_SEEDS=$(OPERATOR_SEEDS) NEIGHBOUR_SEEDS=$(NEIGHBOUR_SEEDS)"; \
+	$(GO) test -count=1 -timeout 120m ./test/robustness -first $$base -seeds $(SEEDS) -operator-seeds $(OPERATOR_SEEDS) -neighbour-seeds $(NEIGHBOUR_SEEDS) -census $(CURDIR)/bin/census.txt
 	@cat bin/census.txt
 
 FUZZTIME ?= 60s

@@ -38,7 +38,9 @@ func (h *history) invite() {
 	h.neighbour = true
 	w.Users = append(slices.Clone(w.Users), pvesim.WorldUser{ID: "mallory@pve", Tokens: []pvesim.WorldToken{{Name: "own", Secret: neighbourSecret}}})
 	w.ACL = append(w.ACL, pvesim.WorldACL{Path: fmt.Sprintf("/vms/%d", neighbourVM), Role: "PVEVMAdmin", User: "mallory@pve"})
-	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: neighbourVM, Node: pick(d, w.nodes...), System: pvesim.WithAgent, Config: map[string]string{
+	node := pick(d, w.nodes...)
+	w.pin(node)
+	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: neighbourVM, Node: node, System: pvesim.WithAgent, Config: map[string]string{
 		"name": "mine", "cores": "1", "memory": "1024", "scsi0": pick(d, w.disks...) + ":4", "net0": "virtio,bridge=vmbr0", "boot": "order=scsi0",
 	}})
 	var deeds []event
@@ -53,6 +55,27 @@ func (h *history) invite() {
 		h.events = slices.Insert(h.events, at, e)
 	}
 }
+
+// pin says which templates are meant, where a name alone doesn't tell: a template is that
+// of its node, so somebody who has none of the name beside his VM could be it.
+func (w *world) pin(node string) {
+	for _, name := range w.images {
+		beside := slices.ContainsFunc(w.Guests, func(g pvesim.WorldGuest) bool { return g.Node == node && g.Config["name"] == name })
+		w.pinned = w.pinned || !beside
+	}
+	if !w.pinned {
+		return
+	}
+	w.Pools = append(w.Pools, pvesim.WorldPool{ID: goldenPool})
+	for i, g := range w.Guests {
+		if g.Template {
+			w.Guests[i].Pool = goldenPool
+		}
+	}
+}
+
+// goldenPool is where the templates are that are meant.
+const goldenPool = "golden"
 
 // hostile draws something that the neighbour does. It takes no time, so that all else
 // happens when it did without him.
@@ -94,8 +117,8 @@ func (n *neighbour) act(do func(path string) error) {
 			n.run.tells(neighbours)
 		}
 		n.run.watch.adopt(neighbourVM)
+		n.run.later(time.Hour, n.relent)
 	})
-	n.run.later(time.Hour, n.relent)
 }
 
 func (n *neighbour) call(method, path string, params pve.Params) error {
@@ -155,7 +178,7 @@ func (n *neighbour) used(e *entry) {
 	}
 }
 
-var neighbourSeeds = flag.Int("neighbour-seeds", 0, "how many seeds with a hostile neighbour")
+var neighbourSeeds = flag.Int("neighbour-seeds", 60, "how many seeds with a hostile neighbour")
 
 func TestNeighbourHistories(t *testing.T) {
 	for i := range *neighbourSeeds {

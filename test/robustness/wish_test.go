@@ -148,7 +148,11 @@ func (s *set) want(weak weakness) model.Desired {
 func (s *set) wanted() model.Desired {
 	d := model.Desired{Set: s.name, Range: s.world.vmids, Prune: s.prune}
 	for _, name := range s.world.images {
-		d.Images = append(d.Images, model.Image{Owner: s.owner("VMImage", name), Template: name})
+		image := model.Image{Owner: s.owner("VMImage", name), Template: name}
+		if s.world.pinned {
+			image.Pool = goldenPool
+		}
+		d.Images = append(d.Images, image)
 	}
 	for _, w := range s.vms {
 		if w.unnamed {

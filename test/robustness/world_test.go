@@ -27,6 +27,7 @@ type world struct {
 	isos     []string        // storages for ISO files
 	shared   []string        // of both, those that all nodes share
 	images   []string        // names of templates
+	pinned   bool            // they are meant in a pool of their own
 	agents   map[string]bool // templates with a guest agent
 	// everywhere are templates that any node can make a machine of.
 	everywhere map[string]bool
