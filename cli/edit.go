@@ -101,7 +101,7 @@ func findObject(set *manifest.Set, what string) (file string, line int, err erro
 	if !ok || name == "" {
 		return "", 0, advise(fmt.Errorf("%q says no kind", what), "Write KIND/NAME, such as vm/web-1 or class/small.")
 	}
-	kind := ""
+	var kind string
 	switch strings.ToLower(word) {
 	case "secret", "configmap":
 		kind = map[string]string{"secret": "Secret", "configmap": "ConfigMap"}[strings.ToLower(word)]

@@ -131,10 +131,10 @@ func eachField(t reflect.Type, path string, above []reflect.Type, do func(string
 	}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-":
+		switch name {
+		case "-":
 			continue
-		case name == "":
+		case "":
 			eachField(f.Type, path, append(above, t), do)
 			continue
 		}

@@ -65,7 +65,7 @@ func badYAML(part string) bool { return strings.Count(part, "\n") < 1 }
 func TestABadLineIsFoundAlsoInLongTexts(t *testing.T) {
 	for _, lines := range []int{3, 100, 1500} {
 		text := "#cloud-config\n" + strings.Repeat("- name: value\n", lines) + "wrong: [\n"
-		var wrong TextErrors = TextErrorsOf(CheckUserData(text))
+		wrong := TextErrorsOf(CheckUserData(text))
 		if len(wrong) != 1 || wrong[0].Line != lines+2 {
 			t.Errorf("%d lines: %v", lines, wrong)
 		}

@@ -26,7 +26,7 @@ func NotReadOf(p plan.Plan, quick bool) []string {
 
 // NotRead is the last line of a plan for which not everything was read; empty: it was.
 func (p Page) NotRead(all plan.Plan, quick bool) string {
-	text := ""
+	var text string
 	switch n := len(all.Look().Agents); {
 	case quick:
 		text = "Not looked at because of --quick: configs of machines that the cluster's list shows as up to date, power states of the last ten seconds, guest agents."
