@@ -9,7 +9,8 @@ import (
 )
 
 // Guests are restarted and replaced one after the other: the next when the former is ready
-// again, and none any more when one doesn't come back. Whether a guest is ready is looked at,
+// again, and none any more when one doesn't come back. One that isn't ready itself waits only
+// for those that are under way: nobody misses it, and the change may be what mends it. Whether a guest is ready is looked at,
 // not remembered, so that a process that was killed in the middle goes on at the same place.
 
 // everyone is the group of all guests that are wanted.
@@ -92,9 +93,18 @@ func (r *rollout) decide(i int) {
 			limit = r.p.want.MaxUnavailable
 		}
 		away, unknown := r.away(i, group)
-		if len(away) >= limit.Of(len(r.members[group])) {
-			r.hold(i, group, away, limit.Of(len(r.members[group])))
-			return
+		most := limit.Of(len(r.members[group]))
+		if len(away) >= most {
+			down, unsure := r.unavailable(i)
+			if !unsure.Empty() {
+				o.Look.Add(unsure)
+				return
+			}
+			if !down || len(r.underWay(away)) >= most {
+				r.hold(i, group, away, most)
+				return
+			}
+			// Nobody misses it, and the change may be what makes it ready.
 		}
 		look.Add(unknown)
 	}
@@ -125,6 +135,16 @@ func (r *rollout) away(i int, group string) (away []int, look Look) {
 		}
 	}
 	return away, look
+}
+
+// underWay are those of some guests that are being restarted or replaced.
+func (r *rollout) underWay(guests []int) (list []int) {
+	for _, i := range guests {
+		if r.begun[i] || r.p.have.Rolling[r.p.want.VMs[i].Owner.Key] {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // unavailable reports whether a guest that is to run doesn't, or isn't ready.

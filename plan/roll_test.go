@@ -50,7 +50,7 @@ func TestGuestsThatMayNotBeChangedHoldNoRestarts(t *testing.T) {
 	b.NICs[0].MAC = "02:00:00:AA:BB:CD"
 	for _, v := range []*model.VM{&a, &b} {
 		v.Rollout = model.Rollout{Groups: []string{"web"}, Max: model.Limit{Count: 1}}
-		v.Update.Restart, v.WaitAddress = true, false
+		v.Update.Restart = true
 	}
 	converge(t, w, desired(a, b))
 	a.Options = map[string]string{"cores": "4", "memory": "8192"}
@@ -60,5 +60,36 @@ func TestGuestsThatMayNotBeChangedHoldNoRestarts(t *testing.T) {
 	restarts := func(s Step) bool { return s.Effect == Restart }
 	if slices.ContainsFunc(p.object(t, "web-a").Steps, restarts) || !slices.ContainsFunc(p.object(t, "web-b").Steps, restarts) {
 		t.Errorf("web-a is restarted, or web-b isn't:\n%s", p)
+	}
+}
+
+// Several guests that don't come up would wait for each other, whatever is changed about them.
+func TestGuestsThatAreNotReadyAreRestartedWithoutWaitingForEachOther(t *testing.T) {
+	w := newWorld()
+	a, b, c := testVM("web-a"), testVM("web-b"), testVM("web-c")
+	b.NICs[0].MAC, c.NICs[0].MAC = "02:00:00:AA:BB:CD", "02:00:00:AA:BB:CE"
+	for _, v := range []*model.VM{&a, &b, &c} {
+		v.Rollout = model.Rollout{Groups: []string{"web"}, Max: model.Limit{Count: 1}}
+		v.Update.Restart = true
+	}
+	want := desired(a, b, c)
+	converge(t, w, want)
+	for i := range want.VMs {
+		want.VMs[i].Options = map[string]string{"cores": "4", "memory": "8192"}
+	}
+	for _, g := range w.guests {
+		if !g.Template {
+			g.Addresses, g.Agent = nil, model.AgentDown
+		}
+	}
+	p := w.planAll(want)
+	var restarted []string
+	for _, o := range p.Objects {
+		if slices.ContainsFunc(o.Steps, func(s Step) bool { return s.Effect == Restart }) {
+			restarted = append(restarted, o.Owner.Name)
+		}
+	}
+	if !slices.Equal(restarted, []string{"web-a"}) {
+		t.Errorf("restarted: %v\n%s", restarted, p)
 	}
 }

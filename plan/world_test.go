@@ -84,7 +84,7 @@ func (w *world) observe(l Look) *model.Observed {
 		if slices.Contains(l.Snapshots, id) {
 			seen.Snapshots = append([]model.SnapshotInfo{}, g.Snapshots...)
 		}
-		if slices.Contains(l.Agents, id) {
+		if slices.Contains(l.Agents, id) || slices.Contains(l.Ready, id) {
 			seen.Agent, seen.Addresses = g.Agent, g.Addresses
 		}
 		o.Guests[id] = &seen
