@@ -13,16 +13,16 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Left are disks that Proxmox may have left of a guest that isn't there: while it
-// can't get the lock of a storage, a destruction goes on without removing its disks,
-// and a copy that fails can't clean up. Nothing names them any more, and those of
+// Left are disks that Proxmox may have left of a guest that isn't there, or that has them
+// elsewhere: while it can't get the lock of a storage, a destruction goes on without removing
+// its disks, so does the move of a disk, and a copy that fails can't clean up. Nothing names them any more, and those of
 // cloud-init are in the way of the next guest with that VMID.
 type Left struct {
 	Node    string
 	VMID    int
 	Volumes []string  // that a destruction says that it couldn't remove
 	Since   time.Time // or such as were made since, by a task that failed
-	Ended   time.Time // of a task that nobody has followed: nothing younger is meant
+	Ended   time.Time // of a task that nobody has followed, or of a move: nothing younger is meant
 }
 
 // String names the disks, as far as they are known.
@@ -53,6 +53,11 @@ func LeftBy(action model.Action, task string, warnings []string, failure error) 
 		}
 		if volumes := pve.LeftDisks(warnings); len(volumes) > 0 {
 			return &Left{Node: a.Node, VMID: a.VMID, Volumes: volumes}
+		}
+	case model.MoveDisk:
+		// Proxmox says that the task is OK whether or not it could remove the old volume.
+		if failure == nil && a.From != "" {
+			return &Left{Node: a.Node, VMID: a.VMID, Volumes: []string{a.From}, Ended: time.Now()}
 		}
 	case model.Clone:
 		if errors.As(failure, &failed) && failed.Messy() {

@@ -105,6 +105,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.tell(o)
 	stop := r.watchProgress(o, s, task)
 	r.e.follows(task)
+	r.e.moves(task, s.Action)
 	r.fly(func() func() {
 		warnings, err := r.tasks.Follow(task)
 		stop()
@@ -114,6 +115,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 		left := act.LeftBy(s.Action, task, warnings, err)
 		removed, remains := r.sweep(left, r.opts.Patience)
 		r.e.followed(task, err == nil && len(warnings) == 0, r.ctx.Err() == nil && remains == nil && left.Gone(removed))
+		r.e.moved(task, r.ctx.Err() == nil)
 		return func() {
 			r.taskEnded(task, err)
 			r.swept(o, s.What, left, removed, remains)

@@ -15,7 +15,8 @@ type memory struct {
 	placed  map[int]model.Placement // their memory counts as taken
 	spots   map[model.Owner]int     // the same by owner
 	settled map[model.Owner]time.Time
-	rolling map[model.Key]bool // guests that are restarted or replaced; true: it has begun
+	moves   map[string]model.MoveDisk // by task: those that nobody has seen the end of
+	rolling map[model.Key]bool        // guests that are restarted or replaced; true: it has begun
 	failed  map[model.Key]model.Failure
 	full    map[model.Key]time.Time // when objects last found no room
 	tries   map[try]int

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
 )
 
 // Sweep is the action of events about what Proxmox has left.
@@ -46,5 +47,37 @@ func (r *run) swept(o *object, what string, left *act.Left, removed []string, er
 		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: "stopped before what Proxmox has left was removed: " + left.String(), Hint: "remove it by hand"})
 	default:
 		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: "remove them by hand"})
+	}
+}
+
+// moves notes which task moves a disk, until somebody has seen its end: the run that has begun
+// it may be over before.
+func (e *Engine) moves(task string, action model.Action) {
+	move, ok := action.(model.MoveDisk)
+	if !ok {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.memory.moves == nil {
+		e.memory.moves = map[string]model.MoveDisk{}
+	}
+	e.memory.moves[task] = move
+}
+
+// moveBy is the move of a disk that a task does, if this process has begun it.
+func (e *Engine) moveBy(task string) (model.MoveDisk, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	move, ok := e.memory.moves[task]
+	return move, ok
+}
+
+// moved forgets the move when it is over.
+func (e *Engine) moved(task string, over bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if over {
+		delete(e.memory.moves, task)
 	}
 }

@@ -124,13 +124,18 @@ func (r *run) await(o *object, task string) {
 	r.flyIdle(func() func() {
 		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business,
 		var left *act.Left
+		what := "destroy it with its disks"
 		if gone { // but for what it leaves of what is to go
 			left = act.LeftByAny(task, warnings)
 		}
+		if move, ok := r.e.moveBy(task); ok { // a former run has begun it
+			left, what = act.LeftBy(move, task, warnings, err), act.Words(move)
+		}
 		removed, remains := r.sweep(left, r.opts.Patience)
+		r.e.moved(task, r.ctx.Err() == nil)
 		return func() {
 			r.taskEnded(task, err)
-			r.swept(o, "destroy it with its disks", left, removed, remains)
+			r.swept(o, what, left, removed, remains)
 			for _, o := range r.follows[task] {
 				if o.plan.VMID != 0 {
 					r.e.observer.Changed(o.plan.VMID)

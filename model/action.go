@@ -81,6 +81,7 @@ type Resize struct {
 type MoveDisk struct {
 	Target
 	Slot    string
+	From    string // the volume that it is on
 	Storage string
 	Format  string // empty: as it is
 }

@@ -83,7 +83,7 @@ func (c *change) move(after int) int {
 			continue
 		}
 		after = c.o.step(Step{
-			Action: model.MoveDisk{Target: c.target(), Slot: m.slot, Storage: m.storage, Format: m.format},
+			Action: model.MoveDisk{Target: c.target(), Slot: m.slot, From: m.have.Volume, Storage: m.storage, Format: m.format},
 			What:   what, Why: why, Effect: Live,
 		}, after)
 	}

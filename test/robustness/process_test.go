@@ -75,13 +75,25 @@ func (p *process) crash() {
 	p.run.trace.say(p.name, "crashes")
 	p.wire.cut()
 	p.stop(errCrashed)
+	p.run.left(p.name)
 }
 
 // end lets the process finish what it is at.
 func (p *process) end() {
 	p.stop(errStopped)
+	p.run.left(p.name)
 	<-p.ended
 	p.wire.cut()
+}
+
+// left notes that a process does no more from now on.
+func (r *run) left(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone == nil {
+		r.gone = map[string]time.Time{}
+	}
+	r.gone[name] = time.Now()
 }
 
 // live keep things up to date, over and over, whenever something else is wanted

@@ -36,17 +36,18 @@ type run struct {
 	mu     sync.Mutex
 	procs  []*process
 	ending bool
-	aside  sync.WaitGroup   // processes
-	over   chan struct{}    // closed when the troubles are over
-	deaf   int              // reasons for refusing connections
-	out    int              // reasons for refusing our credentials
-	hits   map[string]int   // what requests met with
-	ends   map[string]bool  // tasks whose end we have seen
-	all    []*process       // that were ever started
-	proofs map[int]string   // descriptions that proved to be ours; see weakness
-	broken []string         // what must never happen, and did
-	rogue  map[string]*wire // that misdeeds are done with
-	events string           // what had happened when the first of it did
+	aside  sync.WaitGroup       // processes
+	over   chan struct{}        // closed when the troubles are over
+	deaf   int                  // reasons for refusing connections
+	out    int                  // reasons for refusing our credentials
+	hits   map[string]int       // what requests met with
+	ends   map[string]bool      // tasks whose end we have seen
+	gone   map[string]time.Time // when processes ended
+	all    []*process           // that were ever started
+	proofs map[int]string       // descriptions that proved to be ours; see weakness
+	broken []string             // what must never happen, and did
+	rogue  map[string]*wire     // that misdeeds are done with
+	events string               // what had happened when the first of it did
 
 	busiest int // most requests of a process within a minute
 

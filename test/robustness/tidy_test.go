@@ -2,9 +2,11 @@ package robustness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/inspect"
@@ -41,7 +43,7 @@ func (r *run) tidy() {
 			if _, old := r.watch.initial[name]; old || used[name] || v.Content == "backup" {
 				continue
 			}
-			if why := r.whyLeft(name, v, missed); why != "" {
+			if why := r.whyLeft(st, name, v, missed); why != "" {
 				r.census.excuse(why)
 			} else {
 				wrong = append(wrong, "volume "+name+" is left behind")
@@ -63,12 +65,14 @@ func (r *run) tidy() {
 
 // whyLeft is the reason why nobody of us can have removed a volume; empty: there is
 // none.
-func (r *run) whyLeft(name string, v pvesim.Volume, missed map[int]bool) string {
+func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map[int]bool) string {
 	switch {
 	case r.h.world.password && missed[v.VMID] && v.Content == "images":
 		return "a disk that only the log of a task names whose process was gone, which had a password"
 	case r.h.world.password && r.adrift[name]:
 		return "a disk that a process which was stopped has named"
+	case r.movedUnseen(st, name, v.VMID):
+		return "the old volume of a disk that was moved when the process that had begun it was gone"
 	case r.late(name):
 		return "a file that came when its process was gone"
 	case r.silent(name):
@@ -113,6 +117,39 @@ func (r *run) missed(st *pvesim.State) map[int]bool {
 		}
 	}
 	return ids
+}
+
+// movedUnseen reports whether Proxmox has moved a disk away from a volume and couldn't remove
+// that, and the process that had begun it was gone. Such a task is OK, and plans name the volume
+// to people.
+func (r *run) movedUnseen(st *pvesim.State, volume string, vmid int) bool {
+	_, name, _ := strings.Cut(volume, "/")
+	storage, name, _ := strings.Cut(name, ":")
+	for _, list := range st.Tasks {
+		for _, t := range list {
+			if t.Type != "qmmove" || number(t.ID) != vmid {
+				continue
+			}
+			from := slices.ContainsFunc(t.Log, func(line string) bool {
+				return strings.HasPrefix(line, "removing source volume '"+storage+":") && strings.Contains(line, name+"'")
+			})
+			if from && !r.knows(t.UPID, t.End) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// knows reports whether the process that has begun a task still was there when it ended.
+func (r *run) knows(task string, ended time.Time) bool {
+	r.mu.Lock()
+	gone := maps.Clone(r.gone)
+	r.mu.Unlock()
+	return r.trace.count(func(e *entry) bool {
+		at, over := gone[e.who]
+		return e.ours && e.call() == "move_disk" && !e.lost() && strings.Contains(e.answer, task) && (!over || at.After(ended))
+	}) > 0
 }
 
 // late tells whether a file came when nobody waited for it any more: it was
