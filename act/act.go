@@ -94,7 +94,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Release:
 		err = release(ctx, vm(act.Target), act)
 	case model.MakeTemplate:
-		upid, err = vm(act.Target).Template(ctx, "")
+		upid, err = vm(act.Target).Template(ctx, act.Disk)
 	case model.Snap:
 		upid, err = vm(act.Target).Snapshot(ctx, pve.SnapshotOptions{Name: act.Name, Description: act.Description, VMState: act.Memory})
 	case model.Unsnap:
@@ -170,6 +170,9 @@ func Words(action model.Action) string {
 	case model.Release:
 		return fmt.Sprintf("let go of VM %s", act.Target)
 	case model.MakeTemplate:
+		if act.Disk != "" {
+			return fmt.Sprintf("make %s of VM %s a base volume", act.Disk, act.Target)
+		}
 		return fmt.Sprintf("make VM %s a template", act.Target)
 	case model.Snap:
 		return fmt.Sprintf("take snapshot %s of VM %s", act.Name, act.Target)

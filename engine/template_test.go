@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -40,6 +41,37 @@ func TestClonesWaitUntilTheImageIsATemplateIndeed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A template whose making ended halfway is finished: it is called a template, and its disks
+// aren't those of one.
+func TestATemplateThatWasHalfMadeIsFinished(t *testing.T) {
+	url, checksum := library(t)
+	w := labWorld(1)
+	w.Timing.Template = ms(20000)
+	inLab(t, w, func(t *testing.T, l *lab) {
+		vm := machine("web")
+		vm.Source = model.Source{Image: key("VMImage", "noble")}
+		vm.Disks, vm.WaitAddress = nil, false
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for t.Context().Err() == nil {
+				time.Sleep(time.Second)
+				tasks, _, _ := l.client.Node("pve1").Tasks(context.Background(), pve.TaskFilter{Type: "qmtemplate", Source: "active"})
+				for _, running := range tasks {
+					if err := l.client.Task(running.UPID).Stop(context.Background()); err == nil {
+						return
+					}
+				}
+			}
+		}()
+		l.mustConverge(model.Desired{Set: "test", Images: []model.Image{fetched(url, checksum)}, VMs: []model.VM{vm}})
+		<-stopped
+		if !strings.Contains(l.story(), "make scsi0 of VM") {
+			t.Error(l.story())
+		}
+	})
 }
 
 // So does somebody who makes a template by hand, or a process that was killed.

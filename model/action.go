@@ -137,7 +137,12 @@ type Release struct {
 }
 
 // MakeTemplate turns a stopped guest into a template.
-type MakeTemplate struct{ Target }
+type MakeTemplate struct {
+	Target
+	// Disk is the slot of the one disk to convert, of a guest that is called a template
+	// already: its making was interrupted.
+	Disk string
+}
 
 // Snap takes a snapshot.
 type Snap struct {

@@ -173,7 +173,7 @@ func changedBy(a model.Action, g *model.Guest) *model.Guest {
 		c := *g.Config
 		c.Disks = slices.Clone(c.Disks)
 		for i, d := range c.Disks {
-			if d.Storage != "" {
+			if d.Storage != "" && (a.Disk == "" || a.Disk == d.Slot) {
 				c.Disks[i].Volume = fmt.Sprintf("%s:base-%d-%s", d.Storage, g.VMID, d.Slot)
 			}
 		}

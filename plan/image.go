@@ -243,6 +243,9 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 		})
 		return
 	}
+	if p.convert(o, g) {
+		return
+	}
 	p.noteTemplate(o, i, g)
 	for _, volume := range model.NamesOf(p.have.Files) {
 		if path.Base(volume) != file {

@@ -18,25 +18,38 @@ func (p *planner) converting(g *model.Guest) *Wait {
 			return &Wait{Reason: WaitTask, Text: fmt.Sprintf("VM %d on %s is still being made a template", g.VMID, g.Node), Task: t.UPID}
 		}
 	}
-	if volume := p.unconverted(g); volume != "" {
+	for _, d := range p.unconverted(g) {
 		return &Wait{Reason: WaitTemplate, Guest: g.VMID, Text: fmt.Sprintf(
-			"VM %d on %s is a template, but its disk %s isn't a base volume yet; if that doesn't end, qm template %d on %[2]s makes it one", g.VMID, g.Node, volume, g.VMID)}
+			"VM %d on %s is a template, but its disk %s isn't a base volume yet; if that doesn't end, qm template %[1]d --disk %[4]s on %[2]s makes it one", g.VMID, g.Node, d.Volume, d.Slot)}
 	}
 	return nil
 }
 
-// unconverted is a disk of a template that is still to become a base volume; empty: there is none.
-func (p *planner) unconverted(g *model.Guest) string {
+// convert makes base volumes of those disks of a template of ours that aren't: its making was
+// interrupted.
+func (p *planner) convert(o *Object, g *model.Guest) bool {
+	last := 0
+	for _, d := range p.unconverted(g) {
+		last = o.step(Step{
+			Action: model.MakeTemplate{Target: model.Target{VMID: g.VMID, Node: g.Node}, Disk: d.Slot},
+			What:   fmt.Sprintf("make %s of VM %d a base volume", d.Slot, g.VMID), Why: "the making of the template was interrupted", Effect: New,
+		}, last)
+	}
+	return last > 0
+}
+
+// unconverted are the disks of a template that are still to become base volumes.
+func (p *planner) unconverted(g *model.Guest) (list []model.Disk) {
 	if !g.Template || g.Config == nil {
-		return ""
+		return nil
 	}
 	for _, d := range g.Config.Disks {
 		s := p.have.Storages[d.Storage]
 		if !d.CDROM && !d.CloudInit && s != nil && s.Bases() && !baseVolume(d.Volume) {
-			return d.Volume
+			list = append(list, d)
 		}
 	}
-	return ""
+	return list
 }
 
 // copiedOnly reports whether a template has disks that no linked clone can be made of, since
