@@ -129,12 +129,44 @@ func (w *watch) look() {
 func (w *watch) untouched(s *pvesim.State) (wrong []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.others)) {
 		was, is := w.others[id], inspect.Portrait(s, id)
-		if was != is {
+		running, migrated := theirMigration(s, id)
+		switch {
+		case was == is || running:
+		case migrated && elsewhere(was) == elsewhere(is):
+			w.others[id] = is
+		default:
 			wrong = append(wrong, fmt.Sprintf("VM %d, which isn't ours, was changed: %s", id, inspect.Difference(was, is)))
 			w.others[id] = is
 		}
 	}
 	return wrong
+}
+
+// theirMigration reports whether other people have moved a machine to another node, or are about
+// to: they may have asked for that long ago, when another machine had the VMID.
+func theirMigration(s *pvesim.State, id int) (running, done bool) {
+	for _, list := range s.Tasks {
+		for _, t := range list {
+			if t.Type == "qmigrate" && number(t.ID) == id && strings.HasSuffix(t.UPID, "!people:") {
+				running, done = running || t.Running(), true
+			}
+		}
+	}
+	return running, done
+}
+
+// elsewhere is a portrait of a machine without the node that it is on.
+func elsewhere(portrait string) string {
+	lines := strings.Split(portrait, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "node ") {
+			lines[i] = "node"
+		} else if volume, ok := strings.CutPrefix(line, "volume "); ok {
+			_, lines[i], _ = strings.Cut(volume, "/")
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 // ours checks that there is at most one machine for each wish, and that no disk
