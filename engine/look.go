@@ -17,7 +17,13 @@ type reading struct{ waiting []*object }
 // question is one thing to read.
 type question struct {
 	name string
-	ask  func(context.Context) error
+	// begin is called in the order of the questions, and what it returns side by side.
+	begin func() (ask func(context.Context) error)
+}
+
+// plainly asks a question that needs nothing before.
+func plainly(ask func(context.Context) error) func() func(context.Context) error {
+	return func() func(context.Context) error { return ask }
 }
 
 // questions takes a look apart.
@@ -26,33 +32,35 @@ func (e *Engine) questions(l plan.Look) []question {
 	each := func(what string, ids []int, ask func(context.Context, int) error) {
 		slices.Sort(ids)
 		for _, vmid := range slices.Compact(ids) {
-			list = append(list, question{fmt.Sprintf("%s of VM %d", what, vmid), func(ctx context.Context) error { return ask(ctx, vmid) }})
+			list = append(list, question{fmt.Sprintf("%s of VM %d", what, vmid), plainly(func(ctx context.Context) error { return ask(ctx, vmid) })})
 		}
 	}
 	each("config", slices.Clone(l.Configs), e.observer.Config)
 	each("snapshots", slices.Clone(l.Snapshots), e.observer.Snapshots)
-	each("status", slices.Clone(l.Status), e.observer.Status)
+	for _, vmid := range slices.Compact(slices.Sorted(slices.Values(l.Status))) {
+		list = append(list, question{fmt.Sprintf("status of VM %d", vmid), func() func(context.Context) error { return e.observer.AskStatus(vmid) }})
+	}
 	each("VMID", slices.Clone(l.IDs), e.observer.ID)
 	each("agent", slices.Clone(l.Ready), e.observer.Sound)
 	if l.Files {
-		list = append(list, question{"files of the storages", e.observer.Files})
+		list = append(list, question{"files of the storages", plainly(e.observer.Files)})
 	}
 	if l.Snippets {
-		list = append(list, question{"snippets of the storages", e.observer.Snippets})
+		list = append(list, question{"snippets of the storages", plainly(e.observer.Snippets)})
 	}
 	if l.Dirs {
-		list = append(list, question{"directory mappings", e.observer.Dirs})
+		list = append(list, question{"directory mappings", plainly(e.observer.Dirs)})
 	}
 	if l.HA {
-		list = append(list, question{"HA", e.observer.HA})
+		list = append(list, question{"HA", plainly(e.observer.HA)})
 	}
 	if l.Volumes {
-		list = append(list, question{"disks of the storages", e.observer.Volumes})
+		list = append(list, question{"disks of the storages", plainly(e.observer.Volumes)})
 	}
 	every := func(what string, names []string, ask func(context.Context, string) error) {
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
-			list = append(list, question{what + " " + name, func(ctx context.Context) error { return ask(ctx, name) }})
+			list = append(list, question{what + " " + name, plainly(func(ctx context.Context) error { return ask(ctx, name) })})
 		}
 	}
 	every("bridges of", slices.Clone(l.Bridges), e.observer.Bridges)
@@ -68,8 +76,9 @@ func (e *Engine) read(ctx context.Context, l plan.Look) error {
 	var mu sync.Mutex
 	var errs []error
 	for _, q := range e.questions(l) {
+		ask := q.begin()
 		all.Go(func() {
-			if err := q.ask(ctx); err != nil {
+			if err := ask(ctx); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)
@@ -96,8 +105,9 @@ func (r *run) look(o *object, l plan.Look) {
 			continue
 		}
 		r.reads[q.name] = &reading{waiting: []*object{o}}
+		ask := q.begin()
 		r.fly(func() func() {
-			err := q.ask(r.ctx)
+			err := ask(r.ctx)
 			return func() { r.answered(q, err) }
 		})
 	}

@@ -31,19 +31,31 @@ type rollCall struct {
 
 // Status reads whether a guest runs, right now. What the manager of high availability
 // makes of a guest is read with that.
-func (o *Observer) Status(ctx context.Context, vmid int) error {
+func (o *Observer) Status(ctx context.Context, vmid int) error { return o.AskStatus(vmid)(ctx) }
+
+// AskStatus decides how the status of a guest is read and returns what reads it, which must
+// be called. Those who ask for many decide in their own order, so that it doesn't depend on
+// chance which guests are asked for one by one.
+func (o *Observer) AskStatus(vmid int) func(context.Context) error {
 	node, managed, ok := o.whereabouts(vmid)
 	if !ok {
-		return nil
+		return func(context.Context) error { return nil }
 	}
 	n := o.nodePower(node)
 	if managed {
-		return o.readStatus(ctx, vmid) // lists don't say what HA makes of it
+		return func(ctx context.Context) error { return o.readStatus(ctx, vmid) } // lists don't say what HA makes of it
 	}
 	if n.begin() {
-		defer n.end()
-		return o.readStatus(ctx, vmid)
+		return func(ctx context.Context) error {
+			defer n.end()
+			return o.readStatus(ctx, vmid)
+		}
 	}
+	return func(ctx context.Context) error { return o.statusFromRoll(ctx, vmid, node, n) }
+}
+
+// statusFromRoll reads a guest's status from a list of its node.
+func (o *Observer) statusFromRoll(ctx context.Context, vmid int, node string, n *nodePower) error {
 	asked := time.Now()
 	if err := o.callRoll(ctx, node, n); err != nil {
 		return err
