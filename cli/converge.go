@@ -32,8 +32,9 @@ func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans
 	done := results{make([]engine.Report, len(list)), make([]error, len(list))}
 	var all sync.WaitGroup
 	for i, c := range list {
-		// Who says how long it may take is as patient with agents and locks.
-		opts := engine.Options{Parallel: a.parallel, Patience: a.timeout, Events: show.event, Progress: show.wantsFractions()}
+		// Who says how long it may take is as patient with agents and locks: twice as long,
+		// so that it is always the timeout that ends it, and says so.
+		opts := engine.Options{Parallel: a.parallel, Patience: 2 * a.timeout, Events: show.event, Progress: show.wantsFractions()}
 		if !a.yes {
 			opts.Agreed = &a.agreed[i]
 		}
