@@ -73,17 +73,24 @@ func (r *run) stumble(err error) {
 	r.listBy(time.Now().Add(r.listPause))
 }
 
-// recover goes on after trouble: what failed meanwhile failed because of it.
+// recover goes on after trouble: what failed meanwhile failed because of it. What was up
+// to date before may not be any more, so every object is compared with what there is now,
+// and is told anew when it is known how it is.
 func (r *run) recover() {
 	if r.live == nil || r.live.trouble == nil {
 		return
 	}
+	early := r.live.trouble.early()
 	r.live.trouble = nil
 	for _, o := range r.order {
+		o.last = view{}
 		if !o.done {
 			r.e.forgive(o.owner.Key)
 			r.due[o] = true
 		}
+	}
+	if !early {
+		r.drift()
 	}
 	r.tellTrouble()
 }

@@ -3,7 +3,9 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +29,7 @@ type session struct {
 	trouble *plan.Wait
 	events  []engine.Event
 	claim   func(vmid int) error
+	after   func(engine.Outcome) // is called with each outcome; nil: nobody wants to know
 }
 
 func (l *lab) serve(c *pve.Client) *session { return l.serveSome(c, 0) }
@@ -43,6 +46,9 @@ func (l *lab) serveSome(c *pve.Client, parallel int) *session {
 			defer s.mu.Unlock()
 			s.latest[o.Owner.Name] = o
 			s.told[o.Owner.Name]++
+			if s.after != nil {
+				s.after(o)
+			}
 		},
 		Trouble: func(w *plan.Wait, _ time.Time) {
 			s.mu.Lock()
@@ -340,6 +346,57 @@ func TestWhatIsReleasedIsLeftAlone(t *testing.T) {
 		}
 		if l.named("web") == nil {
 			t.Error("what isn't wanted any more was destroyed")
+		}
+	})
+}
+
+// What was ready before Proxmox went away is told anew when it is back, by what there is
+// then: nothing says in between that it is ready still.
+func TestWhatChangedWhileProxmoxWasAwayIsTold(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		s.Want(desired(machine("one"), machine("two")), nil)
+		one := s.await("one", engine.StateReady)
+		s.await("two", engine.StateReady)
+		id, err := l.sim.AddFault(pvesim.Fault{Path: "/cluster/**", Drop: "before"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := l.client.Call(t.Context(), "POST", "/nodes/"+one.Node+"/qemu/"+strconv.Itoa(one.VMID)+"/status/stop", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		told := map[string]int{}
+		s.mu.Lock()
+		back := s.trouble
+		maps.Copy(told, s.told)
+		s.after = func(o engine.Outcome) {
+			if o.Owner.Kind == "VirtualMachine" && o.State == engine.StateReady && o.Status != model.StatusRunning {
+				t.Errorf("%s is told as ready, and is %s", o.Owner.Name, o.Status)
+			}
+		}
+		s.mu.Unlock()
+		if back == nil {
+			t.Fatal("Proxmox isn't away")
+		}
+		l.sim.RemoveFault(id)
+		for range 600 {
+			s.mu.Lock()
+			again := s.trouble == nil && s.told["one"] > told["one"] && s.told["two"] > told["two"]
+			s.mu.Unlock()
+			if again {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if s.of("two").State != engine.StateReady || s.told["two"] == told["two"] {
+			t.Errorf("two was told %d times, and is %s", s.told["two"]-told["two"], s.of("two").State)
+		}
+		if o := s.of("one"); o.State == engine.StateReady && s.told["one"] == told["one"] {
+			t.Error("one isn't told anew")
+		}
+		if one := s.await("one", engine.StateReady); one.Status != model.StatusRunning {
+			t.Errorf("one is %s", one.Status)
 		}
 	})
 }

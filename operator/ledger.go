@@ -10,6 +10,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 )
 
 // ledger is what is known of each object beside what Kubernetes has. Whoever learns
@@ -27,7 +28,8 @@ type ledger struct {
 type entry struct {
 	found    found
 	outcomes map[teller]engine.Outcome
-	released bool // and no Provider is to do anything for it
+	doubts   map[teller]plan.Wait // outcomes from before Proxmox couldn't be asked, and why it couldn't
+	released bool                 // and no Provider is to do anything for it
 }
 
 // teller is who tells something of an object: a Provider, of one of its machines.
@@ -95,12 +97,13 @@ func (l *ledger) translated(namespace string, all map[model.Key]found) {
 		}
 		e := l.entries[key]
 		if e == nil || e.found.uid != f.uid {
-			e = &entry{outcomes: map[teller]engine.Outcome{}}
+			e = &entry{outcomes: map[teller]engine.Outcome{}, doubts: map[teller]plan.Wait{}}
 			l.entries[key] = e
 		} else if e.found.equal(f) {
 			continue
 		}
 		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return !f.has(s) })
+		maps.DeleteFunc(e.doubts, func(s teller, _ plan.Wait) bool { return !f.has(s) })
 		e.found, e.released = f, e.released && f.released
 		l.wake(key, f.deleting)
 	}
@@ -132,6 +135,7 @@ func (l *ledger) told(provider model.Key, o engine.Outcome) {
 		from.member = o.Owner.Name
 	}
 	e.outcomes[from] = o
+	delete(e.doubts, from)
 	l.wake(key, e.found.deleting)
 }
 
@@ -166,7 +170,31 @@ func (l *ledger) forget(provider model.Key) {
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
 		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return s.site == provider })
+		maps.DeleteFunc(e.doubts, func(s teller, _ plan.Wait) bool { return s.site == provider })
 	}
+}
+
+// doubt notes that a Provider's Proxmox can't be asked: what was told by now may not be so
+// any more, until it is told again.
+func (l *ledger) doubt(provider model.Key, why plan.Wait) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.entries {
+		for s := range e.outcomes {
+			if s.site == provider {
+				e.doubts[s] = why
+			}
+		}
+	}
+}
+
+// doubt is why Proxmox couldn't be asked since it was last told how an object is; nil: it
+// could.
+func (e entry) doubt() *plan.Wait {
+	for _, w := range e.doubts {
+		return &w
+	}
+	return nil
 }
 
 // wakeAll has the controllers of all objects of a Provider look at them.
@@ -200,5 +228,5 @@ func (l *ledger) of(key model.Key, uid types.UID, deleting bool) (entry, bool) {
 	if e == nil || e.found.uid != uid || e.found.deleting != deleting {
 		return entry{}, false
 	}
-	return entry{found: e.found, outcomes: maps.Clone(e.outcomes), released: e.released}, true
+	return entry{found: e.found, outcomes: maps.Clone(e.outcomes), doubts: maps.Clone(e.doubts), released: e.released}, true
 }

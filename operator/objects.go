@@ -137,7 +137,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 		c.sites.of(keyOf(p)).fill(p)
 	}
 	settle(obj, verdict, known.found.version)
-	if w := c.sites.trouble(known.found.sites); w != nil && isMachine(obj) {
+	if w := cmp.Or(c.sites.trouble(known.found.sites), known.doubt()); w != nil && isMachine(obj) {
 		unreachable(obj, status.Outcome{Reason: w.Reason, Message: w.Text})
 	}
 	if reflect.DeepEqual(before, obj) {

@@ -259,6 +259,7 @@ func (s *site) troubled(w *plan.Wait, _ time.Time) {
 	}
 	s.mu.Unlock()
 	if w != nil {
+		s.deps.ledger.doubt(s.key, *w)
 		s.log.Warn("trouble with Proxmox", "reason", w.Reason, "error", w.Text)
 	} else {
 		s.log.Info("Proxmox answers")

@@ -9,6 +9,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
@@ -160,20 +161,21 @@ func (e entry) stuck(kind string) bool {
 	return ok && (v.Reason == ReasonInvalid || v.Reason == ReasonElsewhere || v.Reason == ReasonProvider || away(v.Reason))
 }
 
-// neverMade tells whether nothing was ever made for an object. It is written down
-// before that is done.
+// neverMade reports whether nothing was ever made for an object. It is written down
+// before that is done, in the status; an object that was restored from a backup has none,
+// and is known by the UID that it had before.
 func neverMade(obj object) bool {
+	restored := manifest.Identity(obj) != string(obj.GetUID())
 	switch o := obj.(type) {
 	case *api.VirtualMachine:
-		return o.Status.VMID == 0 && len(o.Status.Members) == 0
+		return !restored && o.Status.VMID == 0 && len(o.Status.Members) == 0
 	case *api.VMClone:
-		return o.Status.VMID == 0
+		return !restored && o.Status.VMID == 0
 	case *api.VMImage:
-		return o.Spec.URL == "" || len(o.Status.Providers) == 0
+		return o.Spec.URL == "" || !restored && len(o.Status.Providers) == 0
 	}
 	return false
 }
-
 func isMachine(obj object) bool {
 	switch obj.(type) {
 	case *api.VirtualMachine, *api.VMClone:

@@ -3,6 +3,9 @@ package operator
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
@@ -29,5 +32,66 @@ func TestAVerdictStaysWhileWhatFailsIsTriedAgain(t *testing.T) {
 		if c.reason == plan.WaitFailed && got.Message != "start VM 104 failed: the moon is full" {
 			t.Errorf("it says %q: %s", got.Message, c.because)
 		}
+	}
+}
+
+// What was made is in an object's status; a backup has none of it.
+func TestARestoredObjectMayHaveAMachine(t *testing.T) {
+	anew := metav1.ObjectMeta{UID: "2"}
+	restored := metav1.ObjectMeta{UID: "2", Annotations: map[string]string{api.Identity: "1"}}
+	first := metav1.ObjectMeta{UID: "1", Annotations: map[string]string{api.Identity: "1"}}
+	fetched := api.VMImageSpec{URL: "https://images.example.org/debian.qcow2"}
+	for _, c := range []struct {
+		object  object
+		never   bool
+		because string
+	}{
+		{&api.VirtualMachine{ObjectMeta: anew}, true, "nobody has seen it yet"},
+		{&api.VirtualMachine{ObjectMeta: first}, true, "no VMID was ever written down"},
+		{&api.VirtualMachine{ObjectMeta: first, Status: api.MachineStatus{VMID: 100}}, false, "it has a VMID"},
+		{&api.VirtualMachine{ObjectMeta: restored}, false, "the object that it was may have had one"},
+		{&api.VMClone{ObjectMeta: first}, true, "no VMID was ever written down"},
+		{&api.VMClone{ObjectMeta: restored}, false, "the object that it was may have had one"},
+		{&api.VMImage{ObjectMeta: restored}, true, "templates that somebody else made aren't ours"},
+		{&api.VMImage{ObjectMeta: first, Spec: fetched}, true, "no Provider was ever written down"},
+		{&api.VMImage{ObjectMeta: restored, Spec: fetched}, false, "the object that it was may have been fetched"},
+	} {
+		if got := neverMade(c.object); got != c.never {
+			t.Errorf("%T never made: %t, want %t: %s", c.object, got, c.never, c.because)
+		}
+	}
+}
+
+// After trouble with Proxmox an object is what was seen last until it is told again.
+func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
+	l := newLedger()
+	key := model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: "web"}
+	site := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
+	l.translated("lab", map[model.Key]found{key: {uid: "1", identity: "1", sites: []model.Key{site}}})
+	told := engine.Outcome{Owner: model.Owner{Key: key, UID: "1"}, State: engine.StateReady}
+	doubt := func() string {
+		e, ok := l.of(key, "1", false)
+		if !ok {
+			t.Fatal("nothing is known of it")
+		}
+		if w := e.doubt(); w != nil {
+			return w.Reason
+		}
+		return ""
+	}
+	if got := doubt(); got != "" {
+		t.Errorf("before it is told: %q", got)
+	}
+	l.told(site, told)
+	if got := doubt(); got != "" {
+		t.Errorf("after it is told: %q", got)
+	}
+	l.doubt(site, plan.Wait{Reason: engine.WaitAway})
+	if got := doubt(); got != engine.WaitAway {
+		t.Errorf("since Proxmox is away: %q", got)
+	}
+	l.told(site, told)
+	if got := doubt(); got != "" {
+		t.Errorf("after it is told again: %q", got)
 	}
 }

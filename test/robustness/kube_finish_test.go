@@ -102,7 +102,9 @@ func (k *kube) settled() bool {
 }
 
 // fine reports whether an object is Ready, or says rightly why not.
-func (k *kube) fine(o kubesim.Object) bool { return ready(o) && !o.Deleting() || k.excused(o) }
+func (k *kube) fine(o kubesim.Object) bool {
+	return ready(o) && reachable(o) && !o.Deleting() || k.excused(o)
+}
 
 // excused reports whether there is a good reason, in truth and not only by what we say,
 // why an object isn't as it should be.
@@ -125,7 +127,8 @@ func (k *kube) excused(o kubesim.Object) bool {
 		case reason == "Elsewhere":
 			ok = k.run.census.happened(kubeRenamed) && k.elsewhere(s, identity(o))
 		case reason == "TakenByOthers":
-			ok = k.let(o.Name()) // what was let go has its VMID, or its name
+			// What was let go has its VMID or its name, or others have its machine.
+			ok = k.let(o.Name()) || k.run.others.hasTaken(s, identity(o))
 		case reason == "AgentSilent":
 			image, _ := spec(o)["imageRef"].(map[string]any)
 			name, _ := image["name"].(string)

@@ -36,3 +36,16 @@ func TestOperatorSeed(t *testing.T) {
 	}
 	check(t, h)
 }
+
+// foundByOperator are the seeds about the operator that have found something, in it or in
+// the checks, see README.md. They are lived through in every run of the tests.
+var foundByOperator = []uint64{307, 341, 398, 453, 647, 959, 964, 971, 1179, 5042}
+
+func TestOperatorSeedsThatFoundSomething(t *testing.T) {
+	for _, seed := range foundByOperator {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			check(t, drawOperator(seed))
+		})
+	}
+}

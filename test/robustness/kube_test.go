@@ -329,10 +329,11 @@ func vmidOf(o kubesim.Object) int {
 	return int(n)
 }
 
-// isReady checks that an object is as its status says.
+// isReady checks that an object is as its status says. While Proxmox can't be asked, that
+// says what was seen last.
 func (k *kube) isReady(rec *record, o kubesim.Object) {
 	id := vmidOf(o)
-	if o.Deleting() || k.run.others.theirDoing(id) {
+	if o.Deleting() || k.run.others.theirDoing(id) || !reachable(o) {
 		return
 	}
 	wrong := ""
@@ -344,6 +345,7 @@ func (k *kube) isReady(rec *record, o kubesim.Object) {
 		}
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
 		switch {
+		case (!ok || !m.Of(id)) && k.unread(id):
 		case !ok || !m.Of(id):
 			wrong = "which says that it isn't ours"
 		case m.Owner.UID != rec.identity:
@@ -355,6 +357,19 @@ func (k *kube) isReady(rec *record, o kubesim.Object) {
 	if wrong != "" && !k.run.others.theirDoing(id) {
 		k.run.fail("VirtualMachine %s is Ready with VM %d, %s", rec.name, id, wrong)
 	}
+}
+
+// reachable reports whether an object's status says that Proxmox can be asked about it.
+func reachable(o kubesim.Object) bool { return condition(o, "Reachable")["status"] == "True" }
+
+// unread reports whether others have overwritten a guest's notes, which no list shows, and
+// we haven't read its config since.
+func (k *kube) unread(id int) bool {
+	at, theirs := k.run.others.takenAt(id)
+	since := at.Sub(k.run.trace.start)
+	return theirs && k.run.trace.count(func(e *entry) bool {
+		return e.ours && e.method == http.MethodGet && e.vmid() == id && (e.call() == "pending" || e.call() == "config") && e.status == http.StatusOK && e.at > since
+	}) == 0
 }
 
 // on reports whether an object's machine is to run.

@@ -16,12 +16,14 @@ import (
 // takeOver makes a machine of ours one of theirs. What we do until we can have
 // noticed is no fault of ours.
 func (o *others) takeOver(id int) bool {
+	was := o.ownerOf(id)
 	o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"})
 	if o.ownerOf(id) != (model.Owner{}) || o.nodeOf(id) == "" {
 		return false
 	}
 	o.mu.Lock()
 	o.taken[id], o.ruined[id] = time.Now(), o.run.sim.Now() // the line that they took out has named files
+	o.former[id] = was
 	o.mu.Unlock()
 	time.Sleep(ownerNoticed)
 	if o.ownerOf(id) == (model.Owner{}) {
@@ -40,6 +42,29 @@ func (o *others) justTaken(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Since(o.taken[id]) <= ownerNoticed || time.Since(o.blurred[id]) <= ownerNoticed
+}
+
+// takenAt is when others made a machine of ours theirs, if they did.
+func (o *others) takenAt(id int) (time.Time, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at, ok := o.taken[id]
+	return at, ok
+}
+
+// hasTaken reports whether a machine that is there was the object's with that UID, until
+// others overwrote its notes.
+func (o *others) hasTaken(s *pvesim.State, uid string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id, was := range o.former {
+		if vm := s.VMs[id]; vm != nil && was.UID == uid {
+			if _, _, marked := model.ParseDescription(vm.Conf["description"]); !marked {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // disown does what we ask for when a machine has our tag and not our marker: it

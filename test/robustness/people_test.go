@@ -21,13 +21,14 @@ type others struct {
 	client *pve.Client
 
 	mu      sync.Mutex
-	greedy  int               // VMIDs that they still take just before us
-	lurking int               // VMIDs that they still reuse just before our last look
-	touched map[int]time.Time // until when what happens to a machine is their doing
-	busy    map[int]int       // how many of them are at a machine
-	locked  map[int]time.Time // since when they keep a machine locked
-	taken   map[int]time.Time // when they made a machine of ours theirs
-	ruined  map[int]time.Time // when they destroyed a machine of ours, or took it over, and knew nothing of its files
+	greedy  int                 // VMIDs that they still take just before us
+	lurking int                 // VMIDs that they still reuse just before our last look
+	touched map[int]time.Time   // until when what happens to a machine is their doing
+	busy    map[int]int         // how many of them are at a machine
+	locked  map[int]time.Time   // since when they keep a machine locked
+	taken   map[int]time.Time   // when they made a machine of ours theirs
+	former  map[int]model.Owner // whose it was
+	ruined  map[int]time.Time   // when they destroyed a machine of ours, or took it over, and knew nothing of its files
 
 	blurred  map[int]time.Time // when they began to restore a machine
 	restored map[int]time.Time // the same, by the clock of Proxmox
@@ -35,7 +36,7 @@ type others struct {
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, former: map[int]model.Owner{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
