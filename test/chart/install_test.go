@@ -225,7 +225,13 @@ func simulate(t *testing.T, change ...func(*pvesim.World)) *sim.Server {
 	for _, c := range change {
 		c(world)
 	}
-	server, err := sim.Start(world)
+	return serveWorld(t, world)
+}
+
+// serveWorld serves a simulated Proxmox until the test ends.
+func serveWorld(t *testing.T, w *pvesim.World) *sim.Server {
+	t.Helper()
+	server, err := sim.Start(w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"flag"
 	"os"
 	"os/signal"
 	"testing"
@@ -14,6 +15,11 @@ const asProxplane = "PROXPLANE_TEST_IS_PROXPLANE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProxplane) == "" {
+		flag.Parse()
+		// They wait more than they work.
+		if err := flag.Set("test.parallel", "16"); err != nil {
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/example"
 	"github.com/proxplane/proxplane/test/sim"
 )
 
@@ -96,9 +97,15 @@ func (s *story) end() {
 // kubectl runs it in the story's namespace, and wants it to succeed.
 func (s *story) kubectl(args ...string) string {
 	s.t.Helper()
-	out, err := s.try("", args...)
+	return s.must("", args...)
+}
+
+// must runs kubectl with an input, and wants it to succeed.
+func (s *story) must(input string, args ...string) string {
+	s.t.Helper()
+	out, err := s.try(input, args...)
 	if err != nil {
-		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		s.t.Fatalf("kubectl %s: %v\n%s\n%s", strings.Join(args, " "), err, out, input)
 	}
 	return out
 }
@@ -235,7 +242,7 @@ func (s *story) applyByHand(server *sim.Server, folder string) {
 		return path
 	}
 	login := []string{"--token-id", sim.TokenID, "--token-file", file("token", []byte(sim.TokenSecret))}
-	if needsRoot(folder) {
+	if example.NeedsRoot(folder) {
 		login = []string{"--username", "root@pam", "--password-file", file("password", []byte("proxplane"))}
 	}
 	cmd := exec.CommandContext(s.t.Context(), self(s.t), append([]string{
