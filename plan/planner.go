@@ -77,6 +77,7 @@ func (p *planner) guests() []Object {
 		changing := len(o.Steps) > 0 || !o.Look.Empty()
 		p.unready[o.Owner.Key] = changing || o.Wait != nil
 		p.changing[o.Owner.Key] = changing || o.Wait != nil && o.Wait.Reason != WaitAgent
+		p.fates[o.Owner.Key] = fateOf(o)
 		out[i] = o
 	}
 	return out
@@ -121,6 +122,8 @@ type planner struct {
 	unready map[model.Key]bool
 	// changing are those of them that don't only wait for their agent.
 	changing map[model.Key]bool
+	// fates say whether guests that are there stay.
+	fates map[model.Key]fate
 }
 
 func newPlanner(want model.Desired, have *model.Observed) *planner {
@@ -130,7 +133,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
 		found:  map[model.Key]finding{}, cloned: map[model.Key]origins{},
 		fixed:  map[int]model.Owner{},
-		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{},
+		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
 	}
 	for _, i := range want.Images {
 		p.images[i.Owner.Key] = i

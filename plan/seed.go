@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,11 +29,32 @@ func (c *change) seed() []int {
 	if c.lookSeed(seedVolume(c.v, c.g.VMID)) || c.v.Seed.Lost {
 		return nil
 	}
+	elsewhere := c.strayCopies()
 	var steps []int
 	for _, s := range c.p.seedSteps(c.v, c.target()) {
-		steps = append(steps, c.o.step(s))
+		steps = append(steps, c.o.step(s, elsewhere))
 	}
 	return steps
+}
+
+// strayCopies plans the end of the file on nodes that the guest isn't on: somebody has
+// moved it since the upload. That comes before the next upload, so that no moment is
+// left in which nobody knows of it. What is read at each start stays, since HA may take
+// the guest back there.
+func (c *change) strayCopies() (last int) {
+	volume := seedVolume(c.v, c.g.VMID)
+	if c.v.Seed.Apart || c.snippets() {
+		return 0
+	}
+	for _, node := range c.p.fileNodes(volume, c.g.Node) {
+		if node != c.g.Node {
+			last = c.o.step(Step{
+				Action: model.RemoveFile{Node: node, Volume: volume, For: c.g.VMID},
+				What:   fmt.Sprintf("remove %s from %s", volume, node), Why: fmt.Sprintf("VM %d is on %s now", c.g.VMID, c.g.Node), Effect: Live,
+			}, last)
+		}
+	}
+	return last
 }
 
 // lookSeed asks for the list that shows where first-boot data are; it tells

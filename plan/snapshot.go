@@ -44,6 +44,9 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 		o.Look.Snapshots = []int{g.VMID}
 		return o
 	}
+	if !goes && p.doomed(&o, s.VM) {
+		return o
+	}
 	if p.unready[s.VM] && p.touches(s, g) {
 		o.wait(WaitSource, fmt.Sprintf("%s isn't ready yet", s.VM))
 		return o
@@ -53,6 +56,35 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	}
 	p.snapshotOf(&o, s, v, g)
 	return o
+}
+
+// fate says whether a guest stays, as far as its plan knows that already.
+type fate struct {
+	goes bool
+	look Look // what has to be read before that is known
+}
+
+func fateOf(o Object) fate {
+	l := o.Look
+	l.Agents, l.Ready = nil, nil // an agent has no say in it
+	return fate{look: l, goes: slices.ContainsFunc(o.Steps, func(s Step) bool {
+		_, destroys := s.Action.(model.Destroy)
+		return destroys
+	})}
+}
+
+// doomed reports whether the snapshots of a guest go with it, or that isn't known yet:
+// they are no proof then that a snapshot of the guest to come has been taken.
+func (p *planner) doomed(o *Object, vm model.Key) bool {
+	switch f := p.fates[vm]; {
+	case !f.look.Empty():
+		o.Look.Add(f.look)
+		return true
+	case f.goes:
+		o.wait(WaitSource, fmt.Sprintf("%s is made anew first", vm))
+		return true
+	}
+	return false
 }
 
 // touches tells whether something is to be done with the guest itself: it is to
