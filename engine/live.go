@@ -9,6 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/plan"
 )
 
@@ -32,6 +33,7 @@ var errNotLooked = errors.New("nothing was looked at yet")
 const (
 	WaitAway  = "ProxmoxAway"
 	WaitLogin = "LoginRefused"
+	WaitOther = "OtherProxmox"
 )
 
 // early tells whether nothing was looked at yet, so that there is nothing to tell.
@@ -39,6 +41,9 @@ func (t *trouble) early() bool { return t != nil && errors.Is(t.err, errNotLooke
 
 // wait is what objects wait for meanwhile.
 func (t *trouble) wait() *plan.Wait {
+	if other := (*observe.OtherProxmox)(nil); errors.As(t.err, &other) {
+		return &plan.Wait{Reason: WaitOther, Text: other.Error()}
+	}
 	f := act.Judge(t.err)
 	w := &plan.Wait{Reason: WaitAway, Text: "Proxmox can't be reached: " + f.Text}
 	if f.Class == act.Fatal {

@@ -31,7 +31,14 @@ type Observer struct {
 	keys   model.Keys
 	powers sync.Map // *nodePower by node
 
-	mu      sync.RWMutex
+	identifies bool   // see Identifying
+	expects    string // what the cluster is to be known by
+
+	mu         sync.RWMutex
+	identity   string // what the cluster is known by
+	refused    string // what one is known by that wasn't expected
+	identified bool   // since it was last out of reach
+
 	have    model.Observed
 	records map[int]*record
 	gone    map[int]time.Time     // when guests that we destroyed went
@@ -158,11 +165,15 @@ func (o *Observer) look(ctx context.Context, l *looking) {
 		listErr  error
 		tasksErr error
 		version  error
+		other    error
 	)
 	all.Go(func() { list, listErr = o.client.Cluster().Resources(ctx, "") })
 	all.Go(func() { tasks, tasksErr = o.client.Cluster().Tasks(ctx) })
 	if o.Release() == 0 {
 		all.Go(func() { version = o.readVersion(ctx) })
+	}
+	if o.unidentified() {
+		all.Go(func() { other = o.identify(ctx) })
 	}
 	all.Wait()
 	switch {
@@ -172,8 +183,11 @@ func (o *Observer) look(ctx context.Context, l *looking) {
 		l.err = fmt.Errorf("list the tasks of the cluster: %w", tasksErr)
 	case version != nil:
 		l.err = fmt.Errorf("ask for the version: %w", version)
+	case other != nil:
+		l.err = other
 	}
 	o.mu.Lock()
+	o.identified = l.err == nil
 	if l.err == nil {
 		o.merge(l.begun, list, tasks)
 		o.noticeUnclean(o.client.TokenID(), tasks)

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -39,6 +40,9 @@ func foundOf(o object) found {
 		uid: o.GetUID(), identity: manifest.Identity(o), version: o.GetGeneration(),
 		deleting: o.GetDeletionTimestamp() != nil, released: kube.Released(o), early: !controllerutil.ContainsFinalizer(o, finalizer) || unrecorded(o) && o.GetDeletionTimestamp() == nil,
 	}
+	if p, ok := o.(*api.Provider); ok {
+		f.proxmox = cmp.Or(p.Annotations[api.Proxmox], p.Status.Proxmox)
+	}
 	if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
 		f.group = true
 		if vm.Spec.UpdatePolicy.ScaleDown != api.Allow {
@@ -53,6 +57,9 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 	a := assignment{desired: w.Desired, versions: map[model.Key]int64{}, version: all[w.Provider].version}
 	if all[w.Provider].problem == "" {
 		a.connection = &w.Connection
+	}
+	if slices.ContainsFunc(w.Desired.VMs, func(v model.VM) bool { return v.Remembered != 0 }) {
+		a.proxmox = all[w.Provider].proxmox // with none it doesn't matter where they will be
 	}
 	d, groups := &a.desired, groupsOf(w.Desired)
 	leaveEarly(d, func(key model.Key) bool { return all[groups.object(key)].early })

@@ -50,6 +50,7 @@ type found struct {
 	reason   string      // the same, in one word; empty: it is invalid
 	provider string      // why its Provider can't be used, in one sentence
 	sites    []model.Key // the Providers that look after it
+	proxmox  string      // which Proxmox a Provider is to be used with; empty: not known
 	machines int         // that use it
 	needs    string      // what needs a Provider, if anything does: "3 machines are"
 	snapshot string      // its name in Proxmox, if it is one

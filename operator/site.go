@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/act"
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
@@ -45,6 +46,7 @@ type site struct {
 // assignment is what a site is to do.
 type assignment struct {
 	connection *manifest.Connection // nil: nobody knows how to connect
+	proxmox    string               // which Proxmox that is to be; empty: any
 	desired    model.Desired
 	versions   map[model.Key]int64
 	version    int64 // of the Provider
@@ -53,6 +55,7 @@ type assignment struct {
 // link is a connection to Proxmox with what works over it.
 type link struct {
 	connection manifest.Connection
+	proxmox    string // see assignment
 	client     *pve.Client
 	limiter    *admission.Limiter
 	observer   *observe.Observer
@@ -138,7 +141,7 @@ func (s *site) connect(ctx context.Context) bool {
 		return true // whoever asks says what is wrong
 	case link == nil:
 		return s.tell(s.open(ctx, asked))
-	case reflect.DeepEqual(link.connection, *asked.connection):
+	case reflect.DeepEqual(link.connection, *asked.connection) && !link.another(asked.proxmox):
 		return s.tell(nil)
 	}
 	next := *asked.connection
@@ -149,11 +152,20 @@ func (s *site) connect(ctx context.Context) bool {
 	}
 	same := link.connection
 	same.Credentials = next.Credentials
-	if reflect.DeepEqual(same, next) {
+	if reflect.DeepEqual(same, next) && !link.another(asked.proxmox) {
 		return s.tell(s.relogin(link, next))
 	}
 	s.disconnect()
 	return s.tell(s.open(ctx, asked))
+}
+
+// another reports whether the link is for another Proxmox than is asked for.
+func (l *link) another(proxmox string) bool {
+	is := l.observer.Identity()
+	if proxmox == "" {
+		return l.proxmox != "" && is == "" // any will do, and this one was refused, or may be
+	}
+	return proxmox != l.proxmox && proxmox != is
 }
 
 // probe tries a connection that is to take the place of another one.
@@ -215,7 +227,8 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, observer: observe.New(client).Verifying(asked.connection.Keys), cancel: cancel}
+	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, cancel: cancel, proxmox: asked.proxmox,
+		observer: observe.New(client).Verifying(asked.connection.Keys).Identifying(asked.proxmox)}
 	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH).Signing(asked.connection.Keys)).Serve(ctx, engine.Options{
 		Parallel: maxParallel,
 		Events:   s.event,
@@ -253,6 +266,9 @@ func (s *site) disconnect() {
 // troubled notes that Proxmox as a whole can't be used, or that it can again.
 func (s *site) troubled(w *plan.Wait, _ time.Time) {
 	s.mu.Lock()
+	if w != nil && w.Reason == engine.WaitOther && s.link != nil {
+		w = &plan.Wait{Reason: w.Reason, Text: w.Text + s.whichProxmox(s.link.observer.Refused())}
+	}
 	s.trouble = w
 	if w == nil {
 		s.version = "" // there may be another one by now
@@ -266,6 +282,12 @@ func (s *site) troubled(w *plan.Wait, _ time.Time) {
 	}
 	s.deps.ledger.wakeAll(s.key)
 	s.deps.ledger.wake(s.key, false)
+}
+
+// whichProxmox says what to do about a Provider that leads to another Proxmox than before.
+func (s *site) whichProxmox(is string) string {
+	return fmt.Sprintf("; put the endpoint back; or, if its machines are there by now, or are to be made there anew, kubectl annotate --overwrite -n %s provider %s %s=%s",
+		s.key.Namespace, s.key.Name, api.Proxmox, is)
 }
 
 // looked notes what was seen.

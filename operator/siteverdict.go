@@ -45,13 +45,16 @@ func (s *site) fill(p *api.Provider) {
 		return
 	}
 	s.mu.Lock()
-	l, version := s.link, s.version
+	l, version, trouble := s.link, s.version, s.trouble
 	s.mu.Unlock()
 	if version != "" {
 		p.Status.Version = version
 	}
 	if l == nil {
 		return
+	}
+	if is := l.observer.Identity(); is != "" && trouble == nil {
+		p.Status.Proxmox = is
 	}
 	l.observer.View(func(have *model.Observed) {
 		online := 0

@@ -139,7 +139,9 @@ func nearby(namespace, text string) string {
 }
 
 // away tells whether a reason is that Proxmox as a whole can't be used.
-func away(reason string) bool { return reason == engine.WaitAway || reason == engine.WaitLogin }
+func away(reason string) bool {
+	return reason == engine.WaitAway || reason == engine.WaitLogin || reason == engine.WaitOther
+}
 
 // free tells whether nothing keeps an object any more that is being deleted.
 func (e entry) free(obj object) bool {

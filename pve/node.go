@@ -85,6 +85,18 @@ func (n Node) Time(ctx context.Context) (NodeTime, error) {
 	return get[NodeTime](ctx, n.c, nil, "/nodes/{node}/time", n.Name)
 }
 
+// Certificate is a certificate that a node has.
+type Certificate struct {
+	File        string `json:"filename"` // pve-root-ca.pem is that of the cluster
+	Fingerprint string `json:"fingerprint"`
+}
+
+// Certificates lists the certificates of the node and the authority of its cluster. It
+// needs no privilege.
+func (n Node) Certificates(ctx context.Context) ([]Certificate, error) {
+	return get[[]Certificate](ctx, n.c, nil, "/nodes/{node}/certificates/info", n.Name)
+}
+
 // Interface is a network interface of a node.
 type Interface struct {
 	Name        string   `json:"iface"`

@@ -14,6 +14,7 @@ func nodeRoutes() map[string]handler {
 		"GET /nodes":                                    listNodes,
 		"GET /nodes/{node}/status":                      nodeStatus,
 		"GET /nodes/{node}/time":                        nodeTime,
+		"GET /nodes/{node}/certificates/info":           nodeCertificates,
 		"GET /nodes/{node}/dns":                         nodeDNS,
 		"PUT /nodes/{node}/dns":                         setNodeDNS,
 		"GET /nodes/{node}/hosts":                       nodeHosts,

@@ -64,9 +64,9 @@ func beginOn(t *testing.T, w *pvesim.World) *story {
 }
 
 // serve starts a Proxmox.
-func (s *story) serve(w *pvesim.World) *sim.Server {
+func (s *story) serve(w *pvesim.World, options ...pvesim.Option) *sim.Server {
 	s.t.Helper()
-	server, err := sim.Start(w)
+	server, err := sim.Start(w, options...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

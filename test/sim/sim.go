@@ -54,12 +54,12 @@ func Quick(w *pvesim.World) {
 
 // Start serves a world with [User], who is an administrator unless the world has
 // rules of its own.
-func Start(w *pvesim.World) (*Server, error) {
+func Start(w *pvesim.World, options ...pvesim.Option) (*Server, error) {
 	w.Users = append(w.Users, pvesim.WorldUser{ID: User, Tokens: []pvesim.WorldToken{{Name: "laptop", Secret: TokenSecret}}})
 	if len(w.ACL) == 0 {
 		w.ACL = append(w.ACL, pvesim.WorldACL{Path: "/", Role: "Administrator", User: User})
 	}
-	sim, err := pvesim.New(w, pvesim.WithInternet(internet{}))
+	sim, err := pvesim.New(w, append([]pvesim.Option{pvesim.WithInternet(internet{})}, options...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,11 @@ const ClusterName = Group + "/cluster-name"
 // the other Kubernetes may be there still.
 const TakenOverBy = Group + "/taken-over-by"
 
+// Proxmox is the annotation of a Provider with the fingerprint of the root certificate of
+// the Proxmox cluster that it is to be used with. Without it that is the one that its
+// machines were made on, see [ProviderStatus].
+const Proxmox = Group + "/proxmox"
+
 // Paused is the annotation that, with the value "true", keeps the operator from changing
 // anything in Proxmox for an object, or for all objects of a Provider. What would be done
 // is in the status.

@@ -117,6 +117,11 @@ type ProviderStatus struct {
 	// +optional
 	ClusterName string `json:"clusterName,omitempty"`
 
+	// Proxmox is the fingerprint of the root certificate of the Proxmox cluster that the
+	// machines are on. Nothing is done while the endpoint leads to another cluster.
+	// +optional
+	Proxmox string `json:"proxmox,omitempty"`
+
 	// Version of Proxmox VE.
 	// +optional
 	Version string `json:"version,omitempty"`

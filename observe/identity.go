@@ -1,0 +1,81 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Each cluster of Proxmox has an authority of its own for certificates, which it makes
+// itself and all of its nodes have. By that a cluster is known, wherever it is reached.
+
+// rootFile is the certificate of that authority.
+const rootFile = "pve-root-ca.pem"
+
+// OtherProxmox is the error of an observer that was to look at another cluster.
+type OtherProxmox struct {
+	Want, Is string // fingerprints of root certificates
+}
+
+func (e *OtherProxmox) Error() string {
+	return fmt.Sprintf("this is another Proxmox: its root certificate is %s, not %s", e.Is, e.Want)
+}
+
+// Identifying has the observer find out which cluster it looks at, and look at no other
+// one than is expected; empty: at any.
+func (o *Observer) Identifying(expects string) *Observer {
+	o.identifies, o.expects = true, expects
+	return o
+}
+
+// Identity is what the cluster is known by; empty: it wasn't read yet, it doesn't say, or
+// another one was expected.
+func (o *Observer) Identity() string {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.identity
+}
+
+// Refused is what a cluster is known by that wasn't looked at, since another one was
+// expected.
+func (o *Observer) Refused() string {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.refused
+}
+
+// unidentified reports whether it is to be found out which cluster this is: at first, and
+// when it couldn't be reached meanwhile.
+func (o *Observer) unidentified() bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.identifies && !o.identified
+}
+
+// identify finds out which cluster this is, and refuses another one than is expected.
+func (o *Observer) identify(ctx context.Context) error {
+	certs, err := o.client.Node("localhost").Certificates(ctx)
+	if errors.Is(err, pve.ErrNotImplemented) || errors.Is(err, pve.ErrForbidden) {
+		err = nil // nobody can tell
+	}
+	if err != nil {
+		return fmt.Errorf("ask for the certificates: %w", err)
+	}
+	is := ""
+	for _, c := range certs {
+		if c.File == rootFile {
+			is = c.Fingerprint
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if expected := cmp.Or(o.expects, o.identity); expected != "" && is != "" && is != expected {
+		o.refused = is
+		return &OtherProxmox{Want: expected, Is: is}
+	}
+	o.identity = is
+	return nil
+}
