@@ -156,6 +156,28 @@ func TestACopyThatIsMadeIsRightWhateverBecomesOfItsSource(t *testing.T) {
 	}
 }
 
+// A translation that takes too long ends with what it has read so far.
+func TestATranslationHasADeadline(t *testing.T) {
+	with := func(name string) *api.VirtualMachine {
+		v := vm(meta(name), "small")
+		v.Spec.UserData = &api.UserData{CloudInit: &api.CloudInit{Text: api.Text{Inline: "#cloud-config\nlocale: C.UTF-8\n"}}}
+		return v
+	}
+	objects := append(clusterObjects(), with("first"), with("second"), vm(meta("third"), "small"))
+	set, err := FromObjects(objects...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	p := set.Parts(Options{Set: "test", Find: login1, Late: func() bool { asked++; return asked > 1 }})
+	if got := namesOf(p.Wanted[0].Desired); got != "first third" {
+		t.Errorf("wanted is %q", got)
+	}
+	if want := "VirtualMachine ns/second: spec.userData: wasn't read: the first-boot data in namespace ns take longer to read than they may; make them smaller, or use several namespaces"; p.Errors.Error() != want {
+		t.Errorf("errors are %s", p.Errors)
+	}
+}
+
 func BenchmarkParts(b *testing.B) {
 	objects := clusterObjects()
 	for i := range 10_000 {

@@ -57,6 +57,10 @@ func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec boo
 }
 
 func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
+	if b.options.Late != nil && (spec.userData != nil || spec.metaData != nil) && b.options.Late() {
+		b.fail("spec.userData", "wasn't read: the first-boot data %s take longer to read than they may; make them smaller, or use several namespaces", b.here())
+		return
+	}
 	d, ok := b.boot(vm, spec)
 	if !ok {
 		return

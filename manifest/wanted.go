@@ -31,6 +31,10 @@ type Options struct {
 	// don't say it.
 	Grace time.Duration
 
+	// Late reports whether the translation has taken longer than it may: from then on no
+	// first-boot data are read, and the machines that have some are wrong; nil: never.
+	Late func() bool
+
 	// Find gives a [Secret] or [ConfigMap] that isn't in the set, or an error that says
 	// why it can't be read; nil: there is none.
 	Find func(model.Key) any

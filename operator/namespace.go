@@ -41,7 +41,8 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	parts := set.Parts(manifest.Options{Set: n.set, Grace: kube.Grace, Find: search.find})
+	late := func() bool { return time.Since(begun) > longestTranslation }
+	parts := set.Parts(manifest.Options{Set: n.set, Grace: kube.Grace, Find: search.find, Late: late})
 	search.end(r.Namespace)
 	if search.err != nil {
 		return reconcile.Result{}, search.err
@@ -61,6 +62,10 @@ const (
 	shortestRest = 200 * time.Millisecond
 	restFactor   = 4
 )
+
+// longestTranslation is how long the first-boot data of a namespace may take to read. All
+// of them together are bounded, so that it takes seconds even on a busy machine.
+const longestTranslation = 30 * time.Second
 
 func (n *namespaces) early(namespace string) time.Duration {
 	n.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -86,8 +85,8 @@ const gcPercent = 50
 // Run works until ctx ends, or until it isn't the leader any more, which is an
 // error.
 func Run(ctx context.Context, cfg Config) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+	if err := limitMemory(os.Getenv); err != nil {
+		return err
 	}
 	// What the libraries say is for those who look for something.
 	logger := logr.FromSlogHandler(cfg.Logger.Handler()).V(1)
