@@ -27,8 +27,11 @@ func aspects(v status.Outcome) []status.Condition {
 
 func reachable(v status.Outcome) status.Condition {
 	c := status.Condition{Type: conditionReachable, Status: "True", Reason: ReasonConnected, Message: "Proxmox answers"}
-	if away(v.Reason) || unasked(v.Reason) {
+	switch {
+	case away(v.Reason):
 		c.Status, c.Reason, c.Message = "Unknown", v.Reason, v.Message
+	case unasked(v.Reason):
+		c = unknown(c, v)
 	}
 	return c
 }
@@ -38,8 +41,12 @@ func upToDate(v status.Outcome) status.Condition {
 	switch {
 	case v.State == status.Ready, v.Reason == plan.WaitAgent:
 		c.Status, c.Reason, c.Message = "True", status.ReasonUpToDate, "nothing is to be done"
-	case away(v.Reason), unasked(v.Reason), v.State == status.Unread:
+	case v.Reason == plan.WaitRestart:
+		c.Message = "a change waits for a restart"
+	case v.State == status.Unread:
 		c.Status = "Unknown"
+	default:
+		c = unknown(c, v)
 	}
 	return c
 }
@@ -49,8 +56,20 @@ func restartRequired(v status.Outcome) status.Condition {
 	switch {
 	case v.Reason == plan.WaitRestart:
 		c.Status, c.Reason, c.Message = "True", v.Reason, v.Message
-	case away(v.Reason), unasked(v.Reason):
-		c.Status, c.Reason, c.Message = "Unknown", v.Reason, v.Message
+	default:
+		c = unknown(c, v)
+	}
+	return c
+}
+
+// unknown is a condition of which nothing is known while Proxmox can't be asked, or isn't.
+// The sentence is another condition's.
+func unknown(c status.Condition, v status.Outcome) status.Condition {
+	switch {
+	case away(v.Reason):
+		c.Status, c.Reason, c.Message = "Unknown", v.Reason, "not known while Proxmox can't be asked, see Reachable"
+	case unasked(v.Reason):
+		c.Status, c.Reason, c.Message = "Unknown", "NotAsked", "not known: Proxmox isn't asked about this object, see Ready"
 	}
 	return c
 }

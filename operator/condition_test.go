@@ -1,0 +1,43 @@
+package operator
+
+import (
+	"testing"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// Each aspect of a machine says something of its own: the sentence that an object is judged
+// by is in one of them at most, and what isn't known isn't said to be so.
+func TestAspectsDontRepeatOneSentence(t *testing.T) {
+	for _, c := range []struct {
+		verdict status.Outcome
+		unknown int
+	}{
+		{status.Outcome{State: status.Ready, Reason: status.ReasonUpToDate, Message: "up to date"}, 0},
+		{status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: "spec.cpus: is missing"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: ReasonElsewhere, Message: "another Kubernetes has it"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: ReasonProvider, Message: "there is no Secret"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: engine.WaitAway, Message: "no route to host"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: engine.WaitOther, Message: "this is another Proxmox"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: plan.WaitRestart, Message: "runs with 2 CPUs"}, 0},
+		{status.Outcome{State: status.Blocked, Reason: plan.WaitPlace, Message: "no node has room"}, 0},
+	} {
+		said, unknown := 0, 0
+		for _, a := range aspects(c.verdict) {
+			if a.Message == c.verdict.Message {
+				said++
+			}
+			if a.Status == "Unknown" {
+				unknown++
+			}
+			if a.Reason == "" || a.Message == "" {
+				t.Errorf("%s: %+v says nothing", c.verdict.Reason, a)
+			}
+		}
+		if said > 1 || unknown != c.unknown {
+			t.Errorf("%s: %d aspects repeat the sentence, and %d are unknown, want %d: %+v", c.verdict.Reason, said, unknown, c.unknown, aspects(c.verdict))
+		}
+	}
+}
