@@ -261,3 +261,28 @@ func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
 		t.Errorf("only %d imports were found", found)
 	}
 }
+
+// The core knows no door: what people can do is a code there, see model.Advice.
+func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
+	words := regexp.MustCompile(`kubectl|updatePolicy|(^|[\s(])proxplane [a-z]+|--(allow-|yes|prune|adopt|as\b|set\b)`)
+	plain := regexp.MustCompile(`^proxplane (key id|marker|cipassword)`) // what is hashed
+	for _, f := range sources(t) {
+		if !slices.Contains([]string{"model", "plan", "observe", "act", "engine"}, f.pkg) || f.test {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			if text, err := strconv.Unquote(lit.Value); err == nil && words.MatchString(text) && !plain.MatchString(text) {
+				t.Errorf("%s: %q has words that belong into package status", f.path, text)
+			}
+			return true
+		})
+	}
+}

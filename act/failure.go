@@ -41,7 +41,7 @@ const (
 type Failure struct {
 	Class Class
 	Text  string // what Proxmox said
-	Hint  string // what the person can do; may be empty
+	Hint  model.Advice
 	Lacks *model.Lack
 	// Ignored: a guest didn't shut down when it was asked to.
 	Ignored bool

@@ -13,8 +13,37 @@ import (
 	"github.com/proxplane/proxplane/remote"
 )
 
-// hint says what a person can do about an error; empty: nothing in particular.
-func hint(err error) string {
+// hint says what a person can do about an error.
+func hint(err error) model.Advice {
+	if do, ok := hintCode(err); ok {
+		return model.Advice{Do: do}
+	}
+	return model.Advice{Text: hintText(err)}
+}
+
+// hintCode is for hints that doors put into their own words.
+func hintCode(err error) (model.Do, bool) {
+	is := func(kind pve.Kind) bool { return errors.Is(err, kind) }
+	switch {
+	case is(pve.ErrUnauthorized), is(pve.ErrRootOnly):
+	case lacking(err, "bridge"):
+		return model.CheckBridge, true
+	case is(pve.ErrForbidden) && lacks(err) == nil:
+		return model.CheckPrivs, true
+	case lacking(err, "storage"):
+		return model.CheckStorage, true
+	case is(pve.ErrIgnored):
+		return model.StopGuest, true
+	case is(pve.ErrNoSnapshots):
+		return model.MoveDisks, true
+	case is(pve.ErrSnapshots):
+		return model.DropSnapshots, true
+	}
+	return "", false
+}
+
+// hintText is a hint in words that are right for everybody; empty: nothing in particular.
+func hintText(err error) string {
 	var e *pve.Error
 	if !errors.As(err, &e) {
 		return otherHint(err)
@@ -27,8 +56,6 @@ func hint(err error) string {
 		return "only root@pam with a password may do this, no token: leave the option out, or log in as root@pam"
 	case lacking(err, "pool"):
 		return fmt.Sprintf("make the pool (pveum pool add %s on a node), or leave it out of the manifest", strings.TrimPrefix(e.Subject, "pool "))
-	case lacking(err, "bridge"):
-		return "correct the bridge in the manifest; proxplane describe node/NAME shows which there are"
 	case is(pve.ErrForbidden):
 		return forbiddenHint(err)
 	case is(pve.ErrNoSpace):
@@ -53,22 +80,14 @@ func hint(err error) string {
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
 	case is(pve.ErrNotFound) && e.Fields["upid"] != "":
 		return "the task isn't known any more, perhaps since its node went down; what it has done is looked at"
-	case lacking(err, "storage"):
-		return "see which storages there are: proxplane get storages"
 	case lacking(err, "path"):
 		return "make the directory on the node (mkdir -p), or have a VMPlacementPolicy name the nodes that have it"
 	case is(pve.ErrAgentNotConfigured):
 		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
-	case is(pve.ErrIgnored):
-		return "its guest ignored the shutdown: shut it down from inside, or allow it to be stopped (--allow-stop, or updatePolicy.stop: Allow)"
 	case is(pve.ErrHotplug):
 		return "the running VM couldn't take it, and it is pending: a restart applies it"
 	case is(pve.ErrTimeout):
 		return "it took longer than Proxmox waits; see the task's log in Proxmox"
-	case is(pve.ErrNoSnapshots):
-		return "one of its disks is where there are no snapshots, such as a raw file or thick LVM: proxplane describe shows where they are"
-	case is(pve.ErrSnapshots):
-		return "its snapshots are in the way: delete them first (proxplane snapshot delete, or take them out of the manifests)"
 	case is(pve.ErrTooManyCPUs):
 		return "ask for fewer CPUs, or migrate the VM to a node that has as many"
 	case is(pve.ErrInvalid):
@@ -148,9 +167,6 @@ func connectionHint(err error) string {
 
 func forbiddenHint(err error) string {
 	l := lacks(err)
-	if l == nil {
-		return "grant the missing privilege; proxplane doctor says which"
-	}
 	if l.Any {
 		return fmt.Sprintf("grant %s on %s", privs.Least(l.Path, l.Privs), l.Path)
 	}

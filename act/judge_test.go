@@ -20,7 +20,7 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrUnauthorized, Status: 401, Text: "authentication failure"}, Fatal, "user@realm!name"},
 		{&pve.Error{Kind: pve.ErrForbidden, Status: 403, PermPath: "/vms/101", Privs: []string{"VM.Config.Memory"}, Text: "Permission check failed (/vms/101, VM.Config.Memory)"}, Hard, "grant VM.Config.Memory on /vms/101"},
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/storage/x", Privs: []string{"A.B", "C.D"}, AnyPriv: true}, Hard, "grant A.B on /storage/x"},
-		{&pve.Error{Kind: pve.ErrForbidden}, Hard, "proxplane doctor"},
+		{&pve.Error{Kind: pve.ErrForbidden}, Hard, string(model.CheckPrivs)},
 		{&pve.Error{Kind: pve.ErrRootOnly}, Hard, "root@pam"},
 		{&pve.Error{Kind: pve.ErrInvalid, Fields: map[string]string{"memory": "no"}}, Hard, "correct them"},
 		{&pve.Error{Kind: pve.ErrLocked, Lock: "backup"}, Busy, "a backup is under way"},
@@ -34,9 +34,9 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrConnection, Err: &pve.FingerprintError{Got: "AB:CD"}}, Away, "AB:CD"},
 		{&pve.Error{Kind: pve.ErrUnknownOutcome}, Lost, ""},
 		{&pve.Error{Kind: pve.ErrChecksum}, Hard, "checksum"},
-		{&pve.Error{Kind: pve.ErrNotFound, Subject: "storage fast"}, Hard, "get storages"},
+		{&pve.Error{Kind: pve.ErrNotFound, Subject: "storage fast"}, Hard, string(model.CheckStorage)},
 		{&pve.Error{Kind: pve.ErrNotFound, Subject: "pool web", Status: 403}, Hard, "pveum pool add web"},
-		{&pve.Error{Kind: pve.ErrNotFound, Subject: "bridge vmbr9"}, Hard, "correct the bridge"},
+		{&pve.Error{Kind: pve.ErrNotFound, Subject: "bridge vmbr9"}, Hard, string(model.CheckBridge)},
 		{&pve.Error{Kind: pve.ErrNotFound, Subject: "path /srv/data"}, Hard, "mkdir"},
 		{&pve.Error{Kind: pve.ErrNotFound, Subject: "vm 100"}, Passing, ""},
 		{&pve.Error{Kind: pve.ErrDownload}, Passing, "must be able to reach it"},
@@ -50,7 +50,7 @@ func TestEveryErrorIsJudgedAndHintsSayWhatToDo(t *testing.T) {
 		{&pve.Error{Kind: pve.ErrConnection, Err: context.DeadlineExceeded}, Away, "endpoint"},
 	} {
 		got := Judge(fmt.Errorf("start VM 100: %w", c.err))
-		if got.Class != c.class || !strings.Contains(got.Hint, c.hint) || c.hint == "" && got.Hint != "" {
+		if got.Class != c.class || !strings.Contains(got.Hint.String(), c.hint) || c.hint == "" && !got.Hint.None() {
 			t.Errorf("%v: class %v, hint %q", c.err, got.Class, got.Hint)
 		}
 		if e, ok := c.err.(*pve.Error); ok && (got.Lacks != nil) != (len(e.Privs) > 0) {

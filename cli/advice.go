@@ -29,7 +29,7 @@ func whatToDo(err error, conn manifest.Connection) []string {
 	case errors.As(err, new(*pve.LoginError)) && e != nil && e.Status/100 == 4, e != nil && e.Status == http.StatusNotImplemented:
 		return []string{fmt.Sprintf("What answers at %s isn't the API of Proxmox VE.", where(conn)), checkEndpoint}
 	}
-	if hint := act.Judge(err).Hint; hint != "" {
+	if hint := status.CLI.Advice(act.Judge(err).Hint); hint != "" {
 		return []string{sentence(hint)}
 	}
 	return nil

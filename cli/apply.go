@@ -188,7 +188,7 @@ func (a *applying) show(u *ui, list []*cluster, plans []plan.Plan, heard bool) e
 		return writeLine(u.out, struct {
 			Type string `json:"type"`
 			status.PlanView
-		}{"plan", a.view(plans)})
+		}{"plan", a.view(plans, u.words)})
 	}
 	return u.showPlans(list, plans, make([]error, len(list)), shownPlan{heard: heard})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
 )
 
 // byHand is the set of machines that were made without a manifest. No
@@ -105,7 +106,7 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 		}
 	}
 	if w := copyIn(plans).Wait; w != nil && w.Reason == plan.WaitForeign {
-		return errors.New(w.Text)
+		return errors.New(status.CLI.Say(w.Text, w.Do))
 	}
 	c.agree(plans)
 	done, err := c.converge(ctx, u, list, plans)

@@ -106,7 +106,7 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 					}
 					sum.VMs = append(sum.VMs, row)
 				} else {
-					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.Sentence(o.Text)})
+					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.CLI.Say(o.Text, o.Do)})
 				}
 				if o.State == engine.StateGone {
 					sum.gone++
@@ -151,7 +151,7 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 		fmt.Fprintln(u.out)
 	}
 	for i, o := range left {
-		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), status.Sentence(o.Text)), page.Width, "    "))
+		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), status.CLI.Say(o.Text, o.Do)), page.Width, "    "))
 		for _, line := range hintLines(o.whatToDo(i < mostRemedies), page.Width) {
 			fmt.Fprintln(u.out, line)
 		}
@@ -182,8 +182,8 @@ func (o unfinished) whatToDo(lookUp bool) []string {
 		return nil
 	case f.Lacks != nil && lookUp:
 		return o.of.remedy(*f.Lacks)
-	case f.Hint != "":
-		return []string{f.Hint}
+	case !f.Hint.None():
+		return []string{status.CLI.Advice(f.Hint)}
 	}
 	return nil
 }
@@ -204,8 +204,8 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 		v.Message = ""
 	default:
 		no := false
-		v.Ready, v.Message = &no, status.Sentence(o.Text)
-		v.Reason = status.Of(plan.Object{Wait: o.Wait, Refused: o.Refused}).Reason
+		v.Ready, v.Message = &no, status.CLI.Say(o.Text, o.Do)
+		v.Reason = status.CLI.Of(plan.Object{Wait: o.Wait, Refused: o.Refused}).Reason
 	}
 	if g != nil && o.Status != "" {
 		v.State = string(o.Status)

@@ -85,7 +85,7 @@ func (u *ui) showDiff(o plan.Object, g *model.Guest) bool {
 		u.say("%s", line)
 	}
 	for _, r := range o.Refused {
-		u.say("# refused unless %s: %s (%s)", r.Allow, r.What, r.Why)
+		u.say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, r.Why)
 	}
 	if len(lines) == 0 && len(o.Refused) == 0 {
 		for _, s := range o.Steps {

@@ -130,7 +130,7 @@ func listWantedImages(ctx context.Context, g *getting, names []string) (listing,
 		if all = append(all, o.Owner.Name); !named(names, o.Owner.Name) {
 			continue
 		}
-		out := status.Of(o)
+		out := status.CLI.Of(o)
 		ready := out.State == status.Ready
 		i := status.Image{Name: o.Owner.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
 		if t := have.Guests[o.VMID]; t != nil {

@@ -302,7 +302,7 @@ func differences(o plan.Object) []string {
 		list = append(list, r.What+": "+r.Why)
 	}
 	if o.Wait != nil {
-		list = append(list, "wait: "+o.Wait.Text)
+		list = append(list, "wait: "+status.CLI.Say(o.Wait.Text, o.Wait.Do))
 	}
 	return list
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/status"
 )
 
 // The names under which kubectl finds its plugins: `kubectl proxplane` runs
@@ -66,6 +68,7 @@ operator to run.`,
 // plugin makes a command the root of a plugin, which is called by another name than
 // its own.
 func plugin(u *ui, root *cobra.Command, name string) *cobra.Command {
+	u.words = status.Kubernetes
 	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.CompletionOptions = cobra.CompletionOptions{DisableDefaultCmd: true}

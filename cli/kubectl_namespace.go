@@ -257,7 +257,7 @@ func (c *cluster) guestOf(ctx context.Context, name string) (*model.Guest, error
 	}
 	g := c.observer.Snapshot().Guests[o.VMID]
 	if g == nil {
-		return nil, fmt.Errorf("%s isn't there yet: %s", status.Name(o.Owner.Key), status.Sentence(status.Of(o).Message))
+		return nil, fmt.Errorf("%s isn't there yet: %s", status.Name(o.Owner.Key), status.Kubernetes.Of(o).Message)
 	}
 	return g, nil
 }

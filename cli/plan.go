@@ -118,7 +118,7 @@ var planFormats = []string{"json", "yaml", "name"}
 
 // write writes the plans in the format that was asked for.
 func (p *planning) write(u *ui, list []*cluster, plans []plan.Plan, errs []error) error {
-	view := p.view(plans)
+	view := p.view(plans, u.words)
 	switch p.output {
 	case "json":
 		return writeJSON(u.out, view)
@@ -150,9 +150,9 @@ func (p *planning) write(u *ui, list []*cluster, plans []plan.Plan, errs []error
 }
 
 // view is plans for machines.
-func (c *change) view(plans []plan.Plan) status.PlanView {
+func (c *change) view(plans []plan.Plan, words status.Words) status.PlanView {
 	all := joined(plans)
-	v := status.ViewOf(shown(all))
+	v := words.ViewOf(shown(all))
 	v.NotRead = status.NotReadOf(all, c.quick)
 	return v
 }

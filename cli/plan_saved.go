@@ -70,7 +70,7 @@ func (c *change) save(file string, list []*cluster, plans []plan.Plan) error {
 		return err
 	}
 	for i, one := range list {
-		s.Clusters = append(s.Clusters, savedCluster{one.Provider.Name, status.ViewOf(shown(plans[i])), seen(one, plans[i])})
+		s.Clusters = append(s.Clusters, savedCluster{one.Provider.Name, status.CLI.ViewOf(shown(plans[i])), seen(one, plans[i])})
 	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *savedPlan) holds(file string, list []*cluster, plans []plan.Plan) error
 	}
 	for i := 0; i < min(len(list), len(s.Clusters)); i++ {
 		was := s.Clusters[i]
-		diffs = append(diffs, changedSince(was, savedCluster{list[i].Provider.Name, status.ViewOf(shown(plans[i])), seen(list[i], plans[i])})...)
+		diffs = append(diffs, changedSince(was, savedCluster{list[i].Provider.Name, status.CLI.ViewOf(shown(plans[i])), seen(list[i], plans[i])})...)
 	}
 	if len(diffs) == 0 {
 		return nil

@@ -102,7 +102,7 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 			r.waits = "to try again" // the failure was told
 			return r, "", false
 		}
-		if w := status.Sentence(e.Text); w != r.waits {
+		if w := status.CLI.Say(e.Text, e.Hint); w != r.waits {
 			r.waits = w
 			return r, l.line("…", e, waitText(w), ""), false
 		}
@@ -134,11 +134,7 @@ func done(e engine.Event) string {
 }
 
 func failed(e engine.Event) string {
-	text := fmt.Sprintf("%s failed: %s", status.Sentence(e.Step), e.Text)
-	if e.Hint != "" {
-		text += "; " + e.Hint
-	}
-	return text
+	return status.CLI.Say(fmt.Sprintf("%s failed: %s", e.Step, e.Text), e.Hint)
 }
 
 // line is "✓ vm/web-1  memory 2048 → 4096 MiB  2s".
@@ -195,9 +191,13 @@ type eventLine struct {
 func (p *jsonProgress) event(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	text, hint := status.Sentence(e.Text), status.CLI.Advice(e.Hint)
+	if e.Kind == engine.Waiting {
+		text, hint = status.CLI.Say(e.Text, e.Hint), ""
+	}
 	_ = writeLine(p.out, eventLine{
 		Type: "event", Time: e.Time, Object: status.Name(e.Owner.Key), VMID: e.VMID, Node: e.Node, Event: e.Kind,
-		Step: status.Sentence(e.Step), Text: status.Sentence(e.Text), Hint: e.Hint, Task: e.Task, Fraction: e.Fraction,
+		Step: status.Sentence(e.Step), Text: text, Hint: hint, Task: e.Task, Fraction: e.Fraction,
 	})
 }
 

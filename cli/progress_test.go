@@ -35,7 +35,7 @@ func happenings() ([]plan.Plan, []engine.Event) {
 	add(time.Second, web, engine.Done, "configure VM 101", "memory 2048 → 4096 MiB")
 	add(0, db, engine.Started, "start VM 102", "powerState is On")
 	add(time.Second, db, engine.Failed, "start VM 102", "no space left")
-	events[len(events)-1].Hint = "free space on the storage, or name another one"
+	events[len(events)-1].Hint = model.Advice{Text: "free space on the storage, or name another one"}
 	add(0, db, engine.Waiting, "", "start VM 102 failed: no space left; free space on the storage, or name another one")
 	add(0, web, engine.Waiting, "", "for its guest agent to report an address")
 	add(3*time.Second, web, engine.Ready, "", "")

@@ -24,6 +24,7 @@ type ui struct {
 	log      logging
 
 	lines *bufio.Reader // of in, for answers
+	words status.Words  // of the people who read what is said about objects
 
 	mu     sync.Mutex
 	divert io.Writer // where err goes while bars are on the screen
@@ -86,9 +87,9 @@ func terminal(stream any) (*os.File, bool) {
 func (u *ui) page(stream io.Writer) status.Page {
 	f, ok := terminal(stream)
 	if !ok {
-		return status.Page{}
+		return status.Page{Words: u.words}
 	}
-	return status.Page{Width: screenWidth(f), Paint: status.Paint{On: u.getenv("NO_COLOR") == "" && u.getenv("TERM") != "dumb"}}
+	return status.Page{Words: u.words, Width: screenWidth(f), Paint: status.Paint{On: u.getenv("NO_COLOR") == "" && u.getenv("TERM") != "dumb"}}
 }
 
 // layout says how tables are laid out on the standard output.

@@ -171,11 +171,11 @@ func (w *awaiting) checkWanted(ctx context.Context, c *cluster, name string) (bo
 	have := c.observer.Snapshot()
 	switch {
 	case w.state == "gone" && o.Wait != nil && o.Wait.Reason == plan.WaitUnseen:
-		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", bare(name), status.Sentence(o.Wait.Text))
+		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", bare(name), status.CLI.Say(o.Wait.Text, o.Wait.Do))
 	case w.state == "gone":
 		return stillThere(have.Guests[o.VMID])
 	}
-	out := status.Of(o)
+	out := status.CLI.Of(o)
 	return out.State == status.Ready, out.Message, nil
 }
 

@@ -56,7 +56,7 @@ func TestStartsThatProxmoxRefusesForGoodAreNotTriedAgain(t *testing.T) {
 		l.client = l.connect(pve.Token("me@pve!lab", secret))
 		rep := l.converge(desired(machine("web")))
 		i := slices.IndexFunc(rep.Objects, func(o engine.Outcome) bool { return o.Owner.Name == "web" })
-		if o := rep.Objects[i]; o.State != engine.StateFailed || !strings.Contains(o.Text, "MAX 2 vcpus allowed") || !strings.Contains(o.Failure.Hint, "fewer CPUs") {
+		if o := rep.Objects[i]; o.State != engine.StateFailed || !strings.Contains(o.Text, "MAX 2 vcpus allowed") || !strings.Contains(o.Failure.Hint.String(), "fewer CPUs") {
 			t.Errorf("%s", describe(rep))
 		}
 		if l.starts() != 1 {

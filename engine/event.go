@@ -22,15 +22,15 @@ const (
 
 // Event is something that happened to an object.
 type Event struct {
-	Time     time.Time   `json:"time"`
-	Owner    model.Owner `json:"owner"`
-	VMID     int         `json:"vmid,omitempty"`
-	Node     string      `json:"node,omitempty"`
-	Kind     Kind        `json:"kind"`
-	Action   string      `json:"-"`                  // the kind of the step, "Clone", or the reason to wait
-	Step     string      `json:"step,omitempty"`     // what it does
-	Text     string      `json:"text,omitempty"`     // why, or what went wrong
-	Hint     string      `json:"hint,omitempty"`     // what the person can do
-	Task     string      `json:"task,omitempty"`     // UPID
-	Fraction float64     `json:"fraction,omitempty"` // of a step that is under way
+	Time     time.Time    `json:"time"`
+	Owner    model.Owner  `json:"owner"`
+	VMID     int          `json:"vmid,omitempty"`
+	Node     string       `json:"node,omitempty"`
+	Kind     Kind         `json:"kind"`
+	Action   string       `json:"-"`              // the kind of the step, "Clone", or the reason to wait
+	Step     string       `json:"step,omitempty"` // what it does
+	Text     string       `json:"text,omitempty"` // why, or what went wrong
+	Hint     model.Advice `json:"-"`
+	Task     string       `json:"task,omitempty"`     // UPID
+	Fraction float64      `json:"fraction,omitempty"` // of a step that is under way
 }

@@ -79,7 +79,7 @@ func TestAnImageThatIsNotWhatItsChecksumSaysIsNotUsed(t *testing.T) {
 		vm.Source = model.Source{Image: key("VMImage", "noble")}
 		want := model.Desired{Set: "test", Images: []model.Image{fetched(url, strings.Repeat("0", len(checksum)))}, VMs: []model.VM{vm}}
 		rep := l.converge(want)
-		if o := rep.Objects[0]; o.State != engine.StateFailed || o.Failure == nil || !strings.Contains(o.Failure.Hint, "checksum") {
+		if o := rep.Objects[0]; o.State != engine.StateFailed || o.Failure == nil || !strings.Contains(o.Failure.Hint.String(), "checksum") {
 			t.Errorf("%s", describe(rep))
 		}
 		if o := rep.Objects[1]; o.State != engine.StateWaiting || o.Text == "" {

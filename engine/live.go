@@ -49,9 +49,7 @@ func (t *trouble) wait() *plan.Wait {
 	if f.Class == act.Fatal {
 		w = &plan.Wait{Reason: WaitLogin, Text: "Proxmox refuses the login: " + f.Text}
 	}
-	if f.Hint != "" {
-		w.Text += "; " + f.Hint
-	}
+	w.Do = f.Hint
 	return w
 }
 

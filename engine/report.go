@@ -33,10 +33,11 @@ type Outcome struct {
 	Status    model.Status // of its guest; empty: there is none
 	Task      string       // that is being worked on
 	Text      string       // what it waits for, or what went wrong, in one line
+	Do        model.Advice // what a person can do about what it waits for
 	Since     time.Time    // since when
 	Wait      *plan.Wait
 	Refused   []plan.Refusal
-	Notes     []string
+	Notes     []plan.Note
 	Failure   *model.Failure
 	Addresses []netip.Prefix
 	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
@@ -93,17 +94,17 @@ func (r *run) outcome(o *object) Outcome {
 		out.State, out.Wait = StateReady, nil
 	case !r.able():
 		out.Wait, out.Since = r.live.trouble.wait(), r.live.trouble.since
-		out.Text = out.Wait.Text
+		out.Text, out.Do = out.Wait.Text, out.Wait.Do
 	case o.doing() != "":
 		out.State, out.Text, out.Task = StateChanging, o.doing(), o.task
 	case p.Wait != nil && p.Wait.Reason == plan.WaitUnseen:
-		out.Text = p.Wait.Text
+		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case failed && fail.Hard:
 		out.State, out.Text = StateFailed, failureText(fail)
 	case p.Wait != nil:
-		out.Text = p.Wait.Text
+		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case len(p.Refused) > 0 && len(p.Steps) == 0:
-		out.State, out.Text = StateRefused, refusalText(p.Refused[0])
+		out.State, out.Text, out.Do = StateRefused, refusalText(p.Refused[0]), allowed(p.Refused[0])
 	case failed:
 		out.Text = failureText(fail)
 	case o.reason == plan.WaitAgent:
@@ -161,8 +162,8 @@ func refusalText(r plan.Refusal) string {
 	if r.Late {
 		text = r.What + " isn't done, since it wasn't in the plan that was agreed to: " + r.Why
 	}
-	if r.Allow != "" {
-		text += "; allow it with " + r.Allow
-	}
 	return text
 }
+
+// allowed is what agrees to a step that was refused.
+func allowed(r plan.Refusal) model.Advice { return model.Advice{Do: r.Allow} }

@@ -47,7 +47,7 @@ func TestGuestsThatIgnoreTheirShutdownAreNotAskedWithoutEnd(t *testing.T) {
 		vm.Options["memory"], vm.Update.Restart, vm.ShutdownTimeout = "8192", true, 30*time.Second
 		begun := time.Now()
 		rep := l.converge(desired(vm))
-		if o := outcomeOf(t, rep, "web"); o.State != engine.StateRefused || !strings.Contains(o.Text, "ignored the shutdown") || !strings.Contains(o.Text, "updatePolicy.stop") {
+		if o := outcomeOf(t, rep, "web"); o.State != engine.StateRefused || !strings.Contains(o.Text, "ignored the shutdown") || o.Do.Do != model.AllowStop {
 			t.Errorf("%s", describe(rep))
 		}
 		if n := l.asked("/status/reboot"); n != 1 {
@@ -142,7 +142,7 @@ func TestAFailedHotplugIsPending(t *testing.T) {
 			t.Errorf("%s%s", describe(rep), l.story())
 		}
 		for _, e := range l.events {
-			if e.Kind == engine.Failed && !strings.Contains(e.Hint, "pending") {
+			if e.Kind == engine.Failed && !strings.Contains(e.Hint.String(), "pending") {
 				t.Errorf("%s: %s", e.Text, e.Hint)
 			}
 		}

@@ -107,7 +107,7 @@ func TestRestartsOnlyWhenAllowed(t *testing.T) {
 		vm.Options["cores"] = "8"
 		vm.Tags = []string{"blue"}
 		rep := l.converge(desired(vm))
-		if o := rep.Objects[1]; o.State != engine.StateRefused || !strings.Contains(o.Text, "--allow-restart") {
+		if o := rep.Objects[1]; o.State != engine.StateRefused || o.Do.Do != model.AllowRestart {
 			t.Errorf("%s", describe(rep))
 		}
 		if !l.started("web").Equal(started) || !strings.Contains(l.named("web")["tags"], "blue") {

@@ -44,9 +44,9 @@ func (r *run) swept(o *object, what string, left *act.Left, removed []string, er
 	case err == nil:
 	case r.ctx.Err() != nil:
 		left.Volumes = slices.DeleteFunc(slices.Clone(left.Volumes), func(v string) bool { return slices.Contains(removed, v) })
-		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: "stopped before what Proxmox has left was removed: " + left.String(), Hint: "remove it by hand"})
+		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: "stopped before what Proxmox has left was removed: " + left.String(), Hint: model.Advice{Text: "remove it by hand"}})
 	default:
-		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: "remove them by hand"})
+		r.emit(o, Event{Kind: Failed, Action: Sweep, Step: what, Text: fmt.Sprintf("Proxmox has left disks: %v", err), Hint: model.Advice{Text: "remove them by hand"}})
 	}
 }
 

@@ -161,7 +161,7 @@ func TestMissingPrivilegesAreNotTriedAgainAndNamed(t *testing.T) {
 		l.client = l.connect(pve.Password("ann@pve", "secret"))
 		rep := l.converge(desired(machine("web")))
 		o := rep.Objects[1]
-		if o.State != engine.StateFailed || o.Failure == nil || !strings.Contains(o.Failure.Hint, "grant VM.Config.") || o.Failure.Lacks == nil || !strings.HasPrefix(o.Failure.Lacks.Path, "/vms/") {
+		if o.State != engine.StateFailed || o.Failure == nil || !strings.Contains(o.Failure.Hint.String(), "grant VM.Config.") || o.Failure.Lacks == nil || !strings.HasPrefix(o.Failure.Lacks.Path, "/vms/") {
 			t.Fatalf("%s: %+v", describe(rep), o.Failure)
 		}
 		puts := slices.DeleteFunc(l.requests(0), func(r string) bool { return !strings.HasPrefix(r, "PUT") })

@@ -24,7 +24,7 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		r.listPause = firstList
 	}
 	if was != o.words {
-		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Task: w.Task})
+		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Hint: w.Do, Task: w.Task})
 	}
 	switch {
 	case w.Task != "":

@@ -7,6 +7,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
 )
 
 // board is what is wanted at present, for all who want something of the session.
@@ -63,7 +64,7 @@ func (b *board) ask(ctx context.Context, key model.Key, change func(*model.Desir
 		if out.State == engine.StateReady {
 			return out, nil
 		}
-		return out, errors.New(out.Text)
+		return out, errors.New(status.CLI.Say(out.Text, out.Do))
 	case <-ctx.Done():
 		return engine.Outcome{}, context.Cause(ctx)
 	}

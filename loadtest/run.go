@@ -12,6 +12,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
 )
 
 // Meter counts the requests of a client: [Meter.Observe] is for its configuration.
@@ -187,7 +188,7 @@ func (l *Load) Clean(ctx context.Context) (removed int, err error) {
 			removed++
 		case engine.StateReady:
 		default:
-			errs = append(errs, fmt.Errorf("%s (VM %d) is left: %s", o.Owner.Key, o.VMID, o.Text))
+			errs = append(errs, fmt.Errorf("%s (VM %d) is left: %s", o.Owner.Key, o.VMID, status.CLI.Say(o.Text, o.Do)))
 		}
 	}
 	return removed, errors.Join(errs...)

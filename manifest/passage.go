@@ -78,7 +78,7 @@ func (b *build) entry(field, kind, name, key string) (string, bool) {
 // unsaid is all that is said of a text from a Secret: parsers repeat parts of it in their
 // errors, quoted or not.
 func unsaid(line int) string {
-	const text = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret: proxplane validate says it of a copy in a file"
+	const text = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret; validate a copy of it in a file to see what"
 	if line > 0 {
 		return fmt.Sprintf("line %d: %s", line, text)
 	}

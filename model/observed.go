@@ -197,7 +197,7 @@ type Lack struct {
 type Failure struct {
 	What string // the step
 	Text string // what Proxmox said
-	Hint string // what the person can do
+	Hint Advice
 	// Lacks are the privileges because of whose absence it failed.
 	Lacks *Lack
 	At    time.Time

@@ -41,9 +41,12 @@ func readingOf(settings []pve.PendingSetting) reading {
 		}
 		if differs(s, wanted) {
 			if c.Pending == nil {
-				c.Pending = map[string]*string{}
+				c.Pending, c.Running = map[string]*string{}, map[string]string{}
 			}
 			c.Pending[s.Key] = wanted
+			if s.Value != nil {
+				c.Running[s.Key] = prop.Canonical(s.Key, *s.Value)
+			}
 		}
 		if wanted != nil {
 			out.take(s.Key, *wanted)

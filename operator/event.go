@@ -36,11 +36,9 @@ func (s *site) event(e engine.Event) {
 	if why := status.Why(e.Text); why != "" && text != "" {
 		text += ": " + why
 	} else if text == "" {
-		text = status.Sentence(e.Text)
+		text = e.Text
 	}
-	if e.Hint != "" {
-		text += "; " + e.Hint
-	}
+	text = status.Kubernetes.Say(text, e.Hint)
 	s.record(e, text)
 	kind := corev1.EventTypeNormal
 	var reason string

@@ -79,7 +79,7 @@ func (e entry) left(name string) bool {
 // tooMany says that there are more machines than are asked for, which may not go.
 func (f found) tooMany() status.Outcome {
 	why := fmt.Sprintf("count is %d", len(f.members)-len(f.surplus))
-	return status.Of(plan.Object{Refused: []plan.Refusal{{
-		What: "destroy " + strings.Join(f.surplus, ", "), Why: why, Effect: plan.LosesData, Allow: "updatePolicy.scaleDown: Allow",
+	return status.Kubernetes.Of(plan.Object{Refused: []plan.Refusal{{
+		What: "destroy " + strings.Join(f.surplus, ", "), Why: why, Effect: plan.LosesData, Allow: model.AllowScaleDown,
 	}}})
 }

@@ -27,7 +27,7 @@ func (s *site) verdict(version int64) (status.Outcome, bool) {
 	case s.problem != "":
 		return status.Outcome{State: status.Blocked, Reason: ReasonRejected, Message: s.problem}, true
 	case s.trouble != nil:
-		out := status.Of(plan.Object{Wait: s.trouble})
+		out := status.Kubernetes.Of(plan.Object{Wait: s.trouble})
 		out.State = status.Blocked
 		return out, true
 	case s.machines == nil:

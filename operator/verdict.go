@@ -3,7 +3,6 @@ package operator
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,7 +37,7 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 		text := status.Count(e.found.machines, "machine uses it", "machines use it") + "; it goes when none does"
 		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: text}, true
 	case !hasGuests(kind):
-		return status.Of(plan.Object{}), true
+		return status.Kubernetes.Of(plan.Object{}), true
 	case e.found.early:
 		return status.Outcome{}, false
 	case len(e.outcomes) < e.found.tellers() && e.found.provider != "":
@@ -48,7 +47,7 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 	case len(e.found.sites) == 0 && kind == "VMImage":
 		return e.found.unused(), true
 	case e.found.group && len(e.found.members) == 0:
-		return status.Of(plan.Object{}), true // none is wanted
+		return status.Kubernetes.Of(plan.Object{}), true // none is wanted
 	}
 	var worst *engine.Outcome
 	for _, o := range e.outcomes {
@@ -100,38 +99,33 @@ func judge(o engine.Outcome) status.Outcome {
 	}
 	switch o.State {
 	case engine.StateReady:
-		return status.Of(plan.Object{Notes: o.Notes})
+		return status.Kubernetes.Of(plan.Object{Notes: o.Notes})
 	case engine.StateGone:
-		return status.Of(plan.Object{Gone: true})
+		return status.Kubernetes.Of(plan.Object{Gone: true})
 	case engine.StateChanging:
 		return status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: status.Sentence(o.Text)}
 	case engine.StateRefused:
-		return status.Of(plan.Object{Refused: o.Refused})
+		return status.Kubernetes.Of(plan.Object{Refused: o.Refused})
 	case engine.StateFailed:
 		out := status.Outcome{State: status.Failed, Reason: plan.WaitFailed, Message: status.Sentence(o.Text)}
-		if f := o.Failure; f != nil && f.Hint != "" {
-			out.Message += "; " + f.Hint
+		if f := o.Failure; f != nil {
+			out.Message = status.Kubernetes.Say(o.Text, f.Hint)
 		}
 		return out
 	}
 	if o.Wait == nil {
 		return status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: status.Sentence(o.Text)}
 	}
-	out := status.Of(plan.Object{Wait: o.Wait})
+	out := status.Kubernetes.Of(plan.Object{Wait: o.Wait})
 	if away(out.Reason) {
 		out.State = status.Blocked
 	}
 	return out
 }
 
-// flags are words of the command line in what is said about an object, beside the
-// field that means the same.
-var flags = regexp.MustCompile(`--[a-z-]+, or (spec\.)?(updatePolicy\.)`)
-
 // nearby leaves the namespace of an object out of what is said about it, since what
-// it is about is in the same, and the words of the command line.
+// it is about is in the same.
 func nearby(namespace, text string) string {
-	text = flags.ReplaceAllString(text, "spec.$2")
 	for _, word := range []string{"vm/", "clone/", "image/", "snapshot/"} {
 		text = strings.ReplaceAll(text, word+namespace+"/", word)
 	}

@@ -49,7 +49,7 @@ func (a *Agreement) Limit(o Object) Object {
 		}
 		late[s.N] = true
 		grave = grave || rank(s.Effect) > rank(Restart)
-		o.Refused = append(slices.Clip(o.Refused), Refusal{What: s.What, Why: s.Why, Effect: s.Effect, Allow: "--yes", Late: true})
+		o.Refused = append(slices.Clip(o.Refused), Refusal{What: s.What, Why: s.Why, Effect: s.Effect, Allow: model.AllowLate, Late: true})
 	}
 	if len(late) == 0 {
 		return o

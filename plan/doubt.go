@@ -58,16 +58,16 @@ func taken(o model.Owner, g *model.Guest) *Wait {
 		}
 		return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which is proxplane's own: %s; choose another VMID, or delete that machine first", g.VMID, g.Name, g.Node, whose)}
 	}
-	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours; choose another VMID, or adopt it with proxplane import", g.VMID, g.Name, g.Node)}
+	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours", g.VMID, g.Name, g.Node), Do: model.Advice{Do: model.ImportGuest, VMID: g.VMID}}
 }
 
 // unmarked waits because of a guest that is where the owner's would be, and has
 // its tag, but not its marker. A second one beside it would have the same
 // addresses.
 func unmarked(o model.Owner, g *model.Guest) *Wait {
-	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
-		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes; %s, or take the tag %s… away if it isn't %s any more",
-		g.VMID, g.Node, o.Key, adopt(o, g), model.TagPrefix+o.ID(), o.Name)}
+	return &Wait{Reason: WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
+		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes. If it isn't %s any more, take the tag %s… away",
+		g.VMID, g.Node, o.Key, o.Name, model.TagPrefix+o.ID())}
 }
 
 // doubtful waits because of a guest that may be the owner's though it doesn't prove it;
@@ -94,9 +94,9 @@ func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
 	default:
 		return finding{}
 	}
-	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
-		"VM %d on %s has %s of %s, but its notes and tags don't prove that it is this machine: somebody has overwritten them, or it was let go; %s. If it is another machine, rename it and give it another MAC address",
-		g.VMID, g.Node, why, o.Key, adopt(o, g))}}
+	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
+		"VM %d on %s has %s of %s, but its notes and tags don't prove that it is this machine: somebody has overwritten them, or it was let go. If it is another machine, rename it and give it another MAC address",
+		g.VMID, g.Node, why, o.Key)}}
 }
 
 // sharedMAC is a MAC address that interfaces of two guests have.
@@ -111,21 +111,9 @@ func sharedMAC(a, b []model.NIC) (string, bool) {
 	return "", false
 }
 
-// adopt is the command that puts the proof back whose a guest is.
-func adopt(o model.Owner, g *model.Guest) string {
-	if o.UID != "" {
-		return fmt.Sprintf("put the proof back with kubectl proxplane import %d", g.VMID)
-	}
-	return fmt.Sprintf("put the proof back with proxplane import %d --adopt --as %s%s", g.VMID, o.Name, setFlag(o))
-}
-
-// setFlag names the set of an owner, unless it is the one that commands take when none is
-// named.
-func setFlag(o model.Owner) string {
-	if o.Set == "" || o.Set == "default" {
-		return ""
-	}
-	return " --set " + o.Set
+// proof is how the proof is put back whose a guest is.
+func proof(o model.Owner, g *model.Guest) model.Advice {
+	return model.Advice{Do: model.ProveGuest, VMID: g.VMID, Owner: o}
 }
 
 // twins: two guests claim to be the same object. Nothing is done to either.

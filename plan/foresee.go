@@ -27,7 +27,7 @@ func (p *planner) foresee(out *Plan) {
 				out.Objects[i], more = then, true
 			case then.Wait != nil && slices.Contains(forPeople, then.Wait.Reason):
 				// Better known before something large is fetched for it.
-				then.Wait.Text = o.Wait.Text + "; after that, " + then.Wait.Text
+				then.Wait.Text = o.Wait.Text + "; after that, " + then.Wait.Text // what can be done is about that
 				out.Objects[i].Wait, out.Objects[i].Foreseen = then.Wait, true
 			}
 		}

@@ -129,7 +129,7 @@ func TestWhatPeopleHaveToDoIsForeseen(t *testing.T) {
 	want.VMs[2].Options = map[string]string{"args": "-device x"}
 	objects := w.plan(want).Objects
 	for i, text := range map[int]string{
-		2: "vmimage/cloud isn't ready yet; after that, no node can take it (pve1, pve2, pve3: nfs:snippets/proxplane-hook isn't there (proxplane hook install --node NODE puts it there))",
+		2: "vmimage/cloud isn't ready yet; after that, no node can take it (pve1, pve2, pve3: nfs:snippets/proxplane-hook isn't there)",
 		3: "vmimage/cloud isn't ready yet; after that, only root@pam, logged in with its password, may set args",
 	} {
 		o := objects[i]

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -30,7 +29,7 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 		text = fmt.Sprintf("VM %d on %s was made for this object by a Kubernetes that is named %s, and this one is named %s", g.VMID, g.Node, was.Set, o.Set)
 	}
 	o.Name = cmp.Or(p.vms[o.Key].Group, o.Name)
-	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("%s; %s takes it over, else remove or rename it", text, takeOver(o, was))}
+	return &Wait{Reason: WaitForeign, Text: text, Do: takeOver(o, was)}
 }
 
 // madeFor finds a guest that was made for an object like the owner but for its UID,
@@ -66,24 +65,8 @@ func replaced(was, is model.Owner) bool {
 	return was.Door == is.Door && was.Key == is.Key && (was.Set == is.Set || was.UID == is.UID)
 }
 
-// takeOver is the command by which an object gets what another one had, or what it had
-// itself in a Kubernetes of another name.
-func takeOver(o, was model.Owner) string {
-	command := fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, quoted(was.UID))
-	if was.Set != o.Set {
-		command += fmt.Sprintf(" infra.virtrigaud.io/cluster-name=%s infra.virtrigaud.io/taken-over-by=%s", quoted(was.Set), quoted(o.Set))
-	}
-	return command
-}
-
-// plainWord is what shells take as it is.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+:/@-]*$`)
-
-// quoted is a word for a command that people paste into a shell. Others may have written it
-// into a guest's notes.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+// takeOver is how an object gets what another one had, or what it had itself in a
+// Kubernetes of another name.
+func takeOver(o, was model.Owner) model.Advice {
+	return model.Advice{Do: model.TakeOver, Owner: o, Former: was}
 }

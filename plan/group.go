@@ -41,7 +41,7 @@ func (p *planner) scaledDown(group model.Group) []Object {
 			case !group.ScaleDown && !group.Deleted:
 				whole.Refused = append(whole.Refused, Refusal{
 					What: fmt.Sprintf("destroy VM %d (%s)", g.VMID, g.Name), Why: fmt.Sprintf("count is %d", group.Count), Effect: LosesData,
-					Allow: "--prune, or updatePolicy.scaleDown: Allow",
+					Allow: model.AllowScaleDown,
 				})
 			default:
 				out = append(out, p.surplus(group, owner, g))

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -47,7 +46,7 @@ func TestASmallerCountTakesMachinesAwayIfThatIsAgreedTo(t *testing.T) {
 	want := members("web", 1)
 	p := converge(t, w, want)
 	o := p.object(t, "web")
-	if len(o.Refused) != 2 || !strings.HasPrefix(o.Refused[0].Allow, "--prune, or updatePolicy.scaleDown") || len(w.guests) != 5 {
+	if len(o.Refused) != 2 || o.Refused[0].Allow != model.AllowScaleDown || len(w.guests) != 5 {
 		t.Fatalf("plan:\n%s", p)
 	}
 	want.Groups[0].ScaleDown = true

@@ -18,18 +18,18 @@ func (p *planner) allows(v model.VM) model.Allow {
 // guard refuses a step whose effect wasn't agreed to, and says what would
 // agree to it.
 func guard(o *Object, allow model.Allow, e Effect, what, why string) bool {
-	var flag string
+	var by model.Do
 	switch {
 	case e == Restart && !allow.Restart:
-		flag = "--allow-restart, or updatePolicy.restart: Allow"
+		by = model.AllowRestart
 	case e == Replace && !allow.Replace:
-		flag = "--allow-replace, or updatePolicy.replace: Allow"
+		by = model.AllowReplace
 	case e == LosesData && !allow.Data:
-		flag = "--allow-data-loss, or updatePolicy.removeDisks: Allow"
+		by = model.AllowDataLoss
 	default:
 		return true
 	}
-	o.Refused = append(o.Refused, Refusal{What: what, Why: why, Effect: e, Allow: flag})
+	o.Refused = append(o.Refused, Refusal{What: what, Why: why, Effect: e, Allow: by})
 	return false
 }
 

@@ -60,11 +60,7 @@ func (p *planner) lacks(v model.VM, node string) string {
 		if p.fileOn(volume, node) {
 			continue
 		}
-		text := volume + " isn't there"
-		if strings.HasSuffix(volume, ":snippets/"+hookScript) {
-			text += " (proxplane hook install --node NODE puts it there)"
-		}
-		return text
+		return volume + " isn't there"
 	}
 	for _, name := range v.Shares {
 		if text := p.badShare(name, node); text != "" {
@@ -72,6 +68,16 @@ func (p *planner) lacks(v model.VM, node string) string {
 		}
 	}
 	return ""
+}
+
+// hookAdvice is how proxplane's hook gets onto a node that lacks it and is to run a guest.
+func (p *planner) hookAdvice(v model.VM, node string) model.Advice {
+	for _, volume := range v.Scripts {
+		if strings.HasSuffix(volume, ":snippets/"+hookScript) && !p.fileOn(volume, node) {
+			return model.Advice{Do: model.InstallHook, Node: node}
+		}
+	}
+	return model.Advice{}
 }
 
 // hookScript is the name of proxplane's hook.
@@ -91,7 +97,7 @@ func (c *change) unhosted() bool {
 		return true
 	}
 	if text := c.p.lacks(c.v, c.g.Node); text != "" {
-		c.o.wait(WaitHost, fmt.Sprintf("on %s, %s", c.g.Node, text))
+		c.o.advise(WaitHost, fmt.Sprintf("on %s, %s", c.g.Node, text), c.p.hookAdvice(c.v, c.g.Node))
 		return true
 	}
 	return false

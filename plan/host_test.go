@@ -75,7 +75,7 @@ func TestMachinesGoWhereTheirHookIs(t *testing.T) {
 	w.stores["local"] = &model.Storage{Name: "local", Type: "dir", Content: map[string]bool{"snippets": true}}
 	v := hookedVM("web")
 	o := converge(t, w, desired(v)).object(t, "web")
-	if o.Wait == nil || len(w.guests) != 1 || !strings.Contains(o.Wait.Text, "pve1, pve2, pve3: "+testHook+" isn't there (proxplane hook install --node NODE puts it there)") {
+	if o.Wait == nil || len(w.guests) != 1 || !strings.Contains(o.Wait.Text, "pve1, pve2, pve3: "+testHook+" isn't there") || o.Wait.Do.Do != model.InstallHook {
 		t.Fatalf("plan:\n%s", o)
 	}
 	w.snippet(testHook, "pve3")

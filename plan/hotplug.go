@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -97,6 +98,27 @@ func (c *change) pending() []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+// atRestart is what the options in keys are while the guest runs, and after its restart.
+func (c *change) atRestart(keys []string) Pending {
+	was, is := maps.Clone(c.have.Options), overlaid(c.have.Options, c.v.Options)
+	for k := range c.have.Pending {
+		delete(was, k)
+	}
+	maps.Copy(was, c.have.Running)
+	cpus := func(k string) bool { return k == "cores" || k == "sockets" || k == "vcpus" }
+	var p Pending
+	if from, to := cpusOf(was), cpusOf(is); slices.ContainsFunc(keys, cpus) && from != to && to > 0 {
+		p.Runs, p.Next = append(p.Runs, plural(max(1, from), "CPU")), append(p.Next, plural(to, "CPU"))
+		keys = slices.DeleteFunc(slices.Clone(keys), cpus)
+	}
+	if from, to := memoryOf(was), memoryOf(is); slices.Contains(keys, "memory") && from != to && from > 0 && to > 0 {
+		p.Runs, p.Next = append(p.Runs, size(from)), append(p.Next, size(to))
+		keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "memory" })
+	}
+	p.Keys = keys
+	return p
 }
 
 func (c *change) looksAfter(k string) bool {

@@ -153,8 +153,7 @@ func (p *planner) formerImage(i model.Image) finding {
 	if g == nil {
 		return f
 	}
-	return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("template %d on %s was fetched for another object of this name, which is gone; %s takes it over, else remove or rename it",
-		g.VMID, g.Node, takeOver(i.Owner, was))}}
+	return finding{wait: &Wait{Reason: WaitForeign, Do: takeOver(i.Owner, was), Text: fmt.Sprintf("template %d on %s was fetched for another object of this name, which is gone", g.VMID, g.Node)}}
 }
 
 // imageFile is the name under which an image is fetched: one for each

@@ -31,7 +31,7 @@ func (c *change) migrate(after ...int) bool {
 		c.o.note("%s; it stays there, since no node can take it (%s)", why, no)
 		return false
 	case !c.p.allows(c.v).Move:
-		c.o.note("%s; it stays there: --allow-move, or updatePolicy.move: Allow, migrates it to %s", why, to)
+		c.o.Notes = append(c.o.Notes, Note{Text: why + "; it stays there", Do: model.Advice{Do: model.AllowMove, Node: to}})
 		return false
 	}
 	what += " to " + to

@@ -57,7 +57,13 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 		return spot{}, nil, look
 	}
 	if len(good) == 0 {
-		return spot{}, &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}, Look{}
+		wait := &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}
+		for _, n := range p.nodesFor(v) {
+			if wait.Do.None() && p.have.Nodes[n.Name] != nil {
+				wait.Do = p.hookAdvice(v, n.Name)
+			}
+		}
+		return spot{}, wait, Look{}
 	}
 	best := slices.MinFunc(good, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), model.CompareNames(a.node, b.node))

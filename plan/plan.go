@@ -44,6 +44,7 @@ type Step struct {
 type Wait struct {
 	Reason string // a word of a small set, see the constants
 	Text   string // one sentence
+	Do     model.Advice
 	Task   string // the task that is waited for, if it is one
 	Guest  int    // the guest whose config tells when it is over, if it isn't the object's own
 }
@@ -79,8 +80,22 @@ const (
 type Refusal struct {
 	What, Why string
 	Effect    Effect
-	Allow     string // what agrees to it: a flag, a field; empty: nothing can
-	Late      bool   // it wasn't in the plan that was agreed to
+	Allow     model.Do // what agrees to it; empty: nothing can
+	Late      bool     // it wasn't in the plan that was agreed to
+	Pending   Pending  // what a refused restart would apply
+}
+
+// Pending is what a running guest gets at its next restart.
+type Pending struct {
+	Runs []string // sizes that it has: "2 CPUs", "4 GiB"
+	Next []string // the same sizes after the restart
+	Keys []string // options beside the sizes that change
+}
+
+// Note is something that people should know, though nothing has to be done about it.
+type Note struct {
+	Text string
+	Do   model.Advice // what can be done about it all the same
 }
 
 // Object is the plan for one wanted object.
@@ -95,7 +110,7 @@ type Object struct {
 	Refused []Refusal
 	// Notes are what people should know, though nothing is to be done about it: a
 	// change of the manifest that doesn't apply to a guest that is there.
-	Notes []string
+	Notes []Note
 	Look  Look
 	Gone  bool // it was to go, and nothing of it is left
 	// Foreseen says that the steps are those that will be planned when the wait is
@@ -157,14 +172,21 @@ func (o *Object) wait(reason, text string) {
 	}
 }
 
+// advise waits as [Object.wait] does, and says what a person can do about it.
+func (o *Object) advise(reason, text string, do model.Advice) {
+	if o.Wait == nil {
+		o.Wait = &Wait{Reason: reason, Text: text, Do: do}
+	}
+}
+
 func (o *Object) note(format string, args ...any) {
-	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
+	o.Notes = append(o.Notes, Note{Text: fmt.Sprintf(format, args...)})
 }
 
 // Plan is what is to be done for all that is wanted.
 type Plan struct {
 	Objects []Object
-	Notes   []string // of no object in particular
+	Notes   []Note // of no object in particular
 }
 
 // Ready tells whether everything is up to date.

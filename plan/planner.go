@@ -97,9 +97,9 @@ func (p *planner) copiesBefore(v model.VM) (n int) {
 }
 
 // note adds something that people should know and that is no object's affair.
-func (p *planner) note(text string) {
-	if !slices.Contains(p.notes, text) {
-		p.notes = append(p.notes, text)
+func (p *planner) note(n Note) {
+	if !slices.Contains(p.notes, n) {
+		p.notes = append(p.notes, n)
 	}
 }
 
@@ -115,7 +115,7 @@ type planner struct {
 	load   *nodeLoad
 	cloned map[model.Key]origins // by image
 	// notes are of no object in particular.
-	notes []string
+	notes []Note
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
 	unnamed []*model.Guest
 	// unready are the guests that this plan still has something to do for.

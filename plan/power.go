@@ -70,6 +70,7 @@ func (c *change) restart(after ...int) {
 	keys := c.pending()
 	why := strings.Join(keys, ", ") + " " + isAre(len(keys)) + " applied at a restart only"
 	if !guard(c.o, c.p.allows(c.v), Restart, fmt.Sprintf("restart VM %d", c.g.VMID), why) {
+		c.o.Refused[len(c.o.Refused)-1].Pending = c.atRestart(keys)
 		return
 	}
 	what := fmt.Sprintf("restart VM %d", c.g.VMID)
@@ -100,7 +101,7 @@ func (c *change) ignored(what string) bool {
 	}
 	c.o.Refused = append(c.o.Refused, Refusal{
 		What: what, Why: "its guest ignored the shutdown; shut it down from inside, or have it stopped", Effect: Restart,
-		Allow: "--allow-stop, or updatePolicy.stop: Allow",
+		Allow: model.AllowStop,
 	})
 	return true
 }

@@ -54,7 +54,7 @@ func noteOf(o *Object, f finding) {
 }
 
 // unproved says why a guest isn't removed that no manifest names any more.
-func unproved(g *model.Guest, o model.Owner) string {
-	return fmt.Sprintf("VM %d on %s isn't removed, though its notes say that it is %s of this set: %d isn't a VMID of %s's, and whoever may edit the notes can write that; if it is, remove it with proxplane delete vm/%d",
-		g.VMID, g.Node, o.Key, g.VMID, o.Name, g.VMID)
+func unproved(g *model.Guest, o model.Owner) Note {
+	return Note{Do: model.Advice{Do: model.DeleteGuest, VMID: g.VMID}, Text: fmt.Sprintf("VM %d on %s isn't removed, though its notes say that it is %s of this set: %d isn't a VMID of %s's, and whoever may edit the notes can write that",
+		g.VMID, g.Node, o.Key, g.VMID, o.Name)}
 }

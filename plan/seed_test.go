@@ -58,7 +58,7 @@ func TestAnotherIgnitionConfigMeansAnotherGuest(t *testing.T) {
 	v.Tags = []string{"blue"}
 	p := converge(t, w, desired(v))
 	o := p.Objects[2]
-	if len(o.Refused) != 1 || o.Refused[0].Effect != Replace || !strings.Contains(o.Refused[0].Why, "Ignition") || !strings.Contains(o.Refused[0].Allow, "--allow-replace") {
+	if len(o.Refused) != 1 || o.Refused[0].Effect != Replace || !strings.Contains(o.Refused[0].Why, "Ignition") || o.Refused[0].Allow != model.AllowReplace {
 		t.Fatalf("plan:\n%s", p)
 	}
 	if g := w.guests[id]; !slices.Contains(g.Tags, "blue") || g.Config.Marker.Seed != old.Marker.Seed || len(w.files) != 1 {

@@ -126,8 +126,8 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 			What:   fmt.Sprintf("take snapshot %s of VM %d", s.Name, g.VMID), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
 		})
 	case formerly(g.Snapshots[i], s.Owner) != model.Owner{}:
-		o.wait(WaitForeign, fmt.Sprintf("snapshot %q of VM %d was taken for another object of this name, which is gone; %s takes it over, else delete it or choose another name",
-			s.Name, g.VMID, takeOver(s.Owner, formerly(g.Snapshots[i], s.Owner))))
+		do := model.Advice{Do: model.TakeOverSnap, Owner: s.Owner, Former: formerly(g.Snapshots[i], s.Owner)}
+		o.advise(WaitForeign, fmt.Sprintf("snapshot %q of VM %d was taken for another object of this name, which is gone", s.Name, g.VMID), do)
 	case !snapshotOurs(g.Snapshots[i], s.Owner):
 		o.wait(WaitForeign, fmt.Sprintf("VM %d has a snapshot %q that isn't ours; choose another name", g.VMID, s.Name))
 	default:

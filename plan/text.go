@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"strings"
+
+	"github.com/proxplane/proxplane/model"
 )
 
 // String is the plan as plain text, one line a step.
@@ -12,7 +14,7 @@ func (p Plan) String() string {
 		b.WriteString(o.String())
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(&b, "note: %s\n", note)
+		fmt.Fprintf(&b, "note: %s%s\n", note.Text, adviceText(note.Do))
 	}
 	return b.String()
 }
@@ -50,20 +52,27 @@ func (o Object) String() string {
 	for _, r := range o.Refused {
 		fmt.Fprintf(&b, "  refused: %s: %s (%s)", r.What, r.Why, r.Effect)
 		if r.Allow != "" {
-			fmt.Fprintf(&b, "; allow it with %s", r.Allow)
+			fmt.Fprintf(&b, "; %s", r.Allow)
 		}
 		b.WriteString("\n")
 	}
 	for _, note := range o.Notes {
-		fmt.Fprintf(&b, "  note: %s\n", note)
+		fmt.Fprintf(&b, "  note: %s%s\n", note.Text, adviceText(note.Do))
 	}
 	if o.Wait != nil {
-		fmt.Fprintf(&b, "  waits (%s): %s\n", o.Wait.Reason, o.Wait.Text)
+		fmt.Fprintf(&b, "  waits (%s): %s%s\n", o.Wait.Reason, o.Wait.Text, adviceText(o.Wait.Do))
 	}
 	if !o.Look.Empty() {
 		fmt.Fprintf(&b, "  look:%s\n", o.Look.text())
 	}
 	return b.String()
+}
+
+func adviceText(a model.Advice) string {
+	if a.None() {
+		return ""
+	}
+	return "; " + a.String()
 }
 
 func afterText(after []int) string {

@@ -140,11 +140,7 @@ func (p *planner) backOff(o *Object) bool {
 	if !ok || fail.Again(p.have) {
 		return false
 	}
-	text := fmt.Sprintf("%s failed: %s", fail.What, fail.Text)
-	if fail.Hint != "" {
-		text += "; " + fail.Hint
-	}
-	o.wait(WaitFailed, text)
+	o.advise(WaitFailed, fmt.Sprintf("%s failed: %s", fail.What, fail.Text), fail.Hint)
 	return true
 }
 
@@ -233,7 +229,7 @@ func (c *change) replace() bool {
 			return false
 		}
 		if !c.p.allows(c.v).Replace {
-			c.o.note("%s, which is for new machines; --allow-replace, or updatePolicy.replace: Allow, makes this one anew", why)
+			c.o.Notes = append(c.o.Notes, Note{Text: why + ", which is for new machines", Do: model.Advice{Do: model.RenewGuest}})
 			return false
 		}
 	}
@@ -256,7 +252,7 @@ func (c *change) replace() bool {
 		return true
 	case wait != nil:
 		c.keepSeed()
-		c.o.wait(wait.Reason, "it is to be made anew, since "+why+", but "+wait.Text)
+		c.o.advise(wait.Reason, "it is to be made anew, since "+why+", but "+wait.Text, wait.Do)
 		return false
 	}
 	c.destroy(why)
@@ -347,7 +343,7 @@ func (c *change) destroy(why string) {
 	if c.have.Options["protection"] == "1" && (!said || off != "") {
 		c.o.Refused = append(c.o.Refused, Refusal{
 			What: fmt.Sprintf("destroy VM %d", g.VMID), Why: "it is protected", Effect: LosesData,
-			Allow: "protection: false in the manifest",
+			Allow: model.AllowDelete,
 		})
 		return
 	}

@@ -184,7 +184,7 @@ func pairs(m map[string]string) string {
 func (d *description) conditions(a About) {
 	list := observedConditions(a.Guest)
 	if a.Want != nil {
-		list = append(Of(*a.Want).Conditions(), list...)
+		list = append(d.page.Words.Of(*a.Want).Conditions(), list...)
 	}
 	if len(list) == 0 {
 		return

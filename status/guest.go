@@ -87,7 +87,7 @@ func Wanted(g *model.Guest, o plan.Object) VM {
 		v = VMOf(g)
 	}
 	v.Object, v.Set = Name(o.Owner.Key), o.Owner.Set
-	return v.With(Of(o))
+	return v.With(CLI.Of(o))
 }
 
 // With adds how far a guest is from what is wanted.

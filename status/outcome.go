@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
 
@@ -37,12 +38,12 @@ const (
 )
 
 // Of says how the object is that a plan is for.
-func Of(o plan.Object) Outcome {
+func (w Words) Of(o plan.Object) Outcome {
 	switch {
 	case o.Gone:
 		return Outcome{Gone, ReasonGone, "nothing of it is left"}
 	case o.Wait != nil:
-		return waiting(*o.Wait)
+		return w.waiting(*o.Wait)
 	case !o.Ready() && o.Unchanged():
 		return Outcome{Waiting, plan.WaitAgent, "its guest agent hasn't reported an address yet"}
 	case !o.Look.Empty():
@@ -50,21 +51,25 @@ func Of(o plan.Object) Outcome {
 	case len(o.Steps) > 0:
 		return Outcome{Changing, ReasonChanging, changing(o.Steps)}
 	case len(o.Refused) > 0:
-		return refused(o.Refused)
+		return w.refused(o.Refused)
 	}
-	return Outcome{Ready, ReasonUpToDate, Sentence(strings.Join(append([]string{"up to date"}, o.Notes...), "; "))}
+	text := "up to date"
+	for _, n := range o.Notes {
+		text += "; " + w.Note(n)
+	}
+	return Outcome{Ready, ReasonUpToDate, text}
 }
 
-func waiting(w plan.Wait) Outcome {
+func (w Words) waiting(why plan.Wait) Outcome {
 	state := Waiting
-	switch w.Reason {
+	switch why.Reason {
 	case plan.WaitFailed:
 		state = Failed
 	case plan.WaitForeign, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
 		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit, plan.WaitUnseen, "Paused", "ObserveOnly":
 		state = Blocked
 	}
-	return Outcome{state, w.Reason, Sentence(w.Text)}
+	return Outcome{state, why.Reason, w.Say(why.Text, why.Do)}
 }
 
 // changing names the next step and how many follow.
@@ -79,7 +84,7 @@ func changing(steps []plan.Step) string {
 	return Sentence(text)
 }
 
-func refused(list []plan.Refusal) Outcome {
+func (w Words) refused(list []plan.Refusal) Outcome {
 	reason := plan.WaitRestart
 	for _, r := range list {
 		if r.Effect != plan.Restart {
@@ -88,13 +93,16 @@ func refused(list []plan.Refusal) Outcome {
 	}
 	texts := make([]string, len(list))
 	for i, r := range list {
-		texts[i] = refusal(r)
+		texts[i] = w.refusal(r)
 	}
 	return Outcome{Blocked, reason, strings.Join(texts, "; ")}
 }
 
 // refusal says what wasn't done and what would agree to it, if anything does.
-func refusal(r plan.Refusal) string {
+func (w Words) refusal(r plan.Refusal) string {
+	if w == Kubernetes && r.Effect == plan.Restart && r.Allow == model.AllowRestart && !r.Late {
+		return pending(r.Pending) + " at the next restart: restart it, or " + w.Advice(model.Advice{Do: r.Allow})
+	}
 	text := r.What
 	if r.Why != "" {
 		text += " (" + r.Why + ")"
@@ -102,7 +110,38 @@ func refusal(r plan.Refusal) string {
 	if r.Allow == "" {
 		return Sentence(text) + " can't be done"
 	}
-	return Sentence(text) + " needs " + r.Allow
+	if w == Kubernetes {
+		return Sentence(text) + " isn't done: " + w.Advice(model.Advice{Do: r.Allow}) + " to allow it"
+	}
+	return Sentence(text) + " needs " + w.Consent(r.Allow)
+}
+
+// pending says what a guest runs with, and what applies later.
+func pending(p plan.Pending) string {
+	text := ""
+	if len(p.Runs) > 0 {
+		text = "runs with " + strings.Join(p.Runs, ", ") + "; "
+	}
+	what := strings.Join(p.Next, ", ")
+	switch {
+	case len(p.Keys) > 0 && what != "":
+		return text + what + " and the new " + strings.Join(p.Keys, ", ") + " apply"
+	case len(p.Keys) == 1:
+		return "the new " + p.Keys[0] + " applies"
+	case len(p.Keys) > 0:
+		return "the new " + strings.Join(p.Keys, ", ") + " apply"
+	case len(p.Next) == 1:
+		return text + what + " " + applies(what)
+	}
+	return text + what + " apply"
+}
+
+// applies is the verb of a single size: several CPUs apply, 8 GiB applies.
+func applies(what string) string {
+	if strings.HasSuffix(what, "CPUs") {
+		return "apply"
+	}
+	return "applies"
 }
 
 // Condition is one aspect of an object, as Kubernetes writes them.

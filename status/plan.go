@@ -12,6 +12,7 @@ type Page struct {
 	Paint
 	Width int  // lines are broken there; 0: never
 	All   bool // also what is up to date
+	Words Words
 }
 
 // Plan is a plan as people read it: grouped by object, each step with what,
@@ -26,7 +27,7 @@ func (p Page) Plan(all plan.Plan) string {
 		b.WriteByte('\n')
 	}
 	for _, note := range all.Notes {
-		b.WriteString(p.Yellow(Wrap("· "+Sentence(note), p.Width, "  ")) + "\n\n")
+		b.WriteString(p.Yellow(Wrap("· "+p.Words.Note(note), p.Width, "  ")) + "\n\n")
 	}
 	b.WriteString(p.Bold(Wrap(CountOf(all).String(), p.Width, "      ")) + "\n")
 	return b.String()
@@ -54,14 +55,14 @@ func (p Page) Object(o plan.Object) string {
 		b.WriteString(p.refusal(r))
 	}
 	for _, note := range o.Notes {
-		b.WriteString(p.Yellow(Wrap("    · "+Sentence(note), p.Width, "      ")) + "\n")
+		b.WriteString(p.Yellow(Wrap("    · "+p.Words.Note(note), p.Width, "      ")) + "\n")
 	}
 	switch {
 	case o.Foreseen && len(o.Steps) > 0:
 	case o.Wait != nil:
 		b.WriteString(p.wait(*o.Wait))
 	case !o.Ready() && o.Unchanged():
-		b.WriteString(p.Grey("    … "+Of(o).Message) + "\n")
+		b.WriteString(p.Grey("    … "+p.Words.Of(o).Message) + "\n")
 	case !o.Look.Empty():
 		b.WriteString(p.Grey("    … not all that matters could be read") + "\n")
 	}
@@ -138,7 +139,7 @@ func (p Page) refusal(r plan.Refusal) string {
 		return p.item("!", plan.Restart, text, "  (can't be done)")
 	}
 	line := p.item("!", plan.Restart, text, "  ("+string(r.Effect)+", not allowed)")
-	return line + Wrap("      allow it with "+r.Allow, p.Width, "        ") + "\n"
+	return line + Wrap("      allow it with "+p.Words.Consent(r.Allow), p.Width, "        ") + "\n"
 }
 
 // item is one line, or several where the screen is narrow.
@@ -157,8 +158,8 @@ func (p Page) wait(w plan.Wait) string {
 	if (plan.Object{Wait: &w}).Blocked() {
 		sign = "✗"
 	}
-	text := Wrap("    "+sign+" "+Sentence(w.Text), p.Width, "      ")
-	if waiting(w).State == Waiting {
+	text := Wrap("    "+sign+" "+p.Words.Say(w.Text, w.Do), p.Width, "      ")
+	if p.Words.waiting(w).State == Waiting {
 		return p.Grey(text) + "\n"
 	}
 	return p.Yellow(text) + "\n"

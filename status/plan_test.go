@@ -34,7 +34,7 @@ func everything() plan.Plan {
 			Steps: []plan.Step{{N: 1, What: "configure VM 104712", Why: "memory 2048 → 4096 MiB", Effect: plan.Live}},
 			Refused: []plan.Refusal{{
 				What: "restart VM 104712", Why: "cores is applied at a restart only", Effect: plan.Restart,
-				Allow: "--allow-restart, or updatePolicy.restart: Allow",
+				Allow: model.AllowRestart,
 			}},
 		},
 		{
@@ -56,7 +56,7 @@ func everything() plan.Plan {
 		},
 		{
 			Owner: owner("VirtualMachine", "db"),
-			Wait:  &plan.Wait{Reason: plan.WaitForeign, Text: `VMID 120 is taken by "mail" on pve1, which isn't ours; choose another VMID, or adopt it with proxplane import`},
+			Wait:  &plan.Wait{Reason: plan.WaitForeign, Text: `VMID 120 is taken by "mail" on pve1, which isn't ours`, Do: model.Advice{Do: model.ImportGuest, VMID: 120}},
 		},
 		{Owner: owner("VMSnapshot", "before-upgrade"), Gone: true},
 	}}
@@ -79,7 +79,7 @@ func TestPlanFitsTheScreen(t *testing.T) {
 }
 
 func TestPlanForMachines(t *testing.T) {
-	b, err := json.MarshalIndent(ViewOf(everything()), "", "  ")
+	b, err := json.MarshalIndent(CLI.ViewOf(everything()), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +91,13 @@ func TestOutcomesHaveConditions(t *testing.T) {
 	objects := everything().Objects
 	objects = append(objects,
 		plan.Object{Owner: owner("VirtualMachine", "unread"), Look: plan.Look{Configs: []int{100}}},
-		plan.Object{Owner: owner("VirtualMachine", "failed"), Wait: &plan.Wait{Reason: plan.WaitFailed, Text: "clone failed: no space left; free space on the storage, or name another one"}},
+		plan.Object{Owner: owner("VirtualMachine", "failed"), Wait: &plan.Wait{Reason: plan.WaitFailed, Text: "clone failed: no space left", Do: model.Advice{Text: "free space on the storage, or name another one"}}},
 		plan.Object{Owner: owner("VirtualMachine", "restart"), Refused: objects[2].Refused},
 		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: plan.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't reported an address yet"}},
 	)
 	objects = append(objects, plan.Object{Owner: owner("VirtualMachine", "smaller"), Refused: []plan.Refusal{{What: "shrink scsi0", Why: "40 GiB → 20 GiB, which Proxmox can't do", Effect: plan.LosesData}}})
 	for _, o := range objects {
-		out := Of(o)
+		out := CLI.Of(o)
 		b.WriteString(Name(o.Owner.Key) + ": " + string(out.State) + "\n")
 		for _, c := range out.Conditions() {
 			b.WriteString("  " + c.Type + "=" + c.Status + " " + c.Reason + ": " + c.Message + "\n")
@@ -107,13 +107,13 @@ func TestOutcomesHaveConditions(t *testing.T) {
 }
 
 func TestNotesAreShownOfObjectsThatAreUpToDate(t *testing.T) {
-	o := plan.Object{Owner: model.Owner{Key: model.Key{Kind: "VMClone", Name: "copy"}}, VMID: 7, Node: "pve1", Notes: []string{"it stays as virtualmachine/a was"}}
+	o := plan.Object{Owner: model.Owner{Key: model.Key{Kind: "VMClone", Name: "copy"}}, VMID: 7, Node: "pve1", Notes: []plan.Note{{Text: "it stays as virtualmachine/a was"}}}
 	got := Page{}.Plan(plan.Plan{Objects: []plan.Object{o}})
 	const want = "= clone/copy  VM 7 on pve1  up to date\n    · it stays as vm/a was\n\nNothing to do: 1 object up to date.\n"
 	if got != want {
 		t.Errorf("have\n%s\nwant\n%s", got, want)
 	}
-	if got := Of(o).Message; got != "up to date; it stays as vm/a was" {
+	if got := CLI.Of(o).Message; got != "up to date; it stays as vm/a was" {
 		t.Errorf("the message is %q", got)
 	}
 }

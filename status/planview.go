@@ -49,19 +49,19 @@ type RefusalView struct {
 }
 
 // ViewOf makes the view of a plan.
-func ViewOf(all plan.Plan) PlanView {
+func (w Words) ViewOf(all plan.Plan) PlanView {
 	v := PlanView{Objects: []ObjectView{}, Counts: CountOf(all)}
 	for _, note := range all.Notes {
-		v.Notes = append(v.Notes, Sentence(note))
+		v.Notes = append(v.Notes, w.Note(note))
 	}
 	for _, o := range all.Objects {
-		v.Objects = append(v.Objects, objectView(o))
+		v.Objects = append(v.Objects, w.objectView(o))
 	}
 	return v
 }
 
-func objectView(o plan.Object) ObjectView {
-	out := Of(o)
+func (w Words) objectView(o plan.Object) ObjectView {
+	out := w.Of(o)
 	v := ObjectView{
 		Object: Name(o.Owner.Key), Kind: o.Owner.Kind, Namespace: o.Owner.Namespace, Name: o.Owner.Name,
 		VMID: o.VMID, Node: o.Node, Placed: o.Placed, State: out.State, Reason: out.Reason, Message: out.Message,
@@ -72,10 +72,10 @@ func objectView(o plan.Object) ObjectView {
 		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Sentence(s.Why), Effect: string(s.Effect), After: s.After})
 	}
 	for _, r := range o.Refused {
-		v.Refused = append(v.Refused, RefusalView{What: Sentence(r.What), Why: Sentence(r.Why), Effect: string(r.Effect), Allow: r.Allow})
+		v.Refused = append(v.Refused, RefusalView{What: Sentence(r.What), Why: Sentence(r.Why), Effect: string(r.Effect), Allow: w.Consent(r.Allow)})
 	}
 	for _, note := range o.Notes {
-		v.Notes = append(v.Notes, Sentence(note))
+		v.Notes = append(v.Notes, w.Note(note))
 	}
 	return v
 }

@@ -50,7 +50,7 @@ func TestOneObjectStandsForSeveralMachines(t *testing.T) {
 
 	// Fewer: that has to be allowed, and takes the last ones.
 	s.kubectl("scale", "vm/web", "--replicas=2")
-	s.waits("vm/web", `destroy web-3 \(count is 2\) needs updatePolicy.scaleDown: Allow`)
+	s.waits("vm/web", `destroy web-3 \(count is 2\) isn.t done: set spec.updatePolicy.scaleDown: Allow to allow it`)
 	if len(strings.Fields(s.machines())) != 3 {
 		t.Errorf("there is %s", s.machines())
 	}

@@ -1,0 +1,70 @@
+package model
+
+import "fmt"
+
+// Do is something that a person can do about a wait, a refusal or a failure. It is a
+// code: each door puts it into its own users' words, see package status.
+type Do string
+
+// What a person can do. Those that begin with Allow agree to a step that was refused.
+const (
+	AllowRestart   Do = "allow restart"
+	AllowReplace   Do = "allow replace"
+	AllowDataLoss  Do = "allow data loss"
+	AllowStop      Do = "allow stop"
+	AllowMove      Do = "allow move"       // to Node
+	AllowScaleDown Do = "allow scale down" // of a count
+	AllowLate      Do = "allow what wasn't in the plan"
+	AllowDelete    Do = "allow deletion" // of a guest that is protected
+
+	RenewGuest    Do = "make anew"              // which is allowed then
+	ImportGuest   Do = "import"                 // the guest VMID, which is nobody's
+	ProveGuest    Do = "prove"                  // that the guest VMID is Owner's
+	TakeOver      Do = "take over"              // for Owner what was made for Former
+	TakeOverSnap  Do = "take over the snapshot" // the same, of a snapshot
+	DeleteGuest   Do = "delete"                 // the guest VMID, if it is what it says
+	InstallHook   Do = "install the hook"       // on the nodes that lack it
+	CheckBridge   Do = "check the bridge"
+	CheckStorage  Do = "check the storage"
+	CheckPrivs    Do = "check the privileges"
+	StopGuest     Do = "stop the guest" // which ignored its shutdown
+	MoveDisks     Do = "move the disks" // to where there are snapshots
+	DropSnapshots Do = "drop the snapshots"
+)
+
+// Dos are all that a person can do.
+var Dos = []Do{
+	AllowRestart, AllowReplace, AllowDataLoss, AllowStop, AllowMove, AllowScaleDown, AllowLate, AllowDelete,
+	RenewGuest, ImportGuest, ProveGuest, TakeOver, TakeOverSnap, DeleteGuest, InstallHook,
+	CheckBridge, CheckStorage, CheckPrivs, StopGuest, MoveDisks, DropSnapshots,
+}
+
+// Advice is what a person can do about something; the zero value is none.
+type Advice struct {
+	Do            Do
+	VMID          int
+	Node          string
+	Owner, Former Owner
+	Text          string // without Do: a sentence that is right for everybody
+}
+
+// None reports whether there is no advice.
+func (a Advice) None() bool { return a == Advice{} }
+
+// String is the advice as plain data, for tests and logs of our own.
+func (a Advice) String() string {
+	if a.Do == "" {
+		return a.Text
+	}
+	text := string(a.Do)
+	if a.VMID != 0 {
+		text += fmt.Sprintf(" VM %d", a.VMID)
+	}
+	if a.Owner != (Owner{}) {
+		text += " for " + a.Owner.Key.String()
+	}
+	if a.Former != (Owner{}) {
+		text += fmt.Sprintf(" from %s of %s", a.Former.UID, a.Former.Set)
+	}
+	return text
+}

@@ -1,0 +1,163 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Words are those of the people who read a text. Plans and failures say in codes what
+// can be done ([model.Advice]); here is what each code means behind each door.
+type Words int
+
+// The doors.
+const (
+	CLI        Words = iota // flags, commands and fields of manifests
+	Kubernetes              // fields of objects, kubectl and its plugin
+)
+
+// consents are what agrees to a step that was refused.
+var consents = map[model.Do][2]string{
+	model.AllowRestart:   {"--allow-restart, or updatePolicy.restart: Allow", "spec.updatePolicy.restart: Allow"},
+	model.AllowReplace:   {"--allow-replace, or updatePolicy.replace: Allow", "spec.updatePolicy.replace: Allow"},
+	model.AllowDataLoss:  {"--allow-data-loss, or updatePolicy.removeDisks: Allow", "spec.updatePolicy.removeDisks: Allow"},
+	model.AllowStop:      {"--allow-stop, or updatePolicy.stop: Allow", "spec.updatePolicy.stop: Allow"},
+	model.AllowMove:      {"--allow-move, or updatePolicy.move: Allow", "spec.updatePolicy.move: Allow"},
+	model.AllowScaleDown: {"--prune, or updatePolicy.scaleDown: Allow", "spec.updatePolicy.scaleDown: Allow"},
+	model.AllowDelete:    {"protection: false in the manifest", "spec.protection: false"},
+	model.AllowLate:      {"--yes", "another look at the plan"},
+}
+
+// Consent names what agrees to a step that was refused: a flag, a field.
+func (w Words) Consent(do model.Do) string { return consents[do][w] }
+
+// advice is what a person can do, in the words of each door.
+var advice = map[model.Do][2]func(model.Advice) string{
+	model.AllowMove: {
+		func(a model.Advice) string { return CLI.Consent(a.Do) + ", migrates it to " + a.Node },
+		func(a model.Advice) string { return "set " + Kubernetes.Consent(a.Do) + " to migrate it to " + a.Node },
+	},
+	model.RenewGuest: {
+		same(CLI.Consent(model.AllowReplace) + ", makes this one anew"),
+		same("set " + Kubernetes.Consent(model.AllowReplace) + " to make this one anew"),
+	},
+	model.ImportGuest: {
+		same("choose another VMID, or adopt it with proxplane import"),
+		func(a model.Advice) string {
+			return fmt.Sprintf("choose another VMID, or adopt it with kubectl proxplane import %d", a.VMID)
+		},
+	},
+	model.ProveGuest: {
+		func(a model.Advice) string {
+			return fmt.Sprintf("if it is this machine, put the proof back with proxplane import %d --adopt --as %s%s", a.VMID, a.Owner.Name, setFlag(a.Owner))
+		},
+		func(a model.Advice) string {
+			return fmt.Sprintf("if it is this machine, put the proof back with kubectl proxplane import %d", a.VMID)
+		},
+	},
+	model.TakeOver: both(func(a model.Advice) string { return takeOver(a) + " takes it over, else remove or rename it" }),
+	model.TakeOverSnap: both(func(a model.Advice) string {
+		return takeOver(a) + " takes it over, else delete it or choose another name"
+	}),
+	model.DeleteGuest: {
+		func(a model.Advice) string {
+			return fmt.Sprintf("if it is, remove it with proxplane delete vm/%d", a.VMID)
+		},
+		func(a model.Advice) string { return fmt.Sprintf("if it is, remove VM %d in Proxmox", a.VMID) },
+	},
+	model.InstallHook: {
+		same("proxplane hook install --node NODE puts the hook there"),
+		same("install proxplane's hook on the node, see docs/hook.md"),
+	},
+	model.CheckBridge: {
+		same("correct the bridge in the manifest; proxplane describe node/NAME shows which there are"),
+		same("correct the bridge of the network; kubectl proxplane describe node/NAME shows which there are"),
+	},
+	model.CheckStorage: {
+		same("see which storages there are: proxplane get storages"),
+		same("kubectl proxplane describe node/NAME shows which storages there are"),
+	},
+	model.CheckPrivs: {
+		same("grant the missing privilege; proxplane doctor says which"),
+		same("grant the missing privilege; kubectl proxplane doctor says which"),
+	},
+	model.StopGuest: {
+		same("its guest ignored the shutdown: shut it down from inside, or allow it to be stopped (" + CLI.Consent(model.AllowStop) + ")"),
+		same("its guest ignored the shutdown: shut it down from inside, or allow it to be stopped with " + Kubernetes.Consent(model.AllowStop)),
+	},
+	model.MoveDisks: {
+		same("one of its disks is where there are no snapshots, such as a raw file or thick LVM: proxplane describe shows where they are"),
+		same("one of its disks is where there are no snapshots, such as a raw file or thick LVM: kubectl proxplane describe shows where they are"),
+	},
+	model.DropSnapshots: {
+		same("its snapshots are in the way: delete them first (proxplane snapshot delete, or take them out of the manifests)"),
+		same("its snapshots are in the way: delete the VMSnapshots first, and those that were taken in Proxmox there"),
+	},
+}
+
+func same(text string) func(model.Advice) string { return func(model.Advice) string { return text } }
+
+func both(f func(model.Advice) string) [2]func(model.Advice) string {
+	return [2]func(model.Advice) string{f, f}
+}
+
+// Advice says what a person can do; empty: nothing in particular.
+func (w Words) Advice(a model.Advice) string {
+	if say := advice[a.Do][w]; say != nil {
+		return say(a)
+	}
+	if c := w.Consent(a.Do); c != "" && w == CLI {
+		return "allow it with " + c
+	} else if c != "" {
+		return "set " + c
+	}
+	return Sentence(a.Text)
+}
+
+// Say is a text with what can be done about it.
+func (w Words) Say(text string, do model.Advice) string {
+	text = Sentence(text)
+	if d := w.Advice(do); d != "" {
+		text += "; " + d
+	}
+	return text
+}
+
+// Note is a note of a plan.
+func (w Words) Note(n plan.Note) string { return w.Say(n.Text, n.Do) }
+
+// takeOver is the command by which an object gets what another one had, or what it had
+// itself in a Kubernetes of another name.
+func takeOver(a model.Advice) string {
+	o, was := a.Owner, a.Former
+	command := fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s infra.virtrigaud.io/identity=%s", cmp.Or(o.Namespace, "default"), strings.ToLower(o.Kind), o.Name, quoted(was.UID))
+	if was.Set != o.Set {
+		command += fmt.Sprintf(" infra.virtrigaud.io/cluster-name=%s infra.virtrigaud.io/taken-over-by=%s", quoted(was.Set), quoted(o.Set))
+	}
+	return command
+}
+
+// setFlag names the set of an owner, unless it is the one that commands take when none is
+// named.
+func setFlag(o model.Owner) string {
+	if o.Set == "" || o.Set == "default" {
+		return ""
+	}
+	return " --set " + o.Set
+}
+
+// plainWord is what shells take as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+:/@-]*$`)
+
+// quoted is a word for a command that people paste into a shell. Others may have written it
+// into a guest's notes.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
