@@ -61,6 +61,7 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 		r.believe(now)
 		r.forgetAgent()
 		r.started = time.Time{}
+		r.born = time.Time{} // from now on what runs is its own process
 		if now == model.StatusRunning {
 			r.started = time.Now()
 		}

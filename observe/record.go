@@ -16,7 +16,7 @@ type record struct {
 	shaky    time.Time // the list of that time may be late about its power state
 	booted   time.Time // when it was started, as far as the list's uptime tells
 	made     time.Time // when we learnt of it without a list
-	born     time.Time // when we have made it
+	born     time.Time // when we have made it; zero: by others, or it was started or stopped since
 
 	config   *model.Config
 	missing  []string // slots of disks that the storages didn't have

@@ -230,3 +230,22 @@ func TestDoubtsAloneTakeNoAddressesAway(t *testing.T) {
 		})
 	}
 }
+
+// What was started after it was made is its own process, though its uptime may grow faster
+// than our clock: that of a suspended computer stands still.
+func TestAGuestThatWasStartedIsNoStray(t *testing.T) {
+	inLists(t, func(t *testing.T, l *lists) {
+		l.o.Made(model.Guest{VMID: 100, Node: "pve1", Name: "a"})
+		older := pve.VMStatus{Name: "a", Status: "running", Uptime: 3600}
+		l.o.change(100, func(r *record) { r.takeStatus(older, time.Now()) })
+		if !l.guest(100).Stray {
+			t.Error("a process runs that is older than the guest, which nobody has started")
+		}
+		l.o.Powered(100, model.StatusStopped)
+		l.o.Powered(100, model.StatusRunning)
+		l.o.change(100, func(r *record) { r.takeStatus(older, time.Now()) })
+		if l.guest(100).Stray {
+			t.Error("its own process is taken for that of another guest")
+		}
+	})
+}
