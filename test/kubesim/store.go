@@ -293,6 +293,9 @@ func (o Object) Generation() int64 {
 // Finalizers are what holds the object.
 func (o Object) Finalizers() []any { list, _ := o.meta()["finalizers"].([]any); return list }
 
+// Hold has the object held by these finalizers, and no others.
+func (o Object) Hold(finalizers ...any) { o.meta()["finalizers"] = finalizers }
+
 // Annotation of the object.
 func (o Object) Annotation(name string) string {
 	m, _ := o.meta()["annotations"].(map[string]any)

@@ -33,7 +33,7 @@ const ourCluster = "prod"
 // cluster is for its first life.
 func (k *kube) start(cluster string) *replica {
 	k.run.mu.Lock()
-	if k.run.ending {
+	if k.run.ending || k.stopped {
 		k.run.mu.Unlock()
 		return nil
 	}
@@ -63,7 +63,7 @@ func (k *kube) start(cluster string) *replica {
 		defer k.run.aside.Done()
 		<-p.ended
 		k.run.mu.Lock()
-		ending := k.run.ending
+		ending := k.run.ending || k.stopped
 		for i, q := range k.replicas {
 			if q == p {
 				k.replicas = append(k.replicas[:i:i], k.replicas[i+1:]...)

@@ -24,6 +24,7 @@ type kube struct {
 
 	replicas []*replica // under run.mu
 	born     int
+	stopped  bool // no operator is started any more
 
 	mu      sync.Mutex
 	records map[string]*record // machines by identity
