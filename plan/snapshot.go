@@ -30,9 +30,12 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	switch {
 	case !f.look.Empty():
 		return o
-	case f.guest == nil && (goes || v.Deleted):
+	case f.guest == nil && goes:
 		v.Deleted = true
 		o.Gone = !p.unseen(&o, v, f.free)
+		return o
+	case f.guest == nil && v.Deleted:
+		o.wait(WaitSource, fmt.Sprintf("%s, which it is to be of, is being deleted and isn't there; delete the snapshot, too", s.VM))
 		return o
 	case f.guest == nil:
 		o.wait(WaitSource, fmt.Sprintf("%s isn't there yet", s.VM))

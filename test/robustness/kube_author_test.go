@@ -7,8 +7,18 @@ import (
 	"github.com/proxplane/proxplane/test/kubesim"
 )
 
-// drawOperator draws a history about the operator.
+// drawOperator draws a history about the operator. In every other one there are objects
+// of other kinds beside VirtualMachines.
 func drawOperator(seed uint64) *history {
+	h := drawMachines(seed)
+	if d := newDice(seed, "operator kinds"); d.chance(0.5) {
+		h.mix(d)
+	}
+	return h
+}
+
+// drawMachines draws one with nothing but VirtualMachines of one machine each.
+func drawMachines(seed uint64) *history {
 	h := &history{seed: seed, world: drawWorld(seed), operator: true}
 	h.world.sets, h.world.crowd, h.world.password, h.world.wire = 0, false, false, false
 	a := &author{dice: newDice(seed, "operator"), h: h}
@@ -133,7 +143,7 @@ func (a *author) kubeStore() {
 		a.add(kubeProvider, a.soon(), func(r *run) { r.kube.delete("providers", "pve") }, "the Provider is deleted")
 	case 2:
 		name, d := a.someMachine(), a.between(0, time.Minute)
-		a.add(kubeRestored, a.soon(), func(r *run) { r.kube.restore(name, d) }, "%s is restored from a backup after %v", name, d)
+		a.add(kubeRestored, a.soon(), func(r *run) { r.kube.restore(machines, name, d) }, "%s is restored from a backup after %v", name, d)
 	case 3:
 		a.add(kubeNamespace, a.soon(), func(r *run) { r.kube.deleteAll() }, "everything is deleted at once, the Secret first")
 	}
@@ -143,7 +153,7 @@ func (a *author) kubeStore() {
 func (a *author) kubePeople() {
 	name := a.someMachine()
 	meddle := func(k kind, what string, do func(o *others, id int) bool) {
-		a.add(k, a.soon(), func(r *run) { r.kube.meddle(k, name, do) }, "somebody %s: %s", what, name)
+		a.add(k, a.soon(), func(r *run) { r.kube.meddle(k, machines, name, do) }, "somebody %s: %s", what, name)
 	}
 	switch a.weighted(3, 3, 2, 2, 2, 2, 2, 2) {
 	case 0:

@@ -22,15 +22,22 @@ func (k *kube) delete(resource, name string) bool { return k.api.Delete(resource
 func (k *kube) deleteAll() {
 	k.delete("secrets", "login")
 	k.delete("providers", "pve")
-	for _, o := range k.api.List(machines) {
-		k.delete(machines, o.Name())
+	k.deleteGuests()
+}
+
+// deleteGuests deletes all that has something in Proxmox.
+func (k *kube) deleteGuests() {
+	for _, resource := range []string{machines, copies, shots} {
+		for _, o := range k.api.List(resource) {
+			k.delete(resource, o.Name())
+		}
 	}
 }
 
 // restore drops an object, and makes it again as a backup has it: with its annotations,
 // another UID and no status.
-func (k *kube) restore(name string, after time.Duration) {
-	o := k.api.Get(machines, team, name)
+func (k *kube) restore(resource, name string, after time.Duration) {
+	o := k.api.Get(resource, team, name)
 	if o == nil || o.Deleting() {
 		return
 	}
@@ -39,13 +46,13 @@ func (k *kube) restore(name string, after time.Duration) {
 	for _, a := range []string{api.ClusterName, api.TakenOverBy, forceDelete} {
 		backup.Annotate(a, o.Annotation(a))
 	}
-	k.api.Lose(machines, team, name)
-	k.run.later(after, func() { k.make(machines, backup) })
+	k.api.Lose(resource, team, name)
+	k.run.later(after, func() { k.make(resource, backup) })
 }
 
 // meddle does something to the guest of an object, if it is there.
-func (k *kube) meddle(what kind, name string, do func(o *others, id int) bool) {
-	o := k.api.Get(machines, team, name)
+func (k *kube) meddle(what kind, resource, name string, do func(o *others, id int) bool) {
+	o := k.api.Get(resource, team, name)
 	if o == nil {
 		return
 	}

@@ -22,9 +22,9 @@ func (k *kube) finish() {
 	k.provide()
 	time.Sleep(2 * time.Minute) // what others have done isn't all in the lists
 	if !k.await(30*time.Minute, k.settled) {
-		for _, o := range k.api.List(machines) {
+		for _, o := range k.objects() {
 			if !k.fine(o) {
-				r.fail("VirtualMachine %s isn't as it should be in the end: %s", o.Name(), sayings(o))
+				r.fail("%s %s isn't as it should be in the end: %s", o["kind"], o.Name(), sayings(o))
 			}
 		}
 		return
@@ -38,16 +38,18 @@ func (k *kube) finish() {
 	}
 	k.stays()
 	r.trace.say("", "— all is to go")
-	for _, o := range k.api.List(machines) {
-		k.edit(machines, o.Name(), func(o kubesim.Object) { spec(o)["deletionPolicy"] = "Delete" })
-		k.delete(machines, o.Name())
+	for resource := range guestKinds {
+		for _, o := range k.api.List(resource) {
+			k.edit(resource, o.Name(), func(o kubesim.Object) { spec(o)["deletionPolicy"] = "Delete" })
+		}
 	}
+	k.deleteGuests()
 	gone := func() bool {
-		return !slices.ContainsFunc(k.api.List(machines), func(o kubesim.Object) bool { return !k.excused(o) })
+		return !slices.ContainsFunc(k.objects(), func(o kubesim.Object) bool { return !k.excused(o) })
 	}
 	if !k.await(30*time.Minute, gone) {
-		for _, o := range k.api.List(machines) {
-			r.fail("VirtualMachine %s doesn't go: %s", o.Name(), sayings(o))
+		for _, o := range k.objects() {
+			r.fail("%s %s doesn't go: %s", o["kind"], o.Name(), sayings(o))
 		}
 		return
 	}
@@ -68,9 +70,10 @@ func (k *kube) unprovided() {
 	}
 	k.run.census.excuse("objects without a Secret or a Provider in the end")
 	time.Sleep(5 * time.Minute)
-	for _, o := range k.api.List(machines) {
-		if text, _ := condition(o, "Ready")["message"].(string); ready(o) || text == "" {
-			k.run.fail("VirtualMachine %s has neither login nor Provider any more and says: %s", o.Name(), sayings(o))
+	for _, o := range k.objects() {
+		nothing := count(o) == 0 && !k.made(o) // nobody has to look after it
+		if text, _ := condition(o, "Ready")["message"].(string); ready(o) && !nothing || text == "" {
+			k.run.fail("%s %s has neither login nor Provider any more and says: %s", o["kind"], o.Name(), sayings(o))
 		}
 	}
 }
@@ -98,12 +101,12 @@ func (k *kube) await(most time.Duration, so func() bool) bool {
 
 // settled reports whether all objects are fine.
 func (k *kube) settled() bool {
-	return !slices.ContainsFunc(k.api.List(machines), func(o kubesim.Object) bool { return !k.fine(o) })
+	return !slices.ContainsFunc(k.objects(), func(o kubesim.Object) bool { return !k.fine(o) })
 }
 
 // fine reports whether an object is Ready, or says rightly why not.
 func (k *kube) fine(o kubesim.Object) bool {
-	return ready(o) && reachable(o) && !o.Deleting() || k.excused(o)
+	return ready(o) && (reachable(o) || o["kind"] == "VMSnapshot") && !o.Deleting() || k.excused(o)
 }
 
 // excused reports whether there is a good reason, in truth and not only by what we say,
@@ -115,24 +118,21 @@ func (k *kube) excused(o kubesim.Object) bool {
 	if c["status"] == "True" || text == "" {
 		return false
 	}
-	ok := false
+	ok := k.excusedByKind(o, reason)
 	k.run.sim.Do(func(s *pvesim.State) {
-		id := vmidOf(o)
-		vm := s.VMs[id]
 		switch {
+		case ok:
 		case anyHalfMade(s) && strings.Contains(text, "half"):
 			ok = true
-		case vm != nil && k.run.watch.others[id] != "":
-			ok = true // others have its VMID, or have made it theirs
+		case k.othersHave(s, o):
+			ok = true // its VMID, or they have made it theirs
 		case reason == "Elsewhere":
 			ok = k.run.census.happened(kubeRenamed) && k.elsewhere(s, identity(o))
 		case reason == "TakenByOthers":
 			// What was let go has its VMID or its name, or others have its machine.
 			ok = k.let(o.Name()) || k.run.others.hasTaken(s, identity(o))
 		case reason == "AgentSilent":
-			image, _ := spec(o)["imageRef"].(map[string]any)
-			name, _ := image["name"].(string)
-			ok = !k.run.h.world.agents[name]
+			ok = slices.ContainsFunc(k.images(o), func(image string) bool { return !k.run.h.world.agents[image] })
 		case reason == "RestartNeeded" || reason == "NotAllowed":
 			ok = !mayStop(o) && !o.Deleting()
 		}
@@ -181,12 +181,7 @@ func (k *kube) compareAll() {
 			if !rec.there || rec.object.Deleting() || !ready(rec.object) {
 				continue
 			}
-			ids := k.guests(s, rec.identity)
-			if len(ids) != 1 {
-				defer k.run.fail("VirtualMachine %s is Ready and has %d machines", rec.name, len(ids))
-				continue
-			}
-			wrong = append(wrong, rec.compare(s, s.VMs[ids[0]])...)
+			wrong = append(wrong, k.compare(s, rec)...)
 		}
 	})
 	for _, text := range wrong {
@@ -199,7 +194,7 @@ func (k *kube) stays() {
 	k.settle(10 * time.Minute)
 	at := k.run.trace.now()
 	time.Sleep(3 * time.Minute)
-	excused := slices.ContainsFunc(k.api.List(machines), func(o kubesim.Object) bool { return !ready(o) })
+	excused := slices.ContainsFunc(k.objects(), func(o kubesim.Object) bool { return !ready(o) })
 	if n := k.run.trace.count(func(e *entry) bool { return e.ours && e.write() && e.at > at }); n > 0 && !excused {
 		k.run.fail("%d changes were made though nothing was to be done", n)
 	}
@@ -231,7 +226,7 @@ func (k *kube) let(name string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, rec := range k.records {
-		if rec.name == name && (!rec.released.IsZero() || rec.lost) {
+		if rec.calls(name) && (!rec.released.IsZero() || rec.lost || rec.shed[name] || name == rec.name && len(rec.shed) > 0) {
 			return true
 		}
 	}

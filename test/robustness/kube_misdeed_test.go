@@ -50,7 +50,7 @@ var kubeMisdeeds = []misdeed{
 	}, `^VirtualMachine vm-a is gone from Kubernetes, and VM \d+ is still there`},
 	{"there are two machines for one object", func(r *run, id int) {
 		r.remark(id, 7777, func(m *model.Marker) { m.VMID = 7777 })
-	}, `^object \S+ has 2 machines`},
+	}, `^object \S+ \(vm-a\) has 2 machines`},
 	{"two machines run with one address", func(r *run, id int) {
 		r.remark(id, 7777, func(m *model.Marker) { m.VMID, m.Owner.UID = 7777, "another" })
 		r.sim.Do(func(s *pvesim.State) { s.VMs[7777].Run = s.VMs[id].Run })
@@ -101,6 +101,18 @@ var kubeMisdeeds = []misdeed{
 		r.kube.off()
 		r.sim.Do(func(s *pvesim.State) { s.VMs[id].Conf["description"] = "" })
 	}, `^VirtualMachine vm-a is Ready and has 0 machines`},
+	{"an object is Ready in the end and has a machine too many", func(r *run, id int) {
+		r.kube.off()
+		r.remark(id, 7777, func(m *model.Marker) { m.VMID, m.Owner.Name = 7777, "vm-a-9" })
+	}, `^VirtualMachine vm-a is Ready and has vm-a-9, too`},
+	{"a snapshot is Ready and isn't there", func(r *run, id int) {
+		r.kube.off()
+		r.kube.make(shots, named("snap", map[string]any{"vmRef": map[string]any{"name": "vm-a"}}))
+		_, _ = r.kube.api.Update(shots, team, "snap", "status", func(o kubesim.Object) error {
+			o["status"] = map[string]any{"vmid": id, "snapshot": "snap", "conditions": []any{map[string]any{"type": "Ready", "status": "True", "observedGeneration": 1}}}
+			return nil
+		})
+	}, `^VMSnapshot snap is Ready, and VM \d+ has no snapshot snap`},
 	{"somebody changes it again and again", func(r *run, id int) {
 		go r.keepEditing(id, "tags", "x")
 	}, `changes were made though nothing was to be done|isn't as it should be in the end`},

@@ -9,6 +9,7 @@ import (
 var (
 	operatorSeeds = flag.Int("operator-seeds", 60, "how many seeds about the operator")
 	operatorSeed  = flag.Int64("operator-seed", -1, "the one seed that TestOperatorSeed repeats")
+	onlyMachines  = flag.Bool("only-machines", false, "TestOperatorSeed: without objects of other kinds than VirtualMachines of one machine each")
 )
 
 func TestOperatorHistories(t *testing.T) {
@@ -31,21 +32,32 @@ func TestOperatorSeed(t *testing.T) {
 		t.Skip("no -operator-seed is given")
 	}
 	h := drawOperator(uint64(*operatorSeed))
+	if *onlyMachines {
+		h = drawMachines(uint64(*operatorSeed))
+	}
 	if len(kept) > 0 {
 		h = h.only(kept)
 	}
 	check(t, h)
 }
 
-// foundByOperator are the seeds about the operator that have found something, in it or in
-// the checks, see README.md. They are lived through in every run of the tests.
-var foundByOperator = []uint64{307, 341, 398, 453, 647, 959, 964, 971, 1179, 5042}
+// foundByMachines are the seeds about the operator that have found something, in it or in
+// the checks, see README.md, with VirtualMachines only. They are lived through in every run
+// of the tests.
+var foundByMachines = []uint64{307, 341, 398, 453, 647, 959, 964, 971, 1179, 5042}
+
+// foundByKinds are those that have found something with objects of all kinds.
+var foundByKinds = []uint64{47, 70}
 
 func TestOperatorSeedsThatFoundSomething(t *testing.T) {
-	for _, seed := range foundByOperator {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			check(t, drawOperator(seed))
-		})
+	live := func(seeds []uint64, draw func(uint64) *history) {
+		for _, seed := range seeds {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				check(t, draw(seed))
+			})
+		}
 	}
+	live(foundByMachines, drawMachines)
+	live(foundByKinds, drawOperator)
 }

@@ -33,15 +33,17 @@ type kube struct {
 
 // record is what is true of a machine that is wanted, or was once.
 type record struct {
+	resource string
 	name     string
 	identity string
-	object   kubesim.Object // as it was last
-	there    bool           // it is in Kubernetes
-	lost     bool           // it went without being deleted
-	deleted  time.Time      // when it was deleted
-	forced   bool           // it was to be let go before it was deleted
-	released time.Time      // when it went, and what it has in Proxmox stays
-	stopped  time.Time      // until when it may last have been the will of anybody that it stops
+	object   kubesim.Object  // as it was last
+	there    bool            // it is in Kubernetes
+	lost     bool            // it went without being deleted
+	deleted  time.Time       // when it was deleted
+	forced   bool            // it was to be let go before it was deleted
+	released time.Time       // when it went, and what it has in Proxmox stays
+	shed     map[string]bool // machines that it doesn't ask for any more, and that stay
+	stopped  time.Time       // until when it may last have been the will of anybody that it stops
 }
 
 const (
@@ -64,7 +66,14 @@ var kubeKinds = []kubesim.Kind{
 	{Group: api.Group, Version: api.Version, Resource: "vmsnapshots", Name: "VMSnapshot", Status: true},
 }
 
-const machines = "virtualmachines"
+const (
+	machines = "virtualmachines"
+	copies   = "vmclones"
+	shots    = "vmsnapshots"
+)
+
+// guestKinds are the kinds of objects that have machines in Proxmox, by resource.
+var guestKinds = map[string]string{machines: "VirtualMachine", copies: "VMClone"}
 
 func newKube(r *run) *kube {
 	k := &kube{run: r, records: map[string]*record{}}
@@ -112,7 +121,10 @@ func (k *kube) make(resource string, o kubesim.Object) bool {
 
 // changed notes what became of an object, and judges what we say about it.
 func (k *kube) changed(c kubesim.Change) {
-	if c.Kind.Resource != machines {
+	if c.Kind.Resource == shots {
+		k.shot(c)
+	}
+	if guestKinds[c.Kind.Resource] == "" {
 		return
 	}
 	if rec := k.note(c); rec == nil {
@@ -145,7 +157,7 @@ func (k *kube) note(c kubesim.Change) *record {
 	}
 	rec := k.records[identity(o)]
 	if rec == nil {
-		rec = &record{name: o.Name(), identity: identity(o)}
+		rec = &record{resource: c.Kind.Resource, name: o.Name(), identity: identity(o)}
 		k.records[rec.identity] = rec
 	}
 	if c.Old == nil || c.Old.Generation() != o.Generation() {
@@ -154,6 +166,7 @@ func (k *kube) note(c kubesim.Change) *record {
 	if rec.object != nil && mayStop(rec.object) && !mayStop(o) {
 		rec.stopped = time.Now().Add(grace)
 	}
+	rec.sheds(o)
 	rec.object, rec.there, rec.lost = o, true, false
 	if o.Deleting() && rec.deleted.IsZero() {
 		rec.deleted, rec.forced = time.Now(), o.Annotation(forceDelete) == "true"
@@ -177,7 +190,7 @@ func (k *kube) went(rec *record, o kubesim.Object) {
 	k.run.sim.Do(func(s *pvesim.State) {
 		for _, id := range k.guests(s, rec.identity) {
 			if _, theirs := k.run.watch.others[id]; !theirs && !k.run.others.theirDoing(id) {
-				defer k.run.fail("VirtualMachine %s is gone from Kubernetes, and VM %d is still there", rec.name, id)
+				defer k.run.fail("%s is gone from Kubernetes, and VM %d is still there", rec, id)
 			}
 		}
 	})
@@ -187,7 +200,7 @@ func (k *kube) went(rec *record, o kubesim.Object) {
 func (k *kube) guests(s *pvesim.State, identity string) (ids []int) {
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
 		_, m, ok := model.ParseDescription(s.VMs[id].Conf["description"])
-		if ok && m.Of(id) && m.Owner.UID == identity && m.Owner.Kind == "VirtualMachine" {
+		if ok && m.Of(id) && m.Owner.UID == identity {
 			ids = append(ids, id)
 		}
 	}
@@ -197,6 +210,8 @@ func (k *kube) guests(s *pvesim.State, identity string) (ids []int) {
 func retain(o kubesim.Object) bool { return spec(o)["deletionPolicy"] == "Retain" }
 
 func spec(o kubesim.Object) map[string]any { m, _ := o["spec"].(map[string]any); return m }
+
+func (rec *record) String() string { return guestKinds[rec.resource] + " " + rec.name }
 
 // mayStop reports whether somebody wants or allows that a machine is stopped.
 func mayStop(o kubesim.Object) bool {
@@ -230,9 +245,9 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 		if destroys || stops(e) {
 			wrong = "isn't in Kubernetes any more, and nobody has deleted it"
 		}
-	case destroys && !rec.mayGo():
+	case destroys && !rec.mayGo(m.Owner.Name):
 		wrong = "isn't to be destroyed"
-	case stops(e) && !rec.mayGo() && !mayStop(rec.object) && time.Now().After(rec.stopped):
+	case stops(e) && !rec.mayGo(m.Owner.Name) && !mayStop(rec.object) && time.Now().After(rec.stopped):
 		wrong = "isn't to stop"
 	}
 	k.mu.Unlock()
@@ -244,9 +259,9 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 // inFlight is how long a request may be under way that was sent in time.
 const inFlight = 100 * time.Millisecond
 
-// mayGo reports whether somebody wants a machine to be destroyed.
-func (rec *record) mayGo() bool {
-	return !rec.deleted.IsZero() && !rec.forced && !retain(rec.object)
+// mayGo reports whether somebody wants a machine of an object to be destroyed.
+func (rec *record) mayGo(name string) bool {
+	return (!rec.deleted.IsZero() || rec.surplus(name)) && !rec.forced && !retain(rec.object)
 }
 
 // record finds what is known of an identity; nil: nothing.
@@ -256,15 +271,15 @@ func (k *kube) record(identity string) *record {
 	return k.records[identity]
 }
 
-// mayLose reports whether somebody wants the machine of an identity to go.
-func (k *kube) mayLose(identity string) bool {
+// mayLose reports whether somebody wants a machine to go.
+func (k *kube) mayLose(o model.Owner) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	rec := k.records[identity]
-	return rec != nil && rec.mayGo()
+	rec := k.records[o.UID]
+	return rec != nil && rec.mayGo(o.Name)
 }
 
-// alone checks that no two guests have one identity, and that no two that run have one
+// alone checks that no two guests are the same machine of an object, and that no two that run have one
 // MAC address.
 func (k *kube) alone(s *pvesim.State) (wrong []string) {
 	byIdentity, byMAC := map[string][]int{}, map[string][]int{}
@@ -272,7 +287,8 @@ func (k *kube) alone(s *pvesim.State) (wrong []string) {
 		vm := s.VMs[id]
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
 		if _, theirs := k.run.watch.others[id]; ok && m.Of(id) && !theirs {
-			byIdentity[m.Owner.UID] = append(byIdentity[m.Owner.UID], id)
+			who := m.Owner.UID + " (" + m.Owner.Name + ")"
+			byIdentity[who] = append(byIdentity[who], id)
 		}
 		if vm.Run != nil {
 			for _, mac := range macs(vm.Conf) {
@@ -333,8 +349,17 @@ func vmidOf(o kubesim.Object) int {
 // isReady checks that an object is as its status says. While Proxmox can't be asked, that
 // says what was seen last.
 func (k *kube) isReady(rec *record, o kubesim.Object) {
-	id := vmidOf(o)
-	if o.Deleting() || k.run.others.theirDoing(id) || !reachable(o) {
+	if o.Deleting() || !reachable(o) {
+		return
+	}
+	for name, id := range rec.claims(o) {
+		k.isThere(rec, name, id, on(o))
+	}
+}
+
+// isThere checks that a machine of an object that is Ready is there.
+func (k *kube) isThere(rec *record, name string, id int, on bool) {
+	if k.run.others.theirDoing(id) {
 		return
 	}
 	wrong := ""
@@ -349,14 +374,14 @@ func (k *kube) isReady(rec *record, o kubesim.Object) {
 		case (!ok || !m.Of(id)) && k.unread(id):
 		case !ok || !m.Of(id):
 			wrong = "which says that it isn't ours"
-		case m.Owner.UID != rec.identity:
+		case m.Owner.UID != rec.identity || m.Owner.Name != name:
 			wrong = "which says that it is another object's"
-		case on(o) && vm.Run == nil && !working(s, id):
+		case on && vm.Run == nil && !working(s, id):
 			wrong = "which doesn't run"
 		}
 	})
 	if wrong != "" && !k.run.others.theirDoing(id) {
-		k.run.fail("VirtualMachine %s is Ready with VM %d, %s", rec.name, id, wrong)
+		k.run.fail("%s is Ready with VM %d, %s", rec, id, wrong)
 	}
 }
 
@@ -380,10 +405,10 @@ func on(o kubesim.Object) bool {
 }
 
 // compare says what of a machine isn't as its object asks.
-func (rec *record) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
+func (rec *record) compare(st *pvesim.State, name string, vm *pvesim.VM) (wrong []string) {
 	differs := func(what string, want, have any) {
 		if fmt.Sprint(want) != fmt.Sprint(have) {
-			wrong = append(wrong, fmt.Sprintf("VM %d of %s: %s should be %v and is %v", vm.ID, rec.name, what, want, have))
+			wrong = append(wrong, fmt.Sprintf("VM %d of %s: %s should be %v and is %v", vm.ID, name, what, want, have))
 		}
 	}
 	ref, _ := spec(rec.object)["classRef"].(map[string]any)
@@ -394,9 +419,9 @@ func (rec *record) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 	}
 	differs("cores", class.cpus, cores)
 	differs("memory", class.memory, vm.Conf["memory"])
-	differs("name", rec.name, vm.Name())
+	differs("name", name, vm.Name())
 	differs("running", on(rec.object), vm.Run != nil)
-	differs("VMID in its status", vm.ID, vmidOf(rec.object))
+	differs("VMID in its status", vm.ID, rec.claims(rec.object)[name])
 	for _, slot := range []string{"scsi0"} {
 		differs("disk "+slot, true, inspect.VolumeOf(st, vm.Node, vm.Conf[slot]) != "")
 	}

@@ -235,7 +235,7 @@ func (r *run) wishOf(o model.Owner) (*set, *wish) {
 // mayLose tells whether somebody wants the owner's machine, or its disk, to go.
 func (r *run) mayLose(o model.Owner, slot string) bool {
 	if r.kube != nil {
-		return r.kube.mayLose(o.UID)
+		return r.kube.mayLose(o)
 	}
 	s, wish := r.wishOf(o)
 	return wish != nil && (s.mayGo(wish, time.Now()) || s.mayDrop(wish, slot))
