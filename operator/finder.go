@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,8 @@ import (
 type finder struct {
 	cached client.Reader // metadata
 	direct client.Reader // content
+	// secrets are the namespaces in which Secrets may be read; none: all.
+	secrets []string
 
 	mu   sync.Mutex
 	seen map[model.Key]content
@@ -32,8 +35,8 @@ type content struct {
 	value   any
 }
 
-func newFinder(cached, direct client.Reader) *finder {
-	return &finder{cached: cached, direct: direct, seen: map[model.Key]content{}, used: map[string]map[model.Key]bool{}}
+func newFinder(cached, direct client.Reader, secrets []string) *finder {
+	return &finder{cached: cached, direct: direct, secrets: secrets, seen: map[model.Key]content{}, used: map[string]map[model.Key]bool{}}
 }
 
 // search is what one translation asks for.
@@ -70,11 +73,20 @@ func (f *finder) uses(key model.Key) bool {
 // find is for [manifest.Options].
 func (s *search) find(key model.Key) any {
 	s.used[key] = true
+	if !readable(s.f.secrets, key) {
+		return fmt.Errorf("the operator may not read Secrets in namespace %s: its administrator allows that with --secret-namespace (rbac.secretNamespaces of the chart)", key.Namespace)
+	}
 	value, err := s.f.get(s.ctx, key)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("read %s: %w", key, err)
 	}
 	return value
+}
+
+// readable reports whether something may be read, where Secrets may only be in some
+// namespaces.
+func readable(secrets []string, key model.Key) bool {
+	return key.Kind != "Secret" || len(secrets) == 0 || slices.Contains(secrets, key.Namespace)
 }
 
 func (f *finder) get(ctx context.Context, key model.Key) (any, error) {

@@ -30,7 +30,7 @@ var (
 	slow  = []float64{1, 3, 10, 30, 60, 180, 600, 1800}
 )
 
-func newMetrics(to prometheus.Registerer, s *sites) *metrics {
+func newMetrics(to prometheus.Registerer, s *sites, c *census) *metrics {
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
@@ -45,7 +45,7 @@ func newMetrics(to prometheus.Registerer, s *sites) *metrics {
 		tasks:     histogram("proxplane_task_duration_seconds", "How long tasks of Proxmox take that steps have started.", slow, "provider", "action"),
 		readies:   histogram("proxplane_time_to_ready_seconds", "How long objects take from their creation until they are ready for the first time.", slow, "kind"),
 	}
-	to.MustRegister(m.requests, m.durations, m.steps, m.tasks, m.readies, &gauges{s})
+	to.MustRegister(m.requests, m.durations, m.steps, m.tasks, m.readies, &gauges{s}, c)
 	return m
 }
 

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/proxplane/proxplane/kube"
 )
@@ -42,8 +41,18 @@ type Config struct {
 	// there.
 	Election *Election
 
+	// SecretNamespaces are those in which Secrets may be read; none: all that are looked
+	// after.
+	SecretNamespaces []string
+
 	// Metrics, Health and Profiler are addresses to listen on; empty: nowhere.
 	Metrics, Health, Profiler string
+
+	// MetricsSecure serves metrics by TLS, to those who may get /metrics in Kubernetes.
+	MetricsSecure bool
+	// MetricsCertificate is a folder with tls.crt and tls.key for that; empty: a
+	// certificate that is made at the start.
+	MetricsCertificate string
 
 	Logger *slog.Logger
 
@@ -76,6 +85,7 @@ type deps struct {
 	log     *slog.Logger
 	set     string // what all guests of this Kubernetes have in common
 	proxmox http.RoundTripper
+	secrets []string // namespaces in which Secrets may be read; none: all
 }
 
 // gcPercent has memory collected when it has grown by half: the operator rests most
@@ -100,12 +110,12 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, set: set, proxmox: cfg.Proxmox}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
 	d.sites = newSites(d)
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry
 	}
-	d.metrics = newMetrics(cfg.Registry, d.sites)
+	d.metrics = newMetrics(cfg.Registry, d.sites, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
 	if err := setUp(ctx, mgr, d); err != nil {
 		return err
 	}
@@ -115,26 +125,18 @@ func Run(ctx context.Context, cfg Config) error {
 
 func (cfg Config) options(logger logr.Logger) manager.Options {
 	o := manager.Options{
-		Scheme: kube.Scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, PprofBindAddress: cfg.Profiler, Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: kube.Scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, PprofBindAddress: cfg.Profiler, Metrics: cfg.serveMetrics(),
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				// Nobody keeps a login or user-data in these, and they are large.
-				&corev1.Secret{}:    {Transform: onlyName, Field: fields.ParseSelectorOrDie("type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token")},
+				&corev1.Secret{}:    {Transform: onlyName, Field: fields.ParseSelectorOrDie("type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"), Namespaces: only(cfg.SecretNamespaces)},
 				&corev1.ConfigMap{}: {Transform: onlyName},
 			},
 		},
 		Controller: config.Controller{MaxConcurrentReconciles: 8},
 	}
-	if cfg.Metrics != "" {
-		o.Metrics.BindAddress = cfg.Metrics
-	}
-	for _, n := range cfg.Namespaces {
-		if o.Cache.DefaultNamespaces == nil {
-			o.Cache.DefaultNamespaces = map[string]cache.Config{}
-		}
-		o.Cache.DefaultNamespaces[n] = cache.Config{}
-	}
+	o.Cache.DefaultNamespaces = only(cfg.Namespaces)
 	if e := cfg.Election; e != nil {
 		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, "proxplane", e.Namespace
 		o.LeaderElectionReleaseOnCancel = true // nothing runs any more when Run returns
@@ -148,6 +150,18 @@ func (cfg Config) options(logger logr.Logger) manager.Options {
 		}
 	}
 	return o
+}
+
+// only has a cache hold some namespaces; none: all.
+func only(namespaces []string) map[string]cache.Config {
+	if len(namespaces) == 0 {
+		return nil
+	}
+	all := map[string]cache.Config{}
+	for _, n := range namespaces {
+		all[n] = cache.Config{}
+	}
+	return all
 }
 
 // set is what all guests of this Kubernetes have in common.

@@ -11,12 +11,16 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/kube"
+	"github.com/proxplane/proxplane/model"
 )
 
 // keepSecrets holds the Secrets that Providers log in with, by a finalizer, until the
 // Providers are gone: whoever deletes a whole namespace deletes the login, too, and
 // without it the machines could never be removed.
 func (n *namespaces) keepSecrets(ctx context.Context, namespace string, objects []object) error {
+	if !readable(n.secrets, model.Key{Kind: "Secret", Namespace: namespace}) {
+		return nil
+	}
 	used := map[string]bool{}
 	for _, o := range objects {
 		if p, ok := o.(*api.Provider); ok && !kube.Released(p) && controllerutil.ContainsFinalizer(p, finalizer) {

@@ -28,7 +28,7 @@ import (
 
 // setUp connects the parts with each other and with the manager.
 func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
-	n := &namespaces{deps: d, cached: mgr.GetCache(), finder: newFinder(mgr.GetCache(), mgr.GetAPIReader()), next: map[string]time.Time{}}
+	n := &namespaces{deps: d, cached: mgr.GetCache(), finder: newFinder(mgr.GetCache(), mgr.GetAPIReader(), d.secrets), next: map[string]time.Time{}}
 	every, err := newController("namespace", mgr, n, namespaceWorkers)
 	if err != nil {
 		return err

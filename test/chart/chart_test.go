@@ -51,6 +51,12 @@ var ways = map[string][]string{
 		"--set", "image.pullSecrets[0].name=registry,priorityClassName=system-cluster-critical,nodeSelector.disk=ssd,podLabels.team=infra,podAnnotations.note=x",
 		"--set", "tolerations[0].operator=Exists,extraArgs={--retry-period=1s},serviceAccount.annotations.note=x",
 	},
+	"narrow": {
+		"--set", "rbac.secretNamespaces={lab,shop},metrics.secure=true,metrics.certificateSecret=cert,metrics.serviceMonitor.enabled=true",
+		"--set", "networkPolicy.dns.namespaces=null,networkPolicy.dns.cidrs={169.254.20.10/32},networkPolicy.extraEgress[0].ports[0].port=3128",
+		"--set-string", "proxy.https=http://proxy.example:3128,extraEnv[0].name=GOGC,extraEnv[0].value=100",
+		"--set", "topologySpreadConstraints[0].maxSkew=1,topologySpreadConstraints[0].topologyKey=zone,topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
+	},
 	"for two namespaces":  {"--set", "namespaces={lab,shop},clusterName=east,replicas=1"},
 	"with another's name": {"--set", "serviceAccount.create=false,serviceAccount.name=other,crds.install=false,networkPolicy.enabled=false"},
 }
@@ -72,6 +78,12 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"log.level=loud": "level",
 		"networkPolicy.proxmox.cidrs={pve.example}": "cidrs",
 		"namespaces={UPPER}":                        "namespaces",
+		"rbac.secretNamespaces={*}":                 "secretNamespaces",
+		"extraEnv[0].value=x":                       "extraEnv",
+		"extraEnv[0].name=GOGC,extraEnv[0].value=1": "extraEnv",
+		"proxy.no=x":                                "proxy",
+		"topologySpreadConstraints[0].maxSkew=1":    "topologySpreadConstraints",
+		"networkPolicy.dns.cidrs={dns.example}":     "cidrs",
 	} {
 		out, err := exec.Command(helm, "template", "x", chart, "--set", set).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) {

@@ -24,13 +24,17 @@ func TestBothWaysToBuildTheImageAreTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ko struct {
-		Builds []struct {
+		DefaultBaseImage string
+		Builds           []struct {
 			ID, Main            string
 			Env, Flags, Ldflags []string
 		}
 	}
 	if err := yaml.UnmarshalStrict(text, &ko); err != nil || len(ko.Builds) != 1 {
 		t.Fatalf("%+v, %v", ko, err)
+	}
+	if !regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(ko.DefaultBaseImage) {
+		t.Errorf("the base image %q may change from one build to the next", ko.DefaultBaseImage)
 	}
 	b := ko.Builds[0]
 	if !slices.Contains(b.Env, "CGO_ENABLED=0") || !slices.Contains(b.Flags, "-trimpath") {

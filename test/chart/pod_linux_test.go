@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -191,13 +192,14 @@ func (p *pod) command(t *testing.T, args ...string) *exec.Cmd {
 
 // operate runs the operator in the pod with the chart's arguments, until the test ends.
 // Ports and times are other ones: it shares its network with other tests.
-func (p *pod) operate(t *testing.T, plane *controlplane.Plane) *exec.Cmd {
+func (p *pod) operate(t *testing.T, plane *controlplane.Plane, more ...string) *exec.Cmd {
 	t.Helper()
 	at, err := url.Parse(plane.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := p.command(t, append(p.spec.Containers[0].Args, "--metrics-address=", "--health-address=", "--lease-duration", (2*patience).String(), "--renew-deadline", patience.String())...)
+	args := []string{"--metrics-address=", "--health-address=", "--lease-duration", (2 * patience).String(), "--renew-deadline", patience.String()}
+	cmd := p.command(t, slices.Concat(p.spec.Containers[0].Args, args, more)...)
 	cmd.Env = append(cmd.Env, "KUBERNETES_SERVICE_HOST="+at.Hostname(), "KUBERNETES_SERVICE_PORT="+at.Port())
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := child.Start(cmd); err != nil {

@@ -32,13 +32,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [infra.virtrigaud.io]
   resources: [providers/status, virtualmachines/status, vmclasses/status, vmclones/status, vmimages/status, vmplacementpolicies/status, vmsnapshots/status]
   verbs: [patch]
+- apiGroups: [""] # user-data; only those that objects name are read, of others just the names
+  resources: [configmaps]
+  verbs: [get, list, watch]
+{{- if not .Values.rbac.secretNamespaces }}
+{{ include "proxplane.secretRules" . }}
+{{- end }}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+
+{{- /* What is done with the Secrets of a namespace. */ -}}
+{{- define "proxplane.secretRules" -}}
 - apiGroups: [""] # logins and user-data; only those that objects name are read, of others just the names
-  resources: [secrets, configmaps]
+  resources: [secrets]
   verbs: [get, list, watch]
 - apiGroups: [""] # the finalizer of logins, which are needed until the machines are gone
   resources: [secrets]
   verbs: [patch]
-- apiGroups: [events.k8s.io]
-  resources: [events]
-  verbs: [create, patch]
 {{- end }}
