@@ -168,7 +168,7 @@ func Words(action model.Action) string {
 	case model.Destroy:
 		return fmt.Sprintf("destroy VM %s", act.Target)
 	case model.Release:
-		return fmt.Sprintf("let go of VM %s", act.Target)
+		return fmt.Sprintf("release VM %s", act.Target)
 	case model.MakeTemplate:
 		if act.Disk != "" {
 			return fmt.Sprintf("make %s of VM %s a base volume", act.Disk, act.Target)

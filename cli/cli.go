@@ -123,8 +123,37 @@ any moment.`,
 	add(groupLook, newGet(u), newDescribe(u), newTop(u), newEvents(u), newLogs(u), newWait(u), newDoctor(u))
 	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u), newRelease(u))
 	add(groupOther, newContext(u), newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion(), newMan())
-	root.SetHelpCommandGroupID(groupOther)
+	root.SetHelpCommand(newHelp())
 	return root
+}
+
+// newHelp is the command that shows the help of another one.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Show the help of a command",
+		Example: "  proxplane help apply\n  proxplane help snapshot create",
+		Hidden:  true, // --help does the same
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(about, args[len(args)-max(1, len(rest))])
+			}
+			return about.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			about, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			for _, c := range about.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // needsCommand has a command that only groups others say so when none of them

@@ -86,7 +86,7 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	}
 	one.Desired = c.desired(from, name)
 	for _, other := range have.Named(name) {
-		if owner, _, ok := model.ParseStateTag(other.Tags); !ok || owner != one.Desired.VMs[0].Owner.ID() {
+		if !copiedByHand(other) {
 			u.note("VM %d on %s has the same name", other.VMID, other.Node)
 		}
 	}
@@ -107,6 +107,10 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	}
 	if w := copyIn(plans).Wait; w != nil && w.Reason == plan.WaitForeign {
 		return errors.New(status.CLI.Say(w.Text, w.Do))
+	}
+	if made := copyIn(plans); made.Ready() && c.output == "" {
+		u.say("Nothing to do: %s is VM %d on %s already.", status.Name(made.Owner.Key), made.VMID, made.Node)
+		return nil
 	}
 	c.agree(plans)
 	done, err := c.converge(ctx, u, list, plans)
@@ -137,14 +141,22 @@ func copyIn(plans []plan.Plan) plan.Object {
 	return objects[len(objects)-1]
 }
 
+// ownerByHand is the owner of what clone makes.
+func ownerByHand(kind, name string) model.Owner {
+	return model.Owner{Door: manifest.Door, Set: byHand, Key: model.Key{Kind: kind, Name: name}}
+}
+
+// copiedByHand reports whether clone made a guest.
+func copiedByHand(g *model.Guest) bool {
+	owner, _, ok := model.ParseStateTag(g.Tags)
+	return ok && owner == ownerByHand("VirtualMachine", g.Name).ID()
+}
+
 // desired is the copy as something that is wanted.
 func (c *cloning) desired(from *model.Guest, name string) model.Desired {
-	owner := func(kind, name string) model.Owner {
-		return model.Owner{Door: manifest.Door, Set: byHand, Key: model.Key{Kind: kind, Name: name}}
-	}
-	image := model.Image{Owner: owner("VMImage", fmt.Sprint(from.VMID)), VMID: from.VMID}
+	image := model.Image{Owner: ownerByHand("VMImage", fmt.Sprint(from.VMID)), VMID: from.VMID}
 	vm := model.VM{
-		Owner: owner("VirtualMachine", name), Name: name, VMID: c.vmid, Range: manifest.DefaultRange, Pool: c.pool, Power: model.PowerOff,
+		Owner: ownerByHand("VirtualMachine", name), Name: name, VMID: c.vmid, Range: manifest.DefaultRange, Pool: c.pool, Power: model.PowerOff,
 		Source: model.Source{Image: image.Owner.Key, Snapshot: c.snapshot, Full: c.full || c.storage != "", Storage: c.storage},
 	}
 	if c.start {

@@ -284,7 +284,11 @@ func newContextRemove(u *ui) *cobra.Command {
 					}
 				}
 			}
-			return all.write()
+			if err := all.write(); err != nil {
+				return err
+			}
+			u.say("%s removed from %s.", status.Count(len(args), "context"), all.file)
+			return nil
 		},
 	}
 }

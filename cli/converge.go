@@ -99,6 +99,9 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 		sum.Seconds = max(sum.Seconds, r.Took.Seconds())
 		list[i].observer.View(func(have *model.Observed) {
 			for _, o := range r.Objects {
+				if o.Owner.Kind == "Set" && finished(o) {
+					continue // pruning is none of the objects that plans count
+				}
 				if isVM(o.Owner.Kind) {
 					row := summaryOf(o, have.Guests[o.VMID])
 					if id := a.released[o.Owner]; id != 0 && o.State == engine.StateGone {
@@ -219,7 +222,7 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 // letGo is the row of a machine that is proxplane's no more, and stays.
 func letGo(o engine.Outcome, vmid int, g *model.Guest) status.VM {
 	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: vmid, Gone: true})
-	v.VMID, v.Message = vmid, "let go; it stays in Proxmox"
+	v.VMID, v.Message = vmid, "released; it stays in Proxmox"
 	if g != nil {
 		v.State, v.Node = string(g.Status), g.Node
 	}

@@ -17,8 +17,8 @@ func newDelete(u *ui) *cobra.Command {
 		Short: "Delete what the manifests name",
 		Long: `Delete everything that the manifests name and proxplane made for them: machines with
 their disks, templates of images, snapshots. Machines whose deletionPolicy is
-Retain, and adopted ones without deletionPolicy: Delete, stay in Proxmox and are let
-go.
+Retain, and adopted ones without deletionPolicy: Delete, stay in Proxmox and are
+released.
 
 Without manifests, name machines that proxplane made or adopted. What isn't
 proxplane's is never touched.`,
@@ -30,6 +30,8 @@ proxplane's is never touched.`,
 		ValidArgsFunction: a.completeKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 0 && !a.given():
+				return errNothingNamed
 			case len(args) == 0:
 				return a.run(cmd, u)
 			case len(a.files) > 0 || a.selector != "":
@@ -43,7 +45,7 @@ proxplane's is never touched.`,
 }
 
 // deleteNamed removes machines by name, if they are ours. What was adopted, or has a
-// manifest that says so, is only let go.
+// manifest that says so, is only released.
 func (a *applying) deleteNamed(ctx context.Context, u *ui, names []string) error {
 	return a.endNamed(ctx, u, names, func(g *model.Guest) (model.VM, error) {
 		m := g.Config.Marker

@@ -90,7 +90,7 @@ func meant(word string) string {
 
 // describeVM tells about a machine; with the manifests, about one of theirs.
 func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted bool) (string, error) {
-	about := status.About{Now: time.Now()}
+	about := status.About{}
 	var vmid int
 	if wanted {
 		o, err := c.objectOf(ctx, name, isVM)
@@ -155,6 +155,7 @@ func (c *cluster) describeGuest(ctx context.Context, u *ui, about status.About, 
 	if err != nil {
 		return "", c.fail(fmt.Errorf("list the tasks of VM %d: %w", vmid, err))
 	}
+	about.Now = c.client.Now()
 	about.Tasks = taskViews(tasks, func(pve.TaskInfo) bool { return true })
 	return u.page(u.out).Describe(about), nil
 }
@@ -165,20 +166,23 @@ func (c *cluster) describeImage(ctx context.Context, u *ui, name string, wanted 
 		if err != nil {
 			return "", err
 		}
-		return c.describeGuest(ctx, u, status.About{Now: time.Now(), Want: &o}, o.VMID)
+		return c.describeGuest(ctx, u, status.About{Want: &o}, o.VMID)
 	}
 	have, err := c.look(ctx)
 	if err != nil {
 		return "", err
 	}
 	g, err := findGuest(have, name)
+	if errors.Is(err, errNoGuest) {
+		return "", advise(fmt.Errorf("no template is named %q", name), nearNames(have, name), "proxplane get images shows which there are. An image of manifests is found with -f.")
+	}
 	if err != nil {
 		return "", err
 	}
 	if !g.Template {
-		return "", fmt.Errorf("VM %d is no template", g.VMID)
+		return "", advise(fmt.Errorf("%s (%d) isn't a template", g.Name, g.VMID), fmt.Sprintf("proxplane describe vm/%d shows it.", g.VMID))
 	}
-	return c.describeGuest(ctx, u, status.About{Now: time.Now()}, g.VMID)
+	return c.describeGuest(ctx, u, status.About{}, g.VMID)
 }
 
 // describeSnapshot tells about a snapshot, VM/NAME.

@@ -85,7 +85,11 @@ func (u *ui) showDiff(o plan.Object, g *model.Guest) bool {
 		u.say("%s", line)
 	}
 	for _, r := range o.Refused {
-		u.say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, r.Why)
+		if r.Allow == "" {
+			u.say("# can't be done: %s (%s)", r.What, r.Why)
+		} else {
+			u.say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, r.Why)
+		}
 	}
 	if len(lines) == 0 && len(o.Refused) == 0 {
 		for _, s := range o.Steps {

@@ -86,8 +86,14 @@ func explain(err error) explanation {
 // advised adds what an error knows that can be done about it.
 func (e *explanation) advised(err error) {
 	var advice *adviceError
-	if errors.As(err, &advice) {
-		e.do = append(e.do, slices.DeleteFunc(slices.Clone(advice.do), func(s string) bool { return s == "" })...)
+	if !errors.As(err, &advice) {
+		return
+	}
+	e.advised(advice.err) // what is inside comes first: it is closer to the cause
+	for _, do := range advice.do {
+		if do != "" && !slices.Contains(e.do, do) {
+			e.do = append(e.do, do)
+		}
 	}
 }
 

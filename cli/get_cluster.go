@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
@@ -188,6 +187,6 @@ func listSnapshots(ctx context.Context, g *getting, names []string) (listing, er
 			l.add(s.VM+"/"+s.Name, s)
 		}
 	}
-	l.table = status.SnapshotTable(rows, time.Now())
+	l.table = status.SnapshotTable(rows, g.c.client.Now())
 	return l, nil
 }

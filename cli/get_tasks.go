@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -60,7 +59,7 @@ func listTasks(ctx context.Context, g *getting, names []string) (listing, error)
 	for _, t := range rows {
 		l.add(t.UPID, t)
 	}
-	l.table = status.TaskTable(rows, time.Now())
+	l.table = status.TaskTable(rows, g.c.client.Now())
 	return l, nil
 }
 

@@ -72,7 +72,7 @@ func (i *installing) run(ctx context.Context, u *ui) error {
 	}
 	config, err := i.way(ctx, u, c)
 	if err != nil {
-		return advise(err, "Or print the commands that do it by hand: --print")
+		return advise(err, "Or print the commands to run by hand: --print.")
 	}
 	for _, p := range places {
 		done, err := install(ctx, p, config, program, machine)

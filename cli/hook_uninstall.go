@@ -57,7 +57,7 @@ func (h *hookHosts) uninstall(ctx context.Context, u *ui) error {
 	}
 	config, err := h.way(ctx, u, c)
 	if err != nil {
-		return advise(err, "Or print the commands that do it by hand: --print")
+		return advise(err, "Or print the commands to run by hand: --print.")
 	}
 	for _, p := range places {
 		done, err := uninstall(ctx, p, config)

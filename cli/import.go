@@ -197,7 +197,8 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 	for _, id := range ids {
 		g := have.Guests[id]
 		if m := g.Config.Marker; m != nil && i.others(m.Owner) {
-			return out, fmt.Errorf("VM %d is %s of set %s already", id, status.Name(m.Owner.Key), m.Owner.Set)
+			return out, advise(fmt.Errorf("VM %d is %s of set %s already", id, status.Name(m.Owner.Key), m.Owner.Set),
+				fmt.Sprintf("To move it out of that set, release it first: proxplane release %d", id))
 		}
 		name, manifest, err := i.objectFor(c.Desired, g)
 		if err != nil {

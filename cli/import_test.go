@@ -186,7 +186,7 @@ func TestImportedManifestsChangeNothing(t *testing.T) {
 	wantText(t, stderr, `VM 200 is vm/plain of set default`)
 	_, _, stderr = l.run("import", "9000")
 	wantText(t, stderr, `is a template`)
-	wantText(t, l.must("delete", "vm/plain", "--yes"), `gone`)
+	wantText(t, l.must("delete", "vm/plain", "--yes"), `✓ vm/plain +released`)
 }
 
 func TestImportedManifestsReadWell(t *testing.T) {

@@ -129,7 +129,7 @@ func (p *pluginFolder) link(self, path string) error {
 	return os.Symlink(self, path)
 }
 
-// remove removes a link. What isn't one isn't ours.
+// remove removes a link, if it is there. What isn't a link isn't ours.
 func (p *pluginFolder) remove(self, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -148,10 +148,19 @@ func (p *pluginFolder) uninstall(u *ui) error {
 	if err != nil {
 		return err
 	}
+	removed := 0
 	for _, name := range pluginNames {
+		_, missing := os.Lstat(p.path(name))
 		if err := p.remove(self, p.path(name)); err != nil {
 			return fmt.Errorf("uninstall %s: %w", name, err)
 		}
+		if missing == nil {
+			removed++
+		}
+	}
+	if removed == 0 {
+		u.say("There are no links of proxplane in %s; --dir names another folder.", p.dir)
+		return nil
 	}
 	u.say("Removed from %s.", p.dir)
 	return nil

@@ -161,7 +161,7 @@ func (l *taskLogs) ofMachine(ctx context.Context, u *ui, c *cluster, name string
 				continue
 			}
 			done[t.UPID] = true
-			u.say("%s", u.page(u.out).Bold(taskHeading(t, time.Now())))
+			u.say("%s", u.page(u.out).Bold(taskHeading(t, c.client.Now())))
 			if err := l.print(ctx, u, c, t.UPID); err != nil && (ctx.Err() != nil || !isTaskError(err)) {
 				return err
 			}

@@ -16,12 +16,13 @@ import (
 // powerAction is one of the things that a power button does.
 type powerAction struct {
 	name, short, long, doing, done string
+	alsoCalled                     []string
 	from                           model.Status // nothing is to be done if the machine is already so
 	do                             func(ctx context.Context, vm pve.VM, p *powering) (pve.UPID, error)
 }
 
 var powerOn = powerAction{
-	name: "on", short: "Start machines", long: "Start machines. Those that run already stay as they are.", doing: "start", done: "running", from: model.StatusRunning,
+	name: "on", alsoCalled: []string{"start", "resume"}, short: "Start machines", long: "Start machines. Those that run already stay as they are.", doing: "start", done: "running", from: model.StatusRunning,
 	do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
 		return vm.Start(ctx, pve.StartOptions{})
 	},
@@ -30,7 +31,7 @@ var powerOn = powerAction{
 var powerActions = []powerAction{
 	powerOn,
 	{
-		name: "off", short: "Stop machines at once", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
+		name: "off", alsoCalled: []string{"stop", "kill"}, short: "Stop machines at once", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
 		doing: "stop", done: "stopped", from: model.StatusStopped,
 		do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
 			return vm.Stop(ctx, pve.StopOptions{})
@@ -44,7 +45,7 @@ var powerActions = []powerAction{
 		},
 	},
 	{
-		name: "reboot", short: "Restart machines", long: "Shut machines down and start them again, with the changes that were pending.", doing: "restart", done: "running again",
+		name: "reboot", alsoCalled: []string{"restart", "reset", "cycle"}, short: "Restart machines", long: "Shut machines down and start them again, with the changes that were pending.", doing: "restart", done: "running again",
 		do: func(ctx context.Context, vm pve.VM, p *powering) (pve.UPID, error) {
 			return vm.Reboot(ctx, pve.RebootOptions{Timeout: p.timeout})
 		},
@@ -70,7 +71,9 @@ manifest names to the powerState in it.`,
 	}
 	needsCommand(cmd)
 	for _, a := range powerActions {
-		cmd.AddCommand(newPowerAction(u, a))
+		one := newPowerAction(u, a)
+		one.SuggestFor = a.alsoCalled
+		cmd.AddCommand(one)
 	}
 	return cmd
 }
@@ -115,7 +118,15 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 	var jobs []job
 	for _, g := range guests {
 		if g.Template {
-			return fmt.Errorf("VM %d is a template: it has no power button", g.VMID)
+			return fmt.Errorf("VM %d is a template: templates can't be started or stopped", g.VMID)
+		}
+		now, err := c.statusNow(ctx, g)
+		switch {
+		case err != nil:
+			return err
+		case a.from != "" && now == a.from:
+			u.say("vm/%s (%d) is %s already.", g.Name, g.VMID, now)
+			continue
 		}
 		jobs = append(jobs, job{
 			name: g.Name, what: fmt.Sprintf("%s VM %d", a.doing, g.VMID), done: a.done,
@@ -129,22 +140,53 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 	return nil
 }
 
-// press does it, unless the machine is so already.
-func (p *powering) press(ctx context.Context, c *cluster, a powerAction, g *model.Guest) error {
-	if a.from != "" {
-		if err := c.observer.Status(ctx, g.VMID); err != nil {
-			return err
-		}
-		if now := c.observer.Snapshot().Guests[g.VMID]; now != nil && now.Status == a.from {
-			return nil
-		}
+// statusNow asks a guest's node whether it runs: lists are some seconds late about that.
+func (c *cluster) statusNow(ctx context.Context, g *model.Guest) (model.Status, error) {
+	if err := c.observer.Status(ctx, g.VMID); err != nil {
+		return "", c.fail(err)
 	}
+	now := c.observer.Snapshot().Guests[g.VMID]
+	if now == nil {
+		return "", fmt.Errorf("VM %d isn't there any more", g.VMID)
+	}
+	return now.Status, nil
+}
+
+// press does it.
+func (p *powering) press(ctx context.Context, c *cluster, a powerAction, g *model.Guest) error {
 	upid, err := a.do(ctx, c.vm(g), p)
 	err = c.finish(ctx, upid, err)
+	if err == nil && a.name == "reboot" {
+		return c.awaitRunning(ctx, g)
+	}
 	if a.name == "shutdown" && errors.Is(err, pve.ErrTimeout) {
 		return advise(err, "The guest didn't shut down in time. Ask again with --timeout, or pull the plug with --force.")
 	}
 	return err
+}
+
+// startsAgain is how long Proxmox may take to start a guest that it reboots, after that has
+// shut down.
+const startsAgain = 2 * time.Minute
+
+// awaitRunning waits until a guest that was rebooted runs: the task ends when the guest is
+// off, and Proxmox starts it in a task of its own.
+func (c *cluster) awaitRunning(ctx context.Context, g *model.Guest) error {
+	until := time.After(startsAgain)
+	for {
+		now, err := c.statusNow(ctx, g)
+		if err != nil || now == model.StatusRunning {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-until:
+			return advise(fmt.Errorf("the guest has shut down, and Proxmox hasn't started it again within %s", startsAgain),
+				fmt.Sprintf("Look at its tasks: proxplane logs %d. Start it: proxplane power on %[1]d.", g.VMID))
+		case <-time.After(waitFirst / 2):
+		}
+	}
 }
 
 // remind says that a manifest may want it otherwise.
@@ -154,11 +196,11 @@ func (p *powering) remind(u *ui, a powerAction, guests []*model.Guest) {
 	}
 	n := 0
 	for _, g := range guests {
-		if status.VMOf(g).Ours {
+		if status.VMOf(g).Ours && !copiedByHand(g) { // copies have no manifest
 			n++
 		}
 	}
 	if n > 0 {
-		u.note("%s proxplane's: the next apply makes the power state what the manifest says", status.Count(n, "machine is", "of these machines are"))
+		u.note("%s a manifest: the next apply sets the power state that it says", status.Count(n, "machine has", "of these machines have"))
 	}
 }

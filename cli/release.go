@@ -26,6 +26,8 @@ Take its manifest away, too: the next apply would make a new machine for it.`,
 		ValidArgsFunction: a.completeKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 0 && !a.given():
+				return errNothingNamed
 			case len(args) == 0:
 				return a.releaseAll(cmd, u)
 			case len(a.files) > 0:
@@ -38,7 +40,7 @@ Take its manifest away, too: the next apply would make a new machine for it.`,
 	return cmd
 }
 
-// releaseAll lets go of all machines of the manifests.
+// releaseAll releases all machines of the manifests.
 func (a *applying) releaseAll(cmd *cobra.Command, u *ui) error {
 	if err := a.check(); err != nil {
 		return err
@@ -50,18 +52,18 @@ func (a *applying) releaseAll(cmd *cobra.Command, u *ui) error {
 	for _, c := range list {
 		c.Desired = model.Desired{Set: c.Desired.Set, VMs: c.Desired.VMs, Allow: c.Desired.Allow}
 		for i := range c.Desired.VMs {
-			c.Desired.VMs[i].Retain = true
+			c.Desired.VMs[i].Retain, c.Desired.VMs[i].Released = true, true
 		}
 	}
 	return a.carryOut(cmd.Context(), u, list)
 }
 
-// releaseNamed lets go of machines by name.
+// releaseNamed releases machines by name.
 func (a *applying) releaseNamed(ctx context.Context, u *ui, names []string) error {
 	return a.endNamed(ctx, u, names, func(g *model.Guest) (model.VM, error) {
 		if g.Config.Marker == nil {
-			return model.VM{}, fmt.Errorf("VM %d (%s) on %s isn't proxplane's: there is nothing to let go of", g.VMID, g.Name, g.Node)
+			return model.VM{}, fmt.Errorf("VM %d (%s) on %s isn't proxplane's: there is nothing to release", g.VMID, g.Name, g.Node)
 		}
-		return model.VM{Retain: true}, nil
+		return model.VM{Retain: true, Released: true}, nil
 	})
 }

@@ -107,9 +107,15 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 					return err
 				}
 				what := "roll back to " + args[1]
-				return u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
+				if err := u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
 					return c.fail(s.revert(ctx, c, g, args[1]))
-				}})
+				}}); err != nil {
+					return err
+				}
+				if now, err := c.statusNow(cmd.Context(), g); err == nil && now == model.StatusStopped {
+					u.note("%s is stopped now: the snapshot has no memory. Start it: proxplane power on %s", g.Name, g.Name)
+				}
+				return nil
 			})
 		},
 	}

@@ -129,7 +129,7 @@ func (s *shell) find(ctx context.Context, u *ui, c *cluster, g *model.Guest) (st
 		if err := c.observer.Addresses(ctx, g.VMID); err != nil {
 			var late *timeoutError
 			if errors.As(err, &late) {
-				return "", advise(fmt.Errorf("the guest agent of %s has told no address within %s", g.Name, s.timeout), "Give the address with --address.")
+				return "", advise(fmt.Errorf("the guest agent of %s reported no address within %s", g.Name, s.timeout), "Give the address with --address.")
 			}
 			return "", c.fail(err)
 		}

@@ -154,6 +154,9 @@ func (t *target) fromFiles(u *ui, creds *pve.Credentials) ([]manifest.Wanted, er
 	return all, err
 }
 
+// errNothingNamed: a command that is about manifests or machines was given neither.
+var errNothingNamed = advise(errors.New("neither manifests nor machines are given"), "Name manifests with -f: a file, a folder, or - for the standard input. Or name machines: vm/NAME.")
+
 // errNoManifests: a command that is about manifests was given none.
 var errNoManifests = advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
 

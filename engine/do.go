@@ -239,6 +239,7 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	}
 	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)
 	o.task = ""
+	_, o.released = s.Action.(model.Release)
 	r.emit(o, Event{Kind: Done, Action: kindOf(s.Action), Step: s.What, Text: s.Why, Task: task})
 	// What a snapshot does to its machine may leave something to do for that.
 	if snap, ok := r.want.snapshots[o.owner.Key]; ok {

@@ -62,18 +62,19 @@ type object struct {
 	done    bool
 	again   map[string]int // how often each step was done
 
-	busy    int // calls and tasks of its own
-	working bool
-	begun   map[int]bool // steps of the present plan that were begun
-	did     map[int]bool // and those that were done
-	task    string       // the last one that was started
-	carry   bool         // the present plan can be gone on with
-	stale   bool         // something else is wanted since it was made
-	dropped bool         // nobody wants it any more
-	told    bool         // that there is something to do
-	settled bool         // it was ready, and nothing has happened since
-	last    view         // what was told of it last
-	lastAt  time.Time
+	busy     int // calls and tasks of its own
+	working  bool
+	begun    map[int]bool // steps of the present plan that were begun
+	did      map[int]bool // and those that were done
+	task     string       // the last one that was started
+	carry    bool         // the present plan can be gone on with
+	released bool         // the last step that was done has released its guest
+	stale    bool         // something else is wanted since it was made
+	dropped  bool         // nobody wants it any more
+	told     bool         // that there is something to do
+	settled  bool         // it was ready, and nothing has happened since
+	last     view         // what was told of it last
+	lastAt   time.Time
 	// verified is when it was verified, as it was told last.
 	verified time.Time
 	looks    int // how often it was looked at since something was done

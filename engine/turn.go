@@ -164,7 +164,10 @@ func (r *run) finish(o *object) {
 	r.e.memory.settled[o.owner] = time.Now()
 	r.e.mu.Unlock()
 	text := ""
-	if o.plan.Gone {
+	switch {
+	case o.plan.Gone && o.released:
+		text = "released"
+	case o.plan.Gone:
 		text = "gone"
 	}
 	if !o.settled {

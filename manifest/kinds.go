@@ -104,7 +104,10 @@ var kinds = map[string]*kind{
 
 func kindNames() []string { return sortedKeys(kinds) }
 
-// known tells whether a document is of a kind that can be read.
+// savedPlan is how the kind of the files begins that proxplane plan -o writes.
+const savedPlan = "proxplane.io/plan."
+
+// known reports whether a document is of a kind that can be read.
 func (r *reader) known(d *document) bool {
 	k, version := kinds[d.key.Kind], d.apiVersion
 	line := d.node.Line
@@ -121,6 +124,10 @@ func (r *reader) known(d *document) bool {
 		return true
 	case strings.HasPrefix(version, api.Group+"/"):
 		r.fail(d.file, line, "kind %s isn't known; %s", d.key.Kind, didYouMean(d.key.Kind, kindNames()))
+	case strings.HasPrefix(d.key.Kind, savedPlan):
+		r.fail(d.file, line, "this is a saved plan, not a manifest: proxplane apply takes it without -f")
+	case version == "":
+		r.fail(d.file, line, "kind %s isn't known, and apiVersion is missing; known kinds are %s", d.key.Kind, strings.Join(kindNames(), ", "))
 	default:
 		r.fail(d.file, line, "%s of %s isn't for Proxmox but for Kubernetes: use kubectl for it; known here are %s",
 			d.key.Kind, version, strings.Join(kindNames(), ", "))

@@ -107,7 +107,8 @@ type VM struct {
 	Rollout     Rollout `json:",omitzero"`
 	// ShutdownTimeout is how long the guest may take to shut down; 0: as Proxmox is set up.
 	ShutdownTimeout time.Duration `json:",omitempty"`
-	Retain          bool          // when deleted, the guest stays and is only let go
+	Retain          bool          // when deleted, the guest stays and is only released
+	Released        bool          `json:",omitempty"` // Retain, because somebody asked for just that
 	// Destroy: the manifest says that the guest is destroyed when it is deleted. Without
 	// that, an adopted one stays.
 	Destroy bool `json:",omitempty"`

@@ -58,7 +58,13 @@ func taken(o model.Owner, g *model.Guest) *Wait {
 		}
 		return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which is proxplane's own: %s; choose another VMID, or delete that machine first", g.VMID, g.Name, g.Node, whose)}
 	}
-	return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours", g.VMID, g.Name, g.Node), Do: model.Advice{Do: model.ImportGuest, VMID: g.VMID}}
+	w := &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours", g.VMID, g.Name, g.Node)}
+	if g.Template || g.Container { // which aren't adopted
+		w.Text += "; choose another VMID"
+	} else {
+		w.Do = model.Advice{Do: model.ImportGuest, VMID: g.VMID}
+	}
+	return w
 }
 
 // unmarked waits because of a guest that is where the owner's would be, and has

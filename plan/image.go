@@ -69,7 +69,11 @@ func (p *planner) closeTo(i model.Image) string {
 	if len(names) > most {
 		names = append(names[:most], "…")
 	}
-	return fmt.Sprintf("no template is named %q; there are %s", name, strings.Join(names, ", "))
+	is := "there are"
+	if len(names) == 1 {
+		is = "there is"
+	}
+	return fmt.Sprintf("no template is named %q; %s %s", name, is, strings.Join(names, ", "))
 }
 
 // versioned is the owner of one generation of an image: another URL or

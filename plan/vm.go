@@ -305,7 +305,10 @@ func (p *planner) held(o *Object, v model.VM) bool {
 
 // whyKept says why a guest stays that is deleted.
 func whyKept(v model.VM) string {
-	if v.Retain {
+	switch {
+	case v.Released:
+		return "it stays in Proxmox, and proxplane manages it no longer"
+	case v.Retain:
 		return "deletionPolicy is Retain"
 	}
 	return "it was adopted, and stays unless its manifest says deletionPolicy: Delete"
@@ -320,7 +323,7 @@ func (c *change) release(why string) {
 	}
 	c.o.step(Step{
 		Action: model.Release{Target: c.target(), Digest: c.have.Digest, Description: c.have.Text, Tags: visible(c.have.Tags)},
-		What:   fmt.Sprintf("let go of VM %d", c.g.VMID), Why: why, Effect: Live,
+		What:   fmt.Sprintf("release VM %d", c.g.VMID), Why: why, Effect: Live,
 	}, cleaned)
 }
 

@@ -30,6 +30,7 @@ type core struct {
 	gate      *gate
 	away      *absence
 	looks     *allowance
+	ahead     atomic.Int64 // by how many nanoseconds Proxmox' clock is ahead of ours
 }
 
 // New makes a client. It doesn't connect yet.

@@ -76,6 +76,7 @@ func (c *core) roundTrip(req *http.Request) (*answer, error) {
 		return nil, &lost{err, connected.Load() || !c.unsent(err)}
 	}
 	defer res.Body.Close()
+	c.hearClock(res.Header.Get("Date"))
 	body, err := io.ReadAll(io.LimitReader(res.Body, c.cfg.MaxAnswer+1))
 	if err != nil {
 		return nil, &lost{fmt.Errorf("answer broke off: %w", err), true}

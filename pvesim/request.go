@@ -105,6 +105,7 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request, entry string) {
 		s.serveConsole(w, r, ans.door)
 		return
 	}
+	w.Header().Set("Date", s.now().UTC().Format(http.TimeFormat)) // by the node's clock
 	send(w, r, ans)
 }
 

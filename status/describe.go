@@ -240,7 +240,7 @@ func observedConditions(g *model.Guest) []Condition {
 	switch {
 	case !running:
 	case len(g.Addresses) > 0:
-		list = append(list, Condition{"AgentUp", "True", "Answers", "its guest agent has told " + Count(len(g.Addresses), "address", "addresses")})
+		list = append(list, Condition{"AgentUp", "True", "Answers", "its guest agent has reported " + Count(len(g.Addresses), "address", "addresses")})
 	case g.Agent == model.AgentUp:
 		list = append(list, Condition{"AgentUp", "True", "Answers", "its guest agent answers, with no address yet"})
 	default:

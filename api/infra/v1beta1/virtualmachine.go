@@ -94,5 +94,5 @@ type DeletionPolicy string
 // Deletion policies.
 const (
 	Delete DeletionPolicy = "Delete" // the machine goes with its disks
-	Retain DeletionPolicy = "Retain" // the machine stays in Proxmox and is let go
+	Retain DeletionPolicy = "Retain" // the machine stays in Proxmox and is released
 )
