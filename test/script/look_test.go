@@ -153,6 +153,18 @@ func simAwait(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no task %s runs", args[0])
 }
 
+// simAwaitFile FILE waits until there is a file.
+func simAwaitFile(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(time.Minute)
+	for time.Now().Before(deadline) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("%s isn't written", args[0])
+}
+
 // simAwaitLists N waits until so many lists of the cluster were answered since a VM
 // was locked: apply asks for one to plan, and for another one to begin with.
 func simAwaitLists(ts *testscript.TestScript, neg bool, args []string) {
@@ -268,7 +280,15 @@ var listedCommand = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}[A-Z]`)
 
 // exits STATUS COMMAND… checks the exit status of a command.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(siteKey{}).(*site)
+	before := 0
+	if s.Server != nil {
+		before = len(s.Requests(0))
+	}
 	err := ts.Exec(args[1], args[2:]...)
+	if args[1] == "proxplane" {
+		s.judge(ts, args[2:], err == nil, before)
+	}
 	var failed *exec.ExitError
 	status := 0
 	if errors.As(err, &failed) {

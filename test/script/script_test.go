@@ -68,12 +68,14 @@ func params(t *testing.T, release string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"proxplane":         program,
 			"sim-start":         simStart,
 			"sim-use":           simUse,
 			"sim-fault":         simFault,
 			"sim-advance":       simAdvance,
 			"sim-await":         simAwait,
 			"sim-await-lists":   simAwaitLists,
+			"sim-await-file":    simAwaitFile,
 			"sim-vm":            simVM,
 			"sim-list":          simList,
 			"sim-hide":          simHide,

@@ -1,0 +1,332 @@
+package script_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// program runs proxplane in a story, and compares every sentence of its output that says
+// how machines are with the machines that the simulator has. "exec proxplane" does without:
+// where something goes on in the background, what was so needn't be so any more.
+func program(ts *testscript.TestScript, neg bool, args []string) {
+	s := ts.Value(siteKey{}).(*site)
+	before := 0
+	if s.Server != nil {
+		before = len(s.Requests(0))
+	}
+	err := ts.Exec("proxplane", args...)
+	s.judge(ts, args, err == nil, before)
+	switch {
+	case err == nil && neg:
+		ts.Fatalf("unexpected command success")
+	case err != nil && !neg:
+		ts.Fatalf("unexpected command failure")
+	}
+}
+
+// judge ends a story in which proxplane has said something that isn't so.
+func (s *site) judge(ts *testscript.TestScript, args []string, succeeded bool, before int) {
+	stdout, stderr := ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	for _, wrong := range unknownCommands(stdout + stderr) {
+		ts.Fatalf("%s says to run %q, which isn't a command", strings.Join(args, " "), wrong)
+	}
+	if s.Server == nil || len(s.all) > 1 || len(args) == 0 {
+		return
+	}
+	var files []string
+	for _, f := range filesOf(args) {
+		if text, err := os.ReadFile(ts.MkAbs(f)); err == nil {
+			files = append(files, string(text))
+		}
+	}
+	var wrong []string
+	s.Do(func(st *pvesim.State) {
+		w := world(st.VMs)
+		wrong = append(w.untrue(stdout), w.untrue(stderr)...)
+		if succeeded && green(args[0], stdout) {
+			wrong = append(wrong, w.unlike(files)...)
+		}
+	})
+	if readOnly[args[0]] {
+		for _, r := range s.Requests(before) {
+			if r.Method != "GET" && !strings.HasSuffix(r.URL, "/access/ticket") {
+				wrong = append(wrong, fmt.Sprintf("it only looks, and sends %s %s", r.Method, r.URL))
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		ts.Fatalf("proxplane %s: %s", strings.Join(args, " "), strings.Join(wrong, "; "))
+	}
+}
+
+// readOnly are the commands that change nothing in Proxmox.
+var readOnly = map[string]bool{
+	"plan": true, "diff": true, "validate": true, "explain": true, "schema": true, "get": true, "describe": true,
+	"doctor": true, "events": true, "logs": true, "top": true, "wait": true, "version": true, "context": true, "init": true, "man": true,
+}
+
+// filesOf are the files that a command line names with -f.
+func filesOf(args []string) (files []string) {
+	for i, a := range args[:max(0, len(args)-1)] {
+		if a == "-f" || a == "--filename" {
+			files = append(files, args[i+1])
+		}
+	}
+	return files
+}
+
+// green reports whether an output says that the manifests are as they should be.
+func green(command, out string) bool {
+	return (command == "apply" || command == "plan") && regexp.MustCompile(`(?m)^(Nothing to do|Done): \d+ objects? up to date[.,]`).MatchString(out)
+}
+
+// world is what the simulator has, by VMID.
+type world map[int]*pvesim.VM
+
+// named are the machines of a name; ours are those with proxplane's tags.
+func (w world) named(name string, ours bool) (list []*pvesim.VM) {
+	for _, id := range slices.Sorted(maps.Keys(w)) {
+		if vm := w[id]; vm.Name() == name && (!ours || marked(vm)) {
+			list = append(list, vm)
+		}
+	}
+	return list
+}
+
+func marked(vm *pvesim.VM) bool {
+	tags := strings.FieldsFunc(vm.Conf["tags"], func(r rune) bool { return r == ';' || r == ',' })
+	return slices.ContainsFunc(tags, model.IsMark)
+}
+
+func state(vm *pvesim.VM) string {
+	switch {
+	case vm.Run == nil:
+		return "stopped"
+	case !vm.Run.Paused.IsZero():
+		return "paused"
+	}
+	return "running"
+}
+
+var (
+	ended     = regexp.MustCompile(`^✓ vm/(\S+) +(running again|running|stopped|gone|released|ready)(  +\S+)?$`)
+	snapped   = regexp.MustCompile(`^✓ vm/(\S+) +(take|delete) snapshot (\S+)(  +\S+)?$`)
+	already   = regexp.MustCompile(`^vm/\S+ \((\d+)\) is (running|stopped) already\.$`)
+	unnamed   = regexp.MustCompile(`no VM is named "([^"]+)"`)
+	numbered  = regexp.MustCompile(`there is no VM (\d+)$`)
+	tableHead = regexp.MustCompile(`^NAME +STATE +NODE +VMID`)
+	told      = regexp.MustCompile(`(?:^|[ ("])proxplane ([a-z]+)`)
+)
+
+// untrue are the sentences of an output that aren't so.
+func (w world) untrue(out string) (wrong []string) {
+	lines := strings.Split(out, "\n")
+	for i, line := range lines {
+		claim := ""
+		switch {
+		case ended.MatchString(line):
+			m := ended.FindStringSubmatch(line)
+			claim = w.ended(m[1], m[2])
+		case snapped.MatchString(line):
+			m := snapped.FindStringSubmatch(line)
+			there := slices.ContainsFunc(w.named(m[1], false), func(vm *pvesim.VM) bool { return vm.Snaps[m[3]] != nil })
+			if there != (m[2] == "take") {
+				claim = fmt.Sprintf("%s has snapshot %s: %v", m[1], m[3], there)
+			}
+		case already.MatchString(line):
+			m := already.FindStringSubmatch(line)
+			if vm := w.numbered(m[1]); vm == nil || state(vm) != m[2] {
+				claim = "it isn't"
+			}
+		case unnamed.MatchString(line):
+			if there := w.named(unnamed.FindStringSubmatch(line)[1], false); len(there) > 0 {
+				claim = fmt.Sprintf("VM %d is", there[0].ID)
+			}
+		case numbered.MatchString(line):
+			if w.numbered(numbered.FindStringSubmatch(line)[1]) != nil {
+				claim = "there is"
+			}
+		case tableHead.MatchString(line):
+			wrong = append(wrong, w.rows(strings.Fields(line), lines[i+1:])...)
+		}
+		if claim != "" {
+			wrong = append(wrong, fmt.Sprintf("it says %q, but %s", line, claim))
+		}
+	}
+	return wrong
+}
+
+func (w world) numbered(id string) *pvesim.VM {
+	n, _ := strconv.Atoi(id)
+	return w[n]
+}
+
+// ended compares what became of a machine with what is said to have become of it.
+func (w world) ended(name, said string) string {
+	all, ours := w.named(name, false), w.named(name, true)
+	switch {
+	case said == "gone" && len(ours) > 0:
+		return fmt.Sprintf("VM %d is there", ours[0].ID)
+	case said == "released" && (len(all) == 0 || len(ours) > 0):
+		return fmt.Sprintf("there are %d VMs of that name, %d with proxplane's tags", len(all), len(ours))
+	case said == "ready" && len(ours) == 0:
+		return "there is no such VM"
+	case strings.HasPrefix(said, "running") || said == "stopped":
+		want, _, _ := strings.Cut(said, " ")
+		if !slices.ContainsFunc(all, func(vm *pvesim.VM) bool { return state(vm) == want }) {
+			return fmt.Sprintf("none of %d VMs of that name is", len(all))
+		}
+	}
+	return ""
+}
+
+// rows compares the rows of a table of machines with the machines.
+func (w world) rows(head, lines []string) (wrong []string) {
+	column := func(fields []string, name string) string {
+		if i := slices.Index(head, name); i >= 0 && i < len(fields) {
+			return fields[i]
+		}
+		return ""
+	}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		if len(fields) < 4 {
+			break // the table ends
+		}
+		name, vm := fields[0], w.numbered(fields[3])
+		switch said := fields[1]; {
+		case said == "absent":
+			if vm != nil && vm.Name() == name && marked(vm) {
+				wrong = append(wrong, fmt.Sprintf("%s is said to be absent, and is VM %d", name, vm.ID))
+			}
+			continue
+		case vm == nil:
+			wrong = append(wrong, fmt.Sprintf("%s is said to be VM %s, which isn't there", name, fields[3]))
+			continue
+		case (said == "running" || said == "stopped") && said != state(vm):
+			wrong = append(wrong, fmt.Sprintf("VM %d is said to be %s, and is %s", vm.ID, said, state(vm)))
+		}
+		if vm.Node != fields[2] {
+			wrong = append(wrong, fmt.Sprintf("VM %d is said to be on %s, and is on %s", vm.ID, fields[2], vm.Node))
+		}
+		if said := column(fields, "CPUS"); said != "" && said != cpus(vm) {
+			wrong = append(wrong, fmt.Sprintf("VM %d is said to have %s CPUs, and has %s", vm.ID, said, cpus(vm)))
+		}
+	}
+	return wrong
+}
+
+func cpus(vm *pvesim.VM) string {
+	if vm.Conf["vcpus"] != "" {
+		return vm.Conf["vcpus"]
+	}
+	cores, sockets := 1, 1
+	fmt.Sscan(vm.Conf["cores"], &cores)
+	fmt.Sscan(vm.Conf["sockets"], &sockets)
+	return strconv.Itoa(cores * sockets)
+}
+
+// wanted is what a manifest says of a machine.
+type wanted struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Spec     struct {
+		PowerState any
+		Name       string
+		Count      any
+	}
+}
+
+// unlike are the machines of manifests that aren't as these say, though all is said to be well:
+// each is there, and runs unless it is to be off.
+func (w world) unlike(manifests []string) (wrong []string) {
+	for _, text := range manifests {
+		for doc := range strings.SplitSeq(text, "\n---") {
+			var m wanted
+			if yaml.Unmarshal([]byte(doc), &m) != nil || m.Kind != "VirtualMachine" || m.Spec.Count != nil || m.Spec.Name != "" {
+				continue
+			}
+			want := "running"
+			if p := m.Spec.PowerState; p == false || strings.HasPrefix(fmt.Sprint(p), "Off") {
+				want = "stopped"
+			}
+			if !slices.ContainsFunc(w.named(m.Metadata.Name, true), func(vm *pvesim.VM) bool { return state(vm) == want }) {
+				wrong = append(wrong, fmt.Sprintf("all is said to be up to date, and %s isn't %s", m.Metadata.Name, want))
+			}
+		}
+	}
+	return wrong
+}
+
+// unknownCommands are the commands that a text tells to run, and that there aren't.
+func unknownCommands(text string) (wrong []string) {
+	for _, m := range told.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(commandNames(), m[1]) && !prose[m[1]] {
+			wrong = append(wrong, "proxplane "+m[1])
+		}
+	}
+	return wrong
+}
+
+// prose are words that follow the program's name in sentences.
+var prose = map[string]bool{"is": true, "has": true, "manages": true, "made": true, "made,": true, "development": true, "writes": true, "may": true, "knows": true, "doesn": true, "needs": true, "can": true, "shows": true, "makes": true}
+
+// Sentences that aren't so are found: otherwise no story would prove anything.
+func TestUntrueSentencesAreFound(t *testing.T) {
+	w := world{
+		101: {ID: 101, Node: "pve1", Conf: pvesim.Conf{"name": "web", "tags": model.Tag, "cores": "2"}, Run: &pvesim.Run{}},
+		102: {ID: 102, Node: "pve2", Conf: pvesim.Conf{"name": "db"}},
+	}
+	for _, c := range []struct {
+		out string
+		so  bool
+	}{
+		{"✓ vm/web  running  1s", true},
+		{"✓ vm/web  stopped  1s", false},
+		{"✓ vm/db  running again  1s", false},
+		{"✓ vm/web  gone  0s", false},
+		{"✓ vm/db  gone  0s", true},
+		{"✓ vm/db  released  0s", true},
+		{"✓ vm/web  released  0s", false},
+		{"✓ vm/other  ready  3s", false},
+		{"✓ vm/web  take snapshot s1  0s", false},
+		{"✓ vm/web  delete snapshot s1  0s", true},
+		{"vm/web (101) is running already.", true},
+		{"vm/db (102) is running already.", false},
+		{`Error: no VM is named "web"`, false},
+		{`Error: no VM is named "wbe"`, true},
+		{"Error: there is no VM 101", false},
+		{"NAME  STATE    NODE  VMID\nweb   running  pve1   101\n", true},
+		{"NAME  STATE    NODE  VMID\nweb   stopped  pve1   101\n", false},
+		{"NAME  STATE    NODE  VMID\nweb   running  pve2   101\n", false},
+		{"NAME  STATE    NODE  VMID  CPUS\nweb   running  pve1   101     4\n", false},
+		{"NAME  STATE    NODE  VMID\nweb   running  pve1   109\n", false},
+		{"NAME  STATE   NODE  VMID\nweb   absent  -      101\n", false},
+	} {
+		if wrong := w.untrue(c.out); (len(wrong) == 0) != c.so {
+			t.Errorf("%q: found %q", c.out, wrong)
+		}
+	}
+	manifest := "kind: VirtualMachine\nmetadata: {name: db}\nspec: {powerState: On}\n---\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {powerState: On}\n"
+	if wrong := w.unlike([]string{manifest}); len(wrong) != 1 || !strings.Contains(wrong[0], "db") {
+		t.Errorf("of %s it finds %q", manifest, wrong)
+	}
+	if !green("apply", "Nothing to do: 2 objects up to date.\n") || green("apply", "Not done: 1 up to date, 1 not, after 1 s.\n") {
+		t.Error("what is green isn't seen")
+	}
+	if wrong := unknownCommands("Start it: proxplane powr on web. proxplane get vms shows it."); len(wrong) != 1 {
+		t.Errorf("found %q", wrong)
+	}
+}
