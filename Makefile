@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-files image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint build help
+.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -89,7 +89,7 @@ bench-sim: ## what requests to the simulator cost, with 100 and with 10,000 VMs
 	@echo "measuring for half a minute ..."
 	@$(GO) test ./pvesim -run '^$$' -bench '^BenchmarkTable$$' -benchtime 1x | grep -E '^ |FAIL|panic'
 
-release-files: build ## what packages bring along: manual pages, completions, the JSON Schema (into bin/release)
+release-files: build release-kubernetes ## what packages bring along, and a release beside them: manual pages, completions, the JSON Schema, install.yaml, the chart (into bin/release)
 	@mkdir -p bin/release/completions
 	@bin/proxplane man bin/release/man
 	@bin/proxplane completion bash > bin/release/completions/proxplane.bash
@@ -97,12 +97,29 @@ release-files: build ## what packages bring along: manual pages, completions, th
 	@bin/proxplane completion fish > bin/release/completions/proxplane.fish
 	@bin/proxplane schema > bin/release/proxplane.schema.json
 
+# The version of the chart and the image: without the v.
+NUMBER = $(VERSION:v%=%)
+RELEASE_DIR ?= bin/release
+release-kubernetes: ## what a release has for Kubernetes: install.yaml, crds.yaml, the chart, and the chart as an OCI layout (into bin/release)
+	@mkdir -p $(RELEASE_DIR) && rm -f $(RELEASE_DIR)/proxplane-*.tgz
+	@set -e; helm=$$($(GO) run ./test/tool/build test/chart/helm | cut -d' ' -f2)/helm; chart=$(RELEASE_DIR)/proxplane-$(NUMBER).tgz; \
+	"$$helm" package deploy/chart --version $(NUMBER) --app-version $(NUMBER) --destination $(RELEASE_DIR) >/dev/null; \
+	printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: proxplane}\n' > $(RELEASE_DIR)/install.yaml; \
+	"$$helm" template proxplane "$$chart" -n proxplane --set crds.keep=false | sed -e '/managed-by: Helm$$/d' -e '/helm\.sh\/chart: /d' >> $(RELEASE_DIR)/install.yaml; \
+	cat deploy/crds/*.yaml > $(RELEASE_DIR)/crds.yaml; \
+	$(GO) run ./deploy/layout "$$chart" $(RELEASE_DIR)/chart
+
+# Where charts are pushed to.
+CHART_REPO ?= oci://ghcr.io/proxplane/charts
+release-chart: release-kubernetes ## push the chart to CHART_REPO; log in first: helm registry login
+	@helm=$$($(GO) run ./test/tool/build test/chart/helm | cut -d' ' -f2)/helm; "$$helm" push $(RELEASE_DIR)/proxplane-$(NUMBER).tgz $(CHART_REPO)
+
 release-snapshot image: export VERSION := $(VERSION)
 release-snapshot image: export COMMIT := $(COMMIT)
 release-snapshot image: export BUILT := $(BUILT)
 release-snapshot: export ROOT := $(CURDIR)
 release-snapshot: ## all of a release but publishing it, into dist: archives, deb, rpm, checksums, SBOMs (building goreleaser takes some minutes the first time)
-	$(RELEASE) goreleaser release --snapshot --clean
+	$(RELEASE) goreleaser release --snapshot --clean --skip=sign
 
 # Where images are pushed to; without it, the image goes into dist/image as an OCI layout.
 IMAGE_REPO ?=
@@ -111,7 +128,7 @@ image: ## the operator's container image by ko, with its SBOM; to IMAGE_REPO, or
 ifeq ($(IMAGE_REPO),)
 	KO_DOCKER_REPO=proxplane.local $(RELEASE) ko build --bare --push=false --oci-layout-path=dist/image --sbom-dir=dist/sbom ./cmd/proxplane
 else
-	KO_DOCKER_REPO=$(IMAGE_REPO) $(RELEASE) ko build --bare --tags=$(VERSION) --platform=linux/amd64,linux/arm64 ./cmd/proxplane
+	KO_DOCKER_REPO=$(IMAGE_REPO) $(RELEASE) ko build --bare --tags=$(NUMBER) --platform=linux/amd64,linux/arm64 ./cmd/proxplane
 endif
 
 lint: ## golangci-lint, with the settings in .golangci.yml

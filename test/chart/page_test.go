@@ -37,7 +37,7 @@ func steps(t *testing.T, page, title string) []string {
 // Who types what the page says has a machine in the end. What is otherwise here than
 // there is the address of Proxmox, the token, and that nothing runs pods.
 func TestThePageLeadsToAMachine(t *testing.T) {
-	helm, plane := program(t, "helm"), start(t)
+	plane := start(t)
 	server := simulate(t, func(w *pvesim.World) {
 		w.ACL = []pvesim.WorldACL{{Path: "/", Role: "PVEAdmin", User: sim.User}} // as on the page
 	})
@@ -45,24 +45,17 @@ func TestThePageLeadsToAMachine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pve-root-ca.pem"), sim.CA(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	deploy, err := filepath.Abs("../../deploy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(deploy, filepath.Join(dir, "deploy")); err != nil {
-		t.Fatal(err)
-	}
 	blocks := steps(t, "../../docs/operator.md", "From nothing to a machine")
 	if len(blocks) != 3 {
 		t.Fatalf("there are %d blocks of commands", len(blocks))
 	}
-	here := strings.NewReplacer("https://pve.example.com:8006", server.Endpoint, "proxplane@pve!kubernetes", sim.TokenID)
+	here := strings.NewReplacer(downloads, released(t, "0.1.0")+"/", "https://pve.example.com:8006", server.Endpoint, "proxplane@pve!kubernetes", sim.TokenID)
 	shell := func(block string) string {
 		t.Helper()
 		kubectl := plane.Kubectl(t.Context())
 		cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", here.Replace(block))
 		cmd.Dir = dir
-		cmd.Env = append(kubectl.Env, "SECRET="+sim.TokenSecret, "PATH="+filepath.Dir(kubectl.Path)+":"+filepath.Dir(helm)+":"+os.Getenv("PATH"))
+		cmd.Env = append(kubectl.Env, "SECRET="+sim.TokenSecret, "PATH="+filepath.Dir(kubectl.Path)+":"+os.Getenv("PATH"))
 		return output(t, cmd)
 	}
 	shell(blocks[0])
@@ -73,6 +66,47 @@ func TestThePageLeadsToAMachine(t *testing.T) {
 	if !regexp.MustCompile(`web-1 +running +pve\d +\d+ +[\d.]+ +True +\S+ +small +ubuntu-22`).MatchString(shown) {
 		t.Errorf("in the end there is\n%s", shown)
 	}
+}
+
+// downloads is where the newest release is.
+const downloads = "https://github.com/proxplane/proxplane/releases/latest/download/"
+
+// Who has no Proxmox tries it on the simulator. What is otherwise here than there is the
+// simulator's port, and that there is no kubectl of the reader's own.
+func TestThePageLeadsToAMachineOnTheSimulator(t *testing.T) {
+	plane, server := start(t), simulate(t)
+	const page, title = "../../docs/operator.md", "Try it without a Proxmox"
+	blocks := steps(t, page, title)
+	if len(blocks) != 3 {
+		t.Fatalf("there are %d blocks of commands", len(blocks))
+	}
+	here := strings.NewReplacer(downloads, released(t, "0.1.0")+"/", "https://127.0.0.1:8006", server.Endpoint)
+	shell := func(block string) string {
+		t.Helper()
+		kubectl := plane.Kubectl(t.Context())
+		cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", here.Replace(block))
+		cmd.Env = append(kubectl.Env, "PATH="+filepath.Dir(kubectl.Path)+":"+os.Getenv("PATH"))
+		return output(t, cmd)
+	}
+	shell(blocks[0])
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := exec.Command(self, "operator", "--alone", "--metrics-address=", "--health-address=") // other tests have these ports
+	operator.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+plane.Kubeconfig)
+	operator.Stdout, operator.Stderr = t.Output(), t.Output()
+	if err := child.Start(operator); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = operator.Process.Kill()
+		_ = operator.Wait()
+	})
+	if shown := shell(blocks[1]); !regexp.MustCompile(`first +running +pve\d +\d+ +[\d.]+ +True +\S+ +tiny +template`).MatchString(shown) {
+		t.Errorf("in the end there is\n%s", shown)
+	}
+	shell(strings.ReplaceAll(blocks[2], "kubectl delete namespace try --wait=false", "kubectl -n try delete vm first --wait=false")) // nobody removes namespaces here
 }
 
 // running says of the Deployment what its controller would.
