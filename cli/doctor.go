@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
@@ -115,7 +116,7 @@ func (f *doctorFlags) patients(u *ui) ([]manifest.Wanted, error) {
 // examine looks at one cluster.
 func (f *doctorFlags) examine(ctx context.Context, u *ui, w manifest.Wanted) *diagnosis {
 	d := &diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: f.given()}
-	e := &examination{ctx: ctx, u: u, f: f, d: d, conn: w.Connection, want: w.Desired}
+	e := &examination{ctx: ctx, u: u, f: f, d: d, conn: w.Connection, want: w.Desired, allow: w.Allow}
 	e.endpoints()
 	if e.reached {
 		c, err := u.connect(w)
@@ -139,6 +140,7 @@ type examination struct {
 	d       *diagnosis
 	conn    manifest.Connection
 	want    model.Desired
+	allow   *api.ProviderAllow
 	c       *cluster
 	reached bool
 	others  []string // who else may name VMs; nil: not asked yet
@@ -160,6 +162,7 @@ func (e *examination) inside() {
 	e.leftovers()
 	e.orphans()
 	if e.d.Manifests {
+		e.allowed()
 		e.images()
 		e.bridges()
 		e.pools()

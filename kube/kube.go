@@ -112,7 +112,7 @@ func Content(ctx context.Context, r client.Reader, key model.Key) (value any, ve
 		if err := r.Get(ctx, name, &s); err != nil {
 			return nil, "", client.IgnoreNotFound(err)
 		}
-		return &manifest.Secret{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: s.Namespace}, Data: s.Data}, s.ResourceVersion, nil
+		return &manifest.Secret{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: s.Namespace, Labels: s.Labels}, Type: string(s.Type), Data: s.Data}, s.ResourceVersion, nil
 	}
 	var c corev1.ConfigMap
 	if err := r.Get(ctx, name, &c); err != nil {

@@ -194,6 +194,10 @@ func (b *build) cloneOfTemplate(name string) {
 		b.checkGuestName(field, name)
 		img.Template = name
 	}
+	if p := b.provider; p.allow != nil && b.remembered == 0 && !allows(p.allow.Sources, name) {
+		b.forbid(p, field, "source "+name, "sources", name)
+	}
+	img.OnlyTemplate = b.provider.onlyTemplates()
 	d := &b.provider.wanted.Desired
 	if !slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner == img.Owner }) {
 		d.Images = append(d.Images, img)

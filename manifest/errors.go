@@ -18,6 +18,10 @@ type Error struct {
 	Object model.Key // zero: it isn't about one object
 	Field  string    // "spec.disks[0].size"; empty: the object as a whole
 	Text   string
+
+	// Forbidden says that it is a rule of the Provider that is broken, which others
+	// may change than those who wrote the object.
+	Forbidden bool
 }
 
 func (e *Error) Error() string {

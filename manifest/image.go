@@ -250,8 +250,16 @@ func (t *translator) assignImages() {
 		case len(img.usedBy) == 0 && img.model.URL != "" && len(t.providers) > 1:
 			s.tell("spec", "isn't fetched: no machine uses it, and no providerRef says for which Provider it is")
 		}
+		denied := 0
 		for _, p := range img.usedBy {
 			m := img.model
+			m.OnlyTemplate = p.onlyTemplates() && m.VMID != 0
+			if field, what, list, entry := img.forbiddenSource(p); field != "" && !m.Deleted {
+				if denied++; denied == len(img.usedBy) {
+					s.forbid(p, field, what, list, entry)
+				}
+				continue // the machines that need it there say so
+			}
 			m.Hold = s.hold(p)
 			m.Range = p.vmids
 			if m.URL != "" && m.Storage == "" {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -121,6 +122,9 @@ func (b *build) useImage(field, name string) {
 	}
 	b.image = b.images[o.key]
 	b.image.use(b.provider)
+	if of, what, list, entry := b.image.forbiddenSource(b.provider); of != "" && !(b.copied && b.remembered != 0) {
+		b.forbid(b.provider, field, fmt.Sprintf("VMImage %s with %s", name, what), list, entry)
+	}
 	if b.image.spec.ISO != "" {
 		b.source.Blank, b.iso = true, b.image.isoVolume(b.provider)
 		return
@@ -173,6 +177,7 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	b.ask(&vm, m)
 	vm.Options, vm.Managed, vm.Inherited = b.opts, b.opts.managed(), b.inheritance(m)
 	b.checkSize(&vm)
+	b.checkAllowed(m, nics)
 	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics, shares: b.shares, filesystems: len(m.Filesystems) > 0}
 }
 

@@ -54,6 +54,9 @@ func (b *build) entry(field, kind, name, key string) (string, bool) {
 	if o == nil {
 		return "", false
 	}
+	if secret, ok := o.Object.(*Secret); ok && !b.checkSecret(field+".name", secret) {
+		return "", false
+	}
 	from := o.Object.(entries)
 	keys, names := from.keys(), usualKeys
 	switch {

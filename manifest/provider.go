@@ -29,6 +29,7 @@ type provider struct {
 	name   string // empty: of the environment
 	vmids  model.Range
 	nodes  []string
+	allow  *api.ProviderAllow // nil: everything
 	wanted Wanted
 }
 
@@ -51,7 +52,9 @@ func (t *translator) readProviders() {
 }
 
 func (s scope) provider(obj *api.Provider) *provider {
-	p := &provider{spec: obj.Spec, name: obj.Name, vmids: DefaultRange, wanted: Wanted{Provider: s.o.key}}
+	p := &provider{spec: obj.Spec, name: obj.Name, vmids: DefaultRange, allow: s.allowance(obj), wanted: Wanted{Provider: s.o.key}}
+	p.wanted.Allow = p.allow
+	s.checkAllowance(p)
 	if typ := obj.Spec.Type; typ != "" && typ != "proxmox" {
 		s.fail("spec.type", "want proxmox, have %q", shortened(typ))
 	}

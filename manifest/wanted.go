@@ -45,6 +45,9 @@ type Wanted struct {
 	Provider   model.Key // its name is empty if the environment says where it is
 	Connection Connection
 	Desired    model.Desired
+
+	// Allow is what the Provider allows its machines and images; nil: everything.
+	Allow *api.ProviderAllow `json:",omitempty"`
 }
 
 // Wanted checks the set, resolves its references and translates it: one for each
@@ -137,10 +140,19 @@ func (s scope) fail(field, format string, args ...any) {
 	s.wrongAt(s.o.where(field), field, fmt.Sprintf(format, args...))
 }
 
-// wrongAt is the same for a place. What is wrong with several machines of one
-// object is told once.
+// forbidden notes that the Provider has a rule against what a field says.
+func (s scope) forbidden(field, text string) {
+	at := s.o.where(field)
+	s.add(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: text, Forbidden: true})
+}
+
+// wrongAt is the same as fail for a place.
 func (s scope) wrongAt(at place, field, text string) {
-	e := &Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: text}
+	s.add(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: text})
+}
+
+// add adds an error. What is wrong with several machines of one object is told once.
+func (s scope) add(e *Error) {
 	if slices.ContainsFunc(s.errs, func(o *Error) bool { return *o == *e }) {
 		return
 	}

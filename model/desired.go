@@ -285,6 +285,8 @@ type Image struct {
 	Range             Range
 	Deleted           bool
 	Hold              Hold `json:",omitzero"` // as of a VM
+	// OnlyTemplate says that what VMID names must be a template.
+	OnlyTemplate bool `json:",omitempty"`
 	// Implied says that no object describes it: it is here for the guests that are
 	// made from it.
 	Implied bool `json:",omitempty"`

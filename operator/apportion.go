@@ -167,6 +167,9 @@ func problems(all map[model.Key]found, errs manifest.Errors) {
 			more[e.Object]++
 		default:
 			f.problem = e.Text
+			if e.Forbidden {
+				f.reason = ReasonForbidden
+			}
 			if e.Field != "" {
 				f.problem = e.Field + ": " + e.Text
 			}

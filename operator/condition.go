@@ -76,7 +76,11 @@ func unknown(c status.Condition, v status.Outcome) status.Condition {
 
 // unasked reports whether a reason is that nobody asks Proxmox about an object.
 func unasked(reason string) bool {
-	return reason == ReasonInvalid || reason == ReasonElsewhere || reason == ReasonProvider
+	switch reason {
+	case ReasonInvalid, ReasonForbidden, ReasonElsewhere, ReasonProvider:
+		return true
+	}
+	return false
 }
 
 // plainly has a condition that doesn't hold say so, instead of repeating what another

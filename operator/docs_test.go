@@ -19,7 +19,7 @@ func TestEveryReasonIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z]\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
 		told = append(told, m[1])
 	}
 	all := slices.Concat(constants(t, ".", "Reason"), constants(t, "../plan", "Wait"), constants(t, "../engine", "Wait"), constants(t, "../status", "Reason"))

@@ -11,6 +11,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/kube"
+	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -24,7 +25,7 @@ func (n *namespaces) keepSecrets(ctx context.Context, namespace string, objects 
 	used := map[string]bool{}
 	for _, o := range objects {
 		if p, ok := o.(*api.Provider); ok && !kube.Released(p) && controllerutil.ContainsFinalizer(p, finalizer) {
-			for _, name := range loginsOf(p) {
+			for _, name := range manifest.LoginsOf(p) {
 				used[name] = true
 			}
 		}
@@ -45,18 +46,6 @@ func (n *namespaces) keepSecrets(ctx context.Context, namespace string, objects 
 		}
 	}
 	return nil
-}
-
-// loginsOf are the names of the Secrets that a Provider logs in with.
-func loginsOf(p *api.Provider) []string {
-	var names []string
-	if ref := p.Spec.CredentialSecretRef; ref != nil {
-		names = append(names, ref.Name)
-	}
-	if ssh := p.Spec.SSH; ssh != nil {
-		names = append(names, ssh.KeySecretRef.Name)
-	}
-	return names
 }
 
 // holdSecret adds or removes the finalizer. Who gives the operator no right to do so

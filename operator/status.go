@@ -52,9 +52,7 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome,
 // any more.
 func (c *objects) complain(before, obj object) {
 	was, is := meta.FindStatusCondition(before.Common().Conditions, status.ConditionReady), meta.FindStatusCondition(obj.Common().Conditions, status.ConditionReady)
-	switch is.Reason {
-	case ReasonInvalid, ReasonElsewhere, ReasonProvider:
-	default:
+	if !unasked(is.Reason) {
 		return
 	}
 	if was == nil || was.Reason != is.Reason || was.Message != is.Message {

@@ -17,6 +17,7 @@ import (
 // Reasons that only objects in Kubernetes have, beside those of package plan.
 const (
 	ReasonInvalid    = "Invalid"          // what is written can't be made so
+	ReasonForbidden  = "Forbidden"        // its Provider doesn't allow what is written
 	ReasonElsewhere  = "Elsewhere"        // another Kubernetes looks after it, or did so
 	ReasonProvider   = "ProviderNotReady" // what its Provider says can't be made so
 	ReasonUnused     = "Unused"           // nobody needs it
@@ -154,7 +155,7 @@ func (e entry) free(obj object) bool {
 // stuck tells whether nobody can find out what of an object is in Proxmox.
 func (e entry) stuck(kind string) bool {
 	v, ok := e.verdict(kind)
-	return ok && (v.Reason == ReasonInvalid || v.Reason == ReasonElsewhere || v.Reason == ReasonProvider || away(v.Reason))
+	return ok && (unasked(v.Reason) || away(v.Reason))
 }
 
 // neverMade reports whether nothing was ever made for an object. It is written down

@@ -20,6 +20,10 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 		if g == nil {
 			return nil, &Wait{Reason: WaitMissing, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
 		}
+		if i.OnlyTemplate && !g.Template {
+			return nil, &Wait{Reason: WaitForbidden, Text: fmt.Sprintf(
+				"VM %d isn't a template, and the Provider allows templates only; whoever may change the Provider can allow it with spec.allow.sources: [\"%[1]d\"]", i.VMID)}, Look{}
+		}
 		return []*model.Guest{g}, nil, Look{}
 	case i.URL != "":
 		f := p.find(versioned(i), 0, i.Range)

@@ -62,6 +62,7 @@ const (
 	WaitVMID       = "NoVMID"
 	WaitTurn       = "VMIDWanted"
 	WaitForeign    = "TakenByOthers"
+	WaitForbidden  = "SourceForbidden" // what the object is made from is none of its namespace's
 	WaitNode       = "NodeOffline"
 	WaitAgent      = "AgentSilent"
 	WaitRestart    = "RestartNeeded"

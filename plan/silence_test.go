@@ -108,6 +108,7 @@ func wishes() map[string]wish {
 		"Image.Deleted":           {change: func(d *model.Desired) { d.Images[2].Deleted = true }},
 		"Image.Pin":               {exempt: "it says which of several templates of the name guests are made from"},
 		"Image.Hold":              {exempt: "it says that nothing may be done"},
+		"Image.OnlyTemplate":      {exempt: "it says which VMs guests may be made from"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
 
 		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},

@@ -65,7 +65,7 @@ func (w Words) waiting(why plan.Wait) Outcome {
 	switch why.Reason {
 	case plan.WaitFailed:
 		state = Failed
-	case plan.WaitForeign, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
+	case plan.WaitForeign, plan.WaitForbidden, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
 		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit, plan.WaitUnseen, "Paused", "ObserveOnly":
 		state = Blocked
 	}

@@ -5,6 +5,7 @@ package pveum
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -64,6 +65,8 @@ func Run(ctx context.Context, c *pve.Client, line string) (made pve.CreatedToken
 	list := func(name string) []string { return strings.Fields(strings.ReplaceAll(take(name), ",", " ")) }
 	access, args := c.Access(), words[1:at]
 	switch command := strings.Join(args[:2], " "); {
+	case command == "pool add":
+		err = c.Call(ctx, http.MethodPost, "/pools", pve.Params{"poolid": args[2]}, nil)
 	case command == "role add":
 		err = access.CreateRole(ctx, args[2], list("--privs"))
 	case command == "role modify":

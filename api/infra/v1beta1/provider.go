@@ -101,6 +101,13 @@ type ProviderSpec struct {
 	// +optional
 	Networks map[string]ProviderNetwork `json:"networks,omitempty"`
 
+	// Allow is what machines and images of this Provider may use: for namespaces where
+	// others write machines than those who write the Provider. In Kubernetes, a Provider
+	// without it keeps host directories, hookscripts, args and credentials closed; in
+	// files, whoever writes machines has the login, and nothing is closed without it.
+	// +optional
+	Allow *ProviderAllow `json:"allow,omitempty"`
+
 	// SSH says how nodes are logged in to, for what Proxmox' API has no call for:
 	// snippets, see userData.delivery of machines.
 	// +optional
