@@ -127,9 +127,9 @@ type Config struct {
 	// values are removals. Options and the other fields have the values that
 	// were asked for.
 	Pending map[string]*string
-	// Running are the values that the options in Pending have until then; those without
-	// one are left out.
-	Running map[string]string
+	// Running are the options, disks and NICs in Pending as the running guest has them;
+	// nil: nothing is pending, or it isn't known.
+	Running *Config
 	// Half tells that the config is what a clone in progress has at first, or a
 	// guest that is being destroyed has left: it can't say whose it is.
 	Half bool

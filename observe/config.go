@@ -30,7 +30,7 @@ type reading struct {
 // readingOf makes what Proxmox says of a config canonical.
 func readingOf(settings []pve.PendingSetting) reading {
 	c := &model.Config{Options: map[string]string{}}
-	out := reading{config: c}
+	out, running := reading{config: c}, reading{config: &model.Config{Options: map[string]string{}}}
 	for _, s := range settings {
 		wanted := s.Value
 		switch {
@@ -41,11 +41,11 @@ func readingOf(settings []pve.PendingSetting) reading {
 		}
 		if differs(s, wanted) {
 			if c.Pending == nil {
-				c.Pending, c.Running = map[string]*string{}, map[string]string{}
+				c.Pending, c.Running = map[string]*string{}, running.config
 			}
 			c.Pending[s.Key] = wanted
 			if s.Value != nil {
-				c.Running[s.Key] = prop.Canonical(s.Key, *s.Value)
+				running.take(s.Key, *s.Value)
 			}
 		}
 		if wanted != nil {

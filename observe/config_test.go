@@ -101,3 +101,16 @@ func TestWhatIsNotUnderstoodIsSeenToBeThere(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestWhatARunningGuestHasIsKnownBesideWhatIsPending(t *testing.T) {
+	c := readingOf([]pve.PendingSetting{
+		waits("memory", "4096", "8192"), waits("sockets", "", "2"), goes("cores", "4"), is("cpu", "host"),
+		waits("net0", "virtio=02:00:00:AA:BB:CC,bridge=vmbr0", "e1000=02:00:00:AA:BB:CC,bridge=vmbr0"),
+	}).config
+	if r := c.Running; r == nil || len(r.Options) != 2 || r.Options["memory"] != "4096" || r.Options["cores"] != "4" || len(r.NICs) != 1 || r.NICs[0].Model != "virtio" {
+		t.Errorf("the running guest has %+v", r)
+	}
+	if r := readingOf([]pve.PendingSetting{is("memory", "4096")}).config.Running; r != nil {
+		t.Errorf("nothing is pending, but Running is %+v", r)
+	}
+}

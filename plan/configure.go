@@ -44,7 +44,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		if want == have || c.means(k, want, have) {
 			continue
 		}
-		c.sayOf(k, changed(k, have, want), c.takes(k, have, want))
+		c.sayOption(k, changed(k, have, want), have, want)
 		if want == "" {
 			act.Delete = append(act.Delete, k)
 		} else {
@@ -61,7 +61,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	for _, k := range c.have.Marker.Managed {
 		_, wanted := c.v.Options[k]
 		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") && !c.v.Inherits(k) {
-			c.sayOf(k, fmt.Sprintf("%s is no longer wanted", k), c.takes(k, have, ""))
+			c.sayOption(k, fmt.Sprintf("%s is no longer wanted", k), have, "")
 			act.Delete = append(act.Delete, k)
 		}
 	}

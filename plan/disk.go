@@ -75,11 +75,24 @@ func (c *change) disks(act *model.Configure) {
 		case d.CDROM && d.Volume != "" && have.CDROM && have.Volume != d.Volume:
 			c.media(act, d, have)
 		case !firmware(slot) && !sameOptions(d.Options, have.Options):
-			c.sayOf(slot, fmt.Sprintf("options of %s", slot), throttles(d.Options, have.Options))
-			act.Disks = append(act.Disks, model.NewDisk{Disk: withOptions(have, d.Options)})
+			changed := withOptions(have, d.Options)
+			c.sayDisk(slot, changed, throttles(d.Options, have.Options))
+			act.Disks = append(act.Disks, model.NewDisk{Disk: changed})
 		}
 	}
 	c.dropDisks(act, wanted)
+}
+
+// sayDisk says that a disk gets other options.
+func (c *change) sayDisk(slot string, want model.Disk, takes bool) {
+	if c.undoes(slot, func(running *model.Config) bool {
+		was, there := running.DiskAt(slot)
+		return there && was.Volume == want.Volume && maps.Equal(was.Options, want.Options)
+	}) {
+		c.say("drop the pending options of "+slot, Live)
+		return
+	}
+	c.sayOf(slot, fmt.Sprintf("options of %s", slot), takes)
 }
 
 func withOptions(d model.Disk, options map[string]string) model.Disk {
@@ -112,7 +125,8 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 			continue
 		}
 		c.say("remove "+withSize(d.Slot, d.Size), LosesData)
-		if c.running() && !c.hotplugs(d.Slot) {
+		back := c.undoes(d.Slot, func(running *model.Config) bool { _, was := running.DiskAt(d.Slot); return !was })
+		if c.running() && !c.hotplugs(d.Slot) && !back {
 			c.later = append(c.later, d.Slot)
 		}
 		act.Delete = append(act.Delete, d.Slot)

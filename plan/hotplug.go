@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/model"
 )
 
 // liveOptions take effect on a running guest as soon as they are set.
@@ -92,7 +94,7 @@ func isSlot(k, family string) bool {
 func (c *change) pending() []string {
 	keys := slices.Clone(c.later)
 	for k := range c.have.Pending {
-		if !cloudInitOption(k) && c.looksAfter(k) {
+		if !cloudInitOption(k) && !c.undone[k] && c.looksAfter(k) {
 			keys = append(keys, k)
 		}
 	}
@@ -106,7 +108,9 @@ func (c *change) atRestart(keys []string) Pending {
 	for k := range c.have.Pending {
 		delete(was, k)
 	}
-	maps.Copy(was, c.have.Running)
+	if c.have.Running != nil {
+		maps.Copy(was, c.have.Running.Options)
+	}
 	cpus := func(k string) bool { return k == "cores" || k == "sockets" || k == "vcpus" }
 	var p Pending
 	if from, to := cpusOf(was), cpusOf(is); slices.ContainsFunc(keys, cpus) && from != to && to > 0 {
@@ -121,6 +125,20 @@ func (c *change) atRestart(keys []string) Pending {
 	return p
 }
 
+// undoes reports whether a change sets an option or slot back to what the running guest
+// has: Proxmox then drops what is pending, and no restart is needed.
+func (c *change) undoes(k string, same func(running *model.Config) bool) bool {
+	if _, pending := c.have.Pending[k]; !pending || c.have.Running == nil || !c.running() || !same(c.have.Running) {
+		return false
+	}
+	if c.undone == nil {
+		c.undone = map[string]bool{}
+	}
+	c.undone[k] = true
+	return true
+}
+
+// looksAfter reports whether an option or slot is one that the manifest or the marker names.
 func (c *change) looksAfter(k string) bool {
 	if _, ok := c.v.Options[k]; ok {
 		return true

@@ -19,7 +19,15 @@ func (c *change) nics(act *model.Configure) {
 		if ok && n.Equal(have) {
 			continue
 		}
-		if ok {
+		if back := c.undoes(n.Slot, func(running *model.Config) bool {
+			was, there := running.NICAt(n.Slot)
+			if n.MAC == "" {
+				n.MAC = was.MAC
+			}
+			return there && n.Equal(was)
+		}); back {
+			c.say("drop the pending change of "+n.Slot, Live)
+		} else if ok {
 			c.sayOf(n.Slot, nicChange(have, n), replugged(have, n) || c.hotplugs(n.Slot))
 		} else {
 			c.sayOf(n.Slot, fmt.Sprintf("add %s on %s", n.Slot, bridgeName(n)), c.hotplugs(n.Slot))
@@ -35,7 +43,11 @@ func (c *change) nics(act *model.Configure) {
 		if wanted[have.Slot] || !fromImage && !c.managed("nic:"+have.Slot) {
 			continue
 		}
-		c.sayOf(have.Slot, "remove "+have.Slot, c.hotplugs(have.Slot))
+		if c.undoes(have.Slot, func(running *model.Config) bool { _, was := running.NICAt(have.Slot); return !was }) {
+			c.say("drop the pending "+have.Slot, Live)
+		} else {
+			c.sayOf(have.Slot, "remove "+have.Slot, c.hotplugs(have.Slot))
+		}
 		act.Delete = append(act.Delete, have.Slot)
 	}
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
 
 // say adds a reason for the change of the configuration.
 func (c *change) say(text string, e Effect) {
@@ -23,6 +27,15 @@ func (c *change) sayOf(key, text string, takes bool) {
 	default:
 		c.late, c.later = append(c.late, text), append(c.later, key)
 	}
+}
+
+// sayOption says what changes about a plain option.
+func (c *change) sayOption(key, text, have, want string) {
+	if c.undoes(key, func(running *model.Config) bool { return running.Options[key] == want }) {
+		c.say("drop the pending "+changed(key, want, have), Live)
+		return
+	}
+	c.sayOf(key, text, c.takes(key, have, want))
 }
 
 // sayLater says what a guest that runs takes notice of at its next start, without

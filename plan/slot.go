@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,6 +108,14 @@ func (c *change) findDetached(d model.Disk, claimed map[string]bool) {
 			return
 		}
 	}
+	if c.have.Running != nil {
+		for _, o := range c.have.Running.Disks {
+			if _, stays := c.have.DiskAt(o.Slot); !stays && (c.have.Marker.Remembers(name, o.Volume) || c.managed("disk:"+name) && diskName(o) == name) {
+				c.volume[name] = o.Volume // its removal is pending
+				return
+			}
+		}
+	}
 	var volumes []string
 	for _, u := range c.have.Unused {
 		switch {
@@ -160,7 +169,14 @@ func (c *change) which(d model.Disk, volumes []string) string {
 // attach plugs a disk in again that was detached.
 func (c *change) attach(act *model.Configure, d model.Disk, slot string) {
 	volume := c.volume[diskName(d)]
-	c.sayOf(slot, fmt.Sprintf("attach %s to %s again, which was detached", volume, slot), c.hotplugs(slot))
+	if c.undoes(slot, func(running *model.Config) bool {
+		was, _ := running.DiskAt(slot)
+		return was.Volume == volume && maps.Equal(was.Options, d.Options)
+	}) {
+		c.say(fmt.Sprintf("drop the pending removal of %s", slot), Live)
+	} else {
+		c.sayOf(slot, fmt.Sprintf("attach %s to %s again, which was detached", volume, slot), c.hotplugs(slot))
+	}
 	act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: slot, Volume: volume, Options: d.Options}})
 	if boot := c.option("boot"); d.Root() && !strings.Contains(boot, slot) {
 		order := "order=" + slot

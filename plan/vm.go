@@ -209,9 +209,10 @@ type change struct {
 	why    []string          // what changes about the configuration
 	late   []string          // the same, of what the running guest takes notice of at its next start
 	effect Effect
-	later  []string // options because of which it has to be restarted
-	alone  bool     // it is a copy that is made, and keeps what it got from its source
-	kept   []string // marks of what stays ours: removing it was refused, or is still to be done
+	undone map[string]bool // options whose pending change this plan takes back
+	later  []string        // options because of which it has to be restarted
+	alone  bool            // it is a copy that is made, and keeps what it got from its source
+	kept   []string        // marks of what stays ours: removing it was refused, or is still to be done
 }
 
 func (c *change) target() model.Target { return model.Target{VMID: c.g.VMID, Node: c.g.Node} }
