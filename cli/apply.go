@@ -238,8 +238,12 @@ func lateness(err error) error {
 	return err
 }
 
-// interrupted says in one line that nothing is lost.
-func interrupted(u *ui) error {
-	fmt.Fprintln(u.err, status.Wrap("Interrupted. "+again, u.page(u.err).Width, ""))
+// interrupted says that nothing is lost, and then how far each object has come.
+func interrupted(u *ui, stood ...string) error {
+	width := u.page(u.err).Width
+	fmt.Fprintln(u.err, status.Wrap("Interrupted. "+again, width, ""))
+	for _, line := range stood {
+		fmt.Fprintln(u.err, status.Wrap("  "+line, width, "      "))
+	}
 	return &exitError{code: exitInterrupted}
 }

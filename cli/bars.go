@@ -164,7 +164,7 @@ func (b *bars) rowLine(r *row) string {
 	if r.fraction > 0 && r.running > 0 {
 		right = bar(r.fraction) + "  " + right
 	}
-	left := spinner(b.now()) + " " + pad(status.Name(r.key), b.names) + "  "
+	left := spinner(b.now()) + " " + pad(status.CutMiddle(status.Name(r.key), b.names), b.names) + "  "
 	room := width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 2
 	return left + fitted(text, max(0, room)) + "  " + b.page.Grey(right)
 }

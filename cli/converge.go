@@ -28,13 +28,17 @@ func (r results) late() bool { return slices.ContainsFunc(r.reports, engine.Repo
 func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans []plan.Plan) (results, error) {
 	ctx, cancel := withTimeout(outer, a.timeout)
 	defer cancel()
-	show := u.newProgress(a.output, plans)
+	show, stood := u.newProgress(a.output, plans), newStanding(plans)
+	events := func(e engine.Event) {
+		stood.event(e)
+		show.event(e)
+	}
 	done := results{make([]engine.Report, len(list)), make([]error, len(list))}
 	var all sync.WaitGroup
 	for i, c := range list {
 		// Who says how long it may take is as patient with agents and locks: twice as long,
 		// so that it is always the timeout that ends it, and says so.
-		opts := engine.Options{Parallel: a.parallel, Patience: 2 * a.timeout, Events: show.event, Progress: show.wantsFractions()}
+		opts := engine.Options{Parallel: a.parallel, Patience: 2 * a.timeout, Events: events, Progress: show.wantsFractions()}
 		if !a.yes {
 			opts.Agreed = &a.agreed[i]
 		}
@@ -46,7 +50,7 @@ func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans
 	all.Wait()
 	show.end()
 	if outer.Err() != nil {
-		return done, interrupted(u)
+		return done, interrupted(u, stood.lines()...)
 	}
 	return done, nil
 }
@@ -148,7 +152,7 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 	page := u.page(u.out)
 	fmt.Fprintln(u.out)
 	if len(sum.VMs) > 0 {
-		if _, err := io.WriteString(u.out, status.SummaryTable(sum.VMs).Text(u.layout(false))); err != nil {
+		if _, err := io.WriteString(u.out, status.SummaryTable(inWords(sum.VMs, left)).Text(u.layout(false))); err != nil {
 			return err
 		}
 		fmt.Fprintln(u.out)
@@ -166,6 +170,25 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 	}
 	_, err := fmt.Fprintln(u.out, verdict)
 	return err
+}
+
+// inWords are the machines with one or two words about those that aren't done: the lines
+// below the table say why.
+func inWords(vms []status.VM, left []unfinished) []status.VM {
+	words := map[engine.State]string{
+		engine.StateChanging: "not done", engine.StateWaiting: "waiting", engine.StateRefused: "refused", engine.StateFailed: "failed",
+	}
+	states := map[string]engine.State{}
+	for _, o := range left {
+		states[status.Name(o.Owner.Key)] = o.State
+	}
+	out := slices.Clone(vms)
+	for i, v := range out {
+		if word := words[states[v.Object]]; word != "" {
+			out[i].Message = word
+		}
+	}
+	return out
 }
 
 // unfinished is an object that isn't up to date in the end.

@@ -196,7 +196,7 @@ func logEvent(l pve.LogEntry) event {
 // show writes the events that weren't shown before.
 func (e *eventing) show(u *ui, list []event, shown map[event]bool, first bool) error {
 	t := status.Table{Columns: []status.Column{
-		{Name: "TIME"}, {Name: "NODE"}, {Name: "OBJECT", Flex: true}, {Name: "USER"}, {Name: "LEVEL"}, {Name: "MESSAGE", Flex: true},
+		{Name: "TIME"}, {Name: "NODE"}, {Name: "OBJECT", Flex: true, Ends: true}, {Name: "USER"}, {Name: "LEVEL"}, {Name: "MESSAGE"},
 	}}
 	for _, ev := range list {
 		if shown[ev] {

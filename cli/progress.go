@@ -30,14 +30,14 @@ func (u *ui) newProgress(output string, plans []plan.Plan) progress {
 	l := lines{page: u.page(u.out), names: nameWidth(plans), rows: map[model.Key]*row{}}
 	l.page.Width = 0
 	if f, ok := terminal(u.out); ok && u.getenv("TERM") != "dumb" {
+		l.names = min(l.names, max(24, screenWidth(f)/3))
 		return newBars(u, f, l, joined(plans))
 	}
 	return &lineProgress{out: u.out, lines: l}
 }
 
-// nameWidth is how much room names get.
+// nameWidth is how much room the names of what is worked on need.
 func nameWidth(plans []plan.Plan) int {
-	const most = 24
 	width := 0
 	for _, p := range plans {
 		for _, o := range p.Objects {
@@ -46,7 +46,7 @@ func nameWidth(plans []plan.Plan) int {
 			}
 		}
 	}
-	return min(width, most)
+	return width
 }
 
 // row is what is going on with one object.
@@ -79,7 +79,7 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 		case e.Action == engine.Sweep && e.Kind == engine.Done:
 			return nil, l.line(l.page.Green("✓"), e, done(e), ""), true // an earlier run had asked for it
 		case e.Action == engine.Sweep:
-			return nil, l.line(l.page.Red("✗"), e, failed(e), ""), true
+			return nil, l.line(l.page.Red("✗"), e, failed(e, ""), ""), true
 		}
 		r = &row{key: e.Owner.Key, began: e.Time}
 		l.rows[e.Owner.Key] = r
@@ -95,8 +95,9 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 		r.running--
 		return r, l.line(l.page.Green("✓"), e, done(e), status.Duration(e.Time.Sub(r.stepped))), false
 	case engine.Failed:
+		text := failed(e, r.failed)
 		r.running, r.failed = 0, e.Text
-		return r, l.line(l.page.Red("✗"), e, failed(e), ""), false
+		return r, l.line(l.page.Red("✗"), e, text, ""), false
 	case engine.Waiting:
 		if r.failed != "" && strings.Contains(e.Text, r.failed) {
 			r.waits = "to try again" // the failure was told
@@ -133,7 +134,18 @@ func done(e engine.Event) string {
 	return text
 }
 
-func failed(e engine.Event) string {
+// failed says that a step failed, and why and what to do if that wasn't said the last time. Of a failure
+// that ends the work on an object the last lines say why, and what to do.
+func failed(e engine.Event, before string) string {
+	text := status.Sentence(e.Step) + " failed"
+	switch {
+	case e.Text == before && e.Final:
+		return text + " again, and isn't tried any more"
+	case e.Text == before:
+		return text + " again"
+	case e.Final:
+		return text
+	}
 	return status.CLI.Say(fmt.Sprintf("%s failed: %s", e.Step, e.Text), e.Hint)
 }
 

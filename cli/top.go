@@ -340,7 +340,7 @@ func nodeLoads(list []load) status.Table {
 
 func vmLoads(list []load) status.Table {
 	t := status.Table{Columns: append([]status.Column{
-		{Name: "NAME", Flex: true}, {Name: "VMID", Right: true}, {Name: "NODE"}, {Name: "STATE"}, {Name: "CPUS", Right: true}, {Name: "CPU", Right: true},
+		{Name: "NAME", Flex: true, Ends: true}, {Name: "VMID", Right: true}, {Name: "NODE"}, {Name: "STATE"}, {Name: "CPUS", Right: true}, {Name: "CPU", Right: true},
 		{Name: "MEMORY", Right: true}, {Name: "OF", Right: true}, {Name: "UP", Right: true},
 	}, rateColumns...)}
 	for _, l := range list {

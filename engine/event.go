@@ -33,4 +33,5 @@ type Event struct {
 	Hint     model.Advice `json:"-"`
 	Task     string       `json:"task,omitempty"`     // UPID
 	Fraction float64      `json:"fraction,omitempty"` // of a step that is under way
+	Final    bool         `json:"-"`                  // a step that failed isn't tried again
 }

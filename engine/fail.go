@@ -58,9 +58,9 @@ func (r *run) blame(o *object, what string, f act.Failure) {
 // were looked at.
 func (r *run) blameStep(o *object, s plan.Step, task string, f act.Failure, lost bool) {
 	r.e.mu.Lock()
-	r.e.memory.fail(o.owner.Key, s.What, f, lost, time.Now())
+	noted := r.e.memory.fail(o.owner.Key, s.What, f, lost, time.Now())
 	r.e.mu.Unlock()
-	e := Event{Kind: Failed, Step: s.What, Text: f.Text, Hint: f.Hint, Task: task}
+	e := Event{Kind: Failed, Step: s.What, Text: f.Text, Hint: f.Hint, Task: task, Final: noted.Hard}
 	if s.Action != nil {
 		e.Action = kindOf(s.Action)
 	}

@@ -118,7 +118,7 @@ const (
 const noRoom = "find room"
 
 // fail notes that something failed, and when it may be tried again.
-func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now time.Time) {
+func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now time.Time) model.Failure {
 	t := try{key, what}
 	delete(m.full, key)
 	if f.Class == act.Full {
@@ -136,6 +136,7 @@ func (m *memory) fail(key model.Key, what string, f act.Failure, lost bool, now 
 		fail.Next = now
 	}
 	m.failed[key] = fail
+	return fail
 }
 
 // roomless counts the objects that found no room lately. Together they try no more often

@@ -29,7 +29,7 @@ type Image struct {
 // ImageTable lists images.
 func ImageTable(list []Image) Table {
 	t := Table{Columns: []Column{
-		{Name: "NAME", Flex: true}, {Name: "TYPE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "SIZE", Right: true},
+		{Name: "NAME", Flex: true, Ends: true}, {Name: "TYPE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "SIZE", Right: true},
 		{Name: "OURS"}, {Name: "VOLUME", Wide: true},
 	}}
 	wanted := false

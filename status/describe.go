@@ -131,7 +131,7 @@ func ownerText(g *model.Guest) string {
 }
 
 func (d *description) config(c *model.Config) {
-	disks := Table{Columns: []Column{{Name: "SLOT"}, {Name: "SIZE", Right: true}, {Name: "VOLUME", Flex: true}, {Name: "OPTIONS", Flex: true}}}
+	disks := Table{Columns: []Column{{Name: "SLOT"}, {Name: "SIZE", Right: true}, {Name: "VOLUME", Flex: true, Ends: true}, {Name: "OPTIONS", Flex: true}}}
 	for _, disk := range c.Disks {
 		disks.Rows = append(disks.Rows, []string{disk.Slot, sizeOrNone(disk.Size), disk.Volume, pairs(disk.Options)})
 	}

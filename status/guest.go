@@ -174,7 +174,7 @@ func sizeOrNone(n int64) string {
 // VMTable lists guests.
 func VMTable(list []VM) Table {
 	t := Table{Columns: []Column{
-		{Name: "NAME", Flex: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "CPUS", Right: true},
+		{Name: "NAME", Flex: true, Ends: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "CPUS", Right: true},
 		{Name: "MEMORY", Right: true}, {Name: "DISK", Right: true}, {Name: "OURS"},
 		{Name: "IP", Wide: true}, {Name: "TAGS", Wide: true}, {Name: "POOL", Wide: true}, {Name: "HA", Wide: true},
 	}}
@@ -191,7 +191,7 @@ func VMTable(list []VM) Table {
 // apply.
 func SummaryTable(list []VM) Table {
 	t := Table{Columns: []Column{
-		{Name: "NAME", Flex: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "IP"}, {Name: "READY"},
+		{Name: "NAME", Flex: true, Ends: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "IP"}, {Name: "READY"},
 		{Name: "MESSAGE", Flex: true},
 		{Name: "CPUS", Right: true, Wide: true}, {Name: "MEMORY", Right: true, Wide: true}, {Name: "DISK", Right: true, Wide: true},
 		{Name: "TAGS", Wide: true}, {Name: "OBJECT", Wide: true}, {Name: "SET", Wide: true},

@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/proxplane/proxplane/plan"
 )
@@ -84,6 +85,10 @@ func (p Page) heading(o plan.Object) string {
 	}
 	text := p.Bold(Name(o.Owner.Key))
 	if o.VMID != 0 {
+		at := fmt.Sprintf("VM %d on %s", o.VMID, o.Node)
+		if room := p.Width - utf8.RuneCountInString(Name(o.Owner.Key)) - len("=   "); p.Width > 0 && len(at) > room {
+			text += "\n  "
+		}
 		text += fmt.Sprintf("  VM %d", o.VMID)
 		if o.Node != "" {
 			text += " on " + o.Node

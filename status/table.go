@@ -17,6 +17,7 @@ type Column struct {
 	Wide  bool // only in the wide form
 	Right bool // numbers
 	Flex  bool // is cut to make the table fit the screen
+	Ends  bool // is cut in the middle: names differ at their ends
 }
 
 // Layout says how a table is written.
@@ -29,8 +30,9 @@ type Layout struct {
 // gap stands between columns.
 const gap = "  "
 
-// least is how far a column that can be cut is cut at most.
-const least = 12
+// Columns that may be cut are cut to the fair width, and further only where the table
+// doesn't fit the screen otherwise.
+const fair, least = 12, 8
 
 // Text is the table with its columns aligned, one line a row. No line ends in
 // blanks.
@@ -75,16 +77,28 @@ func (t Table) widths(shown []int, l Layout) []int {
 	if l.Width == 0 {
 		return widths
 	}
-	// The last columns are cut first: the first ones tell rows apart.
-	for n := len(shown) - 1; n >= 0 && total > l.Width; n-- {
-		i := shown[n]
-		if t.Columns[i].Flex {
-			cut := min(total-l.Width, max(0, widths[i]-least))
-			widths[i] -= cut
-			total -= cut
+	for _, least := range []int{fair, least} {
+		for total > l.Width && t.narrow(shown, widths, least) {
+			total--
 		}
 	}
 	return widths
+}
+
+// narrow takes a character from the widest column that may be cut, the last of several,
+// and reports whether there is one that is wider than the least width.
+func (t Table) narrow(shown, widths []int, least int) bool {
+	widest := -1
+	for _, i := range shown {
+		if t.Columns[i].Flex && widths[i] > least && (widest < 0 || widths[i] >= widths[widest]) {
+			widest = i
+		}
+	}
+	if widest < 0 {
+		return false
+	}
+	widths[widest]--
+	return true
 }
 
 func (t Table) line(b *strings.Builder, row []string, shown, widths []int) {
@@ -94,6 +108,9 @@ func (t Table) line(b *strings.Builder, row []string, shown, widths []int) {
 			line.WriteString(gap)
 		}
 		text := cut(cell(row, i), widths[i])
+		if t.Columns[i].Ends {
+			text = CutMiddle(cell(row, i), widths[i])
+		}
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
 		if t.Columns[i].Right {
 			line.WriteString(pad + text)
@@ -122,6 +139,16 @@ func cut(text string, width int) string {
 	}
 	runes := []rune(text)
 	return string(runes[:width-1]) + "…"
+}
+
+// CutMiddle shortens a text in its middle, so that names still differ which begin alike.
+func CutMiddle(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width || width < 3 {
+		return cut(text, width)
+	}
+	tail := (width - 1) / 2
+	return string(runes[:width-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
 // Wrap breaks a text into lines of at most width characters, the further ones

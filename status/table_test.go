@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	_ "github.com/proxplane/proxplane/test/chance"
 	"github.com/proxplane/proxplane/test/golden"
 )
@@ -103,6 +104,34 @@ func TestTablesFitWhenTheyCan(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Names of machines are up to 63 characters long, and differ at their ends.
+func TestNamesThatBeginAlikeDifferOnNarrowScreens(t *testing.T) {
+	long := strings.Repeat("a-name-of-a-machine-", 3)
+	vms := []VM{{Name: long + "a1", Message: "up to date"}, {Name: long + "a2", Message: "up to date"}, {Name: "web", Message: strings.Repeat("a long message ", 10)}}
+	for _, width := range []int{60, 80, 120} {
+		for name, table := range map[string]Table{"vms": VMTable(vms), "summary": SummaryTable(vms)} {
+			text := table.Text(Layout{Width: width, Heading: true})
+			seen := map[string]bool{}
+			for line := range strings.Lines(text) {
+				first, _, _ := strings.Cut(line, " ")
+				if seen[first] || utf8.RuneCountInString(strings.TrimSpace(line)) > width {
+					t.Errorf("%s, %d wide: %q is there twice, or its line is too long:\n%s", name, width, first, text)
+				}
+				seen[first] = true
+			}
+		}
+	}
+}
+
+func TestLongNamesKeepPlansNarrow(t *testing.T) {
+	o := plan.Object{Owner: owner("VirtualMachine", strings.Repeat("x", 63)), VMID: 104711, Node: "a-node-with-a-name", Gone: true}
+	for line := range strings.Lines(Page{Width: 80}.Object(o)) {
+		if utf8.RuneCountInString(line) > 81 {
+			t.Errorf("%q is too long", line)
+		}
+	}
 }
 
 func TestWordsForNumbers(t *testing.T) {
