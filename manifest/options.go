@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pve/schema"
 )
@@ -27,17 +28,11 @@ func (o options) fill(more map[string]string) {
 	}
 }
 
-// kept are the options that stay as they are when the manifest no longer names
-// them, as when a machine changes to a class that says less. Without them the guest
-// could be one that it can't boot on, and what its template had isn't known any
-// more.
-var kept = []string{"agent", "bios", "cores", "cpu", "machine", "memory", "ostype", "scsihw", "sockets", "vcpus", "vga"}
-
 // managed are the options that go when the manifest no longer names them.
 func (o options) managed() []string {
 	var keys []string
 	for _, k := range sortedKeys(o) {
-		if o[k] != "" && !slices.Contains(kept, k) {
+		if o[k] != "" && !model.Kept(k) {
 			keys = append(keys, k)
 		}
 	}

@@ -15,6 +15,7 @@ func (c *change) configure(uploads []int, after ...int) int {
 	act := model.Configure{Target: c.target(), Digest: c.have.Digest, Set: map[string]string{}}
 	uploading := len(uploads) > 0
 	c.options(&act, uploading)
+	c.noteKept()
 	c.disks(&act)
 	c.drives(&act, uploading)
 	c.nics(&act)
@@ -63,6 +64,16 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") && !c.v.Inherits(k) {
 			c.sayOption(k, fmt.Sprintf("%s is no longer wanted", k), have, "")
 			act.Delete = append(act.Delete, k)
+		}
+	}
+}
+
+// noteKept notes the options that the manifest named before and that stay all the same.
+func (c *change) noteKept() {
+	for _, k := range slices.Sorted(keysOf(c.have.Options)) {
+		if _, wanted := c.v.Options[k]; !wanted && c.managed(model.KeptMark(k)) && !c.v.Inherits(k) {
+			c.o.note("%s stays %s, though the manifest no longer names it: a machine may not boot without it; name the value that you want", k, shortened(c.have.Options[k]))
+			c.still = append(c.still, model.KeptMark(k))
 		}
 	}
 }
@@ -133,7 +144,7 @@ func (c *change) marks(act *model.Configure) {
 	if mark := model.PoolMark(c.g.Pool); c.v.Pool != c.g.Pool && c.managed(mark) {
 		c.kept = append(c.kept, mark) // until it isn't in it any more
 	}
-	want.Managed = slices.Sorted(slices.Values(append(want.Managed, c.kept...)))
+	want.Managed = slices.Sorted(slices.Values(slices.Concat(want.Managed, c.kept, c.still)))
 	c.sayText(c.have.Text, strings.TrimRight(c.v.Description, "\n"))
 	if c.have.Marker != nil && seed != "" && c.have.Marker.Seed != seed {
 		c.sayData()
@@ -197,7 +208,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	first := v.Seed
 	v = v.Alone()
 	v.Seed = first
-	m.Managed = append(m.Managed, v.Managed...)
+	m.Managed = append(append(m.Managed, v.Managed...), model.KeptMarks(v.Options)...)
 	for _, t := range v.Tags {
 		m.Managed = append(m.Managed, "tag:"+t)
 	}
@@ -205,6 +216,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 		if !d.Root() && !firmware(d.Slot) {
 			m.Managed = append(m.Managed, "disk:"+diskName(d))
 		}
+		m.Managed = append(m.Managed, diskOptionMarks(d)...)
 	}
 	for _, n := range v.NICs {
 		m.Managed = append(m.Managed, "nic:"+n.Slot)

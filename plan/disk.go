@@ -74,35 +74,14 @@ func (c *change) disks(act *model.Configure) {
 			act.Disks = append(act.Disks, model.NewDisk{Disk: c.p.formatted(d)})
 		case d.CDROM && d.Volume != "" && have.CDROM && have.Volume != d.Volume:
 			c.media(act, d, have)
-		case !firmware(slot) && !sameOptions(d.Options, have.Options):
-			changed := withOptions(have, d.Options)
-			c.sayDisk(slot, changed, throttles(d.Options, have.Options))
-			act.Disks = append(act.Disks, model.NewDisk{Disk: changed})
+		case !firmware(slot) && !d.CDROM:
+			if want := c.withOptions(d, have); !maps.Equal(want.Options, have.Options) {
+				c.sayDisk(have, want)
+				act.Disks = append(act.Disks, model.NewDisk{Disk: want})
+			}
 		}
 	}
 	c.dropDisks(act, wanted)
-}
-
-// sayDisk says that a disk gets other options.
-func (c *change) sayDisk(slot string, want model.Disk, takes bool) {
-	if c.undoes(slot, func(running *model.Config) bool {
-		was, there := running.DiskAt(slot)
-		return there && was.Volume == want.Volume && maps.Equal(was.Options, want.Options)
-	}) {
-		c.say("drop the pending options of "+slot, Live)
-		return
-	}
-	c.sayOf(slot, fmt.Sprintf("options of %s", slot), takes)
-}
-
-func withOptions(d model.Disk, options map[string]string) model.Disk {
-	merged := maps.Clone(d.Options)
-	if merged == nil {
-		merged = map[string]string{}
-	}
-	maps.Copy(merged, options)
-	d.Options = merged
-	return d
 }
 
 // dropDisks takes away disks that were ours and aren't wanted any more.
@@ -131,16 +110,6 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 		}
 		act.Delete = append(act.Delete, d.Slot)
 	}
-}
-
-// sameOptions compares the options that are wanted; others may be there.
-func sameOptions(want, have map[string]string) bool {
-	for k, v := range want {
-		if have[k] != v {
-			return false
-		}
-	}
-	return true
 }
 
 // resizes tells whether a disk is of another size than wanted, other than a

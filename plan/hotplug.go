@@ -43,17 +43,6 @@ func agentDevice(value string) string {
 	return strings.Join(parts, ",")
 }
 
-// throttles tells whether the options of a drive differ by bounds of its speed only:
-// these need no device to be plugged.
-func throttles(want, have map[string]string) bool {
-	for k, v := range want {
-		if have[k] != v && !strings.Contains(k, "bps") && !strings.Contains(k, "iops") {
-			return false
-		}
-	}
-	return true
-}
-
 // hotplugs tells whether a running guest takes a change of the option or slot
 // without a restart, as its own hotplug setting allows.
 func (c *change) hotplugs(k string) bool {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -84,8 +85,8 @@ func nicChange(have, want model.NIC) string {
 	if have.Firewall != want.Firewall {
 		parts = append(parts, "firewall "+onOff(want.Firewall))
 	}
-	if len(parts) == 0 {
-		parts = append(parts, "options")
+	for _, key := range slices.Sorted(keysOf(either(have.Options, want.Options))) {
+		add(key, have.Options[key], want.Options[key])
 	}
 	return want.Slot + " " + strings.Join(parts, ", ")
 }

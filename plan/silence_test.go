@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -95,10 +96,12 @@ func wishes() map[string]wish {
 		"VM.Grace":            {exempt: "it says how a guest is stopped"},
 		"VM.Deleted":          ofVM(func(v *model.VM) { v.Deleted = true }),
 
-		"Image.Owner":             {exempt: "another owner is another image"},
-		"Image.Template":          ofImage(func(i *model.Image) { i.Template = "debian-12-template" }),
-		"Image.VMID":              ofImage(func(i *model.Image) { i.Template, i.VMID = "", 9001 }),
-		"Image.URL":               ofImage(func(i *model.Image) { i.Template, i.URL = "", "https://example.com/x.qcow2" }),
+		"Image.Owner":    {exempt: "another owner is another image"},
+		"Image.Template": ofImage(func(i *model.Image) { i.Template = "debian-12-template" }),
+		"Image.VMID":     ofImage(func(i *model.Image) { i.Template, i.VMID = "", 9001 }),
+		"Image.URL": ofImage(func(i *model.Image) {
+			i.Template, i.URL, i.Range = "", "https://example.com/x.qcow2", model.Range{First: 7000, Last: 7999}
+		}),
 		"Image.ISO":               {exempt: "guests have it in Disks"},
 		"Image.Checksum":          {change: func(d *model.Desired) { d.Images[2].Checksum = "bb" }},
 		"Image.ChecksumAlgorithm": {exempt: "it says what Checksum is"},
@@ -106,7 +109,7 @@ func wishes() map[string]wish {
 		"Image.Options":           {change: func(d *model.Desired) { d.Images[2].Options = map[string]string{"bios": "ovmf"} }},
 		"Image.Range":             {exempt: "a template that is there has its VMID"},
 		"Image.Deleted":           {change: func(d *model.Desired) { d.Images[2].Deleted = true }},
-		"Image.Pin":               {exempt: "it says which of several templates of the name guests are made from"},
+		"Image.Pin":               ofImage(func(i *model.Image) { i.Pin = model.Pin{Nodes: []string{"pve2"}} }),
 		"Image.Hold":              {exempt: "it says that nothing may be done"},
 		"Image.OnlyTemplate":      {exempt: "it says which VMs guests may be made from"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
@@ -157,11 +160,7 @@ func TestNoChangeIsSilent(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			w := newWorld()
-			w.template(9001, "debian-12-template", "pve1", "nfs")
-			for _, iso := range []string{"first", "second"} {
-				w.files["nfs:iso/"+iso+".iso"] = model.File{Volume: "nfs:iso/" + iso + ".iso", Node: "pve1", Content: "iso"}
-			}
+			w := wishWorld()
 			want := everyWish()
 			converge(t, w, want)
 			if p := w.planAll(want); !p.Ready() || words(p) != 0 {
@@ -176,10 +175,26 @@ func TestNoChangeIsSilent(t *testing.T) {
 	}
 }
 
-// words counts all that a plan has to say.
+// wishWorld has what everyWish and the changes of it need.
+func wishWorld() *world {
+	w := newWorld()
+	w.template(9001, "debian-12-template", "pve1", "nfs")
+	w.template(9002, "ubuntu-22-template", "pve2", "nfs")
+	for _, iso := range []string{"first", "second"} {
+		w.files["nfs:iso/"+iso+".iso"] = model.File{Volume: "nfs:iso/" + iso + ".iso", Node: "pve1", Content: "iso"}
+	}
+	return w
+}
+
+// words counts all that a plan has to say. That the marker changes says nothing.
 func words(p Plan) (n int) {
 	for _, o := range p.Objects {
-		n += len(o.Steps) + len(o.Refused) + len(o.Notes)
+		n += len(o.Refused) + len(o.Notes)
+		for _, s := range o.Steps {
+			if !strings.HasPrefix(s.Why, "update proxplane's marker") {
+				n++
+			}
+		}
 		if o.Wait != nil || o.Gone {
 			n++
 		}
@@ -210,4 +225,62 @@ func everyWish() model.Desired {
 	})
 	want.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "before"), VM: v.Owner.Key, Name: "before", Description: "as it was"}}
 	return want
+}
+
+// dropped are further things that a manifest may name and later not name any more.
+func dropped() map[string]wish {
+	all := map[string]wish{
+		"root option": ofVM(func(v *model.VM) { v.Disks[0].Options = map[string]string{"ssd": "1"} }),
+		"rate":        ofVM(func(v *model.VM) { v.NICs[0].Options = map[string]string{"rate": "10"} }),
+		"password":    ofVM(func(v *model.VM) { v.Options["cipassword"] = "secret"; v.Managed = append(v.Managed, "cipassword") }),
+		"onboot":      ofVM(func(v *model.VM) { v.Options["onboot"] = "1"; v.Managed = append(v.Managed, "onboot") }),
+		"second NIC": ofVM(func(v *model.VM) {
+			v.NICs = append(slices.Clone(v.NICs), model.NIC{Slot: "net1", Model: "virtio", Bridge: "vmbr1"})
+		}),
+		"another disk": ofVM(func(v *model.VM) { v.Disks = append(v.Disks, model.Disk{Slot: "scsi7", Storage: "nfs", Size: 1 << 30}) }),
+	}
+	for _, key := range []string{"agent", "bios", "cpu", "machine", "ostype", "scsihw", "vga"} {
+		all["option "+key] = ofVM(func(v *model.VM) { v.Options[key] = "something" })
+	}
+	for _, key := range []string{"ssd", "cache", "discard", "iothread", "backup"} {
+		all["disk option "+key] = ofVM(func(v *model.VM) {
+			v.Disks[1].Options = map[string]string{"serial": "data", key: "1"}
+		})
+	}
+	return all
+}
+
+// undone says why it needs no word that some changes are taken back.
+var undone = map[string]string{
+	"Image.Pin":             "without a selector any template of the name is meant",
+	"VM.Disks.Format":       "a disk whose format isn't named may have any",
+	"Snapshot.Revert":       "a rollback that was done isn't taken back",
+	"VM.Place.AntiAffinity": "fewer rules move nobody",
+	"VM.Place.MaxPerNode":   "fewer rules move nobody",
+	"VM.Place.MinFree":      "fewer rules move nobody",
+	"VM.Source.Full":        "a full copy is no less than a linked one",
+}
+
+// What a manifest no longer names is put back, or it is said that it stays.
+func TestNoRemovalIsSilent(t *testing.T) {
+	all := dropped()
+	for name, w := range wishes() {
+		if w.change != nil && undone[name] == "" {
+			all[name] = w
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			w := wishWorld()
+			want := everyWish()
+			all[name].change(&want)
+			converge(t, w, want)
+			if p := w.planAll(want); !p.Ready() {
+				t.Fatalf("it isn't up to date before:\n%s", p)
+			}
+			if p := w.planAll(everyWish()); words(p) == 0 {
+				t.Errorf("nothing is said:\n%s", p)
+			}
+		})
+	}
 }

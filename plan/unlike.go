@@ -28,6 +28,18 @@ func (c *change) noteMade() {
 	if ok && c.v.Source.Full && !fresh(c.have) && strings.Contains(d.Volume, "base-") && strings.Contains(d.Volume, "vm-") {
 		c.o.note("%s is a linked clone, and linkedClone: false is for new machines; move it to another storage to make it independent", d.Slot)
 	}
+	if from, img := c.p.have.Guests[c.have.Marker.From], c.p.images[c.v.Source.Image]; from != nil && !c.v.Source.Copy && excluded(img, from) {
+		c.o.note("it was cloned from VM %d on %s, which the sourceSelector of %s doesn't select; that is for new machines", from.VMID, from.Node, img.Owner.Key)
+	}
+}
+
+// excluded reports whether a template has the name that an image stands for, and isn't
+// one of those that the image's pin selects.
+func excluded(i model.Image, g *model.Guest) bool {
+	if !g.Template || i.Template == "" || g.Name != i.Template {
+		return false
+	}
+	return !pinned(i.Pin, g) || i.DiskStorage != "" && g.Config != nil && rootStorage(g.Config) != i.DiskStorage
 }
 
 // media says which ISO images are to be in drives that hold something else, and puts them

@@ -212,6 +212,7 @@ type change struct {
 	undone map[string]bool // options whose pending change this plan takes back
 	later  []string        // options because of which it has to be restarted
 	alone  bool            // it is a copy that is made, and keeps what it got from its source
+	still  []string        // marks of options that stay though no manifest names them
 	kept   []string        // marks of what stays ours: removing it was refused, or is still to be done
 }
 

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// diskOptionMark is the mark of an option of a disk that a manifest named: when it names
+// the option no longer, that becomes Proxmox' default again. What others have set stays.
+func diskOptionMark(d model.Disk, key string) string { return "disk:" + diskName(d) + ":" + key }
+
+// diskOptionMarks are the marks of a wanted disk. Its serial number is its name.
+func diskOptionMarks(d model.Disk) (marks []string) {
+	for key, value := range d.Options {
+		if value != "" && key != "serial" && !firmware(d.Slot) {
+			marks = append(marks, diskOptionMark(d, key))
+		}
+	}
+	return marks
+}
+
+// withOptions is a disk that is there with the options that are wanted of it: those that
+// the manifest names, and without those that it named before.
+func (c *change) withOptions(want, have model.Disk) model.Disk {
+	options := maps.Clone(have.Options)
+	if options == nil {
+		options = map[string]string{}
+	}
+	for key := range have.Options {
+		if _, wanted := want.Options[key]; !wanted && c.managed(diskOptionMark(want, key)) {
+			delete(options, key)
+		}
+	}
+	for key, value := range want.Options {
+		options[key] = value
+		if value == "" {
+			delete(options, key)
+		}
+	}
+	have.Options = options
+	return have
+}
+
+// Options of drives that a running guest gets at its next start: Proxmox keeps the cold
+// ones pending, and takes the others into the config though the device stays as it is.
+var (
+	coldDriveOptions = []string{"aio", "cache", "discard", "iothread", "product", "queues", "ro", "ssd", "vendor"}
+	lateDriveOptions = []string{"detect_zeroes", "rerror", "scsiblock", "serial", "snapshot", "werror", "wwn"}
+)
+
+// sayDisk says which options of a disk change.
+func (c *change) sayDisk(have, want model.Disk) {
+	slot := have.Slot
+	if c.undoes(slot, func(running *model.Config) bool {
+		was, there := running.DiskAt(slot)
+		return there && was.Volume == want.Volume && maps.Equal(was.Options, want.Options)
+	}) {
+		c.say("drop the pending options of "+slot, Live)
+		return
+	}
+	var parts []string
+	cold, late := false, false
+	for _, key := range slices.Sorted(keysOf(either(have.Options, want.Options))) {
+		if have.Options[key] == want.Options[key] {
+			continue
+		}
+		parts = append(parts, changed(key, have.Options[key], want.Options[key]))
+		cold, late = cold || slices.Contains(coldDriveOptions, key), late || slices.Contains(lateDriveOptions, key)
+	}
+	text := slot + " " + strings.Join(parts, ", ")
+	if late && !cold {
+		c.sayLater(text)
+		return
+	}
+	c.sayOf(slot, text, !cold)
+}
+
+// either has the keys of both.
+func either(a, b map[string]string) map[string]string {
+	both := maps.Clone(a)
+	if both == nil {
+		both = map[string]string{}
+	}
+	maps.Copy(both, b)
+	return both
+}
