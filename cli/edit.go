@@ -69,7 +69,7 @@ func (e *editing) completeObjects(args []string) ([]string, cobra.ShellCompDirec
 func (e *editing) run(cmd *cobra.Command, u *ui, what string) error {
 	switch {
 	case len(e.files) == 0:
-		return advise(errors.New("no manifests are given"), "Name them with -f. proxplane import writes those of a machine that has none.")
+		return advise(errors.New("no manifests are given"), "Name them with -f.", importFirst(what))
 	case slices.Contains(e.files, "-"):
 		return errors.New("the standard input can't be edited: name a file with -f")
 	}
@@ -83,6 +83,9 @@ func (e *editing) run(cmd *cobra.Command, u *ui, what string) error {
 	}
 	file, line, err := findObject(set, what)
 	if err != nil {
+		if hint := importFirst(what); hint != "" {
+			return advise(err, hint)
+		}
 		return err
 	}
 	changed, err := e.edit(cmd.Context(), u, file, line)
@@ -93,6 +96,16 @@ func (e *editing) run(cmd *cobra.Command, u *ui, what string) error {
 		return nil
 	}
 	return e.applying.run(cmd, u)
+}
+
+// importFirst says how a machine gets a manifest that can be edited; empty: it isn't about
+// a machine.
+func importFirst(what string) string {
+	name := bare(what)
+	if strings.Contains(name, "/") || name == what {
+		return ""
+	}
+	return fmt.Sprintf("A machine without a manifest gets one by: proxplane import %[1]s > %[1]s.yaml", quoted(name))
 }
 
 // findObject finds where KIND/NAME is.

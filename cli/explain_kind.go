@@ -96,7 +96,7 @@ func (f field) unknown(word string, below map[string]*property) error {
 		return advise(err, "Did you mean "+near+"?")
 	}
 	if len(names) == 0 {
-		return advise(err, "It has no fields: it is a "+f.kind()+".")
+		return advise(err, "It has no fields: its type is "+f.kind()+".")
 	}
 	return advise(err, "Its fields are "+strings.Join(names, ", ")+".")
 }
@@ -129,6 +129,8 @@ func (p *property) kind() string {
 		return "[]" + p.Items.kind()
 	case p.Values != nil:
 		return "map[string]" + p.Values.kind()
+	case p.IntOrString && p.Pattern == "":
+		return "integer or percentage" // only quantities have a pattern
 	case p.IntOrString:
 		return "quantity"
 	case p.Type == "":

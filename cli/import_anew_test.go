@@ -13,7 +13,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
-	_ "github.com/proxplane/proxplane/test/chance"
+	"github.com/proxplane/proxplane/test/chance"
 )
 
 // ofItself are what each machine has of its own, whatever it is made from.
@@ -116,7 +116,7 @@ func TestAnyMachineMadeAnewFromItsManifestIsAlike(t *testing.T) {
 	l := ownLab(t)
 	client := l.client()
 	id := 3000
-	rapid.Check(t, func(t *rapid.T) {
+	chance.CheckFew(t, 12, func(t *rapid.T) {
 		id++
 		settings := pve.Settings{"name": fmt.Sprintf("anew-%d", id)}
 		for _, key := range safe {

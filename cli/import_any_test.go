@@ -11,7 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	_ "github.com/proxplane/proxplane/test/chance"
+	"github.com/proxplane/proxplane/test/chance"
 )
 
 // anyOption has values that Proxmox takes for options.
@@ -74,7 +74,7 @@ func TestAnyMachineCanBeImported(t *testing.T) {
 	client := l.client()
 	l.allocate(client, slices.Concat(anyDrive, slices.Concat(slices.Collect(maps.Values(anyOption))...)))
 	id := 1000
-	rapid.Check(t, func(t *rapid.T) {
+	chance.CheckFew(t, 30, func(t *rapid.T) {
 		id++
 		name := fmt.Sprintf("any-%d", id)
 		conf := anySettings(t)

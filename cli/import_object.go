@@ -31,7 +31,7 @@ func (i *importing) checkAs(names []string) error {
 // manifests that were given have it. An empty name: nobody says.
 func (i *importing) objectFor(want model.Desired, g *model.Guest) (name string, inManifests bool, err error) {
 	if i.objects != nil {
-		return "", false, nil
+		return i.as, false, nil
 	}
 	meant := meantBy(want, g)
 	switch {

@@ -27,6 +27,7 @@ type property struct {
 	Items       *property            `json:"items"`
 	Values      *property            `json:"additionalProperties"`
 	IntOrString bool                 `json:"x-kubernetes-int-or-string"`
+	Pattern     string               `json:"pattern"`
 }
 
 // definition is a kind of manifests.

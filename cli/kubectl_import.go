@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -37,11 +38,12 @@ a bridge) is left as it is.
 With --dry-run=client -o yaml nothing is made, and the objects are shown.`,
 		Example: `  kubectl proxplane import 104 105
   kubectl proxplane import web-1 -n shop --provider proxmox-prod --yes
+  kubectl proxplane import 104 --as db-1
   kubectl proxplane import 104 --dry-run=client -o yaml > web-1.yaml`,
 		Args:              takes(1, 0),
 		ValidArgsFunction: i.completeImport(u, n),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := i.check(); err != nil {
+			if err := errors.Join(i.check(), i.checkAs(args)); err != nil {
 				return err
 			}
 			if err := i.in(cmd.Context(), n); err != nil {
@@ -52,6 +54,7 @@ With --dry-run=client -o yaml nothing is made, and the objects are shown.`,
 	}
 	i.connectionFlags(cmd)
 	i.printing.flags(cmd)
+	cmd.Flags().StringVar(&i.as, "as", "", "`NAME` of the VirtualMachine that the machine becomes")
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "don't ask")
 	return cmd
 }
@@ -79,6 +82,9 @@ func (i *importingObjects) run(ctx context.Context, u *ui, names []string) error
 	if err != nil {
 		return err
 	}
+	if err := i.sameName(ids); err != nil {
+		return err
+	}
 	if err := i.takeOver(ctx, u, mine); err != nil {
 		return err
 	}
@@ -86,10 +92,22 @@ func (i *importingObjects) run(ctx context.Context, u *ui, names []string) error
 	if err != nil {
 		return err
 	}
+	if err := i.sameName(ids); err != nil {
+		return err
+	}
 	if err := i.putBack(ctx, u, c, unmarked); err != nil || len(ids) == 0 {
 		return err
 	}
 	return i.makeObjects(ctx, u, c, ids)
+}
+
+// sameName refuses --as for a machine that an object of this namespace has already: ids are
+// those that no object has.
+func (i *importingObjects) sameName(ids []int) error {
+	if i.as == "" || len(ids) > 0 {
+		return nil
+	}
+	return advise(fmt.Errorf("--as %s: an object of namespace %s has this machine already", i.as, i.objects.name), "Leave --as out.")
 }
 
 // makeObjects makes objects of machines that have none.

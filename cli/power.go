@@ -55,18 +55,20 @@ var powerActions = []powerAction{
 // powering is one call of power.
 type powering struct {
 	target
+	selecting
 	timeout time.Duration
 	force   bool
 }
 
 func newPower(u *ui) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "power on|off|shutdown|reboot VM…",
+		Use:   "power on|off|shutdown|reboot VM…|-l LABELS",
 		Short: "Start, stop and restart machines",
 		Long: `Start, stop and restart machines by hand. The next apply returns machines that a
 manifest names to the powerState in it.`,
 		Example: `  proxplane power on web-1 web-2
   proxplane power shutdown web-1 --timeout 2m --force
+  proxplane power off -f machines.yaml -l app=web
   proxplane power reboot 104711`,
 	}
 	needsCommand(cmd)
@@ -81,22 +83,27 @@ manifest names to the powerState in it.`,
 func newPowerAction(u *ui, a powerAction) *cobra.Command {
 	p := &powering{}
 	cmd := &cobra.Command{
-		Use:   a.name + " VM…",
+		Use:   a.name + " VM…|-l LABELS",
 		Short: a.short,
 		Long:  a.long,
 		Example: fmt.Sprintf(`  proxplane power %[1]s web-1
   proxplane power %[1]s web-1 web-2 104711`, a.name),
-		Args:              takes(1, 0),
+		Args:              p.takesNames,
 		ValidArgsFunction: p.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := p.cluster(u, args...)
 			if err != nil {
 				return err
 			}
-			return p.run(cmd.Context(), u, c, a, args)
+			names, err := p.chosen(cmd.Context(), c, args, false)
+			if err != nil {
+				return err
+			}
+			return p.run(cmd.Context(), u, c, a, names)
 		},
 	}
 	p.flags(cmd, false)
+	p.selectorFlag(cmd, selectedUsage)
 	if a.name == "shutdown" || a.name == "reboot" {
 		cmd.Flags().DurationVar(&p.timeout, "timeout", 0, "how long the guest may take; a `TIME` such as 2m (default: as Proxmox is set up)")
 	}

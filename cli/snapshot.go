@@ -16,6 +16,7 @@ import (
 // snapshotting is what the snapshot commands share.
 type snapshotting struct {
 	target
+	selecting
 	yes         bool
 	memory      bool
 	description string
@@ -42,28 +43,63 @@ as VMSnapshot.`,
 func newSnapshotCreate(u *ui) *cobra.Command {
 	s := &snapshotting{}
 	cmd := &cobra.Command{
-		Use:   "create VM NAME",
+		Use:   "create VM|-l LABELS NAME",
 		Short: "Take a snapshot",
-		Long:  "Take a snapshot of a machine; with --memory, reverting to it resumes the running machine.",
+		Long:  "Take a snapshot of a machine, or of all that -l selects; with --memory, reverting to it\nresumes the running machine.",
 		Example: `  proxplane snapshot create web-1 before-upgrade
+  proxplane snapshot create -f machines.yaml -l app=web before-upgrade
   proxplane snapshot create web-1 clean --memory --description "new"`,
-		Args:              takes(2, 2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if s.selector != "" {
+				return takes(1, 1)(cmd, args)
+			}
+			return takes(2, 2)(cmd, args)
+		},
 		ValidArgsFunction: s.completeFirst(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if near := manifest.SnapshotName(args[1]); near != args[1] {
-				return advise(fmt.Errorf("%q isn't a name that a snapshot can have: a letter first, then letters, digits, - and _, 2 to 40 in all", args[1]), "Did you mean "+near+"?")
+			vms, name := args[:len(args)-1], args[len(args)-1]
+			if near := manifest.SnapshotName(name); near != name {
+				return advise(fmt.Errorf("%q isn't a name that a snapshot can have: a letter first, then letters, digits, - and _, 2 to 40 in all", name), "Did you mean "+near+"?")
 			}
-			return s.on(cmd.Context(), u, args[0], func(c *cluster, g *model.Guest) error {
-				return u.task(cmd.Context(), c, g.Name, "take snapshot "+args[1], func() (pve.UPID, error) {
-					return c.vm(g).Snapshot(cmd.Context(), pve.SnapshotOptions{Name: args[1], Description: s.description, VMState: s.memory})
-				})
-			})
+			return s.create(cmd.Context(), u, vms, name)
 		},
 	}
 	s.flags(cmd, false)
+	s.selectorFlag(cmd, selectedUsage)
 	cmd.Flags().BoolVar(&s.memory, "memory", false, "with the memory of the running machine")
 	cmd.Flags().StringVar(&s.description, "description", "", "`TEXT` that goes with it")
 	return cmd
+}
+
+// create takes a snapshot of each machine.
+func (s *snapshotting) create(ctx context.Context, u *ui, vms []string, name string) error {
+	c, err := s.cluster(u, vms...)
+	if err != nil {
+		return err
+	}
+	if vms, err = s.chosen(ctx, c, vms, false); err != nil {
+		return err
+	}
+	have, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	guests, err := findGuests(have, vms)
+	if err != nil {
+		return err
+	}
+	var jobs []job
+	for _, g := range guests {
+		what := "take snapshot " + name
+		if len(guests) > 1 {
+			what += fmt.Sprintf(" of VM %d", g.VMID)
+		}
+		jobs = append(jobs, job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
+			upid, err := c.vm(g).Snapshot(ctx, pve.SnapshotOptions{Name: name, Description: s.description, VMState: s.memory})
+			return c.fail(c.finish(ctx, upid, err))
+		}})
+	}
+	return u.work(ctx, jobs...)
 }
 
 func newSnapshotList(u *ui) *cobra.Command {

@@ -22,6 +22,7 @@ var waitFor = []string{"ready", "off", "gone", "address"}
 // awaiting is one call of wait.
 type awaiting struct {
 	target
+	selecting
 	state   string
 	timeout time.Duration
 	seen    map[string]int // VMIDs of the machines that were there, by name
@@ -30,7 +31,7 @@ type awaiting struct {
 func newWait(u *ui) *cobra.Command {
 	w := &awaiting{seen: map[string]int{}}
 	cmd := &cobra.Command{
-		Use:   "wait vm/NAME… --for ready|off|gone|address",
+		Use:   "wait vm/NAME…|-l LABELS --for ready|off|gone|address",
 		Short: "Wait until machines are ready, off or gone",
 		Long: `Wait until machines are in a state:
 
@@ -44,8 +45,9 @@ The exit status is 0 when all machines are in that state, and 1 when the time is
 		Example: `  proxplane wait vm/web-1 --for ready
   proxplane wait vm/web-1 vm/web-2 --for address --timeout 2m
   proxplane wait vm/web-1 --for ready -f machines.yaml
+  proxplane wait -f machines.yaml -l app=web --for ready
   proxplane wait vm/old --for gone`,
-		Args:              takes(1, 0),
+		Args:              w.takesNames,
 		ValidArgsFunction: w.completeKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(waitFor, w.state) {
@@ -57,10 +59,15 @@ The exit status is 0 when all machines are in that state, and 1 when the time is
 			}
 			ctx, cancel := withTimeout(cmd.Context(), w.timeout)
 			defer cancel()
-			return w.run(ctx, u, c, args)
+			names, err := w.chosen(ctx, c, args, w.asPlanned(c))
+			if err != nil {
+				return err
+			}
+			return w.run(ctx, u, c, names)
 		},
 	}
 	w.flags(cmd, false)
+	w.selectorFlag(cmd, selectedUsage)
 	cmd.Flags().StringVar(&w.state, "for", "ready", "`STATE`: "+strings.Join(waitFor, ", "))
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "how long to wait; a `TIME`, 0 for ever")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(waitFor, cobra.ShellCompDirectiveNoFileComp))
@@ -136,9 +143,14 @@ func (w *awaiting) late(ctx context.Context, err error, left []string, why map[s
 	return advise(fmt.Errorf("not %s after %s", w.state, w.timeout), do...)
 }
 
+// asPlanned reports whether the manifests say what is waited for.
+func (w *awaiting) asPlanned(c *cluster) bool {
+	return len(c.Desired.VMs) > 0 && w.state != "address" && w.state != "off"
+}
+
 // check tells whether a machine is so, or what is missing.
 func (w *awaiting) check(ctx context.Context, c *cluster, have *model.Observed, name string) (bool, string, error) {
-	if len(c.Desired.VMs) > 0 && w.state != "address" && w.state != "off" {
+	if w.asPlanned(c) {
 		return w.checkWanted(ctx, c, name)
 	}
 	g, err := findGuest(have, name)

@@ -9,18 +9,37 @@ package chance
 import (
 	"flag"
 	"os"
+	"testing"
 
-	_ "pgregory.net/rapid" // whose flag this sets
+	"pgregory.net/rapid"
 )
 
 // seed is any number but 0, which is rapid's word for a new one each time.
 const seed = "1"
 
 func init() {
-	if os.Getenv("PROXPLANE_RANDOM") == "1" {
+	if random() {
 		return
 	}
 	if err := flag.Set("rapid.seed", seed); err != nil {
 		panic(err)
 	}
+}
+
+func random() bool { return os.Getenv("PROXPLANE_RANDOM") == "1" }
+
+// CheckFew is rapid.Check for properties that take long to check: of the cases that are the
+// same each time it tries the first few only, and all where others are drawn each time.
+func CheckFew(t *testing.T, few int, property func(*rapid.T)) {
+	t.Helper()
+	tried, failed := 0, false
+	rapid.Check(t, func(rt *rapid.T) {
+		if tried++; tried > few && !failed && !random() {
+			return
+		}
+		held := false
+		defer func() { failed = failed || !held || rt.Failed() }() // rapid then looks for a smaller case
+		property(rt)
+		held = true
+	})
 }

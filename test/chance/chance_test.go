@@ -1,14 +1,13 @@
 package chance
 
 import (
-	"os"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
 func TestTheSameIsDrawnEachTime(t *testing.T) {
-	if os.Getenv("PROXPLANE_RANDOM") == "1" {
+	if random() {
 		t.Skip("other cases are asked for")
 	}
 	var rounds [2][]int
@@ -22,5 +21,16 @@ func TestTheSameIsDrawnEachTime(t *testing.T) {
 		if n != rounds[1][i] {
 			t.Fatalf("the %dth number was %d, then %d", i, n, rounds[1][i])
 		}
+	}
+}
+
+func TestOfDearPropertiesFewCasesAreTried(t *testing.T) {
+	if random() {
+		t.Skip("other cases are asked for")
+	}
+	tried := 0
+	CheckFew(t, 7, func(rt *rapid.T) { tried++ })
+	if tried != 7 {
+		t.Errorf("%d cases were tried", tried)
 	}
 }

@@ -212,4 +212,11 @@ func TestKubectlImportsMachines(t *testing.T) {
 	if s.machines() != "by-hand" || strings.Contains(s.conf("by-hand", "description"), "proxplane") {
 		t.Errorf("there is %s", s.machines())
 	}
+	// Its object may have another name than Proxmox has for it.
+	s.refuses(`--as names one object`, bin, "proxplane", "import", "321", "9000", "--as", "two", "--yes")
+	s.does(bin, "proxplane", "import", "321", "--as", "other-name", "--yes")
+	s.waitFor("--for=condition=Ready", "vm/other-name")
+	if s.field("vm/other-name", ".status.vmid") != "321" || s.machines() != "by-hand" {
+		t.Errorf("its VMID is %s; there is %s", s.field("vm/other-name", ".status.vmid"), s.machines())
+	}
 }

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+const selectedUsage = "instead of names: machines with these `LABELS` of their manifests, such as app=web; without manifests, with these tags, such as web or '!web'"
+
+// takesNames is for commands that are about machines by name or by -l.
+func (s *selecting) takesNames(cmd *cobra.Command, args []string) error {
+	if s.selector != "" {
+		return nil
+	}
+	return takes(1, 0)(cmd, args)
+}
+
+// chosen are the machines that a command is about: those that are named, or those that -l
+// selects. byObject names them as their manifests do instead of as Proxmox does.
+func (s *selecting) chosen(ctx context.Context, c *cluster, names []string, byObject bool) ([]string, error) {
+	sel, err := s.parse()
+	switch {
+	case err != nil || sel == nil:
+		return names, err
+	case len(names) > 0:
+		return nil, errors.New("either names or -l: not both")
+	case len(c.Desired.VMs) > 0:
+		return s.ofManifests(c.Desired.VMs, sel, byObject)
+	}
+	have, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int
+	for id, g := range have.Guests {
+		if !g.Template && !g.Container && sel.Matches(tagSet(g.Tags)) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("no machine has tags like %s", sel)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		names = append(names, strconv.Itoa(id))
+	}
+	return names, nil
+}
+
+// ofManifests are the machines of manifests that are selected.
+func (s *selecting) ofManifests(vms []model.VM, sel labels.Selector, byObject bool) (names []string, err error) {
+	for _, v := range vms {
+		switch {
+		case !sel.Matches(labels.Set(v.Labels)):
+		case byObject:
+			names = append(names, v.Owner.Name)
+		default:
+			names = append(names, cmp.Or(v.Name, v.Owner.Name))
+		}
+	}
+	if len(names) == 0 {
+		err = fmt.Errorf("no machine of the manifests has labels like %s", sel)
+	}
+	return names, err
+}
