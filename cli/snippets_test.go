@@ -170,7 +170,7 @@ func TestNodesWithAnotherHostKeyGetNothing(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit %d", code)
 	}
-	wantText(t, out, `the host key has changed`, `if the node was installed anew`)
+	wantText(t, out, `the host key has changed`, `If the node was installed anew`)
 	if got := f.snippets("pve1"); len(got) != 0 {
 		t.Errorf("pve1 has %v", got)
 	}
