@@ -58,18 +58,40 @@ func (t *translator) expand() {
 }
 
 // numbers are the machines that an object stands for, from 0. In Kubernetes it is
-// written down which were made, so those are among them that are to go.
+// written down which were made, so those are among them that are to go; and none is made
+// before it is written down how many there are.
 func numbers(vm *api.VirtualMachine) []int {
+	asked := *vm.Spec.Count
+	most, recorded := Members(vm)
+	if recorded {
+		asked = min(asked, most)
+	}
 	var list []int
-	for i := range *vm.Spec.Count {
+	for i := range asked {
 		list = append(list, i)
 	}
+	known := map[int]bool{}
 	for _, m := range vm.Status.Members {
-		if i := memberIndex(vm, m.Name); i >= *vm.Spec.Count {
+		if i := memberIndex(vm, m.Name); i >= asked {
+			list, known[i] = append(list, i), true
+		}
+	}
+	// The status of an object that was restored from a backup doesn't name those that are to
+	// go. Those that are to stay are left alone.
+	goes := vm.DeletionTimestamp != nil || vm.Spec.UpdatePolicy.ScaleDown == api.Allow
+	for i := *vm.Spec.Count; i < min(most, maxCount) && goes && Restored(vm); i++ {
+		if !known[i] {
 			list = append(list, i)
 		}
 	}
 	return list
+}
+
+// Members is how many machines an object has ever asked for, as its annotation says; false:
+// it doesn't.
+func Members(vm *api.VirtualMachine) (most int, recorded bool) {
+	most, err := strconv.Atoi(vm.Annotations[api.Members])
+	return most, err == nil && most >= 0
 }
 
 // memberIndex is the index of one of an object's machines; -1: it is none.

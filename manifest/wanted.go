@@ -180,6 +180,10 @@ func Identity(o metav1.Object) string {
 	return cmp.Or(o.GetAnnotations()[api.Identity], string(o.GetUID()))
 }
 
+// Restored reports whether an object is known by the UID of one that it was before: it was
+// restored from a backup, or took over what another one had.
+func Restored(o metav1.Object) bool { return Identity(o) != string(o.GetUID()) }
+
 func (s scope) meta() metav1.Object { return s.o.Object.(metav1.Object) }
 
 // deleted tells whether Kubernetes waits for the object to go.

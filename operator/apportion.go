@@ -44,7 +44,7 @@ func foundOf(o object) found {
 		f.proxmox = cmp.Or(p.Annotations[api.Proxmox], p.Status.Proxmox)
 	}
 	if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
-		f.group = true
+		f.group, f.short = true, !f.deleting && uncounted(o)
 		if vm.Spec.UpdatePolicy.ScaleDown != api.Allow {
 			f.surplus = manifest.Surplus(vm)
 		}

@@ -55,6 +55,7 @@ type found struct {
 	needs    string      // what needs a Provider, if anything does: "3 machines are"
 	snapshot string      // its name in Proxmox, if it is one
 	group    bool        // it stands for several machines
+	short    bool        // it isn't written down yet how many
 	members  []string    // these, each on one site
 	surplus  []string    // those of them that it doesn't ask for any more, and that may not go
 }

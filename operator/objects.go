@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,7 +38,7 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	switch {
 	case !c.kind.guests && !deleting && !held:
 		return reconcile.Result{}, c.patch(ctx, obj, controllerutil.AddFinalizer)
-	case c.kind.guests && !deleting && (!held || unrecorded(obj)):
+	case c.kind.guests && !deleting && (!held || unrecorded(obj) || uncounted(obj)):
 		name, err := c.known(ctx, obj)
 		if err != nil {
 			return reconcile.Result{}, err
@@ -80,7 +81,19 @@ func (c *objects) release(ctx context.Context, obj object, known entry) (reconci
 // unrecorded reports whether it isn't written down yet what an object is known by.
 func unrecorded(obj client.Object) bool {
 	a := obj.GetAnnotations()
-	return a[api.Identity] == "" || a[api.ClusterName] == ""
+	_, counted := a[api.Members]
+	return a[api.Identity] == "" || a[api.ClusterName] == "" || !counted && uncounted(obj)
+}
+
+// uncounted reports whether an object asks for more machines than it is written down to
+// have asked for.
+func uncounted(obj client.Object) bool {
+	vm, ok := obj.(*api.VirtualMachine)
+	if !ok || vm.Spec.Count == nil {
+		return false
+	}
+	most, recorded := manifest.Members(vm)
+	return !recorded || most < *vm.Spec.Count
 }
 
 // hold keeps an object from going before what belongs to it, and writes down what it
@@ -92,6 +105,9 @@ func hold(obj client.Object, finalizer, cluster string) bool {
 	}
 	annotations[api.Identity] = manifest.Identity(obj)
 	annotations[api.ClusterName] = cmp.Or(annotations[api.ClusterName], cluster)
+	if uncounted(obj) {
+		annotations[api.Members] = strconv.Itoa(*obj.(*api.VirtualMachine).Spec.Count)
+	}
 	obj.SetAnnotations(annotations)
 	return controllerutil.AddFinalizer(obj, finalizer)
 }

@@ -39,7 +39,7 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: text}, true
 	case !hasGuests(kind):
 		return status.Kubernetes.Of(plan.Object{}), true
-	case e.found.early:
+	case e.found.early, e.found.short:
 		return status.Outcome{}, false
 	case len(e.outcomes) < e.found.tellers() && e.found.provider != "":
 		return status.Outcome{State: status.Blocked, Reason: ReasonProvider, Message: e.found.provider}, true
@@ -162,7 +162,7 @@ func (e entry) stuck(kind string) bool {
 // before that is done, in the status; an object that was restored from a backup has none,
 // and is known by the UID that it had before.
 func neverMade(obj object) bool {
-	restored := manifest.Identity(obj) != string(obj.GetUID())
+	restored := manifest.Restored(obj)
 	switch o := obj.(type) {
 	case *api.VirtualMachine:
 		return !restored && o.Status.VMID == 0 && len(o.Status.Members) == 0

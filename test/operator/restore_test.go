@@ -45,6 +45,32 @@ func TestObjectsOfABackupTakeOverTheirMachines(t *testing.T) {
 	}
 }
 
+// A backup doesn't name the machines of a count, and some may be beyond it: these go with
+// the object, too.
+func TestACountOfABackupForgetsNoMachine(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone")
+	s.provide()
+	s.apply(several("3", "Never"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("scale", "vm/web", "--replicas=1")
+	s.waits("vm/web", "destroy web-2, web-3 ")
+	o.stop()
+	backup := s.kubectl("get", "vm", "web", "-o", "yaml")
+	s.lose("vm/web")
+	s.apply(backup)
+	s.operate("--alone")
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if len(strings.Fields(s.machines())) != 3 {
+		t.Errorf("there is %s", s.machines())
+	}
+	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	if s.machines() != "" {
+		t.Errorf("there is still %s", s.machines())
+	}
+}
+
 // Objects that are written anew don't know what they had: nothing is made a second
 // time, and people say what becomes of it.
 func TestObjectsThatAreWrittenAnewMakeNoSecondMachine(t *testing.T) {

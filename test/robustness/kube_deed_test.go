@@ -43,7 +43,7 @@ func (k *kube) restore(resource, name string, after time.Duration) {
 	}
 	backup := named(name, spec(o))
 	backup.Annotate(api.Identity, identity(o))
-	for _, a := range []string{api.ClusterName, api.TakenOverBy, forceDelete} {
+	for _, a := range []string{api.ClusterName, api.TakenOverBy, api.Members, forceDelete} {
 		backup.Annotate(a, o.Annotation(a))
 	}
 	k.api.Lose(resource, team, name)

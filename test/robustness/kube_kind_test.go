@@ -209,6 +209,10 @@ func (k *kube) compare(s *pvesim.State, rec record) (wrong []string) {
 		}
 		wrong = append(wrong, rec.compare(s, name, s.VMs[ids[0]])...)
 	}
+	policy, _ := spec(rec.object)["updatePolicy"].(map[string]any)
+	if identity(rec.object) != rec.object.UID() && policy["scaleDown"] != "Allow" {
+		return wrong // a backup doesn't name them, and they are to stay
+	}
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		wrong = append(wrong, fmt.Sprintf("%s is Ready and has %s, too", &rec, name))
 	}
@@ -253,11 +257,22 @@ func (k *kube) excusedByKind(o kubesim.Object, reason string) bool {
 		return !k.usable(fmt.Sprint(source["name"]))
 	case reason == "StillInUse" && o.Deleting():
 		return slices.ContainsFunc(k.api.List(shots), func(s kubesim.Object) bool { return !s.Deleting() && vmRef(s) == o.Name() })
+	case reason == "RolloutInProgress":
+		return k.heldUp(o)
 	case count(o) >= 0 && reason == "NotAllowed":
 		policy, _ := spec(o)["updatePolicy"].(map[string]any)
 		return policy["scaleDown"] != "Allow"
 	}
 	return false
+}
+
+// heldUp reports whether another machine of the same class, or of the same object, rightly
+// isn't ready: those that are ready aren't restarted meanwhile.
+func (k *kube) heldUp(o kubesim.Object) bool {
+	return slices.ContainsFunc(k.objects(), func(other kubesim.Object) bool {
+		same := fmt.Sprint(spec(other)["classRef"]) == fmt.Sprint(spec(o)["classRef"]) && other["kind"] != "VMSnapshot"
+		return same && !ready(other) && condition(other, "Ready")["reason"] != "RolloutInProgress" && k.excused(other)
+	})
 }
 
 // made reports whether an object has a machine.

@@ -32,6 +32,11 @@ const ClusterName = Group + "/cluster-name"
 // the other Kubernetes may be there still.
 const TakenOverBy = Group + "/taken-over-by"
 
+// Members is the annotation with the most machines that an object with a count has ever
+// asked for. It is written before they are made. An object that is restored from a backup
+// has no status that names its machines: those beyond its count are found by this.
+const Members = Group + "/members"
+
 // Proxmox is the annotation of a Provider with the fingerprint of the root certificate of
 // the Proxmox cluster that it is to be used with. Without it that is the one that its
 // machines were made on, see [ProviderStatus].
