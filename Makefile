@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint build help
+.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -130,6 +130,9 @@ ifeq ($(IMAGE_REPO),)
 else
 	KO_DOCKER_REPO=$(IMAGE_REPO) $(RELEASE) ko build --bare --tags=$(NUMBER) --platform=linux/amd64,linux/arm64 ./cmd/proxplane
 endif
+
+vuln: ## known vulnerabilities in what is linked in, by govulncheck; where its database can't be reached it says so (VULN=required: fails)
+	@GO=$(GO) tools/vuln/check.sh
 
 lint: ## golangci-lint, with the settings in .golangci.yml
 	@echo "linting (building the linter takes some minutes the first time) ..."
