@@ -255,6 +255,7 @@ var undone = map[string]string{
 	"Image.Pin":             "without a selector any template of the name is meant",
 	"VM.Disks.Format":       "a disk whose format isn't named may have any",
 	"Snapshot.Revert":       "a rollback that was done isn't taken back",
+	"VM.Deleted":            "a guest that is gone is made anew",
 	"VM.Place.AntiAffinity": "fewer rules move nobody",
 	"VM.Place.MaxPerNode":   "fewer rules move nobody",
 	"VM.Place.MinFree":      "fewer rules move nobody",
