@@ -66,6 +66,7 @@ func (e *Engine) questions(l plan.Look) []question {
 	every("bridges of", slices.Clone(l.Bridges), e.observer.Bridges)
 	every("storages of", slices.Clone(l.Storages), e.observer.Storages)
 	every("mappings of", slices.Clone(l.Mappings), e.observer.Mappings)
+	every("what is at", slices.Clone(l.URLs), e.observer.URL)
 	every("rights on", slices.Clone(l.Rights), e.observer.Rights)
 	return list
 }

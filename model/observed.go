@@ -44,6 +44,9 @@ type Observed struct {
 	// Mappings are those of devices, by kind ("pci"), of each kind that was asked for; nil: Proxmox
 	// doesn't say.
 	Mappings map[string]map[string]bool
+	// URLs tells of files in the Internet, by node and URL (see [URLKey]), what a node said
+	// that was asked for them.
+	URLs map[string]URLState
 	// Rights are the privileges that these credentials have, on each path that was asked for.
 	Rights map[string]map[string]bool
 	// IDs tells of VMIDs that no list shows whether they are taken all the same, by a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -22,7 +23,7 @@ const factsAge = 5 * time.Minute
 // forgetFacts drops facts that are too old for a list.
 func (o *Observer) forgetFacts(at time.Time) {
 	if at.Sub(o.factsAt) > factsAge {
-		o.have.Bridges, o.have.Mappings, o.have.Rights, o.rooms = nil, nil, nil, nil
+		o.have.Bridges, o.have.Mappings, o.have.Rights, o.have.URLs, o.rooms = nil, nil, nil, nil, nil
 		o.factsAt = at
 	}
 }
@@ -43,6 +44,18 @@ func keep[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	return out
 }
 
+// namesOf are the names of what a list has; nil: it couldn't be read.
+func namesOf[T any](list []T, err error, name func(T) string) map[string]bool {
+	if err != nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, item := range list {
+		names[name(item)] = true
+	}
+	return names
+}
+
 // Bridges reads which bridges a node has.
 func (o *Observer) Bridges(ctx context.Context, node string) error {
 	list, err := o.client.Node(node).Network(ctx, "any_bridge")
@@ -52,39 +65,61 @@ func (o *Observer) Bridges(ctx context.Context, node string) error {
 	if errors.Is(err, pve.ErrNodeUnreachable) {
 		o.nodeAway(node)
 	}
-	var names map[string]bool
-	if err == nil {
-		names = map[string]bool{}
-		for _, i := range list {
-			names[i.Name] = true
-		}
-	}
+	names := namesOf(list, err, func(i pve.Interface) string { return i.Name })
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Bridges = keep(o.have.Bridges, node, names)
 	return nil
 }
 
+// mapping is one of the resource mappings of a cluster.
+type mapping struct {
+	ID string `json:"id"`
+}
+
 // Mappings reads which mappings of a kind of devices there are: pci or usb.
 func (o *Observer) Mappings(ctx context.Context, kind string) error {
-	var list []struct {
-		ID string `json:"id"`
-	}
+	var list []mapping
 	err := o.client.Call(ctx, http.MethodGet, "/cluster/mapping/"+kind, nil, &list)
 	if err != nil && !unknowable(ctx, err) {
 		return fmt.Errorf("list the mappings of %s devices: %w", kind, err)
 	}
-	var names map[string]bool
-	if err == nil {
-		names = map[string]bool{}
-		for _, m := range list {
-			names[m.ID] = true
-		}
-	}
+	names := namesOf(list, err, func(m mapping) string { return m.ID })
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Mappings = keep(o.have.Mappings, kind, names)
 	return nil
+}
+
+// URL asks a node whether it can fetch a file; key is that of [model.URLKey]. Who lacks the
+// privilege to ask doesn't know.
+func (o *Observer) URL(ctx context.Context, key string) error {
+	node, url := model.ParseURLKey(key)
+	_, err := o.client.Node(node).URLMetadata(ctx, url, nil)
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("ask %s for %s: %w", node, url, err)
+	}
+	var said model.URLState
+	switch text := serverSays(err); {
+	case errors.Is(err, pve.ErrURL):
+		said.Missing = text
+	case errors.Is(err, pve.ErrDownload) && strings.HasPrefix(text, "500 Can't connect"):
+		said.Unreachable = strings.TrimPrefix(text, "500 ")
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.URLs = keep(o.have.URLs, key, said)
+	return nil
+}
+
+// serverSays is what the server of a URL answered, in Proxmox' words.
+func serverSays(err error) string {
+	var e *pve.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	_, text, _ := strings.Cut(e.Text, "'")
+	return strings.TrimSuffix(strings.TrimSpace(text), "'")
 }
 
 // Rights reads what these credentials may do on a path.

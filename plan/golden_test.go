@@ -66,6 +66,17 @@ func TestGoldenPlans(t *testing.T) {
 	}
 }
 
+// allURLs has every node fetch every image.
+func allURLs(want model.Desired, nodes map[string]*model.Node) map[string]model.URLState {
+	urls := map[string]model.URLState{}
+	for _, i := range want.Images {
+		for node := range nodes {
+			urls[model.URLKey(node, i.URL)] = model.URLState{}
+		}
+	}
+	return urls
+}
+
 // fillIn saves the files from repeating what is the same everywhere.
 func fillIn(want *model.Desired, have *model.Observed) {
 	if want.Set == "" {
@@ -114,6 +125,9 @@ func fillIn(want *model.Desired, have *model.Observed) {
 	}
 	if have.Rights == nil {
 		have.Rights = allRights(*want)
+	}
+	if have.URLs == nil {
+		have.URLs = allURLs(*want, have.Nodes)
 	}
 	for id, g := range have.Guests {
 		g.VMID = id

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -176,6 +177,26 @@ func imageFile(i model.Image) string {
 	return "proxplane-" + i.Owner.ID() + "-" + i.Version() + ext
 }
 
+// unfetchable reports whether a node can't fetch a URL: its server has no such file. One that
+// the node doesn't reach is noted, since it may answer later. Proxmox logs the URLs that it is
+// asked about: those that may hold a secret are left out.
+func (p *planner) unfetchable(o *Object, node, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || u.RawQuery != "" {
+		return false
+	}
+	said, asked := p.have.URLs[model.URLKey(node, address)]
+	switch {
+	case !asked:
+		o.Look.URLs = append(o.Look.URLs, model.URLKey(node, address))
+	case said.Missing != "":
+		o.wait(WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", address, said.Missing))
+	case said.Unreachable != "":
+		o.note("node %s doesn't reach %s: %s", node, address, said.Unreachable)
+	}
+	return o.Wait != nil || !o.Look.Empty()
+}
+
 func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid int, file string) {
 	if p.lacksStorage(o, appendNew(nil, storageUse{i.Storage, "images"})) {
 		return
@@ -202,6 +223,9 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	if !p.fileOn(volume, node) {
 		if t := p.fetching(file); t != nil {
 			o.Wait = &Wait{Reason: WaitTask, Text: "the image is being fetched", Task: t.UPID}
+			return
+		}
+		if p.unfetchable(o, node, i.URL) {
 			return
 		}
 		fetched = o.step(Step{

@@ -16,12 +16,13 @@ type Look struct {
 	Bridges   []string // of these nodes
 	Storages  []string // of these nodes, as they are right now
 	Mappings  []string // of these kinds of devices
+	URLs      []string // whether nodes can fetch these, as [model.URLKey] has them
 	Rights    []string // what these credentials may do on these paths
 }
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes
 }
 
 // Add adds what another look is about.
@@ -41,4 +42,5 @@ func (l *Look) Add(o Look) {
 	l.Storages = append(l.Storages, o.Storages...)
 	l.Mappings = append(l.Mappings, o.Mappings...)
 	l.Rights = append(l.Rights, o.Rights...)
+	l.URLs = append(l.URLs, o.URLs...)
 }

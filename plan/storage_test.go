@@ -39,6 +39,7 @@ func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
 		have := w.observe(Look{})
 		have.Files, have.Rights = map[string]model.File{}, allRights(model.Desired{})
 		maps.Copy(have.Rights, c.rights)
+		have.URLs = allURLs(want, have.Nodes)
 		for _, o := range For(want, have).Objects {
 			if c.storage == "" {
 				if o.Wait == nil || o.Wait.Reason != WaitUnfit {

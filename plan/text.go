@@ -110,7 +110,7 @@ func (l Look) text() string {
 	for _, part := range []struct {
 		name  string
 		names []string
-	}{{"bridges", l.Bridges}, {"storages", l.Storages}, {"mappings", l.Mappings}, {"rights", l.Rights}} {
+	}{{"bridges", l.Bridges}, {"storages", l.Storages}, {"mappings", l.Mappings}, {"rights", l.Rights}, {"URLs", l.URLs}} {
 		if len(part.names) > 0 {
 			fmt.Fprintf(&b, " %s %v", part.name, part.names)
 		}

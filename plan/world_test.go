@@ -102,6 +102,10 @@ func (w *world) observe(l Look) *model.Observed {
 	for _, path := range l.Rights {
 		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
 	}
+	o.URLs = map[string]model.URLState{}
+	for _, key := range l.URLs {
+		o.URLs[key] = model.URLState{}
+	}
 	for _, kind := range l.Mappings {
 		o.Mappings[kind] = map[string]bool{"gpu": true}
 	}

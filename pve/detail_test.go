@@ -69,6 +69,17 @@ func TestAURLIsWrongIfItsServerSaysSoForGood(t *testing.T) {
 			t.Errorf("%s: wrong URL %v, failed download %v", said, errors.Is(err, ErrURL), errors.Is(err, ErrDownload))
 		}
 	}
+	for said, want := range map[string]bool{
+		"invalid server response: '404 Not Found'":                                           true,
+		"invalid server response: '500 Can't connect to a.example:443 (Connection refused)'": false,
+		"invalid server response: '405 Method Not Allowed'":                                  false,
+	} {
+		err := &Error{Text: said, Status: 500}
+		err.Kind = err.classifyText(said)
+		if errors.Is(err, ErrURL) != want || !errors.Is(err, ErrDownload) {
+			t.Errorf("%s: wrong URL %v, failed download %v", said, errors.Is(err, ErrURL), errors.Is(err, ErrDownload))
+		}
+	}
 	if errors.Is(exitError(UPID{}, "download failed: wget: unable to resolve host address 'x'", nil), ErrURL) {
 		t.Error("a name that can't be resolved now is a wrong URL")
 	}

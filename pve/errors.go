@@ -142,6 +142,8 @@ func (e *Error) classifyText(text string) Kind {
 			e.Subject = subjectOf(text)
 		case ErrAgentNotConfigured:
 			e.also = append(e.also, ErrAgentNotRunning)
+		case ErrURL:
+			e.also = append(e.also, ErrDownload)
 		case ErrIgnored:
 			e.also = append(e.also, ErrTimeout)
 		case ErrHotplug:
@@ -192,6 +194,8 @@ var textRules = []textRule{
 	rule(ErrNoSpace, `(?i)\bno space left\b|\bnot enough (?:free )?space\b|\binsufficient (?:free )?(?:space|extents)\b`+
 		`|\bout of space\b|\bquota exceeded\b|\bfree space in thin pool .* reached threshold`),
 
+	rule(ErrURL, `^invalid server response: '4(?:04|10)\b`),
+	rule(ErrDownload, `^invalid server response: '`),
 	rule(ErrInvalid, `^(?i)(?:invalid|duplicate)\b|(?:^|failed: )(?:no such|unknown) (?:option|\w+ option|resource type|section type)\b`),
 	rule(ErrExists, `(?i)\balready (?:exists?|defined|used|in use|registered|a pool member)\b`+
 		`|refusing to over(?:ride|write) existing|\bFile exists\b`),

@@ -1,0 +1,19 @@
+package model
+
+import "strings"
+
+// URLState is what a node says of a file that it is to fetch. The zero value: it can be
+// fetched, or that isn't known.
+type URLState struct {
+	Missing     string // the server has no such file, and says so
+	Unreachable string // why the node gets no answer
+}
+
+// URLKey is how a URL is known that a node is asked about.
+func URLKey(node, url string) string { return node + " " + url }
+
+// ParseURLKey takes such a key apart.
+func ParseURLKey(key string) (node, url string) {
+	node, url, _ = strings.Cut(key, " ")
+	return node, url
+}
