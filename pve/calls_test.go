@@ -172,6 +172,9 @@ var apiCalls = []apiCall{
 	{name: "Node.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Status(ctx)) }},
 	{name: "Node.Version", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Version(ctx)) }},
 	{name: "Node.Time", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Time(ctx)) }},
+	{name: "Node.Certificates", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Node("pve1").Certificates(ctx))
+	}},
 	{name: "Node.Network", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Node("pve1").Network(ctx, "any_bridge"))
 	}},
