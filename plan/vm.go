@@ -309,7 +309,7 @@ func (p *planner) held(o *Object, v model.VM) bool {
 func whyKept(v model.VM) string {
 	switch {
 	case v.Released:
-		return "it stays in Proxmox, and proxplane manages it no longer"
+		return "it stays in Proxmox and is no longer managed"
 	case v.Retain:
 		return "deletionPolicy is Retain"
 	}
