@@ -226,7 +226,7 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 	_, m, ok := model.ParseDescription(conf["description"])
 	destroys := e.method == http.MethodDelete && e.call() == ""
 	if !ok || !m.Of(id) {
-		if k.run.others.justTaken(id) && !destroys || !ok && k.run.letGoLate(e) {
+		if k.run.others.justTaken(id) && !destroys || !ok && (k.run.letGoLate(e) || k.dying(id)) {
 			return
 		}
 		k.run.fail("a request would change VM %d, which isn't ours: %s", id, e)
@@ -254,6 +254,16 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 	if wrong != "" {
 		k.run.fail("VM %d of %s %s: %s", id, m.Owner.Key, wrong, e)
 	}
+}
+
+// dying reports whether others are destroying a machine: what is left of it says nothing any
+// more, and Proxmox refuses to do anything with it.
+func (k *kube) dying(id int) (dying bool) {
+	k.run.sim.Do(func(s *pvesim.State) {
+		vm := s.VMs[id]
+		dying = vm != nil && vm.Conf["lock"] == "destroyed" && working(s, id) && k.run.others.theirDoing(id)
+	})
+	return dying
 }
 
 // inFlight is how long a request may be under way that was sent in time.
