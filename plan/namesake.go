@@ -3,10 +3,18 @@ package plan
 import "github.com/proxplane/proxplane/model"
 
 // namesakes notes guests of others that are called as a wanted one: names aren't unique in
-// Proxmox, and commands that name a machine can't tell which is meant.
-func (p *planner) namesakes(o *Object, v model.VM, own *model.Guest) {
+// Proxmox, and commands that name a machine can't tell which is meant. Where a person looks
+// at the plan, guests whose names the list doesn't show yet are read first.
+func (p *planner) namesakes(o *Object, v model.VM, own *model.Guest) (look Look) {
 	if v.Deleted {
-		return
+		return look
+	}
+	if p.want.Foresee && !p.want.Quick {
+		for _, g := range p.nameless() {
+			if g.Config == nil && !g.Template && !g.Container {
+				look.Configs = append(look.Configs, g.VMID)
+			}
+		}
 	}
 	for _, g := range p.have.Named(v.Name) {
 		_, _, ours := model.ParseStateTag(g.Tags)
@@ -15,4 +23,5 @@ func (p *planner) namesakes(o *Object, v model.VM, own *model.Guest) {
 		}
 		o.note("VM %d on %s has the same name and isn't proxplane's; commands that name %s can't tell which is meant: rename one, or use VMIDs", g.VMID, g.Node, v.Name)
 	}
+	return look
 }

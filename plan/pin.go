@@ -49,9 +49,23 @@ func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
 	}
 	list = slices.DeleteFunc(list, func(g *model.Guest) bool { return g.Lock != "" })
 	if len(list) == 0 {
+		if look := p.maybeTemplates(i); !look.Empty() {
+			return nil, nil, look
+		}
 		return nil, p.noTemplate(i), Look{}
 	}
 	return list, nil, Look{}
+}
+
+// maybeTemplates looks at the guests that may have become the template of an image a moment
+// ago: lists are some seconds late about names and about what is a template.
+func (p *planner) maybeTemplates(i model.Image) (look Look) {
+	for _, g := range slices.Concat(p.have.Named(i.Template), p.nameless()) {
+		if g.Config == nil && !g.Template && !g.Container {
+			look.Configs = append(look.Configs, g.VMID)
+		}
+	}
+	return look
 }
 
 // pinned reports whether a template is where an image's pin wants it, as far as the

@@ -18,7 +18,9 @@ func (p *planner) vm(v model.VM) Object {
 		return o
 	}
 	if f.wait == nil {
-		p.namesakes(&o, v, f.guest)
+		if o.Look = p.namesakes(&o, v, f.guest); !o.Look.Empty() {
+			return o
+		}
 	}
 	if f.guest == nil {
 		p.missing(&o, v, f)

@@ -35,11 +35,12 @@ func at(ts *testscript.TestScript) *site {
 }
 
 // simStart [YAML] starts a Proxmox, and lets the environment point at it. It is the
-// default world with me@pve, an administrator unless the world has rules of its own;
-// the YAML says what is different.
+// default world, quick but late and uneven (see sim.Uneven), with me@pve, an administrator
+// unless the world has rules of its own; the YAML says what is different.
 func simStart(ts *testscript.TestScript, neg bool, args []string) {
 	w := pvesim.DefaultWorld()
 	sim.Quick(w)
+	sim.Uneven(w)
 	here := ts.Value(siteKey{}).(*site)
 	w.Release = here.release
 	for _, a := range args {
