@@ -107,7 +107,7 @@ func Judge(err error) Failure {
 	return f
 }
 
-// stopped tells whether we were told to stop. An answer that didn't come in time is
+// stopped reports whether we were told to stop. An answer that didn't come in time is
 // something else, though its error is a deadline too: nobody but its request has
 // ended.
 func stopped(err error) bool {

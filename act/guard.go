@@ -45,7 +45,7 @@ func (a *Actor) destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UP
 	return vm.Destroy(ctx, pve.DestroyOptions{Purge: true})
 }
 
-// proves tells whether a description names the owner, and was written for the
+// proves reports whether a description names the owner, and was written for the
 // guest with that VMID.
 func proves(description string, want model.Owner, vmid int) error {
 	_, m, ok := model.ParseDescription(description)
@@ -124,7 +124,7 @@ func findSnapshot(ctx context.Context, vm pve.VM, name string) (pve.Snapshot, er
 }
 
 // noteRevert notes in a guest's description that it is rolled back to a snapshot,
-// and tells whether we are the first to do so.
+// and reports whether we are the first to do so.
 func (a *Actor) noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, snapshot, value string) (first bool, err error) {
 	text, m, ok := model.ParseDescription(now.Settings["description"])
 	if !ok {

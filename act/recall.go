@@ -94,7 +94,7 @@ func (a *Actor) log(ctx context.Context, upid pve.UPID) ([]string, error) {
 // Proxmox counts in seconds.
 const clockSlack = 2 * time.Second
 
-// old tells whether a volume was there when the task ended, and nobody has written into
+// old reports whether a volume was there when the task ended, and nobody has written into
 // it since. Some storages don't tell: then it may be anybody's.
 func (l Left) old(v pve.Volume) bool {
 	return l.Ended.IsZero() || !v.Created.IsZero() && !v.Created.After(l.Ended.Add(clockSlack))
@@ -200,7 +200,7 @@ func (a *Actor) configs(ctx context.Context, g pve.Resource) (list []pve.Setting
 	return list, nil
 }
 
-// named tells whether one of the configs names a volume.
+// named reports whether one of the configs names a volume.
 func named(volume string, configs []pve.Settings) bool {
 	for _, c := range configs {
 		for _, value := range c {

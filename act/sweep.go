@@ -33,7 +33,7 @@ func (l Left) String() string {
 	return strings.Join(l.Volumes, ", ")
 }
 
-// Gone tells whether nothing is left when these were removed. Of what a failed task has
+// Gone reports whether nothing is left when these were removed. Of what a failed task has
 // made nobody knows more than that.
 func (l *Left) Gone(removed []string) bool {
 	return l == nil || !slices.ContainsFunc(l.Volumes, func(v string) bool { return !slices.Contains(removed, v) })

@@ -97,7 +97,7 @@ func newContextUse(u *ui) *cobra.Command {
 	return &cobra.Command{
 		Use:               "use NAME",
 		Short:             "Make a context the current one",
-		Long:              "Make a context the current one: commands that aren't told which Proxmox is meant use it.",
+		Long:              "Make a context the current one: commands use it where nothing else says which Proxmox is meant.",
 		Example:           `  proxplane context use lab`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeContexts,

@@ -123,7 +123,7 @@ func (e *examination) haGroups() {
 	}
 	what, there, err := e.haPlaces()
 	if err != nil {
-		e.skip(areaManifests, fmt.Sprintf("whether there is the %s %s can't be told: %s", what, andList(model.NamesOf(named)), shortCause(err)), "")
+		e.skip(areaManifests, fmt.Sprintf("whether there is the %s %s isn't known: %s", what, andList(model.NamesOf(named)), shortCause(err)), "")
 		return
 	}
 	for _, name := range model.NamesOf(named) {

@@ -138,7 +138,7 @@ func (w *awaiting) late(ctx context.Context, err error, left []string, why map[s
 	}
 	var do []string
 	for _, name := range left {
-		do = append(do, fmt.Sprintf("vm/%s: %s", bare(name), cmp.Or(why[name], "Proxmox hasn't told how it is by then")))
+		do = append(do, fmt.Sprintf("vm/%s: %s", bare(name), cmp.Or(why[name], "Proxmox hadn't answered by then")))
 	}
 	return advise(fmt.Errorf("not %s after %s", w.state, w.timeout), do...)
 }

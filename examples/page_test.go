@@ -110,7 +110,7 @@ func at(v map[string]any, path string) any {
 	return v
 }
 
-// contains tells whether all of part is in whole; elements of lists may have
+// contains reports whether all of part is in whole; elements of lists may have
 // others beside them.
 func contains(t *testing.T, whole, part any) bool {
 	t.Helper()

@@ -52,7 +52,7 @@ func specOf[C any](parse func([]byte) (C, report.Report, error), merge func(pare
 	}
 }
 
-// isIgnition tells whether a text is an Ignition config.
+// isIgnition reports whether a text is an Ignition config.
 func isIgnition(text string) bool {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") || !strings.Contains(text, `"ignition"`) {
 		return false
@@ -117,7 +117,7 @@ func MergeIgnition(parent, child string) (string, error) {
 	return string(merged), err
 }
 
-// NewerIgnition tells whether a version of configs is newer than another one.
+// NewerIgnition reports whether a version of configs is newer than another one.
 // What isn't a version is never newer.
 func NewerIgnition(version, than string) bool {
 	var a, b, major int

@@ -37,7 +37,7 @@ func (e *PartError) Error() string { return e.Err.Error() }
 // Unwrap gives what is wrong.
 func (e *PartError) Unwrap() error { return e.Err }
 
-// PerGuest tells whether the files depend on the VMID.
+// PerGuest reports whether the files depend on the VMID.
 func (r Recipe) PerGuest() bool {
 	if r.Variables == nil {
 		return false

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// isTalos tells whether a text is a machine config of Talos: documents of YAML,
+// isTalos reports whether a text is a machine config of Talos: documents of YAML,
 // the first of which says so.
 func isTalos(text string) bool {
 	if strings.HasPrefix(text, "#!") || !strings.Contains(text, "v1alpha1") {

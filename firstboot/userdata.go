@@ -50,7 +50,7 @@ func FormatOf(text string) Format {
 	return NoFormat
 }
 
-// hasHeader tells whether a text begins with a header of a mail.
+// hasHeader reports whether a text begins with a header of a mail.
 func hasHeader(text, name string) bool {
 	return len(text) >= len(name) && strings.EqualFold(text[:len(name)], name)
 }

@@ -26,7 +26,7 @@ var (
 	variableUse  = regexp.MustCompile(`\$?\$\{\s*([^{}\s]*)\s*\}`)
 )
 
-// CheckVariable tells whether a name can be one of people's own variables.
+// CheckVariable reports whether a name can be one of people's own variables.
 func CheckVariable(name string) error {
 	switch {
 	case !variableName.MatchString(name):
@@ -72,7 +72,7 @@ func Expand(text string, variables map[string]string) (string, error) {
 	return b.String(), wrong.orNil()
 }
 
-// uses tells whether a text has a variable in it.
+// uses reports whether a text has a variable in it.
 func uses(text, name string) bool {
 	for _, m := range variableUse.FindAllStringSubmatch(text, -1) {
 		if m[1] == name && !strings.HasPrefix(m[0], "$$") {

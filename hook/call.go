@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Called tells whether the program was called by Proxmox, or by itself, and not
+// Called reports whether the program was called by Proxmox, or by itself, and not
 // by a person. Proxmox calls hookscripts with a VMID and a phase, whatever
 // their name; no command of ours is a number.
 func Called(args []string) bool {

@@ -77,7 +77,7 @@ func decodeText(text string) string {
 	return text
 }
 
-// attached tells whether a volume is one of the VM's CD-ROMs.
+// attached reports whether a volume is one of the VM's CD-ROMs.
 func (c vmConfig) attached(volid string) bool {
 	for key, value := range c.options {
 		if !drive.MatchString(key) {

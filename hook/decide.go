@@ -160,7 +160,7 @@ func decideShares(c vmConfig, list []hookblock.Share, g grant) (step, error) {
 	return s, errors.Join(errs...)
 }
 
-// ownSocket tells whether a path is one of those for the sockets of a VM. No
+// ownSocket reports whether a path is one of those for the sockets of a VM. No
 // other is a place to make anything, or to remove it.
 func ownSocket(vmid int, socket string) bool {
 	digits, ok := strings.CutPrefix(path.Base(socket), fmt.Sprintf("vm%d-fs", vmid))

@@ -147,12 +147,12 @@ func (p Policy) grant(vmid int, pools []string) grant {
 	return g
 }
 
-// script tells whether a hookscript may run.
+// script reports whether a hookscript may run.
 func (g grant) script(volid string) bool {
 	return slices.ContainsFunc(g.rules, func(r Rule) bool { return slices.Contains(r.Scripts, volid) })
 }
 
-// share tells whether a directory may be shared, and whether read-only at most.
+// share reports whether a directory may be shared, and whether read-only at most.
 // Where several rules allow it, the most generous counts.
 func (g grant) share(dir string) (ok, readOnly bool) {
 	readOnly = true
@@ -167,7 +167,7 @@ func (g grant) share(dir string) (ok, readOnly bool) {
 	return ok, ok && readOnly
 }
 
-// seed tells whether an Ignition file may come from an ISO.
+// seed reports whether an Ignition file may come from an ISO.
 func (g grant) seed(volid string, isAttached bool) bool {
 	return slices.ContainsFunc(g.rules, func(r Rule) bool {
 		return slices.ContainsFunc(r.Seeds, func(pattern string) bool {

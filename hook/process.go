@@ -40,7 +40,7 @@ func (d *daemon) alive() bool {
 	return ok && d.PID > 1 && start == d.Start
 }
 
-// stop ends a daemon and what it started, and tells whether it ran.
+// stop ends a daemon and what it started, and reports whether it ran.
 func (d *daemon) stop() (ran bool, err error) {
 	if !d.alive() {
 		return false, nil
@@ -67,7 +67,7 @@ func (d *daemon) stop() (ran bool, err error) {
 	return true, fmt.Errorf("virtiofsd %d doesn't end", d.PID)
 }
 
-// listening tells whether somebody takes connections at a socket. Connecting
+// listening reports whether somebody takes connections at a socket. Connecting
 // would tell, too, but a virtiofsd serves its first caller only.
 func listening(socket string) bool {
 	text, err := os.ReadFile("/proc/net/unix")
@@ -87,7 +87,7 @@ func listening(socket string) bool {
 	return false
 }
 
-// vmRuns tells whether a VM's QEMU is there.
+// vmRuns reports whether a VM's QEMU is there.
 func (h *Host) vmRuns(vmid int) bool {
 	text, err := os.ReadFile(h.path("/run/qemu-server", fmt.Sprintf("%d.pid", vmid)))
 	if err != nil {

@@ -101,7 +101,7 @@ func (h *Host) spec(dir *os.File, share hookblock.Share, v virtiofsd) (shareSpec
 	return spec, nil
 }
 
-// shared tells whether the directory is shared already, in the same way. A
+// shared reports whether the directory is shared already, in the same way. A
 // daemon that does something else is stopped, unless its VM runs.
 func (h *Host) shared(vmid int, file string, spec shareSpec, socket string) (bool, error) {
 	all, err := h.records(vmid)

@@ -132,7 +132,7 @@ func Name(ctx context.Context, r client.Reader) (string, error) {
 	return "k8s-" + string(system.UID[:enough]), nil
 }
 
-// Unknown tells whether an error is that Kubernetes doesn't know our kinds.
+// Unknown reports whether an error is that Kubernetes doesn't know our kinds.
 func Unknown(err error) bool {
 	return meta.IsNoMatchError(err)
 }

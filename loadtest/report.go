@@ -28,7 +28,7 @@ type Report struct {
 	Figures   []Figures `json:"figures"`
 }
 
-// OK tells whether all was done, and nothing is left.
+// OK reports whether all was done, and nothing is left.
 func (r *Report) OK() bool {
 	return r.Ended == "" && r.Left == "" && !slices.ContainsFunc(r.Figures, func(f Figures) bool { return f.Failed > 0 })
 }

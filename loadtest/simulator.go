@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Simulated tells whether what answers at a URL is the simulator of `proxplane sim`
+// Simulated reports whether what answers at a URL is the simulator of `proxplane sim`
 // and no real Proxmox. It must prove it: a request of ours to the API, with a word
 // that nobody can know, has to turn up in the simulator's own log of requests. A
 // real Proxmox keeps no such log below /sim, and whatever else may answer there

@@ -114,7 +114,7 @@ func (b *build) gateways(field string, ip api.StaticIP, out *nic) {
 	}
 }
 
-// simple tells whether Proxmox' own options can say what addresses the interface
+// simple reports whether Proxmox' own options can say what addresses the interface
 // has: one of each kind.
 func (n *nic) simple() bool { return len(n.v4) <= 1 && len(n.v6) <= 1 }
 

@@ -29,7 +29,7 @@ func (s scope) checkName() {
 	}
 }
 
-// IsGuestName tells whether Proxmox takes a name for a machine.
+// IsGuestName reports whether Proxmox takes a name for a machine.
 func IsGuestName(name string) bool {
 	tooLong := func(label string) bool { return len(label) > 63 }
 	return guestName.MatchString(name) && len(name) <= 253 && !slices.ContainsFunc(strings.Split(name, "."), tooLong)

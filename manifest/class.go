@@ -103,7 +103,7 @@ var mostBytes = resource.MustParse("1Ei")
 // mostCPUs is more than any guest can have.
 const mostCPUs = 4096
 
-// countable tells whether an amount is a number of bytes that can be counted.
+// countable reports whether an amount is a number of bytes that can be counted.
 func (s scope) countable(field string, q resource.Quantity) bool {
 	if q.Cmp(mostBytes) > 0 {
 		have := shortened(q.String())

@@ -91,7 +91,7 @@ func sshKeys(value any) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-// goodKey tells whether a line is a public key without options before it.
+// goodKey reports whether a line is a public key without options before it.
 func goodKey(line string) bool {
 	fields := strings.Fields(line)
 	if len(fields) < 2 || strings.ContainsAny(line, "\r\n") {

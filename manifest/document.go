@@ -159,7 +159,7 @@ func (r *reader) items(list *document) {
 	}
 }
 
-// bounded tells whether a tree is of a size that can be walked.
+// bounded reports whether a tree is of a size that can be walked.
 func (r *reader) bounded(file string, node *yaml.Node, open map[*yaml.Node]bool, depth int) bool {
 	r.nodes++
 	switch {
@@ -185,7 +185,7 @@ func (r *reader) bounded(file string, node *yaml.Node, open map[*yaml.Node]bool,
 	return true
 }
 
-// hasComment tells whether there is such a comment anywhere in a tree.
+// hasComment reports whether there is such a comment anywhere in a tree.
 func hasComment(node *yaml.Node, re *regexp.Regexp) bool {
 	if re.MatchString(node.HeadComment) || re.MatchString(node.LineComment) || re.MatchString(node.FootComment) {
 		return true

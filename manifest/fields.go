@@ -35,7 +35,7 @@ func fieldsOf(t reflect.Type) map[string][]int {
 	return all
 }
 
-// hidden tells whether a field is inside of an embedded struct with a name of
+// hidden reports whether a field is inside of an embedded struct with a name of
 // its own, like that of metadata.
 func hidden(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {

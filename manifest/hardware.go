@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-// hardware sets the plain options; it tells whether the guest agent is to be
+// hardware sets the plain options; it reports whether the guest agent is to be
 // waited for.
 func (b *build) hardware(m *api.MachineSpec) (waitAddress bool) {
 	b.opts = maps.Clone(b.class.options)
@@ -72,7 +72,7 @@ func (b *build) firmwareOptions() {
 	}
 }
 
-// agent sets the option and tells whether there is an agent, or may be one: a
+// agent sets the option and reports whether there is an agent, or may be one: a
 // template's own setting counts when the manifest says nothing.
 func (b *build) agent(a *api.Agent) bool {
 	inside := b.image != nil && b.image.spec.OS.Agent

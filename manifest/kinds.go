@@ -113,7 +113,7 @@ func (r *reader) known(d *document) bool {
 	line := d.node.Line
 	switch {
 	case d.key.Kind == "" && version == "":
-		r.fail(d.file, line, "this has neither apiVersion nor kind, so it can't be told what it is")
+		r.fail(d.file, line, "this has neither apiVersion nor kind, so what it is isn't known")
 	case d.key.Kind == "":
 		r.fail(d.file, line, "kind is missing; known kinds are %s", strings.Join(kindNames(), ", "))
 	case k != nil && version == "":

@@ -36,7 +36,7 @@ type nic struct {
 	slaac    bool
 }
 
-// addressed tells whether the guest is told how the interface gets an address.
+// addressed reports whether the guest is told how the interface gets an address.
 func (n nic) addressed() bool { return n.dhcp || n.dhcp6 || n.slaac || len(n.v4)+len(n.v6) > 0 }
 
 // maxNICs is how many network cards Proxmox takes.

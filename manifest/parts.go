@@ -44,7 +44,7 @@ func (w *wrong) forget(key model.Key, from int) {
 	w.seen = min(w.seen, from)
 }
 
-// isWrong tells whether something is wrong with an object, where that matters to
+// isWrong reports whether something is wrong with an object, where that matters to
 // others.
 func (t *translator) isWrong(key model.Key) bool {
 	if t.wrong == nil {

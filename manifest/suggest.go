@@ -29,7 +29,7 @@ func Nearest(have string, words []string) (string, bool) {
 	return best, d <= max(1, min(len(have), len(best))/3) || begun(lower, strings.ToLower(best))
 }
 
-// begun tells whether a word was left unfinished, or got an ending that it doesn't
+// begun reports whether a word was left unfinished, or got an ending that it doesn't
 // have: snap or snapshotRef, where it is snapshot.
 func begun(have, word string) bool {
 	const least, ending = 3, 4

@@ -186,7 +186,7 @@ func Restored(o metav1.Object) bool { return Identity(o) != string(o.GetUID()) }
 
 func (s scope) meta() metav1.Object { return s.o.Object.(metav1.Object) }
 
-// deleted tells whether Kubernetes waits for the object to go.
+// deleted reports whether Kubernetes waits for the object to go.
 func (s scope) deleted() bool { return s.meta().GetDeletionTimestamp() != nil }
 
 // find looks for an object of the same namespace. What isn't there is an error,

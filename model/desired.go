@@ -245,7 +245,7 @@ type Selector struct {
 	Values   []string
 }
 
-// Matches tells whether the labels are of those selected.
+// Matches reports whether the labels are of those selected.
 func (s Selector) Matches(labels map[string]string) bool {
 	value, has := labels[s.Key]
 	switch s.Operator {

@@ -37,7 +37,7 @@ type Disk struct {
 // when the image is.
 const RootSlot = "root"
 
-// Root tells whether this is the disk that came with the image.
+// Root reports whether this is the disk that came with the image.
 func (d Disk) Root() bool { return d.Slot == RootSlot }
 
 // NIC is a network interface.
@@ -135,7 +135,7 @@ type Config struct {
 	Half bool
 }
 
-// AgentOn tells whether canonical options give a guest an agent. One that is off is
+// AgentOn reports whether canonical options give a guest an agent. One that is off is
 // the default, which is left out.
 func AgentOn(options map[string]string) bool { return options["agent"] != "" }
 
@@ -166,7 +166,7 @@ func (c *Config) BootDisk() (Disk, bool) {
 	return c.Disks[i], true
 }
 
-// holdsSystem tells whether a system can be on it.
+// holdsSystem reports whether a system can be on it.
 func (d Disk) holdsSystem() bool {
 	return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
 }

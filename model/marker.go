@@ -108,8 +108,8 @@ func ParseDescription(description string) (text string, m Marker, ok bool) {
 // manifest named it.
 func PoolMark(pool string) string { return "pool:" + pool }
 
-// Manages tells whether a mark is among Managed.
+// Manages reports whether a mark is among Managed.
 func (m *Marker) Manages(mark string) bool { return m != nil && slices.Contains(m.Managed, mark) }
 
-// Of tells whether the marker was made for the guest with that VMID.
+// Of reports whether the marker was made for the guest with that VMID.
 func (m Marker) Of(vmid int) bool { return m.VMID == 0 || m.VMID == vmid }

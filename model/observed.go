@@ -98,7 +98,7 @@ type Room struct{ Total, Used int64 }
 // Free is what is left.
 func (r Room) Free() int64 { return max(0, r.Total-r.Used) }
 
-// Blocks tells whether the storage keeps disks as block devices, which have
+// Blocks reports whether the storage keeps disks as block devices, which have
 // no format but raw.
 func (s *Storage) Blocks() bool {
 	switch s.Type {
@@ -161,7 +161,7 @@ type Dir struct {
 	Digest string            // of all of them
 }
 
-// Is tells whether the mapping is of one directory, wherever it has one.
+// Is reports whether the mapping is of one directory, wherever it has one.
 func (d Dir) Is(path string) bool {
 	for _, p := range d.Paths {
 		if p != path {
@@ -175,7 +175,7 @@ func (d Dir) Is(path string) bool {
 // it takes the mapping over.
 const ShareNote = "Made by proxplane, which removes it when no machine uses it."
 
-// AtLeast tells whether the cluster has that release of Proxmox VE or a later
+// AtLeast reports whether the cluster has that release of Proxmox VE or a later
 // one.
 func (o *Observed) AtLeast(major, minor int) bool {
 	return o.Release > major || o.Release == major && o.Minor >= minor
@@ -209,7 +209,7 @@ type Failure struct {
 	Lost  bool      // it may have been done: not again before a list was asked for since
 }
 
-// Again tells whether it may be tried again, by what is known now.
+// Again reports whether it may be tried again, by what is known now.
 func (f Failure) Again(have *Observed) bool {
 	return !f.Hard && !have.At.Before(f.Next) && (!f.Lost || have.Listed.After(f.At))
 }

@@ -131,7 +131,7 @@ func parseStateTag(tag string) (ownerID, fingerprint string, ok bool) {
 	return ownerID, fingerprint, ok && len(ownerID) == idLength && strings.Trim(ownerID, idLetters) == ""
 }
 
-// IsMark tells whether a tag is one of those that mark our guests.
+// IsMark reports whether a tag is one of those that mark our guests.
 func IsMark(tag string) bool {
 	_, _, state := parseStateTag(tag)
 	return state || tag == Tag

@@ -63,5 +63,5 @@ func SeedVolumes(volume string) []string {
 	return all
 }
 
-// SeedSnippets tells whether first-boot data are kept in snippets.
+// SeedSnippets reports whether first-boot data are kept in snippets.
 func SeedSnippets(volume string) bool { return strings.Contains(volume, snippetsOf) }

@@ -229,7 +229,7 @@ func (s *agents) finish(n *asker, a *ask, err error) {
 	close(a.done)
 }
 
-// question asks once, and tells whether that was the last time.
+// question asks once, and reports whether that was the last time.
 func (s *agents) question(a *ask) (over bool, err error) {
 	asked := time.Now()
 	var list []pve.GuestInterface

@@ -59,7 +59,7 @@ func readingOf(settings []pve.PendingSetting) reading {
 	return out
 }
 
-// differs tells whether something really waits for the next start: Proxmox
+// differs reports whether something really waits for the next start: Proxmox
 // also lists changes of spelling.
 func differs(s pve.PendingSetting, wanted *string) bool {
 	switch {

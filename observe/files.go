@@ -161,7 +161,7 @@ func (o *Observer) doubtSeed(was, now *model.Config) {
 	}
 }
 
-// holds tells whether a guest had a drive with a volume when its config was read.
+// holds reports whether a guest had a drive with a volume when its config was read.
 func holds(c *model.Config, volume string) bool {
 	return c != nil && slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.Volume == volume })
 }

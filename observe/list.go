@@ -99,7 +99,7 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 	o.have.Tasks = running
 }
 
-// changesGuest tells whether a task changes the guest that it is filed under.
+// changesGuest reports whether a task changes the guest that it is filed under.
 func changesGuest(task string) bool {
 	switch task {
 	case "qmclone", "vncproxy", "vncshell", "spiceproxy", "vzdump", "qmstart", "imgcopy", "download", "imgdel":
@@ -108,7 +108,7 @@ func changesGuest(task string) bool {
 	return true
 }
 
-// changesPower tells whether a guest may run after a task that didn't before, or
+// changesPower reports whether a guest may run after a task that didn't before, or
 // the other way round.
 func changesPower(task string) bool {
 	switch task {

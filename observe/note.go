@@ -125,7 +125,7 @@ func (o *Observer) FileGone(node, volume string) {
 	}
 }
 
-// shares tells whether a volume is on a storage that all nodes share.
+// shares reports whether a volume is on a storage that all nodes share.
 func (o *Observer) shares(volume string) bool {
 	s := o.have.Storages[model.StorageOf(volume)]
 	return s != nil && s.Shared

@@ -125,7 +125,7 @@ func (o *Observer) readStatus(ctx context.Context, vmid int) error {
 	})
 }
 
-// Sure tells whether it is known from more than the list, which may be late,
+// Sure reports whether it is known from more than the list, which may be late,
 // whether a guest runs.
 func (o *Observer) Sure(vmid int) bool {
 	o.mu.RLock()
@@ -134,7 +134,7 @@ func (o *Observer) Sure(vmid int) bool {
 	return r != nil && r.sure()
 }
 
-// Proved tells whether a guest's config, with its proof of ownership, was read
+// Proved reports whether a guest's config, with its proof of ownership, was read
 // within that time.
 func (o *Observer) Proved(vmid int, within time.Duration) bool {
 	o.mu.RLock()

@@ -90,7 +90,7 @@ func (r *record) sure() bool {
 	return r.status != "" && (r.statusAt.Add(lag).After(r.listedAt) || r.status == r.listed.Status && !r.late())
 }
 
-// late tells whether there is a sign that the list is late about the power
+// late reports whether there is a sign that the list is late about the power
 // state: somebody started or stopped it just before, or changes wait for a
 // restart, as they do only while it runs.
 func (r *record) late() bool {
@@ -111,7 +111,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if r.config == nil || r.configAt.After(at) {
 		return
 	}
-	// What the list shows of the config tells whether somebody changed it. A
+	// What the list shows of the config reports whether somebody changed it. A
 	// guest that stopped or started has taken over what was pending.
 	if r.resized(was, now, at) || !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
 		moved || restarted || now.Status != was.Status {

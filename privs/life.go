@@ -150,12 +150,12 @@ func (l *life) available(v model.VM, do func(model.Action)) {
 		do(model.KeepApart{New: true})
 	}
 	if says || apart {
-		l.read("see what HA was told", "/cluster/ha/resources", nil)
-		l.read("see what HA was told", "/cluster/ha/rules", nil)
+		l.read("read the HA configuration", "/cluster/ha/resources", nil)
+		l.read("read the HA configuration", "/cluster/ha/rules", nil)
 	}
 }
 
-// apart tells whether HA, which moves guests, has to be told to keep this one away
+// apart reports whether HA, which moves guests, has to be told to keep this one away
 // from others. From 9 on it can be.
 func (l *life) apart(v model.VM) bool {
 	return l.at.Release >= 9 && slices.ContainsFunc(v.Place.AntiAffinity, func(s model.Selector) bool {

@@ -128,7 +128,7 @@ func grants(claims map[claim][]string) []Grant {
 	return out
 }
 
-// below tells whether a path stands for all that is below it.
+// below reports whether a path stands for all that is below it.
 func below(path string) bool { return path == "/vms" || path == "/nodes" || path == "/storage" }
 
 // parentOf is the path that stands for any node or storage. What is needed on

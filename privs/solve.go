@@ -16,7 +16,7 @@ type need struct {
 	why string
 }
 
-// holds tells whether a claim is among those granted, on its path or on the one
+// holds reports whether a claim is among those granted, on its path or on the one
 // that stands for all of its kind.
 func holds(granted map[claim]bool, c claim) bool {
 	return granted[c] || granted[claim{parentOf(c.path), c.priv}]

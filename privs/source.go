@@ -18,7 +18,7 @@ type source struct {
 	storage  string // for the disks of a blank guest that name none
 }
 
-// full tells whether a guest is a full copy: it was asked for, or Proxmox can't
+// full reports whether a guest is a full copy: it was asked for, or Proxmox can't
 // make a linked one.
 func (s source) full(v model.VM) bool {
 	moved := v.Source.Storage != "" && s.config != nil && v.Source.Storage != rootStorage(s.config)
@@ -135,7 +135,7 @@ func (l *life) after(v model.VM, s source) *model.Config {
 	return c
 }
 
-// hasAgent tells whether a guest is configured to have an agent: by its manifest,
+// hasAgent reports whether a guest is configured to have an agent: by its manifest,
 // else by what it is made from.
 func hasAgent(v model.VM, had *model.Config) bool {
 	switch _, said := v.Options["agent"]; {

@@ -34,7 +34,7 @@ func CloneTarget(log []string) int {
 	return 0
 }
 
-// Unclean tells whether a task has ended in a way that may have left disks of a VM that isn't
+// Unclean reports whether a task has ended in a way that may have left disks of a VM that isn't
 // there: a destruction with warnings, or one that failed, or a VM that couldn't be made.
 func (t TaskInfo) Unclean() bool {
 	switch warnings, ok := taskSucceeded(t.Status); t.UPID.Type {
@@ -46,7 +46,7 @@ func (t TaskInfo) Unclean() bool {
 	return false
 }
 
-// Messy tells whether a task that failed may have left disks that it had made. One that ran out of
+// Messy reports whether a task that failed may have left disks that it had made. One that ran out of
 // room has removed them, unless the lock that it needed for that was held, or something was in its
 // way that an earlier one had left. After anything else nobody knows.
 func (e *TaskError) Messy() bool {

@@ -96,7 +96,7 @@ func (id *identity) name() string {
 
 func (id *identity) token() bool { return id != nil && id.tokenID != "" }
 
-// root tells whether this is root@pam itself, with a ticket: some things
+// root reports whether this is root@pam itself, with a ticket: some things
 // are allowed to nobody else, not even to root's tokens.
 func (id *identity) root() bool { return id != nil && id.user == rootUser && id.tokenID == "" }
 

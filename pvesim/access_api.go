@@ -33,7 +33,7 @@ func inUserConfig(failed string, err error) error {
 	return die("%s: %s", failed, strings.TrimRight(perlText(err), "\n"))
 }
 
-// given tells whether a parameter has a value that counts as true.
+// given reports whether a parameter has a value that counts as true.
 func (c *call) given(key string) bool {
 	v := c.params.Str(key)
 	return v != "" && v != "0"

@@ -139,7 +139,7 @@ func (s *Sim) roleExists(role string) bool {
 	return ok
 }
 
-// builtinRole tells whether a role comes with Proxmox.
+// builtinRole reports whether a role comes with Proxmox.
 func (s *Sim) builtinRole(role string) bool {
 	_, ok := s.privTable().roles[role]
 	return ok

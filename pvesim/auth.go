@@ -48,7 +48,7 @@ func (s *Sim) signTicket(plain, bound string) string {
 	return plain + "::" + sign(s.keys.ticket, plain+"\x00"+bound)
 }
 
-// fresh tells whether a time stamp is neither too old nor too far ahead.
+// fresh reports whether a time stamp is neither too old nor too far ahead.
 func (s *Sim) fresh(stamp string, grace, life time.Duration) bool {
 	at, err := strconv.ParseInt(stamp, 16, 64)
 	if err != nil {

@@ -125,7 +125,7 @@ func nextIDRange(option string) (lower, upper int) {
 	return lower, upper
 }
 
-// nextID finds a free VMID, or tells whether the one asked for is free.
+// nextID finds a free VMID, or reports whether the one asked for is free.
 func nextID(c *call) (any, error) {
 	if c.params.Has("vmid") {
 		vmid := c.params.Int("vmid")

@@ -47,7 +47,7 @@ func (c *call) openDoor(vm *VM, serial string) (*door, string) {
 // longestConsole is how long anybody may stay.
 const longestConsole = 365 * 24 * time.Hour
 
-// isUpgrade tells whether a client wants to speak websocket.
+// isUpgrade reports whether a client wants to speak websocket.
 func isUpgrade(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
 
 // serveConsole lets a client work at a console.

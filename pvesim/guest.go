@@ -107,7 +107,7 @@ func (s *Sim) boot(vm *VM) {
 	r.Guest = s.newGuest(vm)
 }
 
-// hasAgent tells whether a system runs the guest agent. Those that a world
+// hasAgent reports whether a system runs the guest agent. Those that a world
 // names itself do.
 func (s *Sim) hasAgent(system System) bool {
 	_, named := s.world.Kernels[system]
@@ -144,12 +144,12 @@ func (r *Run) cont(now time.Time) {
 	r.Paused = time.Time{}
 }
 
-// up tells whether the system inside has booted and can act.
+// up reports whether the system inside has booted and can act.
 func (r *Run) up(now time.Time) bool {
 	return r != nil && r.Paused.IsZero() && !r.Asleep && !r.Booted.IsZero() && !now.Before(r.Booted)
 }
 
-// agentUp tells whether the guest agent answers.
+// agentUp reports whether the guest agent answers.
 func (r *Run) agentUp(now time.Time) bool {
 	return r.up(now) && !r.Agent.IsZero() && !now.Before(r.Agent)
 }

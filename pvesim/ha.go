@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// haActive tells whether the manager works: it needs a cluster. Alone, a
+// haActive reports whether the manager works: it needs a cluster. Alone, a
 // node's manager waits for its watchdog and leaves everything queued.
 func (s *Sim) haActive() bool { return s.state.Cluster != "" && len(s.state.Nodes) > 2 }
 

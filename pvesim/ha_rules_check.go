@@ -32,7 +32,7 @@ func newHARule(sec map[string]string) haRule {
 	return r
 }
 
-// priorities tells whether the nodes of a rule differ in priority.
+// priorities reports whether the nodes of a rule differ in priority.
 func (r haRule) priorities() bool {
 	seen := map[int]bool{}
 	for _, p := range r.nodes {

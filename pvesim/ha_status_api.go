@@ -130,7 +130,7 @@ func (c *call) haLocalState(node string) string {
 	return "wait_for_agent_lock"
 }
 
-// haBusy tells whether a node has resources of the manager.
+// haBusy reports whether a node has resources of the manager.
 func (c *call) haBusy(node string) bool {
 	for sid := range c.state.HA.Resources {
 		_, id, _ := strings.Cut(sid, ":")

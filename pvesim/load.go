@@ -64,7 +64,7 @@ func (a *actor) route(ep *schema.Endpoint, in map[string]any, entry string) (str
 // checkNode is the parameter with which lists of mappings are sent to a node.
 const checkNode = "check-node"
 
-// recycled tells whether the worker that answered ends after this request,
+// recycled reports whether the worker that answered ends after this request,
 // and its connections with it.
 func (s *Sim) recycled() bool {
 	every := s.world.Load.Recycle

@@ -87,7 +87,7 @@ func (c *call) realFile(vm *VM, path, mode string, fn func(handle int) error) er
 const agentChunk = 1 << 20
 
 // realRead reads up to count bytes of a file after the first skip ones, and
-// tells whether there may be more.
+// reports whether there may be more.
 func (c *call) realRead(vm *VM, path string, skip, count int) (data []byte, more bool, err error) {
 	err = c.realFile(vm, path, "rb", func(handle int) error {
 		more = true

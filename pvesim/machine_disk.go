@@ -73,7 +73,7 @@ func (a *actor) diskOf(v *Volume) (string, error) {
 	return v.Disk, nil
 }
 
-// written tells whether a volume has bytes.
+// written reports whether a volume has bytes.
 func (v *Volume) written() bool { return v.Disk != "" || v.Blob != "" }
 
 // copyBytes fills a new volume with what another has, or had at a snapshot.

@@ -18,7 +18,7 @@ func (c *changer) plug(key, value string) error {
 	return c.changeMachine(c.vm, conf)
 }
 
-// concernsMachine tells whether an option can change the devices of a VM
+// concernsMachine reports whether an option can change the devices of a VM
 // that runs.
 func concernsMachine(key string) bool {
 	return isDriveKey[key] || family(key, "net") || key == "vcpus" || key == "memory"

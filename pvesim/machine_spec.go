@@ -138,7 +138,7 @@ func (a *actor) machineDrives(vm *VM, m *Machine, conf Conf) error {
 	return nil
 }
 
-// canShare tells whether a directory exists on the hosts, for guests to use:
+// canShare reports whether a directory exists on the hosts, for guests to use:
 // with real machines this one is all of them.
 func (s *Sim) canShare(path string) bool {
 	if s.machines != nil {

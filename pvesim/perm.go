@@ -44,7 +44,7 @@ func (s *Sim) needAny(who *identity, path string, privs ...string) error {
 	return denied(path + ", " + strings.Join(privs, "|"))
 }
 
-// has tells whether who has all the privileges on the path.
+// has reports whether who has all the privileges on the path.
 func (s *Sim) has(who *identity, path string, privs ...string) bool {
 	have, bit := s.rightsOf(who, path).set, s.privTable().bit
 	for _, p := range privs {
@@ -55,7 +55,7 @@ func (s *Sim) has(who *identity, path string, privs ...string) bool {
 	return true
 }
 
-// hasAny tells whether who has one of the privileges on the path.
+// hasAny reports whether who has one of the privileges on the path.
 func (s *Sim) hasAny(who *identity, path string, privs ...string) bool {
 	return s.rightsOf(who, path).set&s.privTable().setOf(privs...) != 0
 }

@@ -28,7 +28,7 @@ func (s *Sim) checkEndpoint(ep *schema.Endpoint, who *identity, in map[string]an
 	return err
 }
 
-// evaluate tells whether a permission expression holds. When it doesn't,
+// evaluate reports whether a permission expression holds. When it doesn't,
 // there is an error too unless quiet says that the caller has alternatives;
 // some checks insist on their error even then.
 func (s *Sim) evaluate(check schema.Check, who *identity, in map[string]any, quiet bool) (bool, error) {
@@ -144,7 +144,7 @@ func (s *Sim) groupsWith(who *identity, privs ...string) map[string]bool {
 	return out
 }
 
-// inGroups tells whether the user is in one of the groups.
+// inGroups reports whether the user is in one of the groups.
 func (s *Sim) inGroups(userid string, groups map[string]bool) bool {
 	u := s.state.Access.Users[userid]
 	if u == nil {

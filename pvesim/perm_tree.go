@@ -94,7 +94,7 @@ func (ix *rightsIndex) make(path string) *aclNode {
 	return n
 }
 
-// nearest walks down a path as far as there are nodes, and tells whether
+// nearest walks down a path as far as there are nodes, and reports whether
 // that was all the way.
 func (ix *rightsIndex) nearest(path string) (n *aclNode, exact bool) {
 	n = ix.root
@@ -204,7 +204,7 @@ func (ix *rightsIndex) rolesAt(who identity, node *aclNode, exact bool) map[stri
 	return roles
 }
 
-// pathRune tells whether a character may be in a path of the access tree.
+// pathRune reports whether a character may be in a path of the access tree.
 func pathRune(c rune) bool {
 	switch c {
 	case '.', '-', '_':

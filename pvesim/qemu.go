@@ -42,7 +42,7 @@ func (c Conf) checkProtection(what string) error {
 	return nil
 }
 
-// Template tells whether the VM is a template.
+// Template reports whether the VM is a template.
 func (v *VM) Template() bool { return v.Conf["template"] == "1" }
 
 // truthy is what Perl takes for true.
@@ -112,7 +112,7 @@ func (d drive) opt(name string) string {
 	return ""
 }
 
-// has tells whether an option is there, be it empty.
+// has reports whether an option is there, be it empty.
 func (d drive) has(name string) bool {
 	return slices.ContainsFunc(d.opts, func(o string) bool { return strings.HasPrefix(o, name+"=") })
 }
@@ -137,18 +137,18 @@ func (d drive) String() string {
 	return strings.Join(append([]string{d.volume}, opts...), ",")
 }
 
-// cdrom tells whether this is a CD-ROM drive, a cloud-init drive included.
+// cdrom reports whether this is a CD-ROM drive, a cloud-init drive included.
 func (d drive) cdrom() bool { return d.opt("media") == "cdrom" }
 
-// disc tells whether this is a CD-ROM drive that isn't for cloud-init.
+// disc reports whether this is a CD-ROM drive that isn't for cloud-init.
 func (d drive) disc() bool { return d.cdrom() && !d.cloudInit() }
 
 var cloudInitVolume = regexp.MustCompile(`[:/](?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow|qcow2|qed|vmdk|cloop))?$`)
 
-// cloudInit tells whether this is the cloud-init drive.
+// cloudInit reports whether this is the cloud-init drive.
 func (d drive) cloudInit() bool { return cloudInitVolume.MatchString(d.volume) }
 
-// onStorage tells whether the drive is a volume of a storage.
+// onStorage reports whether the drive is a volume of a storage.
 func (d drive) onStorage() bool {
 	_, _, ok := splitVolID(d.volume)
 	return ok

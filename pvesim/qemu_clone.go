@@ -157,7 +157,7 @@ func (t *task) writeClone(vm *VM, plan *clonePlan) error {
 	return t.store(vm, d)
 }
 
-// mirrors tells whether a disk is copied while the source writes to it.
+// mirrors reports whether a disk is copied while the source writes to it.
 func (job *cloneJob) mirrors(d drive, plan *clonePlan) bool {
 	return job.running && job.snap == "" && plan.full[d.key] && !d.cloudInit()
 }

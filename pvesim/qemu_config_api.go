@@ -157,7 +157,7 @@ func postConfig(c *call) (any, error) {
 	return nil, die("failed to update VM %d: %s", ch.vmid, info.Exit)
 }
 
-// taskWarned tells whether a task ended well but for warnings.
+// taskWarned reports whether a task ended well but for warnings.
 func taskWarned(exit string) bool {
 	var n int
 	got, _ := fmt.Sscanf(exit, "WARNINGS: %d", &n)

@@ -178,7 +178,7 @@ func (ch *change) noteDrive(c *changer, key, value string, modified map[string]b
 	return nil
 }
 
-// sameTPM tells whether a change would give the same TPM another version.
+// sameTPM reports whether a change would give the same TPM another version.
 func sameTPM(old, value string) bool {
 	version := func(d drive) string {
 		if v := d.opt("version"); v != "" {

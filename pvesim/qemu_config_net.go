@@ -37,7 +37,7 @@ func (s *Sim) parseIPConfig(value string) *schema.Props {
 	return props
 }
 
-// differ tells whether two property strings differ in one of the keys.
+// differ reports whether two property strings differ in one of the keys.
 // Numbers are compared as such: 1.50 is 1.5.
 func differ(a, b *schema.Props, keys ...string) bool {
 	for _, k := range keys {

@@ -35,7 +35,7 @@ func unescapePercent(s string) string {
 	return b.String()
 }
 
-// validSSHKey tells whether a line holds a public key, possibly behind a
+// validSSHKey reports whether a line holds a public key, possibly behind a
 // word of options as in authorized_keys.
 func validSSHKey(line string) bool {
 	line = strings.TrimLeft(line, " \t")

@@ -51,7 +51,7 @@ func (s *Sim) needTags(who *identity, vmid int, old, new string) error {
 	return nil
 }
 
-// mayTag tells whether somebody without Sys.Modify may use a tag: registered
+// mayTag reports whether somebody without Sys.Modify may use a tag: registered
 // ones never, others as the datacenter allows.
 func (s *Sim) mayTag(who *identity, tag string) bool {
 	if slices.Contains(s.registeredTags(), tag) {

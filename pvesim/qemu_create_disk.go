@@ -267,5 +267,5 @@ func (s *Sim) imageName(volid string) (volName, error) {
 	return n, die("volume '%s' - not a QEMU image format '%s'", volid, n.format)
 }
 
-// packed tells whether the volume is inside an OVA archive.
+// packed reports whether the volume is inside an OVA archive.
 func (n volName) packed() bool { return strings.HasPrefix(n.format, "ova+") }

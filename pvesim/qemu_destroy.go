@@ -120,7 +120,7 @@ func (c Conf) unused() []drive {
 	return list
 }
 
-// baseInUse tells whether linked clones stand on a base volume.
+// baseInUse reports whether linked clones stand on a base volume.
 func (s *Sim) baseInUse(node, volid string) bool {
 	n, err := s.parseVolID(volid)
 	if err != nil || !n.isBase {

@@ -96,7 +96,7 @@ func (job *moveJob) check(s *Sim, vm *VM) (d drive, kept bool, err error) {
 	return d, kept, nil
 }
 
-// usedBesides tells whether the VM or one of its snapshots has the volume in
+// usedBesides reports whether the VM or one of its snapshots has the volume in
 // another place than the option.
 func (s *Sim) usedBesides(vm *VM, volid, key string) bool {
 	c := &changer{actor: &actor{Sim: s}, vm: vm, d: vm.draft()}

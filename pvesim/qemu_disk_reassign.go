@@ -125,7 +125,7 @@ func (job *moveJob) reassign(t *task) error {
 	return ch.apply(&t.actor, t.logf)
 }
 
-// bootWithout is the boot order without a disk; had tells whether the disk
+// bootWithout is the boot order without a disk; had reports whether the disk
 // was in it.
 func bootWithout(c Conf, disk string) (order []string, had bool) {
 	from := orderOf(c["boot"])

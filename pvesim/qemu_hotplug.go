@@ -212,7 +212,7 @@ func skipIf(cond bool) error {
 	return nil
 }
 
-// canPlugUSB tells whether USB devices can come and go: the guest must know
+// canPlugUSB reports whether USB devices can come and go: the guest must know
 // how to handle the controller for that.
 func (c *changer) canPlugUSB(can map[string]bool) bool {
 	ostype := c.d.conf["ostype"]

@@ -154,7 +154,7 @@ func (l *lab) pending(key string) map[string]any {
 	return nil
 }
 
-// waits tells whether a change of the option is pending.
+// waits reports whether a change of the option is pending.
 func (l *lab) waits(key string) bool {
 	l.t.Helper()
 	item := l.pending(key)

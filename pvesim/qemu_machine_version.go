@@ -93,7 +93,7 @@ func (s *Sim) checkMachineVersion(node, machine string) error {
 	return nil
 }
 
-// later tells whether a version "9.2" is later than another.
+// later reports whether a version "9.2" is later than another.
 func later(a, b string) bool {
 	parts := func(v string) (major, minor int) {
 		x, y, _ := strings.Cut(v, ".")

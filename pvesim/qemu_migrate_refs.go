@@ -151,7 +151,7 @@ func (s *Sim) localResources(vm *VM) (local []string, mapped map[string]any, mis
 	return local, mapped, missing
 }
 
-// dirMapped tells whether a directory mapping has an entry for the node.
+// dirMapped reports whether a directory mapping has an entry for the node.
 func (s *Sim) dirMapped(id, node string) bool {
 	m := s.state.DirMaps[id]
 	return m != nil && slices.ContainsFunc(m.Map, func(entry string) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// hasPending tells whether something waits.
+// hasPending reports whether something waits.
 func (d *draft) hasPending() bool { return len(d.pending) > 0 || len(d.deletes) > 0 }
 
 // cleanup drops pending changes that change nothing.
@@ -149,7 +149,7 @@ func (c *changer) registerUnused(d drive) error {
 	return nil
 }
 
-// owns tells whether the volume is the VM's own.
+// owns reports whether the volume is the VM's own.
 func (c *changer) owns(volid string) bool {
 	n, err := c.parseVolID(volid)
 	return err == nil && n.vmid == c.vm.ID
@@ -177,7 +177,7 @@ func (c Conf) addUnused(volid string) error {
 }
 
 // deallocate removes the volume of an unused disk, or of any with force; it
-// tells whether the option may go from the config.
+// reports whether the option may go from the config.
 func (c *changer) deallocate(d drive, force bool) (bool, error) {
 	if !force && !strings.HasPrefix(d.key, "unused") || d.disc() {
 		return false, nil
@@ -197,7 +197,7 @@ func (c *changer) deallocate(d drive, force bool) (bool, error) {
 	return true, nil
 }
 
-// inUse tells whether a drive of the VM other than skip, or a drive of one
+// inUse reports whether a drive of the VM other than skip, or a drive of one
 // of its snapshots, has the volume.
 func (c *changer) inUse(volid, skip string) bool {
 	uses := func(conf Conf, skip string) bool {

@@ -30,7 +30,7 @@ var cloudInitOptions = []string{
 	"cicustom", "cipassword", "citype", "ciupgrade", "ciuser", "nameserver", "searchdomain", "sshkeys",
 }
 
-// isCloudInitOption tells whether an option ends up in the cloud-init drive
+// isCloudInitOption reports whether an option ends up in the cloud-init drive
 // only.
 func isCloudInitOption(key string) bool {
 	for _, o := range cloudInitOptions {

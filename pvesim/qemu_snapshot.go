@@ -31,7 +31,7 @@ func (a *actor) lockMigration(vmid int) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// hasFeature tells whether all disks of a config can do something.
+// hasFeature reports whether all disks of a config can do something.
 func (s *Sim) hasFeature(c Conf, feature, snap string) bool {
 	for _, d := range c.drives() {
 		if !d.cdrom() && !s.volumeFeature(d.volume, feature, snap) {

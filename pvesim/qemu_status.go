@@ -56,7 +56,7 @@ func perlBool(text string) bool {
 	return false
 }
 
-// agentEnabled tells whether the VM has the guest agent's device.
+// agentEnabled reports whether the VM has the guest agent's device.
 func agentEnabled(c Conf) bool {
 	v, _ := property(c["agent"], "enabled", "enabled")
 	return perlBool(v)
@@ -173,7 +173,7 @@ func (s *Sim) runStatus(vm *VM, full bool, out map[string]any) {
 	}
 }
 
-// haManaged tells whether the high-availability manager starts and stops
+// haManaged reports whether the high-availability manager starts and stops
 // the VM; ignored resources count as not managed.
 func (s *Sim) haManaged(vmid int) bool {
 	res, ok := s.state.HA.Resources[fmt.Sprintf("vm:%d", vmid)]

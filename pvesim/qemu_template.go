@@ -58,7 +58,7 @@ func (t *task) makeTemplate(node string, vmid int, disk string) error {
 	return nil
 }
 
-// getFeature tells whether the VM's disks can do something, and on which
+// getFeature reports whether the VM's disks can do something, and on which
 // nodes they are.
 func getFeature(c *call) (any, error) {
 	vm, err := c.vm()

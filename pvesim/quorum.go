@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// quorate tells whether more than half of the nodes see each other. Without
+// quorate reports whether more than half of the nodes see each other. Without
 // that nothing below /etc/pve can be written.
 func (s *Sim) quorate() bool {
 	if s.state.Cluster == "" {
@@ -34,7 +34,7 @@ var asksForQuorum = map[string]bool{
 	"POST /cluster/ha/rules":                      true,
 }
 
-// needsNoQuorum tells whether a call writes nothing that all nodes share:
+// needsNoQuorum reports whether a call writes nothing that all nodes share:
 // what it changes is in a guest, on a storage or on the node itself.
 func needsNoQuorum(ep *schema.Endpoint) bool {
 	if ep.Method == "GET" {

@@ -159,7 +159,7 @@ func (s *Sim) nodeResource(n *Node, audit bool) map[string]any {
 	return m
 }
 
-// tells tells whether the cluster has figures of a node. Those of one that can't be
+// tells reports whether the cluster has figures of a node. Those of one that can't be
 // reached are kept for a while.
 func (s *Sim) tells(n *Node) bool {
 	return n.State == Online || n.State == Unreachable && s.round != nil && s.round.nodes[n.Name] != nil

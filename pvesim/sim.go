@@ -179,7 +179,7 @@ func (s *Sim) Close() error {
 // Release is the Proxmox release being simulated: "9.2", "8.4".
 func (s *Sim) Release() string { return s.world.Release }
 
-// atLeast tells whether the simulated release has a feature that came with
+// atLeast reports whether the simulated release has a feature that came with
 // the given major version.
 func (s *Sim) atLeast(major int) bool { //nolint:unparam // what came with 9 won't be all
 	number, _, _ := strings.Cut(s.world.Release, ".")

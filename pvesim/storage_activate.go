@@ -46,7 +46,7 @@ var debianDirs = func() map[string]bool {
 	return all
 }()
 
-// hostDir tells whether a directory is there on the hosts: one of the
+// hostDir reports whether a directory is there on the hosts: one of the
 // world's, one that holds such, or one of every Proxmox.
 func (s *Sim) hostDir(dir string) bool {
 	if len(dir) > 1 {

@@ -57,7 +57,7 @@ func (sp *Space) candidates(kind string, vmid int) iter.Seq[*Volume] {
 	}
 }
 
-// listedFor tells whether a list for one guest shows the volume. Snippets
+// listedFor reports whether a list for one guest shows the volume. Snippets
 // and images to import are in every such list.
 func (v *Volume) listedFor(vmid int) bool {
 	switch v.Content {

@@ -143,10 +143,10 @@ func (s *Storage) contents() []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 }
 
-// HasContent tells whether the storage may hold that kind of volume.
+// HasContent reports whether the storage may hold that kind of volume.
 func (s *Storage) HasContent(kind string) bool { return slices.Contains(s.contents(), kind) }
 
-// chained tells whether snapshots are files that stand on one another.
+// chained reports whether snapshots are files that stand on one another.
 func (s *Storage) chained() bool { return s.Conf["snapshot-as-volume-chain"] == "1" }
 
 // validFormats lists the formats of disks, the default one first.

@@ -21,7 +21,7 @@ type TaskInfo struct {
 	Log    []string  `json:"log,omitempty"`
 }
 
-// Running tells whether the task hasn't ended.
+// Running reports whether the task hasn't ended.
 func (t *TaskInfo) Running() bool { return t.End.IsZero() }
 
 // task is a worker process.

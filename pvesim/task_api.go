@@ -24,7 +24,7 @@ const stopWait = 5 * time.Second
 
 var upidText = regexp.MustCompile(`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8,9}):([0-9A-Fa-f]{8}):([^:\s/]+):([^:\s/]*):([^:\s/]+):$`)
 
-// owns tells whether the task is of who asks. A token sees its own tasks,
+// owns reports whether the task is of who asks. A token sees its own tasks,
 // a user those of its tokens as well.
 func (t *TaskInfo) owns(who *identity) bool {
 	name := who.name()

@@ -12,7 +12,7 @@ const sectorMeta = 196 << 10
 
 func discardLine(string, ...any) {}
 
-// thick tells whether a disk takes all its space at once.
+// thick reports whether a disk takes all its space at once.
 func (s *Storage) thick(format string) bool {
 	switch s.Type {
 	case "lvm", "iscsi", "iscsidirect":

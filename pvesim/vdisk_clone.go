@@ -91,7 +91,7 @@ func (s *Storage) canClone(n volName, snap string) error {
 	return nil
 }
 
-// tracksBase tells whether the name of a linked clone says what it stands on.
+// tracksBase reports whether the name of a linked clone says what it stands on.
 func (s *Storage) tracksBase(snap string) bool {
 	switch s.Type {
 	case "lvmthin", "btrfs":

@@ -117,7 +117,7 @@ func (v *VM) count(now guestShare) {
 	}
 }
 
-// tagSeen tells whether a guest that who can see carries the tag.
+// tagSeen reports whether a guest that who can see carries the tag.
 func (s *Sim) tagSeen(who *identity, tag string) bool {
 	for vmid := range s.guests().tags[tag] {
 		if s.has(who, vmPath(vmid), "VM.Audit") {

@@ -15,7 +15,7 @@ type Storage struct {
 	Implied bool `json:"implied,omitempty"`
 }
 
-// OnNode tells whether the storage is configured for the node.
+// OnNode reports whether the storage is configured for the node.
 func (s *Storage) OnNode(node string) bool {
 	nodes := s.Conf["nodes"]
 	if nodes == "" {

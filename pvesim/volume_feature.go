@@ -79,7 +79,7 @@ func (s *Storage) features() featureTable {
 	return fileFeatures
 }
 
-// volumeFeature tells whether something can be done with a volume: snapshot,
+// volumeFeature reports whether something can be done with a volume: snapshot,
 // clone (linked), copy, template, sparseinit, rename, replicate.
 func (s *Sim) volumeFeature(volid, feature, snap string) bool {
 	n, err := s.parseVolID(volid)

@@ -43,7 +43,7 @@ func probeImage(r io.ReaderAt, fileSize int64, format string) (imageInfo, error)
 	return info, nil
 }
 
-// bootSector tells whether a disk that begins like this can boot.
+// bootSector reports whether a disk that begins like this can boot.
 func bootSector(sector []byte) bool {
 	return len(sector) == 512 && sector[510] == 0x55 && sector[511] == 0xaa
 }

@@ -44,7 +44,7 @@ func handshakeError(err error) error {
 	}
 }
 
-// broken tells whether an error means that the connection is of no use any more.
+// broken reports whether an error means that the connection is of no use any more.
 func broken(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, net.ErrClosed) ||
@@ -59,7 +59,7 @@ const (
 	reasonNoRoom = "No space left on device" // as servers say it that send texts
 )
 
-// noRoom tells whether a file couldn't be written for want of space. Most servers
+// noRoom reports whether a file couldn't be written for want of space. Most servers
 // say just "failure" then.
 func noRoom(err error) (sure, maybe bool) {
 	var status *sftp.StatusError

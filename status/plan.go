@@ -219,7 +219,7 @@ func CountOf(all plan.Plan) Counts {
 	return c
 }
 
-// Changes tells whether there is anything to do.
+// Changes reports whether there is anything to do.
 func (c Counts) Changes() bool {
 	return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Blocked+c.Wait > 0
 }

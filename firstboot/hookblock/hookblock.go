@@ -54,7 +54,7 @@ type Share struct {
 // Caches are the values of Share.Cache.
 var Caches = []string{"auto", "always", "metadata", "never"}
 
-// IsZero tells whether nothing is asked for.
+// IsZero reports whether nothing is asked for.
 func (b Block) IsZero() bool {
 	return b.CloudInit == "" && len(b.Shares)+len(b.HookScripts)+len(b.Other) == 0
 }

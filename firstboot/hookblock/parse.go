@@ -85,7 +85,7 @@ var (
 	known     = []string{"hook-script", "cloud-init", "virtiofs"}
 )
 
-// ours tells whether a fenced block is meant for the hook.
+// ours reports whether a fenced block is meant for the hook.
 func ours(label string, lines []string) bool {
 	if label == info {
 		return true

@@ -47,7 +47,7 @@ func (l *line) room() bool {
 	return true
 }
 
-// heldBack tells whether it isn't the turn of what comes later, though there may be
+// heldBack reports whether it isn't the turn of what comes later, though there may be
 // room.
 func (l *line) heldBack() bool {
 	if l.at.rank != later {

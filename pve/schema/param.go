@@ -70,7 +70,7 @@ func (o *object) get(key string) *Param {
 	return p
 }
 
-// indexIn tells whether the digits are a number between first and last, without
+// indexIn reports whether the digits are a number between first and last, without
 // leading zeros.
 func indexIn(digits string, first, last int) bool {
 	n, err := strconv.Atoi(digits)

@@ -15,10 +15,10 @@ import (
 // (JSON null, a form key without "=") is there with nil: Has says no, Null yes.
 type Params map[string]any
 
-// Has tells whether the parameter was given with a value.
+// Has reports whether the parameter was given with a value.
 func (p Params) Has(key string) bool { return p[key] != nil }
 
-// Null tells whether the parameter was given without a value.
+// Null reports whether the parameter was given without a value.
 func (p Params) Null(key string) bool {
 	v, ok := p[key]
 	return ok && v == nil

@@ -37,7 +37,7 @@ func perlPattern(source string) *pattern {
 	return got.(*pattern)
 }
 
-// match tells whether the text matches; a pattern that can't be compiled
+// match reports whether the text matches; a pattern that can't be compiled
 // matches nothing (a test compiles them all).
 func (p *pattern) match(text string) bool {
 	re, max, err := p.compile()

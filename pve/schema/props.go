@@ -46,7 +46,7 @@ func (p *Props) Get(key string) string {
 	return p.values[key]
 }
 
-// Has tells whether the key is there.
+// Has reports whether the key is there.
 func (p *Props) Has(key string) bool {
 	if p == nil {
 		return false

@@ -40,7 +40,7 @@ type dhcpMessage struct {
 	kind   byte
 }
 
-// parseDHCP tells whether a frame is DHCP over IPv4, in either direction.
+// parseDHCP reports whether a frame is DHCP over IPv4, in either direction.
 func parseDHCP(frame []byte) (dhcpMessage, bool) {
 	be := binary.BigEndian
 	if len(frame) < ethernetHeader+ipv4Header || be.Uint16(frame[12:]) != 0x0800 {

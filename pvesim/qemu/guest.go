@@ -36,7 +36,7 @@ type guest struct {
 	ports   map[string]*port
 }
 
-// has tells whether the guest has a disk.
+// has reports whether the guest has a disk.
 func (g *guest) has(disk string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

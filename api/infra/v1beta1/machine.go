@@ -247,7 +247,7 @@ type Agent struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// WaitForAddress counts the machine as ready only when the agent has told an
+	// WaitForAddress counts the machine as ready only when the agent has reported an
 	// address of it. Default: true if the agent is enabled, here or in the template.
 	// +optional
 	WaitForAddress *bool `json:"waitForAddress,omitempty"`
@@ -277,7 +277,7 @@ type PCIMapping struct {
 }
 
 // UpdatePolicy says what may be done to bring a machine up to date. Each is
-// Never or Allow; the default is Never: it is told and left to a person.
+// Never or Allow; the default is Never: it is reported and left to a person.
 type UpdatePolicy struct {
 	// MaxUnavailable is how many machines may be unavailable at once while they are
 	// restarted or replaced: a number, or a part such as "25%", of all machines of the

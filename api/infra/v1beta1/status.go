@@ -99,7 +99,7 @@ type Member struct {
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
 
-	// Ready tells whether the machine is up to date.
+	// Ready reports whether the machine is up to date.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 
