@@ -17,7 +17,7 @@ func makeShare(ctx context.Context, c *pve.Client, s model.MakeShare) error {
 		entries = append(entries, fmt.Sprintf("node=%s,path=%s", node, s.Path))
 	}
 	if s.New {
-		return c.Mapping().CreateDir(ctx, pve.NewDirMapping{ID: s.Name, Description: model.ShareNote, Map: entries})
+		return c.Mapping().CreateDir(ctx, pve.NewDirMapping{ID: s.Name, Description: model.ShareNote(s.Maker), Map: entries})
 	}
 	return c.Mapping().SetDir(ctx, s.Name, pve.DirMappingChange{Map: entries, Digest: s.Digest})
 }
@@ -31,8 +31,9 @@ func removeShare(ctx context.Context, c *pve.Client, s model.RemoveShare) error 
 		return nil // somebody was quicker
 	case err != nil:
 		return fmt.Errorf("read whose it is: %w", err)
-	case dir.Description != model.ShareNote:
-		return fmt.Errorf("its description says nothing of proxplane: %w", ErrNotOurs)
+	}
+	if maker, made := model.ParseShareNote(dir.Description); !made || maker != s.Maker {
+		return fmt.Errorf("its description doesn't name %s as its owner: %w", s.Maker, ErrNotOurs)
 	}
 	return c.Mapping().DeleteDir(ctx, s.Name)
 }

@@ -60,6 +60,8 @@ func (s scope) image(spec *api.VMImageSpec) *image {
 		s.imageURL(img, spec)
 	case !isoName.MatchString(spec.ISO):
 		s.fail("spec.iso", "want the name of an ISO such as debian.iso or local:iso/debian.iso, have %q", shortened(spec.ISO))
+	case model.IsSeed(spec.ISO):
+		s.fail("spec.iso", "is first-boot data of a machine, which is for that machine only")
 	}
 	s.sourceSelector(img, spec)
 	s.checkStorage("spec.storage", spec.Storage)

@@ -43,7 +43,7 @@ func (m *machine) addShares(all []*sharing) []*sharing {
 		if i < 0 {
 			i = len(all)
 			owner := model.Owner{Door: Door, Set: m.options.Set, Key: model.ShareKey(s.tag)}
-			all = append(all, &sharing{Share: model.Share{Owner: owner, Path: s.source, Deleted: true}, first: m})
+			all = append(all, &sharing{Share: model.Share{Owner: owner, Maker: model.ShareMaker(m.vm.Owner), Path: s.source, Deleted: true}, first: m})
 		}
 		known := all[i]
 		if known.Path != s.source {

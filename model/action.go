@@ -227,6 +227,7 @@ type MakeShare struct {
 	Path   string
 	Nodes  []string
 	New    bool
+	Maker  string // see [ShareMaker]
 	Digest string // of all mappings, where it isn't new
 }
 
@@ -240,8 +241,9 @@ type Detach struct {
 
 // RemoveShare removes a directory mapping, if it is ours.
 type RemoveShare struct {
-	Name string
-	For  int // the guest that used it last; 0: none
+	Name  string
+	Maker string // see [ShareMaker]
+	For   int    // the guest that used it last; 0: none
 }
 
 // Guest of each action that isn't a Target.

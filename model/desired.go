@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -328,10 +329,14 @@ func (i Image) Version() string { return Digest(i.URL + "\x00" + i.Checksum) }
 // name of its owner.
 type Share struct {
 	Owner   Owner
+	Maker   string `json:",omitempty"` // see [ShareMaker]; empty: the owner's set
 	Path    string
 	Nodes   []string // that guests may use it on; empty: all
 	Deleted bool     // no guest is to use it any more
 }
+
+// By is whose the mapping is.
+func (s Share) By() string { return cmp.Or(s.Maker, s.Owner.Set) }
 
 // Group is an object that stands for several guests, which are called by its name
 // and a number from 1 on.

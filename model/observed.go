@@ -156,6 +156,7 @@ type File struct {
 // Dir is a directory mapping: a name for directories of the nodes.
 type Dir struct {
 	Made   bool              // proxplane made it
+	Maker  string            // for whom, see [ShareMaker]
 	Paths  map[string]string // by node
 	Bad    map[string]string // what is wrong with it, by node
 	Digest string            // of all of them
@@ -171,9 +172,26 @@ func (d Dir) Is(path string) bool {
 	return true
 }
 
-// ShareNote is the description of mappings that proxplane makes. Whoever changes
-// it takes the mapping over.
-const ShareNote = "Made by proxplane, which removes it when no machine uses it."
+// ShareNote is the description of mappings that proxplane makes, with whose they are.
+// Whoever changes it takes the mapping over.
+func ShareNote(maker string) string { return shareNote + maker }
+
+const shareNote = "Made by proxplane, which removes it when no machine uses it. Owner: "
+
+// ParseShareNote finds whose a mapping is; false: proxplane didn't make it.
+func ParseShareNote(description string) (maker string, ok bool) {
+	maker, ok = strings.CutPrefix(strings.TrimSpace(description), shareNote)
+	return maker, ok && maker != ""
+}
+
+// ShareMaker is who makes the directory mappings of a guest: its set, in Kubernetes its
+// namespace there. Others use them as they are.
+func ShareMaker(o Owner) string {
+	if o.UID != "" {
+		return o.Set + "/" + o.Namespace
+	}
+	return o.Set
+}
 
 // AtLeast reports whether the cluster has that release of Proxmox VE or a later
 // one.

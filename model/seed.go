@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -25,6 +26,12 @@ type Seed struct {
 
 // SeedFiles begin the names of files with first-boot data.
 const SeedFiles = "proxplane-"
+
+var seedName = regexp.MustCompile(`(^|/)` + SeedFiles + `\d+-[0-9a-f]+\.iso$`)
+
+// IsSeed reports whether an ISO image, by its volume or name, has the first-boot data of
+// some guest: what may be secrets of its owner.
+func IsSeed(iso string) bool { return seedName.MatchString(iso) }
 
 // Volume is where the data of a guest are kept; for snippets it is what the names
 // of all of them begin with.

@@ -57,7 +57,8 @@ func (o *Observer) Dirs(ctx context.Context) error {
 func takeDir(dirs map[string]model.Dir, node string, m pve.DirMapping) {
 	d, known := dirs[m.ID]
 	if !known {
-		d = model.Dir{Made: m.Description == model.ShareNote, Paths: map[string]string{}, Bad: map[string]string{}, Digest: m.Digest}
+		maker, made := model.ParseShareNote(m.Description)
+		d = model.Dir{Made: made, Maker: maker, Paths: map[string]string{}, Bad: map[string]string{}, Digest: m.Digest}
 		for _, entry := range m.Map {
 			l, err := prop.ParseList(entry)
 			if err != nil {

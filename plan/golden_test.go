@@ -148,6 +148,7 @@ func fillIn(want *model.Desired, have *model.Observed) {
 func allRights(want model.Desired) map[string]map[string]bool {
 	rights := map[string]map[string]bool{}
 	all := map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
+	rights["/vms"] = map[string]bool{"VM.Audit": true}
 	for name := range newWorld().stores {
 		rights["/storage/"+name] = all
 	}

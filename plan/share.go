@@ -30,11 +30,11 @@ func (p *planner) share(s model.Share) Object {
 	dir, there := p.have.Dirs[name]
 	switch {
 	case s.Deleted:
-		p.removeShare(&o, name, dir, there)
+		p.removeShare(&o, name, s.By(), dir, there)
 	case p.backOff(&o):
 	case !there:
 		o.step(Step{
-			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: p.shareNodes(s, dir), New: true},
+			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: p.shareNodes(s, dir), New: true, Maker: s.By()},
 			What:   fmt.Sprintf("make the directory mapping %s of %s", name, s.Path), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
 		})
 	default:
@@ -73,9 +73,9 @@ func (p *planner) changeShare(o *Object, s model.Share, dir model.Dir) {
 	}
 	switch {
 	case len(other) == 0 && len(missing) == 0:
-	case len(other) > 0 && !dir.Made:
-		o.wait(WaitForeign, fmt.Sprintf("the directory mapping %s isn't ours, and is %s on %s, not %s; choose another tag", name, dir.Paths[other[0]], strings.Join(other, ", "), s.Path))
-	case !dir.Made:
+	case len(other) > 0 && !ours(dir, s.By()):
+		o.wait(WaitForeign, fmt.Sprintf("the directory mapping %s isn't ours (%s), and is %s on %s, not %s; choose another tag", name, whose(dir), dir.Paths[other[0]], strings.Join(other, ", "), s.Path))
+	case !ours(dir, s.By()):
 		// Guests go where it is.
 	case len(other) > 0 && p.usedByOthers(o, name):
 	default:
@@ -84,7 +84,7 @@ func (p *planner) changeShare(o *Object, s model.Share, dir model.Dir) {
 			why = changed("directory", dir.Paths[other[0]], s.Path)
 		}
 		o.step(Step{
-			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: nodes, Digest: dir.Digest},
+			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: nodes, Maker: s.By(), Digest: dir.Digest},
 			What:   "change the directory mapping " + name, Why: why, Effect: Live,
 		})
 	}
@@ -94,8 +94,13 @@ func (p *planner) changeShare(o *Object, s model.Share, dir model.Dir) {
 // would find another directory under its name.
 func (p *planner) usedByOthers(o *Object, name string) bool {
 	users, look := p.sharers(name)
+	sees := p.seesAllGuests(&look)
 	if !look.Empty() {
 		o.Look = look
+		return true
+	}
+	if !sees {
+		o.wait(WaitUnseen, fmt.Sprintf("the directory mapping %s is another directory now, and whether other guests use it can't be seen without the privilege VM.Audit on /vms; grant it, or choose another tag", name))
 		return true
 	}
 	for _, vmid := range users {
@@ -114,7 +119,11 @@ func (p *planner) shareMissing(v model.VM) *Wait {
 	for _, name := range v.Shares {
 		dir, there := p.have.Dirs[name]
 		if !there {
-			return &Wait{Reason: WaitSource, Text: fmt.Sprintf("the directory mapping %s, which it uses, isn't there yet", name)}
+			text := fmt.Sprintf("the directory mapping %s, which it uses, isn't there yet", name)
+			if fail, failed := p.have.Failed[model.ShareKey(name)]; failed {
+				text += fmt.Sprintf(": %s failed: %s", fail.What, fail.Text)
+			}
+			return &Wait{Reason: WaitSource, Text: text}
 		}
 		for _, s := range p.want.Shares {
 			if s.Owner.Name == name && !dir.Is(s.Path) {
@@ -136,6 +145,32 @@ func (p *planner) badShare(name, node string) string {
 		return fmt.Sprintf("the directory %s can't be shared: %s", path, bad)
 	}
 	return ""
+}
+
+// ours reports whether a mapping was made for those who want it now.
+func ours(dir model.Dir, maker string) bool { return dir.Made && dir.Maker == maker }
+
+// wanted reports whether a guest is one of those that are planned here.
+func (p *planner) wanted(vmid int) bool {
+	m := p.have.Guests[vmid].Config.Marker
+	return m != nil && p.vms[m.Owner.Key].Owner == m.Owner
+}
+
+// whose says whose a mapping is.
+func whose(dir model.Dir) string {
+	if dir.Made {
+		return "it is " + dir.Maker + "'s"
+	}
+	return "somebody else made it"
+}
+
+// seesAllGuests reports whether no guest is hidden from these credentials, so that
+// nobody uses a mapping that no guest is seen to use.
+func (p *planner) seesAllGuests(look *Look) bool { return p.absent(look, "/vms", "VM.Audit") }
+
+// unseenShare says why a mapping stays.
+func unseenShare(name string) string {
+	return fmt.Sprintf("the directory mapping %s stays, since whether other guests use it can't be seen without the privilege VM.Audit on /vms; once none does: pvesh delete /cluster/mapping/dir/%[1]s", name)
 }
 
 // sharers are the guests whose configs use a mapping. All have to be read to know
@@ -170,20 +205,27 @@ func sharedBy(option string) string {
 }
 
 // removeShare plans the end of a mapping that is ours.
-func (p *planner) removeShare(o *Object, name string, dir model.Dir, there bool) {
-	if !there || !dir.Made {
+func (p *planner) removeShare(o *Object, name, maker string, dir model.Dir, there bool) {
+	if !there || !ours(dir, maker) {
 		o.Gone = true
 		return
 	}
 	users, look := p.sharers(name)
+	sees := p.seesAllGuests(&look)
 	switch {
 	case !look.Empty():
 		o.Look = look
+	case len(users) == 0 && !sees:
+		o.Gone = true
+		p.note(Note{Text: unseenShare(name)})
+	case len(users) > 0 && !slices.ContainsFunc(users, p.wanted):
+		o.Gone = true
+		p.note(Note{Text: fmt.Sprintf("the directory mapping %s stays, since VM %d of others uses it; once none does: pvesh delete /cluster/mapping/dir/%[1]s", name, users[0])})
 	case len(users) > 0:
 		o.wait(WaitDependents, fmt.Sprintf("VM %d uses the directory mapping %s; it goes when no guest does", users[0], name))
 	case p.backOff(o):
 	default:
-		o.step(Step{Action: model.RemoveShare{Name: name}, What: "remove the directory mapping " + name, Why: fmt.Sprintf("%s is to go", o.Owner.Key), Effect: Live})
+		o.step(Step{Action: model.RemoveShare{Name: name, Maker: maker}, What: "remove the directory mapping " + name, Why: fmt.Sprintf("%s is to go", o.Owner.Key), Effect: Live})
 	}
 }
 
@@ -227,7 +269,7 @@ func (c *change) leaveShares(after int) (last int) {
 		if c.lastShare(name) {
 			c.kept = append(c.kept, mark)
 			last = c.o.step(Step{
-				Action: model.RemoveShare{Name: name, For: c.g.VMID},
+				Action: model.RemoveShare{Name: name, Maker: model.ShareMaker(c.v.Owner), For: c.g.VMID},
 				What:   "remove the directory mapping " + name, Why: "no machine uses it any more", Effect: Live,
 			}, last)
 		}
@@ -258,12 +300,20 @@ func (c *change) lastShare(name string) bool {
 		c.o.Look.Dirs = true
 		return false
 	}
-	if !c.p.have.Dirs[name].Made {
+	if dir, there := c.p.have.Dirs[name]; !there || !ours(dir, model.ShareMaker(c.v.Owner)) {
 		return false
 	}
 	users, look := c.p.sharers(name)
+	sees := c.p.seesAllGuests(&look)
 	c.o.Look.Add(look)
-	return look.Empty() && len(users) == 0
+	switch {
+	case !look.Empty() || len(users) > 0:
+		return false
+	case !sees:
+		c.p.note(Note{Text: unseenShare(name)})
+		return false
+	}
+	return true
 }
 
 // sharesWanted tells whether the manifests want a mapping. One that is to go is seen

@@ -100,7 +100,7 @@ func (w *world) observe(l Look) *model.Observed {
 		o.Bridges[node] = map[string]bool{"vmbr0": true, "vmbr1": true, "vmbr2": true, "vmbr5": true}
 	}
 	for _, path := range l.Rights {
-		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
+		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, "VM.Audit": true, mayAllocate: true, mayFetch: true}
 	}
 	o.URLs = map[string]model.URLState{}
 	for _, key := range l.URLs {
@@ -271,7 +271,7 @@ func (w *world) do(a model.Action) {
 	case model.SetPool:
 		w.guests[a.VMID].Pool = a.Pool
 	case model.MakeShare:
-		d := model.Dir{Made: true, Paths: map[string]string{}}
+		d := model.Dir{Made: true, Maker: a.Maker, Paths: map[string]string{}}
 		for _, node := range a.Nodes {
 			d.Paths[node] = a.Path
 		}

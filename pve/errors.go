@@ -45,16 +45,17 @@ func exitError(upid UPID, exitStatus string, log []string) *TaskError {
 func errorBody(body []byte) (message string, fields map[string]string) {
 	var top any
 	if err := unmarshalNumbers(body, &top); err != nil {
-		text := strings.TrimSpace(string(body))
-		if strings.HasPrefix(text, "<") || len(text) > 4096 {
+		text := strings.ToValidUTF8(strings.TrimSpace(string(body)), "\uFFFD")
+		// A wrong endpoint may be anybody's server, whose pages are none of the business of
+		// those who read errors: of plain text only what is known as Proxmox's own is repeated.
+		if known := (&Error{Text: text}).classify(); known == ErrUnknown || strings.HasPrefix(text, "<") || len(text) > 4096 {
 			return "", nil
 		}
-		return strings.ToValidUTF8(text, "\uFFFD"), nil
+		return text, nil
 	}
 	object, ok := top.(map[string]any)
-	if !ok {
-		text, _ := top.(string)
-		return text, nil
+	if _, envelope := object["data"]; !ok || !envelope {
+		return "", nil // Proxmox always has it, beside what went wrong
 	}
 	message, _ = object["message"].(string)
 	if errors, ok := object["errors"].(map[string]any); ok && len(errors) > 0 {

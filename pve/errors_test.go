@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -288,4 +289,19 @@ func FuzzClassifyingErrorsNeverPanics(f *testing.F) {
 			t.Errorf("exit status %q has no kind", reason)
 		}
 	})
+}
+
+// A wrong endpoint may be a server whose answers aren't for those who read errors.
+func TestNothingOfAForeignServersAnswerIsRepeated(t *testing.T) {
+	for _, body := range []string{"aws_secret_access_key = hunter2", `{"message":"hunter2"}`, `"hunter2"`, `{"errors":{"hunter2":"hunter2"}}`, "<html>hunter2</html>"} {
+		for _, status := range []int{400, 401, 403, 404, 500, 502} {
+			if e := answerError("GET", "/version", status, http.StatusText(status), []byte(body)); strings.Contains(fmt.Sprintf("%v %+v", e, *e), "hunter2") {
+				t.Errorf("%d %s: %v", status, body, e)
+			}
+		}
+	}
+	e := answerError("GET", "/version", 500, "", []byte(`{"data":null,"message":"no such thing\n"}`))
+	if e.Text != "no such thing" {
+		t.Errorf("Proxmox's own words are missing: %v", e)
+	}
 }

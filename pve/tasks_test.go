@@ -84,7 +84,7 @@ func (s *taskServer) serve(w http.ResponseWriter, r seen) {
 	if i < 0 || s.tasks[i].gone {
 		w.WriteHeader(400)
 		_ = json.NewEncoder(w).Encode(map[string]any{
-			"message": "Parameter verification failed.\n", "errors": map[string]string{"upid": "no such task"},
+			"data": nil, "message": "Parameter verification failed.\n", "errors": map[string]string{"upid": "no such task"},
 		})
 		return
 	}

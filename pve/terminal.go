@@ -69,7 +69,8 @@ func (c *core) attach(ctx context.Context, path string, console Console) (*Termi
 	defer cancel()
 	//nolint:bodyclose // Dial has read the body and gives what was in it
 	conn, answer, err := websocket.Dial(dialing, base.String()+"/api2/json"+path+"?"+query.Encode(), &websocket.DialOptions{
-		HTTPClient:   &http.Client{Transport: c.transport},
+		// Redirected, the login and the ticket would go wherever the answer says.
+		HTTPClient:   &http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		HTTPHeader:   header,
 		Subprotocols: []string{"binary"},
 	})

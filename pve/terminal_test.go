@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -95,6 +97,28 @@ func TestATerminalIsTypedOnAndRead(t *testing.T) {
 	}
 	if got := h.requests(); len(got) != 1 || got[0] != "POST /nodes/pve1/qemu/100/termproxy" {
 		t.Errorf("requests %v", got)
+	}
+}
+
+// Whoever answers with a redirect gets neither the login nor the ticket sent elsewhere.
+func TestAConsoleFollowsNoRedirect(t *testing.T) {
+	var asked atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer elsewhere.Close()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api2/json/nodes/pve1/qemu/100/termproxy", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"data":{"port":"5901","ticket":"PVEVNC:x","user":"tester@pve!ci","upid":""}}`)
+	})
+	mux.HandleFunc("GET /api2/json/nodes/pve1/qemu/100/vncwebsocket", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+"/caught", http.StatusFound)
+	})
+	_, cfg := serve(t, mux)
+	cfg.Credentials = Token("tester@pve!ci", "0123-secret")
+	if _, err := client(t, cfg).VM("pve1", 100).Attach(t.Context(), "serial0"); err == nil {
+		t.Error("a redirect was taken for a console")
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("%d requests went elsewhere", n)
 	}
 }
 
