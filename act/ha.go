@@ -22,7 +22,10 @@ func (a *Actor) setHA(ctx context.Context, c *pve.Client, h model.SetHA) error {
 		return err
 	}
 	settings := pve.HASettings{MaxRestart: number(h.HA.MaxRestart), MaxRelocate: number(h.HA.MaxRelocate)}
-	if h.Off {
+	switch {
+	case h.Disable:
+		settings.State = "disabled"
+	case h.Off:
 		settings.State = "stopped"
 	}
 	rules := v.AtLeast(9, 0)

@@ -229,12 +229,22 @@ func (o *object) repeated(s plan.Step) int {
 	return o.again[s.What+s.Why]
 }
 
+// clearsHA reports whether a step has the HA manager try once more: it has made several
+// attempts already when it gives up.
+func clearsHA(a model.Action) bool {
+	h, ok := a.(model.SetHA)
+	return ok && h.Disable
+}
+
 // succeeded notes that a step was done.
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
 	r.e.succeed(o.owner.Key, s.What)
 	r.e.heard(o.owner.Key, s.Action)
-	if o.repeated(s) > maxAgain {
+	switch n := o.repeated(s); {
+	case n > 1 && clearsHA(s.Action):
+		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: "the HA manager has given up on it again; the log of the last qmstart task of the VM says why it doesn't start"})
+	case n > maxAgain:
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
 	}
 	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)

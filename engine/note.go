@@ -37,6 +37,8 @@ func (e *Engine) note(action model.Action, answers bool) {
 		switch {
 		case a.HA == nil:
 			seen.HATold(vmid, "")
+		case a.Disable:
+			seen.HACleared(vmid)
 		case !a.New:
 			seen.HAUnsure()
 		case a.Off:

@@ -95,7 +95,7 @@ func (r *run) retryLater(o *object) {
 func changes(reason string) bool {
 	switch reason {
 	case plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitPlace, plan.WaitSource, plan.WaitPending, plan.WaitDependents, plan.WaitVMID, plan.WaitRollout,
-		plan.WaitMissing, plan.WaitUnfit, plan.WaitTemplate, plan.WaitUnseen:
+		plan.WaitMissing, plan.WaitUnfit, plan.WaitTemplate, plan.WaitUnseen, plan.WaitHA:
 		return true
 	}
 	return false

@@ -204,6 +204,9 @@ type SetHA struct {
 	HA   *HA
 	New  bool // it isn't under HA yet
 	Off  bool // and isn't to be started
+	// Disable has the manager forget that it has given up on the guest, which may be
+	// started again after that.
+	Disable bool
 }
 
 // KeepApart has the high-availability manager keep guests on different nodes.

@@ -80,6 +80,16 @@ const (
 	AgentDown    Agent = "down"
 )
 
+// States in which the manager of high availability leaves a guest alone.
+const (
+	// HAError is the state of a guest on which it has given up: it couldn't be started, or
+	// its VMID was missing for a while. It stays so until somebody disables or removes the
+	// resource; to ask for a start does nothing.
+	HAError = "error"
+	// HAClearing is ours: the resource was disabled, and the manager hasn't noticed yet.
+	HAClearing = "clearing"
+)
+
 // Guest is a VM as Proxmox has it. What the cluster's list says is always
 // there; Config only when it was read.
 type Guest struct {

@@ -152,6 +152,13 @@ func (o *Observer) HATold(vmid int, state string) {
 	o.change(vmid, func(r *record) { r.haState, r.haAt = state, time.Now() })
 }
 
+// HACleared tells that the error of a guest is to be cleared, which the manager of high
+// availability does in its next round.
+func (o *Observer) HACleared(vmid int) {
+	o.HAUnsure()
+	o.change(vmid, func(r *record) { r.haCleared = time.Now() })
+}
+
 // HAUnsure tells that nobody knows what the manager of high availability was told.
 func (o *Observer) HAUnsure() {
 	o.mu.Lock()

@@ -35,6 +35,8 @@ type record struct {
 	power    model.Status // the last one that was certain
 	haState  string
 	haAt     time.Time
+	// haCleared is when the manager of high availability was asked to clear its error.
+	haCleared time.Time
 
 	agent     model.Agent
 	addresses []netip.Prefix
@@ -69,6 +71,9 @@ func (r *record) guest() *model.Guest {
 	if r.haAt.After(r.listedAt) {
 		g.HAState = r.haState
 	}
+	if g.HAState == model.HAError && later(r.haAt, r.listedAt).Before(r.haCleared.Add(haRounds)) {
+		g.HAState = model.HAClearing
+	}
 	if r.config != nil && r.configAt.After(r.listedAt) {
 		g.Tags, g.Lock, g.Template = r.config.Tags, r.lock, r.template
 	}
@@ -82,6 +87,17 @@ func (r *record) guest() *model.Guest {
 	g.Agent, g.Addresses = r.agent, r.addresses
 	g.Stray = r.stray && g.Status != model.StatusStopped
 	return &g
+}
+
+// haRounds is how long the manager of high availability may take to clear an error: some
+// of its rounds, of 10 s each.
+const haRounds = time.Minute
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // sure reports whether the power state is known from more than the list: it was read

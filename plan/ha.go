@@ -43,6 +43,27 @@ func (c *change) lookHA() {
 	}
 }
 
+// clearHA gets a guest that is to start out of the state error, in which the HA manager
+// does nothing for it, if the manifest has put it under HA.
+func (c *change) clearHA(after ...int) {
+	if c.v.HA == nil {
+		c.o.wait(WaitHA, fmt.Sprintf("the HA manager has given up on VM %d (state error) and doesn't start it; ha-manager set vm:%[1]d --state disabled, and apply again", c.g.VMID))
+		return
+	}
+	c.o.step(Step{
+		Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, Disable: true},
+		What:   "clear its HA error", Why: "the HA manager has given up on it (state error) and doesn't start it", Effect: Live,
+	}, after...)
+}
+
+// unprotected waits for people while a guest that is to be under HA runs, and the manager
+// has given up on it: to be disabled would stop it.
+func (c *change) unprotected() {
+	if c.v.HA != nil && c.g.HAState == model.HAError {
+		c.o.wait(WaitHA, fmt.Sprintf("VM %d runs, but the HA manager has given up on it (state error) and doesn't restart it; ha-manager remove vm:%[1]d, and apply again after half a minute", c.g.VMID))
+	}
+}
+
 // says tells whether a manifest says more than that a guest is under HA.
 func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
 

@@ -74,6 +74,7 @@ const (
 	WaitHost       = "NotOnNode"
 	WaitRelease    = "ReleaseTooOld"
 	WaitUnseen     = "NotVisible"
+	WaitHA         = "HAError" // the HA manager has given up on the guest
 	WaitRollout    = "RolloutInProgress"
 )
 

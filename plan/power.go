@@ -19,7 +19,15 @@ func (c *change) power(after ...int) {
 	case on && c.g.Status == model.StatusPaused:
 		c.o.step(Step{Action: model.Resume{Target: c.target()}, What: fmt.Sprintf("resume VM %d", c.g.VMID), Why: "it is paused, and powerState is On", Effect: Live}, after...)
 	case on && !c.running():
-		if c.g.HAState != "" && c.g.HAState != "stopped" && c.g.HAState != "disabled" && c.g.HAState != "ignored" {
+		switch c.g.HAState {
+		case "", "stopped", "disabled", "ignored":
+		case model.HAError:
+			c.clearHA(after...)
+			return
+		case model.HAClearing:
+			c.o.wait(WaitPending, "the HA manager is to clear its error")
+			return
+		default:
 			c.o.wait(WaitPending, "the HA manager is to start it")
 			return
 		}
@@ -30,6 +38,7 @@ func (c *change) power(after ...int) {
 	case (on || c.v.Power == "" && c.running()) && len(c.pending()) > 0:
 		c.restart(after...)
 	case on:
+		c.unprotected()
 		c.address()
 	case c.running() && c.v.Power != "":
 		c.stop()

@@ -146,6 +146,7 @@ func (l *life) available(v model.VM, do func(model.Action)) {
 	if says {
 		do(model.SetHA{HA: v.HA})
 	}
+	do(model.SetHA{HA: &model.HA{}, Disable: true})
 	if apart {
 		do(model.KeepApart{New: true})
 	}

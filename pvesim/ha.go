@@ -43,7 +43,14 @@ func (s *Sim) addHA(sid string, options map[string]string) {
 func (s *Sim) haActs(sid string) {
 	_, name, _ := strings.Cut(sid, ":")
 	vm := s.state.VMs[atoi(name)]
-	if vm == nil || !s.haActive() || s.state.Nodes[vm.Node].State != Online {
+	switch {
+	case s.state.HA.Failed[sid]:
+		s.haRecovers(sid)
+		return
+	case vm == nil && s.state.HA.Resources[sid] != nil:
+		s.haMisses(sid, "")
+		return
+	case vm == nil || !s.haActive() || s.state.Nodes[vm.Node].State != Online:
 		return
 	}
 	switch s.haWants(sid) {
@@ -59,27 +66,30 @@ func (s *Sim) haActs(sid string) {
 
 const (
 	haPeriod = 10 * time.Second // between two looks of the manager
-	haTries  = 3                // to start something, before it is left to people
+	haTries  = 3                // to start something again, before it is left to people
 )
 
 // haLooksAfter has the manager look at a VM that isn't running: it starts what
 // should be.
 func (s *Sim) haLooksAfter(vmid, tries int) {
 	sid := haID(vmid)
-	if s.state.HA.Resources[sid] == nil || !s.haActive() || tries == 0 {
+	if s.state.HA.Resources[sid] == nil || !s.haActive() {
 		return
 	}
 	s.later(haPeriod, func(*actor) {
 		vm := s.state.VMs[vmid]
-		if vm == nil || vm.Run != nil || s.state.HA.Resources[sid] == nil || s.haWants(sid) != "started" {
+		if vm == nil || vm.Run != nil || s.state.HA.Resources[sid] == nil || s.haWants(sid) != "started" || s.state.HA.Failed[sid] {
 			return
 		}
-		if vm.Conf["lock"] != "" || s.state.Nodes[vm.Node].State != Online {
+		switch {
+		case vm.Conf["lock"] != "" || s.state.Nodes[vm.Node].State != Online:
 			s.haLooksAfter(vmid, tries)
-			return
+		case tries == 0:
+			s.haGivesUp(sid)
+		default:
+			s.haStarts(vm)
+			s.haLooksAfter(vmid, tries-1)
 		}
-		s.haStarts(vm)
-		s.haLooksAfter(vmid, tries-1)
 	})
 }
 
@@ -120,10 +130,12 @@ func (s *Sim) haWants(sid string) string {
 // haState is the state in which the manager has a VM; nil if it isn't at
 // work.
 func (s *Sim) haState(vm *VM) any {
-	if !s.haActive() || s.haNew[haID(vm.ID)] {
+	if !s.haActive() || s.haNew[haID(vm.ID)] && !s.state.HA.Failed[haID(vm.ID)] {
 		return nil
 	}
 	switch want := s.haWants(haID(vm.ID)); {
+	case want != "ignored" && s.state.HA.Failed[haID(vm.ID)]:
+		return "error"
 	case want == "ignored":
 		return nil
 	case want == "started":
@@ -145,6 +157,8 @@ func (s *Sim) haShown(sid string) string {
 		return "not found"
 	case !s.haActive():
 		return "queued"
+	case s.state.HA.Failed[sid]:
+		return "error"
 	case want == "started" && vm.Run == nil:
 		return "starting"
 	case want == "started":

@@ -201,6 +201,7 @@ func deleteHAResource(c *call) (any, error) {
 // forgetHA removes a resource, and from the rules that name it.
 func (s *Sim) forgetHA(sid string, purge bool) {
 	delete(s.state.HA.Resources, sid)
+	s.haRecovers(sid)
 	if !purge {
 		return
 	}

@@ -162,5 +162,8 @@ func (t *task) forgetVM(vm *VM, purge bool) {
 		}
 	}
 	t.dropVM(vm.ID)
+	if t.state.HA.Resources[haID(vm.ID)] != nil {
+		t.haMisses(haID(vm.ID), vm.Node) // it was added while the VM was being destroyed
+	}
 	t.dirty()
 }

@@ -182,6 +182,8 @@ type HA struct {
 	Rules     map[string]map[string]string `json:"rules"`     // from 9
 	// Awake is set once the manager has had something to do.
 	Awake bool `json:"awake,omitempty"`
+	// Failed are the resources that the manager has given up: their state is error.
+	Failed map[string]bool `json:"failed,omitempty"`
 }
 
 // DHCP gives addresses to guests that ask for one.

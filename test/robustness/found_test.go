@@ -29,6 +29,20 @@ func TestSeedsThatFoundSomething(t *testing.T) {
 	}
 }
 
+// foundByNeighbour are the seeds that have found something with a neighbour beside them.
+var foundByNeighbour = []uint64{334}
+
+func TestNeighbourSeedsThatFoundSomething(t *testing.T) {
+	for _, seed := range foundByNeighbour {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			h := drawHistory(seed)
+			h.invite()
+			check(t, h)
+		})
+	}
+}
+
 // inTable is a row of the table: | what was wrong | seeds | commit |.
 var inTable = regexp.MustCompile("(?m)^\\|[^|]+\\| ([0-9, ]+) \\| `[0-9a-f]{7,}` \\|$")
 
