@@ -143,3 +143,29 @@ func TestAnHAErrorOfOthersIsToldWithTheCommand(t *testing.T) {
 		}
 	})
 }
+
+// The task only asks the HA manager for a migration, which begins in one of its next rounds.
+func TestTheHAManagerIsAskedOnceToMigrateAMachine(t *testing.T) {
+	w := haWorld("9.2")
+	w.Load.HARound = ms(15_000)
+	inLab(t, w, func(t *testing.T, l *lab) {
+		v := machine("web")
+		v.HA, v.Source.Full, v.WaitAddress, v.Place.Nodes = &model.HA{}, true, false, []string{"pve1"}
+		l.mustConverge(desired(v))
+		v.Place.Nodes, v.Update.Move = []string{"pve2"}, true
+		before := l.sim.RequestCount()
+		l.mustConverge(desired(v))
+		if node := l.named("web")["node"]; node != "pve2" {
+			t.Errorf("it is on %s", node)
+		}
+		asked := 0
+		for _, r := range l.requests(before) {
+			if strings.HasPrefix(r, "POST") && strings.HasSuffix(r, "/migrate") {
+				asked++
+			}
+		}
+		if asked != 1 {
+			t.Errorf("asked %d times\n%s", asked, l.story())
+		}
+	})
+}

@@ -30,6 +30,9 @@ func (e *Engine) note(action model.Action, answers bool) {
 		seen.Powered(vmid, model.StatusStopped)
 		seen.Unsure(vmid)
 	case model.Rollback, model.Migrate:
+		if _, moves := a.(model.Migrate); moves {
+			seen.HAMoving(vmid)
+		}
 		seen.Changed(vmid)
 		seen.Unsure(vmid)
 		seen.AgentUnsure(vmid)

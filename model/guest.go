@@ -80,8 +80,12 @@ const (
 	AgentDown    Agent = "down"
 )
 
-// States in which the manager of high availability leaves a guest alone.
+// States in which the manager of high availability has a guest, as far as they matter.
 const (
+	// HAMigrate and HARelocate are those of a guest on its way to another node. The first is
+	// assumed, too, after that was asked for, until the manager gets round to it.
+	HAMigrate  = "migrate"
+	HARelocate = "relocate"
 	// HAError is the state of a guest on which it has given up: it couldn't be started, or
 	// its VMID was missing for a while. It stays so until somebody disables or removes the
 	// resource; to ask for a start does nothing.

@@ -159,6 +159,12 @@ func (o *Observer) HACleared(vmid int) {
 	o.change(vmid, func(r *record) { r.haCleared = time.Now() })
 }
 
+// HAMoving tells that the manager of high availability, if it has the guest, was asked to
+// take it to another node, which it does in its next round.
+func (o *Observer) HAMoving(vmid int) {
+	o.change(vmid, func(r *record) { r.haMoving = time.Now() })
+}
+
 // HAUnsure tells that nobody knows what the manager of high availability was told.
 func (o *Observer) HAUnsure() {
 	o.mu.Lock()

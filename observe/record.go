@@ -37,6 +37,8 @@ type record struct {
 	haAt     time.Time
 	// haCleared is when the manager of high availability was asked to clear its error.
 	haCleared time.Time
+	// haMoving is when it was asked to take the guest to another node.
+	haMoving time.Time
 
 	agent     model.Agent
 	addresses []netip.Prefix
@@ -71,8 +73,12 @@ func (r *record) guest() *model.Guest {
 	if r.haAt.After(r.listedAt) {
 		g.HAState = r.haState
 	}
-	if g.HAState == model.HAError && later(r.haAt, r.listedAt).Before(r.haCleared.Add(haRounds)) {
+	seen := later(r.haAt, r.listedAt)
+	switch {
+	case g.HAState == model.HAError && seen.Before(r.haCleared.Add(haRounds)):
 		g.HAState = model.HAClearing
+	case g.HAState == "started" && seen.Before(r.haMoving.Add(haRounds)):
+		g.HAState = model.HAMigrate
 	}
 	if r.config != nil && r.configAt.After(r.listedAt) {
 		g.Tags, g.Lock, g.Template = r.config.Tags, r.lock, r.template
@@ -89,8 +95,8 @@ func (r *record) guest() *model.Guest {
 	return &g
 }
 
-// haRounds is how long the manager of high availability may take to clear an error: some
-// of its rounds, of 10 s each.
+// haRounds is how long the manager of high availability may take to do what it was asked
+// for: some of its rounds, of 10 s each.
 const haRounds = time.Minute
 
 func later(a, b time.Time) time.Time {
@@ -118,7 +124,9 @@ func (r *record) late() bool {
 func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	was := r.guest()
 	moved := !r.listedAt.IsZero() && r.listed.Node != listed.Node
-	r.listed, r.listedAt = listed, at
+	if r.listed, r.listedAt = listed, at; moved {
+		r.haMoving = time.Time{}
+	}
 	now := r.guest()
 	restarted := r.restarted(uptime, at)
 	if now.Status != was.Status || restarted || moved {

@@ -24,6 +24,14 @@ func (c *change) migrate(after ...int) bool {
 		c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
 		return true
 	}
+	if c.g.HAState == model.HAMigrate || c.g.HAState == model.HARelocate {
+		c.o.wait(WaitPending, "the HA manager is to migrate it")
+		return true
+	}
+	if c.g.Snapshots == nil && slices.ContainsFunc(c.have.Disks, c.p.local) {
+		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
+		return true
+	}
 	to, no := c.p.destination(c)
 	what := fmt.Sprintf("migrate VM %d", c.g.VMID)
 	switch {
@@ -133,6 +141,12 @@ func (p *planner) carries(c *change, node string) string {
 		case s.Shared:
 		case d.CDROM && !d.CloudInit:
 			return fmt.Sprintf("%s, in drive %s, is on %s alone, and Proxmox moves no machine with such a drive", d.Volume, d.Slot, c.g.Node)
+		case linkedClone(d.Volume):
+			return fmt.Sprintf("%s is a linked clone on %s, which isn't shared, and Proxmox moves no machine with such a disk", d.Slot, d.Storage)
+		case len(c.g.Snapshots) > 0 && !d.CloudInit && c.running():
+			return fmt.Sprintf("%s is on %s, which isn't shared, and Proxmox moves no machine with snapshots of such a disk while it runs", d.Slot, d.Storage)
+		case len(c.g.Snapshots) > 0 && !d.CloudInit && !takesSnapshotsAlong(s, d):
+			return fmt.Sprintf("%s is on %s, from where Proxmox can't take its snapshots along", d.Slot, d.Storage)
 		default:
 			need[d.Storage] += d.Size
 		}
@@ -144,4 +158,29 @@ func (p *planner) carries(c *change, node string) string {
 		}
 	}
 	return ""
+}
+
+// local reports whether a disk is on a storage that its node has alone.
+func (p *planner) local(d model.Disk) bool {
+	s := p.have.Storages[d.Storage]
+	return s != nil && !s.Shared && !d.CDROM
+}
+
+// linkedClone reports whether a volume stands on that of a template, by its name: thin volumes
+// of LVM don't say so, and can be moved.
+func linkedClone(volume string) bool {
+	_, name, _ := strings.Cut(volume, ":")
+	i := strings.LastIndex(name, "/")
+	return i > 0 && strings.Contains(name[:i], "base-")
+}
+
+// takesSnapshotsAlong reports whether Proxmox copies a disk to another node with its snapshots.
+func takesSnapshotsAlong(s *model.Storage, d model.Disk) bool {
+	switch s.Type {
+	case "zfspool":
+		return true
+	case "btrfs":
+		return d.Format == "raw" || d.Format == "qcow2"
+	}
+	return d.Format == "qcow2"
 }

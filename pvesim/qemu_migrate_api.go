@@ -189,8 +189,17 @@ func (s *Sim) haMigrate(vmid int, target string) {
 	if vm == nil || !s.haActive() || vm.Node == target {
 		return
 	}
-	job := &migration{node: vm.Node, target: target, vmid: vmid, online: true, withDisks: true}
-	s.fork(vm.Node, "qmigrate", strconv.Itoa(vmid), &identity{user: rootUser}, func(t *task) error { return t.migrate(job) })
+	begin := func() {
+		if vm := s.state.VMs[vmid]; vm != nil && vm.Node != target && s.state.HA.Resources[haID(vmid)] != nil && !s.state.HA.Failed[haID(vmid)] {
+			job := &migration{node: vm.Node, target: target, vmid: vmid, online: true, withDisks: true}
+			s.fork(vm.Node, "qmigrate", strconv.Itoa(vmid), &identity{user: rootUser}, func(t *task) error { return t.migrate(job) })
+		}
+	}
+	if round := s.world.Load.HARound.D(); round > 0 {
+		s.later(round, func(*actor) { begin() })
+		return
+	}
+	begin()
 }
 
 // postRemoteMigrate would go to another cluster: there is none.

@@ -178,6 +178,9 @@ func (t *task) sendVolume(vm *VM, job *migration, r *volumeRef, mirror bool) err
 	}
 	t.sleep(t.slowed(perGiB(t.world.Timing.MigratePerGiB, v.Size), from.ID, to.ID))
 	t.say("volume '%s' is '%s' on the target", r.volid, volid)
+	if copied := sp.Volumes[v.Name]; copied != nil {
+		copied.Moved = append(slices.Clip(copied.Moved), n.storage+":"+src.Name)
+	}
 	return nil
 }
 

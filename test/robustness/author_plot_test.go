@@ -1,6 +1,7 @@
 package robustness
 
 import (
+	"slices"
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
@@ -76,4 +77,59 @@ func (a *author) lostOnTheWay() {
 	if a.chance(0.5) {
 		a.crash()
 	}
+}
+
+// moves ends some histories with disks that are wanted on another storage and machines that
+// are wanted on another node, with faults and crashes while that goes on.
+func (a *author) moves() {
+	a.dice = newDice(a.h.seed, "moves")
+	if !a.chance(0.08) {
+		return
+	}
+	a.add(rests, 0, (*run).settle, "nothing, until all is at rest")
+	for range a.number(1, 3) {
+		if a.chance(0.5) {
+			f := pick(a.dice,
+				pvesim.Fault{Task: "qmmove", Error: "storage migration failed: interrupted by signal", Times: 1},
+				pvesim.Fault{Task: "qmigrate", Error: "migration aborted", Times: 1},
+				pvesim.Fault{Task: "qmigrate", Error: "migration problems", Mode: "after", Times: 1},
+				pvesim.Fault{Task: "qmmove", Error: "got timeout", Mode: "after", Times: 1},
+			)
+			k := map[string]kind{"": faultTask, "after": faultDidIt}[f.Mode]
+			a.h.faults = append(a.h.faults, f)
+			a.add(k, 0, func(r *run) { r.fault(k, f, 2*time.Minute) }, "%s", faultText(f))
+		}
+		if a.chance(0.5) {
+			a.moveDisk()
+		} else {
+			a.moveMachine()
+		}
+		if a.chance(0.5) {
+			n, at := a.number(1, 25), moment(a.IntN(3))
+			a.add(at.kind(), a.between(0, 10*time.Second), func(r *run) { r.crash(0, n, at) }, "process 0 crashes at its %s request, %s", nth(n), at)
+		}
+	}
+}
+
+// moveDisk wants a disk of a machine on another storage.
+func (a *author) moveDisk() {
+	to := pick(a.dice, a.h.world.disks...)
+	a.change(wishMoveDisk, "its disks beside the first on "+to, func(_ *set, w *wish) {
+		w.Disks = slices.Clone(w.Disks)
+		for i := range w.Disks {
+			if i > 0 {
+				w.Disks[i].Storage, w.Disks[i].Format = to, a.h.world.format(to)
+			}
+		}
+	})
+}
+
+// moveMachine wants a machine on one node, and allows it to be migrated.
+func (a *author) moveMachine() {
+	to := pick(a.dice, a.h.world.nodes...)
+	a.change(wishMoveTo, "on "+to+" only, moves are allowed", func(_ *set, w *wish) {
+		if image := w.Source.Image.Name; image != "" && a.h.world.everywhere[image] && w.Source.Storage == "" || w.Source.Blank {
+			w.Place.Nodes, w.Update.Move = []string{to}, true
+		}
+	})
 }

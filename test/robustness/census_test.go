@@ -30,6 +30,8 @@ const (
 	wishDelete   kind = "delete"
 	wishPrune    kind = "prune"
 	wishCrowd    kind = "many machines at once"
+	wishMoveDisk kind = "disks on another storage"
+	wishMoveTo   kind = "on another node"
 )
 
 // What goes wrong.
@@ -97,7 +99,7 @@ type chapter struct {
 var chapters = []chapter{
 	{"wishes", []kind{
 		wishCreate, wishClone, wishChange, wishClass, wishGrow, wishDisk, wishNIC, wishPower, wishSnapshot, wishUnsnap, wishRevert,
-		wishLabels, wishSeed, wishStanding, wishDelete, wishPrune, wishCrowd,
+		wishLabels, wishSeed, wishStanding, wishDelete, wishPrune, wishCrowd, wishMoveDisk, wishMoveTo,
 	}},
 	{"faults", append(statusKinds(), faultRefused, faultBefore, faultAfter, faultLate, faultTooLate, faultConfigLock, faultStoreLock,
 		faultTask, faultDidIt, faultDidNothing, faultTaskLate, faultFull, faultSlow, faultOffline, faultGone, faultAway, faultRecycled,
@@ -198,7 +200,7 @@ func (c *census) read(t *trace) {
 
 // deeds are the changes that we make, as the census names them.
 var deeds = []string{
-	"clone", "create", "config", "resize", "start", "stop", "shutdown", "reboot", "snapshot", "snapshot deleted", "rollback", "destroy",
+	"clone", "create", "config", "resize", "start", "stop", "shutdown", "reboot", "snapshot", "snapshot deleted", "rollback", "disk moved", "migrate", "destroy",
 	"upload", "file deleted", "HA", "pool",
 }
 
@@ -224,6 +226,8 @@ func (e *entry) deed() string {
 		return "snapshot deleted"
 	case call == "" && e.method == "DELETE":
 		return "destroy"
+	case call == "move_disk":
+		return "disk moved"
 	}
 	return call
 }

@@ -2,6 +2,7 @@ package robustness
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -66,6 +67,9 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 	}
 	_, ha := st.HA.Resources[fmt.Sprintf("vm:%d", vm.ID)]
 	differs("HA", w.HA != nil, ha)
+	if w.Update.Move && len(w.Place.Nodes) > 0 && free(st, vm) {
+		differs("on one of its nodes", true, slices.Contains(w.Place.Nodes, vm.Node))
+	}
 	if w.Power != "" {
 		differs("running", w.Power == model.PowerOn, vm.Run != nil)
 	}
@@ -77,4 +81,21 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(drive, w.Seed.Storage+":iso/proxplane-") && inspect.VolumeOf(st, vm.Node, drive) != "")
 	}
 	return wrong
+}
+
+// free reports whether nothing holds a machine on its node: no disk of it is on that alone, and
+// there are CPUs enough on all others.
+func free(st *pvesim.State, vm *pvesim.VM) bool {
+	for slot, value := range vm.Conf {
+		storage, _, ok := strings.Cut(value, ":")
+		if ok && isDrive(slot) && !st.Storages[storage].Shared() {
+			return false
+		}
+	}
+	for _, n := range st.Nodes {
+		if n.CPUs < manyCPUs {
+			return false
+		}
+	}
+	return true
 }

@@ -86,7 +86,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		}
 		return true
 	case plan.WaitUnfit:
-		return vm == nil && smallerThanItsSource(st, s, w)
+		return vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
 	case plan.WaitSource:
 		// It is to be a copy of a machine that isn't wanted, or can't be made.
 		from := s.find(w.Source.VM.Name)
@@ -102,15 +102,7 @@ func smallerThanItsSource(st *pvesim.State, s *set, w *wish) bool {
 	if i < 0 || w.Disks[i].Size == 0 {
 		return false
 	}
-	for _, vm := range st.VMs {
-		template := w.Source.Image.Name != "" && vm.Template() && vm.Name() == w.Source.Image.Name
-		from := s.find(w.Source.VM.Name)
-		copied := from != nil && slices.Contains(owned(st)[from.Owner], vm.ID)
-		if (template || copied) && w.Disks[i].Size < sizeOf(vm.Conf["scsi0"]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(origins(st, s, w), func(vm *pvesim.VM) bool { return w.Disks[i].Size < sizeOf(vm.Conf["scsi0"]) })
 }
 
 // anotherHasItsMAC reports whether somebody else's machine has the MAC address of a
@@ -172,22 +164,15 @@ func unheard(st *pvesim.State, vm *pvesim.VM, f plan.Refusal) bool {
 	return vm != nil && f.Effect == plan.Restart && strings.Contains(f.Why, "ignored the shutdown") && deaf(st, vm)
 }
 
-// immovable reports whether a disk is rightly not moved to another storage: a snapshot has it,
-// and Proxmox refuses that.
+// immovable reports whether a disk is rightly not moved to another storage: the machine has
+// snapshots, and Proxmox moves no disk that one of them has. Which disks those are isn't read, so
+// that younger disks stay, too.
 func immovable(vm *pvesim.VM, f plan.Refusal) bool {
 	slot, _, ok := strings.Cut(strings.TrimPrefix(f.What, "move "), " to ")
 	if vm == nil || !ok || !strings.HasPrefix(f.What, "move ") {
 		return false
 	}
-	volume, _, _ := strings.Cut(vm.Conf[slot], ",")
-	for _, snap := range vm.Snaps {
-		for key, value := range snap.Conf {
-			if had, _, _ := strings.Cut(value, ","); volume != "" && isDrive(key) && had == volume {
-				return true
-			}
-		}
-	}
-	return false
+	return isDrive(slot) && len(vm.Snaps) > 0
 }
 
 // refusable tells whether a step is rightly refused.

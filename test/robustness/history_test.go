@@ -2,6 +2,7 @@ package robustness
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,10 +32,12 @@ type event struct {
 
 func drawHistory(seed uint64) *history {
 	h := &history{seed: seed, world: drawWorld(seed)}
+	h.world.drawCPUs(newDice(seed, "cpus"))
 	d := newDice(seed, "history")
 	a := &author{dice: d, h: h}
 	a.write()
 	a.plot()
+	a.moves()
 	return h
 }
 
@@ -63,6 +66,13 @@ func (h *history) String() string {
 	var b strings.Builder
 	w := h.world
 	fmt.Fprintf(&b, "Proxmox %s, %d nodes, storages %v (shared %v), images %v, VMIDs %d–%d, lock room %d", w.Release, len(w.nodes), w.disks, w.shared, w.images, w.vmids.First, w.vmids.Last, w.Locks.Storage)
+	if !slices.ContainsFunc(w.Nodes, func(n pvesim.WorldNode) bool { return n.CPUs == manyCPUs }) {
+		var cpus []int
+		for _, n := range w.Nodes {
+			cpus = append(cpus, n.CPUs)
+		}
+		fmt.Fprintf(&b, ", CPUs %v", cpus)
+	}
 	if w.password {
 		b.WriteString(", login by password")
 	}

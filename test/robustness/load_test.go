@@ -1,7 +1,10 @@
 package robustness
 
 import (
+	"maps"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -44,3 +47,31 @@ func (r *run) notTooMuch() {
 		r.fail("%d tasks timed out waiting for the lock of a storage: too much was asked for at once", n)
 	}
 }
+
+// mostInVain is how often a machine may be started on a node that has too few CPUs for it:
+// somebody may have moved or changed it just before.
+const mostInVain = 2
+
+// notInVain checks that nothing is started again and again that its node has too few CPUs
+// for: to wait doesn't help.
+func (r *run) notInVain() {
+	starts := map[string]int{}
+	r.sim.Do(func(s *pvesim.State) {
+		for _, list := range s.Tasks {
+			for _, t := range list {
+				ours := strings.HasSuffix(t.User, "!us") || r.h.world.password && t.User == "root@pam" && !r.ha()
+				if ours && t.Type == "qmstart" && strings.Contains(t.Exit, "vcpus allowed per VM") {
+					starts[t.ID]++
+				}
+			}
+		}
+	})
+	for _, id := range slices.Sorted(maps.Keys(starts)) {
+		if starts[id] > mostInVain {
+			r.fail("VM %s was started %d times on a node that has too few CPUs for it", id, starts[id])
+		}
+	}
+}
+
+// ha reports whether the HA manager works, which does all as root.
+func (r *run) ha() bool { return r.h.world.Cluster != "" && len(r.h.world.nodes) > 2 }

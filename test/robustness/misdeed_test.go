@@ -48,6 +48,16 @@ var misdeeds = []misdeed{
 			s.VMs[twin.ID] = &twin
 		})
 	}, `^virtualmachine/vm-a of set one has 2 machines`},
+	{"a machine is started again and again on a node with too few CPUs", func(r *run, id int) {
+		r.sim.Do(func(s *pvesim.State) {
+			for i := range mostInVain + 1 {
+				s.Tasks["pve1"] = append(s.Tasks["pve1"], &pvesim.TaskInfo{
+					UPID: fmt.Sprintf("UPID:pve1:0000%04X:00000000:00000000:qmstart:%d:root@pam!us:", i, id), Node: "pve1", Type: "qmstart", ID: fmt.Sprint(id), User: "root@pam!us",
+					Start: time.Now(), End: time.Now(), Exit: "MAX 2 vcpus allowed per VM on this node",
+				})
+			}
+		})
+	}, `^VM \d+ was started 3 times on a node that has too few CPUs for it`},
 	{"a disk with data is destroyed", func(r *run, id int) {
 		r.sim.Do(func(s *pvesim.State) {
 			for _, sp := range s.Spaces {

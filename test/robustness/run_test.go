@@ -122,6 +122,7 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r.flights.Wait()
 	r.noSecretAsked()
 	r.notTooMuch()
+	r.notInVain()
 	r.census.read(r.trace)
 	r.census.busiest = r.busiest
 	return result{broken: r.broken, requests: r.events, trace: r.trace, census: r.census}

@@ -213,7 +213,7 @@ func moved(s *pvesim.State, id int, volume string) bool {
 		return false
 	}
 	there := inspect.Volumes(s)
-	_, former, _ := strings.Cut(volume, "/") // without the node: a machine's own disks move on one
+	_, former, _ := strings.Cut(volume, "/") // without the node, which may be another one now
 	for slot, value := range vm.Conf {
 		if isDrive(slot) && slices.Contains(there[inspect.VolumeOf(s, vm.Node, value)].Moved, former) {
 			return true

@@ -63,18 +63,31 @@ func drawWorld(seed uint64) *world {
 	return w
 }
 
+// manyCPUs are more than any machine asks for.
+const manyCPUs = 16
+
 func (w *world) drawNodes(d dice) {
 	n := 1 + d.weighted(3, 3, 2, 1, 1)
 	for i := range n {
 		name := fmt.Sprintf("pve%d", i+1)
 		w.nodes = append(w.nodes, name)
 		w.Nodes = append(w.Nodes, pvesim.WorldNode{
-			Name: name, CPUs: 16, Memory: pvesim.Size(pick(d, 64, 128)) << 30,
+			Name: name, CPUs: manyCPUs, Memory: pvesim.Size(pick(d, 64, 128)) << 30,
 			Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}, {Name: "vmbr1"}},
 		})
 	}
 	if n > 1 || d.chance(0.5) {
 		w.Cluster = "lab"
+	}
+}
+
+// drawCPUs gives some nodes of some worlds fewer CPUs than machines ask for.
+func (w *world) drawCPUs(d dice) {
+	if w.crowd || !d.chance(0.12) {
+		return
+	}
+	for i := range w.Nodes {
+		w.Nodes[i].CPUs = pick(d, 1, 2, 3, 8, 64)
 	}
 }
 
