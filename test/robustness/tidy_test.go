@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/inspect"
 )
@@ -73,6 +74,8 @@ func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map
 		return "a disk that a process which was stopped has named"
 	case r.movedUnseen(st, name, v.VMID):
 		return "the old volume of a disk that was moved when the process that had begun it was gone"
+	case r.unfinished(st, name):
+		return "first-boot data of a machine that can't be finished, whose marker names it"
 	case r.late(name):
 		return "a file that came when its process was gone"
 	case r.silent(name):
@@ -150,6 +153,18 @@ func (r *run) knows(task string, ended time.Time) bool {
 		at, over := gone[e.who]
 		return e.ours && e.call() == "move_disk" && !e.lost() && strings.Contains(e.answer, task) && (!over || at.After(ended))
 	}) > 0
+}
+
+// unfinished reports whether the marker of a machine on its node names a file that isn't in a
+// drive yet, and it is right that the machine isn't finished: the file goes with the machine.
+func (r *run) unfinished(st *pvesim.State, volume string) bool {
+	for _, vm := range st.VMs {
+		_, m, ok := model.ParseDescription(vm.Conf["description"])
+		if ok && r.excuses[m.Owner] && m.Seed != "" && inspect.VolumeOf(st, vm.Node, m.Seed) == volume {
+			return true
+		}
+	}
+	return false
 }
 
 // late tells whether a file came when nobody waited for it any more: it was
