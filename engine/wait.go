@@ -131,22 +131,32 @@ func (r *run) await(o *object, task string) {
 		if move, ok := r.e.moveBy(task); ok { // a former run has begun it
 			left, what = act.LeftBy(move, task, warnings, err), act.Words(move)
 		}
-		removed, remains := r.sweep(left, r.opts.Patience)
-		r.e.moved(task, r.ctx.Err() == nil)
 		return func() {
 			r.taskEnded(task, err)
-			r.swept(o, what, left, removed, remains)
-			for _, o := range r.follows[task] {
-				if o.plan.VMID != 0 {
-					r.e.observer.Changed(o.plan.VMID)
-					r.e.observer.Unsure(o.plan.VMID)
+			// That is work, which the run doesn't end before.
+			r.fly(func() func() {
+				removed, remains := r.sweep(left, r.opts.Patience)
+				r.e.moved(task, r.ctx.Err() == nil)
+				return func() {
+					r.swept(o, what, left, removed, remains)
+					r.followed(task)
 				}
-				r.due[o] = true
-			}
-			r.e.observer.FilesUnsure()
-			delete(r.follows, task)
+			})
 		}
 	})
+}
+
+// followed goes on with those who waited for a task of others.
+func (r *run) followed(task string) {
+	for _, o := range r.follows[task] {
+		if o.plan.VMID != 0 {
+			r.e.observer.Changed(o.plan.VMID)
+			r.e.observer.Unsure(o.plan.VMID)
+		}
+		r.due[o] = true
+	}
+	r.e.observer.FilesUnsure()
+	delete(r.follows, task)
 }
 
 // ask waits for a guest's agent to tell its addresses.

@@ -43,16 +43,17 @@ func (c *change) lookHA() {
 	}
 }
 
-// clearHA gets a guest that is to start out of the state error, in which the HA manager
-// does nothing for it, if the manifest has put it under HA.
-func (c *change) clearHA(after ...int) {
+// clearHA gets a guest that is to start or stop out of the state error, in which the HA
+// manager does neither, if the manifest has put it under HA. A guest that runs is stopped by
+// that.
+func (c *change) clearHA(verb string, e Effect, after ...int) {
 	if c.v.HA == nil {
-		c.o.wait(WaitHA, fmt.Sprintf("the HA manager has given up on VM %d (state error) and doesn't start it; ha-manager set vm:%[1]d --state disabled, and apply again", c.g.VMID))
+		c.o.wait(WaitHA, fmt.Sprintf("the HA manager has given up on VM %d (state error) and doesn't %s it; ha-manager set vm:%[1]d --state disabled, and apply again", c.g.VMID, verb))
 		return
 	}
 	c.o.step(Step{
 		Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, Disable: true},
-		What:   "clear its HA error", Why: "the HA manager has given up on it (state error) and doesn't start it", Effect: Live,
+		What:   "clear its HA error", Why: fmt.Sprintf("the HA manager has given up on it (state error) and doesn't %s it", verb), Effect: e,
 	}, after...)
 }
 

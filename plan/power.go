@@ -22,7 +22,7 @@ func (c *change) power(after ...int) {
 		switch c.g.HAState {
 		case "", "stopped", "disabled", "ignored":
 		case model.HAError:
-			c.clearHA(after...)
+			c.clearHA("start", Live, after...)
 			return
 		case model.HAClearing:
 			c.o.wait(WaitPending, "the HA manager is to clear its error")
@@ -40,6 +40,10 @@ func (c *change) power(after ...int) {
 	case on:
 		c.unprotected()
 		c.address()
+	case c.running() && c.v.Power != "" && c.g.HAState == model.HAError:
+		c.clearHA("stop", PowerOff, after...)
+	case c.running() && c.v.Power != "" && c.g.HAState == model.HAClearing:
+		c.o.wait(WaitPending, "the HA manager is to clear its error, which stops it")
 	case c.running() && c.v.Power != "":
 		c.stop()
 	}

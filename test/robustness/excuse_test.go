@@ -73,7 +73,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	switch o.Wait.Reason {
 	case plan.WaitForeign:
 		// The VMID that was asked for is somebody else's.
-		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(owned(st)[w.Owner], w.VMID) || anotherHasItsMAC(st, w)
+		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(owned(st)[w.Owner], w.VMID) || anotherAsksForItsVMID(s, w) || anotherHasItsMAC(st, w)
 	case plan.WaitOwner:
 		return anyHalfMade(st)
 	case plan.WaitDependents:
@@ -103,6 +103,12 @@ func smallerThanItsSource(st *pvesim.State, s *set, w *wish) bool {
 		return false
 	}
 	return slices.ContainsFunc(origins(st, s, w), func(vm *pvesim.VM) bool { return w.Disks[i].Size < sizeOf(vm.Conf["scsi0"]) })
+}
+
+// anotherAsksForItsVMID reports whether another wanted machine names the same VMID: one of
+// them can't have it, also while the other can't be made.
+func anotherAsksForItsVMID(s *set, w *wish) bool {
+	return w.VMID != 0 && slices.ContainsFunc(s.vms, func(o *wish) bool { return o != w && o.VMID == w.VMID && !o.Deleted && !o.unnamed })
 }
 
 // anotherHasItsMAC reports whether somebody else's machine has the MAC address of a
