@@ -39,12 +39,15 @@ func origins(st *pvesim.State, s *set, w *wish) (list []*pvesim.VM) {
 }
 
 // canBeMadeOn reports whether a node may have a machine, and something to make it from: what
-// is on local disks is copied on its own node only.
+// is on local disks, or is to be, is copied on its own node only.
 func canBeMadeOn(st *pvesim.State, s *set, w *wish, node string) bool {
 	if len(w.Place.Nodes) > 0 && !slices.Contains(w.Place.Nodes, node) {
 		return false
 	}
 	return w.Source.Blank || slices.ContainsFunc(origins(st, s, w), func(vm *pvesim.VM) bool {
+		if to := st.Storages[w.Source.Storage]; vm.Node != node && to != nil && !to.Shared() {
+			return false
+		}
 		return vm.Node == node || !slices.ContainsFunc(keysOf(vm.Conf), func(key string) bool {
 			storage, _, ok := strings.Cut(vm.Conf[key], ":")
 			return ok && isDrive(key) && !st.Storages[storage].Shared()
