@@ -30,7 +30,8 @@ type namespace struct {
 	name     string
 	client   client.Client
 	objects  []kube.Object
-	cluster  string // what the Kubernetes is known by
+	lent     []kube.Object // of other namespaces, which they refer to
+	cluster  string        // what the Kubernetes is known by
 	find     func(model.Key) any
 	own      bool            // somebody logs in to Proxmox as himself
 	problems manifest.Errors // objects that can't be made so
@@ -78,6 +79,9 @@ func (n *namespace) open(ctx context.Context) error {
 	}
 	var err error
 	if n.objects, err = kube.Objects(ctx, n.client, n.name); err != nil {
+		return n.fail(err)
+	}
+	if n.lent, err = kube.Lent(ctx, n.client, n.name, kube.Users(n.objects)); err != nil {
 		return n.fail(err)
 	}
 	n.find = func(key model.Key) any { return n.content(ctx, key) }
@@ -134,7 +138,7 @@ func (t *target) in(ctx context.Context, n *namespace) error {
 func (t *target) fromObjects(_ *ui, creds *pve.Credentials) ([]manifest.Wanted, error) {
 	n := t.objects
 	n.own = !creds.IsZero()
-	set, err := kube.Set(n.objects)
+	set, err := kube.Set(n.objects, n.lent...)
 	if err != nil {
 		return nil, err
 	}

@@ -117,7 +117,9 @@ func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
 // them: what stands for several guests is found when there is something to do for it.
 func each(want model.Desired, do func(model.Owner)) {
 	for i := range want.Images {
-		do(want.Images[i].Owner)
+		if !want.Images[i].Lent {
+			do(want.Images[i].Owner)
+		}
 	}
 	for i := range want.Shares {
 		do(want.Shares[i].Owner)

@@ -83,14 +83,24 @@ func Objects(ctx context.Context, r client.Reader, namespace string, options ...
 
 // Set is what objects say together. Those that are released say nothing any more:
 // whoever works by the set leaves alone what they have in Proxmox.
-func Set(objects []Object) (*manifest.Set, error) {
+//
+// Lent are objects of other namespaces that they refer to, see [Lent].
+func Set(objects []Object, lent ...Object) (*manifest.Set, error) {
 	values := make([]any, 0, len(objects))
 	for _, o := range objects {
 		if !Released(o) {
 			values = append(values, o)
 		}
 	}
-	return manifest.FromObjects(values...)
+	set, err := manifest.FromObjects(values...)
+	if err != nil {
+		return nil, err
+	}
+	values = values[:0]
+	for _, o := range lent {
+		values = append(values, o)
+	}
+	return set, set.Lend(values...)
 }
 
 // Grace is how long machines may take to shut down when they are deleted, where they

@@ -107,7 +107,7 @@ func (b *build) checkAllowed(m *api.MachineSpec, nics []nic) {
 		b.forbidden("spec.description", "has a block for proxplane's hook, which isn't allowed there: spec.filesystems and spec.hookscripts are for that")
 	}
 	b.checkExtra("spec.extraConfig.", "", m.ExtraConfig)
-	b.checkExtra("spec.classRef.name", "VMClass "+b.className+" with ", b.class.extra)
+	b.checkExtra("spec.classRef.name", "VMClass "+b.classKey.Name+" with ", b.class.extra)
 }
 
 // checkStorages checks where a machine says that its disks are.
@@ -117,7 +117,7 @@ func (b *build) checkStorages(m *api.MachineSpec) {
 			b.forbid(b.provider, field, of+"storage "+storage, "storages", storage)
 		}
 	}
-	check("spec.classRef.name", b.class.storage, "VMClass "+b.className+" with ")
+	check("spec.classRef.name", b.class.storage, "VMClass "+b.classKey.Name+" with ")
 	for i, d := range m.Disks {
 		check(fmt.Sprintf("spec.disks[%d].storage", i), d.Storage, "")
 	}

@@ -16,7 +16,7 @@ func tenancy(allow *api.ProviderAllow, change func(*api.VirtualMachine), more ..
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "team-a", Name: name} }
 	class := &api.VMClass{ObjectMeta: at("small"), Spec: api.VMClassSpec{CPUs: 1}}
 	class.Spec.Memory.Set(1 << 30)
-	vm := &api.VirtualMachine{ObjectMeta: at("web"), Spec: api.VirtualMachineSpec{ClassRef: api.Ref{Name: "small"}, ImageRef: &api.Ref{Name: "image"}}}
+	vm := &api.VirtualMachine{ObjectMeta: at("web"), Spec: api.VirtualMachineSpec{ClassRef: api.SharedRef{Name: "small"}, ImageRef: &api.SharedRef{Name: "image"}}}
 	vm.Spec.Networks = []api.Network{{Name: "lan"}}
 	change(vm)
 	objects := []any{
@@ -140,7 +140,7 @@ func TestSourcesAreTemplatesUnlessTheProviderNamesThem(t *testing.T) {
 func TestAnImageIsForbiddenByEachProviderForItself(t *testing.T) {
 	at := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "team-a", Name: name} }
 	second := &api.Provider{ObjectMeta: at("second"), Spec: api.ProviderSpec{Endpoint: "https://two.example.com:8006", CredentialSecretRef: &api.Ref{Name: "login"}}}
-	vm := &api.VirtualMachine{ObjectMeta: at("other"), Spec: api.VirtualMachineSpec{ClassRef: api.Ref{Name: "small"}, ImageRef: &api.Ref{Name: "image"}, ProviderRef: &api.Ref{Name: "second"}}}
+	vm := &api.VirtualMachine{ObjectMeta: at("other"), Spec: api.VirtualMachineSpec{ClassRef: api.SharedRef{Name: "small"}, ImageRef: &api.SharedRef{Name: "image"}, ProviderRef: &api.Ref{Name: "second"}}}
 	set, err := FromObjects(tenancy(&api.ProviderAllow{Sources: []string{}}, func(vm *api.VirtualMachine) { vm.Spec.ProviderRef = &api.Ref{Name: "proxmox"} }, second, vm)...)
 	if err != nil {
 		t.Fatal(err)

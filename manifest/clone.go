@@ -21,7 +21,7 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 	}
 	b := s.newBuild(ref, obj.Status)
 	if obj.Spec.ClassRef != nil {
-		b.useClass(obj.Spec.ClassRef.Name)
+		b.useClass(*obj.Spec.ClassRef)
 	}
 	b.copied, b.source.Copy = true, true
 	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
@@ -173,7 +173,7 @@ func firstAddress(ip api.StaticIP) string {
 func (b *build) cloneOfTemplate(name string) {
 	const field = "spec.sourceVMRef.name"
 	if b.set.index[model.Key{Kind: "VMImage", Namespace: b.o.key.Namespace, Name: name}] != nil {
-		b.useImage(field, name)
+		b.useImage(field, b.find(field, "VMImage", name))
 		if b.iso != "" && b.remembered != 0 {
 			b.source.Blank, b.iso = false, "" // it was made from something else of that name
 		}

@@ -208,6 +208,7 @@ type object struct {
 	Object any
 	key    model.Key
 	places map[string]place
+	lent   bool // by another namespace, whose translation looks after it
 	several
 }
 

@@ -231,11 +231,34 @@ func (i *image) use(p *provider) {
 	}
 }
 
+// lend puts an image of another namespace to the Providers whose machines are made from
+// it. What has to be fetched is fetched by a Provider of its own namespace, and is found
+// by the VMID that is written down there.
+func (i *image) lend() {
+	for _, p := range i.usedBy {
+		if field, _, _, _ := i.forbiddenSource(p); field != "" {
+			continue // the machines that need it there say so
+		}
+		m := i.model
+		m.Lent, m.Deleted, m.Range, m.OnlyTemplate = true, false, p.vmids, p.onlyTemplates() && m.VMID != 0
+		if vm := i.o.Object.(*api.VMImage); m.URL != "" {
+			m.VMID = vm.Status.VMID
+		}
+		if i.spec.ISO != "" {
+			m.ISO, m.Storage = i.isoVolume(p), ""
+		}
+		p.wanted.Desired.Images = append(p.wanted.Desired.Images, m)
+	}
+}
+
 // assignImages puts each image to the Providers that need it.
 func (t *translator) assignImages() {
 	each(t, func(s scope, _ *api.VMImage) {
 		img := t.images[s.o.key]
 		switch {
+		case s.o.lent:
+			img.lend()
+			return
 		case img.spec.ProviderRef != nil:
 			p := s.providerFor(img.spec.ProviderRef)
 			for _, user := range img.usedBy {

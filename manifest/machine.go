@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,7 +32,7 @@ type build struct {
 	provider   *provider
 	remembered int // the VMID that was written down
 	class      *class
-	className  string
+	classKey   model.Key
 	image      *image // nil: none
 	source     model.Source
 	iso        string // volume
@@ -78,12 +79,12 @@ func (t *translator) eachMachine(do func(*machine)) {
 
 func (s scope) virtualMachine(obj *api.VirtualMachine) *machine {
 	b := s.newBuild(obj.Spec.ProviderRef, obj.Status)
-	b.useClass(obj.Spec.ClassRef.Name)
+	b.useClass(obj.Spec.ClassRef)
 	b.bare = true
 	if obj.Spec.ImageRef == nil {
 		b.source.Blank = true
 	} else {
-		b.useImage("spec.imageRef.name", obj.Spec.ImageRef.Name)
+		b.useImage("spec.imageRef.name", b.findShared("spec.imageRef", "VMImage", *obj.Spec.ImageRef))
 	}
 	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
 	return b.machine(&obj.Spec.MachineSpec, bootOf(&obj.Spec.MachineSpec))
@@ -109,21 +110,22 @@ func (s scope) held(ref *api.Ref, status api.MachineStatus) *api.Ref {
 	return &api.Ref{Name: status.Provider}
 }
 
-func (b *build) useClass(name string) {
-	if o := b.find("spec.classRef.name", "VMClass", name); o != nil {
-		b.class, b.className = b.classes[o.key], name
+func (b *build) useClass(ref api.SharedRef) {
+	b.classKey = model.Key{Kind: "VMClass", Namespace: cmp.Or(ref.Namespace, b.o.key.Namespace), Name: ref.Name}
+	if o := b.findShared("spec.classRef", "VMClass", ref); o != nil {
+		b.class, b.classKey = b.classes[o.key], o.key
 	}
 }
 
-func (b *build) useImage(field, name string) {
-	o := b.find(field, "VMImage", name)
+// useImage has the machine made from an image, if there is one.
+func (b *build) useImage(field string, o *object) {
 	if o == nil {
 		return
 	}
 	b.image = b.images[o.key]
 	b.image.use(b.provider)
 	if of, what, list, entry := b.image.forbiddenSource(b.provider); of != "" && !(b.copied && b.remembered != 0) {
-		b.forbid(b.provider, field, fmt.Sprintf("VMImage %s with %s", name, what), list, entry)
+		b.forbid(b.provider, field, fmt.Sprintf("VMImage %s with %s", o.key.Name, what), list, entry)
 	}
 	if b.image.spec.ISO != "" {
 		b.source.Blank, b.iso = true, b.image.isoVolume(b.provider)

@@ -35,7 +35,7 @@ func clusterObjects() []any {
 }
 
 func vm(m metav1.ObjectMeta, class string) *api.VirtualMachine {
-	return &api.VirtualMachine{ObjectMeta: m, Spec: api.VirtualMachineSpec{ClassRef: api.Ref{Name: class}, ImageRef: ref("debian")}}
+	return &api.VirtualMachine{ObjectMeta: m, Spec: api.VirtualMachineSpec{ClassRef: api.SharedRef{Name: class}, ImageRef: &api.SharedRef{Name: "debian"}}}
 }
 
 func parts(t *testing.T, find func(model.Key) any, objects ...any) Parts {

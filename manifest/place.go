@@ -62,10 +62,10 @@ func (s scope) requirement(field string, r api.LabelRequirement) model.Selector 
 }
 
 // placeFor is where a machine may go.
-func (s scope) placeFor(p *provider, ref *api.Ref) model.Place {
+func (s scope) placeFor(p *provider, ref *api.SharedRef) model.Place {
 	var place model.Place
 	if ref != nil {
-		if o := s.find("spec.placementRef.name", "VMPlacementPolicy", ref.Name); o != nil {
+		if o := s.findShared("spec.placementRef", "VMPlacementPolicy", *ref); o != nil {
 			place = s.policies[o.key]
 		}
 	}

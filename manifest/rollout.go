@@ -8,7 +8,10 @@ import (
 // rollout says with which others a machine is restarted and replaced, and how many of them
 // at once: those of its class, and those that the same object stands for.
 func (b *build) rollout(policy api.UpdatePolicy) model.Rollout {
-	class := model.Key{Kind: "VMClass", Namespace: b.o.key.Namespace, Name: b.className}
+	class := b.classKey
+	if class.Kind == "" { // a copy that has none
+		class = model.Key{Kind: "VMClass", Namespace: b.o.key.Namespace}
+	}
 	r := model.Rollout{Groups: []string{class.String()}}
 	if b.o.of != nil {
 		r.Groups = append(r.Groups, b.o.of.key.String())

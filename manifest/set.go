@@ -58,6 +58,23 @@ func FromObjects(objects ...any) (*Set, error) {
 	return s, nil
 }
 
+// Lend adds objects of other namespaces that machines of the set refer to. They are
+// looked after where they are.
+func (s *Set) Lend(objects ...any) error {
+	lent, err := FromObjects(objects...)
+	if err != nil {
+		return err
+	}
+	for _, o := range lent.objects {
+		if s.index[o.key] != nil {
+			return fmt.Errorf("%s is there twice", title(o.key))
+		}
+		o.lent = true
+		s.add(o)
+	}
+	return nil
+}
+
 // KindOf is the kind of an object that can be applied; empty: it isn't one.
 func KindOf(value any) string {
 	switch value.(type) {

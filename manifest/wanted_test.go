@@ -92,7 +92,7 @@ func TestObjectsOfKubernetesHaveTheirUIDAndEnd(t *testing.T) {
 	image := &api.VMImage{ObjectMeta: metav1.ObjectMeta{Name: "debian", Namespace: "ns"}, Spec: api.VMImageSpec{Source: "debian"}}
 	vm := &api.VirtualMachine{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "u-1", DeletionTimestamp: &now},
-		Spec:       api.VirtualMachineSpec{ClassRef: api.Ref{Name: "small"}, ImageRef: &api.Ref{Name: "debian"}},
+		Spec:       api.VirtualMachineSpec{ClassRef: api.SharedRef{Name: "small"}, ImageRef: &api.SharedRef{Name: "debian"}},
 	}
 	set, err := FromObjects(class, image, vm)
 	if err != nil {

@@ -291,6 +291,9 @@ type Image struct {
 	// Implied says that no object describes it: it is here for the guests that are
 	// made from it.
 	Implied bool `json:",omitempty"`
+	// Lent says that it is another namespace's, which looks after it: here guests are only
+	// made from it. With a URL, VMID is the template that was made there; 0: none yet.
+	Lent bool `json:",omitempty"`
 }
 
 // Pin tells a template from others of the same name: names aren't unique, and whoever

@@ -16,7 +16,7 @@ import (
 
 // apportion says of each object what was found out about it, and of each Provider
 // what it is to do.
-func apportion(objects []object, names record, parts manifest.Parts) (map[model.Key]found, map[model.Key]assignment) {
+func apportion(objects []object, names record, parts manifest.Parts, lent map[model.Key]int) (map[model.Key]found, map[model.Key]assignment) {
 	all := make(map[model.Key]found, len(objects))
 	for _, o := range objects {
 		f := foundOf(o)
@@ -27,6 +27,11 @@ func apportion(objects []object, names record, parts manifest.Parts) (map[model.
 	}
 	problems(all, parts.Errors)
 	users(all, objects)
+	for key, machines := range lent {
+		f := all[key]
+		f.machines, f.lent = f.machines+machines, machines
+		all[key] = f
+	}
 	work := make(map[model.Key]assignment, len(parts.Wanted))
 	for _, w := range parts.Wanted {
 		work[w.Provider] = assign(w, all)
@@ -42,6 +47,9 @@ func foundOf(o object) found {
 	}
 	if p, ok := o.(*api.Provider); ok {
 		f.proxmox = cmp.Or(p.Annotations[api.Proxmox], p.Status.Proxmox)
+	}
+	if i, ok := o.(*api.VMImage); ok {
+		f.fetched = i.Spec.URL != ""
 	}
 	if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
 		f.group, f.short = true, !f.deleting && uncounted(o)
@@ -62,6 +70,11 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 		a.proxmox = all[w.Provider].proxmox // with none it doesn't matter where they will be
 	}
 	d, groups := &a.desired, groupsOf(w.Desired)
+	for i := range d.Images {
+		if all[d.Images[i].Owner.Key].lent > 0 {
+			d.Images[i].Deleted = false // machines of other namespaces are made from it
+		}
+	}
 	leaveEarly(d, func(key model.Key) bool { return all[groups.object(key)].early })
 	owners(*d, func(key model.Key) {
 		object := groups.object(key)
@@ -183,32 +196,14 @@ func problems(all map[model.Key]found, errs manifest.Errors) {
 	}
 }
 
-// users counts the machines that use something.
+// users counts the machines of the namespace that use something in it.
 func users(all map[model.Key]found, objects []object) {
-	use := func(by object, many int, kind string, ref *api.Ref) {
-		if ref == nil {
-			return
-		}
-		key := model.Key{Kind: kind, Namespace: by.GetNamespace(), Name: ref.Name}
-		if f, there := all[key]; there {
-			f.machines += many
-			all[key] = f
-		}
-	}
 	for _, o := range objects {
-		switch m := o.(type) {
-		case *api.VirtualMachine:
-			many := 1
-			if m.Spec.Count != nil {
-				many = *m.Spec.Count
+		kube.EachRef(o, func(key model.Key, machines int) {
+			if f, there := all[key]; there {
+				f.machines += machines
+				all[key] = f
 			}
-			use(m, many, "VMClass", &m.Spec.ClassRef)
-			use(m, many, "VMImage", m.Spec.ImageRef)
-			use(m, many, "VMPlacementPolicy", m.Spec.PlacementRef)
-		case *api.VMClone:
-			use(m, 1, "VMClass", m.Spec.ClassRef)
-			use(m, 1, "VMImage", &m.Spec.SourceVMRef)
-			use(m, 1, "VMPlacementPolicy", m.Spec.PlacementRef)
-		}
+		})
 	}
 }

@@ -52,6 +52,8 @@ type found struct {
 	sites    []model.Key // the Providers that look after it
 	proxmox  string      // which Proxmox a Provider is to be used with; empty: not known
 	machines int         // that use it
+	lent     int         // those of them that are in other namespaces
+	fetched  bool        // it is an image with a URL
 	needs    string      // what needs a Provider, if anything does: "3 machines are"
 	snapshot string      // its name in Proxmox, if it is one
 	group    bool        // it stands for several machines

@@ -20,6 +20,9 @@ type namespaces struct {
 	finder *finder
 	cached client.Reader // metadata of Secrets
 
+	lending *lending
+	watched []string // all that are looked after; none: all there are
+
 	mu   sync.Mutex
 	next map[string]time.Time // not before then again
 }
@@ -37,7 +40,15 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	}
 	search := n.finder.begin(ctx)
 	names := recordOf(n.set, objects)
-	set, err := kube.Set(slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return names.elsewhere(o) != "" }))
+	borrowed, err := n.borrowed(ctx, r.Namespace, objects)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	lent, err := n.lentTo(ctx, objects)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	set, err := kube.Set(slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return names.elsewhere(o) != "" }), borrowed...)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -47,7 +58,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if search.err != nil {
 		return reconcile.Result{}, search.err
 	}
-	found, work := apportion(objects, names, parts)
+	found, work := apportion(objects, names, parts, lent)
 	n.ledger.translated(r.Namespace, found)
 	if !n.sites.assign(r.Namespace, work) {
 		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil

@@ -83,9 +83,11 @@ type deps struct {
 	sites   *sites
 	metrics *metrics
 	log     *slog.Logger
-	set     string // what all guests of this Kubernetes have in common
-	proxmox http.RoundTripper
-	secrets []string // namespaces in which Secrets may be read; none: all
+	// namespaces are those that are looked after; none: all.
+	namespaces []string
+	set        string // what all guests of this Kubernetes have in common
+	proxmox    http.RoundTripper
+	secrets    []string // namespaces in which Secrets may be read; none: all
 }
 
 // gcPercent has memory collected when it has grown by half: the operator rests most
@@ -110,7 +112,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
+	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
 	d.sites = newSites(d)
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry

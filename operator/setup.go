@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -28,7 +29,7 @@ import (
 
 // setUp connects the parts with each other and with the manager.
 func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
-	n := &namespaces{deps: d, cached: mgr.GetCache(), finder: newFinder(mgr.GetCache(), mgr.GetAPIReader(), d.secrets), next: map[string]time.Time{}}
+	n := &namespaces{deps: d, cached: mgr.GetCache(), lending: newLending(), watched: d.namespaces, finder: newFinder(mgr.GetCache(), mgr.GetAPIReader(), d.secrets), next: map[string]time.Time{}}
 	every, err := newController("namespace", mgr, n, namespaceWorkers)
 	if err != nil {
 		return err
@@ -44,6 +45,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 				one.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byName))),
 				one.Watch(d.ledger.feeds[k.Name]),
 				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byNamespace), wished{})),
+				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), handler.EnqueueRequestsFromMapFunc(n.lending.users), wished{})),
 			)
 		}
 		if err != nil {
@@ -57,6 +59,9 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 		if err := every.Watch(source.Kind(mgr.GetCache(), metadata(name), enqueue[*metav1.PartialObjectMetadata](used))); err != nil {
 			return fmt.Errorf("watch %s: %w", name, err)
 		}
+	}
+	if err := every.Watch(&n.lending.feed); err != nil {
+		return fmt.Errorf("watch what is shared: %w", err)
 	}
 	return errors.Join(mgr.Add(d.sites), mgr.Add(d.events), health(mgr))
 }
@@ -119,6 +124,8 @@ func made(o client.Object) string {
 		s = o.Status
 	case *api.VMClone:
 		s = o.Status
+	case *api.VMImage:
+		s.VMID = o.Status.VMID // other namespaces find it by that
 	}
 	text := strconv.Itoa(s.VMID)
 	for _, m := range s.Members {

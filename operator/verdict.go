@@ -34,7 +34,7 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 		return e.found.wrong(), true
 	}
 	switch {
-	case !hasGuests(kind) && e.found.deleting:
+	case (!hasGuests(kind) || e.found.lent > 0) && e.found.deleting:
 		text := status.Count(e.found.machines, "machine uses it", "machines use it") + "; it goes when none does"
 		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: text}, true
 	case !hasGuests(kind):
@@ -77,7 +77,13 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 // unused says that no machine is made from an image.
 func (f found) unused() status.Outcome {
 	text := "no machine needs it"
-	if f.machines > 0 {
+	switch {
+	case f.lent > 0 && f.fetched:
+		return status.Outcome{State: status.Blocked, Reason: plan.WaitSource, Message: status.Count(f.lent, "machine of another namespace waits", "machines of other namespaces wait") +
+			" for it, and it isn't fetched: a Provider of this namespace does that, and none is named for it (spec.providerRef)"}
+	case f.lent > 0 && f.lent == f.machines:
+		text = status.Count(f.lent, "machine of another namespace uses it", "machines of other namespaces use it")
+	case f.machines > 0:
 		text = status.Count(f.machines, "machine names it and can't be made yet", "machines name it, and none of them can be made yet")
 	}
 	return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: text}
@@ -145,6 +151,8 @@ func (e entry) free(obj object) bool {
 		return e.found.needs == ""
 	case *api.VMClass, *api.VMPlacementPolicy:
 		return e.found.machines == 0
+	case *api.VMImage:
+		return e.found.problem == "" && e.found.lent == 0 && e.gone()
 	case *api.VirtualMachine, *api.VMClone:
 		nothing := e.found.group && len(e.found.members) == 0
 		return e.found.problem == "" && (nothing || len(e.found.sites) > 0 && e.gone())

@@ -95,3 +95,16 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 		t.Errorf("after it is told again: %q", got)
 	}
 }
+
+// That no machine needs an image isn't said beside a number of machines that name it.
+func TestAnImageIsUnusedOnlyWithoutMachines(t *testing.T) {
+	for machines := range 4 {
+		e := entry{found: found{uid: "1", machines: machines}}
+		v, ok := e.verdict("VMImage")
+		image := &api.VMImage{}
+		e.fill(image)
+		if said := v.Message == "no machine needs it"; !ok || image.Status.Machines != machines || said != (machines == 0) {
+			t.Errorf("%d machines: %q beside machines: %d", machines, v.Message, image.Status.Machines)
+		}
+	}
+}

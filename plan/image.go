@@ -16,6 +16,8 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	switch {
 	case i.Template != "":
 		return p.templates(i)
+	case i.Lent && i.URL != "":
+		return p.lentTemplate(i)
 	case i.VMID != 0:
 		g := p.have.Guests[i.VMID]
 		if g == nil {
@@ -37,6 +39,24 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 		return []*model.Guest{f.guest}, nil, Look{}
 	}
 	return nil, nil, Look{}
+}
+
+// lentTemplate is the template of an image that another namespace has fetched. Its VMID is
+// written down there, and its marker has to agree: this may be another Proxmox.
+func (p *planner) lentTemplate(i model.Image) ([]*model.Guest, *Wait, Look) {
+	if i.VMID == 0 {
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s hasn't been fetched yet", i.Owner.Key)}, Look{}
+	}
+	switch g := p.have.Guests[i.VMID]; {
+	case g == nil:
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("template %d of %s isn't here, or isn't visible to this login: it is where the Provider of its namespace has fetched it", i.VMID, i.Owner.Key)}, Look{}
+	case g.Config == nil:
+		return nil, nil, Look{Configs: []int{g.VMID}}
+	case !g.OwnedBy(versioned(i)) || !g.Template:
+		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("VM %d on %s isn't the template of %s, or isn't yet", g.VMID, g.Node, i.Owner.Key)}, Look{}
+	default:
+		return []*model.Guest{g}, nil, Look{}
+	}
 }
 
 // noTemplate says that there is none, and which names come close.

@@ -13,7 +13,9 @@ func For(want model.Desired, have *model.Observed) Plan {
 	p := newPlanner(want, have)
 	var out Plan
 	for _, i := range want.Images {
-		out.Objects = append(out.Objects, p.image(i))
+		if !i.Lent {
+			out.Objects = append(out.Objects, p.image(i))
+		}
 	}
 	for _, s := range want.Shares {
 		out.Objects = append(out.Objects, p.share(s))

@@ -24,3 +24,17 @@ func TestNobodyIsDestroyedBeforeItIsKnownWhetherItRuns(t *testing.T) {
 		t.Errorf("the plan should look first:\n%s", p)
 	}
 }
+
+// What no manifest names any more can't say that it isn't to be protected.
+func TestPruningLeavesWhatIsProtected(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Options["protection"] = "1"
+	converge(t, w, desired(v))
+	want := desired()
+	want.Prune = true
+	o := converge(t, w, want).object(t, "web")
+	if len(o.Refused) != 1 || o.Refused[0].Allow != model.AllowDelete {
+		t.Fatalf("plan:\n%s", o)
+	}
+}

@@ -113,6 +113,7 @@ func wishes() map[string]wish {
 		"Image.Hold":              {exempt: "it says that nothing may be done"},
 		"Image.OnlyTemplate":      {exempt: "it says which VMs guests may be made from"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
+		"Image.Lent":              {exempt: "what another namespace has is looked after there"},
 
 		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},
 		"Snapshot.VM":          ofSnapshot(func(s *model.Snapshot) { s.VM.Name = "data" }),

@@ -343,11 +343,21 @@ func (c *change) powerOff(why string) Step {
 	return Step{Action: model.Stop{Target: c.target(), Abort: c.p.shutdowns(c.g.VMID)}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: why, Effect: LosesData}
 }
 
+// unshielded reports whether the manifest of a protected guest says that it isn't to be
+// protected any more: by false, or by leaving out what it said before. What somebody has
+// protected in Proxmox stays so, and so does what no manifest names any more.
+func (c *change) unshielded() bool {
+	on, said := c.v.Options["protection"]
+	if said {
+		return on == ""
+	}
+	return c.v.Options != nil && c.managed("protection")
+}
+
 // destroy stops a guest and removes it with all that was made for it.
 func (c *change) destroy(why string) {
 	g := c.g
-	off, said := c.v.Options["protection"]
-	if c.have.Options["protection"] == "1" && (!said || off != "") {
+	if c.have.Options["protection"] == "1" && !c.unshielded() {
 		c.o.Refused = append(c.o.Refused, Refusal{
 			What: fmt.Sprintf("destroy VM %d", g.VMID), Why: "it is protected", Effect: LosesData,
 			Allow: model.AllowDelete,
@@ -362,7 +372,7 @@ func (c *change) destroy(why string) {
 	if c.have.Options["protection"] == "1" {
 		stop = c.o.step(Step{
 			Action: model.Configure{Target: c.target(), Digest: c.have.Digest, Delete: []string{"protection"}},
-			What:   fmt.Sprintf("configure VM %d", g.VMID), Why: "protection is false", Effect: Live,
+			What:   fmt.Sprintf("configure VM %d", g.VMID), Why: "protection isn't set any more", Effect: Live,
 		})
 	}
 	if g.HAState != "" {

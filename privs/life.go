@@ -21,7 +21,7 @@ type life struct {
 
 func (l *life) all() {
 	for _, i := range l.want.Images {
-		if i.URL != "" {
+		if i.URL != "" && !i.Lent {
 			l.fetched(i)
 		}
 		if i.ISO != "" {

@@ -217,6 +217,16 @@ func TestAProtectedMachineGoesWhenItIsNoLonger(t *testing.T) {
 	if s.machines() != "" {
 		t.Errorf("there is still %s", s.machines())
 	}
+	// To leave the field out says the same.
+	s.apply(machine("web", "protection: true"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("delete", "vm", "web", "--wait=false")
+	s.waits("vm/web", "destroy VM \\d+.*it is protected.*: set spec.protection: false")
+	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"spec":{"protection":null}}`)
+	s.waitFor("--for=delete", "vm/web")
+	if s.machines() != "" {
+		t.Errorf("there is still %s", s.machines())
+	}
 }
 
 func TestAClassInUseStays(t *testing.T) {

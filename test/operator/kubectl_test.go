@@ -209,9 +209,15 @@ func TestWhatCantBeSoIsRefused(t *testing.T) {
 		}
 	}
 	s.kubectl("patch", "vmsnapshot", "before", "--type=merge", "-p", `{"spec":{"includeMemory":false,"description":""}}`)
-	for _, size := range []string{"-5Gi", "0", `"-1"`} {
-		if out, err := s.try(machine("small-disk", "disks: [{name: root}, {name: data, size: "+size+"}]"), "apply", "-f", "-"); err == nil || !strings.Contains(out, "want a size") {
+	for _, size := range []string{"-5Gi", "-1Gi", "0", `"-1"`, `"0"`, "0Gi", "0.0Gi", `"+0"`, "00Gi", `" -5"`, `"-0.5Gi"`} {
+		if out, err := s.try(machine("small-disk", "disks: [{name: root}, {name: data, size: "+size+"}]"), "apply", "-f", "-"); err == nil || !strings.Contains(out, "want a size") && !strings.Contains(out, "quantities must match") && !strings.Contains(out, "should match") {
 			t.Errorf("size %s: %v: %s", size, err, out)
+		}
+	}
+	for _, memory := range []string{"-1Gi", "0", "0Gi", `" -5"`} {
+		class := strings.Replace(machine("small-class"), "memory: 2Gi", "memory: "+memory, 1)
+		if out, err := s.try(class, "apply", "-f", "-"); err == nil {
+			t.Errorf("memory %s: %s", memory, out)
 		}
 	}
 }

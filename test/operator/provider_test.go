@@ -173,3 +173,23 @@ func TestMetricsTellWhatIsGoingOn(t *testing.T) {
 		s.until(want, func() bool { return strings.Contains(get(t, "http://"+at+"/metrics"), want) })
 	}
 }
+
+// What was wrong with the certificate is told while it is wrong, and no longer.
+func TestATrustedCertificateEndsTheTrouble(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	trusted := s.pve.Provider("proxmox", "pve-credentials")
+	untrusted, _, _ := strings.Cut(trusted, "  ca.crt: |")
+	s.apply(untrusted)
+	s.apply(machine("web"))
+	s.waits("provider/proxmox", "certificate")
+	s.waits("vm/web", "certificate")
+	s.apply(trusted)
+	s.waitFor("--for=condition=Ready", "provider/proxmox", "vm/web")
+	for _, object := range []string{"provider/proxmox", "vm/web", "vmimage/ubuntu", "vmclass/small"} {
+		if text := s.field(object, ".status"); strings.Contains(text, "certificate") || s.field(object, ".status.waiting") != "" {
+			t.Errorf("%s still says %s", object, text)
+		}
+	}
+}

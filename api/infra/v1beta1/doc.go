@@ -8,6 +8,8 @@
 // +groupName=infra.virtrigaud.io
 package v1beta1
 
+import "slices"
+
 // Group and Version name the API that these types belong to.
 const (
 	Group   = "infra.virtrigaud.io"
@@ -63,6 +65,33 @@ type Ref struct {
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
+}
+
+// SharedRef names an object of the same namespace, or one of another namespace that is
+// shared with this one: see spec.sharedWith of VMClass, VMImage and VMPlacementPolicy.
+type SharedRef struct {
+	// Name of the object.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// Namespace of the object. Default: the same namespace. The object has to be shared
+	// with this one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// Namespaces are those that an object is shared with; "*" stands for all.
+//
+// +listType=set
+// +kubebuilder:validation:MaxItems=256
+// +kubebuilder:validation:items:MaxLength=63
+// +kubebuilder:validation:items:MinLength=1
+type Namespaces []string
+
+// Include reports whether the namespace is one of them.
+func (n Namespaces) Include(namespace string) bool {
+	return slices.Contains(n, "*") || slices.Contains(n, namespace)
 }
 
 // SecretKeyRef names one entry of a Secret of the same namespace.

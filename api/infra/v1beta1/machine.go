@@ -117,7 +117,7 @@ type MachineSpec struct {
 
 	// PlacementRef names the VMPlacementPolicy.
 	// +optional
-	PlacementRef *Ref `json:"placementRef,omitempty"`
+	PlacementRef *SharedRef `json:"placementRef,omitempty"`
 
 	// DeletionGracePeriodSeconds is how long a running machine may take to shut down
 	// when it is deleted, before it is stopped. 0 stops it at once. Default: 60 in
@@ -145,7 +145,7 @@ type MachineSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.name == 'root' || has(self.size)",message="size is missing: only root may leave it out, and is then as large as in the image"
 // +kubebuilder:validation:XValidation:rule="!has(self.size) || type(self.size) != int || int(self.size) >= 16384",message="want a size such as 40Gi: a number without a unit counts bytes"
-// +kubebuilder:validation:XValidation:rule="!has(self.size) || type(self.size) != string || !(self.size.startsWith('-') || self.size == '0')",message="want a size above zero, such as 40Gi"
+// +kubebuilder:validation:XValidation:rule="!has(self.size) || type(self.size) != string || ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0.1', '0.2', '0.3', '0.4', '0.5', '0.6', '0.7', '0.8', '0.9', '0.01', '0.02', '0.03', '0.04', '0.05', '0.06', '0.07', '0.08', '0.09'].exists(p, self.size.startsWith(p))",message="want a size above zero, such as 40Gi"
 // +kubebuilder:validation:XValidation:rule="self.name != 'root' || !(has(self.bus) || has(self.slot))",message="root is where the image has it: leave bus and slot out, they are for further disks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.bus) || self.bus != 'virtio'",message="disks on the virtio bus can't say that they are SSDs: use scsi, or leave ssd out"
 type Disk struct {

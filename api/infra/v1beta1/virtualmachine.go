@@ -50,12 +50,12 @@ type VirtualMachineSpec struct {
 	ProviderRef *Ref `json:"providerRef,omitempty"`
 
 	// ClassRef names the VMClass.
-	ClassRef Ref `json:"classRef"`
+	ClassRef SharedRef `json:"classRef"`
 
 	// ImageRef names the VMImage that the machine is made from. Without it the
 	// machine begins with empty disks.
 	// +optional
-	ImageRef *Ref `json:"imageRef,omitempty"`
+	ImageRef *SharedRef `json:"imageRef,omitempty"`
 
 	// LinkedClone shares the disks of the image and keeps the differences only,
 	// where the image is a template and the disks stay on its storage. False

@@ -45,7 +45,13 @@ type VMClassList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.sockets) || (has(self.maxCPUs) ? self.maxCPUs : self.cpus) % self.sockets == 0",message="the CPUs can't be spread evenly over the sockets: choose a number that divides them, or leave sockets out"
 // +kubebuilder:validation:XValidation:rule="isQuantity(string(self.memory)) && quantity(string(self.memory)).compareTo(quantity('16Mi')) >= 0",message="want at least 16Mi of memory: a number without a unit counts bytes, so write 4Gi or 512Mi"
 // +kubebuilder:validation:XValidation:rule="!has(self.minMemory) || !isQuantity(string(self.memory)) || isQuantity(string(self.minMemory)) && quantity(string(self.minMemory)).compareTo(quantity(string(self.memory))) <= 0",message="minMemory is more than memory: lower it, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.minMemory) || isQuantity(string(self.minMemory)) && quantity(string(self.minMemory)).compareTo(quantity('0')) >= 0",message="minMemory is negative: give an amount of memory such as 2Gi, or leave it out"
 type VMClassSpec struct {
+	// SharedWith names the namespaces whose machines may refer to this object, "*" for
+	// all. Default: none but its own.
+	// +optional
+	SharedWith Namespaces `json:"sharedWith,omitempty"`
+
 	// CPUs that the guest sees.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096

@@ -67,7 +67,7 @@ type VMCloneSpec struct {
 
 	// ClassRef names the VMClass of the copy.
 	// +optional
-	ClassRef *Ref `json:"classRef,omitempty"`
+	ClassRef *SharedRef `json:"classRef,omitempty"`
 
 	MachineSpec `json:",inline"`
 }

@@ -46,6 +46,11 @@ type VMImageList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.source) || !has(self.sourceSelector)",message="sourceSelector is for a source: give the name of a template there"
 // +kubebuilder:validation:XValidation:rule="has(self.checksum) || !has(self.checksumType)",message="checksum is missing beside checksumType"
 type VMImageSpec struct {
+	// SharedWith names the namespaces whose machines may refer to this object, "*" for
+	// all. Default: none but its own.
+	// +optional
+	SharedWith Namespaces `json:"sharedWith,omitempty"`
+
 	// ProviderRef names the Provider that has it. It can be left out: the image
 	// is then for all Providers whose machines use it.
 	// +optional

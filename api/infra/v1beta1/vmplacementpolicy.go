@@ -39,6 +39,11 @@ type VMPlacementPolicyList struct {
 // VMPlacementPolicySpec is the policy. It holds when a machine is made; one that
 // is there isn't moved.
 type VMPlacementPolicySpec struct {
+	// SharedWith names the namespaces whose machines may refer to this object, "*" for
+	// all. Default: none but its own.
+	// +optional
+	SharedWith Namespaces `json:"sharedWith,omitempty"`
+
 	// NodeSelector are the nodes that may be used. Empty: those of the Provider.
 	// +optional
 	NodeSelector []string `json:"nodeSelector,omitempty"`
