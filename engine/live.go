@@ -195,7 +195,7 @@ func (r *run) drift() {
 		switch {
 		case othersWork(p.Wait):
 		case p.Ready() && p.Gone == o.plan.Gone:
-			o.plan.VMID, o.plan.Node = p.VMID, p.Node
+			o.plan.VMID, o.plan.Node, o.plan.Templates = p.VMID, p.Node, p.Templates
 		default:
 			o.done, o.told = false, false
 			r.due[o] = true

@@ -39,6 +39,7 @@ type Outcome struct {
 	Refused   []plan.Refusal
 	Notes     []plan.Note
 	Failure   *model.Failure
+	Templates []model.Template // that an image stands for
 	Addresses []netip.Prefix
 	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
 	// or it may have changed since.
@@ -71,7 +72,7 @@ func (r Report) Late() bool {
 // outcome tells how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
-	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Since: o.since, State: StateWaiting}
+	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Since: o.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
 			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status

@@ -18,6 +18,7 @@ type view struct {
 	task      string
 	reason    string
 	addresses string
+	templates string
 }
 
 // tell tells how an object is, if that is otherwise than before. While it is only
@@ -35,6 +36,7 @@ func (r *run) tell(o *object) {
 	for _, a := range out.Addresses {
 		v.addresses += a.String() + " "
 	}
+	v.templates = fmt.Sprint(out.Templates)
 	verified := out.State == StateReady && out.Verified.Sub(o.verified) >= verifyPause
 	if v == o.last && !verified || v.onlyText(o.last) && time.Since(o.lastAt) < textPause {
 		return

@@ -296,6 +296,13 @@ type Image struct {
 	Lent bool `json:",omitempty"`
 }
 
+// Template is a guest that an image stands for.
+type Template struct {
+	VMID int
+	Name string
+	Node string
+}
+
 // Pin tells a template from others of the same name: names aren't unique, and whoever
 // may configure a VM may give it any. The zero value is no pin.
 type Pin struct {

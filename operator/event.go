@@ -21,6 +21,7 @@ const (
 	EventReady    = "Ready"
 	EventGone     = "Gone"
 	EventReleased = "Released"
+	EventSource   = "SourceChanged"
 )
 
 // maxNote is how long the text of an event may be.

@@ -167,6 +167,9 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 		// The list of machines is written as a whole, so it must be the one that was read.
 		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	}
+	if image, ok := obj.(*api.VMImage); ok {
+		c.announceTemplates(before.(*api.VMImage), image)
+	}
 	if p, ok := obj.(*api.Provider); ok {
 		c.announce(before.(*api.Provider), p)
 	} else {

@@ -90,6 +90,9 @@ type deps struct {
 	secrets    []string // namespaces in which Secrets may be read; none: all
 }
 
+// fieldOwner is who has written what the operator writes, as managedFields say it.
+const fieldOwner = "proxplane"
+
 // gcPercent has memory collected when it has grown by half: the operator rests most
 // of the time, and each of its rounds makes as much as it keeps.
 const gcPercent = 50
@@ -112,7 +115,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: mgr.GetClient(), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
+	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
 	d.sites = newSites(d)
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry

@@ -91,6 +91,7 @@ func (e entry) fill(obj object) {
 			out := e.outcomes[teller{site: provider}]
 			o.Status.Node, o.Status.VMID = cmp.Or(out.Node, o.Status.Node), cmp.Or(out.VMID, o.Status.VMID)
 		}
+		o.Status.Templates = e.templates(o.Status.Templates)
 	case *api.VMSnapshot:
 		for _, out := range e.outcomes {
 			o.Status.Node, o.Status.VMID = out.Node, out.VMID

@@ -111,6 +111,18 @@ func versioned(i model.Image) model.Owner {
 
 // image plans what guests are made from.
 func (p *planner) image(i model.Image) Object {
+	o := p.imageSteps(i)
+	if i.Deleted || i.ISO != "" {
+		return o
+	}
+	guests, _, _ := p.imageGuests(i)
+	for _, g := range guests {
+		o.Templates = append(o.Templates, model.Template{VMID: g.VMID, Name: g.Name, Node: g.Node})
+	}
+	return o
+}
+
+func (p *planner) imageSteps(i model.Image) Object {
 	o := Object{Owner: i.Owner}
 	switch {
 	case i.Deleted:

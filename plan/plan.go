@@ -124,6 +124,8 @@ type Object struct {
 	LeftOver model.Key
 	// Resolved is what the name of an image stands for.
 	Resolved string
+	// Templates are the guests that an image stands for.
+	Templates []model.Template
 }
 
 // Ready tells whether the object is up to date.

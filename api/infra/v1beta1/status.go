@@ -10,8 +10,7 @@ type Status struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Conditions are Ready (it is up to date), Progressing (it goes on by itself)
-	// and Degraded (somebody has to do something). All have the same reason and
-	// message.
+	// and Degraded (somebody has to do something); machines have further ones.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -135,6 +134,23 @@ type ProviderStatus struct {
 	Machines int `json:"machines,omitempty"`
 }
 
+// ImageTemplate is a template that an image stands for.
+type ImageTemplate struct {
+	// Provider that has it.
+	Provider string `json:"provider"`
+
+	// VMID of the template.
+	VMID int `json:"vmid"`
+
+	// Name of the template.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Node that has it.
+	// +optional
+	Node string `json:"node,omitempty"`
+}
+
 // ImageStatus is what is told of a VMImage.
 type ImageStatus struct {
 	Status `json:",inline"`
@@ -147,8 +163,18 @@ type ImageStatus struct {
 	// +optional
 	VMID int `json:"vmid,omitempty"`
 
+	// Templates are what the image stands for in Proxmox: of a source the templates of that
+	// name, one a node, of a url the one that was made of it. An event tells when they are
+	// others than before.
+	// +optional
+	// +listType=map
+	// +listMapKey=provider
+	// +listMapKey=vmid
+	Templates []ImageTemplate `json:"templates,omitempty"`
+
 	// Providers that it was fetched for.
 	// +optional
+	// +listType=set
 	Providers []string `json:"providers,omitempty"`
 
 	// Machines is how many VirtualMachines and VMClones are made from it.
