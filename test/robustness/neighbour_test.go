@@ -162,7 +162,7 @@ func (n *neighbour) relent() {
 	defer func() { <-n.turn }()
 	n.run.watch.release(neighbourVM)
 	path := fmt.Sprintf("/nodes/%s/qemu/%d/config", n.run.others.nodeOf(neighbourVM), neighbourVM)
-	for range 5 {
+	for range 30 { // his node may be away for minutes
 		if n.call(http.MethodPut, path, pve.Params{"name": "mine", "description": "", "tags": ""}) == nil {
 			break
 		}
