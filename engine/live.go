@@ -41,7 +41,7 @@ func (t *trouble) early() bool { return t != nil && errors.Is(t.err, errNotLooke
 
 // wait is what objects wait for meanwhile.
 func (t *trouble) wait() *plan.Wait {
-	if other := (*observe.OtherProxmox)(nil); errors.As(t.err, &other) {
+	if other := (*observe.OtherProxmoxError)(nil); errors.As(t.err, &other) {
 		return &plan.Wait{Reason: WaitOther, Text: other.Error()}
 	}
 	f := act.Judge(t.err)

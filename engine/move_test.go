@@ -60,7 +60,7 @@ func (l *lab) onlyOn(size int64, place string) string {
 	l.sim.Do(func(s *pvesim.State) {
 		for at, space := range s.Spaces {
 			for _, v := range space.Volumes {
-				if int64(v.Size) == size {
+				if v.Size == size {
 					places = append(places, strings.TrimPrefix(at.Node+"/"+at.Storage, "/"))
 				}
 			}

@@ -15,12 +15,12 @@ import (
 // rootFile is the certificate of that authority.
 const rootFile = "pve-root-ca.pem"
 
-// OtherProxmox is the error of an observer that was to look at another cluster.
-type OtherProxmox struct {
+// OtherProxmoxError is the error of an observer that was to look at another cluster.
+type OtherProxmoxError struct {
 	Want, Is string // fingerprints of root certificates
 }
 
-func (e *OtherProxmox) Error() string {
+func (e *OtherProxmoxError) Error() string {
 	return fmt.Sprintf("this is another Proxmox: its root certificate is %s, not %s", e.Is, e.Want)
 }
 
@@ -74,7 +74,7 @@ func (o *Observer) identify(ctx context.Context) error {
 	defer o.mu.Unlock()
 	if expected := cmp.Or(o.expects, o.identity); expected != "" && is != "" && is != expected {
 		o.refused = is
-		return &OtherProxmox{Want: expected, Is: is}
+		return &OtherProxmoxError{Want: expected, Is: is}
 	}
 	o.identity = is
 	return nil

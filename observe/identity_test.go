@@ -20,7 +20,7 @@ func TestAnotherClusterIsNotLookedAt(t *testing.T) {
 		}
 
 		wrong := observe.New(l.client).Identifying("AA:BB")
-		var other *observe.OtherProxmox
+		var other *observe.OtherProxmoxError
 		if err := wrong.Refresh(t.Context(), 0); !errors.As(err, &other) || other.Want != "AA:BB" || other.Is != first || wrong.Refused() != first || wrong.Identity() != "" {
 			t.Errorf("%v, refused %q, is %q", err, wrong.Refused(), wrong.Identity())
 		}

@@ -53,13 +53,11 @@ func upToDate(v status.Outcome) status.Condition {
 
 func restartRequired(v status.Outcome) status.Condition {
 	c := status.Condition{Type: conditionRestart, Status: "False", Reason: "NotRequired", Message: "no change waits for a restart"}
-	switch {
-	case v.Reason == plan.WaitRestart:
+	if v.Reason == plan.WaitRestart {
 		c.Status, c.Reason, c.Message = "True", v.Reason, v.Message
-	default:
-		c = unknown(c, v)
+		return c
 	}
-	return c
+	return unknown(c, v)
 }
 
 // unknown is a condition of which nothing is known while Proxmox can't be asked, or isn't.
