@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -121,6 +120,9 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.Registry = ctrlmetrics.Registry
 	}
 	d.metrics = newMetrics(cfg.Registry, d.sites, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
+	if err := awaitKinds(ctx, mgr.GetRESTMapper()); err != nil {
+		return err
+	}
 	if err := setUp(ctx, mgr, d); err != nil {
 		return err
 	}
@@ -175,12 +177,4 @@ func (cfg Config) set(ctx context.Context, r client.Reader) (string, error) {
 		return cfg.Cluster, nil
 	}
 	return kube.Name(ctx, r)
-}
-
-// noCRDs says what to do when the kinds aren't known.
-func noCRDs(err error) error {
-	if kube.Unknown(err) {
-		return errors.Join(err, errors.New("this Kubernetes doesn't know the kinds of infra.virtrigaud.io yet: kubectl apply -f deploy/crds"))
-	}
-	return err
 }

@@ -37,7 +37,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 	for _, k := range kinds {
 		// All replicas have all objects at hand, so that any of them can take over.
 		if _, err := mgr.GetCache().GetInformer(ctx, k.Make()); err != nil {
-			return fmt.Errorf("watch %s: %w", k.Name, noCRDs(err))
+			return fmt.Errorf("watch %s: %w", k.Name, err)
 		}
 		one, err := newController(k.Name, mgr, &objects{deps: d, kind: k}, objectWorkers)
 		if err == nil {

@@ -32,8 +32,8 @@ func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 // candidates are the guests that may have been made for an image. The list of
 // guests shows the names of new ones some seconds late.
 func (p *planner) candidates(i model.Image) []*model.Guest {
-	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named("")), func(g *model.Guest) bool {
-		return g.Container || g.Name == "" && !slices.Contains(g.Tags, model.Tag)
+	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.nameless()), func(g *model.Guest) bool {
+		return g.Container || unnamed(g) && !slices.Contains(g.Tags, model.Tag)
 	})
 }
 

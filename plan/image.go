@@ -319,7 +319,8 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 		}
 	}
 	for _, old := range p.candidates(i) {
-		if old.VMID != g.VMID && old.Config == nil && old.Template && slices.Contains(old.Tags, model.Tag) {
+		// Whether new ones are templates the list shows as late as their names.
+		if old.VMID != g.VMID && old.Config == nil && (old.Template || unnamed(old)) && slices.Contains(old.Tags, model.Tag) {
 			o.Look.Configs = append(o.Look.Configs, old.VMID) // is it an earlier generation?
 		}
 	}

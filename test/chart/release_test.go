@@ -45,7 +45,7 @@ func TestAReleaseHasWhatKubernetesNeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte("Helm")) || bytes.Contains(text, []byte("helm.sh")) {
+		if bytes.Contains(text, []byte("managed-by: Helm")) || bytes.Contains(text, []byte("helm.sh")) {
 			t.Error("it says that Helm looks after it")
 		}
 	})

@@ -51,7 +51,7 @@ spec:
 		if err == nil {
 			t.Errorf("%s: it went well", how)
 		}
-		for _, want := range []string{none, "make the directory on the node (mkdir -p)"} {
+		for _, want := range []string{none, "Make the directory on the node (mkdir -p)"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: it doesn't say %q:\n%s", how, want, out)
 			}
