@@ -29,6 +29,9 @@ type kube struct {
 	mu      sync.Mutex
 	records map[string]*record // machines by identity
 	lately  time.Time          // when an object was last changed
+	// condemned are machines that were rightly destroyed, by VMID, until their disks are gone:
+	// somebody may want one again while Proxmox is still at it.
+	condemned map[int]model.Owner
 }
 
 // record is what is true of a machine that is wanted, or was once.
@@ -76,7 +79,7 @@ const (
 var guestKinds = map[string]string{machines: "VirtualMachine", copies: "VMClone"}
 
 func newKube(r *run) *kube {
-	k := &kube{run: r, records: map[string]*record{}}
+	k := &kube{run: r, records: map[string]*record{}, condemned: map[int]model.Owner{}}
 	k.api = kubesim.New(kubeKinds, k.changed)
 	k.make("namespaces", kubesim.Object{"metadata": map[string]any{"name": "kube-system"}})
 	k.make("secrets", k.login())
@@ -249,6 +252,8 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 		wrong = "isn't to be destroyed"
 	case stops(e) && !rec.mayGo(m.Owner.Name) && !mayStop(rec.object) && time.Now().After(rec.stopped):
 		wrong = "isn't to stop"
+	case destroys:
+		k.condemned[id] = m.Owner
 	}
 	k.mu.Unlock()
 	if wrong != "" {
@@ -281,12 +286,20 @@ func (k *kube) record(identity string) *record {
 	return k.records[identity]
 }
 
-// mayLose reports whether somebody wants a machine to go.
-func (k *kube) mayLose(o model.Owner) bool {
+// mayLose reports whether somebody wants a machine to go, or did when it was destroyed.
+func (k *kube) mayLose(o model.Owner, id int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	rec := k.records[o.UID]
-	return rec != nil && rec.mayGo(o.Name)
+	return rec != nil && rec.mayGo(o.Name) || k.condemned[id] == o
+}
+
+// destroyed notes that a machine under a VMID has no disk any more. The next one there is
+// another one.
+func (k *kube) destroyed(id int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.condemned, id)
 }
 
 // alone checks that no two guests are the same machine of an object, and that no two that run have one

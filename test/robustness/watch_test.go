@@ -195,10 +195,16 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	there := inspect.Volumes(s)
 	for _, id := range slices.Sorted(maps.Keys(w.guests)) {
 		was := w.guests[id]
+		left := 0
 		for _, v := range slices.Sorted(maps.Keys(was.volumes)) {
-			if _, ok := there[v]; !ok && was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, was.volumes[v]) && !moved(s, id, v) {
+			if _, ok := there[v]; ok {
+				left++
+			} else if was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, id, was.volumes[v]) && !moved(s, id, v) {
 				wrong = append(wrong, fmt.Sprintf("disk %s of VM %d (%s) was destroyed, and nobody wanted that", v, id, was.owner.Key))
 			}
+		}
+		if left == 0 && len(was.volumes) > 0 && w.run.kube != nil {
+			w.run.kube.destroyed(id)
 		}
 	}
 	w.guests = now
@@ -233,9 +239,9 @@ func (r *run) wishOf(o model.Owner) (*set, *wish) {
 }
 
 // mayLose tells whether somebody wants the owner's machine, or its disk, to go.
-func (r *run) mayLose(o model.Owner, slot string) bool {
+func (r *run) mayLose(o model.Owner, id int, slot string) bool {
 	if r.kube != nil {
-		return r.kube.mayLose(o)
+		return r.kube.mayLose(o, id)
 	}
 	s, wish := r.wishOf(o)
 	return wish != nil && (s.mayGo(wish, time.Now()) || s.mayDrop(wish, slot))
