@@ -134,3 +134,40 @@ func TestTargetsOfMakeAreWhatTheDocumentationSays(t *testing.T) {
 		}
 	}
 }
+
+// What the documentation says is shown by a test has that test: a function, or a story or
+// golden file.
+func TestTestsThatTheDocumentationNamesAreThere(t *testing.T) {
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*|[a-z0-9-]+\\.txtar)`")
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9]+)\(`)
+	there := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || d.IsDir():
+			return err
+		case strings.HasSuffix(path, ".txtar"):
+			there[d.Name()] = true
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			for _, m := range declared.FindAllSubmatch(text, -1) {
+				there[string(m[1])] = true
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for name, text := range pages(t) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			if count++; !there[m[1]] {
+				t.Errorf("%s: there is no %s", name, m[1])
+			}
+		}
+	}
+	if count < 30 {
+		t.Errorf("only %d tests are named", count)
+	}
+}
