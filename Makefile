@@ -44,7 +44,7 @@ test-race: ## client and simulator under the race detector
 
 nightly: controlplane ## what draws other cases each time, and fails on them: properties, histories, fuzzing, races (hours)
 	PROXPLANE_RANDOM=1 $(GO) test -count=1 -timeout 60m ./...
-	$(MAKE) robustness BASE=random NEIGHBOUR_SEEDS=2000
+	$(MAKE) robustness BASE=random
 	$(MAKE) fuzz
 	$(GO) test -race -count=1 -timeout 120m ./...
 
@@ -61,7 +61,7 @@ test-outside: controlplane ## proxplane and its operator as processes, killed KI
 
 SEEDS ?= 10000
 OPERATOR_SEEDS ?= 2000
-NEIGHBOUR_SEEDS ?= 300
+NEIGHBOUR_SEEDS ?= 2000
 BASE ?= 0
 robustness: ## SEEDS histories in virtual time, OPERATOR_SEEDS about the operator and NEIGHBOUR_SEEDS with somebody hostile, beginning with seed BASE (a number, or random), with the count of all that happened (some minutes)
 	@mkdir -p bin
