@@ -3,7 +3,6 @@ package robustness
 import (
 	"maps"
 	"net/http"
-	"regexp"
 	"testing"
 	"time"
 
@@ -127,24 +126,11 @@ var kubeMisdeeds = []misdeed{
 
 // TestEachCheckAboutTheOperatorCanFail shows by a misdeed for each check that it can.
 func TestEachCheckAboutTheOperatorCanFail(t *testing.T) {
-	for _, m := range kubeMisdeeds {
-		t.Run(m.what, func(t *testing.T) {
-			t.Parallel()
-			broken := live(t, m.operatorHistory()).broken
-			for _, text := range broken {
-				if regexp.MustCompile(m.says).MatchString(text) {
-					return
-				}
-			}
-			t.Errorf("no check says %q, but %q", m.says, broken)
-		})
-	}
+	areFound(t, kubeMisdeeds, misdeed.operatorHistory)
 }
 
 func TestWithoutAMisdeedTheOperatorDoesNothingWrong(t *testing.T) {
-	if broken := live(t, misdeed{what: "nothing", do: func(*run, int) {}}.operatorHistory()).broken; len(broken) > 0 {
-		t.Errorf("%q", broken)
-	}
+	findsNothing(t, misdeed.operatorHistory)
 }
 
 // operatorHistory is one of one object, where nothing goes wrong but the misdeed.
