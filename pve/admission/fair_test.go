@@ -368,6 +368,7 @@ func TestReadsAndWritesDoNotHoldUpEachOther(t *testing.T) {
 		}
 		c.settle()
 		write := c.ask(admission.Key{Node: "pve1"}, admission.Write)
+		c.settle()
 		for write.slot == nil { // behind the other writes, but not behind the reads
 			i := slices.IndexFunc(c.admitted, func(r *request) bool { return r.class == admission.Write })
 			if i < 0 {
