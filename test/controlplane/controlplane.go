@@ -20,7 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/test/tool"
@@ -42,8 +42,11 @@ type Plane struct {
 
 // Programs are the programs, built or not.
 func Programs(ctx context.Context) (*tool.Set, error) {
-	_, here, _, _ := runtime.Caller(0)
-	return tool.Open(ctx, filepath.Join(filepath.Dir(here), "kubernetes"))
+	here, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/proxplane/proxplane/test/controlplane").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the folder that says which Kubernetes: %w", err)
+	}
+	return tool.Open(ctx, filepath.Join(strings.TrimSpace(string(here)), "kubernetes"))
 }
 
 // patience is how long something may take to come up.
