@@ -44,12 +44,10 @@ func (e *examination) orphans() {
 	}
 	have := e.c.observer.Snapshot()
 	left := map[int][]model.Volume{}
-	for _, nodes := range have.Volumes {
-		for _, volumes := range nodes {
-			for _, v := range volumes {
-				if v.VMID != 0 && have.Guests[v.VMID] == nil {
-					left[v.VMID] = append(left[v.VMID], v)
-				}
+	for _, storage := range model.NamesOf(have.Volumes) {
+		for _, v := range have.Volumes[storage] {
+			if v.VMID != 0 && have.Guests[v.VMID] == nil {
+				left[v.VMID] = append(left[v.VMID], v)
 			}
 		}
 	}

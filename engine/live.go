@@ -54,7 +54,7 @@ func (t *trouble) wait() *plan.Wait {
 }
 
 // restPeriod is how often everything is looked at while nothing is to be done: two
-// lists and one agent, and some configs, see verifyShare.
+// lists, one agent, some configs and one storage, see verifyShare.
 const restPeriod = 20 * time.Second
 
 // hardPause is how long something rests that fails each time. A person may have
@@ -130,7 +130,8 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 // address. What can't be read now can be later.
 func (r *run) round() {
 	r.listing = true
-	agent, configs := r.nextAgent(), r.nextConfigs()
+	guests := r.restingGuests()
+	agent, configs, disks := r.nextAgent(), r.nextConfigs(guests), r.nextDisks(guests)
 	if now := time.Now(); now.After(r.live.haAsked.Add(haPause)) {
 		r.live.haAsked = now
 		r.e.observer.HAUnsure() // whoever has a machine under HA reads it again, for all
@@ -138,10 +139,13 @@ func (r *run) round() {
 	r.flyIdle(func() func() {
 		var all sync.WaitGroup
 		for _, vmid := range configs {
-			all.Go(func() { _ = r.e.observer.Config(r.ctx, vmid) })
+			all.Go(func() { _ = r.e.observer.Verify(r.ctx, vmid) })
 		}
 		if agent != 0 {
 			all.Go(func() { _ = r.e.observer.AskOnce(r.ctx, agent) })
+		}
+		if disks != nil {
+			all.Go(func() { _ = disks(r.ctx) })
 		}
 		err := r.e.observer.Refresh(r.ctx, 0)
 		all.Wait()

@@ -1,20 +1,25 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
 )
 
 // Lists don't show all that somebody may have changed by hand, so a session reads the
-// configs of its guests again, one after the other.
+// configs of its guests again, one after the other, and the disks that the storages have.
 
 const (
 	// verifyRound is within which time each guest's config is read again.
 	verifyRound = time.Hour
-	// maxVerify bounds how many are read in each restPeriod, so that with the lists and an
-	// agent there are no more than 60 requests a minute, however many guests there are.
-	maxVerify = 16
+	// maxVerify bounds how many are read in each restPeriod, so that with the lists, an
+	// agent and a storage there are no more than 60 requests a minute, however many guests
+	// there are.
+	maxVerify = 15
+	// missingPause is how often a storage is asked that seems to lack a disk: somebody may
+	// have put it back.
+	missingPause = 10 * time.Minute
 	// haPause is how often it is read what HA was told, if some machine is under HA.
 	haPause = 10 * time.Minute
 	// verifyPause is how often it is told that an object was verified again, if nothing
@@ -28,18 +33,28 @@ func verifyShare(guests int) int {
 	return min((guests+periods-1)/periods, maxVerify)
 }
 
-// nextConfigs are the guests whose configs are read in this round: those that were read
-// the longest ago.
-func (r *run) nextConfigs() []int {
+// restingGuests are those that nobody works on at present.
+func (r *run) restingGuests() []int {
 	seen := map[int]bool{}
 	var ids []int
 	for _, o := range r.order {
-		if id := o.plan.VMID; id != 0 && o.done && !o.plan.Gone && !seen[id] {
+		if id := o.plan.VMID; id != 0 && o.busy == 0 && !o.plan.Gone && !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
 		}
 	}
-	return r.e.observer.Oldest(ids, verifyShare(len(ids)))
+	return ids
+}
+
+// nextConfigs are the guests whose configs are read in this round: those that seem to lack
+// a disk, and those that were read the longest ago.
+func (r *run) nextConfigs(guests []int) []int {
+	return r.e.observer.Oldest(guests, verifyShare(len(guests)), maxVerify)
+}
+
+// nextDisks asks for the disks of a storage that it is time for; nil: of none.
+func (r *run) nextDisks(guests []int) func(context.Context) error {
+	return r.e.observer.NextDisks(guests, verifyRound, missingPause)
 }
 
 // asksAgain reports whether the agent of an object that was ready is being asked anew,

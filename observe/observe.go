@@ -39,21 +39,22 @@ type Observer struct {
 	refused    string // what one is known by that wasn't expected
 	identified bool   // since it was last out of reach
 
-	have    model.Observed
-	records map[int]*record
-	gone    map[int]time.Time     // when guests that we destroyed went
-	ids     map[int]checkedID     // VMIDs that no list shows
-	places  map[place]bool        // where the files were looked for
-	rooms   map[place]*model.Room // of storages that nodes were asked for; nil: they don't have it
-	factsAt time.Time             // when facts were read first, see facts.go
-	tasks   map[string]bool       // those that the last list showed, running or ended
-	ours    map[string]*ownTask
-	unclean []model.Task    // see Unclean
-	crowded map[string]bool // nodes that may have more tasks than the last list shows
-	begun   time.Time       // when the last list was asked for
-	asked   int             // number of the last list that was asked for
-	merged  int             // and of the last that was taken over
-	looking *looking        // the list that is being asked for
+	have        model.Observed
+	records     map[int]*record
+	gone        map[int]time.Time     // when guests that we destroyed went
+	ids         map[int]checkedID     // VMIDs that no list shows
+	places      map[place]bool        // where the files were looked for
+	inventories map[place]inventory   // which disks were where, see volumes.go
+	rooms       map[place]*model.Room // of storages that nodes were asked for; nil: they don't have it
+	factsAt     time.Time             // when facts were read first, see facts.go
+	tasks       map[string]bool       // those that the last list showed, running or ended
+	ours        map[string]*ownTask
+	unclean     []model.Task    // see Unclean
+	crowded     map[string]bool // nodes that may have more tasks than the last list shows
+	begun       time.Time       // when the last list was asked for
+	asked       int             // number of the last list that was asked for
+	merged      int             // and of the last that was taken over
+	looking     *looking        // the list that is being asked for
 }
 
 // looking is a list that is under way, for all who wait for it.

@@ -55,18 +55,23 @@ func inLab(t *testing.T, w *pvesim.World, test func(t *testing.T, l *lab)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer sim.Close()
-		tr, stop := sim.Transport()
-		defer stop()
-		c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: tr})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Version(t.Context()); err != nil { // logs in
-			t.Fatal(err)
-		}
-		test(t, &lab{t, sim, c})
+		l := &lab{t: t, sim: sim}
+		defer l.sim.Close()
+		l.client = l.connect(pve.Password("root@pam", "secret"))
+		test(t, l)
 	})
+}
+
+// connect makes a client of its own, and logs in.
+func (l *lab) connect(creds pve.Credentials) *pve.Client {
+	l.t.Helper()
+	tr, stop := l.sim.Transport()
+	l.t.Cleanup(stop)
+	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: tr})
+	l.must(err)
+	_, err = c.Version(l.t.Context())
+	l.must(err)
+	return c
 }
 
 // during counts the requests while fn runs, by their last part.
@@ -256,7 +261,7 @@ func TestConfigsThatWereReadTheLongestAgoComeFirst(t *testing.T) {
 		l.must(o.Refresh(t.Context(), 0))
 		var order []int
 		for range 6 {
-			oldest := o.Oldest([]int{103, 100, 101, 102, 777}, 1)
+			oldest := o.Oldest([]int{103, 100, 101, 102, 777}, 1, 9)
 			for _, id := range oldest {
 				l.must(o.Config(t.Context(), id))
 			}

@@ -19,8 +19,10 @@ type record struct {
 	born     time.Time // when we have made it; zero: by others, or it was started or stopped since
 
 	config   *model.Config
-	missing  []string // slots of disks that the storages didn't have
-	lock     string   // beside the config
+	missing  map[string]time.Time // when their storages were asked for volumes and didn't list them
+	shownAt  time.Time            // when it was read whether Proxmox shows us its disks
+	blind    bool                 // it doesn't
+	lock     string               // beside the config
 	template bool
 	name     string
 	configAt time.Time
@@ -83,7 +85,7 @@ func (r *record) guest() *model.Guest {
 	if r.config != nil && r.configAt.After(r.listedAt) {
 		g.Tags, g.Lock, g.Template = r.config.Tags, r.lock, r.template
 	}
-	if r.config == nil && r.changed.After(r.listedAt) {
+	if r.config == nil && (r.changed.After(r.listedAt) || len(r.missing) > 0) {
 		g.Tags = doubted(g.Tags)
 	}
 	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) && !(r.figures.known && r.statusAt.After(r.configAt)) {
@@ -125,7 +127,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	was := r.guest()
 	moved := !r.listedAt.IsZero() && r.listed.Node != listed.Node
 	if r.listed, r.listedAt = listed, at; moved {
-		r.haMoving = time.Time{}
+		r.haMoving, r.missing = time.Time{}, nil // other storages have its disks now
 	}
 	now := r.guest()
 	restarted := r.restarted(uptime, at)
@@ -204,15 +206,4 @@ func doubted(tags []string) []string {
 	}
 	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t != model.Tag && model.IsMark(t) })
 	return append(out, model.TagPrefix+owner+".doubted")
-}
-
-// lacking are the slots of disks that the storages didn't have, as far as the config still has them.
-func (r *record) lacking() []string {
-	if r.config == nil || len(r.missing) == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(r.missing), func(slot string) bool {
-		_, there := r.config.DiskAt(slot)
-		return !there
-	})
 }

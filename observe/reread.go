@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// Oldest are those n of some guests whose configs were read the longest ago, or never.
-// Guests of nodes that are offline aren't among them.
-func (o *Observer) Oldest(vmids []int, n int) []int {
+// Oldest are those n of some guests that were verified the longest ago, or never. Before them come
+// those that seem to lack a disk. To verify all of them takes no more requests than a limit. Guests of
+// nodes that are offline aren't among them.
+func (o *Observer) Oldest(vmids []int, n, limit int) []int {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	var list []int
+	doubtful := map[int]int{}
 	for _, vmid := range vmids {
 		r := o.records[vmid]
 		if r == nil {
@@ -19,13 +21,22 @@ func (o *Observer) Oldest(vmids []int, n int) []int {
 		}
 		if node := o.have.Nodes[r.listed.Node]; node != nil && node.Online {
 			list = append(list, vmid)
+			if r.doubtful() {
+				doubtful[vmid] = 1
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b int) int {
-		return cmp.Or(o.records[a].configAt.Compare(o.records[b].configAt), a-b)
+		return cmp.Or(doubtful[b]-doubtful[a], o.records[a].configAt.Compare(o.records[b].configAt), a-b)
 	})
 	list = slices.Compact(list)
-	return list[:min(n, len(list))]
+	for i, vmid := range list {
+		limit -= 1 + doubtful[vmid] // it is asked for the privileges, too
+		if limit < 0 || i >= n && doubtful[vmid] == 0 {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 // Verified is when a guest's config was last read, and was so since as far as lists

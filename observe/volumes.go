@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,62 +12,166 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Volumes reads which disks the storages have, whoever uses them. What can't be read is left out:
-// nobody concludes anything from it.
+// Volumes reads which disks the storages have, whoever uses them, and which guests lack one of
+// theirs. What can't be read is left out: nobody concludes anything from it.
 func (o *Observer) Volumes(ctx context.Context) error {
-	begun := time.Now()
 	var ask []place
-	shared := map[string]bool{}
-	o.View(func(have *model.Observed) {
-		ask = places(have, "images")
-		for name, s := range have.Storages {
-			shared[name] = s.Shared
-		}
-	})
+	o.View(func(have *model.Observed) { ask = places(have, "images") })
 	all := model.Volumes{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var failed error
 	for _, p := range ask {
 		wg.Go(func() {
-			list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: "images"})
+			list, err := o.inspect(ctx, p)
 			mu.Lock()
 			defer mu.Unlock()
-			if errors.Is(err, pve.ErrUnauthorized) || ctx.Err() != nil {
+			switch {
+			case hopeless(ctx, err):
 				failed = err
+			case err == nil:
+				all[p.storage] = append(all[p.storage], list...)
 			}
-			if err != nil {
-				return
-			}
-			node := p.node
-			if shared[p.storage] {
-				node = ""
-			}
-			if all[p.storage] == nil {
-				all[p.storage] = map[string][]model.Volume{}
-			}
-			volumes := make([]model.Volume, 0, len(list))
-			for _, v := range list {
-				volumes = append(volumes, model.Volume{ID: v.ID, Node: p.node, VMID: v.VMID, Parent: v.Parent})
-			}
-			all[p.storage][node] = volumes
 		})
 	}
 	wg.Wait()
 	if failed != nil {
 		return failed
 	}
+	if err := o.confirm(ctx); err != nil {
+		return err
+	}
+	for _, list := range all {
+		slices.SortFunc(list, func(a, b model.Volume) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID)) })
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Volumes = all
+	return nil
+}
+
+// hopeless reports whether an error means that nothing else can be read either.
+func hopeless(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, pve.ErrUnauthorized) || ctx.Err() != nil)
+}
+
+// confirm verifies the guests that seem to lack a disk.
+func (o *Observer) confirm(ctx context.Context) error {
+	var ask []int
+	o.mu.RLock()
 	for vmid, r := range o.records {
-		if r.config == nil || r.configAt.After(begun) {
-			continue // it may name disks that were made since
-		}
-		if missing := all.Missing(r.config, r.guest().Node); len(missing)+len(r.missing) > 0 {
-			r.missing = missing
-			o.put(vmid)
+		if r.doubtful() {
+			ask = append(ask, vmid)
 		}
 	}
-	return nil
+	o.mu.RUnlock()
+	errs := make([]error, len(ask))
+	var wg sync.WaitGroup
+	for i, vmid := range ask {
+		wg.Go(func() {
+			if err := o.Verify(ctx, vmid); hopeless(ctx, err) {
+				errs[i] = err
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// inventory is which disks a place had when it was last asked.
+type inventory struct {
+	at    time.Time
+	names map[string]bool // nil: it couldn't be read
+}
+
+// lists reports whether the inventory shows a disk, or can't tell.
+func (i inventory) lists(d model.Disk) bool {
+	return i.names == nil || i.names[model.VolumeName(d.Volume)]
+}
+
+// home is the place that has a disk of a guest on a node; false: disks aren't looked for there.
+func (o *Observer) home(d model.Disk, node string) (place, bool) {
+	s := o.have.Storages[d.Storage]
+	if s == nil || d.CDROM || d.CloudInit {
+		return place{}, false
+	}
+	if s.Shared {
+		node = firstNode(s, &o.have)
+	}
+	if _, active := s.OnNode[node]; !active || o.have.Nodes[node] == nil || !o.have.Nodes[node].Online {
+		return place{}, false
+	}
+	return place{node, d.Storage, "images"}, true
+}
+
+// inspect lists the disks of a place and notes which guests seem to lack one.
+func (o *Observer) inspect(ctx context.Context, p place) ([]model.Volume, error) {
+	found := inventory{at: time.Now()}
+	list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: "images"})
+	if hopeless(ctx, err) {
+		return nil, err
+	}
+	var volumes []model.Volume
+	if err == nil {
+		found.names = make(map[string]bool, len(list))
+	}
+	for _, v := range list {
+		volumes = append(volumes, model.Volume{ID: v.ID, Node: p.node, VMID: v.VMID, Parent: v.Parent})
+		found.names[model.VolumeName(v.ID)] = true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.inventories == nil {
+		o.inventories = map[place]inventory{}
+	}
+	o.inventories[p] = found
+	for vmid, r := range o.records {
+		if r.config == nil || r.configAt.After(found.at) {
+			continue // it may name disks that were made since
+		}
+		for _, d := range r.config.Disks {
+			if at, ok := o.home(d, r.listed.Node); ok && at == p {
+				r.lack(d.Volume, !found.lists(d), found.at)
+				o.put(vmid)
+			}
+		}
+	}
+	return volumes, err
+}
+
+// NextDisks is the question for the disks of one place that some guests have theirs on: of those that
+// weren't asked for so long the one that was asked the longest ago. A place that seems to lack a disk
+// is asked again after a shorter time. nil: none has to be asked.
+func (o *Observer) NextDisks(vmids []int, age, again time.Duration) (ask func(context.Context) error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	now := time.Now()
+	var next *place
+	for _, vmid := range vmids {
+		r := o.records[vmid]
+		if r == nil || r.config == nil {
+			continue
+		}
+		for _, d := range r.config.Disks {
+			p, ok := o.home(d, r.listed.Node)
+			if !ok {
+				continue
+			}
+			had := o.inventories[p]
+			due := had.at.Add(age)
+			if !had.lists(d) && !r.blind {
+				due = had.at.Add(again)
+			}
+			if !now.Before(due) && (next == nil || had.at.Before(o.inventories[*next].at)) {
+				next = &p
+			}
+		}
+	}
+	if next == nil {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		_, err := o.inspect(ctx, *next)
+		return err
+	}
 }

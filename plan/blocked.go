@@ -3,7 +3,7 @@ package plan
 import "slices"
 
 // forPeople are the reasons to wait that don't pass by themselves.
-var forPeople = []string{WaitRoot, WaitHost, WaitPlace, WaitMissing, WaitUnfit, WaitForeign, WaitForbidden, WaitVMID, WaitRelease, WaitUnseen, WaitHA}
+var forPeople = []string{WaitRoot, WaitHost, WaitPlace, WaitMissing, WaitDisk, WaitUnfit, WaitForeign, WaitForbidden, WaitVMID, WaitRelease, WaitUnseen, WaitHA}
 
 // Blocked reports whether nothing but a person can bring the object further: what its manifest
 // asks for can't be had, and waiting doesn't change that.

@@ -74,7 +74,8 @@ const (
 	WaitHost       = "NotOnNode"
 	WaitRelease    = "ReleaseTooOld"
 	WaitUnseen     = "NotVisible"
-	WaitHA         = "HAError" // the HA manager has given up on the guest
+	WaitDisk       = "DiskMissing" // the storage doesn't have a disk of the guest's
+	WaitHA         = "HAError"     // the HA manager has given up on the guest
 	WaitRollout    = "RolloutInProgress"
 )
 

@@ -70,12 +70,9 @@ func (p *planner) noteOrphans(o *Object, vmid int) {
 func (c *change) torn() bool {
 	for _, slot := range c.g.Missing {
 		d, _ := c.have.DiskAt(slot)
-		// Only those who may configure a guest's disks are shown them.
-		if c.p.absent(&c.o.Look, fmt.Sprintf("/vms/%d", c.g.VMID), "VM.Config.Disk") {
-			c.o.wait(WaitMissing, fmt.Sprintf("%s of VM %d is missing: storage %s has no %s; put it back from a backup, or take %[1]s out of the VM", slot, c.g.VMID, d.Storage, d.Volume))
-		}
+		c.o.wait(WaitDisk, fmt.Sprintf("%s of VM %d is missing: storage %s has no %s; put it back from a backup, or take %[1]s out of the VM", slot, c.g.VMID, d.Storage, d.Volume))
 	}
-	return c.o.Wait != nil || !c.o.Look.Empty()
+	return c.o.Wait != nil
 }
 
 // hangers names disks without a guest that are linked clones of a template's: Proxmox doesn't remove

@@ -111,16 +111,13 @@ func (w *world) observe(l Look) *model.Observed {
 	}
 	if l.Volumes {
 		o.Volumes = model.Volumes{}
-		for name, s := range w.stores {
-			o.Volumes[name] = map[string][]model.Volume{}
-			for node := range s.OnNode {
-				o.Volumes[name][node] = nil
-			}
+		for name := range w.stores {
+			o.Volumes[name] = nil
 		}
 		for id, g := range w.guests {
 			for _, d := range g.Config.Disks {
-				if on := o.Volumes[d.Storage]; on != nil {
-					on[g.Node] = append(on[g.Node], model.Volume{ID: d.Volume, Node: g.Node, VMID: id})
+				if on, there := o.Volumes[d.Storage]; there {
+					o.Volumes[d.Storage] = append(on, model.Volume{ID: d.Volume, Node: g.Node, VMID: id})
 				}
 			}
 		}

@@ -66,7 +66,7 @@ func (w Words) waiting(why plan.Wait) Outcome {
 	case plan.WaitFailed:
 		state = Failed
 	case plan.WaitForeign, plan.WaitForbidden, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
-		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitUnfit, plan.WaitUnseen, plan.WaitHA, "Paused", "ObserveOnly":
+		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitDisk, plan.WaitUnfit, plan.WaitUnseen, plan.WaitHA, "Paused", "ObserveOnly":
 		state = Blocked
 	}
 	return Outcome{state, why.Reason, w.Say(why.Text, why.Do)}
