@@ -21,7 +21,7 @@ func busyWorld() *pvesim.World {
 	return w
 }
 
-// deletion deletes a machine beside all others, and tells how long that takes.
+// deletion deletes a machine beside all others, and returns how long that takes.
 func (s *session) deletion(vms []model.VM, name string) time.Duration {
 	s.l.t.Helper()
 	for i := range vms {

@@ -196,8 +196,10 @@ func macOf(name string) string {
 	return fmt.Sprintf("BC:24:11:%02X:%02X:%02X", byte(sum>>16), byte(sum>>8), byte(sum))
 }
 
+// desired keeps nothing of the caller's, who may go on to change his machines while a
+// session reads these.
 func desired(vms ...model.VM) model.Desired {
-	return model.Desired{Set: "test", Range: machine("").Range, Images: []model.Image{ubuntu()}, VMs: vms}
+	return model.Desired{Set: "test", Range: machine("").Range, Images: []model.Image{ubuntu()}, VMs: slices.Clone(vms)}
 }
 
 func machines(n int) []model.VM {

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"maps"
 	"reflect"
 	"strconv"
 	"sync"
@@ -95,6 +94,20 @@ func (s *session) await(name string, want engine.State) engine.Outcome {
 	}
 	s.l.t.Fatalf("%s is %+v, never %s\n%s", name, s.of(name), want, s.l.story())
 	return engine.Outcome{}
+}
+
+// heard returns how often an object was told, and the number of events of all.
+func (s *session) heard(name string) (told, events int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told[name], len(s.events)
+}
+
+// away returns why Proxmox isn't reached, nil if it is.
+func (s *session) away() *plan.Wait {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trouble
 }
 
 func (s *session) count(kind engine.Kind) int {
@@ -196,8 +209,8 @@ func TestASessionGoesOnWhenProxmoxIsBack(t *testing.T) {
 		}
 		l.sim.RemoveFault(id)
 		s.await("two", engine.StateReady)
-		if s.trouble != nil {
-			t.Errorf("trouble isn't over: %+v", s.trouble)
+		if w := s.away(); w != nil {
+			t.Errorf("trouble isn't over: %+v", w)
 		}
 	})
 }
@@ -284,7 +297,8 @@ func TestAtRestNothingIsToldButThatItWasVerified(t *testing.T) {
 			s.await(v.Name, engine.StateReady)
 		}
 		time.Sleep(time.Minute)
-		told, events, was := s.told["web-0"], len(s.events), s.of("web-0")
+		was := s.of("web-0")
+		told, events := s.heard("web-0")
 		// A backup comes by, which locks the machine for a while.
 		l.vm("web-0", func(_ *pvesim.State, vm *pvesim.VM) { vm.Conf["lock"] = "backup" })
 		time.Sleep(5 * time.Minute)
@@ -297,8 +311,9 @@ func TestAtRestNothingIsToldButThatItWasVerified(t *testing.T) {
 		if is.Verified = was.Verified; !reflect.DeepEqual(is, was) {
 			t.Errorf("it was told as %+v, and then as %+v", was, is)
 		}
-		if n := s.told["web-0"] - told; n > 7 || len(s.events) != events {
-			t.Errorf("told %d times more, %d events:\n%s", n, len(s.events)-events, l.story())
+		toldThen, eventsThen := s.heard("web-0")
+		if n := toldThen - told; n > 7 || eventsThen != events {
+			t.Errorf("told %d times more, %d events:\n%s", n, eventsThen-events, l.story())
 		}
 	})
 }
@@ -366,33 +381,30 @@ func TestWhatChangedWhileProxmoxWasAwayIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		told := map[string]int{}
+		if s.away() == nil {
+			t.Fatal("Proxmox isn't away")
+		}
+		oneTold, _ := s.heard("one")
+		twoTold, _ := s.heard("two")
+		again := func(name string, than int) bool { n, _ := s.heard(name); return n > than }
 		s.mu.Lock()
-		back := s.trouble
-		maps.Copy(told, s.told)
 		s.after = func(o engine.Outcome) {
 			if o.Owner.Kind == "VirtualMachine" && o.State == engine.StateReady && o.Status != model.StatusRunning {
 				t.Errorf("%s is told as ready, and is %s", o.Owner.Name, o.Status)
 			}
 		}
 		s.mu.Unlock()
-		if back == nil {
-			t.Fatal("Proxmox isn't away")
-		}
 		l.sim.RemoveFault(id)
 		for range 600 {
-			s.mu.Lock()
-			again := s.trouble == nil && s.told["one"] > told["one"] && s.told["two"] > told["two"]
-			s.mu.Unlock()
-			if again {
+			if s.away() == nil && again("one", oneTold) && again("two", twoTold) {
 				break
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		if s.of("two").State != engine.StateReady || s.told["two"] == told["two"] {
-			t.Errorf("two was told %d times, and is %s", s.told["two"]-told["two"], s.of("two").State)
+		if two := s.of("two"); two.State != engine.StateReady || !again("two", twoTold) {
+			t.Errorf("two is %s, told anew: %v", two.State, again("two", twoTold))
 		}
-		if o := s.of("one"); o.State == engine.StateReady && s.told["one"] == told["one"] {
+		if o := s.of("one"); o.State == engine.StateReady && !again("one", oneTold) {
 			t.Error("one isn't told anew")
 		}
 		if one := s.await("one", engine.StateReady); one.Status != model.StatusRunning {
