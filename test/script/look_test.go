@@ -221,6 +221,7 @@ var differs = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`), "DATE"},
 	{regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?( s|s)\b`), "#s"},
 	{regexp.MustCompile(` +#s`), " #s"}, // columns are as wide as they must be
+	{regexp.MustCompile(` +AGE\b`), " AGE"},
 	{regexp.MustCompile(`"seconds":[0-9.]+`), `"seconds":#`},
 	{regexp.MustCompile(`creation-qemu=[\d.]+,ctime=\d+`), "creation-qemu=#,ctime=#"},
 	{regexp.MustCompile(`192\.168\.77\.\d+`), "192.168.77.#"},
