@@ -19,7 +19,7 @@ func downloadOptions(d model.Download) pve.DownloadOptions {
 // uploadSeed puts first-boot data onto a storage. The same file again takes the
 // place of the one before.
 func uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPID, error) {
-	files, err := filesOf(u.Files, u.Make, u.For)
+	files, err := FilesOf(u.Files, u.Recipe, u.For)
 	if err != nil {
 		return pve.UPID{}, err
 	}
@@ -30,14 +30,32 @@ func uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPI
 	return c.Storage(u.Node, u.Storage).Upload(ctx, pve.Upload{Content: "iso", Filename: u.File, Body: bytes.NewReader(image)})
 }
 
-// filesOf are the files of first-boot data, which may depend on the VMID.
-func filesOf(files map[string][]byte, make func(vmid int) (map[string][]byte, error), vmid int) (map[string][]byte, error) {
-	if make == nil {
+// FilesOf are the files of first-boot data, which may depend on the VMID.
+func FilesOf(files map[string][]byte, recipe *model.Recipe, vmid int) (map[string][]byte, error) {
+	if recipe == nil {
 		return files, nil
 	}
-	made, err := make(vmid)
+	r, err := recipeOf(*recipe)
+	if err == nil {
+		files, err = r.Make(vmid)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("make its files: %w", err)
 	}
-	return made, nil
+	return files, nil
+}
+
+// recipeOf is a recipe as it is followed.
+func recipeOf(m model.Recipe) (firstboot.Recipe, error) {
+	r := firstboot.Recipe{
+		Hostname: m.Hostname, InstanceID: m.InstanceID, Rerun: m.Rerun, UserData: m.UserData, Ignition: m.Ignition,
+		Butane: m.Butane, Folder: m.Folder, Files: m.Files, Variables: m.Variables,
+	}
+	for _, n := range m.NICs {
+		r.NICs = append(r.NICs, firstboot.NIC(n))
+	}
+	if m.MetaData == "" {
+		return r, nil
+	}
+	return r, firstboot.DecodeYAML(m.MetaData, &r.MetaData)
 }

@@ -35,7 +35,7 @@ func (a *Actor) uploadSnippets(ctx context.Context, c *pve.Client, u model.Uploa
 	if a.hosts == nil {
 		return ErrNoSSH
 	}
-	files, err := filesOf(u.Files, u.Make, u.For)
+	files, err := FilesOf(u.Files, u.Recipe, u.For)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,6 @@ func (e *examination) snippets() {
 		own := v.Seed != nil && len(v.Seed.Snippets) > 0
 		for _, node := range e.nodesFor(v) {
 			for _, volume := range snippetsOf(v) {
-				if own && strings.Contains(volume, ":snippets/"+model.SeedFiles) && volume != v.Options["hookscript"] {
-					continue
-				}
 				if files[volume] == nil {
 					files[volume] = users{}
 				}
@@ -49,14 +46,10 @@ func (e *examination) snippets() {
 	}
 }
 
-// snippetsOf are the snippets that a machine uses.
+// snippetsOf are the snippets that a machine uses, but for those with its own first-boot
+// data, which proxplane brings.
 func snippetsOf(v model.VM) []string {
 	files := slices.Clone(v.Scripts)
-	for part := range strings.SplitSeq(v.Options["cicustom"], ",") {
-		if _, file, ok := strings.Cut(part, "="); ok {
-			files = append(files, file)
-		}
-	}
 	if h := v.Options["hookscript"]; h != "" && !slices.Contains(files, h) {
 		files = append(files, h)
 	}

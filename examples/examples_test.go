@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
@@ -166,4 +168,24 @@ func some(options map[string]string, keys ...string) string {
 		out = append(out, k+"="+options[k])
 	}
 	return strings.Join(out, " ")
+}
+
+// TestTranslationsOfTheSameAreEqual: the engine takes what differs from before for a change.
+func TestTranslationsOfTheSameAreEqual(t *testing.T) {
+	recipes, own := 0, 0
+	for folder := range machines {
+		once, again := wanted(t, folder).Desired, wanted(t, folder).Desired
+		if diff := cmp.Diff(once, again); diff != "" || !reflect.DeepEqual(once, again) {
+			t.Errorf("%s isn't the same when it is translated again:\n%s", folder, diff)
+		}
+		for _, vm := range once.VMs {
+			if vm.Seed != nil && vm.Seed.Recipe != nil {
+				recipes++
+			}
+			own += len(vm.Own) + len(vm.Hook)
+		}
+	}
+	if recipes == 0 || own == 0 {
+		t.Errorf("%d of the first-boot data and %d texts depend on the VMID", recipes, own)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/test/disc"
 	"github.com/proxplane/proxplane/test/need"
@@ -22,12 +23,9 @@ func eachSeed(t *testing.T, do func(machine string, files map[string][]byte)) {
 			if vm.Seed == nil {
 				continue
 			}
-			files := vm.Seed.Files
-			if vm.Seed.Make != nil {
-				var err error
-				if files, err = vm.Seed.Make(100); err != nil {
-					t.Fatalf("%s: %v", folder, err)
-				}
+			files, err := act.FilesOf(vm.Seed.Files, vm.Seed.Recipe, 100)
+			if err != nil {
+				t.Fatalf("%s: %v", folder, err)
 			}
 			do(folder+"/"+vm.Name, files)
 		}

@@ -57,16 +57,14 @@ func (b *build) ask(vm *model.VM, m *api.MachineSpec) {
 			b.fail("spec.extraConfig.hookscript", "goes under spec.hookscripts: this machine needs proxplane's hook, which runs them all")
 		}
 	}
-	if text := block.String(); text != "" {
-		vm.Description = strings.TrimLeft(vm.Description+"\n\n"+text, "\n")
-	}
-	if len(vm.Description) > maxNotes {
-		b.fail("spec.description", "has %d bytes with what the hook needs to know, more than the %d that there is room for", len(vm.Description), maxNotes)
+	vm.Hook = textOf(block.String())
+	if n := len(vm.At(maxVMID).Description); n > maxNotes {
+		b.fail("spec.description", "has %d bytes with what the hook needs to know, more than the %d that there is room for", n, maxNotes)
 	}
 	if len(h.args) > 0 {
 		b.opts.set("args", strings.TrimSpace(b.opts["args"]+" "+qemuarg.Line(h.args...)))
 	}
-	vm.OwnID, vm.RootFor = vm.OwnID || len(h.args) > 0 || !block.IsZero(), h.why
+	vm.RootFor = h.why
 }
 
 // maxNotes leaves room for the marker of a guest that has much.
@@ -211,7 +209,7 @@ func (b *build) hookShare(field string, f api.Filesystem) {
 	h := &b.host
 	n := len(h.block.Shares)
 	h.block.Shares = append(h.block.Shares, hookblock.Share{
-		Path: f.Source, Socket: hookblock.Socket(model.OwnVMID, n), Cache: f.Cache, DirectIO: f.DirectIO, ReadOnly: f.ReadOnly, XAttr: f.XAttr, ACL: f.ACL,
+		Path: f.Source, Socket: hookblock.Socket(ownVMID, n), Cache: f.Cache, DirectIO: f.DirectIO, ReadOnly: f.ReadOnly, XAttr: f.XAttr, ACL: f.ACL,
 	})
 	if !h.shared {
 		h.shared = true
@@ -226,7 +224,7 @@ func (b *build) hookShare(field string, f api.Filesystem) {
 	}
 	id := "virtfs" + strconv.Itoa(n)
 	h.args = append(h.args,
-		qemuarg.Option("-chardev", qemuarg.Param{Value: "socket"}, qemuarg.Param{Key: "id", Value: id}, qemuarg.Param{Key: "path", Value: hookblock.Socket(model.OwnVMID, n)}),
+		qemuarg.Option("-chardev", qemuarg.Param{Value: "socket"}, qemuarg.Param{Key: "id", Value: id}, qemuarg.Param{Key: "path", Value: hookblock.Socket(ownVMID, n)}),
 		qemuarg.Option("-device", qemuarg.Param{Value: "vhost-user-fs-pci"}, qemuarg.Param{Key: "queue-size", Value: "1024"},
 			qemuarg.Param{Key: "chardev", Value: id}, qemuarg.Param{Key: "tag", Value: f.Tag}))
 }

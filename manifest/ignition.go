@@ -123,7 +123,7 @@ func (b *build) fwCfg(vm *model.VM, ud *api.UserData, d boot) {
 	}
 	vm.Seed.Apart = true
 	b.host.why = append(b.host.why, "userData.delivery (fwcfg)")
-	b.host.block.CloudInit = vm.Seed.Volume(model.OwnVMID)
+	b.host.block.CloudInit = vm.Seed.VolumeOf(ownSeed)
 	b.host.args = append(b.host.args, qemuarg.Option("-fw_cfg",
-		qemuarg.Param{Key: "name", Value: name}, qemuarg.Param{Key: "file", Value: hookblock.IgnitionFile(model.OwnVMID)}))
+		qemuarg.Param{Key: "name", Value: name}, qemuarg.Param{Key: "file", Value: hookblock.IgnitionFile(ownVMID)}))
 }

@@ -177,7 +177,8 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	}
 	b.firstBoot(&vm, nics, m, spec)
 	b.ask(&vm, m)
-	vm.Options, vm.Managed, vm.Inherited = b.opts, b.opts.managed(), b.inheritance(m)
+	vm.Options, vm.Own = own(b.opts)
+	vm.Managed, vm.Inherited = b.opts.managed(), b.inheritance(m)
 	b.checkSize(&vm)
 	b.checkAllowed(m, nics)
 	return &machine{scope: b.scope, provider: b.provider, vm: vm, nics: nics, shares: b.shares, filesystems: len(m.Filesystems) > 0}

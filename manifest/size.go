@@ -15,8 +15,9 @@ const maxOptions = 448 << 10
 // longer on their way than in the manifest; keys are encoded twice.
 func (b *build) checkSize(vm *model.VM) {
 	sum, most, largest := 0, 0, ""
-	for _, key := range sortedKeys(vm.Options) {
-		value := vm.Options[key]
+	options := vm.At(maxVMID).Options
+	for _, key := range sortedKeys(options) {
+		value := options[key]
 		if key == "sshkeys" {
 			value = prop.NewSSHKeys(strings.Split(value, "\n")...).String()
 		}

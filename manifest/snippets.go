@@ -43,8 +43,7 @@ func (b *build) snippets(vm *model.VM) {
 	}
 	var l prop.List
 	for _, part := range vm.Seed.Snippets {
-		l.Set(part, model.SnippetVolume(vm.Seed.Volume(model.OwnVMID), part))
+		l.Set(part, model.SnippetVolume(vm.Seed.VolumeOf(ownSeed), part))
 	}
 	b.opts.set("cicustom", l.String())
-	vm.OwnID = true
 }

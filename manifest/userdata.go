@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"go.yaml.in/yaml/v3"
+
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
@@ -163,13 +165,33 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		b.snippetParts(vm.Seed, files)
 	}
 	if d.PerGuest() {
-		vm.Seed.Make = d.Make
+		vm.Seed.Recipe = b.recipe(d)
 	} else {
 		vm.Seed.Files = files
 	}
 	if d.ignition {
 		b.checkIgnition(nics, d, string(files[firstboot.UserDataFile]))
 	}
+}
+
+// recipe is the recipe as plain data.
+func (b *build) recipe(d boot) *model.Recipe {
+	r := &model.Recipe{
+		Hostname: d.Hostname, InstanceID: d.InstanceID, Rerun: d.Rerun, UserData: d.UserData, Ignition: d.Ignition,
+		Butane: d.Butane, Folder: d.Folder, Files: d.Files, Variables: d.Variables,
+	}
+	for _, n := range d.NICs {
+		r.NICs = append(r.NICs, model.GuestNIC(n))
+	}
+	if len(d.MetaData) == 0 {
+		return r
+	}
+	meta, err := yaml.Marshal(d.MetaData)
+	if err != nil {
+		b.fail("spec.metaData", "%v", err)
+	}
+	r.MetaData = string(meta)
+	return r
 }
 
 // likelyVMID is a VMID that the guest may get. Where its first-boot data depend

@@ -179,8 +179,8 @@ type Download struct {
 type UploadSeed struct {
 	Node, Storage, File string
 	Files               map[string][]byte
-	Make                func(vmid int) (map[string][]byte, error) // instead of Files
-	For                 int                                       // the guest it is for
+	Recipe              *Recipe // instead of Files
+	For                 int     // the guest it is for
 }
 
 // UploadSnippets puts first-boot data onto a node, for Proxmox' own drive.
@@ -188,7 +188,7 @@ type UploadSnippets struct {
 	Node    string
 	Volumes map[string]string // by part: "user", "meta", "network"
 	Files   map[string][]byte // as of UploadSeed
-	Make    func(vmid int) (map[string][]byte, error)
+	Recipe  *Recipe
 	For     int
 }
 

@@ -98,8 +98,10 @@ type VM struct {
 	// RootFor are the parts of the manifest for which options have to be set that
 	// only root@pam may.
 	RootFor []string `json:"-"`
-	// OwnID tells that Options and Description have [OwnVMID] in them.
-	OwnID bool `json:",omitempty"`
+	// Own are further options, which depend on the guest's VMID. See [VM.At].
+	Own map[string]Text `json:",omitempty"`
+	// Hook is what stands behind the description, for the hook of the node.
+	Hook Text `json:",omitempty"`
 
 	Power       Power
 	WaitAddress bool // ready means: the agent has reported an address
@@ -126,22 +128,25 @@ func (v VM) Keeps(m *Marker) bool {
 	return v.Retain || m != nil && m.Adopted && !v.Destroy
 }
 
-// OwnVMID stands for a guest's own VMID in what is wanted of it, where that isn't
-// known yet. It is larger than any VMID.
-const OwnVMID = 2_093_847_561
-
-// At is what is wanted of the guest if it has that VMID.
+// At is what is wanted of the guest if it has that VMID: nothing of it depends on that
+// any more.
 func (v VM) At(vmid int) VM {
-	if !v.OwnID {
+	if len(v.Own)+len(v.Hook) == 0 {
 		return v
 	}
-	own := strings.NewReplacer(strconv.Itoa(OwnVMID), strconv.Itoa(vmid))
-	v.OwnID, v.Description = false, own.Replace(v.Description)
-	options := make(map[string]string, len(v.Options))
-	for k, value := range v.Options {
-		options[k] = own.Replace(value)
+	seed := ""
+	if v.Seed != nil {
+		seed = v.Seed.Name(vmid)
 	}
-	v.Options = options
+	options := make(map[string]string, len(v.Options)+len(v.Own))
+	maps.Copy(options, v.Options)
+	for k, text := range v.Own {
+		options[k] = text.For(vmid, seed)
+	}
+	if len(v.Hook) > 0 {
+		v.Description = strings.TrimLeft(v.Description+"\n\n"+v.Hook.For(vmid, seed), "\n")
+	}
+	v.Options, v.Own, v.Hook = options, nil, nil
 	return v
 }
 
@@ -157,8 +162,9 @@ func (v VM) Alone() VM {
 	if len(v.Inherited) == 0 {
 		return v
 	}
-	options := maps.Clone(v.Options)
+	options, own := maps.Clone(v.Options), maps.Clone(v.Own)
 	for _, part := range v.Inherited {
+		delete(own, part)
 		switch part {
 		case InheritedSeed:
 			v.Seed = nil
@@ -174,7 +180,7 @@ func (v VM) Alone() VM {
 			delete(options, part)
 		}
 	}
-	v.Options = options
+	v.Options, v.Own = options, own
 	if v.Managed = slices.DeleteFunc(slices.Clone(v.Managed), v.Inherits); len(v.Managed) == 0 {
 		v.Managed = nil
 	}

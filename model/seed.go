@@ -20,8 +20,9 @@ type Seed struct {
 	// an ISO image.
 	Snippets []string `json:",omitempty"`
 	Lost     bool     `json:"-"` // its files aren't known any more
-	// Make makes the files where they depend on the VMID; nil: they don't.
-	Make func(vmid int) (map[string][]byte, error) `json:"-"`
+	// Recipe is what the files are made from where they depend on the VMID; nil: they
+	// don't.
+	Recipe *Recipe `json:"-"`
 }
 
 // SeedFiles begin the names of files with first-boot data.
@@ -35,22 +36,30 @@ func IsSeed(iso string) bool { return seedName.MatchString(iso) }
 
 // Volume is where the data of a guest are kept; for snippets it is what the names
 // of all of them begin with.
-func (s Seed) Volume(vmid int) string {
+func (s Seed) Volume(vmid int) string { return s.VolumeOf(s.Name(vmid)) }
+
+// VolumeOf is the volume of data with a name.
+func (s Seed) VolumeOf(name string) string {
 	if len(s.Snippets) > 0 {
-		return s.Storage + snippetsOf + s.name(vmid)
+		return s.Storage + snippetsOf + name
 	}
-	return s.Storage + ":iso/" + s.File(vmid)
+	return s.Storage + isoOf + name + isoEnd
 }
 
 // File is the name of the ISO image: the same data have the same one.
-func (s Seed) File(vmid int) string { return s.name(vmid) + ".iso" }
+func (s Seed) File(vmid int) string { return s.Name(vmid) + isoEnd }
 
-func (s Seed) name(vmid int) string {
+// Name is the name of a guest's data.
+func (s Seed) Name(vmid int) string {
 	const digits = 12
 	return fmt.Sprintf("%s%d-%s", SeedFiles, vmid, s.Digest[:min(len(s.Digest), digits)])
 }
 
-const snippetsOf = ":snippets/"
+const (
+	isoOf      = ":iso/"
+	isoEnd     = ".iso"
+	snippetsOf = ":snippets/"
+)
 
 // SnippetParts are the parts that first-boot data in snippets can have.
 var SnippetParts = []string{"user", "meta", "network"}

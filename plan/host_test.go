@@ -11,12 +11,12 @@ const testHook = "local:snippets/proxplane-hook"
 
 func hookedVM(name string) model.VM {
 	v := testVM(name)
-	v.Options["args"] = "-fw_cfg name=x,file=/run/" + itoa(model.OwnVMID) + ".ign"
+	v.Own = map[string]model.Text{"args": {{Fixed: "-fw_cfg name=x,file=/run/"}, {Own: model.OwnVMID}, {Fixed: ".ign"}}}
 	v.Options["hookscript"] = testHook
 	v.Managed = append(v.Managed, "args", "hookscript")
-	v.Scripts, v.RootFor, v.OwnID = []string{testHook}, []string{"userData.delivery"}, true
+	v.Scripts, v.RootFor = []string{testHook}, []string{"userData.delivery"}
 	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa", Once: true, Apart: true}
-	v.Description = "```\ncloud-init: " + v.Seed.Volume(model.OwnVMID) + "\n```"
+	v.Hook = model.Text{{Fixed: "```\ncloud-init: nfs:iso/"}, {Own: model.OwnSeed}, {Fixed: ".iso\n```"}}
 	return v
 }
 

@@ -159,7 +159,7 @@ func (p *planner) seedSteps(v model.VM, to model.Target) []Step {
 		return nil
 	}
 	return []Step{{
-		Action: model.UploadSeed{Node: to.Node, Storage: seed.Storage, File: seed.File(to.VMID), Files: seed.Files, Make: seed.Make, For: to.VMID},
+		Action: model.UploadSeed{Node: to.Node, Storage: seed.Storage, File: seed.File(to.VMID), Files: seed.Files, Recipe: seed.Recipe, For: to.VMID},
 		What:   what, Why: why, Effect: New,
 	}}
 }

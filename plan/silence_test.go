@@ -77,10 +77,14 @@ func wishes() map[string]wish {
 		"VM.Scripts":         {exempt: "they are in Options, too"},
 		"VM.Shares":          {exempt: "they are in Options, too"},
 		"VM.RootFor":         {exempt: "it says what Options are for"},
-		"VM.OwnID":           {exempt: "it says what is in Options"},
-		"VM.Power":           ofVM(func(v *model.VM) { v.Power = model.PowerOff }),
-		"VM.WaitAddress":     {exempt: "it says what ready means"},
-		"VM.Place.Nodes":     ofVM(func(v *model.VM) { v.Place.Nodes = []string{"pve3"} }),
+		"VM.Own": ofVM(func(v *model.VM) {
+			v.Own = map[string]model.Text{"cpuunits": {{Own: model.OwnVMID}}}
+			v.Managed = append(slices.Clone(v.Managed), "cpuunits")
+		}),
+		"VM.Hook":        ofVM(func(v *model.VM) { v.Hook = model.Text{{Fixed: "```proxplane\nvirtiofs: x\n```"}} }),
+		"VM.Power":       ofVM(func(v *model.VM) { v.Power = model.PowerOff }),
+		"VM.WaitAddress": {exempt: "it says what ready means"},
+		"VM.Place.Nodes": ofVM(func(v *model.VM) { v.Place.Nodes = []string{"pve3"} }),
 		"VM.Place.AntiAffinity": ofVM(func(v *model.VM) {
 			v.Place.AntiAffinity = []model.Selector{{Key: "app", Operator: "Exists"}}
 		}),

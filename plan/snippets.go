@@ -29,7 +29,7 @@ func (p *planner) snippetSteps(v model.VM, to model.Target, what, why string) []
 		}
 		if missing {
 			steps = append(steps, Step{
-				Action: model.UploadSnippets{Node: node, Volumes: volumes, Files: v.Seed.Files, Make: v.Seed.Make, For: to.VMID},
+				Action: model.UploadSnippets{Node: node, Volumes: volumes, Files: v.Seed.Files, Recipe: v.Seed.Recipe, For: to.VMID},
 				What:   fmt.Sprintf("%s onto %s", what, node), Why: why, Effect: New,
 			})
 		}

@@ -11,9 +11,10 @@ import (
 func snippetVM(name, digest string, once bool) model.VM {
 	v := testVM(name)
 	v.Seed = &model.Seed{Storage: "local", Digest: digest, Once: once, Snippets: []string{"user", "meta"}}
-	base := v.Seed.Volume(model.OwnVMID)
-	v.Options["cicustom"] = "meta=" + model.SnippetVolume(base, "meta") + ",user=" + model.SnippetVolume(base, "user")
-	v.Managed, v.OwnID = append(v.Managed, "cicustom"), true
+	v.Own = map[string]model.Text{"cicustom": {
+		{Fixed: "meta=local:snippets/"}, {Own: model.OwnSeed}, {Fixed: "-meta.yaml,user=local:snippets/"}, {Own: model.OwnSeed}, {Fixed: "-user.yaml"},
+	}}
+	v.Managed = append(v.Managed, "cicustom")
 	return v
 }
 

@@ -71,6 +71,10 @@ func For(want model.Desired, at Site) (Needs, error) {
 	if at.Have == nil {
 		at.Have = &model.Observed{}
 	}
+	want.VMs = slices.Clone(want.VMs)
+	for i, v := range want.VMs {
+		want.VMs[i] = v.At(v.VMID) // which VMID it is makes no difference to rights on options
+	}
 	l := &life{want: want, at: at}
 	l.all()
 	b := &book{at: at, schema: s}

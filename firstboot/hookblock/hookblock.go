@@ -25,11 +25,13 @@ const Script = "proxplane-hook"
 
 // IgnitionFile is where the hook puts the Ignition file of a VM. It isn't
 // below /etc/pve, since all files there can be read by the web server's user.
-func IgnitionFile(vmid int) string { return fmt.Sprintf("/run/proxplane/ignition/%d.ign", vmid) }
+func IgnitionFile[ID int | string](vmid ID) string {
+	return fmt.Sprintf("/run/proxplane/ignition/%v.ign", vmid)
+}
 
 // Socket is where QEMU reaches the daemon of a VM's share.
-func Socket(vmid, index int) string {
-	return fmt.Sprintf("/run/proxplane/virtiofs/vm%d-fs%d", vmid, index)
+func Socket[ID int | string](vmid ID, index int) string {
+	return fmt.Sprintf("/run/proxplane/virtiofs/vm%v-fs%d", vmid, index)
 }
 
 // Block is what a VM asks of the hook.
