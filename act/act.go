@@ -10,6 +10,7 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -45,8 +46,15 @@ type Result struct {
 	Task string
 }
 
+// ErrNoFacts is an action that [model.FactsOf] knows nothing of: nobody can say what has to
+// be proved before it, so it isn't done.
+var ErrNoFacts = errors.New("it isn't in the table of actions")
+
 // Do does one action. The storage that it keeps busy is admitted by; see [On].
 func (a *Actor) Do(ctx context.Context, action model.Action, on Storage) (Result, error) {
+	if model.FactsOf(action).Kind == "" {
+		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoFacts)
+	}
 	upid, err := a.do(ctx, on.client(a.client), action)
 	if err != nil {
 		return Result{}, exactly(action, err)

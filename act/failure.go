@@ -57,6 +57,7 @@ var classes = []struct {
 	{pve.ErrRootOnly, Hard},
 	{pve.ErrForbidden, Hard},
 	{ErrNotOurs, Hard},
+	{ErrNoFacts, Hard},
 	{ErrNoSSH, Hard},
 	{remote.ErrHostKeyChanged, Hard},
 	{remote.ErrHostKeyUnknown, Hard},

@@ -30,6 +30,20 @@ func On(action model.Action, have *model.Observed) Storage {
 }
 
 func busyStorage(action model.Action, have *model.Observed) string {
+	switch model.FactsOf(action).Busy {
+	case model.BusyNamed:
+		return namedStorage(action, have)
+	case model.BusyGuest:
+		return storageOf(have.Guests[action.Guest()], "")
+	case model.BusyResize:
+		return resizedStorage(have, action)
+	}
+	return ""
+}
+
+// namedStorage is the storage that an action names. A copy that names none goes where its
+// source is.
+func namedStorage(action model.Action, have *model.Observed) string {
 	switch act := action.(type) {
 	case model.Clone:
 		if act.Full && act.Storage != "" {
@@ -42,16 +56,10 @@ func busyStorage(action model.Action, have *model.Observed) string {
 		return newStorage(act.Disks)
 	case model.MoveDisk:
 		return act.Storage
-	case model.Resize:
-		return resizedStorage(have, act)
-	case model.Destroy, model.MakeTemplate, model.Snap, model.Unsnap, model.Rollback:
-		return storageOf(have.Guests[action.Guest()], "")
 	case model.Download:
 		return act.Storage
 	case model.UploadSeed:
 		return act.Storage
-	case model.UploadSnippets:
-		return "" // it goes past Proxmox
 	case model.RemoveFile:
 		return model.StorageOf(act.Volume)
 	}
@@ -60,7 +68,11 @@ func busyStorage(action model.Action, have *model.Observed) string {
 
 // resizedStorage is where a disk is that grows, if that needs the lock of its
 // storage: volume groups do, the others grow their volumes side by side.
-func resizedStorage(have *model.Observed, r model.Resize) string {
+func resizedStorage(have *model.Observed, action model.Action) string {
+	r, ok := action.(model.Resize)
+	if !ok {
+		return ""
+	}
 	name := storageOf(have.Guests[r.VMID], r.Slot)
 	if s := have.Storages[name]; s != nil && s.Type != "lvm" && s.Type != "lvmthin" {
 		return ""

@@ -93,8 +93,7 @@ func (r *run) do(o *object, s plan.Step) {
 // follow waits for the end of a step's task.
 func (r *run) follow(o *object, s plan.Step, task string) {
 	r.e.observer.TaskStarted(task)
-	switch s.Action.(type) {
-	case model.Clone, model.Create:
+	if model.FactsOf(s.Action).Makes {
 		r.e.mu.Lock()
 		r.e.memory.begin(s.Action.Guest())
 		r.e.mu.Unlock()

@@ -30,22 +30,14 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 		r.fatal = err
 		return
 	}
-	if f.Class == act.Lost || f.Class == act.Passing || makes(s.Action) {
+	listed := model.FactsOf(s.Action).Listed
+	if f.Class == act.Lost || f.Class == act.Passing || listed {
 		r.listSoon()
 	}
 	if f.Ignored {
 		r.e.ignored(o.owner.Key)
 	}
-	r.blameStep(o, s, task, f, f.Class == act.Lost || makes(s.Action))
-}
-
-// makes tells whether the list shows what becomes of an action.
-func makes(a model.Action) bool {
-	switch a.(type) {
-	case model.Clone, model.Create, model.Destroy, model.SetPool, model.SetHA:
-		return true
-	}
-	return false
+	r.blameStep(o, s, task, f, f.Class == act.Lost || listed)
 }
 
 // blame notes a failure of an object. Its next plan waits until it may be tried

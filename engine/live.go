@@ -251,22 +251,13 @@ func (e *claimError) Unwrap() error { return e.err }
 // claim has it written down which VMID an object gets, before something is made
 // under it.
 func (r *run) claim(o *object, a model.Action, at plan.Object) error {
-	if r.opts.Claim == nil || !begins(a) {
+	if r.opts.Claim == nil || !model.FactsOf(a).Makes {
 		return nil
 	}
 	if err := r.opts.Claim(r.calls, o.owner, at.VMID, at.Node); err != nil {
 		return &claimError{at.VMID, err}
 	}
 	return nil
-}
-
-// begins tells whether an action makes a guest.
-func begins(a model.Action) bool {
-	switch a.(type) {
-	case model.Clone, model.Create:
-		return true
-	}
-	return false
 }
 
 // Keep brings everything up to date and keeps it so, until ctx ends. Its error says

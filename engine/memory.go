@@ -77,8 +77,7 @@ func (m *memory) begin(vmid int) {
 // is the one before.
 func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	for _, s := range p.Steps {
-		switch s.Action.(type) {
-		case model.Clone, model.Create:
+		if model.FactsOf(s.Action).Makes {
 			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory})
 			return
 		}
@@ -211,8 +210,7 @@ func (e *Engine) ignored(key model.Key) {
 
 // heard notes that a guest was stopped or started after all.
 func (e *Engine) heard(key model.Key, action model.Action) {
-	switch action.(type) {
-	case model.Start, model.Stop, model.Shutdown, model.Reboot:
+	if facts := model.FactsOf(action); facts.Boots || facts.Power == model.StatusStopped {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.memory.ignored, key)

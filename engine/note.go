@@ -10,49 +10,45 @@ import (
 // only what Proxmox says of it, the observer is told to doubt, so that it looks
 // again; answers says that its agent is going to be asked anyway.
 func (e *Engine) note(action model.Action, answers bool) {
+	seen, vmid, facts := e.observer, action.Guest(), model.FactsOf(action)
+	switch {
+	case facts.Tells:
+		e.believe(action)
+		return
+	case facts.Checked:
+		return // see verify
+	case facts.Boots && answers:
+		seen.Powered(vmid, model.StatusRunning) // the answer of its agent will prove it; who doesn't wait for that looks
+		return
+	case facts.Power == model.StatusStopped:
+		seen.Powered(vmid, model.StatusStopped)
+	case facts.Moves:
+		seen.HAMoving(vmid)
+	}
+	if facts.Changes.Has(model.AspectConfig) {
+		seen.Changed(vmid)
+	}
+	if facts.Changes.Has(model.AspectPower) {
+		seen.Unsure(vmid)
+	}
+	if facts.Changes.Has(model.AspectAgent) {
+		seen.AgentUnsure(vmid)
+	}
+	e.doubtLists(facts.Changes)
+}
+
+// believe tells the observer what there is now, as the action itself says.
+func (e *Engine) believe(action model.Action) {
 	seen := e.observer
-	vmid := action.Guest()
 	switch a := action.(type) {
 	case model.Clone:
 		seen.Made(model.Guest{VMID: a.To.VMID, Node: a.To.Node, Name: a.Name, Pool: a.Pool})
 	case model.Create:
 		seen.Made(model.Guest{VMID: a.VMID, Node: a.Node, Name: a.Name, Pool: a.Pool})
-	case model.Start, model.Reboot:
-		// The answer of its agent will prove it; who doesn't wait for that looks.
-		if answers {
-			seen.Powered(vmid, model.StatusRunning)
-		} else {
-			seen.Unsure(vmid)
-		}
-	case model.Resume:
-		seen.Unsure(vmid)
-	case model.Stop, model.Shutdown:
-		seen.Powered(vmid, model.StatusStopped)
-		seen.Unsure(vmid)
-	case model.Rollback, model.Migrate:
-		if _, moves := a.(model.Migrate); moves {
-			seen.HAMoving(vmid)
-		}
-		seen.Changed(vmid)
-		seen.Unsure(vmid)
-		seen.AgentUnsure(vmid)
 	case model.SetHA:
-		switch {
-		case a.HA == nil:
-			seen.HATold(vmid, "")
-		case a.Disable:
-			seen.HACleared(vmid)
-		case !a.New:
-			seen.HAUnsure()
-		case a.Off:
-			seen.HATold(vmid, "stopped")
-		default:
-			seen.HATold(vmid, "queued")
-		}
-	case model.KeepApart:
-		seen.HAUnsure()
+		e.believeHA(a)
 	case model.SetPool:
-		seen.Pooled(vmid, a.Pool)
+		seen.Pooled(a.VMID, a.Pool)
 	case model.Download:
 		seen.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
 	case model.UploadSeed:
@@ -61,12 +57,22 @@ func (e *Engine) note(action model.Action, answers bool) {
 		for _, volume := range a.Volumes {
 			seen.FileMade(model.File{Volume: volume, Node: a.Node, Content: "snippets"})
 		}
-	case model.RemoveFile, model.Destroy:
-		// See verify.
-	case model.MakeShare, model.RemoveShare:
-		seen.DirsUnsure() // what the nodes make of it is to be seen
-	default: // Configure, Resize, MoveDisk, Release, MakeTemplate, Snap, Unsnap
-		seen.Changed(vmid)
+	}
+}
+
+func (e *Engine) believeHA(a model.SetHA) {
+	seen := e.observer
+	switch {
+	case a.HA == nil:
+		seen.HATold(a.VMID, "")
+	case a.Disable:
+		seen.HACleared(a.VMID)
+	case !a.New:
+		seen.HAUnsure()
+	case a.Off:
+		seen.HATold(a.VMID, "stopped")
+	default:
+		seen.HATold(a.VMID, "queued")
 	}
 }
 
@@ -74,29 +80,35 @@ func (e *Engine) note(action model.Action, answers bool) {
 // that says OK may have done nothing, and what is believed to be gone would be
 // made a second time. What can't be seen now is looked for by the next plan.
 func (e *Engine) verify(ctx context.Context, action model.Action) {
+	if model.FactsOf(action).Moves {
+		_ = e.observer.Refresh(ctx, 0) // the list says where it is
+	}
 	switch a := action.(type) {
 	case model.RemoveFile:
 		_ = e.observer.CheckFile(ctx, a.Node, a.Volume)
 	case model.Destroy:
 		_ = e.observer.CheckGone(ctx, a.VMID)
-	case model.Migrate:
-		_ = e.observer.Refresh(ctx, 0) // the list says where it is
 	}
 }
 
 // doubt tells the observer that an action may have been done or not.
 func (e *Engine) doubt(action model.Action) {
-	seen := e.observer
-	switch action.(type) {
-	case model.Download, model.UploadSeed, model.UploadSnippets, model.RemoveFile:
-		seen.FilesUnsure()
-	case model.SetHA, model.KeepApart:
-		seen.HAUnsure()
-	case model.MakeShare, model.RemoveShare:
-		seen.DirsUnsure()
-	}
+	e.doubtLists(model.FactsOf(action).Changes)
 	if vmid := action.Guest(); vmid != 0 {
-		seen.Changed(vmid)
-		seen.Unsure(vmid)
+		e.observer.Changed(vmid)
+		e.observer.Unsure(vmid)
+	}
+}
+
+// doubtLists tells the observer which of the things that it has lists of may have changed.
+func (e *Engine) doubtLists(changed model.Aspect) {
+	if changed.Has(model.AspectFiles) {
+		e.observer.FilesUnsure()
+	}
+	if changed.Has(model.AspectHA) {
+		e.observer.HAUnsure()
+	}
+	if changed.Has(model.AspectDirs) {
+		e.observer.DirsUnsure() // what the nodes make of them is to be seen
 	}
 }

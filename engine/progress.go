@@ -1,27 +1,22 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
 
-// copies tells whether an action takes long and tells how far it is.
+// copies reports whether an action takes long and its task says how far it is.
 func copies(a model.Action) bool {
 	switch a := a.(type) {
 	case model.Clone:
 		return a.Full
 	case model.Create:
-		for _, d := range a.Disks {
-			if d.Import != "" {
-				return true
-			}
-		}
-	case model.Download, model.MoveDisk, model.Migrate:
-		return true
+		return slices.ContainsFunc(a.Disks, func(d model.NewDisk) bool { return d.Import != "" })
 	}
-	return false
+	return model.FactsOf(a).Copies
 }
 
 // A copy is asked how far it is once in a period, which is longer while there are

@@ -109,11 +109,8 @@ func (r *run) dispatch(o *object) {
 func (e *Engine) unsure(steps []plan.Step) []int {
 	var list []int
 	for _, s := range steps {
-		switch s.Action.(type) {
-		case model.Start, model.Resume, model.Stop, model.Shutdown, model.Reboot, model.Migrate:
-			if vmid := s.Action.Guest(); !e.observer.Sure(vmid) {
-				list = append(list, vmid)
-			}
+		if vmid := s.Action.Guest(); model.FactsOf(s.Action).AsSeen && !e.observer.Sure(vmid) {
+			list = append(list, vmid)
 		}
 	}
 	return list
@@ -128,12 +125,9 @@ const proofAge = 5 * time.Second
 func (e *Engine) unproved(steps []plan.Step) []int {
 	var list []int
 	for _, s := range steps {
-		switch s.Action.(type) {
-		case model.Start, model.Resume, model.Stop, model.Shutdown, model.Reboot, model.Resize, model.MoveDisk, model.Migrate, model.Snap, model.Unsnap, model.Rollback,
-			model.MakeTemplate, model.SetHA, model.SetPool, model.KeepApart:
-			if vmid := s.Action.Guest(); vmid != 0 && !e.observer.Proved(vmid, proofAge) {
-				list = append(list, vmid)
-			}
+		vmid := s.Action.Guest()
+		if model.FactsOf(s.Action).Proof == model.ProofFresh && vmid != 0 && !e.observer.Proved(vmid, proofAge) {
+			list = append(list, vmid)
 		}
 	}
 	return list

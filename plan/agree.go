@@ -70,8 +70,7 @@ func (a *Agreement) covers(owner model.Owner, s Step) bool {
 	case rank(s.Effect) == rank(Restart) && a.Allow.Restart, s.Effect == Replace && a.Allow.Replace:
 		return true
 	case s.Effect == LosesData && a.Allow.Data:
-		switch s.Action.(type) {
-		case model.Configure, model.Rollback:
+		if loss := model.FactsOf(s.Action).Loses; loss == model.LosesDisks || loss == model.LosesState {
 			return true
 		}
 	}
@@ -87,12 +86,12 @@ func stakes(s Step) []string {
 	if rank(s.Effect) == rank(Restart) {
 		return []string{string(s.Effect)}
 	}
-	switch act := s.Action.(type) {
-	case model.Destroy, model.Stop: // it is stopped to be destroyed
-		return []string{fmt.Sprintf("VM %d", act.Guest())}
-	case model.Configure:
+	if model.FactsOf(s.Action).Loses == model.LosesGuest {
+		return []string{fmt.Sprintf("VM %d", s.Action.Guest())}
+	}
+	if change, ok := s.Action.(model.Configure); ok {
 		var disks []string
-		for _, slot := range act.Delete {
+		for _, slot := range change.Delete {
 			if isDisk(slot) {
 				disks = append(disks, slot)
 			}

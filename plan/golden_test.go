@@ -13,6 +13,18 @@ import (
 	"github.com/proxplane/proxplane/test/golden"
 )
 
+// lossesAreKnown: what a step says of its effect agrees with the facts of its action.
+func lossesAreKnown(t *testing.T, p Plan) {
+	t.Helper()
+	for _, o := range p.Objects {
+		for _, s := range o.Steps {
+			if s.Effect == LosesData && model.FactsOf(s.Action).Loses == model.LosesNothing {
+				t.Errorf("%s: %s loses data, but the facts of %T say that it can't", o.Owner.Key, s.What, s.Action)
+			}
+		}
+	}
+}
+
 // TestGoldenPlans: each file in testdata has what is wanted, what is there and
 // the plan, so that reviewers read diffs of plans.
 func TestGoldenPlans(t *testing.T) {
@@ -46,7 +58,9 @@ func TestGoldenPlans(t *testing.T) {
 				}
 			}
 			fillIn(&want, &have)
-			got = For(want, &have).String()
+			made := For(want, &have)
+			got = made.String()
+			lossesAreKnown(t, made)
 			if plan < 0 {
 				a.Files = append(a.Files, txtar.File{Name: "plan"})
 				plan = len(a.Files) - 1

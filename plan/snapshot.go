@@ -71,8 +71,7 @@ func fateOf(o Object) fate {
 	l := o.Look
 	l.Agents, l.Ready = nil, nil // an agent has no say in it
 	return fate{look: l, goes: slices.ContainsFunc(o.Steps, func(s Step) bool {
-		_, destroys := s.Action.(model.Destroy)
-		return destroys
+		return model.FactsOf(s.Action).Destroys
 	})}
 }
 

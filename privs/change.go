@@ -18,20 +18,14 @@ func Least(path string, privs []string) string {
 // action.
 func OnGuest(action model.Action) []string {
 	const guest = "guest"
-	d := deed{action: action, guest: guest}
-	switch act := action.(type) {
-	case model.Configure:
-		d.action = withoutDrives(act)
-	case model.Detach:
-		d.action = withoutDrives(model.Configure{Delete: act.Options})
-	case model.Release:
-		d.action = model.Configure{Description: &act.Description, Tags: &act.Tags}
-	default:
+	change, ok := changeOf(action)
+	if !ok || model.FactsOf(action).Proof != model.ProofDigest {
 		return nil
 	}
+	d := deed{action: withoutDrives(change), guest: guest}
 	b := &book{}
 	b.configuring(call{on: map[string]string{"vmid": guest}, deed: d})
-	if change, ok := action.(model.Configure); ok && slices.ContainsFunc(change.Delete, isDrive) {
+	if c, ok := action.(model.Configure); ok && slices.ContainsFunc(c.Delete, isDrive) {
 		b.all("", guest, drivePrivs[disk]...)
 	}
 	var out []string

@@ -74,6 +74,10 @@ func settingsOf(g *model.Guest) settings {
 
 // with are the settings after an action.
 func (s settings) with(action model.Action) settings {
+	if power := model.FactsOf(action).Power; power != "" {
+		s["state"] = string(power)
+		return s
+	}
 	switch a := action.(type) {
 	case model.Clone:
 		s = settings{"name": a.Name, "node": a.To.Node, "state": string(model.StatusStopped), "made from": a.From.String()}
@@ -98,10 +102,6 @@ func (s settings) with(action model.Action) settings {
 		} else {
 			s[a.Slot] = Size(a.Size) // of a disk that comes with its image
 		}
-	case model.Start, model.Resume, model.Reboot:
-		s["state"] = string(model.StatusRunning)
-	case model.Shutdown, model.Stop:
-		s["state"] = string(model.StatusStopped)
 	case model.SetPool:
 		if s["pool"] = a.Pool; a.Pool == "" {
 			delete(s, "pool")

@@ -1,0 +1,157 @@
+package proxplane_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// The facts of actions are in one table, see model.FactsOf. A type switch over actions is a
+// second one: it skips what it doesn't name. Those that remain read the fields of an action;
+// here is which actions each of them has to name, and why it needn't name all.
+var switches = map[string]func(model.Facts) bool{
+	"act/act.go do":               func(model.Facts) bool { return true },
+	"act/act.go Words":            func(model.Facts) bool { return true },
+	"act/storage.go namedStorage": func(f model.Facts) bool { return f.Busy == model.BusyNamed },
+	"act/sweep.go LeftBy":         func(f model.Facts) bool { return f.Leaves },
+	"engine/note.go believe":      func(f model.Facts) bool { return f.Tells },
+	"engine/note.go verify":       func(f model.Facts) bool { return f.Checked },
+	"engine/progress.go copies":   func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't
+	"plan/foresee.go expectStep":  func(f model.Facts) bool { return f.Awaited },
+	"plan/foresee.go changedBy":   func(f model.Facts) bool { return f.Awaited && f.Changes == model.AspectConfig },
+	"privs/calls.go changeOf":     func(f model.Facts) bool { return slices.Contains(f.Calls, model.ConfigCall) },
+	"privs/calls.go reason": func(f model.Facts) bool {
+		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })
+	},
+	"privs/calls.go made":       nil, // what isn't named makes all of its calls
+	"privs/calls.go parameters": nil, // a test there has it that none is missing
+	"status/diff.go with":       nil, // it shows what changes of some settings
+	"cli/import_omit.go avoid":  nil, // the same settings
+}
+
+func TestEveryActionHasItsFacts(t *testing.T) {
+	kinds := actionKinds(t)
+	for _, kind := range model.Kinds() {
+		if !slices.Contains(kinds, kind) {
+			t.Errorf("the table has facts of %s, which isn't an action", kind)
+		}
+	}
+	for _, kind := range kinds {
+		if !slices.Contains(model.Kinds(), kind) {
+			t.Errorf("the table has no facts of the action %s", kind)
+		}
+	}
+}
+
+func TestSwitchesOverActionsMissNone(t *testing.T) {
+	kinds := actionKinds(t)
+	found := map[string]bool{}
+	for _, f := range sources(t) {
+		if f.test || top(f.pkg) == "test" {
+			continue
+		}
+		for where, named := range actionSwitches(t, f, kinds) {
+			wanted, listed := switches[where]
+			if !listed {
+				t.Errorf("%s has a type switch over actions: ask model.FactsOf instead, or say in this test which actions it has to name", where)
+			}
+			found[where] = true
+			if wanted == nil {
+				continue
+			}
+			for _, kind := range kinds {
+				if should := wanted(model.FactsOfKind(kind)); should != slices.Contains(named, kind) {
+					t.Errorf("%s: names %s: %v, by the table: %v", where, kind, !should, should)
+				}
+			}
+		}
+	}
+	for where := range switches {
+		if !found[where] {
+			t.Errorf("%s has no type switch over actions any more", where)
+		}
+	}
+}
+
+// actionKinds are the names of all types in model that are actions.
+func actionKinds(t *testing.T) (kinds []string) {
+	t.Helper()
+	for _, f := range sources(t) {
+		if f.pkg != "model" || f.test {
+			continue
+		}
+		for _, decl := range parsed(t, f).Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.Name == "action" && fn.Recv != nil {
+				kinds = append(kinds, receiver(fn))
+			}
+		}
+	}
+	if len(kinds) < 20 {
+		t.Fatalf("only these actions were found: %v", kinds)
+	}
+	return kinds
+}
+
+func receiver(fn *ast.FuncDecl) string {
+	kind := fn.Recv.List[0].Type
+	if star, ok := kind.(*ast.StarExpr); ok {
+		kind = star.X
+	}
+	return kind.(*ast.Ident).Name
+}
+
+// actionSwitches are the actions that the type switches of a file name, by file and function.
+func actionSwitches(t *testing.T, f goFile, kinds []string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, decl := range parsed(t, f).Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(fn, func(n ast.Node) bool {
+			s, ok := n.(*ast.TypeSwitchStmt)
+			if !ok {
+				return true
+			}
+			for _, c := range s.Body.List {
+				for _, e := range c.(*ast.CaseClause).List {
+					if kind := modelType(f, e); slices.Contains(kinds, kind) {
+						where := f.path + " " + fn.Name.Name
+						out[where] = append(out[where], kind)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// modelType is the name of a type of model; empty: it is another type.
+func modelType(f goFile, e ast.Expr) string {
+	if id, ok := e.(*ast.Ident); ok && f.pkg == "model" {
+		return id.Name
+	}
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	if pkg, ok := sel.X.(*ast.Ident); !ok || pkg.Name != "model" {
+		return ""
+	}
+	return sel.Sel.Name
+}
+
+func parsed(t *testing.T, f goFile) *ast.File {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
