@@ -25,7 +25,7 @@ func (r *run) start(o *object, steps []plan.Step) {
 	}
 	if !o.working {
 		// What is to go doesn't wait for what is to come.
-		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !r.want.going(o.owner.Key) {
+		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !r.want.Going(o.owner.Key) {
 			r.enqueue(o)
 			return
 		}
@@ -246,12 +246,12 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	case n > maxAgain:
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
 	}
-	r.e.note(s.Action, r.want.vms[o.owner.Key].WaitAddress)
+	r.e.note(s.Action, r.vm(o).WaitAddress)
 	o.task = ""
 	_, o.released = s.Action.(model.Release)
 	r.emit(o, Event{Kind: Done, Action: kindOf(s.Action), Step: s.What, Text: s.Why, Task: task})
 	// What a snapshot does to its machine may leave something to do for that.
-	if snap, ok := r.want.snapshots[o.owner.Key]; ok {
+	if snap, ok := r.want.Snapshot(o.owner.Key); ok {
 		if vm := r.objects[snap.VM]; vm != nil {
 			vm.done = false
 			r.due[vm] = true

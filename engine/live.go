@@ -176,7 +176,7 @@ func (r *run) nextAgent() (vmid int) {
 			r.live.asked = (r.live.asked + 1) % len(r.order)
 			o := r.order[r.live.asked]
 			g := have.Guests[o.plan.VMID]
-			if o.done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.want.vms[o.owner.Key].WaitAddress {
+			if o.done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.vm(o).WaitAddress {
 				vmid = g.VMID
 				return
 			}
@@ -187,7 +187,7 @@ func (r *run) nextAgent() (vmid int) {
 
 // drift finds out what isn't up to date any more.
 func (r *run) drift() {
-	for _, p := range r.e.plan(r.want.all).Objects {
+	for _, p := range r.e.plan(r.want.All()).Objects {
 		o := r.objects[p.Owner.Key]
 		if o == nil {
 			r.add(p) // what is left over of a set

@@ -40,53 +40,15 @@ func (r *run) grant(due []*object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	for _, o := range due {
-		if v, ok := r.want.vms[o.owner.Key]; ok {
+		if v, ok := r.want.VM(o.owner.Key); ok {
 			r.e.memory.grant(o.plan, v)
 		}
 	}
 }
 
-// rolledWith adds to what is wanted of some objects the guests that are restarted and
-// replaced along with them, if there is something to restart or to replace.
-func (r *run) rolledWith(want model.Desired, planned plan.Plan) (all model.Desired, more bool) {
-	groups := map[string]bool{}
-	for _, p := range planned.Objects {
-		held := p.Wait != nil && p.Wait.Reason == plan.WaitRollout
-		if v, ok := r.want.vms[p.Owner.Key]; ok && (held || p.Disrupts(v)) {
-			for _, group := range v.Rollout.Groups {
-				groups[group] = true
-			}
-			more = true
-		}
-	}
-	if !more {
-		return want, false
-	}
-	have := map[model.Key]bool{}
-	for _, v := range want.VMs {
-		have[v.Owner.Key] = true
-	}
-	for _, i := range want.Images {
-		have[i.Owner.Key] = true
-	}
-	known := len(want.VMs)
-	for group := range groups {
-		for _, key := range r.want.rollouts[group] {
-			r.want.addVM(&want, key, have)
-		}
-	}
-	if !want.MaxUnavailable.IsZero() {
-		for _, v := range r.want.all.VMs {
-			r.want.addVM(&want, v.Owner.Key, have)
-		}
-	}
-	r.want.addSources(&want, have)
-	return want, len(want.VMs) > known
-}
-
 // rolls notes that a step is done that restarts or replaces a guest.
 func (r *run) rolls(o *object, s plan.Step) {
-	v, ok := r.want.vms[o.owner.Key]
+	v, ok := r.want.VM(o.owner.Key)
 	if !ok || !(plan.Object{Steps: []plan.Step{s}}).Disrupts(v) {
 		return
 	}

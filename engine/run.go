@@ -21,7 +21,7 @@ type run struct {
 	live  *live           // nil: it ends when all is up to date
 	opts  Options
 	tasks *act.Tasks
-	want  *wanted
+	want  *plan.Wanted
 	begun time.Time
 
 	objects map[model.Key]*object
@@ -93,7 +93,7 @@ type object struct {
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
 	r := &run{
-		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: newWanted(want), begun: time.Now(),
+		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: plan.NewWanted(want), begun: time.Now(),
 		objects: map[model.Key]*object{}, due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
 		waiting: map[*object]bool{}, leaving: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,
@@ -134,7 +134,7 @@ func (r *run) add(p plan.Object) {
 		return
 	}
 	o := &object{n: len(r.order), owner: p.Owner}
-	r.want.leftOver(p)
+	r.want.LeftOver(p)
 	r.objects[p.Owner.Key] = o
 	r.order = append(r.order, o)
 	r.due[o] = true

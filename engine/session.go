@@ -88,7 +88,7 @@ func (s *Session) Look() {
 // rewant takes over what is wanted now. What is the same as before isn't touched.
 func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
 	was := r.want
-	r.want = newWanted(want)
+	r.want = plan.NewWanted(want)
 	before := r.objects
 	r.objects, r.order = make(map[model.Key]*object, len(before)), nil
 	each(want, func(owner model.Owner) {
@@ -132,19 +132,24 @@ func each(want model.Desired, do func(model.Owner)) {
 	}
 }
 
-// same tells whether the same is wanted of an object as before.
-func same(was, is *wanted, key model.Key) bool {
-	switch {
-	case is.isImage(key):
-		return was.isImage(key) && reflect.DeepEqual(was.images[key], is.images[key])
-	case is.isShare(key):
-		return was.isShare(key) && reflect.DeepEqual(was.shares[key], is.shares[key])
-	case is.isVM(key):
-		a, b := was.vms[key], is.vms[key]
-		a.Remembered, b.Remembered = 0, 0
-		return was.isVM(key) && reflect.DeepEqual(a, b)
+// same reports whether the same is wanted of an object as before.
+func same(was, is *plan.Wanted, key model.Key) bool {
+	if image, ok := is.Image(key); ok {
+		old, known := was.Image(key)
+		return known && reflect.DeepEqual(old, image)
 	}
-	return was.isSnapshot(key) && was.snapshots[key] == is.snapshots[key]
+	if share, ok := is.Share(key); ok {
+		old, known := was.Share(key)
+		return known && reflect.DeepEqual(old, share)
+	}
+	if vm, ok := is.VM(key); ok {
+		old, known := was.VM(key)
+		old.Remembered, vm.Remembered = 0, 0
+		return known && reflect.DeepEqual(old, vm)
+	}
+	old, known := was.Snapshot(key)
+	snapshot, _ := is.Snapshot(key)
+	return known && old == snapshot
 }
 
 // renew plans an object anew, with what failed forgiven.

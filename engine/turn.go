@@ -54,9 +54,9 @@ func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
 		was[i], at[i] = e.memory.displace(o.owner)
 	}
 	out := map[model.Key]plan.Object{}
-	want := r.want.only(due)
+	want := r.want.For(keysOf(due)...)
 	planned := e.planLocked(want)
-	if all, more := r.rolledWith(want, planned); more {
+	if all, more := r.want.Rolled(want, planned); more {
 		planned = e.planLocked(all)
 	}
 	for _, p := range planned.Objects {
@@ -69,6 +69,20 @@ func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
 		e.memory.replace(out[o.owner.Key], was[i], at[i])
 	}
 	return out
+}
+
+func keysOf(objects []*object) []model.Key {
+	keys := make([]model.Key, len(objects))
+	for i, o := range objects {
+		keys[i] = o.owner.Key
+	}
+	return keys
+}
+
+// vm is what is wanted of an object's guest.
+func (r *run) vm(o *object) model.VM {
+	v, _ := r.want.VM(o.owner.Key)
+	return v
 }
 
 // dispatch does what an object's new plan says.
@@ -177,9 +191,9 @@ func (r *run) finish(o *object) {
 // wakeUsers plans again what waits for this object: what is made from it, and,
 // when it is gone, what it was made from, which may go now.
 func (r *run) wakeUsers(o *object) {
-	waiting := r.want.users[o.owner.Key]
+	waiting := r.want.Users(o.owner.Key)
 	if o.plan.Gone {
-		waiting = append(slices.Clone(waiting), r.want.sources(o.owner.Key)...)
+		waiting = append(slices.Clone(waiting), r.want.Sources(o.owner.Key)...)
 	}
 	for _, key := range waiting {
 		if u := r.objects[key]; u != nil && !u.done {

@@ -62,7 +62,7 @@ const maxReopened = 5
 // reopen looks again at what an object waits for, where nothing more was to be done
 // for that: somebody else has touched it since, or another object has.
 func (r *run) reopen(o *object) {
-	for _, key := range r.want.sources(o.owner.Key) {
+	for _, key := range r.want.Sources(o.owner.Key) {
 		s := r.objects[key]
 		if s == nil || o.reopened >= maxReopened {
 			continue
@@ -120,7 +120,7 @@ func (r *run) await(o *object, task string) {
 		return
 	}
 	r.follows[task] = []*object{o}
-	gone := r.want.vms[o.owner.Key].Deleted
+	gone := r.vm(o).Deleted
 	r.flyIdle(func() func() {
 		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business,
 		var left *act.Left

@@ -20,6 +20,12 @@ type Desired struct {
 	Snapshots []Snapshot
 	Shares    []Share `json:",omitempty"`
 	Groups    []Group `json:",omitempty"`
+	// Reserved says who gets a VMID that a manifest names, where this is a part of what is
+	// wanted; nil: the VMs say so.
+	Reserved map[int]Owner `json:"-"`
+	// Seen are objects that are here because others depend on them: nothing is planned for
+	// them.
+	Seen map[Key]bool `json:"-"`
 	// Prune deletes what this set made earlier and doesn't name any more.
 	Prune bool
 	// Quick takes the cluster's list for the truth where it shows nothing to do: neither

@@ -13,7 +13,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	p := newPlanner(want, have)
 	var out Plan
 	for _, i := range want.Images {
-		if !i.Lent {
+		if !i.Lent && !want.Seen[i.Owner.Key] {
 			out.Objects = append(out.Objects, p.image(i))
 		}
 	}
@@ -22,11 +22,13 @@ func For(want model.Desired, have *model.Observed) Plan {
 	}
 	guests := p.guests()
 	p.roll(guests)
-	out.Objects = append(out.Objects, guests...)
+	out.Objects = append(out.Objects, slices.DeleteFunc(guests, p.onlySeen)...)
 	out.Objects = slices.DeleteFunc(out.Objects, p.idle)
 	out.Objects = append(out.Objects, p.groups()...)
 	for _, s := range want.Snapshots {
-		out.Objects = append(out.Objects, p.snapshot(s))
+		if !want.Seen[s.Owner.Key] {
+			out.Objects = append(out.Objects, p.snapshot(s))
+		}
 	}
 	if want.Prune {
 		out.Objects = append(out.Objects, p.prune()...)
@@ -42,6 +44,9 @@ func For(want model.Desired, have *model.Observed) Plan {
 	}
 	return out
 }
+
+// onlySeen reports whether an object is there because others depend on it.
+func (p *planner) onlySeen(o Object) bool { return p.want.Seen[o.Owner.Key] }
 
 // spare asks nothing of nodes that are offline: an object that needs to know more of
 // a guest there waits.
@@ -75,6 +80,10 @@ func (p *planner) guests() []Object {
 	slices.SortStableFunc(order, func(a, b int) int { return p.copiesBefore(p.want.VMs[a]) - p.copiesBefore(p.want.VMs[b]) })
 	out := make([]Object, len(order))
 	for _, i := range order {
+		out[i].Owner = p.want.VMs[i].Owner
+		if p.onlySeen(out[i]) {
+			continue
+		}
 		o := p.vm(p.want.VMs[i])
 		changing := len(o.Steps) > 0 || !o.Look.Empty()
 		p.unready[o.Owner.Key] = changing || o.Wait != nil
@@ -134,17 +143,17 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		images: make(map[model.Key]model.Image, len(want.Images)),
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
 		found:  map[model.Key]finding{}, cloned: map[model.Key]origins{},
-		fixed:  map[int]model.Owner{},
+		fixed:  want.Reserved,
 		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
+	}
+	if p.fixed == nil {
+		p.fixed = reserved(want.VMs)
 	}
 	for _, i := range want.Images {
 		p.images[i.Owner.Key] = i
 	}
 	for _, v := range want.VMs {
 		p.vms[v.Owner.Key] = v
-		if _, taken := p.fixed[v.VMID]; v.VMID != 0 && !taken && !v.Deleted {
-			p.fixed[v.VMID] = v.Owner
-		}
 	}
 	return p
 }

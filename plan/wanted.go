@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Wanted finds the parts of what is wanted, and what the plans of objects depend on: so that
+// a few objects can be planned without the others.
+type Wanted struct {
+	all       model.Desired
+	images    map[model.Key]model.Image
+	vms       map[model.Key]model.VM
+	snapshots map[model.Key]model.Snapshot
+	shares    map[model.Key]model.Share
+	groups    map[model.Key]model.Group
+	labelled  []model.Key
+	users     map[model.Key][]model.Key // what is made from an image or VM, is of it, or uses it
+	rollouts  map[string][]model.Key    // what is restarted and replaced together, by group
+	reserved  map[int]model.Owner
+}
+
+// NewWanted takes what is wanted apart.
+func NewWanted(all model.Desired) *Wanted {
+	w := &Wanted{
+		all: all, images: map[model.Key]model.Image{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
+		shares: map[model.Key]model.Share{}, groups: map[model.Key]model.Group{}, users: map[model.Key][]model.Key{}, rollouts: map[string][]model.Key{},
+		reserved: reserved(all.VMs),
+	}
+	for _, g := range all.Groups {
+		w.groups[g.Owner.Key] = g
+	}
+	for _, s := range all.Shares {
+		w.shares[s.Owner.Key] = s
+	}
+	for _, i := range all.Images {
+		w.images[i.Owner.Key] = i
+	}
+	for _, v := range all.VMs {
+		w.vms[v.Owner.Key] = v
+		if len(v.Labels) > 0 {
+			w.labelled = append(w.labelled, v.Owner.Key)
+		}
+		for _, group := range v.Rollout.Groups {
+			w.rollouts[group] = append(w.rollouts[group], v.Owner.Key)
+		}
+		for _, source := range w.Sources(v.Owner.Key) {
+			w.users[source] = append(w.users[source], v.Owner.Key)
+		}
+	}
+	for _, s := range all.Snapshots {
+		w.snapshots[s.Owner.Key] = s
+		w.users[s.VM] = append(w.users[s.VM], s.Owner.Key)
+	}
+	return w
+}
+
+// reserved says who gets a VMID that a manifest names: the first.
+func reserved(vms []model.VM) map[int]model.Owner {
+	fixed := map[int]model.Owner{}
+	for _, v := range vms {
+		if _, taken := fixed[v.VMID]; v.VMID != 0 && !taken && !v.Deleted {
+			fixed[v.VMID] = v.Owner
+		}
+	}
+	return fixed
+}
+
+// All is all that is wanted.
+func (w *Wanted) All() model.Desired { return w.all }
+
+// Image is what is wanted of an image, if it is one.
+func (w *Wanted) Image(k model.Key) (model.Image, bool) { i, ok := w.images[k]; return i, ok }
+
+// VM is what is wanted of a guest, if it is one.
+func (w *Wanted) VM(k model.Key) (model.VM, bool) { v, ok := w.vms[k]; return v, ok }
+
+// Snapshot is what is wanted of a snapshot, if it is one.
+func (w *Wanted) Snapshot(k model.Key) (model.Snapshot, bool) { s, ok := w.snapshots[k]; return s, ok }
+
+// Share is what is wanted of a directory mapping, if it is one.
+func (w *Wanted) Share(k model.Key) (model.Share, bool) { s, ok := w.shares[k]; return s, ok }
+
+// Going reports whether something is to go.
+func (w *Wanted) Going(k model.Key) bool {
+	return w.vms[k].Deleted || w.images[k].Deleted || w.snapshots[k].Deleted || w.shares[k].Deleted
+}
+
+// Sources are what an object is made from, is of, or uses.
+func (w *Wanted) Sources(k model.Key) (list []model.Key) {
+	if s, ok := w.snapshots[k]; ok {
+		return []model.Key{s.VM}
+	}
+	v := w.vms[k]
+	for _, source := range []model.Key{v.Source.Image, v.Source.VM} {
+		if source != (model.Key{}) {
+			list = append(list, source)
+		}
+	}
+	for _, name := range v.Shares {
+		list = append(list, model.ShareKey(name))
+	}
+	return list
+}
+
+// Users are the objects that have this one as a source.
+func (w *Wanted) Users(k model.Key) []model.Key { return w.users[k] }
+
+// LeftOver notes a guest that is to go because no manifest names it any more, or
+// snapshots of one that stays: from now on they are wanted to go.
+func (w *Wanted) LeftOver(o Object) {
+	key := o.Owner.Key
+	switch {
+	case w.has(key):
+	case o.LeftOver != model.Key{}:
+		w.snapshots[key] = model.Snapshot{Owner: o.Owner, VM: o.LeftOver, LeftOver: true}
+		w.users[o.LeftOver] = append(w.users[o.LeftOver], key)
+	case o.VMID != 0:
+		w.vms[key] = model.VM{Owner: o.Owner, VMID: o.VMID, Deleted: true}
+	}
+}
+
+// has reports whether an object is wanted, or is wanted to go.
+func (w *Wanted) has(k model.Key) bool {
+	_, image := w.images[k]
+	_, vm := w.vms[k]
+	_, snapshot := w.snapshots[k]
+	_, share := w.shares[k]
+	_, group := w.groups[k]
+	return image || vm || snapshot || share || group
+}
+
+func (w *Wanted) isShare(k model.Key) bool { _, ok := w.shares[k]; return ok }
+
+// For is what is wanted, reduced to some objects and what their plans depend on. Those
+// asked for come first: what follows is there to be seen, and mustn't take the room that
+// they need.
+func (w *Wanted) For(keys ...model.Key) model.Desired {
+	part := w.part()
+	for _, k := range keys {
+		if !w.has(k) {
+			// What is left over of this set can't be named yet: its guests have to
+			// be looked at.
+			return w.all
+		}
+		part.add(k)
+	}
+	part.complete(keys)
+	return part.want
+}
+
+// Rolled adds to a part of what is wanted the guests that are restarted and replaced along
+// with those of its plan, if there is something to restart or to replace.
+func (w *Wanted) Rolled(want model.Desired, planned Plan) (all model.Desired, more bool) {
+	groups, rolls := map[string]bool{}, false
+	for _, p := range planned.Objects {
+		held := p.Wait != nil && p.Wait.Reason == WaitRollout
+		if v, ok := w.vms[p.Owner.Key]; ok && (held || p.Disrupts(v)) {
+			rolls = true
+			for _, group := range v.Rollout.Groups {
+				groups[group] = true
+			}
+		}
+	}
+	if !rolls {
+		return want, false
+	}
+	part, along := w.part(), w.rolledWith(groups)
+	part.addAll(want)
+	part.grown = false
+	for _, k := range along {
+		part.add(k)
+	}
+	part.complete(along)
+	return part.want, part.grown
+}
+
+// rolledWith are the guests that count when it is decided whether those of some groups may be
+// restarted or replaced.
+func (w *Wanted) rolledWith(groups map[string]bool) (list []model.Key) {
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		list = append(list, w.rollouts[group]...)
+	}
+	if w.all.MaxUnavailable.IsZero() {
+		return list
+	}
+	for _, other := range w.all.VMs {
+		list = append(list, other.Owner.Key)
+	}
+	return list
+}
