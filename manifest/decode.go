@@ -29,11 +29,7 @@ type decoder struct {
 }
 
 func (d *decoder) at(node *yaml.Node) place {
-	file, ok := d.doc.from[node]
-	if !ok {
-		file = d.doc.file
-	}
-	return place{file: file, line: node.Line}
+	return place{file: d.doc.file, line: node.Line}
 }
 
 // maxErrors is how many errors of one object are told.

@@ -11,13 +11,8 @@
 // isn't the boolean of YAML 1.1. All that is wrong is told at once, each with its
 // file and line. No value of a Secret is ever part of an error.
 //
-// Two things are more tolerant than YAML or Kubernetes, since people write them
-// so:
-//
-//   - Where the "---" before an object was forgotten, the second apiVersion of
-//     the same document begins a new object.
-//   - An object with the comment "... existing spec ..." continues the whole
-//     object of the same kind and name: what it says takes the place of what is
-//     said there, field by field; a list takes the place of a list. Any other
-//     second object of the same kind and name is an error.
+// One thing is more tolerant than YAML or Kubernetes, since people write it so: where
+// the "---" before an object was forgotten, the second apiVersion of the same document
+// begins a new object. A second object of the same kind and name is an error, and a
+// comment means nothing.
 package manifest

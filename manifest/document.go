@@ -19,9 +19,6 @@ type document struct {
 	node       *yaml.Node // a mapping
 	apiVersion string
 	key        model.Key
-	continues  bool // it has the comment that says so
-	// from are the files of nodes that were merged into it from elsewhere.
-	from map[*yaml.Node]string
 }
 
 // Bounds for what is read. A document that needs more is no manifest.
@@ -30,11 +27,7 @@ const (
 	maxNodes = 1_000_000 // of a document, with aliases counted each time
 )
 
-var (
-	yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-	// continued is the comment of an object that leaves out what is said elsewhere.
-	continued = regexp.MustCompile(`(?i)#\s*\.\.\.\s*existing\b.*\.\.\.`)
-)
+var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 // tabbed reports whether a line of a text, from 1 on, is indented with a tab.
 func tabbed(data []byte, line int) bool {
@@ -134,7 +127,6 @@ func (r *reader) object(file string, node *yaml.Node) {
 		r.errs = append(r.errs, &Error{File: file, Line: line, Object: d.key, Field: "metadata.name", Text: "is missing"})
 		return
 	}
-	d.continues = hasComment(node, continued)
 	r.docs = append(r.docs, d)
 }
 
@@ -183,19 +175,6 @@ func (r *reader) bounded(file string, node *yaml.Node, open map[*yaml.Node]bool,
 		}
 	}
 	return true
-}
-
-// hasComment reports whether there is such a comment anywhere in a tree.
-func hasComment(node *yaml.Node, re *regexp.Regexp) bool {
-	if re.MatchString(node.HeadComment) || re.MatchString(node.LineComment) || re.MatchString(node.FootComment) {
-		return true
-	}
-	for _, c := range node.Content {
-		if hasComment(c, re) {
-			return true
-		}
-	}
-	return false
 }
 
 // field gives the value of a key of a mapping; nil: there is none.

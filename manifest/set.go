@@ -3,7 +3,6 @@ package manifest
 import (
 	"fmt"
 
-	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -108,85 +107,17 @@ func (s *Set) add(o *object) {
 // set makes the set of all that was read.
 func (r *reader) set() (*Set, error) {
 	s := &Set{index: map[model.Key]*object{}, notes: r.notes}
-	for _, doc := range r.wholes() {
+	first := map[model.Key]*document{}
+	for _, doc := range r.docs {
+		if before := first[doc.key]; before != nil {
+			r.errs = append(r.errs, &Error{
+				File: doc.file, Line: doc.node.Line, Object: doc.key,
+				Text: fmt.Sprintf("is there twice, first at %s:%d", before.file, before.node.Line),
+			})
+			continue
+		}
+		first[doc.key] = doc
 		s.add(r.decode(doc))
 	}
 	return s, r.errs.orNil()
-}
-
-// wholes are the documents with those merged into them that continue them.
-func (r *reader) wholes() []*document {
-	var wholes []*document
-	byKey := map[model.Key]*document{}
-	for _, doc := range r.docs {
-		if doc.continues {
-			continue
-		}
-		if first := byKey[doc.key]; first != nil {
-			r.errs = append(r.errs, &Error{
-				File: doc.file, Line: doc.node.Line, Object: doc.key,
-				Text: fmt.Sprintf("is there twice, first at %s:%d", first.file, first.node.Line),
-			})
-			continue
-		}
-		byKey[doc.key] = doc
-		wholes = append(wholes, doc)
-	}
-	for _, doc := range r.docs {
-		if !doc.continues {
-			continue
-		}
-		whole := byKey[doc.key]
-		if whole == nil {
-			r.errs = append(r.errs, &Error{
-				File: doc.file, Line: doc.node.Line, Object: doc.key,
-				Text: `leaves out its "existing spec", but there is no whole one to continue: give the file that has it too`,
-			})
-			continue
-		}
-		whole.merge(doc)
-	}
-	return wholes
-}
-
-// merge puts what another document says in the place of what this one says.
-func (d *document) merge(other *document) {
-	if d.from == nil {
-		d.from = map[*yaml.Node]string{}
-	}
-	d.note(other.node, other.file)
-	d.node = mergeNodes(d.node, other.node)
-}
-
-func (d *document) note(node *yaml.Node, file string) {
-	d.from[node] = file
-	for _, c := range node.Content {
-		d.note(c, file)
-	}
-}
-
-func mergeNodes(base, over *yaml.Node) *yaml.Node {
-	if base.Kind != yaml.MappingNode || over.Kind != yaml.MappingNode {
-		return over
-	}
-	out := *base
-	out.Content = append([]*yaml.Node(nil), base.Content...)
-	for i := 0; i+1 < len(over.Content); i += 2 {
-		key, value := over.Content[i], over.Content[i+1]
-		at := -1
-		for j := 0; j+1 < len(out.Content); j += 2 {
-			if out.Content[j].Value == key.Value {
-				at = j
-			}
-		}
-		if at < 0 {
-			out.Content = append(out.Content, key, value)
-			continue
-		}
-		if value.Kind != yaml.MappingNode {
-			out.Content[at] = key // for its line
-		}
-		out.Content[at+1] = mergeNodes(out.Content[at+1], value)
-	}
-	return &out
 }

@@ -60,8 +60,7 @@ func NeedsRoot(folder string) bool { return filepath.Base(folder) == "host-side"
 // when that fails.
 type Kubectl func(input string, args ...string) string
 
-// Apply has kubectl take an example. It takes all as it is, but two things mean
-// something else to kubectl than to people.
+// Apply has kubectl take an example. It takes all as it is, but for a forgotten "---".
 func (k Kubectl) Apply(folder string) error {
 	switch filepath.Base(folder) {
 	case "storage":
@@ -72,10 +71,6 @@ func (k Kubectl) Apply(folder string) error {
 		}
 		k(regexp.MustCompile(`(?m)^apiVersion:`).ReplaceAllString(string(text), "---\napiVersion:"), "apply", "-f", "-")
 		k("", "apply", "-f", folder)
-	case "reconfigure":
-		// An object "with the existing spec" is a whole object to kubectl.
-		k("", "apply", "-f", folder)
-		k("", "patch", "vm", "web-server", "--type=merge", "-p", `{"spec":{"classRef":{"name":"large"},"updatePolicy":{"restart":"Allow"}}}`)
 	default:
 		k("", "apply", "-f", folder)
 	}
