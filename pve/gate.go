@@ -23,7 +23,7 @@ type gate struct {
 
 	mu     sync.Mutex
 	held   map[UPID]*hold
-	scouts map[string]bool // storages that are being looked at
+	scouts map[string]*scouting // by storage
 	agents map[string]*agentTurns
 
 	looking sync.Mutex
@@ -46,7 +46,7 @@ const (
 )
 
 func newGate(limiter *admission.Limiter, clock Clock) *gate {
-	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, scouts: map[string]bool{}, agents: map[string]*agentTurns{}}
+	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, scouts: map[string]*scouting{}, agents: map[string]*agentTurns{}}
 }
 
 // slot is the permission to make one request.
@@ -189,12 +189,13 @@ func (g *gate) acquireWrite(ctx context.Context, c *Client, key admission.Key) (
 		done <- admitted{slot, err}
 	}()
 	start := g.clock.Now()
+	var scout *scouting
 	for delay := scoutAge; ; delay = pollDelay(g.clock.Now().Sub(start), time.Second, pollSlow) {
 		select {
 		case a := <-done:
 			return a.slot, a.err
 		case <-g.clock.After(delay):
-			g.scout(ctx, c, key)
+			scout = g.scout(ctx, c, key, scout)
 			if delay > scoutAge {
 				g.look(ctx, c)
 			}

@@ -21,34 +21,68 @@ const (
 	scoutAge = 25 * time.Millisecond
 	// scoutPause is the longest pause between two looks at the same clone.
 	scoutPause = time.Second
+	// After a look that failed the next one waits from scoutBlind to scoutBlindest: a node that
+	// doesn't answer isn't asked all the time, however many wait.
+	scoutBlind    = 5 * time.Second
+	scoutBlindest = time.Minute
 )
 
+// scouting is somebody who looks at the clones of a storage, for all who wait there.
+type scouting struct {
+	cancel context.CancelFunc
+	users  int           // whose contexts haven't ended
+	leave  []func() bool // drop what waits for the contexts of users to end
+}
+
 // scout starts looking at the clones of a storage, unless somebody does already or there is
-// nothing to find out. It is done for all who wait, so it goes on when ctx ends, until nobody
-// waits any more.
-func (g *gate) scout(ctx context.Context, c *Client, key admission.Key) {
+// nothing to find out. It is done for all who wait, so it goes on when ctx ends, until the
+// contexts of all of them have. A caller hands in what it got from its call before.
+func (g *gate) scout(ctx context.Context, c *Client, key admission.Key, before *scouting) *scouting {
 	if key.Storage == "" || !g.limiter.Searching(key) {
-		return
+		return before
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.scouts[key.Storage] {
-		return
+	s := g.scouts[key.Storage]
+	if s != nil && s == before {
+		return s
 	}
-	g.scouts[key.Storage] = true
-	go func() {
-		defer func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			delete(g.scouts, key.Storage)
+	if s == nil {
+		s = &scouting{}
+		g.scouts[key.Storage] = s
+		var looks context.Context
+		looks, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		go func() {
+			defer g.scouted(key.Storage, s)
+			g.search(looks, c, key)
 		}()
-		g.search(context.WithoutCancel(ctx), c, key)
-	}()
+	}
+	s.users++
+	s.leave = append(s.leave, context.AfterFunc(ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if s.users--; s.users == 0 {
+			s.cancel()
+		}
+	}))
+	return s
+}
+
+// scouted notes that nobody looks at the clones of a storage any more.
+func (g *gate) scouted(storage string, s *scouting) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.scouts, storage)
+	for _, leave := range s.leave {
+		leave()
+	}
+	s.cancel()
 }
 
 // search looks at the clones that were started last, as long as that lets more in.
 func (g *gate) search(ctx context.Context, c *Client, key admission.Key) {
 	var seen UPID
+	blind := scoutBlind
 	for pause := scoutAge; g.limiter.Searching(key); {
 		clones := g.clonesOn(key.Storage)
 		if len(clones) == 0 || clones[0].upid == seen {
@@ -63,9 +97,13 @@ func (g *gate) search(ctx context.Context, c *Client, key admission.Key) {
 			continue
 		}
 		if !g.watch(ctx, c, clones) {
-			return
+			if sleep(ctx, g.clock, blind) != nil {
+				return
+			}
+			blind = min(2*blind, scoutBlindest)
+			continue
 		}
-		seen, pause = clones[0].upid, scoutAge
+		seen, pause, blind = clones[0].upid, scoutAge, scoutBlind
 	}
 }
 
