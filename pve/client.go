@@ -29,6 +29,7 @@ type core struct {
 	missed    atomic.Bool // that nobody has was told
 	gate      *gate
 	away      *absence
+	out       *outage
 	looks     *allowance
 	ahead     atomic.Int64 // by how many nanoseconds Proxmox' clock is ahead of ours
 }
@@ -55,7 +56,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Limiter == nil {
 		cfg.Limiter = admission.New(admission.Config{Now: cfg.Clock.Now})
 	}
-	c := &core{cfg: cfg, endpoints: eps, transport: transport}
+	c := &core{cfg: cfg, endpoints: eps, transport: transport, out: &outage{clock: cfg.Clock}}
 	c.gate, c.away, c.looks = newGate(cfg.Limiter, cfg.Clock), newAbsence(cfg.Clock), &allowance{left: looksAtOnce, at: cfg.Clock.Now()}
 	c.session.Store(c.newSession(cfg.Credentials))
 	return &Client{core: c}, nil
@@ -146,7 +147,7 @@ func (c *Client) Probe(ctx context.Context, creds Credentials) (Version, error) 
 	if err := creds.validate(); err != nil {
 		return Version{}, fmt.Errorf("pve: %w", err)
 	}
-	with := &core{cfg: c.core.cfg, endpoints: c.core.endpoints, transport: c.core.transport, gate: c.core.gate, away: c.core.away, looks: c.core.looks}
+	with := &core{cfg: c.core.cfg, endpoints: c.core.endpoints, transport: c.core.transport, gate: c.core.gate, away: c.core.away, out: c.core.out, looks: c.core.looks}
 	with.session.Store(c.core.newSession(creds))
 	return (&Client{core: with, options: c.options}).Version(ctx)
 }

@@ -40,13 +40,20 @@ func (c *core) attempt(ctx context.Context, r *request) (*answer, error) {
 				return nil, err
 			}
 		}
+		if err := c.out.refuse(r); err != nil {
+			return nil, err
+		}
 		if err := c.away.refuse(r); err != nil {
 			return nil, err
 		}
 		ans, err := c.send(ctx, r, auth)
 		if err != nil {
+			if e := new(Error); ctx.Err() == nil && retryable(err) && errors.As(err, &e) {
+				c.out.saw(e)
+			}
 			return nil, err
 		}
+		c.out.saw(nil)
 		c.away.saw(r, ans.status)
 		if ans.status == http.StatusUnauthorized && !again && r.login == nil && session.refused(auth) && r.upload.rewind() {
 			continue
