@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
 
@@ -17,6 +18,7 @@ type reading struct{ waiting []*object }
 // question is one thing to read.
 type question struct {
 	name string
+	vmid int // of the guest that it is about; 0: of none that must be there
 	// begin is called in the order of the questions, and what it returns side by side.
 	begin func() (ask func(context.Context) error)
 }
@@ -29,45 +31,51 @@ func plainly(ask func(context.Context) error) func() func(context.Context) error
 // questions takes a look apart.
 func (e *Engine) questions(l plan.Look) []question {
 	var list []question
+	about := func(vmid int, what string, begin func() func(context.Context) error) {
+		list = append(list, question{fmt.Sprintf("%s of VM %d", what, vmid), vmid, begin})
+	}
 	each := func(what string, ids []int, ask func(context.Context, int) error) {
-		slices.Sort(ids)
-		for _, vmid := range slices.Compact(ids) {
-			list = append(list, question{fmt.Sprintf("%s of VM %d", what, vmid), plainly(func(ctx context.Context) error { return ask(ctx, vmid) })})
+		for _, vmid := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+			about(vmid, what, plainly(func(ctx context.Context) error { return ask(ctx, vmid) }))
 		}
 	}
-	each("config", slices.Clone(l.Configs), e.observer.Config)
-	each("snapshots", slices.Clone(l.Snapshots), e.observer.Snapshots)
-	for _, vmid := range slices.Compact(slices.Sorted(slices.Values(l.Status))) {
-		list = append(list, question{fmt.Sprintf("status of VM %d", vmid), func() func(context.Context) error { return e.observer.AskStatus(vmid) }})
+	some := func(name string, ask func(context.Context) error) {
+		list = append(list, question{name: name, begin: plainly(ask)})
 	}
-	each("VMID", slices.Clone(l.IDs), e.observer.ID)
-	each("agent", slices.Clone(l.Ready), e.observer.Sound)
+	each("config", l.Configs, e.observer.Config)
+	each("snapshots", l.Snapshots, e.observer.Snapshots)
+	for _, vmid := range slices.Compact(slices.Sorted(slices.Values(l.Status))) {
+		about(vmid, "status", func() func(context.Context) error { return e.observer.AskStatus(vmid) })
+	}
+	for _, vmid := range slices.Compact(slices.Sorted(slices.Values(l.IDs))) {
+		some(fmt.Sprintf("VMID of VM %d", vmid), func(ctx context.Context) error { return e.observer.ID(ctx, vmid) })
+	}
+	each("agent", l.Ready, e.observer.Sound)
 	if l.Files {
-		list = append(list, question{"files of the storages", plainly(e.observer.Files)})
+		some("files of the storages", e.observer.Files)
 	}
 	if l.Snippets {
-		list = append(list, question{"snippets of the storages", plainly(e.observer.Snippets)})
+		some("snippets of the storages", e.observer.Snippets)
 	}
 	if l.Dirs {
-		list = append(list, question{"directory mappings", plainly(e.observer.Dirs)})
+		some("directory mappings", e.observer.Dirs)
 	}
 	if l.HA {
-		list = append(list, question{"HA", plainly(e.observer.HA)})
+		some("HA", e.observer.HA)
 	}
 	if l.Volumes {
-		list = append(list, question{"disks of the storages", plainly(e.observer.Volumes)})
+		some("disks of the storages", e.observer.Volumes)
 	}
 	every := func(what string, names []string, ask func(context.Context, string) error) {
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			list = append(list, question{what + " " + name, plainly(func(ctx context.Context) error { return ask(ctx, name) })})
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+			some(what+" "+name, func(ctx context.Context) error { return ask(ctx, name) })
 		}
 	}
-	every("bridges of", slices.Clone(l.Bridges), e.observer.Bridges)
-	every("storages of", slices.Clone(l.Storages), e.observer.Storages)
-	every("mappings of", slices.Clone(l.Mappings), e.observer.Mappings)
-	every("what is at", slices.Clone(l.URLs), e.observer.URL)
-	every("rights on", slices.Clone(l.Rights), e.observer.Rights)
+	every("bridges of", l.Bridges, e.observer.Bridges)
+	every("storages of", l.Storages, e.observer.Storages)
+	every("mappings of", l.Mappings, e.observer.Mappings)
+	every("what is at", l.URLs, e.observer.URL)
+	every("rights on", l.Rights, e.observer.Rights)
 	return list
 }
 
@@ -120,7 +128,7 @@ func (r *run) answered(q question, err error) {
 	delete(r.reads, q.name)
 	for _, o := range under.waiting {
 		if err != nil {
-			r.lookFailed(o, q.name, err)
+			r.lookFailed(o, q.name, q.vmid, err)
 		}
 		if o.busy--; o.busy == 0 {
 			delete(r.leaving, o)
@@ -129,8 +137,8 @@ func (r *run) answered(q question, err error) {
 	}
 }
 
-// lookFailed notes that something couldn't be read.
-func (r *run) lookFailed(o *object, what string, err error) {
+// lookFailed notes that something couldn't be read; vmid is the guest that it is about, or 0.
+func (r *run) lookFailed(o *object, what string, vmid int, err error) {
 	f := act.Judge(err)
 	switch f.Class {
 	case act.Stopped:
@@ -140,4 +148,21 @@ func (r *run) lookFailed(o *object, what string, err error) {
 		return
 	}
 	r.blame(o, "reading the "+what, f)
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	if noted, ok := r.e.memory.failed[o.owner.Key]; ok {
+		noted.Unread, noted.Guest = true, vmid
+		r.e.memory.failed[o.owner.Key] = noted
+	}
+}
+
+// outdated reports whether a guest of which something couldn't be read was touched since: it
+// may be another guest by now, so that says nothing any more.
+func (r *run) outdated(f model.Failure) bool {
+	return f.Unread && f.Guest != 0 && r.e.observer.Touched(f.Guest, f.At)
+}
+
+// touched are the guests that were touched since something failed.
+func (r *run) touched(f model.Failure, vmids []int) []int {
+	return slices.DeleteFunc(slices.Clone(vmids), func(vmid int) bool { return !r.e.observer.Touched(vmid, f.At) })
 }

@@ -22,6 +22,11 @@ func (r *run) turn() {
 		return
 	}
 	slices.SortFunc(due, func(a, b *object) int { return a.n - b.n })
+	for _, o := range due {
+		if fail, failed := r.failure(o); failed && r.outdated(fail) {
+			r.e.forgive(o.owner.Key)
+		}
+	}
 	planned := r.planOnly(due)
 	for _, o := range due {
 		p, ok := planned[o.owner.Key]
@@ -94,11 +99,16 @@ func (r *run) dispatch(o *object) {
 	steps := p.Next()
 	look.Status = append(look.Status, r.e.unsure(steps)...)
 	look.Configs = append(look.Configs, r.e.unproved(steps)...)
-	switch fail, failed := r.failure(o); {
-	case failed && len(look.IDs) > 0:
+	fail, failed := r.failure(o)
+	paused := failed && (fail.Hard || time.Now().Before(fail.Next))
+	switch {
+	case failed && !fail.Unread && len(look.IDs) > 0:
 		// It may have failed since the VMID is taken by a guest that isn't visible.
 		r.look(o, plan.Look{IDs: look.IDs})
-	case failed && (fail.Hard || time.Now().Before(fail.Next)) && (!look.Empty() || len(steps) > 0):
+	case paused && len(r.touched(fail, look.Configs)) > 0:
+		// It may be somebody else's by now, or what failed has nothing left to do.
+		r.look(o, plan.Look{Configs: r.touched(fail, look.Configs)})
+	case paused && (!look.Empty() || len(steps) > 0):
 		// Plans wait after failures by themselves, but not before they look.
 		r.wait(o, &plan.Wait{Reason: plan.WaitFailed, Text: failureText(fail)})
 	case !look.Empty():

@@ -174,13 +174,15 @@ func (r *run) ask(o *object, vmid int) {
 		return
 	}
 	o.asking = true
+	asked := time.Now()
 	r.flyIdle(func() func() {
 		err := r.e.observer.Addresses(r.ctx, vmid)
 		return func() {
 			o.asking = false
 			r.due[o] = true
-			if err != nil {
-				r.lookFailed(o, "addresses", err)
+			// A guest that was touched meanwhile may be another one, which has answered.
+			if err != nil && !r.e.observer.Touched(vmid, asked) {
+				r.lookFailed(o, "addresses", vmid, err)
 			}
 		}
 	})

@@ -214,11 +214,15 @@ type Lack struct {
 	Any   bool // one of them is enough
 }
 
-// Failure is how a step failed.
+// Failure is how a step failed, or a look.
 type Failure struct {
 	What string // the step
 	Text string // what Proxmox said
-	Hint Advice
+	// Unread reports that nothing was tried: something couldn't be read.
+	Unread bool
+	// Guest is whose facts couldn't be read; 0: it was a step, or no fact of one guest.
+	Guest int
+	Hint  Advice
 	// Lacks are the privileges because of whose absence it failed.
 	Lacks *Lack
 	At    time.Time

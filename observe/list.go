@@ -80,6 +80,7 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 		}
 		if !o.tasks[upid] && changesGuest(task.Type) {
 			rec.forgetSince(at)
+			rec.touched = at
 		}
 		if changesPower(task.Type) && time.Since(t.EndTime) < 2*lag {
 			rec.shaky = at

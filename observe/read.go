@@ -134,6 +134,16 @@ func (o *Observer) Sure(vmid int) bool {
 	return r != nil && r.sure()
 }
 
+// Touched reports whether lists since a time have shown that somebody may have done something
+// to a guest: it is gone or on another node, has another name, was started or stopped, or a task
+// of others has changed it.
+func (o *Observer) Touched(vmid int, since time.Time) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	r := o.records[vmid]
+	return r == nil || r.touched.After(since)
+}
+
 // Proved reports whether a guest's config, with its proof of ownership, was read
 // within that time.
 func (o *Observer) Proved(vmid int, within time.Duration) bool {

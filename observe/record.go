@@ -14,6 +14,7 @@ type record struct {
 	listed   model.Guest
 	listedAt time.Time // zero: we made it, and no list shows it yet
 	shaky    time.Time // the list of that time may be late about its power state
+	touched  time.Time // when a list last showed that somebody may have done something to it
 	booted   time.Time // when it was started, as far as the list's uptime tells
 	made     time.Time // when we learnt of it without a list
 	born     time.Time // when we have made it; zero: by others, or it was started or stopped since
@@ -134,6 +135,9 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if now.Status != was.Status || restarted || moved {
 		r.forgetAgent()
 	}
+	if now.Status != was.Status || restarted || moved || now.Name != was.Name {
+		r.touched = at
+	}
 	if r.config == nil || r.configAt.After(at) {
 		return
 	}
@@ -142,6 +146,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if r.resized(was, now, at) || !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
 		moved || restarted || now.Status != was.Status {
 		r.forgetSince(at)
+		r.touched = at
 	}
 }
 
