@@ -132,6 +132,18 @@ func (a *actor) lockConfigFor(vmid int, wait time.Duration) (unlock func(), err 
 	return unlock, nil
 }
 
+// DoLocked runs fn on a guest, alone, unless somebody has the guest's lock file: what fn changes
+// in the config would be lost when they write theirs. It reports whether fn was run.
+func (s *Sim) DoLocked(vmid int, fn func(*VM)) (done bool) {
+	s.Do(func(st *State) {
+		if vm := st.VMs[vmid]; vm != nil && s.locks[configLock(vmid)] == nil {
+			fn(vm)
+			done = true
+		}
+	})
+	return done
+}
+
 // configLock is a guest's lock file.
 func configLock(vmid int) string { return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid) }
 

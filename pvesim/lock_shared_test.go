@@ -54,3 +54,27 @@ func TestReadersShareALockAndWritersWaitForAllOfThem(t *testing.T) {
 		}
 	})
 }
+
+func TestAGuestThatSomebodyWritesIsLeftAlone(t *testing.T) {
+	s, err := New(&World{Nodes: []WorldNode{{Name: "pve1"}}, Guests: []WorldGuest{{ID: 100, Node: "pve1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	touch := func(id int) bool { return s.DoLocked(id, func(vm *VM) { vm.Conf["lock"] = "backup" }) }
+	s.mu.Lock()
+	unlock, err := (&actor{Sim: s}).lockConfig(100)
+	s.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if touch(100) {
+		t.Error("a guest was changed while somebody had its lock file")
+	}
+	s.mu.Lock()
+	unlock()
+	s.mu.Unlock()
+	if !touch(100) || touch(999) {
+		t.Error("a guest whose lock file is free wasn't changed, or one that isn't there was")
+	}
+}

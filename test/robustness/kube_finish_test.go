@@ -213,12 +213,25 @@ func (k *kube) nothingLeft() {
 			switch {
 			case marked && rec != nil && !rec.released.IsZero():
 			case marked && rec != nil && (rec.there || rec.lost):
-			case !marked && k.let(s.VMs[id].Name()):
+			case !marked && (k.let(s.VMs[id].Name()) || k.retained(s.VMs[id].Name())):
 			default:
 				defer k.run.fail("VM %d (%s) is left behind", id, s.VMs[id].Name())
 			}
 		}
 	})
+}
+
+// retained reports whether we let a machine of that name go when its object was deleted and the
+// machine was to stay. Another machine of the same object may keep the object there.
+func (k *kube) retained(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, rec := range k.records {
+		if rec.retained[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // let reports whether a machine of that name was let go, or its object lost.

@@ -46,6 +46,7 @@ type record struct {
 	forced   bool            // it was to be let go before it was deleted
 	released time.Time       // when it went, and what it has in Proxmox stays
 	shed     map[string]bool // machines that it doesn't ask for any more, and that stay
+	retained map[string]bool // machines that we let go since it was deleted and they were to stay
 	stopped  time.Time       // until when it may last have been the will of anybody that it stops
 }
 
@@ -254,11 +255,23 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 		wrong = "isn't to stop"
 	case destroys:
 		k.condemned[id] = m.Owner
+	case unmarks(e) && !rec.deleted.IsZero() && retain(rec.object):
+		if rec.retained == nil {
+			rec.retained = map[string]bool{}
+		}
+		rec.retained[m.Owner.Name] = true
 	}
 	k.mu.Unlock()
 	if wrong != "" {
 		k.run.fail("VM %d of %s %s: %s", id, m.Owner.Key, wrong, e)
 	}
+}
+
+// unmarks reports whether a request takes the marker off a machine.
+func unmarks(e *entry) bool {
+	_, _, marked := model.ParseDescription(e.params.Get("description"))
+	given := e.params.Has("description") && !marked
+	return e.call() == "config" && (given || slices.Contains(strings.Split(e.params.Get("delete"), ","), "description"))
 }
 
 // dying reports whether others are destroying a machine: what is left of it says nothing any

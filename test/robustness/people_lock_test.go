@@ -29,14 +29,21 @@ func (o *others) unlockStuck() {
 	})
 }
 
-// lock keeps a machine locked as a backup does.
+// lock keeps a machine locked as a backup does, which waits its turn if somebody is about to
+// write the config.
 func (o *others) lock(id int, d time.Duration) bool {
-	got := false
-	o.run.sim.Do(func(s *pvesim.State) {
-		if vm := s.VMs[id]; vm != nil && vm.Conf["lock"] == "" && !working(s, id) {
-			vm.Conf["lock"], got = "backup", true
+	free, got := false, false
+	for range 100 {
+		o.run.sim.Do(func(s *pvesim.State) {
+			vm := s.VMs[id]
+			free = vm != nil && vm.Conf["lock"] == "" && !working(s, id)
+		})
+		got = free && o.run.sim.DoLocked(id, func(vm *pvesim.VM) { vm.Conf["lock"] = "backup" })
+		if got || !free {
+			break
 		}
-	})
+		time.Sleep(100 * time.Millisecond)
+	}
 	if !got {
 		return false
 	}

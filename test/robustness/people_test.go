@@ -247,6 +247,7 @@ func (o *others) clone(id int) bool {
 	})
 	o.call(id, http.MethodPost, "/clone", pve.Params{"newid": strconv.Itoa(to), "name": "copy"})
 	if o.nodeOf(to) == "" {
+		o.ruins(to) // Proxmox has given up, and may have left disks
 		return false
 	}
 	o.run.watch.adopt(to) // whatever they were told
