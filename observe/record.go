@@ -126,7 +126,8 @@ func (r *record) late() bool {
 // list takes over what a list says that was asked for at a time.
 func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	was := r.guest()
-	moved := !r.listedAt.IsZero() && r.listed.Node != listed.Node
+	known := !r.listedAt.IsZero()
+	moved := known && r.listed.Node != listed.Node
 	if r.listed, r.listedAt = listed, at; moved {
 		r.haMoving, r.missing = time.Time{}, nil // other storages have its disks now
 	}
@@ -135,7 +136,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if now.Status != was.Status || restarted || moved {
 		r.forgetAgent()
 	}
-	if now.Status != was.Status || restarted || moved || now.Name != was.Name {
+	if known && (now.Status != was.Status || restarted || moved || now.Name != was.Name) {
 		r.touched = at
 	}
 	if r.config == nil || r.configAt.After(at) {
