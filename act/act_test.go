@@ -53,7 +53,7 @@ type lab struct {
 func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		sim, err := pvesim.New(world(release))
+		sim, err := pvesim.New(world(release), pvesim.WithInternet(pvesim.BootableImages{}))
 		if err != nil {
 			t.Fatal(err)
 		}
