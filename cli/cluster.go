@@ -99,10 +99,14 @@ func (t *target) clusters(u *ui) ([]*cluster, error) {
 		return nil, err
 	}
 	var list []*cluster
+	var loads observe.Loads
 	for _, w := range all {
 		c, err := t.connect(u, w)
 		if err != nil {
 			return nil, err
+		}
+		if len(all) > 1 {
+			c.observer.Identifying("").Sharing(&loads) // several Providers may lead to one Proxmox
 		}
 		list = append(list, c)
 	}

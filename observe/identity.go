@@ -77,5 +77,6 @@ func (o *Observer) identify(ctx context.Context) error {
 		return &OtherProxmoxError{Want: expected, Is: is}
 	}
 	o.identity = is
+	o.loads.share(is, o.client)
 	return nil
 }

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,7 +129,10 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	for _, s := range g.sites.list() {
+	counted := map[*pve.Load]bool{}
+	all := g.sites.list()
+	slices.SortFunc(all, func(a, b *site) int { return strings.Compare(label(a.key), label(b.key)) })
+	for _, s := range all {
 		name := label(s.key)
 		s.mu.Lock()
 		l, machines, up := s.link, s.machines, s.trouble == nil
@@ -143,7 +148,12 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 		if age, ok := l.observer.Age(); ok {
 			gauge(ageDesc, age.Seconds(), name)
 		}
-		for _, u := range l.limiter.Snapshot() {
+		load := l.client.Load()
+		if counted[load] {
+			continue // Providers for one Proxmox share it
+		}
+		counted[load] = true
+		for _, u := range load.Usage() {
 			labels := []string{name, u.Class.String(), u.Node, u.Storage}
 			gauge(waitingDesc, float64(u.Waiting), labels...)
 			gauge(inUseDesc, float64(u.InUse), labels...)

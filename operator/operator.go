@@ -22,6 +22,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/proxplane/proxplane/kube"
+	"github.com/proxplane/proxplane/observe"
 )
 
 // Config says how the operator works.
@@ -86,7 +87,8 @@ type deps struct {
 	namespaces []string
 	set        string // what all guests of this Kubernetes have in common
 	proxmox    http.RoundTripper
-	secrets    []string // namespaces in which Secrets may be read; none: all
+	loads      observe.Loads // of the clusters that Providers lead to
+	secrets    []string      // namespaces in which Secrets may be read; none: all
 }
 
 // fieldOwner is who has written what the operator writes, as managedFields say it.

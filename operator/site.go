@@ -17,7 +17,6 @@ import (
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/pve/admission"
 )
 
 // site is a Provider that is looked after: a client, an observer and a session of
@@ -57,7 +56,6 @@ type link struct {
 	connection manifest.Connection
 	proxmox    string // see assignment
 	client     *pve.Client
-	limiter    *admission.Limiter
 	observer   *observe.Observer
 	session    *engine.Session
 	cancel     context.CancelFunc
@@ -221,14 +219,13 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 	cfg := s.config(*asked.connection)
 	cfg.Logger = s.log
 	cfg.Observe = s.deps.metrics.exchange(s.key)
-	cfg.Limiter = admission.New(admission.Config{})
 	client, err := pve.New(cfg)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	l := &link{connection: *asked.connection, client: client, limiter: cfg.Limiter, cancel: cancel, proxmox: asked.proxmox,
-		observer: observe.New(client).Verifying(asked.connection.Keys).Identifying(asked.proxmox)}
+	l := &link{connection: *asked.connection, client: client, cancel: cancel, proxmox: asked.proxmox,
+		observer: observe.New(client).Verifying(asked.connection.Keys).Identifying(asked.proxmox).Sharing(&s.deps.loads)}
 	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH).Signing(asked.connection.Keys)).Serve(ctx, engine.Options{
 		Parallel: maxParallel,
 		Events:   s.event,

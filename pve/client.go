@@ -62,8 +62,10 @@ func New(cfg Config) (*Client, error) {
 	return &Client{core: c}, nil
 }
 
-// Close closes idle connections. The client can be used on.
+// Close closes idle connections, and no longer counts tasks that are under way: others that
+// share the load would wait for them. The client can be used on.
 func (c *Client) Close() {
+	c.core.gate.abandon()
 	if t, ok := c.core.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}

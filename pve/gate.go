@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/proxplane/proxplane/pve/admission"
@@ -18,13 +19,12 @@ import (
 // through this client, be it with Wait, a Watcher or a list, makes it seen. Where nobody looks,
 // those who wait for a slot do.
 type gate struct {
-	limiter *admission.Limiter
-	clock   Clock
+	load  atomic.Pointer[Load]
+	clock Clock
 
 	mu     sync.Mutex
 	held   map[UPID]*hold
 	scouts map[string]*scouting // by storage
-	agents map[string]*agentTurns
 
 	looking sync.Mutex
 }
@@ -46,7 +46,9 @@ const (
 )
 
 func newGate(limiter *admission.Limiter, clock Clock) *gate {
-	return &gate{limiter: limiter, clock: clock, held: map[UPID]*hold{}, scouts: map[string]*scouting{}, agents: map[string]*agentTurns{}}
+	g := &gate{clock: clock, held: map[UPID]*hold{}, scouts: map[string]*scouting{}}
+	g.load.Store(&Load{limiter: limiter, agents: map[string]*agentTurns{}})
+	return g
 }
 
 // slot is the permission to make one request.
@@ -62,7 +64,7 @@ type slot struct {
 func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) {
 	s := &slot{gate: g}
 	if r.answering {
-		turns := g.agentTurns(r.node())
+		turns := g.load.Load().turns(r.node())
 		if err := turns.take(ctx); err != nil {
 			return nil, err
 		}
@@ -78,7 +80,7 @@ func (g *gate) enter(ctx context.Context, c *Client, r *request) (*slot, error) 
 	} else {
 		// Lists of tasks tell when slots become free, and others wait for that.
 		key.Later = !endsIn(r.route, []string{"/tasks"})
-		s.held, err = g.limiter.Acquire(ctx, key, admission.Read)
+		s.held, err = g.load.Load().limiter.Acquire(ctx, key, admission.Read)
 	}
 	if err != nil {
 		if s.agent != nil {
@@ -102,18 +104,6 @@ func (r *request) busyStorage() string {
 		return r.node() + "/" + name[1:]
 	}
 	return name
-}
-
-// agentTurns are the node's turns for agent calls.
-func (g *gate) agentTurns(node string) *agentTurns {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	turns := g.agents[node]
-	if turns == nil {
-		turns = newAgentTurns()
-		g.agents[node] = turns
-	}
-	return turns
 }
 
 // leave gives the slot back, or leaves it to the task that the request started.
@@ -177,6 +167,17 @@ func (g *gate) saw(upid UPID, running bool, exitStatus string) {
 	h.slot.Release(outcome)
 }
 
+// abandon gives the slots of tasks back whose end nobody is going to see.
+func (g *gate) abandon() {
+	g.mu.Lock()
+	held := g.held
+	g.held = map[UPID]*hold{}
+	g.mu.Unlock()
+	for _, h := range held {
+		h.slot.Release(admission.Outcome{Failed: true})
+	}
+}
+
 // acquireWrite waits for a slot, and looks after the tasks that hold slots meanwhile.
 func (g *gate) acquireWrite(ctx context.Context, c *Client, key admission.Key) (*admission.Slot, error) {
 	type admitted struct {
@@ -185,7 +186,7 @@ func (g *gate) acquireWrite(ctx context.Context, c *Client, key admission.Key) (
 	}
 	done := make(chan admitted, 1)
 	go func() {
-		slot, err := g.limiter.Acquire(ctx, key, admission.Write)
+		slot, err := g.load.Load().limiter.Acquire(ctx, key, admission.Write)
 		done <- admitted{slot, err}
 	}()
 	start := g.clock.Now()

@@ -38,7 +38,7 @@ type scouting struct {
 // nothing to find out. It is done for all who wait, so it goes on when ctx ends, until the
 // contexts of all of them have. A caller hands in what it got from its call before.
 func (g *gate) scout(ctx context.Context, c *Client, key admission.Key, before *scouting) *scouting {
-	if key.Storage == "" || !g.limiter.Searching(key) {
+	if key.Storage == "" || !g.load.Load().limiter.Searching(key) {
 		return before
 	}
 	g.mu.Lock()
@@ -83,7 +83,7 @@ func (g *gate) scouted(storage string, s *scouting) {
 func (g *gate) search(ctx context.Context, c *Client, key admission.Key) {
 	var seen UPID
 	blind := scoutBlind
-	for pause := scoutAge; g.limiter.Searching(key); {
+	for pause := scoutAge; g.load.Load().limiter.Searching(key); {
 		clones := g.clonesOn(key.Storage)
 		if len(clones) == 0 || clones[0].upid == seen {
 			// They have said what they can; the next ones are about to come.

@@ -3,6 +3,7 @@ package operator_test
 import (
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -171,6 +172,25 @@ func TestMetricsTellWhatIsGoingOn(t *testing.T) {
 		`proxplane_admission_waiting{class="write",`,
 	} {
 		s.until(want, func() bool { return strings.Contains(get(t, "http://"+at+"/metrics"), want) })
+	}
+}
+
+// What Proxmox can stand is a matter of Proxmox, whichever Provider asks.
+func TestProvidersForOneProxmoxShareItsLoad(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	at := freeAddresses(t, 1)[0]
+	s.operate("--alone", "--metrics-address", at)
+	for _, name := range []string{"east", "west"} {
+		s.apply(s.pve.Provider(name, name+"-login"))
+		s.apply(machine("in-"+name, "providerRef: {name: "+name+"}"))
+	}
+	s.waitFor("--for=condition=Ready", "vm/in-east", "vm/in-west")
+	bounds := func(provider string) int {
+		return len(regexp.MustCompile(`(?m)^proxplane_admission_limit\{.*provider="`+s.namespace+"/"+provider+`"`).FindAllString(get(t, "http://"+at+"/metrics"), -1))
+	}
+	if bounds("east") == 0 || bounds("west") != 0 {
+		t.Errorf("the bounds are counted %d times for one Provider, and %d times for the other", bounds("east"), bounds("west"))
 	}
 }
 
