@@ -40,6 +40,9 @@ func (a *Actor) Signing(keys model.Keys) *Actor {
 	return a
 }
 
+// Keys are those that the actor signs with.
+func (a *Actor) Keys() model.Keys { return a.keys }
+
 // Result is what came of an action.
 type Result struct {
 	// Task is the UPID of the task that was started; empty: it is done already.

@@ -38,7 +38,7 @@ func (a *Actor) destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UP
 	if err := proves(now.Settings["description"], d.Owner, d.VMID); err != nil {
 		return pve.UPID{}, err
 	}
-	if _, m, _ := model.ParseDescription(now.Settings["description"]); !d.Owned && a.keys.Verify(&m) != model.Signed {
+	if _, m, _ := model.ParseDescription(now.Settings["description"]); !d.Owned && !a.keys.Verify(&m).Proves() {
 		return pve.UPID{}, fmt.Errorf("its marker isn't signed with a key of ours, and VM %d isn't a VMID of its owner's: %w", d.VMID, ErrNotOurs)
 	}
 	// Disks that the config doesn't name stay: they only look like this guest's.

@@ -97,8 +97,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time
 	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return plan.Plan{}, err
 	}
-	steps := want
-	steps.VMs = slices.Clone(want.VMs)
+	steps := e.seal(want)
 	for i := range steps.VMs {
 		steps.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
 	}
@@ -128,7 +127,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time
 func (e *Engine) Heard(p plan.Plan, want model.Desired) plan.Plan {
 	p.Objects = slices.Clone(p.Objects)
 	waits := map[model.Key]plan.Object{}
-	for _, o := range e.plan(want).Objects {
+	for _, o := range e.plan(e.seal(want)).Objects {
 		waits[o.Owner.Key] = o
 	}
 	for i, o := range p.Objects {

@@ -93,7 +93,7 @@ type object struct {
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
 	r := &run{
-		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: plan.NewWanted(want), begun: time.Now(),
+		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: plan.NewWanted(e.seal(want)), begun: time.Now(),
 		objects: map[model.Key]*object{}, due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
 		waiting: map[*object]bool{}, leaving: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,
@@ -111,7 +111,7 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return r.report(), err
 	}
-	r.begin(want)
+	r.begin()
 	r.recall()
 	err := r.loop()
 	r.lookBack()
@@ -121,8 +121,8 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 }
 
 // begin plans everything once, so that there is an object for each part of it.
-func (r *run) begin(want model.Desired) {
-	for _, o := range r.e.plan(want).Objects {
+func (r *run) begin() {
+	for _, o := range r.e.plan(r.want.All()).Objects {
 		r.e.forgive(o.Owner.Key) // somebody has asked for it anew
 		r.add(o)
 	}

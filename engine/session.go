@@ -88,6 +88,7 @@ func (s *Session) Look() {
 // rewant takes over what is wanted now. What is the same as before isn't touched.
 func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
 	was := r.want
+	want = r.e.seal(want)
 	r.want = plan.NewWanted(want)
 	before := r.objects
 	r.objects, r.order = make(map[model.Key]*object, len(before)), nil

@@ -28,6 +28,7 @@ func (e *Engine) Step(ctx context.Context, want model.Desired, age time.Duration
 	if err := e.observer.Refresh(ctx, age); err != nil {
 		return Turn{}, err
 	}
+	want = e.seal(want)
 	t := &stepper{e: e, events: events, vms: map[model.Key]model.VM{}}
 	for _, v := range want.VMs {
 		t.vms[v.Owner.Key] = v

@@ -178,6 +178,11 @@ func (b *build) machine(m *api.MachineSpec, spec bootSpec) *machine {
 	b.firstBoot(&vm, nics, m, spec)
 	b.ask(&vm, m)
 	vm.Options, vm.Own = own(b.opts)
+	if password := b.opts[model.Password]; password != "" {
+		s := model.PasswordSecret(password)
+		vm.Secret = &s
+		b.hash(vm.Owner, vm.Secret)
+	}
 	vm.Managed, vm.Inherited = b.opts.managed(), b.inheritance(m)
 	b.checkSize(&vm)
 	b.checkAllowed(m, nics)

@@ -168,13 +168,33 @@ func TestATranslationHasADeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// It is asked before the data of a machine are read, and before they are hashed unless
+	// the same were hashed before.
+	slowly.mu.Lock()
+	clear(slowly.made)
+	slowly.mu.Unlock()
 	asked := 0
-	p := set.Parts(Options{Set: "test", Find: login1, Late: func() bool { asked++; return asked > 1 }})
+	p := set.Parts(Options{Set: "test", Find: login1, Late: func() bool { asked++; return asked > 2 }})
 	if got := namesOf(p.Wanted[0].Desired); got != "first third" {
 		t.Errorf("wanted is %q", got)
 	}
 	if want := "VirtualMachine ns/second: spec.userData: wasn't read: the first-boot data in namespace ns take longer to read than they may; make them smaller, or use several namespaces"; p.Errors.Error() != want {
 		t.Errorf("errors are %s", p.Errors)
+	}
+}
+
+// What stood for first-boot data in markers of earlier versions is known for ever: machines
+// that were made by them would look changed otherwise, and those with Ignition be replaced.
+func TestTheDigestsOfEarlierVersionsAreKnown(t *testing.T) {
+	v := vm(meta("web"), "small")
+	v.Spec.UserData = &api.UserData{CloudInit: &api.CloudInit{Text: api.Text{Inline: "#cloud-config\nlocale: C.UTF-8\n"}}}
+	all := parts(t, login1, v).Wanted[0].Desired.VMs
+	const want = "cc48f90878fae34a3328f29723da529fe7a71f620aaed7189f979cbc6f109349"
+	if got := all[0].Seed.Secret.Plain; got != want {
+		t.Errorf("the digest is %s", got)
+	}
+	if got, want := model.PasswordSecret("not-shown").Plain, "6608f874760b"; got != want {
+		t.Errorf("the mark of a password is %s", got)
 	}
 }
 

@@ -60,7 +60,7 @@ func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec boo
 
 func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
 	if b.options.Late != nil && (spec.userData != nil || spec.metaData != nil) && b.options.Late() {
-		b.fail("spec.userData", "wasn't read: the first-boot data %s take longer to read than they may; make them smaller, or use several namespaces", b.here())
+		b.failLate()
 		return
 	}
 	d, ok := b.boot(vm, spec)
@@ -95,6 +95,11 @@ func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bo
 	if static || !b.source.Blank {
 		ipOptions(nics, b.opts)
 	}
+}
+
+// failLate notes that there was no time for a machine's first-boot data.
+func (s scope) failLate() {
+	s.fail("spec.userData", "wasn't read: the first-boot data %s take longer to read than they may; make them smaller, or use several namespaces", s.here())
 }
 
 // proxmoxDrive says it all by Proxmox' own options.
@@ -160,7 +165,8 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		b.fail("spec.userData", "the first-boot data of all machines together have more than %d MiB; put what is large into the image, or have the guests fetch it", maxSeeds>>20)
 		return
 	}
-	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Digest: firstboot.Digest(files), Once: d.ignition, Rerun: d.Rerun}
+	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Secret: secretOf(d.Recipe, files), Once: d.ignition, Rerun: d.Rerun}
+	b.hash(vm.Owner, &vm.Seed.Secret)
 	if d.way == bySnippets {
 		b.snippetParts(vm.Seed, files)
 	}

@@ -79,6 +79,9 @@ func (t *translator) translate() {
 	t.assignGroups()
 	t.checkMACs()
 	t.checkAddresses()
+	if t.options.Late == nil {
+		t.hashSecrets()
+	}
 }
 
 func (t *translator) wanted() []Wanted {

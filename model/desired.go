@@ -82,6 +82,9 @@ type VM struct {
 	Source     Source
 
 	Options map[string]string // canonical; the options that the manifest says something about
+	// Password stands for the password among Options.
+	Password Seal    `json:",omitzero"`
+	Secret   *Secret `json:"-"` // what Password is made from
 	// Managed are those of Options that the manifest itself names.
 	Managed     []string
 	Disks       []Disk // wanted ones, by slot; the CD-ROM for first-boot data isn't among them
@@ -156,6 +159,9 @@ func (v VM) At(vmid int) VM {
 	return v
 }
 
+// Password is the option that is a password.
+const Password = "cipassword"
+
 // Parts that a copy may have from its source, beside options.
 const (
 	InheritedSeed = "seed:"
@@ -176,6 +182,9 @@ func (v VM) Alone() VM {
 			v.Seed = nil
 		case InheritedNICs:
 			v.NICs = nil
+		case Password:
+			delete(options, part)
+			v.Password, v.Secret = Seal{}, nil
 		case "bios":
 			delete(options, part)
 			v.Disks = slices.DeleteFunc(slices.Clone(v.Disks), func(d Disk) bool { return d.Slot == "efidisk0" })
@@ -205,6 +214,16 @@ func (v VM) Fingerprint() string {
 	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, 0, 0, Rollout{}, Hold{}
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}
+	}
+	// Tags are for everybody to see: seals stand for what is secret.
+	v.Password.Also = nil
+	if _, said := v.Options[Password]; said {
+		v.Options = maps.Clone(v.Options)
+		delete(v.Options, Password)
+	}
+	if v.Seed != nil {
+		seed := *v.Seed
+		v.Seed, seed.Also = &seed, nil
 	}
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -7,13 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // Keys sign markers, so that a marker proves whose a guest is also under a VMID that
 // isn't its owner's. The first key signs, all of them verify: so keys are rotated.
-// Without keys nothing is signed.
+// Without keys nothing is signed. Keys that are lost are named by their IDs: what they have
+// signed counts as unsigned.
 type Keys [][]byte
 
 // Signature is what the signature of a marker is worth.
@@ -22,7 +24,8 @@ type Signature string
 // What signatures may be.
 const (
 	Unsigned Signature = ""
-	Signed   Signature = "signed"      // by one of our keys
+	Signed   Signature = "signed"      // by the key that we sign with
+	Before   Signature = "before"      // by another key of ours, which is being replaced
 	OtherKey Signature = "another key" // by a key that we don't have
 	Forged   Signature = "forged"      // it names a key of ours, which didn't sign it
 )
@@ -32,11 +35,16 @@ const MinKey = 32
 
 // ParseKeys reads keys, one a line. What is wrong with them is said without them.
 func ParseKeys(text string) (Keys, error) {
-	var keys Keys
+	var keys, lost Keys
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, lostPrefix):
+			if !lostLine.MatchString(line) {
+				return nil, fmt.Errorf("line %d: want %sand the 8 digits of the key's ID, which plan shows", i+1, lostPrefix)
+			}
+			lost = append(lost, []byte(line))
 		case len(line) < MinKey:
 			return nil, fmt.Errorf("the key in line %d has fewer than %d characters; openssl rand -hex 32 makes a good one", i+1, MinKey)
 		default:
@@ -46,7 +54,20 @@ func ParseKeys(text string) (Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("it has no key; openssl rand -hex 32 makes a good one")
 	}
-	return keys, nil
+	return append(keys, lost...), nil
+}
+
+// Lines of a key that is lost: "lost 1a2b3c4d". They are shorter than keys are.
+const lostPrefix = "lost "
+
+var lostLine = regexp.MustCompile(`^lost [0-9a-f]{8}$`)
+
+// lostKey is the ID of a key that is lost.
+func lostKey(line []byte) (id string, lost bool) {
+	if !lostLine.Match(line) {
+		return "", false
+	}
+	return string(line[len(lostPrefix):]), true
 }
 
 // Sign signs the marker in a description, if there are a key and a marker.
@@ -67,14 +88,22 @@ func (k Keys) Verify(m *Marker) Signature {
 	}
 	id, sum, _ := strings.Cut(m.Sig, ".")
 	at := slices.IndexFunc(k, func(key []byte) bool { return keyID(key) == id })
+	lost := slices.ContainsFunc(k, func(key []byte) bool { is, lost := lostKey(key); return lost && is == id })
 	switch {
+	case lost:
+		return Unsigned
 	case at < 0:
 		return OtherKey
-	case hmac.Equal([]byte(sum), []byte(mac(k[at], *m))):
-		return Signed
+	case !hmac.Equal([]byte(sum), []byte(mac(k[at], *m))):
+		return Forged
+	case at > 0:
+		return Before
 	}
-	return Forged
+	return Signed
 }
+
+// Proves reports whether nobody without a key of ours can have written the marker.
+func (s Signature) Proves() bool { return s == Signed || s == Before }
 
 // keyID tells keys apart and says nothing else about them.
 func keyID(key []byte) string {

@@ -10,7 +10,9 @@ import (
 // act; here is what decides whether it has to be made again.
 type Seed struct {
 	Storage string            // with content iso; empty: the provider's
-	Digest  string            // of the files
+	Digest  string            // stands for the files: the mark of a [Seal]
+	Also    []string          `json:",omitempty"` // as of a Seal
+	Secret  Secret            `json:"-"`          // what Digest is made from
 	Once    bool              `json:",omitempty"` // it is read once only, by Ignition: other data mean another guest
 	Rerun   bool              `json:"-"`          // the guest does it all again when it changes
 	Apart   bool              `json:",omitempty"` // no drive holds it: the hook of the node takes it from the storage
@@ -20,6 +22,9 @@ type Seed struct {
 	// an ISO image.
 	Snippets []string `json:",omitempty"`
 	Lost     bool     `json:"-"` // its files aren't known any more
+	// Kept is the name of the file that the guest has, where it has these data already;
+	// empty: it follows from Digest.
+	Kept string `json:"-"`
 	// Recipe is what the files are made from where they depend on the VMID; nil: they
 	// don't.
 	Recipe *Recipe `json:"-"`
@@ -51,8 +56,21 @@ func (s Seed) File(vmid int) string { return s.Name(vmid) + isoEnd }
 
 // Name is the name of a guest's data.
 func (s Seed) Name(vmid int) string {
-	const digits = 12
-	return fmt.Sprintf("%s%d-%s", SeedFiles, vmid, s.Digest[:min(len(s.Digest), digits)])
+	if s.Kept != "" {
+		return s.Kept
+	}
+	return fmt.Sprintf("%s%d-%s", SeedFiles, vmid, digits(s.Digest))
+}
+
+// Seal is what stands for the data.
+func (s Seed) Seal() Seal { return Seal{s.Digest, s.Also} }
+
+// At are the same data as they are kept in a volume; false: those that are wanted aren't
+// kept there, or in another way.
+func (s Seed) At(volume string) (Seed, bool) {
+	_, name, _ := strings.Cut(volume, "/")
+	s.Kept = strings.TrimSuffix(name, isoEnd)
+	return s, name != "" && s.Volume(0) == volume
 }
 
 const (

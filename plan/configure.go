@@ -82,8 +82,8 @@ func (c *change) noteKept() {
 // another way.
 func (c *change) means(key, want, have string) bool {
 	switch key {
-	case "cipassword":
-		return c.passwordKnown(want)
+	case model.Password:
+		return c.passwordKnown()
 	case "machine":
 		return sameMachine(want, have)
 	case "vcpus":
@@ -114,13 +114,6 @@ func allCPUs(options map[string]string) int {
 		return n
 	}
 	return number("cores") * number("sockets")
-}
-
-// passwordKnown tells whether the password was set before: it can't be read
-// back, so the marker keeps a digest of it. What a clone says from its first moment
-// is what will be.
-func (c *change) passwordKnown(want string) bool {
-	return !fresh(c.have) && slices.Contains(c.have.Marker.Managed, passwordMark(want))
 }
 
 // marks keeps description, tags and marker as they should be.
@@ -199,7 +192,7 @@ func (c *change) stamp(m model.Marker) string {
 	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || len(c.misplaced()) > 0 || c.haUnfinished() || c.v.Seed != nil && !c.attached() && !c.intended() {
 		return unfinished
 	}
-	return c.v.Fingerprint()
+	return c.canonical().Fingerprint()
 }
 
 // marker is the proof of ownership that a guest carries.
@@ -221,11 +214,11 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	for _, n := range v.NICs {
 		m.Managed = append(m.Managed, "nic:"+n.Slot)
 	}
-	if p := v.Options["cipassword"]; p != "" {
-		m.Managed = append(m.Managed, passwordMark(p))
+	if v.Options[model.Password] != "" && v.Password.Mark != "" {
+		m.Managed = append(m.Managed, passwordPrefix+v.Password.Mark)
 	}
 	if v.Seed != nil {
-		m.Managed = append(m.Managed, seedMark(v))
+		m.Managed = append(m.Managed, seedPrefix+v.Seed.Digest)
 	}
 	for _, name := range v.Shares {
 		m.Managed = append(m.Managed, sharePrefix+name)

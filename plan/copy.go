@@ -34,7 +34,11 @@ func (c *change) standAlone() {
 	if c.v.Seed == nil {
 		return
 	}
-	if wanted.Seed != nil && wanted.Seed.Volume(c.g.VMID) != c.have.Marker.Seed {
+	switch {
+	case wanted.Seed == nil:
+	case wanted.Seed.Seal().Match(c.v.Seed.Digest) == model.SameSecret:
+		c.v.Seed.Digest = wanted.Seed.Digest
+	case wanted.Seed.Volume(c.g.VMID) != c.have.Marker.Seed:
 		c.o.note("its first-boot data stay as they were made from %s; give it userData of its own to change them", c.have.Marker.Source)
 	}
 	if c.v.Seed.Apart {
@@ -61,12 +65,11 @@ func nameIn(key string) string {
 
 // seedThatItHas is the first-boot data that the marker names; nil: none.
 func (c *change) seedThatItHas() *model.Seed {
-	volume := c.have.Marker.Seed
-	i := slices.IndexFunc(c.have.Marker.Managed, func(mark string) bool { return strings.HasPrefix(mark, seedPrefix) })
-	if volume == "" || i < 0 {
+	volume, mark := c.have.Marker.Seed, markOf(c.have.Marker, seedPrefix)
+	if volume == "" || mark == "" {
 		return nil
 	}
-	s := &model.Seed{Storage: model.StorageOf(volume), Digest: strings.TrimPrefix(c.have.Marker.Managed[i], seedPrefix), Lost: true}
+	s := model.Seed{Storage: model.StorageOf(volume), Digest: mark, Lost: true}
 	s.Apart = strings.Contains(c.have.Text, volume)
 	if model.SeedSnippets(volume) {
 		for _, part := range model.SnippetParts {
@@ -75,10 +78,11 @@ func (c *change) seedThatItHas() *model.Seed {
 			}
 		}
 	}
-	if s.Volume(c.g.VMID) != volume {
+	s, ok := s.At(volume)
+	if !ok {
 		return nil
 	}
-	return s
+	return &s
 }
 
 // keepHookPart has the description tell the hook of the node what it tells it now.

@@ -23,7 +23,7 @@ func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
 			continue
 		}
 		o.step(Step{
-			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: g.Config.Signed != model.Signed},
+			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
 		})
 	}
@@ -126,7 +126,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 			continue
 		}
 		o.step(Step{
-			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: g.Config.Signed != model.Signed},
+			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: fmt.Sprintf("%s is to go", i.Owner.Key), Effect: LosesData,
 		})
 	}

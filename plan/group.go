@@ -36,7 +36,7 @@ func (p *planner) scaledDown(group model.Group) []Object {
 			case m == nil:
 				whole.Look.Configs = append(whole.Look.Configs, g.VMID)
 			case !g.OwnedBy(owner) || m.Marker.Group != group.Owner.Name:
-			case m.Signed != model.Signed && !group.Owns(g.VMID, n):
+			case !m.Signed.Proves() && !group.Owns(g.VMID, n):
 				p.note(unproved(g, owner))
 			case !group.ScaleDown && !group.Deleted:
 				whole.Refused = append(whole.Refused, Refusal{

@@ -19,7 +19,7 @@ func (p *planner) owns(o model.Owner, vmid int, r model.Range) bool {
 
 // proved reports whether a guest proves to be the owner's.
 func (p *planner) proved(g *model.Guest, o model.Owner, r model.Range) bool {
-	return g.OwnedBy(o) && (g.Config.Signed == model.Signed || p.owns(o, g.VMID, r))
+	return g.OwnedBy(o) && (g.Config.Signed.Proves() || p.owns(o, g.VMID, r))
 }
 
 // claimed decides about guests that say that they are the owner's, and don't prove it,
@@ -41,7 +41,7 @@ func (p *planner) claimed(o model.Owner, f finding) finding {
 // unsigned reports whether the marker is to be signed. One that is signed with a key
 // that we don't have stays: whoever has that would sign it again.
 func (c *change) unsigned() bool {
-	return c.p.have.Keyed && (c.have.Signed == model.Unsigned || c.have.Signed == model.Forged)
+	return c.p.have.Keyed && c.have.Signed != model.Signed && c.have.Signed != model.OtherKey
 }
 
 // noteOf tells of guests that say that they are an object's and aren't.

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -124,9 +123,11 @@ func intendedSeed(v model.VM, vmid int) string {
 	return seedVolume(v, vmid)
 }
 
-const seedPrefix = "seed:"
-
-func seedMark(v model.VM) string { return seedPrefix + v.Seed.Digest }
+// seedKnown reports whether the marker says that the guest got these data.
+func (c *change) seedKnown() bool {
+	mark := markOf(c.have.Marker, seedPrefix)
+	return mark != "" && c.v.Seed.Seal().Match(mark) == model.SameSecret
+}
 
 // keepSeed leaves a guest that isn't made anew the data that it has read once.
 func (c *change) keepSeed() {
@@ -136,15 +137,14 @@ func (c *change) keepSeed() {
 	}
 	c.v.Seed = nil
 	old := c.have.Marker.Seed
-	for _, mark := range c.have.Marker.Managed {
-		if digest, ok := strings.CutPrefix(mark, seedPrefix); ok && old != "" {
-			c.v.Seed = &model.Seed{Storage: model.StorageOf(old), Digest: digest, Once: true, Apart: wanted.Apart, Snippets: wanted.Snippets, Lost: true}
-		}
+	if mark := markOf(c.have.Marker, seedPrefix); mark != "" && old != "" {
+		has := model.Seed{Storage: model.StorageOf(old), Digest: mark, Once: true, Apart: wanted.Apart, Snippets: wanted.Snippets, Lost: true}
+		has, _ = has.At(old)
+		c.v.Seed = &has
 	}
 	c.v.Description = strings.ReplaceAll(c.v.Description, wanted.Volume(c.g.VMID), old)
 	if _, said := c.v.Options[snippetsOption]; said && len(wanted.Snippets) > 0 {
-		c.v.Options = maps.Clone(c.v.Options)
-		c.v.Options[snippetsOption] = c.have.Options[snippetsOption]
+		c.v.Options = withOption(c.v.Options, snippetsOption, c.have.Options[snippetsOption])
 	}
 }
 

@@ -48,6 +48,11 @@ func wishes() map[string]wish {
 		"VM.Source.Storage":  {exempt: "it is that of the root disk"},
 		"VM.Source.Copy":     {exempt: "it follows from the kind of object"},
 		"VM.Options":         option("cores", "8"),
+		"VM.Password": ofVM(func(v *model.VM) {
+			v.Options, v.Managed = withOption(v.Options, model.Password, "x"), append(slices.Clone(v.Managed), model.Password)
+			v.Password = model.Seal{Mark: "s.aaaabbbb"}
+		}),
+		"VM.Secret":          {exempt: "Password is made from it"},
 		"VM.Managed":         {exempt: "it follows from Options"},
 		"VM.Disks.Slot":      ofVM(func(v *model.VM) { v.Disks[2].Slot = "scsi9" }),
 		"VM.Disks.Name":      ofVM(func(v *model.VM) { v.Disks[1].Options = map[string]string{"serial": "other"} }),

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -57,5 +58,12 @@ func (p *planner) snippetNodes(v model.VM, now string) []string {
 // there.
 func withoutSnippets(options map[string]string) map[string]string {
 	delete(options, snippetsOption)
+	return options
+}
+
+// withOption are options with another value of one.
+func withOption(options map[string]string, key, value string) map[string]string {
+	options = maps.Clone(options)
+	options[key] = value
 	return options
 }

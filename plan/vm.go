@@ -45,7 +45,7 @@ func (p *planner) vm(v model.VM) Object {
 	if g.Config == nil {
 		return o // the list says that all is as it should be, and that is to be enough
 	}
-	p.converge(&o, v.At(g.VMID), g)
+	p.converge(&o, p.recognise(&o, v, g).At(g.VMID), g)
 	return o
 }
 
@@ -274,7 +274,7 @@ func (c *change) unlike() string {
 		return fmt.Sprintf("it was made from %s, not from %s", was, is)
 	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
 		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID)
-	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.managed(seedMark(c.v)):
+	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.seedKnown():
 		return "its Ignition config is another one, and is read at the first boot only"
 	}
 	return ""
@@ -390,7 +390,7 @@ func (c *change) destroy(why string) {
 		return
 	}
 	c.o.step(Step{
-		Action: model.Destroy{Target: c.target(), Owner: c.v.Owner, Owned: c.have.Signed != model.Signed},
+		Action: model.Destroy{Target: c.target(), Owner: c.v.Owner, Owned: !c.have.Signed.Proves()},
 		What:   fmt.Sprintf("destroy VM %d with its disks", g.VMID), Why: why, Effect: LosesData,
 	}, stop)
 }

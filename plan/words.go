@@ -2,8 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"iter"
 	"maps"
@@ -151,12 +149,6 @@ func cpusOf(options map[string]string) int {
 		return max(1, cores) * sockets
 	}
 	return cores
-}
-
-// passwordMark stands for a password in the marker, without telling it.
-func passwordMark(password string) string {
-	sum := sha256.Sum256([]byte("proxplane cipassword\x00" + password))
-	return "cipassword:" + hex.EncodeToString(sum[:6])
 }
 
 // taskName is a task's type in words.
