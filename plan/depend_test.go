@@ -235,6 +235,46 @@ func TestASnapshotThatAMachineIsMadeFromStaysWhenItIsOneTooMany(t *testing.T) {
 	}
 }
 
+func TestAMachineKeepsItsDistanceFromThoseThatAreNotPlanned(t *testing.T) {
+	w := newWorld()
+	apart := func(name string) model.VM {
+		v := testVM(name)
+		v.Labels = map[string]string{"app": "db"}
+		v.Place.AntiAffinity = []model.Selector{{Key: "app", Operator: "In", Values: []string{"db"}}}
+		v.Place.Nodes = []string{"pve1"}
+		return v
+	}
+	converge(t, w, desired(apart("a")))
+	want := desired(apart("a"), apart("b"))
+	have := w.observe(w.everything(want))
+	if diff := partly(want, have, want.VMs[1].Owner.Key); diff != "" {
+		t.Error(diff)
+	}
+	if o := For(want, have).object(t, "b"); o.Wait == nil || o.Wait.Reason != WaitPlace {
+		t.Errorf("nothing is tried here:\n%s", o)
+	}
+}
+
+func TestARestartWaitsForOneThatIsMadeFromAnotherImage(t *testing.T) {
+	w := newWorld()
+	b := testVM("b")
+	b.Rollout = model.Rollout{Groups: []string{"x"}, Max: model.Limit{Count: 1}}
+	b.Update = model.Allow{Restart: true}
+	converge(t, w, desired(b))
+	a := testVM("a")
+	a.Rollout = b.Rollout
+	want := desired(b, a)
+	want.VMs[1].Source.Image = want.Images[1].Owner.Key
+	want.VMs[0].Options = map[string]string{"cores": "8", "memory": "4096"}
+	have := w.observe(w.everything(want))
+	if diff := partly(want, have, b.Owner.Key); diff != "" {
+		t.Error(diff)
+	}
+	if o := For(want, have).object(t, "b"); o.Wait == nil || o.Wait.Reason != WaitRollout {
+		t.Errorf("nothing is tried here:\n%s", o)
+	}
+}
+
 func TestAGroupLeavesThoseAloneThatHaveBecomeObjectsOfTheirOwn(t *testing.T) {
 	w := newWorld()
 	member := testVM("web-2")
