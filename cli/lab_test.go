@@ -12,8 +12,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 // lab is a simulated cluster that the command line talks to over HTTPS.
@@ -50,7 +52,10 @@ func startLab(t testing.TB) *lab {
 	t.Helper()
 	// Not faster: what Proxmox waits for before it gives up must leave time to a
 	// machine that is busy with other tests.
-	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)), pvesim.WithInternet(pvesim.BootableImages{}))
+	w := pvesim.DefaultWorld()
+	sim.Uneven(w)
+	w.Timing.Template = pvesim.Duration(3 * time.Second) // as real as the rest: the clock is what is fast
+	cluster, err := pvesim.New(w, pvesim.WithClock(pvesim.NewFastClock(15)), pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +71,16 @@ func startLab(t testing.TB) *lab {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = sim.Serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
+		_ = cluster.Serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")
 	}()
 	t.Cleanup(func() {
 		cancel()
 		<-done
-		if err := sim.Close(); err != nil {
+		if err := cluster.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return &lab{TB: t, sim: sim, folder: t.TempDir(), env: map[string]string{
+	return &lab{TB: t, sim: cluster, folder: t.TempDir(), env: map[string]string{
 		"PVE_ENDPOINT": "https://" + listener.Addr().String(), "PVE_USERNAME": "root@pam", "PVE_PASSWORD": "proxplane", "TERM": "xterm",
 		"PVE_CA_BUNDLE": string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})),
 	}}
