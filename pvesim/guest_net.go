@@ -24,6 +24,23 @@ func (s *Sim) interfaces(vm *VM) []map[string]any {
 	return list
 }
 
+// Addresses are those of the guest in a VM, as its agent would report them; none while it doesn't run.
+func (s *Sim) Addresses(vmid int) []netip.Prefix {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	vm := s.state.VMs[vmid]
+	if vm == nil || vm.Run == nil || vm.Run.Guest == nil {
+		return nil
+	}
+	var list []netip.Prefix
+	for _, key := range vm.Conf.nets() {
+		if down, _ := property(vm.Conf[key], "link_down", ""); !perlBool(down) {
+			list = append(list, s.addresses(vm, key, netMAC(vm.Conf[key]))...)
+		}
+	}
+	return list
+}
+
 // nets lists the network cards of a config.
 func (c Conf) nets() []string {
 	var keys []string

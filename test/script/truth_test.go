@@ -3,6 +3,7 @@ package script_test
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
@@ -14,7 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/status"
 )
 
 // program runs proxplane in a story, and compares every sentence of its output that says
@@ -52,8 +55,12 @@ func (s *site) judge(ts *testscript.TestScript, args []string, succeeded bool, b
 		}
 	}
 	var wrong []string
+	addresses := map[int][]netip.Prefix{}
+	for id := range s.vmids() {
+		addresses[id] = s.Addresses(id)
+	}
 	s.Do(func(st *pvesim.State) {
-		w := world(st.VMs)
+		w := world{st.VMs, addresses}
 		wrong = append(w.untrue(stdout), w.untrue(stderr)...)
 		if succeeded && green(args[0], stdout) {
 			wrong = append(wrong, w.unlike(files)...)
@@ -93,12 +100,15 @@ func green(command, out string) bool {
 }
 
 // world is what the simulator has, by VMID.
-type world map[int]*pvesim.VM
+type world struct {
+	vms       map[int]*pvesim.VM
+	addresses map[int][]netip.Prefix
+}
 
 // named are the machines of a name; ours are those with proxplane's tags.
 func (w world) named(name string, ours bool) (list []*pvesim.VM) {
-	for _, id := range slices.Sorted(maps.Keys(w)) {
-		if vm := w[id]; vm.Name() == name && (!ours || marked(vm)) {
+	for _, id := range slices.Sorted(maps.Keys(w.vms)) {
+		if vm := w.vms[id]; vm.Name() == name && (!ours || marked(vm)) {
 			list = append(list, vm)
 		}
 	}
@@ -127,6 +137,7 @@ var (
 	unnamed   = regexp.MustCompile(`no VM is named "([^"]+)"`)
 	numbered  = regexp.MustCompile(`there is no VM (\d+)$`)
 	tableHead = regexp.MustCompile(`^NAME +STATE +NODE +VMID`)
+	cells     = regexp.MustCompile(`  +`) // between the cells of a row
 	told      = regexp.MustCompile(`(?:^|[ ("])proxplane ([a-z]+)`)
 )
 
@@ -159,7 +170,7 @@ func (w world) untrue(out string) (wrong []string) {
 				claim = "there is"
 			}
 		case tableHead.MatchString(line):
-			wrong = append(wrong, w.rows(strings.Fields(line), lines[i+1:])...)
+			wrong = append(wrong, w.rows(cells.Split(line, -1), lines[i+1:])...)
 		}
 		if claim != "" {
 			wrong = append(wrong, fmt.Sprintf("it says %q, but %s", line, claim))
@@ -170,7 +181,7 @@ func (w world) untrue(out string) (wrong []string) {
 
 func (w world) numbered(id string) *pvesim.VM {
 	n, _ := strconv.Atoi(id)
-	return w[n]
+	return w.vms[n]
 }
 
 // ended compares what became of a machine with what is said to have become of it.
@@ -201,12 +212,12 @@ func (w world) rows(head, lines []string) (wrong []string) {
 		return ""
 	}
 	for _, line := range lines {
-		fields := strings.Fields(line)
+		fields := cells.Split(line, -1)
 		if len(fields) < 4 {
 			break // the table ends
 		}
 		name, vm := fields[0], w.numbered(fields[3])
-		switch said := fields[1]; {
+		switch said, _, _ := strings.Cut(fields[1], " "); {
 		case said == "absent":
 			if vm != nil && vm.Name() == name && marked(vm) {
 				wrong = append(wrong, fmt.Sprintf("%s is said to be absent, and is VM %d", name, vm.ID))
@@ -221,8 +232,10 @@ func (w world) rows(head, lines []string) (wrong []string) {
 		if vm.Node != fields[2] {
 			wrong = append(wrong, fmt.Sprintf("VM %d is said to be on %s, and is on %s", vm.ID, fields[2], vm.Node))
 		}
-		if said := column(fields, "CPUS"); said != "" && said != cpus(vm) {
-			wrong = append(wrong, fmt.Sprintf("VM %d is said to have %s CPUs, and has %s", vm.ID, said, cpus(vm)))
+		for name, is := range map[string]string{"CPUS": cpus(vm), "MEMORY": memory(vm), "DISK": disks(vm), "IP": w.address(vm)} {
+			if said := column(fields, name); said != "" && said != "-" && said != is {
+				wrong = append(wrong, fmt.Sprintf("%s of VM %d is said to be %s, and is %s", name, vm.ID, said, is))
+			}
 		}
 	}
 	return wrong
@@ -236,6 +249,54 @@ func cpus(vm *pvesim.VM) string {
 	fmt.Sscan(vm.Conf["cores"], &cores)
 	fmt.Sscan(vm.Conf["sockets"], &sockets)
 	return strconv.Itoa(cores * sockets)
+}
+
+// memory is what a machine has of it.
+func memory(vm *pvesim.VM) string {
+	mib := int64(512)
+	if m, err := prop.ParseMemory(vm.Conf["memory"]); err == nil && m.MiB > 0 {
+		mib = int64(m.MiB)
+	}
+	return status.Size(mib << 20)
+}
+
+// disks is how large all disks of a machine are.
+func disks(vm *pvesim.VM) string {
+	var sum int64
+	for key, value := range vm.Conf {
+		if !drive.MatchString(key) {
+			continue
+		}
+		if d, err := prop.ParseDisk(value); err == nil && d.Media != "cdrom" && !strings.Contains(value, "cloudinit") {
+			sum += int64(d.Size)
+		}
+	}
+	return status.Size(sum)
+}
+
+var drive = regexp.MustCompile(`^(scsi|virtio|sata|ide)\d+$`)
+
+// address is a machine's address as tables show it: the first, and how many more it has.
+func (w world) address(vm *pvesim.VM) string {
+	list := status.Addresses(slices.DeleteFunc(slices.Clone(w.addresses[vm.ID]), func(p netip.Prefix) bool { return p.Addr().IsLinkLocalUnicast() }))
+	switch len(list) {
+	case 0:
+		return "-"
+	case 1:
+		return list[0]
+	}
+	return fmt.Sprintf("%s +%d", list[0], len(list)-1)
+}
+
+// vmids are those of all machines.
+func (s *site) vmids() (ids map[int]bool) {
+	ids = map[int]bool{}
+	s.Do(func(st *pvesim.State) {
+		for id := range st.VMs {
+			ids[id] = true
+		}
+	})
+	return ids
 }
 
 // wanted is what a manifest says of a machine.
@@ -285,10 +346,13 @@ var prose = map[string]bool{"is": true, "has": true, "manages": true, "made": tr
 
 // Sentences that aren't so are found: otherwise no story would prove anything.
 func TestUntrueSentencesAreFound(t *testing.T) {
-	w := world{
-		101: {ID: 101, Node: "pve1", Conf: pvesim.Conf{"name": "web", "tags": model.Tag, "cores": "2"}, Run: &pvesim.Run{}},
+	w := world{vms: map[int]*pvesim.VM{
+		101: {ID: 101, Node: "pve1", Run: &pvesim.Run{}, Conf: pvesim.Conf{
+			"name": "web", "tags": model.Tag, "cores": "2", "memory": "4096", "scsi0": "nfs:101/vm-101-disk-0.qcow2,size=20G",
+			"scsi1": "nfs:101/vm-101-disk-1.qcow2,size=512M", "ide2": "nfs:101/vm-101-cloudinit.qcow2,media=cdrom,size=4M",
+		}},
 		102: {ID: 102, Node: "pve2", Conf: pvesim.Conf{"name": "db"}},
-	}
+	}, addresses: map[int][]netip.Prefix{101: {netip.MustParsePrefix("fe80::1/64"), netip.MustParsePrefix("10.0.0.5/24"), netip.MustParsePrefix("10.1.0.5/24")}}}
 	for _, c := range []struct {
 		out string
 		so  bool
@@ -312,6 +376,12 @@ func TestUntrueSentencesAreFound(t *testing.T) {
 		{"NAME  STATE    NODE  VMID\nweb   stopped  pve1   101\n", false},
 		{"NAME  STATE    NODE  VMID\nweb   running  pve2   101\n", false},
 		{"NAME  STATE    NODE  VMID  CPUS\nweb   running  pve1   101     4\n", false},
+		{"NAME  STATE    NODE  VMID  CPUS  MEMORY    DISK\nweb   running  pve1   101     2   4 GiB  20.5 GiB\n", true},
+		{"NAME  STATE    NODE  VMID  MEMORY\nweb   running  pve1   101   2 GiB\n", false},
+		{"NAME  STATE    NODE  VMID    DISK\nweb   running  pve1   101  20 GiB\n", false},
+		{"NAME  STATE    NODE  VMID  IP           READY\nweb   running  pve1   101  10.0.0.5 +1  yes\n", true},
+		{"NAME  STATE    NODE  VMID  IP        READY\nweb   running  pve1   101  10.0.0.7  yes\n", false},
+		{"NAME  STATE              NODE  VMID\nweb   running (migrate)  pve2   101\n", false},
 		{"NAME  STATE    NODE  VMID\nweb   running  pve1   109\n", false},
 		{"NAME  STATE   NODE  VMID\nweb   absent  -      101\n", false},
 	} {
