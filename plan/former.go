@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -34,9 +35,10 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 
 // madeFor finds a guest that was made for an object like the owner but for its UID,
 // which is that of nobody any more: a name is one object's at a time. What guests are
-// known by may have an ending beside the UID.
+// known by may have an ending beside the UID. Lists show the name of one that was made a
+// moment ago late.
 func (p *planner) madeFor(o model.Owner, r model.Range, template bool, ending string) (unsure finding, was model.Owner, found *model.Guest) {
-	for _, g := range p.have.Named(p.nameOf(o)) {
+	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
 		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
 			continue
 		}
