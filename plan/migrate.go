@@ -129,7 +129,7 @@ func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
 // carries says which of a guest's disks can't go to a node; empty: all can.
 func (p *planner) carries(c *change, node string) string {
 	need := map[string]int64{}
-	for _, d := range slices.Concat(c.have.Disks, c.have.Unused) {
+	for _, d := range slices.Concat(c.have.Disks, c.have.Unused, c.pluggedYet()) {
 		s := p.have.Storages[d.Storage]
 		if s == nil || d.Volume == "none" {
 			continue

@@ -14,9 +14,10 @@ func (c *change) oldSeeds() int {
 	if c.have.Marker == nil || len(c.have.Marker.Old) == 0 {
 		return 0
 	}
-	// What is attached is needed until something else is.
+	// What is attached is needed until something else is: also what a guest that runs has in a
+	// drive until it restarts, since Proxmox migrates no guest without it.
 	detached := slices.DeleteFunc(slices.Clone(c.have.Marker.Old), func(volume string) bool {
-		return strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return d.Volume == volume })
+		return strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(slices.Concat(c.have.Disks, c.pluggedYet()), func(d model.Disk) bool { return d.Volume == volume })
 	})
 	for _, seed := range detached {
 		if wait := c.uploading(seed); wait != nil && c.o.Wait == nil {
@@ -68,6 +69,20 @@ func (c *change) uploading(seed string) *Wait {
 		}
 	}
 	return nil
+}
+
+// pluggedYet are the drives that a running guest has until it restarts: their removal, or what
+// is to be in their slot, is pending.
+func (c *change) pluggedYet() (list []model.Disk) {
+	if c.have.Running == nil || !c.running() {
+		return nil
+	}
+	for _, d := range c.have.Running.Disks {
+		if now, there := c.have.DiskAt(d.Slot); !there || now.Volume != d.Volume {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // holds tells whether a drive of the guest holds a file.
