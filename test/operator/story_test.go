@@ -34,11 +34,12 @@ var stories atomic.Int64
 // patience is how long something may take that should happen.
 const patience = 5 * time.Minute
 
-// begin begins a story on a quick world.
+// begin begins a story on a quick world that is as late and as uneven as real ones.
 func begin(t *testing.T, change ...func(*pvesim.World)) *story {
 	t.Helper()
 	w := pvesim.DefaultWorld()
 	sim.Quick(w)
+	sim.Uneven(w)
 	for _, c := range change {
 		c(w)
 	}
