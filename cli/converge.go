@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,7 +84,8 @@ type summaryLine struct {
 	VMs       []status.VM   `json:"vms"`
 	Others    []objectState `json:"others,omitempty"`
 
-	gone int // of both
+	gone  int      // of both
+	stays []string // what of those that are gone is there all the same
 }
 
 // objectState is what became of an object that isn't a machine.
@@ -113,10 +115,11 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 					}
 					sum.VMs = append(sum.VMs, row)
 				} else {
-					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, status.CLI.Say(o.Text, o.Do)})
+					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, cmp.Or(status.CLI.Say(o.Text, o.Do), strings.Join(staying(o), "; "))})
 				}
 				if o.State == engine.StateGone {
 					sum.gone++
+					sum.stays = append(sum.stays, staying(o)...)
 				}
 				if !finished(o) {
 					left = append(left, unfinished{o, list[i]})
@@ -163,8 +166,15 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 			fmt.Fprintln(u.out, line)
 		}
 	}
+	for _, note := range sum.stays {
+		fmt.Fprintln(u.out, status.Wrap("note: "+note, page.Width, "    "))
+	}
 	done := len(sum.VMs) + len(sum.Others) - len(left)
-	verdict := page.Green(fmt.Sprintf("Done: %s, after %.1f s.", status.Ended(done-sum.gone, sum.gone), sum.Seconds))
+	ended := status.Ended(done-sum.gone, sum.gone)
+	if done == sum.gone && len(sum.stays) > 0 {
+		ended = status.Count(done, "object") + " gone, but for what the notes say"
+	}
+	verdict := page.Green(fmt.Sprintf("Done: %s, after %.1f s.", ended, sum.Seconds))
 	if len(left) > 0 {
 		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, %d not, after %.1f s.", done, len(left), sum.Seconds))
 	}
@@ -240,6 +250,18 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 		v.Addresses = status.Addresses(o.Addresses)
 	}
 	return v
+}
+
+// staying says what is there all the same of an object that is gone.
+func staying(o engine.Outcome) []string {
+	if o.State != engine.StateGone {
+		return nil
+	}
+	var list []string
+	for _, n := range o.Notes {
+		list = append(list, status.CLI.Note(n))
+	}
+	return list
 }
 
 // letGo is the row of a machine that is proxplane's no more, and stays.

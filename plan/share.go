@@ -217,10 +217,10 @@ func (p *planner) removeShare(o *Object, name, maker string, dir model.Dir, ther
 		o.Look = look
 	case len(users) == 0 && !sees:
 		o.Gone = true
-		p.note(Note{Text: unseenShare(name)})
+		o.Notes = append(o.Notes, Note{Text: unseenShare(name)})
 	case len(users) > 0 && !slices.ContainsFunc(users, p.wanted):
 		o.Gone = true
-		p.note(Note{Text: fmt.Sprintf("the directory mapping %s stays, since VM %d of others uses it; once none does: pvesh delete /cluster/mapping/dir/%[1]s", name, users[0])})
+		o.note("the directory mapping %s stays, since VM %d of others uses it; once none does: pvesh delete /cluster/mapping/dir/%[1]s", name, users[0])
 	case len(users) > 0:
 		o.wait(WaitDependents, fmt.Sprintf("VM %d uses the directory mapping %s; it goes when no guest does", users[0], name))
 	case p.backOff(o):
