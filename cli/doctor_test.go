@@ -15,7 +15,7 @@ import (
 )
 
 func TestDoctorLooksAtAClusterWithoutManifests(t *testing.T) {
-	l := newLab(t)
+	l := newClockLab(t)
 	out := l.must("doctor")
 	wantText(t, out,
 		`^  ✓ 127\.0\.0\.1:\d+ answers \(\d+m?s\)$`, `^  ✓ TLS: the certificate is signed by the authority that was given, valid until 20\d\d-\d\d-\d\d$`,
@@ -114,7 +114,7 @@ spec: {classRef: {name: small}, imageRef: {name: mute}}
 }
 
 func TestDoctorSaysWhatIsMissingAndHowToGrantIt(t *testing.T) {
-	l := newLab(t)
+	l := newClockLab(t)
 	file := l.write("shop.yaml", shop)
 	_, d := l.diagnose("-f", file)
 	for i, g := range d.Needed {
@@ -160,7 +160,7 @@ func TestDoctorTellsWhatOnlyRootMayDo(t *testing.T) {
 }
 
 func TestDoctorSaysWhatIsWrongWithTheConnection(t *testing.T) {
-	l := newLab(t)
+	l := newClockLab(t)
 	endpoint := os.Getenv("PVE_ENDPOINT")
 	for _, c := range []struct {
 		reason string

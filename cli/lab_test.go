@@ -31,7 +31,19 @@ type lab struct {
 // the process point at it.
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := startLab(t)
+	return sharedLab(t, startLab(t))
+}
+
+// newClockLab starts one whose clock is right, as the doctor wants it, and so no faster
+// than real.
+func newClockLab(t *testing.T) *lab {
+	t.Helper()
+	return sharedLab(t, startLabWith(t, pvesim.NewFastClock(1)))
+}
+
+// sharedLab lets the environment of the process point at a lab.
+func sharedLab(t *testing.T, l *lab) *lab {
+	t.Helper()
 	l.shared = true
 	clearEnvironment(t)
 	for name, value := range l.env {
@@ -52,10 +64,15 @@ func startLab(t testing.TB) *lab {
 	t.Helper()
 	// Not faster: what Proxmox waits for before it gives up must leave time to a
 	// machine that is busy with other tests.
+	return startLabWith(t, pvesim.NewFastClock(15))
+}
+
+func startLabWith(t testing.TB, clock pvesim.Clock) *lab {
+	t.Helper()
 	w := pvesim.DefaultWorld()
 	sim.Uneven(w)
 	w.Timing.Template = pvesim.Duration(3 * time.Second) // as real as the rest: the clock is what is fast
-	cluster, err := pvesim.New(w, pvesim.WithClock(pvesim.NewFastClock(15)), pvesim.WithInternet(pvesim.BootableImages{}))
+	cluster, err := pvesim.New(w, pvesim.WithClock(clock), pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		t.Fatal(err)
 	}
