@@ -142,9 +142,13 @@ func listWantedImages(ctx context.Context, g *getting, names []string) (listing,
 	return l, missing("image", names, all)
 }
 
-// listSnapshots lists the snapshots of machines: all, those named, or those of
-// the manifests.
+// listSnapshots lists the snapshots of machines: all, those named or selected, or those
+// of the manifests.
 func listSnapshots(ctx context.Context, g *getting, names []string) (listing, error) {
+	names, err := g.chosen(ctx, g.c, names, false)
+	if err != nil {
+		return listing{}, err
+	}
 	have, err := g.c.look(ctx)
 	if err != nil {
 		return listing{}, err

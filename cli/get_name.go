@@ -50,7 +50,11 @@ func (g *getting) selected(l listing) (listing, error) {
 	if err != nil || sel == nil {
 		return l, err
 	}
-	if l.kind != "vms" {
+	switch l.kind {
+	case "snapshots": // they are listed of those machines alone
+		return l, nil
+	case "vms":
+	default:
 		return l, fmt.Errorf("-l is for machines: %s have no labels", l.kind)
 	}
 	byObject := map[string]labels.Set{}

@@ -110,6 +110,7 @@ func newSnapshotList(u *ui) *cobra.Command {
 		Short:   "List snapshots",
 		Long:    "List the snapshots of machines, in the order in which they were taken.",
 		Example: `  proxplane snapshot list web-1
+  proxplane snapshot list -f machines.yaml -l app=web
   proxplane snapshot list -o json`,
 		ValidArgsFunction: g.completeVMs(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,6 +119,7 @@ func newSnapshotList(u *ui) *cobra.Command {
 	}
 	g.flags(cmd, false)
 	g.outputFlag(cmd)
+	g.selectorFlag(cmd, selectedUsage)
 	return cmd
 }
 
