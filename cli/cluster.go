@@ -106,7 +106,7 @@ func (t *target) clusters(u *ui) ([]*cluster, error) {
 			return nil, err
 		}
 		if len(all) > 1 {
-			c.observer.Identifying("").Sharing(&loads) // several Providers may lead to one Proxmox
+			c.observer.Identifying("").Sharing(&loads, "") // several Providers may lead to one Proxmox
 		}
 		list = append(list, c)
 	}

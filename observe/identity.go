@@ -77,6 +77,6 @@ func (o *Observer) identify(ctx context.Context) error {
 		return &OtherProxmoxError{Want: expected, Is: is}
 	}
 	o.identity = is
-	o.loads.share(is, o.client)
+	o.loads.share(is, o.among, o.client)
 	return nil
 }

@@ -7,18 +7,19 @@ import (
 )
 
 // Loads are what is under way at the clusters that a process works on. Whoever works on a
-// cluster, by whatever address and credentials, is bounded together with the others. What is
+// cluster, with whatever credentials, is bounded together with the others. What is
 // seen isn't shared: it depends on the credentials. The zero value is ready to use.
 type Loads struct {
 	mu sync.Mutex
-	of map[string]*pve.Load // by what a cluster is known by
+	of map[string]*pve.Load // by what a cluster is known by, and among whom
 }
 
-// share has a client of a cluster share the load of it.
-func (l *Loads) share(cluster string, client *pve.Client) {
+// share has a client of a cluster share the load of it among those who gave a word.
+func (l *Loads) share(cluster, among string, client *pve.Client) {
 	if l == nil || cluster == "" {
 		return
 	}
+	cluster += " " + among
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.of[cluster]; known != nil {
@@ -33,8 +34,10 @@ func (l *Loads) share(cluster string, client *pve.Client) {
 
 // Sharing has the observer's client share the load of its cluster with the other clients of
 // it, as soon as the observer knows which one that is, see [Observer.Identifying]. That is
-// before it has seen anything, so before anybody changes something.
-func (o *Observer) Sharing(l *Loads) *Observer {
-	o.loads = l
+// before it has seen anything, so before anybody changes something. It shares with those only
+// who gave the same word: what a server says about which cluster it is isn't proved, and one
+// whose tasks never end would keep the places of all others.
+func (o *Observer) Sharing(l *Loads, among string) *Observer {
+	o.loads, o.among = l, among
 	return o
 }

@@ -13,7 +13,7 @@ func TestClientsOfOneClusterShareItsLoad(t *testing.T) {
 		root := pve.Password("root@pam", "secret")
 		var loads observe.Loads
 		look := func(c *pve.Client, expects string) *pve.Load {
-			l.must(observe.New(c).Identifying(expects).Sharing(&loads).Refresh(t.Context(), 0))
+			l.must(observe.New(c).Identifying(expects).Sharing(&loads, "us").Refresh(t.Context(), 0))
 			return c.Load()
 		}
 		first := look(l.client, "")
@@ -28,9 +28,15 @@ func TestClientsOfOneClusterShareItsLoad(t *testing.T) {
 		if look((&lab{t: t, sim: other}).connect(root), "") == first {
 			t.Error("another cluster is bounded together with the first")
 		}
+		// Of others nobody knows whether they are what they say.
+		stranger := l.connect(root)
+		l.must(observe.New(stranger).Identifying("").Sharing(&loads, "others").Refresh(t.Context(), 0))
+		if stranger.Load() == first {
+			t.Error("somebody else's client is bounded together with ours")
+		}
 		// One that isn't what is expected isn't worked on.
 		wrong := l.connect(root)
-		if observe.New(wrong).Identifying("AA:BB").Sharing(&loads).Refresh(t.Context(), 0) == nil || wrong.Load() == first {
+		if observe.New(wrong).Identifying("AA:BB").Sharing(&loads, "us").Refresh(t.Context(), 0) == nil || wrong.Load() == first {
 			t.Error("it shares the load of a cluster that wasn't meant")
 		}
 	})

@@ -34,6 +34,7 @@ type Observer struct {
 	identifies bool   // see Identifying
 	expects    string // what the cluster is to be known by
 	loads      *Loads // see Sharing
+	among      string
 
 	mu         sync.RWMutex
 	identity   string // what the cluster is known by

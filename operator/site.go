@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -225,7 +226,7 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	l := &link{connection: *asked.connection, client: client, cancel: cancel, proxmox: asked.proxmox,
-		observer: observe.New(client).Verifying(asked.connection.Keys).Identifying(asked.proxmox).Sharing(&s.deps.loads)}
+		observer: observe.New(client).Verifying(asked.connection.Keys).Identifying(asked.proxmox).Sharing(&s.deps.loads, strings.Join(client.Endpoints(), " "))}
 	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH).Signing(asked.connection.Keys)).Serve(ctx, engine.Options{
 		Parallel: maxParallel,
 		Events:   s.event,
