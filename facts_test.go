@@ -16,6 +16,7 @@ import (
 var switches = map[string]func(model.Facts) bool{
 	"act/act.go do":               func(model.Facts) bool { return true },
 	"act/act.go Words":            func(model.Facts) bool { return true },
+	"act/act.go digestOf":         func(f model.Facts) bool { return f.Proof == model.ProofDigest },
 	"act/storage.go namedStorage": func(f model.Facts) bool { return f.Busy == model.BusyNamed },
 	"act/sweep.go LeftBy":         func(f model.Facts) bool { return f.Leaves },
 	"engine/note.go believe":      func(f model.Facts) bool { return f.Tells },

@@ -53,10 +53,18 @@ type Result struct {
 // be proved before it, so it isn't done.
 var ErrNoFacts = errors.New("it isn't in the table of actions")
 
+// ErrNoDigest is a change of a guest's config that doesn't say which config it was planned for.
+// Proxmox would make it whatever somebody else has changed meanwhile, and whosever the guest is by
+// now, so it isn't sent.
+var ErrNoDigest = errors.New("the digest of the config that it was planned for is missing")
+
 // Do does one action. The storage that it keeps busy is admitted by; see [On].
 func (a *Actor) Do(ctx context.Context, action model.Action, on Storage) (Result, error) {
 	if model.FactsOf(action).Kind == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoFacts)
+	}
+	if model.FactsOf(action).Proof == model.ProofDigest && digestOf(action) == "" {
+		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoDigest)
 	}
 	upid, err := a.do(ctx, on.client(a.client), action)
 	if err != nil {
@@ -139,6 +147,19 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 		return pve.UPID{}, fmt.Errorf("%s: %w", Words(action), err)
 	}
 	return upid, nil
+}
+
+// digestOf is the digest of the config that an action was planned for.
+func digestOf(action model.Action) string {
+	switch act := action.(type) {
+	case model.Configure:
+		return act.Digest
+	case model.Release:
+		return act.Digest
+	case model.Detach:
+		return act.Digest
+	}
+	return ""
 }
 
 // abort ends tasks that hold the lock of a guest while they wait for it to shut down. Where these

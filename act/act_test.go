@@ -1,6 +1,7 @@
 package act_test
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -79,11 +80,34 @@ func (l *lab) do(a model.Action) error {
 	return err
 }
 
+// must does an action, planned for the config that there is now.
 func (l *lab) must(a model.Action) {
 	l.t.Helper()
-	if err := l.do(a); err != nil {
+	if err := l.do(l.seen(a)); err != nil {
 		l.t.Fatal(err)
 	}
+}
+
+// seen is an action with the digest of the config that there is now, where it takes one and has none.
+func (l *lab) seen(a model.Action) model.Action {
+	digest := ""
+	l.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[a.Guest()]; vm != nil {
+			digest = vm.Digest()
+		}
+	})
+	switch a := a.(type) {
+	case model.Configure:
+		a.Digest = cmp.Or(a.Digest, digest)
+		return a
+	case model.Release:
+		a.Digest = cmp.Or(a.Digest, digest)
+		return a
+	case model.Detach:
+		a.Digest = cmp.Or(a.Digest, digest)
+		return a
+	}
+	return a
 }
 
 func (l *lab) conf(id int) (conf pvesim.Conf) {

@@ -32,6 +32,33 @@ func TestAnActionWithoutFactsIsRefused(t *testing.T) {
 	})
 }
 
+// A change of a config that names no digest overwrites what others have changed meanwhile.
+func TestAChangeOfAConfigWithoutADigestIsNeverSent(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		tried := map[string]bool{}
+		before := l.sim.RequestCount()
+		for _, a := range []model.Action{
+			model.Configure{Target: at(100), Set: map[string]string{"cores": "2"}},
+			model.Configure{Target: at(100), Slow: true, Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi1", Storage: "local", Size: 1 << 30}}}},
+			model.Release{Target: at(100), Description: "x"},
+			model.Detach{Target: at(100), Options: []string{"cores"}},
+		} {
+			tried[model.FactsOf(a).Kind] = true
+			if err := l.do(a); !errors.Is(err, act.ErrNoDigest) || act.Judge(err).Class != act.Hard {
+				t.Errorf("%T: %v", a, err)
+			}
+		}
+		if n := l.sim.RequestCount() - before; n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+		for _, kind := range model.Kinds() {
+			if model.FactsOfKind(kind).Proof == model.ProofDigest && !tried[kind] {
+				t.Errorf("%s isn't tried here", kind)
+			}
+		}
+	})
+}
+
 // What an action asks of Proxmox to change is in its row: privileges are granted by that.
 func TestActionsMakeTheCallsThatTheirFactsSay(t *testing.T) {
 	rules, err := schema.Load("9.2")
@@ -81,7 +108,7 @@ func TestActionsMakeTheCallsThatTheirFactsSay(t *testing.T) {
 			model.Destroy{Target: model.Target{VMID: 100, Node: "pve2"}, Owner: us, Owned: true},
 		} {
 			facts, before := model.FactsOf(a), l.sim.RequestCount()
-			err := l.do(a)
+			err := l.do(l.seen(a))
 			writes := 0
 			for _, r := range l.sim.Requests(before) {
 				c := callOf(t, rules, r)

@@ -58,6 +58,7 @@ var classes = []struct {
 	{pve.ErrForbidden, Hard},
 	{ErrNotOurs, Hard},
 	{ErrNoFacts, Hard},
+	{ErrNoDigest, Hard},
 	{ErrNoSSH, Hard},
 	{remote.ErrHostKeyChanged, Hard},
 	{remote.ErrHostKeyUnknown, Hard},
