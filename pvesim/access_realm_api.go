@@ -90,6 +90,9 @@ func (o realmOptions) settings(p schema.Params, create bool) (map[string]string,
 			return nil, die("unexpected property '%s'", key)
 		}
 		out[key] = p.Str(key)
+		if strings.ContainsAny(out[key], "\r\n") {
+			return nil, die("property contains a line feed")
+		}
 	}
 	for _, key := range o.required {
 		if _, ok := out[key]; create && !ok {
@@ -120,7 +123,7 @@ func (c *call) addRealm(name, typ string) error {
 	}
 	c.oneDefault(conf)
 	conf["type"] = typ
-	realms[name] = conf
+	realms[name] = keepSection(conf)
 	return nil
 }
 
@@ -208,7 +211,7 @@ func (c *call) changeRealm(name string) error {
 	if len(drop) == 0 && len(news) == 0 && !c.params.Has("password") {
 		return die("no options specified")
 	}
-	next := merged(conf, nil)
+	next := maps.Clone(conf)
 	for _, key := range drop {
 		delete(next, key)
 	}
@@ -219,8 +222,8 @@ func (c *call) changeRealm(name string) error {
 		}
 	}
 	c.oneDefault(news)
-	c.state.Access.Realms[name] = next
-	conf = next
+	conf = keepSection(next)
+	c.state.Access.Realms[name] = conf
 	for key, text := range map[string]string{"pam": "Linux PAM standard authentication", "pve": "Proxmox VE authentication server"} {
 		if name == key && conf["comment"] == "" {
 			conf["comment"] = text

@@ -115,6 +115,9 @@ func decodeJSON(body []byte) (map[string]any, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, daemonError(http.StatusInternalServerError, "%s%s934.\n", perlJSONError(body), where)
 	}
+	if v == nil { // Perl makes an empty hash of it
+		return map[string]any{}, nil
+	}
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil, daemonError(http.StatusInternalServerError, "Not a HASH reference%s978.\n", where)

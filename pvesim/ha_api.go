@@ -117,26 +117,15 @@ func createHAResource(c *call) (any, error) {
 	case kind == "ct":
 		return nil, die("resource '%s' - guest with ID %s is not a container", sid, name)
 	}
-	options := c.haSection()
+	options := c.section("sid", "type")
 	if err := c.haOptions().check(options, true); err != nil {
 		return nil, err
 	}
 	if c.state.HA.Resources[sid] != nil {
 		return nil, die("create resource failed: resource ID '%s' already defined", sid)
 	}
-	c.addHA(sid, options)
+	c.addHA(sid, keepSection(options))
 	return nil, nil
-}
-
-// haSection are the options of a resource as they are kept.
-func (c *call) haSection() map[string]string {
-	options := c.section("sid", "type")
-	if text, ok := options["comment"]; ok {
-		if options["comment"] = keptText(text); options["comment"] == "" || text == "0" {
-			delete(options, "comment")
-		}
-	}
-	return options
 }
 
 func updateHAResource(c *call) (any, error) {
@@ -170,14 +159,11 @@ func (c *call) changeHAResource(sid string) error {
 	if r == nil {
 		return die("no such resource '%s'", sid)
 	}
-	changes := c.haSection()
+	changes := c.section("sid", "type")
 	if err := c.haOptions().check(changes, false); err != nil {
 		return err
 	}
 	next := merged(r, changes)
-	if c.params.Has("comment") && changes["comment"] == "" {
-		delete(next, "comment")
-	}
 	if err := c.haOptions().remove(next, c.params.List("delete")); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func createHAGroup(c *call) (any, error) {
 	if c.state.HA.Groups[id] != nil {
 		return nil, die("create ha group failed: ha group ID '%s' already defined", id)
 	}
-	c.state.HA.Groups[id] = group
+	c.state.HA.Groups[id] = keepSection(group)
 	return nil, nil
 }
 

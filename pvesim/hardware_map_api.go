@@ -112,15 +112,8 @@ func (c *call) createHardwareMap(kind string) error {
 		return die("create hardware mapping failed: %s ID '%s' already defined", kind, id)
 	}
 	delete(sec, "map")
-	c.hardwareMaps(kind)[id] = &HardwareMap{Map: c.dirMapParam(), Options: keptOptions(sec)}
+	c.hardwareMaps(kind)[id] = &HardwareMap{Map: c.dirMapParam(), Options: keepSection(sec)}
 	return nil
-}
-
-func keptOptions(sec map[string]string) map[string]string {
-	for k, v := range sec {
-		sec[k] = keptText(v)
-	}
-	return sec
 }
 
 func (c *call) getHardwareMap(kind string) (any, error) {
@@ -154,7 +147,6 @@ func (c *call) changeHardwareMap(kind string) error {
 		}
 	}
 	delete(sec, "map")
-	maps.Copy(options, keptOptions(sec))
-	m.Map, m.Options = slices.Clone(c.dirMapParam()), options
+	m.Map, m.Options = slices.Clone(c.dirMapParam()), merged(options, sec)
 	return nil
 }

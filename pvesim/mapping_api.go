@@ -127,7 +127,7 @@ func createDirMap(c *call) (any, error) {
 	if c.state.DirMaps[id] != nil {
 		return nil, die("create directory mapping failed: dir ID '%s' already defined", id)
 	}
-	c.state.DirMaps[id] = &DirMap{ID: id, Desc: keptText(c.params.Str("description")), Map: entries}
+	c.state.DirMaps[id] = &DirMap{ID: id, Desc: strings.TrimSpace(c.params.Str("description")), Map: entries}
 	return nil, nil
 }
 
@@ -183,7 +183,7 @@ func (c *call) changeDirMap(id string) error {
 	}
 	m.Map, m.Desc = entries, desc["description"]
 	if c.params.Has("description") {
-		m.Desc = keptText(c.params.Str("description"))
+		m.Desc = strings.TrimSpace(c.params.Str("description"))
 	}
 	return nil
 }

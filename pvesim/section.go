@@ -121,10 +121,6 @@ func sectionDigest[V any](sections map[string]V) string {
 // emptyDigest is the checksum of a file that isn't there.
 const emptyDigest = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 
-// keptText is what is left of a text that was written into a line of a file:
-// blanks at the end are lost.
-func keptText(text string) string { return strings.TrimRight(text, " \t") }
-
 func atoiOr(text string, def int) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
@@ -139,9 +135,23 @@ func strAny(v any) string {
 	return fmt.Sprint(v)
 }
 
-// merged is a section with changes applied.
+// merged is a section with changes applied, as its file keeps it.
 func merged(sec, changes map[string]string) map[string]string {
 	out := maps.Clone(sec)
 	maps.Copy(out, changes)
-	return out
+	return keepSection(out)
+}
+
+// keepSection leaves in a section what its file keeps: options without a value
+// aren't written, blanks around a value aren't read, and a comment of "0" is
+// none to Perl.
+func keepSection(sec map[string]string) map[string]string {
+	for k, v := range sec {
+		if v = strings.TrimSpace(v); v == "" || k == "comment" && v == "0" {
+			delete(sec, k)
+			continue
+		}
+		sec[k] = v
+	}
+	return sec
 }

@@ -87,9 +87,14 @@ func createStorage(c *call) (any, error) {
 			return nil, fail(err)
 		}
 	}
-	if c.params.Has("encryption-key") && typ == "pbs" {
-		conf["encryption-key"] = "1"
+	if typ == "pbs" && c.params.Has("master-pubkey") && !c.params.Has("encryption-key") {
+		return nil, fail(die("'master-pubkey' can only be used together with 'encryption-key'"))
 	}
+	secrets, err := c.storageSecrets(typ, conf)
+	if err != nil {
+		return nil, fail(err)
+	}
+	keepSection(conf)
 	c.state.Storages[id] = st
 	if st.Conf["disable"] != "1" && st.OnNode(c.entry) {
 		if _, err := c.activate(c.entry, id); err != nil {
@@ -99,7 +104,16 @@ func createStorage(c *call) (any, error) {
 	}
 	c.forgetForeign(st)
 	c.storagesWritten()
-	return map[string]any{"storage": id, "type": typ}, nil
+	return storageWritten(st, secrets), nil
+}
+
+// storageWritten is the answer to who made or changed a storage.
+func storageWritten(st *Storage, secrets map[string]any) map[string]any {
+	out := map[string]any{"storage": st.ID, "type": st.Type}
+	if secrets != nil {
+		out["config"] = secrets
+	}
+	return out
 }
 
 // checkBaseStorage checks what an LVM storage is to stand on.
@@ -144,7 +158,6 @@ func updateStorage(c *call) (any, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	remove = slices.DeleteFunc(remove, func(k string) bool { return slices.Contains(st.plugin().secret, k) })
 	opts := c.optionsOf(st.Type)
 	for _, k := range remove {
 		opt, ok := opts[k]
@@ -162,15 +175,21 @@ func updateStorage(c *call) (any, error) {
 	if err := c.keepsChain(st, conf, remove); err != nil {
 		return nil, fail(err)
 	}
+	next := maps.Clone(st.Conf)
 	for _, k := range remove {
-		delete(st.Conf, k)
+		delete(next, k)
 	}
-	maps.Copy(st.Conf, conf)
+	maps.Copy(next, conf)
+	secrets, err := c.storageSecrets(st.Type, next)
+	if err != nil {
+		return nil, fail(err)
+	}
+	st.Conf = keepSection(next)
 	if st.Conf["nodes"] == "" || st.ID == "local" {
 		delete(st.Conf, "nodes")
 	}
 	c.storagesWritten()
-	return map[string]any{"storage": st.ID, "type": st.Type}, nil
+	return storageWritten(st, secrets), nil
 }
 
 // keepsChain refuses to turn chains of snapshots off while an LVM storage
