@@ -25,7 +25,7 @@ func (r *run) start(o *object, steps []plan.Step) {
 	}
 	if !o.working {
 		// What is to go doesn't wait for what is to come.
-		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !r.want.Going(o.owner.Key) {
+		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !o.part.want.Going(o.owner.Key) {
 			r.enqueue(o)
 			return
 		}
@@ -62,6 +62,7 @@ func (o *object) underWay() bool { return len(o.again) > 0 }
 // do makes the call of one step.
 func (r *run) do(o *object, s plan.Step) {
 	o.busy++
+	o.part.calls++
 	o.begun[s.N] = true
 	r.rolls(o, s)
 	at := o.plan
@@ -75,6 +76,7 @@ func (r *run) do(o *object, s plan.Step) {
 			res, err = r.e.actor.Do(r.calls, s.Action, on)
 		}
 		return func() {
+			r.called(o.part)
 			switch {
 			case err != nil:
 				r.failed(o, s, err)
@@ -238,8 +240,8 @@ func clearsHA(a model.Action) bool {
 // succeeded notes that a step was done.
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
-	r.e.succeed(o.owner.Key, s.What)
-	r.e.heard(o.owner.Key, s.Action)
+	r.e.succeed(o.part.standing, o.owner.Key, s.What)
+	r.e.heard(o.part.standing, o.owner.Key, s.Action)
 	switch n := o.repeated(s); {
 	case n > 1 && clearsHA(s.Action):
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: "the HA manager has given up on it again; the log of the last qmstart task of the VM says why it doesn't start"})
@@ -251,8 +253,8 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	_, o.released = s.Action.(model.Release)
 	r.emit(o, Event{Kind: Done, Action: kindOf(s.Action), Step: s.What, Text: s.Why, Task: task})
 	// What a snapshot does to its machine may leave something to do for that.
-	if snap, ok := r.want.Snapshot(o.owner.Key); ok {
-		if vm := r.objects[snap.VM]; vm != nil {
+	if snap, ok := o.part.want.Snapshot(o.owner.Key); ok {
+		if vm := o.part.objects[snap.VM]; vm != nil {
 			vm.done = false
 			r.due[vm] = true
 		}

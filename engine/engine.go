@@ -81,17 +81,17 @@ func (o Options) withDefaults() Options {
 // nothing, and doesn't ask guest agents: whose address isn't known has that left to be
 // looked at. With want.Quick the lists are enough where they show nothing to do.
 func (e *Engine) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
-	return e.planSince(ctx, want, time.Now())
+	return e.planSince(ctx, want, time.Now(), nil)
 }
 
 // Replan is a Plan for those who look again and again: it relies on configs that were
 // read before, unless lists show that they may have changed.
 func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
-	return e.planSince(ctx, want, time.Time{})
+	return e.planSince(ctx, want, time.Time{}, nil)
 }
 
 // planSince plans with configs that were read since a time, and power states of now.
-func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time.Time) (plan.Plan, error) {
+func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time.Time, known *standing) (plan.Plan, error) {
 	want.Foresee = true
 	begun := time.Now()
 	if err := e.observer.Refresh(ctx, 0); err != nil {
@@ -101,7 +101,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time
 	for i := range steps.VMs {
 		steps.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
 	}
-	p, err := e.planDeep(ctx, steps, func(o plan.Object) plan.Look {
+	p, err := e.planDeep(ctx, steps, known, func(o plan.Object) plan.Look {
 		var l plan.Look
 		if want.Quick || o.VMID == 0 {
 			return l
@@ -118,16 +118,18 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time
 	if err != nil || want.Quick {
 		return p, err
 	}
-	return e.Heard(p, want), nil
+	return e.heardOf(p, want, known), nil
 }
 
 // Heard is a plan with what is known by now of guest agents: whether those of guests that
 // nothing is to be done for have reported an address, where one is waited for. It asks
 // nobody.
-func (e *Engine) Heard(p plan.Plan, want model.Desired) plan.Plan {
+func (e *Engine) Heard(p plan.Plan, want model.Desired) plan.Plan { return e.heardOf(p, want, nil) }
+
+func (e *Engine) heardOf(p plan.Plan, want model.Desired, known *standing) plan.Plan {
 	p.Objects = slices.Clone(p.Objects)
 	waits := map[model.Key]plan.Object{}
-	for _, o := range e.plan(e.seal(want)).Objects {
+	for _, o := range e.plan(e.seal(want), known).Objects {
 		waits[o.Owner.Key] = o
 	}
 	for i, o := range p.Objects {
@@ -140,8 +142,8 @@ func (e *Engine) Heard(p plan.Plan, want model.Desired) plan.Plan {
 
 // planDeep plans, and reads what the plan needs to know until it is complete; more is
 // what is to be read beside that.
-func (e *Engine) planDeep(ctx context.Context, want model.Desired, more func(plan.Object) plan.Look) (plan.Plan, error) {
-	p := e.plan(want)
+func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standing, more func(plan.Object) plan.Look) (plan.Plan, error) {
+	p := e.plan(want, known)
 	for range maxLooks {
 		look := p.Look()
 		look.Agents = nil
@@ -156,7 +158,7 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, more func(pla
 		if err := e.read(ctx, look); err != nil {
 			return p, err
 		}
-		p = e.plan(want)
+		p = e.plan(want, known)
 	}
 	return p, nil
 }
@@ -165,18 +167,22 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, more func(pla
 // a few are enough.
 const maxLooks = 8
 
-// plan plans with what is known now.
-func (e *Engine) plan(want model.Desired) plan.Plan {
+// plan plans with what is known now, and with what is known of the objects of a part; nil:
+// of what is wanted in no session.
+func (e *Engine) plan(want model.Desired, known *standing) plan.Plan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.planLocked(want)
+	return e.planLocked(want, known)
 }
 
-func (e *Engine) planLocked(want model.Desired) (p plan.Plan) {
+func (e *Engine) planLocked(want model.Desired, known *standing) (p plan.Plan) {
+	if known == nil {
+		known = e.memory.alone
+	}
 	e.observer.View(func(have *model.Observed) {
 		e.memory.expire(have.At)
-		have.Placed, have.Failed, have.Ignored = e.memory.placed, e.memory.failed, e.memory.deaf(have.At)
-		have.Rolling = e.memory.underWay()
+		have.Placed, have.Failed, have.Ignored = e.memory.placed, known.failed, known.deaf(have.At)
+		have.Rolling = known.underWay()
 		p = plan.For(want, have)
 	})
 	return p

@@ -35,7 +35,7 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 		r.listSoon()
 	}
 	if f.Ignored {
-		r.e.ignored(o.owner.Key)
+		r.e.ignored(o.part.standing, o.owner.Key)
 	}
 	r.blameStep(o, s, task, f, f.Class == act.Lost || listed)
 }
@@ -50,7 +50,7 @@ func (r *run) blame(o *object, what string, f act.Failure) {
 // were looked at.
 func (r *run) blameStep(o *object, s plan.Step, task string, f act.Failure, lost bool) {
 	r.e.mu.Lock()
-	noted := r.e.memory.fail(o.owner.Key, s.What, f, lost, time.Now())
+	noted := r.e.memory.fail(o.part.standing, o.owner.Key, s.What, f, lost, time.Now())
 	r.e.mu.Unlock()
 	e := Event{Kind: Failed, Step: s.What, Text: f.Text, Hint: f.Hint, Task: task, Final: noted.Hard}
 	if s.Action != nil {
@@ -63,18 +63,19 @@ func (r *run) blameStep(o *object, s plan.Step, task string, f act.Failure, lost
 func (r *run) failure(o *object) (model.Failure, bool) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
-	f, ok := r.e.memory.failed[o.owner.Key]
+	f, ok := o.part.standing.failed[o.owner.Key]
 	return f, ok
 }
 
-func (e *Engine) succeed(key model.Key, what string) {
+func (e *Engine) succeed(of *standing, key model.Key, what string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.memory.succeed(key, what)
+	of.succeed(key, what)
 }
 
-func (e *Engine) forgive(key model.Key) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.memory.forgive(key)
+// forgive lets all that failed of an object be tried anew.
+func (r *run) forgive(o *object) {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	o.part.standing.forgive(o.owner.Key)
 }

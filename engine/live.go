@@ -88,7 +88,7 @@ func (r *run) recover() {
 	for _, o := range r.order {
 		o.last = view{}
 		if !o.done {
-			r.e.forgive(o.owner.Key)
+			r.forgive(o)
 			r.due[o] = true
 		}
 	}
@@ -100,14 +100,21 @@ func (r *run) recover() {
 
 // tellTrouble tells about trouble as a whole.
 func (r *run) tellTrouble() {
-	if r.opts.Trouble == nil {
+	for _, p := range r.parts {
+		r.tellPart(p)
+	}
+}
+
+// tellPart tells one caller about trouble as a whole.
+func (r *run) tellPart(p *part) {
+	if p.opts.Trouble == nil {
 		return
 	}
 	if t := r.live.trouble; t != nil {
-		r.opts.Trouble(t.wait(), t.since)
+		p.opts.Trouble(t.wait(), t.since)
 		return
 	}
-	r.opts.Trouble(nil, time.Now())
+	p.opts.Trouble(nil, time.Now())
 }
 
 // keepWatch looks at everything when it is time, and finds out when that is next.
@@ -168,15 +175,12 @@ func (r *run) round() {
 // nextAgent is the guest whose agent is asked in this round: those that run and
 // whose addresses matter take turns. 0: nobody wants to know.
 func (r *run) nextAgent() (vmid int) {
-	if r.opts.Changed == nil {
-		return 0
-	}
 	r.e.observer.View(func(have *model.Observed) {
 		for range r.order {
 			r.live.asked = (r.live.asked + 1) % len(r.order)
 			o := r.order[r.live.asked]
 			g := have.Guests[o.plan.VMID]
-			if o.done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.vm(o).WaitAddress {
+			if o.part.opts.Changed != nil && o.done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.vm(o).WaitAddress {
 				vmid = g.VMID
 				return
 			}
@@ -187,10 +191,16 @@ func (r *run) nextAgent() (vmid int) {
 
 // drift finds out what isn't up to date any more.
 func (r *run) drift() {
-	for _, p := range r.e.plan(r.want.All()).Objects {
-		o := r.objects[p.Owner.Key]
+	for _, part := range r.parts {
+		r.driftOf(part)
+	}
+}
+
+func (r *run) driftOf(part *part) {
+	for _, p := range r.e.plan(part.want.All(), part.standing).Objects {
+		o := part.objects[p.Owner.Key]
 		if o == nil {
-			r.add(p) // what is left over of a set
+			r.add(part, p) // what is left over of a set
 			continue
 		}
 		if !o.done || o.busy > 0 {
@@ -251,10 +261,10 @@ func (e *claimError) Unwrap() error { return e.err }
 // claim has it written down which VMID an object gets, before something is made
 // under it.
 func (r *run) claim(o *object, a model.Action, at plan.Object) error {
-	if r.opts.Claim == nil || !model.FactsOf(a).Makes {
+	if o.part.opts.Claim == nil || !model.FactsOf(a).Makes {
 		return nil
 	}
-	if err := r.opts.Claim(r.calls, o.owner, at.VMID, at.Node); err != nil {
+	if err := o.part.opts.Claim(r.calls, o.owner, at.VMID, at.Node); err != nil {
 		return &claimError{at.VMID, err}
 	}
 	return nil

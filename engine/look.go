@@ -150,9 +150,9 @@ func (r *run) lookFailed(o *object, what string, vmid int, err error) {
 	r.blame(o, "reading the "+what, f)
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
-	if noted, ok := r.e.memory.failed[o.owner.Key]; ok {
+	if noted, ok := o.part.standing.failed[o.owner.Key]; ok {
 		noted.Unread, noted.Guest = true, vmid
-		r.e.memory.failed[o.owner.Key] = noted
+		o.part.standing.failed[o.owner.Key] = noted
 	}
 }
 

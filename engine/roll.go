@@ -10,7 +10,7 @@ import (
 // it. For everything else, and for other processes, Proxmox tells.
 
 // underWay are the guests that are restarted or replaced.
-func (m *memory) underWay() map[model.Key]bool {
+func (m *standing) underWay() map[model.Key]bool {
 	if len(m.rolling) == 0 {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (m *memory) underWay() map[model.Key]bool {
 
 // grant notes that an object's new plan restarts or replaces its guest, or that it doesn't
 // any more, unless that has begun.
-func (m *memory) grant(p plan.Object, v model.VM) {
+func (m *standing) grant(p plan.Object, v model.VM) {
 	begun, known := m.rolling[p.Owner.Key]
 	switch disrupts := p.Look.Empty() && p.Disrupts(v); {
 	case v.Deleted:
@@ -40,27 +40,27 @@ func (r *run) grant(due []*object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	for _, o := range due {
-		if v, ok := r.want.VM(o.owner.Key); ok {
-			r.e.memory.grant(o.plan, v)
+		if v, ok := o.part.want.VM(o.owner.Key); ok {
+			o.part.standing.grant(o.plan, v)
 		}
 	}
 }
 
 // rolls notes that a step is done that restarts or replaces a guest.
 func (r *run) rolls(o *object, s plan.Step) {
-	v, ok := r.want.VM(o.owner.Key)
+	v, ok := o.part.want.VM(o.owner.Key)
 	if !ok || !(plan.Object{Steps: []plan.Step{s}}).Disrupts(v) {
 		return
 	}
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
-	r.e.memory.rolling[o.owner.Key] = true
+	o.part.standing.rolling[o.owner.Key] = true
 }
 
 // rolled notes that a guest is ready, and plans those that wait for it.
 func (r *run) rolled(o *object) {
 	r.e.mu.Lock()
-	delete(r.e.memory.rolling, o.owner.Key)
+	delete(o.part.standing.rolling, o.owner.Key)
 	r.e.mu.Unlock()
 	for other := range r.waiting {
 		if other.reason == plan.WaitRollout {

@@ -21,10 +21,9 @@ type run struct {
 	live  *live           // nil: it ends when all is up to date
 	opts  Options
 	tasks *act.Tasks
-	want  *plan.Wanted
 	begun time.Time
 
-	objects map[model.Key]*object
+	parts   []*part // what each of those who want something wants
 	order   []*object
 	due     map[*object]bool  // to be planned again
 	waiting map[*object]bool  // nothing can be done for them now
@@ -56,6 +55,7 @@ type run struct {
 // object is something that is wanted, on its way.
 type object struct {
 	n       int // place in the order
+	part    *part
 	owner   model.Owner
 	version int64 // of what is wanted
 	plan    plan.Object
@@ -93,11 +93,12 @@ type object struct {
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
 	r := &run{
-		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), want: plan.NewWanted(e.seal(want)), begun: time.Now(),
-		objects: map[model.Key]*object{}, due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
+		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), begun: time.Now(),
+		due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
 		waiting: map[*object]bool{}, leaving: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,
 	}
+	r.parts = []*part{{opts: r.opts, want: plan.NewWanted(e.seal(want)), objects: map[model.Key]*object{}, standing: e.memory.alone}}
 	return r
 }
 
@@ -122,21 +123,23 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 
 // begin plans everything once, so that there is an object for each part of it.
 func (r *run) begin() {
-	for _, o := range r.e.plan(r.want.All()).Objects {
-		r.e.forgive(o.Owner.Key) // somebody has asked for it anew
-		r.add(o)
+	for _, part := range r.parts {
+		for _, p := range r.e.plan(part.want.All(), part.standing).Objects {
+			r.add(part, p)
+			r.forgive(part.objects[p.Owner.Key]) // somebody has asked for it anew
+		}
 	}
 }
 
 // add starts looking after an object.
-func (r *run) add(p plan.Object) {
-	if r.objects[p.Owner.Key] != nil {
+func (r *run) add(part *part, p plan.Object) {
+	if part.objects[p.Owner.Key] != nil {
 		return
 	}
-	o := &object{n: len(r.order), owner: p.Owner}
-	r.want.LeftOver(p)
-	r.objects[p.Owner.Key] = o
-	r.order = append(r.order, o)
+	o := &object{n: len(r.order), part: part, owner: p.Owner}
+	part.want.LeftOver(p)
+	part.objects[p.Owner.Key] = o
+	part.order, r.order = append(part.order, o), append(r.order, o)
 	r.due[o] = true
 }
 
@@ -259,5 +262,11 @@ func (r *run) emit(o *object, e Event) {
 		o.settled = false
 	}
 	e.Time, e.Owner, e.VMID, e.Node = time.Now(), o.owner, o.plan.VMID, o.plan.Node
-	r.opts.Events(e)
+	if o.part != nil {
+		o.part.opts.Events(e)
+		return
+	}
+	for _, p := range r.parts { // it is nobody's in particular
+		p.opts.Events(e)
+	}
 }

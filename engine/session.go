@@ -11,20 +11,25 @@ import (
 
 // Session makes things so and keeps them so, while what is wanted changes. It
 // goes on when Proxmox is away, and when it has failed.
+//
+// Several callers may share one, see [Session.Join].
 type Session struct {
-	r    *run
-	done chan struct{}
+	r     *run
+	part  *part
+	ended chan struct{}
 }
 
 // Serve begins a session that lasts until ctx ends. Nothing is wanted yet.
 func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
-	s := &Session{r: e.newRun(ctx, model.Desired{}, opts), done: make(chan struct{})}
+	s := &Session{r: e.newRun(ctx, model.Desired{}, opts), ended: make(chan struct{})}
+	s.part = s.r.parts[0]
+	s.part.done = make(chan struct{})
 	calls, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.r.calls = calls
 	s.r.live = &live{trouble: &trouble{err: errNotLooked, since: time.Now()}}
 	s.r.listBy(time.Now())
 	go func() {
-		defer close(s.done)
+		defer close(s.ended)
 		_ = s.r.loop() // it ends with ctx
 		last := time.AfterFunc(lastCalls, func() { cut(context.Cause(ctx)) })
 		defer last.Stop()
@@ -39,13 +44,29 @@ func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
 const lastCalls = 10 * time.Second
 
 // Done is closed when the session has ended.
-func (s *Session) Done() <-chan struct{} { return s.done }
+func (s *Session) Done() <-chan struct{} { return s.ended }
 
 // Want says what is wanted from now on. What isn't named any more is left as it
 // is: what is to go must be named as such. Versions, which may be nil, say which
 // edition of each object it is; outcomes repeat them.
 func (s *Session) Want(want model.Desired, versions map[model.Key]int64) {
-	s.r.post(func() { s.r.rewant(want, versions) })
+	s.Update(func() (model.Desired, map[model.Key]int64) { return want, versions })
+}
+
+// Update does the same with what is wanted by the time the session gets to it, so that
+// of many changes at once only the last one is planned.
+func (s *Session) Update(latest func() (model.Desired, map[model.Key]int64)) {
+	s.r.post(func() {
+		if !s.part.left {
+			want, versions := latest()
+			s.r.rewant(s.part, want, versions)
+		}
+	})
+}
+
+// Plan is as [Engine.Plan], for this caller: what has failed of its own objects counts.
+func (s *Session) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
+	return s.r.e.planSince(ctx, want, time.Now(), s.part.standing)
 }
 
 // Touches reports whether the session may still change something for the object with
@@ -53,23 +74,23 @@ func (s *Session) Want(want model.Desired, versions map[model.Key]int64) {
 // Want before counts.
 func (s *Session) Touches(uid string) bool {
 	answer := make(chan bool, 1)
-	s.r.post(func() { answer <- s.r.touches(uid) })
+	s.r.post(func() { answer <- s.r.touches(s.part, uid) })
 	select {
 	case touches := <-answer:
 		return touches
-	case <-s.done:
+	case <-s.ended:
 		return false
 	}
 }
 
-func (r *run) touches(uid string) bool {
-	for _, o := range r.order {
+func (r *run) touches(p *part, uid string) bool {
+	for _, o := range p.order {
 		if o.owner.UID == uid {
 			return true
 		}
 	}
 	for o := range r.leaving {
-		if o.owner.UID == uid {
+		if o.part == p && o.owner.UID == uid {
 			return true
 		}
 	}
@@ -86,32 +107,45 @@ func (s *Session) Look() {
 }
 
 // rewant takes over what is wanted now. What is the same as before isn't touched.
-func (r *run) rewant(want model.Desired, versions map[model.Key]int64) {
-	was := r.want
+func (r *run) rewant(p *part, want model.Desired, versions map[model.Key]int64) {
+	was := p.want
 	want = r.e.seal(want)
-	r.want = plan.NewWanted(want)
-	before := r.objects
-	r.objects, r.order = make(map[model.Key]*object, len(before)), nil
+	p.want = plan.NewWanted(want)
+	before := p.objects
+	p.objects, p.order = make(map[model.Key]*object, len(before)), nil
 	each(want, func(owner model.Owner) {
 		o := before[owner.Key]
 		switch {
 		case o != nil && o.owner == owner:
 			delete(before, owner.Key)
-			o.n = len(r.order)
-			r.objects[owner.Key], r.order = o, append(r.order, o)
-			if !same(was, r.want, owner.Key) {
+			p.objects[owner.Key], p.order = o, append(p.order, o)
+			if !same(was, p.want, owner.Key) {
 				r.renew(o)
 				r.wakeUsers(o)
 			}
 		default:
-			r.add(plan.Object{Owner: owner})
+			r.add(p, plan.Object{Owner: owner})
 		}
-		r.objects[owner.Key].version = versions[owner.Key]
+		p.objects[owner.Key].version = versions[owner.Key]
 	})
 	for _, o := range before {
 		r.drop(o)
 	}
-	r.tellAll()
+	r.reorder()
+	for _, o := range p.order {
+		r.tell(o)
+	}
+}
+
+// reorder puts the objects of all parts into one order.
+func (r *run) reorder() {
+	r.order = nil
+	for _, p := range r.parts {
+		for _, o := range p.order {
+			o.n = len(r.order)
+			r.order = append(r.order, o)
+		}
+	}
 }
 
 // each names all objects, in the order in which they are planned. Groups aren't among
@@ -157,7 +191,7 @@ func same(was, is *plan.Wanted, key model.Key) bool {
 func (r *run) renew(o *object) {
 	o.done, o.told, o.settled, o.stale = false, false, false, true
 	o.again = nil
-	r.e.forgive(o.owner.Key)
+	r.forgive(o)
 	r.due[o] = true
 }
 
@@ -172,7 +206,7 @@ func (r *run) drop(o *object) {
 	delete(r.waiting, o)
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
-	r.e.memory.forgive(o.owner.Key)
+	o.part.standing.forgive(o.owner.Key)
 	r.e.memory.displace(o.owner)
-	delete(r.e.memory.rolling, o.owner.Key)
+	delete(o.part.standing.rolling, o.owner.Key)
 }

@@ -34,7 +34,7 @@ func (e *Engine) Step(ctx context.Context, want model.Desired, age time.Duration
 		t.vms[v.Owner.Key] = v
 	}
 	var err error
-	if t.Plan, err = e.planDeep(ctx, want, func(plan.Object) plan.Look { return plan.Look{} }); err != nil {
+	if t.Plan, err = e.planDeep(ctx, want, nil, func(plan.Object) plan.Look { return plan.Look{} }); err != nil {
 		return t.Turn, err
 	}
 	return t.Turn, t.act(ctx)
@@ -97,7 +97,7 @@ func (t *stepper) do(ctx context.Context, o plan.Object, s plan.Step) {
 		t.mu.Unlock()
 		t.tell(o, Event{Kind: Progress, Step: s.What, Task: res.Task})
 	default:
-		t.e.succeed(o.Owner.Key, s.What)
+		t.e.succeed(t.e.memory.alone, o.Owner.Key, s.What)
 		t.e.note(s.Action, t.vms[o.Owner.Key].WaitAddress)
 		t.tell(o, Event{Kind: Done, Step: s.What, Text: s.Why})
 	}
@@ -119,7 +119,7 @@ func (t *stepper) failed(o plan.Object, what string, err error) {
 		return
 	}
 	t.e.mu.Lock()
-	t.e.memory.fail(o.Owner.Key, what, f, true, time.Now())
+	t.e.memory.fail(t.e.memory.alone, o.Owner.Key, what, f, true, time.Now())
 	t.e.mu.Unlock()
 	t.tell(o, Event{Kind: Failed, Step: what, Text: f.Text, Hint: f.Hint})
 }

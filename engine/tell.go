@@ -25,7 +25,7 @@ type view struct {
 // being looked at, or is about to be, nothing is new.
 func (r *run) tell(o *object) {
 	looking := o.busy > 0 && o.doing() == "" || r.able() && (r.due[o] || r.asksAgain(o))
-	if r.opts.Changed == nil || o.dropped || looking || r.live != nil && r.live.trouble.early() {
+	if o.part.opts.Changed == nil || o.dropped || looking || r.live != nil && r.live.trouble.early() {
 		return
 	}
 	out := r.outcome(o)
@@ -42,7 +42,7 @@ func (r *run) tell(o *object) {
 		return
 	}
 	o.last, o.lastAt, o.verified = v, time.Now(), out.Verified
-	r.opts.Changed(out)
+	o.part.opts.Changed(out)
 }
 
 // textPause is how often it is told that something waits for the same, in other
@@ -58,8 +58,10 @@ func (v view) onlyText(was view) bool {
 // looked tells what is to be told after everything was looked at.
 func (r *run) looked() {
 	r.tellAll()
-	if r.opts.Looked != nil {
-		r.opts.Looked()
+	for _, p := range r.parts {
+		if p.opts.Looked != nil {
+			p.opts.Looked()
+		}
 	}
 }
 

@@ -24,20 +24,20 @@ func (r *run) turn() {
 	slices.SortFunc(due, func(a, b *object) int { return a.n - b.n })
 	for _, o := range due {
 		if fail, failed := r.failure(o); failed && r.outdated(fail) {
-			r.e.forgive(o.owner.Key)
+			r.forgive(o)
 		}
 	}
 	planned := r.planOnly(due)
 	for _, o := range due {
-		p, ok := planned[o.owner.Key]
+		p, ok := planned[o]
 		if !ok {
 			p = plan.Object{Owner: o.owner} // it was there to be looked at, and has been
 		}
 		if p.VMID == 0 && !p.Look.Empty() {
 			p.VMID, p.Node = o.plan.VMID, o.plan.Node // for those who want to know meanwhile
 		}
-		if r.opts.Agreed != nil {
-			p = r.opts.Agreed.Limit(p)
+		if agreed := o.part.opts.Agreed; agreed != nil {
+			p = agreed.Limit(p)
 		}
 		o.plan, o.begun, o.did, o.carry, o.stale, o.retry = p, map[int]bool{}, map[int]bool{}, false, false, time.Time{}
 		delete(r.waiting, o)
@@ -49,8 +49,28 @@ func (r *run) turn() {
 	}
 }
 
-// planOnly plans some objects, without the others as far as they don't matter.
-func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
+// planOnly plans some objects, those of each part for themselves.
+func (r *run) planOnly(due []*object) map[*object]plan.Object {
+	of := map[*part][]*object{}
+	for _, o := range due {
+		of[o.part] = append(of[o.part], o)
+	}
+	all := make(map[*object]plan.Object, len(due))
+	for _, part := range r.parts {
+		if due := of[part]; len(due) > 0 {
+			planned := r.planPart(part, due)
+			for _, o := range due {
+				if p, ok := planned[o.owner.Key]; ok {
+					all[o] = p
+				}
+			}
+		}
+	}
+	return all
+}
+
+// planPart plans some objects of a part, without the others as far as they don't matter.
+func (r *run) planPart(part *part, due []*object) map[model.Key]plan.Object {
 	e := r.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,15 +79,15 @@ func (r *run) planOnly(due []*object) map[model.Key]plan.Object {
 		was[i], at[i] = e.memory.displace(o.owner)
 	}
 	out := map[model.Key]plan.Object{}
-	want := r.want.For(keysOf(due)...)
-	planned := e.planLocked(want)
-	if all, more := r.want.Rolled(want, planned); more {
-		planned = e.planLocked(all)
+	want := part.want.For(keysOf(due)...)
+	planned := e.planLocked(want, part.standing)
+	if all, more := part.want.Rolled(want, planned); more {
+		planned = e.planLocked(all, part.standing)
 	}
 	for _, p := range planned.Objects {
 		out[p.Owner.Key] = p
-		if r.objects[p.Owner.Key] == nil && p.VMID != 0 {
-			r.add(p) // found while looking for what is left over
+		if part.objects[p.Owner.Key] == nil && p.VMID != 0 {
+			r.add(part, p) // found while looking for what is left over
 		}
 	}
 	for i, o := range due {
@@ -86,7 +106,7 @@ func keysOf(objects []*object) []model.Key {
 
 // vm is what is wanted of an object's guest.
 func (r *run) vm(o *object) model.VM {
-	v, _ := r.want.VM(o.owner.Key)
+	v, _ := o.part.want.VM(o.owner.Key)
 	return v
 }
 
@@ -201,12 +221,12 @@ func (r *run) finish(o *object) {
 // wakeUsers plans again what waits for this object: what is made from it, and,
 // when it is gone, what it was made from, which may go now.
 func (r *run) wakeUsers(o *object) {
-	waiting := r.want.Users(o.owner.Key)
+	waiting := o.part.want.Users(o.owner.Key)
 	if o.plan.Gone {
-		waiting = append(slices.Clone(waiting), r.want.Sources(o.owner.Key)...)
+		waiting = append(slices.Clone(waiting), o.part.want.Sources(o.owner.Key)...)
 	}
 	for _, key := range waiting {
-		if u := r.objects[key]; u != nil && !u.done {
+		if u := o.part.objects[key]; u != nil && !u.done {
 			r.due[u] = true
 		}
 	}

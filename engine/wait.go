@@ -62,8 +62,8 @@ const maxReopened = 5
 // reopen looks again at what an object waits for, where nothing more was to be done
 // for that: somebody else has touched it since, or another object has.
 func (r *run) reopen(o *object) {
-	for _, key := range r.want.Sources(o.owner.Key) {
-		s := r.objects[key]
+	for _, key := range o.part.want.Sources(o.owner.Key) {
+		s := o.part.objects[key]
 		if s == nil || o.reopened >= maxReopened {
 			continue
 		}
@@ -288,7 +288,7 @@ func (r *run) rest() (next time.Time, over bool) {
 // retry plans an object again whose time to be tried again has come.
 func (r *run) retry(o *object) {
 	if f, failed := r.failure(o); failed && f.Hard {
-		r.e.forgive(o.owner.Key)
+		r.forgive(o)
 	}
 	o.retry = time.Time{}
 	r.due[o] = true

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// part is what one of those who share a session wants. Each part is planned for itself:
+// no rule of one counts the objects of another, and what is called the same in two parts
+// is two things. What Proxmox has, and what is being made on it, all of them see.
+type part struct {
+	opts     Options // but for what holds for the run: Parallel, Patience, Progress
+	want     *plan.Wanted
+	objects  map[model.Key]*object
+	order    []*object
+	standing *standing
+
+	calls int           // that change something, and are in flight
+	left  bool          // nobody wants anything of it any more
+	done  chan struct{} // closed when it has left and no calls are in flight; nil: it never leaves alone
+}
+
+// Join lets another caller want something of the same run: the objects of all of them
+// are looked after together, by the same requests. Of opts, Parallel, Patience and
+// Progress don't count. The new session ends with the first one, or by [Session.Leave].
+func (s *Session) Join(opts Options) *Session {
+	p := &part{opts: opts.withDefaults(), want: plan.NewWanted(model.Desired{}), objects: map[model.Key]*object{}, standing: newStanding(), done: make(chan struct{})}
+	s.r.e.mu.Lock()
+	s.r.e.memory.all[p.standing] = true
+	s.r.e.mu.Unlock()
+	s.r.post(func() { s.r.join(p) })
+	return &Session{r: s.r, part: p, ended: s.ended}
+}
+
+func (r *run) join(p *part) {
+	r.parts = append(r.parts, p)
+	switch t := r.live.trouble; {
+	case t.early():
+	case t != nil:
+		r.tellPart(p)
+	case p.opts.Looked != nil:
+		p.opts.Looked()
+	}
+}
+
+// Leave ends what one caller wants: everything stays as it is in Proxmox, and nothing is
+// begun for it any more. What is returned is closed when no call is in flight either.
+func (s *Session) Leave() <-chan struct{} {
+	s.r.post(func() { s.r.leave(s.part) })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-s.part.done:
+		case <-s.ended:
+		}
+	}()
+	return done
+}
+
+func (r *run) leave(p *part) {
+	if p.left {
+		return
+	}
+	r.rewant(p, model.Desired{}, nil)
+	p.left = true
+	kept := make([]*part, 0, len(r.parts))
+	for _, other := range r.parts {
+		if other != p {
+			kept = append(kept, other)
+		}
+	}
+	r.parts = kept
+	if p.standing != r.e.memory.alone {
+		r.e.mu.Lock()
+		delete(r.e.memory.all, p.standing)
+		r.e.mu.Unlock()
+	}
+	r.released(p)
+}
+
+// called notes that a call of a part has ended.
+func (r *run) called(p *part) {
+	p.calls--
+	r.released(p)
+}
+
+// released says that nothing is in flight any more for a caller that has left.
+func (r *run) released(p *part) {
+	if p.left && p.calls == 0 {
+		select {
+		case <-p.done:
+		default:
+			close(p.done)
+		}
+	}
+}
