@@ -58,15 +58,15 @@ var ErrNoFacts = errors.New("it isn't in the table of actions")
 // now, so it isn't sent.
 var ErrNoDigest = errors.New("the digest of the config that it was planned for is missing")
 
-// Do does one action. The storage that it keeps busy is admitted by; see [On].
-func (a *Actor) Do(ctx context.Context, action model.Action, on Storage) (Result, error) {
+// Do does one action. What was known when it was planned is from [Know].
+func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Result, error) {
 	if model.FactsOf(action).Kind == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoFacts)
 	}
 	if model.FactsOf(action).Proof == model.ProofDigest && digestOf(action) == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoDigest)
 	}
-	upid, err := a.do(ctx, on.client(a.client), action)
+	upid, err := a.do(ctx, a.clientFor(action, known), action)
 	if err != nil {
 		return Result{}, exactly(action, err)
 	}
@@ -109,7 +109,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Reboot:
 		upid, err = vm(act.Target).Reboot(ctx, pve.RebootOptions{Timeout: act.Timeout})
 	case model.Destroy:
-		upid, err = a.destroy(ctx, vm(act.Target), act)
+		upid, err = a.destroy(ctx, c, act)
 	case model.Release:
 		err = release(ctx, vm(act.Target), act)
 	case model.MakeTemplate:

@@ -11,6 +11,7 @@ import (
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pve/admission"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -49,6 +50,7 @@ type lab struct {
 	sim    *pvesim.Sim
 	client *pve.Client
 	actor  *act.Actor
+	turns  *admission.Limiter
 }
 
 func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
@@ -61,18 +63,19 @@ func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
 		defer sim.Close()
 		tr, stop := sim.Transport()
 		defer stop()
-		c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: tr})
+		turns := admission.New(admission.Config{})
+		c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: tr, Limiter: turns})
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, &lab{t, sim, c, act.New(c)})
+		test(t, &lab{t, sim, c, act.New(c), turns})
 	})
 }
 
 // do does an action and waits for its task.
 func (l *lab) do(a model.Action) error {
 	l.t.Helper()
-	res, err := l.actor.Do(l.t.Context(), a, act.Storage{})
+	res, err := l.actor.Do(l.t.Context(), a, act.Known{})
 	if err != nil || res.Task == "" {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -24,25 +25,33 @@ const beingDestroyed = "destroyed"
 
 // destroy removes a guest with its disks, after it has proved once more whose it
 // is.
-func (a *Actor) destroy(ctx context.Context, vm pve.VM, d model.Destroy) (pve.UPID, error) {
+func (a *Actor) destroy(ctx context.Context, c *pve.Client, d model.Destroy) (pve.UPID, error) {
 	if d.Owner == (model.Owner{}) {
 		return pve.UPID{}, fmt.Errorf("no owner is expected: %w", ErrNotOurs)
 	}
-	now, err := vm.Config(ctx, pve.ConfigOptions{Current: true})
-	if err != nil {
-		return pve.UPID{}, fmt.Errorf("read whose it is: %w", err)
-	}
-	if now.Settings["lock"] == beingDestroyed {
-		return pve.UPID{}, fmt.Errorf("somebody is destroying it already: %w", pve.ErrLocked)
-	}
-	if err := proves(now.Settings["description"], d.Owner, d.VMID); err != nil {
-		return pve.UPID{}, err
-	}
-	if _, m, _ := model.ParseDescription(now.Settings["description"]); !d.Owned && !a.keys.Verify(&m).Proves() {
-		return pve.UPID{}, fmt.Errorf("its marker isn't signed with a key of ours, and VM %d isn't a VMID of its owner's: %w", d.VMID, ErrNotOurs)
-	}
+	// Proxmox takes no digest here, so the proof is read when the request is about to be sent, and
+	// not before it has waited for its turn: that may take minutes, and VMIDs are used again.
+	vm := c.With(pve.Before(func(ctx context.Context, _ time.Duration) error { return a.mayDestroy(ctx, d) })).VM(d.Node, d.VMID)
 	// Disks that the config doesn't name stay: they only look like this guest's.
 	return vm.Destroy(ctx, pve.DestroyOptions{Purge: true})
+}
+
+// mayDestroy reads once more whose a guest is.
+func (a *Actor) mayDestroy(ctx context.Context, d model.Destroy) error {
+	now, err := a.client.VM(d.Node, d.VMID).Config(ctx, pve.ConfigOptions{Current: true})
+	if err != nil {
+		return fmt.Errorf("read whose it is: %w", err)
+	}
+	if now.Settings["lock"] == beingDestroyed {
+		return fmt.Errorf("somebody is destroying it already: %w", pve.ErrLocked)
+	}
+	if err := proves(now.Settings["description"], d.Owner, d.VMID); err != nil {
+		return err
+	}
+	if _, m, _ := model.ParseDescription(now.Settings["description"]); !d.Owned && !a.keys.Verify(&m).Proves() {
+		return fmt.Errorf("its marker isn't signed with a key of ours, and VM %d isn't a VMID of its owner's: %w", d.VMID, ErrNotOurs)
+	}
+	return nil
 }
 
 // proves reports whether a description names the owner, and was written for the

@@ -18,7 +18,7 @@ func TestTwoOfUsGoBackToASnapshotOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				res, err := act.New(l.client).Do(t.Context(), back, act.Storage{})
+				res, err := act.New(l.client).Do(t.Context(), back, act.Known{})
 				if err == nil && res.Task != "" {
 					_, _ = l.actor.Watch(t.Context()).Follow(res.Task)
 				}

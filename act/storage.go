@@ -29,6 +29,7 @@ func On(action model.Action, have *model.Observed) Storage {
 	return s
 }
 
+// busyStorage names that storage.
 func busyStorage(action model.Action, have *model.Observed) string {
 	switch model.FactsOf(action).Busy {
 	case model.BusyNamed:

@@ -63,7 +63,7 @@ func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []impor
 // mark puts our marks on one machine, if it is still as it was seen.
 func (c *cluster) mark(ctx context.Context, m importedMachine) error {
 	for _, a := range m.marks() {
-		if _, err := c.actor.Do(ctx, a, act.Storage{}); err != nil {
+		if _, err := c.actor.Do(ctx, a, act.Known{}); err != nil {
 			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
 		}
 	}

@@ -66,14 +66,14 @@ func (r *run) do(o *object, s plan.Step) {
 	o.begun[s.N] = true
 	r.rolls(o, s)
 	at := o.plan
-	var on act.Storage
-	r.e.observer.View(func(have *model.Observed) { on = act.On(s.Action, have) })
+	var known act.Known
+	r.e.observer.View(func(have *model.Observed) { known = act.Know(s.Action, have) })
 	r.emit(o, Event{Kind: Started, Action: kindOf(s.Action), Step: s.What, Text: s.Why})
 	r.fly(func() func() {
 		var res act.Result
 		err := r.claim(o, s.Action, at)
 		if err == nil {
-			res, err = r.e.actor.Do(r.calls, s.Action, on)
+			res, err = r.e.actor.Do(r.calls, s.Action, known)
 		}
 		return func() {
 			r.called(o.part)

@@ -80,10 +80,10 @@ func (t *stepper) act(ctx context.Context) error {
 }
 
 func (t *stepper) do(ctx context.Context, o plan.Object, s plan.Step) {
-	var on act.Storage
-	t.e.observer.View(func(have *model.Observed) { on = act.On(s.Action, have) })
+	var known act.Known
+	t.e.observer.View(func(have *model.Observed) { known = act.Know(s.Action, have) })
 	t.tell(o, Event{Kind: Started, Step: s.What, Text: s.Why})
-	res, err := t.e.actor.Do(ctx, s.Action, on)
+	res, err := t.e.actor.Do(ctx, s.Action, known)
 	switch {
 	case err != nil:
 		t.failed(o, s.What, err)

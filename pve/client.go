@@ -91,6 +91,7 @@ type Option func(*callOptions)
 type callOptions struct {
 	timeout time.Duration
 	storage string
+	before  func(ctx context.Context, waited time.Duration) error
 }
 
 // Timeout bounds each exchange, instead of Config.Timeout. For uploads it bounds the whole.
@@ -106,6 +107,14 @@ func OnStorage(name string, shared bool) Option {
 			o.storage = localStorage + name
 		}
 	}
+}
+
+// Before has check called right before a write is sent, each time that it is: when it has got its
+// turn, which may take as long as the tasks of other writes, and again when another endpoint is
+// tried. It gets to know how long the write has waited since the call was made. A write whose
+// check fails isn't sent, and the error is that of the check. The check may read with any client.
+func Before(check func(ctx context.Context, waited time.Duration) error) Option {
+	return func(o *callOptions) { o.before = check }
 }
 
 // With gives a client whose calls are made with these options. It shares everything with c.
@@ -203,7 +212,7 @@ func tell(ctx context.Context, c *Client, method string, params any, route strin
 
 // do is the one way that every call takes.
 func (c *Client) do(ctx context.Context, r *request) error {
-	r.options = c.options
+	r.options, r.made = c.options, c.core.cfg.Clock.Now()
 	if err := r.prepare(); err != nil {
 		return &Error{Kind: ErrInvalid, Method: r.method, Path: r.route, Text: err.Error(), Err: err}
 	}

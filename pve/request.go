@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -27,6 +28,7 @@ type request struct {
 	relieving bool         // the call ends work, so it mustn't wait until work has ended
 
 	options callOptions
+	made    time.Time // when the call was made
 
 	path string
 	form form

@@ -75,6 +75,11 @@ func (c *core) attempt(ctx context.Context, r *request) (*answer, error) {
 func (c *core) send(ctx context.Context, r *request, auth authorization) (*answer, error) {
 	var failures []error
 	for _, i := range c.endpoints.order() {
+		if check := r.options.before; check != nil && r.isWrite() {
+			if err := check(ctx, c.cfg.Clock.Now().Sub(r.made)); err != nil {
+				return nil, err
+			}
+		}
 		ans, err := c.exchange(ctx, i, r, auth)
 		if err == nil {
 			c.answered.Store(true)

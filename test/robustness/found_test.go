@@ -18,7 +18,7 @@ var found = []uint64{
 }
 
 // judgedWrong are the seeds that have found that a check was wrong.
-var judgedWrong = []uint64{792, 1225, 1478, 4030, 4127, 4827, 5751, 5980, 7222, 7297, 7935, 8119, 8714, 8856, 9194, 9881, 11860, 12189, 12607, 13301, 13865, 30716, 707967, 709161}
+var judgedWrong = []uint64{792, 1225, 1478, 4030, 4127, 4827, 5751, 5980, 7222, 7297, 7935, 8119, 8714, 8856, 9194, 9881, 11860, 12189, 12607, 13301, 13865, 30716, 707967, 709161, 3412805628}
 
 func TestSeedsThatFoundSomething(t *testing.T) {
 	for _, seed := range slices.Concat(found, judgedWrong) {

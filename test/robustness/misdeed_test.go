@@ -87,6 +87,9 @@ var misdeeds = []misdeed{
 	{"a machine is destroyed that is wanted", func(r *run, id int) {
 		r.misbehave(http.MethodDelete, id, "")
 	}, `is wanted, and is to be destroyed`},
+	{"a machine is destroyed without a look", func(r *run, id int) {
+		r.misbehave(http.MethodDelete, id, "")
+	}, `is to be destroyed, and its config wasn't read right before`},
 	{"a machine is stopped that is to run", func(r *run, id int) {
 		r.misbehave(http.MethodPost, id, "/status/stop")
 	}, `is to stop, and nobody has allowed that`},

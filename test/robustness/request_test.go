@@ -33,13 +33,19 @@ func (w *watch) before(e *entry) {
 	if given := e.params.Get("digest"); given != "" && given != digest {
 		return // Proxmox refuses it
 	}
+	destroys := e.method == http.MethodDelete && e.call() == ""
+	if destroys && conf["lock"] == "destroyed" {
+		return // so it does here: what is being destroyed is locked to its end
+	}
+	if destroys && !w.run.justRead(e) {
+		w.run.fail("VM %d is to be destroyed, and its config wasn't read right before: %s", id, e)
+	}
 	if w.run.kube != nil {
 		w.run.kube.before(e, conf)
 		return
 	}
 	_, m, ok := model.ParseDescription(conf["description"])
 	s, wish := w.run.wishOf(m.Owner)
-	destroys := e.method == http.MethodDelete && e.call() == ""
 	if !ok || !m.Of(id) || wish == nil {
 		if w.run.others.justTaken(id) && !destroys || !ok && w.run.letGoLate(e) {
 			return
@@ -62,6 +68,14 @@ func (w *watch) before(e *entry) {
 	case strings.HasSuffix(e.path, "/rollback"):
 		w.rollback(s, wish, e)
 	}
+}
+
+// justRead reports whether whoever asks has read the guest's config right before: no later than it
+// takes to send the next request.
+func (r *run) justRead(now *entry) bool {
+	return r.trace.count(func(e *entry) bool {
+		return e.who == now.who && e.method == http.MethodGet && e.vmid() == now.vmid() && e.call() == "config" && e.done > 0 && now.at-e.done < time.Second
+	}) > 0
 }
 
 // letGoLate tells whether a request of ours to let go of a machine, which nobody waited

@@ -1,0 +1,59 @@
+package act
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Known is what was known when an action was planned.
+type Known struct {
+	Storage Storage
+	// Node is where the action's guest was, and Owner whose it was by its marker. Zero: it had
+	// none, or there is no guest.
+	Node  string
+	Owner model.Owner
+}
+
+// Know is what is known for an action.
+func Know(action model.Action, have *model.Observed) Known {
+	k := Known{Storage: On(action, have)}
+	if g := have.Guests[action.Guest()]; g != nil && g.Config != nil && g.Config.Marker != nil {
+		k.Node, k.Owner = g.Node, g.Config.Marker.Owner
+	}
+	return k
+}
+
+// proofAge is how long a request may wait for its turn before the guest has to prove again whose
+// it is.
+const proofAge = 5 * time.Second
+
+// clientFor is the client that an action is done with.
+func (a *Actor) clientFor(action model.Action, known Known) *pve.Client {
+	c := known.Storage.client(a.client)
+	if model.FactsOf(action).Proof != model.ProofFresh || known.Owner == (model.Owner{}) {
+		return c
+	}
+	return c.With(pve.Before(func(ctx context.Context, waited time.Duration) error {
+		if waited < proofAge {
+			return nil
+		}
+		return a.stillOf(ctx, model.Target{VMID: action.Guest(), Node: known.Node}, known.Owner)
+	}))
+}
+
+// stillOf checks that a guest is still its owner's.
+func (a *Actor) stillOf(ctx context.Context, guest model.Target, owner model.Owner) error {
+	now, err := a.client.VM(guest.Node, guest.VMID).Config(ctx, pve.ConfigOptions{Current: true})
+	if err != nil {
+		return fmt.Errorf("read whose it is: %w", err)
+	}
+	if err := proves(now.Settings["description"], owner, guest.VMID); err != nil {
+		// It was the owner's a moment ago, so it is looked at again before anything is said.
+		return fmt.Errorf("%w: %v", pve.ErrModified, err)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package act_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/admission"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// crowd keeps the node of all guests busy until the returned function is called.
+func (l *lab) crowd() (end func()) {
+	l.t.Helper()
+	var slots []*admission.Slot
+	for range 128 { // as many writes as a node gets at first
+		slot, err := l.turns.Acquire(l.t.Context(), admission.Key{Node: "pve1", Op: "other work"}, admission.Write)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		slots = append(slots, slot)
+	}
+	return func() {
+		for _, s := range slots {
+			s.Release(admission.Outcome{Failed: true})
+		}
+	}
+}
+
+func TestAGuestThatBecomesSomebodyElsesWhileItsTurnIsWaitedForIsLeftAlone(t *testing.T) {
+	for reason, action := range map[string]model.Action{
+		"it was to be destroyed":     model.Destroy{Target: at(100), Owner: us, Owned: true},
+		"it was to have a snapshot":  model.Snap{Target: at(100), Name: "before"},
+		"it was to be started":       model.Start{Target: at(100)},
+		"its disk was to grow":       model.Resize{Target: at(100), Slot: "scsi0", Size: 8 << 30},
+		"it was to be a template":    model.MakeTemplate{Target: at(100)},
+		"it was to be on other node": model.Migrate{Target: at(100), To: "pve2"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inLab(t, "9.2", func(t *testing.T, l *lab) {
+				end := l.crowd()
+				done := make(chan error, 1)
+				go func() {
+					_, err := l.actor.Do(t.Context(), action, act.Known{Node: "pve1", Owner: us})
+					done <- err
+				}()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				l.sim.Do(func(s *pvesim.State) { s.VMs[100].Conf["description"] = "mine now" })
+				end()
+				if err := <-done; err == nil {
+					t.Error("it was done all the same")
+				}
+				if n := l.asked("DELETE /api2/json/nodes") + l.asked("POST /api2/json/nodes") + l.asked("PUT /api2/json/nodes"); n != 0 {
+					t.Errorf("%d changes were asked for", n)
+				}
+			})
+		})
+	}
+}
+
+func TestATurnThatIsWaitedForIsUsedForWhatIsStillOurs(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		end := l.crowd()
+		done := make(chan error, 1)
+		go func() {
+			_, err := l.actor.Do(t.Context(), model.Snap{Target: at(100), Name: "before"}, act.Known{Node: "pve1", Owner: us})
+			done <- err
+		}()
+		time.Sleep(time.Minute)
+		end()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if n := l.asked("/config"); n != 1 {
+			t.Errorf("its config was read %d times", n)
+		}
+	})
+}
