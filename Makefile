@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim lint vuln build help
+.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim mutants lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -69,6 +69,12 @@ robustness: ## SEEDS histories in virtual time, OPERATOR_SEEDS about the operato
 	echo "seeds $$base to $$((base + $(SEEDS) - 1)); again: make robustness BASE=$$base SEEDS=$(SEEDS) OPERATOR_SEEDS=$(OPERATOR_SEEDS) NEIGHBOUR_SEEDS=$(NEIGHBOUR_SEEDS)"; \
 	$(GO) test -count=1 -timeout 120m ./test/robustness -first $$base -seeds $(SEEDS) -operator-seeds $(OPERATOR_SEEDS) -neighbour-seeds $(NEIGHBOUR_SEEDS) -census $(CURDIR)/bin/census.txt
 	@cat bin/census.txt
+
+EVERY ?= 1
+mutants: ## change plan, act and engine in small ways and print which changes no test notices (hours; EVERY=20 tries each 20th change)
+	$(GO) run ./test/mutants -every $(EVERY) -tests ./plan,./engine ./plan
+	$(GO) run ./test/mutants -every $(EVERY) -tests ./act,./engine ./act
+	$(GO) run ./test/mutants -every $(EVERY) ./engine
 
 FUZZTIME ?= 60s
 fuzz: ## run each fuzz target for FUZZTIME
