@@ -30,7 +30,8 @@ var mayImport = map[string][]string{
 	"status":    {"model", "plan"},
 	"api":       {},
 	"firstboot": {"firstboot"},
-	"manifest":  {"api", "model", "firstboot", "pve", "remote"},
+	"spec":      {"spec", "model", "firstboot", "pve/schema", "pve/prop"},
+	"manifest":  {"api", "spec", "model", "pve", "remote"},
 	"pve":       {"pve"},
 	"pvesim":    {"pvesim", "pve/schema", "firstboot"},
 	"observe":   {"pve", "model"},
@@ -38,7 +39,7 @@ var mayImport = map[string][]string{
 	"privs":     {"model", "pve/schema", "pve/prop"},
 	"remote":    {"remote", "test/need"}, // in its server for tests
 	"hook":      {"firstboot"},           // on hosts, where there is nothing else of ours
-	"loadtest":  {"engine", "manifest", "status", "model", "pve"},
+	"loadtest":  {"engine", "manifest", "spec", "status", "model", "pve"},
 	"kube":      {"api", "manifest", "model"},
 	"engine":    {"observe", "act", "plan", "model"},
 	"cmd":       append([]string{"hook"}, doors...),
@@ -56,7 +57,7 @@ var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "deploy", "kube"}
+		mayImport[d] = []string{d, "engine", "manifest", "spec", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "deploy", "kube"}
 	}
 	mayImport["cli"] = append(mayImport["cli"], "loadtest")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // takes is how many arguments a command takes; most is 0 where there is no limit.
@@ -121,5 +121,5 @@ func nearestFlag(cmd *cobra.Command, name string) (string, bool) {
 	add := func(f *pflag.Flag) { names = append(names, f.Name) }
 	cmd.Flags().VisitAll(add)
 	cmd.InheritedFlags().VisitAll(add)
-	return manifest.Nearest(name, names)
+	return suggest.Nearest(name, names)
 }

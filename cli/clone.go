@@ -10,6 +10,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -64,7 +65,7 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 	if err := errors.Join(c.check(), checkOutput(c.output, "json")); err != nil {
 		return err
 	}
-	if !manifest.IsGuestName(name) {
+	if !spec.IsGuestName(name) {
 		return fmt.Errorf("%q is no name for a machine: it has letters, digits, hyphens and dots", name)
 	}
 	one, err := c.cluster(u)
@@ -156,7 +157,7 @@ func copiedByHand(g *model.Guest) bool {
 func (c *cloning) desired(from *model.Guest, name string) model.Desired {
 	image := model.Image{Owner: ownerByHand("VMImage", fmt.Sprint(from.VMID)), VMID: from.VMID}
 	vm := model.VM{
-		Owner: ownerByHand("VirtualMachine", name), Name: name, VMID: c.vmid, Range: manifest.DefaultRange, Pool: c.pool, Power: model.PowerOff,
+		Owner: ownerByHand("VirtualMachine", name), Name: name, VMID: c.vmid, Range: spec.DefaultRange, Pool: c.pool, Power: model.PowerOff,
 		Source: model.Source{Image: image.Owner.Key, Snapshot: c.snapshot, Full: c.full || c.storage != "", Storage: c.storage},
 	}
 	if c.start {

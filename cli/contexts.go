@@ -14,6 +14,7 @@ import (
 
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // contexts is the file with the clusters that somebody works with. It holds no
@@ -148,7 +149,7 @@ func (c *contexts) find(name string) (*site, error) {
 		}
 	}
 	err := fmt.Errorf("there is no context %q in %s", name, c.file)
-	if near, ok := manifest.Nearest(name, c.names()); ok {
+	if near, ok := suggest.Nearest(name, c.names()); ok {
 		return nil, advise(err, "Did you mean "+near+"?")
 	}
 	if len(c.All) == 0 {

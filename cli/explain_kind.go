@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/spec/suggest"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -92,7 +92,7 @@ func findField(what string) (field, error) {
 func (f field) unknown(word string, below map[string]*property) error {
 	err := fmt.Errorf("%s has no field %q", strings.Join(append([]string{f.of.kind()}, f.path...), "."), word)
 	names := slices.Sorted(maps.Keys(below))
-	if near, ok := manifest.Nearest(word, names); ok {
+	if near, ok := suggest.Nearest(word, names); ok {
 		return advise(err, "Did you mean "+near+"?")
 	}
 	if len(names) == 0 {

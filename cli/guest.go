@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // look reads the lists of the cluster.
@@ -118,7 +118,7 @@ func nearNames(have *model.Observed, name string) string {
 		names = append(names, g.Name)
 	}
 	model.SortNames(names)
-	if best, ok := manifest.Nearest(name, names); ok {
+	if best, ok := suggest.Nearest(name, names); ok {
 		return fmt.Sprintf("Did you mean %s?", best)
 	}
 	return ""

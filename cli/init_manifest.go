@@ -11,6 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // firstMachine is what the first manifest says.
@@ -119,7 +120,7 @@ func (m *firstMachine) manifest() ([]byte, error) {
 			return nil, fmt.Errorf("%s %s: want a size such as 4Gi", flag, size)
 		}
 	}
-	if !manifest.IsGuestName(m.machine) {
+	if !spec.IsGuestName(m.machine) {
 		return nil, fmt.Errorf("--machine %q isn't a name that a machine can have: want small letters, digits and hyphens", m.machine)
 	}
 	var out bytes.Buffer

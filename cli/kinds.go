@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/deploy/crds"
-	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // property is a part of a kind, as its definition in Kubernetes describes it.
@@ -109,7 +109,7 @@ func findDefinition(word string) (*definition, error) {
 		}
 		kinds, words = append(kinds, d.kind()), append(words, d.names()...)
 	}
-	if near, ok := manifest.Nearest(word, words); ok {
+	if near, ok := suggest.Nearest(word, words); ok {
 		return nil, advise(fmt.Errorf("there is no kind %q", word), "Did you mean "+near+"?")
 	}
 	return nil, advise(fmt.Errorf("there is no kind %q", word), "Kinds are "+strings.Join(kinds, ", ")+".")

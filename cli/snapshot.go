@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -58,7 +58,7 @@ func newSnapshotCreate(u *ui) *cobra.Command {
 		ValidArgsFunction: s.completeFirst(u),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			vms, name := args[:len(args)-1], args[len(args)-1]
-			if near := manifest.SnapshotName(name); near != name {
+			if near := spec.SnapshotName(name); near != name {
 				return advise(fmt.Errorf("%q isn't a name that a snapshot can have: a letter first, then letters, digits, - and _, 2 to 40 in all", name), "Did you mean "+near+"?")
 			}
 			return s.create(cmd.Context(), u, vms, name)

@@ -14,6 +14,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // target is which manifests a command is about, and which Proxmox.
@@ -241,7 +242,7 @@ func (t *target) one(u *ui, names ...string) (manifest.Wanted, error) {
 	if err != nil {
 		return manifest.Wanted{}, advise(err, otherWay(err))
 	}
-	w := manifest.Wanted{Provider: model.Key{Kind: "Provider"}, Connection: conn, Desired: model.Desired{Set: t.set, Range: manifest.DefaultRange}}
+	w := manifest.Wanted{Provider: model.Key{Kind: "Provider"}, Connection: conn, Desired: model.Desired{Set: t.set, Range: spec.DefaultRange}}
 	return w, t.override(&w.Connection, creds)
 }
 

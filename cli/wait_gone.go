@@ -9,6 +9,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // A machine that isn't listed may only be invisible: Proxmox lists what the credentials
@@ -52,7 +53,7 @@ func (w *awaiting) vmidsOf(name string) []int {
 		return []int{id}
 	}
 	owner := model.Owner{Door: manifest.Door, Set: w.set, Key: model.Key{Kind: "VirtualMachine", Name: bare(name)}}
-	for id := range owner.Candidates(manifest.DefaultRange) {
+	for id := range owner.Candidates(spec.DefaultRange) {
 		return []int{id}
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/engine"
-	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -180,7 +180,7 @@ func (r *running) once(ctx context.Context, op operation, i int) Sample {
 // Clean removes all machines of the set, of this run or of earlier ones, and tells
 // how many there were.
 func (l *Load) Clean(ctx context.Context) (removed int, err error) {
-	rep, err := l.Engine.Converge(ctx, model.Desired{Set: l.Set, Range: manifest.DefaultRange, Prune: true, Allow: model.Allow{Data: true}}, engine.Options{})
+	rep, err := l.Engine.Converge(ctx, model.Desired{Set: l.Set, Range: spec.DefaultRange, Prune: true, Allow: model.Allow{Data: true}}, engine.Options{})
 	errs := []error{err}
 	for _, o := range rep.Objects {
 		switch o.State {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // machineWith is a machine with lines in its spec.
@@ -114,7 +116,7 @@ func TestBadInputIsRefusedInSentencesWithFileAndLine(t *testing.T) {
 
 func TestErrorsCutNoLetterInTwo(t *testing.T) {
 	for n := range 4 {
-		if short := shortened(strings.Repeat("x", n) + strings.Repeat("€", 30)); !utf8.ValidString(short) || !strings.HasSuffix(short, "€…") {
+		if short := suggest.Shortened(strings.Repeat("x", n) + strings.Repeat("€", 30)); !utf8.ValidString(short) || !strings.HasSuffix(short, "€…") {
 			t.Errorf("%q", short)
 		}
 	}

@@ -3,15 +3,12 @@ package manifest
 import (
 	"regexp"
 	"slices"
-	"strconv"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
-
-// templateKind is the kind of images that no manifest describes: templates that a
-// clone names directly.
-const templateKind = "Template"
 
 func (s scope) vmClone(obj *api.VMClone) *machine {
 	origin, from := s.origin(obj)
@@ -23,54 +20,38 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 	if obj.Spec.ClassRef != nil {
 		b.useClass(*obj.Spec.ClassRef)
 	}
-	b.copied, b.source.Copy = true, true
-	b.source.Full = obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
-	b.source.Snapshot = SnapshotName(obj.Spec.Snapshot)
-	spec := bootOf(&obj.Spec.MachineSpec)
-	b.inherits = spec.userData == nil
+	b.fields["image"], b.fields["template"] = "spec.sourceVMRef.name", "spec.sourceVMRef.name"
+	source := &b.spec.Source
+	source.Copy, source.Full = true, obj.Spec.LinkedClone != nil && !*obj.Spec.LinkedClone
+	source.Snapshot = spec.SnapshotName(obj.Spec.Snapshot)
+	boot := bootOf(&obj.Spec.MachineSpec)
+	b.spec.FirstBoot.Inherited = boot.userData == nil
 	switch {
 	case from != nil:
-		b.source.VM = from.key
-		if b.inherits {
-			spec = bootOf(origin.machine) // else it would boot with that of the other one
-			b.tellHostname(spec.userData, from)
+		source.VM = from.key
+		if b.spec.FirstBoot.Inherited {
+			boot = bootOf(origin.machine) // else it would boot with that of the other one
+			b.tellHostname(boot.userData, from)
 		}
-		if b.remembered == 0 {
+		if !made(obj) {
 			b.checkCopiedAddresses(obj, from, origin.machine)
 		}
 	case obj.Spec.SourceVMRef.Name != "":
 		b.cloneOfTemplate(obj.Spec.SourceVMRef.Name)
 	}
-	return b.machine(&obj.Spec.MachineSpec, spec)
+	m := b.machine(&obj.Spec.MachineSpec, boot)
+	if img := m.result.Image; img != nil && img.Implied {
+		d := &m.provider.wanted.Desired
+		if !slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner == img.Owner }) {
+			d.Images = append(d.Images, *img)
+		}
+	}
+	return m
 }
 
 // made reports whether it is written down that the copy was made, or begun: from then
 // on nothing that is wrong with its source concerns it.
 func made(obj *api.VMClone) bool { return obj.Status.VMID != 0 }
-
-// inheritance are the parts of a copy that come from its source. Options that the
-// manifest names itself aren't among them.
-func (b *build) inheritance(m *api.MachineSpec) []string {
-	if !b.copied {
-		return nil
-	}
-	parts := slices.Clone(b.inherited)
-	if b.inherits {
-		parts = append(parts, model.InheritedSeed)
-	}
-	if m.Networks == nil {
-		parts = append(parts, model.InheritedNICs)
-	}
-	slices.Sort(parts)
-	return slices.Compact(parts)
-}
-
-// inherit notes options that come from the source.
-func (b *build) inherit(keys ...string) {
-	if b.copied {
-		b.inherited = append(b.inherited, keys...)
-	}
-}
 
 var hostnameLine = regexp.MustCompile(`(?m)^(hostname|fqdn):`)
 
@@ -79,7 +60,7 @@ func (b *build) tellHostname(userData *api.UserData, from *object) {
 	if userData == nil || userData.CloudInit == nil || !hostnameLine.MatchString(userData.CloudInit.Inline) {
 		return
 	}
-	b.tell("spec.userData", "it is that of %s, which gives the copy the same host name; without hostname: in it, each is called by its own name", title(from.key))
+	b.tell("spec.userData", "it is that of %s, which gives the copy the same host name; without hostname: in it, each is called by its own name", from.key.Title())
 }
 
 // lineage is what a clone has from where it comes from.
@@ -155,7 +136,7 @@ func (b *build) checkCopiedAddresses(obj *api.VMClone, from *object, source *api
 	}
 	for _, n := range source.Networks {
 		if n.StaticIP != nil {
-			b.fail("spec.networks", "is missing: the copy would have the address of %s, %s", title(from.key), firstAddress(*n.StaticIP))
+			b.fail("spec.networks", "is missing: the copy would have the address of %s, %s", from.key.Title(), firstAddress(*n.StaticIP))
 			return
 		}
 	}
@@ -163,9 +144,9 @@ func (b *build) checkCopiedAddresses(obj *api.VMClone, from *object, source *api
 
 func firstAddress(ip api.StaticIP) string {
 	if ip.Address == "" && len(ip.Addresses) > 0 {
-		return shortened(ip.Addresses[0])
+		return suggest.Shortened(ip.Addresses[0])
 	}
-	return shortened(ip.Address)
+	return suggest.Shortened(ip.Address)
 }
 
 // cloneOfTemplate: what no manifest describes is a VMImage, or a template of
@@ -173,34 +154,9 @@ func firstAddress(ip api.StaticIP) string {
 func (b *build) cloneOfTemplate(name string) {
 	const field = "spec.sourceVMRef.name"
 	if b.set.index[model.Key{Kind: "VMImage", Namespace: b.o.key.Namespace, Name: name}] != nil {
-		b.useImage(field, b.find(field, "VMImage", name))
-		if b.iso != "" && b.remembered != 0 {
-			b.source.Blank, b.iso = false, "" // it was made from something else of that name
-		}
-		if b.iso != "" {
-			b.fail(field, "%s is an ISO image, which can't be cloned", name)
-		}
+		b.useImage(b.find(field, "VMImage", name))
 		return
 	}
-	key := model.Key{Kind: templateKind, Namespace: b.o.key.Namespace, Name: name}
-	b.source.Image = key
-	img := model.Image{Owner: model.Owner{Door: Door, Set: b.options.Set, Key: key}, Range: b.provider.vmids, Implied: true}
-	if vmid, err := strconv.Atoi(name); err == nil {
-		if vmid < minVMID || vmid > maxVMID {
-			b.fail(field, "want a VMID from %d to %d, have %d", minVMID, maxVMID, vmid)
-		}
-		img.VMID = vmid
-	} else {
-		b.checkGuestName(field, name)
-		img.Template = name
-	}
-	if p := b.provider; p.allow != nil && b.remembered == 0 && !allows(p.allow.Sources, name) {
-		b.forbid(p, field, "source "+name, "sources", name)
-	}
-	img.OnlyTemplate = b.provider.onlyTemplates()
-	d := &b.provider.wanted.Desired
-	if !slices.ContainsFunc(d.Images, func(i model.Image) bool { return i.Owner == img.Owner }) {
-		d.Images = append(d.Images, img)
-	}
+	b.spec.Source.Template = name
 	b.tell(field, "no VirtualMachine, VMClone or VMImage of these manifests is named %s: it is looked for among Proxmox' own templates", name)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // Connection says how a Proxmox cluster is reached.
@@ -198,7 +199,7 @@ func (v variables) insecure() (bool, error) {
 	}
 	b, ok := parseBool(text)
 	if !ok {
-		return false, fmt.Errorf("PVE_INSECURE_SKIP_VERIFY: want true or false, have %q", shortened(text))
+		return false, fmt.Errorf("PVE_INSECURE_SKIP_VERIFY: want true or false, have %q", suggest.Shortened(text))
 	}
 	return b, nil
 }

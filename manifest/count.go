@@ -31,7 +31,7 @@ func (t *translator) expand() {
 		s := scope{t, o}
 		if !ok || vm.Spec.Count == nil {
 			if other := out.index[o.key]; ok && other != nil {
-				s.fail("metadata.name", "is that of a machine of %s, which has a count and was there first; choose another name", title(other.written().key))
+				s.fail("metadata.name", "is that of a machine of %s, which has a count and was there first; choose another name", other.written().key.Title())
 				continue
 			}
 			out.add(o)
@@ -48,7 +48,7 @@ func (t *translator) expand() {
 		for _, i := range numbers(vm) {
 			one := s.instance(vm, i, count)
 			if other := out.index[one.key]; other != nil {
-				s.fail("spec.count", "one of them would be %s, which is there already; choose another name", title(one.key))
+				s.fail("spec.count", "one of them would be %s, which is there already; choose another name", one.key.Title())
 				break
 			}
 			out.add(one)
@@ -222,7 +222,7 @@ func (t *translator) assignGroups() {
 		}
 		p.wanted.Desired.Groups = append(p.wanted.Desired.Groups, model.Group{
 			Owner: s.owner(), Name: name, Count: *vm.Spec.Count, ScaleDown: vm.Spec.UpdatePolicy.ScaleDown == api.Allow, Deleted: s.deleted(),
-			VMID: vm.Spec.VMID, Range: p.vmids,
+			VMID: vm.Spec.VMID, Range: p.cluster.Range,
 		})
 		s.checkWord("spec.updatePolicy.scaleDown", string(vm.Spec.UpdatePolicy.ScaleDown), "Never", "Allow")
 	}

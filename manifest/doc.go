@@ -2,9 +2,9 @@
 //
 // [Read] reads YAML from files, folders and the standard input, [FromObjects]
 // takes objects that somebody else has read, such as those of Kubernetes. Both
-// give a [Set]; [Set.Wanted] checks it, resolves its references and translates
-// it into a [model.Desired] for each Proxmox cluster, together with how to reach
-// that cluster.
+// give a [Set]; [Set.Wanted] checks it, resolves its references and has package
+// spec translate it into a [model.Desired] for each Proxmox cluster, together with how
+// to reach that cluster.
 //
 // Reading is strict: what isn't known is an error that names the nearest thing
 // that is. Words are taken as text where a text belongs, so that powerState: On

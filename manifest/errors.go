@@ -33,24 +33,13 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "%s: ", e.File)
 	}
 	if e.Object.Kind != "" {
-		fmt.Fprintf(&b, "%s: ", visible(title(e.Object)))
+		fmt.Fprintf(&b, "%s: ", visible(e.Object.Title()))
 	}
 	if e.Field != "" {
 		fmt.Fprintf(&b, "%s: ", visible(e.Field))
 	}
 	b.WriteString(e.Text)
 	return b.String()
-}
-
-// title names an object as its manifest does: "VirtualMachine web".
-func title(k model.Key) string {
-	if k.Name == "" {
-		return k.Kind
-	}
-	if k.Namespace != "" {
-		return k.Kind + " " + k.Namespace + "/" + k.Name
-	}
-	return k.Kind + " " + k.Name
 }
 
 // visible shows what a terminal would take for an order, such as a line break or a

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 var fieldCache sync.Map // reflect.Type → map[string][]int
@@ -52,7 +54,7 @@ func hidden(t reflect.Type, index []int) bool {
 func unknownField(root, here reflect.Type, have string) string {
 	names := sortedKeys(fieldsOf(here))
 	text := "there is no such field"
-	if near, ok := Nearest(have, names); ok {
+	if near, ok := suggest.Nearest(have, names); ok {
 		return fmt.Sprintf("%s; did you mean %s?", text, near)
 	}
 	if path := findField(root, have, "", map[reflect.Type]bool{}); path != "" {

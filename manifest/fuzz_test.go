@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // FuzzParse reads any text as manifests. What is taken is something that Proxmox
@@ -64,6 +66,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// What Proxmox takes for bridges and groups.
+var (
+	ifaceName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{1,20}$`)
+	haGroup   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]+$`)
+)
+
 // proxmoxTakes checks all of a machine that Proxmox has rules for.
 func proxmoxTakes(t *testing.T, create *schema.Endpoint, vm model.VM) {
 	t.Helper()
@@ -104,7 +112,7 @@ func proxmoxTakes(t *testing.T, create *schema.Endpoint, vm model.VM) {
 	if script := vm.Options["hookscript"]; strings.Contains(script, "..") || strings.Contains(script, ",") {
 		t.Errorf("it has the hookscript %q", script)
 	}
-	if vm.VMID != 0 && (vm.VMID < minVMID || vm.VMID > maxVMID) {
+	if vm.VMID != 0 && (vm.VMID < spec.MinVMID || vm.VMID > spec.MaxVMID) {
 		t.Errorf("it has the VMID %d", vm.VMID)
 	}
 }

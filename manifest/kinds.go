@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // Secret is Kubernetes' Secret, as far as it matters here.
@@ -123,7 +124,7 @@ func (r *reader) known(d *document) bool {
 	case k != nil:
 		return true
 	case strings.HasPrefix(version, api.Group+"/"):
-		r.fail(d.file, line, "kind %s isn't known; %s", d.key.Kind, didYouMean(d.key.Kind, kindNames()))
+		r.fail(d.file, line, "kind %s isn't known; %s", d.key.Kind, suggest.DidYouMean(d.key.Kind, kindNames()))
 	case strings.HasPrefix(d.key.Kind, savedPlan):
 		r.fail(d.file, line, "this is a saved plan, not a manifest: proxplane apply takes it without -f")
 	case version == "":

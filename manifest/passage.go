@@ -1,42 +1,34 @@
 package manifest
 
 import (
-	"fmt"
+	"strings"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
-	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/spec"
 )
 
-// passage is a text that was found where a manifest says that it is.
-type passage struct {
-	string
-	field  string // that has it, or names where it is
-	secret bool
-}
-
-// passage finds a text; false: there is none, which was told.
-func (b *build) passage(field string, t api.Text) (passage, bool) {
+// passage finds a text where a manifest says that it is. What isn't there is an error.
+func (b *build) passage(field string, t api.Text) spec.Text {
 	given := 0
 	for _, is := range []bool{t.Inline != "", t.SecretRef != nil, t.ConfigMapRef != nil} {
 		if is {
 			given++
 		}
 	}
+	at := func(part string) string { return strings.TrimPrefix(field, "spec.") + part }
 	switch {
 	case given == 0:
 		b.fail(field, "has neither inline nor secretRef nor configMapRef")
-		return passage{}, false
+		return spec.Text{}
 	case given > 1:
 		b.fail(field, "has several of inline, secretRef and configMapRef; choose one")
-		return passage{}, false
+		return spec.Text{}
 	case t.SecretRef != nil:
-		s, ok := b.entry(field+".secretRef", "Secret", t.SecretRef.Name, t.SecretRef.Key)
-		return passage{s, field + ".secretRef", true}, ok
+		return spec.Text{Content: b.entry(field+".secretRef", "Secret", t.SecretRef.Name, t.SecretRef.Key), Field: at(".secretRef"), Secret: true}
 	case t.ConfigMapRef != nil:
-		s, ok := b.entry(field+".configMapRef", "ConfigMap", t.ConfigMapRef.Name, t.ConfigMapRef.Key)
-		return passage{s, field + ".configMapRef", false}, ok
+		return spec.Text{Content: b.entry(field+".configMapRef", "ConfigMap", t.ConfigMapRef.Name, t.ConfigMapRef.Key), Field: at(".configMapRef")}
 	}
-	return passage{t.Inline, field + ".inline", false}, true
+	return spec.Text{Content: t.Inline, Field: at(".inline")}
 }
 
 // entries are what Secrets and ConfigMaps have in common.
@@ -48,14 +40,14 @@ type entries interface {
 // usualKeys are the entries that are taken when none is named.
 var usualKeys = []string{"userData", "user-data", "userdata"}
 
-// entry finds an entry of a Secret or ConfigMap.
-func (b *build) entry(field, kind, name, key string) (string, bool) {
+// entry finds an entry of a Secret or ConfigMap. What isn't there is an error.
+func (b *build) entry(field, kind, name, key string) string {
 	o := b.find(field+".name", kind, name)
 	if o == nil {
-		return "", false
+		return ""
 	}
 	if secret, ok := o.Object.(*Secret); ok && !b.checkSecret(field+".name", secret) {
-		return "", false
+		return ""
 	}
 	from := o.Object.(entries)
 	keys, names := from.keys(), usualKeys
@@ -67,7 +59,7 @@ func (b *build) entry(field, kind, name, key string) (string, bool) {
 	}
 	for _, name := range names {
 		if s, ok := from.Get(name); ok {
-			return s, true
+			return s
 		}
 	}
 	if key != "" {
@@ -75,31 +67,5 @@ func (b *build) entry(field, kind, name, key string) (string, bool) {
 	} else {
 		b.fail(field+".key", "is missing: %s %s has %s", kind, name, list(keys))
 	}
-	return "", false
-}
-
-// unsaid is all that is said of a text from a Secret: parsers repeat parts of it in their
-// errors, quoted or not.
-func unsaid(line int) string {
-	const text = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret; validate a copy of it in a file to see what"
-	if line > 0 {
-		return fmt.Sprintf("line %d: %s", line, text)
-	}
-	return text
-}
-
-// failText notes what is wrong with a text, each problem in the line where it is,
-// as far as that is known. Of a Secret nothing is repeated.
-func (b *build) failText(t passage, err error) {
-	at := b.o.where(t.field)
-	for _, p := range firstboot.TextErrorsOf(err) {
-		at, wrong := at, p.Error()
-		if at.text > 0 && p.Line > 0 {
-			at.line = at.text + p.Line - 1
-		}
-		if t.secret {
-			wrong = unsaid(p.Line)
-		}
-		b.wrongAt(at, t.field, wrong)
-	}
+	return ""
 }

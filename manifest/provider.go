@@ -2,35 +2,20 @@ package manifest
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
-	"github.com/proxplane/proxplane/firstboot/hookblock"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
-
-// DefaultRange is where the VMIDs of machines come from when no Provider gives a range.
-var DefaultRange = model.Range{First: 10000, Last: 99999}
-
-// What else holds then.
-const defaultISOStorage = "local"
-
-var defaultNetworks = map[string]string{
-	"lan": "vmbr0", "default": "vmbr0",
-	"dmz":  "vmbr1",
-	"mgmt": "vmbr2", "management": "vmbr2",
-}
 
 // provider is a Provider with what is wanted of it.
 type provider struct {
-	spec   api.ProviderSpec
-	name   string // empty: of the environment
-	vmids  model.Range
-	nodes  []string
-	allow  *api.ProviderAllow // nil: everything
-	wanted Wanted
+	cluster spec.Cluster       // its name is empty: it is of the environment
+	allow   *api.ProviderAllow // nil: everything
+	wanted  Wanted
 }
 
 func (t *translator) readProviders() {
@@ -47,33 +32,29 @@ func (t *translator) readProviders() {
 		t.errs = append(t.errs, &Error{Text: err.Error()})
 	}
 	t.providers = append(t.providers, &provider{
-		vmids: DefaultRange, nodes: splitComma(v.first("PVE_NODE_SELECTOR")), wanted: Wanted{Provider: model.Key{Kind: "Provider"}, Connection: c},
+		cluster: spec.Cluster{Range: spec.DefaultRange, Nodes: splitComma(v.first("PVE_NODE_SELECTOR"))}, wanted: Wanted{Provider: model.Key{Kind: "Provider"}, Connection: c},
 	})
 }
 
 func (s scope) provider(obj *api.Provider) *provider {
-	p := &provider{spec: obj.Spec, name: obj.Name, vmids: DefaultRange, allow: s.allowance(obj), wanted: Wanted{Provider: s.o.key}}
+	p := &provider{allow: s.allowance(obj), wanted: Wanted{Provider: s.o.key}}
 	p.wanted.Allow = p.allow
-	s.checkAllowance(p)
+	p.cluster = spec.Cluster{Name: obj.Name, Range: spec.DefaultRange, Defaults: spec.Defaults(obj.Spec.Defaults), Networks: map[string]spec.ClusterNetwork{}, SSH: obj.Spec.SSH != nil, Allow: allowOf(p.allow)}
+	for name, n := range obj.Spec.Networks {
+		p.cluster.Networks[name] = spec.ClusterNetwork(n)
+	}
 	if typ := obj.Spec.Type; typ != "" && typ != "proxmox" {
-		s.fail("spec.type", "want proxmox, have %q", shortened(typ))
+		s.fail("spec.type", "want proxmox, have %q", suggest.Shortened(typ))
 	}
 	if r := obj.Spec.VMIDRange; r != nil {
-		p.vmids = model.Range{First: r.First, Last: r.Last}
-		if r.First < minVMID || r.Last > maxVMID || r.Last < r.First {
-			s.fail("spec.vmidRange", "want first and last from %d to %d, have %d to %d", minVMID, maxVMID, r.First, r.Last)
+		if p.cluster.Range = model.Range(*r); *r == (api.VMIDRange{}) {
+			s.fail("spec.vmidRange", "want first and last from %d to %d, have 0 to 0", spec.MinVMID, spec.MaxVMID)
 		}
 	}
-	for _, name := range sortedKeys(obj.Spec.Networks) {
-		n := obj.Spec.Networks[name]
-		s.checkNetwork("spec.networks."+name, n.Bridge, n.VLAN, n.MTU)
+	if a := p.allow; a != nil && a.Secrets != nil && len(a.Secrets.MatchLabels) == 0 {
+		s.fail("spec.allow.secrets.matchLabels", "is missing: which labels Secrets have that guests may get")
 	}
-	s.checkStorage("spec.defaults.storage", obj.Spec.Defaults.Storage)
-	s.checkStorage("spec.defaults.isoStorage", obj.Spec.Defaults.ISOStorage)
-	if h := obj.Spec.Defaults.Hook; h != "" && (hookblock.Block{HookScripts: []string{h}}).Check() != nil {
-		s.fail("spec.defaults.hook", "want a volume such as %s, have %q", defaultHook, shortened(h))
-	}
-	s.checkStorage("spec.defaults.snippetStorage", obj.Spec.Defaults.SnippetStorage)
+	s.take(p.cluster.Check(), nil, nil)
 	s.connect(p, obj)
 	if obj.Spec.SSH != nil {
 		p.wanted.Connection.SSH = s.ssh(obj.Spec.SSH)
@@ -105,10 +86,10 @@ func (s scope) connect(p *provider, obj *api.Provider) {
 		}
 	}
 
-	p.nodes = obj.Spec.NodeSelector
+	p.cluster.Nodes = obj.Spec.NodeSelector
 	for _, v := range []variables{own, process} {
-		if len(p.nodes) == 0 {
-			p.nodes = splitComma(v.first("PVE_NODE_SELECTOR"))
+		if len(p.cluster.Nodes) == 0 {
+			p.cluster.Nodes = splitComma(v.first("PVE_NODE_SELECTOR"))
 		}
 	}
 	secret := s.credentials(c, obj, own, process)
@@ -267,7 +248,7 @@ func (s scope) providerFor(ref *api.Ref) *provider {
 		return nil
 	}
 	for _, p := range s.providers {
-		if p.name == ref.Name && p.wanted.Provider.Namespace == s.o.key.Namespace {
+		if p.cluster.Name == ref.Name && p.wanted.Provider.Namespace == s.o.key.Namespace {
 			return p
 		}
 	}
@@ -277,37 +258,7 @@ func (s scope) providerFor(ref *api.Ref) *provider {
 func (t *translator) providerNames() []string {
 	var names []string
 	for _, p := range t.providers {
-		names = append(names, p.name)
+		names = append(names, p.cluster.Name)
 	}
 	return names
-}
-
-func (p *provider) snippetStorage() string {
-	if p.spec.Defaults.SnippetStorage != "" {
-		return p.spec.Defaults.SnippetStorage
-	}
-	return defaultISOStorage
-}
-
-func (p *provider) isoStorage() string {
-	if p.spec.Defaults.ISOStorage != "" {
-		return p.spec.Defaults.ISOStorage
-	}
-	return defaultISOStorage
-}
-
-var bridgeName = regexp.MustCompile(`^vmbr\d{1,4}$`)
-
-// network says what the name of a network means; false: nothing.
-func (p *provider) network(name string) (api.ProviderNetwork, bool) {
-	if n, ok := p.spec.Networks[name]; ok {
-		return n, true
-	}
-	if b, ok := defaultNetworks[name]; ok {
-		return api.ProviderNetwork{Bridge: b}, true
-	}
-	if bridgeName.MatchString(name) {
-		return api.ProviderNetwork{Bridge: name}, true
-	}
-	return api.ProviderNetwork{Bridge: p.spec.Defaults.Bridge}, p.spec.Defaults.Bridge != ""
 }

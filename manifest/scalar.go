@@ -10,6 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 func (d *decoder) scalar(node *yaml.Node, v reflect.Value, path string) {
@@ -46,7 +48,7 @@ func (d *decoder) scalar(node *yaml.Node, v reflect.Value, path string) {
 	if _, isBool := parseBool(node.Value); quoted && (isBool || v.Kind() != reflect.Bool && node.Value != "" && strings.Trim(node.Value, "0123456789") == "") {
 		hint = ": leave the quotes away"
 	}
-	d.fail(node, path, "want %s, have %q%s", want, shortened(node.Value), hint)
+	d.fail(node, path, "want %s, have %q%s", want, suggest.Shortened(node.Value), hint)
 }
 
 // parseBool reads booleans as YAML 1.1 does.
@@ -94,7 +96,7 @@ func (d *decoder) json(node *yaml.Node, u json.Unmarshaler, t reflect.Type, path
 }
 
 func badQuantity(have string) string {
-	text := fmt.Sprintf("want an amount such as 4Gi or 512Mi, have %q", shortened(have))
+	text := fmt.Sprintf("want an amount such as 4Gi or 512Mi, have %q", suggest.Shortened(have))
 	fixed := strings.NewReplacer(" ", "", "GiB", "Gi", "MiB", "Mi", "TiB", "Ti", "KiB", "Ki", "GB", "Gi", "MB", "Mi", "TB", "Ti", "KB", "Ki").Replace(have)
 	if _, err := resource.ParseQuantity(fixed); err == nil {
 		text += fmt.Sprintf("; did you mean %s?", fixed)
@@ -143,13 +145,4 @@ func plain(node *yaml.Node) (any, error) {
 		all[node.Content[i].Value] = v
 	}
 	return all, nil
-}
-
-// shortened keeps errors readable.
-func shortened(s string) string {
-	const most = 60
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…" // it may end within a letter
-	}
-	return s
 }

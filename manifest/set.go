@@ -50,7 +50,7 @@ func FromObjects(objects ...any) (*Set, error) {
 		}
 		o := &object{Object: value, key: model.Key{Kind: kind, Namespace: meta.GetNamespace(), Name: meta.GetName()}}
 		if s.index[o.key] != nil {
-			return nil, fmt.Errorf("%s is there twice", title(o.key))
+			return nil, fmt.Errorf("%s is there twice", o.key.Title())
 		}
 		s.add(o)
 	}
@@ -66,7 +66,7 @@ func (s *Set) Lend(objects ...any) error {
 	}
 	for _, o := range lent.objects {
 		if s.index[o.key] != nil {
-			return fmt.Errorf("%s is there twice", title(o.key))
+			return fmt.Errorf("%s is there twice", o.key.Title())
 		}
 		o.lent = true
 		s.add(o)

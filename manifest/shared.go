@@ -41,7 +41,7 @@ func (s scope) findShared(field, kind string, ref api.SharedRef) *object {
 		s.fail(field, "there is no %s %s in namespace %s that is shared with namespace %s; spec.sharedWith of it names the namespaces that may use it", kind, ref.Name, ref.Namespace, here)
 		return nil
 	case s.isWrong(o.key):
-		s.fail(field, "%s isn't right itself", title(o.key))
+		s.fail(field, "%s isn't right itself", o.key.Title())
 	}
 	return o
 }

@@ -5,6 +5,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // ssh reads how nodes are logged in to.
@@ -16,7 +17,7 @@ func (s scope) ssh(spec *api.ProviderSSH) *remote.Hosts {
 		s.fail(field+".port", "want a number from 1 to 65535, have %d", spec.Port)
 	}
 	if strings.ContainsAny(spec.User, " @:") {
-		s.fail(field+".user", "want the name of a user such as root, have %q", shortened(spec.User))
+		s.fail(field+".user", "want the name of a user such as root, have %q", suggest.Shortened(spec.User))
 	}
 	key, passphrase, ok := s.sshKey(field+".keySecretRef", spec.KeySecretRef)
 	if ok && !strings.Contains(key, "PRIVATE KEY-----") {

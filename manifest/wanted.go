@@ -10,6 +10,8 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // Door is the front door that these objects belong to.
@@ -63,7 +65,7 @@ func (s *Set) Wanted(options Options) ([]Wanted, error) {
 }
 
 func newTranslator(s *Set, options Options) *translator {
-	return &translator{set: s, given: s, options: options, badBoot: map[model.Key]bool{}}
+	return &translator{set: s, given: s, options: options, translation: spec.Translation{Set: options.Set, Late: options.Late}}
 }
 
 func (t *translator) translate() {
@@ -75,19 +77,14 @@ func (t *translator) translate() {
 	t.readMachines()
 	t.readSnapshots()
 	t.assignImages()
-	t.assignShares()
+	t.finish()
 	t.assignGroups()
-	t.checkMACs()
-	t.checkAddresses()
-	if t.options.Late == nil {
-		t.hashSecrets()
-	}
 }
 
 func (t *translator) wanted() []Wanted {
 	all := make([]Wanted, 0, len(t.providers))
 	for _, p := range t.providers {
-		p.wanted.Desired.Set, p.wanted.Desired.Range = t.options.Set, p.vmids
+		p.wanted.Desired.Set, p.wanted.Desired.Range = t.options.Set, p.cluster.Range
 		all = append(all, p.wanted)
 	}
 	return all
@@ -102,14 +99,24 @@ type translator struct {
 	wrong   *wrong // what is left out because something is wrong with it; nil: nothing is
 
 	providers []*provider
-	classes   map[model.Key]*class
+	classes   map[model.Key]*spec.Class
 	policies  map[model.Key]model.Place
 	images    map[model.Key]*image
 	machines  map[model.Key]*machine
 	groups    []scope // objects that stand for several machines
-	checker   optionChecker
-	seeds     int                // bytes of first-boot data so far
-	badBoot   map[model.Key]bool // objects whose first-boot data can't be made
+
+	translation spec.Translation
+}
+
+// finish takes what concerns several machines together.
+func (t *translator) finish() {
+	for _, e := range t.translation.Finish() {
+		m := t.machines[e.Object]
+		m.take(spec.Errors{e}, nil, m.fields)
+	}
+	for _, p := range t.providers {
+		p.wanted.Desired.Shares = t.translation.Shares(&p.cluster)
+	}
 }
 
 // note adds something that people should know. Translating a set twice doesn't
@@ -215,7 +222,7 @@ func (s scope) find(field, kind, name string) *object {
 	case o == nil:
 		s.fail(field, "there is no %s %s %s%s", kind, name, s.here(), s.others(name, kind))
 	case kind != "Provider" && s.isWrong(key):
-		s.fail(field, "%s isn't right itself", title(key))
+		s.fail(field, "%s isn't right itself", key.Title())
 	}
 	return o
 }
@@ -241,7 +248,7 @@ func (s scope) others(name string, kinds ...string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	if near, ok := Nearest(name, names); ok {
+	if near, ok := suggest.Nearest(name, names); ok {
 		return "; did you mean " + near + "?"
 	}
 	const most = 5

@@ -23,6 +23,18 @@ func (k Key) String() string {
 	return strings.ToLower(k.Kind) + "/" + k.Namespace + "/" + k.Name
 }
 
+// Title names the object as people write it: "VirtualMachine web", or
+// "VirtualMachine team-a/web".
+func (k Key) Title() string {
+	switch {
+	case k.Name == "":
+		return k.Kind
+	case k.Namespace != "":
+		return k.Kind + " " + k.Namespace + "/" + k.Name
+	}
+	return k.Kind + " " + k.Name
+}
+
 // Owner says whose a guest is. It is kept in the guest's own description,
 // since a VMID alone proves nothing: VMIDs get reused.
 type Owner struct {

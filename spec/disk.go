@@ -1,4 +1,4 @@
-package manifest
+package spec
 
 import (
 	"crypto/sha256"
@@ -9,10 +9,27 @@ import (
 	"strconv"
 	"strings"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
+
+// Disk is a disk of a machine. The one that came with the image is named root.
+type Disk struct {
+	Name     string
+	Size     *resource.Quantity
+	Storage  string
+	Type     string // thin or thick
+	Bus      string // scsi, virtio or sata
+	Slot     string // empty: a free one of the bus
+	SSD      *bool
+	Discard  *bool
+	IOThread *bool
+	Cache    string
+	Backup   *bool
+}
 
 // rootName is the name of the disk that came with the image.
 const rootName = "root"
@@ -31,14 +48,14 @@ var slotText = regexp.MustCompile(`^(scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5
 // known by their serial number, which is their name: the slot given here is a
 // proposal for one that isn't there yet, since it would be another one when a
 // disk before it in the list goes.
-func (b *build) disks(m *api.MachineSpec) []model.Disk {
+func (b *build) disks(m *Machine) []model.Disk {
 	root := model.Disk{Slot: model.RootSlot, Name: rootName, Storage: b.class.storage, Format: b.class.format}
 	if b.source.Blank && root.Storage == "" {
-		root.Storage = b.provider.spec.Defaults.Storage
+		root.Storage = b.cluster.Defaults.Storage
 	}
 	taken, names := map[string]bool{}, map[string]int{}
 	for i, d := range m.Disks {
-		field := fmt.Sprintf("spec.disks[%d]", i)
+		field := fmt.Sprintf("disks[%d]", i)
 		if first, twice := names[d.Name]; twice && d.Name != "" {
 			b.fail(field+".name", "%s is there twice, first as spec.disks[%d]", d.Name, first)
 		}
@@ -52,7 +69,7 @@ func (b *build) disks(m *api.MachineSpec) []model.Disk {
 	}
 	var others []model.Disk
 	for i, d := range m.Disks {
-		field := fmt.Sprintf("spec.disks[%d]", i)
+		field := fmt.Sprintf("disks[%d]", i)
 		if d.Name == rootName {
 			b.rootDisk(field, d, &root)
 		} else {
@@ -69,7 +86,7 @@ func (b *build) disks(m *api.MachineSpec) []model.Disk {
 	return slices.Concat(all, others, b.firmware(root.Storage))
 }
 
-func (b *build) rootDisk(field string, d api.Disk, root *model.Disk) {
+func (b *build) rootDisk(field string, d Disk, root *model.Disk) {
 	if d.Bus != "" || d.Slot != "" {
 		b.fail(field, "root is where the image has it; bus and slot are for further disks")
 	}
@@ -80,10 +97,10 @@ func (b *build) rootDisk(field string, d api.Disk, root *model.Disk) {
 // blankRoot: without an image, nothing says how large the root disk is and where.
 func (b *build) blankRoot(names map[string]int, root model.Disk) {
 	i, named := names[rootName]
-	field := fmt.Sprintf("spec.disks[%d]", i)
+	field := fmt.Sprintf("disks[%d]", i)
 	switch {
 	case !named:
-		b.fail("spec.disks", "a machine that isn't made from a template needs a disk named root; one without disks says disks: []")
+		b.fail("disks", "a machine that isn't made from a template needs a disk named root; one without disks says disks: []")
 	case root.Size == 0:
 		b.fail(field+".size", "is missing")
 	case root.Storage == "":
@@ -91,20 +108,20 @@ func (b *build) blankRoot(names map[string]int, root model.Disk) {
 	}
 }
 
-func (b *build) furtherDisk(field string, d api.Disk, taken map[string]bool) model.Disk {
+func (b *build) furtherDisk(field string, d Disk, taken map[string]bool) model.Disk {
 	out := model.Disk{Slot: d.Slot, Name: d.Name, Storage: b.storage(), Format: b.class.format}
 	b.checkWord(field+".bus", d.Bus, "scsi", "virtio", "sata")
 	switch {
 	case d.Name == "":
 		b.fail(field+".name", "is missing")
 	case !partName.MatchString(d.Name) || len(d.Name) > 63:
-		b.fail(field+".name", "want lower-case letters, digits and -, have %q", shortened(d.Name))
+		b.fail(field+".name", "want lower-case letters, digits and -, have %q", suggest.Shortened(d.Name))
 	case d.Slot == "ide2" && !b.source.Blank:
 		b.fail(field+".slot", "ide2 is where images have a drive for first-boot data")
 	case d.Slot == isoSlot && b.iso != "":
 		b.fail(field+".slot", "%s is for the ISO image", isoSlot)
 	case d.Slot != "" && !slotText.MatchString(d.Slot):
-		b.fail(field+".slot", "want a slot such as scsi1, virtio1 or sata1, have %q", shortened(d.Slot))
+		b.fail(field+".slot", "want a slot such as scsi1, virtio1 or sata1, have %q", suggest.Shortened(d.Slot))
 	case d.Slot != "" && d.Bus != "" && !strings.HasPrefix(d.Slot, d.Bus):
 		b.fail(field+".bus", "the slot is %s", d.Slot)
 	case d.Size == nil:
@@ -124,7 +141,7 @@ func (b *build) storage() string {
 	if b.class.storage != "" {
 		return b.class.storage
 	}
-	return b.provider.spec.Defaults.Storage
+	return b.cluster.Defaults.Storage
 }
 
 // busSlots are the last slots of each bus.
@@ -154,7 +171,7 @@ func serial(name string) string {
 	return name[:most-9] + "-" + hex.EncodeToString(sum[:4])
 }
 
-func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
+func (b *build) diskCommon(field string, d Disk, out *model.Disk) {
 	b.checkStorage(field+".storage", d.Storage)
 	if d.Storage != "" {
 		out.Storage = d.Storage
@@ -175,7 +192,7 @@ func (b *build) diskCommon(field string, d api.Disk, out *model.Disk) {
 	}
 }
 
-func (b *build) diskOptions(field string, d api.Disk, out *model.Disk, bus string) {
+func (b *build) diskOptions(field string, d Disk, out *model.Disk, bus string) {
 	set := func(key, value string) {
 		if out.Options == nil {
 			out.Options = map[string]string{}

@@ -1,4 +1,5 @@
-package manifest
+// Package suggest finds the word that somebody meant who wrote another one.
+package suggest
 
 import (
 	"fmt"
@@ -6,9 +7,9 @@ import (
 	"strings"
 )
 
-// didYouMean names the word that is nearest to what was written, or all if none
+// DidYouMean names the word that is nearest to what was written, or all if none
 // is near.
-func didYouMean(have string, words []string) string {
+func DidYouMean(have string, words []string) string {
 	if near, ok := Nearest(have, words); ok {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
@@ -27,6 +28,16 @@ func Nearest(have string, words []string) (string, bool) {
 	})
 	d := distance(lower, strings.ToLower(best))
 	return best, d <= max(1, min(len(have), len(best))/3) || begun(lower, strings.ToLower(best))
+}
+
+// OneOf says that one of some words is wanted, and which one is near to what was written.
+func OneOf(have string, words []string) string {
+	hint := ""
+	if near, ok := Nearest(have, words); ok {
+		hint = "; did you mean " + near + "?"
+	}
+	last := len(words) - 1
+	return fmt.Sprintf("want %s or %s, have %q%s", strings.Join(words[:last], ", "), words[last], Shortened(have), hint)
 }
 
 // begun reports whether a word was left unfinished, or got an ending that it doesn't
@@ -59,4 +70,13 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Shortened keeps what somebody wrote short enough for a message.
+func Shortened(s string) string {
+	const most = 60
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…" // it may end within a letter
+	}
+	return s
 }

@@ -1,16 +1,19 @@
-package manifest
+package spec
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // options are options of Proxmox in canonical spelling; "" means that the option
@@ -31,7 +34,7 @@ func (o options) fill(more map[string]string) {
 // managed are the options that go when the manifest no longer names them.
 func (o options) managed() []string {
 	var keys []string
-	for _, k := range sortedKeys(o) {
+	for _, k := range slices.Sorted(maps.Keys(o)) {
 		if o[k] != "" && !model.Kept(k) {
 			keys = append(keys, k)
 		}
@@ -40,12 +43,12 @@ func (o options) managed() []string {
 }
 
 // option sets an option that a field stands for, if the field has a value.
-func (s scope) option(o options, field, key, value string) {
+func (r *report) option(o options, field, key, value string) {
 	if value == "" {
 		return
 	}
-	if err := s.checker.check(key, value); err != nil {
-		s.fail(field, "%v", err)
+	if err := checkOption(key, value); err != nil {
+		r.fail(field, "%v", err)
 		return
 	}
 	o.set(key, value)
@@ -69,33 +72,33 @@ var noOption = []string{
 
 // extraConfig checks options that are named as Proxmox does. Those of typed are
 // said by fields already.
-func (s scope) extraConfig(extra map[string]string, typed options) map[string]string {
+func (r *report) extraConfig(extra map[string]string, typed options, ofClass bool) map[string]string {
 	good := map[string]string{}
-	for _, key := range sortedKeys(extra) {
-		field, value := "spec.extraConfig."+key, extra[key]
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		field, value := "extraConfig."+key, extra[key]
 		family := strings.TrimRight(key, "0123456789")
 		_, said := typed[key]
-		if key == "hotplug" && s.o.key.Kind != "VMClass" {
+		if key == "hotplug" && !ofClass {
 			said = false // the class only follows from its other fields what it should be
 		}
 		switch where := fieldFor[family]; {
 		case where != "" && (family != key || fieldFor[key] != ""):
-			s.fail(field, "%s is for that", where)
+			r.fail(field, "%s is for that", where)
 		case said:
-			s.fail(field, "another field of the manifest says it already")
+			r.fail(field, "another field of the manifest says it already")
 		case key == "vmgenid" && value == "1":
-			s.fail(field, "Proxmox makes one by itself; leave it away")
+			r.fail(field, "Proxmox makes one by itself; leave it away")
 		case slices.Contains(noOption, key):
-			s.fail(field, "isn't an option of a machine")
+			r.fail(field, "isn't an option of a machine")
 		case key == "hookscript" && value != "" && (hookblock.Block{HookScripts: []string{value}}).Check() != nil:
-			s.fail(field, "want a volume such as local:snippets/notify.sh, have %q", shortened(value))
+			r.fail(field, "want a volume such as local:snippets/notify.sh, have %q", suggest.Shortened(value))
 		default:
-			if err := s.checker.check(key, value); err != nil {
-				s.fail(field, "%v", err)
+			if err := checkOption(key, value); err != nil {
+				r.fail(field, "%v", err)
 				continue
 			}
 			if key == "args" || key == "hookscript" {
-				s.tell(field, "only root@pam itself, with its password, may set this; API tokens may not")
+				r.tell(field, "only root@pam itself, with its password, may set this; API tokens may not")
 			}
 			good[key] = value
 		}
@@ -103,38 +106,31 @@ func (s scope) extraConfig(extra map[string]string, typed options) map[string]st
 	return good
 }
 
-// optionChecker checks options against the schema of the releases of Proxmox: what
-// one of them takes is good.
-type optionChecker struct {
-	params []*schema.Endpoint // of the call that configures a guest
-	err    error
-}
-
-func (c *optionChecker) load() {
-	if c.params != nil || c.err != nil {
-		return
-	}
+// configure are the calls that configure a guest, in the schemas of the releases of Proxmox.
+var configure = sync.OnceValues(func() (calls []*schema.Endpoint, err error) {
 	for _, release := range schema.Releases() {
 		s, err := schema.Load(release)
 		if err != nil {
-			c.err = err
-			return
+			return nil, err
 		}
-		c.params = append(c.params, s.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config"))
+		calls = append(calls, s.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config"))
 	}
-}
+	return calls, nil
+})
 
-func (c *optionChecker) check(key, value string) error {
-	c.load()
-	if c.err != nil {
-		return c.err
+// checkOption checks an option against the schema of the releases of Proxmox: what one of
+// them takes is good.
+func checkOption(key, value string) error {
+	calls, err := configure()
+	if err != nil {
+		return err
 	}
 	// A config has a line for each option; only of keys there are several, which are encoded there.
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && (r != '\n' || key != "sshkeys") || r == 0x7f }) {
 		return errors.New("has line breaks or other control characters")
 	}
 	known, first := false, ""
-	for _, call := range c.params {
+	for _, call := range calls {
 		p := call.Param(key)
 		if p == nil {
 			continue
@@ -152,15 +148,15 @@ func (c *optionChecker) check(key, value string) error {
 		}
 	}
 	if !known {
-		return fmt.Errorf("Proxmox has no such option; %s", didYouMean(key, c.names())) //nolint:staticcheck // a name
+		return fmt.Errorf("Proxmox has no such option; %s", suggest.DidYouMean(key, optionNames(calls[0]))) //nolint:staticcheck // a name
 	}
-	return fmt.Errorf("Proxmox doesn't take %q: %s", shortened(value), first) //nolint:staticcheck // a name
+	return fmt.Errorf("Proxmox doesn't take %q: %s", suggest.Shortened(value), first) //nolint:staticcheck // a name
 }
 
 // explain puts what the schema says into one line.
 func explain(key string, bad schema.Errors) string {
 	var texts []string
-	for _, field := range sortedKeys(bad) {
+	for _, field := range slices.Sorted(maps.Keys(bad)) {
 		text := strings.Join(strings.Fields(bad[field]), " ")
 		text = strings.TrimPrefix(text, "invalid format - ")
 		text = strings.ReplaceAll(text, "format error "+key+".", "")
@@ -177,10 +173,10 @@ var (
 	notBoolean = regexp.MustCompile(`type check \('boolean'\) failed - got '[^']*'`)
 )
 
-// names are the options that there are.
-func (c *optionChecker) names() []string {
+// optionNames are the options that there are.
+func optionNames(call *schema.Endpoint) []string {
 	var names []string
-	for name := range c.params[0].Params {
+	for name := range call.Params {
 		if !slices.Contains(noOption, name) && fieldFor[strings.TrimSuffix(name, "[n]")] == "" {
 			names = append(names, strings.Replace(name, "[n]", "0", 1))
 		}

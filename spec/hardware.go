@@ -1,17 +1,17 @@
-package manifest
+package spec
 
 import (
 	"maps"
 	"strconv"
 	"strings"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
 // hardware sets the plain options; it reports whether the guest agent is to be
 // waited for.
-func (b *build) hardware(m *api.MachineSpec) (waitAddress bool) {
+func (b *build) hardware(m *Machine) (waitAddress bool) {
 	b.opts = maps.Clone(b.class.options)
 	b.firmwareOptions()
 	agent := b.agent(m.Agent)
@@ -28,7 +28,7 @@ func (b *build) hardware(m *api.MachineSpec) (waitAddress bool) {
 		b.startup(*m.Startup)
 	}
 	b.pci(m.PCIMappings)
-	extra := b.extraConfig(m.ExtraConfig, b.opts)
+	extra := b.extraConfig(m.ExtraConfig, b.opts, false)
 	b.opts.fill(b.class.extra)
 	for key, value := range extra {
 		b.opts.set(key, value)
@@ -40,17 +40,17 @@ func (b *build) hardware(m *api.MachineSpec) (waitAddress bool) {
 	if m.Agent != nil && m.Agent.WaitForAddress != nil {
 		wait = *m.Agent.WaitForAddress
 		if wait && !agent {
-			b.fail("spec.agent.waitForAddress", "nobody tells an address without the agent")
+			b.fail("agent.waitForAddress", "nobody tells an address without the agent")
 		}
 	}
-	return wait && (m.PowerState == "" || m.PowerState == api.PowerOn)
+	return wait && (m.Power == "" || m.Power == model.PowerOn)
 }
 
 // firmwareOptions: what the class doesn't say, the image may.
 func (b *build) firmwareOptions() {
 	bios := b.class.bios
 	if b.image != nil {
-		os := b.image.spec.OS
+		os := b.image.OS
 		if bios == "" && os.BIOS != "" {
 			bios = biosOption(os.BIOS)
 			b.inherit("bios")
@@ -74,8 +74,8 @@ func (b *build) firmwareOptions() {
 
 // agent sets the option and reports whether there is an agent, or may be one: a
 // template's own setting counts when the manifest says nothing.
-func (b *build) agent(a *api.Agent) bool {
-	inside := b.image != nil && b.image.spec.OS.Agent
+func (b *build) agent(a *Agent) bool {
+	inside := b.image != nil && b.image.OS.Agent
 	switch {
 	case a == nil && !inside:
 		return !b.source.Blank
@@ -91,7 +91,7 @@ func (b *build) agent(a *api.Agent) bool {
 	return true
 }
 
-func (b *build) startup(u api.Startup) {
+func (b *build) startup(u Startup) {
 	var out prop.Startup
 	for _, f := range []struct {
 		name  string
@@ -102,7 +102,7 @@ func (b *build) startup(u api.Startup) {
 			continue
 		}
 		if *f.value < 0 {
-			b.fail("spec.startup."+f.name, "want a number from 0 on, have %d", *f.value)
+			b.fail("startup."+f.name, "want a number from 0 on, have %d", *f.value)
 			continue
 		}
 		*f.to = prop.Some(*f.value)
@@ -110,10 +110,10 @@ func (b *build) startup(u api.Startup) {
 	b.opts.set("startup", out.String())
 }
 
-func (b *build) pci(mappings []api.PCIMapping) {
+func (b *build) pci(mappings []PCIMapping) {
 	const most = 16
 	for i, m := range mappings {
-		field := "spec.pciMappings[" + strconv.Itoa(i) + "]"
+		field := "pciMappings[" + strconv.Itoa(i) + "]"
 		switch {
 		case i >= most:
 			b.fail(field, "a machine takes %d PCI devices at most", most)

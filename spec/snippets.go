@@ -1,4 +1,4 @@
-package manifest
+package spec
 
 import (
 	"github.com/proxplane/proxplane/firstboot"
@@ -14,8 +14,8 @@ var driveParts = []struct{ name, file string }{
 // snippetParts has first-boot data delivered as snippets. Proxmox reads no more of
 // them than it has room for.
 func (b *build) snippetParts(seed *model.Seed, files map[string][]byte) {
-	const field = "spec.userData"
-	seed.Storage = b.provider.snippetStorage()
+	const field = "userData"
+	seed.Storage = b.cluster.snippetStorage()
 	sum := 0
 	for _, p := range driveParts {
 		data, ok := files[p.file]
@@ -38,8 +38,8 @@ func (b *build) snippets(vm *model.VM) {
 	if vm.Seed == nil {
 		return // told
 	}
-	if b.provider.wanted.Connection.SSH == nil {
-		b.fail("spec.userData.delivery", "snippets are copied to nodes by SSH, for Proxmox' API has no call for that: say how in spec.ssh of the Provider, or leave delivery away")
+	if !b.cluster.SSH {
+		b.fail("userData.delivery", "snippets are copied to nodes by SSH, for Proxmox' API has no call for that: say how in spec.ssh of the Provider, or leave delivery away")
 	}
 	var l prop.List
 	for _, part := range vm.Seed.Snippets {

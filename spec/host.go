@@ -1,4 +1,4 @@
-package manifest
+package spec
 
 import (
 	"fmt"
@@ -8,12 +8,27 @@ import (
 	"strconv"
 	"strings"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot/hookblock"
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
+
+// Filesystem is a directory of the nodes that a machine shares.
+type Filesystem struct {
+	Type          string // virtiofs or 9p
+	Source        string // directory of the node
+	Tag           string // by which the guest mounts it
+	ReadOnly      bool
+	Via           string // native or hook
+	Cache         string
+	DirectIO      bool
+	XAttr         bool
+	ACL           bool
+	SecurityModel string
+	Multidevs     string
+}
 
 // host is what a machine asks of its node that Proxmox' options have no words
 // for: it goes by arguments for QEMU, and by the hook.
@@ -24,24 +39,14 @@ type host struct {
 	why    []string
 }
 
-const defaultHook = "local:snippets/" + hookblock.Script
-
-// hook is where the hook is.
-func (p *provider) hook() string {
-	if h := p.spec.Defaults.Hook; h != "" {
-		return h
-	}
-	return defaultHook
-}
-
 // ask puts what is asked of the node into the options and the description.
-func (b *build) ask(vm *model.VM, m *api.MachineSpec) {
+func (b *build) ask(vm *model.VM, m *Machine) {
 	b.filesystems(vm, m.Filesystems)
 	b.hookscripts(m)
 	h := &b.host
-	block, script := h.block, b.provider.hook()
+	block, script := h.block, b.cluster.hook()
 	if err := block.Check(); err != nil {
-		b.fail("spec", "%v", err)
+		b.fail("", "%v", err)
 	}
 	switch {
 	case block.IsZero():
@@ -54,12 +59,12 @@ func (b *build) ask(vm *model.VM, m *api.MachineSpec) {
 		vm.Scripts = append([]string{script}, block.HookScripts...)
 		b.opts.set("hookscript", script)
 		if _, said := m.ExtraConfig["hookscript"]; said {
-			b.fail("spec.extraConfig.hookscript", "goes under spec.hookscripts: this machine needs proxplane's hook, which runs them all")
+			b.fail("extraConfig.hookscript", "goes under spec.hookscripts: this machine needs proxplane's hook, which runs them all")
 		}
 	}
 	vm.Hook = textOf(block.String())
-	if n := len(vm.At(maxVMID).Description); n > maxNotes {
-		b.fail("spec.description", "has %d bytes with what the hook needs to know, more than the %d that there is room for", n, maxNotes)
+	if n := len(vm.At(MaxVMID).Description); n > maxNotes {
+		b.fail("description", "has %d bytes with what the hook needs to know, more than the %d that there is room for", n, maxNotes)
 	}
 	if len(h.args) > 0 {
 		b.opts.set("args", strings.TrimSpace(b.opts["args"]+" "+qemuarg.Line(h.args...)))
@@ -70,7 +75,7 @@ func (b *build) ask(vm *model.VM, m *api.MachineSpec) {
 // maxNotes leaves room for the marker of a guest that has much.
 const maxNotes = maxDescription + 1<<10
 
-func (b *build) hookscripts(m *api.MachineSpec) {
+func (b *build) hookscripts(m *Machine) {
 	if len(m.Hookscripts) > 0 {
 		b.host.why = append(b.host.why, "hookscripts")
 	}
@@ -80,9 +85,9 @@ func (b *build) hookscripts(m *api.MachineSpec) {
 		}
 	}
 	for i, script := range m.Hookscripts {
-		field := fmt.Sprintf("spec.hookscripts[%d]", i)
+		field := fmt.Sprintf("hookscripts[%d]", i)
 		if err := (hookblock.Block{HookScripts: []string{script}}).Check(); err != nil {
-			b.fail(field, "want a volume such as local:snippets/notify.sh, have %q", shortened(script))
+			b.fail(field, "want a volume such as local:snippets/notify.sh, have %q", suggest.Shortened(script))
 			continue
 		}
 		if slices.Contains(m.Hookscripts[:i], script) {
@@ -100,14 +105,14 @@ var shareTag = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{1,30}$`)
 // maxShares is how many directories Proxmox shares with a guest by virtiofs.
 const maxShares = 10
 
-func (b *build) filesystems(vm *model.VM, list []api.Filesystem) {
+func (b *build) filesystems(vm *model.VM, list []Filesystem) {
 	native := 0
 	for i, f := range list {
-		field := fmt.Sprintf("spec.filesystems[%d]", i)
+		field := fmt.Sprintf("filesystems[%d]", i)
 		if !b.checkFilesystem(field, f) {
 			continue
 		}
-		if slices.ContainsFunc(list[:i], func(o api.Filesystem) bool { return o.Tag == f.Tag }) {
+		if slices.ContainsFunc(list[:i], func(o Filesystem) bool { return o.Tag == f.Tag }) {
 			b.fail(field+".tag", "%s is there twice", f.Tag)
 			continue
 		}
@@ -128,14 +133,14 @@ func (b *build) filesystems(vm *model.VM, list []api.Filesystem) {
 }
 
 // viaHook says why a directory is shared by the hook.
-func viaHook(f api.Filesystem) string {
+func viaHook(f Filesystem) string {
 	if f.Via == "" {
 		return "readOnly"
 	}
 	return "via: hook"
 }
 
-func (b *build) checkFilesystem(field string, f api.Filesystem) bool {
+func (b *build) checkFilesystem(field string, f Filesystem) bool {
 	before := len(b.errs)
 	if f.Type == "" {
 		b.fail(field+".type", "is missing: virtiofs or 9p")
@@ -149,7 +154,7 @@ func (b *build) checkFilesystem(field string, f api.Filesystem) bool {
 	case f.Source == "":
 		b.fail(field+".source", "is missing")
 	case !strings.HasPrefix(f.Source, "/") || path.Clean(f.Source) != f.Source || f.Source == "/":
-		b.fail(field+".source", "want a directory of the node such as /srv/data, have %q", shortened(f.Source))
+		b.fail(field+".source", "want a directory of the node such as /srv/data, have %q", suggest.Shortened(f.Source))
 	case qemuarg.Check(f.Source) != nil:
 		b.fail(field+".source", "%v", qemuarg.Check(f.Source))
 	}
@@ -157,7 +162,7 @@ func (b *build) checkFilesystem(field string, f api.Filesystem) bool {
 	case f.Tag == "":
 		b.fail(field+".tag", "is missing")
 	case !shareTag.MatchString(f.Tag):
-		b.fail(field+".tag", "want 2 to 31 letters, digits, - and _, a letter first, have %q", shortened(f.Tag))
+		b.fail(field+".tag", "want 2 to 31 letters, digits, - and _, a letter first, have %q", suggest.Shortened(f.Tag))
 	}
 	plan9 := f.Type == "9p"
 	for _, only := range []struct {
@@ -185,7 +190,7 @@ func (b *build) checkFilesystem(field string, f api.Filesystem) bool {
 }
 
 // plan9 shares a directory by an argument alone: QEMU itself serves it.
-func (b *build) plan9(n int, f api.Filesystem) {
+func (b *build) plan9(n int, f Filesystem) {
 	security, devices := f.SecurityModel, f.Multidevs
 	if security == "" {
 		security = "mapped-xattr"
@@ -205,7 +210,7 @@ func (b *build) plan9(n int, f api.Filesystem) {
 
 // hookShare shares a directory by a daemon that the hook starts. It reads the
 // guest's memory, which has to be of a kind that can be shared.
-func (b *build) hookShare(field string, f api.Filesystem) {
+func (b *build) hookShare(field string, f Filesystem) {
 	h := &b.host
 	n := len(h.block.Shares)
 	h.block.Shares = append(h.block.Shares, hookblock.Share{
@@ -239,7 +244,7 @@ func (b *build) memory() string {
 }
 
 // nativeShare shares a directory by Proxmox' own means: by its mapping.
-func (b *build) nativeShare(field string, n int, vm *model.VM, f api.Filesystem) {
+func (b *build) nativeShare(field string, n int, vm *model.VM, f Filesystem) {
 	if strings.ContainsAny(f.Source, ";,=()") {
 		b.fail(field+".source", "Proxmox' mappings take no ; , = ( ) in paths; say via: hook")
 	}

@@ -1,13 +1,14 @@
-package manifest
+package spec
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
 )
@@ -20,21 +21,53 @@ const (
 	byFWCfg    = "fwcfg"
 )
 
-// bootSpec is what a machine's manifest says about its first boot, or that of
-// what it is a clone of.
-type bootSpec struct {
-	userData  *api.UserData
-	metaData  *api.MetaData
-	variables map[string]string
+// FirstBoot is what a machine gets at its first boot.
+type FirstBoot struct {
+	UserData  *UserData
+	MetaData  *Text // further keys, in YAML
+	Variables map[string]string
+	// Inherited says that a copy has all this from its source.
+	Inherited bool
+	// Unread says that it isn't known, since something about it is wrong: nothing is made
+	// of it.
+	Unread bool
 }
 
-func bootOf(m *api.MachineSpec) bootSpec { return bootSpec{m.UserData, m.MetaData, m.Variables} }
+// UserData are the first-boot data: one of CloudInit, Ignition and Butane.
+type UserData struct {
+	CloudInit *CloudInit
+	Ignition  *Text
+	Butane    *Butane
+	Delivery  string // iso, proxmox, snippets or fwcfg
+	FWCfgName string // with fwcfg: the name of the entry
+}
+
+// CloudInit is a text for cloud-init, and for what reads the same.
+type CloudInit struct {
+	Text
+	Rerun bool // do it all again when it changes
+}
+
+// Butane are Butane configs, the snippets on top of the text.
+type Butane struct {
+	Text
+	Snippets []Text
+	Folder   string            // of its local files; empty: see Files
+	Files    map[string][]byte // local files
+}
+
+// Text is a text with where it comes from.
+type Text struct {
+	Content string
+	Field   string // that has it, for errors; empty: the field itself
+	Secret  bool   // nothing of it is repeated in errors
+}
 
 // boot is what was read of it.
 type boot struct {
 	firstboot.Recipe
-	texts    []passage // that the recipe is made from
-	given    bool      // there is user-data
+	texts    []Text // that the recipe is made from
+	given    bool   // there is user-data
 	ignition bool
 	way      string
 }
@@ -42,33 +75,41 @@ type boot struct {
 // firstBoot decides how the guest gets what it needs at its first boot: by
 // Proxmox' own options where these are asked for, or are all that there is to
 // say, else by a drive of ours.
-func (b *build) firstBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
-	before, of := len(b.errs), b.o.written().key
+func (b *build) firstBoot(vm *model.VM, nics []nic) {
+	if b.m.FirstBoot.Unread {
+		if !b.inherits || b.remembered == 0 {
+			b.checkVariables(b.m.FirstBoot.Variables)
+		}
+		return
+	}
+	before, of := len(b.errs), b.m.Owner.Key
+	if b.m.Member != nil {
+		of = b.m.Member.Of
+	}
 	if b.badBoot[of] {
 		return // what is wrong with the text of one of several machines is wrong with all
 	}
-	b.chooseBoot(vm, nics, m, spec)
-	b.badBoot[of] = len(b.errs) > before
+	b.chooseBoot(vm, nics)
+	if len(b.errs) > before {
+		if b.badBoot == nil {
+			b.badBoot = map[model.Key]bool{}
+		}
+		b.badBoot[of] = true
+	}
 	if b.inherits && b.remembered != 0 && len(b.errs) > before {
 		// What is wrong with its source now doesn't concern a copy that is made.
 		b.errs, vm.Seed = b.errs[:before], nil
-		if b.wrong != nil {
-			b.wrong.forget(b.o.key, 0)
-		}
 	}
 }
 
-func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bootSpec) {
-	if b.options.Late != nil && (spec.userData != nil || spec.metaData != nil) && b.options.Late() {
-		b.failLate()
-		return
-	}
+func (b *build) chooseBoot(vm *model.VM, nics []nic) {
+	spec := &b.m.FirstBoot
 	d, ok := b.boot(vm, spec)
 	if !ok {
 		return
 	}
 	if d.given {
-		b.checkNoOptions(m)
+		b.checkNoOptions(b.m)
 	}
 	many := slices.ContainsFunc(nics, func(n nic) bool { return !n.simple() })
 	if d.way == byProxmox {
@@ -79,7 +120,7 @@ func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bo
 		b.seed(vm, nics, d)
 		switch d.way {
 		case byFWCfg:
-			b.fwCfg(vm, spec.userData, d)
+			b.fwCfg(vm, spec.UserData, d)
 			if b.inherits {
 				b.inherit("args", "hookscript")
 			}
@@ -98,13 +139,16 @@ func (b *build) chooseBoot(vm *model.VM, nics []nic, m *api.MachineSpec, spec bo
 }
 
 // failLate notes that there was no time for a machine's first-boot data.
-func (s scope) failLate() {
-	s.fail("spec.userData", "wasn't read: the first-boot data %s take longer to read than they may; make them smaller, or use several namespaces", s.here())
+func (b *build) failLate() { b.fail("userData", "%s", TooLate(b.Scope)) }
+
+// TooLate says that there was no time to read first-boot data.
+func TooLate(scope string) string {
+	return "wasn't read: the first-boot data " + scope + " take longer to read than they may; make them smaller, or use several namespaces"
 }
 
 // proxmoxDrive says it all by Proxmox' own options.
 func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
-	const field = "spec.userData.delivery"
+	const field = "userData.delivery"
 	own, err := proxmoxOptions(d.UserData, vm.Name)
 	switch {
 	case d.ignition:
@@ -114,7 +158,7 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 	case d.Variables != nil:
 		b.fail(field, "Proxmox' own drive can't hold variables; leave delivery away")
 	case d.Rerun:
-		b.fail("spec.userData.cloudInit.rerun", "with Proxmox' own drive cloud-init does it all again in any case")
+		b.fail("userData.cloudInit.rerun", "with Proxmox' own drive cloud-init does it all again in any case")
 	case many:
 		b.fail(field, "Proxmox' own drive can't hold several addresses of a kind for one interface; leave delivery away")
 	case err != nil && d.secret():
@@ -133,13 +177,13 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 
 // checkNoOptions: with user-data, Proxmox' own options for cloud-init would be
 // in the way, or without effect.
-func (b *build) checkNoOptions(m *api.MachineSpec) {
+func (b *build) checkNoOptions(m *Machine) {
 	for _, key := range []string{"ciuser", "cipassword", "sshkeys", "citype", "ciupgrade"} {
 		if _, said := m.ExtraConfig[key]; said {
-			b.fail("spec.extraConfig."+key, "spec.userData is for that")
+			b.fail("extraConfig."+key, "spec.userData is for that")
 		}
 		if _, said := b.class.extra[key]; said {
-			b.fail("spec.userData", "the VMClass has %s in its extraConfig, which says something else", key)
+			b.fail("userData", "the VMClass has %s in its extraConfig, which says something else", key)
 		}
 	}
 }
@@ -162,10 +206,10 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		b.seeds += len(content)
 	}
 	if b.seeds > maxSeeds {
-		b.fail("spec.userData", "the first-boot data of all machines together have more than %d MiB; put what is large into the image, or have the guests fetch it", maxSeeds>>20)
+		b.fail("userData", "the first-boot data of all machines together have more than %d MiB; put what is large into the image, or have the guests fetch it", maxSeeds>>20)
 		return
 	}
-	vm.Seed = &model.Seed{Storage: b.provider.isoStorage(), Secret: secretOf(d.Recipe, files), Once: d.ignition, Rerun: d.Rerun}
+	vm.Seed = &model.Seed{Storage: b.cluster.isoStorage(), Secret: secretOf(d.Recipe, files), Once: d.ignition, Rerun: d.Rerun}
 	b.hash(vm.Owner, &vm.Seed.Secret)
 	if d.way == bySnippets {
 		b.snippetParts(vm.Seed, files)
@@ -194,7 +238,7 @@ func (b *build) recipe(d boot) *model.Recipe {
 	}
 	meta, err := yaml.Marshal(d.MetaData)
 	if err != nil {
-		b.fail("spec.metaData", "%v", err)
+		b.fail("metaData", "%v", err)
 	}
 	r.MetaData = string(meta)
 	return r
@@ -209,7 +253,7 @@ func likelyVMID(vm *model.VM) int {
 	for id := range vm.Owner.Candidates(vm.Range) {
 		return id
 	}
-	return minVMID
+	return MinVMID
 }
 
 // guest is what the guest is to make of an interface.
@@ -229,68 +273,66 @@ func (b *build) failBoot(d boot, err error) {
 	var part *firstboot.PartError
 	if errors.As(err, &part) && part.Part < len(d.texts) {
 		t := d.texts[part.Part]
-		t.secret = t.secret || d.secret() // what it is merged with may be repeated, too
+		t.Secret = t.Secret || d.secret() // what it is merged with may be repeated, too
 		b.failText(t, err)
 		return
 	}
 	if d.secret() {
-		b.fail("spec.userData", "%s", unsaid(0))
+		b.fail("userData", "%s", unsaid)
 		return
 	}
-	b.fail("spec.userData", "%v", err)
+	b.fail("userData", "%v", err)
 }
 
 // secret reports whether one of the texts comes from a Secret.
 func (d boot) secret() bool {
-	return slices.ContainsFunc(d.texts, func(t passage) bool { return t.secret })
+	return slices.ContainsFunc(d.texts, func(t Text) bool { return t.Secret })
 }
 
-// boot reads what the manifest says; false: something is wrong with it.
-func (b *build) boot(vm *model.VM, spec bootSpec) (d boot, ok bool) {
-	meta, ok := b.metaData(spec.metaData)
+// boot reads what there is; false: something is wrong with it.
+func (b *build) boot(vm *model.VM, spec *FirstBoot) (d boot, ok bool) {
+	meta, ok := b.metaData(spec.MetaData)
 	d.MetaData = meta
-	b.checkVariables(spec.variables)
-	if spec.variables != nil || b.o.of != nil {
-		d.Variables = b.variables(vm, spec.variables)
+	b.checkVariables(spec.Variables)
+	if spec.Variables != nil || b.m.Member != nil {
+		d.Variables = b.variables(vm, spec.Variables)
 	}
-	ud := spec.userData
+	ud := spec.UserData
 	if ud == nil {
 		return d, ok
 	}
 	d.given, d.way = true, ud.Delivery
-	if !b.checkWord("spec.userData.delivery", ud.Delivery, byISO, byProxmox, bySnippets, byFWCfg) {
+	if !b.checkWord("userData.delivery", ud.Delivery, byISO, byProxmox, bySnippets, byFWCfg) {
 		return d, false
 	}
 	if ud.FWCfgName != "" && d.way != byFWCfg {
-		b.fail("spec.userData.fwCfgName", "is for delivery: fwcfg")
+		b.fail("userData.fwCfgName", "is for delivery: fwcfg")
 	}
 	const one = "want one of cloudInit, ignition and butane"
 	switch {
 	case ud.CloudInit == nil && ud.Ignition == nil && ud.Butane == nil:
-		b.fail("spec.userData", one)
+		b.fail("userData", one)
 		return d, false
 	case ud.CloudInit != nil && (ud.Ignition != nil || ud.Butane != nil) || ud.Ignition != nil && ud.Butane != nil:
-		b.fail("spec.userData", one+", not several")
+		b.fail("userData", one+", not several")
 		return d, false
 	case ud.CloudInit != nil:
 		return d, b.cloudInit(&d, ud.CloudInit) && ok
 	case ud.Ignition != nil:
 		return d, b.ignition(&d, ud.Ignition) && ok
 	}
-	return d, b.butane(vm, &d, spec) && ok
+	b.butane(vm, &d, spec)
+	return d, ok
 }
 
-func (b *build) cloudInit(d *boot, c *api.CloudInit) bool {
-	const field = "spec.userData.cloudInit"
-	t, ok := b.passage(field, c.Text)
-	if !ok {
-		return false
-	}
-	switch firstboot.FormatOf(t.string) {
+func (b *build) cloudInit(d *boot, c *CloudInit) bool {
+	const field = "userData.cloudInit"
+	t := c.at(field)
+	switch firstboot.FormatOf(t.Content) {
 	case firstboot.NoFormat:
 		b.tell(field, "cloud-init would ignore this: it doesn't begin with #cloud-config, #! or the like")
 	case firstboot.IgnitionDoc:
-		b.fail(t.field, "this is an Ignition config; it belongs under spec.userData.ignition")
+		b.fail(t.Field, "this is an Ignition config; it belongs under spec.userData.ignition")
 		return false
 	case firstboot.Talos:
 		if c.Rerun {
@@ -300,7 +342,7 @@ func (b *build) cloudInit(d *boot, c *api.CloudInit) bool {
 	if _, own := d.MetaData["instance-id"]; own && c.Rerun {
 		b.fail(field+".rerun", "makes no sense beside an instance-id in spec.metaData")
 	}
-	d.UserData, d.Rerun, d.texts = t.string, c.Rerun, []passage{t}
+	d.UserData, d.Rerun, d.texts = t.Content, c.Rerun, []Text{t}
 	return true
 }
 
@@ -313,40 +355,67 @@ const (
 )
 
 // metaData reads further keys of the meta-data.
-func (b *build) metaData(m *api.MetaData) (map[string]any, bool) {
+func (b *build) metaData(m *Text) (map[string]any, bool) {
 	if m == nil {
 		return nil, true
 	}
-	t, ok := b.passage("spec.metaData", m.Text)
-	if !ok {
-		return nil, false
-	}
+	t := m.at("metaData")
 	var keys map[string]any
-	if len(t.string) > maxMetaData {
-		b.fail(t.field, "has %d bytes, more than the %d that are meant for meta-data", len(t.string), maxMetaData)
+	if len(t.Content) > maxMetaData {
+		b.fail(t.Field, "has %d bytes, more than the %d that are meant for meta-data", len(t.Content), maxMetaData)
 		return nil, false
 	}
-	if err := firstboot.DecodeYAML(t.string, &keys); err != nil {
-		b.fail(t.field, "want keys and values in YAML")
+	if err := firstboot.DecodeYAML(t.Content, &keys); err != nil {
+		b.fail(t.Field, "want keys and values in YAML")
 		return nil, false
 	}
 	return keys, true
 }
 
 func (b *build) checkVariables(own map[string]string) {
-	for _, name := range sortedKeys(own) {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if err := firstboot.CheckVariable(name); err != nil {
-			b.fail("spec.variables."+name, "%v", err)
+			b.fail("variables."+name, "%v", err)
 		}
 	}
 }
 
 // variables are those of a guest, but for its VMID.
 func (b *build) variables(vm *model.VM, own map[string]string) map[string]string {
-	count, index := strconv.Itoa(max(1, b.o.count)), strconv.Itoa(b.o.index)
+	var of Member
+	if b.m.Member != nil {
+		of = *b.m.Member
+	}
+	count, index := strconv.Itoa(max(1, of.Count)), strconv.Itoa(of.Index)
 	all := map[string]string{firstboot.VarName: vm.Name, firstboot.VarCount: count, firstboot.VarIndex: index, firstboot.VarCountIndex: index}
 	for name, value := range own {
 		all[name] = value
 	}
 	return all
+}
+
+// at is the text with the field that has it, unless it names another one.
+func (t Text) at(field string) Text {
+	if t.Field == "" {
+		t.Field = field
+	}
+	return t
+}
+
+// unsaid is all that is said of a text that is secret: parsers repeat parts of it in their
+// errors, quoted or not.
+const unsaid = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret; validate a copy of it in a file to see what"
+
+// failText notes what is wrong with a text, each problem in the line where it is, as far
+// as that is known. Of a secret nothing is repeated.
+func (b *build) failText(t Text, err error) {
+	for _, p := range firstboot.TextErrorsOf(err) {
+		wrong := p.Error()
+		if t.Secret {
+			if wrong = unsaid; p.Line > 0 {
+				wrong = fmt.Sprintf("line %d: %s", p.Line, unsaid)
+			}
+		}
+		b.errs = append(b.errs, &Error{Object: b.object, Field: t.Field, Line: p.Line, Text: wrong})
+	}
 }

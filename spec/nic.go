@@ -1,4 +1,4 @@
-package manifest
+package spec
 
 import (
 	"crypto/sha256"
@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 var nicModels = []string{
@@ -21,6 +21,35 @@ var nicModels = []string{
 }
 
 var nicSlot = regexp.MustCompile(`^net([0-9]|[12][0-9]|3[01])$`)
+
+// Network is a network interface of a machine.
+type Network struct {
+	Name     string // of the network, see [Cluster.Networks]
+	Slot     string // net0 to net31; empty: by its place in the list
+	Bridge   string // empty: that of the network
+	VLAN     int
+	MAC      string // empty: see [MAC]
+	Model    string // empty: virtio
+	MTU      int    // 1: that of the bridge
+	Firewall *bool
+	Rate     string // megabytes a second
+	Queues   int
+	LinkDown bool
+	StaticIP *StaticIP // nil: none
+	DHCP     *bool     // nil: if there is no StaticIP
+	DHCP6    bool
+	SLAAC    bool
+}
+
+// StaticIP are fixed addresses of an interface, with prefix lengths.
+type StaticIP struct {
+	Address   string
+	Addresses []string // further ones
+	Gateway   string
+	Gateway6  string
+	DNS       []string
+	Search    []string
+}
 
 // nic is an interface with what the guest is to make of it.
 type nic struct {
@@ -43,17 +72,17 @@ func (n nic) addressed() bool { return n.dhcp || n.dhcp6 || n.slaac || len(n.v4)
 const maxNICs = 32
 
 // networks translates the network interfaces.
-func (b *build) networks(nets []api.Network) []nic {
+func (b *build) networks(nets []Network) []nic {
 	if nets == nil && b.bare {
-		nets = []api.Network{{Name: "default"}} // nothing else gives it one
+		nets = []Network{{Name: "default"}} // nothing else gives it one
 	}
 	if len(nets) > maxNICs {
-		b.fail("spec.networks", "a machine has at most %d interfaces", maxNICs)
+		b.fail("networks", "a machine has at most %d interfaces", maxNICs)
 	}
 	var out []nic
 	names := map[string]int{}
 	for i, n := range nets {
-		field := fmt.Sprintf("spec.networks[%d]", i)
+		field := fmt.Sprintf("networks[%d]", i)
 		if first, twice := names[n.Name]; twice && n.Name != "" {
 			b.fail(field+".name", "%s is there twice, first as spec.networks[%d]; give it another name, and a bridge", n.Name, first)
 		}
@@ -67,11 +96,11 @@ func (b *build) networks(nets []api.Network) []nic {
 	return out
 }
 
-func (b *build) nic(field string, index int, n api.Network) nic {
+func (b *build) nic(field string, index int, n Network) nic {
 	out := nic{field: field, NIC: model.NIC{Slot: "net" + strconv.Itoa(index), Name: n.Name, Model: n.Model, MAC: strings.ToUpper(n.MAC)}}
 	if n.Slot != "" {
 		if out.Slot = n.Slot; !nicSlot.MatchString(n.Slot) {
-			b.fail(field+".slot", "want a slot from net0 to net31, have %q", shortened(n.Slot))
+			b.fail(field+".slot", "want a slot from net0 to net31, have %q", suggest.Shortened(n.Slot))
 		}
 	}
 	if out.Model == "" {
@@ -83,9 +112,9 @@ func (b *build) nic(field string, index int, n api.Network) nic {
 	case n.Name == "":
 		b.fail(field+".name", "is missing")
 	case n.MAC == "":
-		out.MAC = stableMAC(b.owner(), n.Name)
+		out.MAC = MAC(b.m.Owner, n.Name)
 	case !goodMAC(n.MAC):
-		b.fail(field+".mac", "want a MAC address of one machine such as 02:00:00:aa:bb:cc, have %q", shortened(n.MAC))
+		b.fail(field+".mac", "want a MAC address of one machine such as 02:00:00:aa:bb:cc, have %q", suggest.Shortened(n.MAC))
 	}
 	b.nicOptions(field, n, &out.NIC)
 	b.addresses(field, n, &out)
@@ -94,17 +123,17 @@ func (b *build) nic(field string, index int, n api.Network) nic {
 
 // plug finds the bridge: the one that is named, or the one that the network's
 // name stands for.
-func (b *build) plug(field string, n api.Network, out *model.NIC) {
-	known, ok := b.provider.network(n.Name)
+func (b *build) plug(field string, n Network, out *model.NIC) {
+	known, ok := b.cluster.network(n.Name)
 	if n.Bridge != "" {
-		if _, named := b.provider.spec.Networks[n.Name]; !named {
-			known = api.ProviderNetwork{}
+		if _, named := b.cluster.Networks[n.Name]; !named {
+			known = ClusterNetwork{}
 		}
 		known.Bridge, ok = n.Bridge, true
 	}
 	if !ok {
 		b.fail(field+".bridge", "is missing: no bridge is known for a network named %q; name one here or in spec.networks of the Provider (known are %s, and bridges such as vmbr0 by their own names)",
-			shortened(n.Name), strings.Join(b.provider.networkNames(), ", "))
+			suggest.Shortened(n.Name), strings.Join(b.cluster.networkNames(), ", "))
 		return
 	}
 	out.Bridge, out.VLAN, out.MTU = known.Bridge, known.VLAN, known.MTU
@@ -124,17 +153,7 @@ func (b *build) plug(field string, n api.Network, out *model.NIC) {
 	}
 }
 
-func (p *provider) networkNames() []string {
-	names := sortedKeys(defaultNetworks)
-	for _, n := range sortedKeys(p.spec.Networks) {
-		if !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
-}
-
-func (b *build) nicOptions(field string, n api.Network, out *model.NIC) {
+func (b *build) nicOptions(field string, n Network, out *model.NIC) {
 	set := func(key, value string) {
 		if out.Options == nil {
 			out.Options = map[string]string{}
@@ -143,7 +162,7 @@ func (b *build) nicOptions(field string, n api.Network, out *model.NIC) {
 	}
 	if n.Rate != "" {
 		if rate, err := strconv.ParseFloat(n.Rate, 64); err != nil || rate <= 0 || rate > 1e6 {
-			b.fail(field+".rate", "want megabytes a second, such as 12.5, have %q", shortened(n.Rate))
+			b.fail(field+".rate", "want megabytes a second, such as 12.5, have %q", suggest.Shortened(n.Rate))
 		} else {
 			set("rate", strconv.FormatFloat(rate, 'f', -1, 64))
 		}
@@ -163,58 +182,10 @@ func goodMAC(text string) bool {
 	return err == nil && len(hw) == 6 && strings.Count(text, ":") == 5 && hw[0]&1 == 0
 }
 
-// stableMAC is an address that is the same each time, of those that anybody may
+// MAC is the address of an interface that names none: one that is the same each time, of those that anybody may
 // give away.
-func stableMAC(owner model.Owner, name string) string {
+func MAC(owner model.Owner, name string) string {
 	sum := sha256.Sum256([]byte("mac\x00" + owner.ID() + "\x00" + name))
 	sum[0] = sum[0]&0xfc | 0x02
 	return strings.ToUpper(net.HardwareAddr(sum[:6]).String())
-}
-
-// checkMACs: no two interfaces of a cluster have the same address.
-func (t *translator) checkMACs() {
-	type user struct {
-		p   *provider
-		mac string
-	}
-	first := map[user]*machine{}
-	t.eachMachine(func(m *machine) {
-		if m.deleted() {
-			return
-		}
-		for _, n := range m.nics {
-			u := user{m.provider, n.MAC}
-			if other := first[u]; other != nil && n.MAC != "" {
-				m.fail(n.field+".mac", "%s is that of %s too", n.MAC, title(other.o.key))
-				continue
-			}
-			first[u] = m
-		}
-	})
-}
-
-// checkAddresses: no two machines on the same network have the same address.
-func (t *translator) checkAddresses() {
-	type user struct {
-		p      *provider
-		bridge string
-		vlan   int
-		addr   netip.Addr
-	}
-	first := map[user]*machine{}
-	t.eachMachine(func(m *machine) {
-		if m.deleted() {
-			return
-		}
-		for _, n := range m.nics {
-			for _, a := range slices.Concat(n.v4, n.v6) {
-				u := user{m.provider, n.Bridge, n.VLAN, a.Addr()}
-				if other := first[u]; other != nil {
-					m.fail(n.field+".staticIP", "%s is the address of %s too", a.Addr(), title(other.o.key))
-					continue
-				}
-				first[u] = m
-			}
-		}
-	})
 }

@@ -1,10 +1,12 @@
-package manifest
+package spec
 
 import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/firstboot"
@@ -28,7 +30,7 @@ func proxmoxOptions(userData, hostname string) (map[string]string, error) {
 	}
 	// What isn't said is to be absent, whatever the template has.
 	out := map[string]string{"ciuser": "", "cipassword": "", "sshkeys": "", "ciupgrade": "0"}
-	for _, key := range sortedKeys(config) {
+	for _, key := range slices.Sorted(maps.Keys(config)) {
 		if !proxmoxOption(out, key, config[key], hostname) {
 			return nil, fmt.Errorf("it can't say what %s says", key)
 		}

@@ -1,4 +1,4 @@
-package manifest
+package spec
 
 import (
 	"crypto/sha256"
@@ -51,13 +51,13 @@ func basis(r firstboot.Recipe) string {
 }
 
 // hash does the part of sealing a secret that takes long, see [model.Slow]. Where time is
-// short, that is done for each machine in its turn; else see [translator.hashSecrets].
+// short, that is done for each machine in its turn; else see [Translation.hashSecrets].
 func (b *build) hash(o model.Owner, s *model.Secret) {
 	key := slowKeyOf(o, s)
-	if b.options.Late == nil || slowly.hash(key, s) {
+	if b.Late == nil || slowly.hash(key, s) {
 		return
 	}
-	if b.options.Late() {
+	if b.Late() {
 		b.failLate()
 		return
 	}
@@ -67,21 +67,21 @@ func (b *build) hash(o model.Owner, s *model.Secret) {
 
 // hashSecrets does the same for all machines together: side by side, and once for what
 // they have in common.
-func (t *translator) hashSecrets() {
+func (t *Translation) hashSecrets() {
 	type secret struct {
 		owner model.Owner
 		*model.Secret
 	}
 	var all []secret
 	missing := map[slowKey]secret{}
-	t.eachMachine(func(m *machine) {
-		if s := m.vm.Secret; s != nil {
-			all = append(all, secret{m.vm.Owner, s})
+	for _, r := range t.results {
+		if s := r.VM.Secret; s != nil {
+			all = append(all, secret{r.VM.Owner, s})
 		}
-		if m.vm.Seed != nil {
-			all = append(all, secret{m.vm.Owner, &m.vm.Seed.Secret})
+		if r.VM.Seed != nil {
+			all = append(all, secret{r.VM.Owner, &r.VM.Seed.Secret})
 		}
-	})
+	}
 	for _, s := range all {
 		if key := slowKeyOf(s.owner, s.Secret); s.Slow == "" && !slowly.hash(key, s.Secret) {
 			missing[key] = s

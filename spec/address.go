@@ -1,4 +1,4 @@
-package manifest
+package spec
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // addresses reads what addresses an interface has.
-func (b *build) addresses(field string, n api.Network, out *nic) {
+func (b *build) addresses(field string, n Network, out *nic) {
 	out.dhcp6, out.slaac = n.DHCP6, n.SLAAC
 	if n.DHCP6 && n.SLAAC {
 		b.fail(field+".slaac", "is another way to get an address than dhcp6; choose one")
@@ -31,7 +31,7 @@ func (b *build) addresses(field string, n api.Network, out *nic) {
 	}
 }
 
-func (b *build) static(field string, ip api.StaticIP, out *nic) {
+func (b *build) static(field string, ip StaticIP, out *nic) {
 	type given struct{ field, text string }
 	var all []given
 	if ip.Address != "" {
@@ -58,14 +58,14 @@ func (b *build) static(field string, ip api.StaticIP, out *nic) {
 	b.gateways(field, ip, out)
 	for i, d := range ip.DNS {
 		if a, err := netip.ParseAddr(d); err != nil {
-			b.fail(fmt.Sprintf("%s.dns[%d]", field, i), "want the address of a name server, have %q", shortened(d))
+			b.fail(fmt.Sprintf("%s.dns[%d]", field, i), "want the address of a name server, have %q", suggest.Shortened(d))
 		} else {
 			out.dns = append(out.dns, a.String())
 		}
 	}
 	for i, d := range ip.Search {
 		if !guestName.MatchString(d) {
-			b.fail(fmt.Sprintf("%s.search[%d]", field, i), "want a domain, have %q", shortened(d))
+			b.fail(fmt.Sprintf("%s.search[%d]", field, i), "want a domain, have %q", suggest.Shortened(d))
 		}
 	}
 	out.search = ip.Search
@@ -84,16 +84,16 @@ func (b *build) prefix(field, text string) (netip.Prefix, bool) {
 		b.fail(field, "has no prefix length; did you mean %s/%d?", a, bits)
 		return p, false
 	}
-	b.fail(field, "want an address with its prefix length, such as 192.168.1.100/24, have %q", shortened(text))
+	b.fail(field, "want an address with its prefix length, such as 192.168.1.100/24, have %q", suggest.Shortened(text))
 	return p, false
 }
 
-func (b *build) gateways(field string, ip api.StaticIP, out *nic) {
+func (b *build) gateways(field string, ip StaticIP, out *nic) {
 	take := func(field, text string, want6 bool) {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil || a.Zone() != "":
-			b.fail(field, "want an address such as 192.168.1.1, have %q", shortened(text))
+			b.fail(field, "want an address such as 192.168.1.1, have %q", suggest.Shortened(text))
 		case want6 && a.Is4():
 			b.fail(field, "want an IPv6 address, have %s; gateway is for IPv4", a)
 		case a.Is4() && len(out.v4) == 0, a.Is6() && len(out.v6) == 0:

@@ -1,7 +1,9 @@
-package manifest
+package spec
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -15,8 +17,8 @@ const maxOptions = 448 << 10
 // longer on their way than in the manifest; keys are encoded twice.
 func (b *build) checkSize(vm *model.VM) {
 	sum, most, largest := 0, 0, ""
-	options := vm.At(maxVMID).Options
-	for _, key := range sortedKeys(options) {
+	options := vm.At(MaxVMID).Options
+	for _, key := range slices.Sorted(maps.Keys(options)) {
 		value := options[key]
 		if key == "sshkeys" {
 			value = prop.NewSSHKeys(strings.Split(value, "\n")...).String()
@@ -30,9 +32,9 @@ func (b *build) checkSize(vm *model.VM) {
 	if sum <= maxOptions {
 		return
 	}
-	field, instead := "spec.extraConfig", ""
+	field, instead := "extraConfig", ""
 	if largest == "sshkeys" {
-		field, instead = "spec.userData", "; delivery: iso takes more"
+		field, instead = "userData", "; delivery: iso takes more"
 	}
 	b.fail(field, "the options have %d bytes on their way to Proxmox, mostly %s, and it takes at most %d%s", sum, largest, maxOptions, instead)
 }
