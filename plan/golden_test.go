@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func lossesAreKnown(t *testing.T, p Plan) {
 }
 
 // TestGoldenPlans: each file in testdata has what is wanted, what is there and
-// the plan, so that reviewers read diffs of plans.
+// the plan, with its actions in full, so that reviewers read diffs of plans.
 func TestGoldenPlans(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -40,16 +41,15 @@ func TestGoldenPlans(t *testing.T) {
 			}
 			var want model.Desired
 			var have model.Observed
-			var got string
-			plan := -1
+			parts := map[string]int{}
 			for i, f := range a.Files {
 				switch f.Name {
 				case "want.yaml":
 					err = yaml.UnmarshalStrict(f.Data, &want)
 				case "have.yaml":
 					err = yaml.UnmarshalStrict(f.Data, &have)
-				case "plan":
-					plan = i
+				case "plan", "actions":
+					parts[f.Name] = i
 				default:
 					t.Fatalf("%s isn't known", f.Name)
 				}
@@ -59,20 +59,25 @@ func TestGoldenPlans(t *testing.T) {
 			}
 			fillIn(&want, &have)
 			made := For(want, &have)
-			got = made.String()
 			lossesAreKnown(t, made)
-			if plan < 0 {
-				a.Files = append(a.Files, txtar.File{Name: "plan"})
-				plan = len(a.Files) - 1
+			changed := false
+			for _, part := range []txtar.File{{Name: "plan", Data: []byte(made.String())}, {Name: "actions", Data: []byte(details(made))}} {
+				at, there := parts[part.Name]
+				switch {
+				case there && bytes.Equal(part.Data, a.Files[at].Data), !there && len(part.Data) == 0:
+				case !*golden.Update && there:
+					t.Errorf("%s is\n%s\nwant\n%s", part.Name, part.Data, a.Files[at].Data)
+				case !*golden.Update:
+					t.Errorf("%s isn't there:\n%s", part.Name, part.Data)
+				case there:
+					a.Files[at], changed = part, true
+				default:
+					a.Files, changed = append(a.Files, part), true
+				}
 			}
-			if got == string(a.Files[plan].Data) {
+			if !changed {
 				return
 			}
-			if !*golden.Update {
-				t.Errorf("the plan is\n%s\nwant\n%s", got, a.Files[plan].Data)
-				return
-			}
-			a.Files[plan].Data = []byte(got)
 			if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
 				t.Fatal(err)
 			}
