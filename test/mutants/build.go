@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -22,11 +23,12 @@ import (
 type listed struct {
 	Dir, ImportPath, Name, Export string
 	GoFiles                       []string
+	TestGoFiles, XTestGoFiles     []string
 }
 
 // list asks Go for packages and what they import, compiled.
 func list(ctx context.Context, patterns ...string) ([]listed, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles"}, patterns...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -76,6 +78,11 @@ func mutatePackage(p listed, exports map[string]string, dir string, next func() 
 		}
 		f := &file{here: here, fset: fset, info: info, text: text, start: one.FileStart, next: next}
 		f.mutate(one)
+		if len(f.mutants) == 0 {
+			continue
+		}
+		name := f.offset(one.Name.End())
+		f.edits = append(f.edits, edit{offset: name, text: "; import mutant " + strconv.Quote(activePath)})
 		to := filepath.Join(dir, fmt.Sprintf("%s-%s", p.Name, p.GoFiles[i]))
 		if err := os.WriteFile(to, f.mutated(), 0o600); err != nil {
 			return nil, err
@@ -83,9 +90,51 @@ func mutatePackage(p listed, exports map[string]string, dir string, next func() 
 		overlay[path] = to
 		mutants = append(mutants, f.mutants...)
 	}
-	to := filepath.Join(dir, p.Name+"-mutant_support.go")
-	overlay[filepath.Join(p.Dir, "mutant_support.go")] = to
-	return mutants, os.WriteFile(to, fmt.Appendf(nil, support, p.Name), 0o600)
+	return mutants, nil
+}
+
+const activePath = "github.com/proxplane/proxplane/test/mutants/active"
+
+// driverName is what the tests that drive others are called, see active.Drive.
+const driverName = "TestMutantsDrive"
+
+// addDrivers adds tests to a package that run its other ones, those inside of it and those outside, and returns the names of all.
+func addDrivers(p listed, dir string, overlay map[string]string) ([]string, error) {
+	var all []string
+	for _, part := range []struct {
+		where, pkg string
+		files      []string
+	}{{"Inside", p.Name, p.TestGoFiles}, {"Outside", p.Name + "_test", p.XTestGoFiles}} {
+		var names []string
+		for _, name := range part.files {
+			one, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				return nil, fmt.Errorf("parse %s: %w", name, err)
+			}
+			for _, decl := range one.Decls {
+				if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name != "TestMain" && strings.HasPrefix(fn.Name.Name, "Test") {
+					names = append(names, fn.Name.Name)
+				}
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		var text strings.Builder
+		fmt.Fprintf(&text, "package %s\n\nimport (\n\t\"testing\"\n\n\tmutant %q\n)\n\n", part.pkg, activePath)
+		fmt.Fprintf(&text, "func %s%s(t *testing.T) {\n\tmutant.Drive(t, map[string]func(*testing.T){\n", driverName, part.where)
+		for _, name := range names {
+			fmt.Fprintf(&text, "\t\t%q: %s,\n", name, name)
+		}
+		text.WriteString("\t})\n}\n")
+		file := fmt.Sprintf("%s-drive%s_test.go", p.Name, part.where)
+		overlay[filepath.Join(p.Dir, file)] = filepath.Join(dir, file)
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text.String()), 0o600); err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	return all, nil
 }
 
 // compile builds the tests of a package with the mutants in it.

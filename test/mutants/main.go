@@ -3,8 +3,8 @@
 //	go run ./test/mutants -tests ./plan ./plan
 //	go run ./test/mutants -tests './act,./engine,./test/robustness:^TestHistories$ -seeds 100' -every 4 ./act
 //
-// The packages are compiled once with all mutants in them, each behind a number; a test process gets one number. So a mutant costs
-// the run of the tests that come by it and no compilation. Comparisons are negated and moved by one, parts of conditions left out,
+// The packages are compiled once with all mutants in them, each behind a number, and a process of tests switches on one after the
+// other. So a mutant costs the run of the tests that come by it, and neither a compilation nor a process. Comparisons are negated and moved by one, parts of conditions left out,
 // sums turned into differences, statements left out. What survives is printed, for people to look at: a test is missing, the code
 // isn't needed, or the change makes no difference.
 package main
@@ -14,18 +14,24 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 type settings struct {
 	tests   []string
 	every   int
 	only    int
+	files   string
+	longest time.Duration
 	workers int
 	least   int
 }
@@ -35,6 +41,8 @@ func main() {
 	tests := flag.String("tests", "", "packages whose tests are run, in this order, `A,B:TestX -arg`: only some of its tests, with further arguments (default: all tests of the packages themselves)")
 	flag.IntVar(&set.every, "every", 1, "try each `N`th mutant only")
 	flag.IntVar(&set.only, "only", 0, "try this mutant only, by its `NUMBER`")
+	flag.StringVar(&set.files, "files", "", "try only mutants of files whose paths match this `REGEXP`")
+	flag.DurationVar(&set.longest, "longest", 0, "leave out tests that take longer than this")
 	flag.IntVar(&set.workers, "workers", runtime.NumCPU(), "test processes at once")
 	flag.IntVar(&set.least, "least", 0, "fail when fewer than this `PERCENT` are noticed")
 	flag.Parse()
@@ -59,19 +67,17 @@ func (s settings) run(ctx context.Context, packages []string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	mutants, overlay, err := s.mutate(ctx, packages, scratch)
+	mutants, replace, err := s.mutate(ctx, packages, scratch)
 	if err != nil {
 		return err
 	}
-	suites, err := s.build(ctx, overlay, scratch)
+	some, err := s.choose(mutants)
 	if err != nil {
 		return err
 	}
-	var some []mutant
-	for i, m := range mutants {
-		if s.only == m.n || s.only == 0 && i%s.every == 0 {
-			some = append(some, m)
-		}
+	suites, err := s.build(ctx, replace, scratch)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(os.Stderr, "%d mutants, of which %d are tried\n", len(mutants), len(some))
 	found, err := s.try(ctx, suites, some)
@@ -81,11 +87,31 @@ func (s settings) run(ctx context.Context, packages []string) error {
 	return s.report(some, found)
 }
 
-// mutate returns all mutants of the packages, and the file that tells Go what to compile in place of their files.
-func (s settings) mutate(ctx context.Context, packages []string, scratch string) ([]mutant, string, error) {
+// choose returns the mutants that are tried.
+func (s settings) choose(mutants []mutant) ([]mutant, error) {
+	files, err := regexp.Compile(s.files)
+	if err != nil {
+		return nil, fmt.Errorf("files: %w", err)
+	}
+	var some []mutant
+	count := 0
+	for _, m := range mutants {
+		if !files.MatchString(m.where.Filename) || s.only != 0 && s.only != m.n {
+			continue
+		}
+		if count%max(1, s.every) == 0 {
+			some = append(some, m)
+		}
+		count++
+	}
+	return some, nil
+}
+
+// mutate returns all mutants of the packages, and which files are compiled in place of which.
+func (s settings) mutate(ctx context.Context, packages []string, scratch string) ([]mutant, map[string]string, error) {
 	wanted, err := list(ctx, packages...)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	exports := map[string]string{}
 	for _, p := range wanted {
@@ -95,7 +121,7 @@ func (s settings) mutate(ctx context.Context, packages []string, scratch string)
 	for _, p := range packages {
 		dir, err := filepath.Abs(p)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		dirs[dir] = true
 	}
@@ -109,31 +135,46 @@ func (s settings) mutate(ctx context.Context, packages []string, scratch string)
 		}
 		some, err := mutatePackage(p, exports, scratch, next, replace)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, err
 		}
 		mutants = append(mutants, some...)
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return nil, "", err
-	}
-	overlay := filepath.Join(scratch, "overlay.json")
-	return mutants, overlay, os.WriteFile(overlay, text, 0o600)
+	return mutants, replace, nil
 }
 
-func (s settings) build(ctx context.Context, overlay, scratch string) ([]*suite, error) {
+func (s settings) build(ctx context.Context, replace map[string]string, scratch string) ([]*suite, error) {
 	var suites []*suite
 	for i, text := range s.tests {
 		one, err := parseSuite(text)
 		if err != nil {
 			return nil, err
 		}
-		one.binary = filepath.Join(scratch, fmt.Sprintf("%d.test", i))
+		one.scratch, one.binary = scratch, filepath.Join(scratch, fmt.Sprintf("%d.test", i))
+		all, err := list(ctx, one.pkg)
+		if err != nil {
+			return nil, err
+		}
+		replace := maps.Clone(replace)
+		for _, p := range all {
+			if p.Dir == one.dir {
+				if one.names, err = addDrivers(p, scratch, replace); err != nil {
+					return nil, err
+				}
+			}
+		}
+		overlay := filepath.Join(scratch, fmt.Sprintf("%d.json", i))
+		text, err := json.Marshal(map[string]any{"Replace": replace})
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(overlay, text, 0o600); err != nil {
+			return nil, err
+		}
 		fmt.Fprintf(os.Stderr, "building and measuring the tests of %s ...\n", one.pkg)
 		if err := compile(ctx, one.pkg, overlay, one.binary); err != nil {
 			return nil, err
 		}
-		if err := one.measure(ctx, scratch); err != nil {
+		if err := one.measure(ctx, s.longest); err != nil {
 			return nil, err
 		}
 		suites = append(suites, one)
@@ -141,42 +182,64 @@ func (s settings) build(ctx context.Context, overlay, scratch string) ([]*suite,
 	return suites, nil
 }
 
-// try returns what became of each mutant.
+// batch is how many mutants share a process.
+const batch = 40
+
+// try returns what became of each mutant: each suite tries those that the suites before it haven't noticed.
 func (s settings) try(ctx context.Context, suites []*suite, mutants []mutant) ([]verdict, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	found := make([]verdict, len(mutants))
-	work := make(chan int)
+	var mu sync.Mutex
+	found := map[int]verdict{}
+	work := make(chan []mutant)
 	var all sync.WaitGroup
 	for range s.workers {
 		all.Go(func() {
-			for i := range work {
-				for _, one := range suites {
-					v, err := one.try(ctx, mutants[i])
-					if err != nil {
-						stop(err)
-						return
-					}
-					found[i] = max(found[i], v)
-					if found[i] > survived {
-						break
-					}
-				}
-				if found[i] <= survived {
-					fmt.Printf("%-11s %5d %s\n", found[i], mutants[i].n, mutants[i])
+			for some := range work {
+				if err := s.tryBatch(ctx, suites, some, &mu, found); err != nil {
+					stop(err)
+					return
 				}
 			}
 		})
 	}
-	for i := range mutants {
+	for some := range slices.Chunk(mutants, batch) {
 		select {
-		case work <- i:
+		case work <- some:
 		case <-ctx.Done():
 		}
 	}
 	close(work)
 	all.Wait()
-	return found, context.Cause(ctx)
+	verdicts := make([]verdict, len(mutants))
+	for i, m := range mutants {
+		verdicts[i] = found[m.n]
+	}
+	return verdicts, context.Cause(ctx)
+}
+
+func (s settings) tryBatch(ctx context.Context, suites []*suite, mutants []mutant, mu *sync.Mutex, found map[int]verdict) error {
+	rest := mutants
+	best := map[int]verdict{}
+	for _, one := range suites {
+		some, err := one.try(ctx, rest)
+		if err != nil {
+			return err
+		}
+		for n, v := range some {
+			best[n] = max(best[n], v)
+		}
+		rest = slices.DeleteFunc(slices.Clone(rest), func(m mutant) bool { return best[m.n] > survived })
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, m := range mutants {
+		found[m.n] = best[m.n]
+		if best[m.n] <= survived {
+			fmt.Printf("%-11s %5d %s\n", best[m.n], m.n, m)
+		}
+	}
+	return nil
 }
 
 func (s settings) report(mutants []mutant, found []verdict) error {

@@ -115,6 +115,8 @@ func (f *file) mutate(root *ast.File) {
 
 func (f *file) node(n ast.Node) bool {
 	switch n := n.(type) {
+	case *ast.CallExpr:
+		return f.call(n)
 	case *ast.GenDecl:
 		return n.Tok != token.CONST
 	case *ast.BinaryExpr:
@@ -131,6 +133,19 @@ func (f *file) node(n ast.Node) bool {
 	return true
 }
 
+// call reports whether all of a call is looked at. How much room is made for what comes makes no difference to anybody.
+func (f *file) call(e *ast.CallExpr) bool {
+	name, ok := e.Fun.(*ast.Ident)
+	if !ok || name.Name != "make" || len(e.Args) < 2 {
+		return true
+	}
+	_, isSlice := f.info.TypeOf(e).Underlying().(*types.Slice)
+	if isSlice && len(e.Args) >= 2 {
+		ast.Inspect(e.Args[1], f.node)
+	}
+	return false
+}
+
 // binary reports whether operands are looked at as well: those of constants aren't.
 func (f *file) binary(e *ast.BinaryExpr) bool {
 	if v, known := f.info.Types[e]; !known || v.Value != nil {
@@ -141,14 +156,14 @@ func (f *file) binary(e *ast.BinaryExpr) bool {
 		f.comparison(e)
 	case token.LAND:
 		n := f.add(e, "%s: without %s", f.short(e), f.short(e.Y))
-		f.wrap(e.Y, "(", fmt.Sprintf(" || mutantIs(%d))", n))
+		f.wrap(e.Y, "(", fmt.Sprintf(" || mutant.Is(%d))", n))
 		n = f.add(e, "%s: without %s", f.short(e), f.short(e.X))
-		f.wrap(e.X, "(", fmt.Sprintf(" || mutantIs(%d))", n))
+		f.wrap(e.X, "(", fmt.Sprintf(" || mutant.Is(%d))", n))
 	case token.LOR:
 		n := f.add(e, "%s: without %s", f.short(e), f.short(e.Y))
-		f.wrap(e.Y, fmt.Sprintf("(!mutantIs(%d) && (", n), "))")
+		f.wrap(e.Y, fmt.Sprintf("(!mutant.Is(%d) && (", n), "))")
 		n = f.add(e, "%s: without %s", f.short(e), f.short(e.X))
-		f.wrap(e.X, fmt.Sprintf("(!mutantIs(%d) && (", n), "))")
+		f.wrap(e.X, fmt.Sprintf("(!mutant.Is(%d) && (", n), "))")
 	case token.ADD, token.SUB, token.MUL, token.QUO:
 		f.arithmetic(e)
 	}
@@ -157,16 +172,16 @@ func (f *file) binary(e *ast.BinaryExpr) bool {
 
 func (f *file) comparison(e *ast.BinaryExpr) {
 	n := f.add(e, "%s: negated", f.short(e))
-	f.wrap(e, "((", fmt.Sprintf(") != mutantIs(%d))", n))
+	f.wrap(e, "((", fmt.Sprintf(") != mutant.Is(%d))", n))
 	if simple(e.X) && simple(e.Y) {
 		equal := fmt.Sprintf("(%s) == (%s)", f.source(e.X), f.source(e.Y))
 		switch e.Op {
 		case token.LSS, token.GTR:
 			n := f.add(e, "%s: or equal", f.short(e))
-			f.wrap(e, "(", fmt.Sprintf(" || mutantIs(%d) && %s)", n, equal))
+			f.wrap(e, "(", fmt.Sprintf(" || mutant.Is(%d) && %s)", n, equal))
 		case token.LEQ, token.GEQ:
 			n := f.add(e, "%s: and not equal", f.short(e))
-			f.wrap(e, "(", fmt.Sprintf(" && !(mutantIs(%d) && %s))", n, equal))
+			f.wrap(e, "(", fmt.Sprintf(" && !(mutant.Is(%d) && %s))", n, equal))
 		}
 	}
 }
@@ -184,10 +199,10 @@ func simple(e ast.Expr) bool {
 }
 
 var opposite = map[token.Token]struct{ function, sign string }{
-	token.ADD: {"mutantPlus", "-"},
-	token.SUB: {"mutantMinus", "+"},
-	token.MUL: {"mutantTimes", "/"},
-	token.QUO: {"mutantOver", "*"},
+	token.ADD: {"mutant.Plus", "-"},
+	token.SUB: {"mutant.Minus", "+"},
+	token.MUL: {"mutant.Times", "/"},
+	token.QUO: {"mutant.Over", "*"},
 }
 
 func (f *file) arithmetic(e *ast.BinaryExpr) {
@@ -210,7 +225,7 @@ func (f *file) condition(e ast.Expr) {
 		return
 	}
 	n := f.add(e, "if %s: negated", f.short(e))
-	f.wrap(e, "((", fmt.Sprintf(") != mutantIs(%d))", n))
+	f.wrap(e, "((", fmt.Sprintf(") != mutant.Is(%d))", n))
 }
 
 // statements leaves out what is done for its effect alone, one at a time.
@@ -232,7 +247,7 @@ func (f *file) statements(list []ast.Stmt) {
 			continue
 		}
 		n := f.add(s, "%s: left out", f.short(s))
-		f.wrap(s, fmt.Sprintf("if !mutantIs(%d) { ", n), " }")
+		f.wrap(s, fmt.Sprintf("if !mutant.Is(%d) { ", n), " }")
 	}
 }
 
@@ -244,73 +259,3 @@ func blank(list []ast.Expr) bool {
 	}
 	return true
 }
-
-// support is compiled into each mutated package. A test's process has at most one mutant; without one it can write down which it
-// comes by.
-const support = `package %s
-
-import (
-	"os"
-	"strconv"
-	"sync"
-)
-
-var (
-	mutantNow, _ = strconv.Atoi(os.Getenv("MUTANT"))
-	mutantSeen   = os.Getenv("MUTANT_SEEN")
-	mutantMet    sync.Map
-)
-
-func mutantIs(n int) bool {
-	if mutantSeen != "" {
-		mutantMeet(n)
-	}
-	return n == mutantNow
-}
-
-func mutantMeet(n int) {
-	if _, met := mutantMet.LoadOrStore(n, true); met {
-		return
-	}
-	f, err := os.OpenFile(mutantSeen, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		panic(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteString(strconv.Itoa(n) + "\n"); err != nil {
-		panic(err)
-	}
-}
-
-type mutantNumber interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
-}
-
-func mutantPlus[T mutantNumber](n int, a, b T) T {
-	if mutantIs(n) {
-		return a - b
-	}
-	return a + b
-}
-
-func mutantMinus[T mutantNumber](n int, a, b T) T {
-	if mutantIs(n) {
-		return a + b
-	}
-	return a - b
-}
-
-func mutantTimes[T mutantNumber](n int, a, b T) T {
-	if mutantIs(n) {
-		return a / b
-	}
-	return a * b
-}
-
-func mutantOver[T mutantNumber](n int, a, b T) T {
-	if mutantIs(n) {
-		return a * b
-	}
-	return a / b
-}
-`

@@ -4,24 +4,28 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/test/mutants/active"
 )
 
 // A suite is the tests of one package, compiled with the mutants in it.
 type suite struct {
-	pkg, dir, binary string
-	only             *regexp.Regexp
-	args             []string
-	tests            []testCase
+	pkg, dir, binary, scratch string
+	only                      *regexp.Regexp
+	args                      []string
+	names                     []string // of all its tests
+	tests                     []testCase
 }
 
 // parseSuite reads what the flag says of a suite: "PACKAGE[:TESTS] [ARGUMENTS]".
@@ -49,36 +53,24 @@ type testCase struct {
 	meets map[int]bool
 }
 
-var testName = regexp.MustCompile(`^(Test|Example)`)
-
-// measure runs each test alone, without a mutant.
-func (s *suite) measure(ctx context.Context, scratch string) error {
-	out, err := s.command(ctx, 0, "-test.list", ".").Output()
-	if err != nil {
-		return fmt.Errorf("list the tests of %s: %w", s.pkg, err)
+// measure runs each test without a mutant, and keeps those that don't take longer than longest, if that is given.
+func (s *suite) measure(ctx context.Context, longest time.Duration) error {
+	order := active.Order{}
+	for _, name := range s.names {
+		if s.only.MatchString(name) {
+			order.Tests = append(order.Tests, name)
+		}
 	}
-	for name := range strings.FieldsSeq(string(out)) {
-		if !testName.MatchString(name) || !s.only.MatchString(name) {
+	results, text, err := s.process(ctx, order)
+	if err != nil {
+		return fmt.Errorf("the tests of %s fail without any mutant: %w\n%s", s.pkg, err, text)
+	}
+	for _, r := range results {
+		if r.Began || longest > 0 && r.Took > longest {
 			continue
 		}
-		seen := filepath.Join(scratch, "seen")
-		_ = os.Remove(seen)
-		cmd := s.command(ctx, 0, "-test.run", "^"+name+"$")
-		cmd.Env = append(cmd.Env, "MUTANT_SEEN="+seen)
-		began := time.Now()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s of %s fails without any mutant: %w\n%s", name, s.pkg, err, out)
-		}
-		one := testCase{name: name, takes: time.Since(began), meets: map[int]bool{}}
-		text, err := os.ReadFile(seen)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		for line := range strings.FieldsSeq(string(text)) {
-			n, err := strconv.Atoi(line)
-			if err != nil {
-				return fmt.Errorf("read which mutants %s meets: %w", name, err)
-			}
+		one := testCase{name: r.Test, takes: r.Took, meets: map[int]bool{}}
+		for _, n := range r.Meets {
 			one.meets[n] = true
 		}
 		s.tests = append(s.tests, one)
@@ -87,16 +79,45 @@ func (s *suite) measure(ctx context.Context, scratch string) error {
 	return nil
 }
 
-func (s *suite) command(ctx context.Context, mutant int, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, s.binary, append(args, s.args...)...)
+// process runs the tests as an order says, and returns what they have written down, also when they have ended badly.
+func (s *suite) process(ctx context.Context, order active.Order) ([]active.Result, []byte, error) {
+	dir, err := os.MkdirTemp(s.scratch, "order")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	order.Out = filepath.Join(dir, "out")
+	text, err := json.Marshal(order)
+	if err != nil {
+		return nil, nil, err
+	}
+	path := filepath.Join(dir, "order")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-test.run", "^" + driverName, "-test.timeout", "0"}, s.args...)...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(mutant))
+	cmd.Env = append(os.Environ(), active.Env+"="+path)
 	cmd.WaitDelay = time.Second
-	return cmd
+	said, ended := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	written, err := os.ReadFile(order.Out)
+	if err != nil {
+		return nil, said, cmp.Or(ended, err)
+	}
+	var results []active.Result
+	for d := json.NewDecoder(bytes.NewReader(written)); ; {
+		var r active.Result
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return results, said, ended
+		} else if err != nil {
+			return nil, said, fmt.Errorf("read what the tests of %s have written down: %w", s.pkg, err)
+		}
+		results = append(results, r)
+	}
 }
-
-// atOnce is how many quick tests are tried before all others that come by a mutant.
-const atOnce = 5
 
 // verdict is what became of a mutant.
 type verdict int
@@ -112,53 +133,101 @@ var verdicts = [...]string{notCovered: "not covered", survived: "survived", kill
 
 func (v verdict) String() string { return verdicts[v] }
 
-// try runs the tests that come by a mutant, the quickest first.
-func (s *suite) try(ctx context.Context, m mutant) (verdict, error) {
-	var meet []testCase
-	for _, t := range s.tests {
-		if t.meets[m.n] {
-			meet = append(meet, t)
+// try returns what becomes of mutants, each with the tests that come by it, the quickest first. They share a process until one of
+// them ends it. A mutant that did so and wasn't the first of its process is tried again alone: it may have been an earlier one's
+// goroutine.
+func (s *suite) try(ctx context.Context, mutants []mutant) (map[int]verdict, error) {
+	found := map[int]verdict{}
+	var rest []active.Mutant
+	for _, m := range mutants {
+		if one := s.order(m); len(one.Tests) > 0 {
+			rest = append(rest, one)
+		} else {
+			found[m.n] = notCovered
 		}
 	}
-	if len(meet) == 0 {
-		return notCovered, nil
-	}
-	first := meet[:min(atOnce, len(meet))]
-	for _, some := range [][]testCase{first, meet[len(first):]} {
-		if len(some) == 0 {
-			continue
+	for len(rest) > 0 {
+		results, text, ended := s.process(ctx, active.Order{Mutants: rest})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		v, err := s.run(ctx, m, some)
-		if err != nil || v != survived {
-			return v, err
+		if len(results) == 0 {
+			return nil, fmt.Errorf("the tests of %s: %w\n%s", s.pkg, ended, text)
 		}
+		last := results[len(results)-1]
+		some := map[int]verdict{}
+		for _, r := range results {
+			if !r.Began {
+				some[r.N] = killed
+				if r.Pass {
+					some[r.N] = survived
+				}
+			}
+		}
+		if control, ran := some[0]; ran && control != survived {
+			return s.apart(ctx, mutants)
+		}
+		delete(some, 0)
+		if last.Began && last.N != 0 && (last.N == rest[0].N || exitStatus(ended) == active.ExitTimeout) {
+			some[last.N] = killed
+			if exitStatus(ended) == active.ExitTimeout {
+				some[last.N] = timedOut
+			}
+		}
+		for n, v := range some {
+			found[n] = v
+		}
+		rest = slices.DeleteFunc(rest, func(m active.Mutant) bool { _, done := some[m.N]; return done })
 	}
-	return survived, nil
+	return found, nil
 }
 
-func (s *suite) run(ctx context.Context, m mutant, some []testCase) (verdict, error) {
-	var names []string
+// apart tries mutants in a process each, since one of them has left something behind.
+func (s *suite) apart(ctx context.Context, mutants []mutant) (map[int]verdict, error) {
+	found := map[int]verdict{}
+	for _, m := range mutants {
+		found[m.n] = notCovered
+		one := s.order(m)
+		if len(one.Tests) == 0 {
+			continue
+		}
+		results, text, ended := s.process(ctx, active.Order{Mutants: []active.Mutant{one}})
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if len(results) == 0 {
+			return nil, fmt.Errorf("the tests of %s: %w\n%s", s.pkg, ended, text)
+		}
+		found[m.n] = killed
+		switch {
+		case exitStatus(ended) == active.ExitTimeout:
+			found[m.n] = timedOut
+		case len(results) > 1 && results[1].N == m.n && results[1].Pass:
+			found[m.n] = survived
+		}
+	}
+	return found, nil
+}
+
+// order is what a process is told about a mutant.
+func (s *suite) order(m mutant) active.Mutant {
+	one := active.Mutant{N: m.n}
 	var takes time.Duration
-	for _, t := range some {
-		names = append(names, t.name)
-		takes += t.takes
+	for _, t := range s.tests {
+		if t.meets[m.n] {
+			one.Tests = append(one.Tests, t.name)
+			takes += t.takes
+		}
 	}
-	// A mutant may never end. Machines are shared and noisy, so that a test gets much more time than it took.
-	limit := 30*time.Second + 10*takes
-	ctx2, stop := context.WithTimeout(ctx, limit+10*time.Second)
-	defer stop()
-	cmd := s.command(ctx2, m.n, "-test.failfast", "-test.timeout", limit.String(), "-test.run", "^("+strings.Join(names, "|")+")$")
-	out, err := cmd.CombinedOutput()
+	// A mutant may never end. Machines are shared and noisy, so that tests get much more time than they took.
+	one.Limit = 20*time.Second + 10*takes
+	return one
+}
+
+func exitStatus(err error) int {
 	var failed *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return 0, ctx.Err()
-	case err == nil:
-		return survived, nil
-	case ctx2.Err() != nil, bytes.Contains(out, []byte("panic: test timed out after")):
-		return timedOut, nil
-	case errors.As(err, &failed):
-		return killed, nil
+	if errors.As(err, &failed) {
+		return failed.ExitCode()
 	}
-	return 0, fmt.Errorf("run the tests of %s: %w", s.pkg, err)
+	return 0
 }
