@@ -107,7 +107,7 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 		}
 	}
 	if w := copyIn(plans).Wait; w != nil && w.Reason == plan.WaitForeign {
-		return errors.New(status.CLI.Say(w.Text, w.Do))
+		return errors.New(status.CLI.Wait(*w))
 	}
 	if made := copyIn(plans); made.Ready() && c.output == "" {
 		u.say("Nothing to do: %s is VM %d on %s already.", status.Name(made.Owner.Key), made.VMID, made.Node)

@@ -115,7 +115,7 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 					}
 					sum.VMs = append(sum.VMs, row)
 				} else {
-					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, cmp.Or(status.CLI.Say(o.Text, o.Do), strings.Join(staying(o), "; "))})
+					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, cmp.Or(said(o), strings.Join(staying(o), "; "))})
 				}
 				if o.State == engine.StateGone {
 					sum.gone++
@@ -161,7 +161,7 @@ func (a *applying) table(u *ui, sum summaryLine, left []unfinished) error {
 		fmt.Fprintln(u.out)
 	}
 	for i, o := range left {
-		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), status.CLI.Say(o.Text, o.Do)), page.Width, "    "))
+		fmt.Fprintln(u.out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), said(o.Outcome)), page.Width, "    "))
 		for _, line := range hintLines(o.whatToDo(i < mostRemedies), page.Width) {
 			fmt.Fprintln(u.out, line)
 		}
@@ -240,7 +240,7 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 		v.Message = ""
 	default:
 		no := false
-		v.Ready, v.Message = &no, status.CLI.Say(o.Text, o.Do)
+		v.Ready, v.Message = &no, said(o)
 		v.Reason = status.CLI.Of(plan.Object{Wait: o.Wait, Refused: o.Refused}).Reason
 	}
 	if g != nil && o.Status != "" {
@@ -251,6 +251,9 @@ func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
 	}
 	return v
 }
+
+// said is what became of an object, in words.
+func said(o engine.Outcome) string { return status.CLI.Say(status.Text(o.Text, o.Diff), o.Do) }
 
 // staying says what is there all the same of an object that is gone.
 func staying(o engine.Outcome) []string {

@@ -86,14 +86,14 @@ func (u *ui) showDiff(o plan.Object, g *model.Guest) bool {
 	}
 	for _, r := range o.Refused {
 		if r.Allow == "" {
-			u.say("# can't be done: %s (%s)", r.What, r.Why)
+			u.say("# can't be done: %s (%s)", r.What, status.Reason(r.Why, r.Diff))
 		} else {
-			u.say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, r.Why)
+			u.say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, status.Reason(r.Why, r.Diff))
 		}
 	}
 	if len(lines) == 0 && len(o.Refused) == 0 {
 		for _, s := range o.Steps {
-			u.say("# %s: %s", s.What, s.Why)
+			u.say("# %s: %s", s.What, status.Reason(s.Why, s.Diff))
 		}
 	}
 	return true

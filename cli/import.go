@@ -297,13 +297,13 @@ func differences(o plan.Object) []string {
 		if a, ok := s.Action.(model.Configure); ok && onlyMarks(a) {
 			continue
 		}
-		list = append(list, s.What+": "+s.Why)
+		list = append(list, s.What+": "+status.Reason(s.Why, s.Diff))
 	}
 	for _, r := range o.Refused {
-		list = append(list, r.What+": "+r.Why)
+		list = append(list, r.What+": "+status.Reason(r.Why, r.Diff))
 	}
 	if o.Wait != nil {
-		list = append(list, "wait: "+status.CLI.Say(o.Wait.Text, o.Wait.Do))
+		list = append(list, "wait: "+status.CLI.Wait(*o.Wait))
 	}
 	return list
 }

@@ -103,7 +103,7 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 			r.waits = "to try again" // the failure was told
 			return r, "", false
 		}
-		if w := status.CLI.Say(e.Text, e.Hint); w != r.waits {
+		if w := status.CLI.Say(status.Text(e.Text, e.Diff), e.Hint); w != r.waits {
 			r.waits = w
 			return r, l.line("…", e, waitText(w), ""), false
 		}
@@ -128,7 +128,7 @@ func waitText(text string) string {
 
 func done(e engine.Event) string {
 	text := status.Sentence(e.Step)
-	if why := status.Why(e.Text); why != "" {
+	if why := status.Text(e.Text, e.Diff); why != "" && !e.Obvious {
 		text += ": " + why
 	}
 	return text
@@ -203,9 +203,9 @@ type eventLine struct {
 func (p *jsonProgress) event(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text, hint := status.Sentence(e.Text), status.CLI.Advice(e.Hint)
+	text, hint := status.Text(e.Text, e.Diff), status.CLI.Advice(e.Hint)
 	if e.Kind == engine.Waiting {
-		text, hint = status.CLI.Say(e.Text, e.Hint), ""
+		text, hint = status.CLI.Say(text, e.Hint), ""
 	}
 	_ = writeLine(p.out, eventLine{
 		Type: "event", Time: e.Time, Object: status.Name(e.Owner.Key), VMID: e.VMID, Node: e.Node, Event: e.Kind,

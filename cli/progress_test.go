@@ -31,8 +31,12 @@ func happenings() ([]plan.Plan, []engine.Event) {
 	add(2*time.Second, web, engine.Progress, "clone ubuntu (9000) to VM 101 on pve1", "")
 	events[len(events)-1].Fraction = 0.5
 	add(2*time.Second, web, engine.Done, "clone ubuntu (9000) to VM 101 on pve1", "virtualmachine/web-1 isn't there")
-	add(0, web, engine.Started, "configure VM 101", "memory 2048 → 4096 MiB")
-	add(time.Second, web, engine.Done, "configure VM 101", "memory 2048 → 4096 MiB")
+	events[len(events)-1].Obvious = true
+	memory := []model.Difference{{Verb: model.VerbSet, Field: "memory", From: "2048", To: "4096", Effect: plan.Live}}
+	add(0, web, engine.Started, "configure VM 101", "")
+	events[len(events)-1].Diff = memory
+	add(time.Second, web, engine.Done, "configure VM 101", "")
+	events[len(events)-1].Diff = memory
 	add(0, db, engine.Started, "start VM 102", "powerState is On")
 	add(time.Second, db, engine.Failed, "start VM 102", "no space left")
 	events[len(events)-1].Hint = model.Advice{Text: "free space on the storage, or name another one"}

@@ -183,7 +183,7 @@ func (w *awaiting) checkWanted(ctx context.Context, c *cluster, name string) (bo
 	have := c.observer.Snapshot()
 	switch {
 	case w.state == "gone" && o.Wait != nil && o.Wait.Reason == plan.WaitUnseen:
-		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", bare(name), status.CLI.Say(o.Wait.Text, o.Wait.Do))
+		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", bare(name), status.CLI.Wait(*o.Wait))
 	case w.state == "gone":
 		return stillThere(have.Guests[o.VMID])
 	}

@@ -68,7 +68,7 @@ func (r *run) do(o *object, s plan.Step) {
 	at := o.plan
 	var known act.Known
 	r.e.observer.View(func(have *model.Observed) { known = act.Know(s.Action, have) })
-	r.emit(o, Event{Kind: Started, Action: kindOf(s.Action), Step: s.What, Text: s.Why})
+	r.emit(o, stepEvent(Started, s))
 	r.fly(func() func() {
 		var res act.Result
 		err := r.claim(o, s.Action, at)
@@ -226,8 +226,9 @@ func (o *object) repeated(s plan.Step) int {
 	if o.again == nil {
 		o.again = map[string]int{}
 	}
-	o.again[s.What+s.Why]++
-	return o.again[s.What+s.Why]
+	same := s.What + s.Reason()
+	o.again[same]++
+	return o.again[same]
 }
 
 // clearsHA reports whether a step has the HA manager try once more: it has made several
@@ -246,12 +247,14 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	case n > 1 && clearsHA(s.Action):
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: "the HA manager has given up on it again; the log of the last qmstart task of the VM says why it doesn't start"})
 	case n > maxAgain:
-		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Why)})
+		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Reason())})
 	}
 	r.e.note(s.Action, r.vm(o).WaitAddress)
 	o.task = ""
 	_, o.released = s.Action.(model.Release)
-	r.emit(o, Event{Kind: Done, Action: kindOf(s.Action), Step: s.What, Text: s.Why, Task: task})
+	done := stepEvent(Done, s)
+	done.Task = task
+	r.emit(o, done)
 	// What a snapshot does to its machine may leave something to do for that.
 	if snap, ok := o.part.want.Snapshot(o.owner.Key); ok {
 		if vm := o.part.objects[snap.VM]; vm != nil {

@@ -1,10 +1,10 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -59,13 +59,16 @@ func TestPlansForeseeWhatARunningMachineTakesAtItsNextStart(t *testing.T) {
 					pending = slices.Concat(slices.Collect(maps.Keys(vm.Pending)), slices.Collect(maps.Keys(vm.Deletes)))
 				})
 				if later := step.Effect == plan.Later || step.Effect == plan.Partly; later != (len(pending) > 0) {
-					t.Errorf("%s: %s (%s), and then %v waits", step.What, step.Why, step.Effect, pending)
+					t.Errorf("%s: %s (%s), and then %v waits", step.What, step.Reason(), step.Effect, pending)
 				}
 				if foreseen := len(o.Refused) > 0; foreseen != (len(pending) > 0) {
 					t.Errorf("refused is %+v, and then %v waits", o.Refused, pending)
 				}
-				if step.Effect == plan.Partly && !strings.Contains(step.Why, "; at the next start ") {
-					t.Errorf("%q doesn't say what is for the next start", step.Why)
+				for _, d := range step.Diff {
+					slot, _ := d.Slot()
+					if waits := slices.Contains(pending, cmp.Or(slot, d.Field)); waits != d.Waits() {
+						t.Errorf("%s (%s), and then %v waits", d, d.Effect, pending)
+					}
 				}
 			})
 		})

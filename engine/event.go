@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 )
 
 // Kind is what an event tells.
@@ -22,16 +23,25 @@ const (
 
 // Event is something that happened to an object.
 type Event struct {
-	Time     time.Time    `json:"time"`
-	Owner    model.Owner  `json:"owner"`
-	VMID     int          `json:"vmid,omitempty"`
-	Node     string       `json:"node,omitempty"`
-	Kind     Kind         `json:"kind"`
-	Action   string       `json:"-"`              // the kind of the step, "Clone", or the reason to wait
-	Step     string       `json:"step,omitempty"` // what it does
-	Text     string       `json:"text,omitempty"` // why, or what went wrong
-	Hint     model.Advice `json:"-"`
-	Task     string       `json:"task,omitempty"`     // UPID
-	Fraction float64      `json:"fraction,omitempty"` // of a step that is under way
-	Final    bool         `json:"-"`                  // a step that failed isn't tried again
+	Time     time.Time          `json:"time"`
+	Owner    model.Owner        `json:"owner"`
+	VMID     int                `json:"vmid,omitempty"`
+	Node     string             `json:"node,omitempty"`
+	Kind     Kind               `json:"kind"`
+	Action   string             `json:"-"`              // the kind of the step, "Clone", or the reason to wait
+	Step     string             `json:"step,omitempty"` // what it does
+	Text     string             `json:"text,omitempty"` // why, or what went wrong
+	Diff     []model.Difference `json:"-"`              // what it is about; it follows the text
+	Obvious  bool               `json:"-"`              // why goes without saying, see [plan.Step]
+	Hint     model.Advice       `json:"-"`
+	Task     string             `json:"task,omitempty"`     // UPID
+	Fraction float64            `json:"fraction,omitempty"` // of a step that is under way
+	Final    bool               `json:"-"`                  // a step that failed isn't tried again
+}
+
+// stepEvent is an event of a step, with why it is done.
+func stepEvent(k Kind, s plan.Step) Event {
+	e := Event{Kind: k, Action: kindOf(s.Action), Step: s.What, Obvious: s.Obvious}
+	e.Text, e.Diff = s.Because()
+	return e
 }

@@ -30,11 +30,12 @@ type Outcome struct {
 	State     State
 	VMID      int
 	Node      string
-	Status    model.Status // of its guest; empty: there is none
-	Task      string       // that is being worked on
-	Text      string       // what it waits for, or what went wrong, in one line
-	Do        model.Advice // what a person can do about what it waits for
-	Since     time.Time    // since when
+	Status    model.Status       // of its guest; empty: there is none
+	Task      string             // that is being worked on
+	Text      string             // what it waits for, or what went wrong, in one line
+	Diff      []model.Difference // what the text is about; it follows it
+	Do        model.Advice       // what a person can do about what it waits for
+	Since     time.Time          // since when
 	Wait      *plan.Wait
 	Refused   []plan.Refusal
 	Notes     []plan.Note
@@ -105,7 +106,8 @@ func (r *run) outcome(o *object) Outcome {
 	case p.Wait != nil:
 		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case len(p.Refused) > 0 && len(p.Steps) == 0:
-		out.State, out.Text, out.Do = StateRefused, refusalText(p.Refused[0]), allowed(p.Refused[0])
+		w := refused(p.Refused[0])
+		out.State, out.Text, out.Diff, out.Do = StateRefused, w.Text, w.Diff, w.Do
 	case failed:
 		out.Text = failureText(fail)
 	case o.reason == plan.WaitAgent:
@@ -158,13 +160,16 @@ func (r *run) lookBack() {
 
 func failureText(f model.Failure) string { return f.What + " failed: " + f.Text }
 
-func refusalText(r plan.Refusal) string {
-	text := r.What + " isn't done: " + r.Why
+// refused waits for somebody to agree to a step.
+func refused(r plan.Refusal) *plan.Wait {
+	w := &plan.Wait{Reason: plan.WaitRefused, Text: r.What + " isn't done", Do: model.Advice{Do: r.Allow}}
 	if r.Late {
-		text = r.What + " isn't done, since it wasn't in the plan that was agreed to: " + r.Why
+		w.Text += ", since it wasn't in the plan that was agreed to"
 	}
-	return text
+	if r.Why != "" {
+		w.Text += ": " + r.Why
+	} else {
+		w.Diff = r.Diff
+	}
+	return w
 }
-
-// allowed is what agrees to a step that was refused.
-func allowed(r plan.Refusal) model.Advice { return model.Advice{Do: r.Allow} }

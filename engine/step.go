@@ -82,7 +82,7 @@ func (t *stepper) act(ctx context.Context) error {
 func (t *stepper) do(ctx context.Context, o plan.Object, s plan.Step) {
 	var known act.Known
 	t.e.observer.View(func(have *model.Observed) { known = act.Know(s.Action, have) })
-	t.tell(o, Event{Kind: Started, Step: s.What, Text: s.Why})
+	t.tell(o, stepEvent(Started, s))
 	res, err := t.e.actor.Do(ctx, s.Action, known)
 	switch {
 	case err != nil:
@@ -99,7 +99,7 @@ func (t *stepper) do(ctx context.Context, o plan.Object, s plan.Step) {
 	default:
 		t.e.succeed(t.e.memory.alone, o.Owner.Key, s.What)
 		t.e.note(s.Action, t.vms[o.Owner.Key].WaitAddress)
-		t.tell(o, Event{Kind: Done, Step: s.What, Text: s.Why})
+		t.tell(o, stepEvent(Done, s))
 	}
 }
 

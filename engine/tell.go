@@ -29,7 +29,7 @@ func (r *run) tell(o *object) {
 		return
 	}
 	out := r.outcome(o)
-	v := view{version: out.Version, state: out.State, status: out.Status, vmid: out.VMID, node: out.Node, text: fmt.Sprint(out.Text, out.Do, out.Refused, out.Notes), task: out.Task}
+	v := view{version: out.Version, state: out.State, status: out.Status, vmid: out.VMID, node: out.Node, text: fmt.Sprint(out.Text, out.Diff, out.Do, out.Refused, out.Notes), task: out.Task}
 	if out.Wait != nil {
 		v.reason = out.Wait.Reason
 	}

@@ -141,7 +141,7 @@ func (r *run) dispatch(o *object) {
 	case p.Wait != nil:
 		r.wait(o, p.Wait)
 	case len(p.Refused) > 0:
-		r.wait(o, &plan.Wait{Reason: plan.WaitRefused, Text: refusalText(p.Refused[0]), Do: allowed(p.Refused[0])})
+		r.wait(o, refused(p.Refused[0]))
 		r.wakeUsers(o) // it won't get any further
 	default:
 		r.finish(o)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,13 +19,13 @@ func (r *run) wait(o *object, w *plan.Wait) {
 	}
 	r.waiting[o], o.looks = true, 0
 	was := o.words
-	o.words = words(w.Text)
+	o.words = words(fmt.Sprint(w.Text, w.Diff))
 	if o.reason != w.Reason {
 		o.reason, o.since, was = w.Reason, time.Now(), ""
 		r.listPause = firstList
 	}
 	if was != o.words {
-		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Hint: w.Do, Task: w.Task})
+		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Diff: w.Diff, Hint: w.Do, Task: w.Task})
 	}
 	switch {
 	case w.Task != "":

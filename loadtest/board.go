@@ -64,7 +64,7 @@ func (b *board) ask(ctx context.Context, key model.Key, change func(*model.Desir
 		if out.State == engine.StateReady {
 			return out, nil
 		}
-		return out, errors.New(status.CLI.Say(out.Text, out.Do))
+		return out, errors.New(status.CLI.Say(status.Text(out.Text, out.Diff), out.Do))
 	case <-ctx.Done():
 		return engine.Outcome{}, context.Cause(ctx)
 	}

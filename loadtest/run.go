@@ -188,7 +188,7 @@ func (l *Load) Clean(ctx context.Context) (removed int, err error) {
 			removed++
 		case engine.StateReady:
 		default:
-			errs = append(errs, fmt.Errorf("%s (VM %d) is left: %s", o.Owner.Key, o.VMID, status.CLI.Say(o.Text, o.Do)))
+			errs = append(errs, fmt.Errorf("%s (VM %d) is left: %s", o.Owner.Key, o.VMID, status.CLI.Say(status.Text(o.Text, o.Diff), o.Do)))
 		}
 	}
 	return removed, errors.Join(errs...)

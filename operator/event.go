@@ -34,10 +34,10 @@ func (s *site) event(e engine.Event) {
 		return // a template that no object describes
 	}
 	text := e.Step
-	if why := status.Why(e.Text); why != "" && text != "" {
+	if why := status.Text(e.Text, e.Diff); why != "" && text != "" && !e.Obvious {
 		text += ": " + why
 	} else if text == "" {
-		text = e.Text
+		text = why
 	}
 	text = status.Kubernetes.Say(text, e.Hint)
 	s.record(e, text)
@@ -109,7 +109,7 @@ var passing = map[string]bool{
 // record writes to the log what becomes of each object.
 func (s *site) record(e engine.Event, text string) {
 	log := s.log.With("object", e.Owner.Key.String(), "vmid", e.VMID, "node", e.Node)
-	log.Debug("event", "kind", string(e.Kind), "step", e.Step, "text", e.Text, "task", e.Task)
+	log.Debug("event", "kind", string(e.Kind), "step", e.Step, "text", status.Text(e.Text, e.Diff), "task", e.Task)
 	s.mu.Lock()
 	making := s.making[e.Owner]
 	s.mu.Unlock()
@@ -117,11 +117,11 @@ func (s *site) record(e engine.Event, text string) {
 	case e.Kind == engine.Done && (e.Action == "Clone" || e.Action == "Create"):
 		log.Info("created", "step", e.Step)
 	case e.Kind == engine.Done && e.Action == "Destroy":
-		log.Info("deleted", "why", e.Text)
+		log.Info("deleted", "why", status.Text(e.Text, e.Diff))
 	case e.Kind == engine.Done && e.Action == "Release":
-		log.Info("released", "why", e.Text)
+		log.Info("released", "why", status.Text(e.Text, e.Diff))
 	case e.Kind == engine.Done && !making:
-		log.Info("changed", "step", e.Step, "why", e.Text)
+		log.Info("changed", "step", e.Step, "why", status.Text(e.Text, e.Diff))
 	case e.Kind == engine.Waiting && (e.Action == plan.WaitRefused || e.Action == plan.WaitRestart):
 		log.Info("refused", "why", text)
 	}

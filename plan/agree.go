@@ -49,7 +49,7 @@ func (a *Agreement) Limit(o Object) Object {
 		}
 		late[s.N] = true
 		grave = grave || rank(s.Effect) > rank(Restart)
-		o.Refused = append(slices.Clip(o.Refused), Refusal{What: s.What, Why: s.Why, Effect: s.Effect, Allow: model.AllowLate, Late: true})
+		o.Refused = append(slices.Clip(o.Refused), Refusal{What: s.What, Why: s.Why, Diff: s.Diff, Effect: s.Effect, Allow: model.AllowLate, Late: true})
 	}
 	if len(late) == 0 {
 		return o
@@ -100,7 +100,7 @@ func stakes(s Step) []string {
 			return disks
 		}
 	}
-	return []string{s.What + ": " + s.Why}
+	return []string{s.What + ": " + s.Reason()}
 }
 
 func isDisk(slot string) bool {

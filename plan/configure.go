@@ -20,19 +20,18 @@ func (c *change) configure(uploads []int, after ...int) int {
 	c.drives(&act, uploading)
 	c.nics(&act)
 	c.marks(&act)
-	if len(c.why)+len(c.late) == 0 {
+	if len(c.diff) == 0 {
 		if act.Description == nil && act.Tags == nil {
 			return 0
 		}
-		what := "update proxplane's marker (guest unaffected)"
+		verb := model.VerbSet
 		if c.unsigned() {
-			what = "sign proxplane's marker (guest unaffected)"
+			verb = model.VerbSign
 		}
-		c.say(what, Live)
+		c.say(Live, model.Difference{Verb: verb, Field: model.FieldMarker})
 	}
 	act.Slow = len(act.Disks) > 0
-	why, effect := c.reasons()
-	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Why: why, Effect: effect}, append(after, uploads...)...)
+	return c.o.step(Step{Action: act, What: fmt.Sprintf("configure VM %d", c.g.VMID), Diff: c.diff, Effect: effectOf(c.diff)}, append(after, uploads...)...)
 }
 
 // options compares the plain options.
@@ -45,7 +44,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		if want == have || c.means(k, want, have) {
 			continue
 		}
-		c.sayOption(k, changed(k, have, want), have, want)
+		c.sayOption(differs(k, have, want), have, want)
 		if want == "" {
 			act.Delete = append(act.Delete, k)
 		} else {
@@ -53,7 +52,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		}
 	}
 	if c.v.Name != "" && c.have.Options["name"] != c.v.Name {
-		c.say(changed("name", c.have.Options["name"], c.v.Name), Live)
+		c.say(Live, differs("name", c.have.Options["name"], c.v.Name))
 		act.Set["name"] = c.v.Name
 	}
 	if c.have.Marker == nil {
@@ -62,17 +61,24 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	for _, k := range c.have.Marker.Managed {
 		_, wanted := c.v.Options[k]
 		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") && !c.v.Inherits(k) {
-			c.sayOption(k, fmt.Sprintf("%s is no longer wanted", k), have, "")
+			c.sayOption(unset(k, have), have, "")
 			act.Delete = append(act.Delete, k)
 		}
 	}
+}
+
+// unset is an option that no manifest names any more.
+func unset(key, have string) model.Difference {
+	d := differs(key, have, "")
+	d.Verb, d.To = model.VerbUnset, ""
+	return d
 }
 
 // noteKept notes the options that the manifest named before and that stay all the same.
 func (c *change) noteKept() {
 	for _, k := range slices.Sorted(keysOf(c.have.Options)) {
 		if _, wanted := c.v.Options[k]; !wanted && c.managed(model.KeptMark(k)) && !c.v.Inherits(k) {
-			c.o.note("%s stays %s, though the manifest no longer names it: a machine may not boot without it; name the value that you want", k, shortened(c.have.Options[k]))
+			c.o.note("%s stays %s, though the manifest no longer names it: a machine may not boot without it; name the value that you want", k, model.Shortened(c.have.Options[k]))
 			c.still = append(c.still, model.KeptMark(k))
 		}
 	}
@@ -151,7 +157,7 @@ func (c *change) marks(act *model.Configure) {
 		return
 	}
 	if !slices.Equal(visible(tags), visible(c.have.Tags)) {
-		c.say(changed("tags", strings.Join(visible(c.have.Tags), ";"), strings.Join(visible(tags), ";")), Live)
+		c.say(Live, differs("tags", strings.Join(visible(c.have.Tags), ";"), strings.Join(visible(tags), ";")))
 	}
 	act.Tags = &tags
 }
@@ -161,10 +167,10 @@ func (c *change) marks(act *model.Configure) {
 func (c *change) sayText(have, want string) {
 	plain := func(text string) string { return strings.TrimRight(strings.Replace(text, hookPart(text), "", 1), "\n") }
 	if hookPart(have) != hookPart(want) {
-		c.sayLater("what the hook does")
+		c.sayLater(model.Difference{Verb: model.VerbSet, Field: model.FieldHook})
 	}
 	if plain(have) != plain(want) {
-		c.say("description", Live)
+		c.say(Live, differs("description", plain(have), plain(want)))
 	}
 }
 

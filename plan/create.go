@@ -62,7 +62,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	o.Node, o.Placed, o.Memory = spot.node, spot.why, spot.memory
 	p.tight(o, v, spot, full)
 	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory}
-	why := fmt.Sprintf("%s isn't there", v.Owner.Key)
+	why := absent(v.Owner)
 	to := model.Target{VMID: vmid, Node: spot.node}
 	var made int
 	if spot.source == nil {
@@ -150,7 +150,7 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 			if have := s.source.rootSize(d); d.Root() && d.Size > have {
 				last = o.step(Step{
 					Action: model.Resize{Target: to, Slot: s.source.rootSlot(), Size: roundUp(d.Size)},
-					What:   "grow " + s.source.rootSlot(), Why: sizes(have, roundUp(d.Size)), Effect: New,
+					What:   "grow " + s.source.rootSlot(), Diff: sized(s.source.rootSlot(), have, roundUp(d.Size), New), Effect: New,
 				}, last)
 			}
 		}
@@ -174,7 +174,7 @@ func summary(v model.VM) string {
 		parts = append(parts, plural(n, "CPU"))
 	}
 	if m := memoryOf(v.Options); m > 0 {
-		parts = append(parts, size(m))
+		parts = append(parts, model.Bytes(m))
 	}
 	if len(v.NICs) > 0 {
 		parts = append(parts, plural(len(v.NICs), "NIC"))

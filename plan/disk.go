@@ -66,7 +66,7 @@ func (c *change) disks(act *model.Configure) {
 		case !ok && d.Root():
 			// The image has no such disk; Proxmox' boot order decides.
 		case !ok:
-			c.sayOf(slot, "add "+withSize(slot, d.Size)+c.former(d), c.hotplugs(slot))
+			c.sayOf(slot, c.hotplugs(slot), model.Difference{Verb: c.comes(d), Field: slot, To: amount(d.Size)})
 			d.Slot, d.Size = slot, roundUp(d.Size)
 			if d.Storage == "" && d.Volume == "" {
 				d.Storage = c.rootStorage()
@@ -95,15 +95,16 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 			continue
 		}
 		if d.CDROM {
-			c.sayOf(d.Slot, "remove "+d.Slot, c.hotplugs(d.Slot))
+			c.sayOf(d.Slot, c.hotplugs(d.Slot), model.Difference{Verb: model.VerbRemove, Field: d.Slot})
 			act.Delete = append(act.Delete, d.Slot)
 			continue
 		}
-		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+d.Slot, fmt.Sprintf("no manifest names this disk of %s", size(d.Size))) {
+		goes := model.Difference{Verb: model.VerbRemove, Field: d.Slot, From: amount(d.Size)}
+		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+d.Slot, fmt.Sprintf("no manifest names this disk of %s", model.Bytes(d.Size)), goes) {
 			c.kept = append(c.kept, mark)
 			continue
 		}
-		c.say("remove "+withSize(d.Slot, d.Size), LosesData)
+		c.say(LosesData, goes)
 		back := c.undoes(d.Slot, func(running *model.Config) bool { _, was := running.DiskAt(d.Slot); return !was })
 		if c.running() && !c.hotplugs(d.Slot) && !back {
 			c.later = append(c.later, d.Slot)
@@ -134,12 +135,13 @@ func (c *change) grow(after int) int {
 		case !ok || rightSize(d.Size, have.Size):
 		case d.Size < have.Size:
 			c.o.Refused = append(c.o.Refused, Refusal{
-				What: "shrink " + slot, Why: sizes(have.Size, d.Size) + ", which Proxmox can't do; ask for " + size(have.Size) + " or more", Effect: LosesData,
+				What: "shrink " + slot, Why: model.Bytes(have.Size) + " → " + model.Bytes(d.Size) + ", which Proxmox can't do; ask for " + model.Bytes(have.Size) + " or more",
+				Diff: sized(slot, have.Size, d.Size, LosesData), Effect: LosesData,
 			})
 		default:
 			last = c.o.step(Step{
 				Action: model.Resize{Target: c.target(), Slot: slot, Size: roundUp(d.Size)},
-				What:   "grow " + slot, Why: sizes(have.Size, roundUp(d.Size)), Effect: Live,
+				What:   "grow " + slot, Diff: sized(slot, have.Size, roundUp(d.Size), Live), Effect: Live,
 			}, last)
 		}
 	}

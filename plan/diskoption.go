@@ -3,7 +3,6 @@ package plan
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -58,24 +57,23 @@ func (c *change) sayDisk(have, want model.Disk) {
 		was, there := running.DiskAt(slot)
 		return there && was.Volume == want.Volume && maps.Equal(was.Options, want.Options)
 	}) {
-		c.say("drop the pending options of "+slot, Live)
+		c.say(Live, model.Difference{Verb: model.VerbUndo, Field: slot})
 		return
 	}
-	var parts []string
+	var parts []model.Difference
 	cold, late := false, false
 	for _, key := range slices.Sorted(keysOf(either(have.Options, want.Options))) {
 		if have.Options[key] == want.Options[key] {
 			continue
 		}
-		parts = append(parts, changed(key, have.Options[key], want.Options[key]))
+		parts = append(parts, partOf(slot, key, have.Options[key], want.Options[key]))
 		cold, late = cold || slices.Contains(coldDriveOptions, key), late || slices.Contains(lateDriveOptions, key)
 	}
-	text := slot + " " + strings.Join(parts, ", ")
 	if late && !cold {
-		c.sayLater(text)
+		c.sayLater(parts...)
 		return
 	}
-	c.sayOf(slot, text, !cold)
+	c.sayOf(slot, !cold, parts...)
 }
 
 // either has the keys of both.

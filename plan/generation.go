@@ -127,7 +127,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		}
 		o.step(Step{
 			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
-			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: fmt.Sprintf("%s is to go", i.Owner.Key), Effect: LosesData,
+			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: ending(i.Owner), Effect: LosesData,
 		})
 	}
 }

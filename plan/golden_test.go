@@ -60,6 +60,9 @@ func TestGoldenPlans(t *testing.T) {
 			fillIn(&want, &have)
 			made := For(want, &have)
 			lossesAreKnown(t, made)
+			for _, text := range unsaid(made) {
+				t.Error(text)
+			}
 			changed := false
 			for _, part := range []txtar.File{{Name: "plan", Data: []byte(made.String())}, {Name: "actions", Data: []byte(details(made))}} {
 				at, there := parts[part.Name]

@@ -74,7 +74,7 @@ func (p *planner) surplus(group model.Group, owner model.Owner, g *model.Guest) 
 	}
 	why := fmt.Sprintf("count is %d", group.Count)
 	if group.Deleted {
-		why = fmt.Sprintf("%s is to go", group.Owner.Key)
+		why = ending(owner)
 	}
 	c := &change{p: p, o: &o, v: model.VM{Owner: owner}, g: g, have: g.Config}
 	c.destroy(why)

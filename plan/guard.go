@@ -17,7 +17,7 @@ func (p *planner) allows(v model.VM) model.Allow {
 
 // guard refuses a step whose effect wasn't agreed to, and says what would
 // agree to it.
-func guard(o *Object, allow model.Allow, e Effect, what, why string) bool {
+func guard(o *Object, allow model.Allow, e Effect, what, why string, diff ...model.Difference) bool {
 	var by model.Do
 	switch {
 	case e == Restart && !allow.Restart:
@@ -29,7 +29,10 @@ func guard(o *Object, allow model.Allow, e Effect, what, why string) bool {
 	default:
 		return true
 	}
-	o.Refused = append(o.Refused, Refusal{What: what, Why: why, Effect: e, Allow: by})
+	for i := range diff {
+		diff[i].Effect = e
+	}
+	o.Refused = append(o.Refused, Refusal{What: what, Why: why, Diff: diff, Effect: e, Allow: by})
 	return false
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -24,14 +23,14 @@ func (c *change) ha(after ...int) int {
 	managed := c.g.HAState != ""
 	switch {
 	case c.v.HA == nil && managed && c.managed("ha"):
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Effect: Live})
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Diff: one(model.Difference{Verb: model.VerbRemove, Field: model.FieldHA}, Live), Effect: Live})
 	case c.v.HA == nil:
 		return 0
 	case !managed:
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Effect: Live}, after...)
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Diff: one(model.Difference{Verb: model.VerbAdd, Field: model.FieldHA}, Live), Effect: Live}, after...)
 	}
-	if why := c.haUnlike(); len(why) > 0 {
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA}, What: "tell HA about it", Why: strings.Join(why, ", "), Effect: Live}, after...)
+	if diff := c.haUnlike(); len(diff) > 0 {
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA}, What: "tell HA about it", Diff: diff, Effect: Live}, after...)
 	}
 	return 0
 }
@@ -68,17 +67,16 @@ func (c *change) unprotected() {
 // says tells whether a manifest says more than that a guest is under HA.
 func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
 
-// haUnlike says what HA was told otherwise about a guest that is under it. What the
+// haUnlike is what HA was told otherwise about a guest that is under it. What the
 // manifest doesn't say may be as it is.
-func (c *change) haUnlike() []string {
+func (c *change) haUnlike() (list []model.Difference) {
 	told, known := c.p.have.HA[sid(c.g.VMID)]
 	if !says(c.v.HA) || !known {
 		return nil
 	}
-	var why []string
 	differ := func(name, have, want string) {
 		if have != want {
-			why = append(why, changed(name, have, want))
+			list = append(list, one(partOf(model.FieldHA, name, have, want), Live)...)
 		}
 	}
 	const unsaid = "1" // is what Proxmox does then
@@ -93,9 +91,9 @@ func (c *change) haUnlike() []string {
 	case !c.p.ruled():
 		differ("group", told["group"], group)
 	case !slices.Contains(c.p.have.Rules[group], sid(c.g.VMID)):
-		why = append(why, fmt.Sprintf("HA rule %s isn't about it", group))
+		list = append(list, model.Difference{Verb: model.VerbAdd, Field: model.FieldHA + ".rule", To: group, Effect: Live})
 	}
-	return why
+	return list
 }
 
 // haUnfinished tells whether HA will still have to be told something that the list of

@@ -107,7 +107,7 @@ func (c *change) atRestart(keys []string) Pending {
 		keys = slices.DeleteFunc(slices.Clone(keys), cpus)
 	}
 	if from, to := memoryOf(was), memoryOf(is); slices.Contains(keys, "memory") && from != to && from > 0 && to > 0 {
-		p.Runs, p.Next = append(p.Runs, size(from)), append(p.Next, size(to))
+		p.Runs, p.Next = append(p.Runs, model.Bytes(from)), append(p.Next, model.Bytes(to))
 		keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "memory" })
 	}
 	p.Keys = keys

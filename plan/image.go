@@ -249,7 +249,7 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	}
 	o.VMID, o.Node = vmid, node
 	p.placed[vmid] = model.Placement{Owner: owner, Node: node}
-	why := fmt.Sprintf("%s isn't there", i.Owner.Key)
+	why := absent(i.Owner)
 	volume := storage + ":import/" + file
 	fetched := 0
 	if !p.fileOn(volume, node) {

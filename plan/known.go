@@ -210,7 +210,7 @@ func tooSmall(v model.VM, s *source) string {
 	for _, d := range v.Disks {
 		if have := s.rootSize(d); d.Root() && d.Size > 0 && d.Size < have {
 			return fmt.Sprintf("its root disk is to have %s, and that of %s (%d) has %s, which can't shrink; ask for %[4]s or more",
-				size(d.Size), s.guest.Name, s.guest.VMID, size(have))
+				model.Bytes(d.Size), s.guest.Name, s.guest.VMID, model.Bytes(have))
 		}
 	}
 	return ""

@@ -43,7 +43,7 @@ func (c *change) migrate(after ...int) bool {
 		return false
 	}
 	what += " to " + to
-	c.o.step(Step{Action: model.Migrate{Target: c.target(), To: to, Running: c.running()}, What: what, Why: why, Effect: Moves}, after...)
+	c.o.step(Step{Action: model.Migrate{Target: c.target(), To: to, Running: c.running()}, What: what, Why: why, Diff: one(differs(model.FieldNode, c.g.Node, to), Moves), Effect: Moves}, after...)
 	c.p.nodeLoad().take(to, c.g.Memory, c.v)
 	return true
 }
@@ -70,7 +70,7 @@ func (c *change) noteLimits() {
 		c.o.note("%s has %s, more than the %d of its placement policy, which is for new machines", c.g.Node, plural(have, "VM"), place.MaxPerNode)
 	}
 	if free := n.Memory - n.Used; place.MinFree > 0 && n.Memory > 0 && n.Used > 0 && free < place.MinFree {
-		c.o.note("%s has %s of memory free, less than the %s of its placement policy, which is for new machines", c.g.Node, size(max(0, free)), size(place.MinFree))
+		c.o.note("%s has %s of memory free, less than the %s of its placement policy, which is for new machines", c.g.Node, model.Bytes(max(0, free)), model.Bytes(place.MinFree))
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
 		return "offline"
 	}
 	if free, need := load.free(n), c.g.Memory+c.v.Place.MinFree; c.running() && n.Memory > 0 && free < need {
-		return fmt.Sprintf("%s of memory free, %s needed", size(free), size(need))
+		return fmt.Sprintf("%s of memory free, %s needed", model.Bytes(free), model.Bytes(need))
 	}
 	if most := c.v.Place.MaxPerNode; most > 0 && load.count[n.Name] >= most {
 		return fmt.Sprintf("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))
@@ -154,7 +154,7 @@ func (p *planner) carries(c *change, node string) string {
 	for _, name := range model.NamesOf(need) {
 		s := p.have.Storages[name]
 		if free := s.OnNode[node].Free(); free < need[name] && !thin(s) {
-			return fmt.Sprintf("storage %s has %s free, %s needed", name, size(free), size(need[name]))
+			return fmt.Sprintf("storage %s has %s free, %s needed", name, model.Bytes(free), model.Bytes(need[name]))
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,24 +78,25 @@ func (c *change) move(after int) int {
 	}
 	for _, m := range moves {
 		what := fmt.Sprintf("move %s to %s", m.slot, m.storage)
-		why := m.why()
+		why, diff := m.why()
 		if no := c.immovable(m); no != "" {
-			c.o.Refused = append(c.o.Refused, Refusal{What: what, Why: why + "; " + no, Effect: Live})
+			c.o.Refused = append(c.o.Refused, Refusal{What: what, Why: cmp.Or(why, "its format is "+m.have.Format) + "; " + no, Diff: diff, Effect: Live})
 			continue
 		}
 		after = c.o.step(Step{
 			Action: model.MoveDisk{Target: c.target(), Slot: m.slot, From: m.have.Volume, Storage: m.storage, Format: m.format},
-			What:   what, Why: why, Effect: Live,
+			What:   what, Why: why, Diff: diff, Effect: Live,
 		}, after)
 	}
 	return after
 }
 
-func (m move) why() string {
+// why is why a disk is moved, and what that changes.
+func (m move) why() (string, []model.Difference) {
 	if m.storage == m.have.Storage {
-		return changed("format", m.have.Format, m.format)
+		return "", one(partOf(m.slot, "format", m.have.Format, m.format), Live)
 	}
-	return "it is on " + m.have.Storage
+	return "it is on " + m.have.Storage, one(partOf(m.slot, "storage", m.have.Storage, m.storage), Live)
 }
 
 // immovable says why a disk can't be moved; empty: it can.
@@ -110,7 +112,7 @@ func (c *change) immovable(m move) string {
 	case !s.Content["images"]:
 		return fmt.Sprintf("storage %s doesn't take disks", m.storage)
 	case !thin(s) && room.Free() < m.have.Size:
-		return fmt.Sprintf("storage %s has %s free, %s needed", m.storage, size(room.Free()), size(m.have.Size))
+		return fmt.Sprintf("storage %s has %s free, %s needed", m.storage, model.Bytes(room.Free()), model.Bytes(m.have.Size))
 	case m.slot == "tpmstate0" && c.running():
 		return "Proxmox can't do that while the machine runs"
 	case len(c.g.Snapshots) > 0:

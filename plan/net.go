@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -27,11 +26,11 @@ func (c *change) nics(act *model.Configure) {
 			}
 			return there && n.Equal(was)
 		}); back {
-			c.say("drop the pending change of "+n.Slot, Live)
+			c.say(Live, model.Difference{Verb: model.VerbUndo, Field: n.Slot})
 		} else if ok {
-			c.sayOf(n.Slot, nicChange(have, n), replugged(have, n) || c.hotplugs(n.Slot))
+			c.sayOf(n.Slot, replugged(have, n) || c.hotplugs(n.Slot), nicChange(have, n)...)
 		} else {
-			c.sayOf(n.Slot, fmt.Sprintf("add %s on %s", n.Slot, bridgeName(n)), c.hotplugs(n.Slot))
+			c.sayOf(n.Slot, c.hotplugs(n.Slot), model.Difference{Verb: model.VerbAdd, Field: n.Slot, To: plugged(n)})
 		}
 		act.NICs = append(act.NICs, n)
 	}
@@ -45,9 +44,9 @@ func (c *change) nics(act *model.Configure) {
 			continue
 		}
 		if c.undoes(have.Slot, func(running *model.Config) bool { _, was := running.NICAt(have.Slot); return !was }) {
-			c.say("drop the pending "+have.Slot, Live)
+			c.say(Live, model.Difference{Verb: model.VerbUndoAdd, Field: have.Slot})
 		} else {
-			c.sayOf(have.Slot, "remove "+have.Slot, c.hotplugs(have.Slot))
+			c.sayOf(have.Slot, c.hotplugs(have.Slot), model.Difference{Verb: model.VerbRemove, Field: have.Slot})
 		}
 		act.Delete = append(act.Delete, have.Slot)
 	}
@@ -62,31 +61,29 @@ func replugged(have, want model.NIC) bool {
 // managed tells whether the marker says that something was set by us.
 func (c *change) managed(mark string) bool { return c.have.Marker.Manages(mark) }
 
-func bridgeName(n model.NIC) string {
+// plugged is where an interface is plugged in: "vmbr0,tag=5".
+func plugged(n model.NIC) string {
 	if n.VLAN != 0 {
-		return fmt.Sprintf("%s (VLAN %d)", n.Bridge, n.VLAN)
+		return fmt.Sprintf("%s,tag=%d", n.Bridge, n.VLAN)
 	}
 	return n.Bridge
 }
 
-// nicChange says what is different about an interface.
-func nicChange(have, want model.NIC) string {
-	var parts []string
+// nicChange is what is different about an interface.
+func nicChange(have, want model.NIC) (list []model.Difference) {
 	add := func(name, a, b string) {
 		if a != b {
-			parts = append(parts, changed(name, a, b))
+			list = append(list, partOf(want.Slot, name, a, b))
 		}
 	}
 	add("bridge", have.Bridge, want.Bridge)
-	add("VLAN", number(have.VLAN), number(want.VLAN))
+	add("tag", number(have.VLAN), number(want.VLAN))
 	add("model", have.Model, want.Model)
-	add("MAC", have.MAC, want.MAC)
-	add("MTU", number(have.MTU), number(want.MTU))
-	if have.Firewall != want.Firewall {
-		parts = append(parts, "firewall "+onOff(want.Firewall))
-	}
+	add("mac", have.MAC, want.MAC)
+	add("mtu", number(have.MTU), number(want.MTU))
+	add("firewall", onOff(have.Firewall), onOff(want.Firewall))
 	for _, key := range slices.Sorted(keysOf(either(have.Options, want.Options))) {
 		add(key, have.Options[key], want.Options[key])
 	}
-	return want.Slot + " " + strings.Join(parts, ", ")
+	return list
 }

@@ -68,7 +68,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	best := slices.MinFunc(good, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), model.CompareNames(a.node, b.node))
 	})
-	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), size(free[best.node]))
+	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), model.Bytes(free[best.node]))
 	switch lasting := no.lasting(); {
 	case len(good) == 1:
 		best.why = "the only node that can take it"
@@ -155,10 +155,10 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	}
 	need := memoryFrom(v, src) + v.Place.MinFree
 	if n.Memory > 0 && need > n.Memory { // without a figure nobody knows
-		return never("%s of memory in all, %s needed", size(n.Memory), size(need))
+		return never("%s of memory in all, %s needed", model.Bytes(n.Memory), model.Bytes(need))
 	}
 	if free := load.free(n); free < need && n.Memory > 0 {
-		return now("%s of memory free, %s needed", size(free), size(need))
+		return now("%s of memory free, %s needed", model.Bytes(free), model.Bytes(need))
 	}
 	if limit := v.Place.MaxPerNode; limit > 0 && load.count[n.Name] >= limit {
 		return now("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))

@@ -15,19 +15,19 @@ import (
 )
 
 // Effect is what a step means for a guest and its data.
-type Effect string
+type Effect = model.Effect
 
-// Effects, from harmless to grave.
+// The effects, by short names.
 const (
-	New       Effect = "new"   // makes something that wasn't there
-	Live      Effect = "live"  // the guest runs on
-	Moves     Effect = "moves" // the guest goes to another node; one that runs goes on running
-	Later     Effect = "at the next start"
-	Partly    Effect = "partly live" // the reason says what of it is for the next start
-	PowerOff  Effect = "power off"   // a running guest stops, since that is wanted
-	Restart   Effect = "restart"     // a running guest stops and starts
-	Replace   Effect = "replace"     // the guest is destroyed and made anew
-	LosesData Effect = "loses data"  // a disk, a state or the whole guest goes
+	New       = model.EffectNew
+	Live      = model.EffectLive
+	Moves     = model.EffectMoves
+	Later     = model.EffectLater
+	Partly    = model.EffectPartly
+	PowerOff  = model.EffectPowerOff
+	Restart   = model.EffectRestart
+	Replace   = model.EffectReplace
+	LosesData = model.EffectLosesData
 )
 
 // Step is one action, with what a person needs to judge it.
@@ -35,15 +35,22 @@ type Step struct {
 	N      int // number within the object's plan, from 1
 	Action model.Action
 	What   string // "grow scsi0"
-	Why    string // "8 GiB → 40 GiB"
+	Why    string // "its guest is to run"; empty: its differences say it
+	// Diff is what the step changes about something that is there. Of a restart it is what
+	// that applies, of a replacement what needs it.
+	Diff   []model.Difference
 	Effect Effect
 	After  []int // steps that must be done first
+	// Obvious says that the reason goes without saying: what is made isn't there, or what
+	// goes is to go.
+	Obvious bool
 }
 
 // Wait is why nothing more can be done now.
 type Wait struct {
-	Reason string // a word of a small set, see the constants
-	Text   string // one sentence
+	Reason string             // a word of a small set, see the constants
+	Text   string             // one sentence
+	Diff   []model.Difference // what it is about; it follows the text
 	Do     model.Advice
 	Task   string // the task that is waited for, if it is one
 	Guest  int    // the guest whose config tells when it is over, if it isn't the object's own
@@ -82,6 +89,7 @@ const (
 // Refusal is a step that would be needed and wasn't agreed to.
 type Refusal struct {
 	What, Why string
+	Diff      []model.Difference // as of a step
 	Effect    Effect
 	Allow     model.Do // what agrees to it; empty: nothing can
 	Late      bool     // it wasn't in the plan that was agreed to
@@ -98,7 +106,8 @@ type Pending struct {
 // Note is something that people should know, though nothing has to be done about it.
 type Note struct {
 	Text string
-	Do   model.Advice // what can be done about it all the same
+	Diff []model.Difference // what it is about; it follows the text
+	Do   model.Advice       // what can be done about it all the same
 }
 
 // Object is the plan for one wanted object.
@@ -161,6 +170,7 @@ func (o Object) Next() []Step {
 // step adds a step that comes after those named; it returns its number.
 func (o *Object) step(s Step, after ...int) int {
 	s.N = len(o.Steps) + 1
+	s.Obvious = s.Why == absent(o.Owner) || s.Why == ending(o.Owner)
 	for _, n := range after {
 		if n != 0 && !slices.Contains(s.After, n) {
 			s.After = append(s.After, n)
@@ -170,6 +180,12 @@ func (o *Object) step(s Step, after ...int) int {
 	o.Steps = append(o.Steps, s)
 	return s.N
 }
+
+// absent is why something is made.
+func absent(o model.Owner) string { return fmt.Sprintf("%s isn't there", o.Key) }
+
+// ending is why something goes.
+func ending(o model.Owner) string { return fmt.Sprintf("%s is to go", o.Key) }
 
 func (o *Object) wait(reason, text string) {
 	if o.Wait == nil {

@@ -46,6 +46,9 @@ func converge(t interface {
 	t.Helper()
 	for range 60 {
 		p := w.plan(want)
+		if list := unsaid(p); len(list) > 0 {
+			t.Fatalf("%s", strings.Join(list, "\n"))
+		}
 		did := false
 		for _, o := range p.Objects {
 			for _, s := range o.Next() {

@@ -109,7 +109,7 @@ func (p *planner) copiesBefore(v model.VM) (n int) {
 
 // note adds something that people should know and that is no object's affair.
 func (p *planner) note(n Note) {
-	if !slices.Contains(p.notes, n) {
+	if !slices.ContainsFunc(p.notes, func(o Note) bool { return o.Text == n.Text && o.Do == n.Do }) {
 		p.notes = append(p.notes, n)
 	}
 }

@@ -17,7 +17,7 @@ func (c *change) power(after ...int) {
 	on := c.v.Power == model.PowerOn
 	switch {
 	case on && c.g.Status == model.StatusPaused:
-		c.o.step(Step{Action: model.Resume{Target: c.target()}, What: fmt.Sprintf("resume VM %d", c.g.VMID), Why: "it is paused, and powerState is On", Effect: Live}, after...)
+		c.o.step(Step{Action: model.Resume{Target: c.target()}, What: fmt.Sprintf("resume VM %d", c.g.VMID), Why: "it is paused, and powerState is On", Diff: c.powers(model.StatusRunning, Live), Effect: Live}, after...)
 	case on && !c.running():
 		switch c.g.HAState {
 		case "", "stopped", "disabled", "ignored":
@@ -34,7 +34,7 @@ func (c *change) power(after ...int) {
 		if c.addressTaken() {
 			return
 		}
-		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: "powerState is On", Effect: Live}, after...)
+		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: "powerState is On", Diff: c.powers(model.StatusRunning, Live), Effect: Live}, after...)
 	case (on || c.v.Power == "" && c.running()) && len(c.pending()) > 0:
 		c.restart(after...)
 	case on:
@@ -74,6 +74,11 @@ func (c *change) addressTaken() bool {
 	return false
 }
 
+// powers is the difference of a guest that starts or stops.
+func (c *change) powers(to model.Status, e Effect) []model.Difference {
+	return one(differs(model.FieldPower, string(c.g.Status), string(to)), e)
+}
+
 // restart applies what is pending, if that is allowed.
 func (c *change) restart(after ...int) {
 	if text := c.tooManyCPUs(); text != "" {
@@ -82,7 +87,7 @@ func (c *change) restart(after ...int) {
 	}
 	keys := c.pending()
 	why := strings.Join(keys, ", ") + " " + isAre(len(keys)) + " applied at a restart only"
-	if !guard(c.o, c.p.allows(c.v), Restart, fmt.Sprintf("restart VM %d", c.g.VMID), why) {
+	if !guard(c.o, c.p.allows(c.v), Restart, fmt.Sprintf("restart VM %d", c.g.VMID), why, c.applied(keys)...) {
 		c.o.Refused[len(c.o.Refused)-1].Pending = c.atRestart(keys)
 		return
 	}
@@ -90,16 +95,16 @@ func (c *change) restart(after ...int) {
 	switch force := c.p.allows(c.v).Stop; {
 	case !force && c.ignored(what):
 	case force && c.v.Power == model.PowerOn && c.g.HAState == "":
-		off := c.o.step(c.shutdown(why), after...)
-		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d again", c.g.VMID), Why: why, Effect: Restart}, off)
+		off := c.o.step(c.shutdown(why, c.applied(keys)), after...)
+		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d again", c.g.VMID), Why: why, Diff: c.applied(keys), Effect: Restart}, off)
 	default:
-		c.o.step(Step{Action: model.Reboot{Target: c.target(), Timeout: c.v.ShutdownTimeout}, What: what, Why: why, Effect: Restart}, after...)
+		c.o.step(Step{Action: model.Reboot{Target: c.target(), Timeout: c.v.ShutdownTimeout}, What: what, Why: why, Diff: c.applied(keys), Effect: Restart}, after...)
 	}
 }
 
 // shutdown asks the guest to shut down, and stops it after a while if that is allowed.
-func (c *change) shutdown(why string) Step {
-	s := Step{Action: model.Shutdown{Target: c.target(), Timeout: c.v.ShutdownTimeout}, What: fmt.Sprintf("shut VM %d down", c.g.VMID), Why: why, Effect: Restart}
+func (c *change) shutdown(why string, diff []model.Difference) Step {
+	s := Step{Action: model.Shutdown{Target: c.target(), Timeout: c.v.ShutdownTimeout}, What: fmt.Sprintf("shut VM %d down", c.g.VMID), Why: why, Diff: diff, Effect: Restart}
 	if c.p.allows(c.v).Stop {
 		s.Action = model.Shutdown{Target: c.target(), Timeout: c.v.ShutdownTimeout, Force: true}
 		s.What += ", and stop it if it doesn't in time"
@@ -123,9 +128,9 @@ func (c *change) ignored(what string) bool {
 func (c *change) stop() {
 	switch c.v.Power {
 	case model.PowerOff:
-		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Effect: PowerOff})
+		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Diff: c.powers(model.StatusStopped, PowerOff), Effect: PowerOff})
 	case model.PowerOffGraceful:
-		s := c.shutdown("powerState is OffGraceful")
+		s := c.shutdown("powerState is OffGraceful", c.powers(model.StatusStopped, PowerOff))
 		s.Effect = PowerOff
 		if c.p.allows(c.v).Stop || !c.ignored(s.What) {
 			c.o.step(s)
@@ -154,13 +159,13 @@ func (c *change) pool() int {
 	case c.v.Pool == "" && c.managed(model.PoolMark(c.g.Pool)):
 		return c.o.step(Step{
 			Action: model.SetPool{VMID: c.g.VMID, From: c.g.Pool},
-			What:   "take it out of pool " + c.g.Pool, Why: "pool isn't set", Effect: Live,
+			What:   "take it out of pool " + c.g.Pool, Why: "pool isn't set", Diff: one(unset(model.FieldPool, c.g.Pool), Live), Effect: Live,
 		})
 	case c.v.Pool == "":
 		return 0
 	}
 	return c.o.step(Step{
 		Action: model.SetPool{VMID: c.g.VMID, Pool: c.v.Pool, From: c.g.Pool},
-		What:   "put it into pool " + c.v.Pool, Why: changed("pool", c.g.Pool, c.v.Pool), Effect: Live,
+		What:   "put it into pool " + c.v.Pool, Diff: one(differs(model.FieldPool, c.g.Pool, c.v.Pool), Live), Effect: Live,
 	})
 }

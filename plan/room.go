@@ -24,7 +24,7 @@ func (p *planner) room(v model.VM, node string, src *source, full bool, look *Lo
 			return never("storage %s isn't there", name)
 		}
 		if r.Free() < need[name] && !thin(s) {
-			return now("storage %s has %s free, %s needed", name, size(r.Free()), size(need[name]))
+			return now("storage %s has %s free, %s needed", name, model.Bytes(r.Free()), model.Bytes(need[name]))
 		}
 	}
 	return unfit{}
@@ -61,7 +61,7 @@ func (p *planner) tight(o *Object, v model.VM, at spot, full bool) {
 	for _, name := range model.NamesOf(need) {
 		if s := p.have.Storages[name]; s != nil && thin(s) {
 			if r, ok := s.OnNode[at.node]; ok && r.Total > 0 && r.Free() < need[name] {
-				o.note("storage %s has %s free, and the new disks may grow to %s", name, size(r.Free()), size(need[name]))
+				o.note("storage %s has %s free, and the new disks may grow to %s", name, model.Bytes(r.Free()), model.Bytes(need[name]))
 			}
 		}
 	}

@@ -170,10 +170,10 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	noDrive := c.v.Seed == nil || c.v.Seed.Apart || c.snippets()
 	switch {
 	case noDrive && there && madeSeed(have.Volume):
-		c.sayDrive(have.Slot, "detach its first-boot data")
+		c.sayDrive(have.Slot, model.Difference{Verb: model.VerbRemove, Field: model.FieldFirstBoot})
 		act.Delete = append(act.Delete, have.Slot)
 	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have):
-		c.sayDrive(c.freeDrive(), "add a cloud-init drive")
+		c.sayDrive(c.freeDrive(), model.Difference{Verb: model.VerbAdd, Field: model.FieldCloudInit})
 		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: cmp.Or(c.rootStorage(), c.p.diskStorage(c.g.Node))}
 		if i := slices.IndexFunc(c.have.Unused, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
 			d.Volume = c.have.Unused[i].Volume // a restored backup had none; its name is taken
@@ -181,13 +181,13 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		act.Disks = append(act.Disks, model.NewDisk{Disk: d})
 	case noDrive:
 	case c.v.Seed != nil && c.occupied():
-		c.say("empty the drive for its first-boot data", Live)
+		c.say(Live, model.Difference{Verb: model.VerbEmpty, Field: model.FieldFirstBoot})
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: "none", CDROM: true}})
 	case c.v.Seed != nil && !c.attached() && c.attachable(uploading):
 		if there {
-			c.say("attach its first-boot data", Live)
+			c.say(Live, model.Difference{Verb: model.VerbAttach, Field: model.FieldFirstBoot})
 		} else {
-			c.sayDrive(c.seedSlot(), "attach its first-boot data")
+			c.sayDrive(c.seedSlot(), model.Difference{Verb: model.VerbAttach, Field: model.FieldFirstBoot})
 		}
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: seedVolume(c.v, c.g.VMID), CDROM: true}})
 		c.dropCloudInitDrives(act)

@@ -35,7 +35,7 @@ func (p *planner) share(s model.Share) Object {
 	case !there:
 		o.step(Step{
 			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: p.shareNodes(s, dir), New: true, Maker: s.By()},
-			What:   fmt.Sprintf("make the directory mapping %s of %s", name, s.Path), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
+			What:   fmt.Sprintf("make the directory mapping %s of %s", name, s.Path), Why: absent(s.Owner), Effect: New,
 		})
 	default:
 		p.changeShare(&o, s, dir)
@@ -79,13 +79,13 @@ func (p *planner) changeShare(o *Object, s model.Share, dir model.Dir) {
 		// Guests go where it is.
 	case len(other) > 0 && p.usedByOthers(o, name):
 	default:
-		why := "it has nothing for " + strings.Join(missing, ", ")
+		why, diff := "it has nothing for "+strings.Join(missing, ", "), []model.Difference(nil)
 		if len(other) > 0 {
-			why = changed("directory", dir.Paths[other[0]], s.Path)
+			why, diff = "", one(differs(model.FieldDirectory, dir.Paths[other[0]], s.Path), Live)
 		}
 		o.step(Step{
 			Action: model.MakeShare{Name: name, Path: s.Path, Nodes: nodes, Maker: s.By(), Digest: dir.Digest},
-			What:   "change the directory mapping " + name, Why: why, Effect: Live,
+			What:   "change the directory mapping " + name, Why: why, Diff: diff, Effect: Live,
 		})
 	}
 }
@@ -225,7 +225,7 @@ func (p *planner) removeShare(o *Object, name, maker string, dir model.Dir, ther
 		o.wait(WaitDependents, fmt.Sprintf("VM %d uses the directory mapping %s; it goes when no guest does", users[0], name))
 	case p.backOff(o):
 	default:
-		o.step(Step{Action: model.RemoveShare{Name: name, Maker: maker}, What: "remove the directory mapping " + name, Why: fmt.Sprintf("%s is to go", o.Owner.Key), Effect: Live})
+		o.step(Step{Action: model.RemoveShare{Name: name, Maker: maker}, What: "remove the directory mapping " + name, Why: ending(o.Owner), Effect: Live})
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -201,7 +200,7 @@ func words(p Plan) (n int) {
 	for _, o := range p.Objects {
 		n += len(o.Refused) + len(o.Notes)
 		for _, s := range o.Steps {
-			if !strings.HasPrefix(s.Why, "update proxplane's marker") {
+			if !slices.ContainsFunc(s.Diff, func(d model.Difference) bool { return d.Field == model.FieldMarker }) {
 				n++
 			}
 		}

@@ -173,9 +173,9 @@ func (c *change) attach(act *model.Configure, d model.Disk, slot string) {
 		was, _ := running.DiskAt(slot)
 		return was.Volume == volume && maps.Equal(was.Options, d.Options)
 	}) {
-		c.say(fmt.Sprintf("drop the pending removal of %s", slot), Live)
+		c.say(Live, model.Difference{Verb: model.VerbUndoRemove, Field: slot})
 	} else {
-		c.sayOf(slot, fmt.Sprintf("attach %s to %s again, which was detached", volume, slot), c.hotplugs(slot))
+		c.sayOf(slot, c.hotplugs(slot), model.Difference{Verb: model.VerbAttach, Field: slot, To: volume})
 	}
 	act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: slot, Volume: volume, Options: d.Options}})
 	if boot := c.option("boot"); d.Root() && !strings.Contains(boot, slot) {
@@ -187,12 +187,12 @@ func (c *change) attach(act *model.Configure, d model.Disk, slot string) {
 	}
 }
 
-// former says that a new disk is in the place of one that is gone.
-func (c *change) former(d model.Disk) string {
+// comes is how a new disk comes: it may be in the place of one that is gone.
+func (c *change) comes(d model.Disk) model.Verb {
 	if c.have.Marker != nil && c.have.Marker.Disks[diskName(d)] != "" {
-		return ", new and empty: the volume that it had is gone"
+		return model.VerbReplace
 	}
-	return ""
+	return model.VerbAdd
 }
 
 // volumes are what the marker is to remember of the wanted disks.

@@ -116,7 +116,7 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 	case s.Deleted && !snapshotOurs(g.Snapshots[i], s.Owner):
 		o.Gone = true // somebody else's of the same name stays
 	case s.Deleted:
-		o.unsnap(g, g.Snapshots[i], fmt.Sprintf("%s is to go", s.Owner.Key), LosesData, 0)
+		o.unsnap(g, g.Snapshots[i], ending(s.Owner), LosesData, 0)
 	case i < 0 && v.Power == model.PowerOn && g.Status != model.StatusRunning && s.Memory:
 		o.wait(WaitPending, fmt.Sprintf("VM %d must run for a snapshot with memory", g.VMID))
 	case i < 0:
@@ -125,7 +125,7 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 		note := model.Marker{Owner: s.Owner, Version: s.Revert}
 		o.step(Step{
 			Action: model.Snap{Target: target, Name: s.Name, Description: model.Describe(s.Description, note), Memory: s.Memory},
-			What:   fmt.Sprintf("take snapshot %s of VM %d", s.Name, g.VMID), Why: fmt.Sprintf("%s isn't there", s.Owner.Key), Effect: New,
+			What:   fmt.Sprintf("take snapshot %s of VM %d", s.Name, g.VMID), Why: absent(s.Owner), Effect: New,
 		})
 	case formerly(g.Snapshots[i], s.Owner) != model.Owner{}:
 		do := model.Advice{Do: model.TakeOverSnap, Owner: s.Owner, Former: formerly(g.Snapshots[i], s.Owner)}

@@ -19,6 +19,34 @@ func (p Plan) String() string {
 	return b.String()
 }
 
+// Because is why a step is done: a text, or what it changes.
+func (s Step) Because() (string, []model.Difference) {
+	if s.Why != "" {
+		return s.Why, nil
+	}
+	return "", s.Diff
+}
+
+// Reason is why a step is done, as plain data: the same for the same reason.
+func (s Step) Reason() string { return reason(s.Why, s.Diff, s.Effect) }
+
+// reason is a text and differences as plain data, with the effects that aren't that of the
+// whole.
+func reason(why string, diff []model.Difference, e Effect) string {
+	var parts []string
+	if why != "" {
+		parts = append(parts, why)
+	}
+	for _, d := range diff {
+		text := d.String()
+		if d.Effect != e {
+			text += fmt.Sprintf(" (%s)", d.Effect)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
 // String is the object's plan as plain text.
 func (o Object) String() string {
 	var b strings.Builder
@@ -47,20 +75,20 @@ func (o Object) String() string {
 		b.WriteString("  after the wait:\n")
 	}
 	for _, s := range o.Steps {
-		fmt.Fprintf(&b, "  %d. %s: %s (%s)%s\n", s.N, s.What, s.Why, s.Effect, afterText(s.After))
+		fmt.Fprintf(&b, "  %d. %s: %s (%s)%s\n", s.N, s.What, s.Reason(), s.Effect, afterText(s.After))
 	}
 	for _, r := range o.Refused {
-		fmt.Fprintf(&b, "  refused: %s: %s (%s)", r.What, r.Why, r.Effect)
+		fmt.Fprintf(&b, "  refused: %s: %s (%s)", r.What, reason(r.Why, r.Diff, r.Effect), r.Effect)
 		if r.Allow != "" {
 			fmt.Fprintf(&b, "; %s", r.Allow)
 		}
 		b.WriteString("\n")
 	}
 	for _, note := range o.Notes {
-		fmt.Fprintf(&b, "  note: %s%s\n", note.Text, adviceText(note.Do))
+		fmt.Fprintf(&b, "  note: %s%s\n", reason(note.Text, note.Diff, New), adviceText(note.Do))
 	}
 	if o.Wait != nil {
-		fmt.Fprintf(&b, "  waits (%s): %s%s\n", o.Wait.Reason, o.Wait.Text, adviceText(o.Wait.Do))
+		fmt.Fprintf(&b, "  waits (%s): %s%s\n", o.Wait.Reason, reason(o.Wait.Text, o.Wait.Diff, ""), adviceText(o.Wait.Do))
 	}
 	if !o.Look.Empty() {
 		fmt.Fprintf(&b, "  look:%s\n", o.Look.text())

@@ -10,16 +10,17 @@ import (
 
 // otherImage says that the image which the guest was made from stands for something else
 // now; empty: it doesn't, or nobody knows. The guest works as it is.
-func (c *change) otherImage() string {
+func (c *change) otherImage() (why string, diff model.Difference) {
 	img, ok := c.p.images[c.v.Source.Image]
 	was, is := c.have.Marker.Image, img.Identity()
 	if !ok || c.v.Source.Copy || c.have.Marker.Source != c.v.Source.Name() || was == "" || is == "" || was == is {
-		return ""
+		return "", diff
 	}
+	diff = differs(model.FieldSource, was, is)
 	if img.URL != "" {
-		return fmt.Sprintf("%s was changed since it was made from it", img.Owner.Key)
+		return fmt.Sprintf("%s was changed since it was made from it", img.Owner.Key), diff
 	}
-	return fmt.Sprintf("it was made from %s, and %s is %s now", was, img.Owner.Key, is)
+	return fmt.Sprintf("it was made from %s, and %s is %s now", was, img.Owner.Key, is), diff
 }
 
 // noteMade says what is wanted of how a guest is made, and has changed since it was.
@@ -45,7 +46,7 @@ func excluded(i model.Image, g *model.Guest) bool {
 // media says which ISO images are to be in drives that hold something else, and puts them
 // there.
 func (c *change) media(act *model.Configure, d, have model.Disk) {
-	c.say(fmt.Sprintf("insert %s into %s", d.Volume, have.Slot), Live)
+	c.say(Live, model.Difference{Verb: model.VerbInsert, Field: have.Slot, From: have.Volume, To: d.Volume})
 	act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: have.Slot, Volume: d.Volume, CDROM: true}})
 }
 
@@ -58,13 +59,13 @@ func (p *planner) noteTemplate(o *Object, i model.Image, g *model.Guest) {
 	if d, ok := g.Config.BootDisk(); ok && i.Storage != "" && d.Storage != "" && d.Storage != i.Storage {
 		o.note("its template is on storage %s and stays there; %s is for templates that are fetched from now on", d.Storage, i.Storage)
 	}
-	var other []string
+	var other []model.Difference
 	for _, k := range slices.Sorted(keysOf(i.Options)) {
 		if want, have := i.Options[k], g.Config.Options[k]; want != have && !(k == "machine" && sameMachine(want, have)) {
-			other = append(other, changed(k, have, want))
+			other = append(other, one(differs(k, have, want), New)...)
 		}
 	}
 	if len(other) > 0 {
-		o.note("its template stays as it was made; for templates that are fetched from now on: %s", strings.Join(other, ", "))
+		o.Notes = append(o.Notes, Note{Text: "its template stays as it was made; for templates that are fetched from now on", Diff: other})
 	}
 }

@@ -204,18 +204,16 @@ type change struct {
 	g    *model.Guest
 	have *model.Config
 
-	slots  map[string]string // where each wanted disk is, or goes
-	volume map[string]string // of those that are attached again
-	unsure map[string]string // why it isn't certain which volume a wanted disk is
-	drive  string            // where the drive with first-boot data is, or goes; empty: not looked for
-	why    []string          // what changes about the configuration
-	late   []string          // the same, of what the running guest takes notice of at its next start
-	effect Effect
-	undone map[string]bool // options whose pending change this plan takes back
-	later  []string        // options because of which it has to be restarted
-	alone  bool            // it is a copy that is made, and keeps what it got from its source
-	still  []string        // marks of options that stay though no manifest names them
-	kept   []string        // marks of what stays ours: removing it was refused, or is still to be done
+	slots  map[string]string  // where each wanted disk is, or goes
+	volume map[string]string  // of those that are attached again
+	unsure map[string]string  // why it isn't certain which volume a wanted disk is
+	drive  string             // where the drive with first-boot data is, or goes; empty: not looked for
+	diff   []model.Difference // what changes about the configuration
+	undone map[string]bool    // options whose pending change this plan takes back
+	later  []string           // options because of which it has to be restarted
+	alone  bool               // it is a copy that is made, and keeps what it got from its source
+	still  []string           // marks of options that stay though no manifest names them
+	kept   []string           // marks of what stays ours: removing it was refused, or is still to be done
 }
 
 func (c *change) target() model.Target { return model.Target{VMID: c.g.VMID, Node: c.g.Node} }
@@ -227,9 +225,9 @@ func (c *change) running() bool {
 // replace destroys a guest that can't become what the manifest asks for now, if
 // that is allowed and a new one can be made: the next plan makes it.
 func (c *change) replace() bool {
-	why := c.unlike()
+	why, diff := c.unlike()
 	if why == "" {
-		if why = c.otherImage(); why == "" {
+		if why, diff = c.otherImage(); why == "" {
 			return false
 		}
 		if !c.p.allows(c.v).Replace {
@@ -237,7 +235,7 @@ func (c *change) replace() bool {
 			return false
 		}
 	}
-	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why) {
+	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why, diff) {
 		c.keepSeed()
 		return false
 	}
@@ -261,23 +259,23 @@ func (c *change) replace() bool {
 	}
 	c.destroy(why)
 	for i := range c.o.Steps {
-		c.o.Steps[i].Effect = Replace
+		c.o.Steps[i].Effect, c.o.Steps[i].Diff = Replace, one(diff, Replace)
 	}
 	return true
 }
 
 // unlike says why the guest can't become what is wanted; empty: it can.
-func (c *change) unlike() string {
+func (c *change) unlike() (why string, diff model.Difference) {
 	was, is := c.have.Marker.Source, c.v.Source.Name()
 	switch {
 	case !c.v.Source.Copy && was != "" && is != "" && was != is:
-		return fmt.Sprintf("it was made from %s, not from %s", was, is)
+		return fmt.Sprintf("it was made from %s, not from %s", was, is), differs(model.FieldSource, was, is)
 	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
-		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID)
+		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID), differs(model.FieldVMID, itoa(c.g.VMID), itoa(c.v.VMID))
 	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.seedKnown():
-		return "its Ignition config is another one, and is read at the first boot only"
+		return "its Ignition config is another one, and is read at the first boot only", differs(model.FieldFirstBoot, "", "")
 	}
-	return ""
+	return "", diff
 }
 
 // remove plans the end of a guest.
@@ -292,7 +290,7 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 		return
 	}
 	if !p.held(o, v) {
-		c.destroy(fmt.Sprintf("%s is to go", v.Owner.Key))
+		c.destroy(ending(v.Owner))
 	}
 }
 
@@ -372,7 +370,7 @@ func (c *change) destroy(why string) {
 	if c.have.Options["protection"] == "1" {
 		stop = c.o.step(Step{
 			Action: model.Configure{Target: c.target(), Digest: c.have.Digest, Delete: []string{"protection"}},
-			What:   fmt.Sprintf("configure VM %d", g.VMID), Why: "protection isn't set any more", Effect: Live,
+			What:   fmt.Sprintf("configure VM %d", g.VMID), Why: "protection isn't set any more", Diff: one(unset("protection", "1"), Live), Effect: Live,
 		})
 	}
 	if g.HAState != "" {

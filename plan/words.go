@@ -7,64 +7,49 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/proxplane/proxplane/model"
 )
 
 // defaults are what Proxmox takes for sizes that a config leaves out.
 var defaults = map[string]string{"cores": "1", "memory": "512", "sockets": "1"}
 
-// changed says "memory 2048 → 4096 MiB".
-func changed(name, have, want string) string {
-	unit := ""
-	if name == "memory" || name == "balloon" {
-		unit = " MiB"
-	}
-	if d := defaults[name]; d != "" {
+// differs is what an option changes from and to. Proxmox' own size stands for one that
+// the config leaves out. Passwords aren't told.
+func differs(field, have, want string) model.Difference {
+	if d := defaults[field]; d != "" {
 		have, want = cmp.Or(have, d), cmp.Or(want, d)
 	}
-	switch {
-	case name == "cipassword":
-		return "password"
-	case name == "sshkeys":
-		return "SSH keys"
-	case have == "":
-		return name + " " + shortened(want) + unit
-	case want == "":
-		return name + " " + shortened(have) + " → default"
+	if field == model.Password {
+		have, want = "", ""
 	}
-	return name + " " + shortened(have) + " → " + shortened(want) + unit
+	return model.Difference{Verb: model.VerbSet, Field: field, From: have, To: want}
 }
 
-// shortened keeps long values from hiding the rest.
-func shortened(s string) string {
-	const most = 60
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		s = s[:i] + "…"
-	}
-	if len(s) <= most {
-		return s
-	}
-	at := most
-	for !utf8.RuneStart(s[at]) {
-		at--
-	}
-	return s[:at] + "…"
+// partOf is a difference of a part of a slot.
+func partOf(slot, name, have, want string) model.Difference {
+	return model.Difference{Verb: model.VerbSet, Field: slot + "." + name, From: have, To: want}
 }
 
-// size prints bytes for people.
-func size(n int64) string {
-	const unit = 1024
-	switch {
-	case n >= 10*unit*unit*unit*unit && n%(unit*unit*unit*unit) == 0:
-		return fmt.Sprintf("%d TiB", n/(unit*unit*unit*unit))
-	case n >= unit*unit*unit && n%(unit*unit*unit) == 0:
-		return fmt.Sprintf("%d GiB", n/(unit*unit*unit))
-	case n >= unit*unit*unit:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(unit*unit*unit))
-	case n >= unit*unit:
-		return fmt.Sprintf("%d MiB", n/(unit*unit))
+// sized is a disk that gets another size, in bytes; 0: not known yet.
+func sized(slot string, have, want int64, e Effect) []model.Difference {
+	d := partOf(slot, "size", amount(have), amount(want))
+	d.Effect = e
+	return []model.Difference{d}
+}
+
+// one is a single difference that has an effect.
+func one(d model.Difference, e Effect) []model.Difference {
+	d.Effect = e
+	return []model.Difference{d}
+}
+
+// amount is a number of bytes as differences have it; empty: not known.
+func amount(n int64) string {
+	if n == 0 {
+		return ""
 	}
-	return fmt.Sprintf("%d KiB", n/unit)
+	return strconv.FormatInt(n, 10)
 }
 
 // withSize names a disk with its size, where that says something.
@@ -72,15 +57,7 @@ func withSize(slot string, n int64) string {
 	if n == 0 {
 		return slot
 	}
-	return fmt.Sprintf("%s (%s)", slot, size(n))
-}
-
-// sizes says from what to what a disk grows; 0: nobody knows yet.
-func sizes(have, want int64) string {
-	if have == 0 {
-		return "to " + size(want)
-	}
-	return size(have) + " → " + size(want)
+	return fmt.Sprintf("%s (%s)", slot, model.Bytes(n))
 }
 
 func plural(n int, what string) string {

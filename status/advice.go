@@ -128,7 +128,12 @@ func (w Words) Say(text string, do model.Advice) string {
 }
 
 // Note is a note of a plan.
-func (w Words) Note(n plan.Note) string { return w.Say(n.Text, n.Do) }
+func (w Words) Note(n plan.Note) string {
+	return w.Say(Text(n.Text, n.Diff), n.Do)
+}
+
+// Wait is why nothing more can be done now.
+func (w Words) Wait(why plan.Wait) string { return w.Say(Text(why.Text, why.Diff), why.Do) }
 
 // takeOver is the command by which an object gets what another one had, or what it had
 // itself in a Kubernetes of another name.

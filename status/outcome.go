@@ -69,13 +69,13 @@ func (w Words) waiting(why plan.Wait) Outcome {
 		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitDisk, plan.WaitUnfit, plan.WaitUnseen, plan.WaitHA, "Paused", "ObserveOnly":
 		state = Blocked
 	}
-	return Outcome{state, why.Reason, w.Say(why.Text, why.Do)}
+	return Outcome{state, why.Reason, w.Wait(why)}
 }
 
 // changing names the next step and how many follow.
 func changing(steps []plan.Step) string {
 	text := steps[0].What
-	if why := Why(steps[0].Why); why != "" {
+	if why := Why(steps[0]); why != "" {
 		text += ": " + why
 	}
 	if more := len(steps) - 1; more > 0 {
@@ -104,8 +104,8 @@ func (w Words) refusal(r plan.Refusal) string {
 		return pending(r.Pending) + " at the next restart: restart it, or " + w.Advice(model.Advice{Do: r.Allow})
 	}
 	text := r.What
-	if r.Why != "" {
-		text += " (" + r.Why + ")"
+	if why := Reason(r.Why, r.Diff); why != "" {
+		text += " (" + why + ")"
 	}
 	if r.Allow == "" {
 		return Sentence(text) + " can't be done"

@@ -47,10 +47,10 @@ func (p Page) Object(o plan.Object) string {
 	if o.Foreseen && len(o.Steps) > 0 {
 		b.WriteString(p.Grey(Wrap("    … "+Sentence(o.Wait.Text)+"; after that:", p.Width, "      ")) + "\n")
 	}
-	why := ""
+	before := ""
 	for _, s := range o.Steps {
-		b.WriteString(p.step(s, why))
-		why = s.Why
+		b.WriteString(p.step(s, before))
+		before = s.Why
 	}
 	for _, r := range o.Refused {
 		b.WriteString(p.refusal(r))
@@ -125,7 +125,7 @@ func strongest(steps []plan.Step) plan.Effect {
 // step is one step; the reason of the one before it isn't said again.
 func (p Page) step(s plan.Step, before string) string {
 	text := s.What
-	if why := Why(s.Why); why != "" && s.Why != before {
+	if why := Why(s); why != "" && (s.Why == "" || s.Why != before) {
 		text += ": " + why
 	}
 	effect := ""
@@ -137,8 +137,8 @@ func (p Page) step(s plan.Step, before string) string {
 
 func (p Page) refusal(r plan.Refusal) string {
 	text := r.What
-	if r.Why != "" {
-		text += ": " + r.Why
+	if why := Reason(r.Why, r.Diff); why != "" {
+		text += ": " + why
 	}
 	if r.Allow == "" {
 		return p.item("!", plan.Restart, text, "  (can't be done)")
@@ -163,7 +163,7 @@ func (p Page) wait(w plan.Wait) string {
 	if (plan.Object{Wait: &w}).Blocked() {
 		sign = "✗"
 	}
-	text := Wrap("    "+sign+" "+p.Words.Say(w.Text, w.Do), p.Width, "      ")
+	text := Wrap("    "+sign+" "+p.Words.Wait(w), p.Width, "      ")
 	if p.Words.waiting(w).State == Waiting {
 		return p.Grey(text) + "\n"
 	}

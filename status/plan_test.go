@@ -23,15 +23,15 @@ func everything() plan.Plan {
 			Owner: owner("VirtualMachine", "web-1"), VMID: 104711, Node: "pve2",
 			Placed: "most memory free (54.2 GiB of 64 GiB), and no VM with app=web is there",
 			Steps: []plan.Step{
-				{N: 1, What: "clone ubuntu-22-template (9000) to VM 104711 on pve2", Why: "virtualmachine/web-1 isn't there", Effect: plan.New},
+				{N: 1, What: "clone ubuntu-22-template (9000) to VM 104711 on pve2", Why: "virtualmachine/web-1 isn't there", Obvious: true, Effect: plan.New},
 				{N: 2, What: "configure it", Why: "2 CPUs, 4 GiB, 1 NIC", Effect: plan.New, After: []int{1}},
-				{N: 3, What: "grow scsi0", Why: "8 GiB → 40 GiB", Effect: plan.New, After: []int{2}},
+				{N: 3, What: "grow scsi0", Diff: []model.Difference{{Verb: model.VerbSet, Field: "scsi0.size", From: "8589934592", To: "42949672960", Effect: plan.New}}, Effect: plan.New, After: []int{2}},
 				{N: 4, What: "start it", Why: "powerState is On", Effect: plan.New, After: []int{3}},
 			},
 		},
 		{
 			Owner: owner("VirtualMachine", "web-2"), VMID: 104712, Node: "pve1",
-			Steps: []plan.Step{{N: 1, What: "configure VM 104712", Why: "memory 2048 → 4096 MiB", Effect: plan.Live}},
+			Steps: []plan.Step{{N: 1, What: "configure VM 104712", Diff: []model.Difference{{Verb: model.VerbSet, Field: "memory", From: "2048", To: "4096", Effect: plan.Live}}, Effect: plan.Live}},
 			Refused: []plan.Refusal{{
 				What: "restart VM 104712", Why: "cores is applied at a restart only", Effect: plan.Restart,
 				Allow: model.AllowRestart,
@@ -44,15 +44,15 @@ func everything() plan.Plan {
 		{
 			Owner: owner("VirtualMachine", "old"), VMID: 104714, Node: "pve3",
 			Steps: []plan.Step{
-				{N: 1, What: "stop VM 104714", Why: "virtualmachine/old is to go", Effect: plan.LosesData},
-				{N: 2, What: "destroy VM 104714 with its disks", Why: "virtualmachine/old is to go", Effect: plan.LosesData, After: []int{1}},
+				{N: 1, What: "stop VM 104714", Why: "virtualmachine/old is to go", Obvious: true, Effect: plan.LosesData},
+				{N: 2, What: "destroy VM 104714 with its disks", Why: "virtualmachine/old is to go", Obvious: true, Effect: plan.LosesData, After: []int{1}},
 			},
 		},
 		{
 			Owner: owner("VMClone", "copy"),
 			VMID:  104715, Node: "pve2", Foreseen: true,
 			Wait:  &plan.Wait{Reason: plan.WaitSource, Text: "virtualmachine/web-1, which it is to be cloned from, isn't there yet"},
-			Steps: []plan.Step{{N: 1, What: "copy web-1 (104711) to VM 104715 on pve2", Why: "vmclone/copy isn't there", Effect: plan.New}},
+			Steps: []plan.Step{{N: 1, What: "copy web-1 (104711) to VM 104715 on pve2", Why: "vmclone/copy isn't there", Obvious: true, Effect: plan.New}},
 		},
 		{
 			Owner: owner("VirtualMachine", "db"),

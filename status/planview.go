@@ -1,6 +1,9 @@
 package status
 
-import "github.com/proxplane/proxplane/plan"
+import (
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
 
 // PlanView is a plan for machines. Its field names stay.
 type PlanView struct {
@@ -33,19 +36,40 @@ type ObjectView struct {
 
 // StepView is one step.
 type StepView struct {
-	N      int    `json:"n"`
-	What   string `json:"what"`
-	Why    string `json:"why,omitempty"`
+	N    int    `json:"n"`
+	What string `json:"what"`
+	Why  string `json:"why,omitempty"`
+	// Changes are the differences that the step makes, as data.
+	Changes []ChangeView `json:"changes,omitempty"`
+	Effect  string       `json:"effect"`
+	After   []int        `json:"after,omitempty"`
+}
+
+// ChangeView is one thing that changes.
+type ChangeView struct {
+	Field  string `json:"field"` // as in Proxmox' config: memory, net0.bridge
+	Verb   string `json:"verb"`  // set, add, remove and others
+	From   string `json:"from,omitempty"`
+	To     string `json:"to,omitempty"`
 	Effect string `json:"effect"`
-	After  []int  `json:"after,omitempty"`
+}
+
+func changesOf(list []model.Difference) []ChangeView {
+	var views []ChangeView
+	for _, d := range list {
+		views = append(views, ChangeView{Field: d.Field, Verb: string(d.Verb), From: d.From, To: d.To, Effect: string(d.Effect)})
+	}
+	return views
 }
 
 // RefusalView is a step that wasn't agreed to.
 type RefusalView struct {
-	What   string `json:"what"`
-	Why    string `json:"why,omitempty"`
-	Effect string `json:"effect"`
-	Allow  string `json:"allow"`
+	What    string       `json:"what"`
+	Why     string       `json:"why,omitempty"`
+	Changes []ChangeView `json:"changes,omitempty"`
+	Effect  string       `json:"effect"`
+	Allow   string       `json:"allow"`           // the flag or field that agrees to it
+	Needs   string       `json:"needs,omitempty"` // the same as a code, which is equal for all doors
 }
 
 // ViewOf makes the view of a plan.
@@ -69,10 +93,10 @@ func (w Words) objectView(o plan.Object) ObjectView {
 	}
 	v.Resolved = o.Resolved
 	for _, s := range o.Steps {
-		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Sentence(s.Why), Effect: string(s.Effect), After: s.After})
+		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Reason(s.Why, s.Diff), Changes: changesOf(s.Diff), Effect: string(s.Effect), After: s.After})
 	}
 	for _, r := range o.Refused {
-		v.Refused = append(v.Refused, RefusalView{What: Sentence(r.What), Why: Sentence(r.Why), Effect: string(r.Effect), Allow: w.Consent(r.Allow)})
+		v.Refused = append(v.Refused, RefusalView{What: Sentence(r.What), Why: Reason(r.Why, r.Diff), Changes: changesOf(r.Diff), Effect: string(r.Effect), Allow: w.Consent(r.Allow), Needs: string(r.Allow)})
 	}
 	for _, note := range o.Notes {
 		v.Notes = append(v.Notes, w.Note(note))

@@ -49,15 +49,6 @@ var shortNames = strings.NewReplacer(
 // Sentence writes the objects in a plan's text as people name them.
 func Sentence(text string) string { return shortNames.Replace(text) }
 
-// Why is a step's reason, as far as it tells more than the step itself: that
-// something is made because it isn't there goes without saying.
-func Why(text string) string {
-	if strings.HasSuffix(text, " isn't there") || strings.HasSuffix(text, " is to go") {
-		return ""
-	}
-	return Sentence(text)
-}
-
 // Size prints bytes in three or four characters and a unit: "1.5 GiB".
 func Size(n int64) string {
 	if n < 0 {

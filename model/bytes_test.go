@@ -1,4 +1,4 @@
-package plan
+package model
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 func TestLongValuesAreCutBetweenCharacters(t *testing.T) {
 	for n := range 8 {
 		text := strings.Repeat("a", n) + strings.Repeat("ü", 100)
-		if got := shortened(text); !utf8.ValidString(got) || !strings.HasSuffix(got, "ü…") || len(got) > 70 {
+		if got := Shortened(text); !utf8.ValidString(got) || !strings.HasSuffix(got, "ü…") || len(got) > 70 {
 			t.Errorf("%d: %q", n, got)
 		}
 	}

@@ -1,0 +1,91 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Difference is one thing that a step changes, as data. Package status puts it into words.
+type Difference struct {
+	// Field is what changes, by the name that it has in Proxmox' config: "memory", "net0",
+	// and "scsi1.cache" for a part of a slot. What isn't in the config has the name of a
+	// Field constant.
+	Field string
+	Verb  Verb
+	// From and To are the values as they are in the config, sizes of disks in bytes. Empty:
+	// there is none, or it isn't told, such as a password.
+	From, To string
+	Effect   Effect
+}
+
+// Fields that aren't options or slots of Proxmox' config.
+const (
+	FieldMarker    = "marker"     // what proxplane remembers in the description
+	FieldHook      = "hook"       // what the hook of the node does
+	FieldFirstBoot = "firstBoot"  // first-boot data
+	FieldCloudInit = "cloudInit"  // the drive that Proxmox makes
+	FieldNode      = "node"       //
+	FieldPool      = "pool"       //
+	FieldPower     = "powerState" // From and To are a [Status]
+	FieldSource    = "source"     // what the guest was made from
+	FieldVMID      = "vmid"       //
+	FieldHA        = "ha"         // ha.group and so on are parts of it
+	FieldDirectory = "directory"  // of a directory mapping
+)
+
+// Verb is how a field changes.
+type Verb string
+
+// Verbs.
+const (
+	VerbSet        Verb = "set"         // it gets another value; without To: Proxmox' default
+	VerbUnset      Verb = "unset"       // no manifest names it any more
+	VerbAdd        Verb = "add"         // a device or drive comes
+	VerbReplace    Verb = "add anew"    // an empty disk comes in place of a volume that is gone
+	VerbAttach     Verb = "attach"      // a volume is plugged in that was detached
+	VerbInsert     Verb = "insert"      // a drive gets another medium
+	VerbEmpty      Verb = "empty"       // a drive gets no medium
+	VerbRemove     Verb = "remove"      // a device, a drive or a disk goes
+	VerbSign       Verb = "sign"        // a marker becomes provable
+	VerbRerun      Verb = "rerun"       // first-boot data is all done again
+	VerbUndo       Verb = "undo"        // a pending change is dropped: From was to come, To stays
+	VerbUndoAdd    Verb = "undo add"    // a pending device is dropped
+	VerbUndoRemove Verb = "undo remove" // a pending removal is dropped
+)
+
+// Verbs are all of them.
+var Verbs = []Verb{
+	VerbSet, VerbUnset, VerbAdd, VerbReplace, VerbAttach, VerbInsert, VerbEmpty, VerbRemove, VerbSign, VerbRerun,
+	VerbUndo, VerbUndoAdd, VerbUndoRemove,
+}
+
+// Slot is the device whose part a field is, and the part: "net0" and "bridge" of
+// "net0.bridge". A field that is whole has no slot.
+func (d Difference) Slot() (slot, part string) {
+	if slot, part, ok := strings.Cut(d.Field, "."); ok {
+		return slot, part
+	}
+	return "", d.Field
+}
+
+// Waits reports whether a running guest takes notice of the difference at its next start
+// only.
+func (d Difference) Waits() bool { return d.Effect == EffectLater || d.Effect == EffectRestart }
+
+// String is the difference as plain data without its effect, for tests and logs of our own.
+func (d Difference) String() string {
+	var b strings.Builder
+	if d.Verb != VerbSet {
+		b.WriteString(string(d.Verb) + " ")
+	}
+	b.WriteString(d.Field)
+	switch {
+	case d.From != "" && d.To != "":
+		fmt.Fprintf(&b, " %s → %s", d.From, d.To)
+	case d.From != "":
+		fmt.Fprintf(&b, " %s → none", d.From)
+	case d.To != "":
+		fmt.Fprintf(&b, " → %s", d.To)
+	}
+	return b.String()
+}
