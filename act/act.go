@@ -53,6 +53,9 @@ type Result struct {
 // be proved before it, so it isn't done.
 var ErrNoFacts = errors.New("it isn't in the table of actions")
 
+// ErrNotByHand is an action that is done by a plan only.
+var ErrNotByHand = errors.New("only a plan does that")
+
 // ErrNoDigest is a change of a guest's config that doesn't say which config it was planned for.
 // Proxmox would make it whatever somebody else has changed meanwhile, and whosever the guest is by
 // now, so it isn't sent.
@@ -63,10 +66,13 @@ func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Resul
 	if model.FactsOf(action).Kind == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoFacts)
 	}
+	if known.ByHand != "" && !model.FactsOf(action).ByHand {
+		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNotByHand)
+	}
 	if model.FactsOf(action).Proof == model.ProofDigest && digestOf(action) == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoDigest)
 	}
-	upid, err := a.do(ctx, a.clientFor(action, known), action)
+	upid, err := a.do(ctx, a.clientFor(action, known), action, known.ByHand != "")
 	if err != nil {
 		return Result{}, exactly(action, err)
 	}
@@ -76,7 +82,7 @@ func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Resul
 	return Result{Task: upid.String()}, nil
 }
 
-func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upid pve.UPID, err error) {
+func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, byHand bool) (upid pve.UPID, err error) {
 	vm := func(t model.Target) pve.VM { return c.VM(t.Node, t.VMID) }
 	switch act := action.(type) {
 	case model.Clone:
@@ -117,8 +123,16 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	case model.Snap:
 		upid, err = vm(act.Target).Snapshot(ctx, pve.SnapshotOptions{Name: act.Name, Description: act.Description, VMState: act.Memory})
 	case model.Unsnap:
+		if byHand {
+			upid, err = vm(act.Target).DeleteSnapshot(ctx, act.Name, false)
+			break
+		}
 		upid, err = unsnap(ctx, vm(act.Target), act)
 	case model.Rollback:
+		if byHand {
+			upid, err = vm(act.Target).Rollback(ctx, act.Name, false)
+			break
+		}
 		upid, err = a.rollback(ctx, vm(act.Target), act)
 	case model.Download:
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
@@ -143,10 +157,10 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action) (upi
 	default:
 		err = fmt.Errorf("there is no call for %T", action)
 	}
-	if err != nil {
+	if err != nil && !byHand { // who asks by hand knows for what
 		return pve.UPID{}, fmt.Errorf("%s: %w", Words(action), err)
 	}
-	return upid, nil
+	return upid, err
 }
 
 // digestOf is the digest of the config that an action was planned for.

@@ -1,7 +1,9 @@
 package act
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,6 +18,9 @@ type Known struct {
 	// none, or there is no guest.
 	Node  string
 	Owner model.Owner
+	// ByHand is the name of the guest that a person has asked for the action by; empty: a plan
+	// asks. Whose the guest is doesn't matter then, but it has to be that one.
+	ByHand string
 }
 
 // Know is what is known for an action.
@@ -34,6 +39,11 @@ const proofAge = 5 * time.Second
 // clientFor is the client that an action is done with.
 func (a *Actor) clientFor(action model.Action, known Known) *pve.Client {
 	c := known.Storage.client(a.client)
+	if known.ByHand != "" && model.FactsOf(action).Proof == model.ProofFresh {
+		return c.With(pve.Before(func(ctx context.Context, _ time.Duration) error {
+			return a.stillNamed(ctx, model.Target{VMID: action.Guest(), Node: known.Node}, known.ByHand)
+		}))
+	}
 	if model.FactsOf(action).Proof != model.ProofFresh || known.Owner == (model.Owner{}) {
 		return c
 	}
@@ -54,6 +64,21 @@ func (a *Actor) stillOf(ctx context.Context, guest model.Target, owner model.Own
 	if err := proves(now.Settings["description"], owner, guest.VMID); err != nil {
 		// It was the owner's a moment ago, so it is looked at again before anything is said.
 		return fmt.Errorf("%w: %v", pve.ErrModified, err)
+	}
+	return nil
+}
+
+// ErrAnother is a guest that isn't the one that was named: its VMID is used again.
+var ErrAnother = errors.New("it isn't the guest that was named")
+
+// stillNamed checks that a guest is still the one that a person has named.
+func (a *Actor) stillNamed(ctx context.Context, guest model.Target, name string) error {
+	now, err := a.client.VM(guest.Node, guest.VMID).Config(ctx, pve.ConfigOptions{Current: true})
+	if err != nil {
+		return fmt.Errorf("read which guest it is: %w", err)
+	}
+	if is := cmp.Or(now.Settings["name"], fmt.Sprintf("VM %d", guest.VMID)); is != name { // as Proxmox lists it
+		return fmt.Errorf("VM %d is %q by now, and was %q: %w", guest.VMID, is, name, ErrAnother)
 	}
 	return nil
 }

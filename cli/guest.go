@@ -142,13 +142,8 @@ func findGuests(have *model.Observed, names []string) ([]*model.Guest, error) {
 // vm is the client's handle for a guest.
 func (c *cluster) vm(g *model.Guest) pve.VM { return c.client.VM(g.Node, g.VMID) }
 
-// finish waits for the end of a task, if one was started.
-func (c *cluster) finish(ctx context.Context, upid pve.UPID, err error) error {
-	if err == nil && !upid.IsZero() {
-		_, err = c.client.Task(upid).Wait(ctx)
-	}
-	return err
-}
+// at is where a guest is.
+func at(g *model.Guest) model.Target { return model.Target{VMID: g.VMID, Node: g.Node} }
 
 // reads is how many requests are made at once where something is read of many
 // guests.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -51,8 +51,9 @@ func (i *importing) agreed(ctx context.Context, u *ui, list []importedMachine) e
 
 // markAll puts our marks on machines.
 func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
+	hand := c.engine.ByHand(ctx)
 	for _, m := range list {
-		if err := c.mark(ctx, m); err != nil {
+		if err := mark(ctx, hand, m); err != nil {
 			return c.fail(err)
 		}
 		fmt.Fprintf(u.err, "✓ VM %d is %s now\n", m.guest.VMID, status.Name(m.owner.Key))
@@ -61,9 +62,9 @@ func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []impor
 }
 
 // mark puts our marks on one machine, if it is still as it was seen.
-func (c *cluster) mark(ctx context.Context, m importedMachine) error {
+func mark(ctx context.Context, hand *engine.Hand, m importedMachine) error {
 	for _, a := range m.marks() {
-		if _, err := c.actor.Do(ctx, a, act.Known{}); err != nil {
+		if err := hand.Do(ctx, m.guest, a); err != nil {
 			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
 		}
 	}

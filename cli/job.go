@@ -10,7 +10,6 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
-	"github.com/proxplane/proxplane/pve"
 )
 
 // job is something that is done to a machine by hand.
@@ -63,12 +62,4 @@ func (u *ui) work(ctx context.Context, jobs ...job) error {
 		u.complain(err)
 	}
 	return &exitError{code: exitFailed}
-}
-
-// task waits for a task that was started, and tells of its end.
-func (u *ui) task(ctx context.Context, c *cluster, name, what string, start func() (pve.UPID, error)) error {
-	return u.work(ctx, job{name: name, what: what, done: what, do: func(ctx context.Context) error {
-		upid, err := start()
-		return c.fail(c.finish(ctx, upid, err))
-	}})
 }

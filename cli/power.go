@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
@@ -18,14 +19,12 @@ type powerAction struct {
 	name, short, long, doing, done string
 	alsoCalled                     []string
 	from                           model.Status // nothing is to be done if the machine is already so
-	do                             func(ctx context.Context, vm pve.VM, p *powering) (pve.UPID, error)
+	do                             func(at model.Target, p *powering) model.Action
 }
 
 var powerOn = powerAction{
 	name: "on", alsoCalled: []string{"start", "resume"}, short: "Start machines", long: "Start machines. Those that run already stay as they are.", doing: "start", done: "running", from: model.StatusRunning,
-	do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
-		return vm.Start(ctx, pve.StartOptions{})
-	},
+	do: func(at model.Target, _ *powering) model.Action { return model.Start{Target: at} },
 }
 
 var powerActions = []powerAction{
@@ -33,22 +32,18 @@ var powerActions = []powerAction{
 	{
 		name: "off", alsoCalled: []string{"stop", "kill"}, short: "Stop machines at once", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
 		doing: "stop", done: "stopped", from: model.StatusStopped,
-		do: func(ctx context.Context, vm pve.VM, _ *powering) (pve.UPID, error) {
-			return vm.Stop(ctx, pve.StopOptions{})
-		},
+		do: func(at model.Target, _ *powering) model.Action { return model.Stop{Target: at} },
 	},
 	{
 		name: "shutdown", short: "Ask machines to shut down", long: "Ask the guests to shut down, and wait until they have. With --force the plug is pulled\nwhen they don't.",
 		doing: "shut down", done: "stopped", from: model.StatusStopped,
-		do: func(ctx context.Context, vm pve.VM, p *powering) (pve.UPID, error) {
-			return vm.Shutdown(ctx, pve.ShutdownOptions{Timeout: p.timeout, ForceStop: p.force})
+		do: func(at model.Target, p *powering) model.Action {
+			return model.Shutdown{Target: at, Timeout: p.timeout, Force: p.force}
 		},
 	},
 	{
 		name: "reboot", alsoCalled: []string{"restart", "reset", "cycle"}, short: "Restart machines", long: "Shut machines down and start them again, with the changes that were pending.", doing: "restart", done: "running again",
-		do: func(ctx context.Context, vm pve.VM, p *powering) (pve.UPID, error) {
-			return vm.Reboot(ctx, pve.RebootOptions{Timeout: p.timeout})
-		},
+		do: func(at model.Target, p *powering) model.Action { return model.Reboot{Target: at, Timeout: p.timeout} },
 	},
 }
 
@@ -123,6 +118,7 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 		return err
 	}
 	var jobs []job
+	hand := c.engine.ByHand(ctx)
 	for _, g := range guests {
 		if g.Template {
 			return fmt.Errorf("VM %d is a template: templates can't be started or stopped", g.VMID)
@@ -137,7 +133,7 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 		}
 		jobs = append(jobs, job{
 			name: g.Name, what: fmt.Sprintf("%s VM %d", a.doing, g.VMID), done: a.done,
-			do: func(ctx context.Context) error { return c.fail(p.press(ctx, c, a, g)) },
+			do: func(ctx context.Context) error { return c.fail(p.press(ctx, c, hand, a, g)) },
 		})
 	}
 	if err := u.work(ctx, jobs...); err != nil {
@@ -160,9 +156,8 @@ func (c *cluster) statusNow(ctx context.Context, g *model.Guest) (model.Status, 
 }
 
 // press does it.
-func (p *powering) press(ctx context.Context, c *cluster, a powerAction, g *model.Guest) error {
-	upid, err := a.do(ctx, c.vm(g), p)
-	err = c.finish(ctx, upid, err)
+func (p *powering) press(ctx context.Context, c *cluster, hand *engine.Hand, a powerAction, g *model.Guest) error {
+	err := hand.Do(ctx, g, a.do(at(g), p))
 	if err == nil && a.name == "reboot" {
 		return c.awaitRunning(ctx, g)
 	}

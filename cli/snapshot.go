@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/status"
 )
@@ -89,14 +88,14 @@ func (s *snapshotting) create(ctx context.Context, u *ui, vms []string, name str
 		return err
 	}
 	var jobs []job
+	hand := c.engine.ByHand(ctx)
 	for _, g := range guests {
 		what := "take snapshot " + name
 		if len(guests) > 1 {
 			what += fmt.Sprintf(" of VM %d", g.VMID)
 		}
 		jobs = append(jobs, job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
-			upid, err := c.vm(g).Snapshot(ctx, pve.SnapshotOptions{Name: name, Description: s.description, VMState: s.memory})
-			return c.fail(c.finish(ctx, upid, err))
+			return c.fail(hand.Do(ctx, g, model.Snap{Target: at(g), Name: name, Description: s.description, Memory: s.memory}))
 		}})
 	}
 	return u.work(ctx, jobs...)
@@ -166,11 +165,11 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 // revert goes back to a snapshot. Proxmox' own way to start the machine then is a
 // task that nobody is told of.
 func (s *snapshotting) revert(ctx context.Context, c *cluster, g *model.Guest, name string) error {
-	upid, err := c.vm(g).Rollback(ctx, name, false)
-	if err := c.finish(ctx, upid, err); err != nil || !s.start {
+	hand := c.engine.ByHand(ctx)
+	if err := hand.Do(ctx, g, model.Rollback{Target: at(g), Name: name}); err != nil || !s.start {
 		return err
 	}
-	return (&powering{}).press(ctx, c, powerOn, g)
+	return (&powering{}).press(ctx, c, hand, powerOn, g)
 }
 
 func newSnapshotDelete(u *ui) *cobra.Command {
@@ -196,11 +195,12 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 				if err := u.agree(cmd.Context(), s.yes, question); err != nil {
 					return err
 				}
+				hand := c.engine.ByHand(cmd.Context())
 				for _, name := range args[1:] {
-					err := u.task(cmd.Context(), c, g.Name, "delete snapshot "+name, func() (pve.UPID, error) {
-						return c.vm(g).DeleteSnapshot(cmd.Context(), name, false)
-					})
-					if err != nil {
+					what := "delete snapshot " + name
+					if err := u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
+						return c.fail(hand.Do(ctx, g, model.Unsnap{Target: at(g), Name: name}))
+					}}); err != nil {
 						return err
 					}
 				}

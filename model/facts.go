@@ -33,6 +33,9 @@ type Facts struct {
 	Listed  bool // the list of all guests shows what has become of it
 	Checked bool // success is looked at right away: the next plan wouldn't look
 
+	// ByHand: a person may ask for it by the name of a guest, whosever that is.
+	ByHand bool
+
 	Busy    Busy
 	Copies  bool // it may take long, and its task says how far it is
 	Leaves  bool // its task may leave disks that nothing names

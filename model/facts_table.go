@@ -42,7 +42,7 @@ var facts = map[string]Facts{
 
 	// Their configs. The slow change is a POST, which takes the same privileges.
 	"Configure": {
-		Proof: ProofDigest, Loses: LosesDisks, Changes: AspectConfig, Busy: BusyNamed,
+		ByHand: true, Proof: ProofDigest, Loses: LosesDisks, Changes: AspectConfig, Busy: BusyNamed,
 		Calls: []Call{ConfigCall, {Method: "POST", Path: VMPath + "/config", Why: "configure guests"}},
 	},
 	"Release": {Proof: ProofDigest, Changes: AspectConfig, Calls: []Call{ConfigCall}},
@@ -58,11 +58,11 @@ var facts = map[string]Facts{
 
 	// Their power.
 	"Start": {
-		Power: StatusRunning, Boots: true, AsSeen: true, Changes: AspectPower, Awaited: true,
+		ByHand: true, Power: StatusRunning, Boots: true, AsSeen: true, Changes: AspectPower, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/status/start", Why: powers}},
 	},
 	"Reboot": {
-		Power: StatusRunning, Boots: true, AsSeen: true, Changes: AspectPower,
+		ByHand: true, Power: StatusRunning, Boots: true, AsSeen: true, Changes: AspectPower,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/status/reboot", Why: powers}},
 	},
 	"Resume": {
@@ -70,11 +70,11 @@ var facts = map[string]Facts{
 		Calls: []Call{{Method: "POST", Path: VMPath + "/status/resume", Why: powers}},
 	},
 	"Shutdown": {
-		Loses: LosesGuest, Power: StatusStopped, AsSeen: true, Changes: AspectPower,
+		ByHand: true, Loses: LosesGuest, Power: StatusStopped, AsSeen: true, Changes: AspectPower,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/status/shutdown", Why: powers}},
 	},
 	"Stop": {
-		Loses: LosesGuest, Power: StatusStopped, AsSeen: true, Changes: AspectPower,
+		ByHand: true, Loses: LosesGuest, Power: StatusStopped, AsSeen: true, Changes: AspectPower,
 		Calls: []Call{
 			{Method: "DELETE", Path: "/nodes/{node}/tasks/{upid}", Optional: true},
 			{Method: "POST", Path: VMPath + "/status/stop", Why: powers},
@@ -83,15 +83,15 @@ var facts = map[string]Facts{
 
 	// Their snapshots.
 	"Snap": {
-		Changes: AspectConfig, Busy: BusyGuest, Awaited: true,
+		ByHand: true, Changes: AspectConfig, Busy: BusyGuest, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/snapshot", Why: "take snapshots"}},
 	},
 	"Unsnap": {
-		Loses: LosesSnapshot, Changes: AspectConfig, Busy: BusyGuest,
+		ByHand: true, Loses: LosesSnapshot, Changes: AspectConfig, Busy: BusyGuest,
 		Calls: []Call{{Method: "DELETE", Path: VMPath + "/snapshot/{snapname}", Why: "delete snapshots"}},
 	},
 	"Rollback": {
-		Loses: LosesState, Changes: AspectConfig | AspectPower | AspectAgent, Busy: BusyGuest,
+		ByHand: true, Loses: LosesState, Changes: AspectConfig | AspectPower | AspectAgent, Busy: BusyGuest,
 		Calls: []Call{
 			ConfigCall,
 			{Method: "PUT", Path: VMPath + "/snapshot/{snapname}/config", Why: rollsBack},

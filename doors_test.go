@@ -1,0 +1,165 @@
+package proxplane_test
+
+import (
+	"go/ast"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// notWrites are calls that send a POST and change nothing that a plan would have to know of.
+var notWrites = []string{
+	"VM.Attach", "VM.Terminal", "VM.Screen", "Node.Terminal", "Node.Screen", // consoles
+	"Access.Ticket", "Client.Probe", // logins
+	"Agent.Ping", // asks a guest agent whether it answers
+}
+
+// transport are the files of pve by which every call is sent, also those that read.
+var transport = []string{"client.go", "send.go", "request.go", "auth.go", "gate.go", "scout.go"}
+
+// pveName is a function or method of pve as "VM.Start"; empty: it is none.
+func pveName(f *types.Func) string {
+	if f == nil || f.Pkg() == nil || f.Pkg().Path() != module+"pve" {
+		return ""
+	}
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return f.Name()
+	}
+	typ := recv.Type()
+	if p, ok := typ.(*types.Pointer); ok {
+		typ = p.Elem()
+	}
+	if named, ok := typ.(*types.Named); ok {
+		return named.Obj().Name() + "." + f.Name()
+	}
+	return f.Name()
+}
+
+// writers are the functions and methods of pve that change something in Proxmox: those that
+// send a POST, PUT or DELETE, and those that call one of these.
+func writers(p *packages.Package) map[string]bool {
+	calls, writes := map[string]map[string]bool{}, map[string]bool{"post": true, "put": true, "del": true}
+	for _, file := range p.Syntax {
+		if slices.Contains(transport, filepath.Base(p.Fset.Position(file.Pos()).Filename)) {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			is, _ := p.TypesInfo.Defs[f.Name].(*types.Func)
+			name := pveName(is)
+			calls[name] = map[string]bool{}
+			ast.Inspect(f, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				switch id.Name {
+				case "MethodPost", "MethodPut", "MethodDelete":
+					writes[name] = true
+				}
+				if used, ok := p.TypesInfo.Uses[id].(*types.Func); ok {
+					calls[name][pveName(used)] = true
+				}
+				return true
+			})
+		}
+	}
+	for more := true; more; {
+		more = false
+		for name, of := range calls {
+			for called := range of {
+				if writes[called] && !writes[name] {
+					writes[name], more = true, true
+				}
+			}
+		}
+	}
+	for _, name := range notWrites {
+		delete(writes, name)
+	}
+	return writes
+}
+
+// TestDoorsWriteThroughTheEngineOnly: what a door changes in Proxmox is an action, which act
+// proves and admits. A door only reads through pve.
+func TestDoorsWriteThroughTheEngineOnly(t *testing.T) {
+	patterns := []string{"./pve"}
+	for _, door := range append([]string{"loadtest", "kube"}, doors...) {
+		if _, err := os.Stat(door); err == nil {
+			patterns = append(patterns, "./"+door+"/...")
+		}
+	}
+	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(list, func(p *packages.Package) bool { return p.PkgPath == module+"pve" })
+	if at < 0 || len(list) < 3 {
+		t.Fatalf("found %v", list)
+	}
+	writes := writers(list[at])
+	list = slices.Delete(list, at, at+1)
+	for _, known := range []string{"VM.Start", "VM.Shutdown", "VM.Rollback", "VM.DeleteSnapshot", "VM.SetConfig", "Storage.Upload", "Access.SetACL", "HA.Migrate", "Task.Stop"} {
+		if !writes[known] {
+			t.Errorf("%s isn't known to write", known)
+		}
+	}
+	for _, known := range []string{"VM.Config", "Cluster.Resources", "Access.Permissions", "Storage.Content", "Client.Version", "Task.Wait"} {
+		if writes[known] {
+			t.Errorf("%s is taken for something that writes", known)
+		}
+	}
+	reads := 0
+	for _, p := range list {
+		for _, e := range p.Errors {
+			t.Fatalf("%s: %v", p.PkgPath, e)
+		}
+		for _, file := range p.Syntax {
+			ast.Inspect(file, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				name, ok := calledInPVE(p.TypesInfo, call)
+				switch {
+				case !ok:
+				case name == "Client.Call" && !sendsGet(p.TypesInfo, call):
+					t.Errorf("%s: Call sends something else than a GET", p.Fset.Position(call.Pos()))
+				case writes[name]:
+					t.Errorf("%s: %s writes to Proxmox; have the engine do it, see engine.Hand", p.Fset.Position(call.Pos()), name)
+				default:
+					reads++
+				}
+				return true
+			})
+		}
+	}
+	if reads < 20 {
+		t.Errorf("only %d calls of pve were found", reads)
+	}
+}
+
+// calledInPVE is the method of pve that is called, if it is one.
+func calledInPVE(info *types.Info, call *ast.CallExpr) (string, bool) {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", false
+	}
+	f, _ := info.Uses[sel.Sel].(*types.Func)
+	name := pveName(f)
+	return name, name != ""
+}
+
+// sendsGet reports whether a raw call only reads.
+func sendsGet(info *types.Info, call *ast.CallExpr) bool {
+	value := info.Types[call.Args[1]].Value
+	return value != nil && value.ExactString() == `"GET"`
+}

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+)
+
+// Hand does what a person asks for by the name of a guest: power, snapshots, adoption. The
+// guest needn't be ours, so no plan is made. Whoever asks has had the person agree to what
+// is lost.
+type Hand struct {
+	e     *Engine
+	tasks *act.Tasks
+}
+
+// ByHand makes a Hand that works until ctx ends.
+func (e *Engine) ByHand(ctx context.Context) *Hand {
+	return &Hand{e: e, tasks: e.actor.Watch(ctx)}
+}
+
+// Do does an action to a guest, and waits for the end of its task. An action that isn't for
+// people is refused, see [model.Facts], and so is one whose guest has become another one.
+func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) error {
+	var known act.Known
+	h.e.observer.View(func(have *model.Observed) { known = act.Know(action, have) })
+	known.Node, known.ByHand = g.Node, g.Name
+	res, err := h.e.actor.Do(ctx, action, known)
+	if err == nil && res.Task != "" {
+		h.e.observer.TaskStarted(res.Task)
+		_, err = h.tasks.Follow(res.Task)
+	}
+	h.e.doubt(action) // whatever came of it
+	return err
+}
