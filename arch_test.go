@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 	"loadtest":  {"engine", "manifest", "spec", "status", "model", "pve"},
 	"kube":      {"api", "manifest", "model"},
 	"engine":    {"observe", "act", "plan", "model"},
+	"site":      {"engine", "observe", "act", "plan", "model", "pve", "remote"},
 	"cmd":       append([]string{"hook"}, doors...),
 	"examples":  {},
 	"deploy":    {},
@@ -57,7 +58,7 @@ var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {
-		mayImport[d] = []string{d, "engine", "manifest", "spec", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "deploy", "kube"}
+		mayImport[d] = []string{d, "site", "engine", "manifest", "spec", "plan", "status", "model", "firstboot", "api", "pve", "act", "observe", "privs", "remote", "hook", "examples", "deploy", "kube"}
 	}
 	mayImport["cli"] = append(mayImport["cli"], "loadtest")
 }

@@ -163,6 +163,18 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standi
 	return p, nil
 }
 
+// View lets fn see what is known now, with the guests that are being made in have.Placed. While
+// fn runs nothing changes; it must keep nothing but guests, which never change.
+func (e *Engine) View(fn func(have *model.Observed)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.observer.View(func(have *model.Observed) {
+		e.memory.expire(have.At)
+		have.Placed = e.memory.placed
+		fn(have)
+	})
+}
+
 // maxLooks bounds how often a plan may ask for more. Each time it knows more, so
 // a few are enough.
 const maxLooks = 8

@@ -76,6 +76,9 @@ func (o Owner) sum() [32]byte {
 // Range is a range of VMIDs, both ends included.
 type Range struct{ First, Last int }
 
+// DefaultRange is where the VMIDs of guests come from when nobody says otherwise.
+var DefaultRange = Range{First: 10000, Last: 99999}
+
 // Candidates are the VMIDs that an owner tries, always the same in the same
 // order: so an owner finds its guest again without having written anything
 // down.
@@ -143,8 +146,28 @@ func parseStateTag(tag string) (ownerID, fingerprint string, ok bool) {
 	return ownerID, fingerprint, ok && len(ownerID) == idLength && strings.Trim(ownerID, idLetters) == ""
 }
 
+// setTagPrefix begins the tag that says which door's set a guest is of.
+const setTagPrefix = TagPrefix + "in."
+
+// SetTag is the tag of all guests of an owner's door and set. By it one list call shows
+// which guests there are of a set; it is a hint, and no proof.
+func SetTag(o Owner) string { return setTagPrefix + Digest(o.Door+"\x00"+o.Set) }
+
+// ParseSetTag finds the tag that says which set a guest is of.
+func ParseSetTag(tags []string) (tag string, ok bool) {
+	for _, t := range tags {
+		if IsSetTag(t) {
+			return t, true
+		}
+	}
+	return "", false
+}
+
+// IsSetTag reports whether a tag says which set a guest is of.
+func IsSetTag(tag string) bool { return strings.HasPrefix(tag, setTagPrefix) }
+
 // IsMark reports whether a tag is one of those that mark our guests.
 func IsMark(tag string) bool {
 	_, _, state := parseStateTag(tag)
-	return state || tag == Tag
+	return state || tag == Tag || IsSetTag(tag)
 }

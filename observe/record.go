@@ -210,6 +210,6 @@ func doubted(tags []string) []string {
 	if !ok {
 		return tags
 	}
-	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t != model.Tag && model.IsMark(t) })
+	out := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t != model.Tag && !model.IsSetTag(t) && model.IsMark(t) })
 	return append(out, model.TagPrefix+owner+".doubted")
 }

@@ -42,7 +42,7 @@ type ClusterNetwork struct {
 }
 
 // DefaultRange is where the VMIDs of machines come from when nobody gives a range.
-var DefaultRange = model.Range{First: 10000, Last: 99999}
+var DefaultRange = model.DefaultRange
 
 // What else holds then.
 const (

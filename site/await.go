@@ -1,0 +1,152 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Until says what is waited for.
+type Until func(Outcome) bool
+
+// Ready waits until an object is up to date.
+func Ready(o Outcome) bool { return o.State == engine.StateReady }
+
+// Gone waits until nothing is left of an object.
+func Gone(o Outcome) bool { return o.State == engine.StateGone }
+
+// Running waits until a machine runs, whatever else is to be done for it.
+func Running(o Outcome) bool { return o.Status == model.StatusRunning }
+
+// ErrNotWanted is the error of waiting for something that nobody has put.
+var ErrNotWanted = errors.New("nothing is wanted of it, so it won't change")
+
+// AwaitError says why an object isn't as it was waited for.
+type AwaitError struct {
+	Outcome Outcome // how it is
+	Err     error   // why nobody waits any longer; nil: waiting doesn't help
+}
+
+func (e *AwaitError) Error() string {
+	text := e.Outcome.Text
+	if text == "" {
+		text = "nothing is known of it yet"
+	}
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %v: %s", e.Outcome.Owner.Key, e.Err, text)
+	}
+	return fmt.Sprintf("%s: %s", e.Outcome.Owner.Key, text)
+}
+
+func (e *AwaitError) Unwrap() error { return e.Err }
+
+// Await waits until an object is as it is wanted: mostly [Ready] or [Gone]. It gives up when
+// waiting doesn't help: something failed for good, needs what isn't allowed, or is missing.
+// The error is then an [*AwaitError], as when ctx ends, and has the reason. The site goes on
+// trying all the same.
+func (s *Site) Await(ctx context.Context, owner model.Owner, until Until) (Outcome, error) {
+	w := s.subscribe()
+	defer s.unsubscribe(w)
+	for {
+		o, known, err := s.now(owner)
+		switch {
+		case err != nil:
+			return o, fmt.Errorf("%s: %w", owner.Key, err)
+		case !known:
+			if o, err = s.unwanted(ctx, owner, until); err != nil || until(o) {
+				return o, err
+			}
+			return o, fmt.Errorf("%s: %w", owner.Key, ErrNotWanted)
+		case until(o):
+			return o, nil
+		case s.stuck(o):
+			return o, &AwaitError{Outcome: o}
+		}
+		for _, last := range w.take() {
+			if last.Owner == owner && until(last) {
+				return last, nil // and it isn't wanted any more, since it is gone
+			}
+		}
+		select {
+		case <-w.news:
+		case <-ctx.Done():
+			return o, &AwaitError{Outcome: o, Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// now is how an object is at present; known: something is wanted of it.
+func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return Outcome{Owner: owner}, false, ErrClosed
+	}
+	if is, ok := s.want.owner(owner.Key); !ok || is != owner {
+		return Outcome{Owner: owner}, false, nil
+	}
+	if o, told := s.latest[owner.Key]; told {
+		return o, true, nil
+	}
+	o = Outcome{Owner: owner, State: engine.StateWaiting, Version: s.want.versions[owner.Key]}
+	if s.trouble != nil {
+		o.Wait, o.Text, o.Do, o.Since = s.trouble, s.trouble.Text, s.trouble.Do, s.since
+	}
+	return o, true, nil
+}
+
+// unwanted is how something is that this caller wants nothing of.
+func (s *Site) unwanted(ctx context.Context, owner model.Owner, until Until) (Outcome, error) {
+	m, err := s.Read(ctx, owner)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Outcome{Owner: owner, State: engine.StateGone}, nil
+	case err != nil:
+		return Outcome{Owner: owner}, err
+	}
+	g := m.Guest
+	return Outcome{Owner: owner, VMID: g.VMID, Node: g.Node, Status: g.Status, Addresses: g.Addresses, State: engine.StateWaiting}, nil
+}
+
+// stuck reports whether waiting doesn't help.
+func (s *Site) stuck(o Outcome) bool {
+	switch o.State {
+	case engine.StateFailed, engine.StateRefused:
+		return true
+	case engine.StateWaiting:
+	default:
+		return false
+	}
+	if o.Wait == nil {
+		return false
+	}
+	if o.Wait.Reason == plan.WaitSource {
+		return s.sourceStuck(o.Owner.Key)
+	}
+	return o.Wait.Reason == engine.WaitLogin || o.Wait.Reason == engine.WaitOther || plan.Object{Wait: o.Wait, Refused: o.Refused}.Blocked()
+}
+
+// sourceStuck reports whether waiting doesn't help what a machine is made from.
+func (s *Site) sourceStuck(key model.Key) bool {
+	s.mu.Lock()
+	v := s.want.vms[key]
+	source, told := s.latest[v.Source.Image]
+	if v.Source.VM != (model.Key{}) {
+		source, told = s.latest[v.Source.VM]
+	}
+	s.mu.Unlock()
+	return told && s.stuck(source)
+}
+
+// Trouble is why nothing can be done at all at present, and since when; nil: nothing is known
+// to be in the way.
+func (s *Site) Trouble() (*plan.Wait, time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trouble, s.since
+}

@@ -1,0 +1,40 @@
+package site
+
+import (
+	"context"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Plan tells what would be done to have what is wanted: each step with its reason and its effect.
+// Nothing is changed. All configs that matter are read, so that changes made by hand show. With
+// what [Site.Desired] gives it tells how what this caller has differs from what it wants.
+func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	if session != nil {
+		return session.Plan(ctx, want)
+	}
+	return s.cluster.engine.Plan(ctx, want)
+}
+
+// Replan is a Plan for those who look again and again: it relies on configs that were read
+// before, unless lists show that they may have changed.
+func (s *Site) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
+	return s.cluster.engine.Replan(ctx, want)
+}
+
+// Heard is a plan with what guest agents have answered by now. It asks nobody.
+func (s *Site) Heard(p plan.Plan, want model.Desired) plan.Plan {
+	return s.cluster.engine.Heard(p, want)
+}
+
+// Apply works on what is wanted until it is so, or nothing more can be done, or ctx ends, and
+// tells how far each object has come. Nothing is looked after when it returns. It is for commands
+// that end; what goes on is put or wanted.
+func (s *Site) Apply(ctx context.Context, want model.Desired, opts engine.Options) (engine.Report, error) {
+	return s.cluster.engine.Converge(ctx, want, opts)
+}

@@ -1,0 +1,213 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// ErrNotFound: an owner has no machine.
+var ErrNotFound = errors.New("it has no machine")
+
+// Machine is a machine of ours that is in Proxmox.
+type Machine struct {
+	// Owner is whose it is. Of machines that [Site.List] gives, the key and the UID are empty
+	// unless they are known without reading its notes: see [Site.Owner].
+	Owner model.Owner
+	// Guest is what is known of it. It never changes; look again for what is new.
+	Guest *model.Guest
+	// Outcome is how far it is, if this caller wants something of it.
+	Outcome *Outcome
+}
+
+// listAge is how old the cluster's lists may be for those who only want to know.
+const listAge = 20 * time.Second
+
+// refresh sees to it that the lists were read. A session reads them again and again.
+func (s *Site) refresh(ctx context.Context) error { return s.cluster.observer.Refresh(ctx, listAge) }
+
+// Read tells what Proxmox has of an owner, with the machine's whole config. It reads what isn't
+// known already. The error is [ErrNotFound] if there is no machine.
+func (s *Site) Read(ctx context.Context, owner model.Owner) (Machine, error) {
+	if err := s.refresh(ctx); err != nil {
+		return Machine{}, err
+	}
+	for _, vmid := range s.candidates(owner) {
+		g, err := s.config(ctx, vmid)
+		if err != nil {
+			return Machine{}, err
+		}
+		if g != nil && g.Config.Marker != nil && g.Config.Marker.Owner == owner {
+			return s.machine(owner, g), nil
+		}
+	}
+	return Machine{}, fmt.Errorf("%s: %w", owner.Key, ErrNotFound)
+}
+
+// candidates are the guests that may be an owner's: those whose tag says so, and those that have
+// a VMID that the owner chooses from and no tag of another one.
+func (s *Site) candidates(owner model.Owner) (ids []int) {
+	s.mu.Lock()
+	if o, ok := s.latest[owner.Key]; ok && o.Owner == owner && o.VMID != 0 {
+		ids = append(ids, o.VMID)
+	}
+	vmids := s.opts.Range
+	if v, ok := s.want.vms[owner.Key]; ok {
+		vmids = v.Range
+	}
+	s.mu.Unlock()
+	s.cluster.observer.View(func(have *model.Observed) {
+		for _, g := range have.Tagged(owner) {
+			ids = append(ids, g.VMID)
+		}
+		for id := range owner.Candidates(vmids) {
+			if g := have.Guests[id]; g != nil && g.Name == owner.Name {
+				if _, _, tagged := model.ParseStateTag(g.Tags); !tagged {
+					ids = append(ids, id)
+				}
+			}
+		}
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// config is a guest with its config, which is read if it isn't known; nil: there is none.
+func (s *Site) config(ctx context.Context, vmid int) (*model.Guest, error) {
+	g := s.guest(vmid)
+	if g == nil || g.Config != nil {
+		return g, nil
+	}
+	if err := s.cluster.observer.Config(ctx, vmid); err != nil {
+		return nil, err
+	}
+	if g = s.guest(vmid); g != nil && g.Config == nil {
+		return nil, fmt.Errorf("VM %d changed while it was read", vmid)
+	}
+	return g, nil
+}
+
+func (s *Site) guest(vmid int) (g *model.Guest) {
+	s.cluster.observer.View(func(have *model.Observed) { g = have.Guests[vmid] })
+	return g
+}
+
+func (s *Site) machine(owner model.Owner, g *model.Guest) Machine {
+	m := Machine{Owner: owner, Guest: g}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o, ok := s.latest[owner.Key]; ok && o.Owner == owner {
+		m.Outcome = &o
+	}
+	return m
+}
+
+// Owner tells whose a machine is, by the notes in its config, which is read if it isn't known.
+func (s *Site) Owner(ctx context.Context, vmid int) (model.Owner, error) {
+	if err := s.refresh(ctx); err != nil {
+		return model.Owner{}, err
+	}
+	g, err := s.config(ctx, vmid)
+	switch {
+	case err != nil:
+		return model.Owner{}, err
+	case g == nil || g.Config.Marker == nil:
+		return model.Owner{}, fmt.Errorf("VM %d: %w", vmid, ErrNotFound)
+	}
+	return g.Config.Marker.Owner, nil
+}
+
+// List tells which machines of a door's set there are, whoever has put them and whenever, in the
+// order of their VMIDs. It takes no request a machine: what has been put says in a tag which set it
+// is of. Tags can be forged by whoever may change a machine, so they prove nothing; before
+// anything is changed, the notes in the machine's config are read.
+//
+// Machines that were made by [Site.Want] and [Site.Apply] have no such tag. Their configs are read
+// the first time, and when they change.
+func (s *Site) List(ctx context.Context, door, set string) ([]Machine, error) {
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	found, unknown := s.sorted(door, set)
+	if len(unknown) > 0 {
+		if err := s.readAll(ctx, unknown); err != nil {
+			return nil, err
+		}
+		found, _ = s.sorted(door, set)
+	}
+	slices.SortFunc(found, func(a, b Machine) int { return cmp.Compare(a.Guest.VMID, b.Guest.VMID) })
+	return found, nil
+}
+
+// sorted are the machines of a set, and the guests of which it isn't known.
+func (s *Site) sorted(door, set string) (found []Machine, unknown []int) {
+	of := model.Owner{Door: door, Set: set}
+	own := s.own(of)
+	var guests []*model.Guest
+	s.cluster.observer.View(func(have *model.Observed) {
+		for _, g := range have.Guests {
+			if !g.Template && !g.Container {
+				guests = append(guests, g)
+			}
+		}
+	})
+	for _, g := range guests {
+		id, _, tagged := model.ParseStateTag(g.Tags)
+		owner, known := own[id]
+		switch in, said := model.ParseSetTag(g.Tags); {
+		case !tagged:
+		case g.Config != nil:
+			if m := g.Config.Marker; m != nil && m.Owner.Door == door && m.Owner.Set == set {
+				found = append(found, s.machine(m.Owner, g))
+			}
+		case known:
+			found = append(found, s.machine(owner, g))
+		case said && in == model.SetTag(of):
+			found = append(found, Machine{Owner: of, Guest: g})
+		case !said:
+			unknown = append(unknown, g.VMID)
+		}
+	}
+	return found, unknown
+}
+
+// own are the owners of a set that this caller wants something of, by what tags call them.
+func (s *Site) own(of model.Owner) map[string]model.Owner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := map[string]model.Owner{}
+	for _, v := range s.want.vms {
+		if v.Owner.Door == of.Door && v.Owner.Set == of.Set {
+			ids[v.Owner.ID()] = v.Owner
+		}
+	}
+	return ids
+}
+
+// readAll reads the configs of some guests, side by side; the limiter bounds how many at once.
+func (s *Site) readAll(ctx context.Context, vmids []int) error {
+	errs := make([]error, len(vmids))
+	var all sync.WaitGroup
+	for i, vmid := range vmids {
+		all.Go(func() { _, errs[i] = s.config(ctx, vmid) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// View lets fn see all that is known of the cluster: nodes with what they have free, storages,
+// guests. Lists are read if they are older than a moment. What is being made but isn't listed
+// yet is in have.Placed. While fn runs nothing changes; it must keep nothing but guests.
+func (s *Site) View(ctx context.Context, fn func(have *model.Observed)) error {
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	s.cluster.engine.View(fn)
+	return nil
+}

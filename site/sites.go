@@ -1,0 +1,189 @@
+package site
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/remote"
+)
+
+// Config says which Proxmox cluster is meant, and how it is reached.
+type Config struct {
+	// Proxmox is for the client. Callers share a client if its endpoints, credentials, TLS
+	// and round tripper are equal; everything else is as the first of them says.
+	Proxmox pve.Config
+	SSH     *remote.Hosts // for what Proxmox has no API for; nil: nodes can't be logged in to
+	Keys    model.Keys    // sign and verify the proofs of ownership; none: they aren't signed
+
+	// Identify asks Proxmox which cluster it is, which takes a request. Clients of one
+	// cluster are then bounded together, whichever credentials they have.
+	Identify bool
+	// Identity is what the cluster has to be known by (see [Site.Identity]); empty: anything.
+	Identity string
+	// Trusted says that servers are believed when they say which cluster they are. Without
+	// it, only clients with the same endpoints are bounded together: a false server could
+	// keep the places of all others.
+	Trusted bool
+}
+
+// same reports whether two callers can share what works on a cluster.
+func (c Config) same(o Config) bool {
+	return slices.Equal(c.Proxmox.Endpoints, o.Proxmox.Endpoints) && reflect.DeepEqual(c.Proxmox.Credentials, o.Proxmox.Credentials) &&
+		reflect.DeepEqual(c.Proxmox.TLS, o.Proxmox.TLS) && c.Proxmox.RoundTripper == o.Proxmox.RoundTripper &&
+		reflect.DeepEqual(c.SSH, o.SSH) && reflect.DeepEqual(c.Keys, o.Keys) &&
+		c.Identify == o.Identify && c.Identity == o.Identity && c.Trusted == o.Trusted
+}
+
+// Sites are the Proxmox clusters that a process looks after. The zero value is ready to
+// use; the parts of a process that may reach the same cluster should share one.
+type Sites struct {
+	mu    sync.Mutex
+	open  []*cluster
+	loads observe.Loads
+}
+
+// Open opens a site that nobody else shares.
+func Open(cfg Config, opts Options) (*Site, error) { return new(Sites).Open(cfg, opts) }
+
+// Open opens a caller's part of a cluster. It asks Proxmox for nothing yet. Whoever opens
+// a site closes it.
+func (s *Sites) Open(cfg Config, opts Options) (*Site, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.open {
+		if c.cfg.same(cfg) {
+			c.callers++
+			return newSite(c, opts), nil
+		}
+	}
+	c, err := s.newCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.open = append(s.open, c)
+	return newSite(c, opts), nil
+}
+
+// cluster is a Proxmox cluster with what works on it, for all of its callers.
+type cluster struct {
+	sites    *Sites
+	client   *pve.Client
+	observer *observe.Observer
+	actor    *act.Actor
+	engine   *engine.Engine
+	slow     slowSums
+
+	// Both are guarded by Sites.mu.
+	cfg     Config
+	callers int
+
+	mu      sync.Mutex
+	session *engine.Session // nil: nobody has wanted anything yet
+	end     context.CancelFunc
+	owners  map[model.Owner]*Site // who has put what
+}
+
+func (s *Sites) newCluster(cfg Config) (*cluster, error) {
+	client, err := pve.New(cfg.Proxmox)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{
+		sites: s, cfg: cfg, callers: 1, client: client, owners: map[model.Owner]*Site{},
+		observer: observe.New(client).Verifying(cfg.Keys), actor: act.New(client).OverSSH(cfg.SSH).Signing(cfg.Keys),
+	}
+	if cfg.Identify {
+		among := strings.Join(client.Endpoints(), " ")
+		if cfg.Trusted {
+			among = ""
+		}
+		c.observer.Identifying(cfg.Identity).Sharing(&s.loads, among)
+	}
+	c.engine = engine.New(c.observer, c.actor)
+	return c, nil
+}
+
+// join gives a caller a session of its own, within the one of the cluster.
+func (c *cluster) join(opts engine.Options) *engine.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != nil {
+		return c.session.Join(opts)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	c.session, c.end = c.engine.Serve(ctx, opts), end
+	return c.session
+}
+
+// leave ends the part of one caller, and everything with the last one. It returns when no
+// call of that caller is in flight.
+func (c *cluster) leave(session *engine.Session) {
+	c.sites.mu.Lock()
+	c.callers--
+	last := c.callers == 0
+	if last {
+		c.sites.open = slices.DeleteFunc(c.sites.open, func(o *cluster) bool { return o == c })
+	}
+	c.sites.mu.Unlock()
+	if !last {
+		if session != nil {
+			<-session.Leave()
+		}
+		return
+	}
+	c.mu.Lock()
+	all, end := c.session, c.end
+	c.mu.Unlock()
+	if all != nil {
+		end()
+		<-all.Done()
+	}
+	c.client.Close()
+}
+
+// relogin has the only caller go on with other credentials; false: there are others.
+func (c *cluster) relogin(credentials pve.Credentials) (bool, error) {
+	c.sites.mu.Lock()
+	defer c.sites.mu.Unlock()
+	next := c.cfg
+	next.Proxmox.Credentials = credentials
+	taken := slices.ContainsFunc(c.sites.open, func(o *cluster) bool { return o != c && o.cfg.same(next) })
+	if c.callers > 1 || taken {
+		return false, nil
+	}
+	if err := c.client.SetCredentials(credentials); err != nil {
+		return false, err
+	}
+	c.cfg = next
+	return true, nil
+}
+
+// claim notes that a site wants something of an owner; false: another site does.
+func (c *cluster) claim(owner model.Owner, by *Site) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other := c.owners[owner]; other != nil && other != by {
+		return false
+	}
+	c.owners[owner] = by
+	return true
+}
+
+// disown notes that a site wants nothing more of some owners.
+func (c *cluster) disown(by *Site, owners ...model.Owner) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, owner := range owners {
+		if c.owners[owner] == by {
+			delete(c.owners, owner)
+		}
+	}
+}

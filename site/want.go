@@ -1,0 +1,333 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve/prop"
+)
+
+// What can be wrong with a call.
+var (
+	ErrClosed = errors.New("the site is closed")
+	ErrTaken  = errors.New("another caller looks after it")
+	// ErrSameKey: what one caller wants is told apart by kind, namespace and name. Somebody who
+	// looks after several sets opens a site for each.
+	ErrSameKey = errors.New("this caller has put an object of that name for another owner")
+)
+
+// wanted is what a caller wants.
+type wanted struct {
+	rest     model.Desired // all but the objects
+	order    []model.Key   // of all objects
+	vms      map[model.Key]model.VM
+	images   map[model.Key]model.Image
+	snaps    map[model.Key]model.Snapshot
+	shares   []model.Share
+	groups   []model.Group
+	versions map[model.Key]int64
+	whole    bool // it was said as a whole
+}
+
+func (w *wanted) reset() {
+	w.order, w.shares, w.groups = nil, nil, nil
+	w.vms, w.images, w.snaps = map[model.Key]model.VM{}, map[model.Key]model.Image{}, map[model.Key]model.Snapshot{}
+	w.versions = map[model.Key]int64{}
+}
+
+// desired is all of it, as the engine wants it.
+func (w *wanted) desired() model.Desired {
+	d := w.rest
+	d.Shares, d.Groups = w.shares, w.groups
+	for _, k := range w.order {
+		if v, ok := w.vms[k]; ok {
+			d.VMs = append(d.VMs, v)
+		} else if i, ok := w.images[k]; ok {
+			d.Images = append(d.Images, i)
+		} else if s, ok := w.snaps[k]; ok {
+			d.Snapshots = append(d.Snapshots, s)
+		}
+	}
+	return d
+}
+
+func (w *wanted) owners() (all []model.Owner) {
+	for _, v := range w.vms {
+		all = append(all, v.Owner)
+	}
+	return all
+}
+
+// owner is whose the object of a key is.
+func (w *wanted) owner(k model.Key) (model.Owner, bool) {
+	if v, ok := w.vms[k]; ok {
+		return v.Owner, true
+	}
+	if i, ok := w.images[k]; ok {
+		return i.Owner, true
+	}
+	s, ok := w.snaps[k]
+	return s.Owner, ok
+}
+
+func (w *wanted) drop(k model.Key) {
+	delete(w.vms, k)
+	delete(w.images, k)
+	delete(w.snaps, k)
+	delete(w.versions, k)
+	w.order = slices.DeleteFunc(w.order, func(o model.Key) bool { return o == k })
+}
+
+// Put says that a machine is wanted, in place of what the owner wanted before. It returns
+// at once; [Site.Await] waits for it. Putting the same again does nothing.
+//
+// The owner's door, set and key are what the machine is known by in Proxmox: the same owner
+// finds its machine again. The image that it is made from is put before it.
+func (s *Site) Put(owner model.Owner, vm model.VM) error {
+	vm.Owner = owner
+	if vm.Name == "" {
+		vm.Name = owner.Name
+	}
+	if vm.Range == (model.Range{}) {
+		vm.Range = s.opts.Range
+	}
+	if tag := model.SetTag(owner); !slices.Contains(vm.Tags, tag) {
+		vm.Tags = append(slices.Clone(vm.Tags), tag)
+	}
+	options := make(map[string]string, len(vm.Options))
+	for k, v := range vm.Options {
+		options[k] = prop.Canonical(k, v)
+	}
+	vm.Options = options
+	vm = s.cluster.seal(vm)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch is, known := s.want.owner(owner.Key); {
+	case s.closed:
+		return ErrClosed
+	case known && is != owner:
+		return fmt.Errorf("%s: %w", owner.Key, ErrSameKey)
+	case !s.cluster.claim(owner, s):
+		return fmt.Errorf("%s: %w", owner.Key, ErrTaken)
+	}
+	s.put(owner.Key, func(w *wanted) bool {
+		was, known := w.vms[owner.Key]
+		w.vms[owner.Key] = vm
+		return !known || !reflect.DeepEqual(was, vm)
+	})
+	return nil
+}
+
+// PutImage says what machines are made from: a template by its name or VMID, or something to
+// fetch from a URL.
+func (s *Site) PutImage(owner model.Owner, image model.Image) error {
+	image.Owner = owner
+	if image.Range == (model.Range{}) {
+		image.Range = s.opts.Range
+	}
+	return s.change(owner, func(w *wanted) bool {
+		was, known := w.images[owner.Key]
+		w.images[owner.Key] = image
+		return !known || !reflect.DeepEqual(was, image)
+	})
+}
+
+// PutSnapshot says that a snapshot of a machine is wanted.
+func (s *Site) PutSnapshot(owner model.Owner, snapshot model.Snapshot) error {
+	snapshot.Owner = owner
+	return s.change(owner, func(w *wanted) bool {
+		was, known := w.snaps[owner.Key]
+		w.snaps[owner.Key] = snapshot
+		return !known || was != snapshot
+	})
+}
+
+// change changes what is wanted of an object; do reports whether it has.
+func (s *Site) change(owner model.Owner, do func(*wanted) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch is, known := s.want.owner(owner.Key); {
+	case s.closed:
+		return ErrClosed
+	case known && is != owner:
+		return fmt.Errorf("%s: %w", owner.Key, ErrSameKey)
+	}
+	s.put(owner.Key, do)
+	return nil
+}
+
+// put does the same for a caller that holds the lock.
+func (s *Site) put(key model.Key, change func(*wanted) bool) {
+	if _, known := s.want.owner(key); !known {
+		s.want.order = append(s.want.order, key)
+	}
+	if change(&s.want) {
+		s.want.versions[key]++
+		delete(s.latest, key)
+		s.update()
+	}
+}
+
+// Remove says that what an owner has is to go: a machine with its disks, a fetched image, a
+// snapshot. A machine that is only to be released when it is removed stays in Proxmox: one
+// that was put with Retain, or one that was adopted. Of a machine that this caller hasn't put,
+// its own notes say that; they are read if they aren't known. [Site.Await] waits until it is
+// gone.
+func (s *Site) Remove(ctx context.Context, owner model.Owner) error {
+	s.mu.Lock()
+	have, known := s.want.owner(owner.Key)
+	s.mu.Unlock()
+	if known && have == owner {
+		return s.change(owner, func(w *wanted) bool {
+			if v, ok := w.vms[owner.Key]; ok {
+				changed := !v.Deleted
+				v.Deleted = true
+				w.vms[owner.Key] = v
+				return changed
+			}
+			if i, ok := w.images[owner.Key]; ok {
+				changed := !i.Deleted
+				i.Deleted = true
+				w.images[owner.Key] = i
+				return changed
+			}
+			snap := w.snaps[owner.Key]
+			changed := !snap.Deleted
+			snap.Deleted = true
+			w.snaps[owner.Key] = snap
+			return changed
+		})
+	}
+	gone := model.VM{Deleted: true, Destroy: true}
+	switch m, err := s.Read(ctx, owner); {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return err
+	default:
+		mark := m.Guest.Config.Marker // Read has seen to it
+		gone.Retain, gone.Destroy = mark.Retain && !mark.Adopted, !mark.Retain && !mark.Adopted
+	}
+	return s.Put(owner, gone)
+}
+
+// Forget says that nothing is wanted of an owner any more: what it has stays as it is.
+func (s *Site) Forget(owner model.Owner) {
+	s.mu.Lock()
+	have, known := s.want.owner(owner.Key)
+	if known = known && have == owner; known {
+		s.forget(owner.Key)
+	}
+	s.mu.Unlock()
+	if known {
+		s.cluster.disown(s, owner)
+	}
+}
+
+// forget drops an object. The caller holds the lock.
+func (s *Site) forget(key model.Key) {
+	s.want.drop(key)
+	delete(s.latest, key)
+	s.update()
+	s.wake()
+}
+
+// Want says all that this caller wants, in place of everything that it has put: what isn't
+// named any more is left as it is in Proxmox. Versions, which may be nil, say which edition of
+// each object it is; outcomes repeat them.
+func (s *Site) Want(all model.Desired, versions map[model.Key]int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.want.reset()
+	s.want.whole, s.want.rest, s.want.shares, s.want.groups = true, all, all.Shares, all.Groups
+	s.want.rest.VMs, s.want.rest.Images, s.want.rest.Snapshots = nil, nil, nil
+	for _, i := range all.Images {
+		s.want.images[i.Owner.Key] = i
+		s.want.order = append(s.want.order, i.Owner.Key)
+	}
+	for _, v := range all.VMs {
+		s.want.vms[v.Owner.Key] = v
+		s.want.order = append(s.want.order, v.Owner.Key)
+	}
+	for _, snap := range all.Snapshots {
+		s.want.snaps[snap.Owner.Key] = snap
+		s.want.order = append(s.want.order, snap.Owner.Key)
+	}
+	if versions != nil {
+		s.want.versions = maps.Clone(versions)
+	}
+	maps.DeleteFunc(s.latest, func(k model.Key, o Outcome) bool { return o.Version != s.want.versions[k] })
+	s.update()
+}
+
+// Desired is what this caller wants at present.
+func (s *Site) Desired() model.Desired {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.desired()
+}
+
+func (s *Site) desired() model.Desired {
+	d := s.want.desired()
+	if !s.want.whole {
+		d.Set, d.Range, d.Allow, d.MaxUnavailable = s.opts.Set, s.opts.Range, s.opts.Allow, s.opts.MaxUnavailable
+	}
+	return d
+}
+
+// update has the session take over what is wanted. Many changes at once are one for it. The
+// caller holds the lock.
+func (s *Site) update() {
+	session := s.begin()
+	if s.stale || session == nil {
+		return
+	}
+	s.stale = true
+	session.Update(func() (model.Desired, map[model.Key]int64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stale = false
+		return s.desired(), maps.Clone(s.want.versions)
+	})
+}
+
+// changed takes over how an object is.
+func (s *Site) changed(o engine.Outcome) {
+	s.mu.Lock()
+	key := o.Owner.Key
+	if owner, known := s.want.owner(key); known && owner == o.Owner && o.Version == s.want.versions[key] {
+		s.latest[key] = o
+		s.tell(o)
+		if o.State == engine.StateGone && !s.want.whole {
+			s.want.drop(key) // nothing is left to look after
+			delete(s.latest, key)
+			s.update()
+			defer s.cluster.disown(s, owner)
+		}
+	}
+	s.mu.Unlock()
+	if s.opts.Changed != nil {
+		s.opts.Changed(o)
+	}
+}
+
+// troubled takes over that nothing can be done at all.
+func (s *Site) troubled(w *plan.Wait, since time.Time) {
+	s.mu.Lock()
+	s.trouble, s.since = w, since
+	s.wake()
+	s.mu.Unlock()
+	if s.opts.Trouble != nil {
+		s.opts.Trouble(w, since)
+	}
+}
