@@ -16,6 +16,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/spec/export"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -159,7 +160,7 @@ func (c *cluster) readGuests(ctx context.Context, names []string) ([]int, error)
 	c.askAddresses(ctx, agents)
 	for _, id := range ids {
 		for _, d := range have.Guests[id].Config.Disks {
-			if t := templateOf(d); have.Guests[t] != nil {
+			if t := export.TemplateOf(d); have.Guests[t] != nil {
 				_ = c.observer.Config(ctx, t) // what it brings isn't lost
 			}
 		}
@@ -184,11 +185,6 @@ type importedMachine struct {
 	doubt       error    // why it may be another object's
 }
 
-// worse tells whether another manifest of the same guest says more.
-func (m importedMachine) worse(o importedMachine) bool {
-	return cmp.Or(cmp.Compare(len(m.differences), len(o.differences)), cmp.Compare(len(m.omitted), len(o.omitted))) > 0
-}
-
 // write writes the manifests of guests, in the form that differs least from
 // what is there.
 func (i *importing) write(c *cluster, ids []int) (imported, error) {
@@ -210,23 +206,11 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 			out.machines = append(out.machines, m)
 			continue
 		}
-		best := importedMachine{}
-		var docs *documents
-		var wrong error
-		for _, linked := range []bool{true, false} {
-			m, trial, err := i.fit(have, g, name, linked)
-			if err != nil {
-				wrong = err
-				continue
-			}
-			if docs == nil || best.worse(m) {
-				best, docs = m, trial
-			}
-		}
-		if docs == nil {
+		best, docs, err := i.export(have, g, cmp.Or(name, export.NameOf(g)))
+		if err != nil {
 			// What is wrong with a text that nobody has seen isn't for those who read
 			// manifests.
-			return out, fmt.Errorf("VM %d is what no manifest can say: %s", id, wrong.Error())
+			return out, fmt.Errorf("VM %d is what no manifest can say: %s", id, err.Error())
 		}
 		if name == "" {
 			best.doubt = i.madeForAnother(have, best)
@@ -237,7 +221,7 @@ func (i *importing) write(c *cluster, ids []int) (imported, error) {
 	return out, nil
 }
 
-// others tells whether a guest is of somebody who isn't about to import it. In
+// others reports whether a guest is of somebody who isn't about to import it. In
 // Kubernetes it may have been of an object that is no more.
 func (i *importing) others(o model.Owner) bool {
 	if i.objects != nil && o.UID != "" {
@@ -246,13 +230,18 @@ func (i *importing) others(o model.Owner) bool {
 	return o.Set != i.set || o.Door != manifest.Door || o.Kind != "VirtualMachine"
 }
 
-// try writes the manifest of a guest, and plans with it as if the guest was
-// ours.
-func (i *importing) try(w *writer) (importedMachine, error) {
-	name := w.machine()
-	set, err := manifest.Parse("import", []byte(w.docs.text()))
+// export writes the manifest of a guest, reads it again, and plans with it as if the
+// guest was ours.
+func (i *importing) export(have *model.Observed, g *model.Guest, name string) (importedMachine, *documents, error) {
+	owner := model.Owner{Door: manifest.Door, Set: i.set, Key: model.Key{Kind: "VirtualMachine", Name: name}}
+	e, err := export.Of(have, g, owner)
 	if err != nil {
-		return importedMachine{}, err
+		return importedMachine{}, nil, err
+	}
+	docs := writeMachine(g, e)
+	set, err := manifest.Parse("import", []byte(docs.text()))
+	if err != nil {
+		return importedMachine{}, nil, err
 	}
 	// The endpoint is for the sake of the form: nothing connects to it.
 	getenv := func(name string) string {
@@ -260,41 +249,27 @@ func (i *importing) try(w *writer) (importedMachine, error) {
 	}
 	all, err := set.Wanted(manifest.Options{Set: i.set, Getenv: getenv, ReadFile: os.ReadFile})
 	if err != nil {
-		return importedMachine{}, err
+		return importedMachine{}, nil, err
 	}
-	return judge(all[0].Desired, name, w.have, w.g), nil
+	m := judge(all[0].Desired, name, have, g)
+	m.omitted = slices.Sorted(maps.Keys(e.Omitted))
+	return m, docs, nil
 }
 
 // judge plans with a guest as if it was the machine of a name that is wanted.
 func judge(want model.Desired, name string, have *model.Observed, g *model.Guest) importedMachine {
 	at := slices.IndexFunc(want.VMs, func(v model.VM) bool { return v.Owner.Name == name })
 	m := importedMachine{guest: g, owner: want.VMs[at].Owner, want: want.VMs[at]}
-	p := plan.For(want, asOurs(have, g, want.VMs[at]))
-	at = slices.IndexFunc(p.Objects, func(o plan.Object) bool { return o.Owner == m.owner })
-	m.object = p.Objects[at]
+	m.object = export.PlanAs(want, have, g, m.want)
 	m.differences = differences(m.object)
 	return m
-}
-
-// asOurs is what there is, with the guest as if it was the machine's.
-func asOurs(have *model.Observed, g *model.Guest, v model.VM) *model.Observed {
-	mine, config, world := *g, *g.Config, *have
-	config.Marker = adoptionMarker(v, g)
-	config.Marker.VMID = 0 // so that the plan writes it: it isn't there yet
-	config.Tags = append(visibleTags(config.Tags), model.Tag, model.StateTag(v.Owner, "imported"))
-	slices.Sort(config.Tags)
-	mine.Config, mine.Tags = &config, config.Tags
-	world.Guests = maps.Clone(have.Guests)
-	world.Guests[g.VMID] = &mine
-	world.Index()
-	return &world
 }
 
 // differences are what a plan would change beside our marks.
 func differences(o plan.Object) []string {
 	var list []string
 	for _, s := range o.Steps {
-		if a, ok := s.Action.(model.Configure); ok && onlyMarks(a) {
+		if export.OnlyMarks(s.Action) {
 			continue
 		}
 		list = append(list, s.What+": "+status.Reason(s.Why, s.Diff))
@@ -306,8 +281,4 @@ func differences(o plan.Object) []string {
 		list = append(list, "wait: "+status.CLI.Wait(*o.Wait))
 	}
 	return list
-}
-
-func onlyMarks(a model.Configure) bool {
-	return len(a.Set)+len(a.Delete)+len(a.Disks)+len(a.NICs) == 0
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/anyguest"
 	"github.com/proxplane/proxplane/test/chance"
 )
 
@@ -98,8 +99,8 @@ func TestMachinesMadeAnewFromTheirManifestsAreAlike(t *testing.T) {
 		var id int
 		_, _ = fmt.Sscan(text, &id)
 		reason := "a linked clone"
-		if i < len(byHandMade) {
-			reason = byHandMade[i].reason
+		if i < len(anyguest.ByHand) {
+			reason = anyguest.ByHand[i].Reason
 		}
 		l.anew(func(format string, args ...any) { t.Errorf(reason+": "+format, args...) }, id)
 	}
@@ -121,7 +122,7 @@ func TestAnyMachineMadeAnewFromItsManifestIsAlike(t *testing.T) {
 		settings := pve.Settings{"name": fmt.Sprintf("anew-%d", id)}
 		for _, key := range safe {
 			if rapid.IntRange(0, 4).Draw(t, key+"?") == 0 {
-				settings[key] = rapid.SampledFrom(anyOption[key]).Draw(t, key)
+				settings[key] = rapid.SampledFrom(anyguest.Options[key]).Draw(t, key)
 			}
 		}
 		if strings.Contains(settings["ide0"], "iso/") {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -55,6 +54,11 @@ func (m *mapping) put(key string, value any) *mapping {
 		}
 		_ = v.Encode(value)
 	case *bool:
+		if value == nil {
+			return m
+		}
+		_ = v.Encode(*value)
+	case *int:
 		if value == nil {
 			return m
 		}
@@ -166,11 +170,4 @@ func (d *document) rename(name string) {
 	for _, ref := range d.users {
 		ref.node.Content[1].Value = name
 	}
-}
-
-var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)
-
-// objectName makes a name that objects may have.
-func objectName(text string) string {
-	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }

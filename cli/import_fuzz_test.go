@@ -13,16 +13,17 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/anyguest"
 )
 
 // FuzzAnyConfigIsImportedOrRefused imports machines with any config, also such as
 // Proxmox itself wouldn't have taken: people edit the files. What comes out can be
 // read again.
 func FuzzAnyConfigIsImportedOrRefused(f *testing.F) {
-	for _, m := range byHandMade {
+	for _, m := range anyguest.ByHand {
 		var lines []string
-		for _, key := range slices.Sorted(maps.Keys(m.config)) {
-			lines = append(lines, key+": "+m.config[key])
+		for _, key := range slices.Sorted(maps.Keys(m.Config)) {
+			lines = append(lines, key+": "+m.Config[key])
 		}
 		f.Add(strings.Join(lines, "\n"))
 	}

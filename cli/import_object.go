@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec/export"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -21,7 +22,7 @@ func (i *importing) checkAs(names []string) error {
 		return nil
 	case len(names) != 1:
 		return errors.New("--as names one object, so name one machine only")
-	case objectName(i.as) != i.as:
+	case export.Name(i.as) != i.as:
 		return fmt.Errorf("--as %s: the name of an object has lower-case letters, digits and hyphens", i.as)
 	}
 	return nil
@@ -97,15 +98,6 @@ func unclaimed(have *model.Observed, m importedMachine) error {
 	return nil
 }
 
-// adoptionMarker is the marker of a guest that is adopted. One that was ours before stays
-// what it was.
-func adoptionMarker(v model.VM, g *model.Guest) *model.Marker {
-	was := g.Config.Marker
-	m := &model.Marker{Owner: v.Owner, VMID: g.VMID, Adopted: was == nil || was.Adopted}
-	m.Retain = v.Keeps(m)
-	return m
-}
-
 // marks are what makes a machine ours. Where its manifest wants it otherwise than it is,
 // nothing but the marker and the tags is written: the next apply does the rest.
 func (m importedMachine) marks() []model.Configure {
@@ -120,8 +112,8 @@ func (m importedMachine) marks() []model.Configure {
 		return list
 	}
 	c := m.guest.Config
-	text := model.Describe(c.Text, *adoptionMarker(m.want, m.guest))
-	tags := append(visibleTags(c.Tags), model.Tag, model.StateTag(m.owner, "adopted"))
+	text := model.Describe(c.Text, *export.Marker(m.want, m.guest))
+	tags := append(export.VisibleTags(c.Tags), model.Tag, model.StateTag(m.owner, "adopted"))
 	slices.Sort(tags)
 	target := model.Target{VMID: m.guest.VMID, Node: m.guest.Node}
 	return []model.Configure{{Target: target, Digest: c.Digest, Description: &text, Tags: &tags}}

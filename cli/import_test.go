@@ -14,60 +14,9 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/anyguest"
 	"github.com/proxplane/proxplane/test/golden"
 )
-
-// byHandMade are machines that somebody has made without proxplane, each with
-// something of its own.
-var byHandMade = []struct {
-	reason string
-	config pve.Settings
-}{
-	{"small and plain", pve.Settings{"name": "plain", "memory": "1024", "scsi0": "local-lvm:8", "net0": "virtio,bridge=vmbr0"}},
-	{"what Proxmox' defaults are", pve.Settings{"name": "defaults", "virtio0": "local-lvm:4", "net0": "e1000,bridge=vmbr0"}},
-	{"UEFI with secure boot and a TPM", pve.Settings{
-		"name": "Secure.Example", "memory": "2048", "cores": "2", "sockets": "2", "bios": "ovmf", "machine": "q35",
-		"efidisk0": "local-lvm:1,efitype=4m,pre-enrolled-keys=1", "tpmstate0": "local-lvm:1,version=v2.0",
-		"scsi0": "local-lvm:32,discard=on,ssd=1,iothread=1", "scsihw": "virtio-scsi-single", "net0": "virtio,bridge=vmbr0", "cpu": "host", "boot": "order=scsi0",
-	}},
-	{"several disks on several buses", pve.Settings{
-		"name": "disks", "scsi1": "local-lvm:5,cache=writeback", "virtio3": "nfs:6,format=qcow2", "sata0": "local-lvm:2,backup=0", "scsi0": "nfs:10,format=raw",
-		"boot": "order=scsi1;net0", "net0": "virtio,bridge=vmbr0",
-	}},
-	{"several networks", pve.Settings{
-		"name": "networks", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0,tag=20,firewall=1", "net1": "vmxnet3,bridge=vmbr1,rate=12.5", "net2": "virtio,bridge=vmbr2,mtu=1400,queues=4,link_down=1",
-		"ipconfig0": "ip=10.0.0.4/24,gw=10.0.0.1,ip6=fd00::4/64", "ipconfig2": "ip6=auto", "nameserver": "1.1.1.1 9.9.9.9", "searchdomain": "lan example.com", "ide2": "local-lvm:cloudinit",
-	}},
-	{"many options", pve.Settings{
-		"name": "options", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "memory": "3000", "balloon": "1500", "cpulimit": "1.5", "cpuunits": "200",
-		"onboot": "1", "startup": "order=2,up=10", "protection": "1", "agent": "1", "ostype": "win11", "tablet": "0", "hotplug": "network,disk", "numa": "1",
-		"serial0": "socket", "vga": "serial0", "tags": "b;a", "description": "Zeile eins\n\n- a: \"b\"\n", "watchdog": "model=i6300esb,action=reset", "rng0": "source=/dev/urandom",
-		"ciuser": "me", "sshkeys": "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMkbiUWuKQ%2FgILaqiLjoexoAz%2FwhiNMn28Tt6DCaQxF0",
-	}},
-	{"a user and keys for cloud-init", pve.Settings{
-		"name": "cloud", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "ide2": "local-lvm:cloudinit", "ciuser": "me", "sshkeys": "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIMkbiUWuKQ%2FgILaqiLjoexoAz%2FwhiNMn28Tt6DCaQxF0", "ipconfig0": "ip=dhcp",
-	}},
-	{"CPUs and memory that can be plugged", pve.Settings{
-		"name": "pluggable", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "cores": "8", "vcpus": "2", "memory": "2048", "numa": "1", "hotplug": "network,disk,usb,cpu,memory",
-	}},
-	{"no balloon", pve.Settings{"name": "rigid", "scsi0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "balloon": "0"}},
-	{"neither disks nor interfaces", pve.Settings{"name": "empty", "boot": "order=net0"}},
-	{"interfaces with gaps, old cards, and one without a bridge", pve.Settings{
-		"name": "gaps", "scsi0": "local-lvm:4", "net1": "ne2k_pci,bridge=vmbr0", "net4": "virtio,bridge=vmbr1,trunks=2;5", "net31": "i82551,bridge=vmbr2", "net2": "virtio",
-		"ide2": "local-lvm:cloudinit", "ipconfig1": "ip=10.0.0.9/24", "ipconfig4": "ip6=dhcp", "nameserver": "1.1.1.1",
-	}},
-	{"drives of all sorts", pve.Settings{
-		"name": "drives", "ide0": "local-lvm:4", "ide2": "nfs:1,format=qcow2", "ide1": "none,media=cdrom", "sata3": "none,media=cdrom", "scsi7": "local-lvm:1,serial=abc,aio=threads,mbps_rd=10",
-		"virtio15": "nfs:1,format=vmdk", "scsihw": "megasas", "boot": "order=ide0;ide1",
-	}},
-	{"legacy firmware", pve.Settings{
-		"name": "firmware", "bios": "ovmf", "efidisk0": "local-lvm:1,efitype=2m", "tpmstate0": "local-lvm:1,version=v1.2", "virtio0": "local-lvm:4", "net0": "virtio,bridge=vmbr0", "machine": "pc-i440fx-9.0",
-	}},
-	{"devices of the host", pve.Settings{
-		"name": "devices", "scsi0": "local-lvm:4", "machine": "q35", "hostpci0": "0000:01:00.0,pcie=1,rombar=0", "usb0": "host=1234:5678,usb3=1", "usb1": "spice", "serial1": "/dev/ttyS0", "parallel0": "/dev/parport0",
-		"audio0": "device=ich9-intel-hda,driver=spice", "args": "-device virtio-balloon", "cpu": "cputype=host,flags=+aes;-pcid", "numa0": "cpus=0-1,memory=512", "numa": "1", "cores": "2",
-	}},
-}
 
 // edited are settings of machines that Proxmox itself or old versions of it have left,
 // by the name of the machine.
@@ -123,14 +72,14 @@ func (l *lab) made() []string {
 	l.Helper()
 	client := l.client()
 	var ids []string
-	for i, m := range byHandMade {
+	for i, m := range anyguest.ByHand {
 		id := 200 + i
-		upid, err := client.Node("pve2").Create(l.Context(), pve.CreateOptions{ID: id, Settings: m.config})
+		upid, err := client.Node("pve2").Create(l.Context(), pve.CreateOptions{ID: id, Settings: m.Config})
 		if err == nil {
 			_, err = client.Task(upid).Wait(l.Context())
 		}
 		if err != nil {
-			l.Fatalf("%s: %v", m.reason, err)
+			l.Fatalf("%s: %v", m.Reason, err)
 		}
 		ids = append(ids, fmt.Sprint(id))
 	}
@@ -159,8 +108,8 @@ func TestImportedManifestsChangeNothing(t *testing.T) {
 		code, out, stderr := l.run("import", id)
 		if code != exitOK {
 			reason := "a linked clone"
-			if i < len(byHandMade) {
-				reason = byHandMade[i].reason
+			if i < len(anyguest.ByHand) {
+				reason = anyguest.ByHand[i].Reason
 			}
 			t.Errorf("%s: exit %d\n%s%s", reason, code, stderr, out)
 		}

@@ -1,4 +1,4 @@
-package cli
+package export
 
 import (
 	"cmp"
@@ -10,30 +10,34 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// A manifest that changes nothing may still say less than there is: options that it leaves
-// alone, drives that hold an ISO image. A machine that is made anew from it is without these,
-// so comments name them.
+// A spec that changes nothing may still say less than there is: options that it leaves
+// alone, drives that hold an ISO image. A machine that is made anew from it is without these.
 
-// lost is what a machine that is made anew from a manifest would have otherwise than the
-// guest, by option or slot. base is the config of the template that it is cloned from; nil:
-// there is none, or it couldn't be read.
-func lost(v model.VM, g *model.Guest, base *model.Config) map[string]string {
-	l := loss{v: v, have: g.Config, base: base, out: map[string]string{}}
+// lost is what a machine that is made anew would have otherwise than the guest, by option
+// or slot, but for what is left out.
+func (w *writer) lost(v model.VM) map[string]string {
+	l := loss{v: v, have: w.g.Config, out: map[string]string{}}
+	if t := w.have.Guests[w.template]; w.linked && t != nil {
+		l.base = t.Config
+	}
 	l.options()
 	l.disks()
 	l.nics()
-	for _, d := range g.Config.Unused {
+	for _, d := range w.g.Config.Unused {
 		l.out[d.Slot] = d.Volume + " isn't attached"
 	}
-	if g.Config.Options["parent"] != "" {
+	if w.g.Config.Options["parent"] != "" {
 		l.out["snapshots"] = "they are of this machine only"
+	}
+	for key := range w.omit {
+		delete(l.out, key)
 	}
 	return l.out
 }
 
 type loss struct {
 	v          model.VM
-	have, base *model.Config
+	have, base *model.Config // base is that of the template; nil: there is none, or it couldn't be read
 	out        map[string]string
 }
 
@@ -114,7 +118,7 @@ func (l loss) defaultBoot() string {
 
 // disks compares drives.
 func (l loss) disks() {
-	root := bootSlotOf(l.have)
+	root := bootSlot(l.have)
 	for _, d := range l.have.Disks {
 		then, said := l.diskThen(d, d.Slot == root)
 		switch {
@@ -138,7 +142,7 @@ func (l loss) disks() {
 	}
 }
 
-// diskThen is the disk of the manifest, or of the template, that stands for one of the guest.
+// diskThen is the disk of the spec, or of the template, that stands for one of the guest.
 func (l loss) diskThen(d model.Disk, root bool) (model.Disk, bool) {
 	for _, w := range l.v.Disks {
 		if w.Slot == d.Slot || root && w.Root() {
@@ -193,20 +197,4 @@ func optionsLost(have, then map[string]string) string {
 		}
 	}
 	return strings.Join(parts, ",")
-}
-
-// bootSlotOf is the slot that a guest boots from, as plans see it.
-func bootSlotOf(c *model.Config) string { return (&writer{g: &model.Guest{Config: c}}).bootSlot() }
-
-// lostText says in a manifest's comment what isn't in it.
-func lostText(all map[string]string) string {
-	if len(all) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\nNot in this manifest, so that a machine made anew from it is without:")
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&b, "\n- %s: %s", key, strings.Join(strings.Fields(all[key]), " "))
-	}
-	return b.String()
 }

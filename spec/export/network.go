@@ -1,4 +1,4 @@
-package cli
+package export
 
 import (
 	"fmt"
@@ -6,37 +6,34 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // networks are the interfaces. Those behind a gap say where they are.
-func (w *writer) networks() []*mapping {
+func (w *writer) networks() []spec.Network {
 	addresses := w.linked || w.static()
-	var list []*mapping
+	var list []spec.Network
 	for _, n := range w.g.Config.NICs {
-		if !w.says("VirtualMachine", fmt.Sprintf("spec.networks[%d]", len(list)), n.Slot) {
+		if !w.says(fmt.Sprintf("networks[%d]", len(list)), n.Slot) {
 			continue
 		}
 		at, _ := strconv.Atoi(strings.TrimPrefix(n.Slot, "net"))
-		m := (&mapping{}).put("name", n.Slot)
+		to := spec.Network{
+			Name: n.Slot, Bridge: n.Bridge, VLAN: n.VLAN, MAC: strings.ToLower(n.MAC), MTU: n.MTU, Firewall: ifTrue(n.Firewall), Rate: n.Options["rate"], LinkDown: n.Options["link_down"] == "1",
+		}
 		if at != len(list) {
-			m.put("slot", n.Slot)
+			to.Slot = n.Slot
 		}
-		m.put("bridge", n.Bridge).put("vlan", n.VLAN).put("mac", strings.ToLower(n.MAC))
 		if n.Model != "virtio" {
-			m.put("model", n.Model)
+			to.Model = n.Model
 		}
-		m.put("mtu", n.MTU).put("firewall", n.Firewall)
-		m.put("rate", n.Options["rate"])
 		if q := n.Options["queues"]; q != "" {
-			var queues int
-			_, _ = fmt.Sscan(q, &queues)
-			m.put("queues", queues)
+			_, _ = fmt.Sscan(q, &to.Queues)
 		}
-		m.put("linkDown", n.Options["link_down"] == "1")
 		if addresses {
-			w.addresses(m, at, len(list) == 0)
+			w.addresses(&to, at, len(list) == 0)
 		}
-		list = append(list, m)
+		list = append(list, to)
 	}
 	return list
 }
@@ -52,7 +49,7 @@ func (w *writer) ipconfig(i int) prop.IPConfig {
 
 func isAddress(text string) bool { return strings.Contains(text, "/") }
 
-// static tells whether any interface has a fixed address that the guest is told.
+// static reports whether any interface has a fixed address that the guest is told.
 func (w *writer) static() bool {
 	if !w.hasCloudInit() {
 		return false
@@ -71,28 +68,30 @@ func (w *writer) static() bool {
 
 // addresses says how the guest gets its addresses; the first interface also says
 // which name servers it asks.
-func (w *writer) addresses(m *mapping, i int, first bool) {
+func (w *writer) addresses(to *spec.Network, i int, first bool) {
 	c := w.ipconfig(i)
-	static := &mapping{}
+	static := spec.StaticIP{Gateway: c.GW, Gateway6: c.GW6}
 	switch {
 	case isAddress(c.IP):
-		static.put("address", c.IP)
+		static.Address = c.IP
 		if isAddress(c.IP6) {
-			static.put("addresses", []string{c.IP6})
+			static.Addresses = []string{c.IP6}
 		}
 	case isAddress(c.IP6):
-		static.put("address", c.IP6)
+		static.Address = c.IP6
 	}
-	static.put("gateway", c.GW).put("gateway6", c.GW6)
-	if len(static.node.Content) > 0 && first {
-		static.put("dns", strings.Fields(w.take("nameserver"))).put("search", strings.Fields(w.take("searchdomain")))
+	fixed := static.Address+static.Gateway+static.Gateway6 != ""
+	if fixed && first {
+		static.DNS, static.Search = strings.Fields(w.take("nameserver")), strings.Fields(w.take("searchdomain"))
 	}
-	m.put("staticIP", static)
+	if fixed {
+		to.StaticIP = &static
+	}
 	switch {
-	case c.IP == "dhcp" && len(static.node.Content) > 0:
-		m.put("dhcp", true)
-	case c.IP == "" && len(static.node.Content) == 0:
-		m.put("dhcp", new(false))
+	case c.IP == "dhcp" && fixed:
+		to.DHCP = new(true)
+	case c.IP == "" && !fixed:
+		to.DHCP = new(false)
 	}
-	m.put("dhcp6", c.IP6 == "dhcp").put("slaac", c.IP6 == "auto")
+	to.DHCP6, to.SLAAC = c.IP6 == "dhcp", c.IP6 == "auto"
 }

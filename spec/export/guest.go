@@ -1,0 +1,302 @@
+package export
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve/prop"
+	"github.com/proxplane/proxplane/spec"
+)
+
+// Machine is what a guest is as a spec.
+type Machine struct {
+	Spec   spec.Machine // with its class and image
+	VM     model.VM     // what it translates to
+	Image  *model.Image // what the guest is a linked clone of; nil: nothing
+	Object plan.Object  // the plan, as if the guest was the machine's
+	// Omitted are settings that the spec leaves as they are, by option or slot, and why.
+	Omitted map[string]string
+	// Lost is what a machine that is made anew from the spec would be without, by option or
+	// slot; what is omitted isn't among it.
+	Lost map[string]string
+}
+
+// writer turns a guest into a spec that wants it as it is.
+type writer struct {
+	have     *model.Observed
+	g        *model.Guest
+	to       spec.Machine
+	linked   bool // name the template that it is a linked clone of
+	template int  // that template
+	said     map[string]bool
+	// hotplugs is what can be plugged, where that isn't what the class would have.
+	hotplugs string
+	omit     map[string]string // options and slots that are left out, and why
+	where    map[string]string // options and slots by the field that says them
+}
+
+// machine writes the machine of a guest, with its class and image.
+func (w *writer) machine(owner model.Owner) spec.Machine {
+	w.said = map[string]bool{}
+	g, c, to := w.g, w.g.Config, &w.to
+	to.Owner, to.VMID = owner, g.VMID
+	if c.Options["name"] != owner.Name {
+		to.Name = c.Options["name"]
+	}
+	to.Source.Image = w.image()
+	w.linked = to.Source.Image != nil
+	to.Class = w.class()
+	if to.Power = model.PowerOff; g.Status == model.StatusRunning || g.Status == model.StatusPaused {
+		to.Power = model.PowerOn
+	}
+	to.Networks, to.Disks = w.networks(), w.disks()
+	if !w.linked { // what has no image would get something otherwise
+		to.Networks, to.Disks = append([]spec.Network{}, to.Networks...), append([]spec.Disk{}, to.Disks...)
+	}
+	if w.says("tags", "tags") {
+		to.Tags = VisibleTags(c.Tags)
+	}
+	to.Description = c.Text
+	if w.says("pool", "pool") {
+		to.Pool = g.Pool
+	}
+	w.flags()
+	to.Retain = true
+	to.ExtraConfig = w.extra()
+	return w.to
+}
+
+// VisibleTags are tags without our marks.
+func VisibleTags(tags []string) []string {
+	return slices.DeleteFunc(slices.Clone(tags), model.IsMark)
+}
+
+// take reads an option, which needs no mention any more.
+func (w *writer) take(key string) string {
+	w.said[key] = true
+	return w.g.Config.Options[key]
+}
+
+func (w *writer) number(key string, otherwise int) int {
+	n, err := strconv.Atoi(w.take(key))
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
+
+// TemplateOf is the VMID of the template that a disk is a linked clone of; 0: none.
+func TemplateOf(d model.Disk) int {
+	m := baseVolume.FindStringSubmatch(d.Volume)
+	if m == nil {
+		return 0
+	}
+	id, _ := strconv.Atoi(m[1])
+	return id
+}
+
+// image is the template that the guest is a linked clone of.
+func (w *writer) image() *spec.Image {
+	if !w.linked {
+		return nil
+	}
+	for _, d := range w.g.Config.Disks {
+		id := TemplateOf(d)
+		if id == 0 {
+			continue
+		}
+		t := w.have.Guests[id]
+		if t == nil || !t.Template {
+			return nil
+		}
+		w.template = id
+		source := t.Name
+		if len(w.have.Named(t.Name)) != 1 || t.Name == "" {
+			source = strconv.Itoa(id)
+		}
+		owner := w.to.Owner
+		owner.Kind, owner.Name = "VMImage", cmp.Or(Name(t.Name), fmt.Sprintf("template-%d", id))
+		return &spec.Image{Owner: owner, Source: source}
+	}
+	return nil
+}
+
+// disks are the disks with their sizes; CD-ROM drives aren't among them. Without the
+// one that it boots from, a machine without an image has none that can be said.
+func (w *writer) disks() []spec.Disk {
+	root := bootSlot(w.g.Config)
+	if _, omitted := w.omit[root]; omitted && !w.linked {
+		return nil
+	}
+	var list []spec.Disk
+	var slots []string
+	for _, d := range w.g.Config.Disks {
+		if _, omitted := w.omit[d.Slot]; omitted || !usable(d) {
+			continue
+		}
+		if one := w.disk(d, d.Slot == root); d.Slot == root {
+			list, slots = slices.Insert(list, 0, one), slices.Insert(slots, 0, d.Slot)
+		} else {
+			list, slots = append(list, one), append(slots, d.Slot)
+		}
+	}
+	for i, slot := range slots {
+		w.says(fmt.Sprintf("disks[%d]", i), slot)
+	}
+	return list
+}
+
+func (w *writer) disk(d model.Disk, root bool) spec.Disk {
+	to := spec.Disk{Name: d.Slot, Slot: d.Slot}
+	if root {
+		to.Name, to.Slot = "root", ""
+	}
+	if d.Size > 0 {
+		to.Size = resource.NewQuantity(d.Size, resource.BinarySI)
+	}
+	if !root || !w.linked {
+		to.Storage = d.Storage
+	}
+	to.SSD, to.Discard, to.IOThread = ifTrue(d.Options["ssd"] == "1"), ifTrue(d.Options["discard"] == "on"), ifTrue(d.Options["iothread"] == "1")
+	to.Cache = d.Options["cache"]
+	if d.Options["backup"] == "0" {
+		to.Backup = new(false)
+	}
+	return to
+}
+
+// ifTrue says a flag only if it is set.
+func ifTrue(is bool) *bool {
+	if is {
+		return &is
+	}
+	return nil
+}
+
+// usable reports whether a drive is a disk that machines keep their data on.
+func usable(d model.Disk) bool {
+	return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
+}
+
+// bootSlot is the slot that a guest boots from, as plans see it.
+func bootSlot(c *model.Config) string {
+	if boot, err := prop.ParseBoot(c.Options["boot"]); err == nil {
+		for _, slot := range boot.Order {
+			if d, ok := c.DiskAt(slot); ok && usable(d) {
+				return slot
+			}
+		}
+	}
+	for _, d := range c.Disks {
+		if usable(d) {
+			return d.Slot
+		}
+	}
+	return ""
+}
+
+// flags are the fields that stand for single options.
+func (w *writer) flags() {
+	o, to := w.g.Config.Options, &w.to
+	if w.says("onBoot", "onboot"); o["onboot"] == "1" {
+		to.OnBoot = ifTrue(w.take("onboot") == "1")
+	}
+	if w.says("protection", "protection"); o["protection"] == "1" {
+		to.Protection = ifTrue(w.take("protection") == "1")
+	}
+	if s, err := prop.ParseStartup(o["startup"]); err == nil && o["startup"] != "" && w.says("startup", "startup") {
+		w.take("startup")
+		to.Startup = &spec.Startup{}
+		for _, f := range []struct {
+			value prop.Opt[int]
+			to    **int
+		}{{s.Order, &to.Startup.Order}, {s.Up, &to.Startup.UpDelay}, {s.Down, &to.Startup.DownDelay}} {
+			if f.value.Set {
+				*f.to = &f.value.Value
+			}
+		}
+	}
+	if w.g.HAState != "" && w.says("ha", "ha") {
+		to.HA = w.highAvailability()
+	}
+	if o["agent"] == prop.Canonical("agent", "1") && o["agent"] != "" && w.says("agent", "agent") {
+		w.take("agent")
+		to.Agent = &spec.Agent{Enabled: new(true)}
+		if len(w.g.Addresses) == 0 && w.g.Status == model.StatusRunning {
+			to.Agent.WaitForAddress = new(false) // it doesn't answer now
+		}
+	}
+}
+
+func (w *writer) highAvailability() *model.HA {
+	ha := w.have.HA[fmt.Sprintf("vm:%d", w.g.VMID)]
+	number := func(key string) int {
+		n, _ := strconv.Atoi(ha[key])
+		return n
+	}
+	return &model.HA{Group: ha["group"], MaxRestart: number("max_restart"), MaxRelocate: number("max_relocate")}
+}
+
+// unmanaged are options that specs say nothing about: identities that Proxmox gives out,
+// what can't be read back, and what other fields bring.
+var unmanaged = []string{"name", "meta", "vmgenid", "smbios1", "cipassword", "cicustom", "nameserver", "searchdomain", "parent", "lock", "template", "boot", "bios"}
+
+// forCloudInit are options that a cloud-init drive is made of.
+var forCloudInit = []string{"ciuser", "sshkeys", "citype", "ciupgrade"}
+
+// hasCloudInit reports whether Proxmox has a drive to tell the guest what it wants of it.
+func (w *writer) hasCloudInit() bool {
+	return slices.ContainsFunc(w.g.Config.Disks, func(d model.Disk) bool { return d.CloudInit })
+}
+
+// extra are all further options.
+func (w *writer) extra() map[string]string {
+	all := map[string]string{}
+	options := w.g.Config.Options
+	drive := w.hasCloudInit()
+	if !w.linked && options["ostype"] == "" {
+		all["ostype"] = "other"
+	}
+	if w.hotplugs != "" {
+		all["hotplug"] = w.hotplugs
+	}
+	for _, key := range slices.Sorted(maps.Keys(options)) {
+		if w.said[key] || !w.says("extraConfig."+key, key) || slices.Contains(unmanaged, key) || strings.HasPrefix(key, "ipconfig") || options[key] == "" {
+			continue
+		}
+		if slices.Contains(forCloudInit, key) && !drive {
+			continue // nobody reads them, and naming them would add a drive
+		}
+		all[key] = options[key]
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)
+
+// Name makes a name of a text that objects may have; empty: nothing of it is left.
+func Name(text string) string {
+	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
+}
+
+// NameOf is the name of the object that a guest is, or would be.
+func NameOf(g *model.Guest) string {
+	if g.Config != nil && g.Config.Marker != nil {
+		return g.Config.Marker.Owner.Name
+	}
+	return cmp.Or(Name(g.Name), fmt.Sprintf("vm-%d", g.VMID))
+}
