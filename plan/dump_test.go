@@ -53,7 +53,10 @@ func dump(v reflect.Value) string {
 	var parts []string
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
-		return "&"[:btoi(v.Kind() == reflect.Pointer)] + dump(v.Elem())
+		if v.Elem().IsZero() {
+			return v.Elem().Type().Name() + "{}"
+		}
+		return dump(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
@@ -75,13 +78,6 @@ func dump(v reflect.Value) string {
 		return fmt.Sprintf("%q", v.String())
 	}
 	return fmt.Sprint(v.Interface())
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func mapOf(v reflect.Value) map[string]reflect.Value {

@@ -44,6 +44,7 @@ func converge(t interface {
 	Fatalf(string, ...any)
 }, w *world, want model.Desired) Plan {
 	t.Helper()
+	w.trace(t)
 	for range 60 {
 		p := w.plan(want)
 		if list := unsaid(p); len(list) > 0 {

@@ -171,7 +171,7 @@ func TestNoChangeIsSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := wishWorld()
 			want := everyWish()
-			converge(t, w, want)
+			converge(quiet{t}, w, want)
 			if p := w.planAll(want); !p.Ready() || words(p) != 0 {
 				t.Fatalf("it isn't up to date before:\n%s", p)
 			}
@@ -284,7 +284,7 @@ func TestNoRemovalIsSilent(t *testing.T) {
 			w := wishWorld()
 			want := everyWish()
 			all[name].change(&want)
-			converge(t, w, want)
+			converge(quiet{t}, w, want)
 			if p := w.planAll(want); !p.Ready() {
 				t.Fatalf("it isn't up to date before:\n%s", p)
 			}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,7 @@ type world struct {
 	tasks  []model.Task
 	hidden map[int]bool // VMIDs of guests that aren't visible
 	log    []string
+	told   *strings.Builder // see trace
 }
 
 // Key is short for tests.
@@ -145,21 +147,11 @@ func (w *world) observe(l Look) *model.Observed {
 
 // plan looks as often as the plan asks for it.
 func (w *world) plan(want model.Desired) Plan {
-	var look Look
-	for range 10 {
-		have := w.observe(look)
-		have.IDs = map[int]bool{}
-		for _, id := range look.IDs {
-			have.IDs[id] = w.guests[id] != nil || w.hidden[id]
-		}
-		p := For(want, have)
-		more := p.Look()
-		if more.Empty() {
-			return p
-		}
-		look.Add(more)
+	p, looks := w.planLooks(want)
+	if w.told != nil {
+		tell(w.told, p, looks)
 	}
-	panic("the plan asks for more looks without end")
+	return p
 }
 
 // planAll is the plan for what is wanted when all is read.
@@ -192,6 +184,17 @@ func (w *world) do(a model.Action) {
 				}
 			}
 		}
+	case model.MoveDisk:
+		c := w.guests[a.VMID].Config
+		for i, d := range c.Disks {
+			if d.Slot == a.Slot {
+				c.Disks[i].Storage, c.Disks[i].Volume = a.Storage, fmt.Sprintf("%s:vm-%d-%s", a.Storage, a.VMID, a.Slot)
+				c.Disks[i].Format = cmp.Or(a.Format, d.Format)
+			}
+		}
+		w.derive(w.guests[a.VMID])
+	case model.Migrate:
+		w.guests[a.VMID].Node = a.To
 	case model.Start:
 		w.start(w.guests[a.VMID])
 	case model.Resume:
@@ -286,6 +289,10 @@ func (w *world) do(a model.Action) {
 
 func (w *world) setHA(a model.SetHA) {
 	g, id := w.guests[a.VMID], sid(a.VMID)
+	if a.Disable {
+		g.HAState = "disabled"
+		return
+	}
 	for name := range w.rules {
 		if a.HA == nil || a.HA.Group != "" && !strings.HasPrefix(name, "proxplane-") {
 			w.rules[name] = slices.DeleteFunc(slices.Clone(w.rules[name]), func(r string) bool { return r == id })
