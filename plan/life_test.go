@@ -185,8 +185,12 @@ func TestTheLifeOfMachinesUnderHA(t *testing.T) {
 	web.Labels = map[string]string{"vm.type": "front"}
 	live(t, "ha", newWorld(), desired(append(vms, web)...),
 		chapter{"made", func(*world, *model.Desired) {}},
-		chapter{"one of them has other limits and a group", func(_ *world, d *model.Desired) { d.VMs[0].HA = &model.HA{MaxRestart: 3, MaxRelocate: 2, Group: "fast"} }},
-		chapter{"another group", func(_ *world, d *model.Desired) { d.VMs[0].HA = &model.HA{MaxRestart: 3, MaxRelocate: 2, Group: "slow"} }},
+		chapter{"one of them has other limits and a group", func(_ *world, d *model.Desired) {
+			d.VMs[0].HA = &model.HA{MaxRestart: 3, MaxRelocate: 2, Group: "fast"}
+		}},
+		chapter{"another group", func(_ *world, d *model.Desired) {
+			d.VMs[0].HA = &model.HA{MaxRestart: 3, MaxRelocate: 2, Group: "slow"}
+		}},
 		chapter{"a group that isn't there", func(_ *world, d *model.Desired) { d.VMs[0].HA = &model.HA{Group: "none"} }},
 		chapter{"one leaves HA", func(_ *world, d *model.Desired) { d.VMs[0].HA = nil }},
 		chapter{"one goes", func(_ *world, d *model.Desired) { d.VMs[1].Deleted = true }},
@@ -316,9 +320,13 @@ func TestTheLifeOfPlacement(t *testing.T) {
 	move.Disks = append(move.Disks, model.Disk{Slot: "scsi1", Name: "data", Storage: "local-lvm", Size: 10 << 30})
 	live(t, "placement", newWorld(), desired(append(vms, move)...),
 		chapter{"made", func(*world, *model.Desired) {}},
-		chapter{"pinned to another node", func(_ *world, d *model.Desired) { d.VMs[0].Place.Nodes, d.VMs[2].Place.Nodes = []string{"pve3"}, []string{"pve3", "pve2"} }},
+		chapter{"pinned to another node", func(_ *world, d *model.Desired) {
+			d.VMs[0].Place.Nodes, d.VMs[2].Place.Nodes = []string{"pve3"}, []string{"pve3", "pve2"}
+		}},
 		chapter{"moves are agreed to", func(_ *world, d *model.Desired) { d.Allow.Move = true }},
-		chapter{"off, and pinned again", func(_ *world, d *model.Desired) { d.VMs[0].Power, d.VMs[0].Place.Nodes = model.PowerOff, []string{"pve2"} }},
+		chapter{"off, and pinned again", func(_ *world, d *model.Desired) {
+			d.VMs[0].Power, d.VMs[0].Place.Nodes = model.PowerOff, []string{"pve2"}
+		}},
 		chapter{"disks go elsewhere", func(_ *world, d *model.Desired) {
 			d.VMs[2].Disks = slices.Clone(d.VMs[2].Disks)
 			d.VMs[2].Disks[0].Storage, d.VMs[2].Disks[1].Storage = "local-lvm", "nfs"
@@ -361,7 +369,9 @@ func TestTheLifeOfPower(t *testing.T) {
 			})
 		}},
 		chapter{"no state is known", func(w *world, _ *model.Desired) { each(w, func(g *model.Guest) { g.Status = model.StatusUnknown }) }},
-		chapter{"backups lock them", func(w *world, _ *model.Desired) { each(w, func(g *model.Guest) { g.Lock, g.Status = "backup", model.StatusRunning }) }},
+		chapter{"backups lock them", func(w *world, _ *model.Desired) {
+			each(w, func(g *model.Guest) { g.Lock, g.Status = "backup", model.StatusRunning })
+		}},
 	)
 }
 
