@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"spec":      {"spec/suggest", "model", "firstboot", "pve/schema", "pve/prop"},
 	"manifest":  {"api", "spec", "model", "pve", "remote"},
 	"pve":       {"pve"},
-	"pvesim":    {"pvesim", "pve/schema", "firstboot"},
+	"pvesim":    {"pvesim", "pve/schema", "firstboot", "remote/sshserver"},
 	"observe":   {"pve", "model"},
 	"act":       {"pve", "model", "firstboot", "remote", "privs"},
 	"privs":     {"model", "pve/schema", "pve/prop"},

@@ -3,13 +3,14 @@
 package remotetest
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"syscall"
 
 	"github.com/pkg/sftp"
+
+	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // folder serves the files below the server's folder.
@@ -22,18 +23,8 @@ func inside(name string) string {
 	return name
 }
 
-func (f *folder) Fileread(r *sftp.Request) (io.ReaderAt, error) {
-	return f.s.root.Open(inside(r.Filepath))
-}
-
-func (f *folder) Filewrite(r *sftp.Request) (io.WriterAt, error) {
-	flags, how := r.Pflags(), os.O_WRONLY
-	for flag, on := range map[int]bool{os.O_CREATE: flags.Creat, os.O_EXCL: flags.Excl, os.O_TRUNC: flags.Trunc} {
-		if on {
-			how |= flag
-		}
-	}
-	file, err := f.s.root.OpenFile(inside(r.Filepath), how, 0o644)
+func (f *folder) OpenFile(name string, flag int, perm fs.FileMode) (sshserver.File, error) {
+	file, err := f.s.root.OpenFile(inside(name), flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -58,41 +49,30 @@ func (w *writer) WriteAt(p []byte, at int64) (int, error) {
 	return w.File.WriteAt(p, at)
 }
 
-func (f *folder) Filecmd(r *sftp.Request) error {
-	name, root := inside(r.Filepath), f.s.root
-	switch r.Method {
-	case "Setstat":
-		if r.AttrFlags().Permissions {
-			return root.Chmod(name, r.Attributes().FileMode())
-		}
-		return nil
-	case "Rename":
-		if _, err := root.Lstat(inside(r.Target)); err == nil {
-			return fs.ErrExist
-		}
-		return root.Rename(name, inside(r.Target))
-	case "Remove", "Rmdir":
-		return root.Remove(name)
-	case "Mkdir":
-		return root.Mkdir(name, 0o755)
-	}
-	return sftp.ErrSSHFxOpUnsupported
+func (f *folder) Chmod(name string, mode fs.FileMode) error {
+	return f.s.root.Chmod(inside(name), mode)
 }
 
-func (f *folder) PosixRename(r *sftp.Request) error {
-	if err := f.s.root.Rename(inside(r.Filepath), inside(r.Target)); err != nil {
+func (f *folder) Remove(name string) error { return f.s.root.Remove(inside(name)) }
+
+func (f *folder) Mkdir(name string, perm fs.FileMode) error {
+	return f.s.root.Mkdir(inside(name), perm)
+}
+
+func (f *folder) Rename(old, name string) error {
+	if err := f.s.root.Rename(inside(old), inside(name)); err != nil {
 		return err
 	}
 	f.s.mu.Lock()
-	tell := f.s.onFile
+	arrived := f.s.onFile
 	f.s.mu.Unlock()
-	if tell != nil {
-		tell(r.Target)
+	if arrived != nil {
+		arrived(name)
 	}
 	return nil
 }
 
-func (f *folder) StatVFS(*sftp.Request) (*sftp.StatVFS, error) {
+func (f *folder) Room(string) (*sftp.StatVFS, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(f.s.Folder, &disk); err != nil {
 		return nil, err
@@ -103,35 +83,15 @@ func (f *folder) StatVFS(*sftp.Request) (*sftp.StatVFS, error) {
 	}, nil
 }
 
-func (f *folder) Filelist(r *sftp.Request) (sftp.ListerAt, error) {
-	name := inside(r.Filepath)
-	if r.Method == "Stat" {
-		info, err := f.s.root.Stat(name)
-		return list{info}, err
-	}
-	dir, err := f.s.root.Open(name)
+func (f *folder) Stat(name string) (fs.FileInfo, error) { return f.s.root.Stat(inside(name)) }
+
+func (f *folder) Lstat(name string) (fs.FileInfo, error) { return f.s.root.Lstat(inside(name)) }
+
+func (f *folder) ReadDir(name string) ([]fs.FileInfo, error) {
+	dir, err := f.s.root.Open(inside(name))
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	infos, err := dir.Readdir(-1)
-	return list(infos), err
-}
-
-func (f *folder) Lstat(r *sftp.Request) (sftp.ListerAt, error) {
-	info, err := f.s.root.Lstat(inside(r.Filepath))
-	return list{info}, err
-}
-
-type list []fs.FileInfo
-
-func (l list) ListAt(to []fs.FileInfo, at int64) (int, error) {
-	if at >= int64(len(l)) {
-		return 0, io.EOF
-	}
-	n := copy(to, l[at:])
-	if n < len(to) {
-		return n, io.EOF
-	}
-	return n, nil
+	return dir.Readdir(-1)
 }

@@ -4,16 +4,12 @@ package remotetest
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os/exec"
-	"strings"
-	"sync"
 
-	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/proxplane/proxplane/remote/remotetest/shell"
+	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // session serves a command, a shell or SFTP.
@@ -21,7 +17,7 @@ func (s *Server) session(c ssh.NewChannel) {
 	s.mu.Lock()
 	answer := s.onCommand
 	s.mu.Unlock()
-	shell.Sessions{
+	sshserver.Sessions{
 		Command: func(text string) *exec.Cmd {
 			cmd := exec.Command("sh", "-c", text)
 			if text == "" {
@@ -32,49 +28,20 @@ func (s *Server) session(c ssh.NewChannel) {
 		},
 		Answer: answer,
 		Subsystem: func(name string, channel ssh.Channel) (func(), bool) {
-			files := &folder{s}
-			server := sftp.NewRequestServer(channel, sftp.Handlers{FileGet: files, FilePut: files, FileCmd: files, FileList: files})
-			return func() { _ = server.Serve() }, name == "sftp"
+			return func() { sshserver.ServeFiles(channel, &folder{s}, "/") }, name == "sftp"
 		},
 	}.Serve(c)
 }
 
 // forward connects the client with somebody whom we can reach.
 func (s *Server) forward(c ssh.NewChannel) {
-	var to struct {
-		Host   string
-		Port   uint32
-		Origin string
-		From   uint32
-	}
-	if err := ssh.Unmarshal(c.ExtraData(), &to); err != nil {
-		_ = c.Reject(ssh.ConnectionFailed, err.Error())
-		return
-	}
-	address := net.JoinHostPort(to.Host, fmt.Sprint(to.Port))
-	s.mu.Lock()
-	if other, ok := s.routes[address]; ok {
-		address = other
-	}
-	s.mu.Unlock()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		_ = c.Reject(ssh.ConnectionFailed, strings.TrimSpace(err.Error()))
-		return
-	}
-	defer conn.Close()
-	channel, requests, err := c.Accept()
-	if err != nil {
-		return
-	}
-	defer channel.Close()
-	go ssh.DiscardRequests(requests)
-	var both sync.WaitGroup
-	both.Go(func() {
-		_, _ = io.Copy(conn, channel)
-		_ = conn.Close()
+	sshserver.Forward(c, func(host string, port uint32) (net.Conn, error) {
+		address := net.JoinHostPort(host, fmt.Sprint(port))
+		s.mu.Lock()
+		if other, ok := s.routes[address]; ok {
+			address = other
+		}
+		s.mu.Unlock()
+		return net.Dial("tcp", address)
 	})
-	_, _ = io.Copy(channel, conn)
-	_ = channel.Close()
-	both.Wait()
 }

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/proxplane/proxplane/remote/remotetest/shell"
+	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // user is an entry of "users".
@@ -96,7 +96,7 @@ func attend(conn net.Conn, config *ssh.ServerConfig) {
 		return
 	}
 	go ssh.DiscardRequests(requests)
-	sessions := shell.Sessions{Command: func(text string) *exec.Cmd {
+	sessions := sshserver.Sessions{Command: func(text string) *exec.Cmd {
 		cmd := exec.Command("/bin/sh", "-c", text)
 		if text == "" {
 			cmd = exec.Command("/bin/sh", "-i")

@@ -1,30 +1,37 @@
-//go:build unix
-
-// Package shell serves SSH sessions of tests: commands that really run, in a
-// terminal where the client asks for one.
-package shell
+// Package sshserver serves what SSH clients ask for: commands and shells, files
+// over SFTP, and connections to others. Whoever uses it decides who may log in.
+package sshserver
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/sys/unix"
 )
 
 // Sessions says what there is to be had.
 type Sessions struct {
 	// Command is the program for a command, or for a shell if there is none.
 	Command func(text string) *exec.Cmd
+	// Run runs a command in place of a program, and returns its exit status;
+	// may be nil.
+	Run func(Session) (status int)
 	// Answer has commands that it knows answered without a program; may be nil.
 	Answer func(text string) (output string, status int, known bool)
 	// Subsystem serves a subsystem until it ends, if it knows it; may be nil.
 	Subsystem func(name string, channel ssh.Channel) (serve func(), known bool)
+}
+
+// Session is a command that a client runs, or a shell when there is none.
+type Session struct {
+	Text     string
+	In       io.Reader
+	Out, Err io.Writer
+	Terminal bool // the client has one
 }
 
 // Serve serves a session, until it ends.
@@ -71,35 +78,38 @@ func (s Sessions) Serve(c ssh.NewChannel) {
 	}
 }
 
-// run runs a command, and tells how it ended.
+// run runs a command, and sends how it ended.
 func (s Sessions) run(channel ssh.Channel, t *terminal, text string) {
 	defer channel.Close()
+	if s.Run != nil {
+		sendStatus(channel, s.Run(Session{Text: text, In: channel, Out: channel, Err: channel.Stderr(), Terminal: t.wanted()}))
+		return
+	}
 	if s.Answer != nil {
 		if output, status, known := s.Answer(text); known {
 			_, _ = io.WriteString(channel, output)
-			tellStatus(channel, status)
+			sendStatus(channel, status)
 			return
 		}
 	}
 	err := t.start(s.Command(text), channel)
 	var exit *exec.ExitError
 	if err == nil {
-		tellStatus(channel, 0)
+		sendStatus(channel, 0)
 	} else if !errors.As(err, &exit) {
 		fmt.Fprintln(channel.Stderr(), err)
-		tellStatus(channel, 127)
+		sendStatus(channel, 127)
 	} else if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		name := strings.TrimPrefix(unix.SignalName(status.Signal()), "SIG")
 		_, _ = channel.SendRequest("exit-signal", false, ssh.Marshal(struct {
 			Name              string
 			CoreDumped        bool
 			Message, Language string
-		}{Name: name}))
+		}{Name: signalName(status.Signal())}))
 	} else {
-		tellStatus(channel, exit.ExitCode())
+		sendStatus(channel, exit.ExitCode())
 	}
 }
 
-func tellStatus(channel ssh.Channel, status int) {
+func sendStatus(channel ssh.Channel, status int) {
 	_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(status)}))
 }

@@ -1,6 +1,4 @@
-//go:build unix
-
-package shell
+package sshserver
 
 import (
 	"io"
@@ -31,6 +29,13 @@ func (t *terminal) open(payload []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kind, t.size = ask.Term, pty.Winsize{Rows: uint16(ask.Rows), Cols: uint16(ask.Columns)}
+}
+
+// wanted reports whether the client asked for a terminal.
+func (t *terminal) wanted() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.kind != ""
 }
 
 func (t *terminal) resize(payload []byte) {
