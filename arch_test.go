@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 var starters = map[string]string{"cli/operator.go": "operator"}
 
 // simUsers are the only files that ship and import the simulator.
-var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/demo.go"}
+var simUsers = []string{"cli/sim.go", "cli/sim_qemu.go", "cli/sim_ssh.go", "cli/demo.go"}
 
 func init() {
 	for _, d := range doors {

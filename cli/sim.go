@@ -23,6 +23,7 @@ type simFlags struct {
 	speed                             float64
 	seed                              uint64
 	qemu                              qemuFlags
+	ssh                               sshFlags
 }
 
 func newSim() *cobra.Command {
@@ -38,11 +39,15 @@ and nfs, the bridges vmbr0 to vmbr2 and a template, ubuntu-22-template. Below /s
 are the request log, the faults and the clock (see docs/simulator.md).
 
 With --qemu, guests are real machines: their disks have bytes, they boot what is on
-them, and their agents and consoles answer.`,
+them, and their agents and consoles answer.
+
+With --ssh, nodes can be logged in to: files that arrive by SFTP or scp in the folders
+of storages are volumes, and the shell knows the programs that clients of Proxmox run.`,
 		Example: `  proxplane sim
   proxplane sim --listen 127.0.0.1:0 --speed 10
   proxplane sim --world lab.yaml --pve 8.4 --data ./state --log requests.jsonl
   proxplane sim --world guests.yaml --qemu
+  proxplane sim --ssh 127.0.0.1:2201 --ssh-keys ~/.ssh/id_ed25519.pub
   curl -k https://127.0.0.1:8006/api2/json/access/domains`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,6 +62,7 @@ them, and their agents and consoles answer.`,
 	fs.StringVar(&f.data, "data", "", "`FOLDER` that keeps the state across restarts")
 	fs.StringVar(&f.log, "log", "", "`FILE` that gets a line of JSON for each request")
 	f.qemu.add(fs)
+	f.ssh.add(fs)
 	fs.Uint64Var(&f.seed, "seed", 1, "`NUMBER` that chooses MACs, UUIDs and which requests faults hit")
 	return cmd
 }
@@ -107,9 +113,11 @@ func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
 	}()
 	sim.SetFingerprint(fingerprint)
 	announce(out, sim, fingerprint)
-	if err := guests.serveSSH(ctx, sim, out); err != nil {
+	nodes, err := f.ssh.start(ctx, sim, f.data, guests.dial(sim), out)
+	if err != nil {
 		return err
 	}
+	defer nodes.close()
 	// The last line means that requests are taken.
 	fmt.Fprintf(out, "ready: https://%s\n", l.Addr())
 	return sim.Serve(ctx, tls.NewListener(redirectListener{l}, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}), "")

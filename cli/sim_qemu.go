@@ -4,44 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/crypto/ssh"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/pvesim/nodeos"
 	"github.com/proxplane/proxplane/pvesim/qemu"
 )
 
 // qemuFlags ask for guests that really run.
 type qemuFlags struct {
-	on       bool
-	dir, ssh string
+	on  bool
+	dir string
 }
 
 func (f *qemuFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.on, "qemu", false, "run guests in QEMU, emulated (needs Linux and "+qemu.Packages+")")
 	fs.StringVar(&f.dir, "qemu-dir", "", "`FOLDER` for what is on their disks (default: in that of --data, or a temporary one)")
-	fs.StringVar(&f.ssh, "ssh", "", "with --qemu, `ADDRESS` of an SSH server that leads to guests: proxplane ssh VM --jump ADDRESS")
 }
 
 // realGuests runs guests, if that is asked for.
 type realGuests struct {
-	flags   qemuFlags
 	backend *qemu.Backend // nil: guests are simulated
 	temp    string        // to be removed at the end
 }
 
 func (f *qemuFlags) start(data string) (*realGuests, error) {
-	g := &realGuests{flags: *f}
+	g := &realGuests{}
 	switch {
 	case !f.on && f.dir != "":
 		return nil, errors.New("--qemu-dir needs --qemu")
-	case !f.on && f.ssh != "":
-		return nil, errors.New("--ssh needs --qemu: simulated guests have no network")
 	case !f.on:
 		return g, nil
 	}
@@ -79,20 +75,17 @@ func (g *realGuests) close() {
 	}
 }
 
-// serveSSH lets people through to guests, until the context ends.
-func (g *realGuests) serveSSH(ctx context.Context, sim *pvesim.Sim, out io.Writer) error {
-	if g.flags.ssh == "" {
+// dial connects with a guest, for clients of the nodes' SSH servers. Simulated
+// guests have no network.
+func (g *realGuests) dial(sim *pvesim.Sim) nodeos.Dialer {
+	if g.backend == nil {
 		return nil
 	}
-	jump, err := g.backend.NewJump(sim.GuestNetwork())
-	if err != nil {
-		return fmt.Errorf("--ssh: %w", err)
+	return func(ctx context.Context, host string, port uint32) (net.Conn, error) {
+		addr, err := netip.ParseAddr(host)
+		if err != nil {
+			return nil, fmt.Errorf("%s is no address", host)
+		}
+		return g.backend.Dial(ctx, sim.GuestNetwork(), netip.AddrPortFrom(addr, uint16(port)))
 	}
-	l, err := net.Listen("tcp", g.flags.ssh)
-	if err != nil {
-		return fmt.Errorf("--ssh: %w", err)
-	}
-	fmt.Fprintf(out, "  ssh          %s  %s\n", l.Addr(), ssh.FingerprintSHA256(jump.HostKey()))
-	go func() { _ = jump.Serve(ctx, l) }() // ends with the context
-	return nil
 }

@@ -27,6 +27,7 @@ type User struct {
 	Groups   map[string]bool   `json:"groups,omitempty"`
 	Props    map[string]string `json:"props,omitempty"` // comment, email, firstname, lastname, keys
 	Tokens   map[string]*Token `json:"tokens,omitempty"`
+	SSHKeys  []string          `json:"sshKeys,omitempty"` // of the account of that name on all nodes
 }
 
 // Token is an API token of a user.

@@ -53,6 +53,11 @@ func (a *actor) importDisk(node, srcVolid, dstStorage, format string, vmid int, 
 		return "", 0, a.state.Storages[n.storage].absent(n)
 	}
 	from := copySource{storage: n.storage, path: a.volumePath(srcVolid), format: n.format, size: src.Size, data: src.Used, system: src.System, volume: src}
+	if n.kind == "iso" { // such a file may be any image
+		if err := a.detect(&from); err != nil {
+			return "", 0, err
+		}
+	}
 	if format == "" {
 		format = n.format
 	}

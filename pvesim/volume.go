@@ -77,6 +77,7 @@ type Volume struct {
 	System  System    `json:"system,omitempty"`
 	Moved   []string  `json:"moved,omitempty"`  // where its content was before, as storage:name, oldest first
 	Backup  *Backup   `json:"backup,omitempty"` // what it holds, if it is one made here
+	Mode    uint32    `json:"mode,omitempty"`   // permissions of its file, when somebody set them
 }
 
 // VolSnap is a snapshot of a volume.

@@ -70,6 +70,7 @@ type WorldUser struct {
 	ID       string       `json:"id"`
 	Password string       `json:"password,omitempty"`
 	Tokens   []WorldToken `json:"tokens,omitempty"`
+	SSHKeys  []string     `json:"sshKeys,omitempty"` // lines of authorized_keys, for users of the realm pam
 }
 
 // WorldToken is an API token.

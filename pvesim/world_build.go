@@ -150,7 +150,7 @@ func (w *World) addNode(s *Sim, i int, n WorldNode) {
 func (w *World) addAccess(s *Sim) {
 	acc := &s.state.Access
 	for _, u := range w.Users {
-		user := &User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*Token{}}
+		user := &User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*Token{}, SSHKeys: u.SSHKeys}
 		for _, t := range u.Tokens {
 			user.Tokens[t.Name] = &Token{Secret: t.Secret, PrivSep: t.PrivSep}
 		}

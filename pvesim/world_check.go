@@ -156,6 +156,7 @@ func (k *worldCheck) checkAccess() {
 			k.addf("user %s is there twice", u.ID)
 		}
 		users[u.ID] = true
+		k.checkKeys(u)
 		for _, t := range u.Tokens {
 			id := u.ID + "!" + t.Name
 			tokens[id] = true

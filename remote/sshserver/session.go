@@ -45,37 +45,48 @@ func (s Sessions) Serve(c ssh.NewChannel) {
 	defer run.Wait()
 	t := &terminal{}
 	for r := range requests {
-		ok := true
-		switch r.Type {
-		case "pty-req":
-			t.open(r.Payload)
-		case "window-change":
-			t.resize(r.Payload)
-		case "exec", "shell":
-			var command struct{ Text string }
-			if r.Type == "exec" {
-				ok = ssh.Unmarshal(r.Payload, &command) == nil
-			}
-			run.Go(func() { s.run(channel, t, command.Text) })
-		case "subsystem":
-			var name struct{ Text string }
-			ok = false
-			if ssh.Unmarshal(r.Payload, &name) == nil && s.Subsystem != nil {
-				var serve func()
-				if serve, ok = s.Subsystem(name.Text, channel); ok {
-					run.Go(func() {
-						serve()
-						channel.Close()
-					})
-				}
-			}
-		default:
-			ok = false
-		}
+		serve, ok := s.answer(r, channel, t)
 		if r.WantReply {
-			_ = r.Reply(ok, nil)
+			_ = r.Reply(ok, nil) // first of all: a quick command closes the channel
+		}
+		if serve != nil {
+			run.Go(serve)
 		}
 	}
+}
+
+// answer decides whether there is what a request asks for, and returns what is to
+// be served then.
+func (s Sessions) answer(r *ssh.Request, channel ssh.Channel, t *terminal) (serve func(), ok bool) {
+	var text struct{ Text string }
+	switch r.Type {
+	case "pty-req":
+		t.open(r.Payload)
+		return nil, true
+	case "window-change":
+		t.resize(r.Payload)
+		return nil, true
+	case "shell":
+		return func() { s.run(channel, t, "") }, true
+	case "exec":
+		if ssh.Unmarshal(r.Payload, &text) != nil {
+			return nil, false
+		}
+		return func() { s.run(channel, t, text.Text) }, true
+	case "subsystem":
+		if s.Subsystem == nil || ssh.Unmarshal(r.Payload, &text) != nil {
+			return nil, false
+		}
+		subsystem, known := s.Subsystem(text.Text, channel)
+		if !known {
+			return nil, false
+		}
+		return func() {
+			subsystem()
+			channel.Close()
+		}, true
+	}
+	return nil, false
 }
 
 // run runs a command, and sends how it ended.

@@ -29,6 +29,7 @@ type sim struct {
 	url     string
 	raw     *rawapi.Client
 	log     string
+	sshPort string // of the node pve1
 }
 
 var buildProxplane = sync.OnceValues(func() (string, error) {
@@ -40,7 +41,10 @@ var buildProxplane = sync.OnceValues(func() (string, error) {
 	return path, cmd.Run()
 })
 
-var simURL = regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+`)
+var (
+	simURL = regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+`)
+	simSSH = regexp.MustCompile(`^ +ssh +pve1 +127\.0\.0\.1:([0-9]+)$`)
+)
 
 // startSim starts a fresh simulator of a release on a free port and stops it
 // with the test.
@@ -52,7 +56,7 @@ func startSim(t *testing.T, release string) *sim {
 	}
 	s := &sim{release: release, log: filepath.Join(t.TempDir(), "requests.jsonl")}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, binary, "sim", "--listen", "127.0.0.1:0", "--pve", release, "--log", s.log, "--speed", "10")
+	cmd := exec.CommandContext(ctx, binary, "sim", "--listen", "127.0.0.1:0", "--pve", release, "--log", s.log, "--speed", "10", "--ssh", "127.0.0.1:0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer
@@ -70,6 +74,9 @@ func startSim(t *testing.T, release string) *sim {
 		defer close(drained)
 		at, lines := "", bufio.NewScanner(stdout)
 		for lines.Scan() {
+			if m := simSSH.FindStringSubmatch(lines.Text()); m != nil {
+				s.sshPort = m[1]
+			}
 			if m := simURL.FindString(lines.Text()); m != "" {
 				at = m
 			}

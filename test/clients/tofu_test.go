@@ -95,6 +95,7 @@ func configure(t *testing.T, s *sim, w *workspace) {
 		"PROXMOX_VE_ENDPOINT="+s.url+"/", "PROXMOX_VE_USERNAME="+simUser, "PROXMOX_VE_PASSWORD="+simPassword,
 		"TF_VAR_api_token="+token.ID+"="+token.Value,
 		"TF_VAR_tenant_token="+tenant,
+		"TF_VAR_ssh_port="+s.sshPort,
 		"TF_VAR_iso_path="+w.write(t, "local.iso", strings.Repeat("iso", 1000)),
 		fmt.Sprintf("TF_VAR_ha_groups=%t", s.release == "8.4"),
 		"TF_VAR_download_url="+server.URL+"/image.img",
@@ -185,6 +186,9 @@ func expectCreated(t *testing.T, s *sim, out map[string]any) {
 	}
 	s.expectVolume(t, "pve1", "local", "local:iso/uploaded.iso", "3000")
 	s.expectVolume(t, "pve1", "local", "local:iso/downloaded.img", "2000000")
+	s.expectVolume(t, "pve1", "local", "local:snippets/clients.yaml", "33")
+	s.expectVM(t, "pve1", 4007, map[string]string{"name": "imported", "cicustom": "user=local:snippets/clients.yaml", "lock": "", "unused0": ""})
+	s.expectDisk(t, "pve1", 4007, "virtio0", "8G")
 }
 
 func expectChanged(t *testing.T, s *sim, out, earlier map[string]any) {

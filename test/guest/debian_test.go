@@ -2,15 +2,21 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/pvesim/nodeos"
+	"github.com/proxplane/proxplane/remote/remotetest"
 	"github.com/proxplane/proxplane/test/guest/image"
 	"github.com/proxplane/proxplane/test/need"
 	"github.com/proxplane/proxplane/test/tool"
@@ -115,10 +121,24 @@ func (l *lab) boots(name string) {
 	l.cloudInitIsDone(name)
 }
 
-// jump is an SSH server that leads to guests.
-func (l *lab) jump() (address string) {
+// jump is a node that leads to guests, and lets a key in.
+func (l *lab) jump(line string) (address string) {
 	l.t.Helper()
-	j, err := l.backend.NewJump(l.sim.GuestNetwork())
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(line))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	_, host := remotetest.Key(l.t)
+	node, err := nodeos.New(l.sim.Hosts()[0], nodeos.Config{
+		Folder: l.t.TempDir(), Key: host, Keys: []ssh.PublicKey{key},
+		Guests: func(ctx context.Context, host string, port uint32) (net.Conn, error) {
+			addr, err := netip.ParseAddr(host)
+			if err != nil {
+				return nil, err
+			}
+			return l.backend.Dial(ctx, l.sim.GuestNetwork(), netip.AddrPortFrom(addr, uint16(port)))
+		},
+	})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -128,10 +148,10 @@ func (l *lab) jump() (address string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- j.Serve(ctx, listener) }()
+	go func() { done <- node.Serve(ctx, listener) }()
 	l.t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := errors.Join(<-done, node.Close()); err != nil {
 			l.t.Error(err)
 		}
 	})
@@ -169,7 +189,7 @@ func TestCloudInitDoesWhatTheManifestSays(t *testing.T) {
 	l.has(vm, "hostname", "shop")
 	l.has(vm, "id -nG ada", "ada sudo")
 	l.has(vm, "cat ~ada/.ssh/authorized_keys", key)
-	login := l.as("ssh", "shop", "-i", file, "-l", "ada", "--jump", l.jump(), "--trust-new", "--timeout", patience.String())
+	login := l.as("ssh", "shop", "-i", file, "-l", "ada", "--jump", l.jump(key), "--trust-new", "--timeout", patience.String())
 	tm := l.terminal(append(login, "--", "id -un; sudo id -un 2>/dev/null")...)
 	if code := tm.ends(); code != 0 || !strings.Contains(tm.text(), "ada\r\nroot\r\n") {
 		t.Errorf("exit status %d\n%s", code, tm.text())

@@ -21,8 +21,9 @@ import (
 )
 
 // startSimulator is a lab whose simulator is a process of its own, started as
-// people start it. What leads to its guests is returned, too.
-func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
+// people start it. A node that leads to its guests, for who has one of the keys, is
+// returned, too.
+func startSimulator(t *testing.T, world *pvesim.World, keys ...ssh.Signer) (l *lab, jump string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(labs, "")
 	if err != nil {
@@ -35,11 +36,17 @@ func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
 		t.Fatal(err)
 	}
 	l.write(filepath.Join(dir, "world.yaml"), string(text))
+	var lines []byte
+	for _, k := range keys {
+		lines = append(lines, ssh.MarshalAuthorizedKey(k.PublicKey())...)
+	}
+	l.write(filepath.Join(dir, "keys"), string(lines))
 	program, err := os.Executable() // see TestMain
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "sim", "--qemu", "--world", filepath.Join(dir, "world.yaml"), "--listen", "127.0.0.1:0", "--ssh", "127.0.0.1:0")
+	cmd := exec.Command(program, "sim", "--qemu", "--world", filepath.Join(dir, "world.yaml"), "--listen", "127.0.0.1:0",
+		"--ssh", "127.0.0.1:0", "--ssh-keys", filepath.Join(dir, "keys"))
 	cmd.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+dir)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -71,7 +78,7 @@ func startSimulator(t *testing.T, world *pvesim.World) (l *lab, jump string) {
 		return m[1]
 	}
 	l.print = find(`fingerprint +(\S+)$`)
-	return l, find(`ssh +(\S+) `)
+	return l, find(`ssh +pve1 +(\S+)$`)
 }
 
 // newKey makes a key to log in with: the file, and the line for guests.
@@ -85,8 +92,11 @@ func (l *lab) newKey() (file, line string) {
 
 func TestPeopleLogInToGuests(t *testing.T) {
 	t.Parallel()
-	l, jump := startSimulator(t, tinyWorld(t))
-	key, line := l.newKey()
+	private, own := remotetest.Key(t)
+	other, stranger := remotetest.Key(t) // known to the node, but not to the guest
+	l, jump := startSimulator(t, tinyWorld(t), own, stranger)
+	key, line := filepath.Join(l.dir, "key"), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(own.PublicKey())))
+	l.write(key, string(private))
 	l.apply(fmt.Sprintf(`apiVersion: infra.virtrigaud.io/v1beta1
 kind: VirtualMachine
 metadata: {name: home}
@@ -156,7 +166,6 @@ spec:
 	}
 
 	// Another key, or another user.
-	other, _ := remotetest.Key(t)
 	l.write(key, string(other))
 	tm = login("--", "true")
 	if code := tm.ends(); code != 1 || !strings.Contains(tm.text(), "the login was refused") {

@@ -14,6 +14,14 @@ terraform {
 # come from the environment.
 provider "proxmox" {
   insecure = true
+  ssh { # for snippets and imported disks; the password is the API's
+    username = "root"
+    node {
+      name    = "pve1"
+      address = "127.0.0.1"
+      port    = var.ssh_port
+    }
+  }
 }
 
 # By API token, for the resources that say so.
@@ -38,6 +46,11 @@ variable "tenant_token" {
 variable "api_token" {
   type      = string
   sensitive = true
+}
+
+variable "ssh_port" {
+  description = "of the node pve1"
+  type        = number
 }
 
 variable "iso_path" {

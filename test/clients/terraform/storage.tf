@@ -19,6 +19,17 @@ resource "proxmox_virtual_environment_download_file" "image" {
   checksum_algorithm = "sha256"
 }
 
+# Arrives over SSH: Proxmox has no API for snippets.
+resource "proxmox_virtual_environment_file" "snippet" {
+  node_name    = "pve1"
+  datastore_id = "local"
+  content_type = "snippets"
+  source_raw {
+    file_name = "clients.yaml"
+    data      = "#cloud-config\nhostname: imported\n"
+  }
+}
+
 data "proxmox_virtual_environment_datastores" "pve1" {
   node_name = "pve1"
 }

@@ -408,3 +408,27 @@ output "linked_id" {
 output "running" {
   value = [for vm in data.proxmox_virtual_environment_vms.running.vms : vm.name]
 }
+
+# Its disk is imported by commands over SSH, and its user-data is a snippet.
+resource "proxmox_virtual_environment_vm" "imported" {
+  name      = "imported"
+  node_name = "pve1"
+  vm_id     = 4007
+  started   = false
+  disk {
+    datastore_id = "local-lvm"
+    file_id      = proxmox_virtual_environment_download_file.image.id
+    file_format  = "raw"
+    interface    = "virtio0"
+    size         = 8
+  }
+  initialization {
+    datastore_id      = "local-lvm"
+    user_data_file_id = proxmox_virtual_environment_file.snippet.id
+    ip_config {
+      ipv4 {
+        address = "dhcp"
+      }
+    }
+  }
+}
