@@ -222,6 +222,7 @@ func simulate(t *testing.T, change ...func(*pvesim.World)) *sim.Server {
 	t.Helper()
 	world := pvesim.DefaultWorld()
 	sim.Quick(world)
+	sim.Uneven(world)
 	for _, c := range change {
 		c(world)
 	}

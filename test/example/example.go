@@ -49,6 +49,7 @@ func World(all string) (*pvesim.World, error) {
 		return nil, err
 	}
 	sim.Quick(w)
+	sim.Late(w)
 	w.Users = slices.DeleteFunc(w.Users, func(u pvesim.WorldUser) bool { return u.ID == sim.User })
 	return w, nil
 }

@@ -20,6 +20,7 @@ func TestMachinesArentMadeAgainInAnotherProxmox(t *testing.T) {
 
 	w := pvesim.DefaultWorld()
 	sim.Quick(w)
+	sim.Uneven(w)
 	other := s.serve(w, pvesim.WithSeed(2))
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":%q}}`, other.Endpoint))
 	s.waits("provider/proxmox", "this is another Proxmox: its root certificate is .*, not "+first+"; put the endpoint back; or, .* kubectl annotate")
@@ -58,6 +59,7 @@ func TestAProviderWithoutMachinesMayLeadElsewhere(t *testing.T) {
 	first := s.field("provider/proxmox", ".status.proxmox")
 	w := pvesim.DefaultWorld()
 	sim.Quick(w)
+	sim.Uneven(w)
 	other := s.serve(w, pvesim.WithSeed(2))
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":%q}}`, other.Endpoint))
 	s.until("it is written down", func() bool { now := s.field("provider/proxmox", ".status.proxmox"); return now != "" && now != first })

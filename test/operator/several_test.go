@@ -19,6 +19,7 @@ func twoProviders(t *testing.T) (s *story, west *sim.Server) {
 	s = begin(t)
 	w := pvesim.DefaultWorld()
 	sim.Quick(w)
+	sim.Uneven(w)
 	west = s.serve(w)
 	s.operate("--alone")
 	s.apply(s.pve.Provider("east", "east-login"))

@@ -22,6 +22,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/inspect"
 	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/sim"
 )
 
 func TestMain(m *testing.M) {
@@ -109,7 +110,8 @@ func worldWithOthers() *pvesim.World {
 	}
 	w.Timing.Boot, w.Timing.Agent = 0, 0
 	w.Timing.Request = pvesim.Duration(2 * time.Millisecond)
-	w.Load = pvesim.Load{Workers: 3, StatusRound: pvesim.Duration(300 * time.Millisecond)}
+	w.Load = pvesim.Load{Workers: 3}
+	sim.Uneven(w)
 	w.Pools = append(w.Pools, pvesim.WorldPool{ID: "team"})
 	w.Users = append(w.Users, pvesim.WorldUser{ID: "me@pve", Password: userPassword, Tokens: []pvesim.WorldToken{{Name: "laptop", Secret: tokenSecret}}})
 	w.ACL = append(w.ACL, pvesim.WorldACL{Path: "/", Role: "Administrator", User: "me@pve"})

@@ -52,13 +52,18 @@ func Quick(w *pvesim.World) {
 	w.Load = pvesim.Load{Workers: 3, StatusRound: pvesim.Duration(StatusRound)}
 }
 
-// Uneven makes a quick world as late and as uneven as clusters are: lists are a status round
-// of ten seconds behind, so that most stories end before they are renewed, becoming a template
-// takes a second, and no node is like another one. The first has so much more memory that a few
-// machines more or less, which lists show late, don't change where the next one goes.
-func Uneven(w *pvesim.World) {
+// Late makes a quick world as late as clusters are: lists are a status round of ten seconds
+// behind, so that most stories end before they are renewed, and becoming a template takes a second.
+func Late(w *pvesim.World) {
 	w.Load.StatusRound = pvesim.Duration(10 * time.Second)
 	w.Timing.Template = pvesim.Duration(time.Second)
+}
+
+// Uneven makes a quick world as late (see [Late]) and as uneven as clusters are: no node is like
+// another one. The first has so much more memory that a few machines more or less, which lists
+// show late, don't change where the next one goes.
+func Uneven(w *pvesim.World) {
+	Late(w)
 	for i := range w.Nodes {
 		w.Nodes[i].CPUs, w.Nodes[i].Memory = 16>>i, pvesim.Size(64-8*i)<<30
 	}
