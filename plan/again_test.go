@@ -29,11 +29,11 @@ func TestNoGuestIsDestroyedForOneThatCannotBeMade(t *testing.T) {
 	want := desired(testVM("web"))
 	converge(t, w, want)
 	want.Allow.Replace = true
-	for reason, change := range map[string]func(v *model.VM){
+	for reason, change := range inOrder(map[string]func(v *model.VM){
 		"the new source isn't there":           func(v *model.VM) { v.Source.Image.Name = "nowhere" },
 		"the new VMID is somebody else's":      func(v *model.VM) { v.VMID = 9000 },
 		"the new source is a VM that is to be": func(v *model.VM) { v.Source = model.Source{VM: model.Key{Kind: "VirtualMachine", Name: "nobody"}} },
-	} {
+	}) {
 		v := testVM("web")
 		change(&v)
 		for _, s := range w.plan(model.Desired{Set: want.Set, VMs: []model.VM{v}, Images: want.Images, Allow: want.Allow}).steps() {
@@ -55,7 +55,7 @@ func TestPendingChangesOfARunningGuestAreToldWhateverItsPower(t *testing.T) {
 }
 
 func TestGuestsOfOursAreFoundBeforeTheyHaveTheirTags(t *testing.T) {
-	for reason, c := range map[string]struct {
+	for reason, c := range inOrder(map[string]struct {
 		made, want func(v *model.VM)
 		seen       func(g *model.Guest)
 	}{
@@ -75,7 +75,7 @@ func TestGuestsOfOursAreFoundBeforeTheyHaveTheirTags(t *testing.T) {
 			want: func(v *model.VM) { v.Source = model.Source{VM: testVM("from").Owner.Key, Full: true} },
 			seen: func(g *model.Guest) { g.Name = "VM " + itoa(g.VMID) },
 		},
-	} {
+	}) {
 		w := newWorld()
 		from := testVM("from")
 		from.VMID = 5950

@@ -75,7 +75,7 @@ func TestEachDifferenceHasItsFieldValuesAndEffect(t *testing.T) {
 	set := func(field, from, to string, e Effect) model.Difference {
 		return model.Difference{Verb: model.VerbSet, Field: field, From: from, To: to, Effect: e}
 	}
-	for name, c := range map[string]struct {
+	for name, c := range inOrder(map[string]struct {
 		change func(*model.VM)
 		want   []model.Difference
 	}{
@@ -100,7 +100,7 @@ func TestEachDifferenceHasItsFieldValuesAndEffect(t *testing.T) {
 			},
 			[]model.Difference{set(model.Password, "", "", Later)},
 		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
 			v := testVM("web")

@@ -11,14 +11,14 @@ import (
 // No manifest says where firmware is, so that it moves with the root disk only: the TPM of
 // an adopted machine may be anywhere.
 func TestFirmwareMovesAlongWithTheRootDisk(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range inOrder(map[string]struct {
 		root, tpm string // where they are
 		want      []string
 	}{
 		"both are elsewhere":             {"local-lvm", "local-lvm", []string{"tpmstate0", "scsi0"}},
 		"the TPM has been moved already": {"local-lvm", "nfs", []string{"scsi0"}},
 		"the root disk is where it is wanted, and the TPM isn't beside it": {"nfs", "local-lvm", nil},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			on := func(slot, storage string) model.Disk {
 				return model.Disk{Slot: slot, Storage: storage, Volume: storage + ":vm-100-" + slot}

@@ -12,10 +12,10 @@ func TestPruneFindsCopiesThatWereNeverConfigured(t *testing.T) {
 	want := desired(testVM("web"))
 	converge(t, w, want)
 	lost := testVM("lost")
-	for name, source := range map[string]model.Source{
+	for name, source := range inOrder(map[string]model.Source{
 		"of an image":              lost.Source,
 		"of another of our guests": {VM: want.VMs[0].Owner.Key, Full: true},
-	} {
+	}) {
 		lost.Source = source
 		for _, s := range w.plan(desired(append(slices.Clone(want.VMs), lost)...)).steps() {
 			if c, ok := s.Action.(model.Clone); ok {

@@ -3,8 +3,11 @@ package plan
 import (
 	"errors"
 	"io/fs"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +47,17 @@ func (w *world) trace(t any) {
 
 // traced are the files of tests that run.
 var traced = map[*testing.T]map[string]bool{}
+
+// inOrder are the cases of a table by their names: in any other order, traces would differ.
+func inOrder[V any](cases map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, name := range slices.Sorted(maps.Keys(cases)) {
+			if !yield(name, cases[name]) {
+				return
+			}
+		}
+	}
+}
 
 // quiet is a test whose plans aren't traced.
 type quiet struct{ testing.TB }
