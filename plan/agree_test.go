@@ -48,6 +48,12 @@ func TestOnlyWhatWasShownIsAgreedTo(t *testing.T) {
 		{reason: "a guest isn't made anew without", come: []Step{replace}},
 		{reason: "a snapshot that was shown is gone back to", shown: []Step{back("x")}, come: []Step{back("x")}, done: []int{1}},
 		{reason: "another one isn't", shown: []Step{back("x")}, come: []Step{back("y")}},
+		{reason: "it may be gone back to by a flag", allow: model.Allow{Data: true}, come: []Step{back("x")}, done: []int{1}},
+		{reason: "that guests may restart doesn't mean that disks may go", allow: model.Allow{Restart: true}, come: []Step{drop("scsi1")}},
+		{reason: "that disks may go doesn't mean that guests may be made anew", allow: model.Allow{Data: true}, come: []Step{{N: 1, Action: model.Configure{Target: at, Delete: []string{"scsi1"}}, Effect: Replace}}},
+		{reason: "a loss that is no disk's is refused too", come: []Step{drop("net1")}},
+		{reason: "nothing is done beside a loss that wasn't agreed to", come: []Step{back("x"), {N: 2, Action: model.Reboot{Target: at}, Effect: Restart}, {N: 3, Action: model.Configure{Target: at}, Effect: Live}}},
+		{reason: "what doesn't come after a refused restart is done", come: []Step{{N: 1, Action: model.Reboot{Target: at}, Effect: Restart}, {N: 2, Action: model.Configure{Target: at}, Effect: Live}}, done: []int{2}},
 	} {
 		a := Agreement{Allow: c.allow}
 		a.Add(Plan{Objects: []Object{{Owner: web, Steps: c.shown}}})

@@ -126,39 +126,37 @@ func TestEachChangeHasItsPlan(t *testing.T) {
 		}
 	}
 	everything := model.Allow{Restart: true, Replace: true, Data: true, Stop: true, Move: true}
+	off := everyWish()
+	off.VMs[0].Power = model.PowerOff
+	running, stopped := wishWorld(), wishWorld() // plans change nothing there
+	converge(quiet{t}, running, everyWish())
+	converge(quiet{t}, stopped, off)
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		w := wishWorld()
-		converge(quiet{t}, w, everyWish())
 		want := everyWish()
 		all[name].change(&want)
-		p, looks := w.planLooks(want)
+		p, looks := running.planLooks(want)
 		fmt.Fprintf(&b, "# %s\n", name)
 		tell(&b, p, looks)
 
 		fmt.Fprintf(&b, "# %s, everything is agreed to\n", name)
 		want.Allow = everything
-		p, _ = w.planLooks(want)
+		p, _ = running.planLooks(want)
 		tell(&b, p, nil)
 
 		fmt.Fprintf(&b, "# %s, of a guest that is off\n", name)
-		w = wishWorld()
-		off := everyWish()
-		off.VMs[0].Power = model.PowerOff
-		converge(quiet{t}, w, off)
 		want = everyWish()
 		want.VMs[0].Power = model.PowerOff
 		all[name].change(&want)
-		p, looks = w.planLooks(want)
+		p, looks = stopped.planLooks(want)
 		tell(&b, p, looks)
 
 		fmt.Fprintf(&b, "# %s, taken back\n", name)
-		w = wishWorld()
+		w := wishWorld()
 		want = everyWish()
 		all[name].change(&want)
 		converge(quiet{t}, w, want)
-		want = everyWish()
-		p, _ = w.planLooks(want)
+		p, _ = w.planLooks(everyWish())
 		tell(&b, p, nil)
 	}
 	golden.Compare(t, "lives/changes.golden", b.String())
