@@ -31,7 +31,7 @@ var switches = map[string]func(model.Facts) bool{
 	"privs/calls.go made":       nil, // what isn't named makes all of its calls
 	"privs/calls.go parameters": nil, // a test there has it that none is missing
 	"status/diff.go with":       nil, // it shows what changes of some settings
-	"cli/import_omit.go avoid":  nil, // the same settings
+	"spec/export/fit.go avoid":  nil, // the same settings
 }
 
 func TestEveryActionHasItsFacts(t *testing.T) {
