@@ -35,27 +35,9 @@ func FilesOf(files map[string][]byte, recipe *model.Recipe, vmid int) (map[strin
 	if recipe == nil {
 		return files, nil
 	}
-	r, err := recipeOf(*recipe)
-	if err == nil {
-		files, err = r.Make(vmid)
-	}
+	files, err := firstboot.Recipe(*recipe).Make(vmid)
 	if err != nil {
 		return nil, fmt.Errorf("make its files: %w", err)
 	}
 	return files, nil
-}
-
-// recipeOf is a recipe as it is followed.
-func recipeOf(m model.Recipe) (firstboot.Recipe, error) {
-	r := firstboot.Recipe{
-		Hostname: m.Hostname, InstanceID: m.InstanceID, Rerun: m.Rerun, UserData: m.UserData, Ignition: m.Ignition,
-		Butane: m.Butane, Folder: m.Folder, Files: m.Files, Variables: m.Variables,
-	}
-	for _, n := range m.NICs {
-		r.NICs = append(r.NICs, firstboot.NIC(n))
-	}
-	if m.MetaData == "" {
-		return r, nil
-	}
-	return r, firstboot.DecodeYAML(m.MetaData, &r.MetaData)
 }

@@ -19,8 +19,9 @@ type Input struct {
 	NICs       []NIC
 }
 
-// NIC is a network interface as the guest is to configure it.
-type NIC struct {
+// NIC is a network interface as the guest is to configure it. The type has no name of its
+// own, so that recipes of package model, which imports nothing, convert to [Recipe].
+type NIC = struct {
 	MAC       string
 	Addresses []string // CIDR; none: DHCP, unless it is manual
 	Manual    bool     // no DHCP for IPv4

@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Recipe is what the files of a guest's drive are made from. Of UserData,
 // Ignition and Butane there is one at most.
+//
+// A model.Recipe has the same fields: each is converted to the other as it is.
 type Recipe struct {
 	Hostname   string
-	InstanceID string         // cloud-init runs again when it changes
-	Rerun      bool           // let it change whenever the data do
-	MetaData   map[string]any // further keys
+	InstanceID string // cloud-init runs again when it changes
+	Rerun      bool   // let it change whenever the data do
+	MetaData   string // further keys, in YAML; see [MetaData]
 	NICs       []NIC
 
 	UserData string   // for cloud-init and what reads the same, as it was given
@@ -56,7 +60,11 @@ func (r Recipe) Make(vmid int) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := Input{UserData: text, Hostname: r.Hostname, InstanceID: r.InstanceID, MetaData: r.MetaData, NICs: r.NICs}
+	_, meta, err := MetaData(r.MetaData)
+	if err != nil {
+		return nil, err
+	}
+	in := Input{UserData: text, Hostname: r.Hostname, InstanceID: r.InstanceID, MetaData: meta, NICs: r.NICs}
 	files, err := NoCloud(in)
 	if err != nil || !r.Rerun {
 		return files, err
@@ -64,6 +72,19 @@ func (r Recipe) Make(vmid int) (map[string][]byte, error) {
 	const digits = 8
 	in.InstanceID += "-" + Digest(files)[:digits]
 	return NoCloud(in)
+}
+
+// MetaData reads keys of the meta-data in YAML. The same keys always give the same text;
+// empty: there are none.
+func MetaData(text string) (canonical string, keys map[string]any, err error) {
+	if err := DecodeYAML(text, &keys); err != nil || len(keys) == 0 {
+		return "", nil, err
+	}
+	b, err := yaml.Marshal(keys)
+	if err != nil {
+		return "", nil, fmt.Errorf("meta-data: %w", err)
+	}
+	return string(b), keys, nil
 }
 
 // Config is the Ignition config of the guest with that VMID, and its version.

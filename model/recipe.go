@@ -1,7 +1,8 @@
 package model
 
 // Recipe is what first-boot data are made from that depend on the VMID. It is plain data,
-// so that equal ones are equal; package firstboot makes files of it.
+// so that equal ones are equal; package firstboot makes files of it: its Recipe has the same
+// fields, so that each converts to the other.
 type Recipe struct {
 	Hostname   string
 	InstanceID string // cloud-init runs again when it changes
@@ -19,8 +20,9 @@ type Recipe struct {
 	Variables map[string]string
 }
 
-// GuestNIC is a network interface as the guest is to configure it.
-type GuestNIC struct {
+// GuestNIC is a network interface as the guest is to configure it. The type has no name of
+// its own, so that it is that of package firstboot, which imports nothing either.
+type GuestNIC = struct {
 	MAC       string
 	Addresses []string // CIDR; none: DHCP, unless it is manual
 	Manual    bool     // no DHCP for IPv4

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
 )
@@ -66,8 +64,9 @@ type Text struct {
 // boot is what was read of it.
 type boot struct {
 	firstboot.Recipe
-	texts    []Text // that the recipe is made from
-	given    bool   // there is user-data
+	metaKeys map[string]any // of the meta-data
+	texts    []Text         // that the recipe is made from
+	given    bool           // there is user-data
 	ignition bool
 	way      string
 }
@@ -116,7 +115,7 @@ func (b *build) chooseBoot(vm *model.VM, nics []nic) {
 		b.proxmoxDrive(vm, nics, d, many)
 		return
 	}
-	if d.given || many || len(d.MetaData) > 0 {
+	if d.given || many || d.MetaData != "" {
 		b.seed(vm, nics, d)
 		switch d.way {
 		case byFWCfg:
@@ -153,7 +152,7 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 	switch {
 	case d.ignition:
 		b.fail(field, "Proxmox' own drive can't hold an Ignition config; leave delivery away")
-	case len(d.MetaData) > 0:
+	case d.MetaData != "":
 		b.fail(field, "Proxmox' own drive can't hold metaData; leave one of them away")
 	case d.Variables != nil:
 		b.fail(field, "Proxmox' own drive can't hold variables; leave delivery away")
@@ -215,33 +214,14 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		b.snippetParts(vm.Seed, files)
 	}
 	if d.PerGuest() {
-		vm.Seed.Recipe = b.recipe(d)
+		recipe := model.Recipe(d.Recipe)
+		vm.Seed.Recipe = &recipe
 	} else {
 		vm.Seed.Files = files
 	}
 	if d.ignition {
 		b.checkIgnition(nics, d, string(files[firstboot.UserDataFile]))
 	}
-}
-
-// recipe is the recipe as plain data.
-func (b *build) recipe(d boot) *model.Recipe {
-	r := &model.Recipe{
-		Hostname: d.Hostname, InstanceID: d.InstanceID, Rerun: d.Rerun, UserData: d.UserData, Ignition: d.Ignition,
-		Butane: d.Butane, Folder: d.Folder, Files: d.Files, Variables: d.Variables,
-	}
-	for _, n := range d.NICs {
-		r.NICs = append(r.NICs, model.GuestNIC(n))
-	}
-	if len(d.MetaData) == 0 {
-		return r
-	}
-	meta, err := yaml.Marshal(d.MetaData)
-	if err != nil {
-		b.fail("metaData", "%v", err)
-	}
-	r.MetaData = string(meta)
-	return r
 }
 
 // likelyVMID is a VMID that the guest may get. Where its first-boot data depend
@@ -291,8 +271,7 @@ func (d boot) secret() bool {
 
 // boot reads what there is; false: something is wrong with it.
 func (b *build) boot(vm *model.VM, spec *FirstBoot) (d boot, ok bool) {
-	meta, ok := b.metaData(spec.MetaData)
-	d.MetaData = meta
+	ok = b.metaData(&d, spec.MetaData)
 	b.checkVariables(spec.Variables)
 	if spec.Variables != nil || b.m.Member != nil {
 		d.Variables = b.variables(vm, spec.Variables)
@@ -339,7 +318,7 @@ func (b *build) cloudInit(d *boot, c *CloudInit) bool {
 			b.fail(field+".rerun", "is for cloud-init; Talos reads its machine config once")
 		}
 	}
-	if _, own := d.MetaData["instance-id"]; own && c.Rerun {
+	if _, own := d.metaKeys["instance-id"]; own && c.Rerun {
 		b.fail(field+".rerun", "makes no sense beside an instance-id in spec.metaData")
 	}
 	d.UserData, d.Rerun, d.texts = t.Content, c.Rerun, []Text{t}
@@ -354,22 +333,21 @@ const (
 	maxSeeds = 64 << 20
 )
 
-// metaData reads further keys of the meta-data.
-func (b *build) metaData(m *Text) (map[string]any, bool) {
+// metaData reads further keys of the meta-data; false: something is wrong with them.
+func (b *build) metaData(d *boot, m *Text) (ok bool) {
 	if m == nil {
-		return nil, true
+		return true
 	}
 	t := m.at("metaData")
-	var keys map[string]any
 	if len(t.Content) > maxMetaData {
 		b.fail(t.Field, "has %d bytes, more than the %d that are meant for meta-data", len(t.Content), maxMetaData)
-		return nil, false
+		return false
 	}
-	if err := firstboot.DecodeYAML(t.Content, &keys); err != nil {
+	var err error
+	if d.MetaData, d.metaKeys, err = firstboot.MetaData(t.Content); err != nil {
 		b.fail(t.Field, "want keys and values in YAML")
-		return nil, false
 	}
-	return keys, true
+	return err == nil
 }
 
 func (b *build) checkVariables(own map[string]string) {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/model"
@@ -44,9 +43,8 @@ func basis(r firstboot.Recipe) string {
 			add(name, r.Variables[name])
 		}
 	}
-	if meta, err := yaml.Marshal(r.MetaData); err == nil { // else there are no files
-		add(string(meta))
-	}
+	const noKeys = "{}\n" // as YAML
+	add(cmp.Or(r.MetaData, noKeys))
 	return hex.EncodeToString(h.Sum(nil))
 }
 
