@@ -60,6 +60,9 @@ type Options struct {
 	Trouble func(*plan.Wait, time.Time)
 	// Looked is called in a [Session] whenever everything was looked at.
 	Looked func()
+	// Party has the machines of a [Session] counted together with those of others, when they
+	// are restarted or replaced; nil: they are counted alone.
+	Party *Party
 	// Claim writes down which VMID an object gets, before a guest is made under it.
 	Claim func(ctx context.Context, owner model.Owner, vmid int, node string) error
 }
@@ -194,7 +197,10 @@ func (e *Engine) planLocked(want model.Desired, known *standing) (p plan.Plan) {
 	e.observer.View(func(have *model.Observed) {
 		e.memory.expire(have.At)
 		have.Placed, have.Failed, have.Ignored = e.memory.placed, known.failed, known.deaf(have.At)
-		have.Rolling = known.underWay()
+		have.Rolling, have.Elsewhere = known.underWay(), nil
+		if !want.Foresee {
+			have.Elsewhere = known.party.elsewhere(want, have.At)
+		}
 		p = plan.For(want, have)
 	})
 	return p

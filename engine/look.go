@@ -107,7 +107,7 @@ func (r *run) look(o *object, l plan.Look) {
 		r.due[o] = true
 		return
 	}
-	for _, q := range r.e.questions(l) {
+	for _, q := range append(r.e.questions(l), o.part.standing.party.questions(l.Groups)...) {
 		o.busy++
 		if under := r.reads[q.name]; under != nil {
 			under.waiting = append(under.waiting, o)

@@ -28,6 +28,7 @@ func (s *Session) Join(opts Options) *Session {
 	s.r.e.mu.Lock()
 	s.r.e.memory.all[p.standing] = true
 	s.r.e.mu.Unlock()
+	s.r.enter(p)
 	s.r.post(func() { s.r.join(p) })
 	return &Session{r: s.r, part: p, ended: s.ended}
 }
@@ -62,6 +63,7 @@ func (r *run) leave(p *part) {
 	if p.left {
 		return
 	}
+	p.opts.Party.exit(p)
 	r.rewant(p, model.Desired{}, nil)
 	p.left = true
 	kept := make([]*part, 0, len(r.parts))

@@ -22,28 +22,43 @@ func (m *standing) underWay() map[model.Key]bool {
 }
 
 // grant notes that an object's new plan restarts or replaces its guest, or that it doesn't
-// any more, unless that has begun.
-func (m *standing) grant(p plan.Object, v model.VM) {
+// any more, unless that has begun. False: somebody else has begun something meanwhile, so it
+// has to be planned again.
+func (m *standing) grant(p plan.Object, v model.VM) bool {
 	begun, known := m.rolling[p.Owner.Key]
 	switch disrupts := p.Look.Empty() && p.Disrupts(v); {
 	case v.Deleted:
-		delete(m.rolling, p.Owner.Key)
+		m.unroll(p.Owner.Key)
 	case disrupts && !known:
+		if !m.party.take(p.Owner.Key, v.Rollout.Groups) {
+			return false
+		}
 		m.rolling[p.Owner.Key] = false
 	case !disrupts && known && !begun && p.Look.Empty():
-		delete(m.rolling, p.Owner.Key)
+		m.unroll(p.Owner.Key)
 	}
+	return true
 }
 
-// grant notes which of the objects that were planned just now are restarted or replaced.
-func (r *run) grant(due []*object) {
+// unroll notes that a guest isn't restarted or replaced any more.
+func (m *standing) unroll(key model.Key) {
+	delete(m.rolling, key)
+	m.party.release(key)
+}
+
+// grant notes which of the objects that were planned just now are restarted or replaced. It
+// returns those that can be gone on with.
+func (r *run) grant(due []*object) (granted []*object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	for _, o := range due {
-		if v, ok := o.part.want.VM(o.owner.Key); ok {
-			o.part.standing.grant(o.plan, v)
+		if v, ok := o.part.want.VM(o.owner.Key); ok && !o.part.standing.grant(o.plan, v) {
+			r.due[o] = true
+			continue
 		}
+		granted = append(granted, o)
 	}
+	return granted
 }
 
 // rolls notes that a step is done that restarts or replaces a guest.
@@ -60,8 +75,13 @@ func (r *run) rolls(o *object, s plan.Step) {
 // rolled notes that a guest is ready, and plans those that wait for it.
 func (r *run) rolled(o *object) {
 	r.e.mu.Lock()
-	delete(o.part.standing.rolling, o.owner.Key)
+	o.part.standing.unroll(o.owner.Key)
 	r.e.mu.Unlock()
+	r.rollOn()
+}
+
+// rollOn plans those that wait for others to be ready.
+func (r *run) rollOn() {
 	for other := range r.waiting {
 		if other.reason == plan.WaitRollout {
 			r.due[other] = true

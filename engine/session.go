@@ -28,8 +28,10 @@ func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
 	s.r.calls = calls
 	s.r.live = &live{trouble: &trouble{err: errNotLooked, since: time.Now()}}
 	s.r.listBy(time.Now())
+	s.r.enter(s.part)
 	go func() {
 		defer close(s.ended)
+		defer s.r.exit()
 		_ = s.r.loop() // it ends with ctx
 		last := time.AfterFunc(lastCalls, func() { cut(context.Cause(ctx)) })
 		defer last.Stop()
@@ -208,5 +210,5 @@ func (r *run) drop(o *object) {
 	defer r.e.mu.Unlock()
 	o.part.standing.forgive(o.owner.Key)
 	r.e.memory.displace(o.owner)
-	delete(o.part.standing.rolling, o.owner.Key)
+	o.part.standing.unroll(o.owner.Key)
 }

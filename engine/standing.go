@@ -11,6 +11,7 @@ import (
 // standing is what the engine knows of the objects of one part beside what Proxmox
 // shows: what has failed lately, and which guests are being restarted.
 type standing struct {
+	party   *Party             // nil: the guests are counted alone
 	rolling map[model.Key]bool // guests that are restarted or replaced; true: it has begun
 	failed  map[model.Key]model.Failure
 	full    map[model.Key]time.Time // when objects last found no room

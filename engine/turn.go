@@ -42,8 +42,7 @@ func (r *run) turn() {
 		o.plan, o.begun, o.did, o.carry, o.stale, o.retry = p, map[int]bool{}, map[int]bool{}, false, false, time.Time{}
 		delete(r.waiting, o)
 	}
-	r.grant(due)
-	for _, o := range due {
+	for _, o := range r.grant(due) {
 		r.dispatch(o)
 		r.tell(o)
 	}

@@ -60,6 +60,8 @@ type Observed struct {
 	// Rolling are the guests that we are restarting or replacing, until they are
 	// ready again.
 	Rolling map[Key]bool
+	// Elsewhere tells of rollout groups that have guests which others look after.
+	Elsewhere map[string]Elsewhere
 	// Failed are the steps that failed lately.
 	Failed map[Key]Failure
 

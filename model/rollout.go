@@ -15,6 +15,32 @@ type Rollout struct {
 	Max Limit
 }
 
+// Elsewhere is what is known of the guests of a rollout group that others look after: other
+// sessions of the same process, each for its own part of the objects.
+type Elsewhere struct {
+	Guests int      // that belong to the group
+	Away   []Absent // those of them that are unavailable, or may be
+	// Known tells that Away is complete; if not, it has to be asked for.
+	Known bool
+}
+
+// UnderWay is how many of them are being restarted or replaced.
+func (e Elsewhere) UnderWay() (n int) {
+	for _, a := range e.Away {
+		if a.UnderWay {
+			n++
+		}
+	}
+	return n
+}
+
+// Absent is a guest that is unavailable, or of which nobody can tell whether it is.
+type Absent struct {
+	Key      Key
+	UnderWay bool   // it is being restarted or replaced
+	Unknown  string // why nobody can tell; empty: it is unavailable
+}
+
 // Limit is a number, or a part of all in percent.
 type Limit struct {
 	Count   int

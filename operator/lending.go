@@ -87,26 +87,17 @@ func (n *namespaces) lentTo(ctx context.Context, objects []object) (map[model.Ke
 	if len(shared) == 0 {
 		return nil, nil
 	}
-	var vms api.VirtualMachineList
-	var clones api.VMCloneList
-	for _, list := range []client.ObjectList{&vms, &clones} {
-		if err := n.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, err
-		}
+	machines, err := n.machineObjects(ctx)
+	if err != nil {
+		return nil, err
 	}
 	lent := map[model.Key]int{}
-	count := func(o object) {
+	for _, o := range machines {
 		kube.EachRef(o, func(key model.Key, machines int) {
 			if key.Namespace != o.GetNamespace() && shared[key].Include(o.GetNamespace()) {
 				lent[key] += machines
 			}
 		})
-	}
-	for i := range vms.Items {
-		count(&vms.Items[i])
-	}
-	for i := range clones.Items {
-		count(&clones.Items[i])
 	}
 	return lent, nil
 }

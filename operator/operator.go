@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/observe"
 )
@@ -81,6 +82,7 @@ type deps struct {
 	claims  chan struct{} // a place for each that is being written
 	ledger  *ledger
 	sites   *sites
+	budget  *engine.Budget // of all machines that are restarted and replaced
 	metrics *metrics
 	log     *slog.Logger
 	// namespaces are those that are looked after; none: all.
@@ -117,7 +119,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
-	d.sites = newSites(d)
+	d.sites, d.budget = newSites(d), engine.NewBudget(d.unread)
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry
 	}

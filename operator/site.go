@@ -27,6 +27,8 @@ type site struct {
 	key  model.Key
 	deps *deps
 	log  *slog.Logger
+	// party counts its machines together with those of other Providers.
+	party *engine.Party
 
 	cancel context.CancelFunc
 	wake   chan struct{}
@@ -73,9 +75,11 @@ func startSite(ctx context.Context, key model.Key, d *deps, former *site) *site 
 	s := &site{
 		key: key, deps: d, log: d.log.With("provider", key.Namespace+"/"+key.Name), cancel: cancel,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), making: map[model.Owner]bool{},
+		party: d.budget.Join("Provider " + key.Namespace + "/" + key.Name),
 	}
 	go func() {
 		defer close(s.ended)
+		defer s.party.Leave()
 		if former != nil {
 			<-former.ended
 		}
@@ -90,6 +94,7 @@ func (s *site) assign(a assignment) {
 	s.asked = a
 	link := s.link
 	s.mu.Unlock()
+	s.party.Expect(a.desired)
 	if link != nil {
 		link.session.Want(a.desired, a.versions)
 	}
@@ -234,6 +239,7 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 		Trouble:  s.troubled,
 		Looked:   func() { s.looked(l) },
 		Claim:    s.claim,
+		Party:    s.party,
 	})
 	s.mu.Lock()
 	s.link = l

@@ -19,10 +19,11 @@ type sites struct {
 	ctx     context.Context // nil: not yet, or no more
 	all     map[model.Key]*site
 	leaving map[model.Key]*site // they are to end, and have calls under way
+	read    map[string]bool     // namespaces whose Providers know what they are to do
 }
 
 func newSites(d *deps) *sites {
-	return &sites{deps: d, all: map[model.Key]*site{}, leaving: map[model.Key]*site{}}
+	return &sites{deps: d, all: map[model.Key]*site{}, leaving: map[model.Key]*site{}, read: map[string]bool{}}
 }
 
 // Start lets sites run until ctx ends, and waits for the end of all.
@@ -70,7 +71,15 @@ func (s *sites) assign(namespace string, all map[model.Key]assignment) bool {
 		}
 		one.assign(a)
 	}
+	s.read[namespace] = true
 	return true
+}
+
+// knows reports whether the Providers of a namespace know what they are to do.
+func (s *sites) knows(namespace string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.read[namespace]
 }
 
 // dismiss lets a site end. Nobody waits for it but a new one of the same name: a

@@ -18,11 +18,12 @@ type Look struct {
 	Mappings  []string // of these kinds of devices
 	URLs      []string // whether nodes can fetch these, as [model.URLKey] has them
 	Rights    []string // what these credentials may do on these paths
+	Groups    []string // which guests of these rollout groups are unavailable elsewhere
 }
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes
 }
 
 // Add adds what another look is about.
@@ -43,4 +44,5 @@ func (l *Look) Add(o Look) {
 	l.Mappings = append(l.Mappings, o.Mappings...)
 	l.Rights = append(l.Rights, o.Rights...)
 	l.URLs = append(l.URLs, o.URLs...)
+	l.Groups = append(l.Groups, o.Groups...)
 }

@@ -93,18 +93,22 @@ func (r *rollout) decide(i int) {
 			limit = r.p.want.MaxUnavailable
 		}
 		away, unknown := r.away(i, group)
-		most := limit.Of(len(r.members[group]))
-		if len(away) >= most {
+		elsewhere, spread := r.p.have.Elsewhere[group]
+		most := limit.Of(len(r.members[group]) + elsewhere.Guests)
+		if len(away)+len(elsewhere.Away) >= most {
 			down, unsure := r.unavailable(i)
 			if !unsure.Empty() {
 				o.Look.Add(unsure)
 				return
 			}
-			if !down || len(r.underWay(away)) >= most {
+			if !down || len(r.underWay(away))+elsewhere.UnderWay() >= most {
 				r.hold(i, group, away, most)
 				return
 			}
 			// Nobody misses it, and the change may be what makes it ready.
+		}
+		if spread && !elsewhere.Known {
+			unknown.Groups = append(unknown.Groups, group)
 		}
 		look.Add(unknown)
 	}
@@ -217,10 +221,14 @@ func (r *rollout) hold(i int, group string, away []int, limit int) {
 		before = queue[len(queue)-limit:]
 	}
 	r.line[group] = append(r.line[group], i)
-	names := make([]string, min(limit, len(before)))
-	for n := range names {
-		names[n] = r.p.want.VMs[before[n]].Owner.Key.String()
+	var names []string
+	for _, n := range before {
+		names = append(names, r.p.want.VMs[n].Owner.Key.String())
 	}
+	for _, a := range r.p.have.Elsewhere[group].Away {
+		names = append(names, whoIsAway(a, o.Owner.Namespace, group))
+	}
+	names = slices.Compact(names[:min(limit, len(names))])
 	first := strings.Join(names, ", ")
 	if len(names) > 1 {
 		first = "one of " + first

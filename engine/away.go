@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// enter has the guests of a part counted together with those of others.
+func (r *run) enter(p *part) {
+	r.e.mu.Lock()
+	p.standing.party = p.opts.Party
+	r.e.mu.Unlock()
+	p.opts.Party.enter(r, p)
+}
+
+// exit ends that for all parts.
+func (r *run) exit() {
+	for _, p := range r.parts {
+		p.opts.Party.exit(p)
+	}
+}
+
+// reply says which guests of a rollout group are unavailable, to another session that is
+// about to restart or to replace one. It is called by the loop.
+func (r *run) reply(part *part, group string, to chan<- []model.Absent) {
+	p := part.opts.Party
+	if !r.able() {
+		why := p.name + " hasn't been read yet"
+		if !r.live.trouble.early() {
+			why = p.name + ": " + r.live.trouble.wait().Text
+		}
+		to <- p.unknown(group, why)
+		return
+	}
+	want := part.want.Group(group)
+	r.flyIdle(func() func() {
+		ctx, cancel := context.WithTimeout(r.ctx, answerPatience)
+		defer cancel()
+		away, err := r.e.away(ctx, want, part.standing, group)
+		if err != nil {
+			away = p.unknown(group, p.name+": "+act.Judge(err).Text)
+		}
+		to <- away
+		return func() {}
+	})
+}
+
+// away are the guests of a rollout group that are unavailable, as Proxmox shows it now, and
+// those of which it doesn't show that.
+func (e *Engine) away(ctx context.Context, want model.Desired, known *standing, group string) ([]model.Absent, error) {
+	if err := e.observer.Refresh(ctx, countFor); err != nil {
+		return nil, err
+	}
+	for n := 0; ; n++ {
+		away, unknown, look := e.awayNow(want, known, group)
+		if look.Empty() || n == maxLooks {
+			return append(away, unknown...), nil
+		}
+		if err := e.read(ctx, look); err != nil {
+			away, unknown, _ = e.awayNow(want, known, group)
+			for i := range unknown {
+				unknown[i].Unknown = act.Judge(err).Text
+			}
+			return append(away, unknown...), nil
+		}
+	}
+}
+
+func (e *Engine) awayNow(want model.Desired, known *standing, group string) (away, unknown []model.Absent, look plan.Look) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.observer.View(func(have *model.Observed) {
+		have.Rolling = known.underWay()
+		away, unknown, look = plan.Away(want, have, group)
+	})
+	return away, unknown, look
+}

@@ -1,0 +1,371 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Budget counts the guests of each rollout group that are unavailable, over all engines of a
+// process: each looks after some of them. An engine that is about to restart or to replace a
+// guest asks the others first, and notes that it does. Whoever can't be asked has all its
+// guests counted as unavailable.
+type Budget struct {
+	mu      sync.Mutex
+	unread  Unread // nil: all is read
+	parties []*Party
+	// serials count, for each group, what may make an earlier plan wrong.
+	serials map[string]int
+}
+
+// Unread names the guests of a group that nobody looks after yet, since what is wanted wasn't
+// read to the end. Done: it was, and nobody needs to ask again.
+type Unread func(ctx context.Context, group string) (guests []model.Absent, done bool, err error)
+
+// NewBudget makes a Budget. Unread may be nil.
+func NewBudget(unread Unread) *Budget { return &Budget{unread: unread, serials: map[string]int{}} }
+
+// Party is one of those who share a [Budget]: one engine after the other, for the same
+// objects.
+type Party struct {
+	budget *Budget
+	name   string
+
+	// All that follows belongs to the budget's lock.
+	guests  map[string][]guest     // by group
+	run     *run                   // nil: nobody looks after them at present
+	part    *part                  // of the run
+	rolling map[model.Key][]string // those that it restarts or replaces, with their groups
+	counts  map[string]count       // by group: what the others have answered
+	asking  map[string]*asking     // by group: what they are being asked
+	seen    map[string]int         // by group: the serial at the last plan
+}
+
+// guest is one that a party looks after.
+type guest struct {
+	key     model.Key
+	matters bool // see [plan.Counts]
+}
+
+// count is what the others have answered about a group.
+type count struct {
+	at   time.Time
+	away []model.Absent
+}
+
+// asking is a question to the others that isn't answered yet.
+type asking struct {
+	void     bool               // answers may be wrong by now
+	released map[model.Key]bool // guests that came back meanwhile
+}
+
+const (
+	// countFor is how long it is relied on that nothing is unavailable elsewhere.
+	countFor = 5 * time.Second
+	// answerPatience is how long others are waited for that are asked.
+	answerPatience = 30 * time.Second
+)
+
+// Join adds one who looks after guests. Its name is for people.
+func (b *Budget) Join(name string) *Party {
+	p := &Party{budget: b, name: name, rolling: map[model.Key][]string{}, counts: map[string]count{}, asking: map[string]*asking{}, seen: map[string]int{}}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.parties = append(b.parties, p)
+	return p
+}
+
+// Leave ends a party: nobody looks after its guests any more.
+func (p *Party) Leave() {
+	p.Expect(model.Desired{})
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.budget.parties = slices.DeleteFunc(p.budget.parties, func(other *Party) bool { return other == p })
+}
+
+// Expect says which guests the party looks after, also while there is no engine that does.
+func (p *Party) Expect(want model.Desired) {
+	if p == nil {
+		return
+	}
+	guests := groupsOf(want)
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	was := p.guests
+	p.guests = guests
+	for group := range was {
+		if !reflect.DeepEqual(was[group], guests[group]) {
+			p.doubt(group)
+		}
+	}
+	for group := range guests {
+		if was[group] == nil {
+			p.doubt(group)
+		}
+	}
+}
+
+// groupsOf are the guests of each rollout group.
+func groupsOf(want model.Desired) map[string][]guest {
+	guests := map[string][]guest{}
+	for _, v := range want.VMs {
+		for _, group := range v.Rollout.Groups {
+			guests[group] = append(guests[group], guest{v.Owner.Key, plan.Counts(v)})
+		}
+	}
+	return guests
+}
+
+// enter has a run look after the party's guests.
+func (p *Party) enter(r *run, part *part) {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.run, p.part = r, part
+	p.doubtAll()
+}
+
+// exit ends that. What it has begun may still be under way; nobody knows before another run
+// has looked.
+func (p *Party) exit(part *part) {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	if p.part != part {
+		return // another one looks after them by now
+	}
+	p.run, p.part = nil, nil
+	clear(p.rolling)
+	p.doubtAll()
+}
+
+func (p *Party) doubtAll() {
+	for group := range p.guests {
+		p.doubt(group)
+	}
+}
+
+// doubt has the others count a group anew.
+func (p *Party) doubt(group string) {
+	p.budget.serials[group]++
+	for _, other := range p.others(group) {
+		delete(other.counts, group)
+		if a := other.asking[group]; a != nil {
+			a.void = true
+		}
+		other.wake()
+	}
+}
+
+// others are those who look after guests of a group, too.
+func (p *Party) others(group string) (list []*Party) {
+	for _, other := range p.budget.parties {
+		if other != p && len(other.guests[group]) > 0 {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// wake has a party's run plan those again that wait for others.
+func (p *Party) wake() {
+	if r := p.run; r != nil {
+		r.post(r.rollOn)
+	}
+}
+
+// elsewhere is what is known of those groups of what is wanted that others have guests of.
+func (p *Party) elsewhere(want model.Desired, now time.Time) map[string]model.Elsewhere {
+	if p == nil {
+		return nil
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	clear(p.seen)
+	var all map[string]model.Elsewhere
+	for group := range groupsOf(want) {
+		others := p.others(group)
+		if len(others) == 0 && p.budget.unread == nil {
+			continue
+		}
+		if all == nil {
+			all = map[string]model.Elsewhere{}
+		}
+		all[group] = p.count(group, others, now)
+		p.seen[group] = p.budget.serials[group]
+	}
+	return all
+}
+
+// count puts together what the others restart and replace, and what they have answered.
+func (p *Party) count(group string, others []*Party, now time.Time) (e model.Elsewhere) {
+	rolling := map[model.Key]bool{}
+	for _, other := range others {
+		e.Guests += len(other.guests[group])
+		for key, groups := range other.rolling {
+			if slices.Contains(groups, group) {
+				rolling[key] = true
+				e.Away = append(e.Away, model.Absent{Key: key, UnderWay: true})
+			}
+		}
+	}
+	slices.SortFunc(e.Away, func(a, b model.Absent) int { return model.CompareNames(a.Key.String(), b.Key.String()) })
+	c, counted := p.counts[group]
+	age := now.Sub(c.at)
+	if e.Known = counted && (age <= countFor || len(c.away) > 0 && age <= restPeriod); !e.Known {
+		return e
+	}
+	for _, a := range c.away {
+		if !rolling[a.Key] {
+			e.Away = append(e.Away, a)
+		}
+	}
+	return e
+}
+
+// questions ask the others about some groups.
+func (p *Party) questions(groups []string) (list []question) {
+	for _, group := range slices.Compact(slices.Sorted(slices.Values(groups))) {
+		list = append(list, question{
+			name:  fmt.Sprintf("machines of %s that %s doesn't look after", group, p.name),
+			begin: plainly(func(ctx context.Context) error { return p.ask(ctx, group) }),
+		})
+	}
+	return list
+}
+
+// ask has all others say which of their guests of a group are unavailable.
+func (p *Party) ask(ctx context.Context, group string) error {
+	b := p.budget
+	question := &asking{released: map[model.Key]bool{}}
+	b.mu.Lock()
+	others, unread := p.others(group), b.unread
+	p.asking[group] = question
+	b.mu.Unlock()
+	var c count
+	all := false
+	if unread != nil {
+		var err error
+		if c.away, all, err = unread(ctx, group); err != nil {
+			return err
+		}
+	}
+	for _, away := range answers(ctx, others, group) {
+		c.away = append(c.away, away...)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(p.asking, group)
+	if all {
+		b.unread = nil
+	}
+	if !question.void {
+		c.away = slices.DeleteFunc(c.away, func(a model.Absent) bool { return question.released[a.Key] })
+		c.at = time.Now() // however long it took: what is begun meanwhile is noticed otherwise
+		p.counts[group] = c
+	}
+	return context.Cause(ctx)
+}
+
+// answers are what parties say who are asked at once.
+func answers(ctx context.Context, parties []*Party, group string) [][]model.Absent {
+	list := make([][]model.Absent, len(parties))
+	var all sync.WaitGroup
+	for i, p := range parties {
+		all.Go(func() { list[i] = p.answer(ctx, group) })
+	}
+	all.Wait()
+	return list
+}
+
+// answer says which guests of a group are unavailable, as far as somebody can tell.
+func (p *Party) answer(ctx context.Context, group string) []model.Absent {
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	p.budget.mu.Lock()
+	r, part := p.run, p.part
+	p.budget.mu.Unlock()
+	if r == nil {
+		return p.unknown(group, p.name+" isn't connected")
+	}
+	reply := make(chan []model.Absent, 1)
+	r.post(func() { r.reply(part, group, reply) })
+	select {
+	case away := <-reply:
+		return away
+	case <-r.ctx.Done():
+		return p.unknown(group, p.name+" isn't connected")
+	case <-ctx.Done():
+		return p.unknown(group, p.name+" hasn't answered")
+	}
+}
+
+// unknown are a party's guests of a group that are missed, when nobody can tell how they are.
+func (p *Party) unknown(group, why string) (away []model.Absent) {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	for _, g := range p.guests[group] {
+		if g.matters {
+			away = append(away, model.Absent{Key: g.key, Unknown: why})
+		}
+	}
+	return away
+}
+
+// take notes that a guest is restarted or replaced, unless somebody else has begun something
+// since that was planned.
+func (p *Party) take(key model.Key, groups []string) bool {
+	if p == nil {
+		return true
+	}
+	b := p.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, group := range groups {
+		serial, seen := p.seen[group]
+		if seen && serial != b.serials[group] || !seen && (b.unread != nil || len(p.others(group)) > 0) {
+			return false
+		}
+	}
+	p.rolling[key] = groups
+	for _, group := range groups {
+		b.serials[group]++
+		if _, seen := p.seen[group]; seen {
+			p.seen[group] = b.serials[group]
+		}
+	}
+	return true
+}
+
+// release notes that a guest isn't restarted or replaced any more.
+func (p *Party) release(key model.Key) {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	groups, taken := p.rolling[key]
+	if !taken {
+		return
+	}
+	delete(p.rolling, key)
+	for _, group := range groups {
+		for _, other := range p.others(group) {
+			delete(other.counts, group)
+			if a := other.asking[group]; a != nil {
+				a.released[key] = true
+			}
+			other.wake()
+		}
+	}
+}

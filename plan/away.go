@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// A rollout group may have guests that several sessions look after, each some of them. Who
+// restarts or replaces one asks the others which of theirs are unavailable.
+
+// Group is what is wanted, reduced to the guests of a rollout group and what their plans
+// depend on.
+func (w *Wanted) Group(group string) model.Desired { return w.For(w.rollouts[group]...) }
+
+// Away are the guests of a rollout group that are unavailable. Unknown are those of which
+// that can't be told before what look names was read.
+func Away(want model.Desired, have *model.Observed, group string) (away, unknown []model.Absent, look Look) {
+	p := newPlanner(want, have)
+	// Those that aren't made yet are left out: only their plans would tell, and nobody misses them.
+	r := &rollout{p: p, objects: make([]Object, len(want.VMs))}
+	for i, v := range want.VMs {
+		if !slices.Contains(v.Rollout.Groups, group) {
+			continue
+		}
+		one := model.Absent{Key: v.Owner.Key, UnderWay: have.Rolling[v.Owner.Key]}
+		switch down, unsure := r.unavailable(i); {
+		case down:
+			away = append(away, one)
+		case !unsure.Empty():
+			one.Unknown = "it hasn't been read yet whether it is up"
+			unknown = append(unknown, one)
+			look.Add(unsure)
+		}
+	}
+	return away, unknown, look
+}
+
+// Counts reports whether a guest is missed by its rollout group when nobody can tell how it
+// is: it is to run, and was made.
+func Counts(v model.VM) bool { return !v.Deleted && v.Power == model.PowerOn && v.Remembered != 0 }
+
+// whoIsAway names a guest that others look after, in words for an object of a namespace. What
+// other namespaces have isn't told.
+func whoIsAway(a model.Absent, namespace, group string) string {
+	name := a.Key.String()
+	if a.Key.Namespace != namespace {
+		name = fmt.Sprintf("a machine of another namespace that uses %s", group)
+		if a.Unknown != "" {
+			name += ", and of which nobody can tell at present whether it is ready,"
+		}
+		return name
+	}
+	if a.Unknown != "" {
+		name += fmt.Sprintf(", of which nobody can tell whether it is ready (%s),", a.Unknown)
+	}
+	return name
+}
