@@ -281,9 +281,10 @@ type PCIMapping struct {
 type UpdatePolicy struct {
 	// MaxUnavailable is how many machines may be unavailable at once while they are
 	// restarted or replaced: a number, or a part such as "25%", of all machines of the
-	// same VMClass and of those that one object with a count stands for. The next one
-	// has its turn when the former is ready again; if one doesn't come back, the others
-	// stay as they are. Default: 1.
+	// same VMClass (with the operator in all namespaces and Providers, else those of one
+	// Provider) and of those that one object with a count stands for. The next one has its
+	// turn when the former is ready again; if one doesn't come back, or can't be asked, the
+	// others stay as they are. Default: 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^(100|[1-9][0-9]?)%$')",message="want a number from 1 on, or a part such as 25%"
