@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -42,7 +43,7 @@ func apportion(objects []object, names record, parts manifest.Parts, lent map[mo
 // foundOf is what an object says of itself.
 func foundOf(o object) found {
 	f := found{
-		uid: o.GetUID(), identity: manifest.Identity(o), version: o.GetGeneration(),
+		uid: o.GetUID(), identity: manifest.Identity(o), version: o.GetGeneration(), edition: edition(o),
 		deleting: o.GetDeletionTimestamp() != nil, released: kube.Released(o), early: !controllerutil.ContainsFinalizer(o, finalizer) || unrecorded(o) && o.GetDeletionTimestamp() == nil,
 	}
 	if p, ok := o.(*api.Provider); ok {
@@ -58,6 +59,14 @@ func foundOf(o object) found {
 		}
 	}
 	return f
+}
+
+// edition tells an object as it is from what it was before. One that was made anew counts its
+// generations from the start, and is known in Proxmox as it was if it comes from a backup.
+func edition(o object) int64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, o.GetUID(), " ", o.GetGeneration())
+	return int64(h.Sum64())
 }
 
 // assign says what a Provider is to do, and notes that with each object that it is for.
@@ -79,7 +88,7 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 	owners(*d, func(key model.Key) {
 		object := groups.object(key)
 		f := all[object]
-		a.versions[key] = f.version
+		a.versions[key] = f.edition
 		if f.uid == "" {
 			return // a template that no object describes
 		}

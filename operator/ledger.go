@@ -43,6 +43,7 @@ type found struct {
 	uid      types.UID
 	identity string // what it is known by in Proxmox
 	version  int64  // its generation
+	edition  int64  // what sessions tell of it with, see edition
 	deleting bool
 	released bool        // what it has in Proxmox is left alone from now on
 	early    bool        // it can't be made so before it has a finalizer

@@ -52,7 +52,7 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 	}
 	var worst *engine.Outcome
 	for _, o := range e.outcomes {
-		if o.Version != e.found.version {
+		if o.Version != e.found.edition {
 			return status.Outcome{}, false // it is about what was wanted before
 		}
 		if worst == nil || rank(o.State) > rank(worst.State) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
@@ -105,6 +106,34 @@ func TestAnImageIsUnusedOnlyWithoutMachines(t *testing.T) {
 		e.fill(image)
 		if said := v.Message == "no machine needs it"; !ok || image.Status.Machines != machines || said != (machines == 0) {
 			t.Errorf("%d machines: %q beside machines: %d", machines, v.Message, image.Status.Machines)
+		}
+	}
+}
+
+// Sessions say nothing new of what hasn't changed, so they have to know an object that was
+// made anew from the one before it, though both are the same in Proxmox.
+func TestAnObjectThatWasMadeAnewIsAnotherEdition(t *testing.T) {
+	vm := func(uid string, generation int64) *api.VirtualMachine {
+		return &api.VirtualMachine{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: types.UID(uid), Generation: generation, Annotations: map[string]string{api.Identity: "1"}}}
+	}
+	was := foundOf(vm("1", 1))
+	for _, c := range []struct {
+		now    *api.VirtualMachine
+		same   bool
+		reason string
+	}{
+		{vm("1", 1), true, "nothing has happened"},
+		{vm("1", 2), false, "it was changed"},
+		{vm("2", 1), false, "it comes from a backup"},
+	} {
+		now := foundOf(c.now)
+		now.early = false
+		if same := now.edition == was.edition; same != c.same || now.identity != was.identity {
+			t.Errorf("the same edition: %t, identity %q: %s", same, now.identity, c.reason)
+		}
+		e := entry{found: now, outcomes: map[teller]engine.Outcome{{}: {State: engine.StateReady, Version: was.edition}}}
+		if _, told := e.verdict("VirtualMachine"); told != c.same {
+			t.Errorf("what was said before counts: %t: %s", told, c.reason)
 		}
 	}
 }
