@@ -8,11 +8,14 @@ import (
 )
 
 // drawOperator draws a history about the operator. In every other one there are objects
-// of other kinds beside VirtualMachines.
+// of other kinds beside VirtualMachines, and in some a second namespace.
 func drawOperator(seed uint64) *history {
 	h := drawMachines(seed)
 	if d := newDice(seed, "operator kinds"); d.chance(0.5) {
 		h.mix(d)
+	}
+	if d := newDice(seed, "operator sharing"); d.chance(0.35) {
+		h.share(d)
 	}
 	return h
 }

@@ -9,14 +9,16 @@ import (
 )
 
 func (k *kube) edit(resource, name string, change func(kubesim.Object)) bool {
-	_, err := k.api.Update(resource, team, name, "", func(o kubesim.Object) error {
+	_, err := k.api.Update(resource, spaceOf(name), name, "", func(o kubesim.Object) error {
 		change(o)
 		return nil
 	})
 	return err == nil
 }
 
-func (k *kube) delete(resource, name string) bool { return k.api.Delete(resource, team, name) == nil }
+func (k *kube) delete(resource, name string) bool {
+	return k.api.Delete(resource, spaceOf(name), name) == nil
+}
 
 // deleteAll is what the deletion of a namespace does, in the worst order.
 func (k *kube) deleteAll() {
@@ -37,7 +39,7 @@ func (k *kube) deleteGuests() {
 // restore drops an object, and makes it again as a backup has it: with its annotations,
 // another UID and no status.
 func (k *kube) restore(resource, name string, after time.Duration) {
-	o := k.api.Get(resource, team, name)
+	o := k.api.Get(resource, spaceOf(name), name)
 	if o == nil || o.Deleting() {
 		return
 	}
@@ -46,13 +48,13 @@ func (k *kube) restore(resource, name string, after time.Duration) {
 	for _, a := range []string{api.ClusterName, api.TakenOverBy, api.Members, forceDelete} {
 		backup.Annotate(a, o.Annotation(a))
 	}
-	k.api.Lose(resource, team, name)
+	k.api.Lose(resource, spaceOf(name), name)
 	k.run.later(after, func() { k.make(resource, backup) })
 }
 
 // meddle does something to the guest of an object, if it is there.
 func (k *kube) meddle(what kind, resource, name string, do func(o *others, id int) bool) {
-	o := k.api.Get(resource, team, name)
+	o := k.api.Get(resource, spaceOf(name), name)
 	if o == nil {
 		return
 	}

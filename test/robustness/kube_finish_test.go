@@ -20,6 +20,9 @@ func (k *kube) finish() {
 	r.others.unlockStuck()
 	k.unprovided()
 	k.provide()
+	if r.h.shared {
+		k.sharing([]any{lodgers})
+	}
 	time.Sleep(2 * time.Minute) // what others have done isn't all in the lists
 	if !k.await(30*time.Minute, k.settled) {
 		for _, o := range k.objects() {
@@ -71,6 +74,9 @@ func (k *kube) unprovided() {
 	k.run.census.excuse("objects without a Secret or a Provider in the end")
 	time.Sleep(5 * time.Minute)
 	for _, o := range k.objects() {
+		if o.Namespace() != team {
+			continue
+		}
 		nothing := count(o) == 0 && !k.made(o) // nobody has to look after it
 		if text, _ := condition(o, "Ready")["message"].(string); ready(o) && !nothing || text == "" {
 			k.run.fail("%s %s has neither login nor Provider any more and says: %s", o["kind"], o.Name(), sayings(o))
@@ -82,6 +88,9 @@ func (k *kube) unprovided() {
 func (k *kube) provide() {
 	k.make("secrets", k.login())
 	k.make("providers", k.provider())
+	if k.run.h.shared {
+		k.lodge()
+	}
 }
 
 // await waits until something is so, and says whether it is.

@@ -23,14 +23,7 @@ func (h *history) mix(d dice) {
 	for range a.number(2, 8) {
 		a.kindWish()
 	}
-	at := make([]int, len(a.h.events))
-	for i := range at {
-		at[i] = a.number(1, len(h.events))
-	}
-	slices.Sort(at)
-	for i, e := range slices.Backward(a.h.events) {
-		h.events = slices.Insert(h.events, at[i], e)
-	}
+	h.weave(a)
 }
 
 const (
@@ -207,7 +200,7 @@ func (k *kube) compare(s *pvesim.State, rec record) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s is Ready and has %d machines %s", &rec, len(ids), name))
 			continue
 		}
-		wrong = append(wrong, rec.compare(s, name, s.VMs[ids[0]])...)
+		wrong = append(wrong, rec.compare(s, name, s.VMs[ids[0]], k.memory[classOf(rec.object)])...)
 	}
 	policy, _ := spec(rec.object)["updatePolicy"].(map[string]any)
 	if identity(rec.object) != rec.object.UID() && policy["scaleDown"] != "Allow" {
@@ -270,7 +263,7 @@ func (k *kube) excusedByKind(o kubesim.Object, reason string) bool {
 // isn't ready: those that are ready aren't restarted meanwhile.
 func (k *kube) heldUp(o kubesim.Object) bool {
 	return slices.ContainsFunc(k.objects(), func(other kubesim.Object) bool {
-		same := fmt.Sprint(spec(other)["classRef"]) == fmt.Sprint(spec(o)["classRef"]) && other["kind"] != "VMSnapshot"
+		same := other["kind"] != "VMSnapshot" && classOf(other) == classOf(o)
 		return same && !ready(other) && condition(other, "Ready")["reason"] != "RolloutInProgress" && k.excused(other)
 	})
 }

@@ -30,6 +30,20 @@ var kubeMisdeeds = []misdeed{
 	{"a machine is stopped that is to run", func(r *run, id int) {
 		r.misbehave(http.MethodPost, id, "/status/stop")
 	}, `^VM \d+ of virtualmachine/team/vm-a isn't to stop`},
+	{"two machines of a class are restarted at once, in two namespaces", func(r *run, id int) {
+		guest := spec(r.kube.api.Get(machines, team, "vm-a"))
+		guest["classRef"], guest["imageRef"] = map[string]any{"name": "small", "namespace": team}, map[string]any{"name": r.h.world.images[0], "namespace": team}
+		guest["updatePolicy"] = map[string]any{"restart": "Allow"}
+		r.kube.edit(machines, "vm-a", func(o kubesim.Object) { spec(o)["updatePolicy"] = map[string]any{"restart": "Allow"} })
+		r.kube.lodge()
+		r.kube.sharing([]any{lodgers})
+		r.kube.make(machines, named("guest-a", guest))
+		r.kube.await(10*time.Minute, r.kube.settled)
+		r.kube.off()
+		r.misbehave(http.MethodPost, id, "/status/stop")
+		time.Sleep(10 * time.Second)
+		r.misbehave(http.MethodPost, vmidOf(r.kube.api.Get(machines, lodgers, "guest-a")), "/status/stop")
+	}, `^VM \d+ of VirtualMachine guest-a is restarted while VM \d+ of VirtualMachine vm-a, which is of the same class, hasn't come back`},
 	{"a machine that was let go by force is changed", func(r *run, id int) {
 		r.kube.edit(machines, "vm-a", func(o kubesim.Object) { o.Annotate(forceDelete, "true") })
 		r.letGo(id)

@@ -32,6 +32,9 @@ type kube struct {
 	// condemned are machines that were rightly destroyed, by VMID, until their disks are gone:
 	// somebody may want one again while Proxmox is still at it.
 	condemned map[int]model.Owner
+	memory    map[string]int // of each class, in MiB
+	restarts  map[int]restart
+	unshared  time.Time // when it was last changed what is shared
 }
 
 // record is what is true of a machine that is wanted, or was once.
@@ -80,16 +83,21 @@ const (
 var guestKinds = map[string]string{machines: "VirtualMachine", copies: "VMClone"}
 
 func newKube(r *run) *kube {
-	k := &kube{run: r, records: map[string]*record{}, condemned: map[int]model.Owner{}}
+	k := &kube{run: r, records: map[string]*record{}, condemned: map[int]model.Owner{}, memory: map[string]int{}, restarts: map[int]restart{}}
 	k.api = kubesim.New(kubeKinds, k.changed)
 	k.make("namespaces", kubesim.Object{"metadata": map[string]any{"name": "kube-system"}})
 	k.make("secrets", k.login())
 	k.make("providers", k.provider())
 	for name, class := range classes {
+		k.memory[name] = class.memory
 		k.make("vmclasses", named(name, map[string]any{"cpus": class.cpus, "memory": fmt.Sprintf("%dMi", class.memory)}))
 	}
 	for _, name := range r.h.world.images {
 		k.make("vmimages", named(name, map[string]any{"source": name}))
+	}
+	if r.h.shared {
+		k.lodge()
+		k.sharing([]any{lodgers})
 	}
 	return k
 }
@@ -98,7 +106,7 @@ func newKube(r *run) *kube {
 var classes = map[string]struct{ cpus, memory int }{"small": {1, 1024}, "medium": {2, 2048}}
 
 func named(name string, spec map[string]any) kubesim.Object {
-	return kubesim.Object{"metadata": map[string]any{"name": name, "namespace": team}, "spec": spec}
+	return kubesim.Object{"metadata": map[string]any{"name": name, "namespace": spaceOf(name)}, "spec": spec}
 }
 
 // login is the Secret with our credentials.
@@ -255,6 +263,8 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 		wrong = "isn't to stop"
 	case destroys:
 		k.condemned[id] = m.Owner
+	case stops(e) && !rec.mayGo(m.Owner.Name):
+		defer k.rolls(id, rec)
 	case unmarks(e) && !rec.deleted.IsZero() && retain(rec.object):
 		if rec.retained == nil {
 			rec.retained = map[string]bool{}
@@ -441,7 +451,7 @@ func on(o kubesim.Object) bool {
 }
 
 // compare says what of a machine isn't as its object asks.
-func (rec *record) compare(st *pvesim.State, name string, vm *pvesim.VM) (wrong []string) {
+func (rec *record) compare(st *pvesim.State, name string, vm *pvesim.VM, memory int) (wrong []string) {
 	differs := func(what string, want, have any) {
 		if fmt.Sprint(want) != fmt.Sprint(have) {
 			wrong = append(wrong, fmt.Sprintf("VM %d of %s: %s should be %v and is %v", vm.ID, name, what, want, have))
@@ -454,7 +464,7 @@ func (rec *record) compare(st *pvesim.State, name string, vm *pvesim.VM) (wrong 
 		cores = "1"
 	}
 	differs("cores", class.cpus, cores)
-	differs("memory", class.memory, vm.Conf["memory"])
+	differs("memory", memory, vm.Conf["memory"])
 	differs("name", name, vm.Name())
 	differs("running", on(rec.object), vm.Run != nil)
 	differs("VMID in its status", vm.ID, rec.claims(rec.object)[name])

@@ -100,6 +100,13 @@ func (o *others) theirDoing(id int) bool {
 	return o.busy[id] > 0 || time.Now().Before(o.touched[id])
 }
 
+// touchedSince tells whether others have done something to a machine since a time.
+func (o *others) touchedSince(id int, at time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.busy[id] > 0 || o.touched[id].After(at)
+}
+
 // forgot tells whether a volume was made for a machine that others destroyed, took
 // over or have restored by half.
 func (o *others) forgot(volume string, made time.Time) bool {
