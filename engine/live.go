@@ -18,6 +18,8 @@ type live struct {
 	next    time.Time // when everything is looked at again
 	trouble *trouble  // nothing can be done at present
 	asked   int       // place in the order of the guest whose agent was asked last
+	unread  []*object // that there seems to be nothing to do for, and that are read later
+	more    time.Time // when some of them are
 	haAsked time.Time // when what HA was told was last forgotten, to be read again
 }
 
@@ -68,6 +70,7 @@ func (r *run) stumble(err error) {
 	}
 	if t := r.live.trouble; t == nil || t.early() {
 		r.live.trouble = &trouble{err: err, since: time.Now()}
+		r.unknownAgain()
 		r.tellTrouble()
 	} else {
 		t.err = err

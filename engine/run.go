@@ -89,6 +89,8 @@ type object struct {
 	// unheard tells that it wasn't told yet that its agent is waited for.
 	unheard bool
 	found   sight // how its guest was when it became ready
+	fresh   bool  // it was never planned, in a session
+	unread  bool  // and that is left for later
 }
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
@@ -136,7 +138,7 @@ func (r *run) add(part *part, p plan.Object) {
 	if part.objects[p.Owner.Key] != nil {
 		return
 	}
-	o := &object{n: len(r.order), part: part, owner: p.Owner}
+	o := &object{n: len(r.order), part: part, owner: p.Owner, fresh: r.live != nil}
 	part.want.LeftOver(p)
 	part.objects[p.Owner.Key] = o
 	part.order, r.order = append(part.order, o), append(r.order, o)

@@ -35,7 +35,11 @@ func (l *lab) serve(c *pve.Client) *session { return l.serveSome(c, 0) }
 
 // serveSome works on so many at once.
 func (l *lab) serveSome(c *pve.Client, parallel int) *session {
-	s := &session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}
+	return l.serveWith(&session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}, c, parallel)
+}
+
+// serveWith begins a session that a test has prepared.
+func (l *lab) serveWith(s *session, c *pve.Client, parallel int) *session {
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(context.Background())
 	s.Session = engineOf(c).Serve(ctx, engine.Options{

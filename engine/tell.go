@@ -24,7 +24,7 @@ type view struct {
 // tell tells how an object is, if that is otherwise than before. While it is only
 // being looked at, or is about to be, nothing is new.
 func (r *run) tell(o *object) {
-	looking := o.busy > 0 && o.doing() == "" || r.able() && (r.due[o] || r.asksAgain(o))
+	looking := o.unread || o.busy > 0 && o.doing() == "" || r.able() && (r.due[o] || r.asksAgain(o))
 	if o.part.opts.Changed == nil || o.dropped || looking || r.live != nil && r.live.trouble.early() {
 		return
 	}

@@ -18,10 +18,10 @@ func (r *run) turn() {
 		}
 	}
 	clear(r.due)
-	if len(due) == 0 {
+	slices.SortFunc(due, func(a, b *object) int { return a.n - b.n })
+	if due = r.later(due); len(due) == 0 {
 		return
 	}
-	slices.SortFunc(due, func(a, b *object) int { return a.n - b.n })
 	for _, o := range due {
 		if fail, failed := r.failure(o); failed && r.outdated(fail) {
 			r.forgive(o)
@@ -225,7 +225,7 @@ func (r *run) wakeUsers(o *object) {
 		waiting = append(slices.Clone(waiting), o.part.want.Sources(o.owner.Key)...)
 	}
 	for _, key := range waiting {
-		if u := o.part.objects[key]; u != nil && !u.done {
+		if u := o.part.objects[key]; u != nil && !u.done && !u.unread {
 			r.due[u] = true
 		}
 	}

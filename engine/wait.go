@@ -269,6 +269,7 @@ func (r *run) rest() (next time.Time, over bool) {
 	}
 	if r.live != nil {
 		over = false
+		r.readMore(now, by)
 	}
 	if over || len(r.due) > 0 && r.able() {
 		return now, over

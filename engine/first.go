@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// A session that begins knows of its guests what the lists show, and has to read the config of
+// each and ask its agent before it can say how it is. All of that at once would be a burst of
+// thousands of requests. So it begins with those that the lists show something to do for; the
+// others follow bit by bit, and nothing is said of them before.
+
+const (
+	// firstAtOnce is how many objects are read at once that there seems to be nothing to do for.
+	firstAtOnce = 50
+	// firstShare is how many more follow in each firstPeriod.
+	firstShare  = 5
+	firstPeriod = time.Second
+)
+
+// later leaves those of some objects for later that were never planned and that there seems to
+// be nothing to do for, if there are many.
+func (r *run) later(due []*object) (now []*object) {
+	fresh := map[*part][]*object{}
+	many := 0
+	for _, o := range due {
+		if o.fresh {
+			fresh[o.part] = append(fresh[o.part], o)
+			many++
+		}
+		o.fresh, o.unread = false, false
+	}
+	if r.live == nil || many <= firstAtOnce {
+		return due
+	}
+	seem := map[*object]bool{}
+	for p, list := range fresh {
+		for _, o := range r.seemReady(p, list) {
+			seem[o] = true
+		}
+	}
+	first := firstAtOnce
+	for _, o := range due {
+		switch {
+		case !seem[o]:
+			now = append(now, o)
+		case first > 0:
+			first--
+			now = append(now, o)
+		default:
+			o.unread = true
+			r.live.unread = append(r.live.unread, o)
+		}
+	}
+	return now
+}
+
+// seemReady are those of some objects that there is nothing to do for by the lists alone.
+func (r *run) seemReady(p *part, list []*object) (ready []*object) {
+	want := p.want.For(keysOf(list)...)
+	want.Quick = true
+	vms := append([]model.VM(nil), want.VMs...)
+	for i := range vms {
+		vms[i].WaitAddress = false
+	}
+	want.VMs = vms
+	planned := map[model.Key]bool{}
+	for _, o := range r.e.plan(want, p.standing).Objects {
+		planned[o.Owner.Key] = o.Ready() && o.VMID != 0 && !o.Gone
+	}
+	for _, o := range list {
+		if planned[o.owner.Key] {
+			ready = append(ready, o)
+		}
+	}
+	return ready
+}
+
+// readMore plans some of the objects that were left for later, and finds out when the next
+// follow.
+func (r *run) readMore(now time.Time, by func(time.Time)) {
+	if len(r.live.unread) == 0 || !r.able() {
+		return
+	}
+	if !now.Before(r.live.more) {
+		r.live.more = now.Add(firstPeriod)
+		for n := 0; n < firstShare && len(r.live.unread) > 0; r.live.unread = r.live.unread[1:] {
+			if o := r.live.unread[0]; o.unread && !o.dropped {
+				r.due[o] = true
+				n++
+			}
+		}
+	}
+	by(r.live.more)
+}
+
+// unknownAgain notes that nothing is known of the objects that were left for later, since
+// Proxmox can't be asked.
+func (r *run) unknownAgain() {
+	for _, o := range r.live.unread {
+		o.unread, o.fresh = false, true
+	}
+	r.live.unread = nil
+}
