@@ -14,24 +14,24 @@ import (
 // second one: it skips what it doesn't name. Those that remain read the fields of an action;
 // here is which actions each of them has to name, and why it needn't name all.
 var switches = map[string]func(model.Facts) bool{
-	"act/act.go do":               func(model.Facts) bool { return true },
-	"act/act.go Words":            func(model.Facts) bool { return true },
-	"act/act.go digestOf":         func(f model.Facts) bool { return f.Proof == model.ProofDigest },
-	"act/storage.go namedStorage": func(f model.Facts) bool { return f.Busy == model.BusyNamed },
-	"act/sweep.go LeftBy":         func(f model.Facts) bool { return f.Leaves },
-	"engine/note.go believe":      func(f model.Facts) bool { return f.Tells },
-	"engine/note.go verify":       func(f model.Facts) bool { return f.Checked },
-	"engine/progress.go copies":   func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't
-	"plan/foresee.go expectStep":  func(f model.Facts) bool { return f.Awaited },
-	"plan/foresee.go changedBy":   func(f model.Facts) bool { return f.Awaited && f.Changes == model.AspectConfig },
-	"privs/calls.go changeOf":     func(f model.Facts) bool { return slices.Contains(f.Calls, model.ConfigCall) },
-	"privs/calls.go reason": func(f model.Facts) bool {
+	"act/act.go do":                func(model.Facts) bool { return true },
+	"act/act.go Words":             func(model.Facts) bool { return true },
+	"act/act.go digestOf":          func(f model.Facts) bool { return f.Proof == model.ProofDigest },
+	"act/storage.go namedStorage":  func(f model.Facts) bool { return f.Busy == model.BusyNamed },
+	"act/sweep.go LeftBy":          func(f model.Facts) bool { return f.Leaves },
+	"engine/note.go believe":       func(f model.Facts) bool { return f.Tells },
+	"engine/note.go verify":        func(f model.Facts) bool { return f.Checked },
+	"engine/progress.go copies":    func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't
+	"plan/foresee.go expectStep":   func(f model.Facts) bool { return f.Awaited },
+	"plan/foresee.go changedBy":    func(f model.Facts) bool { return f.Awaited && f.Changes == model.AspectConfig },
+	"privileges/calls.go changeOf": func(f model.Facts) bool { return slices.Contains(f.Calls, model.ConfigCall) },
+	"privileges/calls.go reason": func(f model.Facts) bool {
 		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })
 	},
-	"privs/calls.go made":       nil, // what isn't named makes all of its calls
-	"privs/calls.go parameters": nil, // a test there has it that none is missing
-	"status/diff.go with":       nil, // it shows what changes of some settings
-	"spec/export/fit.go avoid":  nil, // the same settings
+	"privileges/calls.go made":       nil, // what isn't named makes all of its calls
+	"privileges/calls.go parameters": nil, // a test there has it that none is missing
+	"status/diff.go with":            nil, // it shows what changes of some settings
+	"spec/export/fit.go avoid":       nil, // the same settings
 }
 
 func TestEveryActionHasItsFacts(t *testing.T) {

@@ -15,15 +15,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // Actor acts on one cluster. It is safe for use by many goroutines.
 type Actor struct {
 	client *pve.Client
-	hosts  *remote.Hosts // nil: nodes can't be logged in to
+	hosts  *ssh.Hosts // nil: nodes can't be logged in to
 	keys   model.Keys
 
 	mu      sync.Mutex

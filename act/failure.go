@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // Class says what can be done about a failure.
@@ -60,13 +60,13 @@ var classes = []struct {
 	{ErrNoFacts, Hard},
 	{ErrNoDigest, Hard},
 	{ErrNoSSH, Hard},
-	{remote.ErrHostKeyChanged, Hard},
-	{remote.ErrHostKeyUnknown, Hard},
-	{remote.ErrAuth, Hard},
-	{remote.ErrKey, Hard},
-	{remote.ErrNoSpace, Full},
-	{remote.ErrUnreachable, Away},
-	{remote.ErrLost, Away},
+	{ssh.ErrHostKeyChanged, Hard},
+	{ssh.ErrHostKeyUnknown, Hard},
+	{ssh.ErrAuth, Hard},
+	{ssh.ErrKey, Hard},
+	{ssh.ErrNoSpace, Full},
+	{ssh.ErrUnreachable, Away},
+	{ssh.ErrLost, Away},
 	{pve.ErrHotplug, Mistaken}, // what it didn't take is pending
 	{pve.ErrModified, Mistaken},
 	{pve.ErrLocked, Busy},

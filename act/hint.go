@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // hint says what a person can do about an error.
@@ -104,12 +104,12 @@ func otherHint(err error) string {
 	}{
 		{ErrNotOurs, "look at the description of the VM in Proxmox"},
 		{ErrNoSSH, "say how in spec.ssh of the Provider"},
-		{remote.ErrHostKeyChanged, "if the node was installed anew, put its new key into knownHosts of spec.ssh, or take the old one out of the file (ssh-keygen -R); if it wasn't, somebody is in between"},
-		{remote.ErrHostKeyUnknown, "put the node's key into knownHosts of spec.ssh (ssh-keyscan prints it), or set trustOnFirstUse"},
-		{remote.ErrAuth, "the node must let the user of spec.ssh in with that key: see its authorized_keys"},
-		{remote.ErrKey, "see the Secret of spec.ssh"},
-		{remote.ErrNoSpace, "free space on the node's storage, or name another one (snippetStorage)"},
-		{remote.ErrUnreachable, "is SSH open to the node? spec.ssh of the Provider may name its address"},
+		{ssh.ErrHostKeyChanged, "if the node was installed anew, put its new key into knownHosts of spec.ssh, or take the old one out of the file (ssh-keygen -R); if it wasn't, somebody is in between"},
+		{ssh.ErrHostKeyUnknown, "put the node's key into knownHosts of spec.ssh (ssh-keyscan prints it), or set trustOnFirstUse"},
+		{ssh.ErrAuth, "the node must let the user of spec.ssh in with that key: see its authorized_keys"},
+		{ssh.ErrKey, "see the Secret of spec.ssh"},
+		{ssh.ErrNoSpace, "free space on the node's storage, or name another one (snippetStorage)"},
+		{ssh.ErrUnreachable, "is SSH open to the node? spec.ssh of the Provider may name its address"},
 	} {
 		if errors.Is(err, h.kind) {
 			return h.text
@@ -145,7 +145,7 @@ func lacks(err error) *model.Lack {
 func exactly(action model.Action, err error) error {
 	var e *pve.Error
 	if errors.As(err, &e) && e.AnyPriv && errors.Is(err, pve.ErrForbidden) {
-		needs := slices.DeleteFunc(privs.OnGuest(action), func(p string) bool { return !slices.Contains(e.Privs, p) })
+		needs := slices.DeleteFunc(privileges.OnGuest(action), func(p string) bool { return !slices.Contains(e.Privs, p) })
 		if len(needs) > 0 {
 			e.Privs, e.AnyPriv = needs, false
 		}
@@ -168,7 +168,7 @@ func connectionHint(err error) string {
 func forbiddenHint(err error) string {
 	l := lacks(err)
 	if l.Any {
-		return fmt.Sprintf("grant %s on %s", privs.Least(l.Path, l.Privs), l.Path)
+		return fmt.Sprintf("grant %s on %s", privileges.Least(l.Path, l.Privs), l.Path)
 	}
 	return fmt.Sprintf("grant %s on %s", strings.Join(l.Privs, " and "), l.Path)
 }

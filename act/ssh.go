@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // ErrNoSSH is something that Proxmox' API has no call for, and nobody has said how
@@ -21,7 +21,7 @@ var ErrNoSSH = errors.New("it isn't known how to log in to nodes by SSH")
 
 // OverSSH says how nodes are reached for what Proxmox' API has no call for; nil:
 // they aren't.
-func (a *Actor) OverSSH(hosts *remote.Hosts) *Actor {
+func (a *Actor) OverSSH(hosts *ssh.Hosts) *Actor {
 	a.hosts = hosts
 	return a
 }
@@ -61,7 +61,7 @@ func (a *Actor) uploadSnippets(ctx context.Context, c *pve.Client, u model.Uploa
 
 // Login connects to a node: where the manifests say that it is, or where the
 // cluster does.
-func Login(ctx context.Context, c *pve.Client, hosts *remote.Hosts, node string) (*remote.Conn, error) {
+func Login(ctx context.Context, c *pve.Client, hosts *ssh.Hosts, node string) (*ssh.Conn, error) {
 	if hosts.Addresses[node] != "" {
 		return hosts.Dial(ctx, node, "")
 	}
@@ -74,7 +74,7 @@ func Login(ctx context.Context, c *pve.Client, hosts *remote.Hosts, node string)
 			return hosts.Dial(ctx, node, m.IP)
 		}
 	}
-	return nil, fmt.Errorf("the cluster doesn't tell the address of %s: %w", node, remote.ErrUnreachable)
+	return nil, fmt.Errorf("the cluster doesn't tell the address of %s: %w", node, ssh.ErrUnreachable)
 }
 
 // snippetPath is where a snippet is on a node.

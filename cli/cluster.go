@@ -7,10 +7,10 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // cluster is a Proxmox that a command works on.
@@ -51,7 +51,7 @@ func (u *ui) connectWith(w manifest.Wanted, set func(*pve.Config)) (*cluster, er
 }
 
 // hosts is how nodes are logged in to, with where their keys are remembered.
-func (u *ui) hosts(given *remote.Hosts) (*remote.Hosts, error) {
+func (u *ui) hosts(given *ssh.Hosts) (*ssh.Hosts, error) {
 	if given == nil {
 		return nil, nil
 	}

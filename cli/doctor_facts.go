@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 )
 
@@ -15,10 +15,10 @@ type facts struct {
 	chain   []*x509.Certificate
 	version pve.Version
 	have    *model.Observed
-	site    privs.Site
-	needs   privs.Needs
+	site    privileges.Site
+	needs   privileges.Needs
 	rights  map[string]map[string]bool // by path
-	missing []privs.Grant
+	missing []privileges.Grant
 }
 
 // gather reads what the checks need.
@@ -37,8 +37,8 @@ func (e *examination) gather() error {
 		}
 	}
 	e.have = e.c.observer.Snapshot()
-	e.site = privs.Site{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()}
-	if e.needs, err = privs.For(e.want, e.site); err != nil {
+	e.site = privileges.Site{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()}
+	if e.needs, err = privileges.For(e.want, e.site); err != nil {
 		return err
 	}
 	e.rights = map[string]map[string]bool{}
@@ -121,7 +121,7 @@ func (e *examination) tagsRestricted() bool {
 
 // lacks tells whether a privilege is among those that are missing.
 func (e *examination) lacks(path, priv string) bool {
-	return slices.ContainsFunc(e.missing, func(g privs.Grant) bool { return g.Path == path && slices.Contains(g.Names(), priv) })
+	return slices.ContainsFunc(e.missing, func(g privileges.Grant) bool { return g.Path == path && slices.Contains(g.Names(), priv) })
 }
 
 // nodesFor are the nodes that a guest may go to: those named, or all.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
 )
@@ -126,7 +126,9 @@ func (e *examination) bridges() {
 }
 
 func (e *examination) bridge(bridge string, on, not []string) {
-	hidden := slices.ContainsFunc(e.missing, func(g privs.Grant) bool { return strings.HasPrefix(g.Path+"/", "/sdn/zones/localnetwork/"+bridge+"/") })
+	hidden := slices.ContainsFunc(e.missing, func(g privileges.Grant) bool {
+		return strings.HasPrefix(g.Path+"/", "/sdn/zones/localnetwork/"+bridge+"/")
+	})
 	switch {
 	case len(not) == 0 && len(on) > 0:
 		e.good(areaManifests, "bridge %s is on %s", bridge, strings.Join(on, ", "))

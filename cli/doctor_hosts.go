@@ -10,8 +10,8 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // snippets checks the files that machines use and Proxmox has no call for: those
@@ -130,7 +130,7 @@ func (e *examination) logins(nodes []string) {
 		switch err := errs[i]; {
 		case err == nil:
 			open = append(open, node)
-		case trustFirst && errors.Is(err, remote.ErrHostKeyUnknown):
+		case trustFirst && errors.Is(err, ssh.ErrHostKeyUnknown):
 			first = append(first, node)
 		default:
 			e.bad(areaManifests, fmt.Sprintf("snippets are copied to %s by SSH: %s", node, shortCause(err)), strings.Join(whatToDo(err, e.conn), " "))

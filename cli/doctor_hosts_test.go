@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/remote/remotetest"
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 )
 
 func TestDoctorLogsInWhereFirstBootDataAreCopiedTo(t *testing.T) {
 	f := newFarm(t)
 	wantText(t, f.must("doctor", "-f", f.manifest(f.known(), "date")), `^  ✓ snippets are copied by SSH as root, and pve1, pve2, pve3 let it in$`)
 
-	_, other := remotetest.Key(t)
+	_, other := sshtest.Key(t)
 	f.nodes["pve2"].SetHostKeys(other)
 	code, out, _ := f.run("doctor", "-f", f.manifest("knownHosts: |\n      "+strings.TrimSpace(string(f.nodes["pve1"].KnownHosts())), "date"))
 	if code != exitFailed {
@@ -34,7 +34,7 @@ func TestDoctorLogsInWhereFirstBootDataAreCopiedTo(t *testing.T) {
 		t.Errorf("the doctor has remembered a key: %v", err)
 	}
 
-	f.key, _ = remotetest.Key(t)
+	f.key, _ = sshtest.Key(t)
 	_, out, _ = f.run("doctor", "-f", f.manifest(f.known(), "date"))
 	wantText(t, out, `^  ✗ snippets are copied to pve1 by SSH: .*the login was refused`, `see its authorized_keys`)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
 )
@@ -87,7 +87,7 @@ func (e *examination) privileges() {
 }
 
 // lacking tells what is missing on a path; what it is for only if that isn't much.
-func (e *examination) lacking(g privs.Grant) {
+func (e *examination) lacking(g privileges.Grant) {
 	const few = 3
 	if len(g.Privs) > few {
 		e.bad(areaPrivileges, fmt.Sprintf("%s: %s are missing: %s", pathText(g), status.Count(len(g.Privs), "privilege"), strings.Join(g.Names(), ", ")), "")
@@ -151,7 +151,7 @@ func (e *examination) wide() {
 				"A storage of its own for first-boot data and fetched images keeps it apart (isoStorage in the Provider's defaults).")
 		}
 	}
-	if !slices.ContainsFunc(e.needs.Grants, func(g privs.Grant) bool { return g.Path == "/vms" }) {
+	if !slices.ContainsFunc(e.needs.Grants, func(g privileges.Grant) bool { return g.Path == "/vms" }) {
 		return
 	}
 	for _, v := range e.want.VMs {
@@ -163,7 +163,7 @@ func (e *examination) wide() {
 	}
 }
 
-func count(grants []privs.Grant) int {
+func count(grants []privileges.Grant) int {
 	n := 0
 	for _, g := range grants {
 		n += len(g.Privs)
@@ -172,7 +172,7 @@ func count(grants []privs.Grant) int {
 }
 
 // pathText names the path of a grant for people.
-func pathText(g privs.Grant) string {
+func pathText(g privileges.Grant) string {
 	if g.Below {
 		return g.Path + " and below"
 	}
@@ -194,7 +194,7 @@ func andList(words []string) string {
 // commands are those that grant what is needed.
 func (e *examination) commands() {
 	creds := e.conn.Credentials
-	a := privs.Account{User: creds.User(), Token: tokenName(creds), Roles: e.roles()}
+	a := privileges.Account{User: creds.User(), Token: tokenName(creds), Roles: e.roles()}
 	if creds.User() == rootUser {
 		a.User, a.Token, a.NewUser, a.NewToken = "proxplane@pve", "proxplane", true, true
 	}
@@ -223,7 +223,7 @@ func (e *examination) commands() {
 }
 
 // changes says what the commands change about what was granted before.
-func (e *examination) changes(a privs.Account) {
+func (e *examination) changes(a privileges.Account) {
 	switch {
 	case a.NewUser:
 	case a.UserHas.Rights == nil:
@@ -234,7 +234,7 @@ func (e *examination) changes(a privs.Account) {
 }
 
 // held reads what the account was granted on the paths that something is needed on.
-func (e *examination) held(a *privs.Account) {
+func (e *examination) held(a *privileges.Account) {
 	own := e.conn.Credentials
 	if !a.NewUser {
 		a.UserHas.Rights = e.rightsOf(a.User, a.User == own.User() && !own.IsToken())
@@ -276,7 +276,7 @@ func (e *examination) rightsOf(who string, own bool) map[string]map[string]bool 
 
 // known leaves out the commands that make what is there already, as far as these
 // credentials may see it.
-func (e *examination) known(a *privs.Account) {
+func (e *examination) known(a *privileges.Account) {
 	if a.NewUser {
 		if _, err := e.c.client.Access().User(e.ctx, a.User); err == nil {
 			a.NewUser = false

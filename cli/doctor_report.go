@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -39,15 +39,15 @@ type check struct {
 
 // diagnosis is all that was found out about one cluster.
 type diagnosis struct {
-	Provider  string           `json:"provider,omitempty"`
-	Endpoints []string         `json:"endpoints"`
-	OK        bool             `json:"ok"`
-	Manifests bool             `json:"manifests"` // they were given
-	Checks    []check          `json:"checks"`
-	Needed    []privs.Grant    `json:"needed,omitempty"`
-	Missing   []privs.Grant    `json:"missing,omitempty"`
-	RootOnly  []privs.RootOnly `json:"rootOnly,omitempty"`
-	Commands  []string         `json:"commands,omitempty"`
+	Provider  string                `json:"provider,omitempty"`
+	Endpoints []string              `json:"endpoints"`
+	OK        bool                  `json:"ok"`
+	Manifests bool                  `json:"manifests"` // they were given
+	Checks    []check               `json:"checks"`
+	Needed    []privileges.Grant    `json:"needed,omitempty"`
+	Missing   []privileges.Grant    `json:"missing,omitempty"`
+	RootOnly  []privileges.RootOnly `json:"rootOnly,omitempty"`
+	Commands  []string              `json:"commands,omitempty"`
 
 	commandsFor string // what the commands do, for people
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -36,7 +36,7 @@ func (l *lab) diagnose(args ...string) (code int, d diagnosis) {
 }
 
 // login makes a token that has these grants, and uses it from now on.
-func (l *lab) login(grants []privs.Grant) {
+func (l *lab) login(grants []privileges.Grant) {
 	l.Helper()
 	client, err := pve.New(pve.Config{
 		Endpoints: []string{os.Getenv("PVE_ENDPOINT")}, TLS: pve.TLS{CA: []byte(os.Getenv("PVE_CA_BUNDLE"))},
@@ -118,9 +118,9 @@ func TestDoctorSaysWhatIsMissingAndHowToGrantIt(t *testing.T) {
 	file := l.write("shop.yaml", shop)
 	_, d := l.diagnose("-f", file)
 	for i, g := range d.Needed {
-		d.Needed[i].Privs = slices.DeleteFunc(g.Privs, func(p privs.Priv) bool { return p.Name == "VM.Config.Memory" || p.Name == "SDN.Use" })
+		d.Needed[i].Privs = slices.DeleteFunc(g.Privs, func(p privileges.Priv) bool { return p.Name == "VM.Config.Memory" || p.Name == "SDN.Use" })
 	}
-	l.login(slices.DeleteFunc(d.Needed, func(g privs.Grant) bool { return len(g.Privs) == 0 }))
+	l.login(slices.DeleteFunc(d.Needed, func(g privileges.Grant) bool { return len(g.Privs) == 0 }))
 	code, out, _ := l.run("doctor", "-f", file)
 	if code != exitFailed {
 		t.Errorf("exit %d", code)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/proxplane/proxplane/hook"
+	"github.com/proxplane/proxplane/host/hook"
 )
 
 func newHook(u *ui) *cobra.Command {

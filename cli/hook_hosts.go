@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // hookHosts are the hosts that commands about the hook are for.
@@ -79,7 +79,7 @@ func (p place) hostPort() (host, port string) {
 }
 
 // way is how to log in to nodes: as the flags say, or the Provider.
-func (h *hookHosts) way(ctx context.Context, u *ui, c *cluster) (remote.Config, error) {
+func (h *hookHosts) way(ctx context.Context, u *ui, c *cluster) (ssh.Config, error) {
 	hosts, err := u.hosts(c.Connection.SSH)
 	if err != nil || hosts == nil || h.identity != "" {
 		return h.config(ctx, u, "")

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
-	"github.com/proxplane/proxplane/hook"
-	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/host/hook"
+	"github.com/proxplane/proxplane/host/ssh"
 )
 
 // installing is one call of hook install.
@@ -123,8 +123,8 @@ func readProgram(file string) (program []byte, machine string, err error) {
 }
 
 // install puts the hook on one node, and tells what was done.
-func install(ctx context.Context, p place, config remote.Config, program []byte, machine string) ([]string, error) {
-	conn, err := remote.Dial(ctx, p.address, config)
+func install(ctx context.Context, p place, config ssh.Config, program []byte, machine string) ([]string, error) {
+	conn, err := ssh.Dial(ctx, p.address, config)
 	if err != nil {
 		return nil, err
 	}

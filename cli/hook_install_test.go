@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/hook"
+	"github.com/proxplane/proxplane/host/hook"
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/remotetest"
 	"github.com/proxplane/proxplane/test/need"
 )
 
@@ -50,9 +50,9 @@ func programFor(l *lab, machine elf.Machine) string {
 
 // node is a Proxmox host that can be logged in to. What is run there runs for
 // real.
-func node(t *testing.T, key []byte) *remotetest.Server {
+func node(t *testing.T, key []byte) *sshtest.Server {
 	t.Helper()
-	s := remotetest.Start(t)
+	s := sshtest.Start(t)
 	s.AuthorizeKey(key)
 	s.OnCommand(func(command string) (string, int, bool) {
 		file, args, _ := strings.Cut(command, " ")
@@ -71,7 +71,7 @@ func node(t *testing.T, key []byte) *remotetest.Server {
 func TestTheHookIsInstalledOnHosts(t *testing.T) {
 	l := ownLab(t)
 	l.env["HOME"] = t.TempDir()
-	key, _ := remotetest.Key(t)
+	key, _ := sshtest.Key(t)
 	one, two := node(t, key), node(t, key)
 	args := []string{
 		"hook", "install", "--node", "pve1,pve2", "--node-address", "pve1=" + one.Address + ",pve2=" + two.Address,
@@ -79,7 +79,7 @@ func TestTheHookIsInstalledOnHosts(t *testing.T) {
 	}
 	out := l.must(args...)
 	wantText(t, out, `^✓ pve1  /var/lib/vz/snippets/proxplane-hook is small$`, `^✓ pve2  /etc/proxplane/hook.yaml is new, and allows nothing yet$`, `hookscript: local:snippets/proxplane-hook`)
-	for _, s := range []*remotetest.Server{one, two} {
+	for _, s := range []*sshtest.Server{one, two} {
 		for name, mode := range map[string]os.FileMode{"var/lib/vz/snippets/proxplane-hook": 0o755, "etc/proxplane/hook.yaml": 0o644, "etc/proxplane": os.ModeDir | 0o755} {
 			if info, err := os.Stat(filepath.Join(s.Folder, name)); err != nil || info.Mode() != mode {
 				t.Errorf("%s: %v, %v", name, info, err)
@@ -95,7 +95,7 @@ func TestTheHookIsInstalledOnHosts(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 
-	_, other := remotetest.Key(t)
+	_, other := sshtest.Key(t)
 	two.SetHostKeys(other)
 	_, _, stderr := l.run(args...)
 	wantText(t, stderr, `node pve2: log in to root@127.0.0.1:\d+: the host key has changed`)
@@ -107,7 +107,7 @@ func TestTheHookIsInstalledOnHosts(t *testing.T) {
 func TestTheHookIsInstalledAsTheProviderSays(t *testing.T) {
 	l := ownLab(t)
 	l.env["HOME"] = t.TempDir()
-	key, _ := remotetest.Key(t)
+	key, _ := sshtest.Key(t)
 	s := node(t, key)
 	indent := func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") }
 	file := l.write("provider.yaml", `apiVersion: infra.virtrigaud.io/v1beta1
@@ -131,7 +131,7 @@ stringData:
 	if users := s.Logins(); len(users) != 1 || users[0] != "admin" {
 		t.Errorf("logged in as %v", users)
 	}
-	_, other := remotetest.Key(t)
+	_, other := sshtest.Key(t)
 	s.SetHostKeys(other)
 	_, _, stderr := l.run("hook", "install", "-f", file, "--node", "pve2", "--binary", program(t), "--trust-new")
 	wantText(t, stderr, `the host key has changed`)
@@ -140,7 +140,7 @@ stringData:
 func TestTheHookIsInstalledOnlyWhereItCanRun(t *testing.T) {
 	l := ownLab(t)
 	l.env["HOME"] = t.TempDir()
-	key, _ := remotetest.Key(t)
+	key, _ := sshtest.Key(t)
 	s := node(t, key)
 	args := func(more ...string) []string {
 		return append([]string{"hook", "install", "--node", "pve1", "--node-address", "pve1=" + s.Address, "-i", l.write("key", string(key)), "--trust-new"}, more...)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/proxplane/proxplane/hook"
-	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/host/hook"
+	"github.com/proxplane/proxplane/host/ssh"
 )
 
 func newHookUninstall(u *ui) *cobra.Command {
@@ -108,8 +108,8 @@ func (h *hookHosts) unused(ctx context.Context, c *cluster, places []place) erro
 }
 
 // uninstall takes the hook off one node, and tells what was done.
-func uninstall(ctx context.Context, p place, config remote.Config) ([]string, error) {
-	conn, err := remote.Dial(ctx, p.address, config)
+func uninstall(ctx context.Context, p place, config ssh.Config) ([]string, error) {
+	conn, err := ssh.Dial(ctx, p.address, config)
 	if err != nil {
 		return nil, err
 	}

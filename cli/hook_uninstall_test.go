@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/proxplane/proxplane/hook"
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/host/hook"
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/remotetest"
 )
 
 func TestTheHookIsTakenOffHosts(t *testing.T) {
 	l := ownLab(t)
 	l.env["HOME"] = t.TempDir()
-	key, _ := remotetest.Key(t)
+	key, _ := sshtest.Key(t)
 	one, two := node(t, key), node(t, key)
 	how := []string{"--node-address", "pve1=" + one.Address + ",pve2=" + two.Address, "-i", l.write("key", string(key)), "--trust-new"}
 	hooks := func(command, nodes string, more ...string) []string {
@@ -48,7 +48,7 @@ func TestTheHookIsTakenOffHosts(t *testing.T) {
 		}
 		wantText(t, stderr, `local:snippets/proxplane-hook is in use, and machines that have it can't start without it: web-1 \(\d+\) on pve1$`, `qm set VMID --delete hookscript`)
 	}
-	there := func(s *remotetest.Server, name string, want bool) {
+	there := func(s *sshtest.Server, name string, want bool) {
 		t.Helper()
 		if _, err := os.Stat(filepath.Join(s.Folder, name)); (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %v", name, err, want)
@@ -74,10 +74,10 @@ func TestTheHookIsTakenOffHosts(t *testing.T) {
 
 func TestWhoIsntShownAllMachinesTakesNoHookAway(t *testing.T) {
 	l := newLab(t)
-	l.login([]privs.Grant{
-		{Path: "/storage/local", Privs: []privs.Priv{{Name: "Datastore.Allocate"}}},
-		{Path: "/vms", Privs: []privs.Priv{{Name: "VM.Audit"}}}, // not below it
-		{Path: "/", Privs: []privs.Priv{{Name: "Sys.Audit"}}},
+	l.login([]privileges.Grant{
+		{Path: "/storage/local", Privs: []privileges.Priv{{Name: "Datastore.Allocate"}}},
+		{Path: "/vms", Privs: []privileges.Priv{{Name: "VM.Audit"}}}, // not below it
+		{Path: "/", Privs: []privileges.Priv{{Name: "Sys.Audit"}}},
 	})
 	code, _, stderr := l.run("hook", "uninstall", "--node", "pve1", "--print")
 	if code != exitFailed {

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/crypto/ssh"
+	xssh "golang.org/x/crypto/ssh"
 
-	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/host/ssh"
 )
 
 // login is how to get into machines over SSH.
@@ -38,8 +38,8 @@ func (l *login) flags(fs *pflag.FlagSet, user string) {
 
 // config is the login as package remote takes it. Machines whose address may be another's
 // tomorrow are known by an alias.
-func (l *login) config(ctx context.Context, u *ui, alias string) (remote.Config, error) {
-	c := remote.Config{User: l.user, Fingerprints: l.hostKeys, HostAlias: alias, TrustFirst: l.trustNew, Agent: u.getenv("SSH_AUTH_SOCK"), Log: u.log.logger}
+func (l *login) config(ctx context.Context, u *ui, alias string) (ssh.Config, error) {
+	c := ssh.Config{User: l.user, Fingerprints: l.hostKeys, HostAlias: alias, TrustFirst: l.trustNew, Agent: u.getenv("SSH_AUTH_SOCK"), Log: u.log.logger}
 	var err error
 	if c.KnownHostsFile, err = l.knownHostsFile(u); err != nil {
 		return c, err
@@ -64,7 +64,7 @@ func (l *login) config(ctx context.Context, u *ui, alias string) (remote.Config,
 		if user, rest, ok := strings.Cut(l.jump, "@"); ok {
 			j.User, host = user, rest
 		}
-		c.Jump = &remote.Jump{Host: host, Config: j}
+		c.Jump = &ssh.Jump{Host: host, Config: j}
 	}
 	return c, nil
 }
@@ -95,7 +95,7 @@ func (u *ui) sshFile(name string) string {
 var usualKeys = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 
 // key finds the private key, and asks for its passphrase if it has one.
-func (l *login) key(u *ui, c *remote.Config) error {
+func (l *login) key(u *ui, c *ssh.Config) error {
 	files := []string{l.identity}
 	if l.identity == "" {
 		if c.Agent != "" {
@@ -117,8 +117,8 @@ func (l *login) key(u *ui, c *remote.Config) error {
 			return fmt.Errorf("private key: %w", err)
 		}
 		c.Key = key
-		var locked *ssh.PassphraseMissingError
-		if _, err := ssh.ParsePrivateKey(key); errors.As(err, &locked) {
+		var locked *xssh.PassphraseMissingError
+		if _, err := xssh.ParsePrivateKey(key); errors.As(err, &locked) {
 			pass, err := u.askSecret("Passphrase of " + file)
 			if err != nil {
 				return advise(fmt.Errorf("%s has a passphrase: %w", file, err), "Add the key to an SSH agent: ssh-add "+file)
@@ -136,13 +136,13 @@ func (l *login) explain(u *ui, err error, name string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, remote.ErrHostKeyChanged):
+	case errors.Is(err, ssh.ErrHostKeyChanged):
 		return advise(err, fmt.Sprintf("If that is as it should be, forget the old key: ssh-keygen -f %s -R %s", file, name))
-	case errors.Is(err, remote.ErrHostKeyUnknown):
+	case errors.Is(err, ssh.ErrHostKeyUnknown):
 		return advise(err, "Compare the fingerprint with the host's own (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub there), then add --trust-new.")
-	case errors.Is(err, remote.ErrAuth):
+	case errors.Is(err, ssh.ErrAuth):
 		return advise(err, "Say who to log in as with -l, and with which key with -i.")
-	case errors.Is(err, remote.ErrUnreachable) && l.jump == "":
+	case errors.Is(err, ssh.ErrUnreachable) && l.jump == "":
 		return advise(err, "If it can be reached from another machine only, go through that: --jump root@"+cmp.Or(hostOf(u.getenv("PVE_ENDPOINT")), "HOST"))
 	}
 	return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/host/ssh"
 )
 
 // Without a home there is none: what is in the working directory is somebody else's.
@@ -29,7 +29,7 @@ func TestKeysOfTheWorkingDirectoryArentOurs(t *testing.T) {
 	if err != nil || len(c.KnownHosts) > 0 {
 		t.Errorf("trusts %q: %v", c.KnownHosts, err)
 	}
-	c = remote.Config{}
+	c = ssh.Config{}
 	if err := (&login{}).key(u, &c); err == nil || len(c.Key) > 0 {
 		t.Errorf("logs in with %q: %v", c.Key, err)
 	}

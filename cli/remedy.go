@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 )
 
 // remedy says how to grant what is missing, with commands that fit what was granted
@@ -16,7 +16,7 @@ func (c *cluster) remedy(l model.Lack) []string {
 	creds := c.Connection.Credentials
 	lack := l
 	if l.Any {
-		lack.Privs = []string{privs.Least(l.Path, l.Privs)}
+		lack.Privs = []string{privileges.Least(l.Path, l.Privs)}
 	}
 	joined := strings.Join(lack.Privs, " and ")
 	const doctor = "proxplane doctor shows all that is needed, with the commands."
@@ -43,12 +43,12 @@ func (c *cluster) remedy(l model.Lack) []string {
 }
 
 // sight looks at who may do what. What these credentials may not see stays empty.
-func (c *cluster) sight(l model.Lack) (privs.Sight, error) {
+func (c *cluster) sight(l model.Lack) (privileges.Sight, error) {
 	// What was done has failed, and may have been stopped: this is about it.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	creds, access := c.Connection.Credentials, c.client.Access()
-	s := privs.Sight{User: creds.User(), Token: tokenName(creds), Roles: map[string]bool{}}
+	s := privileges.Sight{User: creds.User(), Token: tokenName(creds), Roles: map[string]bool{}}
 	own, err := access.Permissions(ctx, "", "")
 	if err != nil {
 		return s, err
@@ -77,14 +77,14 @@ func (c *cluster) sight(l model.Lack) (privs.Sight, error) {
 }
 
 // entries reads who was granted what.
-func (c *cluster) entries(ctx context.Context, l model.Lack, s *privs.Sight) error {
+func (c *cluster) entries(ctx context.Context, l model.Lack, s *privileges.Sight) error {
 	access := c.client.Access()
 	entries, err := access.ACL(ctx)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		s.ACL = append(s.ACL, privs.Entry{Path: e.Path, Role: e.Role, Type: e.Type, Who: e.Who, Below: e.Propagate})
+		s.ACL = append(s.ACL, privileges.Entry{Path: e.Path, Role: e.Role, Type: e.Type, Who: e.Who, Below: e.Propagate})
 	}
 	if s.Token != "" {
 		of, err := access.Permissions(ctx, s.User, l.Path)

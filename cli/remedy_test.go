@@ -12,7 +12,7 @@ import (
 
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/privs"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	_ "github.com/proxplane/proxplane/test/chance"
@@ -80,7 +80,7 @@ func (r *rights) of(t *rapid.T, who string) map[string]bool {
 		}
 		for path, held := range p {
 			for priv := range held {
-				if privs.Means(path, priv) {
+				if privileges.Means(path, priv) {
 					all[path+" "+priv] = true
 				}
 			}
@@ -133,7 +133,7 @@ func TestRemediesWorkAsPrinted(t *testing.T) {
 		now := r.of(t, who)
 		needs := l.Privs
 		if l.Any {
-			needs = []string{privs.Least(l.Path, needs)}
+			needs = []string{privileges.Least(l.Path, needs)}
 		}
 		for _, p := range needs {
 			if !now[l.Path+" "+p] {

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/pvesim/nodeos"
-	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // sshFlags ask for nodes that can be logged in to.

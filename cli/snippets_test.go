@@ -13,24 +13,24 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/remotetest"
 )
 
 // farm is a lab whose nodes can be logged in to. What is put into their folders of
 // snippets is on their storages.
 type farm struct {
 	*lab
-	nodes map[string]*remotetest.Server
+	nodes map[string]*sshtest.Server
 	key   []byte
 }
 
 func newFarm(t *testing.T) *farm {
 	t.Helper()
-	f := &farm{lab: ownLab(t), nodes: map[string]*remotetest.Server{}}
+	f := &farm{lab: ownLab(t), nodes: map[string]*sshtest.Server{}}
 	f.env["HOME"] = t.TempDir()
 	for _, node := range []string{"pve1", "pve2", "pve3"} {
-		s := remotetest.Start(t)
+		s := sshtest.Start(t)
 		if f.key == nil {
 			f.key = s.Authorize()
 		}
@@ -164,7 +164,7 @@ func TestSnippetsAreOnAllNodesAndGoWithTheMachine(t *testing.T) {
 func TestNodesWithAnotherHostKeyGetNothing(t *testing.T) {
 	f := newFarm(t)
 	file := f.manifest(f.known(), "date")
-	_, other := remotetest.Key(t)
+	_, other := sshtest.Key(t)
 	f.nodes["pve1"].SetHostKeys(other)
 	code, out, _ := f.run("apply", "-f", file)
 	if code != exitFailed {
@@ -184,7 +184,7 @@ func TestNodesWithAnotherHostKeyGetNothing(t *testing.T) {
 	// Keys that aren't known are remembered, if that was asked for.
 	file = f.manifest("trustOnFirstUse: true", "date")
 	f.must("apply", "-f", file)
-	_, third := remotetest.Key(t)
+	_, third := sshtest.Key(t)
 	f.nodes["pve2"].SetHostKeys(third)
 	code, out, _ = f.run("apply", "-f", f.manifest("trustOnFirstUse: true", "uptime"))
 	if code != exitFailed {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // shell is one call of ssh.
@@ -141,16 +141,16 @@ func (s *shell) find(ctx context.Context, u *ui, c *cluster, g *model.Guest) (st
 }
 
 // dial logs in. A server that isn't there yet is waited for.
-func (s *shell) dial(ctx context.Context, u *ui, address string, config remote.Config) (*remote.Conn, error) {
+func (s *shell) dial(ctx context.Context, u *ui, address string, config ssh.Config) (*ssh.Conn, error) {
 	var last error
 	for {
-		conn, err := remote.Dial(ctx, address, config)
+		conn, err := ssh.Dial(ctx, address, config)
 		switch {
 		case err == nil:
 			return conn, nil
 		case ctx.Err() != nil:
 			return nil, cmp.Or(last, err)
-		case !errors.Is(err, remote.ErrUnreachable):
+		case !errors.Is(err, ssh.ErrUnreachable):
 			return nil, err
 		case last == nil:
 			u.note("waiting for the SSH server of the machine: %v", err)
@@ -164,8 +164,8 @@ func (s *shell) dial(ctx context.Context, u *ui, address string, config remote.C
 }
 
 // session runs a command or a shell, with the terminal that we have.
-func (u *ui) session(ctx context.Context, conn *remote.Conn, command string, wantTTY bool) error {
-	session := remote.Session{Command: command, In: u.in, Out: raw(u.out), Err: raw(u.err)}
+func (u *ui) session(ctx context.Context, conn *ssh.Conn, command string, wantTTY bool) error {
+	session := ssh.Session{Command: command, In: u.in, Out: raw(u.out), Err: raw(u.err)}
 	in, isTerminal := terminal(u.in)
 	if isTerminal && (command == "" || wantTTY) {
 		old, err := term.MakeRaw(int(in.Fd()))
@@ -175,16 +175,16 @@ func (u *ui) session(ctx context.Context, conn *remote.Conn, command string, wan
 		defer func() { _ = term.Restore(int(in.Fd()), old) }()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		sizes := make(chan remote.Size, 1)
+		sizes := make(chan ssh.Size, 1)
 		columns, rows, err := term.GetSize(int(in.Fd()))
 		if err != nil {
 			return err
 		}
-		session.Terminal = &remote.Terminal{Type: cmp.Or(u.getenv("TERM"), "xterm"), Columns: columns, Rows: rows, Resized: sizes}
+		session.Terminal = &ssh.Terminal{Type: cmp.Or(u.getenv("TERM"), "xterm"), Columns: columns, Rows: rows, Resized: sizes}
 		onResize(ctx, func() {
 			if columns, rows, err := term.GetSize(int(in.Fd())); err == nil {
 				select {
-				case sizes <- remote.Size{Columns: columns, Rows: rows}:
+				case sizes <- ssh.Size{Columns: columns, Rows: rows}:
 				case <-ctx.Done():
 				}
 			}

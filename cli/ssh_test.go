@@ -14,22 +14,22 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/remotetest"
 )
 
 // reach is a lab with a machine that can be logged in to, through another one:
 // what the simulator calls machines is nowhere.
 type reach struct {
 	*lab
-	jump, guest *remotetest.Server
+	jump, guest *sshtest.Server
 	key         string // that both take
 }
 
 func newReach(t *testing.T) *reach {
 	t.Helper()
 	l := ownLab(t)
-	r := &reach{lab: l, jump: remotetest.Start(t), guest: remotetest.Start(t)}
+	r := &reach{lab: l, jump: sshtest.Start(t), guest: sshtest.Start(t)}
 	l.env["HOME"] = t.TempDir()
 	key := r.jump.Authorize()
 	r.guest.AuthorizeKey(key)
@@ -89,7 +89,7 @@ func TestCommandsRunInMachines(t *testing.T) {
 		t.Errorf("logged in as %v", users)
 	}
 
-	_, other := remotetest.Key(t)
+	_, other := sshtest.Key(t)
 	old := r.guest.Fingerprint()
 	r.guest.SetHostKeys(other)
 	code, _, stderr = r.ssh("web-1", "--trust-new", "--", "true")
@@ -203,7 +203,7 @@ func TestKeysAreFoundOrMissed(t *testing.T) {
 	if code, _, stderr := r.run(args...); code != exitOK {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	stranger, _ := remotetest.Key(t)
+	stranger, _ := sshtest.Key(t)
 	if err := os.WriteFile(usual, stranger, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestKeysAreFoundOrMissed(t *testing.T) {
 }
 
 func TestOpenSSHServesOurShells(t *testing.T) {
-	server := remotetest.StartOpenSSH(t)
+	server := sshtest.StartOpenSSH(t)
 	l := ownLab(t)
 	l.env["HOME"] = t.TempDir()
 	l.must("apply", "-f", l.write("shop.yaml", shop))

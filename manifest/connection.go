@@ -6,9 +6,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
@@ -17,8 +17,8 @@ type Connection struct {
 	Endpoints   []string
 	TLS         pve.TLS
 	Credentials pve.Credentials
-	SSH         *remote.Hosts // nil: nodes can't be logged in to
-	Keys        model.Keys    // sign markers; none: they aren't signed
+	SSH         *ssh.Hosts // nil: nodes can't be logged in to
+	Keys        model.Keys // sign markers; none: they aren't signed
 }
 
 // Config is the same for a client.

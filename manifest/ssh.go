@@ -4,14 +4,14 @@ import (
 	"strings"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
-	"github.com/proxplane/proxplane/remote"
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // ssh reads how nodes are logged in to.
-func (s scope) ssh(spec *api.ProviderSSH) *remote.Hosts {
+func (s scope) ssh(spec *api.ProviderSSH) *ssh.Hosts {
 	const field = "spec.ssh"
-	h := &remote.Hosts{Addresses: spec.Addresses}
+	h := &ssh.Hosts{Addresses: spec.Addresses}
 	h.User, h.Port, h.TrustFirst = spec.User, spec.Port, spec.TrustOnFirstUse
 	if spec.Port < 0 || spec.Port > 65535 {
 		s.fail(field+".port", "want a number from 1 to 65535, have %d", spec.Port)

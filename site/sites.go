@@ -9,10 +9,10 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/remote"
 )
 
 // Config says which Proxmox cluster is meant, and how it is reached.
@@ -20,8 +20,8 @@ type Config struct {
 	// Proxmox is for the client. Callers share a client if its endpoints, credentials, TLS
 	// and round tripper are equal; everything else is as the first of them says.
 	Proxmox pve.Config
-	SSH     *remote.Hosts // for what Proxmox has no API for; nil: nodes can't be logged in to
-	Keys    model.Keys    // sign and verify the proofs of ownership; none: they aren't signed
+	SSH     *ssh.Hosts // for what Proxmox has no API for; nil: nodes can't be logged in to
+	Keys    model.Keys // sign and verify the proofs of ownership; none: they aren't signed
 
 	// Identify asks Proxmox which cluster it is, which takes a request. Clients of one
 	// cluster are then bounded together, whichever credentials they have.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/proxplane/proxplane/cli"
-	"github.com/proxplane/proxplane/hook"
+	"github.com/proxplane/proxplane/host/hook"
 )
 
 func main() {

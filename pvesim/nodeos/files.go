@@ -13,8 +13,8 @@ import (
 
 	"github.com/pkg/sftp"
 
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // files are what a user sees: the volumes of the node's storages as files, a few

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // writeVolume opens a file that is on its storage when it is closed.

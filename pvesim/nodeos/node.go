@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/sshserver"
 )
 
 // Node is a node that can be logged in to.

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/pkg/sftp"
-	"golang.org/x/crypto/ssh"
+	xssh "golang.org/x/crypto/ssh"
 
+	"github.com/proxplane/proxplane/host/ssh"
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote"
-	"github.com/proxplane/proxplane/remote/remotetest"
-	"github.com/proxplane/proxplane/remote/sshserver"
 	"github.com/proxplane/proxplane/test/need"
 )
 
@@ -30,12 +30,12 @@ type lab struct {
 	sim  *pvesim.Sim
 	at   map[string]string // addresses
 	key  []byte            // lets root in
-	host ssh.PublicKey
+	host xssh.PublicKey
 }
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	worldKey, worldSigner := remotetest.Key(t)
+	worldKey, worldSigner := sshtest.Key(t)
 	w := &pvesim.World{
 		Cluster: "lab",
 		Nodes:   []pvesim.WorldNode{{Name: "pve1", Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}}}, {Name: "pve2"}, {Name: "pve3", State: pvesim.Offline}},
@@ -45,7 +45,7 @@ func newLab(t *testing.T) *lab {
 			{Name: "thin", Type: "lvmthin", Options: map[string]string{"vgname": "pve", "thinpool": "data"}},
 		},
 		Users: []pvesim.WorldUser{
-			{ID: "root@pam", Password: "secret", SSHKeys: []string{string(ssh.MarshalAuthorizedKey(worldSigner.PublicKey()))}},
+			{ID: "root@pam", Password: "secret", SSHKeys: []string{string(xssh.MarshalAuthorizedKey(worldSigner.PublicKey()))}},
 			{ID: "terraform@pam", Password: "tf"},
 			{ID: "api@pve", Password: "secret"},
 		},
@@ -86,13 +86,13 @@ func newLab(t *testing.T) *lab {
 }
 
 // dial logs in as clients do.
-func (l *lab) dial(node, user string, auth ssh.AuthMethod) (*ssh.Client, error) {
-	return ssh.Dial("tcp", l.at[node], &ssh.ClientConfig{User: user, Auth: []ssh.AuthMethod{auth}, HostKeyCallback: ssh.FixedHostKey(l.host), Timeout: time.Minute})
+func (l *lab) dial(node, user string, auth xssh.AuthMethod) (*xssh.Client, error) {
+	return xssh.Dial("tcp", l.at[node], &xssh.ClientConfig{User: user, Auth: []xssh.AuthMethod{auth}, HostKeyCallback: xssh.FixedHostKey(l.host), Timeout: time.Minute})
 }
 
-func (l *lab) login(node, user, password string) *ssh.Client {
+func (l *lab) login(node, user, password string) *xssh.Client {
 	l.t.Helper()
-	c, err := l.dial(node, user, ssh.Password(password))
+	c, err := l.dial(node, user, xssh.Password(password))
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func (l *lab) login(node, user, password string) *ssh.Client {
 }
 
 // run runs a command, with its output and complaints in one.
-func (l *lab) run(c *ssh.Client, command, input string) (output string, status int) {
+func (l *lab) run(c *xssh.Client, command, input string) (output string, status int) {
 	l.t.Helper()
 	s, err := c.NewSession()
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *lab) run(c *ssh.Client, command, input string) (output string, status i
 	defer s.Close()
 	s.Stdin = strings.NewReader(input)
 	out, err := s.CombinedOutput(command)
-	var exit *ssh.ExitError
+	var exit *xssh.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		l.t.Fatalf("%s: %v", command, err)
 	}
@@ -121,7 +121,7 @@ func (l *lab) run(c *ssh.Client, command, input string) (output string, status i
 }
 
 // wants runs a command that prints just that.
-func (l *lab) wants(c *ssh.Client, command, want string, status int) {
+func (l *lab) wants(c *xssh.Client, command, want string, status int) {
 	l.t.Helper()
 	if got, code := l.run(c, command, ""); got != want || code != status {
 		l.t.Errorf("%s: %q, exit status %d; want %q, %d", command, got, code, want, status)
@@ -144,26 +144,26 @@ func (l *lab) volids(node, storage string) string {
 
 func TestPeopleLogInAsToARealNode(t *testing.T) {
 	l := newLab(t)
-	signer, err := ssh.ParsePrivateKey(l.key)
+	signer, err := xssh.ParsePrivateKey(l.key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, stranger := remotetest.Key(t)
+	_, stranger := sshtest.Key(t)
 	for _, c := range []struct {
 		reason     string
 		node, user string
-		auth       ssh.AuthMethod
+		auth       xssh.AuthMethod
 		ok         bool
 	}{
-		{"the password of a user of the realm pam", "pve1", "root", ssh.Password("secret"), true},
-		{"the same on another node", "pve2", "terraform", ssh.Password("tf"), true},
-		{"a key of the world", "pve1", "root", ssh.PublicKeys(signer), true},
-		{"another password", "pve1", "root", ssh.Password("wrong"), false},
-		{"no password", "pve1", "root", ssh.Password(""), false},
-		{"a key that nobody knows", "pve1", "root", ssh.PublicKeys(stranger), false},
-		{"a key of somebody else", "pve1", "terraform", ssh.PublicKeys(signer), false},
-		{"users of other realms have no account", "pve1", "api", ssh.Password("secret"), false},
-		{"a node that is off", "pve3", "root", ssh.Password("secret"), false},
+		{"the password of a user of the realm pam", "pve1", "root", xssh.Password("secret"), true},
+		{"the same on another node", "pve2", "terraform", xssh.Password("tf"), true},
+		{"a key of the world", "pve1", "root", xssh.PublicKeys(signer), true},
+		{"another password", "pve1", "root", xssh.Password("wrong"), false},
+		{"no password", "pve1", "root", xssh.Password(""), false},
+		{"a key that nobody knows", "pve1", "root", xssh.PublicKeys(stranger), false},
+		{"a key of somebody else", "pve1", "terraform", xssh.PublicKeys(signer), false},
+		{"users of other realms have no account", "pve1", "api", xssh.Password("secret"), false},
+		{"a node that is off", "pve3", "root", xssh.Password("secret"), false},
 	} {
 		conn, err := l.dial(c.node, c.user, c.auth)
 		if (err == nil) != c.ok {
@@ -174,11 +174,11 @@ func TestPeopleLogInAsToARealNode(t *testing.T) {
 		}
 	}
 	// Who adds a key to authorized_keys logs in with it.
-	line := string(ssh.MarshalAuthorizedKey(stranger.PublicKey()))
+	line := string(xssh.MarshalAuthorizedKey(stranger.PublicKey()))
 	if out, status := l.run(l.login("pve1", "terraform", "tf"), "mkdir -p ~/.ssh && cat >> ~/.ssh/authorized_keys", line); status != 0 {
 		t.Fatal(out)
 	}
-	conn, err := l.dial("pve1", "terraform", ssh.PublicKeys(stranger))
+	conn, err := l.dial("pve1", "terraform", xssh.PublicKeys(stranger))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestSnippetsArriveAsFromTerraform(t *testing.T) {
 	l.wants(other, inBash(sudoProbe), "1\n", 0)
 	const text = "#cloud-config\nhostname: web\n"
 	for _, c := range []struct {
-		client  *ssh.Client
+		client  *xssh.Client
 		command string
 	}{
 		{root, trySudo075 + `; try_sudo "/usr/bin/tee /var/lib/vz/snippets/a.yaml"`},
@@ -307,7 +307,7 @@ func TestProxplaneWritesSnippets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := remote.Dial(t.Context(), host, remote.Config{Port: number, Key: l.key, Fingerprints: []string{ssh.FingerprintSHA256(l.host)}})
+	conn, err := ssh.Dial(t.Context(), host, ssh.Config{Port: number, Key: l.key, Fingerprints: []string{xssh.FingerprintSHA256(l.host)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestPeopleTypeCommands(t *testing.T) {
 	if err := errors.Join(s.RequestPty("xterm", 30, 100, nil), s.Shell()); err != nil {
 		t.Fatal(err)
 	}
-	var exit *ssh.ExitError
+	var exit *xssh.ExitError
 	if err := s.Wait(); !errors.As(err, &exit) || exit.ExitStatus() != 5 {
 		t.Errorf("%v\n%s", err, out.String())
 	}
@@ -439,7 +439,7 @@ func TestOpenSSHIsServed(t *testing.T) {
 	}
 	host, port, _ := net.SplitHostPort(l.at["pve1"])
 	options := []string{"-F", "none", "-i", write("key", string(l.key)), "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
-		"-o", "UserKnownHostsFile=" + write("known", "["+host+"]:"+port+" "+string(ssh.MarshalAuthorizedKey(l.host)))}
+		"-o", "UserKnownHostsFile=" + write("known", "["+host+"]:"+port+" "+string(xssh.MarshalAuthorizedKey(l.host)))}
 	do := func(program string, args ...string) string {
 		t.Helper()
 		out, err := exec.Command(program, args...).CombinedOutput()

@@ -15,7 +15,7 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/proxplane/proxplane/remote/sshserver"
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
 )
 
 // run runs what a client sent through the shell, and returns the exit status.

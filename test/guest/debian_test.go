@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/pvesim/nodeos"
-	"github.com/proxplane/proxplane/remote/remotetest"
 	"github.com/proxplane/proxplane/test/guest/image"
 	"github.com/proxplane/proxplane/test/need"
 	"github.com/proxplane/proxplane/test/tool"
@@ -128,7 +128,7 @@ func (l *lab) jump(line string) (address string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	_, host := remotetest.Key(l.t)
+	_, host := sshtest.Key(l.t)
 	node, err := nodeos.New(l.sim.Hosts()[0], nodeos.Config{
 		Folder: l.t.TempDir(), Key: host, Keys: []ssh.PublicKey{key},
 		Guests: func(ctx context.Context, host string, port uint32) (net.Conn, error) {

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/remote/remotetest"
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 )
 
 // withSSH is what manifests have in common where snippets are copied to the node:
 // what is put into their folder is on the storage.
 func (l *lab) withSSH() string {
 	l.t.Helper()
-	s := remotetest.Start(l.t)
+	s := sshtest.Start(l.t)
 	s.OnFile(func(file string) {
 		content, err := os.ReadFile(filepath.Join(s.Folder, file))
 		if err == nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/cli"
-	"github.com/proxplane/proxplane/hook"
+	"github.com/proxplane/proxplane/host/hook"
 )
 
 // asCommand is set where this program is to be proxplane.

@@ -15,8 +15,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/remotetest"
 	"github.com/proxplane/proxplane/test/child"
 )
 
@@ -84,7 +84,7 @@ func startSimulator(t *testing.T, world *pvesim.World, keys ...ssh.Signer) (l *l
 // newKey makes a key to log in with: the file, and the line for guests.
 func (l *lab) newKey() (file, line string) {
 	l.t.Helper()
-	private, signer := remotetest.Key(l.t)
+	private, signer := sshtest.Key(l.t)
 	file = filepath.Join(l.dir, "key")
 	l.write(file, string(private))
 	return file, strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
@@ -92,8 +92,8 @@ func (l *lab) newKey() (file, line string) {
 
 func TestPeopleLogInToGuests(t *testing.T) {
 	t.Parallel()
-	private, own := remotetest.Key(t)
-	other, stranger := remotetest.Key(t) // known to the node, but not to the guest
+	private, own := sshtest.Key(t)
+	other, stranger := sshtest.Key(t) // known to the node, but not to the guest
 	l, jump := startSimulator(t, tinyWorld(t), own, stranger)
 	key, line := filepath.Join(l.dir, "key"), strings.TrimSpace(string(ssh.MarshalAuthorizedKey(own.PublicKey())))
 	l.write(key, string(private))

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/remote/remotetest"
 	"github.com/proxplane/proxplane/test/outside"
 	"github.com/proxplane/proxplane/test/secret"
 )
@@ -162,7 +162,7 @@ func TestNoTicketIsSeenAnywhere(t *testing.T) {
 func TestNoKeyIsSeenAnywhere(t *testing.T) {
 	t.Parallel()
 	v := newVault(newLab(t))
-	node := remotetest.Start(t)
+	node := sshtest.Start(t)
 	key := string(node.Authorize())
 	v.AddLines("SSH key", key)
 	indent := func(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") }
@@ -176,7 +176,7 @@ func TestNoKeyIsSeenAnywhere(t *testing.T) {
 	if len(node.Logins()) == 0 {
 		t.Error("the key wasn't used")
 	}
-	_, other := remotetest.Key(t)
+	_, other := sshtest.Key(t)
 	node.SetHostKeys(other) // somebody else answers
 	v.keepsQuiet(apply, -1)
 	v.nothingIsSeen()

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/proxplane/proxplane/remote/sshserver"
+	"github.com/proxplane/proxplane/host/ssh/sshserver"
 )
 
 // user is an entry of "users".

@@ -1,0 +1,38 @@
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Hosts are machines that are logged in to alike, by their names. It never shows
+// its keys.
+type Hosts struct {
+	Config
+	Addresses map[string]string // where each of them is, as far as that isn't known otherwise
+}
+
+// Dial logs in to one of them. Where it is said to be counts more than the address
+// given here.
+func (h Hosts) Dial(ctx context.Context, name, address string) (*Conn, error) {
+	if a := h.Addresses[name]; a != "" {
+		address = a
+	}
+	return Dial(ctx, address, h.Config)
+}
+
+func (h Hosts) String() string             { return "SSH as " + cmp.Or(h.User, "root") }
+func (h Hosts) GoString() string           { return "ssh.Hosts(" + h.String() + ")" }
+func (h Hosts) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, h.String()) }
+
+// LogValue is what logs show.
+func (h Hosts) LogValue() slog.Value { return slog.StringValue(h.String()) }
+
+// MarshalJSON shows what isn't secret.
+func (h Hosts) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"user": cmp.Or(h.User, "root"), "port": cmp.Or(h.Port, 22), "trustFirst": h.TrustFirst, "addresses": h.Addresses})
+}

@@ -1,0 +1,16 @@
+// Package privileges computes the least privileges that manifests need: exactly those
+// that Proxmox asks for in the calls that can ever be made for them.
+//
+// [For] goes through the whole life of what is wanted: it is made, configured,
+// grown, started, snapshotted, deleted. Each [model.Action] of that life stands
+// for calls of the API, and each call for checks: those that the schema of the
+// release states, and those that Proxmox makes in code, which depend on the
+// options, disks, bridges and devices of the call (see table.go). Where one of
+// several privileges is enough, the smallest is taken.
+//
+// The result is a list of [Grant]: privileges on paths of Proxmox' access tree.
+// [Needs.Missing] compares it with what credentials have, [Account.Commands]
+// prints the pveum commands that grant exactly that.
+//
+// Everything here is pure: no calls are made.
+package privileges
