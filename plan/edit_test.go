@@ -223,6 +223,150 @@ func edits() []edit {
 		{"the agent goes", func(g *model.Guest, v *model.VM) { v.Options["agent"] = "" }},
 		{"the hotplug setting itself", func(g *model.Guest, v *model.VM) { v.Options["hotplug"] = "network,disk,cpu" }},
 		{"a plain hotplug setting", func(g *model.Guest, v *model.VM) { v.Options["hotplug"] = "network,disk" }},
+		{"more CPUs than the node has, as before", func(g *model.Guest, v *model.VM) { g.Config.Options["cores"], v.Options["cores"] = "99", "99" }},
+		{"more CPUs than the node has, as before, and a restart is due", func(g *model.Guest, v *model.VM) {
+			g.Config.Options["cores"], v.Options["cores"], v.Options["bios"] = "99", "99", "ovmf"
+		}},
+		{"a restart is due, with CPUs that the node has no more", func(g *model.Guest, v *model.VM) {
+			g.Config.Options["cores"], v.Options["cores"], v.Power = "99", "99", ""
+			pend(g.Config, "cores")
+		}},
+		{"a root disk with a serial number", func(_ *model.Guest, v *model.VM) { v.Disks[0].Options = map[string]string{"serial": "root"} }},
+		{"a drive that may be empty", func(_ *model.Guest, v *model.VM) { v.Disks[3].Volume = "" }},
+		{"a drive that is empty, and may be so", func(g *model.Guest, v *model.VM) { v.Disks[3].Volume, disk(g.Config, "ide0").Volume = "none", "none" }},
+		{"somebody's option of a disk", func(g *model.Guest, _ *model.VM) {
+			disk(g.Config, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+		}},
+		{"an option of a disk of ours that nobody names any more", func(g *model.Guest, _ *model.VM) {
+			disk(g.Config, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+			g.Config.Marker.Managed = append(g.Config.Marker.Managed, "disk:data:cache")
+		}},
+		{"an option of a disk is to be gone", func(g *model.Guest, v *model.VM) {
+			disk(g.Config, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+			v.Disks[1].Options = map[string]string{"serial": "data", "cache": ""}
+		}},
+		{"options of a disk of all kinds", func(_ *model.Guest, v *model.VM) {
+			v.Disks[1].Options = map[string]string{"serial": "data", "cache": "none", "werror": "stop", "mbps": "10"}
+		}},
+		{"an option of a disk that is pending is taken back", func(g *model.Guest, _ *model.VM) {
+			pend(g.Config, "scsi1")
+			disk(g.Config, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+			g.Config.Marker.Managed = append(g.Config.Marker.Managed, "disk:data:cache")
+		}},
+		{"an option of a disk on another volume that is pending", func(g *model.Guest, _ *model.VM) {
+			pend(g.Config, "scsi1")
+			disk(g.Config.Running, "scsi1").Volume = "nfs:other"
+			disk(g.Config, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+			g.Config.Marker.Managed = append(g.Config.Marker.Managed, "disk:data:cache")
+		}},
+		{"an option of a disk that the running guest hasn't", func(g *model.Guest, _ *model.VM) {
+			pend(g.Config, "scsi1")
+			take(g.Config.Running, "scsi1")
+			disk(g.Config, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+			g.Config.Marker.Managed = append(g.Config.Marker.Managed, "disk:data:cache")
+		}},
+		{"the volumes of two disks have changed places", func(g *model.Guest, _ *model.VM) {
+			a, b := disk(g.Config, "scsi1"), disk(g.Config, "scsi5")
+			a.Volume, b.Volume, a.Options, b.Options = b.Volume, a.Volume, b.Options, a.Options
+		}},
+		{"a disk is in a slot that nobody names, without its serial number", func(g *model.Guest, v *model.VM) {
+			d := take(g.Config, "scsi5")
+			d.Slot = "scsi8"
+			g.Config.Disks = append(g.Config.Disks, d)
+		}},
+		{"a disk whose removal is pending, and nobody has written its volume down", func(g *model.Guest, _ *model.VM) {
+			pend(g.Config, "scsi5")
+			take(g.Config, "scsi5")
+			g.Config.Marker.Disks = nil
+		}},
+		{"somebody's disk whose removal is pending", func(g *model.Guest, _ *model.VM) {
+			g.Config.Disks = append(g.Config.Disks, model.Disk{Slot: "scsi9", Volume: "nfs:vm-1-disk-9", Storage: "nfs", Size: 1 << 30})
+			pend(g.Config, "scsi9")
+			take(g.Config, "scsi9")
+			take(g.Config, "scsi5")
+			take(g.Config.Running, "scsi5")
+		}},
+		{"detached volumes, and a disk that is new", func(g *model.Guest, v *model.VM) {
+			g.Config.Unused = []model.Disk{{Slot: "unused0", Volume: "nfs:vm-1-disk-7"}}
+			v.Disks = append(v.Disks, model.Disk{Slot: "scsi7", Storage: "nfs", Size: 1 << 30})
+		}},
+		{"detached volumes of a guest that is fresh", func(g *model.Guest, v *model.VM) {
+			g.Config.Unused, g.Config.Marker.Fresh = []model.Disk{{Slot: "unused0", Volume: "nfs:vm-1-disk-7"}}, true
+			take(g.Config, "scsi1")
+		}},
+		{"detached volumes, and disks that the marker only names", func(g *model.Guest, v *model.VM) {
+			g.Config.Unused, g.Config.Marker.Disks = []model.Disk{{Slot: "unused0", Volume: "nfs:vm-1-disk-7"}}, nil
+			take(g.Config, "scsi5")
+		}},
+		{"the root disk is gone, and volumes are detached", func(g *model.Guest, _ *model.VM) {
+			take(g.Config, "scsi0")
+			g.Config.Disks = slices.DeleteFunc(g.Config.Disks, func(d model.Disk) bool { return !d.CDROM })
+			g.Config.Unused = []model.Disk{{Slot: "unused0", Volume: "nfs:vm-1-disk-7"}}
+		}},
+		{"the root disk is detached, and nothing says what to boot from", func(g *model.Guest, _ *model.VM) {
+			d := take(g.Config, "scsi0")
+			g.Config.Unused = []model.Disk{{Slot: "unused0", Volume: d.Volume}}
+			g.Config.Options["boot"] = ""
+		}},
+		{"the root disk is detached, and is booted from", func(g *model.Guest, _ *model.VM) {
+			d := take(g.Config, "scsi0")
+			g.Config.Unused = []model.Disk{{Slot: "unused0", Volume: d.Volume}}
+			g.Config.Options["boot"] = "order=scsi0;net0"
+		}},
+		{"a pending removal of a disk with other options", func(g *model.Guest, _ *model.VM) {
+			pend(g.Config, "scsi1")
+			disk(g.Config.Running, "scsi1").Options = map[string]string{"serial": "data", "cache": "none"}
+			take(g.Config, "scsi1")
+		}},
+		{"a NIC's change is pending, and any MAC address will do", func(g *model.Guest, v *model.VM) {
+			pend(g.Config, "net0")
+			g.Config.NICs = nil
+			v.NICs[0].MAC = ""
+		}},
+		{"a NIC that the running guest hasn't", func(g *model.Guest, v *model.VM) {
+			pend(g.Config, "net0")
+			g.Config.Running.NICs = nil
+			v.NICs[0].Bridge = "vmbr1"
+		}},
+		{"the agent comes", func(g *model.Guest, v *model.VM) { delete(g.Config.Options, "agent"); v.Options["agent"] = "1" }},
+		{"memory can't be plugged without NUMA", func(g *model.Guest, v *model.VM) { g.Config.Options["hotplug"], v.Options["memory"] = "memory", "8192" }},
+		{"hotplug of memory is asked for", func(_ *model.Guest, v *model.VM) { v.Options["hotplug"] = "memory" }},
+		{"the memory isn't said any more", func(g *model.Guest, v *model.VM) { v.Options["memory"], v.Options["cores"] = "", "" }},
+		{"the memory was never said", func(g *model.Guest, v *model.VM) {
+			delete(g.Config.Options, "memory")
+			delete(g.Config.Options, "cores")
+		}},
+		{"the memory waits for a restart", func(g *model.Guest, v *model.VM) { pend(g.Config, "memory") }},
+		{"under HA, to be cleared", func(g *model.Guest, v *model.VM) { g.HAState, v.HA = model.HAClearing, &model.HA{} }},
+		{"under HA, to be cleared and off", func(g *model.Guest, v *model.VM) {
+			g.HAState, v.HA, v.Power = model.HAClearing, &model.HA{}, model.PowerOff
+		}},
+		{"under HA, to be started by it", func(g *model.Guest, v *model.VM) {
+			g.HAState, v.HA, g.Status, v.Power = "started", &model.HA{}, model.StatusStopped, model.PowerOn
+		}},
+		{"under HA, cleared, to be on", func(g *model.Guest, v *model.VM) {
+			g.HAState, v.HA, g.Status, v.Power = model.HAClearing, &model.HA{}, model.StatusStopped, model.PowerOn
+		}},
+		{"under HA, with a restart due", func(g *model.Guest, v *model.VM) { g.HAState, v.HA, v.Options["bios"] = "started", &model.HA{}, "ovmf" }},
+		{"a restart due, and no power state is asked for", func(g *model.Guest, v *model.VM) { v.Power, v.Options["bios"] = "", "ovmf" }},
+		{"to be elsewhere, of unknown state", func(g *model.Guest, v *model.VM) { v.Place.Nodes, g.Status = []string{"pve2"}, model.StatusUnknown }},
+		{"first-boot data, of unknown state", func(g *model.Guest, v *model.VM) {
+			v.Seed, g.Status = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}, model.StatusUnknown
+		}},
+		{"on a node with too many guests", func(_ *model.Guest, v *model.VM) { v.Place.MaxPerNode = 1 }},
+		{"to be elsewhere, with at most one a node", func(_ *model.Guest, v *model.VM) { v.Place.Nodes, v.Place.MaxPerNode = []string{"pve2"}, 1 }},
+		{"on a node with too little memory", func(_ *model.Guest, v *model.VM) { v.Place.MinFree = 64 << 30 }},
+		{"to be elsewhere, with snapshots on local disks", func(g *model.Guest, v *model.VM) {
+			v.Place.Nodes, g.Snapshots = []string{"pve2"}, []model.SnapshotInfo{{Name: "x"}}
+			disk(g.Config, "scsi5").Storage, disk(g.Config, "scsi5").Volume = "local-lvm", "local-lvm:vm-1-disk-3"
+			v.Disks[2].Storage = "local-lvm"
+		}},
+		{"to be elsewhere, linked on local disks", func(g *model.Guest, v *model.VM) {
+			v.Place.Nodes = []string{"pve2"}
+			disk(g.Config, "scsi0").Storage, disk(g.Config, "scsi0").Volume = "local-lvm", "local-lvm:base-9000-disk-0/vm-5600-disk-0"
+		}},
+		{"an image of its own that isn't read", func(g *model.Guest, _ *model.VM) { g.Config.Marker.Image, g.Config.Marker.From = "older", 9001 }},
+		{"made from nothing that is known", func(g *model.Guest, v *model.VM) { v.Source = model.Source{Blank: true} }},
 		option("protection", "1"), option("machine", "pc-q35-9.0"), option("bios", "ovmf"), option("onboot", "1"),
 	}
 	for _, key := range slices.Concat(coldDriveOptions, lateDriveOptions, []string{"mbps"}) {

@@ -32,6 +32,7 @@ type settings struct {
 	only    int
 	files   string
 	longest time.Duration
+	unmet   bool
 	workers int
 	least   int
 }
@@ -43,6 +44,7 @@ func main() {
 	flag.IntVar(&set.only, "only", 0, "try this mutant only, by its `NUMBER`")
 	flag.StringVar(&set.files, "files", "", "try only mutants of files whose paths match this `REGEXP`")
 	flag.DurationVar(&set.longest, "longest", 0, "leave out tests that take longer than this")
+	flag.BoolVar(&set.unmet, "uncovered", false, "print only the mutants that no test comes by, and try none")
 	flag.IntVar(&set.workers, "workers", runtime.NumCPU(), "test processes at once")
 	flag.IntVar(&set.least, "least", 0, "fail when fewer than this `PERCENT` are noticed")
 	flag.Parse()
@@ -78,6 +80,14 @@ func (s settings) run(ctx context.Context, packages []string) error {
 	suites, err := s.build(ctx, replace, scratch)
 	if err != nil {
 		return err
+	}
+	if s.unmet {
+		for _, m := range some {
+			if !slices.ContainsFunc(suites, func(one *suite) bool { return len(one.order(m).Tests) > 0 }) {
+				fmt.Printf("%-11s %5d %s\n", notCovered, m.n, m)
+			}
+		}
+		return nil
 	}
 	fmt.Fprintf(os.Stderr, "%d mutants, of which %d are tried\n", len(mutants), len(some))
 	found, err := s.try(ctx, suites, some)
