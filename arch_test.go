@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"privileges": {"model", "pve/schema", "pve/prop"},
 	"host/ssh":   {"host/ssh", "test/need"}, // in its server for tests
 	"host/hook":  {"firstboot"},             // on hosts, where there is nothing else of ours
-	"loadtest":   {"engine", "manifest", "spec", "status", "model", "pve"},
+	"loadtest":   {"site", "engine", "spec", "status", "model", "pve"},
 	"kube":       {"api", "manifest", "model"},
 	"engine":     {"observe", "act", "plan", "model"},
 	"site":       {"engine", "observe", "act", "plan", "model", "pve", "host/ssh"},

@@ -121,7 +121,7 @@ func (c *change) eachPlan(ctx context.Context, list []*cluster) ([]plan.Plan, []
 	var all sync.WaitGroup
 	for i, one := range list {
 		all.Go(func() {
-			p, err := one.engine.Plan(ctx, one.Desired)
+			p, err := one.site.Plan(ctx, one.Desired)
 			out[i], errs[i] = p, one.fail(err)
 		})
 	}

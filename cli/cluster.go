@@ -6,48 +6,45 @@ import (
 	"errors"
 
 	"github.com/proxplane/proxplane/act"
-	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/site"
 )
 
 // cluster is a Proxmox that a command works on.
 type cluster struct {
 	manifest.Wanted
-	client   *pve.Client
-	observer *observe.Observer
-	actor    *act.Actor
-	engine   *engine.Engine
+	site     *site.Site
+	client   *pve.Client       // the site's
+	observer *observe.Observer // the same
 
 	namespace string // of the objects that are wanted, in Kubernetes
 }
 
 // connect makes a cluster. Nothing is asked yet.
 func (u *ui) connect(w manifest.Wanted) (*cluster, error) {
-	return u.connectWith(w, func(*pve.Config) {})
+	return u.connectWith(w, new(site.Sites), func(*site.Config) {})
 }
 
-// connectWith does so with settings of its own for the client.
-func (u *ui) connectWith(w manifest.Wanted, set func(*pve.Config)) (*cluster, error) {
-	cfg := w.Connection.Config()
-	cfg.Logger = u.log.logger
+// connectWith does so among other clusters, with settings of its own.
+func (u *ui) connectWith(w manifest.Wanted, sites *site.Sites, set func(*site.Config)) (*cluster, error) {
+	hosts, err := u.hosts(w.Connection.SSH)
+	if err != nil {
+		return nil, err
+	}
+	cfg := site.Config{Proxmox: w.Connection.Config(), SSH: hosts, Keys: w.Connection.Keys}
+	cfg.Proxmox.Logger = u.log.logger
 	set(&cfg)
-	client, err := pve.New(cfg)
-	if err != nil && len(cfg.TLS.CA) > 0 && !x509.NewCertPool().AppendCertsFromPEM(cfg.TLS.CA) {
+	s, err := sites.Open(cfg, site.Options{})
+	if ca := cfg.Proxmox.TLS.CA; err != nil && len(ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(ca) {
 		return nil, advise(err, "It comes from --ca-file, PVE_CA_BUNDLE, or ca.crt in the Secret.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := u.hosts(w.Connection.SSH)
-	if err != nil {
-		return nil, err
-	}
-	c := &cluster{Wanted: w, client: client, observer: observe.New(client).Verifying(w.Connection.Keys), actor: act.New(client).OverSSH(hosts).Signing(w.Connection.Keys)}
-	c.engine = engine.New(c.observer, c.actor)
-	return c, nil
+	return &cluster{Wanted: w, site: s, client: s.Client(), observer: s.Observer()}, nil
 }
 
 // hosts is how nodes are logged in to, with where their keys are remembered.
@@ -81,11 +78,11 @@ func (t *target) cluster(u *ui, names ...string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.connect(u, w)
+	return t.connect(u, w, new(site.Sites), func(*site.Config) {})
 }
 
-func (t *target) connect(u *ui, w manifest.Wanted) (*cluster, error) {
-	c, err := u.connect(w)
+func (t *target) connect(u *ui, w manifest.Wanted, sites *site.Sites, set func(*site.Config)) (*cluster, error) {
+	c, err := u.connectWith(w, sites, set)
 	if err == nil && t.objects != nil {
 		c.namespace = t.objects.name
 	}
@@ -99,14 +96,12 @@ func (t *target) clusters(u *ui) ([]*cluster, error) {
 		return nil, err
 	}
 	var list []*cluster
-	var loads observe.Loads
+	var sites site.Sites
+	several := func(cfg *site.Config) { cfg.Identify, cfg.Trusted = len(all) > 1, true } // they may lead to one Proxmox
 	for _, w := range all {
-		c, err := t.connect(u, w)
+		c, err := t.connect(u, w, &sites, several)
 		if err != nil {
 			return nil, err
-		}
-		if len(all) > 1 {
-			c.observer.Identifying("").Sharing(&loads, "") // several Providers may lead to one Proxmox
 		}
 		list = append(list, c)
 	}

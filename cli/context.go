@@ -37,7 +37,7 @@ may be able to read.`,
 
 // contextRow is a context in -o json. It has no secrets.
 type contextRow struct {
-	*site
+	*contextEntry
 	Current bool `json:"current"`
 }
 
@@ -174,7 +174,7 @@ manifests with a Provider nor flags, and what decides that.`,
 	}
 }
 
-func (s *site) show(u *ui) {
+func (s *contextEntry) show(u *ui) {
 	line := func(label, value string) {
 		if value != "" {
 			u.say("%-14s%s", label+":", value)
@@ -220,7 +220,7 @@ func (t *target) addContext(u *ui, name string, use bool) error {
 	if t.tokenID != "" && t.username != "" {
 		return errors.New("--token-id and --username: one of them is enough")
 	}
-	s := &site{
+	s := &contextEntry{
 		Name: name, Endpoints: t.endpoints, TokenID: t.tokenID, TokenFile: t.tokenFile, Username: t.username, PasswordFile: t.passwordFile,
 		CAFile: t.caFile, Fingerprints: t.fingerprints, Insecure: t.insecure,
 	}

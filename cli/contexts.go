@@ -20,15 +20,15 @@ import (
 // contexts is the file with the clusters that somebody works with. It holds no
 // secrets: it names the files that do.
 type contexts struct {
-	Current string  `json:"currentContext,omitempty"`
-	All     []*site `json:"contexts"`
+	Current string          `json:"currentContext,omitempty"`
+	All     []*contextEntry `json:"contexts"`
 
 	file string
 }
 
-// site is a context: how one Proxmox is reached. Relative paths are below the
+// contextEntry is a context: how one Proxmox is reached. Relative paths are below the
 // folder of the contexts' file.
-type site struct {
+type contextEntry struct {
 	Name         string   `json:"name"`
 	Endpoints    []string `json:"endpoints"`
 	TokenID      string   `json:"tokenID,omitempty"`
@@ -142,7 +142,7 @@ func (c *contexts) names() []string {
 }
 
 // find is the context of a name.
-func (c *contexts) find(name string) (*site, error) {
+func (c *contexts) find(name string) (*contextEntry, error) {
 	for _, s := range c.All {
 		if s.Name == name {
 			return s, nil
@@ -159,7 +159,7 @@ func (c *contexts) find(name string) (*site, error) {
 }
 
 // put adds a context, or replaces the one of the same name.
-func (c *contexts) put(s *site) {
+func (c *contexts) put(s *contextEntry) {
 	s.folder = filepath.Dir(c.file)
 	for i, old := range c.All {
 		if old.Name == s.Name {
@@ -171,14 +171,14 @@ func (c *contexts) put(s *site) {
 }
 
 func (c *contexts) remove(name string) {
-	c.All = slices.DeleteFunc(c.All, func(s *site) bool { return s.Name == name })
+	c.All = slices.DeleteFunc(c.All, func(s *contextEntry) bool { return s.Name == name })
 	if c.Current == name {
 		c.Current = ""
 	}
 }
 
 // path is a file that the context names.
-func (s *site) path(file string) string {
+func (s *contextEntry) path(file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file
 	}
@@ -186,7 +186,7 @@ func (s *site) path(file string) string {
 }
 
 // who is whom the context logs in as.
-func (s *site) who() string {
+func (s *contextEntry) who() string {
 	if s.Username != "" {
 		return s.Username
 	}
@@ -195,7 +195,7 @@ func (s *site) who() string {
 
 // credentials reads the secret. A file that others can read isn't taken: whoever has
 // the secret may do all that it allows.
-func (s *site) credentials() (pve.Credentials, error) {
+func (s *contextEntry) credentials() (pve.Credentials, error) {
 	file := s.TokenFile
 	if s.Username != "" {
 		file = s.PasswordFile

@@ -22,7 +22,7 @@ func (t *target) namedContext(u *ui) error {
 	if name == "" {
 		name = u.getenv("PROXPLANE_CONTEXT")
 	}
-	if name == "" || t.site != nil || t.objects != nil {
+	if name == "" || t.entry != nil || t.objects != nil {
 		return nil
 	}
 	all, err := u.readContexts()
@@ -33,7 +33,7 @@ func (t *target) namedContext(u *ui) error {
 	if err != nil {
 		return err
 	}
-	t.site, t.named = s, true
+	t.entry, t.named = s, true
 	t.takeFrom(s, true)
 	return nil
 }
@@ -42,7 +42,7 @@ func (t *target) namedContext(u *ui) error {
 // Proxmox is meant: no flag, no Provider, no variable. It is taken as a whole, so that
 // a secret never goes to a host that it isn't for.
 func (t *target) currentContext(u *ui) error {
-	if t.site != nil || len(t.endpoints) > 0 || u.getenv("PVE_ENDPOINT") != "" || u.getenv("PROXMOX_VE_ENDPOINT") != "" {
+	if t.entry != nil || len(t.endpoints) > 0 || u.getenv("PVE_ENDPOINT") != "" || u.getenv("PROXMOX_VE_ENDPOINT") != "" {
 		return nil
 	}
 	if _, err := u.contextsFile(); err != nil {
@@ -56,13 +56,13 @@ func (t *target) currentContext(u *ui) error {
 	if err != nil {
 		return err
 	}
-	t.site = s
+	t.entry = s
 	t.takeFrom(s, u.getenv("PVE_CA_BUNDLE") == "" && u.getenv("PVE_INSECURE_SKIP_VERIFY") == "" && u.getenv("PROXMOX_VE_INSECURE") == "")
 	return nil
 }
 
 // takeFrom puts what a context says where the flags say nothing.
-func (t *target) takeFrom(s *site, trust bool) {
+func (t *target) takeFrom(s *contextEntry, trust bool) {
 	if len(t.endpoints) == 0 {
 		t.endpoints = s.Endpoints
 	}
@@ -73,7 +73,7 @@ func (t *target) takeFrom(s *site, trust bool) {
 
 // contextLogin is who the context logs in as, unless the environment says otherwise.
 func (t *target) contextLogin(u *ui) (pve.Credentials, error) {
-	if t.site == nil {
+	if t.entry == nil {
 		return pve.Credentials{}, nil
 	}
 	if !t.named {
@@ -83,12 +83,12 @@ func (t *target) contextLogin(u *ui) (pve.Credentials, error) {
 			}
 		}
 	}
-	creds, err := t.site.credentials()
+	creds, err := t.entry.credentials()
 	if err != nil || !creds.IsZero() {
 		return creds, err
 	}
 	// Its secret is in no file: it is asked for.
-	asked := target{tokenID: t.site.TokenID, username: t.site.Username}
+	asked := target{tokenID: t.entry.TokenID, username: t.entry.Username}
 	return asked.credentials(u)
 }
 

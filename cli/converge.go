@@ -44,7 +44,7 @@ func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans
 			opts.Agreed = &a.agreed[i]
 		}
 		all.Go(func() {
-			report, err := c.engine.Converge(ctx, c.Desired, opts)
+			report, err := c.site.Apply(ctx, c.Desired, opts)
 			done.reports[i], done.errs[i] = report, c.fail(err)
 		})
 	}

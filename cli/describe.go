@@ -114,7 +114,7 @@ func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted boo
 
 // objectOf is the plan for an object of the manifests.
 func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) bool) (plan.Object, error) {
-	p, err := c.engine.Replan(ctx, c.Desired)
+	p, err := c.site.Replan(ctx, c.Desired)
 	if err != nil {
 		return plan.Object{}, c.fail(err)
 	}

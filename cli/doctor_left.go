@@ -21,7 +21,7 @@ func (e *examination) leftovers() {
 		if !e.have.Nodes[node].Online {
 			continue
 		}
-		found, err := e.c.actor.LeftOn(e.ctx, node, e.c.client.Now().Add(-leftAge))
+		found, err := e.c.site.LeftOn(e.ctx, node, e.c.client.Now().Add(-leftAge))
 		if err != nil {
 			e.skip(areaCluster, fmt.Sprintf("whether Proxmox has left disks on %s isn't known: %s", node, shortCause(err)), "")
 		}

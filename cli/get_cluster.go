@@ -114,7 +114,7 @@ func listImages(ctx context.Context, g *getting, names []string) (listing, error
 }
 
 func listWantedImages(ctx context.Context, g *getting, names []string) (listing, error) {
-	p, err := g.c.engine.Replan(ctx, g.c.Desired)
+	p, err := g.c.site.Replan(ctx, g.c.Desired)
 	if err != nil {
 		return listing{}, g.c.fail(err)
 	}

@@ -93,7 +93,7 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 
 // listWantedVMs lists the machines of the manifests.
 func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, error) {
-	p, err := g.c.engine.Replan(ctx, g.c.Desired)
+	p, err := g.c.site.Replan(ctx, g.c.Desired)
 	if err != nil {
 		return listing{}, g.c.fail(err)
 	}
@@ -115,7 +115,7 @@ func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, er
 	have = g.c.observer.Snapshot()
 	var l listing
 	var rows []status.VM
-	for _, o := range g.c.engine.Heard(plan.Plan{Objects: objects}, g.c.Desired).Objects {
+	for _, o := range g.c.site.Heard(plan.Plan{Objects: objects}, g.c.Desired).Objects {
 		v := status.Wanted(have.Guests[o.VMID], o)
 		rows = append(rows, v)
 		l.add(v.Object, v)
@@ -140,7 +140,7 @@ func (c *cluster) hear(ctx context.Context, p plan.Plan) plan.Plan {
 		return p
 	}
 	c.askAddresses(ctx, guests)
-	return c.engine.Heard(p, c.Desired)
+	return c.site.Heard(p, c.Desired)
 }
 
 // told is an object's plan without the wish to ask the guest's agent: a plan shows

@@ -51,7 +51,7 @@ func (i *importing) agreed(ctx context.Context, u *ui, list []importedMachine) e
 
 // markAll puts our marks on machines.
 func (i *importing) markAll(ctx context.Context, u *ui, c *cluster, list []importedMachine) error {
-	hand := c.engine.ByHand(ctx)
+	hand := c.site.ByHand(ctx)
 	for _, m := range list {
 		if err := mark(ctx, hand, m); err != nil {
 			return c.fail(err)

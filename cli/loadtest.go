@@ -16,7 +16,7 @@ import (
 
 	"github.com/proxplane/proxplane/loadtest"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -104,7 +104,12 @@ func (l *loading) run(cmd *cobra.Command, u *ui) error {
 		return err
 	}
 	meter := &loadtest.Meter{}
-	c, err := u.connectWith(w, func(cfg *pve.Config) { cfg.Observe = meter.Observe })
+	var cfg site.Config
+	sites := new(site.Sites)
+	c, err := u.connectWith(w, sites, func(set *site.Config) {
+		set.Proxmox.Observe = meter.Observe
+		cfg = *set
+	})
 	if err != nil {
 		return err
 	}
@@ -124,7 +129,7 @@ func (l *loading) run(cmd *cobra.Command, u *ui) error {
 	if err != nil {
 		return err
 	}
-	load.Meter = meter
+	load.Meter, load.Sites, load.Config = meter, sites, cfg
 	// Before all the work, so that nothing is measured that can't be told.
 	page, err := l.newPage()
 	if err != nil {
@@ -163,7 +168,7 @@ func (l *loading) load(ctx context.Context, u *ui, c *cluster, report *loadtest.
 	}
 	l.machines.Set = l.set
 	return &loadtest.Load{
-		Machines: l.machines, Parallel: l.parallel, Engine: c.engine,
+		Machines: l.machines, Parallel: l.parallel,
 		Describe: func(ctx context.Context, vmid int) error {
 			_, err := c.describeGuest(ctx, u, status.About{Now: time.Now()}, vmid)
 			return err

@@ -118,7 +118,7 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 		return err
 	}
 	var jobs []job
-	hand := c.engine.ByHand(ctx)
+	hand := c.site.ByHand(ctx)
 	for _, g := range guests {
 		if g.Template {
 			return fmt.Errorf("VM %d is a template: templates can't be started or stopped", g.VMID)

@@ -88,7 +88,7 @@ func (s *snapshotting) create(ctx context.Context, u *ui, vms []string, name str
 		return err
 	}
 	var jobs []job
-	hand := c.engine.ByHand(ctx)
+	hand := c.site.ByHand(ctx)
 	for _, g := range guests {
 		what := "take snapshot " + name
 		if len(guests) > 1 {
@@ -165,7 +165,7 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 // revert goes back to a snapshot. Proxmox' own way to start the machine then is a
 // task that nobody is told of.
 func (s *snapshotting) revert(ctx context.Context, c *cluster, g *model.Guest, name string) error {
-	hand := c.engine.ByHand(ctx)
+	hand := c.site.ByHand(ctx)
 	if err := hand.Do(ctx, g, model.Rollback{Target: at(g), Name: name}); err != nil || !s.start {
 		return err
 	}
@@ -195,7 +195,7 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 				if err := u.agree(cmd.Context(), s.yes, question); err != nil {
 					return err
 				}
-				hand := c.engine.ByHand(cmd.Context())
+				hand := c.site.ByHand(cmd.Context())
 				for _, name := range args[1:] {
 					what := "delete snapshot " + name
 					if err := u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {

@@ -32,9 +32,9 @@ type target struct {
 	required               bool
 	recursive              bool // folders are read with those inside
 
-	context string // by name
-	site    *site  // the context that is used, if one is
-	named   bool   // somebody asked for that context
+	context string        // by name
+	entry   *contextEntry // the context that is used, if one is
+	named   bool          // somebody asked for that context
 
 	objects *namespace // what is wanted are these objects; nil: it is in files
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -30,7 +30,8 @@ func (m *Meter) Observe(x pve.Exchange) {
 type Load struct {
 	Machines
 	Parallel int // operations at once
-	Engine   *engine.Engine
+	Sites    *site.Sites
+	Config   site.Config // of the Proxmox
 	Meter    *Meter
 	// Describe reads all about a machine, as whoever asks for it does.
 	Describe func(ctx context.Context, vmid int) error
@@ -57,14 +58,15 @@ func (l *Load) Run(ctx context.Context) ([]Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	b := newBoard(l.Set, w.image)
-	b.session = l.Engine.Serve(ctx, engine.Options{Changed: b.changed})
-	defer func() {
-		cancel()
-		<-b.session.Done()
-	}()
-	r := &running{Load: l, board: b, begun: time.Now(), vmids: make([]int, l.Count)}
+	s, err := l.Sites.Open(l.Config, site.Options{Door: door, Set: l.Set})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if err := s.PutImage(w.image.Owner, w.image); err != nil {
+		return nil, err
+	}
+	r := &running{Load: l, site: s, begun: time.Now(), vmids: make([]int, l.Count)}
 	var all []Figures
 	for _, op := range r.operations(w) {
 		if op.name == Describe {
@@ -86,7 +88,7 @@ func (l *Load) Run(ctx context.Context) ([]Figures, error) {
 // running is a load that is on.
 type running struct {
 	*Load
-	board *board
+	site  *site.Site
 	begun time.Time
 	vmids []int // of the machines, as far as they are there
 }
@@ -104,7 +106,7 @@ func (r *running) operations(w wishes) []operation {
 	}
 	vm := func(v model.VM) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			out, err := r.board.vm(ctx, v)
+			out, err := r.put(ctx, v)
 			r.vmids[i] = out.VMID
 			return err
 		}
@@ -114,11 +116,14 @@ func (r *running) operations(w wishes) []operation {
 		{PowerOn, func(ctx context.Context, i int) error { return vm(powered(w.machines[i], model.PowerOn))(ctx, i) }},
 		{Reconfigure, func(ctx context.Context, i int) error { return vm(powered(w.larger[i], model.PowerOn))(ctx, i) }},
 		{Snapshot, func(ctx context.Context, i int) error {
-			_, err := r.board.snapshot(ctx, w.snapshots[i])
+			if err := r.site.PutSnapshot(w.snapshots[i].Owner, w.snapshots[i]); err != nil {
+				return err
+			}
+			_, err := r.await(ctx, w.snapshots[i].Owner)
 			return err
 		}},
 		{Clone, func(ctx context.Context, i int) error {
-			_, err := r.board.vm(ctx, w.copies[i])
+			_, err := r.put(ctx, w.copies[i])
 			return err
 		}},
 		{Describe, func(ctx context.Context, i int) error { return r.Load.Describe(ctx, r.vmids[i]) }},
@@ -126,6 +131,28 @@ func (r *running) operations(w wishes) []operation {
 			return vm(powered(w.larger[i], model.PowerOffGraceful))(ctx, i)
 		}},
 	}
+}
+
+// put wants a machine and waits until it is so.
+func (r *running) put(ctx context.Context, v model.VM) (site.Outcome, error) {
+	if err := r.site.Put(v.Owner, v); err != nil {
+		return site.Outcome{}, err
+	}
+	return r.await(ctx, v.Owner)
+}
+
+// await waits until something is as it is wanted. What goes wrong with several machines is
+// said in the same words of each.
+func (r *running) await(ctx context.Context, owner model.Owner) (site.Outcome, error) {
+	out, err := r.site.Await(ctx, owner, site.Ready)
+	var why *site.AwaitError
+	switch {
+	case errors.As(err, &why) && why.Err != nil:
+		err = why.Err
+	case why != nil:
+		err = errors.New(status.CLI.Say(out.Text, out.Do))
+	}
+	return out, err
 }
 
 // bootTime bounds how long guests are waited for.
@@ -140,7 +167,7 @@ func (r *running) settle(ctx context.Context, w wishes) {
 	var all sync.WaitGroup
 	for _, v := range w.larger {
 		v.Power, v.WaitAddress = model.PowerOn, true
-		all.Go(func() { _, _ = r.board.vm(ctx, v) }) // who has no agent is described without
+		all.Go(func() { _, _ = r.put(ctx, v) }) // who has no agent is described without
 	}
 	all.Wait()
 }
@@ -180,7 +207,12 @@ func (r *running) once(ctx context.Context, op operation, i int) Sample {
 // Clean removes all machines of the set, of this run or of earlier ones, and tells
 // how many there were.
 func (l *Load) Clean(ctx context.Context) (removed int, err error) {
-	rep, err := l.Engine.Converge(ctx, model.Desired{Set: l.Set, Range: spec.DefaultRange, Prune: true, Allow: model.Allow{Data: true}}, engine.Options{})
+	s, err := l.Sites.Open(l.Config, site.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	rep, err := s.Apply(ctx, model.Desired{Door: door, Set: l.Set, Range: model.DefaultRange, Prune: true, Allow: model.Allow{Data: true}}, engine.Options{})
 	errs := []error{err}
 	for _, o := range rep.Objects {
 		switch o.State {

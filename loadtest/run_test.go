@@ -10,11 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/proxplane/proxplane/act"
-	"github.com/proxplane/proxplane/engine"
-	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/site"
 )
 
 // inLab has a load of six machines, three at once, on a simulator in virtual time.
@@ -27,14 +25,15 @@ func inLab(t *testing.T, test func(t *testing.T, sim *pvesim.Sim, l *Load)) {
 			Machines: Machines{Set: "loadtest", Count: 6, Image: "ubuntu-22-template", ISOStorage: "local", Memory: "512Mi"},
 			Parallel: 3, Meter: &Meter{}, Progress: func(Figures) {},
 		}
-		client, err := pve.New(pve.Config{
+		l.Sites, l.Config = new(site.Sites), site.Config{Proxmox: pve.Config{
 			Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "proxplane"), RoundTripper: tr, Observe: l.Meter.Observe,
-		})
+		}}
+		s, err := l.Sites.Open(l.Config, site.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen := observe.New(client)
-		l.Engine = engine.New(seen, act.New(client))
+		defer s.Close()
+		seen := s.Observer()
 		l.Describe = func(ctx context.Context, vmid int) error {
 			return errors.Join(seen.Config(ctx, vmid), seen.Status(ctx, vmid))
 		}

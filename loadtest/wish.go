@@ -2,11 +2,11 @@ package loadtest
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/proxplane/proxplane/manifest"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // Machines says which machines the load is made of.
@@ -19,58 +19,7 @@ type Machines struct {
 	Memory     string   // of each, such as "512Mi"
 }
 
-// header is what the machines have in common: a class before and one after CPUs are
-// plugged in, the image, and the nodes.
-const header = `apiVersion: infra.virtrigaud.io/v1beta1
-kind: Provider
-metadata: {name: load}
-spec: {defaults: {isoStorage: %q}}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMClass
-metadata: {name: load}
-spec: {cpus: %d, maxCPUs: 4, memory: %q}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMImage
-metadata: {name: load}
-spec: {source: %q}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMPlacementPolicy
-metadata: {name: load}
-spec: {nodeSelector: [%s]}
-`
-
-const machine = `---
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: %[1]s}
-spec:
-  classRef: {name: load}
-  imageRef: {name: load}
-  placementRef: {name: load}
-  powerState: "Off"
-  agent: {waitForAddress: false}
-  userData:
-    cloudInit:
-      inline: |
-        #cloud-config
-        hostname: %[1]s
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMSnapshot
-metadata: {name: %[1]s}
-spec: {vmRef: {name: %[1]s}, includeMemory: true}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMClone
-metadata: {name: %[1]s-copy}
-spec: {sourceVMRef: {name: load}, linkedClone: true, powerState: "Off", placementRef: {name: load}, agent: {waitForAddress: false}}
-`
-
-// wishes are the objects that can be wanted, as the manifests of a person would say
-// them.
+// wishes are the objects that can be wanted.
 type wishes struct {
 	image     model.Image
 	machines  []model.VM // stopped, with one CPU
@@ -79,47 +28,59 @@ type wishes struct {
 	copies    []model.VM
 }
 
-func (m Machines) wishes() (wishes, error) {
-	one, err := m.desired(1)
+// maxCPUs is up to how many CPUs can be plugged in.
+const maxCPUs = 4
+
+func (m Machines) wishes() (w wishes, err error) {
+	memory, err := resource.ParseQuantity(m.Memory)
 	if err != nil {
-		return wishes{}, err
+		return w, fmt.Errorf("memory %q: %w", m.Memory, err)
 	}
-	two, err := m.desired(2)
-	if err != nil {
-		return wishes{}, err
+	image := spec.Image{Owner: m.owner("VMImage", "load"), Source: m.Image}
+	no := false
+	machine := func(i, cpus int) spec.Machine {
+		return spec.Machine{
+			Owner:  m.owner("VirtualMachine", name(i)),
+			Class:  &spec.Class{Name: "load", CPUs: cpus, MaxCPUs: maxCPUs, Memory: memory},
+			Source: spec.Source{Image: &image}, Power: model.PowerOff, Place: model.Place{Nodes: m.Nodes}, Agent: &spec.Agent{WaitForAddress: &no},
+			FirstBoot: spec.FirstBoot{UserData: &spec.UserData{CloudInit: &spec.CloudInit{Text: spec.Text{Content: "#cloud-config\n{}\n"}}}},
+		}
 	}
-	w := wishes{image: one.Images[0], snapshots: one.Snapshots, larger: kindOf(two, "VirtualMachine")}
-	w.machines, w.copies = kindOf(one, "VirtualMachine"), kindOf(one, "VMClone")
-	if len(w.machines) != m.Count || len(w.larger) != m.Count || len(w.copies) != m.Count || len(w.snapshots) != m.Count {
-		return wishes{}, fmt.Errorf("%d machines are wanted, and the manifests have %d", m.Count, len(w.machines))
+	copyOf := func(i int) spec.Machine {
+		return spec.Machine{
+			Owner: m.owner("VMClone", name(i)+"-copy"), Source: spec.Source{Image: &image, Copy: true}, Power: model.PowerOff,
+			Place: model.Place{Nodes: m.Nodes}, Agent: &spec.Agent{WaitForAddress: &no}, FirstBoot: spec.FirstBoot{Inherited: true},
+		}
+	}
+	ones, twos, copies := make([]spec.Machine, m.Count), make([]spec.Machine, m.Count), make([]spec.Machine, m.Count)
+	for i := range m.Count {
+		ones[i], twos[i], copies[i] = machine(i, 1), machine(i, 2), copyOf(i)
+		snapshot, errs := spec.Snapshot{Owner: m.owner("VMSnapshot", name(i)), Of: &ones[i], IncludeMemory: true}.Translate()
+		if len(errs) > 0 {
+			return w, errs
+		}
+		w.snapshots = append(w.snapshots, snapshot)
+	}
+	cluster := &spec.Cluster{Defaults: spec.Defaults{ISOStorage: m.ISOStorage}}
+	for _, part := range []struct {
+		list []spec.Machine
+		to   *[]model.VM
+	}{{ones, &w.machines}, {twos, &w.larger}, {copies, &w.copies}} {
+		all, err := spec.Desired(cluster, m.Set, part.list, []spec.Image{image})
+		if err != nil {
+			return w, err
+		}
+		*part.to, w.image = all.VMs, all.Images[0]
 	}
 	return w, nil
 }
 
-func kindOf(d model.Desired, kind string) []model.VM {
-	return slices.DeleteFunc(slices.Clone(d.VMs), func(v model.VM) bool { return v.Owner.Kind != kind })
-}
+func name(i int) string { return fmt.Sprintf("load-%04d", i+1) }
 
-// desired is what the manifests say, with so many CPUs.
-func (m Machines) desired(cpus int) (model.Desired, error) {
-	var nodes []string
-	for _, n := range m.Nodes {
-		nodes = append(nodes, fmt.Sprintf("%q", n))
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, header, m.ISOStorage, cpus, m.Memory, m.Image, strings.Join(nodes, ", "))
-	for i := range m.Count {
-		fmt.Fprintf(&text, machine, fmt.Sprintf("load-%04d", i+1))
-	}
-	set, err := manifest.Parse("load", []byte(text.String()))
-	if err != nil {
-		return model.Desired{}, err
-	}
-	// Where Proxmox is and who asks is somebody else's business.
-	env := map[string]string{"PVE_ENDPOINT": "https://load.invalid:8006", "PVE_USERNAME": "load@pam", "PVE_PASSWORD": "load"}
-	all, err := set.Wanted(manifest.Options{Set: m.Set, Getenv: func(name string) string { return env[name] }})
-	if err != nil {
-		return model.Desired{}, err
-	}
-	return all[0].Desired, nil
+// door is who the machines are known by. It is that of manifests, so that machines which an
+// earlier version has left are found.
+const door = "vm"
+
+func (m Machines) owner(kind, name string) model.Owner {
+	return model.Owner{Door: door, Set: m.Set, Key: model.Key{Kind: kind, Name: name}}
 }

@@ -14,7 +14,8 @@ import (
 // Desired is what people want of one Proxmox cluster.
 type Desired struct {
 	Set       string // what is applied together
-	Range     Range  `json:"-"` // the VMIDs that its guests get
+	Door      string `json:",omitempty"` // which front door's set; empty: "vm"
+	Range     Range  `json:"-"`          // the VMIDs that its guests get
 	VMs       []VM
 	Images    []Image
 	Snapshots []Snapshot

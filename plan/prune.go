@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -82,7 +83,7 @@ func Unnamed(want model.Desired, have *model.Observed) (left []LeftBehind, unrea
 
 // ofSet reports whether a marker is of the set that is planned for.
 func (p *planner) ofSet(m *model.Marker) bool {
-	return m != nil && m.Owner.Set == p.want.Set && m.Owner.Door == "vm"
+	return m != nil && m.Owner.Set == p.want.Set && m.Owner.Door == cmp.Or(p.want.Door, "vm")
 }
 
 // inGroup reports whether a marker is of a guest beyond the count of a wanted group: the

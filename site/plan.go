@@ -2,7 +2,9 @@ package site
 
 import (
 	"context"
+	"time"
 
+	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
@@ -30,6 +32,14 @@ func (s *Site) Replan(ctx context.Context, want model.Desired) (plan.Plan, error
 // Heard is a plan with what guest agents have answered by now. It asks nobody.
 func (s *Site) Heard(p plan.Plan, want model.Desired) plan.Plan {
 	return s.cluster.engine.Heard(p, want)
+}
+
+// ByHand does single actions that somebody asks for and no manifest, until ctx ends.
+func (s *Site) ByHand(ctx context.Context) *engine.Hand { return s.cluster.engine.ByHand(ctx) }
+
+// LeftOn finds what tasks of ours have left on a node since a time.
+func (s *Site) LeftOn(ctx context.Context, node string, since time.Time) ([]act.Left, error) {
+	return s.cluster.actor.LeftOn(ctx, node, since)
 }
 
 // Apply works on what is wanted until it is so, or nothing more can be done, or ctx ends, and

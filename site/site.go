@@ -17,9 +17,9 @@ type Outcome = engine.Outcome
 
 // Options are what a caller says about all that it wants. The zero value is good.
 type Options struct {
-	// Set is what the caller's machines have in common, as their owners say. It matters to
-	// what is pruned.
-	Set string
+	// Door and Set are what the caller's machines have in common, as their owners say. They
+	// matter to what is pruned.
+	Door, Set string
 	// Range are the VMIDs for machines that don't say it; default: [model.DefaultRange]. It must
 	// stay the same, since machines are found by it.
 	Range model.Range

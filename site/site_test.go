@@ -173,12 +173,15 @@ func TestCallersShareUntilTheLastOneCloses(t *testing.T) {
 		// What one has left another can take over.
 		l.put(second, machine(2), web)
 		l.await(second, web, site.Ready)
+		idle := l.open(site.Options{}) // wants nothing
+		defer idle.Close()
 		second.Close()
 		before := l.sim.RequestCount()
 		time.Sleep(10 * time.Minute)
 		if n := l.sim.RequestCount() - before; n > 0 {
-			t.Errorf("all are closed, and there are %d requests", n)
+			t.Errorf("nobody wants anything any more, and there are %d requests", n)
 		}
+		idle.Close()
 		third := l.open(site.Options{})
 		defer third.Close()
 		if third.Client() == first.Client() {

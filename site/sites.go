@@ -86,8 +86,9 @@ type cluster struct {
 	callers int
 
 	mu      sync.Mutex
-	session *engine.Session // nil: nobody has wanted anything yet
+	session *engine.Session // nil: nobody wants anything
 	end     context.CancelFunc
+	joined  int                   // callers that the session is for
 	owners  map[model.Owner]*Site // who has put what
 }
 
@@ -115,17 +116,20 @@ func (s *Sites) newCluster(cfg Config) (*cluster, error) {
 func (c *cluster) join(opts engine.Options) *engine.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.session != nil {
-		return c.session.Join(opts)
+	if c.session == nil {
+		ctx, end := context.WithCancel(context.Background())
+		c.session, c.end = c.engine.Serve(ctx, engine.Options{Parallel: opts.Parallel}), end
 	}
-	ctx, end := context.WithCancel(context.Background())
-	c.session, c.end = c.engine.Serve(ctx, opts), end
-	return c.session
+	c.joined++
+	return c.session.Join(opts)
 }
 
 // leave ends the part of one caller, and everything with the last one. It returns when no
 // call of that caller is in flight.
 func (c *cluster) leave(session *engine.Session) {
+	if session != nil {
+		c.part(session)
+	}
 	c.sites.mu.Lock()
 	c.callers--
 	last := c.callers == 0
@@ -133,20 +137,27 @@ func (c *cluster) leave(session *engine.Session) {
 		c.sites.open = slices.DeleteFunc(c.sites.open, func(o *cluster) bool { return o == c })
 	}
 	c.sites.mu.Unlock()
+	if last {
+		c.client.Close()
+	}
+}
+
+// part ends what a caller wants, and the session with the last one that wants something.
+func (c *cluster) part(session *engine.Session) {
+	c.mu.Lock()
+	c.joined--
+	all, end := c.session, c.end
+	if c.joined == 0 {
+		c.session = nil
+	}
+	last := c.joined == 0
+	c.mu.Unlock()
 	if !last {
-		if session != nil {
-			<-session.Leave()
-		}
+		<-session.Leave()
 		return
 	}
-	c.mu.Lock()
-	all, end := c.session, c.end
-	c.mu.Unlock()
-	if all != nil {
-		end()
-		<-all.Done()
-	}
-	c.client.Close()
+	end()
+	<-all.Done()
 }
 
 // relogin has the only caller go on with other credentials; false: there are others.

@@ -280,7 +280,7 @@ func (s *Site) Desired() model.Desired {
 func (s *Site) desired() model.Desired {
 	d := s.want.desired()
 	if !s.want.whole {
-		d.Set, d.Range, d.Allow, d.MaxUnavailable = s.opts.Set, s.opts.Range, s.opts.Allow, s.opts.MaxUnavailable
+		d.Door, d.Set, d.Range, d.Allow, d.MaxUnavailable = s.opts.Door, s.opts.Set, s.opts.Range, s.opts.Allow, s.opts.MaxUnavailable
 	}
 	return d
 }
