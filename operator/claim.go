@@ -21,7 +21,7 @@ const maxClaims = 16
 
 // claim writes down in an object's status which VMID it gets, before anything is
 // made under it. So it is found again even when everything else is lost.
-func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
+func (s *provider) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
 	obj, ok := newObject(owner.Kind)
 	if !ok {
 		return nil
@@ -63,7 +63,7 @@ func (s *site) claim(ctx context.Context, owner model.Owner, vmid int, _ string)
 
 // unready adds to what is said of a machine that it isn't ready, if it was: it is about to
 // be made anew, and what was ready had another VMID.
-func (s *site) unready(ctx context.Context, obj object, owner model.Owner, vmid int, said map[string]any) error {
+func (s *provider) unready(ctx context.Context, obj object, owner model.Owner, vmid int, said map[string]any) error {
 	if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, obj); err != nil || !isReady(obj) {
 		return client.IgnoreNotFound(err)
 	}
@@ -73,7 +73,7 @@ func (s *site) unready(ctx context.Context, obj object, owner model.Owner, vmid 
 }
 
 // claimMember does so in the status of the object that the machine is one of.
-func (s *site) claimMember(ctx context.Context, key model.Key, uid types.UID, name string, vmid int) error {
+func (s *provider) claimMember(ctx context.Context, key model.Key, uid types.UID, name string, vmid int) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var vm api.VirtualMachine
 		if err := s.deps.direct.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, &vm); err != nil {

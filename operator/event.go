@@ -28,7 +28,7 @@ const (
 const maxNote = 1000
 
 // event tells people what happens to an object.
-func (s *site) event(e engine.Event) {
+func (s *provider) event(e engine.Event) {
 	s.deps.metrics.event(s.key, e)
 	if s.deps.ledger.feeds[e.Owner.Kind] == nil {
 		return // a template that no object describes
@@ -78,7 +78,7 @@ func (s *site) event(e engine.Event) {
 // matters reports whether an event is for people: what was made, changed, removed or
 // went wrong, and what somebody has to do something about. What ends by itself is in
 // the object's status, and what belongs to the making of a machine is part of that.
-func (s *site) matters(e engine.Event) bool {
+func (s *provider) matters(e engine.Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e.Kind {
@@ -107,7 +107,7 @@ var passing = map[string]bool{
 }
 
 // record writes to the log what becomes of each object.
-func (s *site) record(e engine.Event, text string) {
+func (s *provider) record(e engine.Event, text string) {
 	log := s.log.With("object", e.Owner.Key.String(), "vmid", e.VMID, "node", e.Node)
 	log.Debug("event", "kind", string(e.Kind), "step", e.Step, "text", status.Text(e.Text, e.Diff), "task", e.Task)
 	s.mu.Lock()

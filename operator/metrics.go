@@ -131,7 +131,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	counted := map[*pve.Load]bool{}
 	all := g.sites.list()
-	slices.SortFunc(all, func(a, b *site) int { return strings.Compare(label(a.key), label(b.key)) })
+	slices.SortFunc(all, func(a, b *provider) int { return strings.Compare(label(a.key), label(b.key)) })
 	for _, s := range all {
 		name := label(s.key)
 		s.mu.Lock()
@@ -145,10 +145,10 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 		for state, n := range machines {
 			gauge(machinesDesc, float64(n), name, state)
 		}
-		if age, ok := l.observer.Age(); ok {
+		if age, ok := l.site.Observer().Age(); ok {
 			gauge(ageDesc, age.Seconds(), name)
 		}
-		load := l.client.Load()
+		load := l.site.Client().Load()
 		if counted[load] {
 			continue // Providers for one Proxmox share it
 		}

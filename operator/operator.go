@@ -23,7 +23,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/kube"
-	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/site"
 )
 
 // Config says how the operator works.
@@ -61,6 +61,10 @@ type Config struct {
 	// operator a process.
 	Registry prometheus.Registerer
 
+	// Sites are the Proxmox clusters that this process looks after, also for others; nil: the
+	// operator's alone.
+	Sites *site.Sites
+
 	// Proxmox carries the requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
 }
@@ -89,8 +93,8 @@ type deps struct {
 	namespaces []string
 	set        string // what all guests of this Kubernetes have in common
 	proxmox    http.RoundTripper
-	loads      observe.Loads // of the clusters that Providers lead to
-	secrets    []string      // namespaces in which Secrets may be read; none: all
+	clusters   *site.Sites // that Providers lead to
+	secrets    []string    // namespaces in which Secrets may be read; none: all
 }
 
 // fieldOwner is who has written what the operator writes, as managedFields say it.
@@ -118,8 +122,11 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces}
+	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites}
 	d.sites, d.budget = newSites(d), engine.NewBudget(d.unread)
+	if d.clusters == nil {
+		d.clusters = new(site.Sites)
+	}
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,15 +14,16 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/site"
 )
 
-// site is a Provider that is looked after: a client, an observer and a session of
-// the engine, which serve all objects of the Provider. Each has a goroutine of its
-// own, so that one that doesn't work keeps no other one back.
-type site struct {
+// provider is a Provider that is looked after: its part of a site, which
+// serves all objects of the Provider. Each has a goroutine of its own, so that one that
+// doesn't work keeps no other one back. Providers with the same connection share what
+// works on their Proxmox, see package site.
+type provider struct {
 	key  model.Key
 	deps *deps
 	log  *slog.Logger
@@ -58,10 +58,7 @@ type assignment struct {
 type link struct {
 	connection manifest.Connection
 	proxmox    string // see assignment
-	client     *pve.Client
-	observer   *observe.Observer
-	session    *engine.Session
-	cancel     context.CancelFunc
+	site       *site.Site
 }
 
 // maxParallel is how many objects of a Provider are worked on at once: more than
@@ -70,9 +67,9 @@ const maxParallel = 1000
 
 // startSite starts one when the former one of the same name has ended, if there is
 // one.
-func startSite(ctx context.Context, key model.Key, d *deps, former *site) *site {
+func startSite(ctx context.Context, key model.Key, d *deps, former *provider) *provider {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &site{
+	s := &provider{
 		key: key, deps: d, log: d.log.With("provider", key.Namespace+"/"+key.Name), cancel: cancel,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}), making: map[model.Owner]bool{},
 		party: d.budget.Join("Provider " + key.Namespace + "/" + key.Name),
@@ -89,14 +86,14 @@ func startSite(ctx context.Context, key model.Key, d *deps, former *site) *site 
 }
 
 // assign says what the site is to do from now on.
-func (s *site) assign(a assignment) {
+func (s *provider) assign(a assignment) {
 	s.mu.Lock()
 	s.asked = a
 	link := s.link
 	s.mu.Unlock()
 	s.party.Expect(a.desired)
 	if link != nil {
-		link.session.Want(a.desired, a.versions)
+		link.site.Want(a.desired, a.versions)
 	}
 	select {
 	case s.wake <- struct{}{}:
@@ -107,18 +104,18 @@ func (s *site) assign(a assignment) {
 
 // touches reports whether something may still be changed in Proxmox for the object
 // that is known by an identity.
-func (s *site) touches(identity string) bool {
+func (s *provider) touches(identity string) bool {
 	s.mu.Lock()
 	link, closing := s.link, s.closing
 	s.mu.Unlock()
-	return closing != nil || link != nil && link.session.Touches(identity)
+	return closing != nil || link != nil && link.site.Touches(identity)
 }
 
 // retryPause is how long it takes until a connection is tried again.
 const retryPause = 15 * time.Second
 
 // run connects, and connects anew when that is asked for.
-func (s *site) run(ctx context.Context) {
+func (s *provider) run(ctx context.Context) {
 	defer s.disconnect()
 	for {
 		var again <-chan time.Time
@@ -136,7 +133,7 @@ func (s *site) run(ctx context.Context) {
 
 // connect sees to it that the site is connected as is asked for; false: it isn't
 // yet.
-func (s *site) connect(ctx context.Context) bool {
+func (s *provider) connect(ctx context.Context) bool {
 	s.mu.Lock()
 	asked, link := s.asked, s.link
 	s.mu.Unlock()
@@ -144,7 +141,7 @@ func (s *site) connect(ctx context.Context) bool {
 	case asked.connection == nil:
 		return true // whoever asks says what is wrong
 	case link == nil:
-		return s.tell(s.open(ctx, asked))
+		return s.tell(s.open(asked))
 	case reflect.DeepEqual(link.connection, *asked.connection) && !link.another(asked.proxmox):
 		return s.tell(nil)
 	}
@@ -157,15 +154,17 @@ func (s *site) connect(ctx context.Context) bool {
 	same := link.connection
 	same.Credentials = next.Credentials
 	if reflect.DeepEqual(same, next) && !link.another(asked.proxmox) {
-		return s.tell(s.relogin(link, next))
+		if ok, err := s.relogin(link, next); ok || err != nil {
+			return s.tell(err)
+		}
 	}
 	s.disconnect()
-	return s.tell(s.open(ctx, asked))
+	return s.tell(s.open(asked))
 }
 
 // another reports whether the link is for another Proxmox than is asked for.
 func (l *link) another(proxmox string) bool {
-	is := l.observer.Identity()
+	is := l.site.Identity()
 	if proxmox == "" {
 		return l.proxmox != "" && is == "" // any will do, and this one was refused, or may be
 	}
@@ -173,7 +172,7 @@ func (l *link) another(proxmox string) bool {
 }
 
 // probe tries a connection that is to take the place of another one.
-func (s *site) probe(ctx context.Context, next manifest.Connection) error {
+func (s *provider) probe(ctx context.Context, next manifest.Connection) error {
 	client, err := pve.New(s.config(next))
 	if err != nil {
 		return err
@@ -184,27 +183,28 @@ func (s *site) probe(ctx context.Context, next manifest.Connection) error {
 }
 
 // config is a connection for a client.
-func (s *site) config(c manifest.Connection) pve.Config {
+func (s *provider) config(c manifest.Connection) pve.Config {
 	cfg := c.Config()
 	cfg.RoundTripper = s.deps.proxmox
 	return cfg
 }
 
-// relogin goes on with other credentials, which work.
-func (s *site) relogin(link *link, next manifest.Connection) error {
-	if err := link.client.SetCredentials(next.Credentials); err != nil {
-		return err
+// relogin goes on with other credentials, which work; false: other Providers go on with those
+// of before.
+func (s *provider) relogin(link *link, next manifest.Connection) (bool, error) {
+	ok, err := link.site.Relogin(next.Credentials)
+	if err != nil || !ok {
+		return ok, err
 	}
 	s.mu.Lock()
 	link.connection = next
 	s.mu.Unlock()
 	s.log.Info("new credentials are in use")
-	link.session.Look()
-	return nil
+	return true, nil
 }
 
 // tell notes what is wrong with the connection, if anything.
-func (s *site) tell(err error) bool {
+func (s *provider) tell(err error) bool {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -221,18 +221,15 @@ func (s *site) tell(err error) bool {
 }
 
 // open connects and starts to work. Whether Proxmox can be reached shows later.
-func (s *site) open(ctx context.Context, asked assignment) error {
-	cfg := s.config(*asked.connection)
-	cfg.Logger = s.log
-	cfg.Observe = s.deps.metrics.exchange(s.key)
-	client, err := pve.New(cfg)
-	if err != nil {
-		return err
+func (s *provider) open(asked assignment) error {
+	cfg := site.Config{
+		Proxmox: s.config(*asked.connection), SSH: asked.connection.SSH, Keys: asked.connection.Keys, Identify: true, Identity: asked.proxmox,
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	l := &link{connection: *asked.connection, client: client, cancel: cancel, proxmox: asked.proxmox,
-		observer: observe.New(client).Verifying(asked.connection.Keys).Identifying(asked.proxmox).Sharing(&s.deps.loads, strings.Join(client.Endpoints(), " "))}
-	l.session = engine.New(l.observer, act.New(client).OverSSH(asked.connection.SSH).Signing(asked.connection.Keys)).Serve(ctx, engine.Options{
+	cfg.Proxmox.Logger = s.log
+	cfg.Proxmox.Observe = s.deps.metrics.exchange(s.key)
+	l := &link{connection: *asked.connection, proxmox: asked.proxmox}
+	var err error
+	l.site, err = s.deps.clusters.Open(cfg, site.Options{Options: engine.Options{
 		Parallel: maxParallel,
 		Events:   s.event,
 		Changed:  func(o engine.Outcome) { s.deps.ledger.told(s.key, o) },
@@ -240,17 +237,20 @@ func (s *site) open(ctx context.Context, asked assignment) error {
 		Looked:   func() { s.looked(l) },
 		Claim:    s.claim,
 		Party:    s.party,
-	})
+	}})
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	s.link = l
 	asked = s.asked
 	s.mu.Unlock()
-	l.session.Want(asked.desired, asked.versions)
+	l.site.Want(asked.desired, asked.versions)
 	return nil
 }
 
 // disconnect ends what works over the link, if there is one.
-func (s *site) disconnect() {
+func (s *provider) disconnect() {
 	s.mu.Lock()
 	l := s.link
 	s.link, s.closing, s.machines, s.trouble = nil, l, nil, nil
@@ -258,9 +258,7 @@ func (s *site) disconnect() {
 	if l == nil {
 		return
 	}
-	l.cancel()
-	<-l.session.Done()
-	l.client.Close()
+	l.site.Close()
 	s.mu.Lock()
 	s.closing = nil
 	s.mu.Unlock()
@@ -268,10 +266,10 @@ func (s *site) disconnect() {
 }
 
 // troubled notes that Proxmox as a whole can't be used, or that it can again.
-func (s *site) troubled(w *plan.Wait, _ time.Time) {
+func (s *provider) troubled(w *plan.Wait, _ time.Time) {
 	s.mu.Lock()
 	if w != nil && w.Reason == engine.WaitOther && s.link != nil {
-		w = &plan.Wait{Reason: w.Reason, Text: w.Text + s.whichProxmox(s.link.observer.Refused())}
+		w = &plan.Wait{Reason: w.Reason, Text: w.Text + s.whichProxmox(s.link.site.Observer().Refused())}
 	}
 	s.trouble = w
 	if w == nil {
@@ -289,15 +287,15 @@ func (s *site) troubled(w *plan.Wait, _ time.Time) {
 }
 
 // whichProxmox says what to do about a Provider that leads to another Proxmox than before.
-func (s *site) whichProxmox(is string) string {
+func (s *provider) whichProxmox(is string) string {
 	return fmt.Sprintf("; put the endpoint back; or, if its machines are there by now, or are to be made there anew, kubectl annotate --overwrite -n %s provider %s %s=%s",
 		s.key.Namespace, s.key.Name, api.Proxmox, is)
 }
 
 // looked notes what was seen.
-func (s *site) looked(l *link) {
+func (s *provider) looked(l *link) {
 	machines := map[string]int{}
-	l.observer.View(func(have *model.Observed) {
+	l.site.Observer().View(func(have *model.Observed) {
 		for _, g := range have.Guests {
 			if _, _, ours := model.ParseStateTag(g.Tags); ours && !g.Template {
 				machines[string(g.Status)]++
@@ -314,10 +312,10 @@ func (s *site) looked(l *link) {
 	s.deps.ledger.wake(s.key, false)
 }
 
-func (s *site) askVersion(l *link) {
+func (s *provider) askVersion(l *link) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	v, err := l.client.Version(ctx)
+	v, err := l.site.Client().Version(ctx)
 	if err != nil {
 		return // the session tells what is wrong
 	}

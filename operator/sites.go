@@ -17,13 +17,13 @@ type sites struct {
 
 	mu      sync.Mutex
 	ctx     context.Context // nil: not yet, or no more
-	all     map[model.Key]*site
-	leaving map[model.Key]*site // they are to end, and have calls under way
-	read    map[string]bool     // namespaces whose Providers know what they are to do
+	all     map[model.Key]*provider
+	leaving map[model.Key]*provider // they are to end, and have calls under way
+	read    map[string]bool         // namespaces whose Providers know what they are to do
 }
 
 func newSites(d *deps) *sites {
-	return &sites{deps: d, all: map[model.Key]*site{}, leaving: map[model.Key]*site{}, read: map[string]bool{}}
+	return &sites{deps: d, all: map[model.Key]*provider{}, leaving: map[model.Key]*provider{}, read: map[string]bool{}}
 }
 
 // Start lets sites run until ctx ends, and waits for the end of all.
@@ -36,7 +36,7 @@ func (s *sites) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = nil
 	all := slices.Concat(slices.Collect(maps.Values(s.all)), slices.Collect(maps.Values(s.leaving)))
-	s.all = map[model.Key]*site{}
+	s.all = map[model.Key]*provider{}
 	s.mu.Unlock()
 	for _, one := range all {
 		one.cancel()
@@ -84,7 +84,7 @@ func (s *sites) knows(namespace string) bool {
 
 // dismiss lets a site end. Nobody waits for it but a new one of the same name: a
 // Proxmox that doesn't answer may take its time.
-func (s *sites) dismiss(key model.Key, one *site) {
+func (s *sites) dismiss(key model.Key, one *provider) {
 	delete(s.all, key)
 	s.leaving[key] = one
 	one.cancel()
@@ -99,7 +99,7 @@ func (s *sites) dismiss(key model.Key, one *site) {
 }
 
 // list are all sites.
-func (s *sites) list() []*site {
+func (s *sites) list() []*provider {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.all))
@@ -111,7 +111,7 @@ func (s *sites) touch(identity string) bool {
 	s.mu.Lock()
 	all := slices.Concat(slices.Collect(maps.Values(s.all)), slices.Collect(maps.Values(s.leaving)))
 	s.mu.Unlock()
-	return slices.ContainsFunc(all, func(one *site) bool { return one.touches(identity) })
+	return slices.ContainsFunc(all, func(one *provider) bool { return one.touches(identity) })
 }
 
 // trouble is why one of some Providers can't be asked; nil: all can.
@@ -132,7 +132,7 @@ func (s *sites) trouble(providers []model.Key) *plan.Wait {
 }
 
 // of is the site of a Provider; nil: there is none.
-func (s *sites) of(key model.Key) *site {
+func (s *sites) of(key model.Key) *provider {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[key]

@@ -12,7 +12,7 @@ import (
 
 // verdict is how the Provider of a site is, in a version of it; false: the site
 // doesn't know of that yet. s may be nil.
-func (s *site) verdict(version int64) (status.Outcome, bool) {
+func (s *provider) verdict(version int64) (status.Outcome, bool) {
 	connecting := status.Outcome{State: status.Waiting, Reason: ReasonConnecting, Message: "Proxmox hasn't answered yet"}
 	if s == nil {
 		return connecting, true
@@ -40,7 +40,7 @@ func (s *site) verdict(version int64) (status.Outcome, bool) {
 }
 
 // fill writes down what is known of the Provider; s may be nil.
-func (s *site) fill(p *api.Provider) {
+func (s *provider) fill(p *api.Provider) {
 	if s == nil {
 		return
 	}
@@ -53,10 +53,10 @@ func (s *site) fill(p *api.Provider) {
 	if l == nil {
 		return
 	}
-	if is := l.observer.Identity(); is != "" && trouble == nil {
+	if is := l.site.Identity(); is != "" && trouble == nil {
 		p.Status.Proxmox = is
 	}
-	l.observer.View(func(have *model.Observed) {
+	l.site.Observer().View(func(have *model.Observed) {
 		online := 0
 		for _, n := range have.Nodes {
 			if n.Online {

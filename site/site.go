@@ -1,7 +1,6 @@
 package site
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -29,17 +28,9 @@ type Options struct {
 	// once; zero: nothing does.
 	MaxUnavailable model.Limit
 
-	// Parallel bounds how many objects of all callers are worked on at once, as the first of
-	// them says; 0: as many as Proxmox takes.
-	Parallel int
-
-	// What follows is called in the order in which it happens, and must be quick.
-
-	Events  func(engine.Event)                                    // something happens to an object
-	Changed func(Outcome)                                         // an object's outcome has changed
-	Trouble func(*plan.Wait, time.Time)                           // nothing can be done at all, and since when; nil: it is over
-	Looked  func()                                                // the whole cluster was looked at
-	Claim   func(context.Context, model.Owner, int, string) error // before a machine gets a VMID, on a node
+	// Options are for the engine: what is told as it happens, and who writes down VMIDs. Of
+	// several callers, the first says how many objects are worked on at once (Parallel).
+	engine.Options
 }
 
 // Site is one caller's part of a Proxmox cluster. It is safe for use by many goroutines.
@@ -76,19 +67,19 @@ func (s *Site) Close() {
 		return
 	}
 	s.closed = true
-	session := s.session
+	session, owners := s.session, s.want.owners()
 	s.wake()
 	s.mu.Unlock()
 	s.cluster.leave(session)
-	s.cluster.disown(s, s.want.owners()...)
+	s.cluster.disown(s, owners...)
 }
 
 // begin starts the session. The caller holds the lock.
 func (s *Site) begin() *engine.Session {
 	if s.session == nil && !s.closed {
-		s.session = s.cluster.join(engine.Options{
-			Parallel: s.opts.Parallel, Events: s.opts.Events, Looked: s.opts.Looked, Claim: s.opts.Claim, Changed: s.changed, Trouble: s.troubled,
-		})
+		opts := s.opts.Options
+		opts.Changed, opts.Trouble = s.changed, s.troubled
+		s.session = s.cluster.join(opts)
 	}
 	return s.session
 }

@@ -113,11 +113,11 @@ func TestCallersDoNotSeeEachOther(t *testing.T) {
 		var mu sync.Mutex
 		heard := map[string]bool{}
 		note := func(by string) site.Options {
-			return site.Options{Set: by, Changed: func(o site.Outcome) {
+			return site.Options{Set: by, Options: engine.Options{Changed: func(o site.Outcome) {
 				mu.Lock()
 				defer mu.Unlock()
 				heard[by+" of "+o.Owner.Set] = true
-			}}
+			}}}
 		}
 		blue, red := l.open(note("blue")), l.open(note("red"))
 		defer blue.Close()
@@ -273,6 +273,7 @@ func TestManyWhoPutOneAskNoMoreThanOneWhoPutsMany(t *testing.T) {
 			all.Wait()
 			return sites
 		})
+		t.Logf("%s: %d requests in %s; apply makes %d in %s", name, requests, took, apply, applyTook)
 		// A session looks at the cluster once in a while, and apply asks for old tasks, too.
 		const rounds = 5
 		if requests > apply+rounds || took > applyTook+applyTook/10 {

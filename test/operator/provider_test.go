@@ -192,6 +192,16 @@ func TestProvidersForOneProxmoxShareItsLoad(t *testing.T) {
 	if bounds("east") == 0 || bounds("west") != 0 {
 		t.Errorf("the bounds are counted %d times for one Provider, and %d times for the other", bounds("east"), bounds("west"))
 	}
+	// With the same login they share all that asks Proxmox, until the last of them is gone.
+	lists := func(provider string) bool {
+		return strings.Contains(get(t, "http://"+at+"/metrics"), `proxplane_proxmox_requests_total{method="GET",provider="`+s.namespace+"/"+provider+`",result="ok",route="/cluster/resources"}`)
+	}
+	if lists("east") == lists("west") {
+		t.Errorf("both Providers ask for the lists: %v, %v", lists("east"), lists("west"))
+	}
+	s.kubectl("delete", "vm/in-east", "provider/east", "--timeout", patience.String())
+	s.apply(machine("later", "providerRef: {name: west}"))
+	s.waitFor("--for=condition=Ready", "vm/later", "vm/in-west", "provider/west")
 }
 
 // What was wrong with the certificate is told while it is wrong, and no longer.
