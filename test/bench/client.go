@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/site"
 )
 
 // clientWord as the first argument makes this program the client.
@@ -36,9 +36,11 @@ type measure struct {
 	Memory   int64 // most that was resident so far, bytes
 }
 
-// client is the engine with a meter.
+// client is a site with a meter.
 type client struct {
-	engine           *engine.Engine
+	sites            site.Sites
+	config           site.Config
+	site             *site.Site
 	requests, writes atomic.Int64
 }
 
@@ -49,6 +51,7 @@ func runClient(args []string) error {
 	file := fs.String("f", "", "manifests")
 	more := fs.String("more", "", "manifests with one machine more")
 	rest := fs.Duration("rest", 0, "how long they are kept")
+	callers := fs.Bool("callers", false, "have each machine put by a caller of its own, all at once")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this file")
 	_ = fs.Parse(args)
 	if *profile != "" {
@@ -68,16 +71,19 @@ func runClient(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.converge(ctx, want); err != nil {
+	if *callers {
+		err = c.putAll(ctx, want)
+	} else {
+		err = c.converge(ctx, want)
+	}
+	if err != nil {
 		return err
 	}
 	if err := c.print(measure{}); err != nil || *rest == 0 {
 		return err
 	}
-	keeping, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { _ = c.engine.Keep(keeping, want, engine.Options{}) }() // it ends when we do
-	// The first look of Keep isn't rest yet.
+	c.site.Want(want, nil)
+	// The first look of the session isn't rest yet.
 	time.Sleep(time.Second)
 	err = c.part(func() error { time.Sleep(*rest); return nil })
 	if err != nil {
@@ -106,12 +112,40 @@ func (c *client) open(file string) (model.Desired, error) {
 			c.writes.Add(1)
 		}
 	}
-	proxmox, err := pve.New(cfg)
-	if err != nil {
-		return model.Desired{}, err
+	c.config = site.Config{Proxmox: cfg}
+	c.site, err = c.sites.Open(c.config, site.Options{})
+	return w.Desired, err
+}
+
+// putAll has each machine put by a caller of its own, all at once, and waits for all.
+func (c *client) putAll(ctx context.Context, want model.Desired) error {
+	errs := make([]error, len(want.VMs))
+	var all sync.WaitGroup
+	for i, vm := range want.VMs {
+		all.Go(func() { errs[i] = c.putOne(ctx, want.Images, vm) })
 	}
-	c.engine = engine.New(observe.New(proxmox), act.New(proxmox))
-	return w.Desired, nil
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (c *client) putOne(ctx context.Context, images []model.Image, vm model.VM) error {
+	s, err := c.sites.Open(c.config, site.Options{Options: engine.Options{Events: printEvent}})
+	if err != nil {
+		return err
+	}
+	for _, image := range images {
+		if err := s.PutImage(image.Owner, image); err != nil {
+			return err
+		}
+	}
+	if err := s.Put(vm.Owner, vm); err != nil {
+		return err
+	}
+	out, err := s.Await(ctx, vm.Owner, site.Ready)
+	if err == nil && len(out.Addresses) == 0 {
+		err = fmt.Errorf("%s has no address", vm.Owner.Key)
+	}
+	return err // the site is left open: whoever closes it asks nothing more
 }
 
 func read(file string) (manifest.Wanted, error) {
@@ -130,7 +164,7 @@ func read(file string) (manifest.Wanted, error) {
 }
 
 func (c *client) converge(ctx context.Context, want model.Desired) error {
-	report, err := c.engine.Converge(ctx, want, engine.Options{Events: printEvent})
+	report, err := c.site.Apply(ctx, want, engine.Options{Events: printEvent})
 	if err != nil {
 		return err
 	}

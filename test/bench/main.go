@@ -98,6 +98,9 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 			}
 		}
 	}
+	if r.apart != nil {
+		fmt.Print(r.apart.table())
+	}
 	if r.kept != nil {
 		fmt.Print(r.kept.table(r.first))
 		r.targets = append(r.targets, r.kept.targets(r.first)...)
@@ -114,6 +117,7 @@ type report struct {
 	times   times
 	first   time.Duration // of a single machine
 	kept    *keeping
+	apart   *apart
 	targets []figures.Target
 }
 
@@ -135,7 +139,28 @@ func (r *report) row(ctx context.Context, n, places int) error {
 		r.first = best.Wall
 	}
 	r.targets = append(r.targets, targetsOf(best, r.times, n, places)...)
+	if n == callers && places == r.settings.places[0] {
+		if r.apart, err = r.callers(ctx, best, n, places); err != nil {
+			return fmt.Errorf("put by callers of their own: %w", err)
+		}
+	}
 	return nil
+}
+
+// callers is for how many machines it is measured what it costs when each is put by a caller of
+// its own.
+const callers = 100
+
+// callers measures that, beside what it costs to apply the same machines together.
+func (r *report) callers(ctx context.Context, together *result, n, places int) (*apart, error) {
+	b := &bench{settings: r.settings, dir: r.dir, world: r.world, n: n, places: places, callers: true}
+	best, err := b.best(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &apart{n: n, together: together, alone: best}
+	r.targets = append(r.targets, a.targets()...)
+	return a, nil
 }
 
 func numbers(text string) ([]int, error) {

@@ -24,6 +24,7 @@ type bench struct {
 	world     []byte
 	n, places int
 	keeps     bool // it goes on when the machines are there
+	callers   bool // each machine is put by a caller of its own
 }
 
 // result is what was measured.
@@ -131,6 +132,9 @@ func (b *bench) startClient(ctx context.Context, file, more string) (*process, e
 	args := []string{clientWord, "-f", file}
 	if b.keeps {
 		args = append(args, "-more", more, "-rest", b.rest.String())
+	}
+	if b.callers {
+		args = append(args, "-callers")
 	}
 	if b.profile != "" {
 		args = append(args, "-cpuprofile", b.profile)
