@@ -277,6 +277,33 @@ func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
 	}
 }
 
+// All who work on a Proxmox cluster do so through a site, so that it is asked once for all of
+// them. The operator tries a new login before it takes the place of another one.
+func TestOnlySitesWorkOnClusters(t *testing.T) {
+	tries := map[string]bool{"operator/site.go": true}
+	makers := []string{"engine", "observe", "act", "pve"}
+	for _, f := range sources(t) {
+		if f.test || top(f.pkg) == "test" || f.pkg == "site" {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "New" {
+				return true
+			}
+			pkg, ok := sel.X.(*ast.Ident)
+			if ok && slices.Contains(makers, pkg.Name) && !(pkg.Name == "pve" && tries[f.path]) {
+				t.Errorf("%s makes a %s of its own", f.path, pkg.Name)
+			}
+			return true
+		})
+	}
+}
+
 // The core knows no door: what people can do is a code there, see model.Advice.
 func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
 	words := regexp.MustCompile(`kubectl|updatePolicy|(^|[\s(])proxplane [a-z]+|--(allow-|yes|prune|adopt|as\b|set\b)`)
