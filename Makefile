@@ -39,8 +39,8 @@ generate: ## write deploy/crds, the deep copies and docs/reference.md from the t
 tools: ## install the programs that tests use beside Go, as root on Debian; else say what is missing
 	@test/tools.sh
 
-test-race: ## client, simulator, engine and operator under the race detector
-	$(GO) test -race -timeout 30m ./pve/... ./pvesim/... ./engine ./observe ./act ./operator ./kube
+test-race: ## client, simulator, engine, sites and operator under the race detector
+	$(GO) test -race -timeout 30m ./pve/... ./pvesim/... ./engine ./observe ./act ./site ./operator ./kube
 
 nightly: controlplane ## what draws other cases each time, and fails on them: properties, histories, fuzzing, races (hours)
 	PROXPLANE_RANDOM=1 $(GO) test -count=1 -timeout 60m ./...

@@ -15,7 +15,6 @@ type facts struct {
 	chain   []*x509.Certificate
 	version pve.Version
 	have    *model.Observed
-	site    privileges.Site
 	needs   privileges.Needs
 	rights  map[string]map[string]bool // by path
 	missing []privileges.Grant
@@ -37,8 +36,8 @@ func (e *examination) gather() error {
 		}
 	}
 	e.have = e.c.observer.Snapshot()
-	e.site = privileges.Site{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()}
-	if e.needs, err = privileges.For(e.want, e.site); err != nil {
+	given := privileges.Facts{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()}
+	if e.needs, err = privileges.For(e.want, given); err != nil {
 		return err
 	}
 	e.rights = map[string]map[string]bool{}

@@ -22,7 +22,7 @@ type call struct {
 
 // book collects what calls ask for.
 type book struct {
-	at     Site
+	at     Facts
 	schema *schema.Schema
 	needs  []need
 	root   []RootOnly

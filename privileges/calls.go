@@ -25,7 +25,7 @@ const (
 
 // calls are the requests to Proxmox that a deed takes. Parameters that permissions
 // don't depend on are left out.
-func calls(d deed, at Site) []call {
+func calls(d deed, at Facts) []call {
 	change, configures := changeOf(d.action)
 	var list []call
 	for _, c := range model.FactsOf(d.action).Calls {
@@ -59,7 +59,7 @@ func changeOf(action model.Action) (c model.Configure, ok bool) {
 
 // made reports whether an action makes this one of its calls. The change of a config that
 // is a task takes what the one that isn't does.
-func made(action model.Action, c model.Call, at Site) bool {
+func made(action model.Action, c model.Call, at Facts) bool {
 	switch a := action.(type) {
 	case model.Configure:
 		return c == model.ConfigCall
@@ -74,7 +74,7 @@ func made(action model.Action, c model.Call, at Site) bool {
 }
 
 // madeForHA: from 9 on, rules stand for the groups that there were before.
-func madeForHA(a model.SetHA, c model.Call, at Site) bool {
+func madeForHA(a model.SetHA, c model.Call, at Facts) bool {
 	switch {
 	case a.HA == nil || c.Method == "DELETE":
 		return a.HA == nil && c.Method == "DELETE"

@@ -67,7 +67,7 @@ func (s story) needs(c *cluster, want model.Desired) privileges.Needs {
 			c.t.Fatal(err)
 		}
 	}
-	needs, err := privileges.For(want, c.site(want))
+	needs, err := privileges.For(want, c.facts(want))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // it.
 type life struct {
 	want    model.Desired
-	at      Site
+	at      Facts
 	deeds   []deed
 	reads   []call
 	unknown []string

@@ -25,24 +25,24 @@ func owner(kind, name string) model.Owner {
 	return model.Owner{Door: "vm", Key: model.Key{Kind: kind, Name: name}}
 }
 
-// someSite has the template on a shared storage.
-func someSite(release int, change func(*model.Config)) privileges.Site {
+// someFacts has the template on a shared storage.
+func someFacts(release int, change func(*model.Config)) privileges.Facts {
 	c := &model.Config{Options: map[string]string{}, Disks: []model.Disk{{Slot: "scsi0", Volume: "nfs:base-9000-disk-0", Storage: "nfs"}}}
 	if change != nil {
 		change(c)
 	}
 	have := &model.Observed{Guests: map[int]*model.Guest{9000: {VMID: 9000, Name: "base", Template: true, Node: "pve1", Config: c}}}
-	return privileges.Site{Release: release, Have: have}
+	return privileges.Facts{Release: release, Have: have}
 }
 
 // text is what is granted, a line for each path, without what plain guests need.
-func text(t *testing.T, want model.Desired, at privileges.Site) []string {
+func text(t *testing.T, want model.Desired, at privileges.Facts) []string {
 	t.Helper()
 	needs, err := privileges.For(want, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := privileges.For(guest(nil), someSite(at.Release, nil))
+	plain, err := privileges.For(guest(nil), someFacts(at.Release, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func text(t *testing.T, want model.Desired, at privileges.Site) []string {
 }
 
 func TestPlainGuestsNeedLittle(t *testing.T) {
-	needs, err := privileges.For(guest(nil), someSite(9, nil))
+	needs, err := privileges.For(guest(nil), someFacts(9, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 			if c.release == 0 {
 				c.release = 9
 			}
-			if diff := cmp.Diff(c.want, text(t, with(guest(c.vm), c.shares), someSite(c.release, c.image))); diff != "" {
+			if diff := cmp.Diff(c.want, text(t, with(guest(c.vm), c.shares), someFacts(c.release, c.image))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -154,7 +154,7 @@ func with(want model.Desired, shares []model.Share) model.Desired {
 }
 
 func TestVNetsAreInTheirZone(t *testing.T) {
-	at := someSite(9, nil)
+	at := someFacts(9, nil)
 	at.Zones = map[string]string{"blue": "overlay"}
 	got := text(t, guest(func(v *model.VM) { v.NICs = []model.NIC{{Slot: "net0", Bridge: "blue"}} }), at)
 	if want := "/sdn/zones/overlay/blue SDN.Use"; !slices.Contains(got, want) {
@@ -163,7 +163,7 @@ func TestVNetsAreInTheirZone(t *testing.T) {
 }
 
 func TestWhatIsNotSeenIsToldAndAskedForWidely(t *testing.T) {
-	needs, err := privileges.For(guest(nil), privileges.Site{Release: 9})
+	needs, err := privileges.For(guest(nil), privileges.Facts{Release: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestWhatIsNotSeenIsToldAndAskedForWidely(t *testing.T) {
 func TestEntriesOfOneNodeRepeatWhatAllNodesNeed(t *testing.T) {
 	want := guest(func(v *model.VM) { v.Place.Nodes = []string{"pve2"} })
 	want.VMs = append(want.VMs, guest(func(v *model.VM) { v.VMID, v.Owner.Name = 106, "two" }).VMs...)
-	needs, err := privileges.For(want, someSite(9, nil))
+	needs, err := privileges.For(want, someFacts(9, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// Site is what privileges depend on and manifests don't say.
-type Site struct {
+// Facts is what privileges depend on and manifests don't say.
+type Facts struct {
 	Release int               // major version of Proxmox
 	Have    *model.Observed   // with the configs of the templates, where they could be read
 	Zones   map[string]string // of SDN's VNets; other bridges are in localnetwork
@@ -63,7 +63,7 @@ type RootOnly struct {
 
 // For computes what has to be granted for all that is wanted, over its whole
 // life.
-func For(want model.Desired, at Site) (Needs, error) {
+func For(want model.Desired, at Facts) (Needs, error) {
 	s, err := schema.Load(release(at.Release))
 	if err != nil {
 		return Needs{}, fmt.Errorf("privileges of Proxmox VE %d: %w", at.Release, err)

@@ -26,7 +26,7 @@ func TestCallsHaveTheParametersThatTheirPermissionsAreAbout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := calls(deed{action: a, guest: "/vms/100", newID: "/vms/101", source: "/vms/9000"}, Site{Release: release})
+			list := calls(deed{action: a, guest: "/vms/100", newID: "/vms/101", source: "/vms/9000"}, Facts{Release: release})
 			if len(list) == 0 {
 				t.Errorf("%T makes no call", a)
 			}

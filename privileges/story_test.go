@@ -84,8 +84,8 @@ func (s story) wanted(t *testing.T) model.Desired {
 	return all[0].Desired
 }
 
-// site looks at the cluster as one who sees everything.
-func (c *cluster) site(want model.Desired) privileges.Site {
+// facts looks at the cluster as one who sees everything.
+func (c *cluster) facts(want model.Desired) privileges.Facts {
 	c.t.Helper()
 	ctx := context.Background()
 	o := observe.New(c.root)
@@ -109,7 +109,7 @@ func (c *cluster) site(want model.Desired) privileges.Site {
 	if err := c.root.Call(ctx, "GET", "/cluster/options", nil, &options); err != nil {
 		c.t.Fatal(err)
 	}
-	return privileges.Site{Release: have.Release, Have: have, TagsRestricted: options.Access.Allow == "none"}
+	return privileges.Facts{Release: have.Release, Have: have, TagsRestricted: options.Access.Allow == "none"}
 }
 
 // live lives through everything that may happen to what is wanted, with these
