@@ -24,10 +24,11 @@ demo: ## see proxplane at work, on a simulated Proxmox
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
+# Stories wait for a Kubernetes and for guests more than they compute, so four packages are tested at once on any machine.
 test: tools controlplane ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
-	$(GO) test -timeout 40m ./...
+	$(GO) test -p 4 -timeout 40m ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
 	@for set in test/controlplane/kubernetes test/chart/helm test/chart/promql; do $(GO) run ./test/tool/build $$set >/dev/null || exit 1; done
