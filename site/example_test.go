@@ -37,7 +37,6 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
 	ctx := context.Background()
 	web := model.Owner{Door: "example", Set: "shop", Key: model.Key{Kind: "Machine", Name: "web"}}
 	put := func(cpus int) error {
@@ -62,13 +61,22 @@ func Example() {
 	machine, _ := s.Read(ctx, web)
 	fmt.Println("read:", machine.Guest.Name, machine.Guest.Config.Options["cores"], err)
 
+	// Another process, or this one later, finds it by its owner. Meanwhile nobody changes back what
+	// somebody changes by hand.
+	want := s.Desired()
+	s.Close()
 	sim.Do(func(state *pvesim.State) { state.VMs[made.VMID].Conf["memory"] = "1024" })
-	drift, err := s.Plan(ctx, s.Desired())
+	later, err := site.Open(site.Config{Proxmox: proxmox}, site.Options{Set: "shop"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer later.Close()
+	drift, err := later.Plan(ctx, want)
 	fmt.Println("drift:", !drift.Ready(), err)
 
-	err = s.Remove(ctx, web)
+	err = later.Remove(ctx, web)
 	fmt.Println("removed:", err)
-	gone, err := s.Await(ctx, web, site.Gone)
+	gone, err := later.Await(ctx, web, site.Gone)
 	fmt.Println(gone.State, err)
 	// Output:
 	// made: running <nil>
