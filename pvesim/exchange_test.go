@@ -111,7 +111,7 @@ type talk struct {
 }
 
 func newTalk(t *testing.T, world, release string) *talk {
-	worlds := map[string]func(string) *World{"lab": labWorld, "town": town, "plain": plainWorld, "minority": minorityWorld}
+	worlds := map[string]func(string) *World{"lab": labWorld, "town": town, "plain": plainWorld, "minority": minorityWorld, "wired": wiredWorld}
 	if worlds[world] == nil {
 		t.Fatalf("there is no world %q", world)
 	}
@@ -147,6 +147,15 @@ func plainWorld(release string) *World {
 	}
 	w.Release, w.Timing = release, Timing{}
 	w.Users[0].Password = "secret"
+	return w
+}
+
+// wiredWorld has network cards, some of which are in use.
+func wiredWorld(release string) *World {
+	w := plainWorld(release)
+	n := &w.Nodes[0]
+	n.NICs, n.Bonds = []string{"eno1", "eno2", "enp5s0", "eno4"}, []WorldBond{{Name: "bond0", Slaves: []string{"eno2", "enp5s0"}, Mode: "active-backup"}}
+	n.Bridges[0].Ports, n.Bridges[1].Ports = []string{"eno1"}, []string{"bond0"}
 	return w
 }
 

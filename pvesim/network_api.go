@@ -35,6 +35,11 @@ func (n *Node) interfaces() []*Bridge {
 	return n.Bridges
 }
 
+// unusedNIC is a network card that no more is said of.
+func unusedNIC(name string) *Bridge {
+	return &Bridge{Name: name, Type: "eth", Opts: map[string]string{"families": "inet"}}
+}
+
 // findInterface gives an interface and its place.
 func findInterface(list []*Bridge, name string) (*Bridge, int) {
 	i := slices.IndexFunc(list, func(b *Bridge) bool { return b.Name == name })
@@ -62,6 +67,16 @@ func (n *Node) interfaceEntry(b *Bridge, pos int) map[string]any {
 		m["autostart"] = 1
 	}
 	switch b.Type {
+	case "eth":
+		if slices.Contains(n.NICs, b.Name) {
+			m["exists"] = 1
+		}
+	case "bond": // written into the file even when nobody says them
+		for k, v := range map[string]string{"bond_mode": "balance-rr", "bond_miimon": "100"} {
+			if b.Opts[k] == "" {
+				m[k] = v
+			}
+		}
 	case "bridge":
 		b.bridgeEntry(m)
 	case "vlan":
@@ -76,10 +91,23 @@ func (n *Node) interfaceEntry(b *Bridge, pos int) map[string]any {
 			m["cidr"+suffix] = addr + "/" + b.Opts["netmask"+suffix]
 		}
 	}
-	if have, _ := findInterface(n.Bridges, b.Name); have != nil {
+	if n.up(b.Name) {
 		m["active"] = 1
 	}
 	return m
+}
+
+// up reports whether an interface is active: network cards are if something
+// stands on them or starts them.
+func (n *Node) up(name string) bool {
+	have, _ := findInterface(n.Bridges, name)
+	if have == nil || have.Type != "eth" || have.Opts["autostart"] == "1" {
+		return have != nil
+	}
+	return slices.ContainsFunc(n.Bridges, func(b *Bridge) bool {
+		ports, _ := portsOf(b.Opts)
+		return slices.Contains(ports, name)
+	})
 }
 
 func (b *Bridge) bridgeEntry(m map[string]any) {
@@ -262,11 +290,16 @@ func maskBits(mask netip.Addr) int {
 
 func deleteInterface(c *call) (any, error) {
 	return c.editNetwork(func(list []*Bridge) ([]*Bridge, error) {
-		_, i := findInterface(list, c.params.Str("iface"))
+		name := c.params.Str("iface")
+		_, i := findInterface(list, name)
 		if i < 0 {
 			return nil, badParam("iface", "interface does not exist")
 		}
-		return slices.Delete(list, i, i+1), nil
+		list = slices.Delete(list, i, i+1)
+		if slices.Contains(c.state.Nodes[c.node()].NICs, name) {
+			list = append(list, unusedNIC(name)) // the card itself stays
+		}
+		return list, nil
 	})
 }
 

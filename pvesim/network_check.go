@@ -99,3 +99,38 @@ func checkVLAN(list []*Bridge, b *Bridge) error {
 	}
 	return nil
 }
+
+// checkNetwork finds what is wrong with the network cards of a world's node and
+// with what stands on them. Bridges are checked elsewhere.
+func (k *worldCheck) checkNetwork(n WorldNode) {
+	used := map[string]string{}
+	use := func(by string, ports []string, known ...string) {
+		for _, p := range ports {
+			switch {
+			case !slices.Contains(known, p):
+				k.addf("node %s: %s: there is no network card %q", n.Name, by, p)
+			case used[p] != "":
+				k.addf("node %s: %s: %s is a port of %s", n.Name, by, p, used[p])
+			}
+			used[p] = by
+		}
+	}
+	cards := n.NICs
+	for _, name := range cards {
+		if err := k.sim.schema.CheckFormat("pve-iface", name); err != nil {
+			k.addf("node %s: network card %q: %s", n.Name, name, oneLine(err))
+		}
+	}
+	for _, b := range n.Bonds {
+		if !bondName.MatchString(b.Name) {
+			k.addf("node %s: bond %q: names are bond0, bond1 and so on", n.Name, b.Name)
+		}
+		use("bond "+b.Name, b.Slaves, n.NICs...)
+		cards = append(slices.Clone(cards), b.Name)
+	}
+	for _, b := range n.Bridges {
+		use("bridge "+b.Name, b.Ports, cards...)
+	}
+}
+
+var bondName = regexp.MustCompile(`^bond\d+$`)

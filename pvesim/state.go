@@ -55,8 +55,9 @@ type Node struct {
 	State   NodeState `json:"state"`
 	CPUs    int       `json:"cpus"`
 	Memory  int64     `json:"memory"`
-	Used    int64     `json:"used"` // memory that the host itself uses
-	Root    int64     `json:"root"` // size of the root file system
+	Used    int64     `json:"used"`           // memory that the host itself uses
+	Root    int64     `json:"root"`           // size of the root file system
+	NICs    []string  `json:"nics,omitempty"` // physical network cards
 	Bridges []*Bridge `json:"bridges"`
 	// NewBridges is the config that waits to be applied; nil: none.
 	NewBridges []*Bridge         `json:"newBridges,omitempty"`
@@ -64,7 +65,7 @@ type Node struct {
 	Conf       map[string]string `json:"conf"`
 }
 
-// Bridge is a network interface of a node, mostly a bridge.
+// Bridge is a network interface of a node: a bridge, a bond, a network card.
 type Bridge struct {
 	Name string            `json:"name"`
 	Type string            `json:"type"`

@@ -31,13 +31,23 @@ type WorldNode struct {
 	State   NodeState     `json:"state,omitempty"`
 	CPUs    int           `json:"cpus,omitempty"`
 	Memory  Size          `json:"memory,omitempty"`
+	NICs    []string      `json:"nics,omitempty"` // physical network cards
+	Bonds   []WorldBond   `json:"bonds,omitempty"`
 	Bridges []WorldBridge `json:"bridges,omitempty"`
+}
+
+// WorldBond is a bond of network cards.
+type WorldBond struct {
+	Name   string   `json:"name"` // bond0
+	Slaves []string `json:"slaves"`
+	Mode   string   `json:"mode,omitempty"` // default: balance-rr
 }
 
 // WorldBridge is a bridge of a node.
 type WorldBridge struct {
-	Name string `json:"name"`
-	CIDR string `json:"cidr,omitempty"`
+	Name  string   `json:"name"`
+	CIDR  string   `json:"cidr,omitempty"`
+	Ports []string `json:"ports,omitempty"` // network cards and bonds
 }
 
 // WorldStorage is an entry of storage.cfg, with what is on it at the start.

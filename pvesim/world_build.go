@@ -133,14 +133,28 @@ func (w *World) addNode(s *Sim, i int, n WorldNode) {
 	node := &Node{
 		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory),
 		Used: 1 << 30, Root: 100 << 30, Booted: s.now().Add(-time.Hour), Conf: map[string]string{},
+		NICs: n.NICs,
 	}
 	if w.Cluster == "" {
 		node.ID = 0
+	}
+	for _, name := range n.NICs {
+		node.Bridges = append(node.Bridges, unusedNIC(name))
+	}
+	for _, b := range n.Bonds {
+		opts := map[string]string{"autostart": "1", "families": "inet", "slaves": strings.Join(b.Slaves, " ")}
+		if b.Mode != "" {
+			opts["bond_mode"] = b.Mode
+		}
+		node.Bridges = append(node.Bridges, &Bridge{Name: b.Name, Type: "bond", Opts: opts})
 	}
 	for _, b := range n.Bridges {
 		bridge := &Bridge{Name: b.Name, Type: "bridge", Opts: map[string]string{"autostart": "1", "families": "inet"}}
 		if addr, bits, ok := strings.Cut(b.CIDR, "/"); ok {
 			bridge.Opts["address"], bridge.Opts["netmask"], bridge.Opts["method"] = addr, bits, "static"
+		}
+		if len(b.Ports) > 0 {
+			bridge.Opts["bridge_ports"] = strings.Join(b.Ports, " ")
 		}
 		node.Bridges = append(node.Bridges, bridge)
 	}
