@@ -12,16 +12,9 @@ func absentRoutes() map[string]handler {
 	return map[string]handler{
 		"GET /cluster/acme/account":                 emptyList,
 		"GET /cluster/acme/account/{name}":          absentField("name", "ACME account config file '%s' does not exist."),
-		"GET /cluster/backup":                       emptyList,
-		"GET /cluster/backup/{id}":                  absentField("id", "No such job '%s'"),
-		"GET /cluster/backup/{id}/included_volumes": absentField("id", "No such job '%s'"),
-		"DELETE /cluster/backup/{id}":               deleteBackupJob,
-		"GET /cluster/backup-info/not-backed-up":    notBackedUp,
 		"GET /cluster/jobs/realm-sync":              emptyList,
 		"GET /cluster/jobs/realm-sync/{id}":         absentField("id", "No such job '%s'"),
 		"GET /cluster/log":                          emptyList,
-		"GET /cluster/metrics/server":               emptyList,
-		"GET /cluster/metrics/server/{id}":          absent("id", "status server entry '%s' does not exist"),
 		"GET /cluster/replication":                  emptyList,
 		"GET /cluster/replication/{id}":             absent("id", "no such replication job '%s'"),
 		"PUT /cluster/replication/{id}":             changeReplication,
@@ -53,27 +46,6 @@ func absent(param, text string) handler {
 // absentField says so as an error of the parameter.
 func absentField(param, text string) handler {
 	return func(c *call) (any, error) { return nil, badParam(param, text, c.params.Str(param)) }
-}
-
-// deleteBackupJob: the error comes out of a lock, as plain text.
-func deleteBackupJob(c *call) (any, error) {
-	return nil, die("%s", strings.TrimSuffix(perlText(badParam("id", "No such job '%s'", c.params.Str("id"))), "\n"))
-}
-
-// notBackedUp lists all guests: there are no backup jobs.
-func notBackedUp(c *call) (any, error) {
-	list := []map[string]any{}
-	for id, vm := range c.state.VMs {
-		if !c.has(c.who, vmPath(id), "VM.Audit") {
-			continue
-		}
-		m := map[string]any{"vmid": id, "type": "qemu"}
-		if name := vm.Conf["name"]; name != "" {
-			m["name"] = name
-		}
-		list = append(list, m)
-	}
-	return list, nil
 }
 
 // changeReplication: jobs are named by their guest, "100-0". Until 8 the

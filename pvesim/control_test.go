@@ -289,6 +289,11 @@ func TestWorldsWithMistakesSayWhere(t *testing.T) {
 		"faults: [{drop: sometimes}]":    "sometimes",
 		"dhcp: {range: here}":            "here",
 		"release: \"7.0\"":               "7.0",
+		"nodes: [{name: a, nics: [eno1], bridges: [{name: vmbr0, ports: [eno2]}]}]":                                         `bridge vmbr0: there is no network card "eno2"`,
+		"nodes: [{name: a, nics: [eno1], bridges: [{name: vmbr0, ports: [eno1]}, {name: vmbr1, ports: [eno1]}]}]":           "bridge vmbr1: eno1 is a port of bridge vmbr0",
+		"nodes: [{name: a, nics: [eno1], bonds: [{name: b, slaves: [eno1]}]}]":                                              `bond "b"`,
+		"users: [{id: root@pam, password: x, sshKeys: [nonsense]}]":                                                         `"nonsense" is no SSH key`,
+		"users: [{id: a@pve, sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPm4rM4P9lUu3RS4zUwVWKUVY3m7nPuHqL0TyZ0bH8pI]}]": "realm pam",
 	} {
 		w, err := ParseWorld([]byte(text))
 		if err == nil {

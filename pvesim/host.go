@@ -147,6 +147,9 @@ func (h *Host) Texts() map[string]string {
 		"/etc/hostname":        h.node + "\n",
 		"/etc/pve/storage.cfg": s.storageFile(),
 	}
+	for id, token := range s.state.MetricTokens {
+		texts["/etc/pve/priv/metricserver/"+id+".pw"] = token
+	}
 	for _, vm := range s.state.VMs {
 		if vm.Node == h.node {
 			texts[fmt.Sprintf("/etc/pve/qemu-server/%d.conf", vm.ID)] = vm.proxmoxFile()

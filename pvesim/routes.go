@@ -15,7 +15,7 @@ func allRoutes() map[string]handler {
 	all := map[string]handler{}
 	for _, table := range []map[string]handler{
 		accessRoutes(), poolRoutes(),
-		clusterRoutes(), clusterConfigRoutes(), nodeRoutes(), nodeGuestsRoutes(), networkRoutes(), taskRoutes(), haRoutes(), mappingRoutes(), hardwareMapRoutes(), firewallRoutes(),
+		clusterRoutes(), clusterConfigRoutes(), nodeRoutes(), nodeGuestsRoutes(), networkRoutes(), taskRoutes(), haRoutes(), mappingRoutes(), hardwareMapRoutes(), firewallRoutes(), metricRoutes(), backupJobRoutes(),
 		storageRoutes(),
 		qemuConfigRoutes(), qemuPowerRoutes(), qemuCloneRoutes(), qemuDiskRoutes(),
 		qemuSnapshotRoutes(), qemuAgentRoutes(), qemuCloudInitRoutes(), qemuMigrateRoutes(), containerRoutes(), absentRoutes(),

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/proxplane/proxplane/pve/schema"
 )
 
 // Much of Proxmox' configuration is sections of options: these are the ways
@@ -92,7 +94,11 @@ func (c *call) checkDigest(have string) error {
 // typedSection shows a section as JSON: numbers where the schema of the call
 // that made it says so.
 func (c *call) typedSection(sec map[string]string) map[string]any {
-	writer := c.schema.Lookup("POST", strings.TrimSuffix(strings.SplitN(c.ep.Path, "/{", 2)[0], "/"))
+	return typed(c.schema.Lookup("POST", strings.TrimSuffix(strings.SplitN(c.ep.Path, "/{", 2)[0], "/")), sec)
+}
+
+// typed shows a section as JSON, by the schema of the call that makes it.
+func typed(writer *schema.Endpoint, sec map[string]string) map[string]any {
 	out := map[string]any{}
 	for k, v := range sec {
 		out[k] = v

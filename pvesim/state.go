@@ -27,7 +27,10 @@ type State struct {
 	HardwareMaps map[string]map[string]*HardwareMap `json:"hardwareMaps"` // by kind: pci, usb
 	HA           HA                                 `json:"ha"`
 	Firewall     Firewall                           `json:"firewall"`
-	Options      map[string]string                  `json:"options"` // datacenter.cfg
+	Metrics      map[string]map[string]string       `json:"metrics"`      // status.cfg
+	MetricTokens map[string]string                  `json:"metricTokens"` // kept apart from it
+	BackupJobs   map[string]*BackupJob              `json:"backupJobs"`   // jobs.cfg
+	Options      map[string]string                  `json:"options"`      // datacenter.cfg
 	DHCP         DHCP                               `json:"dhcp"`
 	Dirs         map[string]bool                    `json:"dirs"` // directories that exist on the hosts
 	Serial       map[string]uint64                  `json:"serial"`
@@ -211,10 +214,11 @@ func newState() *State {
 			Rules:     map[string]map[string]string{},
 		},
 		Firewall: newFirewall(),
-		Options:  map[string]string{},
-		DHCP:     DHCP{Leases: map[string]string{}},
-		Dirs:     map[string]bool{},
-		Serial:   map[string]uint64{},
-		Tasks:    map[string][]*TaskInfo{},
+		Metrics:  map[string]map[string]string{}, MetricTokens: map[string]string{}, BackupJobs: map[string]*BackupJob{},
+		Options: map[string]string{},
+		DHCP:    DHCP{Leases: map[string]string{}},
+		Dirs:    map[string]bool{},
+		Serial:  map[string]uint64{},
+		Tasks:   map[string][]*TaskInfo{},
 	}
 }

@@ -400,6 +400,13 @@ func TestTheShellReachesNothingOfThisMachine(t *testing.T) {
 	l.wants(c, "command -v qm && ! command -v perl", "/usr/sbin/qm\n", 0)
 	l.wants(c, "pwd; cd /etc; pwd; cat hostname", "/root\n/etc\npve1\n", 0)
 	l.wants(c, "exit 3", "", 3)
+
+	// Secrets that the API doesn't show are in the files that Proxmox has for them.
+	if _, err := l.sim.Host("pve1").Call("POST", "/cluster/metrics/server/flux", map[string]any{"type": "influxdb", "server": "10.0.0.8", "port": "8086", "token": "s3cret"}, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	l.wants(c, "cat /etc/pve/priv/metricserver/flux.pw 2>/dev/null || echo MISSING", "s3cret", 0)
+	l.wants(l.login("pve1", "terraform", "tf"), "cat /etc/pve/priv/metricserver/flux.pw 2>/dev/null || echo MISSING", "MISSING\n", 0)
 }
 
 func TestPeopleTypeCommands(t *testing.T) {
