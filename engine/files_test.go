@@ -16,7 +16,7 @@ func TestFirstBootDataOnAnotherNodeIsNotTakenForOurs(t *testing.T) {
 		l.vanish("web") // its file stays on pve1
 		vm.Place.Nodes = []string{"pve2"}
 		l.mustConverge(desired(vm))
-		if got := l.named("web"); got == nil || got["node"] != "pve2" || !strings.Contains(got["ide2"], "iso/proxplane-") {
+		if got := l.named("web"); got == nil || got["node"] != "pve2" || !strings.Contains(got["ide0"], "iso/proxplane-") {
 			t.Errorf("it is %v", got)
 		}
 		vm.Deleted = true

@@ -17,7 +17,8 @@ var (
 )
 
 // seedSlot is where the drive with first-boot data is, or goes: where there is
-// one for that already, ours or Proxmox' own, else one that is free.
+// one for that already, ours or Proxmox' own, else one that is free. In a guest
+// that was just made it is beside Proxmox' own, see besideDrive.
 func (c *change) seedSlot() string {
 	if c.drive == "" {
 		c.drive = c.findDrive()
@@ -29,13 +30,38 @@ func (c *change) findDrive() string {
 	for _, is := range []func(model.Disk) bool{
 		func(d model.Disk) bool { return c.ourSeed(d.Volume) },
 		func(d model.Disk) bool { return d.CDROM && madeSeed(d.Volume) }, // that of the guest that this one is a copy of
-		func(d model.Disk) bool { return d.CloudInit },
 	} {
 		if i := slices.IndexFunc(c.have.Disks, is); i >= 0 {
 			return c.have.Disks[i].Slot
 		}
 	}
-	return c.freeDrive()
+	i := slices.IndexFunc(c.have.Disks, func(d model.Disk) bool { return d.CloudInit })
+	switch {
+	case i < 0:
+		return c.freeDrive()
+	case fresh(c.have) && !c.running():
+		return c.besideDrive(c.have.Disks[i].Slot)
+	}
+	return c.have.Disks[i].Slot
+}
+
+// busDrives are the slots for CD-ROM drives by bus, in the order in which they are tried.
+var busDrives = map[string][]string{
+	"ide":  {"ide2", "ide0", "ide1", "ide3"},
+	"sata": {"sata5", "sata4", "sata3", "sata2", "sata1", "sata0"},
+	"scsi": {"scsi30", "scsi29", "scsi28"},
+}
+
+// besideDrive is a slot on the bus of Proxmox' own drive, which the template's author knows to be
+// seen there. The drive itself goes, and isn't given another medium: Proxmox forgets its volume when
+// the guest runs by then, which somebody may have started before we had configured it.
+func (c *change) besideDrive(slot string) string {
+	for _, other := range busDrives[strings.TrimRight(slot, "0123456789")] {
+		if c.free(other) {
+			return other
+		}
+	}
+	return slot
 }
 
 // madeSeed tells whether a volume has a name that we give first-boot data. The
@@ -51,12 +77,18 @@ func (c *change) freeDrive() string {
 		slots = scsiDrives
 	}
 	for _, slot := range slots {
-		d, taken := c.have.DiskAt(slot)
-		if (!taken || d.CDROM && d.Volume == "none") && !slices.ContainsFunc(c.v.Disks, func(d model.Disk) bool { return d.Slot == slot }) {
+		if c.free(slot) {
 			return slot
 		}
 	}
 	return slots[len(slots)-1]
+}
+
+// free reports whether a CD-ROM drive can be in a slot: nothing is there, or a drive without a
+// medium, and no disk is to be there.
+func (c *change) free(slot string) bool {
+	d, taken := c.have.DiskAt(slot)
+	return (!taken || d.CDROM && d.Volume == "none") && !slices.ContainsFunc(c.v.Disks, func(d model.Disk) bool { return d.Slot == slot })
 }
 
 // noIDE tells whether the guest may not see drives on IDE.

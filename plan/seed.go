@@ -88,8 +88,8 @@ func (c *change) attachable(uploading bool) bool {
 
 // occupied tells whether the drive has to be emptied first: Proxmox forgets the
 // volume of its own drive when another medium is put in while the guest runs. That
-// is only certain not to be so before the first start: later, somebody or a restart
-// that is thought to have failed may start it just then.
+// is never certain: somebody, or a restart that is thought to have failed, may start it just
+// then. A guest that was just made has its data beside that drive, if there is room.
 func (c *change) occupied() bool {
 	d, ok := c.have.DiskAt(c.seedSlot())
 	return ok && d.CloudInit && (c.running() || !fresh(c.have)) && !c.v.Seed.Apart && !c.snippets()

@@ -27,7 +27,11 @@ func TestFirstBootDataGoWhereTheGuestCanSeeThem(t *testing.T) {
 		{reason: "what the manifest makes of it counts", want: map[string]string{"machine": "q35", "scsihw": "virtio-scsi-pci"}, slot: "scsi30"},
 		{reason: "an empty drive is used", disks: []model.Disk{drive("ide2", "none")}, slot: "ide2"},
 		{reason: "a medium of somebody else stays", disks: []model.Disk{drive("ide2", "local:iso/other.iso")}, slot: "ide0"},
-		{reason: "the template's author knows where it is seen", disks: []model.Disk{drive("sata1", "nfs:9000/vm-9000-cloudinit.qcow2")}, slot: "sata1"},
+		{reason: "the template's author knows where it is seen", disks: []model.Disk{drive("sata1", "nfs:9000/vm-9000-cloudinit.qcow2")}, slot: "sata5"},
+		{reason: "and Proxmox' own goes, without being given another medium", disks: []model.Disk{drive("ide2", "nfs:9000/vm-9000-cloudinit.qcow2")}, slot: "ide0"},
+		{reason: "where there is no other slot, it is given one", disks: []model.Disk{
+			drive("ide2", "nfs:9000/vm-9000-cloudinit.qcow2"), drive("ide0", "local:iso/a.iso"), drive("ide1", "local:iso/b.iso"), drive("ide3", "local:iso/c.iso"),
+		}, slot: "ide2"},
 		{reason: "a copy of one of ours has its own data only", disks: []model.Disk{drive("ide0", "nfs:iso/proxplane-100-0123456789ab.iso")}, slot: "ide0"},
 		{reason: "a board without any IDE", machine: "virt", slot: "scsi30"},
 	} {
@@ -43,6 +47,9 @@ func TestFirstBootDataGoWhereTheGuestCanSeeThem(t *testing.T) {
 		id := converge(t, w, desired(v)).Objects[2].VMID
 		if d, ok := w.guests[id].Config.DiskAt(c.slot); !ok || !strings.Contains(d.Volume, "proxplane-") {
 			t.Errorf("%s: %s is %+v, disks %+v", c.reason, c.slot, d, w.guests[id].Config.Disks)
+		}
+		if hasCloudInit(w.guests[id].Config) {
+			t.Errorf("%s: there are two drives that the guest may read: %+v", c.reason, w.guests[id].Config.Disks)
 		}
 	}
 }

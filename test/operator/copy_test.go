@@ -19,7 +19,7 @@ spec:
   updatePolicy: {restart: Allow, replace: Allow, removeDisks: Allow}
 `)
 	s.waitFor("--for=condition=Ready", "vmclone/copy")
-	id, drive := s.field("vmclone/copy", ".status.vmid"), s.conf("copy", "ide2")
+	id, drive := s.field("vmclone/copy", ".status.vmid"), s.conf("copy", "ide0")
 	if !strings.Contains(drive, ":iso/proxplane-") {
 		t.Fatalf("its drive has %s", drive)
 	}
@@ -27,8 +27,8 @@ spec:
 		t.Helper()
 		s.kubectl("annotate", "--overwrite", "vmclone", "copy", "when="+strings.ReplaceAll(when, " ", "-"))
 		s.waitFor("--for=condition=Ready", "vmclone/copy")
-		if s.field("vmclone/copy", ".status.vmid") != id || s.conf("copy", "ide2") != drive || s.field("vmclone/copy", `.status.conditions[?(@.type=="Degraded")].status`) == "True" {
-			t.Errorf("%s, the copy is %s with %s: %s", when, s.field("vmclone/copy", ".status.vmid"), s.conf("copy", "ide2"), s.field("vmclone/copy", ".status.conditions"))
+		if s.field("vmclone/copy", ".status.vmid") != id || s.conf("copy", "ide0") != drive || s.field("vmclone/copy", `.status.conditions[?(@.type=="Degraded")].status`) == "True" {
+			t.Errorf("%s, the copy is %s with %s: %s", when, s.field("vmclone/copy", ".status.vmid"), s.conf("copy", "ide0"), s.field("vmclone/copy", ".status.conditions"))
 		}
 	}
 	s.kubectl("patch", "vm", "golden", "--type=merge", "-p", `{"spec":{"userData":{"cloudInit":{"inline":null,"secretRef":{"name":"none","key":"x"}}}}}`)

@@ -2,6 +2,7 @@ package robustness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,13 +75,22 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 		differs("running", w.Power == model.PowerOn, vm.Run != nil)
 	}
 	if w.Seed != nil {
-		drive := vm.Conf["ide2"]
-		if later, ok := vm.Pending["ide2"]; ok {
-			drive = later // it is read at a first boot only
-		}
-		differs("first-boot data on "+w.Seed.Storage, true, strings.HasPrefix(drive, w.Seed.Storage+":iso/proxplane-") && inspect.VolumeOf(st, vm.Node, drive) != "")
+		differs("first-boot data on "+w.Seed.Storage, true, hasSeed(st, vm, w.Seed.Storage))
 	}
 	return wrong
+}
+
+// hasSeed reports whether a machine has first-boot data of ours on a storage in a drive, or will have
+// when it starts next: they are read at a first boot only.
+func hasSeed(st *pvesim.State, vm *pvesim.VM, storage string) bool {
+	drives := maps.Clone(vm.Conf)
+	maps.Copy(drives, vm.Pending)
+	for slot, value := range drives {
+		if isDrive(slot) && strings.HasPrefix(value, storage+":iso/proxplane-") && inspect.VolumeOf(st, vm.Node, value) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // free reports whether nothing holds a machine on its node: no disk of it is on that alone, and
