@@ -99,6 +99,36 @@ func TestPruneRemovesWhatNoManifestNamesAndNothingElse(t *testing.T) {
 	})
 }
 
+func TestPruneReleasesRetainedMachines(t *testing.T) {
+	for reason, fault := range map[string]*pvesim.Fault{
+		"at once":                   nil,
+		"when it is tried again":    {Method: "PUT", Path: "/nodes/*/qemu/*/config", Status: 500, Reason: "unexpected end of things", Times: 1},
+		"when the answer was lost":  {Method: "PUT", Path: "/nodes/*/qemu/*/config", Drop: "after", Times: 1},
+		"when its node was away":    {Method: "PUT", Path: "/nodes/*/qemu/*/config", Status: 595, Times: 1},
+		"when it was locked before": {Method: "PUT", Path: "/nodes/*/qemu/*/config", Status: 500, Reason: "VM is locked (backup)", Times: 1},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+				vm := machine("web")
+				vm.Retain = true
+				l.mustConverge(desired(vm))
+				if fault != nil {
+					if _, err := l.sim.AddFault(*fault); err != nil {
+						t.Fatal(err)
+					}
+				}
+				none := desired()
+				none.Prune = true
+				l.mustConverge(none)
+				conf := l.named("web")
+				if conf == nil || conf["running"] != "1" || conf["tags"] != "web" || conf["description"] != "made by a test" {
+					t.Errorf("%v\n%s", conf, l.story())
+				}
+			})
+		})
+	}
+}
+
 func TestRestartsOnlyWhenAllowed(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		vm := machine("web")

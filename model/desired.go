@@ -126,6 +126,8 @@ type VM struct {
 	// that, an adopted one stays.
 	Destroy bool `json:",omitempty"`
 	Deleted bool // it is to go
+	// LeftOver: it is to go because no manifest names it any more. Its marker says whether it stays.
+	LeftOver bool `json:",omitempty"`
 	// Hold keeps everything from being changed for it; empty: nothing does.
 	Hold Hold `json:",omitzero"`
 	// Grace is how long it may take to shut down when it is destroyed, before it is
@@ -135,6 +137,9 @@ type VM struct {
 
 // Keeps reports whether a guest with this marker stays when it is deleted.
 func (v VM) Keeps(m *Marker) bool {
+	if v.LeftOver {
+		return m != nil && m.Retain
+	}
 	return v.Retain || m != nil && m.Adopted && !v.Destroy
 }
 

@@ -201,6 +201,14 @@ type SnapshotInfo struct {
 	Time                      int64
 }
 
+// Marker is what the guest's notes say about its owner; nil: nothing, or they aren't read.
+func (g *Guest) Marker() *Marker {
+	if g.Config == nil {
+		return nil
+	}
+	return g.Config.Marker
+}
+
 // OwnedBy reports whether the guest's marker names the owner. Whoever may edit a guest's
 // notes can write that: it is a proof only under a VMID of the owner's, or if it is
 // signed.

@@ -133,13 +133,7 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 			return o, true
 		}
 	}
-	c := &change{p: p, o: &o, v: model.VM{Owner: m.Owner}, g: g, have: g.Config}
-	switch {
-	case m.Retain:
-		c.release("no manifest of this set names it, and its deletionPolicy was Retain")
-	case !p.held(&o, c.v):
-		c.destroy("no manifest of this set names it")
-	}
+	p.remove(&o, model.VM{Owner: m.Owner, Deleted: true, LeftOver: true}, g)
 	return o, true
 }
 
@@ -184,7 +178,7 @@ func (p *planner) unnamedSnapshots(s model.Snapshot, g *model.Guest) []model.Sna
 func (p *planner) dropLeftOver(o *Object, s model.Snapshot, g *model.Guest) {
 	last := 0
 	for _, i := range p.unnamedSnapshots(s, g) {
-		last = o.unsnap(g, i, "no manifest of this set names it", LosesData, last)
+		last = o.unsnap(g, i, notNamed, LosesData, last)
 	}
 	o.Gone = last == 0
 }

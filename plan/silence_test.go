@@ -98,6 +98,7 @@ func wishes() map[string]wish {
 		"VM.Rollout":          {exempt: "it says what may be done at once"},
 		"VM.Hold":             {exempt: "it says that nothing may be done"},
 		"VM.Retain":           {exempt: "it says what is done when the object goes"},
+		"VM.LeftOver":         {exempt: "it says why the object goes"},
 		"VM.Released":         {exempt: "it says what is done when the object goes"},
 		"VM.Destroy":          {exempt: "it says what is done when the object goes"},
 		"VM.ShutdownTimeout":  {exempt: "it says how a guest is stopped"},

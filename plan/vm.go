@@ -28,7 +28,7 @@ func (p *planner) vm(v model.VM) Object {
 	}
 	g := f.guest
 	o.VMID, o.Node = g.VMID, g.Node
-	if p.occupied(&o, g, v.Deleted && !v.Retain) {
+	if p.occupied(&o, g, v.Deleted && !v.Keeps(g.Marker())) {
 		return o
 	}
 	if g.Stray && !v.Deleted {
@@ -286,11 +286,11 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 	}
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
 	if v.Keeps(c.have.Marker) {
-		c.release(whyKept(v))
+		c.release(whyKept(v, c.have.Marker))
 		return
 	}
 	if !p.held(o, v) {
-		c.destroy(ending(v.Owner))
+		c.destroy(whyGone(v))
 	}
 }
 
@@ -305,9 +305,22 @@ func (p *planner) held(o *Object, v model.VM) bool {
 	return false
 }
 
+// notNamed is why a guest goes that is pruned.
+const notNamed = "no manifest of this set names it"
+
+// whyGone says why a guest is destroyed.
+func whyGone(v model.VM) string {
+	if v.LeftOver {
+		return notNamed
+	}
+	return ending(v.Owner)
+}
+
 // whyKept says why a guest stays that is deleted.
-func whyKept(v model.VM) string {
+func whyKept(v model.VM, m *model.Marker) string {
 	switch {
+	case v.LeftOver && m.Retain:
+		return notNamed + ", and its deletionPolicy was Retain"
 	case v.Released:
 		return "it stays in Proxmox and is no longer managed"
 	case v.Retain:

@@ -118,7 +118,7 @@ func (w *Wanted) LeftOver(o Object) {
 		w.snapshots[key] = model.Snapshot{Owner: o.Owner, VM: o.LeftOver, LeftOver: true}
 		w.users[o.LeftOver] = append(w.users[o.LeftOver], key)
 	case o.VMID != 0:
-		w.vms[key] = model.VM{Owner: o.Owner, VMID: o.VMID, Deleted: true}
+		w.vms[key] = model.VM{Owner: o.Owner, VMID: o.VMID, Deleted: true, LeftOver: true}
 	}
 }
 

@@ -87,6 +87,15 @@ var misdeeds = []misdeed{
 	{"a machine is destroyed that is wanted", func(r *run, id int) {
 		r.misbehave(http.MethodDelete, id, "")
 	}, `is wanted, and is to be destroyed`},
+	{"a machine is stopped that is kept when it is pruned", func(r *run, id int) {
+		r.sim.Do(func(s *pvesim.State) {
+			text, m, _ := model.ParseDescription(s.VMs[id].Conf["description"])
+			m.Retain = true
+			s.VMs[id].Conf["description"] = model.Describe(text, m)
+		})
+		r.sets[0].change(func() { r.sets[0].find("vm-a").unnamed = true })
+		r.misbehave(http.MethodPost, id, "/status/stop")
+	}, `is to stay since its deletionPolicy is Retain`},
 	{"a machine is destroyed without a look", func(r *run, id int) {
 		r.misbehave(http.MethodDelete, id, "")
 	}, `is to be destroyed, and its config wasn't read right before`},

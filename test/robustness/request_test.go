@@ -61,6 +61,8 @@ func (w *watch) before(e *entry) {
 		w.run.fail("VM %d has been locked for %v, and isn't left alone: %s", id, w.run.others.lockedFor(id), e)
 	}
 	switch {
+	case (destroys || stops(e)) && m.Retain && s.pruned(wish, now):
+		w.run.fail("VM %d (%s) is to stay since its deletionPolicy is Retain, and nobody wants anything else of it: %s", id, wish.Owner.Key, e)
 	case destroys && !s.mayGo(wish, now):
 		w.run.fail("VM %d (%s) is wanted, and is to be destroyed: %s", id, wish.Owner.Key, e)
 	case stops(e) && !s.mayStop(wish, now) && !s.mayGo(wish, now):

@@ -115,6 +115,14 @@ func (s *set) mayGo(w *wish, now time.Time) bool {
 	return w.Deleted || w.unnamed || w.remade && w.Update.Replace || now.Before(w.spared.Add(grace))
 }
 
+// pruned reports whether the manifests don't name the machine any more, and nothing else was wanted of
+// it that processes may still be at.
+func (s *set) pruned(w *wish, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.unnamed && !w.Deleted && !w.remade && now.After(w.spared.Add(grace)) && w.Power == model.PowerOn && now.After(w.kept.Add(grace)) && !w.Update.Restart
+}
+
 // mayStop tells whether the machine may be powered off.
 func (s *set) mayStop(w *wish, now time.Time) bool {
 	s.mu.Lock()
