@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -226,23 +227,40 @@ func (o *others) reuse(id int) bool {
 	return o.destroy(id) && o.make(id, "theirs")
 }
 
+// madeByHand is what their machines say.
+const madeByHand = "made by hand"
+
 // make makes a machine of theirs.
 func (o *others) make(id int, name string) bool {
 	o.do(http.MethodPost, "/nodes/"+o.run.h.world.nodes[0]+"/qemu", pve.Params{
-		"vmid": strconv.Itoa(id), "name": name, "memory": "512", "scsi0": "local:1", "description": "made by hand",
+		"vmid": strconv.Itoa(id), "name": name, "memory": "512", "scsi0": "local:1", "description": madeByHand,
 	})
 	time.Sleep(10 * time.Second) // their answer may have been lost
+	o.whole(id)                  // what is being made then may be ours
 	made := false
 	o.run.sim.Do(func(s *pvesim.State) {
 		if vm := s.VMs[id]; vm != nil {
-			_, _, marked := model.ParseDescription(vm.Conf["description"])
-			made = !marked
+			made = vm.Conf["description"] == madeByHand
 		}
 	})
 	if made {
 		o.run.watch.adopt(id)
 	}
 	return made
+}
+
+// whole waits until nobody makes a machine with that VMID.
+func (o *others) whole(id int) {
+	for range 300 {
+		half := false
+		o.run.sim.Do(func(s *pvesim.State) {
+			half = s.VMs[id] != nil && slices.Contains([]string{"clone", "create"}, s.VMs[id].Conf["lock"])
+		})
+		if !half {
+			return
+		}
+		time.Sleep(time.Second)
+	}
 }
 
 // clone copies a machine of ours, marker and all. The copy is theirs.
@@ -252,7 +270,10 @@ func (o *others) clone(id int) bool {
 		for to = 7000; s.VMs[to] != nil; to++ {
 		}
 	})
-	o.call(id, http.MethodPost, "/clone", pve.Params{"newid": strconv.Itoa(to), "name": "copy"})
+	if !o.call(id, http.MethodPost, "/clone", pve.Params{"newid": strconv.Itoa(to), "name": "copy"}) {
+		time.Sleep(10 * time.Second) // their answer may have been lost before the copy was begun
+		o.whole(to)
+	}
 	if o.nodeOf(to) == "" {
 		o.ruins(to) // Proxmox has given up, and may have left disks
 		return false
