@@ -18,7 +18,7 @@ var switches = map[string]func(model.Facts) bool{
 	"act/act.go Words":             func(model.Facts) bool { return true },
 	"act/act.go digestOf":          func(f model.Facts) bool { return f.Proof == model.ProofDigest },
 	"act/storage.go namedStorage":  func(f model.Facts) bool { return f.Busy == model.BusyNamed },
-	"act/sweep.go LeftBy":          func(f model.Facts) bool { return f.Leaves },
+	"leftover/leftover.go By":      func(f model.Facts) bool { return f.Leaves },
 	"engine/note.go believe":       func(f model.Facts) bool { return f.Tells },
 	"engine/note.go verify":        func(f model.Facts) bool { return f.Checked },
 	"engine/progress.go copies":    func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't

@@ -142,6 +142,8 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, byHa
 		err = a.uploadSnippets(ctx, c, act)
 	case model.RemoveFile:
 		upid, err = removeFile(ctx, c, act)
+	case model.RemoveDisk:
+		upid, err = a.removeDisk(ctx, c, act)
 	case model.SetHA:
 		err = a.setHA(ctx, c, act)
 	case model.KeepApart:
@@ -233,6 +235,8 @@ func Words(action model.Action) string {
 	case model.UploadSnippets:
 		return fmt.Sprintf("copy snippets of VM %d onto %s", act.For, act.Node)
 	case model.RemoveFile:
+		return "remove " + act.Volume
+	case model.RemoveDisk:
 		return "remove " + act.Volume
 	case model.SetHA:
 		return fmt.Sprintf("tell HA about VM %d", act.VMID)

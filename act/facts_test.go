@@ -103,6 +103,7 @@ func TestActionsMakeTheCallsThatTheirFactsSay(t *testing.T) {
 			model.UploadSeed{Node: "pve1", Storage: "local", File: "proxplane-100-x.iso", Files: map[string][]byte{"user-data": []byte("#cloud-config\n")}},
 			model.UploadSnippets{Node: "pve1", Volumes: map[string]string{"user": "local:snippets/x"}, For: 100},
 			model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-abc.iso", For: 100},
+			model.RemoveDisk{Left: model.Left{Node: "pve1", VMID: 555, Volumes: []string{"local:555/vm-555-disk-0.qcow2"}, Watched: true}, Volume: "local:555/vm-555-disk-0.qcow2"},
 			model.Migrate{Target: at(100), To: "pve2"},
 			model.Release{Target: at(101)},
 			model.Destroy{Target: model.Target{VMID: 100, Node: "pve2"}, Owner: us, Owned: true},

@@ -59,6 +59,7 @@ var classes = []struct {
 	{ErrNotOurs, Hard},
 	{ErrNoFacts, Hard},
 	{ErrNoDigest, Hard},
+	{ErrKept, Mistaken},
 	{ErrNoSSH, Hard},
 	{ssh.ErrHostKeyChanged, Hard},
 	{ssh.ErrHostKeyUnknown, Hard},

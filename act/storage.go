@@ -63,6 +63,8 @@ func namedStorage(action model.Action, have *model.Observed) string {
 		return act.Storage
 	case model.RemoveFile:
 		return model.StorageOf(act.Volume)
+	case model.RemoveDisk:
+		return model.StorageOf(act.Volume)
 	}
 	return ""
 }

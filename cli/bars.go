@@ -106,7 +106,7 @@ func (b *bars) event(e engine.Event) {
 		b.shown[r.key] = bar
 		b.mu.Unlock()
 	}
-	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed || e.Action == engine.Sweep) {
+	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed || e.Action == "RemoveDisk" && e.Kind == engine.Done) {
 		fmt.Fprintln(overBars{b.box}, status.Safe(line))
 	}
 }

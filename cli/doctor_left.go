@@ -14,8 +14,8 @@ import (
 const leftAge = 7 * 24 * time.Hour
 
 // leftovers names disks that Proxmox couldn't remove with their machines, and that
-// nobody has removed since. Those of machines that were ours go by themselves with the
-// next run, unless it has a password: then a person may have destroyed them.
+// nobody has removed since. Those of machines that were ours are in the next plan, unless
+// it has a password: then a person may have destroyed them.
 func (e *examination) leftovers() {
 	for _, node := range slices.Sorted(maps.Keys(e.have.Nodes)) {
 		if !e.have.Nodes[node].Online {
@@ -27,7 +27,7 @@ func (e *examination) leftovers() {
 		}
 		for _, left := range found {
 			e.warn(areaCluster, fmt.Sprintf("Proxmox couldn't remove %s on %s when VM %d was destroyed, and no machine uses it", left, node, left.VMID),
-				"To remove it, on "+node+": pvesm free "+strings.Join(left.Volumes, "; pvesm free "))
+				"To remove it, on "+node+": pvesm free "+strings.Join(left.Removable(), "; pvesm free "))
 		}
 	}
 }

@@ -73,13 +73,8 @@ type lines struct {
 func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 	r = l.rows[e.Owner.Key]
 	if r == nil {
-		switch {
-		case e.Kind == engine.Ready:
+		if e.Kind == engine.Ready {
 			return nil, "", true // it was up to date all the time
-		case e.Action == engine.Sweep && e.Kind == engine.Done:
-			return nil, l.line(l.page.Green("✓"), e, done(e), ""), true // an earlier run had asked for it
-		case e.Action == engine.Sweep:
-			return nil, l.line(l.page.Red("✗"), e, failed(e, ""), ""), true
 		}
 		r = &row{key: e.Owner.Key, began: e.Time}
 		l.rows[e.Owner.Key] = r

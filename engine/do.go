@@ -105,21 +105,16 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.emit(o, Event{Kind: Progress, Action: kindOf(s.Action), Step: s.What, Task: task})
 	r.tell(o)
 	stop := r.watchProgress(o, s, task)
-	r.e.follows(task)
-	r.e.moves(task, s.Action)
+	r.e.observer.Following(task, s.Action, o.owner)
 	r.fly(func() func() {
 		warnings, err := r.tasks.Follow(task)
 		stop()
 		if err == nil {
 			r.e.verify(r.ctx, s.Action)
 		}
-		left := act.LeftBy(s.Action, task, warnings, err)
-		removed, remains := r.sweep(left, r.opts.Patience)
-		r.e.followed(task, err == nil && len(warnings) == 0, r.ctx.Err() == nil && remains == nil && left.Gone(removed))
-		r.e.moved(task, r.ctx.Err() == nil)
 		return func() {
 			r.taskEnded(task, err)
-			r.swept(o, s.What, left, removed, remains)
+			r.e.observer.Followed(task, warnings, err, r.ctx.Err() != nil)
 			if err != nil {
 				r.failed(o, s, err)
 			} else {

@@ -169,7 +169,6 @@ func (r *run) round() {
 				r.due[o] = true
 			}
 			r.drift()
-			r.recall()
 			r.looked()
 		}
 	})

@@ -66,6 +66,9 @@ func (e *Engine) questions(l plan.Look) []question {
 	if l.Volumes {
 		some("disks of the storages", e.observer.Volumes)
 	}
+	if l.Left {
+		some("disks that tasks have left", e.observer.Left)
+	}
 	every := func(what string, names []string, ask func(context.Context, string) error) {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 			some(what+" "+name, func(ctx context.Context) error { return ask(ctx, name) })

@@ -13,9 +13,6 @@ type memory struct {
 	placed  map[int]model.Placement // their memory counts as taken
 	spots   map[model.Owner]int     // the same by owner
 	settled map[model.Owner]time.Time
-	moves   map[string]model.MoveDisk // by task: those that nobody has seen the end of
-	cares   map[string]care           // by task
-	elder   bool                      // older tasks than the lists show were asked for
 
 	alone *standing          // of what is wanted in no session, or by the first caller of one
 	all   map[*standing]bool // of every caller
@@ -23,7 +20,7 @@ type memory struct {
 
 func newMemory() memory {
 	m := memory{
-		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{}, cares: map[string]care{},
+		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
 		alone: newStanding(), all: map[*standing]bool{},
 	}
 	m.all[m.alone] = true

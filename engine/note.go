@@ -53,6 +53,8 @@ func (e *Engine) believe(action model.Action) {
 		seen.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
 	case model.UploadSeed:
 		seen.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
+	case model.RemoveDisk:
+		seen.LeftRemoved(a.Left.Task, a.Volume)
 	case model.UploadSnippets:
 		for _, volume := range a.Volumes {
 			seen.FileMade(model.File{Volume: volume, Node: a.Node, Content: "snippets"})
@@ -104,6 +106,9 @@ func (e *Engine) doubt(action model.Action) {
 func (e *Engine) doubtLists(changed model.Aspect) {
 	if changed.Has(model.AspectFiles) {
 		e.observer.FilesUnsure()
+	}
+	if changed.Has(model.AspectLeft) {
+		e.observer.LeftUnsure()
 	}
 	if changed.Has(model.AspectHA) {
 		e.observer.HAUnsure()

@@ -37,9 +37,6 @@ type run struct {
 	flying  int                  // calls and tasks under way
 	idle    int                  // of these, such that are no work of ours: questions, lists, others' tasks
 
-	recalling  int       // and such that look for what earlier tasks have left
-	onlyRecall time.Time // since when there is nothing else to do
-
 	listing   bool
 	listDue   time.Time // zero: nobody needs one
 	listPause time.Duration
@@ -115,8 +112,8 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 		return r.report(), err
 	}
 	r.begin()
-	r.recall()
 	err := r.loop()
+	r.nameLeft()
 	r.lookBack()
 	cancel(err)
 	r.land()
@@ -135,7 +132,7 @@ func (r *run) begin() {
 
 // add starts looking after an object.
 func (r *run) add(part *part, p plan.Object) {
-	if part.objects[p.Owner.Key] != nil {
+	if part.objects[p.Owner.Key] != nil || p.Owner.Key == model.Leftovers && !r.cleans(part) {
 		return
 	}
 	o := &object{n: len(r.order), part: part, owner: p.Owner, fresh: r.live != nil}
@@ -254,6 +251,9 @@ func (r *run) land() {
 func (r *run) report() Report {
 	rep := Report{Took: time.Since(r.begun)}
 	for _, o := range r.order {
+		if o.owner.Key == model.Leftovers && o.done {
+			continue // nobody has wanted it: it matters only if it couldn't be done
+		}
 		rep.Objects = append(rep.Objects, r.outcome(o))
 	}
 	return rep

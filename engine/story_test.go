@@ -278,8 +278,8 @@ func TestPlansOfUnchangedMachinesTakeARequestEachOrThreeInAll(t *testing.T) {
 			switch n := l.sim.RequestCount() - before; {
 			case quick && n != 3:
 				t.Errorf("%d requests for a quick look", n)
-			case !quick && (n < 33 || n > 34+3*5+7):
-				t.Errorf("%d requests, which should be the lists, one for each config, one for the disks of each storage, and few for the power states of each node", n)
+			case !quick && (n < 33 || n > 34+3*6+7):
+				t.Errorf("%d requests, which should be the lists, one for each config, one for the disks of each storage, one for the older tasks and few for the power states of each node", n)
 			}
 		}
 		want.Quick = false

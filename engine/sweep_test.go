@@ -25,7 +25,7 @@ func TestDisksThatAreLeftWhenWeAreStoppedAreNamed(t *testing.T) {
 		var said []string
 		opts := l.options()
 		opts.Events = func(e engine.Event) {
-			if e.Kind == engine.Failed && e.Action == engine.Sweep {
+			if e.Kind == engine.Failed && e.Action == "RemoveDisk" && strings.HasPrefix(e.Text, "stopped") {
 				said = append(said, e.Text)
 			}
 		}

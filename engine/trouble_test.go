@@ -344,7 +344,7 @@ func TestDisksThatADestructionLeavesAreRemoved(t *testing.T) {
 		l.fault(pvesim.Fault{Method: "DELETE", Path: "/nodes/*/qemu/*", Hold: "storage:local-lvm", For: ms(60_000), Times: 1})
 		want.VMs[0].Deleted = true
 		l.mustConverge(want)
-		if !strings.Contains(l.story(), "Proxmox had left it") {
+		if !strings.Contains(l.story(), "Proxmox couldn't remove it") {
 			t.Errorf("nothing was left:\n%s", l.story())
 		}
 		l.check(want)

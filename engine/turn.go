@@ -31,7 +31,7 @@ func (r *run) turn() {
 	for _, o := range due {
 		p, ok := planned[o]
 		if !ok {
-			p = plan.Object{Owner: o.owner} // it was there to be looked at, and has been
+			p = plan.Object{Owner: o.owner, Gone: o.owner.Key == model.Leftovers} // it was there to be looked at, and has been
 		}
 		if p.VMID == 0 && !p.Look.Empty() {
 			p.VMID, p.Node = o.plan.VMID, o.plan.Node // for those who want to know meanwhile

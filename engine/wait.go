@@ -123,26 +123,12 @@ func (r *run) await(o *object, task string) {
 	r.follows[task] = []*object{o}
 	gone := r.vm(o).Deleted
 	r.flyIdle(func() func() {
-		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business,
-		var left *act.Left
-		what := "destroy it with its disks"
-		if gone { // but for what it leaves of what is to go
-			left = act.LeftByAny(task, warnings)
-		}
-		if move, ok := r.e.moveBy(task); ok { // a former run has begun it
-			left, what = act.LeftBy(move, task, warnings, err), act.Words(move)
-		}
+		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business
 		return func() {
 			r.taskEnded(task, err)
-			// That is work, which the run doesn't end before.
-			r.fly(func() func() {
-				removed, remains := r.sweep(left, r.opts.Patience)
-				r.e.moved(task, r.ctx.Err() == nil)
-				return func() {
-					r.swept(o, what, left, removed, remains)
-					r.followed(task)
-				}
-			})
+			// but for what it leaves of a guest that is to go, or that a former run has begun
+			r.e.observer.FollowedOther(task, o.owner, gone, warnings, err, r.ctx.Err() != nil)
+			r.followed(task)
 		}
 	})
 }
@@ -215,7 +201,7 @@ func (r *run) list() {
 			r.listing = false
 			if err == nil {
 				r.recover()
-				r.recall()
+				r.noticeLeft()
 				for o := range r.waiting {
 					r.due[o] = true
 				}
@@ -244,11 +230,7 @@ func (r *run) rest() (next time.Time, over bool) {
 			next = t
 		}
 	}
-	over = r.flying <= r.idle+r.recalling
-	if until, wait := r.waitForRecall(now); wait {
-		over = false
-		by(until)
-	}
+	over = r.flying <= r.idle
 	for o := range r.waiting {
 		switch {
 		case o.done || o.busy > 0:

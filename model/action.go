@@ -198,6 +198,13 @@ type RemoveFile struct {
 	For          int
 }
 
+// RemoveDisk deletes a disk that a task of ours has left. That no guest has it is proved again right
+// before.
+type RemoveDisk struct {
+	Left   Left // what the disk is one of
+	Volume string
+}
+
 // SetHA tells the high-availability manager about a guest; nil takes it away.
 type SetHA struct {
 	VMID int
@@ -255,6 +262,7 @@ func (Download) Guest() int         { return 0 }
 func (u UploadSeed) Guest() int     { return u.For }
 func (u UploadSnippets) Guest() int { return u.For }
 func (r RemoveFile) Guest() int     { return r.For }
+func (r RemoveDisk) Guest() int     { return r.Left.VMID }
 func (h SetHA) Guest() int          { return h.VMID }
 func (k KeepApart) Guest() int      { return k.VMID }
 func (p SetPool) Guest() int        { return p.VMID }
@@ -282,6 +290,7 @@ func (Download) action()       {}
 func (UploadSeed) action()     {}
 func (UploadSnippets) action() {}
 func (RemoveFile) action()     {}
+func (RemoveDisk) action()     {}
 func (SetHA) action()          {}
 func (KeepApart) action()      {}
 func (SetPool) action()        {}

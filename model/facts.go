@@ -54,7 +54,8 @@ const (
 	ProofFresh Proof = iota
 	// ProofDigest: Proxmox refuses the call if the config has changed since it was read.
 	ProofDigest
-	// ProofRead: act reads the marker right before the call.
+	// ProofRead: act reads right before the call what proves it: the marker; of a disk that was
+	// left, that no guest has it.
 	ProofRead
 	// ProofNew: Proxmox refuses the call if something with that VMID is there.
 	ProofNew
@@ -72,7 +73,7 @@ const (
 	LosesDisks         // disks of a guest that stays
 	LosesState         // what has changed since a snapshot
 	LosesSnapshot      // a snapshot
-	LosesGuest         // the guest; or it is stopped to be destroyed
+	LosesGuest         // the guest, or what is left of it; or it is stopped to be destroyed
 )
 
 // Aspect is a set of things that are observed.
@@ -88,6 +89,7 @@ const (
 	AspectFiles                     // files on storages
 	AspectHA                        // what the HA manager was told
 	AspectDirs                      // directory mappings
+	AspectLeft                      // disks that tasks have left
 )
 
 // Has reports whether an aspect is in the set.

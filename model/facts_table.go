@@ -139,6 +139,10 @@ var facts = map[string]Facts{
 		Proof: ProofName, Changes: AspectFiles, Checked: true, Busy: BusyNamed,
 		Calls: []Call{{Method: "DELETE", Path: StoragePath + "/content/{volume}"}},
 	},
+	"RemoveDisk": {
+		Proof: ProofRead, Loses: LosesGuest, Changes: AspectLeft, Tells: true, Busy: BusyNamed,
+		Calls: []Call{{Method: "DELETE", Path: StoragePath + "/content/{volume}", Why: "remove disks that Proxmox has left"}},
+	},
 	"MakeShare": {
 		Proof: ProofName, Changes: AspectDirs, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: dirPath, Why: "make directory mappings"}, {Method: "PUT", Path: dirPath + "/{id}"}},

@@ -62,6 +62,11 @@ type Observed struct {
 	Rolling map[Key]bool
 	// Elsewhere tells of rollout groups that have guests which others look after.
 	Elsewhere map[string]Elsewhere
+	// Left are disks that tasks of ours have left.
+	Left []Left
+	// Unclean tells that tasks of ours have ended otherwise than well, and that nobody has read
+	// yet whether they have left disks.
+	Unclean bool
 	// Failed are the steps that failed lately.
 	Failed map[Key]Failure
 

@@ -51,12 +51,13 @@ type Observer struct {
 	factsAt     time.Time             // when facts were read first, see facts.go
 	tasks       map[string]bool       // those that the last list showed, running or ended
 	ours        map[string]*ownTask
-	unclean     []model.Task    // see Unclean
-	crowded     map[string]bool // nodes that may have more tasks than the last list shows
-	begun       time.Time       // when the last list was asked for
-	asked       int             // number of the last list that was asked for
-	merged      int             // and of the last that was taken over
-	looking     *looking        // the list that is being asked for
+	lefts       map[string]*leftBy // by task, see left.go
+	elder       []string           // nodes that are to be asked for tasks which are too old for the list
+	created     time.Time
+	begun       time.Time // when the last list was asked for
+	asked       int       // number of the last list that was asked for
+	merged      int       // and of the last that was taken over
+	looking     *looking  // the list that is being asked for
 }
 
 // looking is a list that is under way, for all who wait for it.
@@ -75,7 +76,7 @@ const lag = 12 * time.Second
 func New(client *pve.Client) *Observer {
 	o := &Observer{
 		client: client, records: map[int]*record{}, gone: map[int]time.Time{}, ids: map[int]checkedID{},
-		tasks: map[string]bool{}, ours: map[string]*ownTask{},
+		tasks: map[string]bool{}, ours: map[string]*ownTask{}, created: time.Now(),
 	}
 	o.agents = newAgents(o)
 	o.have.IDs = map[int]bool{}
@@ -104,6 +105,7 @@ func (o *Observer) Snapshot() *model.Observed {
 	defer o.mu.RUnlock()
 	have := o.have
 	have.At = time.Now()
+	o.viewLeft(&have)
 	have.Nodes, have.Storages = maps.Clone(have.Nodes), maps.Clone(have.Storages)
 	have.Guests, have.Files = maps.Clone(have.Guests), maps.Clone(have.Files)
 	have.Snippets = maps.Clone(have.Snippets)
@@ -119,6 +121,7 @@ func (o *Observer) View(fn func(have *model.Observed)) {
 	defer o.mu.RUnlock()
 	have := o.have
 	have.At = time.Now()
+	o.viewLeft(&have)
 	fn(&have)
 }
 

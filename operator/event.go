@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
@@ -30,6 +31,10 @@ const maxNote = 1000
 // event tells people what happens to an object.
 func (s *provider) event(e engine.Event) {
 	s.deps.metrics.event(s.key, e)
+	if e.Owner.Key == model.Leftovers && e.Step != "" {
+		// No object stands for them, so that the log is where people find it.
+		s.log.Info("disks that Proxmox has left", "event", e.Kind, "step", e.Step, "reason", e.Text)
+	}
 	if s.deps.ledger.feeds[e.Owner.Kind] == nil {
 		return // a template that no object describes
 	}

@@ -33,6 +33,9 @@ func (a *Agreement) Add(p Plan) {
 		for _, s := range o.Steps {
 			for _, what := range stakes(s) {
 				a.shown[stake{o.Owner, what}] = true
+				if model.FactsOf(s.Action).Loses == model.LosesGuest {
+					a.shown[stake{what: what}] = true // with what Proxmox may leave of it
+				}
 			}
 		}
 	}
@@ -41,6 +44,7 @@ func (a *Agreement) Add(p Plan) {
 // Limit refuses the steps that weren't agreed to, and those that come after them.
 // When something would be lost for good, nothing else is done either.
 func (a *Agreement) Limit(o Object) Object {
+	o = a.postpone(o)
 	late := map[int]bool{}
 	grave := false
 	for _, s := range o.Steps {
@@ -65,6 +69,30 @@ func (a *Agreement) Limit(o Object) Object {
 	return o
 }
 
+// postpone takes out of a plan the removal of what was left of guests, where nobody was shown it: nothing
+// else depends on it, and the next plan shows it.
+func (a *Agreement) postpone(o Object) Object {
+	out := map[int]bool{}
+	for _, s := range o.Steps {
+		if r, ok := s.Action.(model.RemoveDisk); ok && !a.covers(o.Owner, s) {
+			out[s.N] = true
+			o.Notes = append(slices.Clip(o.Notes), Note{Text: fmt.Sprintf("%s is still there: %s; the next plan shows it", r.Volume, s.Why)})
+		}
+	}
+	if len(out) == 0 {
+		return o
+	}
+	var steps []Step
+	for _, s := range o.Steps {
+		if !out[s.N] {
+			s.After = slices.DeleteFunc(slices.Clone(s.After), func(n int) bool { return out[n] })
+			steps = append(steps, s)
+		}
+	}
+	o.Steps = steps
+	return o
+}
+
 func (a *Agreement) covers(owner model.Owner, s Step) bool {
 	switch {
 	case rank(s.Effect) == rank(Restart) && a.Allow.Restart, s.Effect == Replace && a.Allow.Replace:
@@ -74,7 +102,8 @@ func (a *Agreement) covers(owner model.Owner, s Step) bool {
 			return true
 		}
 	}
-	return !slices.ContainsFunc(stakes(s), func(what string) bool { return !a.shown[stake{owner, what}] })
+	_, left := s.Action.(model.RemoveDisk)
+	return !slices.ContainsFunc(stakes(s), func(what string) bool { return !a.shown[stake{owner, what}] && !(left && a.shown[stake{what: what}]) })
 }
 
 // stakes are what a step puts at stake. The same loss is called the same in each

@@ -13,6 +13,7 @@ type Look struct {
 	Dirs      bool  // the directory mappings
 	HA        bool
 	Volumes   bool     // the disks on the storages
+	Left      bool     // what tasks of ours have left
 	Bridges   []string // of these nodes
 	Storages  []string // of these nodes, as they are right now
 	Mappings  []string // of these kinds of devices
@@ -23,7 +24,7 @@ type Look struct {
 
 // Empty tells whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes
+	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes && !l.Left
 }
 
 // Add adds what another look is about.
@@ -39,6 +40,7 @@ func (l *Look) Add(o Look) {
 	l.Dirs = l.Dirs || o.Dirs
 	l.HA = l.HA || o.HA
 	l.Volumes = l.Volumes || o.Volumes
+	l.Left = l.Left || o.Left
 	l.Bridges = append(l.Bridges, o.Bridges...)
 	l.Storages = append(l.Storages, o.Storages...)
 	l.Mappings = append(l.Mappings, o.Mappings...)

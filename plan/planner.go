@@ -33,6 +33,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	if want.Prune {
 		out.Objects = append(out.Objects, p.prune()...)
 	}
+	p.clean(&out)
 	p.hold(&out)
 	for i := range out.Objects {
 		p.spare(&out.Objects[i])

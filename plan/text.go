@@ -123,6 +123,9 @@ func (l Look) text() string {
 	if l.Files {
 		b.WriteString(" files")
 	}
+	if l.Left {
+		b.WriteString(" left")
+	}
 	if l.Snippets {
 		b.WriteString(" snippets")
 	}

@@ -52,7 +52,7 @@ func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 func (p *planner) orphans(volumes []model.Volume) []string {
 	var list []string
 	for _, v := range volumes {
-		if p.have.Guests[v.VMID] == nil && p.have.Placed[v.VMID].Node == "" {
+		if p.have.Guests[v.VMID] == nil && p.have.Placed[v.VMID].Node == "" && !p.removes(v.ID) {
 			list = append(list, fmt.Sprintf("%s on %s", v.ID, v.Node))
 		}
 	}

@@ -107,6 +107,8 @@ func parameters(d deed) map[string]string {
 		return map[string]string{"storage": storagePath(model.StorageOf(a.Volumes["user"]))}
 	case model.RemoveFile:
 		return file(a.Node, model.StorageOf(a.Volume))
+	case model.RemoveDisk:
+		return file(a.Left.Node, model.StorageOf(a.Volume))
 	case model.MakeShare:
 		return map[string]string{"id": "/mapping/dir/" + a.Name}
 	case model.RemoveShare:

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/leftover"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
@@ -37,9 +37,10 @@ func (s *Site) Heard(p plan.Plan, want model.Desired) plan.Plan {
 // ByHand does single actions that somebody asks for and no manifest, until ctx ends.
 func (s *Site) ByHand(ctx context.Context) *engine.Hand { return s.cluster.engine.ByHand(ctx) }
 
-// LeftOn finds what tasks of ours have left on a node since a time.
-func (s *Site) LeftOn(ctx context.Context, node string, since time.Time) ([]act.Left, error) {
-	return s.cluster.actor.LeftOn(ctx, node, since)
+// LeftOn finds what destructions of anybody's machines have left on a node since a time, and no guest
+// uses. It is for people to judge.
+func (s *Site) LeftOn(ctx context.Context, node string, since time.Time) ([]model.Left, error) {
+	return leftover.On(ctx, s.cluster.client, node, since)
 }
 
 // Apply works on what is wanted until it is so, or nothing more can be done, or ctx ends, and

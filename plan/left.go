@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Disks that tasks of ours have left, see [model.Left]. They go by steps of the object whose guest they
+// were of, before another guest is made under its VMID: then nobody could tell their disks apart. Others,
+// of which nobody knows any more whose they were, go by steps of an object of their own.
+
+// clean plans the end of what tasks have left.
+func (p *planner) clean(out *Plan) {
+	unclean := p.have.Unclean && !p.want.Quick
+	if len(p.have.Left) == 0 && !unclean {
+		return
+	}
+	claimed := map[string]bool{}
+	for i := range out.Objects {
+		p.cleanFor(&out.Objects[i], unclean, claimed)
+	}
+	rest := Object{Owner: model.Owner{Set: p.want.Set, Key: model.Leftovers}}
+	rest.Look.Left = unclean
+	if lefts := slices.DeleteFunc(slices.Clone(p.have.Left), func(l model.Left) bool { return claimed[l.Task] || l.Owner != (model.Owner{}) }); len(lefts) > 0 {
+		p.cleanUp(&rest, lefts)
+	}
+	if !rest.Ready() || len(rest.Notes) > 0 {
+		out.Objects = append(out.Objects, rest)
+	}
+}
+
+// cleanFor plans the end of what was left of an object's guest, or is in the way of the one that it gets.
+func (p *planner) cleanFor(o *Object, unclean bool, claimed map[string]bool) {
+	makes := o.makes()
+	var lefts []model.Left
+	for _, l := range p.have.Left {
+		if l.Owner == o.Owner || makes != 0 && l.VMID == makes {
+			claimed[l.Task] = true
+			lefts = append(lefts, l)
+		}
+	}
+	switch {
+	case !o.Look.Empty() || o.Foreseen:
+		return // it is looked at first
+	case makes != 0 && unclean:
+		o.Look.Left = true
+		return
+	case len(lefts) == 0 || o.Wait != nil && slices.Contains(untilThen, o.Wait.Reason):
+		return
+	}
+	p.cleanUp(o, lefts)
+}
+
+// untilThen are the reasons to wait during which nothing of an object is touched.
+var untilThen = []string{WaitTask, WaitLock, WaitOwner, WaitNode, WaitFailed}
+
+// makes is the VMID of the guest that the object's plan makes; 0: it makes none.
+func (o *Object) makes() int {
+	for _, s := range o.Steps {
+		if model.FactsOf(s.Action).Makes {
+			return s.Action.Guest()
+		}
+	}
+	return 0
+}
+
+// cleanUp plans the end of what was left, before all else that an object's plan does.
+func (p *planner) cleanUp(o *Object, lefts []model.Left) {
+	first := Object{Owner: o.Owner}
+	for _, l := range lefts {
+		switch {
+		case l.Found != nil:
+			p.removeLeft(&first, l)
+		case p.have.At.Before(l.Next):
+			first.wait(WaitOwner, fmt.Sprintf("whether %s, which Proxmox may have left, is there and somebody uses it can't be read: %s", l, l.Trouble))
+		default:
+			first.Look.Left = true
+		}
+	}
+	o.Look.Add(first.Look)
+	o.Notes = append(o.Notes, first.Notes...)
+	if first.Wait == nil && len(first.Steps) == 0 && first.Look.Empty() {
+		return
+	}
+	o.Gone = false
+	if p.backOff(o) || first.Wait != nil {
+		if o.Wait == nil {
+			o.Wait = first.Wait
+		}
+		o.Steps = nil
+		return
+	}
+	o.precede(first.Steps)
+}
+
+// removeLeft plans the end of the disks of what was left that may go. Where these credentials may not
+// remove them, people are told.
+func (p *planner) removeLeft(o *Object, l model.Left) {
+	for _, volume := range l.Removable() {
+		path := "/storage/" + model.StorageOf(volume)
+		if _, asked := p.have.Rights[path]; !asked {
+			o.Look.Rights = append(o.Look.Rights, path)
+			continue
+		}
+		why, effect := whyLeft(l)
+		if !p.have.May(path, "Datastore.Allocate") {
+			o.note("%s on %s is left: %s, and these credentials lack Datastore.Allocate on %s; remove it with pvesm free", volume, l.Node, why, path)
+			continue
+		}
+		o.step(Step{Action: model.RemoveDisk{Left: l.Only(volume), Volume: volume}, What: "remove " + volume, Why: why, Effect: effect})
+	}
+}
+
+// removes reports whether a disk was left by a task of ours, and may go.
+func (p *planner) removes(volume string) bool {
+	return slices.ContainsFunc(p.have.Left, func(l model.Left) bool { return slices.Contains(l.Removable(), volume) })
+}
+
+// whyLeft says how a disk came to be left, and what its end means.
+func whyLeft(l model.Left) (why string, e Effect) {
+	switch {
+	case l.Half():
+		return fmt.Sprintf("a copy that failed has left it half made, for VM %d", l.VMID), Live
+	case l.Moved:
+		return fmt.Sprintf("Proxmox couldn't remove it when the disk of VM %d was moved", l.VMID), Live
+	}
+	return fmt.Sprintf("Proxmox couldn't remove it when VM %d was destroyed", l.VMID), LosesData
+}
+
+// precede puts steps before those that an object has.
+func (o *Object) precede(first []Step) {
+	n := len(first)
+	var before []int
+	for _, s := range first {
+		before = append(before, s.N)
+	}
+	for _, s := range o.Steps {
+		s.N += n
+		after := slices.Clone(before)
+		if len(s.After) > 0 {
+			after = nil
+			for _, a := range s.After {
+				after = append(after, a+n)
+			}
+		}
+		s.After = after
+		first = append(first, s)
+	}
+	o.Steps = first
+}
