@@ -99,6 +99,12 @@ var misdeeds = []misdeed{
 	{"a machine is destroyed without a look", func(r *run, id int) {
 		r.misbehave(http.MethodDelete, id, "")
 	}, `is to be destroyed, and its config wasn't read right before`},
+	{"a disk is removed that was left, and no plan says so", func(r *run, id int) {
+		r.misbehaveAt("one#99", http.MethodDelete, "/nodes/pve1/storage/local/content/local:5999/vm-5999-disk-0.qcow2")
+	}, `^nobody has planned it: DELETE .* takes local:5999/vm-5999-disk-0.qcow2 away`},
+	{"an option is taken away, and no plan says so", func(r *run, id int) {
+		r.misbehave(http.MethodPut, id, "/config", "delete", "ciuser")
+	}, `^nobody has planned it: PUT .*/config takes \d+ away`},
 	{"a machine is stopped that is to run", func(r *run, id int) {
 		r.misbehave(http.MethodPost, id, "/status/stop")
 	}, `is to stop, and nobody has allowed that`},
@@ -257,12 +263,15 @@ func (r *run) misbehave(method string, id int, path string, params ...string) {
 }
 
 func (r *run) misbehaves(who, method string, id int, path string, params ...string) {
+	r.misbehaveAt(who, method, fmt.Sprintf("/nodes/%s/qemu/%d%s", r.others.nodeOf(id), id, path), params...)
+}
+
+func (r *run) misbehaveAt(who, method, path string, params ...string) {
 	form := url.Values{}
 	for i := 0; i < len(params); i += 2 {
 		form.Set(params[i], params[i+1])
 	}
-	node := r.others.nodeOf(id)
-	req, err := http.NewRequest(method, fmt.Sprintf("https://pve1:8006/api2/json/nodes/%s/qemu/%d%s", node, id, path), strings.NewReader(form.Encode()))
+	req, err := http.NewRequest(method, "https://pve1:8006/api2/json"+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		panic(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/test/steps"
 )
 
 // process is one of us: all that it knows is lost when it crashes.
@@ -24,6 +25,7 @@ type process struct {
 	set    *set
 	wire   *wire
 	engine *engine.Engine
+	steps  steps.Running // what it says that it does
 
 	ctx   context.Context
 	stop  context.CancelCauseFunc
@@ -146,6 +148,7 @@ func (p *process) tell(e engine.Event) {
 		panic(err)
 	}
 	p.run.Write(line)
+	p.steps.Event(e)
 	if e.Kind == engine.Started && e.Action == "Clone" {
 		// Many may start at this instant, and who comes first to the limiter matters.
 		time.Sleep(time.Microsecond)

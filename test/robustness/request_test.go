@@ -8,12 +8,14 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/steps"
 )
 
 // before judges a request of ours at the moment when Proxmox gets it, by what is
 // true then.
 func (w *watch) before(e *entry) {
 	id := e.vmid()
+	w.run.planned(e)
 	if w.run.neighbour != nil {
 		w.run.neighbour.used(e)
 	}
@@ -78,6 +80,26 @@ func (r *run) justRead(now *entry) bool {
 	return r.trace.count(func(e *entry) bool {
 		return e.who == now.who && e.method == http.MethodGet && e.vmid() == now.vmid() && e.call() == "config" && e.done > 0 && now.at-e.done < time.Second
 	}) > 0
+}
+
+// planned checks that a request that takes something away belongs to a step of a plan, which its process
+// has said that it does.
+func (r *run) planned(e *entry) {
+	if r.kube != nil {
+		return // what operators do, their objects tell
+	}
+	var doing steps.Running
+	by := &doing
+	r.mu.Lock()
+	for _, p := range r.all {
+		if p.name == e.who {
+			by = &p.steps
+		}
+	}
+	r.mu.Unlock()
+	if err := by.Check(e.method, e.path, e.params); err != nil {
+		r.fail("nobody has planned it: %v", err)
+	}
 }
 
 // letGoLate tells whether a request of ours to let go of a machine, which nobody waited
