@@ -24,14 +24,14 @@ type Elsewhere struct {
 	Known bool
 }
 
-// UnderWay is how many of them are being restarted or replaced.
-func (e Elsewhere) UnderWay() (n int) {
+// UnderWay are those of them that are being restarted or replaced.
+func (e Elsewhere) UnderWay() (list []Absent) {
 	for _, a := range e.Away {
 		if a.UnderWay {
-			n++
+			list = append(list, a)
 		}
 	}
-	return n
+	return list
 }
 
 // Absent is a guest that is unavailable, or of which nobody can tell whether it is.

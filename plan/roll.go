@@ -101,8 +101,12 @@ func (r *rollout) decide(i int) {
 				o.Look.Add(unsure)
 				return
 			}
-			if !down || len(r.underWay(away))+elsewhere.UnderWay() >= most {
-				r.hold(i, group, away, most)
+			before, others := away, elsewhere.Away
+			if down {
+				before, others = r.underWay(away), elsewhere.UnderWay()
+			}
+			if len(before)+len(others) >= most {
+				r.hold(i, group, before, others, most)
 				return
 			}
 			// Nobody misses it, and the change may be what makes it ready.
@@ -213,19 +217,18 @@ func powers(task string) bool {
 }
 
 // hold has a guest wait for its turn. What is only foreseen is shown all the same.
-func (r *rollout) hold(i int, group string, away []int, limit int) {
+func (r *rollout) hold(i int, group string, before []int, others []model.Absent, limit int) {
 	o := &r.objects[i]
-	before := away
 	if r.p.want.Foresee {
-		queue := append(slices.Clip(away), r.line[group]...)
-		before = queue[len(queue)-limit:]
+		queue := append(slices.Clip(before), r.line[group]...)
+		before = queue[max(0, len(queue)-limit):]
 	}
 	r.line[group] = append(r.line[group], i)
 	var names []string
 	for _, n := range before {
 		names = append(names, r.p.want.VMs[n].Owner.Key.String())
 	}
-	for _, a := range r.p.have.Elsewhere[group].Away {
+	for _, a := range others {
 		names = append(names, whoIsAway(a, o.Owner.Namespace, group))
 	}
 	names = slices.Compact(names[:min(limit, len(names))])
