@@ -243,6 +243,20 @@ func TestPlanReadsNoClockAndNoDice(t *testing.T) {
 	}
 }
 
+// Doors that have no YAML, and no objects of Kubernetes, build specs too.
+func TestSpecsNeedNoYAML(t *testing.T) {
+	for _, f := range sources(t) {
+		if f.test || top(f.pkg) != "spec" {
+			continue
+		}
+		for _, imp := range f.others {
+			if strings.Contains(imp, "yaml") || strings.HasPrefix(imp, "k8s.io/") && imp != "k8s.io/apimachinery/pkg/api/resource" {
+				t.Errorf("%s imports %s, but specs are plain Go values", f.path, imp)
+			}
+		}
+	}
+}
+
 // What is drawn by rapid is the same each time: else a change would fail now and
 // then by chance, and not when it is wrong.
 func TestRandomTestsCanBeRepeated(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package spec turns typed wishes into what the engine works on, without YAML.
+// Package spec turns what is wanted, as typed Go values, into what the engine works on.
 //
 // A [Cluster] says what holds for all machines of a Proxmox cluster; a [Machine],
 // with its [Class] and [Image], says what one machine is to be. [Translation.Machine]

@@ -1,0 +1,182 @@
+package spec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/proxplane/proxplane/firstboot"
+	"github.com/proxplane/proxplane/model"
+)
+
+// FirstBoot is what a machine gets at its first boot.
+type FirstBoot struct {
+	UserData  *UserData
+	MetaData  *Text // further keys, in YAML
+	Variables map[string]string
+	// Inherited says that a copy has all this from its source.
+	Inherited bool
+	// Unread says that it isn't known, since something about it is wrong: nothing is made
+	// of it.
+	Unread bool
+}
+
+// UserData are the first-boot data: one of CloudInit, Ignition and Butane.
+type UserData struct {
+	CloudInit *CloudInit
+	Ignition  *Text
+	Butane    *Butane
+	Delivery  string // iso, proxmox, snippets or fwcfg
+	FWCfgName string // with fwcfg: the name of the entry
+}
+
+// CloudInit is a text for cloud-init, and for what reads the same.
+type CloudInit struct {
+	Text
+	Rerun bool // do it all again when it changes
+}
+
+// Butane are Butane configs, the snippets on top of the text.
+type Butane struct {
+	Text
+	Snippets []Text
+	Folder   string            // of its local files; empty: see Files
+	Files    map[string][]byte // local files
+}
+
+// Text is a text with where it comes from.
+type Text struct {
+	Content string
+	Field   string // that has it, for errors; empty: the field itself
+	Secret  bool   // nothing of it is repeated in errors
+}
+
+// boot reads what there is; false: something is wrong with it.
+func (b *build) boot(vm *model.VM, spec *FirstBoot) (d boot, ok bool) {
+	ok = b.metaData(&d, spec.MetaData)
+	b.checkVariables(spec.Variables)
+	if spec.Variables != nil || b.m.Member != nil {
+		d.Variables = b.variables(vm, spec.Variables)
+	}
+	ud := spec.UserData
+	if ud == nil {
+		return d, ok
+	}
+	d.given, d.way = true, ud.Delivery
+	if !b.checkWord("userData.delivery", ud.Delivery, byISO, byProxmox, bySnippets, byFWCfg) {
+		return d, false
+	}
+	if ud.FWCfgName != "" && d.way != byFWCfg {
+		b.fail("userData.fwCfgName", "is for delivery: fwcfg")
+	}
+	const one = "want one of cloudInit, ignition and butane"
+	switch {
+	case ud.CloudInit == nil && ud.Ignition == nil && ud.Butane == nil:
+		b.fail("userData", one)
+		return d, false
+	case ud.CloudInit != nil && (ud.Ignition != nil || ud.Butane != nil) || ud.Ignition != nil && ud.Butane != nil:
+		b.fail("userData", one+", not several")
+		return d, false
+	case ud.CloudInit != nil:
+		return d, b.cloudInit(&d, ud.CloudInit) && ok
+	case ud.Ignition != nil:
+		return d, b.ignition(&d, ud.Ignition) && ok
+	}
+	b.butane(vm, &d, spec)
+	return d, ok
+}
+
+func (b *build) cloudInit(d *boot, c *CloudInit) bool {
+	const field = "userData.cloudInit"
+	t := c.at(field)
+	switch firstboot.FormatOf(t.Content) {
+	case firstboot.NoFormat:
+		b.tell(field, "cloud-init would ignore this: it doesn't begin with #cloud-config, #! or the like")
+	case firstboot.IgnitionDoc:
+		b.fail(t.Field, "this is an Ignition config; it belongs under spec.userData.ignition")
+		return false
+	case firstboot.Talos:
+		if c.Rerun {
+			b.fail(field+".rerun", "is for cloud-init; Talos reads its machine config once")
+		}
+	}
+	if _, own := d.metaKeys["instance-id"]; own && c.Rerun {
+		b.fail(field+".rerun", "makes no sense beside an instance-id in spec.metaData")
+	}
+	d.UserData, d.Rerun, d.texts = t.Content, c.Rerun, []Text{t}
+	return true
+}
+
+const (
+	// maxMetaData bounds the meta-data of a machine.
+	maxMetaData = 256 << 10
+	// maxSeeds bounds the first-boot data of all machines that are translated together:
+	// they are kept in memory.
+	maxSeeds = 64 << 20
+)
+
+// metaData reads further keys of the meta-data; false: something is wrong with them.
+func (b *build) metaData(d *boot, m *Text) (ok bool) {
+	if m == nil {
+		return true
+	}
+	t := m.at("metaData")
+	if len(t.Content) > maxMetaData {
+		b.fail(t.Field, "has %d bytes, more than the %d that are meant for meta-data", len(t.Content), maxMetaData)
+		return false
+	}
+	var err error
+	if d.MetaData, d.metaKeys, err = firstboot.MetaData(t.Content); err != nil {
+		b.fail(t.Field, "want keys and values in YAML")
+	}
+	return err == nil
+}
+
+func (b *build) checkVariables(own map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if err := firstboot.CheckVariable(name); err != nil {
+			b.fail("variables."+name, "%v", err)
+		}
+	}
+}
+
+// variables are those of a guest, but for its VMID.
+func (b *build) variables(vm *model.VM, own map[string]string) map[string]string {
+	var of Member
+	if b.m.Member != nil {
+		of = *b.m.Member
+	}
+	count, index := strconv.Itoa(max(1, of.Count)), strconv.Itoa(of.Index)
+	all := map[string]string{firstboot.VarName: vm.Name, firstboot.VarCount: count, firstboot.VarIndex: index, firstboot.VarCountIndex: index}
+	for name, value := range own {
+		all[name] = value
+	}
+	return all
+}
+
+// at is the text with the field that has it, unless it names another one.
+func (t Text) at(field string) Text {
+	if t.Field == "" {
+		t.Field = field
+	}
+	return t
+}
+
+// unsaid is all that is said of a text that is secret: parsers repeat parts of it in their
+// errors, quoted or not.
+const unsaid = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret; validate a copy of it in a file to see what"
+
+// failText notes what is wrong with a text, each problem in the line where it is, as far
+// as that is known. Of a secret nothing is repeated.
+func (b *build) failText(t Text, err error) {
+	for _, p := range firstboot.TextErrorsOf(err) {
+		wrong := p.Error()
+		if t.Secret {
+			if wrong = unsaid; p.Line > 0 {
+				wrong = fmt.Sprintf("line %d: %s", p.Line, unsaid)
+			}
+		}
+		b.errs = append(b.errs, &Error{Object: b.object, Field: t.Field, Line: p.Line, Text: wrong})
+	}
+}
