@@ -58,7 +58,7 @@ func (s *Site) Await(ctx context.Context, owner model.Owner, until Until) (Outco
 		case err != nil:
 			return o, fmt.Errorf("%s: %w", owner.Key, err)
 		case !known:
-			if o, err = s.unwanted(ctx, owner, until); err != nil || until(o) {
+			if o, err = s.unwanted(ctx, owner); err != nil || until(o) {
 				return o, err
 			}
 			return o, fmt.Errorf("%s: %w", owner.Key, ErrNotWanted)
@@ -101,7 +101,7 @@ func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
 }
 
 // unwanted is how something is that this caller wants nothing of.
-func (s *Site) unwanted(ctx context.Context, owner model.Owner, until Until) (Outcome, error) {
+func (s *Site) unwanted(ctx context.Context, owner model.Owner) (Outcome, error) {
 	m, err := s.Read(ctx, owner)
 	switch {
 	case errors.Is(err, ErrNotFound):
