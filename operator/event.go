@@ -107,8 +107,9 @@ func (s *provider) matters(e engine.Event) bool {
 // passing are the reasons to wait that end by themselves.
 var passing = map[string]bool{
 	plan.WaitTask: true, plan.WaitLock: true, plan.WaitOwner: true, plan.WaitSource: true, plan.WaitTurn: true, plan.WaitAgent: true, plan.WaitPending: true, plan.WaitTemplate: true,
-	plan.WaitFailed: true,                      // the failure itself is told
-	ReasonPaused:    true, ReasonObserve: true, // as somebody wants it
+	plan.WaitRollout: true,                      // as the statuses say; each would tell it anew whenever one has had its turn
+	plan.WaitFailed:  true,                      // the failure itself is told
+	ReasonPaused:     true, ReasonObserve: true, // as somebody wants it
 }
 
 // record writes to the log what becomes of each object.
