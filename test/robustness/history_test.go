@@ -21,6 +21,7 @@ type history struct {
 	neighbour bool // somebody hostile has a VM
 	operator  bool // it is about the operator, and its world has no sets
 	shared    bool // and there is a second namespace
+	fetches   bool // and an image with a URL
 }
 
 // event is something that happens.

@@ -8,7 +8,8 @@ import (
 )
 
 // drawOperator draws a history about the operator. In every other one there are objects
-// of other kinds beside VirtualMachines, and in some a second namespace.
+// of other kinds beside VirtualMachines, and in some a second namespace or
+// an image that is fetched.
 func drawOperator(seed uint64) *history {
 	h := drawMachines(seed)
 	if d := newDice(seed, "operator kinds"); d.chance(0.5) {
@@ -16,6 +17,9 @@ func drawOperator(seed uint64) *history {
 	}
 	if d := newDice(seed, "operator sharing"); d.chance(0.35) {
 		h.share(d)
+	}
+	if d := newDice(seed, "operator fetching"); d.chance(0.2) {
+		h.fetch(d)
 	}
 	return h
 }

@@ -23,6 +23,9 @@ func (k *kube) finish() {
 	if r.h.shared {
 		k.sharing([]any{lodgers})
 	}
+	if r.h.fetches {
+		k.fetch()
+	}
 	time.Sleep(2 * time.Minute) // what others have done isn't all in the lists
 	if !k.await(30*time.Minute, k.settled) {
 		for _, o := range k.objects() {
@@ -55,6 +58,13 @@ func (k *kube) finish() {
 			r.fail("%s %s doesn't go: %s", o["kind"], o.Name(), sayings(o))
 		}
 		return
+	}
+	if r.h.fetches {
+		k.delete(images, fetchedName)
+		if !k.await(10*time.Minute, func() bool { return k.api.Get(images, team, fetchedName) == nil }) {
+			r.fail("VMImage %s doesn't go: %s", fetchedName, sayings(k.api.Get(images, team, fetchedName)))
+			return
+		}
 	}
 	r.quiet()
 	r.watch.look()

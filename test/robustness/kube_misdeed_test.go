@@ -44,6 +44,15 @@ var kubeMisdeeds = []misdeed{
 		time.Sleep(10 * time.Second)
 		r.misbehave(http.MethodPost, vmidOf(r.kube.api.Get(machines, lodgers, "guest-a")), "/status/stop")
 	}, `^VM \d+ of VirtualMachine guest-a is restarted while VM \d+ of VirtualMachine vm-a, which is of the same class, hasn't come back`},
+	{"the template of an image that is wanted is destroyed", func(r *run, _ int) {
+		machine := spec(r.kube.api.Get(machines, team, "vm-a"))
+		machine["imageRef"] = map[string]any{"name": fetchedName}
+		r.kube.fetch()
+		r.kube.make(machines, named("vm-f", machine))
+		r.kube.await(10*time.Minute, r.kube.settled)
+		r.kube.off()
+		r.misbehave(http.MethodDelete, vmidOf(r.kube.api.Get(images, team, fetchedName)), "")
+	}, `^VM \d+, the template of vmimage/team/fetched, isn't to be destroyed`},
 	{"a machine that was let go by force is changed", func(r *run, id int) {
 		r.kube.edit(machines, "vm-a", func(o kubesim.Object) { o.Annotate(forceDelete, "true") })
 		r.letGo(id)

@@ -34,7 +34,8 @@ type kube struct {
 	condemned map[int]model.Owner
 	memory    map[string]int // of each class, in MiB
 	restarts  map[int]restart
-	unshared  time.Time // when it was last changed what is shared
+	fetched   map[string]kubesim.Object // images with a URL, by identity
+	unshared  time.Time                 // when it was last changed what is shared
 }
 
 // record is what is true of a machine that is wanted, or was once.
@@ -83,7 +84,7 @@ const (
 var guestKinds = map[string]string{machines: "VirtualMachine", copies: "VMClone"}
 
 func newKube(r *run) *kube {
-	k := &kube{run: r, records: map[string]*record{}, condemned: map[int]model.Owner{}, memory: map[string]int{}, restarts: map[int]restart{}}
+	k := &kube{run: r, records: map[string]*record{}, condemned: map[int]model.Owner{}, memory: map[string]int{}, restarts: map[int]restart{}, fetched: map[string]kubesim.Object{}}
 	k.api = kubesim.New(kubeKinds, k.changed)
 	k.make("namespaces", kubesim.Object{"metadata": map[string]any{"name": "kube-system"}})
 	k.make("secrets", k.login())
@@ -135,6 +136,9 @@ func (k *kube) make(resource string, o kubesim.Object) bool {
 func (k *kube) changed(c kubesim.Change) {
 	if c.Kind.Resource == shots {
 		k.shot(c)
+	}
+	if c.Kind.Resource == images && c.New != nil {
+		k.notesImage(c.New)
 	}
 	if guestKinds[c.Kind.Resource] == "" {
 		return
@@ -244,6 +248,9 @@ func (k *kube) before(e *entry, conf pvesim.Conf) {
 		k.run.fail("a request would change VM %d, which isn't ours: %s", id, e)
 		return
 	}
+	if k.beforeImage(e, id, m.Owner) {
+		return
+	}
 	k.mu.Lock()
 	rec := k.records[m.Owner.UID]
 	wrong := ""
@@ -314,7 +321,8 @@ func (k *kube) mayLose(o model.Owner, id int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	rec := k.records[o.UID]
-	return rec != nil && rec.mayGo(o.Name) || k.condemned[id] == o
+	// The disk of an image becomes another volume when the image becomes a template.
+	return rec != nil && rec.mayGo(o.Name) || k.condemned[id] == o || k.imageOf(o) != nil
 }
 
 // destroyed notes that a machine under a VMID has no disk any more. The next one there is
