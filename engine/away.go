@@ -27,9 +27,9 @@ func (r *run) exit() {
 // about to restart or to replace one. It is called by the loop.
 func (r *run) reply(part *part, group string, to chan<- []model.Absent) {
 	p := part.opts.Party
-	if !r.able() {
+	if !r.able() || len(part.want.All().VMs) == 0 {
 		why := p.name + " hasn't been read yet"
-		if !r.live.trouble.early() {
+		if !r.able() && !r.live.trouble.early() {
 			why = p.name + ": " + r.live.trouble.wait().Text
 		}
 		to <- p.unknown(group, why)

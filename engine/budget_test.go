@@ -260,6 +260,42 @@ func TestNothingIsRestartedBeforeAllThatIsWantedWasRead(t *testing.T) {
 	})
 }
 
+// A session that works for others already has to be told first what this one looks after.
+func TestMachinesThatNobodyWasToldOfCountAsUnavailable(t *testing.T) {
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		l.makeTeams()
+		east, west := l.twoTeams("8192", model.Allow{Restart: true}, model.Limit{})
+		busy := l.serve(l.connect(pve.Token("root@pam!lab", secret)))
+		defer busy.end()
+		busy.Want(desired(), nil)
+		time.Sleep(time.Minute)
+		budget := engine.NewBudget(nil)
+		party := budget.Join("Provider west")
+		party.Expect(desired(west...))
+		late := busy.Join(engine.Options{Party: party})
+		one := l.partner(budget, "Provider east", east)
+		defer one.end()
+		time.Sleep(10 * time.Minute)
+		if done := l.restarted(6); len(done) > 0 {
+			t.Errorf("%v were restarted", done)
+		}
+		stop := l.worst(6)
+		late.Want(desired(west...), nil)
+		time.Sleep(10 * time.Minute)
+		if worst, done := stop(), l.restarted(6); worst != 1 || len(done) != 6 {
+			t.Errorf("%d were unavailable at once, and %v were restarted", worst, done)
+		}
+		// It leaves, and nobody looks after its machines any more.
+		<-late.Leave()
+		larger := l.inNamespace("east", classed(3, "6144", model.Allow{Restart: true}, model.Limit{}))
+		one.Want(desired(larger...), nil)
+		time.Sleep(10 * time.Minute)
+		if o := one.of("web-0"); o.Wait == nil || o.Wait.Reason != plan.WaitRollout {
+			t.Errorf("web-0 is %s: %s", o.State, o.Text)
+		}
+	})
+}
+
 // Who leaves takes its machines along.
 func TestAPartyThatLeavesHoldsNobody(t *testing.T) {
 	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
