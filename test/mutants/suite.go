@@ -182,8 +182,16 @@ func (s *suite) try(ctx context.Context, mutants []mutant) (map[int]verdict, err
 	return found, nil
 }
 
-// apart tries mutants in a process each, since one of them has left something behind.
+// apart tries mutants in a process each, since one of them has left something behind. If tests fail in a process without any mutant,
+// too, something else has changed since they were measured, such as their files: nothing can be said then.
 func (s *suite) apart(ctx context.Context, mutants []mutant) (map[int]verdict, error) {
+	var order active.Order
+	for _, t := range s.tests {
+		order.Tests = append(order.Tests, t.name)
+	}
+	if _, text, err := s.process(ctx, order); err != nil {
+		return nil, fmt.Errorf("the tests of %s fail without any mutant by now: %w\n%s", s.pkg, err, text)
+	}
 	found := map[int]verdict{}
 	for _, m := range mutants {
 		found[m.n] = notCovered
