@@ -19,8 +19,8 @@ var switches = map[string]func(model.Facts) bool{
 	"act/act.go digestOf":          func(f model.Facts) bool { return f.Proof == model.ProofDigest },
 	"act/storage.go namedStorage":  func(f model.Facts) bool { return f.Busy == model.BusyNamed },
 	"leftover/leftover.go By":      func(f model.Facts) bool { return f.Leaves },
-	"engine/note.go believe":       func(f model.Facts) bool { return f.Tells },
-	"engine/note.go verify":        func(f model.Facts) bool { return f.Checked },
+	"observe/done.go believe":      func(f model.Facts) bool { return f.Tells },
+	"observe/done.go Check":        func(f model.Facts) bool { return f.Checked },
 	"engine/progress.go copies":    func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't
 	"plan/foresee.go expectStep":   func(f model.Facts) bool { return f.Awaited },
 	"plan/foresee.go changedBy":    func(f model.Facts) bool { return f.Awaited && f.Changes == model.AspectConfig },

@@ -110,7 +110,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 		warnings, err := r.tasks.Follow(task)
 		stop()
 		if err == nil {
-			r.e.verify(r.ctx, s.Action)
+			r.e.observer.Check(r.ctx, s.Action)
 		}
 		return func() {
 			r.taskEnded(task, err)
@@ -244,7 +244,7 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	case n > maxAgain:
 		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Reason())})
 	}
-	r.e.note(s.Action, r.vm(o).WaitAddress)
+	r.e.observer.Done(s.Action, r.vm(o).WaitAddress)
 	o.task = ""
 	_, o.released = s.Action.(model.Release)
 	done := stepEvent(Done, s)

@@ -1,7 +1,6 @@
 // Package engine makes things so: it looks at what is there, plans, acts, and
 // looks again, until all is up to date.
 //
-// [Engine.Step] is one turn: it starts what can be started and returns at once.
 // [Engine.Converge] goes on until everything is up to date or nothing more can be
 // done. [Engine.Serve] goes on for ever, while what is wanted changes. All may be
 // stopped at any moment, and be killed: tasks go on in Proxmox, and the next run

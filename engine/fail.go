@@ -12,7 +12,7 @@ import (
 // failed notes that a step has failed. What is there now has to be looked at in
 // any case: a task may fail and have done its work all the same.
 func (r *run) failed(o *object, s plan.Step, err error) {
-	r.e.doubt(s.Action)
+	r.e.observer.Doubt(s.Action)
 	f := act.Judge(err)
 	var unclaimed *claimError
 	switch {

@@ -31,6 +31,6 @@ func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) erro
 		h.e.observer.TaskStarted(res.Task)
 		_, err = h.tasks.Follow(res.Task)
 	}
-	h.e.doubt(action) // whatever came of it
+	h.e.observer.Doubt(action) // whatever came of it
 	return err
 }

@@ -284,11 +284,11 @@ func (l *lab) vanish(name string) {
 // keeping runs fn while an engine keeps things up to date.
 func (l *lab) keeping(e *engine.Engine, want model.Desired, fn func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- e.Keep(ctx, want, engine.Options{}) }()
+	s := e.Serve(ctx, engine.Options{})
+	s.Want(want, nil)
 	defer func() {
 		cancel()
-		<-ended
+		<-s.Done()
 	}()
 	fn()
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -270,13 +269,4 @@ func (r *run) claim(o *object, a model.Action, at plan.Object) error {
 		return &claimError{at.VMID, err}
 	}
 	return nil
-}
-
-// Keep brings everything up to date and keeps it so, until ctx ends. Its error says
-// why it ended.
-func (e *Engine) Keep(ctx context.Context, want model.Desired, opts Options) error {
-	s := e.Serve(ctx, opts)
-	s.Want(want, nil)
-	<-s.Done()
-	return context.Cause(ctx)
 }

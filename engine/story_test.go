@@ -309,29 +309,6 @@ func TestPlansReadConfigsBesideACopyToo(t *testing.T) {
 	})
 }
 
-func TestTurnsLeadThereToo(t *testing.T) {
-	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
-		want := desired(seeded("web"), machine("db"))
-		e := l.engine()
-		for range 60 {
-			start := time.Now()
-			turn, err := e.Step(context.Background(), want, 0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(start); took > 4*time.Second {
-				t.Errorf("a turn took %v", took)
-			}
-			if turn.Plan.Ready() {
-				l.check(want)
-				return
-			}
-			time.Sleep(time.Second)
-		}
-		t.Errorf("not there after 60 turns")
-	})
-}
-
 // A snapshot that fails leaves doubts about its machine, for which nothing more can
 // be done: the next one looks for itself.
 func TestASnapshotIsTriedThoughAnotherOfARefusedMachineHasFailed(t *testing.T) {

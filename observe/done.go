@@ -1,0 +1,117 @@
+package observe
+
+import (
+	"context"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Done notes what an action that succeeded has changed. Where nobody but Proxmox says so,
+// it is in doubt, and is read again; answers tells that the guest's agent is going to be
+// asked anyway.
+func (o *Observer) Done(action model.Action, answers bool) {
+	vmid, facts := action.Guest(), model.FactsOf(action)
+	switch {
+	case facts.Tells:
+		o.believe(action)
+		return
+	case facts.Checked:
+		return // see Check
+	case facts.Boots && answers:
+		o.Powered(vmid, model.StatusRunning) // the answer of its agent will prove it; who doesn't wait for that looks
+		return
+	case facts.Power == model.StatusStopped:
+		o.Powered(vmid, model.StatusStopped)
+	case facts.Moves:
+		o.HAMoving(vmid)
+	}
+	if facts.Changes.Has(model.AspectConfig) {
+		o.Changed(vmid)
+	}
+	if facts.Changes.Has(model.AspectPower) {
+		o.Unsure(vmid)
+	}
+	if facts.Changes.Has(model.AspectAgent) {
+		o.AgentUnsure(vmid)
+	}
+	o.doubtLists(facts.Changes)
+}
+
+// believe notes what there is now, as the action itself says.
+func (o *Observer) believe(action model.Action) {
+	switch a := action.(type) {
+	case model.Clone:
+		o.Made(model.Guest{VMID: a.To.VMID, Node: a.To.Node, Name: a.Name, Pool: a.Pool})
+	case model.Create:
+		o.Made(model.Guest{VMID: a.VMID, Node: a.Node, Name: a.Name, Pool: a.Pool})
+	case model.SetHA:
+		o.believeHA(a)
+	case model.SetPool:
+		o.Pooled(a.VMID, a.Pool)
+	case model.Download:
+		o.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
+	case model.UploadSeed:
+		o.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
+	case model.RemoveDisk:
+		o.LeftRemoved(a.Left.Task, a.Volume)
+	case model.UploadSnippets:
+		for _, volume := range a.Volumes {
+			o.FileMade(model.File{Volume: volume, Node: a.Node, Content: "snippets"})
+		}
+	}
+}
+
+func (o *Observer) believeHA(a model.SetHA) {
+	switch {
+	case a.HA == nil:
+		o.HATold(a.VMID, "")
+	case a.Disable:
+		o.HACleared(a.VMID)
+	case !a.New:
+		o.HAUnsure()
+	case a.Off:
+		o.HATold(a.VMID, "stopped")
+	default:
+		o.HATold(a.VMID, "queued")
+	}
+}
+
+// Check looks at what an action has done where the next plan wouldn't: a task
+// that says OK may have done nothing, and what is believed to be gone would be
+// made a second time. What can't be seen now is looked for by the next plan.
+func (o *Observer) Check(ctx context.Context, action model.Action) {
+	if model.FactsOf(action).Moves {
+		_ = o.Refresh(ctx, 0) // the list says where it is
+	}
+	switch a := action.(type) {
+	case model.RemoveFile:
+		_ = o.CheckFile(ctx, a.Node, a.Volume)
+	case model.Destroy:
+		_ = o.CheckGone(ctx, a.VMID)
+	}
+}
+
+// Doubt notes that an action may have been done or not.
+func (o *Observer) Doubt(action model.Action) {
+	o.doubtLists(model.FactsOf(action).Changes)
+	if vmid := action.Guest(); vmid != 0 {
+		o.Changed(vmid)
+		o.Unsure(vmid)
+	}
+}
+
+// doubtLists notes which of the things that there are lists of may have changed.
+func (o *Observer) doubtLists(changed model.Aspect) {
+	if changed.Has(model.AspectFiles) {
+		o.FilesUnsure()
+	}
+	if changed.Has(model.AspectLeft) {
+		o.LeftUnsure()
+	}
+	if changed.Has(model.AspectHA) {
+		o.HAUnsure()
+	}
+	if changed.Has(model.AspectDirs) {
+		o.DirsUnsure() // what the nodes make of them is to be seen
+	}
+}
