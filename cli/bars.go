@@ -158,7 +158,7 @@ func (b *bars) rowLine(r *row) string {
 	width := screenWidth(b.file) - 1
 	text := r.step
 	if r.running <= 0 && r.waits != "" {
-		text = waitText(r.waits)
+		text = r.waits
 	}
 	right := status.Duration(b.now().Sub(r.began))
 	if r.fraction > 0 && r.running > 0 {

@@ -106,7 +106,7 @@ func (c *cloning) run(ctx context.Context, u *ui, source, name string) error {
 			return err
 		}
 	}
-	if w := copyIn(plans).Wait; w != nil && w.Reason == plan.WaitForeign {
+	if w := copyIn(plans).Wait; w != nil && w.Reason == model.WaitForeign {
 		return errors.New(status.CLI.Wait(*w))
 	}
 	if made := copyIn(plans); made.Ready() && c.output == "" {

@@ -214,7 +214,7 @@ const mostRemedies = 3
 // whatToDo says what the person can do about it.
 func (o unfinished) whatToDo(lookUp bool) []string {
 	switch f := o.Failure; {
-	case f == nil, !strings.Contains(o.Text, f.Text): // or it got over that
+	case f == nil, o.Reason != model.WaitFailed: // or it got over that
 		return nil
 	case f.Lacks != nil && lookUp:
 		return o.of.remedy(*f.Lacks)

@@ -255,7 +255,7 @@ func stepsOf(o status.ObjectView) string {
 		parts = append(parts, "refused: "+r.What)
 	}
 	if len(o.Steps)+len(o.Refused) == 0 {
-		parts = append(parts, o.Reason)
+		parts = append(parts, string(o.Reason))
 	}
 	return strings.Join(parts, "; ")
 }

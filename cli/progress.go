@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -94,13 +93,13 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 		r.running, r.failed = 0, e.Text
 		return r, l.line(l.page.Red("✗"), e, text, ""), false
 	case engine.Waiting:
-		if r.failed != "" && strings.Contains(e.Text, r.failed) {
-			r.waits = "to try again" // the failure was told
+		if r.failed != "" && e.Reason == model.WaitFailed {
+			r.waits = "waits to try again" // the failure was told
 			return r, "", false
 		}
-		if w := status.CLI.Say(status.Text(e.Text, e.Diff), e.Hint); w != r.waits {
+		if w := waitText(e); w != r.waits {
 			r.waits = w
-			return r, l.line("…", e, waitText(w), ""), false
+			return r, l.line("…", e, w, ""), false
 		}
 	case engine.Ready:
 		delete(l.rows, e.Owner.Key)
@@ -113,9 +112,10 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 	return r, "", false
 }
 
-// waitText is "waits: the image isn't ready" or "waits for an address".
-func waitText(text string) string {
-	if strings.HasPrefix(text, "for ") || strings.HasPrefix(text, "to ") {
+// waitText is "waits: the image isn't ready" or "waits for its guest agent".
+func waitText(e engine.Event) string {
+	text := status.CLI.Say(status.Text(e.Text, e.Diff), e.Hint)
+	if e.Reason == model.WaitAgent {
 		return "waits " + text
 	}
 	return "waits: " + text

@@ -41,7 +41,9 @@ func happenings() ([]plan.Plan, []engine.Event) {
 	add(time.Second, db, engine.Failed, "start VM 102", "no space left")
 	events[len(events)-1].Hint = model.Advice{Text: "free space on the storage, or name another one"}
 	add(0, db, engine.Waiting, "", "start VM 102 failed: no space left; free space on the storage, or name another one")
+	events[len(events)-1].Reason = model.WaitFailed
 	add(0, web, engine.Waiting, "", "for its guest agent to report an address")
+	events[len(events)-1].Reason = model.WaitAgent
 	add(3*time.Second, web, engine.Ready, "", "")
 	add(time.Second, db, engine.Ready, "", "gone")
 	return plans, events

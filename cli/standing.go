@@ -74,7 +74,8 @@ func (s *standing) event(e engine.Event) {
 		delete(o.steps, e.Step)
 		o.failed = fmt.Sprintf("%s failed: %s", status.Sentence(e.Step), e.Text)
 	case engine.Waiting:
-		o.waits = waitText(status.Text(e.Text, e.Diff))
+		e.Hint = model.Advice{} // how far it has come is enough
+		o.waits = waitText(e)
 	case engine.Ready:
 		o.ended = "up to date"
 		if e.Text != "" {

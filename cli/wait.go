@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -182,7 +181,7 @@ func (w *awaiting) checkWanted(ctx context.Context, c *cluster, name string) (bo
 	}
 	have := c.observer.Snapshot()
 	switch {
-	case w.state == "gone" && o.Wait != nil && o.Wait.Reason == plan.WaitUnseen:
+	case w.state == "gone" && o.Wait != nil && o.Wait.Reason == model.WaitUnseen:
 		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", bare(name), status.CLI.Wait(*o.Wait))
 	case w.state == "gone":
 		return stillThere(have.Guests[o.VMID])

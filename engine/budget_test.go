@@ -10,7 +10,6 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -160,7 +159,7 @@ func TestNothingElseIsRestartedInAnySessionWhenOneDoesntComeBack(t *testing.T) {
 			t.Errorf("%v were restarted", done)
 		}
 		const hidden = "a machine of another namespace that uses small has to be ready first (maxUnavailable 1)"
-		if o := two.of("web-4"); o.Wait == nil || o.Wait.Reason != plan.WaitRollout || o.Text != hidden {
+		if o := two.of("web-4"); o.Wait == nil || o.Wait.Reason != model.WaitRollout || o.Text != hidden {
 			t.Errorf("web-4 is %s: %s", o.State, o.Text)
 		}
 		if o := one.of("web-1"); o.Wait == nil || !strings.Contains(o.Text, "virtualmachine/east/web-0 has to be ready first (maxUnavailable 1)") {

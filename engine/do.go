@@ -158,7 +158,7 @@ func (r *run) stepEnded(o *object) {
 // nextTurn plans what waits for a VMID to be taken.
 func (r *run) nextTurn() {
 	for o := range r.waiting {
-		if o.reason == plan.WaitTurn {
+		if o.reason == model.WaitTurn {
 			r.due[o] = true
 		}
 	}

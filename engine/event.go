@@ -28,7 +28,8 @@ type Event struct {
 	VMID     int                `json:"vmid,omitempty"`
 	Node     string             `json:"node,omitempty"`
 	Kind     Kind               `json:"kind"`
-	Action   string             `json:"-"`              // the kind of the step, "Clone", or the reason to wait
+	Action   string             `json:"-"`              // the kind of the step, "Clone"
+	Reason   model.Reason       `json:"-"`              // to wait, or how it ended
 	Step     string             `json:"step,omitempty"` // what it does
 	Text     string             `json:"text,omitempty"` // why, or what went wrong
 	Diff     []model.Difference `json:"-"`              // what it is about; it follows the text

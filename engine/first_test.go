@@ -101,7 +101,7 @@ func TestMachinesThatWerentReadYetSayThatProxmoxIsAway(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		for i := range n {
 			// Those that were read are as they were seen last.
-			if o := s.of(fmt.Sprintf("web-%d", i)); o.State != engine.StateReady && (o.Wait == nil || o.Wait.Reason != engine.WaitAway) {
+			if o := s.of(fmt.Sprintf("web-%d", i)); o.State != engine.StateReady && (o.Wait == nil || o.Wait.Reason != model.WaitAway) {
 				t.Fatalf("web-%d is %s: %s", i, o.State, o.Text)
 			}
 		}

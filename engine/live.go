@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,25 +31,18 @@ type trouble struct {
 
 var errNotLooked = errors.New("nothing was looked at yet")
 
-// Reasons to wait that have to do with Proxmox as a whole.
-const (
-	WaitAway  = "ProxmoxAway"
-	WaitLogin = "LoginRefused"
-	WaitOther = "OtherProxmox"
-)
-
 // early tells whether nothing was looked at yet, so that there is nothing to tell.
 func (t *trouble) early() bool { return t != nil && errors.Is(t.err, errNotLooked) }
 
 // wait is what objects wait for meanwhile.
 func (t *trouble) wait() *plan.Wait {
 	if other := (*observe.OtherProxmoxError)(nil); errors.As(t.err, &other) {
-		return &plan.Wait{Reason: WaitOther, Text: other.Error()}
+		return &plan.Wait{Reason: model.WaitOther, Text: other.Error()}
 	}
 	f := act.Judge(t.err)
-	w := &plan.Wait{Reason: WaitAway, Text: "Proxmox can't be reached: " + f.Text}
+	w := &plan.Wait{Reason: model.WaitAway, Text: "Proxmox can't be reached: " + f.Text}
 	if f.Class == act.Fatal {
-		w = &plan.Wait{Reason: WaitLogin, Text: "Proxmox refuses the login: " + f.Text}
+		w = &plan.Wait{Reason: model.WaitLogin, Text: "Proxmox refuses the login: " + f.Text}
 	}
 	w.Do = f.Hint
 	return w
@@ -221,7 +215,7 @@ func (r *run) driftOf(part *part) {
 // othersWork tells whether somebody works on a guest, a backup perhaps. One that is
 // up to date stays so meanwhile; what comes of it is seen later.
 func othersWork(w *plan.Wait) bool {
-	return w != nil && (w.Reason == plan.WaitTask || w.Reason == plan.WaitLock)
+	return w != nil && (w.Reason == model.WaitTask || w.Reason == model.WaitLock)
 }
 
 // tryAgain is when an object is tried again that fails each time; zero: never.
@@ -248,6 +242,11 @@ func (o *object) doing() string {
 		}
 	}
 	return text
+}
+
+// repeats reports whether a step is being done that is called so.
+func (o *object) repeats(what string) bool {
+	return slices.ContainsFunc(o.plan.Steps, func(s plan.Step) bool { return s.What == what && o.begun[s.N] && !o.did[s.N] })
 }
 
 // claimError is a failure to remember something before it is done.

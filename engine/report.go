@@ -28,6 +28,7 @@ type Outcome struct {
 	Owner     model.Owner
 	Version   int64 // of what is wanted, in a [Session]
 	State     State
+	Reason    model.Reason // why it is so; of what is ready, gone or changing that
 	VMID      int
 	Node      string
 	Status    model.Status       // of its guest; empty: there is none
@@ -40,6 +41,7 @@ type Outcome struct {
 	Refused   []plan.Refusal
 	Notes     []plan.Note
 	Failure   *model.Failure
+	Repeats   bool             // what is being done is what has failed
 	Templates []model.Template // that an image stands for
 	Addresses []netip.Prefix
 	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
@@ -91,30 +93,34 @@ func (r *run) outcome(o *object) Outcome {
 	}
 	switch {
 	case o.done && p.Gone:
-		out.State = StateGone
+		out.State, out.Reason = StateGone, model.ReasonGone
 	case o.done:
-		out.State, out.Wait = StateReady, nil
+		out.State, out.Reason, out.Wait = StateReady, model.ReasonUpToDate, nil
 	case !r.able():
 		out.Wait, out.Since = r.live.trouble.wait(), r.live.trouble.since
 		out.Text, out.Do = out.Wait.Text, out.Wait.Do
 	case o.doing() != "":
-		out.State, out.Text, out.Task = StateChanging, o.doing(), o.task
-	case p.Wait != nil && p.Wait.Reason == plan.WaitUnseen:
+		out.State, out.Reason, out.Text, out.Task = StateChanging, model.ReasonChanging, o.doing(), o.task
+		out.Repeats = failed && o.repeats(fail.What)
+	case p.Wait != nil && p.Wait.Reason == model.WaitUnseen:
 		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case failed && fail.Hard:
-		out.State, out.Text = StateFailed, failureText(fail)
+		out.State, out.Reason, out.Text = StateFailed, model.WaitFailed, failureText(fail)
 	case p.Wait != nil:
 		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case len(p.Refused) > 0 && len(p.Steps) == 0:
 		w := refused(p.Refused[0])
-		out.State, out.Text, out.Diff, out.Do = StateRefused, w.Text, w.Diff, w.Do
+		out.State, out.Reason, out.Text, out.Diff, out.Do = StateRefused, w.Reason, w.Text, w.Diff, w.Do
 	case failed:
-		out.Text = failureText(fail)
-	case o.reason == plan.WaitAgent:
+		out.Reason, out.Text = model.WaitFailed, failureText(fail)
+	case o.reason == model.WaitAgent:
 		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", p.VMID)}
 		out.Text = out.Wait.Text
 	default:
-		out.Text = "not done yet"
+		out.Reason, out.Text = model.ReasonUnread, "not done yet"
+	}
+	if out.Reason == "" {
+		out.Reason = out.Wait.Reason
 	}
 	return out
 }
@@ -162,7 +168,7 @@ func failureText(f model.Failure) string { return f.What + " failed: " + f.Text 
 
 // refused waits for somebody to agree to a step.
 func refused(r plan.Refusal) *plan.Wait {
-	w := &plan.Wait{Reason: plan.WaitRefused, Text: r.What + " isn't done", Do: model.Advice{Do: r.Allow}}
+	w := &plan.Wait{Reason: model.WaitRefused, Text: r.What + " isn't done", Do: model.Advice{Do: r.Allow}}
 	if r.Late {
 		w.Text += ", since it wasn't in the plan that was agreed to"
 	}

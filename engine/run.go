@@ -78,8 +78,8 @@ type object struct {
 
 	reopened int // how often it had others looked at again
 
-	reason string // of waiting
-	words  string // in which that was told
+	reason model.Reason // of waiting
+	words  string       // in which that was told
 	since  time.Time
 	retry  time.Time // when it is planned again
 	asking bool      // its agent is being asked

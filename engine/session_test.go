@@ -205,7 +205,7 @@ func TestASessionGoesOnWhenProxmoxIsBack(t *testing.T) {
 		s.Want(desired(machine("one"), machine("two")), nil)
 		s.await("two", engine.StateWaiting)
 		time.Sleep(10 * time.Minute)
-		if two := s.of("two"); two.Wait == nil || two.Wait.Reason != engine.WaitAway {
+		if two := s.of("two"); two.Wait == nil || two.Wait.Reason != model.WaitAway {
 			t.Errorf("it is told as %+v", two)
 		}
 		if s.of("one").State != engine.StateReady {
@@ -241,7 +241,7 @@ func TestASessionWaitsForALoginThatWorks(t *testing.T) {
 		defer s.end()
 		s.Want(desired(machine("web")), nil)
 		o := s.await("web", engine.StateWaiting)
-		if o.Wait.Reason != engine.WaitLogin {
+		if o.Wait.Reason != model.WaitLogin {
 			t.Errorf("it waits for %+v", o.Wait)
 		}
 		if err := client.SetCredentials(pve.Token("root@pam!lab", secret)); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -364,7 +363,7 @@ func TestWaitsAreToldAnewWhenTheyAreForSomethingElse(t *testing.T) {
 		l.mustConverge(desired(first, copied))
 		var waits []string
 		for _, e := range l.events {
-			if e.Kind == engine.Waiting && e.Owner.Name == "copy" && e.Action == plan.WaitSource {
+			if e.Kind == engine.Waiting && e.Owner.Name == "copy" && e.Reason == model.WaitSource {
 				waits = append(waits, e.Text)
 			}
 		}

@@ -16,7 +16,7 @@ type view struct {
 	node      string
 	text      string
 	task      string
-	reason    string
+	reason    model.Reason
 	addresses string
 	templates string
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -31,7 +30,7 @@ func TestAMachineWithoutAnAddressIsReadyInNoProcess(t *testing.T) {
 			if err != nil || rep.Converged() || !strings.Contains(describe(rep), "hasn't reported an address") {
 				t.Errorf("run %d: %v\n%s", n+1, err, describe(rep))
 			}
-			if rep.Objects[1].Wait == nil || rep.Objects[1].Wait.Reason != plan.WaitAgent {
+			if rep.Objects[1].Wait == nil || rep.Objects[1].Wait.Reason != model.WaitAgent {
 				t.Errorf("run %d: it waits for %+v", n+1, rep.Objects[1].Wait)
 			}
 			time.Sleep(time.Minute) // until the lists show nothing to do
@@ -43,7 +42,7 @@ func TestAMachineWithoutAnAddressIsReadyInNoProcess(t *testing.T) {
 		defer s.end()
 		s.Want(want, nil)
 		time.Sleep(10 * time.Minute)
-		if web := s.of("web"); web.State != engine.StateWaiting || web.Wait == nil || web.Wait.Reason != plan.WaitAgent {
+		if web := s.of("web"); web.State != engine.StateWaiting || web.Wait == nil || web.Wait.Reason != model.WaitAgent {
 			t.Errorf("a session says %+v", web)
 		}
 	})
@@ -174,7 +173,7 @@ func TestAGuestThatIsNotVisibleIsNotGone(t *testing.T) {
 				t.Errorf("%s: %v\n%s", reason, err, describe(rep))
 			}
 			p, err := engineOf(eve).Plan(t.Context(), want)
-			if o := p.Objects[len(p.Objects)-1]; err != nil || o.Gone || o.Wait == nil || o.Wait.Reason != plan.WaitUnseen {
+			if o := p.Objects[len(p.Objects)-1]; err != nil || o.Gone || o.Wait == nil || o.Wait.Reason != model.WaitUnseen {
 				t.Errorf("plan for %s: %v\n%s", reason, err, p)
 			}
 			if n := len(l.ours()); n != 1 {
@@ -186,7 +185,7 @@ func TestAGuestThatIsNotVisibleIsNotGone(t *testing.T) {
 		gone.VMs[0].Remembered = id
 		s.Want(gone, nil)
 		time.Sleep(time.Minute)
-		if web := s.of("web"); web.State != engine.StateWaiting || web.Wait == nil || web.Wait.Reason != plan.WaitUnseen {
+		if web := s.of("web"); web.State != engine.StateWaiting || web.Wait == nil || web.Wait.Reason != model.WaitUnseen {
 			t.Errorf("a session says %+v", web)
 		}
 		root := l.connect(pve.Password("root@pam", "secret"))

@@ -129,13 +129,13 @@ func (r *run) dispatch(o *object) {
 		r.look(o, plan.Look{Configs: r.touched(fail, look.Configs)})
 	case paused && (!look.Empty() || len(steps) > 0):
 		// Plans wait after failures by themselves, but not before they look.
-		r.wait(o, &plan.Wait{Reason: plan.WaitFailed, Text: failureText(fail)})
+		r.wait(o, &plan.Wait{Reason: model.WaitFailed, Text: failureText(fail)})
 	case !look.Empty():
 		r.look(o, look)
 	case len(steps) > 0:
 		r.announce(o)
 		r.start(o, steps)
-	case len(agents) > 0 || p.Wait != nil && p.Wait.Reason == plan.WaitAgent:
+	case len(agents) > 0 || p.Wait != nil && p.Wait.Reason == model.WaitAgent:
 		r.ask(o, p.VMID)
 	case p.Wait != nil:
 		r.wait(o, p.Wait)
@@ -200,15 +200,15 @@ func (r *run) finish(o *object) {
 	r.e.mu.Lock()
 	r.e.memory.settled[o.owner] = time.Now()
 	r.e.mu.Unlock()
-	text := ""
+	end := Event{Kind: Ready, Reason: model.ReasonUpToDate}
 	switch {
 	case o.plan.Gone && o.released:
-		text = "released"
+		end.Text = "released"
 	case o.plan.Gone:
-		text = "gone"
+		end.Reason, end.Text = model.ReasonGone, "gone"
 	}
 	if !o.settled {
-		r.emit(o, Event{Kind: Ready, Text: text})
+		r.emit(o, end)
 	}
 	o.settled = true
 	// What may have to be done again some day is none of this; and there may be

@@ -25,23 +25,23 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		r.listPause = firstList
 	}
 	if was != o.words {
-		r.emit(o, Event{Kind: Waiting, Action: w.Reason, Text: w.Text, Diff: w.Diff, Hint: w.Do, Task: w.Task})
+		r.emit(o, Event{Kind: Waiting, Reason: w.Reason, Text: w.Text, Diff: w.Diff, Hint: w.Do, Task: w.Task})
 	}
 	switch {
 	case w.Task != "":
 		r.await(o, w.Task)
-	case w.Reason == plan.WaitFailed:
+	case w.Reason == model.WaitFailed:
 		r.retryLater(o)
-	case changes(w.Reason):
+	case w.Reason.Facts().Listed:
 		r.listBy(time.Now().Add(r.listPause))
 	}
-	if w.Reason == plan.WaitSource {
+	if w.Reason == model.WaitSource {
 		r.reopen(o)
 	}
 	if w.Guest != 0 {
 		r.e.observer.Changed(w.Guest) // and is to be read again
 	}
-	if w.Reason == plan.WaitPending && o.plan.VMID != 0 {
+	if w.Reason == model.WaitPending && o.plan.VMID != 0 {
 		// The list is late about what runs.
 		r.e.observer.Unsure(o.plan.VMID)
 	}
@@ -68,7 +68,7 @@ func (r *run) reopen(o *object) {
 		if s == nil || o.reopened >= maxReopened {
 			continue
 		}
-		if s.done && !s.plan.Gone || r.waiting[s] && s.reason == plan.WaitRefused {
+		if s.done && !s.plan.Gone || r.waiting[s] && s.reason == model.WaitRefused {
 			o.reopened++
 			s.done = false
 			r.due[s] = true
@@ -90,28 +90,6 @@ func (r *run) retryLater(o *object) {
 		return
 	}
 	o.retry = r.tryAgain(f)
-}
-
-// changes tells whether lists show the end of such a wait.
-func changes(reason string) bool {
-	switch reason {
-	case plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitPlace, plan.WaitSource, plan.WaitPending, plan.WaitDependents, plan.WaitVMID, plan.WaitRollout,
-		plan.WaitMissing, plan.WaitUnfit, plan.WaitTemplate, plan.WaitUnseen, plan.WaitHA:
-		return true
-	}
-	return false
-}
-
-// passes tells whether such a wait can end by itself, so that it is worth being
-// patient. The others end when a person changes something, or another object of
-// the same run comes further.
-func passes(reason string) bool {
-	switch reason {
-	case plan.WaitTask, plan.WaitLock, plan.WaitOwner, plan.WaitNode, plan.WaitAgent, plan.WaitPending, plan.WaitFailed, plan.WaitTurn,
-		plan.WaitTemplate:
-		return true
-	}
-	return false
 }
 
 // await waits for the end of a task that this run hasn't started.
@@ -149,13 +127,13 @@ func (r *run) followed(task string) {
 // ask waits for a guest's agent to tell its addresses.
 func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
-	if o.reason != plan.WaitAgent {
-		o.reason, o.since, o.unheard = plan.WaitAgent, time.Now(), true
+	if o.reason != model.WaitAgent {
+		o.reason, o.since, o.unheard = model.WaitAgent, time.Now(), true
 	}
 	// One that was ready before, and restarted, mostly answers at once: that is no news.
 	if o.unheard && (!o.settled || o.plan.Wait != nil) {
 		o.unheard = false
-		r.emit(o, Event{Kind: Waiting, Action: plan.WaitAgent, Text: "for its guest agent to report an address"})
+		r.emit(o, Event{Kind: Waiting, Reason: model.WaitAgent, Text: "for its guest agent to report an address"})
 	}
 	if o.asking {
 		return
@@ -283,7 +261,7 @@ func (r *run) stuck(o *object, now time.Time) bool {
 	if f, failed := r.failure(o); failed && f.Hard {
 		return true
 	}
-	patient := passes(o.reason) || o.reason == plan.WaitPlace && r.e.nodesAway()
+	patient := o.reason.Passes() || o.reason == model.WaitPlace && r.e.nodesAway()
 	return !patient || now.Sub(o.since) >= r.opts.Patience
 }
 

@@ -7,12 +7,6 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Reasons why nothing is changed for an object.
-const (
-	HoldPaused  = "Paused"
-	HoldObserve = "ObserveOnly"
-)
-
 // hold says whether an object, or its Provider, asks for nothing to be changed.
 func (s scope) hold(p *provider) model.Hold {
 	if h := holdOf(s.meta(), "it"); h != (model.Hold{}) || p == nil {
@@ -28,9 +22,9 @@ func holdOf(o metav1.Object, who string) model.Hold {
 	a := o.GetAnnotations()
 	switch {
 	case a[api.Paused] == "true":
-		return model.Hold{Reason: HoldPaused, Text: who + " is paused by the annotation " + api.Paused}
+		return model.Hold{Reason: model.WaitPaused, Text: who + " is paused by the annotation " + api.Paused}
 	case a[api.ManagementPolicy] == api.Observe:
-		return model.Hold{Reason: HoldObserve, Text: who + " is only observed, as the annotation " + api.ManagementPolicy + " asks"}
+		return model.Hold{Reason: model.WaitObserved, Text: who + " is only observed, as the annotation " + api.ManagementPolicy + " asks"}
 	}
 	return model.Hold{}
 }

@@ -240,7 +240,7 @@ func (v VM) Fingerprint() string {
 
 // Hold says why nothing is changed for an object: it is only looked at.
 type Hold struct {
-	Reason string // one word
+	Reason Reason
 	Text   string // one sentence
 }
 

@@ -22,7 +22,7 @@ func apportion(objects []object, names record, parts manifest.Parts, lent map[mo
 	for _, o := range objects {
 		f := foundOf(o)
 		if f.problem = names.elsewhere(o); f.problem != "" {
-			f.reason = ReasonElsewhere
+			f.reason = model.ReasonElsewhere
 		}
 		all[keyOf(o)] = f
 	}
@@ -190,7 +190,7 @@ func problems(all map[model.Key]found, errs manifest.Errors) {
 		default:
 			f.problem = e.Text
 			if e.Forbidden {
-				f.reason = ReasonForbidden
+				f.reason = model.ReasonForbidden
 			}
 			if e.Field != "" {
 				f.problem = e.Field + ": " + e.Text

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -26,11 +26,11 @@ func aspects(v status.Outcome) []status.Condition {
 }
 
 func reachable(v status.Outcome) status.Condition {
-	c := status.Condition{Type: conditionReachable, Status: "True", Reason: ReasonConnected, Message: "Proxmox answers"}
+	c := status.Condition{Type: conditionReachable, Status: "True", Reason: model.ReasonConnected, Message: "Proxmox answers"}
 	switch {
-	case away(v.Reason):
+	case v.Reason.Facts().Away:
 		c.Status, c.Reason, c.Message = "Unknown", v.Reason, v.Message
-	case unasked(v.Reason):
+	case v.Reason.Facts().Unasked:
 		c = unknown(c, v)
 	}
 	return c
@@ -39,9 +39,9 @@ func reachable(v status.Outcome) status.Condition {
 func upToDate(v status.Outcome) status.Condition {
 	c := status.Condition{Type: conditionUpToDate, Status: "False", Reason: v.Reason, Message: v.Message}
 	switch {
-	case v.State == status.Ready, v.Reason == plan.WaitAgent:
-		c.Status, c.Reason, c.Message = "True", status.ReasonUpToDate, "nothing is to be done"
-	case v.Reason == plan.WaitRestart:
+	case v.State == status.Ready, v.Reason == model.WaitAgent:
+		c.Status, c.Reason, c.Message = "True", model.ReasonUpToDate, "nothing is to be done"
+	case v.Reason == model.WaitRestart:
 		c.Message = "a change waits for a restart"
 	case v.State == status.Unread:
 		c.Status = "Unknown"
@@ -53,7 +53,7 @@ func upToDate(v status.Outcome) status.Condition {
 
 func restartRequired(v status.Outcome) status.Condition {
 	c := status.Condition{Type: conditionRestart, Status: "False", Reason: "NotRequired", Message: "no change waits for a restart"}
-	if v.Reason == plan.WaitRestart {
+	if v.Reason == model.WaitRestart {
 		c.Status, c.Reason, c.Message = "True", v.Reason, v.Message
 		return c
 	}
@@ -64,21 +64,12 @@ func restartRequired(v status.Outcome) status.Condition {
 // The sentence is another condition's.
 func unknown(c status.Condition, v status.Outcome) status.Condition {
 	switch {
-	case away(v.Reason):
+	case v.Reason.Facts().Away:
 		c.Status, c.Reason, c.Message = "Unknown", v.Reason, "not known while Proxmox can't be asked, see Reachable"
-	case unasked(v.Reason):
+	case v.Reason.Facts().Unasked:
 		c.Status, c.Reason, c.Message = "Unknown", "NotAsked", "not known: Proxmox isn't asked about this object, see Ready"
 	}
 	return c
-}
-
-// unasked reports whether a reason is that nobody asks Proxmox about an object.
-func unasked(reason string) bool {
-	switch reason {
-	case ReasonInvalid, ReasonForbidden, ReasonElsewhere, ReasonProvider:
-		return true
-	}
-	return false
 }
 
 // plainly has a condition that doesn't hold say so, instead of repeating what another
@@ -101,6 +92,6 @@ func unreachable(obj object, v status.Outcome) {
 
 func setCondition(obj object, c status.Condition, version int64) {
 	meta.SetStatusCondition(&obj.Common().Conditions, metav1.Condition{
-		Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, ObservedGeneration: version,
+		Type: c.Type, Status: metav1.ConditionStatus(c.Status), Reason: string(c.Reason), Message: c.Message, ObservedGeneration: version,
 	})
 }

@@ -3,8 +3,7 @@ package operator
 import (
 	"testing"
 
-	"github.com/proxplane/proxplane/engine"
-	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -15,14 +14,14 @@ func TestAspectsDontRepeatOneSentence(t *testing.T) {
 		verdict status.Outcome
 		unknown int
 	}{
-		{status.Outcome{State: status.Ready, Reason: status.ReasonUpToDate, Message: "up to date"}, 0},
-		{status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: "spec.cpus: is missing"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: ReasonElsewhere, Message: "another Kubernetes has it"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: ReasonProvider, Message: "there is no Secret"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: engine.WaitAway, Message: "no route to host"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: engine.WaitOther, Message: "this is another Proxmox"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: plan.WaitRestart, Message: "runs with 2 CPUs"}, 0},
-		{status.Outcome{State: status.Blocked, Reason: plan.WaitPlace, Message: "no node has room"}, 0},
+		{status.Outcome{State: status.Ready, Reason: model.ReasonUpToDate, Message: "up to date"}, 0},
+		{status.Outcome{State: status.Blocked, Reason: model.ReasonInvalid, Message: "spec.cpus: is missing"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: model.ReasonElsewhere, Message: "another Kubernetes has it"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: model.ReasonProvider, Message: "there is no Secret"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: model.WaitAway, Message: "no route to host"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: model.WaitOther, Message: "this is another Proxmox"}, 3},
+		{status.Outcome{State: status.Blocked, Reason: model.WaitRestart, Message: "runs with 2 CPUs"}, 0},
+		{status.Outcome{State: status.Blocked, Reason: model.WaitPlace, Message: "no node has room"}, 0},
 	} {
 		said, unknown := 0, 0
 		for _, a := range aspects(c.verdict) {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -57,15 +57,12 @@ func (s *provider) event(e engine.Event) {
 		kind, reason = corev1.EventTypeWarning, EventFailed
 	case e.Kind == engine.Waiting:
 		kind, reason = corev1.EventTypeWarning, EventWaiting
-	case e.Text == "gone":
+	case e.Reason == model.ReasonGone:
 		reason, text = EventGone, "nothing of it is left in Proxmox"
 	default:
 		reason, text = EventReady, "up to date"
 	}
-	action := e.Action
-	if action == "" {
-		action = reason
-	}
+	action := cmp.Or(e.Action, string(e.Reason), reason)
 	text = nearby(e.Owner.Namespace, text)
 	object, uid, ok := s.deps.ledger.object(e.Owner)
 	one := ""
@@ -88,7 +85,7 @@ func (s *provider) matters(e engine.Event) bool {
 	defer s.mu.Unlock()
 	switch e.Kind {
 	case engine.Done:
-		if e.Action == "Clone" || e.Action == "Create" {
+		if model.FactsOfKind(e.Action).Makes {
 			s.making[e.Owner] = true
 			return true
 		}
@@ -96,20 +93,12 @@ func (s *provider) matters(e engine.Event) bool {
 	case engine.Failed:
 		return true
 	case engine.Waiting:
-		return !passing[e.Action]
+		return e.Reason.Concerns()
 	case engine.Ready:
 		delete(s.making, e.Owner)
 		return true
 	}
 	return false
-}
-
-// passing are the reasons to wait that end by themselves.
-var passing = map[string]bool{
-	plan.WaitTask: true, plan.WaitLock: true, plan.WaitOwner: true, plan.WaitSource: true, plan.WaitTurn: true, plan.WaitAgent: true, plan.WaitPending: true, plan.WaitTemplate: true,
-	plan.WaitRollout: true,                      // as the statuses say; each would tell it anew whenever one has had its turn
-	plan.WaitFailed:  true,                      // the failure itself is told
-	ReasonPaused:     true, ReasonObserve: true, // as somebody wants it
 }
 
 // record writes to the log what becomes of each object.
@@ -120,15 +109,15 @@ func (s *provider) record(e engine.Event, text string) {
 	making := s.making[e.Owner]
 	s.mu.Unlock()
 	switch {
-	case e.Kind == engine.Done && (e.Action == "Clone" || e.Action == "Create"):
+	case e.Kind == engine.Done && model.FactsOfKind(e.Action).Makes:
 		log.Info("created", "step", e.Step)
-	case e.Kind == engine.Done && e.Action == "Destroy":
+	case e.Kind == engine.Done && model.FactsOfKind(e.Action).Destroys:
 		log.Info("deleted", "why", status.Text(e.Text, e.Diff))
 	case e.Kind == engine.Done && e.Action == "Release":
 		log.Info("released", "why", status.Text(e.Text, e.Diff))
 	case e.Kind == engine.Done && !making:
 		log.Info("changed", "step", e.Step, "why", status.Text(e.Text, e.Diff))
-	case e.Kind == engine.Waiting && (e.Action == plan.WaitRefused || e.Action == plan.WaitRestart):
+	case e.Kind == engine.Waiting && (e.Reason == model.WaitRefused || e.Reason == model.WaitRestart):
 		log.Info("refused", "why", text)
 	}
 }

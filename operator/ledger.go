@@ -45,22 +45,22 @@ type found struct {
 	version  int64  // its generation
 	edition  int64  // what sessions tell of it with, see edition
 	deleting bool
-	released bool        // what it has in Proxmox is left alone from now on
-	early    bool        // it can't be made so before it has a finalizer
-	problem  string      // why it isn't made so, in one sentence
-	reason   string      // the same, in one word; empty: it is invalid
-	provider string      // why its Provider can't be used, in one sentence
-	sites    []model.Key // the Providers that look after it
-	proxmox  string      // which Proxmox a Provider is to be used with; empty: not known
-	machines int         // that use it
-	lent     int         // those of them that are in other namespaces
-	fetched  bool        // it is an image with a URL
-	needs    string      // what needs a Provider, if anything does: "3 machines are"
-	snapshot string      // its name in Proxmox, if it is one
-	group    bool        // it stands for several machines
-	short    bool        // it isn't written down yet how many
-	members  []string    // these, each on one site
-	surplus  []string    // those of them that it doesn't ask for any more, and that may not go
+	released bool         // what it has in Proxmox is left alone from now on
+	early    bool         // it can't be made so before it has a finalizer
+	problem  string       // why it isn't made so, in one sentence
+	reason   model.Reason // the same, in one word; empty: it is invalid
+	provider string       // why its Provider can't be used, in one sentence
+	sites    []model.Key  // the Providers that look after it
+	proxmox  string       // which Proxmox a Provider is to be used with; empty: not known
+	machines int          // that use it
+	lent     int          // those of them that are in other namespaces
+	fetched  bool         // it is an image with a URL
+	needs    string       // what needs a Provider, if anything does: "3 machines are"
+	snapshot string       // its name in Proxmox, if it is one
+	group    bool         // it stands for several machines
+	short    bool         // it isn't written down yet how many
+	members  []string     // these, each on one site
+	surplus  []string     // those of them that it doesn't ask for any more, and that may not go
 }
 
 // tellers is how many tell of the object.

@@ -139,7 +139,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	verdict, ok := c.verdict(obj, known)
 	if !ok {
 		v, told := known.verdict(c.kind.Name)
-		if !told || !away(v.Reason) || !isMachine(obj) {
+		if !told || !v.Reason.Facts().Away || !isMachine(obj) {
 			return nil
 		}
 		if unreachable(obj, v); reflect.DeepEqual(before, obj) {

@@ -268,7 +268,7 @@ func (s *provider) disconnect() {
 // troubled notes that Proxmox as a whole can't be used, or that it can again.
 func (s *provider) troubled(w *plan.Wait, _ time.Time) {
 	s.mu.Lock()
-	if w != nil && w.Reason == engine.WaitOther && s.link != nil {
+	if w != nil && w.Reason == model.WaitOther && s.link != nil {
 		w = &plan.Wait{Reason: w.Reason, Text: w.Text + s.whichProxmox(s.link.site.Observer().Refused())}
 	}
 	s.trouble = w

@@ -13,7 +13,7 @@ import (
 // verdict is how the Provider of a site is, in a version of it; false: the site
 // doesn't know of that yet. s may be nil.
 func (s *provider) verdict(version int64) (status.Outcome, bool) {
-	connecting := status.Outcome{State: status.Waiting, Reason: ReasonConnecting, Message: "Proxmox hasn't answered yet"}
+	connecting := status.Outcome{State: status.Waiting, Reason: model.ReasonConnecting, Message: "Proxmox hasn't answered yet"}
 	if s == nil {
 		return connecting, true
 	}
@@ -23,20 +23,18 @@ func (s *provider) verdict(version int64) (status.Outcome, bool) {
 	case s.asked.version != version:
 		return connecting, false
 	case s.link == nil && s.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonInvalid, Message: s.problem}, true
+		return status.Outcome{State: status.Blocked, Reason: model.ReasonInvalid, Message: s.problem}, true
 	case s.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonRejected, Message: s.problem}, true
+		return status.Outcome{State: status.Blocked, Reason: model.ReasonRejected, Message: s.problem}, true
 	case s.trouble != nil:
-		out := status.Kubernetes.Of(plan.Object{Wait: s.trouble})
-		out.State = status.Blocked
-		return out, true
+		return status.Kubernetes.Of(plan.Object{Wait: s.trouble}), true
 	case s.machines == nil:
 		return connecting, true
 	case s.link != nil && s.asked.connection != nil && !reflect.DeepEqual(s.link.connection, *s.asked.connection):
 		connecting.Message = "what is asked for now is being tried, and the former connection goes on meanwhile"
 		return connecting, true
 	}
-	return status.Outcome{State: status.Ready, Reason: ReasonConnected, Message: "Proxmox answers"}, true
+	return status.Outcome{State: status.Ready, Reason: model.ReasonConnected, Message: "Proxmox answers"}, true
 }
 
 // fill writes down what is known of the Provider; s may be nil.

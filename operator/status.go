@@ -11,7 +11,6 @@ import (
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -27,7 +26,7 @@ func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 		return v, false
 	case known.found.deleting && (v.State == status.Blocked || v.State == status.Failed):
 		v.Message += forceHint(keyOf(obj))
-	case away(v.Reason) && isReady(obj) && obj.Common().ObservedGeneration == known.found.version:
+	case v.Reason.Facts().Away && isReady(obj) && obj.Common().ObservedGeneration == known.found.version:
 		return v, false // it was up to date when it could be seen last
 	}
 	return v, true
@@ -37,12 +36,12 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome,
 	switch {
 	case known.found.deleting:
 		message := known.found.needs + " on it; it goes when nothing is" + forceHint(keyOf(p))
-		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: message}, true
+		return status.Outcome{State: status.Blocked, Reason: model.WaitDependents, Message: message}, true
 	case known.found.problem != "":
 		return known.found.wrong(), true
 	}
 	v, ok := c.sites.of(keyOf(p)).verdict(known.found.version)
-	if v.Reason == ReasonConnecting && isReady(p) && p.Status.ObservedGeneration == known.found.version {
+	if v.Reason == model.ReasonConnecting && isReady(p) && p.Status.ObservedGeneration == known.found.version {
 		return v, false // it was so for whoever worked before
 	}
 	return v, ok
@@ -52,7 +51,7 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome,
 // any more.
 func (c *objects) complain(before, obj object) {
 	was, is := meta.FindStatusCondition(before.Common().Conditions, status.ConditionReady), meta.FindStatusCondition(obj.Common().Conditions, status.ConditionReady)
-	if !unasked(is.Reason) {
+	if !model.Reason(is.Reason).Facts().Unasked {
 		return
 	}
 	if was == nil || was.Reason != is.Reason || was.Message != is.Message {
@@ -63,7 +62,7 @@ func (c *objects) complain(before, obj object) {
 // announce tells as an event that a Provider's Proxmox answers, or why it doesn't.
 func (c *objects) announce(before, p *api.Provider) {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, status.ConditionReady), meta.FindStatusCondition(p.Status.Conditions, status.ConditionReady)
-	if is.Reason == ReasonConnecting || was != nil && was.Reason == is.Reason {
+	if model.Reason(is.Reason) == model.ReasonConnecting || was != nil && was.Reason == is.Reason {
 		return
 	}
 	e := told{about: keyOf(p), uid: p.UID, kind: corev1.EventTypeWarning, reason: EventFailed, action: is.Reason, text: is.Message, at: time.Now()}
@@ -144,7 +143,7 @@ func addressesOf(out engine.Outcome, known []string, vmid int) []string {
 // its agent was asked. What was known before a restart of the operator stays until then.
 func unheard(out engine.Outcome) bool {
 	off := out.Status != model.StatusRunning && out.Status != model.StatusUnknown
-	silent := out.Wait != nil && out.Wait.Reason == plan.WaitAgent
+	silent := out.Wait != nil && out.Wait.Reason == model.WaitAgent
 	return off || silent || out.State == engine.StateReady
 }
 
@@ -155,7 +154,7 @@ func settle(obj object, v status.Outcome, version int64) {
 	waits := v.State != status.Ready && v.State != status.Gone
 	same := false
 	if old := meta.FindStatusCondition(s.Conditions, status.ConditionReady); old != nil {
-		same = old.Reason == v.Reason && s.WaitingSince != nil
+		same = old.Reason == string(v.Reason) && s.WaitingSince != nil
 	}
 	s.ObservedGeneration = version
 	for _, c := range v.Conditions() {

@@ -14,20 +14,6 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// Reasons that only objects in Kubernetes have, beside those of package plan.
-const (
-	ReasonInvalid    = "Invalid"          // what is written can't be made so
-	ReasonForbidden  = "Forbidden"        // its Provider doesn't allow what is written
-	ReasonElsewhere  = "Elsewhere"        // another Kubernetes looks after it, or did so
-	ReasonProvider   = "ProviderNotReady" // what its Provider says can't be made so
-	ReasonUnused     = "Unused"           // nobody needs it
-	ReasonPaused     = "Paused"           // somebody has paused it
-	ReasonObserve    = "ObserveOnly"      // it is only looked at
-	ReasonConnected  = "Connected"        // Proxmox answers
-	ReasonConnecting = "Connecting"       // it hasn't answered yet
-	ReasonRejected   = "Rejected"         // a new login or address doesn't work, the former one does
-)
-
 // verdict is how an object of a kind is; false: nobody knows yet.
 func (e entry) verdict(kind string) (status.Outcome, bool) {
 	if e.found.problem != "" {
@@ -36,13 +22,13 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 	switch {
 	case (!hasGuests(kind) || e.found.lent > 0) && e.found.deleting:
 		text := status.Count(e.found.machines, "machine uses it", "machines use it") + "; it goes when none does"
-		return status.Outcome{State: status.Blocked, Reason: plan.WaitDependents, Message: text}, true
+		return status.Outcome{State: status.Blocked, Reason: model.WaitDependents, Message: text}, true
 	case !hasGuests(kind):
 		return status.Kubernetes.Of(plan.Object{}), true
 	case e.found.early, e.found.short:
 		return status.Outcome{}, false
 	case len(e.outcomes) < e.found.tellers() && e.found.provider != "":
-		return status.Outcome{State: status.Blocked, Reason: ReasonProvider, Message: e.found.provider}, true
+		return status.Outcome{State: status.Blocked, Reason: model.ReasonProvider, Message: e.found.provider}, true
 	case len(e.outcomes) < e.found.tellers():
 		return status.Outcome{}, false
 	case len(e.found.sites) == 0 && kind == "VMImage":
@@ -79,19 +65,19 @@ func (f found) unused() status.Outcome {
 	text := "no machine needs it"
 	switch {
 	case f.lent > 0 && f.fetched:
-		return status.Outcome{State: status.Blocked, Reason: plan.WaitSource, Message: status.Count(f.lent, "machine of another namespace waits", "machines of other namespaces wait") +
+		return status.Outcome{State: status.Blocked, Reason: model.WaitSource, Message: status.Count(f.lent, "machine of another namespace waits", "machines of other namespaces wait") +
 			" for it, and it isn't fetched: a Provider of this namespace does that, and none is named for it (spec.providerRef)"}
 	case f.lent > 0 && f.lent == f.machines:
 		text = status.Count(f.lent, "machine of another namespace uses it", "machines of other namespaces use it")
 	case f.machines > 0:
 		text = status.Count(f.machines, "machine names it and can't be made yet", "machines name it, and none of them can be made yet")
 	}
-	return status.Outcome{State: status.Ready, Reason: ReasonUnused, Message: text}
+	return status.Outcome{State: status.Ready, Reason: model.ReasonUnused, Message: text}
 }
 
 // wrong says why an object isn't made so.
 func (f found) wrong() status.Outcome {
-	return status.Outcome{State: status.Blocked, Reason: cmp.Or(f.reason, ReasonInvalid), Message: f.problem}
+	return status.Outcome{State: status.Blocked, Reason: cmp.Or(f.reason, model.ReasonInvalid), Message: f.problem}
 }
 
 func rank(s engine.State) int {
@@ -100,7 +86,7 @@ func rank(s engine.State) int {
 
 // judge says for people what became of an object.
 func judge(o engine.Outcome) status.Outcome {
-	if f := o.Failure; o.State == engine.StateChanging && f != nil && f.Hard && strings.HasPrefix(o.Text, f.What) {
+	if f := o.Failure; o.State == engine.StateChanging && f != nil && f.Hard && o.Repeats {
 		// What has failed for long is tried once more: that is no news.
 		o.State, o.Text = engine.StateFailed, f.What+" failed: "+f.Text
 	}
@@ -110,24 +96,20 @@ func judge(o engine.Outcome) status.Outcome {
 	case engine.StateGone:
 		return status.Kubernetes.Of(plan.Object{Gone: true})
 	case engine.StateChanging:
-		return status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: status.Sentence(o.Text)}
+		return status.Outcome{State: status.Changing, Reason: model.ReasonChanging, Message: status.Sentence(o.Text)}
 	case engine.StateRefused:
 		return status.Kubernetes.Of(plan.Object{Refused: o.Refused})
 	case engine.StateFailed:
-		out := status.Outcome{State: status.Failed, Reason: plan.WaitFailed, Message: status.Sentence(o.Text)}
+		out := status.Outcome{State: status.Failed, Reason: model.WaitFailed, Message: status.Sentence(o.Text)}
 		if f := o.Failure; f != nil {
 			out.Message = status.Kubernetes.Say(o.Text, f.Hint)
 		}
 		return out
 	}
 	if o.Wait == nil {
-		return status.Outcome{State: status.Changing, Reason: status.ReasonChanging, Message: status.Sentence(o.Text)}
+		return status.Outcome{State: status.Changing, Reason: model.ReasonChanging, Message: status.Sentence(o.Text)}
 	}
-	out := status.Kubernetes.Of(plan.Object{Wait: o.Wait})
-	if away(out.Reason) {
-		out.State = status.Blocked
-	}
-	return out
+	return status.Kubernetes.Of(plan.Object{Wait: o.Wait})
 }
 
 // nearby leaves the namespace of an object out of what is said about it, since what
@@ -137,11 +119,6 @@ func nearby(namespace, text string) string {
 		text = strings.ReplaceAll(text, word+namespace+"/", word)
 	}
 	return text
-}
-
-// away tells whether a reason is that Proxmox as a whole can't be used.
-func away(reason string) bool {
-	return reason == engine.WaitAway || reason == engine.WaitLogin || reason == engine.WaitOther
 }
 
 // free tells whether nothing keeps an object any more that is being deleted.
@@ -163,7 +140,7 @@ func (e entry) free(obj object) bool {
 // stuck tells whether nobody can find out what of an object is in Proxmox.
 func (e entry) stuck(kind string) bool {
 	v, ok := e.verdict(kind)
-	return ok && (unasked(v.Reason) || away(v.Reason))
+	return ok && (v.Reason.Facts().Unasked || v.Reason.Facts().Away)
 }
 
 // neverMade reports whether nothing was ever made for an object. It is written down

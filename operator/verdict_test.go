@@ -10,7 +10,6 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
-	"github.com/proxplane/proxplane/status"
 )
 
 // People and alerts go by these, so they stay while nothing is new.
@@ -18,19 +17,19 @@ func TestAVerdictStaysWhileWhatFailsIsTriedAgain(t *testing.T) {
 	fails := &model.Failure{What: "start VM 104", Text: "the moon is full", Hard: true}
 	for _, c := range []struct {
 		outcome engine.Outcome
-		reason  string
+		reason  model.Reason
 		because string
 	}{
-		{engine.Outcome{State: engine.StateFailed, Text: "start VM 104 failed: the moon is full", Failure: fails}, plan.WaitFailed, "it has failed"},
-		{engine.Outcome{State: engine.StateChanging, Text: "start VM 104", Failure: fails}, plan.WaitFailed, "the same is tried again"},
-		{engine.Outcome{State: engine.StateChanging, Text: "configure VM 104", Failure: fails}, status.ReasonChanging, "something else is done"},
-		{engine.Outcome{State: engine.StateChanging, Text: "start VM 104"}, status.ReasonChanging, "nothing has failed"},
+		{engine.Outcome{State: engine.StateFailed, Text: "start VM 104 failed: the moon is full", Failure: fails}, model.WaitFailed, "it has failed"},
+		{engine.Outcome{State: engine.StateChanging, Text: "start VM 104", Failure: fails, Repeats: true}, model.WaitFailed, "the same is tried again"},
+		{engine.Outcome{State: engine.StateChanging, Text: "configure VM 104", Failure: fails}, model.ReasonChanging, "something else is done"},
+		{engine.Outcome{State: engine.StateChanging, Text: "start VM 104"}, model.ReasonChanging, "nothing has failed"},
 	} {
 		got := judge(c.outcome)
 		if got.Reason != c.reason {
 			t.Errorf("the reason is %s, want %s: %s", got.Reason, c.reason, c.because)
 		}
-		if c.reason == plan.WaitFailed && got.Message != "start VM 104 failed: the moon is full" {
+		if c.reason == model.WaitFailed && got.Message != "start VM 104 failed: the moon is full" {
 			t.Errorf("it says %q: %s", got.Message, c.because)
 		}
 	}
@@ -70,7 +69,7 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	site := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
 	l.translated("lab", map[model.Key]found{key: {uid: "1", identity: "1", sites: []model.Key{site}}})
 	told := engine.Outcome{Owner: model.Owner{Key: key, UID: "1"}, State: engine.StateReady}
-	doubt := func() string {
+	doubt := func() model.Reason {
 		e, ok := l.of(key, "1", false)
 		if !ok {
 			t.Fatal("nothing is known of it")
@@ -87,8 +86,8 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	if got := doubt(); got != "" {
 		t.Errorf("after it is told: %q", got)
 	}
-	l.doubt(site, plan.Wait{Reason: engine.WaitAway})
-	if got := doubt(); got != engine.WaitAway {
+	l.doubt(site, plan.Wait{Reason: model.WaitAway})
+	if got := doubt(); got != model.WaitAway {
 		t.Errorf("since Proxmox is away: %q", got)
 	}
 	l.told(site, told)

@@ -2,13 +2,10 @@ package plan
 
 import "slices"
 
-// forPeople are the reasons to wait that don't pass by themselves.
-var forPeople = []string{WaitRoot, WaitHost, WaitPlace, WaitMissing, WaitDisk, WaitUnfit, WaitForeign, WaitForbidden, WaitVMID, WaitRelease, WaitUnseen, WaitHA}
-
 // Blocked reports whether nothing but a person can bring the object further: what its manifest
 // asks for can't be had, and waiting doesn't change that.
 func (o Object) Blocked() bool {
-	return o.Wait != nil && slices.Contains(forPeople, o.Wait.Reason) || o.impossible()
+	return o.Wait != nil && o.Wait.Reason.Blocks() || o.impossible()
 }
 
 // impossible reports whether no flag and no policy allows what the manifest asks for.

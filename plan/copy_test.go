@@ -18,7 +18,7 @@ func TestACopyWaitsUntilItsSourceIsUpToDate(t *testing.T) {
 	clone.Source = model.Source{VM: web.Owner.Key}
 	want := desired(clone, web)
 	p := w.plan(want)
-	if o := p.Objects[2]; o.Owner.Name != "copy" || o.Wait == nil || o.Wait.Reason != WaitSource {
+	if o := p.Objects[2]; o.Owner.Name != "copy" || o.Wait == nil || o.Wait.Reason != model.WaitSource {
 		t.Errorf("it should wait:\n%s", p)
 	}
 	converge(t, w, want)

@@ -17,7 +17,7 @@ func (c *change) unstartable() bool {
 	if text == "" || c.running() && same && len(c.pending()) == 0 {
 		return false
 	}
-	c.o.wait(WaitUnfit, text)
+	c.o.wait(model.WaitUnfit, text)
 	return true
 }
 

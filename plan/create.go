@@ -52,7 +52,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	}
 	if spot.source != nil {
 		if text := tooSmall(v, spot.source); text != "" {
-			o.wait(WaitUnfit, text)
+			o.wait(model.WaitUnfit, text)
 			return
 		}
 		if p.moved(o, v, spot.source.guest); !o.Look.Empty() {

@@ -68,7 +68,7 @@ func before(want model.Desired, a, b model.Key) bool {
 // awaitsTurn reports whether a guest waits for another one to take the VMID that both would
 // take: who is the first isn't a matter of what is wanted.
 func awaitsTurn(p Plan, key model.Key) bool {
-	return slices.ContainsFunc(p.Objects, func(o Object) bool { return o.Owner.Key == key && o.Wait != nil && o.Wait.Reason == WaitTurn })
+	return slices.ContainsFunc(p.Objects, func(o Object) bool { return o.Owner.Key == key && o.Wait != nil && o.Wait.Reason == model.WaitTurn })
 }
 
 // textOf is the plan of one object.
@@ -76,8 +76,8 @@ func textOf(p Plan, key model.Key) (text string) {
 	for _, o := range p.Objects {
 		if o.Owner.Key == key {
 			o.Notes, o.Placed = nil, ""
-			if o.Wait != nil && o.Wait.Reason == WaitRollout {
-				o.Wait = &Wait{Reason: WaitRollout} // which one of several is named is all the same
+			if o.Wait != nil && o.Wait.Reason == model.WaitRollout {
+				o.Wait = &Wait{Reason: model.WaitRollout} // which one of several is named is all the same
 			}
 			text += Plan{Objects: []Object{o}}.String()
 		}
@@ -250,7 +250,7 @@ func TestAMachineKeepsItsDistanceFromThoseThatAreNotPlanned(t *testing.T) {
 	if diff := partly(want, have, want.VMs[1].Owner.Key); diff != "" {
 		t.Error(diff)
 	}
-	if o := For(want, have).object(t, "b"); o.Wait == nil || o.Wait.Reason != WaitPlace {
+	if o := For(want, have).object(t, "b"); o.Wait == nil || o.Wait.Reason != model.WaitPlace {
 		t.Errorf("nothing is tried here:\n%s", o)
 	}
 }
@@ -270,7 +270,7 @@ func TestARestartWaitsForOneThatIsMadeFromAnotherImage(t *testing.T) {
 	if diff := partly(want, have, b.Owner.Key); diff != "" {
 		t.Error(diff)
 	}
-	if o := For(want, have).object(t, "b"); o.Wait == nil || o.Wait.Reason != WaitRollout {
+	if o := For(want, have).object(t, "b"); o.Wait == nil || o.Wait.Reason != model.WaitRollout {
 		t.Errorf("nothing is tried here:\n%s", o)
 	}
 }

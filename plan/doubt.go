@@ -33,7 +33,7 @@ func (p *planner) beingMade(g *model.Guest) string {
 func (p *planner) restoring() *Wait {
 	for _, t := range p.have.Tasks {
 		if g := p.have.Guests[t.VMID]; t.Type == "qmrestore" && g != nil && (g.Config == nil || g.Config.Half) {
-			return &Wait{Reason: WaitOwner, Text: fmt.Sprintf("VM %d on %s is being restored and doesn't say yet whose it is", g.VMID, g.Node)}
+			return &Wait{Reason: model.WaitOwner, Text: fmt.Sprintf("VM %d on %s is being restored and doesn't say yet whose it is", g.VMID, g.Node)}
 		}
 	}
 	return nil
@@ -56,9 +56,9 @@ func taken(o model.Owner, g *model.Guest) *Wait {
 		if set := g.Config.Marker.Owner.Set; set != o.Set {
 			whose += fmt.Sprintf(" of the set %s", set)
 		}
-		return &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which is proxplane's own: %s; choose another VMID, or delete that machine first", g.VMID, g.Name, g.Node, whose)}
+		return &Wait{Reason: model.WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which is proxplane's own: %s; choose another VMID, or delete that machine first", g.VMID, g.Name, g.Node, whose)}
 	}
-	w := &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours", g.VMID, g.Name, g.Node)}
+	w := &Wait{Reason: model.WaitForeign, Text: fmt.Sprintf("VMID %d is taken by %q on %s, which isn't ours", g.VMID, g.Name, g.Node)}
 	if g.Template || g.Container { // which aren't adopted
 		w.Text += "; choose another VMID"
 	} else {
@@ -71,7 +71,7 @@ func taken(o model.Owner, g *model.Guest) *Wait {
 // its tag, but not its marker. A second one beside it would have the same
 // addresses.
 func unmarked(o model.Owner, g *model.Guest) *Wait {
-	return &Wait{Reason: WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
+	return &Wait{Reason: model.WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
 		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes. If it isn't %s any more, take the tag %s… away",
 		g.VMID, g.Node, o.Key, o.Name, model.TagPrefix+o.ID())}
 }
@@ -100,7 +100,7 @@ func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
 	default:
 		return finding{}
 	}
-	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
+	return finding{doubt: true, wait: &Wait{Reason: model.WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
 		"VM %d on %s has %s of %s, but its notes and tags don't prove that it is this machine: somebody has overwritten them, or it was let go. If it is another machine, rename it and give it another MAC address",
 		g.VMID, g.Node, why, o.Key)}}
 }
@@ -136,5 +136,5 @@ func (p *planner) twins(o model.Owner, mine []*model.Guest) finding {
 	if len(unread) > 0 {
 		return finding{look: Look{Configs: unread}}
 	}
-	return finding{doubt: true, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMs %d and %d both say that they are %s; remove the marker from the notes of the one that isn't", proved[0].VMID, proved[1].VMID, o.Key)}}
+	return finding{doubt: true, wait: &Wait{Reason: model.WaitForeign, Text: fmt.Sprintf("VMs %d and %d both say that they are %s; remove the marker from the notes of the one that isn't", proved[0].VMID, proved[1].VMID, o.Key)}}
 }

@@ -76,7 +76,7 @@ func (p *planner) seek(o model.Owner, fixed, remembered int, r model.Range) find
 // now may be somebody else's.
 func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	f := p.at(o, was)
-	foreign := f.wait != nil && f.wait.Reason == WaitForeign
+	foreign := f.wait != nil && f.wait.Reason == model.WaitForeign
 	if f.guest != nil || (!foreign || f.doubt) && f.unsure() {
 		return f
 	}
@@ -91,7 +91,7 @@ func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 
 // unsure tells whether there may be a guest that can't be told yet.
 func (f finding) unsure() bool {
-	return !f.look.Empty() || f.wait != nil && f.wait.Reason != WaitVMID && f.wait.Reason != WaitTurn
+	return !f.look.Empty() || f.wait != nil && f.wait.Reason != model.WaitVMID && f.wait.Reason != model.WaitTurn
 }
 
 // among looks for a guest whose tag names the owner, then under the owner's
@@ -128,7 +128,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		case g.OwnedBy(o):
 			return finding{guest: g, claims: f.claims}
 		case g.Config.Half:
-			f.wait = &Wait{Reason: WaitOwner, Text: p.beingMade(g)}
+			f.wait = &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}
 		default:
 			if doubt := p.doubtful(o, g); doubt.wait != nil {
 				return doubt
@@ -139,7 +139,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		f.wait = turn
 	}
 	if f.free == 0 && f.wait == nil && f.look.Empty() {
-		f.wait = &Wait{Reason: WaitVMID, Text: fmt.Sprintf("no free VMID among this object's candidates in %d–%d", r.First, r.Last)}
+		f.wait = &Wait{Reason: model.WaitVMID, Text: fmt.Sprintf("no free VMID among this object's candidates in %d–%d", r.First, r.Last)}
 	}
 	return f
 }
@@ -219,7 +219,7 @@ func (p *planner) chosen(id int, o model.Owner) (free int, turn *Wait) {
 	case pl.Begun:
 		return 0, nil
 	}
-	return 0, &Wait{Reason: WaitTurn, Text: fmt.Sprintf("%s is being made under VMID %d, which this one would take, too; it takes another when that has begun", pl.Owner.Key, id)}
+	return 0, &Wait{Reason: model.WaitTurn, Text: fmt.Sprintf("%s is being made under VMID %d, which this one would take, too; it takes another when that has begun", pl.Owner.Key, id)}
 }
 
 // at looks at a VMID that was chosen before.
@@ -227,7 +227,7 @@ func (p *planner) at(o model.Owner, id int) finding {
 	g := p.have.Guests[id]
 	switch other, reserved := p.fixed[id]; {
 	case g == nil && reserved && other != o:
-		return finding{wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf("VMID %d is to be that of %s, too; choose another one for either", id, other.Key)}}
+		return finding{wait: &Wait{Reason: model.WaitForeign, Text: fmt.Sprintf("VMID %d is to be that of %s, too; choose another one for either", id, other.Key)}}
 	case g == nil:
 		return finding{free: id}
 	case g.Config == nil && p.upToDate(g, o):
@@ -237,7 +237,7 @@ func (p *planner) at(o model.Owner, id int) finding {
 	case g.OwnedBy(o):
 		return finding{guest: g}
 	case g.Config.Half:
-		return finding{wait: &Wait{Reason: WaitOwner, Text: p.beingMade(g)}}
+		return finding{wait: &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}}
 	}
 	if doubt := p.doubtful(o, g); doubt.wait != nil && (p.vms[o.Key].Remembered == id || g.Config.Marker != nil) {
 		return doubt

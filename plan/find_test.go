@@ -21,7 +21,7 @@ func TestAGuestThatHasLostItsMarkerIsNeitherTouchedNorMadeTwice(t *testing.T) {
 	v.Options["memory"] = "8192"
 	for _, v.Deleted = range []bool{false, true} {
 		p := converge(t, w, desired(v))
-		if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != WaitForeign || o.Gone {
+		if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitForeign || o.Gone {
 			t.Errorf("deleted=%v:\n%s", v.Deleted, p)
 		}
 		if len(w.guests) != count {
@@ -40,7 +40,7 @@ func TestAVMIDThatAnotherObjectIsAboutToTakeIsWaitedForAndNotSkipped(t *testing.
 		two.Owner.Name = fmt.Sprintf("two-%d", i)
 	}
 	p := w.plan(desired(one, two))
-	if first, second := p.Objects[2], p.Objects[3]; first.VMID != 5000 || second.Wait == nil || second.Wait.Reason != WaitTurn {
+	if first, second := p.Objects[2], p.Objects[3]; first.VMID != 5000 || second.Wait == nil || second.Wait.Reason != model.WaitTurn {
 		t.Fatalf("both at once:\n%s", p)
 	}
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestWhoWaitsForAnImageNeedsNoneOfItsVMIDs(t *testing.T) {
 	have := w.observe(Look{Files: true})
 	have.Placed = map[int]model.Placement{image.VMID: {Owner: image.Owner, Node: image.Node}}
 	for _, o := range For(want, have).Objects[2:4] {
-		if o.Wait == nil || o.Wait.Reason != WaitSource || o.Wait.Text != "vmimage/cloud isn't ready yet" {
+		if o.Wait == nil || o.Wait.Reason != model.WaitSource || o.Wait.Text != "vmimage/cloud isn't ready yet" {
 			t.Errorf("plan:\n%s", o)
 		}
 	}

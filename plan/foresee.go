@@ -25,7 +25,7 @@ func (p *planner) foresee(out *Plan) {
 			case then.Wait == nil && len(then.Steps) > 0:
 				then.Wait, then.Foreseen = o.Wait, true
 				out.Objects[i], more = then, true
-			case then.Wait != nil && slices.Contains(forPeople, then.Wait.Reason):
+			case then.Wait != nil && then.Wait.Reason.Blocks():
 				// Better known before something large is fetched for it.
 				then.Wait.Text = o.Wait.Text + "; after that, " + then.Wait.Text // what can be done is about that
 				out.Objects[i].Wait, out.Objects[i].Foreseen = then.Wait, true
@@ -37,7 +37,7 @@ func (p *planner) foresee(out *Plan) {
 // awaitsOther tells whether an object waits for another one, and what comes then
 // isn't foreseen yet.
 func awaitsOther(o Object) bool {
-	return o.Wait != nil && (o.Wait.Reason == WaitSource || o.Wait.Reason == WaitTurn) && len(o.Steps) == 0
+	return o.Wait != nil && (o.Wait.Reason == model.WaitSource || o.Wait.Reason == model.WaitTurn) && len(o.Steps) == 0
 }
 
 // once plans a guest or a snapshot.

@@ -30,7 +30,7 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 		text = fmt.Sprintf("VM %d on %s was made for this object by a Kubernetes that is named %s, and this one is named %s", g.VMID, g.Node, was.Set, o.Set)
 	}
 	o.Name = cmp.Or(p.vms[o.Key].Group, o.Name)
-	return &Wait{Reason: WaitForeign, Text: text, Do: takeOver(o, was)}
+	return &Wait{Reason: model.WaitForeign, Text: text, Do: takeOver(o, was)}
 }
 
 // madeFor finds a guest that was made for an object like the owner but for its UID,

@@ -106,7 +106,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 	for _, g := range list {
 		linked, unread := p.linkedTo(g)
 		if linked {
-			o.wait(WaitDependents, fmt.Sprintf("guests are linked clones of template %d; it goes when they are gone", g.VMID))
+			o.wait(model.WaitDependents, fmt.Sprintf("guests are linked clones of template %d; it goes when they are gone", g.VMID))
 			continue
 		}
 		if len(unread) > 0 {
@@ -122,7 +122,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 			return
 		}
 		if hangers := p.hangers(g); len(hangers) > 0 {
-			o.wait(WaitDependents, fmt.Sprintf("disks that no VM has any more are linked clones of template %d: %s; look what is on them, and remove them with pvesm free", g.VMID, strings.Join(hangers, ", ")))
+			o.wait(model.WaitDependents, fmt.Sprintf("disks that no VM has any more are linked clones of template %d: %s; look what is on them, and remove them with pvesm free", g.VMID, strings.Join(hangers, ", ")))
 			continue
 		}
 		o.step(Step{

@@ -47,7 +47,7 @@ func (c *change) lookHA() {
 // that.
 func (c *change) clearHA(verb string, e Effect, after ...int) {
 	if c.v.HA == nil {
-		c.o.wait(WaitHA, fmt.Sprintf("the HA manager has given up on VM %d (state error) and doesn't %s it; ha-manager set vm:%[1]d --state disabled clears that", c.g.VMID, verb))
+		c.o.wait(model.WaitHA, fmt.Sprintf("the HA manager has given up on VM %d (state error) and doesn't %s it; ha-manager set vm:%[1]d --state disabled clears that", c.g.VMID, verb))
 		return
 	}
 	c.o.step(Step{
@@ -60,7 +60,7 @@ func (c *change) clearHA(verb string, e Effect, after ...int) {
 // has given up on it: to be disabled would stop it.
 func (c *change) unprotected() {
 	if c.v.HA != nil && c.g.HAState == model.HAError {
-		c.o.wait(WaitHA, fmt.Sprintf("VM %d runs, but the HA manager has given up on it (state error) and doesn't restart it; after ha-manager remove vm:%[1]d it is put under HA anew", c.g.VMID))
+		c.o.wait(model.WaitHA, fmt.Sprintf("VM %d runs, but the HA manager has given up on it (state error) and doesn't restart it; after ha-manager remove vm:%[1]d it is put under HA anew", c.g.VMID))
 	}
 }
 

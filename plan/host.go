@@ -37,7 +37,7 @@ func (p *planner) lacksRoot(o *Object, v model.VM, have *model.Config) bool {
 	if len(v.RootFor) > 0 {
 		why = ", for " + strings.Join(v.RootFor, ", ")
 	}
-	o.wait(WaitRoot, fmt.Sprintf("only root@pam, logged in with its password, may set %s%s; log in so (PVE_USERNAME, PVE_PASSWORD), or leave that out",
+	o.wait(model.WaitRoot, fmt.Sprintf("only root@pam, logged in with its password, may set %s%s; log in so (PVE_USERNAME, PVE_PASSWORD), or leave that out",
 		strings.Join(keys, " and "), why))
 	return true
 }
@@ -97,7 +97,7 @@ func (c *change) unhosted() bool {
 		return true
 	}
 	if text := c.p.lacks(c.v, c.g.Node); text != "" {
-		c.o.advise(WaitHost, fmt.Sprintf("on %s, %s", c.g.Node, text), c.p.hookAdvice(c.v, c.g.Node))
+		c.o.advise(model.WaitHost, fmt.Sprintf("on %s, %s", c.g.Node, text), c.p.hookAdvice(c.v, c.g.Node))
 		return true
 	}
 	return false

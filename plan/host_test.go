@@ -30,7 +30,7 @@ func TestWhatOnlyRootMaySetIsToldBeforeAnythingIsDone(t *testing.T) {
 	w.snippet(testHook, "pve1", "pve2", "pve3")
 	v := hookedVM("web")
 	p := converge(t, w, desired(v))
-	if o := p.object(t, "web"); o.Wait == nil || o.Wait.Reason != WaitRoot || len(w.guests) != 1 ||
+	if o := p.object(t, "web"); o.Wait == nil || o.Wait.Reason != model.WaitRoot || len(w.guests) != 1 ||
 		!strings.HasPrefix(o.Wait.Text, "only root@pam, logged in with its password, may set args and hookscript, for userData.delivery;") {
 		t.Fatalf("plan:\n%s", p)
 	}
@@ -85,7 +85,7 @@ func TestMachinesGoWhereTheirHookIs(t *testing.T) {
 	}
 	id := p.object(t, "web").VMID
 	w.guests[id].Node, w.guests[id].Status = "pve1", model.StatusStopped
-	if o := converge(t, w, desired(v)).object(t, "web"); o.Wait == nil || o.Wait.Reason != WaitHost {
+	if o := converge(t, w, desired(v)).object(t, "web"); o.Wait == nil || o.Wait.Reason != model.WaitHost {
 		t.Errorf("it is started where its hook isn't:\n%s", o)
 	}
 }

@@ -21,16 +21,16 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	case i.VMID != 0:
 		g := p.have.Guests[i.VMID]
 		if g == nil {
-			return nil, &Wait{Reason: WaitMissing, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
+			return nil, &Wait{Reason: model.WaitMissing, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
 		}
 		if i.OnlyTemplate && !g.Template {
-			return nil, &Wait{Reason: WaitForbidden, Text: fmt.Sprintf(
+			return nil, &Wait{Reason: model.WaitForbidden, Text: fmt.Sprintf(
 				"VM %d isn't a template, and the Provider allows templates only; whoever may change the Provider can allow it with spec.allow.sources: [\"%[1]d\"]", i.VMID)}, Look{}
 		}
 		return []*model.Guest{g}, nil, Look{}
 	case i.URL != "":
 		f := p.find(versioned(i), 0, i.Range)
-		if f.wait != nil && f.wait.Reason == WaitTurn {
+		if f.wait != nil && f.wait.Reason == model.WaitTurn {
 			f.wait = nil // which VMID it takes is its own affair
 		}
 		if f.guest == nil || !f.guest.Template {
@@ -45,15 +45,15 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 // written down there, and its marker has to agree: this may be another Proxmox.
 func (p *planner) lentTemplate(i model.Image) ([]*model.Guest, *Wait, Look) {
 	if i.VMID == 0 {
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s hasn't been fetched yet", i.Owner.Key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s hasn't been fetched yet", i.Owner.Key)}, Look{}
 	}
 	switch g := p.have.Guests[i.VMID]; {
 	case g == nil:
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("template %d of %s isn't here, or isn't visible to this login: it is where the Provider of its namespace has fetched it", i.VMID, i.Owner.Key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("template %d of %s isn't here, or isn't visible to this login: it is where the Provider of its namespace has fetched it", i.VMID, i.Owner.Key)}, Look{}
 	case g.Config == nil:
 		return nil, nil, Look{Configs: []int{g.VMID}}
 	case !g.OwnedBy(versioned(i)) || !g.Template:
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("VM %d on %s isn't the template of %s, or isn't yet", g.VMID, g.Node, i.Owner.Key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("VM %d on %s isn't the template of %s, or isn't yet", g.VMID, g.Node, i.Owner.Key)}, Look{}
 	default:
 		return []*model.Guest{g}, nil, Look{}
 	}
@@ -63,10 +63,10 @@ func (p *planner) lentTemplate(i model.Image) ([]*model.Guest, *Wait, Look) {
 func (p *planner) noTemplate(i model.Image) *Wait {
 	for _, g := range p.have.Named(i.Template) {
 		if g.Template && pinned(i.Pin, g) && g.Lock != "" {
-			return &Wait{Reason: WaitLock, Text: fmt.Sprintf("template %s (%d) on %s is locked (%s)", g.Name, g.VMID, g.Node, g.Lock)}
+			return &Wait{Reason: model.WaitLock, Text: fmt.Sprintf("template %s (%d) on %s is locked (%s)", g.Name, g.VMID, g.Node, g.Lock)}
 		}
 	}
-	return &Wait{Reason: WaitMissing, Text: p.closeTo(i)}
+	return &Wait{Reason: model.WaitMissing, Text: p.closeTo(i)}
 }
 
 // closeTo says that no template has a name, and what comes close.
@@ -153,7 +153,7 @@ func (p *planner) findISO(o *Object, i model.Image) {
 			return
 		}
 	}
-	o.wait(WaitMissing, fmt.Sprintf("no storage has the ISO %q", i.ISO))
+	o.wait(model.WaitMissing, fmt.Sprintf("no storage has the ISO %q", i.ISO))
 }
 
 // fetchImage plans a template that is made from a URL: fetch the file, make a
@@ -194,7 +194,7 @@ func (p *planner) formerImage(i model.Image) finding {
 	if g == nil {
 		return f
 	}
-	return finding{wait: &Wait{Reason: WaitForeign, Do: takeOver(i.Owner, was), Text: fmt.Sprintf("template %d on %s was fetched for another object of this name, which is gone", g.VMID, g.Node)}}
+	return finding{wait: &Wait{Reason: model.WaitForeign, Do: takeOver(i.Owner, was), Text: fmt.Sprintf("template %d on %s was fetched for another object of this name, which is gone", g.VMID, g.Node)}}
 }
 
 // imageFile is the name under which an image is fetched: one for each
@@ -222,7 +222,7 @@ func (p *planner) unfetchable(o *Object, node, address string) bool {
 	case !asked:
 		o.Look.URLs = append(o.Look.URLs, model.URLKey(node, address))
 	case said.Missing != "":
-		o.wait(WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", address, said.Missing))
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", address, said.Missing))
 	case said.Unreachable != "":
 		o.note("node %s doesn't reach %s: %s", node, address, said.Unreachable)
 	}
@@ -254,7 +254,7 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	fetched := 0
 	if !p.fileOn(volume, node) {
 		if t := p.fetching(file); t != nil {
-			o.Wait = &Wait{Reason: WaitTask, Text: "the image is being fetched", Task: t.UPID}
+			o.Wait = &Wait{Reason: model.WaitTask, Text: "the image is being fetched", Task: t.UPID}
 			return
 		}
 		if p.unfetchable(o, node, i.URL) {
@@ -331,7 +331,7 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 func (p *planner) imagePlace(o *Object, i model.Image) (node, storage string, wait *Wait) {
 	target := p.have.Storages[i.Storage]
 	if i.Storage != "" && target == nil {
-		return "", "", &Wait{Reason: WaitMissing, Text: fmt.Sprintf("there is no storage %s, or these credentials don't see it (it needs Datastore.Audit)", i.Storage)}
+		return "", "", &Wait{Reason: model.WaitMissing, Text: fmt.Sprintf("there is no storage %s, or these credentials don't see it (it needs Datastore.Audit)", i.Storage)}
 	}
 	var online []string
 	var seen []*model.Storage
@@ -360,7 +360,7 @@ func (p *planner) imagePlace(o *Object, i model.Image) (node, storage string, wa
 		return "", "", nil
 	}
 	if len(seen) > 0 {
-		return "", "", &Wait{Reason: WaitUnfit, Text: fmt.Sprintf("these credentials may fetch images to no storage: grant %s on one that takes them (%s)", mayFetch, storageNames(seen))}
+		return "", "", &Wait{Reason: model.WaitUnfit, Text: fmt.Sprintf("these credentials may fetch images to no storage: grant %s on one that takes them (%s)", mayFetch, storageNames(seen))}
 	}
-	return "", "", &Wait{Reason: WaitUnfit, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
+	return "", "", &Wait{Reason: model.WaitUnfit, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
 }

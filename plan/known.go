@@ -68,10 +68,10 @@ func (p *planner) lacksStorage(o *Object, uses []storageUse) bool {
 		s := p.have.Storages[use.name]
 		switch {
 		case s == nil && p.absent(&o.Look, "/storage/"+use.name, "Datastore.Audit", "Datastore.AllocateSpace"):
-			o.wait(WaitMissing, fmt.Sprintf("there is no storage %s; there are %s", use.name, strings.Join(model.NamesOf(p.have.Storages), ", ")))
+			o.wait(model.WaitMissing, fmt.Sprintf("there is no storage %s; there are %s", use.name, strings.Join(model.NamesOf(p.have.Storages), ", ")))
 		case s != nil && len(s.Content) > 0 && !s.Content[use.content]:
 			all := append(model.NamesOf(s.Content), use.content)
-			o.wait(WaitUnfit, fmt.Sprintf("storage %s isn't for %s: pvesm set %[1]s --content %[3]s lets it be", use.name, use.content, strings.Join(all, ",")))
+			o.wait(model.WaitUnfit, fmt.Sprintf("storage %s isn't for %s: pvesm set %[1]s --content %[3]s lets it be", use.name, use.content, strings.Join(all, ",")))
 		}
 	}
 	return o.Wait != nil || len(o.Look.Rights) > 0
@@ -83,7 +83,7 @@ func (p *planner) lacksPool(o *Object, pool string) bool {
 		return false
 	}
 	if p.absent(&o.Look, "/pool/"+pool, "Pool.Audit") {
-		o.wait(WaitMissing, fmt.Sprintf("there is no pool %s: pveum pool add %[1]s makes it", pool))
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no pool %s: pveum pool add %[1]s makes it", pool))
 	}
 	return o.Wait != nil || len(o.Look.Rights) > 0
 }
@@ -105,7 +105,7 @@ func (p *planner) lacksGroup(o *Object, v model.VM) bool {
 	if p.ruled() {
 		what = "HA rule"
 	}
-	o.wait(WaitMissing, fmt.Sprintf("there is no %s %s: make it under Datacenter, HA", what, v.HA.Group))
+	o.wait(model.WaitMissing, fmt.Sprintf("there is no %s %s: make it under Datacenter, HA", what, v.HA.Group))
 	return true
 }
 
@@ -125,7 +125,7 @@ func (p *planner) lacksMapping(o *Object, options map[string]string) bool {
 			case !read:
 				o.Look.Mappings = append(o.Look.Mappings, m.kind)
 			case there != nil && !there[name] && p.absent(&o.Look, "/mapping/"+m.kind+"/"+name, "Mapping.Audit", "Mapping.Use", "Mapping.Modify"):
-				o.wait(WaitMissing, fmt.Sprintf("there is no mapping %s of %s: make it under Datacenter, Resource Mappings", name, m.words))
+				o.wait(model.WaitMissing, fmt.Sprintf("there is no mapping %s of %s: make it under Datacenter, Resource Mappings", name, m.words))
 			}
 		}
 	}
@@ -189,7 +189,7 @@ func (c *change) unmet() bool {
 	}
 	o, p := c.o, c.p
 	if bridge := p.lacksBridge(&o.Look, bridgesOf(nics), c.g.Node); bridge != "" {
-		o.wait(WaitMissing, fmt.Sprintf("there is no bridge %s on %s, which has VM %d", bridge, c.g.Node, c.g.VMID))
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no bridge %s on %s, which has VM %d", bridge, c.g.Node, c.g.VMID))
 	}
 	options := map[string]string{}
 	for k, want := range c.v.Options {

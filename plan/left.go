@@ -54,7 +54,7 @@ func (p *planner) cleanFor(o *Object, unclean bool, claimed map[string]bool) {
 }
 
 // untilThen are the reasons to wait during which nothing of an object is touched.
-var untilThen = []string{WaitTask, WaitLock, WaitOwner, WaitNode, WaitFailed}
+var untilThen = []model.Reason{model.WaitTask, model.WaitLock, model.WaitOwner, model.WaitNode, model.WaitFailed}
 
 // makes is the VMID of the guest that the object's plan makes; 0: it makes none.
 func (o *Object) makes() int {
@@ -74,7 +74,7 @@ func (p *planner) cleanUp(o *Object, lefts []model.Left) {
 		case l.Found != nil:
 			p.removeLeft(&first, l)
 		case p.have.At.Before(l.Next):
-			first.wait(WaitOwner, fmt.Sprintf("whether %s, which Proxmox may have left, is there and somebody uses it can't be read: %s", l, l.Trouble))
+			first.wait(model.WaitOwner, fmt.Sprintf("whether %s, which Proxmox may have left, is there and somebody uses it can't be read: %s", l, l.Trouble))
 		default:
 			first.Look.Left = true
 		}

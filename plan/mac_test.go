@@ -38,7 +38,7 @@ func TestAGuestIsNotStartedWhileAnotherRunsWithItsMACAddress(t *testing.T) {
 		ours.Status, other.Status = model.StatusStopped, c.status
 		config.NICs = []model.NIC{{Slot: "net0", Model: "virtio", MAC: c.mac, Bridge: "vmbr0"}}
 		o := For(desired(v), w.observe(Look{Configs: []int{ours.VMID, 123}, Status: []int{ours.VMID, 123}})).Objects[2]
-		waits := o.Wait != nil && o.Wait.Reason == WaitForeign && strings.Contains(o.Wait.Text, "VM 123")
+		waits := o.Wait != nil && o.Wait.Reason == model.WaitForeign && strings.Contains(o.Wait.Text, "VM 123")
 		starts := len(o.Steps) == 1
 		if waits != c.waits || starts == c.waits {
 			t.Errorf("%s: %s", c.reason, o)

@@ -25,7 +25,7 @@ func (c *change) migrate(after ...int) bool {
 		return true
 	}
 	if c.g.HAState == model.HAMigrate || c.g.HAState == model.HARelocate {
-		c.o.wait(WaitPending, "the HA manager is to migrate it")
+		c.o.wait(model.WaitPending, "the HA manager is to migrate it")
 		return true
 	}
 	if c.g.Snapshots == nil && slices.ContainsFunc(c.have.Disks, c.p.local) {

@@ -48,43 +48,13 @@ type Step struct {
 
 // Wait is why nothing more can be done now.
 type Wait struct {
-	Reason string             // a word of a small set, see the constants
+	Reason model.Reason
 	Text   string             // one sentence
 	Diff   []model.Difference // what it is about; it follows the text
 	Do     model.Advice
 	Task   string // the task that is waited for, if it is one
 	Guest  int    // the guest whose config tells when it is over, if it isn't the object's own
 }
-
-// Reasons to wait.
-const (
-	WaitTask       = "TaskRunning"
-	WaitLock       = "Locked"
-	WaitOwner      = "OwnerUnknown"
-	WaitSource     = "SourceNotReady"
-	WaitTemplate   = "TemplateNotReady"
-	WaitPlace      = "NoPlace"
-	WaitMissing    = "NotFound"   // something that a manifest names doesn't exist
-	WaitUnfit      = "DoesNotFit" // the manifest asks for what can't be had
-	WaitVMID       = "NoVMID"
-	WaitTurn       = "VMIDWanted"
-	WaitForeign    = "TakenByOthers"
-	WaitForbidden  = "SourceForbidden" // what the object is made from is none of its namespace's
-	WaitNode       = "NodeOffline"
-	WaitAgent      = "AgentSilent"
-	WaitRestart    = "RestartNeeded"
-	WaitRefused    = "NotAllowed"
-	WaitFailed     = "StepFailed"
-	WaitDependents = "StillInUse"
-	WaitPending    = "BootingUp"
-	WaitRoot       = "NeedsRoot"
-	WaitHost       = "NotOnNode"
-	WaitRelease    = "ReleaseTooOld"
-	WaitUnseen     = "NotVisible"
-	WaitDisk       = "DiskMissing" // the storage doesn't have a disk of the guest's
-	WaitHA         = "HAError"     // the HA manager has given up on the guest
-	WaitRollout    = "RolloutInProgress"
-)
 
 // Refusal is a step that would be needed and wasn't agreed to.
 type Refusal struct {
@@ -147,7 +117,7 @@ func (o Object) Ready() bool {
 // only its guest agent hasn't been asked or hasn't reported an address.
 func (o Object) Unchanged() bool {
 	o.Look.Agents = nil
-	if o.Wait != nil && o.Wait.Reason == WaitAgent {
+	if o.Wait != nil && o.Wait.Reason == model.WaitAgent {
 		o.Wait = nil
 	}
 	return o.Ready()
@@ -187,14 +157,14 @@ func absent(o model.Owner) string { return fmt.Sprintf("%s isn't there", o.Key) 
 // ending is why something goes.
 func ending(o model.Owner) string { return fmt.Sprintf("%s is to go", o.Key) }
 
-func (o *Object) wait(reason, text string) {
+func (o *Object) wait(reason model.Reason, text string) {
 	if o.Wait == nil {
 		o.Wait = &Wait{Reason: reason, Text: text}
 	}
 }
 
 // advise waits as [Object.wait] does, and says what a person can do about it.
-func (o *Object) advise(reason, text string, do model.Advice) {
+func (o *Object) advise(reason model.Reason, text string, do model.Advice) {
 	if o.Wait == nil {
 		o.Wait = &Wait{Reason: reason, Text: text, Do: do}
 	}

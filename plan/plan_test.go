@@ -107,7 +107,7 @@ func TestForeignGuestsAreNeverTouched(t *testing.T) {
 	fixed := testVM("db")
 	fixed.VMID = first
 	p := converge(t, w, desired(fixed))
-	if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != WaitForeign {
+	if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitForeign {
 		t.Errorf("a VMID that is taken:\n%s", p)
 	}
 	fixed.Deleted = true
@@ -244,7 +244,7 @@ func TestLocksAndTasksAreWaitedFor(t *testing.T) {
 	id := p.Objects[2].VMID
 	v.Options["cores"] = "6"
 	w.guests[id].Lock = "backup"
-	if o := w.plan(desired(v)).Objects[2]; o.Wait == nil || o.Wait.Reason != WaitLock || len(o.Steps) > 0 {
+	if o := w.plan(desired(v)).Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitLock || len(o.Steps) > 0 {
 		t.Errorf("a locked guest:\n%s", o)
 	}
 	w.guests[id].Lock = ""
@@ -333,7 +333,7 @@ func TestPlacementKeepsTheRules(t *testing.T) {
 	fourth := testVM("db-4")
 	fourth.Labels, fourth.Place = vms[0].Labels, vms[0].Place
 	p = w.plan(desired(append(vms, fourth)...))
-	if o := p.Objects[5]; o.Wait == nil || o.Wait.Reason != WaitPlace || !strings.Contains(o.Wait.Text, "anti-affinity") {
+	if o := p.Objects[5]; o.Wait == nil || o.Wait.Reason != model.WaitPlace || !strings.Contains(o.Wait.Text, "anti-affinity") {
 		t.Errorf("the fourth:\n%s", o)
 	}
 	big := testVM("big")

@@ -61,7 +61,7 @@ func (p *planner) spare(o *Object) {
 			return false
 		}
 		if o.Wait == nil {
-			o.wait(WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, id))
+			o.wait(model.WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, id))
 		}
 		return true
 	}
@@ -88,7 +88,7 @@ func (p *planner) guests() []Object {
 		o := p.vm(p.want.VMs[i])
 		changing := len(o.Steps) > 0 || !o.Look.Empty()
 		p.unready[o.Owner.Key] = changing || o.Wait != nil
-		p.changing[o.Owner.Key] = changing || o.Wait != nil && o.Wait.Reason != WaitAgent
+		p.changing[o.Owner.Key] = changing || o.Wait != nil && o.Wait.Reason != model.WaitAgent
 		p.fates[o.Owner.Key] = fateOf(o)
 		out[i] = o
 	}

@@ -25,10 +25,10 @@ func (c *change) power(after ...int) {
 			c.clearHA("start", Live, after...)
 			return
 		case model.HAClearing:
-			c.o.wait(WaitPending, "the HA manager is to clear its error")
+			c.o.wait(model.WaitPending, "the HA manager is to clear its error")
 			return
 		default:
-			c.o.wait(WaitPending, "the HA manager is to start it")
+			c.o.wait(model.WaitPending, "the HA manager is to start it")
 			return
 		}
 		if c.addressTaken() {
@@ -43,7 +43,7 @@ func (c *change) power(after ...int) {
 	case c.running() && c.v.Power != "" && c.g.HAState == model.HAError:
 		c.clearHA("stop", PowerOff, after...)
 	case c.running() && c.v.Power != "" && c.g.HAState == model.HAClearing:
-		c.o.wait(WaitPending, "the HA manager is to clear its error, which stops it")
+		c.o.wait(model.WaitPending, "the HA manager is to clear its error, which stops it")
 	case c.running() && c.v.Power != "":
 		c.stop()
 	}
@@ -66,7 +66,7 @@ func (c *change) addressTaken() bool {
 			continue
 		}
 		if mac, same := sharedMAC(c.have.NICs, g.Config.NICs); same {
-			c.o.wait(WaitForeign, fmt.Sprintf("VM %d on %s (%s) runs with the MAC address %s, which VM %d has, too, so it isn't started; stop that one, or give it another MAC address",
+			c.o.wait(model.WaitForeign, fmt.Sprintf("VM %d on %s (%s) runs with the MAC address %s, which VM %d has, too, so it isn't started; stop that one, or give it another MAC address",
 				g.VMID, g.Node, g.Name, mac, c.g.VMID))
 			return true
 		}
@@ -82,7 +82,7 @@ func (c *change) powers(to model.Status, e Effect) []model.Difference {
 // restart applies what is pending, if that is allowed.
 func (c *change) restart(after ...int) {
 	if text := c.tooManyCPUs(); text != "" {
-		c.o.wait(WaitUnfit, text) // it would stop and not come back
+		c.o.wait(model.WaitUnfit, text) // it would stop and not come back
 		return
 	}
 	keys := c.pending()
@@ -147,7 +147,7 @@ func (c *change) address() {
 		c.o.Look.Agents = append(c.o.Look.Agents, c.g.VMID)
 		return
 	}
-	c.o.wait(WaitAgent, fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", c.g.VMID))
+	c.o.wait(model.WaitAgent, fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", c.g.VMID))
 }
 
 // pool plans the pool that the guest belongs to. It leaves one that a manifest

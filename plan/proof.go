@@ -31,7 +31,7 @@ func (p *planner) claimed(o model.Owner, f finding) finding {
 		if p.have.Keyed && g.Config.Signed != model.OtherKey {
 			continue
 		}
-		return finding{doubt: true, claims: f.claims, wait: &Wait{Reason: WaitForeign, Text: fmt.Sprintf(
+		return finding{doubt: true, claims: f.claims, wait: &Wait{Reason: model.WaitForeign, Text: fmt.Sprintf(
 			"VM %d on %s says in its notes that it is %s, but %d isn't a VMID of %s's, and whoever may edit the notes can write that; if it is, put vmid: %d into the manifest, else remove the marker from its notes",
 			g.VMID, g.Node, o.Key, g.VMID, o.Name, g.VMID)}}
 	}

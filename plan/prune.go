@@ -20,7 +20,7 @@ func (p *planner) prune() []Object {
 		case g.Config == nil:
 			set.Look.Configs = append(set.Look.Configs, id)
 		case g.Config.Half:
-			set.wait(WaitOwner, p.beingMade(g))
+			set.wait(model.WaitOwner, p.beingMade(g))
 		default:
 			if o, ok := p.leftOver(g, wanted); ok {
 				out = append(out, o)
@@ -127,7 +127,7 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 	if g.Template {
 		linked, unread := p.linkedTo(g)
 		if linked {
-			o.wait(WaitDependents, "guests are linked clones of it")
+			o.wait(model.WaitDependents, "guests are linked clones of it")
 		}
 		if o.Look.Configs = unread; linked || len(unread) > 0 {
 			return o, true

@@ -41,7 +41,7 @@ func TestPruneWaitsForCopiesThatDoNotSayYetWhoseTheyAre(t *testing.T) {
 	want.Prune = true
 	w.guests[5100] = &model.Guest{VMID: 5100, Node: "pve1", Status: model.StatusStopped, Lock: "clone", Config: &model.Config{Half: true}}
 	p := w.plan(want)
-	if o := p.Objects[len(p.Objects)-1]; o.Wait == nil || o.Wait.Reason != WaitOwner {
+	if o := p.Objects[len(p.Objects)-1]; o.Wait == nil || o.Wait.Reason != model.WaitOwner {
 		t.Errorf("plan:\n%s", p)
 	}
 }

@@ -194,17 +194,12 @@ func (r *rollout) expected(i int) (down bool, look Look) {
 	case r.p.want.VMs[i].Hold != (model.Hold{}):
 		return false, Look{}
 	case o.Wait != nil:
-		return !slices.Contains(beforeItIsMade, o.Wait.Reason), Look{}
+		return !o.Wait.Reason.Facts().Unmade, Look{}
 	case !o.Look.Empty():
 		return false, o.Look
 	default:
 		return len(o.Steps) > 0, Look{}
 	}
-}
-
-// beforeItIsMade are the reasons to wait of guests that nobody has begun to make.
-var beforeItIsMade = []string{
-	WaitSource, WaitTemplate, WaitPlace, WaitMissing, WaitUnfit, WaitVMID, WaitForeign, WaitRoot, WaitHost, WaitRelease,
 }
 
 // powers reports whether a task of that type stops or starts a guest.
@@ -236,7 +231,7 @@ func (r *rollout) hold(i int, group string, before []int, others []model.Absent,
 	if len(names) > 1 {
 		first = "one of " + first
 	}
-	o.wait(WaitRollout, fmt.Sprintf("%s has to be ready first (maxUnavailable %d)", first, limit))
+	o.wait(model.WaitRollout, fmt.Sprintf("%s has to be ready first (maxUnavailable %d)", first, limit))
 	if r.p.want.Foresee {
 		return
 	}

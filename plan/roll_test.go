@@ -37,7 +37,7 @@ func TestOnlyGuestsThatAreBeingMadeHoldRestarts(t *testing.T) {
 			want.Images = append(want.Images, missing)
 			o := w.plan(want).object(t, "web-a")
 			restarts := slices.ContainsFunc(o.Steps, func(s Step) bool { return s.Effect == Restart })
-			if held := o.Wait != nil && o.Wait.Reason == WaitRollout; held != c.holds || restarts == c.holds {
+			if held := o.Wait != nil && o.Wait.Reason == model.WaitRollout; held != c.holds || restarts == c.holds {
 				t.Errorf("held: %t, restarts: %t\n%s", held, restarts, w.plan(want))
 			}
 		})

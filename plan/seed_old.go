@@ -65,7 +65,7 @@ func (c *change) uploading(seed string) *Wait {
 	}
 	for _, t := range c.p.have.Tasks {
 		if t.Type == "imgcopy" {
-			return &Wait{Reason: WaitTask, Text: fmt.Sprintf("an upload is running, which may be that of %s", seed), Task: t.UPID}
+			return &Wait{Reason: model.WaitTask, Text: fmt.Sprintf("an upload is running, which may be that of %s", seed), Task: t.UPID}
 		}
 	}
 	return nil

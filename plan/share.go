@@ -21,7 +21,7 @@ func (p *planner) share(s model.Share) Object {
 		o.Gone = true
 		return o
 	case old:
-		o.wait(WaitRelease, fmt.Sprintf("Proxmox VE %d.%d has no virtiofs of its own, %d.%d has: say via: hook", p.have.Release, p.have.Minor, firstDirs[0], firstDirs[1]))
+		o.wait(model.WaitRelease, fmt.Sprintf("Proxmox VE %d.%d has no virtiofs of its own, %d.%d has: say via: hook", p.have.Release, p.have.Minor, firstDirs[0], firstDirs[1]))
 		return o
 	case p.have.Dirs == nil:
 		o.Look.Dirs = true
@@ -74,7 +74,7 @@ func (p *planner) changeShare(o *Object, s model.Share, dir model.Dir) {
 	switch {
 	case len(other) == 0 && len(missing) == 0:
 	case len(other) > 0 && !ours(dir, s.By()):
-		o.wait(WaitForeign, fmt.Sprintf("the directory mapping %s isn't ours (%s), and is %s on %s, not %s; choose another tag", name, whose(dir), dir.Paths[other[0]], strings.Join(other, ", "), s.Path))
+		o.wait(model.WaitForeign, fmt.Sprintf("the directory mapping %s isn't ours (%s), and is %s on %s, not %s; choose another tag", name, whose(dir), dir.Paths[other[0]], strings.Join(other, ", "), s.Path))
 	case !ours(dir, s.By()):
 		// Guests go where it is.
 	case len(other) > 0 && p.usedByOthers(o, name):
@@ -100,14 +100,14 @@ func (p *planner) usedByOthers(o *Object, name string) bool {
 		return true
 	}
 	if !sees {
-		o.wait(WaitUnseen, fmt.Sprintf("the directory mapping %s is another directory now, and whether other guests use it can't be seen without the privilege VM.Audit on /vms; grant it, or choose another tag", name))
+		o.wait(model.WaitUnseen, fmt.Sprintf("the directory mapping %s is another directory now, and whether other guests use it can't be seen without the privilege VM.Audit on /vms; grant it, or choose another tag", name))
 		return true
 	}
 	for _, vmid := range users {
 		g := p.have.Guests[vmid]
 		m := g.Config.Marker
 		if m == nil || !slices.Contains(p.vms[m.Owner.Key].Shares, name) || p.vms[m.Owner.Key].Owner != m.Owner {
-			o.wait(WaitForeign, fmt.Sprintf("VM %d (%s) uses the directory mapping %s as it is now; choose another tag", vmid, g.Name, name))
+			o.wait(model.WaitForeign, fmt.Sprintf("VM %d (%s) uses the directory mapping %s as it is now; choose another tag", vmid, g.Name, name))
 			return true
 		}
 	}
@@ -123,11 +123,11 @@ func (p *planner) shareMissing(v model.VM) *Wait {
 			if fail, failed := p.have.Failed[model.ShareKey(name)]; failed {
 				text += fmt.Sprintf(": %s failed: %s", fail.What, fail.Text)
 			}
-			return &Wait{Reason: WaitSource, Text: text}
+			return &Wait{Reason: model.WaitSource, Text: text}
 		}
 		for _, s := range p.want.Shares {
 			if s.Owner.Name == name && !dir.Is(s.Path) {
-				return &Wait{Reason: WaitSource, Text: fmt.Sprintf("the directory mapping %s, which it uses, isn't %s yet", name, s.Path)}
+				return &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("the directory mapping %s, which it uses, isn't %s yet", name, s.Path)}
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func (p *planner) removeShare(o *Object, name, maker string, dir model.Dir, ther
 		o.Gone = true
 		o.note("the directory mapping %s stays, since VM %d of others uses it; once none does: pvesh delete /cluster/mapping/dir/%[1]s", name, users[0])
 	case len(users) > 0:
-		o.wait(WaitDependents, fmt.Sprintf("VM %d uses the directory mapping %s; it goes when no guest does", users[0], name))
+		o.wait(model.WaitDependents, fmt.Sprintf("VM %d uses the directory mapping %s; it goes when no guest does", users[0], name))
 	case p.backOff(o):
 	default:
 		o.step(Step{Action: model.RemoveShare{Name: name, Maker: maker}, What: "remove the directory mapping " + name, Why: ending(o.Owner), Effect: Live})

@@ -44,7 +44,7 @@ func TestMappingsAreMadeForAllThatShareThemAndGoWithTheLast(t *testing.T) {
 	shares := []model.Share{testShare("data", "/srv/data")}
 	want := sharing(shares, sharingVM("a", "data"), sharingVM("b", "data"))
 	first := w.plan(want)
-	if o := first.object(t, "a"); o.Wait == nil || o.Wait.Reason != WaitSource || len(o.Steps) > 0 {
+	if o := first.object(t, "a"); o.Wait == nil || o.Wait.Reason != model.WaitSource || len(o.Steps) > 0 {
 		t.Errorf("a machine is made before what it shares:\n%s", first)
 	}
 	if p := converge(t, w, want); !p.Ready() {
@@ -106,7 +106,7 @@ func TestMappingsOfOthersAreLeftAlone(t *testing.T) {
 		t.Error("a mapping is removed that isn't ours")
 	}
 	want = sharing([]model.Share{testShare("data", "/srv/other")}, sharingVM("b", "data"))
-	if p := converge(t, w, want); p.object(t, "data").Wait == nil || p.object(t, "data").Wait.Reason != WaitForeign || len(w.guests) != 1 {
+	if p := converge(t, w, want); p.object(t, "data").Wait == nil || p.object(t, "data").Wait.Reason != model.WaitForeign || len(w.guests) != 1 {
 		t.Errorf("plan:\n%s", p)
 	}
 }
@@ -149,7 +149,7 @@ func TestReleasesWithoutMappingsSaySo(t *testing.T) {
 	have := w.observe(Look{})
 	have.Release, have.Minor = 8, 2
 	p := For(sharing([]model.Share{testShare("data", "/srv/data")}, sharingVM("a", "data")), have)
-	if o := p.object(t, "data"); o.Wait == nil || o.Wait.Reason != WaitRelease || !strings.Contains(o.Wait.Text, "via: hook") {
+	if o := p.object(t, "data"); o.Wait == nil || o.Wait.Reason != model.WaitRelease || !strings.Contains(o.Wait.Text, "via: hook") {
 		t.Errorf("plan:\n%s", p)
 	}
 	if o := p.object(t, "a"); len(o.Steps) > 0 {

@@ -22,7 +22,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 			o.Gone = true
 			return o
 		}
-		o.wait(WaitSource, fmt.Sprintf("%s, which it is to be of, isn't in the manifests", s.VM))
+		o.wait(model.WaitSource, fmt.Sprintf("%s, which it is to be of, isn't in the manifests", s.VM))
 		return o
 	}
 	f := p.find(v.Owner, v.VMID, v.Range)
@@ -35,10 +35,10 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 		o.Gone = !p.unseen(&o, v, f.free)
 		return o
 	case f.guest == nil && v.Deleted:
-		o.wait(WaitSource, fmt.Sprintf("%s, which it is to be of, is being deleted and isn't there; delete the snapshot, too", s.VM))
+		o.wait(model.WaitSource, fmt.Sprintf("%s, which it is to be of, is being deleted and isn't there; delete the snapshot, too", s.VM))
 		return o
 	case f.guest == nil:
-		o.wait(WaitSource, fmt.Sprintf("%s isn't there yet", s.VM))
+		o.wait(model.WaitSource, fmt.Sprintf("%s isn't there yet", s.VM))
 		return o
 	}
 	g := f.guest
@@ -51,7 +51,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 		return o
 	}
 	if p.unready[s.VM] && p.touches(s, g) {
-		o.wait(WaitSource, fmt.Sprintf("%s isn't ready yet", s.VM))
+		o.wait(model.WaitSource, fmt.Sprintf("%s isn't ready yet", s.VM))
 		return o
 	}
 	if p.busy(&o, g) {
@@ -83,7 +83,7 @@ func (p *planner) doomed(o *Object, vm model.Key) bool {
 		o.Look.Add(f.look)
 		return true
 	case f.goes:
-		o.wait(WaitSource, fmt.Sprintf("%s is made anew first", vm))
+		o.wait(model.WaitSource, fmt.Sprintf("%s is made anew first", vm))
 		return true
 	}
 	return false
@@ -118,7 +118,7 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 	case s.Deleted:
 		o.unsnap(g, g.Snapshots[i], ending(s.Owner), LosesData, 0)
 	case i < 0 && v.Power == model.PowerOn && g.Status != model.StatusRunning && s.Memory:
-		o.wait(WaitPending, fmt.Sprintf("VM %d must run for a snapshot with memory", g.VMID))
+		o.wait(model.WaitPending, fmt.Sprintf("VM %d must run for a snapshot with memory", g.VMID))
 	case i < 0:
 		// Going back to what is taken now would lead nowhere: the guest, or the
 		// snapshot that the revert was about, has been made anew.
@@ -129,9 +129,9 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 		})
 	case formerly(g.Snapshots[i], s.Owner) != model.Owner{}:
 		do := model.Advice{Do: model.TakeOverSnap, Owner: s.Owner, Former: formerly(g.Snapshots[i], s.Owner)}
-		o.advise(WaitForeign, fmt.Sprintf("snapshot %q of VM %d was taken for another object of this name, which is gone", s.Name, g.VMID), do)
+		o.advise(model.WaitForeign, fmt.Sprintf("snapshot %q of VM %d was taken for another object of this name, which is gone", s.Name, g.VMID), do)
 	case !snapshotOurs(g.Snapshots[i], s.Owner):
-		o.wait(WaitForeign, fmt.Sprintf("VM %d has a snapshot %q that isn't ours; choose another name", g.VMID, s.Name))
+		o.wait(model.WaitForeign, fmt.Sprintf("VM %d has a snapshot %q that isn't ours; choose another name", g.VMID, s.Name))
 	default:
 		noteTaken(o, s, g.Snapshots[i])
 		p.revert(o, s, v, g, g.Snapshots[i])

@@ -24,7 +24,7 @@ func TestSnapshotsAreTakenOnceTheGuestIsReady(t *testing.T) {
 	want := desired(testVM("web"))
 	want.Snapshots = []model.Snapshot{testSnapshot("one")}
 	first := w.plan(want)
-	if o := first.Objects[3]; o.Wait == nil || o.Wait.Reason != WaitSource {
+	if o := first.Objects[3]; o.Wait == nil || o.Wait.Reason != model.WaitSource {
 		t.Errorf("before the guest is there:\n%s", o)
 	}
 	p := converge(t, w, want)
@@ -40,7 +40,7 @@ func TestSnapshotsOfOthersAreLeftAlone(t *testing.T) {
 	w.guests[id].Snapshots = []model.SnapshotInfo{{Name: "one", Description: "by hand"}}
 	s := testSnapshot("one")
 	want.Snapshots = []model.Snapshot{s}
-	if o := converge(t, w, want).Objects[3]; o.Wait == nil || o.Wait.Reason != WaitForeign {
+	if o := converge(t, w, want).Objects[3]; o.Wait == nil || o.Wait.Reason != model.WaitForeign {
 		t.Errorf("a name that is taken:\n%s", o)
 	}
 	s.Deleted = true

@@ -39,7 +39,7 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 		return nil, full, nil, Look{}
 	case v.Source.Copy && v.Source.VM == (model.Key{}) && v.Source.Snapshot != "":
 		text := fmt.Sprintf("it is to be a copy of snapshot %s, and the manifests have no VirtualMachine or VMClone named %s that could have it", v.Source.Snapshot, v.Source.Image.Name)
-		return nil, full, &Wait{Reason: WaitSource, Text: text}, Look{}
+		return nil, full, &Wait{Reason: model.WaitSource, Text: text}, Look{}
 	case v.Source.VM != (model.Key{}):
 		guests, wait, look = p.sourceVM(v.Source.VM, v.Source.Snapshot)
 	default:
@@ -84,20 +84,20 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wait, Look) {
 	v, ok := p.vms[key]
 	if !ok {
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't in the manifests", key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't in the manifests", key)}, Look{}
 	}
 	f := p.find(v.Owner, v.VMID, v.Range)
 	switch {
 	case !f.look.Empty():
 		return nil, nil, f.look
 	case f.guest == nil:
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't there yet", key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't there yet", key)}, Look{}
 	case f.guest.Config == nil:
 		return nil, nil, Look{Configs: []int{f.guest.VMID}}
 	case f.guest.Lock != "":
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, is locked (%s)", key, f.guest.Lock)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, is locked (%s)", key, f.guest.Lock)}, Look{}
 	case snapshot == "" && p.changing[key]:
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't up to date yet", key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't up to date yet", key)}, Look{}
 	case snapshot == "":
 		return []*model.Guest{f.guest}, nil, Look{}
 	}
@@ -105,7 +105,7 @@ func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wai
 		return nil, nil, Look{Snapshots: []int{f.guest.VMID}}
 	}
 	if !slices.ContainsFunc(f.guest.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == snapshot }) {
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("snapshot %s of %s, which it is to be cloned from, isn't there yet", snapshot, key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("snapshot %s of %s, which it is to be cloned from, isn't there yet", snapshot, key)}, Look{}
 	}
 	return []*model.Guest{f.guest}, nil, Look{}
 }
@@ -114,13 +114,13 @@ func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wai
 func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
 	img, ok := p.images[key]
 	if !ok {
-		return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s isn't in the manifests", key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't in the manifests", key)}, Look{}
 	}
 	guests, wait, look := p.imageGuests(img)
 	if wait != nil || !look.Empty() || len(guests) > 0 {
 		return guests, wait, look
 	}
-	return nil, &Wait{Reason: WaitSource, Text: fmt.Sprintf("%s isn't ready yet", key)}, Look{}
+	return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't ready yet", key)}, Look{}
 }
 
 // allShared tells whether a guest's disks can be reached from all nodes.

@@ -68,10 +68,10 @@ func (p *planner) noDiskStorage(o *Object, node string) {
 		return
 	}
 	if takes := p.taking(node, "images"); len(takes) > 0 {
-		o.wait(WaitUnfit, fmt.Sprintf("these credentials may make disks on no storage of %s: grant %s on one that takes disks (%s)", node, mayAllocate, storageNames(takes)))
+		o.wait(model.WaitUnfit, fmt.Sprintf("these credentials may make disks on no storage of %s: grant %s on one that takes disks (%s)", node, mayAllocate, storageNames(takes)))
 		return
 	}
-	o.wait(WaitUnfit, fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node))
+	o.wait(model.WaitUnfit, fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node))
 }
 
 // late reports whether nodes have storages for some content of which the list doesn't know yet how

@@ -42,7 +42,7 @@ func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
 		have.URLs = allURLs(want, have.Nodes)
 		for _, o := range For(want, have).Objects {
 			if c.storage == "" {
-				if o.Wait == nil || o.Wait.Reason != WaitUnfit {
+				if o.Wait == nil || o.Wait.Reason != model.WaitUnfit {
 					t.Errorf("%s: %s waits for %+v", c.reason, o.Owner.Key, o.Wait)
 				}
 				continue

@@ -15,11 +15,11 @@ import (
 func (p *planner) converting(g *model.Guest) *Wait {
 	for _, t := range p.have.TasksOf(g.VMID) {
 		if t.Type == "qmtemplate" {
-			return &Wait{Reason: WaitTask, Text: fmt.Sprintf("VM %d on %s is still being made a template", g.VMID, g.Node), Task: t.UPID}
+			return &Wait{Reason: model.WaitTask, Text: fmt.Sprintf("VM %d on %s is still being made a template", g.VMID, g.Node), Task: t.UPID}
 		}
 	}
 	for _, d := range p.unconverted(g) {
-		return &Wait{Reason: WaitTemplate, Guest: g.VMID, Text: fmt.Sprintf(
+		return &Wait{Reason: model.WaitTemplate, Guest: g.VMID, Text: fmt.Sprintf(
 			"VM %d on %s is a template, but its disk %s isn't a base volume yet; if that doesn't end, qm template %[1]d --disk %[4]s on %[2]s makes it one", g.VMID, g.Node, d.Volume, d.Slot)}
 	}
 	return nil

@@ -62,11 +62,11 @@ func (r refusals) lasting() refusals {
 }
 
 // kind is the reason to wait when all nodes refuse.
-func (r refusals) kind() string {
+func (r refusals) kind() model.Reason {
 	if len(r) > 0 && len(r.lasting()) == len(r) {
-		return WaitUnfit
+		return model.WaitUnfit
 	}
-	return WaitPlace
+	return model.WaitPlace
 }
 
 // tooManyCPUs says that a node has fewer CPUs than a guest: Proxmox doesn't start it there.

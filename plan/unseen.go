@@ -49,10 +49,10 @@ func (p *planner) hidden(o *Object, owner model.Owner, ids ...int) bool {
 			o.Look.IDs = append(o.Look.IDs, id)
 		case taken && slices.ContainsFunc(p.have.Tasks, func(t model.Task) bool { return makes(t.Type) }):
 			// Guests get into their pools, by which they are visible, at the end.
-			o.wait(WaitOwner, fmt.Sprintf("VMID %d of %s is taken by a guest that isn't visible yet, while one is being made", id, owner.Key))
+			o.wait(model.WaitOwner, fmt.Sprintf("VMID %d of %s is taken by a guest that isn't visible yet, while one is being made", id, owner.Key))
 		case taken:
 			o.VMID = id
-			o.wait(WaitUnseen, fmt.Sprintf(
+			o.wait(model.WaitUnseen, fmt.Sprintf(
 				"VMID %d of %s is taken by a guest that isn't visible with these credentials, so whether it is %s isn't known; grant VM.Audit on /vms/%d",
 				id, owner.Key, owner.Name, id))
 		}

@@ -32,7 +32,7 @@ func (p *planner) vm(v model.VM) Object {
 		return o
 	}
 	if g.Stray && !v.Deleted {
-		o.wait(WaitForeign, fmt.Sprintf("a process that is older than VM %d runs under its VMID on %s: that of an earlier VM, whose config was removed while it ran; end it with qm stop %[1]d on %[2]s, and apply again", g.VMID, g.Node))
+		o.wait(model.WaitForeign, fmt.Sprintf("a process that is older than VM %d runs under its VMID on %s: that of an earlier VM, whose config was removed while it ran; end it with qm stop %[1]d on %[2]s, and apply again", g.VMID, g.Node))
 		return o
 	}
 	if o.Look = p.unread(g); !o.Look.Empty() {
@@ -83,7 +83,7 @@ func (p *planner) missing(o *Object, v model.VM, f finding) {
 	if v.Deleted {
 		// Somebody else's guest under a VMID that was to be ours is theirs, and nobody
 		// needs a VMID any more.
-		o.Gone = f.wait == nil || f.wait.Reason == WaitForeign && !f.doubt || f.wait.Reason == WaitVMID || f.wait.Reason == WaitTurn
+		o.Gone = f.wait == nil || f.wait.Reason == model.WaitForeign && !f.doubt || f.wait.Reason == model.WaitVMID || f.wait.Reason == model.WaitTurn
 		if !o.Gone {
 			o.Wait = f.wait
 		}
@@ -106,17 +106,17 @@ func (p *planner) busy(o *Object, g *model.Guest) bool { return p.occupied(o, g,
 // occupied is the same of a guest that may be going: then nobody waits for it to shut down.
 func (p *planner) occupied(o *Object, g *model.Guest, going bool) bool {
 	if n := p.have.Nodes[g.Node]; n == nil || !n.Online {
-		o.wait(WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, g.VMID))
+		o.wait(model.WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, g.VMID))
 		return true
 	}
 	for _, t := range p.have.TasksOf(g.VMID) {
 		if blocks(t.Type) && !(going && shutsDown(t.Type)) {
-			o.Wait = &Wait{Reason: WaitTask, Text: fmt.Sprintf("%s of VM %d is running", taskName(t.Type), g.VMID), Task: t.UPID}
+			o.Wait = &Wait{Reason: model.WaitTask, Text: fmt.Sprintf("%s of VM %d is running", taskName(t.Type), g.VMID), Task: t.UPID}
 			return true
 		}
 	}
 	if g.Lock != "" {
-		o.wait(WaitLock, fmt.Sprintf("VM %d is locked (%s); if no task works on it, qm unlock %d on %s takes the lock away", g.VMID, g.Lock, g.VMID, g.Node))
+		o.wait(model.WaitLock, fmt.Sprintf("VM %d is locked (%s); if no task works on it, qm unlock %d on %s takes the lock away", g.VMID, g.Lock, g.VMID, g.Node))
 		return true
 	}
 	return p.backOff(o)
@@ -142,7 +142,7 @@ func (p *planner) backOff(o *Object) bool {
 	if !ok || fail.Again(p.have) {
 		return false
 	}
-	o.advise(WaitFailed, fmt.Sprintf("%s failed: %s", fail.What, fail.Text), fail.Hint)
+	o.advise(model.WaitFailed, fmt.Sprintf("%s failed: %s", fail.What, fail.Text), fail.Hint)
 	return true
 }
 
@@ -298,7 +298,7 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 func (p *planner) held(o *Object, v model.VM) bool {
 	for _, s := range p.want.Snapshots {
 		if s.VM == v.Owner.Key && !s.Deleted && !s.LeftOver {
-			o.wait(WaitDependents, fmt.Sprintf("%s is a snapshot of it, which would go with it; it goes when that is deleted", s.Owner.Key))
+			o.wait(model.WaitDependents, fmt.Sprintf("%s is a snapshot of it, which would go with it; it goes when that is deleted", s.Owner.Key))
 			return true
 		}
 	}

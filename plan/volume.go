@@ -70,7 +70,7 @@ func (p *planner) noteOrphans(o *Object, vmid int) {
 func (c *change) torn() bool {
 	for _, slot := range c.g.Missing {
 		d, _ := c.have.DiskAt(slot)
-		c.o.wait(WaitDisk, fmt.Sprintf("%s of VM %d is missing: storage %s has no %s; put it back from a backup, or take %[1]s out of the VM", slot, c.g.VMID, d.Storage, d.Volume))
+		c.o.wait(model.WaitDisk, fmt.Sprintf("%s of VM %d is missing: storage %s has no %s; put it back from a backup, or take %[1]s out of the VM", slot, c.g.VMID, d.Storage, d.Volume))
 	}
 	return c.o.Wait != nil
 }

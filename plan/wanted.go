@@ -156,7 +156,7 @@ func (w *Wanted) For(keys ...model.Key) model.Desired {
 func (w *Wanted) Rolled(want model.Desired, planned Plan) (all model.Desired, more bool) {
 	groups, rolls := map[string]bool{}, false
 	for _, p := range planned.Objects {
-		held := p.Wait != nil && p.Wait.Reason == WaitRollout
+		held := p.Wait != nil && p.Wait.Reason == model.WaitRollout
 		if v, ok := w.vms[p.Owner.Key]; ok && (held || p.Disrupts(v)) {
 			rolls = true
 			for _, group := range v.Rollout.Groups {

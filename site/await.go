@@ -125,10 +125,10 @@ func (s *Site) stuck(o Outcome) bool {
 	if o.Wait == nil {
 		return false
 	}
-	if o.Wait.Reason == plan.WaitSource {
+	if o.Wait.Reason == model.WaitSource {
 		return s.sourceStuck(o.Owner.Key)
 	}
-	return o.Wait.Reason == engine.WaitLogin || o.Wait.Reason == engine.WaitOther || plan.Object{Wait: o.Wait, Refused: o.Refused}.Blocked()
+	return plan.Object{Wait: o.Wait, Refused: o.Refused}.Blocked()
 }
 
 // sourceStuck reports whether waiting doesn't help what a machine is made from.

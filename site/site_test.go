@@ -441,7 +441,7 @@ func TestAwaitWaitsWhileProxmoxIsAwayAndNotForALogin(t *testing.T) {
 		defer stranger.Close()
 		l.put(stranger, machine(2), owner("shop", "other"))
 		out, err := stranger.Await(t.Context(), owner("shop", "other"), site.Ready)
-		if err == nil || out.Wait == nil || out.Wait.Reason != engine.WaitLogin {
+		if err == nil || out.Wait == nil || out.Wait.Reason != model.WaitLogin {
 			t.Errorf("%v, %+v", err, out)
 		}
 	})
@@ -523,7 +523,7 @@ func TestCredentialsChangeInPlaceForOneCallerOnly(t *testing.T) {
 			t.Fatalf("%v, %v", ok, err)
 		}
 		time.Sleep(3 * time.Hour) // tickets last for two
-		if w, _ := s.Trouble(); w == nil || w.Reason != engine.WaitLogin {
+		if w, _ := s.Trouble(); w == nil || w.Reason != model.WaitLogin {
 			t.Errorf("the password is wrong, and %+v", w)
 		}
 		if ok, err := s.Relogin(pve.Password("root@pam", "secret")); !ok || err != nil {

@@ -38,7 +38,7 @@ func TestEveryAdviceIsInTheWordsOfItsDoor(t *testing.T) {
 	for _, do := range model.Dos {
 		a := model.Advice{Do: do, VMID: 120, Node: "pve2", Owner: owner, Former: owner}
 		for w, name := range map[Words]string{CLI: "CLI", Kubernetes: "Kubernetes"} {
-			texts := []string{w.Advice(a), w.Note(plan.Note{Text: "so it is", Do: a}), w.Of(plan.Object{Wait: &plan.Wait{Reason: plan.WaitForeign, Text: "so it is", Do: a}}).Message}
+			texts := []string{w.Advice(a), w.Note(plan.Note{Text: "so it is", Do: a}), w.Of(plan.Object{Wait: &plan.Wait{Reason: model.WaitForeign, Text: "so it is", Do: a}}).Message}
 			if w.Consent(do) != "" {
 				for _, e := range []plan.Effect{plan.Restart, plan.Replace, plan.LosesData, plan.PowerOff} {
 					texts = append(texts, w.Of(plan.Object{Refused: []plan.Refusal{{What: "do it", Why: "so it is", Effect: e, Allow: do, Pending: plan.Pending{Keys: []string{"net0"}}}}}).Message)
@@ -72,7 +72,7 @@ func TestARestartThatIsNeededIsToldInSizes(t *testing.T) {
 		{plan.Pending{Keys: []string{"cpu", "net0"}}, "the new cpu, net0 apply"},
 	} {
 		got := Kubernetes.Of(plan.Object{Refused: []plan.Refusal{{What: "restart VM 1", Effect: plan.Restart, Allow: model.AllowRestart, Pending: c.pending}}})
-		if want := c.want + " at the next restart: restart it, or set spec.updatePolicy.restart: Allow"; got.Message != want || got.Reason != plan.WaitRestart {
+		if want := c.want + " at the next restart: restart it, or set spec.updatePolicy.restart: Allow"; got.Message != want || got.Reason != model.WaitRestart {
 			t.Errorf("%s (%s), not %s", got.Message, got.Reason, want)
 		}
 	}

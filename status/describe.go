@@ -191,7 +191,7 @@ func (d *description) conditions(a About) {
 	}
 	t := Table{Columns: []Column{{Name: "CONDITION"}, {Name: "STATUS"}, {Name: "REASON"}}}
 	for _, c := range list {
-		t.Rows = append(t.Rows, []string{c.Type, c.Status, c.Reason})
+		t.Rows = append(t.Rows, []string{c.Type, c.Status, string(c.Reason)})
 	}
 	d.section("Conditions")
 	lines := strings.Split(t.Text(Layout{Heading: true}), "\n")
@@ -236,7 +236,7 @@ func observedConditions(g *model.Guest) []Condition {
 		return "False"
 	}
 	running := g.Status == model.StatusRunning
-	list := []Condition{{"Running", truth(running), title(string(g.Status)), fmt.Sprintf("VM %d is %s on %s", g.VMID, g.Status, g.Node)}}
+	list := []Condition{{"Running", truth(running), model.Reason(title(string(g.Status))), fmt.Sprintf("VM %d is %s on %s", g.VMID, g.Status, g.Node)}}
 	switch {
 	case !running:
 	case len(g.Addresses) > 0:
@@ -244,14 +244,14 @@ func observedConditions(g *model.Guest) []Condition {
 	case g.Agent == model.AgentUp:
 		list = append(list, Condition{"AgentUp", "True", "Answers", "its guest agent answers, with no address yet"})
 	default:
-		list = append(list, Condition{"AgentUp", "False", plan.WaitAgent, "its guest agent doesn't answer, or isn't turned on"})
+		list = append(list, Condition{"AgentUp", "False", model.WaitAgent, "its guest agent doesn't answer, or isn't turned on"})
 	}
 	if g.Lock != "" {
-		list = append(list, Condition{"Locked", "True", plan.WaitLock, "an operation is under way: " + g.Lock})
+		list = append(list, Condition{"Locked", "True", model.WaitLock, "an operation is under way: " + g.Lock})
 	}
 	if g.Config != nil && len(g.Config.Pending) > 0 {
 		keys := model.NamesOf(g.Config.Pending)
-		list = append(list, Condition{"PendingChanges", "True", plan.WaitRestart, strings.Join(keys, ", ") + " will apply at the next restart"})
+		list = append(list, Condition{"PendingChanges", "True", model.WaitRestart, strings.Join(keys, ", ") + " will apply at the next restart"})
 	}
 	return list
 }

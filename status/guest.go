@@ -32,9 +32,9 @@ type VM struct {
 	untold    bool     // it is being made, or destroyed, and can't say whose it is
 
 	// What is known when the manifests are there.
-	Ready   *bool  `json:"ready,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Message string `json:"message,omitempty"`
+	Ready   *bool        `json:"ready,omitempty"`
+	Reason  model.Reason `json:"reason,omitempty"`
+	Message string       `json:"message,omitempty"`
 }
 
 // absent is the state of a guest that isn't there.

@@ -25,31 +25,23 @@ const (
 // Outcome is how an object is, with the reason and a sentence.
 type Outcome struct {
 	State   State
-	Reason  string // one word, for machines
-	Message string // one sentence, for people
+	Reason  model.Reason // for machines
+	Message string       // one sentence, for people
 }
-
-// Reasons that aren't those of a plan's wait.
-const (
-	ReasonUpToDate = "UpToDate"
-	ReasonGone     = "Gone"
-	ReasonChanging = "Changing"
-	ReasonUnread   = "Unread"
-)
 
 // Of says how the object is that a plan is for.
 func (w Words) Of(o plan.Object) Outcome {
 	switch {
 	case o.Gone:
-		return Outcome{Gone, ReasonGone, "nothing of it is left"}
+		return Outcome{Gone, model.ReasonGone, "nothing of it is left"}
 	case o.Wait != nil:
 		return w.waiting(*o.Wait)
 	case !o.Ready() && o.Unchanged():
-		return Outcome{Waiting, plan.WaitAgent, "its guest agent hasn't reported an address yet"}
+		return Outcome{Waiting, model.WaitAgent, "its guest agent hasn't reported an address yet"}
 	case !o.Look.Empty():
-		return Outcome{Unread, ReasonUnread, "not all that matters was read yet"}
+		return Outcome{Unread, model.ReasonUnread, "not all that matters was read yet"}
 	case len(o.Steps) > 0:
-		return Outcome{Changing, ReasonChanging, changing(o.Steps)}
+		return Outcome{Changing, model.ReasonChanging, changing(o.Steps)}
 	case len(o.Refused) > 0:
 		return w.refused(o.Refused)
 	}
@@ -57,16 +49,15 @@ func (w Words) Of(o plan.Object) Outcome {
 	for _, n := range o.Notes {
 		text += "; " + w.Note(n)
 	}
-	return Outcome{Ready, ReasonUpToDate, text}
+	return Outcome{Ready, model.ReasonUpToDate, text}
 }
 
 func (w Words) waiting(why plan.Wait) Outcome {
 	state := Waiting
-	switch why.Reason {
-	case plan.WaitFailed:
+	switch ends := why.Reason.Facts().Ends; {
+	case why.Reason == model.WaitFailed:
 		state = Failed
-	case plan.WaitForeign, plan.WaitForbidden, plan.WaitVMID, plan.WaitPlace, plan.WaitRefused, plan.WaitRestart, plan.WaitNode,
-		plan.WaitRoot, plan.WaitHost, plan.WaitRelease, plan.WaitMissing, plan.WaitDisk, plan.WaitUnfit, plan.WaitUnseen, plan.WaitHA, "Paused", "ObserveOnly":
+	case ends == model.EndsByPerson || ends == model.EndsByReturn || ends == model.EndsByHolder:
 		state = Blocked
 	}
 	return Outcome{state, why.Reason, w.Wait(why)}
@@ -85,10 +76,10 @@ func changing(steps []plan.Step) string {
 }
 
 func (w Words) refused(list []plan.Refusal) Outcome {
-	reason := plan.WaitRestart
+	reason := model.WaitRestart
 	for _, r := range list {
 		if r.Effect != plan.Restart {
-			reason = plan.WaitRefused
+			reason = model.WaitRefused
 		}
 	}
 	texts := make([]string, len(list))
@@ -146,10 +137,10 @@ func applies(what string) string {
 
 // Condition is one aspect of an object, as Kubernetes writes them.
 type Condition struct {
-	Type    string `json:"type"`
-	Status  string `json:"status"` // True, False or Unknown
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
+	Type    string       `json:"type"`
+	Status  string       `json:"status"` // True, False or Unknown
+	Reason  model.Reason `json:"reason"`
+	Message string       `json:"message"`
 }
 
 // Types of conditions. Degraded means that somebody has to do something.

@@ -51,12 +51,12 @@ func everything() plan.Plan {
 		{
 			Owner: owner("VMClone", "copy"),
 			VMID:  104715, Node: "pve2", Foreseen: true,
-			Wait:  &plan.Wait{Reason: plan.WaitSource, Text: "virtualmachine/web-1, which it is to be cloned from, isn't there yet"},
+			Wait:  &plan.Wait{Reason: model.WaitSource, Text: "virtualmachine/web-1, which it is to be cloned from, isn't there yet"},
 			Steps: []plan.Step{{N: 1, What: "copy web-1 (104711) to VM 104715 on pve2", Why: "vmclone/copy isn't there", Obvious: true, Effect: plan.New}},
 		},
 		{
 			Owner: owner("VirtualMachine", "db"),
-			Wait:  &plan.Wait{Reason: plan.WaitForeign, Text: `VMID 120 is taken by "mail" on pve1, which isn't ours`, Do: model.Advice{Do: model.ImportGuest, VMID: 120}},
+			Wait:  &plan.Wait{Reason: model.WaitForeign, Text: `VMID 120 is taken by "mail" on pve1, which isn't ours`, Do: model.Advice{Do: model.ImportGuest, VMID: 120}},
 		},
 		{Owner: owner("VMSnapshot", "before-upgrade"), Gone: true},
 	}}
@@ -91,16 +91,16 @@ func TestOutcomesHaveConditions(t *testing.T) {
 	objects := everything().Objects
 	objects = append(objects,
 		plan.Object{Owner: owner("VirtualMachine", "unread"), Look: plan.Look{Configs: []int{100}}},
-		plan.Object{Owner: owner("VirtualMachine", "failed"), Wait: &plan.Wait{Reason: plan.WaitFailed, Text: "clone failed: no space left", Do: model.Advice{Text: "free space on the storage, or name another one"}}},
+		plan.Object{Owner: owner("VirtualMachine", "failed"), Wait: &plan.Wait{Reason: model.WaitFailed, Text: "clone failed: no space left", Do: model.Advice{Text: "free space on the storage, or name another one"}}},
 		plan.Object{Owner: owner("VirtualMachine", "restart"), Refused: objects[2].Refused},
-		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: plan.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't reported an address yet"}},
+		plan.Object{Owner: owner("VirtualMachine", "silent"), Wait: &plan.Wait{Reason: model.WaitAgent, Text: "VM 100 runs, and its guest agent hasn't reported an address yet"}},
 	)
 	objects = append(objects, plan.Object{Owner: owner("VirtualMachine", "smaller"), Refused: []plan.Refusal{{What: "shrink scsi0", Why: "40 GiB → 20 GiB, which Proxmox can't do", Effect: plan.LosesData}}})
 	for _, o := range objects {
 		out := CLI.Of(o)
 		b.WriteString(Name(o.Owner.Key) + ": " + string(out.State) + "\n")
 		for _, c := range out.Conditions() {
-			b.WriteString("  " + c.Type + "=" + c.Status + " " + c.Reason + ": " + c.Message + "\n")
+			b.WriteString("  " + c.Type + "=" + c.Status + " " + string(c.Reason) + ": " + c.Message + "\n")
 		}
 	}
 	golden.Compare(t, "conditions.txt", b.String())

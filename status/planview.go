@@ -25,7 +25,7 @@ type ObjectView struct {
 	Node      string        `json:"node,omitempty"`
 	Placed    string        `json:"placed,omitempty"`
 	State     State         `json:"state"`
-	Reason    string        `json:"reason"`
+	Reason    model.Reason  `json:"reason"`
 	Message   string        `json:"message"`
 	Steps     []StepView    `json:"steps,omitempty"`
 	Foreseen  bool          `json:"foreseen,omitempty"` // the steps are done after what the message says

@@ -29,12 +29,12 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 				ok = r.excusedSnapshot(st, s, w, o)
 			}
 		case "Set":
-			ok = o.Wait != nil && o.Wait.Reason == plan.WaitOwner && anyHalfMade(st)
+			ok = o.Wait != nil && o.Wait.Reason == model.WaitOwner && anyHalfMade(st)
 		}
 	})
 	if ok {
 		r.excuses[o.Owner] = true
-		r.unheard[o.Owner] = o.Wait != nil && o.Wait.Reason == plan.WaitAgent
+		r.unheard[o.Owner] = o.Wait != nil && o.Wait.Reason == model.WaitAgent
 		// Each process asks a guest once that doesn't hear it.
 		asks := slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return strings.Contains(f.Why, "ignored the shutdown") })
 		r.futile = r.futile || o.State == engine.StateFailed || asks
@@ -48,7 +48,7 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 func excuseText(o engine.Outcome) string {
 	text := o.Owner.Kind + " " + string(o.State)
 	if o.Wait != nil {
-		text += " " + o.Wait.Reason
+		text += " " + string(o.Wait.Reason)
 	}
 	return text
 }
@@ -71,23 +71,23 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		return false
 	}
 	switch o.Wait.Reason {
-	case plan.WaitForeign:
+	case model.WaitForeign:
 		// The VMID that was asked for is somebody else's.
 		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(owned(st)[w.Owner], w.VMID) || anotherAsksForItsVMID(s, w) || anotherHasItsMAC(st, w)
-	case plan.WaitOwner:
+	case model.WaitOwner:
 		return anyHalfMade(st)
-	case plan.WaitDependents:
+	case model.WaitDependents:
 		return (w.Deleted || w.unnamed) && slices.ContainsFunc(s.snaps, func(snap *snapWish) bool { return snap.VM == w.Owner.Key && !snap.Deleted && !snap.unnamed })
-	case plan.WaitVMID:
+	case model.WaitVMID:
 		for id := range w.Owner.Candidates(w.Range) {
 			if st.VMs[id] == nil {
 				return false
 			}
 		}
 		return true
-	case plan.WaitUnfit:
+	case model.WaitUnfit:
 		return vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
-	case plan.WaitSource:
+	case model.WaitSource:
 		// It is to be a copy of a machine that isn't wanted, or can't be made.
 		from := s.find(w.Source.VM.Name)
 		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
@@ -212,7 +212,7 @@ func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Ou
 	if o.State == engine.StateFailed && len(ids) == 1 && strings.Contains(o.Text, "snapshot feature is not available") {
 		return hasRaw(st, st.VMs[ids[0]])
 	}
-	if o.Wait != nil && o.Wait.Reason == plan.WaitForeign && len(ids) == 1 {
+	if o.Wait != nil && o.Wait.Reason == model.WaitForeign && len(ids) == 1 {
 		snap := st.VMs[ids[0]].Snaps[w.Name]
 		if snap == nil {
 			return false
