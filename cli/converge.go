@@ -90,9 +90,9 @@ type summaryLine struct {
 
 // objectState is what became of an object that isn't a machine.
 type objectState struct {
-	Object  string       `json:"object"`
-	State   engine.State `json:"state"`
-	Message string       `json:"message,omitempty"`
+	Object  string `json:"object"`
+	State   string `json:"state"`
+	Message string `json:"message,omitempty"`
 }
 
 // summary prints what became of everything.
@@ -115,7 +115,7 @@ func (a *applying) summary(u *ui, list []*cluster, reports []engine.Report) erro
 					}
 					sum.VMs = append(sum.VMs, row)
 				} else {
-					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), o.State, cmp.Or(said(o), strings.Join(staying(o), "; "))})
+					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), strings.ToLower(string(o.State)), cmp.Or(said(o), strings.Join(staying(o), "; "))})
 				}
 				if o.State == engine.StateGone {
 					sum.gone++

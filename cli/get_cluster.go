@@ -130,7 +130,7 @@ func listWantedImages(ctx context.Context, g *getting, names []string) (listing,
 			continue
 		}
 		out := status.CLI.Of(o)
-		ready := out.State == status.Ready
+		ready := out.State == model.StateReady
 		i := status.Image{Name: o.Owner.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
 		if t := have.Guests[o.VMID]; t != nil {
 			i.Type, i.Size, i.Ours = "template", t.Disk, status.VMOf(t).Ours

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
@@ -130,7 +131,7 @@ func (p *planning) write(u *ui, list []*cluster, plans []plan.Plan, errs []error
 		return err
 	case "name":
 		for _, o := range view.Objects {
-			if o.State != status.Ready || p.all {
+			if o.State != model.StateReady || p.all {
 				u.say("%s", o.Object)
 			}
 		}

@@ -187,7 +187,7 @@ func (w *awaiting) checkWanted(ctx context.Context, c *cluster, name string) (bo
 		return stillThere(have.Guests[o.VMID])
 	}
 	out := status.CLI.Of(o)
-	return out.State == status.Ready, out.Message, nil
+	return out.State == model.StateReady, out.Message, nil
 }
 
 func (w *awaiting) checkGuest(ctx context.Context, c *cluster, g *model.Guest) (bool, string, error) {

@@ -94,7 +94,7 @@ func TestAllIsUpToDateInTheEndWhateverGoesWrong(t *testing.T) {
 				rep, err := l.engine().Converge(context.Background(), want, l.options())
 				if err == nil {
 					for _, o := range rep.Objects {
-						if o.State != "ready" && o.State != "gone" && o.Text == "" {
+						if o.State != model.StateReady && o.State != model.StateGone && o.Text == "" {
 							t.Errorf("%s isn't ready and doesn't say why", o.Owner.Key)
 						}
 					}

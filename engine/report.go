@@ -10,44 +10,21 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// State is how far an object has come.
-type State string
-
-// The states of objects.
-const (
-	StateReady    State = "ready"    // up to date
-	StateGone     State = "gone"     // it was to go, and has
-	StateChanging State = "changing" // something is being done
-	StateWaiting  State = "waiting"  // for something that may still come
-	StateRefused  State = "refused"  // something would be needed that isn't allowed
-	StateFailed   State = "failed"   // something goes wrong each time
+// Outcome is what became of an object, and State in one word.
+type (
+	Outcome = model.Outcome
+	State   = model.State
 )
 
-// Outcome is what became of an object.
-type Outcome struct {
-	Owner     model.Owner
-	Version   int64 // of what is wanted, in a [Session]
-	State     State
-	Reason    model.Reason // why it is so; of what is ready, gone or changing that
-	VMID      int
-	Node      string
-	Status    model.Status       // of its guest; empty: there is none
-	Task      string             // that is being worked on
-	Text      string             // what it waits for, or what went wrong, in one line
-	Diff      []model.Difference // what the text is about; it follows it
-	Do        model.Advice       // what a person can do about what it waits for
-	Since     time.Time          // since when
-	Wait      *plan.Wait
-	Refused   []plan.Refusal
-	Notes     []plan.Note
-	Failure   *model.Failure
-	Repeats   bool             // what is being done is what has failed
-	Templates []model.Template // that an image stands for
-	Addresses []netip.Prefix
-	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
-	// or it may have changed since.
-	Verified time.Time
-}
+// The states that an engine leaves objects in.
+const (
+	StateReady    = model.StateReady
+	StateGone     = model.StateGone
+	StateChanging = model.StateChanging
+	StateWaiting  = model.StateWaiting
+	StateRefused  = model.StateRefused
+	StateFailed   = model.StateFailed
+)
 
 // Report is what became of everything.
 type Report struct {
@@ -85,7 +62,7 @@ func (r *run) outcome(o *object) Outcome {
 		out.Verified = r.e.observer.Verified(p.VMID)
 	}
 	if o.done && r.live == nil {
-		out.recall(o.found)
+		recallSight(&out, o.found)
 	}
 	fail, failed := r.failure(o)
 	if failed {
@@ -141,9 +118,9 @@ func (r *run) sight(o *object) (s sight) {
 	return s
 }
 
-// recall takes over how a guest was when it became ready, where lists have brought
+// recallSight takes over how a guest was when it became ready, where lists have brought
 // doubts since: they are late, and nobody has looked again.
-func (out *Outcome) recall(s sight) {
+func recallSight(out *Outcome, s sight) {
 	if out.Status == model.StatusUnknown {
 		out.Status = s.status
 	}

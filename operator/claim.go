@@ -67,7 +67,7 @@ func (s *provider) unready(ctx context.Context, obj object, owner model.Owner, v
 	if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, obj); err != nil || !isReady(obj) {
 		return client.IgnoreNotFound(err)
 	}
-	settle(obj, status.Outcome{State: status.Changing, Reason: model.ReasonChanging, Message: fmt.Sprintf("make VM %d", vmid)}, obj.GetGeneration())
+	settle(obj, status.Verdict{State: model.StateChanging, Reason: model.ReasonChanging, Message: fmt.Sprintf("make VM %d", vmid)}, obj.GetGeneration())
 	said["conditions"], said["waiting"], said["waitingSince"] = obj.Common().Conditions, obj.Common().Waiting, obj.Common().WaitingSince
 	return nil
 }

@@ -21,11 +21,11 @@ const (
 )
 
 // aspects are the conditions of an object with guests that stand for themselves.
-func aspects(v status.Outcome) []status.Condition {
+func aspects(v status.Verdict) []status.Condition {
 	return []status.Condition{reachable(v), upToDate(v), restartRequired(v)}
 }
 
-func reachable(v status.Outcome) status.Condition {
+func reachable(v status.Verdict) status.Condition {
 	c := status.Condition{Type: conditionReachable, Status: "True", Reason: model.ReasonConnected, Message: "Proxmox answers"}
 	switch {
 	case v.Reason.Facts().Away:
@@ -36,14 +36,14 @@ func reachable(v status.Outcome) status.Condition {
 	return c
 }
 
-func upToDate(v status.Outcome) status.Condition {
+func upToDate(v status.Verdict) status.Condition {
 	c := status.Condition{Type: conditionUpToDate, Status: "False", Reason: v.Reason, Message: v.Message}
 	switch {
-	case v.State == status.Ready, v.Reason == model.WaitAgent:
+	case v.State == model.StateReady, v.Reason == model.WaitAgent:
 		c.Status, c.Reason, c.Message = "True", model.ReasonUpToDate, "nothing is to be done"
 	case v.Reason == model.WaitRestart:
 		c.Message = "a change waits for a restart"
-	case v.State == status.Unread:
+	case v.State == model.StateUnread:
 		c.Status = "Unknown"
 	default:
 		c = unknown(c, v)
@@ -51,7 +51,7 @@ func upToDate(v status.Outcome) status.Condition {
 	return c
 }
 
-func restartRequired(v status.Outcome) status.Condition {
+func restartRequired(v status.Verdict) status.Condition {
 	c := status.Condition{Type: conditionRestart, Status: "False", Reason: "NotRequired", Message: "no change waits for a restart"}
 	if v.Reason == model.WaitRestart {
 		c.Status, c.Reason, c.Message = "True", v.Reason, v.Message
@@ -62,7 +62,7 @@ func restartRequired(v status.Outcome) status.Condition {
 
 // unknown is a condition of which nothing is known while Proxmox can't be asked, or isn't.
 // The sentence is another condition's.
-func unknown(c status.Condition, v status.Outcome) status.Condition {
+func unknown(c status.Condition, v status.Verdict) status.Condition {
 	switch {
 	case v.Reason.Facts().Away:
 		c.Status, c.Reason, c.Message = "Unknown", v.Reason, "not known while Proxmox can't be asked, see Reachable"
@@ -86,7 +86,7 @@ func plainly(c status.Condition) status.Condition {
 }
 
 // unreachable notes that what an object says is what was seen last.
-func unreachable(obj object, v status.Outcome) {
+func unreachable(obj object, v status.Verdict) {
 	setCondition(obj, reachable(v), obj.Common().ObservedGeneration)
 }
 

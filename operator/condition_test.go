@@ -11,17 +11,17 @@ import (
 // by is in one of them at most, and what isn't known isn't said to be so.
 func TestAspectsDontRepeatOneSentence(t *testing.T) {
 	for _, c := range []struct {
-		verdict status.Outcome
+		verdict status.Verdict
 		unknown int
 	}{
-		{status.Outcome{State: status.Ready, Reason: model.ReasonUpToDate, Message: "up to date"}, 0},
-		{status.Outcome{State: status.Blocked, Reason: model.ReasonInvalid, Message: "spec.cpus: is missing"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: model.ReasonElsewhere, Message: "another Kubernetes has it"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: model.ReasonProvider, Message: "there is no Secret"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: model.WaitAway, Message: "no route to host"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: model.WaitOther, Message: "this is another Proxmox"}, 3},
-		{status.Outcome{State: status.Blocked, Reason: model.WaitRestart, Message: "runs with 2 CPUs"}, 0},
-		{status.Outcome{State: status.Blocked, Reason: model.WaitPlace, Message: "no node has room"}, 0},
+		{status.Verdict{State: model.StateReady, Reason: model.ReasonUpToDate, Message: "up to date"}, 0},
+		{status.Verdict{State: model.StateBlocked, Reason: model.ReasonInvalid, Message: "spec.cpus: is missing"}, 3},
+		{status.Verdict{State: model.StateBlocked, Reason: model.ReasonElsewhere, Message: "another Kubernetes has it"}, 3},
+		{status.Verdict{State: model.StateBlocked, Reason: model.ReasonProvider, Message: "there is no Secret"}, 3},
+		{status.Verdict{State: model.StateBlocked, Reason: model.WaitAway, Message: "no route to host"}, 3},
+		{status.Verdict{State: model.StateBlocked, Reason: model.WaitOther, Message: "this is another Proxmox"}, 3},
+		{status.Verdict{State: model.StateBlocked, Reason: model.WaitRestart, Message: "runs with 2 CPUs"}, 0},
+		{status.Verdict{State: model.StateBlocked, Reason: model.WaitPlace, Message: "no node has room"}, 0},
 	} {
 		said, unknown := 0, 0
 		for _, a := range aspects(c.verdict) {

@@ -36,14 +36,14 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 	for from, out := range e.outcomes {
 		m := member(s, from.member)
 		s.Provider = from.site.Name
-		v := judge(out)
+		v := status.Kubernetes.Outcome(out)
 		m.Addresses = addressesOf(out, m.Addresses, m.VMID)
 		m.State, m.Node, m.VMID = string(cmp.Or(out.Status, "absent")), out.Node, cmp.Or(out.VMID, m.VMID)
 		if verified.IsZero() || !out.Verified.IsZero() && out.Verified.Before(verified) {
 			verified = out.Verified
 		}
-		m.Ready, m.Waiting = v.State == status.Ready, ""
-		if !m.Ready && v.State != status.Gone {
+		m.Ready, m.Waiting = v.State == model.StateReady, ""
+		if !m.Ready && v.State != model.StateGone {
 			m.Waiting = nearby(out.Owner.Namespace, v.Message)
 		}
 	}
@@ -77,7 +77,7 @@ func (e entry) left(name string) bool {
 }
 
 // tooMany says that there are more machines than are asked for, which may not go.
-func (f found) tooMany() status.Outcome {
+func (f found) tooMany() status.Verdict {
 	why := fmt.Sprintf("count is %d", len(f.members)-len(f.surplus))
 	return status.Kubernetes.Of(plan.Object{Refused: []plan.Refusal{{
 		What: "destroy " + strings.Join(f.surplus, ", "), Why: why, Effect: plan.LosesData, Allow: model.AllowScaleDown,

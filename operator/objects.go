@@ -154,7 +154,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	}
 	settle(obj, verdict, known.found.version)
 	if w := cmp.Or(c.sites.trouble(known.found.sites), known.doubt()); w != nil && isMachine(obj) {
-		unreachable(obj, status.Outcome{Reason: w.Reason, Message: w.Text})
+		unreachable(obj, status.Verdict{Reason: w.Reason, Message: w.Text})
 	}
 	if reflect.DeepEqual(before, obj) {
 		return nil

@@ -12,8 +12,8 @@ import (
 
 // verdict is how the Provider of a site is, in a version of it; false: the site
 // doesn't know of that yet. s may be nil.
-func (s *provider) verdict(version int64) (status.Outcome, bool) {
-	connecting := status.Outcome{State: status.Waiting, Reason: model.ReasonConnecting, Message: "Proxmox hasn't answered yet"}
+func (s *provider) verdict(version int64) (status.Verdict, bool) {
+	connecting := status.Verdict{State: model.StateWaiting, Reason: model.ReasonConnecting, Message: "Proxmox hasn't answered yet"}
 	if s == nil {
 		return connecting, true
 	}
@@ -23,9 +23,9 @@ func (s *provider) verdict(version int64) (status.Outcome, bool) {
 	case s.asked.version != version:
 		return connecting, false
 	case s.link == nil && s.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: model.ReasonInvalid, Message: s.problem}, true
+		return status.Verdict{State: model.StateBlocked, Reason: model.ReasonInvalid, Message: s.problem}, true
 	case s.problem != "":
-		return status.Outcome{State: status.Blocked, Reason: model.ReasonRejected, Message: s.problem}, true
+		return status.Verdict{State: model.StateBlocked, Reason: model.ReasonRejected, Message: s.problem}, true
 	case s.trouble != nil:
 		return status.Kubernetes.Of(plan.Object{Wait: s.trouble}), true
 	case s.machines == nil:
@@ -34,7 +34,7 @@ func (s *provider) verdict(version int64) (status.Outcome, bool) {
 		connecting.Message = "what is asked for now is being tried, and the former connection goes on meanwhile"
 		return connecting, true
 	}
-	return status.Outcome{State: status.Ready, Reason: model.ReasonConnected, Message: "Proxmox answers"}, true
+	return status.Verdict{State: model.StateReady, Reason: model.ReasonConnected, Message: "Proxmox answers"}, true
 }
 
 // fill writes down what is known of the Provider; s may be nil.

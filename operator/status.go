@@ -16,7 +16,7 @@ import (
 
 // verdict is how an object is, in the words of its status; false: that stays as it
 // is.
-func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
+func (c *objects) verdict(obj object, known entry) (status.Verdict, bool) {
 	if p, ok := obj.(*api.Provider); ok {
 		return c.providerVerdict(p, known)
 	}
@@ -24,7 +24,7 @@ func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 	switch {
 	case !ok:
 		return v, false
-	case known.found.deleting && (v.State == status.Blocked || v.State == status.Failed):
+	case known.found.deleting && (v.State == model.StateBlocked || v.State == model.StateFailed):
 		v.Message += forceHint(keyOf(obj))
 	case v.Reason.Facts().Away && isReady(obj) && obj.Common().ObservedGeneration == known.found.version:
 		return v, false // it was up to date when it could be seen last
@@ -32,11 +32,11 @@ func (c *objects) verdict(obj object, known entry) (status.Outcome, bool) {
 	return v, true
 }
 
-func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Outcome, bool) {
+func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Verdict, bool) {
 	switch {
 	case known.found.deleting:
 		message := known.found.needs + " on it; it goes when nothing is" + forceHint(keyOf(p))
-		return status.Outcome{State: status.Blocked, Reason: model.WaitDependents, Message: message}, true
+		return status.Verdict{State: model.StateBlocked, Reason: model.WaitDependents, Message: message}, true
 	case known.found.problem != "":
 		return known.found.wrong(), true
 	}
@@ -149,9 +149,9 @@ func unheard(out engine.Outcome) bool {
 
 // settle writes down how an object is. Since when it waits is kept as long as it
 // waits for the same.
-func settle(obj object, v status.Outcome, version int64) {
+func settle(obj object, v status.Verdict, version int64) {
 	s := obj.Common()
-	waits := v.State != status.Ready && v.State != status.Gone
+	waits := v.State != model.StateReady && v.State != model.StateGone
 	same := false
 	if old := meta.FindStatusCondition(s.Conditions, status.ConditionReady); old != nil {
 		same = old.Reason == string(v.Reason) && s.WaitingSince != nil

@@ -15,22 +15,22 @@ import (
 )
 
 // verdict is how an object of a kind is; false: nobody knows yet.
-func (e entry) verdict(kind string) (status.Outcome, bool) {
+func (e entry) verdict(kind string) (status.Verdict, bool) {
 	if e.found.problem != "" {
 		return e.found.wrong(), true
 	}
 	switch {
 	case (!hasGuests(kind) || e.found.lent > 0) && e.found.deleting:
 		text := status.Count(e.found.machines, "machine uses it", "machines use it") + "; it goes when none does"
-		return status.Outcome{State: status.Blocked, Reason: model.WaitDependents, Message: text}, true
+		return status.Verdict{State: model.StateBlocked, Reason: model.WaitDependents, Message: text}, true
 	case !hasGuests(kind):
 		return status.Kubernetes.Of(plan.Object{}), true
 	case e.found.early, e.found.short:
-		return status.Outcome{}, false
+		return status.Verdict{}, false
 	case len(e.outcomes) < e.found.tellers() && e.found.provider != "":
-		return status.Outcome{State: status.Blocked, Reason: model.ReasonProvider, Message: e.found.provider}, true
+		return status.Verdict{State: model.StateBlocked, Reason: model.ReasonProvider, Message: e.found.provider}, true
 	case len(e.outcomes) < e.found.tellers():
-		return status.Outcome{}, false
+		return status.Verdict{}, false
 	case len(e.found.sites) == 0 && kind == "VMImage":
 		return e.found.unused(), true
 	case e.found.group && len(e.found.members) == 0:
@@ -39,20 +39,20 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 	var worst *engine.Outcome
 	for _, o := range e.outcomes {
 		if o.Version != e.found.edition {
-			return status.Outcome{}, false // it is about what was wanted before
+			return status.Verdict{}, false // it is about what was wanted before
 		}
 		if worst == nil || rank(o.State) > rank(worst.State) {
 			worst = &o
 		}
 	}
 	if worst == nil {
-		return status.Outcome{}, false
+		return status.Verdict{}, false
 	}
-	v := judge(*worst)
+	v := status.Kubernetes.Outcome(*worst)
 	v.Message = nearby(worst.Owner.Namespace, v.Message)
 	switch {
 	case !e.found.group:
-	case v.State != status.Ready && v.State != status.Gone:
+	case v.State != model.StateReady && v.State != model.StateGone:
 		v.Message = worst.Owner.Name + ": " + v.Message
 	case len(e.found.surplus) > 0 && !e.found.deleting:
 		return e.found.tooMany(), true
@@ -61,55 +61,27 @@ func (e entry) verdict(kind string) (status.Outcome, bool) {
 }
 
 // unused says that no machine is made from an image.
-func (f found) unused() status.Outcome {
+func (f found) unused() status.Verdict {
 	text := "no machine needs it"
 	switch {
 	case f.lent > 0 && f.fetched:
-		return status.Outcome{State: status.Blocked, Reason: model.WaitSource, Message: status.Count(f.lent, "machine of another namespace waits", "machines of other namespaces wait") +
+		return status.Verdict{State: model.StateBlocked, Reason: model.WaitSource, Message: status.Count(f.lent, "machine of another namespace waits", "machines of other namespaces wait") +
 			" for it, and it isn't fetched: a Provider of this namespace does that, and none is named for it (spec.providerRef)"}
 	case f.lent > 0 && f.lent == f.machines:
 		text = status.Count(f.lent, "machine of another namespace uses it", "machines of other namespaces use it")
 	case f.machines > 0:
 		text = status.Count(f.machines, "machine names it and can't be made yet", "machines name it, and none of them can be made yet")
 	}
-	return status.Outcome{State: status.Ready, Reason: model.ReasonUnused, Message: text}
+	return status.Verdict{State: model.StateReady, Reason: model.ReasonUnused, Message: text}
 }
 
 // wrong says why an object isn't made so.
-func (f found) wrong() status.Outcome {
-	return status.Outcome{State: status.Blocked, Reason: cmp.Or(f.reason, model.ReasonInvalid), Message: f.problem}
+func (f found) wrong() status.Verdict {
+	return status.Verdict{State: model.StateBlocked, Reason: cmp.Or(f.reason, model.ReasonInvalid), Message: f.problem}
 }
 
 func rank(s engine.State) int {
 	return slices.Index([]engine.State{engine.StateGone, engine.StateReady, engine.StateChanging, engine.StateWaiting, engine.StateRefused, engine.StateFailed}, s)
-}
-
-// judge says for people what became of an object.
-func judge(o engine.Outcome) status.Outcome {
-	if f := o.Failure; o.State == engine.StateChanging && f != nil && f.Hard && o.Repeats {
-		// What has failed for long is tried once more: that is no news.
-		o.State, o.Text = engine.StateFailed, f.What+" failed: "+f.Text
-	}
-	switch o.State {
-	case engine.StateReady:
-		return status.Kubernetes.Of(plan.Object{Notes: o.Notes})
-	case engine.StateGone:
-		return status.Kubernetes.Of(plan.Object{Gone: true})
-	case engine.StateChanging:
-		return status.Outcome{State: status.Changing, Reason: model.ReasonChanging, Message: status.Sentence(o.Text)}
-	case engine.StateRefused:
-		return status.Kubernetes.Of(plan.Object{Refused: o.Refused})
-	case engine.StateFailed:
-		out := status.Outcome{State: status.Failed, Reason: model.WaitFailed, Message: status.Sentence(o.Text)}
-		if f := o.Failure; f != nil {
-			out.Message = status.Kubernetes.Say(o.Text, f.Hint)
-		}
-		return out
-	}
-	if o.Wait == nil {
-		return status.Outcome{State: status.Changing, Reason: model.ReasonChanging, Message: status.Sentence(o.Text)}
-	}
-	return status.Kubernetes.Of(plan.Object{Wait: o.Wait})
 }
 
 // nearby leaves the namespace of an object out of what is said about it, since what

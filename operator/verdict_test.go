@@ -10,6 +10,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
 )
 
 // People and alerts go by these, so they stay while nothing is new.
@@ -25,7 +26,7 @@ func TestAVerdictStaysWhileWhatFailsIsTriedAgain(t *testing.T) {
 		{engine.Outcome{State: engine.StateChanging, Text: "configure VM 104", Failure: fails}, model.ReasonChanging, "something else is done"},
 		{engine.Outcome{State: engine.StateChanging, Text: "start VM 104"}, model.ReasonChanging, "nothing has failed"},
 	} {
-		got := judge(c.outcome)
+		got := status.Kubernetes.Outcome(c.outcome)
 		if got.Reason != c.reason {
 			t.Errorf("the reason is %s, want %s: %s", got.Reason, c.reason, c.because)
 		}

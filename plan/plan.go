@@ -46,39 +46,13 @@ type Step struct {
 	Obvious bool
 }
 
-// Wait is why nothing more can be done now.
-type Wait struct {
-	Reason model.Reason
-	Text   string             // one sentence
-	Diff   []model.Difference // what it is about; it follows the text
-	Do     model.Advice
-	Task   string // the task that is waited for, if it is one
-	Guest  int    // the guest whose config tells when it is over, if it isn't the object's own
-}
-
-// Refusal is a step that would be needed and wasn't agreed to.
-type Refusal struct {
-	What, Why string
-	Diff      []model.Difference // as of a step
-	Effect    Effect
-	Allow     model.Do // what agrees to it; empty: nothing can
-	Late      bool     // it wasn't in the plan that was agreed to
-	Pending   Pending  // what a refused restart would apply
-}
-
-// Pending is what a running guest gets at its next restart.
-type Pending struct {
-	Runs []string // sizes that it has: "2 CPUs", "4 GiB"
-	Next []string // the same sizes after the restart
-	Keys []string // options beside the sizes that change
-}
-
-// Note is something that people should know, though nothing has to be done about it.
-type Note struct {
-	Text string
-	Diff []model.Difference // what it is about; it follows the text
-	Do   model.Advice       // what can be done about it all the same
-}
+// The parts of a plan that outcomes have, too.
+type (
+	Wait    = model.Wait
+	Refusal = model.Refusal
+	Pending = model.Pending
+	Note    = model.Note
+)
 
 // Object is the plan for one wanted object.
 type Object struct {

@@ -84,7 +84,7 @@ func Example() {
 	// read: web 4 <nil>
 	// drift: true <nil>
 	// removed: <nil>
-	// gone <nil>
+	// Gone <nil>
 }
 
 // A machine that can't be made says why.

@@ -91,8 +91,8 @@ func Wanted(g *model.Guest, o plan.Object) VM {
 }
 
 // With adds how far a guest is from what is wanted.
-func (v VM) With(out Outcome) VM {
-	ready := out.State == Ready || out.State == Gone
+func (v VM) With(out Verdict) VM {
+	ready := out.State == model.StateReady || out.State == model.StateGone
 	v.Ready, v.Reason, v.Message = &ready, out.Reason, out.Message
 	return v
 }

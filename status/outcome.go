@@ -8,40 +8,26 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// State is how an object is, in one word.
-type State string
-
-// States of an object.
-const (
-	Ready    State = "Ready"    // up to date
-	Gone     State = "Gone"     // it was to go, and is gone
-	Changing State = "Changing" // steps are to be done
-	Waiting  State = "Waiting"  // goes on by itself
-	Blocked  State = "Blocked"  // goes on when a person has decided
-	Failed   State = "Failed"   // a step failed
-	Unread   State = "Unread"   // not all that matters was read yet
-)
-
-// Outcome is how an object is, with the reason and a sentence.
-type Outcome struct {
-	State   State
+// Verdict is how an object is, in the words of a door.
+type Verdict struct {
+	State   model.State
 	Reason  model.Reason // for machines
 	Message string       // one sentence, for people
 }
 
 // Of says how the object is that a plan is for.
-func (w Words) Of(o plan.Object) Outcome {
+func (w Words) Of(o plan.Object) Verdict {
 	switch {
 	case o.Gone:
-		return Outcome{Gone, model.ReasonGone, "nothing of it is left"}
+		return Verdict{model.StateGone, model.ReasonGone, "nothing of it is left"}
 	case o.Wait != nil:
 		return w.waiting(*o.Wait)
 	case !o.Ready() && o.Unchanged():
-		return Outcome{Waiting, model.WaitAgent, "its guest agent hasn't reported an address yet"}
+		return Verdict{model.StateWaiting, model.WaitAgent, "its guest agent hasn't reported an address yet"}
 	case !o.Look.Empty():
-		return Outcome{Unread, model.ReasonUnread, "not all that matters was read yet"}
+		return Verdict{model.StateUnread, model.ReasonUnread, "not all that matters was read yet"}
 	case len(o.Steps) > 0:
-		return Outcome{Changing, model.ReasonChanging, changing(o.Steps)}
+		return Verdict{model.StateChanging, model.ReasonChanging, changing(o.Steps)}
 	case len(o.Refused) > 0:
 		return w.refused(o.Refused)
 	}
@@ -49,18 +35,39 @@ func (w Words) Of(o plan.Object) Outcome {
 	for _, n := range o.Notes {
 		text += "; " + w.Note(n)
 	}
-	return Outcome{Ready, model.ReasonUpToDate, text}
+	return Verdict{model.StateReady, model.ReasonUpToDate, text}
 }
 
-func (w Words) waiting(why plan.Wait) Outcome {
-	state := Waiting
-	switch ends := why.Reason.Facts().Ends; {
-	case why.Reason == model.WaitFailed:
-		state = Failed
-	case ends == model.EndsByPerson || ends == model.EndsByReturn || ends == model.EndsByHolder:
-		state = Blocked
+func (w Words) waiting(why model.Wait) Verdict {
+	return Verdict{why.Reason.State(), why.Reason, w.Wait(why)}
+}
+
+// Outcome says what became of an object.
+func (w Words) Outcome(o model.Outcome) Verdict {
+	if f := o.Failure; o.State == model.StateChanging && f != nil && f.Hard && o.Repeats {
+		// What has failed for long is tried once more: that is no news.
+		o.State, o.Text = model.StateFailed, f.What+" failed: "+f.Text
 	}
-	return Outcome{state, why.Reason, w.Wait(why)}
+	switch o.State {
+	case model.StateReady:
+		return w.Of(plan.Object{Notes: o.Notes})
+	case model.StateGone:
+		return w.Of(plan.Object{Gone: true})
+	case model.StateRefused:
+		return w.refused(o.Refused)
+	case model.StateFailed:
+		v := Verdict{model.StateFailed, model.WaitFailed, Sentence(o.Text)}
+		if f := o.Failure; f != nil {
+			v.Message = w.Say(o.Text, f.Hint)
+		}
+		return v
+	case model.StateChanging:
+	default:
+		if o.Wait != nil {
+			return w.waiting(*o.Wait)
+		}
+	}
+	return Verdict{model.StateChanging, model.ReasonChanging, Sentence(o.Text)}
 }
 
 // changing names the next step and how many follow.
@@ -75,7 +82,7 @@ func changing(steps []plan.Step) string {
 	return Sentence(text)
 }
 
-func (w Words) refused(list []plan.Refusal) Outcome {
+func (w Words) refused(list []plan.Refusal) Verdict {
 	reason := model.WaitRestart
 	for _, r := range list {
 		if r.Effect != plan.Restart {
@@ -86,7 +93,7 @@ func (w Words) refused(list []plan.Refusal) Outcome {
 	for i, r := range list {
 		texts[i] = w.refusal(r)
 	}
-	return Outcome{Blocked, reason, strings.Join(texts, "; ")}
+	return Verdict{model.StateBlocked, reason, strings.Join(texts, "; ")}
 }
 
 // refusal says what wasn't done and what would agree to it, if anything does.
@@ -152,20 +159,20 @@ const (
 
 // Conditions are the aspects of an outcome: whether the object is ready,
 // whether it goes on by itself, and whether somebody has to do something.
-func (o Outcome) Conditions() []Condition {
+func (v Verdict) Conditions() []Condition {
 	ready, progressing, degraded := "False", "False", "False"
-	switch o.State {
-	case Ready, Gone:
+	switch v.State {
+	case model.StateReady, model.StateGone:
 		ready = "True"
-	case Unread:
+	case model.StateUnread:
 		ready, progressing = "Unknown", "True"
-	case Changing, Waiting:
+	case model.StateChanging, model.StateWaiting:
 		progressing = "True"
-	case Blocked, Failed:
+	case model.StateBlocked, model.StateFailed:
 		degraded = "True"
 	}
 	of := func(typ, status string) Condition {
-		return Condition{Type: typ, Status: status, Reason: o.Reason, Message: o.Message}
+		return Condition{Type: typ, Status: status, Reason: v.Reason, Message: v.Message}
 	}
 	return []Condition{
 		of(ConditionReady, ready),

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
 
@@ -164,7 +165,7 @@ func (p Page) wait(w plan.Wait) string {
 		sign = "✗"
 	}
 	text := Wrap("    "+sign+" "+p.Words.Wait(w), p.Width, "      ")
-	if p.Words.waiting(w).State == Waiting {
+	if p.Words.waiting(w).State == model.StateWaiting {
 		return p.Grey(text) + "\n"
 	}
 	return p.Yellow(text) + "\n"

@@ -24,7 +24,7 @@ type ObjectView struct {
 	VMID      int           `json:"vmid,omitempty"`
 	Node      string        `json:"node,omitempty"`
 	Placed    string        `json:"placed,omitempty"`
-	State     State         `json:"state"`
+	State     model.State   `json:"state"`
 	Reason    model.Reason  `json:"reason"`
 	Message   string        `json:"message"`
 	Steps     []StepView    `json:"steps,omitempty"`
