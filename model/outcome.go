@@ -53,9 +53,9 @@ type Refusal struct {
 
 // Pending is what a running guest gets at its next restart.
 type Pending struct {
-	Runs []string // sizes that it has: "2 CPUs", "4 GiB"
-	Next []string // the same sizes after the restart
-	Keys []string // options beside the sizes that change
+	CPUs, NextCPUs     int      // that it has, and after the restart; 0: they stay as they are
+	Memory, NextMemory int64    // the same in bytes
+	Keys               []string // options beside the sizes that change
 }
 
 // Note is something that people should know, though nothing has to be done about it.

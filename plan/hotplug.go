@@ -103,11 +103,11 @@ func (c *change) atRestart(keys []string) Pending {
 	cpus := func(k string) bool { return k == "cores" || k == "sockets" || k == "vcpus" }
 	var p Pending
 	if from, to := cpusOf(was), cpusOf(is); slices.ContainsFunc(keys, cpus) && from != to && to > 0 {
-		p.Runs, p.Next = append(p.Runs, plural(max(1, from), "CPU")), append(p.Next, plural(to, "CPU"))
+		p.CPUs, p.NextCPUs = max(1, from), to
 		keys = slices.DeleteFunc(slices.Clone(keys), cpus)
 	}
 	if from, to := memoryOf(was), memoryOf(is); slices.Contains(keys, "memory") && from != to && from > 0 && to > 0 {
-		p.Runs, p.Next = append(p.Runs, model.Bytes(from)), append(p.Next, model.Bytes(to))
+		p.Memory, p.NextMemory = from, to
 		keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "memory" })
 	}
 	p.Keys = keys

@@ -62,14 +62,16 @@ func TestEveryAdviceIsInTheWordsOfItsDoor(t *testing.T) {
 
 func TestARestartThatIsNeededIsToldInSizes(t *testing.T) {
 	for _, c := range []struct {
-		pending plan.Pending
+		pending model.Pending
 		want    string
 	}{
-		{plan.Pending{Runs: []string{"2 CPUs", "4 GiB"}, Next: []string{"4 CPUs", "8 GiB"}}, "runs with 2 CPUs, 4 GiB; 4 CPUs, 8 GiB apply"},
-		{plan.Pending{Runs: []string{"4 GiB"}, Next: []string{"8 GiB"}}, "runs with 4 GiB; 8 GiB applies"},
-		{plan.Pending{Runs: []string{"2 CPUs"}, Next: []string{"4 CPUs"}, Keys: []string{"machine", "net0"}}, "runs with 2 CPUs; 4 CPUs and the new machine, net0 apply"},
-		{plan.Pending{Keys: []string{"net0"}}, "the new net0 applies"},
-		{plan.Pending{Keys: []string{"cpu", "net0"}}, "the new cpu, net0 apply"},
+		{model.Pending{CPUs: 2, NextCPUs: 4, Memory: 4 << 30, NextMemory: 8 << 30}, "runs with 2 CPUs, 4 GiB; 4 CPUs, 8 GiB apply"},
+		{model.Pending{Memory: 4 << 30, NextMemory: 8 << 30}, "runs with 4 GiB; 8 GiB applies"},
+		{model.Pending{CPUs: 4, NextCPUs: 2}, "runs with 4 CPUs; 2 CPUs apply"},
+		{model.Pending{CPUs: 2, NextCPUs: 1}, "runs with 2 CPUs; 1 CPU applies"},
+		{model.Pending{CPUs: 2, NextCPUs: 4, Keys: []string{"machine", "net0"}}, "runs with 2 CPUs; 4 CPUs and the new machine, net0 apply"},
+		{model.Pending{Keys: []string{"net0"}}, "the new net0 applies"},
+		{model.Pending{Keys: []string{"cpu", "net0"}}, "the new cpu, net0 apply"},
 	} {
 		got := Kubernetes.Of(plan.Object{Refused: []plan.Refusal{{What: "restart VM 1", Effect: plan.Restart, Allow: model.AllowRestart, Pending: c.pending}}})
 		if want := c.want + " at the next restart: restart it, or set spec.updatePolicy.restart: Allow"; got.Message != want || got.Reason != model.WaitRestart {

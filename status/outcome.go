@@ -115,12 +115,24 @@ func (w Words) refusal(r plan.Refusal) string {
 }
 
 // pending says what a guest runs with, and what applies later.
-func pending(p plan.Pending) string {
-	text := ""
-	if len(p.Runs) > 0 {
-		text = "runs with " + strings.Join(p.Runs, ", ") + "; "
+func pending(p model.Pending) string {
+	var runs, next []string
+	verb := "apply"
+	if p.NextMemory != 0 {
+		runs, next = append(runs, model.Bytes(p.Memory)), append(next, model.Bytes(p.NextMemory))
+		verb = "applies" // 8 GiB does
 	}
-	what := strings.Join(p.Next, ", ")
+	if p.NextCPUs != 0 {
+		runs, next = append([]string{Count(p.CPUs, "CPU")}, runs...), append([]string{Count(p.NextCPUs, "CPU")}, next...)
+		if verb = "apply"; p.NextCPUs == 1 && len(next) == 1 {
+			verb = "applies"
+		}
+	}
+	text := ""
+	if len(runs) > 0 {
+		text = "runs with " + strings.Join(runs, ", ") + "; "
+	}
+	what := strings.Join(next, ", ")
 	switch {
 	case len(p.Keys) > 0 && what != "":
 		return text + what + " and the new " + strings.Join(p.Keys, ", ") + " apply"
@@ -128,18 +140,8 @@ func pending(p plan.Pending) string {
 		return "the new " + p.Keys[0] + " applies"
 	case len(p.Keys) > 0:
 		return "the new " + strings.Join(p.Keys, ", ") + " apply"
-	case len(p.Next) == 1:
-		return text + what + " " + applies(what)
 	}
-	return text + what + " apply"
-}
-
-// applies is the verb of a single size: several CPUs apply, 8 GiB applies.
-func applies(what string) string {
-	if strings.HasSuffix(what, "CPUs") {
-		return "apply"
-	}
-	return "applies"
+	return text + what + " " + verb
 }
 
 // Condition is one aspect of an object, as Kubernetes writes them.
