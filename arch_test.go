@@ -323,7 +323,7 @@ func TestOnlySitesWorkOnClusters(t *testing.T) {
 func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
 	words := regexp.MustCompile(`kubectl|updatePolicy|virtrigaud|(^|[\s(])proxplane [a-z]+|--[a-z]`)
 	proxmox := regexp.MustCompile(`\b(qm|pvesm|pveum|ha-manager) [a-z]+ [^;,]*--[a-z]+`) // its own commands have flags, too
-	plain := regexp.MustCompile(`^proxplane (key id|marker|cipassword)`) // what is hashed
+	plain := regexp.MustCompile(`^proxplane (key id|marker|cipassword)`)                 // what is hashed
 	for _, f := range sources(t) {
 		if !slices.Contains([]string{"model", "plan", "observe", "act", "engine", "site"}, f.pkg) || f.test {
 			continue

@@ -289,7 +289,7 @@ func TestMachinesThatNobodyWasToldOfCountAsUnavailable(t *testing.T) {
 		larger := l.inNamespace("east", classed(3, "6144", model.Allow{Restart: true}, model.Limit{}))
 		one.Want(desired(larger...), nil)
 		time.Sleep(10 * time.Minute)
-		if o := one.of("web-0"); o.Wait == nil || o.Wait.Reason != plan.WaitRollout {
+		if o := one.of("web-0"); o.Wait == nil || o.Wait.Reason != model.WaitRollout {
 			t.Errorf("web-0 is %s: %s", o.State, o.Text)
 		}
 	})
