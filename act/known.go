@@ -63,7 +63,7 @@ func (a *Actor) stillOf(ctx context.Context, guest model.Target, owner model.Own
 	}
 	if err := proves(now.Settings["description"], owner, guest.VMID); err != nil {
 		// It was the owner's a moment ago, so it is looked at again before anything is said.
-		return fmt.Errorf("%w: %v", pve.ErrModified, err)
+		return fmt.Errorf("%w: %s", pve.ErrModified, err.Error())
 	}
 	return nil
 }

@@ -114,16 +114,22 @@ func (f *sshFlags) authorized() (keys []ssh.PublicKey, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(rest) > 0 {
-		key, _, _, more, err := ssh.ParseAuthorizedKey(rest)
-		if err != nil && len(keys) == 0 {
-			return nil, fmt.Errorf("%s: no key in it: %w", f.keys, err)
-		} else if err != nil {
-			break // only comments are left
-		}
-		keys, rest = append(keys, key), more
+	for key, more := nextKey(rest); key != nil; key, more = nextKey(more) {
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s: no public key in it", f.keys)
 	}
 	return keys, nil
+}
+
+// nextKey is the first key in the text, and what follows it. It is nil when only comments are left.
+func nextKey(text []byte) (ssh.PublicKey, []byte) {
+	key, _, _, rest, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return nil, nil
+	}
+	return key, rest
 }
 
 // close ends the servers, and removes what isn't to be kept.

@@ -10,10 +10,11 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Outcome is what became of an object, and State in one word.
 type (
+	// Outcome is what became of an object.
 	Outcome = model.Outcome
-	State   = model.State
+	// State is that in one word.
+	State = model.State
 )
 
 // The states that an engine leaves objects in.

@@ -46,12 +46,16 @@ type Step struct {
 	Obvious bool
 }
 
-// The parts of a plan that outcomes have, too.
+// Outcomes have these parts of a plan, too.
 type (
-	Wait    = model.Wait
+	// Wait is what an object waits for.
+	Wait = model.Wait
+	// Refusal is what isn't done without being allowed.
 	Refusal = model.Refusal
+	// Pending is what applies at the next start.
 	Pending = model.Pending
-	Note    = model.Note
+	// Note is what people should know.
+	Note = model.Note
 )
 
 // Object is the plan for one wanted object.

@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// ErrNotFound: an owner has no machine.
+// ErrNotFound says that an owner has no machine.
 var ErrNotFound = errors.New("it has no machine")
 
 // Machine is a machine of ours that is in Proxmox.

@@ -2,6 +2,7 @@ package nodeos
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -220,7 +221,7 @@ type stream struct {
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadAt(p, s.at)
 	s.at += int64(n)
-	if n > 0 && err == io.EOF {
+	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return n, err

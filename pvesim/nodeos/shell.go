@@ -77,13 +77,15 @@ func (sh *shell) script(ctx context.Context, text, in io.Reader, out, errs io.Wr
 		return 2
 	}
 	status := 0
-	err = syntax.NewParser().Stmts(text, func(stmt *syntax.Stmt) bool {
+	for stmt, err := range syntax.NewParser().StmtsSeq(text) {
+		if err != nil {
+			fmt.Fprintln(errs, "bash:", err)
+			return 2
+		}
 		status = sh.status(errs, r.Run(ctx, stmt))
-		return !r.Exited()
-	})
-	if err != nil {
-		fmt.Fprintln(errs, "bash:", err)
-		return 2
+		if r.Exited() {
+			break
+		}
 	}
 	return status
 }

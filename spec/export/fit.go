@@ -22,11 +22,8 @@ import (
 func Of(have *model.Observed, g *model.Guest, owner model.Owner) (Machine, error) {
 	linked, wrong := fit(have, g, owner, true)
 	alone, alsoWrong := fit(have, g, owner, false)
-	switch {
-	case wrong != nil && alsoWrong != nil:
-		return Machine{}, alsoWrong
-	case wrong != nil || alsoWrong == nil && linked.worse(alone):
-		return alone, nil
+	if wrong != nil || alsoWrong == nil && linked.worse(alone) {
+		return alone, alsoWrong
 	}
 	return linked, nil
 }
