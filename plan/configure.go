@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -84,7 +85,7 @@ func (c *change) noteKept() {
 	}
 }
 
-// means tells whether an option means what is wanted, though it is written in
+// means reports whether an option means what is wanted, though it is written in
 // another way.
 func (c *change) means(key, want, have string) bool {
 	switch key {
@@ -95,7 +96,10 @@ func (c *change) means(key, want, have string) bool {
 	case "vcpus":
 		return want == "" && have == itoa(allCPUs(c.v.Options))
 	}
-	return false
+	// A size that the config leaves out is Proxmox' own: setting it would change nothing, and
+	// wait for a restart.
+	own := defaults[key]
+	return own != "" && cmp.Or(want, own) == cmp.Or(have, own)
 }
 
 // sameMachine tells whether a guest has the kind of machine that is wanted:

@@ -105,6 +105,12 @@ func edits() []edit {
 		{"another ISO image is in the drive", func(g *model.Guest, _ *model.VM) { disk(g.Config, "ide0").Volume = "nfs:iso/second.iso" }},
 		{"the drive is empty", func(g *model.Guest, _ *model.VM) { disk(g.Config, "ide0").Volume = "" }},
 		{"a disk is where the drive was", func(g *model.Guest, _ *model.VM) { disk(g.Config, "ide0").CDROM = false }},
+		{"sizes that Proxmox would take anyway are left out", func(g *model.Guest, v *model.VM) {
+			for k, size := range defaults {
+				v.Options[k] = size
+				delete(g.Config.Options, k)
+			}
+		}},
 		{"two disks want one slot", func(g *model.Guest, v *model.VM) {
 			v.Disks = append(v.Disks, model.Disk{Slot: "scsi1", Storage: "nfs", Size: 1 << 30, Options: map[string]string{"serial": "new"}})
 		}},
