@@ -134,11 +134,11 @@ var misdeeds = []misdeed{
 	}, `virtualmachine/vm-a isn't there`},
 	{"what is wanted can't be", func(r *run, _ int) {
 		r.sets[0].change(func() { r.sets[0].find("vm-a").Options["memory"] = "1" })
-	}, `^virtualmachine/vm-a of set one is failed in the end: configure VM`},
+	}, `^virtualmachine/vm-a of set one is Failed in the end: configure VM`},
 	{"what is to go is refused", func(r *run, id int) {
 		r.sim.Do(func(s *pvesim.State) { s.VMs[id].Conf["protection"] = "1" })
 		r.sets[0].change(func() { w := r.sets[0].find("vm-a"); w.Deleted, w.Update.Data = true, true })
-	}, `^virtualmachine/vm-a of set one is refused in the end`},
+	}, `^virtualmachine/vm-a of set one is Refused in the end`},
 	{"somebody changes it again and again", func(r *run, id int) {
 		go r.keepEditing(id, "tags", "x")
 	}, `changes were made to set one though nothing was to be done|finds something to do|should be`},
