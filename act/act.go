@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/proxplane/proxplane/host/ssh"
+	"github.com/proxplane/proxplane/leftover"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -25,6 +26,7 @@ type Actor struct {
 	client *pve.Client
 	hosts  *ssh.Hosts // nil: nodes can't be logged in to
 	keys   model.Keys
+	guests leftover.Guests
 
 	mu      sync.Mutex
 	version pve.Version

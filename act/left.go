@@ -31,7 +31,7 @@ func (a *Actor) removeDisk(ctx context.Context, c *pve.Client, r model.RemoveDis
 // mayRemove proves that no guest has a disk that was left.
 func (a *Actor) mayRemove(ctx context.Context, r model.RemoveDisk) (err error) {
 	left := r.Left.Only(r.Volume)
-	left.Found, err = leftover.Find(ctx, a.client, left)
+	left.Found, err = leftover.Find(ctx, a.client, left, &a.guests, proofAge)
 	switch {
 	case err != nil:
 		return err

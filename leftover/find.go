@@ -16,8 +16,9 @@ import (
 // tells, and time has passed: somebody may have found the disk and put it to use. Then more has to be
 // proved before it is removed.
 
-// Find looks for the disks that were left, and for what proves that they may go.
-func Find(ctx context.Context, c *pve.Client, left model.Left) (*model.Found, error) {
+// Find looks for the disks that were left, and for what proves that they may go. What guests have may
+// have been read within a time before.
+func Find(ctx context.Context, c *pve.Client, left model.Left, guests *Guests, within time.Duration) (*model.Found, error) {
 	volumes, err := there(ctx, c, left)
 	found := &model.Found{There: volumes}
 	if err != nil || len(volumes) == 0 {
@@ -33,7 +34,7 @@ func Find(ctx context.Context, c *pve.Client, left model.Left) (*model.Found, er
 	case left.Watched, found.Taken && left.Half():
 		return found, nil // that decides it
 	}
-	if err := findUsers(ctx, c, left, found); err != nil {
+	if err := findUsers(ctx, c, left, found, func(g pve.Resource) ([]pve.Settings, error) { return guests.configsOf(ctx, c, g, within) }); err != nil {
 		return nil, err
 	}
 	return found, nil
@@ -109,7 +110,7 @@ func stillThere(ctx context.Context, c *pve.Client, left model.Left) (volumes []
 
 // findUsers finds which guests name the volumes, whatever their VMIDs: people attach disks by hand to
 // rescue what is on them. Of a guest that isn't made yet nobody knows.
-func findUsers(ctx context.Context, c *pve.Client, left model.Left, found *model.Found) error {
+func findUsers(ctx context.Context, c *pve.Client, left model.Left, found *model.Found, configsOf func(pve.Resource) ([]pve.Settings, error)) error {
 	all, err := c.Cluster().Resources(ctx, "")
 	if err != nil {
 		return fmt.Errorf("list who may use what was left of VM %d: %w", left.VMID, err)
@@ -122,7 +123,7 @@ func findUsers(ctx context.Context, c *pve.Client, left model.Left, found *model
 	found.Users = map[string][]int{}
 	slices.SortFunc(guests, func(a, b pve.Resource) int { return a.VMID - b.VMID })
 	for _, g := range guests {
-		configs, err := configsOf(ctx, c, g)
+		configs, err := configsOf(g)
 		if err != nil {
 			return fmt.Errorf("look whether VM %d uses what was left of VM %d: %w", g.VMID, left.VMID, err)
 		}
@@ -162,31 +163,6 @@ func mayUse(all []pve.Resource, left model.Left, volumes []string) (guests []pve
 		}
 	}
 	return guests, ""
-}
-
-// configsOf are all that a guest may get its disks from: its config, with and without
-// what is pending, and those of its snapshots.
-func configsOf(ctx context.Context, c *pve.Client, g pve.Resource) (list []pve.Settings, err error) {
-	vm := c.VM(g.Node, g.VMID)
-	for _, current := range []bool{true, false} {
-		now, err := vm.Config(ctx, pve.ConfigOptions{Current: current})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, now.Settings)
-	}
-	snapshots, _, err := vm.Snapshots(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range snapshots {
-		then, err := vm.SnapshotConfig(ctx, s.Name)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, then.Settings)
-	}
-	return list, nil
 }
 
 // named reports whether one of the configs names a volume.

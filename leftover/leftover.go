@@ -102,6 +102,7 @@ func On(ctx context.Context, c *pve.Client, node string, since time.Time) (all [
 	if err != nil {
 		return nil, err
 	}
+	var guests Guests
 	for _, t := range tasks {
 		vmid, err := strconv.Atoi(t.ID)
 		if err != nil {
@@ -109,7 +110,7 @@ func On(ctx context.Context, c *pve.Client, node string, since time.Time) (all [
 		}
 		left, err := Recall(ctx, c, model.Task{UPID: t.UPID.String(), Node: node, Type: t.Type, VMID: vmid, Ended: t.EndTime, Exit: t.Status})
 		if err == nil && left != nil {
-			left.Found, err = Find(ctx, c, *left)
+			left.Found, err = Find(ctx, c, *left, &guests, time.Minute)
 		}
 		switch {
 		case err != nil:

@@ -28,6 +28,9 @@ const (
 	leftFresh = 5 * time.Minute
 	// leftTries is how often it is looked for what a task of another process has left, if that fails.
 	leftTries = 3
+	// leftRead is how old it may be what guests have when a removal is planned: it is read again
+	// before anything is removed.
+	leftRead = 30 * time.Second
 	// leftMost bounds how many tasks of other processes are looked at.
 	leftMost = 50
 )
@@ -191,7 +194,7 @@ func (o *Observer) Left(ctx context.Context) error {
 			}
 		}
 		if err == nil {
-			left.Found, err = leftover.Find(ctx, o.client, left)
+			left.Found, err = leftover.Find(ctx, o.client, left, &o.guestDisks, leftRead)
 		}
 		if hopeless(ctx, err) {
 			return err

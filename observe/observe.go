@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/proxplane/proxplane/leftover"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -52,7 +53,8 @@ type Observer struct {
 	tasks       map[string]bool       // those that the last list showed, running or ended
 	ours        map[string]*ownTask
 	lefts       map[string]*leftBy // by task, see left.go
-	elder       []string           // nodes that are to be asked for tasks which are too old for the list
+	guestDisks  leftover.Guests
+	elder       []string // nodes that are to be asked for tasks which are too old for the list
 	created     time.Time
 	begun       time.Time // when the last list was asked for
 	asked       int       // number of the last list that was asked for

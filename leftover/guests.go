@@ -1,0 +1,83 @@
+package leftover
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/pve"
+)
+
+// Guests remembers what the configs of guests name. Proxmox' digest of a config is of all of it, with what
+// is pending and with its snapshots: as long as it is the same, one request shows that a guest names what
+// it named before, instead of three and one for each snapshot. The zero value is ready for use.
+type Guests struct {
+	mu    sync.Mutex
+	known map[int]guest
+}
+
+type guest struct {
+	digest, node string
+	read         time.Time // when the digest was seen last
+	configs      []pve.Settings
+}
+
+// forget is how long a guest is remembered that nobody asks about.
+const forget = 10 * time.Minute
+
+// configsOf are all that a guest may get its disks from, as it was within the last moments: its config,
+// with and without what is pending, and those of its snapshots.
+func (g *Guests) configsOf(ctx context.Context, c *pve.Client, r pve.Resource, within time.Duration) ([]pve.Settings, error) {
+	g.mu.Lock()
+	was, known := g.known[r.VMID]
+	g.mu.Unlock()
+	known = known && was.node == r.Node
+	if known && time.Since(was.read) < within {
+		return was.configs, nil
+	}
+	now := guest{node: r.Node, read: time.Now()}
+	current, err := c.VM(r.Node, r.VMID).Config(ctx, pve.ConfigOptions{Current: true})
+	if err != nil {
+		return nil, err
+	}
+	now.digest = current.Digest
+	if known && now.digest != "" && now.digest == was.digest {
+		now.configs = was.configs
+	} else if now.configs, err = allConfigs(ctx, c, r, current.Settings); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.known == nil {
+		g.known = map[int]guest{}
+	}
+	g.known[r.VMID] = now
+	for id, one := range g.known {
+		if now.read.Sub(one.read) > forget {
+			delete(g.known, id)
+		}
+	}
+	return now.configs, nil
+}
+
+// allConfigs are the current config, that with what is pending, and those of snapshots.
+func allConfigs(ctx context.Context, c *pve.Client, r pve.Resource, current pve.Settings) ([]pve.Settings, error) {
+	vm := c.VM(r.Node, r.VMID)
+	next, err := vm.Config(ctx, pve.ConfigOptions{})
+	if err != nil {
+		return nil, err
+	}
+	list := []pve.Settings{current, next.Settings}
+	snapshots, _, err := vm.Snapshots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range snapshots {
+		then, err := vm.SnapshotConfig(ctx, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, then.Settings)
+	}
+	return list, nil
+}
