@@ -48,6 +48,76 @@ func TestAMachineWithoutAnAddressIsReadyInNoProcess(t *testing.T) {
 	})
 }
 
+// agentless takes the agent out of the configs of the lab's templates.
+func agentless(w *pvesim.World) *pvesim.World {
+	for i := range w.Guests {
+		delete(w.Guests[i].Config, "agent")
+	}
+	return mute(w)
+}
+
+// A task that says OK may have done nothing. The answer of an agent proves that a machine
+// runs; where its config has none, somebody has to look, whatever its manifest waits for.
+func TestAMachineWithoutAnAgentIsReadyWhenItWasSeenToRun(t *testing.T) {
+	for name, begin := range map[string]func(l *lab, s *session, vm *model.VM){
+		"made": func(*lab, *session, *model.VM) {},
+		"started": func(l *lab, s *session, vm *model.VM) {
+			vm.Power, vm.WaitAddress = model.PowerOff, false
+			s.Want(desired(*vm), nil)
+			s.await("web", engine.StateReady)
+			vm.Power, vm.WaitAddress = model.PowerOn, true
+		},
+		"whose agent goes with the restart": func(l *lab, s *session, vm *model.VM) {
+			vm.Options["agent"] = "1"
+			vm.WaitAddress, vm.Update = false, model.Allow{Restart: true, Stop: true}
+			s.Want(desired(*vm), nil)
+			s.await("web", engine.StateReady)
+			vm.Options = maps.Clone(vm.Options)
+			vm.Options["agent"], vm.Options["cores"] = "", "2"
+			vm.WaitAddress = true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, agentless(labWorld(1)), func(t *testing.T, l *lab) {
+				var armed, ready bool
+				s := &session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}
+				s.after = func(o engine.Outcome) {
+					if !armed || o.Owner.Name != "web" || o.State != engine.StateReady {
+						return
+					}
+					ready = true
+					if l.named("web")["running"] == "" {
+						t.Errorf("it is ready, and doesn't run")
+					}
+				}
+				l.serveWith(s, l.client, 0)
+				defer s.end()
+				vm := machine("web")
+				begin(l, s, &vm)
+				l.fault(pvesim.Fault{Task: "qmstart", Times: 2}) // says OK and does nothing
+				s.mu.Lock()
+				armed = true
+				s.mu.Unlock()
+				n := len(l.requests(0))
+				s.Want(desired(vm), nil)
+				time.Sleep(2 * time.Minute)
+				s.await("web", engine.StateReady)
+				starts := 0
+				for _, r := range l.requests(n) {
+					if strings.HasSuffix(r, "/status/start") {
+						starts++
+					}
+				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if !ready || starts != 3 {
+					t.Errorf("ready: %v, after %d starts; want three, of which one does it", ready, starts)
+				}
+			})
+		})
+	}
+}
+
 func TestAfterATakeoverMachinesAreReadyWithTheirAddresses(t *testing.T) {
 	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
 		want := desired(machines(12)...)

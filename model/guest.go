@@ -104,7 +104,10 @@ type Guest struct {
 	// StalePower tells that Status is what the cluster's list says, which shows each
 	// guest as a status round of its node saw it, up to ten seconds ago.
 	StalePower bool
-	Template   bool
+	// Unseen tells that it runs, as Status says, because the task that started it said OK:
+	// nobody has seen it run, and its agent hasn't answered.
+	Unseen   bool
+	Template bool
 	// Container tells that it is an LXC container: it takes a VMID and is never
 	// ours.
 	Container bool

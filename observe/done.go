@@ -18,7 +18,7 @@ func (o *Observer) Done(action model.Action, answers bool) {
 	case facts.Checked:
 		return // see Check
 	case facts.Boots && answers:
-		o.Powered(vmid, model.StatusRunning) // the answer of its agent will prove it; who doesn't wait for that looks
+		o.Powered(vmid, model.StatusRunning) // the answer of its agent will prove it; who doesn't wait for that looks, see model.Guest.Unseen
 		return
 	case facts.Power == model.StatusStopped:
 		o.Powered(vmid, model.StatusStopped)

@@ -63,7 +63,7 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 		r.started = time.Time{}
 		r.born = time.Time{} // from now on what runs is its own process
 		if now == model.StatusRunning {
-			r.started = time.Now()
+			r.started, r.unseen = time.Now(), true
 		}
 		if r.config != nil && len(r.config.Pending) > 0 {
 			r.forgetConfig()
@@ -208,7 +208,7 @@ func (o *Observer) change(vmid int, fn func(*record)) {
 }
 
 func (r *record) believe(s model.Status) {
-	r.status, r.statusAt = s, time.Now()
+	r.status, r.statusAt, r.unseen = s, time.Now(), false
 	if s != model.StatusUnknown {
 		r.power = s
 	}

@@ -172,7 +172,7 @@ func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
 	if was == model.StatusUnknown && r.power != "" {
 		was = r.power // there were doubts, but that is what was certain before
 	}
-	r.status, r.statusAt, r.power = now, at, now
+	r.status, r.statusAt, r.power, r.unseen = now, at, now, false
 	r.figures = figures{known: true, name: s.Name, cpus: int(s.CPUs), memory: s.MaxMemory, disk: s.MaxDisk}
 	if r.restarted(s.Uptime, at) || now != was {
 		r.forgetAgent()

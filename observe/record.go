@@ -33,6 +33,7 @@ type record struct {
 
 	status   model.Status
 	statusAt time.Time
+	unseen   bool         // that it runs was said by the task that started it, and by nobody else
 	figures  figures      // beside the status
 	stray    bool         // the process was there before the guest was made
 	power    model.Status // the last one that was certain
@@ -65,6 +66,7 @@ func (r *record) guest() *model.Guest {
 		g.Name, g.CPUs, g.Memory, g.Disk = r.figures.name, r.figures.cpus, r.figures.memory, r.figures.disk
 	}
 	g.StalePower = !r.sure()
+	g.Unseen = r.unseen && r.statusAt.Add(lag).After(r.listedAt)
 	switch {
 	case r.sure():
 		g.Status = r.status

@@ -138,12 +138,18 @@ func (c *change) stop() {
 	}
 }
 
-// address waits for the guest agent to tell one.
+// address waits for the guest agent to tell one. Where none is waited for, a guest that was
+// started has to be seen to run.
 func (c *change) address() {
-	if !c.v.WaitAddress || !model.AgentOn(c.have.Options) || len(c.g.Addresses) > 0 || len(c.o.Steps) > 0 {
+	switch {
+	case len(c.g.Addresses) > 0 || len(c.o.Steps) > 0:
 		return
-	}
-	if c.g.Agent == model.AgentUnasked {
+	case !c.v.WaitAddress || !model.AgentOn(c.have.Options):
+		if c.g.Unseen {
+			c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
+		}
+		return
+	case c.g.Agent == model.AgentUnasked:
 		c.o.Look.Agents = append(c.o.Look.Agents, c.g.VMID)
 		return
 	}

@@ -177,7 +177,12 @@ func (r *rollout) unavailable(i int) (down bool, look Look) {
 		return false, Look{Status: []int{g.VMID}}
 	case g.Status != model.StatusRunning:
 		return true, Look{}
-	case !v.WaitAddress || len(g.Addresses) > 0 || g.Config != nil && !model.AgentOn(g.Config.Options):
+	case len(g.Addresses) > 0:
+		return false, Look{}
+	case !v.WaitAddress || g.Config != nil && !model.AgentOn(g.Config.Options):
+		if g.Unseen {
+			return false, Look{Status: []int{g.VMID}}
+		}
 		return false, Look{}
 	case g.Agent == model.AgentUnasked:
 		return false, Look{Ready: []int{g.VMID}}

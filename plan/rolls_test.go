@@ -77,6 +77,13 @@ func rollCases() []rollCase {
 			delete(g[1].Config.Options, "agent")
 		}},
 		{"nobody waits for an address of the second", func(d *D, _ *O, g G) { g[1].Agent, g[1].Addresses, d.VMs[1].WaitAddress = model.AgentDown, nil, false }},
+		{"the second has no agent, and nobody has seen it run", func(_ *D, _ *O, g G) {
+			g[1].Agent, g[1].Addresses, g[1].Unseen = model.AgentDown, nil, true
+			delete(g[1].Config.Options, "agent")
+		}},
+		{"nobody waits for an address of the second, and nobody has seen it run", func(d *D, _ *O, g G) {
+			g[1].Agent, g[1].Addresses, g[1].Unseen, d.VMs[1].WaitAddress = model.AgentDown, nil, true, false
+		}},
 		{"the first is silent", func(_ *D, _ *O, g G) { g[0].Agent, g[0].Addresses = model.AgentDown, nil }},
 		{"all are silent", func(_ *D, _ *O, g G) {
 			for _, one := range g {
