@@ -209,3 +209,29 @@ func BenchmarkParts(b *testing.B) {
 		set.Parts(Options{Set: "test", Find: login1})
 	}
 }
+
+// An object that exists and was left out of the set isn't called missing.
+func TestWhatWasLeftOutIsNotCalledMissing(t *testing.T) {
+	t.Parallel()
+	web := vm(meta("web"), "small")
+	web.Spec.ImageRef.Name = "fetched"
+	set, err := FromObjects(append(clusterObjects(), web, &api.VMSnapshot{ObjectMeta: meta("before"), Spec: api.VMSnapshotSpec{VMRef: api.Ref{Name: "old"}}})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart := func(key model.Key) string {
+		if key.Name == "fetched" || key == (model.Key{Kind: "VirtualMachine", Namespace: "ns", Name: "old"}) {
+			return "it is another Kubernetes'"
+		}
+		return ""
+	}
+	errs := set.Parts(Options{Set: "test", Find: func(model.Key) any { return nil }, Apart: apart}).Errors
+	for _, want := range []string{
+		"VirtualMachine ns/web: spec.imageRef.name: VMImage ns/fetched can't be used: it is another Kubernetes'",
+		"VMSnapshot ns/before: spec.vmRef.name: VirtualMachine ns/old can't be used: it is another Kubernetes'",
+	} {
+		if !strings.Contains(errs.Error(), want) {
+			t.Errorf("no %q in:\n%v", want, errs)
+		}
+	}
+}

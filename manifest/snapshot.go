@@ -45,7 +45,10 @@ func (s scope) machineFor(name string) *machine {
 	}
 	o := s.namedMachine(name, model.Key{})
 	if o == nil {
-		if !s.deleted() { // with the machine, its snapshots have gone
+		apart := func(kind string) bool {
+			return s.isApart(field, model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name})
+		}
+		if !s.deleted() && !apart("VirtualMachine") && !apart("VMClone") { // with the machine, its snapshots have gone
 			s.fail(field, "there is no VirtualMachine or VMClone %s %s%s", name, s.here(), s.others(name, "VirtualMachine", "VMClone"))
 		}
 		return nil

@@ -40,6 +40,10 @@ type Options struct {
 	// Find gives a [Secret] or [ConfigMap] that isn't in the set, or an error that says
 	// why it can't be read; nil: there is none.
 	Find func(model.Key) any
+
+	// Apart says why an object that exists was left out of the set; empty, or nil: it
+	// wasn't.
+	Apart func(model.Key) string
 }
 
 // Wanted is what is wanted of one Proxmox cluster.
@@ -219,12 +223,25 @@ func (s scope) find(field, kind, name string) *object {
 		}
 	}
 	switch {
+	case o == nil && s.isApart(field, key):
 	case o == nil:
 		s.fail(field, "there is no %s %s %s%s", kind, name, s.here(), s.others(name, kind))
 	case kind != "Provider" && s.isWrong(key):
 		s.fail(field, "%s isn't right itself", key.Title())
 	}
 	return o
+}
+
+// isApart reports whether an object exists and was left out, and tells why.
+func (s scope) isApart(field string, key model.Key) bool {
+	if s.options.Apart == nil {
+		return false
+	}
+	why := s.options.Apart(key)
+	if why != "" {
+		s.fail(field, "%s can't be used: %s", key.Title(), why)
+	}
+	return why != ""
 }
 
 // here is where objects that are named are looked for.

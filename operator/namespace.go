@@ -11,6 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
 )
 
 // namespaces translates namespaces: all objects of one become what is wanted of
@@ -48,12 +49,19 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	set, err := kube.Set(slices.DeleteFunc(slices.Clone(objects), func(o object) bool { return names.elsewhere(o) != "" }), borrowed...)
+	apart := map[model.Key]string{}
+	set, err := kube.Set(slices.DeleteFunc(slices.Clone(objects), func(o object) bool {
+		why := names.elsewhere(o)
+		if why != "" {
+			apart[keyOf(o)] = why
+		}
+		return why != ""
+	}), borrowed...)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	late := func() bool { return time.Since(begun) > longestTranslation }
-	parts := set.Parts(manifest.Options{Set: n.set, Grace: kube.Grace, Find: search.find, Late: late})
+	parts := set.Parts(manifest.Options{Set: n.set, Grace: kube.Grace, Find: search.find, Late: late, Apart: func(key model.Key) string { return apart[key] }})
 	search.end(r.Namespace)
 	if search.err != nil {
 		return reconcile.Result{}, search.err

@@ -1,6 +1,7 @@
 package robustness
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func (k *kube) finish() {
 	}
 	time.Sleep(2 * time.Minute) // what others have done isn't all in the lists
 	if !k.await(30*time.Minute, k.settled) {
-		for _, o := range k.objects() {
+		for _, o := range k.awaited() {
 			if !k.fine(o) {
 				r.fail("%s %s isn't as it should be in the end: %s", o["kind"], o.Name(), sayings(o))
 			}
@@ -61,7 +62,11 @@ func (k *kube) finish() {
 	}
 	if r.h.fetches {
 		k.delete(images, fetchedName)
-		if !k.await(10*time.Minute, func() bool { return k.api.Get(images, team, fetchedName) == nil }) {
+		went := func() bool {
+			image := k.api.Get(images, team, fetchedName)
+			return image == nil || k.excused(image)
+		}
+		if !k.await(10*time.Minute, went) {
 			r.fail("VMImage %s doesn't go: %s", fetchedName, sayings(k.api.Get(images, team, fetchedName)))
 			return
 		}
@@ -118,14 +123,23 @@ func (k *kube) await(most time.Duration, so func() bool) bool {
 	return false
 }
 
+// awaited are the objects that are to be as they should be in the end.
+func (k *kube) awaited() []kubesim.Object {
+	all := k.objects()
+	if image := k.api.Get(images, team, fetchedName); image != nil {
+		all = append(all, image) // it is fetched whether or not a machine is made from it
+	}
+	return all
+}
+
 // settled reports whether all objects are fine.
 func (k *kube) settled() bool {
-	return !slices.ContainsFunc(k.objects(), func(o kubesim.Object) bool { return !k.fine(o) })
+	return !slices.ContainsFunc(k.awaited(), func(o kubesim.Object) bool { return !k.fine(o) })
 }
 
 // fine reports whether an object is Ready, or says rightly why not.
 func (k *kube) fine(o kubesim.Object) bool {
-	return ready(o) && (reachable(o) || o["kind"] == "VMSnapshot") && !o.Deleting() || k.excused(o)
+	return ready(o) && (reachable(o) || o["kind"] == "VMSnapshot" || o["kind"] == "VMImage") && !o.Deleting() || k.excused(o)
 }
 
 // excused reports whether there is a good reason, in truth and not only by what we say,
@@ -147,6 +161,8 @@ func (k *kube) excused(o kubesim.Object) bool {
 			ok = true // its VMID, or they have made it theirs
 		case reason == "Elsewhere":
 			ok = k.run.census.happened(kubeRenamed) && k.elsewhere(s, identity(o))
+		case reason == "NoVMID":
+			ok = k.full(s)
 		case reason == "TakenByOthers":
 			// What was let go has its VMID or its name, or others have its machine.
 			ok = k.let(o.Name()) || k.run.others.hasTaken(s, identity(o))
@@ -157,7 +173,7 @@ func (k *kube) excused(o kubesim.Object) bool {
 		}
 	})
 	if ok {
-		k.run.census.excuse("VirtualMachine " + reason)
+		k.run.census.excuse(fmt.Sprint(o["kind"], " ", reason))
 	}
 	return ok
 }
@@ -165,9 +181,22 @@ func (k *kube) excused(o kubesim.Object) bool {
 // elsewhere reports whether an object was first looked after by an operator that had
 // another cluster name: its machine isn't there, or says so.
 func (k *kube) elsewhere(s *pvesim.State, identity string) bool {
-	for _, id := range k.guests(s, identity) {
-		_, m, _ := model.ParseDescription(s.VMs[id].Conf["description"])
-		return m.Owner.Set != ourCluster
+	for id, vm := range s.VMs {
+		_, m, ok := model.ParseDescription(vm.Conf["description"])
+		if uid, _, _ := strings.Cut(m.Owner.UID, "+"); ok && m.Of(id) && uid == identity && m.Owner.Set == ourCluster {
+			return false
+		}
+	}
+	return true
+}
+
+// full reports whether each VMID that machines may have is taken. The ranges in which that
+// can be are so small that all of their VMIDs are candidates of every object.
+func (k *kube) full(s *pvesim.State) bool {
+	for id := k.run.h.world.vmids.First; id <= k.run.h.world.vmids.Last; id++ {
+		if s.VMs[id] == nil {
+			return false
+		}
 	}
 	return true
 }
@@ -213,7 +242,7 @@ func (k *kube) stays() {
 	k.settle(10 * time.Minute)
 	at := k.run.trace.now()
 	time.Sleep(3 * time.Minute)
-	excused := slices.ContainsFunc(k.objects(), func(o kubesim.Object) bool { return !ready(o) })
+	excused := slices.ContainsFunc(k.awaited(), func(o kubesim.Object) bool { return !ready(o) })
 	if n := k.run.trace.count(func(e *entry) bool { return e.ours && e.write() && e.at > at }); n > 0 && !excused {
 		k.run.fail("%d changes were made though nothing was to be done", n)
 	}

@@ -252,6 +252,9 @@ func (k *kube) excusedByKind(o kubesim.Object, reason string) bool {
 		return slices.ContainsFunc(k.api.List(shots), func(s kubesim.Object) bool { return !s.Deleting() && vmRef(s) == o.Name() })
 	case reason == "RolloutInProgress":
 		return k.heldUp(o)
+	case o["kind"] == "VirtualMachine" && slices.Contains(k.images(o), fetchedName) && (reason == "SourceNotReady" || reason == "Invalid"):
+		image := k.api.Get(images, team, fetchedName)
+		return image != nil && !ready(image) && k.excused(image)
 	case count(o) >= 0 && reason == "NotAllowed":
 		policy, _ := spec(o)["updatePolicy"].(map[string]any)
 		return policy["scaleDown"] != "Allow"
