@@ -146,7 +146,8 @@ func (f *file) call(e *ast.CallExpr) bool {
 	return false
 }
 
-// binary reports whether operands are looked at as well: those of constants aren't.
+// binary reports whether operands are looked at as well: those of constants aren't. A mutant asks whether it is on only where that
+// makes a difference to the expression: a test that never gets there can't notice it, and isn't run.
 func (f *file) binary(e *ast.BinaryExpr) bool {
 	if v, known := f.info.Types[e]; !known || v.Value != nil {
 		return false
@@ -161,9 +162,9 @@ func (f *file) binary(e *ast.BinaryExpr) bool {
 		f.wrap(e.X, "(", fmt.Sprintf(" || mutant.Is(%d))", n))
 	case token.LOR:
 		n := f.add(e, "%s: without %s", f.short(e), f.short(e.Y))
-		f.wrap(e.Y, fmt.Sprintf("(!mutant.Is(%d) && (", n), "))")
+		f.wrap(e.Y, "((", fmt.Sprintf(") && !mutant.Is(%d))", n))
 		n = f.add(e, "%s: without %s", f.short(e), f.short(e.X))
-		f.wrap(e.X, fmt.Sprintf("(!mutant.Is(%d) && (", n), "))")
+		f.wrap(e.X, "((", fmt.Sprintf(") && !mutant.Is(%d))", n))
 	case token.ADD, token.SUB, token.MUL, token.QUO:
 		f.arithmetic(e)
 	}
@@ -173,29 +174,48 @@ func (f *file) binary(e *ast.BinaryExpr) bool {
 func (f *file) comparison(e *ast.BinaryExpr) {
 	n := f.add(e, "%s: negated", f.short(e))
 	f.wrap(e, "((", fmt.Sprintf(") != mutant.Is(%d))", n))
-	if simple(e.X) && simple(e.Y) {
+	if !simple(e.X) || !simple(e.Y) {
+		return
+	}
+	at := func(n int) string {
 		equal := fmt.Sprintf("(%s) == (%s)", f.source(e.X), f.source(e.Y))
-		switch e.Op {
-		case token.LSS, token.GTR:
-			n := f.add(e, "%s: or equal", f.short(e))
-			f.wrap(e, "(", fmt.Sprintf(" || mutant.Is(%d) && %s)", n, equal))
-		case token.LEQ, token.GEQ:
-			n := f.add(e, "%s: and not equal", f.short(e))
-			f.wrap(e, "(", fmt.Sprintf(" && !(mutant.Is(%d) && %s))", n, equal))
+		if calls(e.X) || calls(e.Y) { // once more only in the mutant, they may do something
+			return fmt.Sprintf("mutant.Is(%d) && %s", n, equal)
 		}
+		return fmt.Sprintf("%s && mutant.Is(%d)", equal, n)
+	}
+	switch e.Op {
+	case token.LSS, token.GTR:
+		f.wrap(e, "(", fmt.Sprintf(" || %s)", at(f.add(e, "%s: or equal", f.short(e)))))
+	case token.LEQ, token.GEQ:
+		f.wrap(e, "(", fmt.Sprintf(" && !(%s))", at(f.add(e, "%s: and not equal", f.short(e)))))
 	}
 }
 
 // simple reports whether e may be written a second time.
 func simple(e ast.Expr) bool {
-	ok := true
-	ast.Inspect(e, func(n ast.Node) bool {
-		if _, is := n.(*ast.FuncLit); is {
-			ok = false
+	return !contains(e, func(n ast.Node) bool { _, is := n.(*ast.FuncLit); return is })
+}
+
+// calls reports whether e calls anything but len.
+func calls(e ast.Expr) bool {
+	return contains(e, func(n ast.Node) bool {
+		call, is := n.(*ast.CallExpr)
+		if !is {
+			return false
 		}
-		return ok
+		name, is := call.Fun.(*ast.Ident)
+		return !is || name.Name != "len"
 	})
-	return ok
+}
+
+func contains(e ast.Expr, is func(ast.Node) bool) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		found = found || is(n)
+		return !found
+	})
+	return found
 }
 
 var opposite = map[token.Token]struct{ function, sign string }{
