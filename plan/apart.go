@@ -10,11 +10,11 @@ import (
 // apart plans the HA rule that keeps a guest away from others: placement sees to
 // it when a guest is made, but the manager of high availability moves guests.
 func (c *change) apart() {
-	if c.v.HA == nil || c.g.HAState == "" || !c.p.ruled() || len(c.v.Place.AntiAffinity) == 0 {
+	if !c.p.ruled() || len(c.v.Place.AntiAffinity) == 0 {
 		return
 	}
 	peers := c.peers()
-	if len(peers) < 2 {
+	if len(peers) < 2 || !slices.Contains(peers, sid(c.g.VMID)) {
 		return
 	}
 	if c.p.have.Rules == nil {
@@ -41,11 +41,11 @@ func (c *change) apart() {
 }
 
 // peers are the guests under HA that must not share a node with this one, and
-// itself.
+// itself, if it is under HA, too.
 func (c *change) peers() []string {
 	var sids []string
 	for _, v := range c.p.want.VMs {
-		if v.HA == nil || v.Deleted || !conflicts(c.v, v) && v.Owner != c.v.Owner {
+		if v.HA == nil || v.Deleted || !conflicts(c.v, v) {
 			continue
 		}
 		if f := c.p.find(v.Owner, v.VMID, v.Range); f.guest != nil && f.guest.HAState != "" {

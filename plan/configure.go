@@ -56,12 +56,9 @@ func (c *change) options(act *model.Configure, uploading bool) {
 		c.say(Live, differs("name", c.have.Options["name"], c.v.Name))
 		act.Set["name"] = c.v.Name
 	}
-	if c.have.Marker == nil {
-		return
-	}
 	for _, k := range c.have.Marker.Managed {
 		_, wanted := c.v.Options[k]
-		if have, there := c.have.Options[k]; there && !wanted && !strings.Contains(k, ":") && !c.v.Inherits(k) {
+		if have, there := c.have.Options[k]; there && !wanted && !c.v.Inherits(k) {
 			c.sayOption(unset(k, have), have, "")
 			act.Delete = append(act.Delete, k)
 		}
@@ -134,12 +131,9 @@ func (c *change) marks(act *model.Configure) {
 	}
 	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
-	if c.have.Marker != nil {
-		// These can't change.
-		was := c.have.Marker
-		want.Source, want.From, want.Image, want.Reverts, want.Adopted = was.Source, was.From, was.Image, was.Reverts, was.Adopted
-		want.Retain = c.v.Keeps(c.have.Marker)
-	}
+	was := c.have.Marker
+	want.Source, want.From, want.Image, want.Reverts, want.Adopted = was.Source, was.From, was.Image, was.Reverts, was.Adopted // these can't change
+	want.Retain = c.v.Keeps(was)
 	want.Disks = c.volumes()
 	if c.v.HA == nil && c.g.HAState != "" && c.managed("ha") {
 		c.kept = append(c.kept, "ha") // until it isn't under HA any more
@@ -149,11 +143,11 @@ func (c *change) marks(act *model.Configure) {
 	}
 	want.Managed = slices.Sorted(slices.Values(slices.Concat(want.Managed, c.kept, c.still)))
 	c.sayText(c.have.Text, strings.TrimRight(c.v.Description, "\n"))
-	if c.have.Marker != nil && seed != "" && c.have.Marker.Seed != seed {
+	if seed != "" && was.Seed != seed {
 		c.sayData()
 	}
 	text := model.Describe(c.v.Description, want)
-	if c.have.Marker == nil || model.Describe(c.have.Text, c.have.Marker.Bare()) != text || c.unsigned() {
+	if model.Describe(c.have.Text, was.Bare()) != text || c.unsigned() {
 		act.Description = &text
 	}
 	tags := tagsFor(c.v, c.have, c.stamp(want))
@@ -265,7 +259,7 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 
 // fresh tells whether a guest has what its source had: no configuration of ours was
 // applied yet. Its tags don't tell, since people change them.
-func fresh(have *model.Config) bool { return have.Marker == nil || have.Marker.Fresh }
+func fresh(have *model.Config) bool { return have.Marker.Fresh }
 
 // visible are tags without our marks.
 func visible(tags []string) []string {

@@ -42,8 +42,8 @@ func diskName(d model.Disk) string {
 // freeSlot is the slot itself or the next one of its family that is free.
 func freeSlot(slot string, taken map[string]bool) string {
 	family := strings.TrimRight(slot, "0123456789")
-	n, err := strconv.Atoi(slot[len(family):])
-	for err == nil && taken[slot] {
+	n, _ := strconv.Atoi(slot[len(family):])
+	for taken[slot] {
 		n++
 		slot = family + strconv.Itoa(n)
 	}
@@ -86,9 +86,6 @@ func (c *change) disks(act *model.Configure) {
 
 // dropDisks takes away disks that were ours and aren't wanted any more.
 func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
-	if c.have.Marker == nil {
-		return
-	}
 	for _, d := range c.have.Disks {
 		mark := "disk:" + diskName(d)
 		if wanted[d.Slot] || !c.managed(mark) {

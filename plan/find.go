@@ -121,7 +121,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 				f.free, turn = p.chosen(id, o)
 			}
 		case g.Config == nil:
-			if owner, _, tagged := model.ParseStateTag(g.Tags); tagged && owner != o.ID() && !unnamed(g) && g.Name != p.nameOf(o) {
+			if _, _, tagged := model.ParseStateTag(g.Tags); tagged && !unnamed(g) && g.Name != p.nameOf(o) {
 				continue // another owner's: no need to look
 			}
 			f.look.Configs = append(f.look.Configs, id)

@@ -34,7 +34,7 @@ func (c *change) nics(act *model.Configure) {
 		}
 		act.NICs = append(act.NICs, n)
 	}
-	if c.have.Marker == nil || c.alone && c.v.Inherits(model.InheritedNICs) {
+	if c.alone && c.v.Inherits(model.InheritedNICs) {
 		return
 	}
 	for _, have := range c.have.NICs {

@@ -21,9 +21,6 @@ const (
 
 // markOf is the mark behind a prefix; empty: there is none.
 func markOf(m *model.Marker, prefix string) string {
-	if m == nil {
-		return ""
-	}
 	for _, mark := range m.Managed {
 		if rest, ok := strings.CutPrefix(mark, prefix); ok {
 			return rest

@@ -73,7 +73,7 @@ func (c *change) lookSeed(volume string) bool {
 // intended tells whether the marker names the file already, and the drive is
 // free for it.
 func (c *change) intended() bool {
-	return c.have.Marker != nil && c.have.Marker.Seed == seedVolume(c.v, c.g.VMID) && !c.occupied()
+	return c.have.Marker.Seed == seedVolume(c.v, c.g.VMID) && !c.occupied()
 }
 
 // seeded tells whether the guest has its first-boot data, or gets it by this plan.
@@ -197,7 +197,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 // ourSeed tells whether the marker names the volume.
 func (c *change) ourSeed(volume string) bool {
 	m := c.have.Marker
-	return m != nil && volume != "" && (m.Seed == volume || slices.Contains(m.Old, volume))
+	return volume != "" && (m.Seed == volume || slices.Contains(m.Old, volume))
 }
 
 // dropCloudInitDrives removes Proxmox' own drives: two with the same label

@@ -11,7 +11,7 @@ import (
 // oldSeeds plans the end of files with earlier first-boot data. The marker
 // names them until the list of files shows that they are gone.
 func (c *change) oldSeeds() int {
-	if c.have.Marker == nil || len(c.have.Marker.Old) == 0 {
+	if len(c.have.Marker.Old) == 0 {
 		return 0
 	}
 	// What is attached is needed until something else is: also what a guest that runs has in a
@@ -94,9 +94,6 @@ func (c *change) holds(seed string) bool {
 // up to date. One that the marker meant until now counts even if the list of files
 // doesn't show it: its upload may be under way. Later lists tell.
 func (c *change) leftSeeds(current string) []string {
-	if c.have.Marker == nil {
-		return nil
-	}
 	var old []string
 	for _, seed := range c.have.Marker.Seeds() {
 		files := c.p.files(seed)

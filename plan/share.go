@@ -254,9 +254,6 @@ func (c *change) leaveForGood(why string, after int) int {
 // leave at once, the last one finds nobody. It returns the last step.
 func (c *change) leaveShares(after int) (last int) {
 	last = after
-	if c.have.Marker == nil {
-		return last
-	}
 	for _, mark := range c.have.Marker.Managed {
 		name, ok := strings.CutPrefix(mark, sharePrefix)
 		if !ok || !c.v.Deleted && slices.Contains(c.v.Shares, name) {

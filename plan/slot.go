@@ -134,9 +134,6 @@ func (c *change) findDetached(d model.Disk, claimed map[string]bool) {
 
 // remembered is the disk that the marker says is on a volume; empty: none.
 func (c *change) remembered(volume string) string {
-	if c.have.Marker == nil {
-		return ""
-	}
 	for name := range c.have.Marker.Disks {
 		if c.have.Marker.Remembers(name, volume) {
 			return name
@@ -149,7 +146,7 @@ func (c *change) remembered(volume string) string {
 // the place of that. A guest that is fresh has what its source had.
 func (c *change) wasThere(d model.Disk) bool {
 	m := c.have.Marker
-	return m != nil && !m.Fresh && (d.Root() || firmware(d.Slot) || m.Disks[diskName(d)] != "" || c.managed("disk:"+diskName(d)))
+	return !m.Fresh && (d.Root() || firmware(d.Slot) || m.Disks[diskName(d)] != "" || c.managed("disk:"+diskName(d)))
 }
 
 // which says that a person has to decide which volume a disk is.
@@ -189,7 +186,7 @@ func (c *change) attach(act *model.Configure, d model.Disk, slot string) {
 
 // comes is how a new disk comes: it may be in the place of one that is gone.
 func (c *change) comes(d model.Disk) model.Verb {
-	if c.have.Marker != nil && c.have.Marker.Disks[diskName(d)] != "" {
+	if c.have.Marker.Disks[diskName(d)] != "" {
 		return model.VerbReplace
 	}
 	return model.VerbAdd
@@ -207,7 +204,7 @@ func (c *change) volumes() map[string]string {
 		switch {
 		case there && have.Volume != "":
 			known[name] = model.Digest(have.Volume)
-		case c.have.Marker != nil && (c.volume[name] != "" || c.unsure[name] != "") && c.have.Marker.Disks[name] != "":
+		case (c.volume[name] != "" || c.unsure[name] != "") && c.have.Marker.Disks[name] != "":
 			known[name] = c.have.Marker.Disks[name]
 		}
 	}

@@ -202,7 +202,7 @@ type change struct {
 	o    *Object
 	v    model.VM
 	g    *model.Guest
-	have *model.Config
+	have *model.Config // with a marker, which proves that the guest is the owner's
 
 	slots  map[string]string  // where each wanted disk is, or goes
 	volume map[string]string  // of those that are attached again
