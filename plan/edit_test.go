@@ -386,6 +386,17 @@ func edits() []edit {
 func TestWhatIsDoneAboutEachEditOfAGuest(t *testing.T) {
 	everything := model.Allow{Restart: true, Replace: true, Data: true, Stop: true, Move: true}
 	var b strings.Builder
+	one := func(power model.Power) model.Desired {
+		want := everyWish()
+		want.VMs, want.Snapshots = want.VMs[:1], nil
+		want.VMs[0].Power = power
+		return want
+	}
+	worlds, ids := map[model.Power]*world{}, map[model.Power]int{}
+	for _, power := range []model.Power{model.PowerOn, model.PowerOff} {
+		worlds[power] = wishWorld()
+		ids[power] = converge(quiet{t}, worlds[power], one(power)).object(t, "web").VMID
+	}
 	for _, e := range edits() {
 		seen := map[string]string{}
 		fmt.Fprintf(&b, "# %s\n", e.name)
@@ -394,11 +405,7 @@ func TestWhatIsDoneAboutEachEditOfAGuest(t *testing.T) {
 			power model.Power
 			allow model.Allow
 		}{{"running", model.PowerOn, model.Allow{}}, {"everything agreed to", model.PowerOn, everything}, {"off", model.PowerOff, model.Allow{}}, {"foreseen", model.PowerOn, model.Allow{}}} {
-			w := wishWorld()
-			want := everyWish()
-			want.VMs, want.Snapshots = want.VMs[:1], nil
-			want.VMs[0].Power = state.power
-			id := converge(quiet{t}, w, want).object(t, "web").VMID
+			w, want, id := worlds[state.power].copy(), one(state.power), ids[state.power]
 			want.Allow, want.Foresee = state.allow, state.name == "foreseen"
 			e.do(w.guests[id], &want.VMs[0])
 			p, _ := w.planLooks(want)

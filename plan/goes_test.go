@@ -223,8 +223,9 @@ func goingCases() []goingCase {
 func TestWhatGoesWithItsObjectAndWhatStays(t *testing.T) {
 	var b strings.Builder
 	seen := map[string]string{}
+	base := newGoingWorld(t)
 	for _, c := range goingCases() {
-		s := newGoingWorld(t)
+		s := base.copy()
 		c.do(s)
 		var text strings.Builder
 		tell(&text, For(s.want, s.have), nil)
@@ -236,6 +237,14 @@ func TestWhatGoesWithItsObjectAndWhatStays(t *testing.T) {
 		fmt.Fprintf(&b, "# %s\n%s", c.name, text.String())
 	}
 	golden.Compare(t, "lives/goes.golden", b.String())
+}
+
+func (s *goingWorld) copy() *goingWorld {
+	have := *s.have
+	have.Nodes, have.Storages, have.Guests, have.Files, have.Volumes = deep(have.Nodes), deep(have.Storages), deep(have.Guests), deep(have.Files), deep(have.Volumes)
+	have.Snippets, have.Dirs, have.HA, have.Rules, have.Rights = deep(have.Snippets), deep(have.Dirs), deep(have.HA), deep(have.Rules), deep(have.Rights)
+	have.Index()
+	return &goingWorld{want: deep(s.want), have: &have, web: have.Guests[s.web.VMID], made: have.Guests[s.made.VMID]}
 }
 
 func newGoingWorld(t *testing.T) *goingWorld {

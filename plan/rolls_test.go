@@ -153,17 +153,20 @@ func rollCases() []rollCase {
 func TestWhoIsRestartedFirst(t *testing.T) {
 	var b strings.Builder
 	seen := map[string]string{}
+	base := newWorld()
+	four := func() (vms []model.VM) {
+		for i := range 4 {
+			v := testVM(fmt.Sprintf("web-%d", i+1))
+			v.NICs = slices.Clone(v.NICs)
+			v.NICs[0].MAC, v.Rollout.Groups = "", []string{"a"}
+			vms = append(vms, v)
+		}
+		return vms
+	}
+	p := converge(quiet{t}, base, desired(four()...))
 	for _, c := range rollCases() {
 		for _, foresee := range []bool{false, true} {
-			w := newWorld()
-			var vms []model.VM
-			for i := range 4 {
-				v := testVM(fmt.Sprintf("web-%d", i+1))
-				v.NICs = slices.Clone(v.NICs)
-				v.NICs[0].MAC, v.Rollout.Groups = "", []string{"a"}
-				vms = append(vms, v)
-			}
-			p := converge(quiet{t}, w, desired(vms...))
+			w, vms := base.copy(), four()
 			look := Look{Files: true, HA: true, Volumes: true, Bridges: []string{"pve1", "pve2", "pve3"}, Rights: []string{"/vms"}}
 			for id := range w.guests {
 				look.Configs, look.Snapshots, look.Agents, look.Status = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id), append(look.Status, id)

@@ -30,7 +30,8 @@ type world struct {
 	tasks  []model.Task
 	hidden map[int]bool // VMIDs of guests that aren't visible
 	log    []string
-	told   *strings.Builder // see trace
+	told   *strings.Builder      // see trace
+	also   func(*model.Observed) // what is seen otherwise
 }
 
 // Key is short for tests.
@@ -141,6 +142,9 @@ func (w *world) observe(l Look) *model.Observed {
 			}
 			o.Dirs[name] = d
 		}
+	}
+	if w.also != nil {
+		w.also(o)
 	}
 	return o
 }

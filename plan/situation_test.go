@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/test/golden"
+)
+
+// A situation is what is wanted, and what is there, a little otherwise than a plain machine in a plain world. What was done before
+// is done in the function itself: [world.settle] for all, [world.turns] for the beginning.
+type situation struct {
+	name string
+	do   func(t *testing.T, w *world, want *model.Desired)
+}
+
+// settle makes all that is wanted.
+func (w *world) settle(t *testing.T, want *model.Desired) { converge(quiet{t}, w, *want) }
+
+// turns does the next steps of a plan some times.
+func (w *world) turns(want *model.Desired, n int) {
+	for range n {
+		p, _ := w.planLooks(*want)
+		for _, o := range p.Objects {
+			for _, s := range o.Next() {
+				w.do(s.Action)
+			}
+		}
+	}
+}
+
+// guest is the guest of that name.
+func (w *world) guest(name string) *model.Guest {
+	for _, id := range slices.Sorted(maps.Keys(w.guests)) {
+		if g := w.guests[id]; g.Name == name && !g.Template {
+			return g
+		}
+	}
+	panic("there is no guest " + name)
+}
+
+// plain is a guest of somebody else's.
+func (w *world) plain(id int, name, node string) *model.Guest {
+	w.template(id, name, node, "nfs")
+	g := w.guests[id]
+	g.Template, g.Config.NICs[0].MAC = false, fmt.Sprintf("BC:24:11:EE:%02X:%02X", id>>8&255, id&255)
+	g.Config.Disks[0].Volume = fmt.Sprintf("nfs:%d/vm-%d-disk-0.qcow2", id, id)
+	return g
+}
+
+// twin is another guest that is as one of ours, but for its VMID.
+func (w *world) twin(of *model.Guest, id int) *model.Guest {
+	g, c := *of, *of.Config
+	g.VMID, g.Config = id, &c
+	c.NICs, c.Options = slices.Clone(c.NICs), maps.Clone(c.Options)
+	w.guests[id] = &g
+	return &g
+}
+
+// situations compares the plan of each situation with a golden file: as it is done, with what has to be read for it, and as it is
+// foreseen.
+func situations(t *testing.T, file string, list []situation) {
+	t.Helper()
+	var b strings.Builder
+	seen := map[string]string{}
+	for _, s := range list {
+		before := ""
+		for _, foresee := range []bool{false, true} {
+			w := wishWorld()
+			delete(w.guests, 9002)
+			want := desired(testVM("web"))
+			s.do(t, w, &want)
+			want.Foresee = want.Foresee || foresee
+			p, looks := w.planLooks(want)
+			var text strings.Builder
+			tell(&text, p, looks)
+			for _, problem := range unsaid(p) {
+				t.Errorf("%s: %s", s.name, problem)
+			}
+			said := text.String()
+			if said == before {
+				continue
+			}
+			before = said
+			name := s.name
+			if foresee {
+				name += ", foreseen"
+			}
+			if as, known := seen[said]; known {
+				fmt.Fprintf(&b, "# %s: as %s\n\n", name, as)
+				continue
+			}
+			seen[said] = name
+			fmt.Fprintf(&b, "# %s\n%s", name, said)
+		}
+	}
+	golden.Compare(t, "lives/"+file+".golden", b.String())
+}
