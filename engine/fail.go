@@ -23,6 +23,9 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	}
 	task := o.task
 	o.task = ""
+	if f.Class == act.Lost || f.Class == act.Stopped {
+		r.e.observer.Lost(s.Action)
+	}
 	switch f.Class {
 	case act.Stopped:
 		return

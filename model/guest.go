@@ -126,7 +126,9 @@ type Guest struct {
 	Snapshots []SnapshotInfo // nil: not read
 	Agent     Agent
 	Addresses []netip.Prefix
-	Stray     bool // a process runs under its VMID that is older than itself
+	// InFlight is what a request may still change whose answer nobody waits for any more.
+	InFlight Aspect
+	Stray    bool // a process runs under its VMID that is older than itself
 }
 
 // Config is a guest's configuration, made canonical.

@@ -106,7 +106,17 @@ func ParseDescription(description string) (text string, m Marker, ok bool) {
 
 // PoolMark is the mark among Managed that says that a guest is in a pool because a
 // manifest named it.
-func PoolMark(pool string) string { return "pool:" + pool }
+func PoolMark(pool string) string { return poolPrefix + pool }
+
+const poolPrefix = "pool:"
+
+// PoolMarks are such marks among Managed.
+func (m *Marker) PoolMarks() []string {
+	if m == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.Managed), func(mark string) bool { return !strings.HasPrefix(mark, poolPrefix) })
+}
 
 // Manages reports whether a mark is among Managed.
 func (m *Marker) Manages(mark string) bool { return m != nil && slices.Contains(m.Managed, mark) }

@@ -25,6 +25,7 @@ const (
 	WaitFailed     Reason = "StepFailed"
 	WaitDependents Reason = "StillInUse"
 	WaitPending    Reason = "BootingUp"
+	WaitRequest    Reason = "RequestInFlight" // a request may still change it whose answer was lost
 	WaitRoot       Reason = "NeedsRoot"
 	WaitHost       Reason = "NotOnNode"
 	WaitRelease    Reason = "ReleaseTooOld"
@@ -93,6 +94,7 @@ var reasons = map[Reason]ReasonFacts{
 	WaitTurn:     {Ends: EndsByItself},
 	WaitAgent:    {Ends: EndsByItself},
 	WaitPending:  {Ends: EndsByItself, Listed: true},
+	WaitRequest:  {Ends: EndsByItself, Listed: true},
 	WaitFailed:   {Ends: EndsByItself}, // it is tried again
 
 	WaitSource:     {Ends: EndsByObject, Listed: true, Unmade: true},

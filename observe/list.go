@@ -30,7 +30,7 @@ func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo
 		seen[r.VMID] = true
 		rec := o.records[r.VMID]
 		if rec == nil {
-			rec = &record{}
+			rec = &record{heard: o.created}
 			o.records[r.VMID] = rec
 		}
 		rec.list(guestOf(r), r.Uptime, at)

@@ -83,7 +83,10 @@ func (o *Observer) AgentUnsure(vmid int) {
 
 // Pooled tells the pool that a guest was put into.
 func (o *Observer) Pooled(vmid int, pool string) {
-	o.change(vmid, func(r *record) { r.listed.Pool = pool })
+	o.change(vmid, func(r *record) {
+		r.listed.Pool = pool
+		r.answered |= model.AspectPool
+	})
 }
 
 // FileMade tells of a new file.
@@ -149,7 +152,10 @@ func (o *Observer) DirsUnsure() {
 // the state that is asked for, or nothing.
 func (o *Observer) HATold(vmid int, state string) {
 	o.HAUnsure()
-	o.change(vmid, func(r *record) { r.haState, r.haAt = state, time.Now() })
+	o.change(vmid, func(r *record) {
+		r.haState, r.haAt = state, time.Now()
+		r.answered |= model.AspectHA
+	})
 }
 
 // HACleared tells that the error of a guest is to be cleared, which the manager of high

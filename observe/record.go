@@ -44,6 +44,12 @@ type record struct {
 	// haMoving is when it was asked to take the guest to another node.
 	haMoving time.Time
 
+	// What a request may still change, see inFlight.
+	heard    time.Time    // since when we know of all requests of ours that change it
+	answered model.Aspect // what one of them has changed since, so that none of before is left
+	lost     model.Aspect // what those change whose answers were lost
+	lostAt   time.Time
+
 	agent     model.Agent
 	addresses []netip.Prefix
 	started   time.Time // when we saw it start; zero: before our time
@@ -96,6 +102,7 @@ func (r *record) guest() *model.Guest {
 	}
 	g.Config, g.Snapshots, g.Missing = r.config, r.snapshots, r.lacking()
 	g.Agent, g.Addresses = r.agent, r.addresses
+	g.InFlight = r.inFlight()
 	g.Stray = r.stray && g.Status != model.StatusStopped
 	return &g
 }

@@ -135,12 +135,10 @@ func (c *change) marks(act *model.Configure) {
 	want.Source, want.From, want.Image, want.Reverts, want.Adopted = was.Source, was.From, was.Image, was.Reverts, was.Adopted // these can't change
 	want.Retain = c.v.Keeps(was)
 	want.Disks = c.volumes()
-	if c.v.HA == nil && c.g.HAState != "" && c.managed("ha") {
+	if c.leavesHA() {
 		c.kept = append(c.kept, "ha") // until it isn't under HA any more
 	}
-	if mark := model.PoolMark(c.g.Pool); c.v.Pool != c.g.Pool && c.managed(mark) {
-		c.kept = append(c.kept, mark) // until it isn't in it any more
-	}
+	c.kept = append(c.kept, c.leavesPools()...) // until it isn't in them any more
 	want.Managed = slices.Sorted(slices.Values(slices.Concat(want.Managed, c.kept, c.still)))
 	c.sayText(c.have.Text, strings.TrimRight(c.v.Description, "\n"))
 	if seed != "" && was.Seed != seed {

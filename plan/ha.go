@@ -25,6 +25,9 @@ func (c *change) ha(after ...int) int {
 	case c.v.HA == nil && managed && c.managed("ha"):
 		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID}, What: "take it out of HA", Why: "ha isn't set", Diff: one(model.Difference{Verb: model.VerbRemove, Field: model.FieldHA}, Live), Effect: Live})
 	case c.v.HA == nil:
+		if c.leavesHA() {
+			c.awaitRequest("put it under HA")
+		}
 		return 0
 	case !managed:
 		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Diff: one(model.Difference{Verb: model.VerbAdd, Field: model.FieldHA}, Live), Effect: Live}, after...)
@@ -33,6 +36,12 @@ func (c *change) ha(after ...int) int {
 		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA}, What: "tell HA about it", Diff: diff, Effect: Live}, after...)
 	}
 	return 0
+}
+
+// leavesHA reports whether a guest that isn't to be under HA any more is under it by our
+// doing, or may get there by a request that is still in flight.
+func (c *change) leavesHA() bool {
+	return c.v.HA == nil && c.managed("ha") && (c.g.HAState != "" || c.mayStillCome(model.AspectHA))
 }
 
 // lookHA asks for what HA was told, where that matters.

@@ -71,3 +71,29 @@ func TestThePlanSaysWhatHAIsToldAndWhy(t *testing.T) {
 		t.Errorf("plan:\n%s", o)
 	}
 }
+
+// A request that is still in flight may put it under HA, or into a pool, after that isn't
+// wanted any more.
+func TestWhatARequestInFlightMayDoStaysOurs(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.HA, v.Pool = &model.HA{}, "team"
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	g := w.guests[id]
+	g.HAState, g.Pool, g.InFlight = "", "", model.AspectHA|model.AspectPool // neither was done yet
+	v.HA, v.Pool = nil, ""
+	o := w.plan(desired(v)).Objects[2]
+	if o.Wait == nil || o.Wait.Reason != model.WaitRequest {
+		t.Errorf("nothing waits:\n%s", o)
+	}
+	for _, s := range o.Steps {
+		w.do(s.Action)
+	}
+	if m := w.guests[id].Config.Marker; !m.Manages("ha") || !m.Manages(model.PoolMark("team")) {
+		t.Errorf("ours are %v", m.Managed)
+	}
+	g.HAState, g.Pool, g.InFlight = "started", "team", 0
+	if p := converge(t, w, desired(v)); !p.Ready() || g.HAState != "" || g.Pool != "" {
+		t.Errorf("HA is %q, the pool is %q:\n%s", g.HAState, g.Pool, p)
+	}
+}

@@ -160,14 +160,17 @@ func (c *change) address() {
 // named before, but not one that others have put it into.
 func (c *change) pool() int {
 	switch {
-	case c.v.Pool == c.g.Pool:
+	case c.v.Pool == c.g.Pool && c.v.Pool != "":
 		return 0
-	case c.v.Pool == "" && c.managed(model.PoolMark(c.g.Pool)):
+	case c.v.Pool == "" && c.g.Pool != "" && c.managed(model.PoolMark(c.g.Pool)):
 		return c.o.step(Step{
 			Action: model.SetPool{VMID: c.g.VMID, From: c.g.Pool},
 			What:   "take it out of pool " + c.g.Pool, Why: "pool isn't set", Diff: one(unset(model.FieldPool, c.g.Pool), Live), Effect: Live,
 		})
 	case c.v.Pool == "":
+		if len(c.leavesPools()) > 0 {
+			c.awaitRequest("put it into a pool")
+		}
 		return 0
 	}
 	return c.o.step(Step{

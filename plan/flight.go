@@ -1,0 +1,33 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Requests whose answers nobody waits for any more, and which Proxmox may still carry out:
+// what they do stays ours until that is certain.
+
+// mayStillCome reports whether such a request may still change something about the guest. Who
+// only wants to know what is to be done isn't held up by it.
+func (c *change) mayStillCome(what model.Aspect) bool {
+	return c.g.InFlight.Has(what) && !c.p.want.Foresee
+}
+
+// awaitRequest waits until no such request can come any more.
+func (c *change) awaitRequest(what string) {
+	c.o.wait(model.WaitRequest, fmt.Sprintf("a request to %s may still be under way, since its answer was lost or its process ended; that is certain within two minutes", what))
+}
+
+// leavesPools are the marks of pools that the guest isn't to be in any more, and is in by our
+// doing, or may get into by a request that is still in flight.
+func (c *change) leavesPools() (marks []string) {
+	for _, mark := range c.have.Marker.PoolMarks() {
+		is := mark == model.PoolMark(c.g.Pool)
+		if mark != model.PoolMark(c.v.Pool) && (is || c.v.Pool == "" && c.mayStillCome(model.AspectPool)) {
+			marks = append(marks, mark)
+		}
+	}
+	return marks
+}
