@@ -47,13 +47,17 @@ type wire struct {
 const (
 	storm      = 900
 	stormAgain = 3
+	// stormLasts is how long the requests of one try go on: the machines are cloned one after
+	// the other, and the tasks are followed. What was asked for so long before a minute makes
+	// requests within it.
+	stormLasts = 30 * time.Second
 )
 
 // stormy is how many requests in the last minute are too many.
 func (w *wire) stormy(now time.Time) int {
 	again := 0
 	for _, s := range w.run.sets {
-		again += s.triedAgain(now.Add(-time.Minute))
+		again += s.triedAgain(now.Add(-time.Minute - stormLasts))
 	}
 	return storm + stormAgain*again
 }
