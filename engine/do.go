@@ -16,23 +16,33 @@ func (r *run) start(o *object, steps []plan.Step) {
 	if r.ctx.Err() != nil {
 		return
 	}
+	if vmid := r.taken(o, steps); vmid != 0 {
+		r.blocked[vmid] = append(r.blocked[vmid], o)
+		return
+	}
+	// What is to go doesn't wait for what is to come.
+	if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !o.part.want.Going(o.owner.Key) {
+		r.enqueue(o)
+		return
+	}
+	r.active++
+	r.proceed(o, steps)
+}
+
+// taken is the guest of some steps that another object works on; 0: none is.
+func (r *run) taken(o *object, steps []plan.Step) int {
 	for _, s := range steps {
 		vmid := s.Action.Guest()
 		if other := r.guests[vmid]; vmid != 0 && other != nil && other != o {
-			r.blocked[vmid] = append(r.blocked[vmid], o)
-			return
+			return vmid
 		}
 	}
-	if !o.working {
-		// What is to go doesn't wait for what is to come.
-		if r.opts.Parallel > 0 && r.active >= r.opts.Parallel && !o.part.want.Going(o.owner.Key) {
-			r.enqueue(o)
-			return
-		}
-		o.working = true
-		r.active++
-	}
-	o.reason, o.looks = "", 0
+	return 0
+}
+
+// proceed does steps of an object that has one of the places.
+func (r *run) proceed(o *object, steps []plan.Step) {
+	o.wait.reason, o.looks = "", 0
 	for _, s := range steps {
 		if vmid := s.Action.Guest(); vmid != 0 {
 			r.guests[vmid] = o
@@ -56,12 +66,9 @@ func (r *run) enqueue(o *object) {
 	r.queue = slices.Insert(r.queue, at, o)
 }
 
-// underWay tells whether something was done for it.
-func (o *object) underWay() bool { return len(o.again) > 0 }
-
 // do makes the call of one step.
 func (r *run) do(o *object, s plan.Step) {
-	o.busy++
+	o.steps++
 	o.part.calls++
 	o.begun[s.N] = true
 	r.rolls(o, s)
@@ -85,7 +92,7 @@ func (r *run) do(o *object, s plan.Step) {
 				r.follow(o, s, res.Task)
 			default:
 				r.succeeded(o, s, "")
-				o.carry = isConfigure(s.Action)
+				o.onward = o.onward.after(isConfigure(s.Action))
 				r.stepEnded(o)
 			}
 		}
@@ -120,7 +127,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			} else {
 				r.succeeded(o, s, task)
 			}
-			o.carry = false
+			o.onward = o.onward.after(false)
 			r.stepEnded(o)
 		}
 	})
@@ -136,19 +143,17 @@ func (r *run) taskEnded(task string, err error) {
 
 // stepEnded goes on with the object when all that it had started has ended.
 func (r *run) stepEnded(o *object) {
-	if o.busy--; o.busy > 0 {
+	if o.steps--; o.steps > 0 {
 		return
 	}
 	delete(r.leaving, o)
 	// A change of the config that Proxmox has confirmed is done, and what follows
 	// it in the same plan was planned for just that: no need to look in between.
-	if o.carry && !o.stale {
-		if next := o.following(); len(next) > 0 {
-			o.carry = false
-			r.start(o, next)
-			r.tell(o)
-			return
-		}
+	if next := o.following(); o.onward == carryOn && len(next) > 0 && r.ctx.Err() == nil && r.taken(o, next) == 0 {
+		o.onward = lookFirst
+		r.proceed(o, next)
+		r.tell(o)
+		return
 	}
 	r.letGo(o)
 	r.due[o] = true
@@ -158,25 +163,10 @@ func (r *run) stepEnded(o *object) {
 // nextTurn plans what waits for a VMID to be taken.
 func (r *run) nextTurn() {
 	for o := range r.waiting {
-		if o.reason == model.WaitTurn {
+		if o.wait.reason == model.WaitTurn {
 			r.due[o] = true
 		}
 	}
-}
-
-// following are the steps of the present plan that can be done now.
-func (o *object) following() []plan.Step {
-	var next []plan.Step
-	for _, s := range o.plan.Steps {
-		ready := !o.did[s.N] && len(s.After) > 0
-		for _, n := range s.After {
-			ready = ready && o.did[n]
-		}
-		if ready {
-			next = append(next, s)
-		}
-	}
-	return next
 }
 
 // letGo lets others have the object's guests and its place.
@@ -190,10 +180,7 @@ func (r *run) letGo(o *object) {
 			delete(r.blocked, vmid)
 		}
 	}
-	if o.working {
-		o.working = false
-		r.active--
-	}
+	r.active--
 }
 
 // admit plans those that wait for a place, as many as there are. Not all of them take
@@ -215,16 +202,6 @@ func isConfigure(a model.Action) bool {
 
 // maxAgain is how often the same step is done again for the same reason.
 const maxAgain = 5
-
-// repeated counts how often a step was done for the same reason, with this time.
-func (o *object) repeated(s plan.Step) int {
-	if o.again == nil {
-		o.again = map[string]int{}
-	}
-	same := s.What + s.Reason()
-	o.again[same]++
-	return o.again[same]
-}
 
 // clearsHA reports whether a step has the HA manager try once more: it has made several
 // attempts already when it gives up.
@@ -253,7 +230,7 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	// What a snapshot does to its machine may leave something to do for that.
 	if snap, ok := o.part.want.Snapshot(o.owner.Key); ok {
 		if vm := o.part.objects[snap.VM]; vm != nil {
-			vm.done = false
+			vm.phase = vm.phase.doubted()
 			r.due[vm] = true
 		}
 	}

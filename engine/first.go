@@ -22,34 +22,34 @@ const (
 // later leaves those of some objects for later that were never planned and that there seems to
 // be nothing to do for, if there are many.
 func (r *run) later(due []*object) (now []*object) {
-	fresh := map[*part][]*object{}
+	first := map[*part][]*object{}
 	many := 0
 	for _, o := range due {
-		if o.fresh {
-			fresh[o.part] = append(fresh[o.part], o)
+		if o.phase == fresh {
+			first[o.part] = append(first[o.part], o)
 			many++
 		}
-		o.fresh, o.unread = false, false
+		o.phase = o.phase.opened()
 	}
 	if r.live == nil || many <= firstAtOnce {
 		return due
 	}
 	seem := map[*object]bool{}
-	for p, list := range fresh {
+	for p, list := range first {
 		for _, o := range r.seemReady(p, list) {
 			seem[o] = true
 		}
 	}
-	first := firstAtOnce
+	places := firstAtOnce
 	for _, o := range due {
 		switch {
 		case !seem[o]:
 			now = append(now, o)
-		case first > 0:
-			first--
+		case places > 0:
+			places--
 			now = append(now, o)
 		default:
-			o.unread = true
+			o.phase = unread
 			r.live.unread = append(r.live.unread, o)
 		}
 	}
@@ -86,7 +86,7 @@ func (r *run) readMore(now time.Time, by func(time.Time)) {
 	if !now.Before(r.live.more) {
 		r.live.more = now.Add(firstPeriod)
 		for n := 0; n < firstShare && len(r.live.unread) > 0; r.live.unread = r.live.unread[1:] {
-			if o := r.live.unread[0]; o.unread && !o.dropped {
+			if o := r.live.unread[0]; o.phase == unread {
 				r.due[o] = true
 				n++
 			}
@@ -99,7 +99,9 @@ func (r *run) readMore(now time.Time, by func(time.Time)) {
 // Proxmox can't be asked.
 func (r *run) unknownAgain() {
 	for _, o := range r.live.unread {
-		o.unread, o.fresh = false, true
+		if o.phase == unread {
+			o.phase = fresh
+		}
 	}
 	r.live.unread = nil
 }

@@ -25,8 +25,8 @@ func (r *run) noticeLeft() {
 	for _, part := range r.parts {
 		if o := part.objects[model.Leftovers]; o == nil {
 			r.add(part, plan.Object{Owner: model.Owner{Set: part.want.All().Set, Key: model.Leftovers}})
-		} else if o.done && o.busy == 0 {
-			o.done, o.told = false, false
+		} else if o.phase == done {
+			o.phase = recheck
 			r.due[o] = true
 		}
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +82,7 @@ func (r *run) recover() {
 	r.live.trouble = nil
 	for _, o := range r.order {
 		o.last = view{}
-		if !o.done {
+		if o.phase.pending() {
 			r.forgive(o)
 			r.due[o] = true
 		}
@@ -175,7 +174,7 @@ func (r *run) nextAgent() (vmid int) {
 			r.live.asked = (r.live.asked + 1) % len(r.order)
 			o := r.order[r.live.asked]
 			g := have.Guests[o.plan.VMID]
-			if o.part.opts.Changed != nil && o.done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.vm(o).WaitAddress {
+			if o.part.opts.Changed != nil && o.phase == done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.vm(o).WaitAddress {
 				vmid = g.VMID
 				return
 			}
@@ -198,7 +197,7 @@ func (r *run) driftOf(part *part) {
 			r.add(part, p) // what is left over of a set
 			continue
 		}
-		if !o.done || o.busy > 0 {
+		if o.phase != done {
 			continue
 		}
 		switch {
@@ -206,7 +205,7 @@ func (r *run) driftOf(part *part) {
 		case p.Ready() && p.Gone == o.plan.Gone:
 			o.plan.VMID, o.plan.Node, o.plan.Templates = p.VMID, p.Node, p.Templates
 		default:
-			o.done, o.told = false, false
+			o.phase = recheck
 			r.due[o] = true
 		}
 	}
@@ -227,26 +226,6 @@ func (r *run) tryAgain(f model.Failure) time.Time {
 		return f.At.Add(hardPause)
 	}
 	return time.Time{}
-}
-
-// doing says what is under way for an object.
-func (o *object) doing() string {
-	text := ""
-	for _, s := range o.plan.Steps {
-		if o.begun[s.N] && !o.did[s.N] {
-			if text == "" {
-				text = s.What
-			} else {
-				text += ", " + s.What
-			}
-		}
-	}
-	return text
-}
-
-// repeats reports whether a step is being done that is called so.
-func (o *object) repeats(what string) bool {
-	return slices.ContainsFunc(o.plan.Steps, func(s plan.Step) bool { return s.What == what && o.begun[s.N] && !o.did[s.N] })
 }
 
 // claimError is a failure to remember something before it is done.

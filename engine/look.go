@@ -111,7 +111,7 @@ func (r *run) look(o *object, l plan.Look) {
 		return
 	}
 	for _, q := range append(r.e.questions(l), o.part.standing.party.questions(l.Groups)...) {
-		o.busy++
+		o.reads++
 		if under := r.reads[q.name]; under != nil {
 			under.waiting = append(under.waiting, o)
 			continue
@@ -133,7 +133,7 @@ func (r *run) answered(q question, err error) {
 		if err != nil {
 			r.lookFailed(o, q.name, q.vmid, err)
 		}
-		if o.busy--; o.busy == 0 {
+		if o.reads--; o.reads == 0 {
 			delete(r.leaving, o)
 			r.due[o] = true
 		}

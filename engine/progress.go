@@ -47,7 +47,7 @@ func (r *run) watchProgress(o *object, s plan.Step, task string) (stop func()) {
 			}
 			last = f
 			r.post(func() {
-				if o.busy > 0 {
+				if o.busy() {
 					r.emit(o, Event{Kind: Progress, Step: s.What, Task: task, Fraction: f})
 				}
 			})

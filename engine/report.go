@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -53,7 +54,7 @@ func (r Report) Late() bool {
 // outcome tells how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
-	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Since: o.since, State: StateWaiting}
+	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Since: o.wait.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
 			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status
@@ -62,7 +63,7 @@ func (r *run) outcome(o *object) Outcome {
 	if p.VMID != 0 {
 		out.Verified = r.e.observer.Verified(p.VMID)
 	}
-	if o.done && r.live == nil {
+	if o.phase == done && r.live == nil {
 		recallSight(&out, o.found)
 	}
 	fail, failed := r.failure(o)
@@ -70,16 +71,16 @@ func (r *run) outcome(o *object) Outcome {
 		out.Failure = &fail
 	}
 	switch {
-	case o.done && p.Gone:
+	case o.phase == done && p.Gone:
 		out.State, out.Reason = StateGone, model.ReasonGone
-	case o.done:
+	case o.phase == done:
 		out.State, out.Reason, out.Wait = StateReady, model.ReasonUpToDate, nil
 	case !r.able():
 		out.Wait, out.Since = r.live.trouble.wait(), r.live.trouble.since
 		out.Text, out.Do = out.Wait.Text, out.Wait.Do
-	case o.doing() != "":
-		out.State, out.Reason, out.Text, out.Task = StateChanging, model.ReasonChanging, o.doing(), o.task
-		out.Repeats = failed && o.repeats(fail.What)
+	case len(o.doing()) > 0:
+		out.State, out.Reason, out.Task = StateChanging, model.ReasonChanging, o.task
+		out.Text, out.Repeats = names(o.doing()), failed && repeats(o.doing(), fail.What)
 	case p.Wait != nil && p.Wait.Reason == model.WaitUnseen:
 		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case failed && fail.Hard:
@@ -91,8 +92,8 @@ func (r *run) outcome(o *object) Outcome {
 		out.State, out.Reason, out.Text, out.Diff, out.Do = StateRefused, w.Reason, w.Text, w.Diff, w.Do
 	case failed:
 		out.Reason, out.Text = model.WaitFailed, failureText(fail)
-	case o.reason == model.WaitAgent:
-		out.Wait = &plan.Wait{Reason: o.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", p.VMID)}
+	case o.wait.reason == model.WaitAgent:
+		out.Wait = &plan.Wait{Reason: o.wait.reason, Text: fmt.Sprintf("VM %d runs, and its guest agent hasn't reported an address yet", p.VMID)}
 		out.Text = out.Wait.Text
 	default:
 		out.Reason, out.Text = model.ReasonUnread, "not done yet"
@@ -101,6 +102,20 @@ func (r *run) outcome(o *object) Outcome {
 		out.Reason = out.Wait.Reason
 	}
 	return out
+}
+
+// names are what some steps do.
+func names(steps []plan.Step) string {
+	list := make([]string, len(steps))
+	for i, s := range steps {
+		list[i] = s.What
+	}
+	return strings.Join(list, ", ")
+}
+
+// repeats reports whether a step that is called so is among some.
+func repeats(steps []plan.Step, what string) bool {
+	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.What == what })
 }
 
 // sight is how a guest was seen.
@@ -135,7 +150,7 @@ func recallSight(out *Outcome, s sight) {
 func (r *run) lookBack() {
 	var doubtful []int
 	for _, o := range r.order {
-		if !o.done && r.sight(o).status == model.StatusUnknown {
+		if o.phase.pending() && r.sight(o).status == model.StatusUnknown {
 			doubtful = append(doubtful, o.plan.VMID)
 		}
 	}

@@ -83,7 +83,7 @@ func (r *run) rolled(o *object) {
 // rollOn plans those that wait for others to be ready.
 func (r *run) rollOn() {
 	for other := range r.waiting {
-		if other.reason == model.WaitRollout {
+		if other.wait.reason == model.WaitRollout {
 			r.due[other] = true
 		}
 	}

@@ -49,47 +49,6 @@ type run struct {
 	wake   chan struct{}
 }
 
-// object is something that is wanted, on its way.
-type object struct {
-	n       int // place in the order
-	part    *part
-	owner   model.Owner
-	version int64 // of what is wanted
-	plan    plan.Object
-	done    bool
-	again   map[string]int // how often each step was done
-
-	busy     int // calls and tasks of its own
-	working  bool
-	begun    map[int]bool // steps of the present plan that were begun
-	did      map[int]bool // and those that were done
-	task     string       // the last one that was started
-	carry    bool         // the present plan can be gone on with
-	released bool         // the last step that was done has released its guest
-	stale    bool         // something else is wanted since it was made
-	dropped  bool         // nobody wants it any more
-	told     bool         // that there is something to do
-	settled  bool         // it was ready, and nothing has happened since
-	last     view         // what was told of it last
-	lastAt   time.Time
-	// verified is when it was verified, as it was told last.
-	verified time.Time
-	looks    int // how often it was looked at since something was done
-
-	reopened int // how often it had others looked at again
-
-	reason model.Reason // of waiting
-	words  string       // in which that was told
-	since  time.Time
-	retry  time.Time // when it is planned again
-	asking bool      // its agent is being asked
-	// unheard tells that it wasn't told yet that its agent is waited for.
-	unheard bool
-	found   sight // how its guest was when it became ready
-	fresh   bool  // it was never planned, in a session
-	unread  bool  // and that is left for later
-}
-
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
 	r := &run{
 		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), begun: time.Now(),
@@ -135,7 +94,7 @@ func (r *run) add(part *part, p plan.Object) {
 	if part.objects[p.Owner.Key] != nil || p.Owner.Key == model.Leftovers && !r.cleans(part) {
 		return
 	}
-	o := &object{n: len(r.order), part: part, owner: p.Owner, fresh: r.live != nil}
+	o := &object{n: len(r.order), part: part, owner: p.Owner}
 	part.want.LeftOver(p)
 	part.objects[p.Owner.Key] = o
 	part.order, r.order = append(part.order, o), append(r.order, o)
@@ -251,7 +210,7 @@ func (r *run) land() {
 func (r *run) report() Report {
 	rep := Report{Took: time.Since(r.begun)}
 	for _, o := range r.order {
-		if o.owner.Key == model.Leftovers && o.done {
+		if o.owner.Key == model.Leftovers && o.phase == done {
 			continue // nobody has wanted it: it matters only if it couldn't be done
 		}
 		rep.Objects = append(rep.Objects, r.outcome(o))
@@ -261,7 +220,7 @@ func (r *run) report() Report {
 
 func (r *run) emit(o *object, e Event) {
 	if e.Kind != Ready {
-		o.settled = false
+		o.phase = o.phase.reported()
 	}
 	e.Time, e.Owner, e.VMID, e.Node = time.Now(), o.owner, o.plan.VMID, o.plan.Node
 	if o.part != nil {

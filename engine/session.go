@@ -191,7 +191,7 @@ func same(was, is *plan.Wanted, key model.Key) bool {
 
 // renew plans an object anew, with what failed forgiven.
 func (r *run) renew(o *object) {
-	o.done, o.told, o.settled, o.stale = false, false, false, true
+	o.phase, o.onward = o.phase.renewed(), outdated
 	o.again = nil
 	r.forgive(o)
 	r.due[o] = true
@@ -200,8 +200,8 @@ func (r *run) renew(o *object) {
 // drop stops looking after an object. Calls that are in flight for it end by
 // themselves, and nothing follows them.
 func (r *run) drop(o *object) {
-	o.dropped, o.stale = true, true
-	if o.busy > 0 {
+	o.phase, o.onward = dropped, outdated
+	if o.busy() {
 		r.leaving[o] = true
 	}
 	delete(r.due, o)

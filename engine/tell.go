@@ -24,8 +24,8 @@ type view struct {
 // tell tells how an object is, if that is otherwise than before. While it is only
 // being looked at, or is about to be, nothing is new.
 func (r *run) tell(o *object) {
-	looking := o.unread || o.busy > 0 && o.doing() == "" || r.able() && (r.due[o] || r.asksAgain(o))
-	if o.part.opts.Changed == nil || o.dropped || looking || r.live != nil && r.live.trouble.early() {
+	looking := o.phase == unread || o.reads > 0 || r.able() && (r.due[o] || r.asksAgain(o))
+	if o.part.opts.Changed == nil || o.phase == dropped || looking || r.live != nil && r.live.trouble.early() {
 		return
 	}
 	out := r.outcome(o)

@@ -13,7 +13,7 @@ import (
 func (r *run) turn() {
 	var due []*object
 	for o := range r.due {
-		if o.busy == 0 && !o.done && !o.dropped {
+		if !o.busy() && o.phase.pending() {
 			due = append(due, o)
 		}
 	}
@@ -39,7 +39,7 @@ func (r *run) turn() {
 		if agreed := o.part.opts.Agreed; agreed != nil {
 			p = agreed.Limit(p)
 		}
-		o.plan, o.begun, o.did, o.carry, o.stale, o.retry = p, map[int]bool{}, map[int]bool{}, false, false, time.Time{}
+		o.planned(p)
 		delete(r.waiting, o)
 	}
 	for _, o := range r.grant(due) {
@@ -178,10 +178,9 @@ func (e *Engine) unproved(steps []plan.Step) []int {
 
 // announce tells once that there is something to do.
 func (r *run) announce(o *object) {
-	if o.told {
+	if o.phase == announced {
 		return
 	}
-	o.told = true
 	text := fmt.Sprintf("%d steps", len(o.plan.Steps))
 	if len(o.plan.Steps) == 1 {
 		text = "1 step"
@@ -190,11 +189,13 @@ func (r *run) announce(o *object) {
 		text += "; on " + o.plan.Node + ": " + o.plan.Placed
 	}
 	r.emit(o, Event{Kind: Planned, Text: text})
+	o.phase = announced
 }
 
 // finish is the end of an object that is up to date.
 func (r *run) finish(o *object) {
-	o.done, o.reason, o.looks = true, "", 0
+	first := o.phase != recheck
+	o.phase, o.wait.reason, o.looks = done, "", 0
 	o.found = r.sight(o)
 	r.rolled(o)
 	r.e.mu.Lock()
@@ -207,10 +208,9 @@ func (r *run) finish(o *object) {
 	case o.plan.Gone:
 		end.Reason, end.Text = model.ReasonGone, "gone"
 	}
-	if !o.settled {
+	if first {
 		r.emit(o, end)
 	}
-	o.settled = true
 	// What may have to be done again some day is none of this; and there may be
 	// thousands that rest like this one.
 	o.again, o.begun, o.did = nil, nil, nil
@@ -225,7 +225,7 @@ func (r *run) wakeUsers(o *object) {
 		waiting = append(slices.Clone(waiting), o.part.want.Sources(o.owner.Key)...)
 	}
 	for _, key := range waiting {
-		if u := o.part.objects[key]; u != nil && !u.done && !u.unread {
+		if u := o.part.objects[key]; u != nil && u.phase.pending() && u.phase != unread {
 			r.due[u] = true
 		}
 	}

@@ -38,7 +38,7 @@ func (r *run) restingGuests() []int {
 	seen := map[int]bool{}
 	var ids []int
 	for _, o := range r.order {
-		if id := o.plan.VMID; id != 0 && o.busy == 0 && !o.plan.Gone && !seen[id] {
+		if id := o.plan.VMID; id != 0 && !o.busy() && !o.plan.Gone && !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
 		}

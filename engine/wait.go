@@ -13,18 +13,17 @@ import (
 // wait notes that nothing can be done for an object now, and sees to it that
 // somebody notices when that changes.
 func (r *run) wait(o *object, w *plan.Wait) {
-	if r.live != nil && o.settled && othersWork(w) {
-		o.done, o.looks = true, 0
+	if r.live != nil && o.phase == recheck && othersWork(w) {
+		o.phase, o.looks = done, 0
 		return
 	}
 	r.waiting[o], o.looks = true, 0
-	was := o.words
-	o.words = words(fmt.Sprint(w.Text, w.Diff))
-	if o.reason != w.Reason {
-		o.reason, o.since, was = w.Reason, time.Now(), ""
+	was := o.wait.said
+	if o.wait.reason != w.Reason {
+		o.wait.reason, o.wait.since, was = w.Reason, time.Now(), ""
 		r.listPause = firstList
 	}
-	if was != o.words {
+	if o.wait.said = words(fmt.Sprint(w.Text, w.Diff)); o.wait.said != was {
 		r.emit(o, Event{Kind: Waiting, Reason: w.Reason, Text: w.Text, Diff: w.Diff, Hint: w.Do, Task: w.Task})
 	}
 	switch {
@@ -68,9 +67,9 @@ func (r *run) reopen(o *object) {
 		if s == nil || o.reopened >= maxReopened {
 			continue
 		}
-		if s.done && !s.plan.Gone || r.waiting[s] && s.reason == model.WaitRefused {
+		if s.phase == done && !s.plan.Gone || r.waiting[s] && s.wait.reason == model.WaitRefused {
 			o.reopened++
-			s.done = false
+			s.phase = s.phase.doubted()
 			r.due[s] = true
 		}
 	}
@@ -89,7 +88,7 @@ func (r *run) retryLater(o *object) {
 		r.listBy(time.Now().Add(r.listPause))
 		return
 	}
-	o.retry = r.tryAgain(f)
+	o.wait.retry = r.tryAgain(f)
 }
 
 // await waits for the end of a task that this run hasn't started.
@@ -127,13 +126,13 @@ func (r *run) followed(task string) {
 // ask waits for a guest's agent to tell its addresses.
 func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
-	if o.reason != model.WaitAgent {
-		o.reason, o.since, o.unheard = model.WaitAgent, time.Now(), true
+	if o.wait.reason != model.WaitAgent {
+		o.wait.reason, o.wait.since, o.wait.said = model.WaitAgent, time.Now(), ""
 	}
 	// One that was ready before, and restarted, mostly answers at once: that is no news.
-	if o.unheard && (!o.settled || o.plan.Wait != nil) {
-		o.unheard = false
-		r.emit(o, Event{Kind: Waiting, Reason: model.WaitAgent, Text: "for its guest agent to report an address"})
+	if o.wait.said == "" && (o.phase != recheck || o.plan.Wait != nil) {
+		o.wait.said = "for its guest agent to report an address"
+		r.emit(o, Event{Kind: Waiting, Reason: model.WaitAgent, Text: o.wait.said})
 	}
 	if o.asking {
 		return
@@ -145,8 +144,9 @@ func (r *run) ask(o *object, vmid int) {
 		return func() {
 			o.asking = false
 			r.due[o] = true
-			// A guest that was touched meanwhile may be another one, which has answered.
-			if err != nil && !r.e.observer.Touched(vmid, asked) {
+			// A guest that was touched meanwhile may be another one, which has answered; and an
+			// object that is up to date by now has no question left.
+			if err != nil && o.phase.pending() && !r.e.observer.Touched(vmid, asked) {
 				r.lookFailed(o, "addresses", vmid, err)
 			}
 		}
@@ -211,19 +211,19 @@ func (r *run) rest() (next time.Time, over bool) {
 	over = r.flying <= r.idle
 	for o := range r.waiting {
 		switch {
-		case o.done || o.busy > 0:
+		case o.phase == done || o.busy():
 			delete(r.waiting, o)
-		case !o.retry.IsZero() && !o.retry.After(now):
+		case !o.wait.retry.IsZero() && !o.wait.retry.After(now):
 			r.retry(o)
 			over = false
 		case r.live == nil && r.stuck(o, now):
 		default:
 			over = false
 			if r.live == nil {
-				by(o.since.Add(r.opts.Patience))
+				by(o.wait.since.Add(r.opts.Patience))
 			}
-			if !o.retry.IsZero() {
-				by(o.retry)
+			if !o.wait.retry.IsZero() {
+				by(o.wait.retry)
 			}
 		}
 	}
@@ -252,7 +252,7 @@ func (r *run) retry(o *object) {
 	if f, failed := r.failure(o); failed && f.Hard {
 		r.forgive(o)
 	}
-	o.retry = time.Time{}
+	o.wait.retry = time.Time{}
 	r.due[o] = true
 }
 
@@ -261,8 +261,8 @@ func (r *run) stuck(o *object, now time.Time) bool {
 	if f, failed := r.failure(o); failed && f.Hard {
 		return true
 	}
-	patient := o.reason.Passes() || o.reason == model.WaitPlace && r.e.nodesAway()
-	return !patient || now.Sub(o.since) >= r.opts.Patience
+	patient := o.wait.reason.Passes() || o.wait.reason == model.WaitPlace && r.e.nodesAway()
+	return !patient || now.Sub(o.wait.since) >= r.opts.Patience
 }
 
 // nodesAway tells whether a node may come back and make room.

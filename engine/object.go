@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// object is something that is wanted, and how far it has come.
+type object struct {
+	n       int // place in the order
+	part    *part
+	owner   model.Owner
+	version int64 // of what is wanted
+	phase   phase
+
+	// The present plan, and how far it is carried out.
+	plan   plan.Object
+	begun  map[int]bool // steps that were begun
+	did    map[int]bool // steps that have succeeded
+	onward onward
+	task   string // the last one that was started
+
+	// What is in flight for it. A plan either reads or does steps.
+	reads  int  // answers that its plan waits for
+	steps  int  // calls and tasks of its steps
+	asking bool // its guest agent is being asked, which nobody has to wait for
+
+	wait     waiting
+	looks    int            // how often it was looked at since something was done
+	reopened int            // how often it had others looked at again
+	again    map[string]int // how often each step was done
+	released bool           // the last step that was done has released its guest
+	found    sight          // how its guest was when it became ready
+
+	// What was reported of it last.
+	last     view
+	lastAt   time.Time
+	verified time.Time // when it was verified, by that report
+}
+
+// phase is how far an object is from being up to date. An object is in one phase at a time:
+//
+//	fresh ─► unread
+//	  │        │
+//	  ▼        ▼
+//	  open ◄───── recheck ◄─┐
+//	  │  │           │      │
+//	  │  ▼           ▼      │
+//	  │ announced ─► done ──┘
+//	  └───────────────┘
+//
+// Each of them may become dropped, which is the end.
+type phase int
+
+const (
+	fresh     phase = iota // it was never planned
+	unread                 // it was never planned, and is later: the lists show nothing to do for it
+	open                   // it isn't up to date, as far as is known
+	announced              // it isn't up to date, and an event has said what is to be done
+	done                   // it is up to date, and an event has said so
+	recheck                // it was up to date and is compared again; no event since
+	dropped                // nobody wants it any more
+)
+
+// pending reports whether an object in this phase is still to be brought up to date.
+func (p phase) pending() bool { return p != done && p != dropped }
+
+// opened is the phase when what was never planned is planned.
+func (p phase) opened() phase {
+	if p == fresh || p == unread {
+		return open
+	}
+	return p
+}
+
+// doubted is the phase when an object that was up to date may not be any more.
+func (p phase) doubted() phase {
+	if p == done {
+		return recheck
+	}
+	return p
+}
+
+// renewed is the phase when something else is wanted than before.
+func (p phase) renewed() phase {
+	if p == fresh || p == unread {
+		return p
+	}
+	return open
+}
+
+// reported is the phase when an event has said anything but that the object is up to date.
+func (p phase) reported() phase {
+	if p == recheck {
+		return open
+	}
+	return p
+}
+
+// onward says how the present plan goes on when the steps that were begun have ended.
+type onward int
+
+const (
+	lookFirst onward = iota // what became of them is looked at, and planned
+	carryOn                 // Proxmox has confirmed the last one, so those that follow it are done
+	outdated                // something else is wanted since the plan was made
+)
+
+// after is how a plan goes on after one more of its steps.
+func (w onward) after(confirmed bool) onward {
+	switch {
+	case w == outdated:
+		return outdated
+	case confirmed:
+		return carryOn
+	}
+	return lookFirst
+}
+
+// waiting is what an object waits for.
+type waiting struct {
+	reason model.Reason // "": for nothing
+	said   string       // in which words an event has said so; "": not yet
+	since  time.Time
+	retry  time.Time // when it is planned again
+}
+
+// busy reports whether something is in flight that the object has to wait for.
+func (o *object) busy() bool { return o.reads > 0 || o.steps > 0 }
+
+// planned takes over a new plan, of which nothing is begun.
+func (o *object) planned(p plan.Object) {
+	o.plan, o.begun, o.did, o.onward, o.wait.retry = p, map[int]bool{}, map[int]bool{}, lookFirst, time.Time{}
+}
+
+// underWay reports whether something was done for it.
+func (o *object) underWay() bool { return len(o.again) > 0 }
+
+// following are the steps of the present plan that can be done now.
+func (o *object) following() []plan.Step {
+	var next []plan.Step
+	for _, s := range o.plan.Steps {
+		ready := !o.did[s.N] && len(s.After) > 0
+		for _, n := range s.After {
+			ready = ready && o.did[n]
+		}
+		if ready {
+			next = append(next, s)
+		}
+	}
+	return next
+}
+
+// doing are the steps that are under way for an object.
+func (o *object) doing() (steps []plan.Step) {
+	for _, s := range o.plan.Steps {
+		if o.begun[s.N] && !o.did[s.N] {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// repeated counts how often a step was done for the same reason, with this time.
+func (o *object) repeated(s plan.Step) int {
+	if o.again == nil {
+		o.again = map[string]int{}
+	}
+	same := s.What + s.Reason()
+	o.again[same]++
+	return o.again[same]
+}
