@@ -36,7 +36,7 @@ func (r *run) reply(part *part, group string, to chan<- []model.Absent) {
 		return
 	}
 	want := part.want.Group(group)
-	r.flyIdle(func() func() {
+	r.callIdle(func() func() {
 		ctx, cancel := context.WithTimeout(r.ctx, answerPatience)
 		defer cancel()
 		away, err := r.e.away(ctx, want, part.standing, group)

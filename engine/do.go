@@ -76,7 +76,7 @@ func (r *run) do(o *object, s plan.Step) {
 	var known act.Known
 	r.e.observer.View(func(have *model.Observed) { known = act.Know(s.Action, have) })
 	r.emit(o, stepEvent(Started, s))
-	r.fly(func() func() {
+	r.call(func() func() {
 		var res act.Result
 		err := r.claim(o, s.Action, at)
 		if err == nil {
@@ -113,7 +113,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.tell(o)
 	stop := r.watchProgress(o, s, task)
 	r.e.observer.Following(task, s.Action, o.owner)
-	r.fly(func() func() {
+	r.call(func() func() {
 		warnings, err := r.tasks.Follow(task)
 		stop()
 		if err == nil {
@@ -217,9 +217,9 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	r.e.heard(o.part.standing, o.owner.Key, s.Action)
 	switch n := o.repeated(s); {
 	case n > 1 && clearsHA(s.Action):
-		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: "the HA manager has given up on it again; the log of the last qmstart task of the VM says why it doesn't start"})
+		r.noteFailure(o, s.What, act.Failure{Class: act.Hard, Text: "the HA manager has given up on it again; the log of the last qmstart task of the VM says why it doesn't start"})
 	case n > maxAgain:
-		r.blame(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Reason())})
+		r.noteFailure(o, s.What, act.Failure{Class: act.Hard, Text: fmt.Sprintf("Proxmox says each time that it is done, and nothing has changed (%s)", s.Reason())})
 	}
 	r.e.observer.Done(s.Action, r.vm(o).WaitAddress)
 	o.task = ""

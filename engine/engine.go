@@ -1,5 +1,5 @@
-// Package engine makes things so: it looks at what is there, plans, acts, and
-// looks again, until all is up to date.
+// Package engine reconciles what is wanted with what Proxmox has: it observes, plans, acts,
+// and observes again, until everything is up to date.
 //
 // [Engine.Converge] goes on until everything is up to date or nothing more can be
 // done. [Engine.Serve] goes on for ever, while what is wanted changes. All may be
@@ -19,8 +19,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Engine works on one cluster. Several things may be made so at once; they share
-// what is known and what has failed.
+// Engine works on one Proxmox cluster. Several runs and sessions may share it: what is known
+// and what has failed holds for all of them.
 type Engine struct {
 	observer *observe.Observer
 	actor    *act.Actor
@@ -51,8 +51,8 @@ type Options struct {
 	Events func(Event)
 	// Progress reads how far copies are, now and then.
 	Progress bool
-	// Changed gets how an object of a [Session] is, whenever that is otherwise than
-	// before. It should be quick.
+	// Changed gets the state of an object of a [Session] whenever it has changed. It should be
+	// quick.
 	Changed func(Outcome)
 	// Trouble gets why nothing can be done at all in a [Session], and since when;
 	// nil: it is over.

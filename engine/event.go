@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Kind is what an event tells.
+// Kind is what an event reports.
 type Kind string
 
 // The kinds of events.

@@ -40,18 +40,18 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	if f.Ignored {
 		r.e.ignored(o.part.standing, o.owner.Key)
 	}
-	r.blameStep(o, s, task, f, f.Class == act.Lost || listed)
+	r.stepFailed(o, s, task, f, f.Class == act.Lost || listed)
 }
 
-// blame notes a failure of an object. Its next plan waits until it may be tried
+// noteFailure notes a failure of an object. Its next plan waits until it may be tried
 // again.
-func (r *run) blame(o *object, what string, f act.Failure) {
-	r.blameStep(o, plan.Step{What: what}, "", f, false)
+func (r *run) noteFailure(o *object, what string, f act.Failure) {
+	r.stepFailed(o, plan.Step{What: what}, "", f, false)
 }
 
-// blameStep notes that a step failed; lost: it isn't tried again before the lists
+// stepFailed notes that a step failed; lost: it isn't tried again before the lists
 // were looked at.
-func (r *run) blameStep(o *object, s plan.Step, task string, f act.Failure, lost bool) {
+func (r *run) stepFailed(o *object, s plan.Step, task string, f act.Failure, lost bool) {
 	r.e.mu.Lock()
 	noted := r.e.memory.fail(o.part.standing, o.owner.Key, s.What, f, lost, time.Now())
 	r.e.mu.Unlock()
@@ -76,9 +76,9 @@ func (e *Engine) succeed(of *standing, key model.Key, what string) {
 	of.succeed(key, what)
 }
 
-// forgive lets all that failed of an object be tried anew.
-func (r *run) forgive(o *object) {
+// retryAll lets all that failed of an object be tried anew.
+func (r *run) retryAll(o *object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
-	o.part.standing.forgive(o.owner.Key)
+	o.part.standing.retryAll(o.owner.Key)
 }

@@ -19,7 +19,7 @@ type live struct {
 	asked   int       // place in the order of the guest whose agent was asked last
 	unread  []*object // that there seems to be nothing to do for, and that are read later
 	more    time.Time // when some of them are
-	haAsked time.Time // when what HA was told was last forgotten, to be read again
+	haAsked time.Time // when the HA config was last forgotten, to be read again
 }
 
 // trouble is why nothing can be done at all.
@@ -30,7 +30,7 @@ type trouble struct {
 
 var errNotLooked = errors.New("nothing was looked at yet")
 
-// early tells whether nothing was looked at yet, so that there is nothing to tell.
+// early reports whether nothing was looked at yet, so that there is nothing to report.
 func (t *trouble) early() bool { return t != nil && errors.Is(t.err, errNotLooked) }
 
 // wait is what objects wait for meanwhile.
@@ -55,15 +55,15 @@ const restPeriod = 20 * time.Second
 // changed something meanwhile that can't be seen from here.
 const hardPause = 5 * time.Minute
 
-// stumble notes that nothing can be done at present.
-func (r *run) stumble(err error) {
+// suspend notes that nothing can be done at present.
+func (r *run) suspend(err error) {
 	if act.Judge(err).Class == act.Stopped {
 		return
 	}
 	if t := r.live.trouble; t == nil || t.early() {
 		r.live.trouble = &trouble{err: err, since: time.Now()}
 		r.unknownAgain()
-		r.tellTrouble()
+		r.reportTrouble()
 	} else {
 		t.err = err
 	}
@@ -71,10 +71,10 @@ func (r *run) stumble(err error) {
 	r.listBy(time.Now().Add(r.listPause))
 }
 
-// recover goes on after trouble: what failed meanwhile failed because of it. What was up
+// resume goes on after trouble: what failed meanwhile failed because of it. What was up
 // to date before may not be any more, so every object is compared with what there is now,
-// and is told anew when it is known how it is.
-func (r *run) recover() {
+// and is reported anew once its state is known.
+func (r *run) resume() {
 	if r.live == nil || r.live.trouble == nil {
 		return
 	}
@@ -83,25 +83,25 @@ func (r *run) recover() {
 	for _, o := range r.order {
 		o.last = view{}
 		if o.phase.pending() {
-			r.forgive(o)
+			r.retryAll(o)
 			r.due[o] = true
 		}
 	}
 	if !early {
 		r.drift()
 	}
-	r.tellTrouble()
+	r.reportTrouble()
 }
 
-// tellTrouble tells about trouble as a whole.
-func (r *run) tellTrouble() {
+// reportTrouble reports to all callers why nothing can be done, or that it is over.
+func (r *run) reportTrouble() {
 	for _, p := range r.parts {
-		r.tellPart(p)
+		r.reportTo(p)
 	}
 }
 
-// tellPart tells one caller about trouble as a whole.
-func (r *run) tellPart(p *part) {
+// reportTo does so to one caller.
+func (r *run) reportTo(p *part) {
 	if p.opts.Trouble == nil {
 		return
 	}
@@ -115,11 +115,11 @@ func (r *run) tellPart(p *part) {
 // keepWatch looks at everything when it is time, and finds out when that is next.
 func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 	if r.live.trouble != nil {
-		return // a list tells when it is over
+		return // the next list that succeeds ends it
 	}
 	if !now.Before(r.live.next) {
 		if r.listing {
-			return // Proxmox takes its time to answer, and its answer tells when it is over
+			return // Proxmox takes its time to answer, and its answer ends this
 		}
 		r.live.next = now.Add(restPeriod)
 		r.round()
@@ -138,7 +138,7 @@ func (r *run) round() {
 		r.live.haAsked = now
 		r.e.observer.HAUnsure() // whoever has a machine under HA reads it again, for all
 	}
-	r.flyIdle(func() func() {
+	r.callIdle(func() func() {
 		var all sync.WaitGroup
 		for _, vmid := range configs {
 			all.Go(func() { _ = r.e.observer.Verify(r.ctx, vmid) })
@@ -154,7 +154,7 @@ func (r *run) round() {
 		return func() {
 			r.listing = false
 			if err != nil {
-				r.stumble(err)
+				r.suspend(err)
 				return
 			}
 			for o := range r.waiting {
@@ -211,7 +211,7 @@ func (r *run) driftOf(part *part) {
 	}
 }
 
-// othersWork tells whether somebody works on a guest, a backup perhaps. One that is
+// othersWork reports whether somebody works on a guest, a backup perhaps. One that is
 // up to date stays so meanwhile; what comes of it is seen later.
 func othersWork(w *plan.Wait) bool {
 	return w != nil && (w.Reason == model.WaitTask || w.Reason == model.WaitLock)

@@ -106,7 +106,7 @@ func (e *Engine) read(ctx context.Context, l plan.Look) error {
 func (r *run) look(o *object, l plan.Look) {
 	if o.looks++; o.looks > maxLooks {
 		o.looks = 0
-		r.blame(o, "looking", act.Failure{Class: act.Passing, Text: "what is to be seen isn't seen, however often it is looked at"})
+		r.noteFailure(o, "looking", act.Failure{Class: act.Passing, Text: "what is to be seen isn't seen, however often it is looked at"})
 		r.due[o] = true
 		return
 	}
@@ -118,7 +118,7 @@ func (r *run) look(o *object, l plan.Look) {
 		}
 		r.reads[q.name] = &reading{waiting: []*object{o}}
 		ask := q.begin()
-		r.fly(func() func() {
+		r.call(func() func() {
 			err := ask(r.ctx)
 			return func() { r.answered(q, err) }
 		})
@@ -150,7 +150,7 @@ func (r *run) lookFailed(o *object, what string, vmid int, err error) {
 		r.fatal = err
 		return
 	}
-	r.blame(o, "reading the "+what, f)
+	r.noteFailure(o, "reading the "+what, f)
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	if noted, ok := o.part.standing.failed[o.owner.Key]; ok {

@@ -38,7 +38,7 @@ func (r *run) join(p *part) {
 	switch t := r.live.trouble; {
 	case t.early():
 	case t != nil:
-		r.tellPart(p)
+		r.reportTo(p)
 	case p.opts.Looked != nil:
 		p.opts.Looked()
 	}

@@ -26,7 +26,7 @@ const (
 	progressMany   = 8
 )
 
-// watchProgress tells how far a copy is, until stop.
+// watchProgress reports how far a copy is, until stop.
 func (r *run) watchProgress(o *object, s plan.Step, task string) (stop func()) {
 	if !r.opts.Progress || !copies(s.Action) {
 		return func() {}

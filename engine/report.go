@@ -34,7 +34,7 @@ type Report struct {
 	Took    time.Duration
 }
 
-// Converged tells whether everything is up to date.
+// Converged reports whether everything is up to date.
 func (r Report) Converged() bool {
 	for _, o := range r.Objects {
 		if o.State != StateReady && o.State != StateGone {
@@ -44,14 +44,14 @@ func (r Report) Converged() bool {
 	return true
 }
 
-// Late tells whether something came up that wasn't agreed to.
+// Late reports whether something came up that wasn't agreed to.
 func (r Report) Late() bool {
 	return slices.ContainsFunc(r.Objects, func(o Outcome) bool {
 		return slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return f.Late })
 	})
 }
 
-// outcome tells how far an object has come.
+// outcome is how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
 	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Since: o.wait.since, State: StateWaiting}

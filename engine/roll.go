@@ -7,7 +7,7 @@ import (
 
 // Guests that are restarted or replaced are known from when that was planned until they are
 // ready again: what Proxmox shows is late, and between the planning and the call nothing shows
-// it. For everything else, and for other processes, Proxmox tells.
+// it. For everything else, and for other processes, Proxmox shows it.
 
 // underWay are the guests that are restarted or replaced.
 func (m *standing) underWay() map[model.Key]bool {

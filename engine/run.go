@@ -23,19 +23,19 @@ type run struct {
 	tasks *act.Tasks
 	begun time.Time
 
-	parts   []*part // what each of those who want something wants
-	order   []*object
-	due     map[*object]bool  // to be planned again
-	waiting map[*object]bool  // nothing can be done for them now
-	leaving map[*object]bool  // nobody wants them any more, and calls for them may be in flight
-	guests  map[int]*object   // who works on a guest
-	blocked map[int][]*object // who waits to work on it
-	queue   []*object         // who waits for one of the places of Options.Parallel
-	active  int               // objects that are being worked on
-	reads   map[string]*reading
-	follows map[string][]*object // tasks that aren't of this run
-	flying  int                  // calls and tasks under way
-	idle    int                  // of these, such that are no work of ours: questions, lists, others' tasks
+	parts    []*part // what each of those who want something wants
+	order    []*object
+	due      map[*object]bool  // to be planned again
+	waiting  map[*object]bool  // nothing can be done for them now
+	leaving  map[*object]bool  // nobody wants them any more, and calls for them may be in flight
+	guests   map[int]*object   // who works on a guest
+	blocked  map[int][]*object // who waits to work on it
+	queue    []*object         // who waits for one of the places of Options.Parallel
+	active   int               // objects that are being worked on
+	reads    map[string]*reading
+	follows  map[string][]*object // tasks that aren't of this run
+	inFlight int                  // calls and tasks under way
+	idle     int                  // of these, such that are no work of ours: questions, lists, others' tasks
 
 	listing   bool
 	listDue   time.Time // zero: nobody needs one
@@ -75,7 +75,7 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 	r.nameLeft()
 	r.lookBack()
 	cancel(err)
-	r.land()
+	r.awaitCalls()
 	return r.report(), err
 }
 
@@ -84,7 +84,7 @@ func (r *run) begin() {
 	for _, part := range r.parts {
 		for _, p := range r.e.plan(part.want.All(), part.standing).Objects {
 			r.add(part, p)
-			r.forgive(part.objects[p.Owner.Key]) // somebody has asked for it anew
+			r.retryAll(part.objects[p.Owner.Key]) // somebody has asked for it anew
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (r *run) loop() error {
 		case r.fatal != nil && r.live == nil:
 			return r.fatal
 		case r.fatal != nil:
-			r.stumble(r.fatal)
+			r.suspend(r.fatal)
 			r.fatal = nil
 		}
 		if r.able() && len(r.due) > 0 {
@@ -127,7 +127,7 @@ func (r *run) loop() error {
 	}
 }
 
-// able tells whether something can be done at all.
+// able reports whether something can be done at all.
 func (r *run) able() bool { return r.live == nil || r.live.trouble == nil }
 
 // sleep waits until there is something to decide.
@@ -172,23 +172,23 @@ func (r *run) drain() {
 	}
 }
 
-// fly makes a call in a goroutine of its own; then is run by the loop.
-func (r *run) fly(call func() (then func())) {
-	r.flying++
+// call makes a call in a goroutine of its own; then is run by the loop.
+func (r *run) call(ask func() (then func())) {
+	r.inFlight++
 	go func() {
-		then := call()
+		then := ask()
 		r.post(func() {
-			r.flying--
+			r.inFlight--
 			then()
 		})
 	}()
 }
 
-// flyIdle makes a call that doesn't count as work: nobody has to wait for its end.
-func (r *run) flyIdle(call func() (then func())) {
+// callIdle makes a call that doesn't count as work: nobody has to wait for its end.
+func (r *run) callIdle(ask func() (then func())) {
 	r.idle++
-	r.fly(func() func() {
-		then := call()
+	r.call(func() func() {
+		then := ask()
 		return func() {
 			r.idle--
 			then()
@@ -196,12 +196,12 @@ func (r *run) flyIdle(call func() (then func())) {
 	})
 }
 
-// land waits for the calls that are still under way. Their results still count:
-// they tell what was done last.
-func (r *run) land() {
-	for r.flying > 0 {
+// awaitCalls waits for the calls that are still under way. Their results still count:
+// they say what was done last.
+func (r *run) awaitCalls() {
+	for r.inFlight > 0 {
 		r.drain()
-		if r.flying > 0 {
+		if r.inFlight > 0 {
 			<-r.wake
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Session makes things so and keeps them so, while what is wanted changes. It
+// Session keeps reconciling while what is wanted changes. It
 // goes on when Proxmox is away, and when it has failed.
 //
 // Several callers may share one, see [Session.Join].
@@ -35,14 +35,14 @@ func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
 		_ = s.r.loop() // it ends with ctx
 		last := time.AfterFunc(lastCalls, func() { cut(context.Cause(ctx)) })
 		defer last.Stop()
-		s.r.land()
+		s.r.awaitCalls()
 		cut(nil)
 	}()
 	return s
 }
 
 // lastCalls is how long calls that change something may still take when a session
-// ends: what comes back tells what became of them.
+// ends: the answers say what became of them.
 const lastCalls = 10 * time.Second
 
 // Done is closed when the session has ended.
@@ -189,11 +189,11 @@ func same(was, is *plan.Wanted, key model.Key) bool {
 	return known && old == snapshot
 }
 
-// renew plans an object anew, with what failed forgiven.
+// renew plans an object anew; what failed may be tried again at once.
 func (r *run) renew(o *object) {
 	o.phase, o.onward = o.phase.renewed(), outdated
 	o.again = nil
-	r.forgive(o)
+	r.retryAll(o)
 	r.due[o] = true
 }
 
@@ -208,7 +208,7 @@ func (r *run) drop(o *object) {
 	delete(r.waiting, o)
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
-	o.part.standing.forgive(o.owner.Key)
+	o.part.standing.retryAll(o.owner.Key)
 	r.e.memory.displace(o.owner)
 	o.part.standing.unroll(o.owner.Key)
 }

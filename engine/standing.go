@@ -121,8 +121,8 @@ func (m *standing) succeed(key model.Key, what string) {
 	delete(m.full, key)
 }
 
-// forgive lets all that failed be tried anew: somebody has asked for it.
-func (m *standing) forgive(key model.Key) {
+// retryAll lets all that failed be tried anew: somebody has asked for it.
+func (m *standing) retryAll(key model.Key) {
 	delete(m.ignored, key)
 	delete(m.failed, key)
 	delete(m.full, key)

@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// view is what of an outcome is worth telling when it changes.
+// view is the part of an outcome whose change is reported.
 type view struct {
 	version   int64
 	state     State
@@ -21,8 +21,8 @@ type view struct {
 	templates string
 }
 
-// tell tells how an object is, if that is otherwise than before. While it is only
-// being looked at, or is about to be, nothing is new.
+// tell reports the state of an object to its caller if it has changed. While the object is only
+// being looked at, or is about to be, nothing is reported.
 func (r *run) tell(o *object) {
 	looking := o.phase == unread || o.reads > 0 || r.able() && (r.due[o] || r.asksAgain(o))
 	if o.part.opts.Changed == nil || o.phase == dropped || looking || r.live != nil && r.live.trouble.early() {
@@ -45,17 +45,17 @@ func (r *run) tell(o *object) {
 	o.part.opts.Changed(out)
 }
 
-// textPause is how often it is told that something waits for the same, in other
-// words: figures in them change all the time.
+// textPause is how often a wait is reported again whose reason is the same and whose text has
+// changed: figures in it change all the time.
 const textPause = time.Minute
 
-// onlyText tells whether something waits for the same as before, in other words.
+// onlyText reports whether something waits for the same as before, in other words.
 func (v view) onlyText(was view) bool {
 	was.text = v.text
 	return v == was && v.state != StateChanging
 }
 
-// looked tells what is to be told after everything was looked at.
+// looked reports what has changed after everything was looked at.
 func (r *run) looked() {
 	r.tellAll()
 	for _, p := range r.parts {
@@ -65,7 +65,7 @@ func (r *run) looked() {
 	}
 }
 
-// tellAll tells of all objects how they are, where that has changed.
+// tellAll reports the state of all objects that has changed.
 func (r *run) tellAll() {
 	for _, o := range r.order {
 		r.tell(o)

@@ -24,7 +24,7 @@ func (r *run) turn() {
 	}
 	for _, o := range due {
 		if fail, failed := r.failure(o); failed && r.outdated(fail) {
-			r.forgive(o)
+			r.retryAll(o)
 		}
 	}
 	planned := r.planOnly(due)
@@ -176,7 +176,7 @@ func (e *Engine) unproved(steps []plan.Step) []int {
 	return list
 }
 
-// announce tells once that there is something to do.
+// announce emits once that there is something to do.
 func (r *run) announce(o *object) {
 	if o.phase == announced {
 		return

@@ -20,9 +20,9 @@ const (
 	// missingPause is how often a storage is asked that seems to lack a disk: somebody may
 	// have put it back.
 	missingPause = 10 * time.Minute
-	// haPause is how often it is read what HA was told, if some machine is under HA.
+	// haPause is how often the HA config is read, if some machine is under HA.
 	haPause = 10 * time.Minute
-	// verifyPause is how often it is told that an object was verified again, if nothing
+	// verifyPause is how often it is reported that an object was verified again, if nothing
 	// else is new.
 	verifyPause = 10 * time.Minute
 )

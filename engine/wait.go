@@ -76,7 +76,7 @@ func (r *run) reopen(o *object) {
 }
 
 // retryLater sees to it that what failed is tried again: after its pause, and when a
-// list tells whether it was done all the same.
+// list reports whether it was done all the same.
 func (r *run) retryLater(o *object) {
 	f, ok := r.failure(o)
 	if !ok {
@@ -99,7 +99,7 @@ func (r *run) await(o *object, task string) {
 	}
 	r.follows[task] = []*object{o}
 	gone := r.vm(o).Deleted
-	r.flyIdle(func() func() {
+	r.callIdle(func() func() {
 		warnings, err := r.tasks.Follow(task) // how it ended is its owner's business
 		return func() {
 			r.taskEnded(task, err)
@@ -139,7 +139,7 @@ func (r *run) ask(o *object, vmid int) {
 	}
 	o.asking = true
 	asked := time.Now()
-	r.flyIdle(func() func() {
+	r.callIdle(func() func() {
 		err := r.e.observer.Addresses(r.ctx, vmid)
 		return func() {
 			o.asking = false
@@ -173,12 +173,12 @@ func (r *run) listSoon() { r.listBy(time.Now().Add(listSoon)) }
 func (r *run) list() {
 	r.listing, r.listDue = true, time.Time{}
 	r.listPause = min(r.listPause*3/2, lastList)
-	r.flyIdle(func() func() {
+	r.callIdle(func() func() {
 		err := r.e.observer.Refresh(r.ctx, 0)
 		return func() {
 			r.listing = false
 			if err == nil {
-				r.recover()
+				r.resume()
 				r.noticeLeft()
 				for o := range r.waiting {
 					r.due[o] = true
@@ -188,7 +188,7 @@ func (r *run) list() {
 			}
 			switch class := act.Judge(err).Class; {
 			case r.live != nil:
-				r.stumble(err)
+				r.suspend(err)
 			case class == act.Stopped:
 			case class == act.Fatal:
 				r.fatal = err
@@ -208,7 +208,7 @@ func (r *run) rest() (next time.Time, over bool) {
 			next = t
 		}
 	}
-	over = r.flying <= r.idle
+	over = r.inFlight <= r.idle
 	for o := range r.waiting {
 		switch {
 		case o.phase == done || o.busy():
@@ -250,13 +250,13 @@ func (r *run) rest() (next time.Time, over bool) {
 // retry plans an object again whose time to be tried again has come.
 func (r *run) retry(o *object) {
 	if f, failed := r.failure(o); failed && f.Hard {
-		r.forgive(o)
+		r.retryAll(o)
 	}
 	o.wait.retry = time.Time{}
 	r.due[o] = true
 }
 
-// stuck tells whether it makes no sense to go on waiting for an object.
+// stuck reports whether it makes no sense to go on waiting for an object.
 func (r *run) stuck(o *object, now time.Time) bool {
 	if f, failed := r.failure(o); failed && f.Hard {
 		return true
@@ -265,7 +265,7 @@ func (r *run) stuck(o *object, now time.Time) bool {
 	return !patient || now.Sub(o.wait.since) >= r.opts.Patience
 }
 
-// nodesAway tells whether a node may come back and make room.
+// nodesAway reports whether a node may come back and make room.
 func (e *Engine) nodesAway() (away bool) {
 	e.observer.View(func(have *model.Observed) {
 		for _, n := range have.Nodes {
