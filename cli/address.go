@@ -11,7 +11,7 @@ import (
 
 // staticAddresses are those that a machine has by its cloud-init settings or by
 // its manifest.
-func (c *cluster) staticAddresses(g *model.Guest) []netip.Addr {
+func staticAddresses(c *cluster, g *model.Guest) []netip.Addr {
 	found := configAddresses(g.Config.Options)
 	for _, vm := range c.Desired.VMs {
 		if vm.Name != g.Name {

@@ -61,17 +61,6 @@ func inOne(do []string) string {
 	return strings.Join(lines, " ")
 }
 
-// sentence begins with a capital letter and ends with a full stop.
-func sentence(text string) string {
-	if !strings.HasPrefix(text, "proxplane ") { // that is a command
-		text = strings.ToUpper(text[:1]) + text[1:]
-	}
-	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, ":") {
-		return text
-	}
-	return text + "."
-}
-
 func unauthorized(conn manifest.Connection) []string {
 	do := []string{fmt.Sprintf("Proxmox at %s doesn't take the %s.", where(conn), conn.Credentials)}
 	if conn.Credentials.IsToken() {

@@ -1,3 +1,5 @@
+// Package command has what all commands share: their arguments, their help and what is said when they
+// are misused.
 package cli
 
 import (

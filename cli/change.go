@@ -1,3 +1,5 @@
+// Package change has the commands that declare machines: plan, diff, apply, edit, delete, clone and
+// release.
 package cli
 
 import (
@@ -184,22 +186,9 @@ func danger(all plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// errDeclined: somebody was asked, and said no.
-var errDeclined = &exitError{code: exitFailed, err: errors.New("nothing was changed")}
-
-// agree asks about what can't be undone.
-func (u *ui) agree(ctx context.Context, yes bool, what string) error {
-	if yes || what == "" {
-		return nil
-	}
-	ok, err := u.ask(ctx, what+". Go on?")
-	switch {
-	case errors.Is(err, errNoAnswer):
-		return advise(fmt.Errorf("%s, and there is no terminal to confirm on", what), "If that is what you want, add --yes.")
-	case err != nil:
-		return err
-	case !ok:
-		return errDeclined
-	}
-	return nil
+// told is an object's plan without the wish to ask the guest's agent: a plan shows
+// changes, and that isn't one.
+func told(o plan.Object) plan.Object {
+	o.Look.Agents = nil
+	return o
 }

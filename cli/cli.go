@@ -8,69 +8,21 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// Exit statuses.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitChanges     = 2   // plan --detailed-exitcode: there is something to do
-	exitInterrupted = 130 // as shells say it
-)
-
 // Main runs the command line and returns the exit status. Ending ctx is what
 // Ctrl-C does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return newUI(stdin, stdout, stderr).main(ctx, args)
+	return Execute(ctx, newUI(stdin, stdout, stderr), args)
 }
 
-func (u *ui) main(ctx context.Context, args []string) int { return u.run(ctx, newRoot(u), args) }
-
-// run runs a command with its arguments.
-func (u *ui) run(ctx context.Context, root *cobra.Command, args []string) int {
-	root.SetArgs(args)
-	root.SetIn(u.in)
-	root.SetOut(u.out)
-	root.SetErr(u.err)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	var status *exitError
-	if errors.As(err, &status) {
-		if status.err != nil {
-			u.complain(status.err)
-		}
-		return status.code
-	}
-	if ctx.Err() != nil {
-		return exitInterrupted
-	}
-	u.complain(err)
-	return exitFailed
-}
-
-// exitError ends the program with a status of its own. Without an error,
-// everything was said already.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return "exit"
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
+// Execute runs the command line for a UI that is there already.
+func Execute(ctx context.Context, u *ui, args []string) int { return u.run(ctx, newRoot(u), args) }
 
 // Groups of commands in the help text.
 const (
@@ -122,7 +74,7 @@ any moment.`,
 	add(groupWanted, newInit(u), newValidate(u), newPlan(u), newDiff(u), newApply(u), newEdit(u), newDelete(u), newExplain(u), newSchema(u))
 	add(groupLook, newGet(u), newDescribe(u), newTop(u), newEvents(u), newLogs(u), newWait(u), newDoctor(u))
 	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u), newRelease(u))
-	add(groupOther, newContext(u), newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(), newLoadtest(u), newVersion(), newCompletion(), newMan())
+	add(groupOther, newContext(u), newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(newRoot), newLoadtest(u), newVersion(), newCompletion(), newMan())
 	root.SetHelpCommand(newHelp())
 	return root
 }
@@ -156,24 +108,17 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// needsCommand has a command that only groups others say so when none of them
-// is named.
-func needsCommand(cmd *cobra.Command) {
-	cmd.SuggestionsMinimumDistance = 2
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		return noCommand(cmd, args[0])
+// Run runs the program under the name by which it was called, the first of argv: it
+// is also the plugins of kubectl. It returns the exit status, as [Main] does.
+func Run(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	u, args := newUI(stdin, stdout, stderr), argv[1:]
+	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
+	case pluginProxplane:
+		return u.run(ctx, newKubectlProxplane(u), args)
+	case pluginSnapshot:
+		return u.run(ctx, newKubectlSnapshot(u), args)
+	case pluginComplete:
+		return u.run(ctx, newKubectlProxplane(u), append([]string{cobra.ShellCompRequestCmd}, args...))
 	}
-}
-
-// noCommand says that there is no such command, and which was probably meant.
-func noCommand(cmd *cobra.Command, name string) error {
-	do := []string{}
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		do = append(do, "Did you mean "+strings.Join(near, ", or ")+"?")
-	}
-	return advise(fmt.Errorf("%s has no command %q", cmd.CommandPath(), name), append(do, fmt.Sprintf("See %s --help.", cmd.CommandPath()))...)
+	return Execute(ctx, u, args)
 }

@@ -24,13 +24,13 @@ type cluster struct {
 }
 
 // connect makes a cluster. Nothing is asked yet.
-func (u *ui) connect(w manifest.Wanted) (*cluster, error) {
-	return u.connectWith(w, new(site.Sites), func(*site.Config) {})
+func connect(u *ui, w manifest.Wanted) (*cluster, error) {
+	return connectWith(u, w, new(site.Sites), func(*site.Config) {})
 }
 
 // connectWith does so among other clusters, with settings of its own.
-func (u *ui) connectWith(w manifest.Wanted, sites *site.Sites, set func(*site.Config)) (*cluster, error) {
-	hosts, err := u.hosts(w.Connection.SSH)
+func connectWith(u *ui, w manifest.Wanted, sites *site.Sites, set func(*site.Config)) (*cluster, error) {
+	hosts, err := hosts(u, w.Connection.SSH)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (u *ui) connectWith(w manifest.Wanted, sites *site.Sites, set func(*site.Co
 }
 
 // hosts is how nodes are logged in to, with where their keys are remembered.
-func (u *ui) hosts(given *ssh.Hosts) (*ssh.Hosts, error) {
+func hosts(u *ui, given *ssh.Hosts) (*ssh.Hosts, error) {
 	if given == nil {
 		return nil, nil
 	}
@@ -82,7 +82,7 @@ func (t *target) cluster(u *ui, names ...string) (*cluster, error) {
 }
 
 func (t *target) connect(u *ui, w manifest.Wanted, sites *site.Sites, set func(*site.Config)) (*cluster, error) {
-	c, err := u.connectWith(w, sites, set)
+	c, err := connectWith(u, w, sites, set)
 	if err == nil && t.objects != nil {
 		c.namespace = t.objects.name
 	}

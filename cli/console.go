@@ -55,7 +55,7 @@ func (o *consoling) run(ctx context.Context, u *ui, name string) error {
 			u.say("%s", consoleURL(c.client.Endpoint(), g))
 			return nil
 		}
-		return c.attach(ctx, u, g, o.port)
+		return attach(ctx, c, u, g, o.port)
 	})
 }
 
@@ -68,7 +68,7 @@ func consoleURL(endpoint string, g *model.Guest) string {
 }
 
 // attach connects the terminal with the guest's serial console.
-func (c *cluster) attach(ctx context.Context, u *ui, g *model.Guest, port string) error {
+func attach(ctx context.Context, c *cluster, u *ui, g *model.Guest, port string) error {
 	if err := errors.Join(c.observer.Config(ctx, g.VMID), c.observer.Status(ctx, g.VMID)); err != nil {
 		return c.fail(err)
 	}
@@ -92,7 +92,7 @@ func (c *cluster) attach(ctx context.Context, u *ui, g *model.Guest, port string
 	}
 	defer t.Close()
 	fmt.Fprintf(u.err, "Attached to %s of %s (%d). Ctrl-] or Ctrl-O leaves; Enter shows a prompt.\n", port, g.Name, g.VMID)
-	err = u.converse(ctx, t)
+	err = converse(ctx, u, t)
 	fmt.Fprintf(u.err, "\nLeft %s.\n", g.Name)
 	return c.fail(err)
 }
@@ -107,7 +107,7 @@ type console interface {
 }
 
 // converse passes on what is typed, and shows what comes back.
-func (u *ui) converse(ctx context.Context, far console) error {
+func converse(ctx context.Context, u *ui, far console) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if f, ok := terminal(u.in); ok {

@@ -43,7 +43,7 @@ func TestASerialConsoleIsLeftWithAKey(t *testing.T) {
 		u := newUI(s.tty, s.tty, s.tty)
 		far := newEcho()
 		done := make(chan error, 1)
-		go func() { done <- u.converse(t.Context(), far) }()
+		go func() { done <- converse(t.Context(), u, far) }()
 		if size := <-far.resized; size != "100x30" {
 			t.Errorf("the screen is said to be %s", size)
 		}
@@ -64,7 +64,7 @@ func TestTheEndOfAConsoleEndsTheConversation(t *testing.T) {
 	var out bytes.Buffer
 	u := newUI(strings.NewReader("who\n"), &out, io.Discard)
 	done := make(chan error, 1)
-	go func() { done <- u.converse(t.Context(), far) }()
+	go func() { done <- converse(t.Context(), u, far) }()
 	far.to.Close()
 	if err := <-done; err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
@@ -76,7 +76,7 @@ func TestTheEndOfTheInputEndsAConsoleThatIsSilent(t *testing.T) {
 		far := newEcho()
 		var out bytes.Buffer
 		u := newUI(strings.NewReader("who\n"), &out, io.Discard)
-		if err := u.converse(t.Context(), far); err != nil {
+		if err := converse(t.Context(), u, far); err != nil {
 			t.Error(err)
 		}
 		far.to.Close()

@@ -54,11 +54,11 @@ func newContextList(u *ui) *cobra.Command {
 			if err := checkOutput(output, "json", "name"); err != nil {
 				return err
 			}
-			all, err := u.readContexts()
+			all, err := readContexts(u)
 			if err != nil {
 				return err
 			}
-			return all.list(u, output)
+			return listContexts(all, u, output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FORMAT`: json or name")
@@ -66,7 +66,7 @@ func newContextList(u *ui) *cobra.Command {
 	return cmd
 }
 
-func (c *contexts) list(u *ui, output string) error {
+func listContexts(c *contexts, u *ui, output string) error {
 	rows := []contextRow{}
 	t := status.Table{Columns: []status.Column{{Name: "NAME"}, {Name: "ENDPOINT", Flex: true}, {Name: "LOGIN"}, {Name: "CURRENT"}}}
 	for _, s := range c.All {
@@ -102,7 +102,7 @@ func newContextUse(u *ui) *cobra.Command {
 		Args:              takes(1, 1),
 		ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := u.readContexts()
+			all, err := readContexts(u)
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ manifests with a Provider nor flags, and what decides that.`,
 		Args:              takes(0, 1),
 		ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := u.readContexts()
+			all, err := readContexts(u)
 			if err != nil {
 				return err
 			}
@@ -168,13 +168,13 @@ manifests with a Provider nor flags, and what decides that.`,
 			if err != nil {
 				return err
 			}
-			s.show(u)
+			showContext(s, u)
 			return nil
 		},
 	}
 }
 
-func (s *contextEntry) show(u *ui) {
+func showContext(s *contextEntry, u *ui) {
 	line := func(label, value string) {
 		if value != "" {
 			u.say("%-14s%s", label+":", value)
@@ -205,7 +205,7 @@ becomes the current one.`,
 		Example: `  proxplane context add lab --endpoint https://pve.example.com:8006 --token-id 'proxplane@pve!laptop' --token-file ~/.pve-token
   proxplane context add home --endpoint https://192.168.1.10:8006 --username root@pam --use`,
 		Args: takes(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return t.addContext(u, args[0], use) },
+		RunE: func(_ *cobra.Command, args []string) error { return addContext(t, u, args[0], use) },
 	}
 	t.connectionFlags(cmd)
 	_ = cmd.Flags().MarkHidden("provider") // of manifests
@@ -213,7 +213,7 @@ becomes the current one.`,
 	return cmd
 }
 
-func (t *target) addContext(u *ui, name string, use bool) error {
+func addContext(t *target, u *ui, name string, use bool) error {
 	if len(t.endpoints) == 0 {
 		return advise(errors.New("a context needs an endpoint"), "Give --endpoint, such as https://pve.example.com:8006.")
 	}
@@ -240,7 +240,7 @@ func (t *target) addContext(u *ui, name string, use bool) error {
 	if _, err := s.credentials(); err != nil {
 		return err
 	}
-	all, err := u.readContexts()
+	all, err := readContexts(u)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func newContextRemove(u *ui) *cobra.Command {
 		Args:              takes(1, 0),
 		ValidArgsFunction: completeContexts,
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := u.readContexts()
+			all, err := readContexts(u)
 			if err != nil {
 				return err
 			}
@@ -291,13 +291,4 @@ func newContextRemove(u *ui) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// completeContexts completes names of contexts.
-func completeContexts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	all, err := newUI(nil, cmd.OutOrStdout(), cmd.ErrOrStderr()).readContexts()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return all.names(), cobra.ShellCompDirectiveNoFileComp
 }

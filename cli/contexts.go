@@ -1,3 +1,4 @@
+// Package contexts reads and writes the file with the Proxmox clusters that somebody works with.
 package cli
 
 import (
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/manifest"
@@ -23,7 +25,7 @@ type contexts struct {
 	Current string          `json:"currentContext,omitempty"`
 	All     []*contextEntry `json:"contexts"`
 
-	file string
+	file string `json:"-"`
 }
 
 // contextEntry is a context: how one Proxmox is reached. Relative paths are below the
@@ -42,24 +44,8 @@ type contextEntry struct {
 	folder string
 }
 
-// errNoHome: there is no place for files of the person.
-var errNoHome = errors.New("HOME isn't set")
-
-// configFile is a file of proxplane's in the person's folder for settings.
-func (u *ui) configFile(name string) (string, error) {
-	dir := u.getenv("XDG_CONFIG_HOME")
-	if dir == "" {
-		home := u.getenv("HOME")
-		if home == "" {
-			return "", errNoHome
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "proxplane", name), nil
-}
-
 // contextsFile is where the contexts are.
-func (u *ui) contextsFile() (string, error) {
+func contextsFile(u *ui) (string, error) {
 	if file := u.getenv("PROXPLANE_CONFIG"); file != "" {
 		return file, nil
 	}
@@ -74,8 +60,8 @@ func (u *ui) contextsFile() (string, error) {
 var secretKey = regexp.MustCompile(`(?im)^[\s-]*(tokenSecret|token|secret|password|apiToken)\s*:`)
 
 // readContexts reads the file. One that isn't there has none.
-func (u *ui) readContexts() (*contexts, error) {
-	file, err := u.contextsFile()
+func readContexts(u *ui) (*contexts, error) {
+	file, err := contextsFile(u)
 	if err != nil {
 		return nil, err
 	}
@@ -110,27 +96,6 @@ func (c *contexts) write() error {
 		return err
 	}
 	return writeWhole(c.file, append([]byte("# Written by proxplane context and proxplane init. Secrets are in files of their own.\n"), text...), 0o600)
-}
-
-// writeWhole writes a file by putting a new one into its place.
-func writeWhole(file string, text []byte, mode os.FileMode) (err error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
 }
 
 func (c *contexts) names() []string {
@@ -227,4 +192,13 @@ func (s *contextEntry) credentials() (pve.Credentials, error) {
 		return pve.Credentials{}, fmt.Errorf("context %s: %s has only a secret, and there is no tokenID", s.Name, file)
 	}
 	return pve.Token(s.TokenID, secret), nil
+}
+
+// completeContexts completes names of contexts.
+func completeContexts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	all, err := readContexts(newUI(nil, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return all.names(), cobra.ShellCompDirectiveNoFileComp
 }

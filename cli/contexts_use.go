@@ -25,7 +25,7 @@ func (t *target) namedContext(u *ui) error {
 	if name == "" || t.entry != nil || t.objects != nil {
 		return nil
 	}
-	all, err := u.readContexts()
+	all, err := readContexts(u)
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func (t *target) currentContext(u *ui) error {
 	if t.entry != nil || len(t.endpoints) > 0 || u.getenv("PVE_ENDPOINT") != "" || u.getenv("PROXMOX_VE_ENDPOINT") != "" {
 		return nil
 	}
-	if _, err := u.contextsFile(); err != nil {
+	if _, err := contextsFile(u); err != nil {
 		return nil //nolint:nilerr // without a home there is no context
 	}
-	all, err := u.readContexts()
+	all, err := readContexts(u)
 	if err != nil || all.Current == "" {
 		return err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +28,7 @@ func (r results) late() bool { return slices.ContainsFunc(r.reports, engine.Repo
 func (a *applying) converge(outer context.Context, u *ui, list []*cluster, plans []plan.Plan) (results, error) {
 	ctx, cancel := withTimeout(outer, a.timeout)
 	defer cancel()
-	show, stood := u.newProgress(a.output, plans), newStanding(plans)
+	show, stood := newProgress(u, a.output, joined(plans)), newStanding(joined(plans))
 	events := func(e engine.Event) {
 		stood.event(e)
 		show.event(e)
@@ -224,8 +223,6 @@ func (o unfinished) whatToDo(lookUp bool) []string {
 	return nil
 }
 
-func isVM(kind string) bool { return kind == "VirtualMachine" || kind == "VMClone" }
-
 func finished(o engine.Outcome) bool {
 	return o.State == engine.StateReady || o.State == engine.StateGone
 }
@@ -275,14 +272,4 @@ func letGo(o engine.Outcome, vmid int, g *model.Guest) status.VM {
 		v.State, v.Node = string(g.Status), g.Node
 	}
 	return v
-}
-
-// writeLine writes a value as one line of JSON.
-func writeLine(w io.Writer, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", b)
-	return err
 }

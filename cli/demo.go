@@ -21,7 +21,8 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-func newDemo() *cobra.Command {
+// newDemo is the command that shows the others at work: root makes the program that is typed into.
+func newDemo(root func(*ui) *cobra.Command) *cobra.Command {
 	speed := 5.0
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -34,7 +35,7 @@ behind.`,
   proxplane demo --speed 2`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := startDemo(cmd, speed)
+			d, err := startDemo(cmd, root, speed)
 			if err != nil {
 				return err
 			}
@@ -48,6 +49,7 @@ behind.`,
 // demo is a simulated cluster, and somebody who types commands.
 type demo struct {
 	cmd    *cobra.Command
+	root   func(*ui) *cobra.Command
 	sim    *pvesim.Sim
 	folder string // that the manifests are in
 	env    map[string]string
@@ -56,11 +58,11 @@ type demo struct {
 	stop   []func() error
 }
 
-func startDemo(cmd *cobra.Command, speed float64) (d *demo, err error) {
+func startDemo(cmd *cobra.Command, root func(*ui) *cobra.Command, speed float64) (d *demo, err error) {
 	if speed <= 0 {
 		return nil, fmt.Errorf("--speed %v: must be more than 0", speed)
 	}
-	d = &demo{cmd: cmd, began: time.Now()}
+	d = &demo{cmd: cmd, root: root, began: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())
@@ -204,7 +206,7 @@ func (d *demo) types(args ...string) func(context.Context) error {
 			}
 			return os.Getenv(name)
 		}
-		root := newRoot(u)
+		root := d.root(u)
 		root.SetArgs(args)
 		root.SetOut(u.out)
 		root.SetErr(u.err)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
 )
@@ -32,14 +31,14 @@ is missing. Machines and images can also be named by their VMID.`,
   proxplane describe node/pve1`,
 		Args:              takes(1, 1),
 		ValidArgsFunction: t.completeKinds(u, "vm", "image", "snapshot", "node"),
-		RunE:              func(cmd *cobra.Command, args []string) error { return t.describe(cmd.Context(), u, args[0]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return describe(cmd.Context(), t, u, args[0]) },
 	}
 	t.flags(cmd, false)
 	return cmd
 }
 
 // describe tells about one thing.
-func (t *target) describe(ctx context.Context, u *ui, what string) error {
+func describe(ctx context.Context, t *target, u *ui, what string) error {
 	kind, name, ok := strings.Cut(what, "/")
 	if !ok || name == "" {
 		return advise(fmt.Errorf("%q says no kind", what), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
@@ -52,18 +51,18 @@ func (t *target) describe(ctx context.Context, u *ui, what string) error {
 	var text string
 	switch meant(kind) {
 	case "vm":
-		text, err = c.describeVM(ctx, u, name, len(c.Desired.VMs) > 0 || inKubernetes)
+		text, err = describeVM(ctx, c, u, name, len(c.Desired.VMs) > 0 || inKubernetes)
 	case "image":
-		text, err = c.describeImage(ctx, u, name, len(c.Desired.Images) > 0 || inKubernetes)
+		text, err = describeImage(ctx, c, u, name, len(c.Desired.Images) > 0 || inKubernetes)
 	case "snapshot":
 		if inKubernetes {
 			if name, err = c.snapshotOf(ctx, name); err != nil {
 				return err
 			}
 		}
-		text, err = c.describeSnapshot(ctx, name)
+		text, err = describeSnapshot(ctx, c, name)
 	case "node":
-		text, err = c.describeNode(ctx, u, name)
+		text, err = describeNode(ctx, c, u, name)
 	default:
 		err = fmt.Errorf("%q can't be described; there are vm, image, snapshot and node", kind)
 	}
@@ -73,23 +72,8 @@ func (t *target) describe(ctx context.Context, u *ui, what string) error {
 	return err
 }
 
-// meant is the kind of things that a word stands for; empty: none that we know.
-func meant(word string) string {
-	switch strings.ToLower(word) {
-	case "vm", "vms", "virtualmachine", "virtualmachines", "clone", "vmclone", "vmclones":
-		return "vm"
-	case "image", "images", "vmimage", "vmimages", "template":
-		return "image"
-	case "snapshot", "snapshots", "vmsnapshot", "vmsnapshots":
-		return "snapshot"
-	case "node", "nodes":
-		return "node"
-	}
-	return ""
-}
-
 // describeVM tells about a machine; with the manifests, about one of theirs.
-func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted bool) (string, error) {
+func describeVM(ctx context.Context, c *cluster, u *ui, name string, wanted bool) (string, error) {
 	about := status.About{}
 	var vmid int
 	if wanted {
@@ -109,34 +93,11 @@ func (c *cluster) describeVM(ctx context.Context, u *ui, name string, wanted boo
 		}
 		vmid = g.VMID
 	}
-	return c.describeGuest(ctx, u, about, vmid)
-}
-
-// objectOf is the plan for an object of the manifests.
-func (c *cluster) objectOf(ctx context.Context, name string, kind func(string) bool) (plan.Object, error) {
-	p, err := c.site.Replan(ctx, c.Desired)
-	if err != nil {
-		return plan.Object{}, c.fail(err)
-	}
-	var names []string
-	for _, o := range p.Objects {
-		if !kind(o.Owner.Kind) {
-			continue
-		}
-		if o.Owner.Name == bare(name) || fmt.Sprint(o.VMID) == bare(name) {
-			return c.heard(ctx, o), nil
-		}
-		names = append(names, o.Owner.Name)
-	}
-	where := "the manifests have"
-	if c.namespace != "" {
-		where = "namespace " + c.namespace + " has"
-	}
-	return plan.Object{}, fmt.Errorf("%s no %q; %s", where, name, thereAre(names))
+	return describeGuest(ctx, c, u, about, vmid)
 }
 
 // describeGuest reads all about a guest.
-func (c *cluster) describeGuest(ctx context.Context, u *ui, about status.About, vmid int) (string, error) {
+func describeGuest(ctx context.Context, c *cluster, u *ui, about status.About, vmid int) (string, error) {
 	g := c.observer.Snapshot().Guests[vmid]
 	if g == nil {
 		return u.page(u.out).Describe(about), nil
@@ -160,13 +121,13 @@ func (c *cluster) describeGuest(ctx context.Context, u *ui, about status.About, 
 	return u.page(u.out).Describe(about), nil
 }
 
-func (c *cluster) describeImage(ctx context.Context, u *ui, name string, wanted bool) (string, error) {
+func describeImage(ctx context.Context, c *cluster, u *ui, name string, wanted bool) (string, error) {
 	if wanted {
 		o, err := c.objectOf(ctx, name, func(kind string) bool { return kind == "VMImage" })
 		if err != nil {
 			return "", err
 		}
-		return c.describeGuest(ctx, u, status.About{Want: &o}, o.VMID)
+		return describeGuest(ctx, c, u, status.About{Want: &o}, o.VMID)
 	}
 	have, err := c.look(ctx)
 	if err != nil {
@@ -182,11 +143,11 @@ func (c *cluster) describeImage(ctx context.Context, u *ui, name string, wanted 
 	if !g.Template {
 		return "", advise(fmt.Errorf("%s (%d) isn't a template", g.Name, g.VMID), fmt.Sprintf("proxplane describe vm/%d shows it.", g.VMID))
 	}
-	return c.describeGuest(ctx, u, status.About{}, g.VMID)
+	return describeGuest(ctx, c, u, status.About{}, g.VMID)
 }
 
 // describeSnapshot tells about a snapshot, VM/NAME.
-func (c *cluster) describeSnapshot(ctx context.Context, name string) (string, error) {
+func describeSnapshot(ctx context.Context, c *cluster, name string) (string, error) {
 	vm, name, ok := strings.Cut(name, "/")
 	if !ok {
 		return "", errors.New("snapshots are named snapshot/VM/NAME")
@@ -218,7 +179,7 @@ func (c *cluster) describeSnapshot(ctx context.Context, name string) (string, er
 	return b.String(), nil
 }
 
-func (c *cluster) describeNode(ctx context.Context, u *ui, name string) (string, error) {
+func describeNode(ctx context.Context, c *cluster, u *ui, name string) (string, error) {
 	have, err := c.look(ctx)
 	if err != nil {
 		return "", err
@@ -231,7 +192,7 @@ func (c *cluster) describeNode(ctx context.Context, u *ui, name string) (string,
 	layout := u.layout(false)
 	b.WriteString(status.NodeTable([]status.Node{status.NodeOf(n, have)}).Text(layout))
 	if n.Online {
-		c.nodeDetails(ctx, &b, name)
+		nodeDetails(ctx, c, &b, name)
 	}
 	var storages []status.Storage
 	for _, s := range model.NamesOf(have.Storages) {
@@ -253,7 +214,7 @@ func (c *cluster) describeNode(ctx context.Context, u *ui, name string) (string,
 }
 
 // nodeDetails adds what only some may read: who may not sees less.
-func (c *cluster) nodeDetails(ctx context.Context, b *strings.Builder, name string) {
+func nodeDetails(ctx context.Context, c *cluster, b *strings.Builder, name string) {
 	if s, err := c.client.Node(name).Status(ctx); err == nil {
 		fmt.Fprintf(b, "\nversion %s, kernel %s, up %s\n", s.Version, s.Kernel.Release, status.Duration(time.Duration(s.Uptime)*time.Second))
 	}

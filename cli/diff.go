@@ -53,7 +53,7 @@ func (d *diffing) run(cmd *cobra.Command, u *ui) error {
 	for i, one := range list {
 		one.observer.View(func(have *model.Observed) {
 			for _, o := range plans[i].Objects {
-				differ = u.showDiff(o, have.Guests[o.VMID]) || differ
+				differ = showDiff(u, o, have.Guests[o.VMID]) || differ
 			}
 		})
 	}
@@ -64,7 +64,7 @@ func (d *diffing) run(cmd *cobra.Command, u *ui) error {
 }
 
 // showDiff writes what differs about an object, and reports whether something does.
-func (u *ui) showDiff(o plan.Object, g *model.Guest) bool {
+func showDiff(u *ui, o plan.Object, g *model.Guest) bool {
 	lines := status.Diff(o, g)
 	if len(lines) == 0 && len(o.Steps)+len(o.Refused) == 0 {
 		return false

@@ -1,3 +1,4 @@
+// Package doctor is the command that checks whether everything is there that manifests need.
 package cli
 
 import (
@@ -119,7 +120,7 @@ func (f *doctorFlags) examine(ctx context.Context, u *ui, w manifest.Wanted) *di
 	e := &examination{ctx: ctx, u: u, f: f, d: d, conn: w.Connection, want: w.Desired, allow: w.Allow}
 	e.endpoints()
 	if e.reached {
-		c, err := u.connect(w)
+		c, err := connect(u, w)
 		if err != nil {
 			e.bad(areaConnection, err.Error(), "")
 		} else {

@@ -202,12 +202,3 @@ func (e *examination) login() bool {
 	}
 	return true
 }
-
-// shortCause is what went wrong, without the call that was made.
-func shortCause(err error) string {
-	var e *pve.Error
-	if errors.As(err, &e) && e.Text != "" {
-		return strings.TrimSpace(e.Text)
-	}
-	return err.Error()
-}

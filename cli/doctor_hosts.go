@@ -103,7 +103,7 @@ const loginPatience = 5 * time.Second
 // logins tries to log in to nodes as spec.ssh of the Provider says. No key is
 // trusted that wasn't before.
 func (e *examination) logins(nodes []string) {
-	hosts, err := e.u.hosts(e.conn.SSH)
+	hosts, err := hosts(e.u, e.conn.SSH)
 	if err == nil && hosts == nil {
 		err = act.ErrNoSSH
 	}

@@ -14,12 +14,6 @@ import (
 
 const rootUser = "root@pam"
 
-// tokenName is the part behind the "!".
-func tokenName(c pve.Credentials) string {
-	_, name, _ := strings.Cut(c.String(), "!")
-	return name
-}
-
 // account tells who is logged in, and what that means.
 func (e *examination) account() {
 	creds := e.conn.Credentials
@@ -177,18 +171,6 @@ func pathText(g privileges.Grant) string {
 		return g.Path + " and below"
 	}
 	return g.Path
-}
-
-// andList is "a, b and c", or less of it when it is long.
-func andList(words []string) string {
-	const most = 4
-	if len(words) > most {
-		words = append(slices.Clone(words[:most]), "more")
-	}
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // commands are those that grant what is needed.

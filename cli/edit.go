@@ -159,7 +159,7 @@ func (e *editing) edit(ctx context.Context, u *ui, file string, line int) (bool,
 		return false, err
 	}
 	for {
-		if err := u.editor(ctx, draft, line); err != nil {
+		if err := editor(ctx, u, draft, line); err != nil {
 			return false, advise(err, "What you have written is in "+draft+".")
 		}
 		after, err := os.ReadFile(draft)
@@ -207,7 +207,7 @@ func (e *editing) valid(u *ui, file string, text []byte) error {
 var lineEditors = []string{"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe"}
 
 // editor runs the person's editor.
-func (u *ui) editor(ctx context.Context, file string, line int) error {
+func editor(ctx context.Context, u *ui, file string, line int) error {
 	command := u.getenv("VISUAL")
 	if command == "" {
 		command = u.getenv("EDITOR")

@@ -172,3 +172,12 @@ func (e explanation) text(p status.Page) string {
 	}
 	return b.String()
 }
+
+// shortCause is what went wrong, without the call that was made.
+func shortCause(err error) string {
+	var e *pve.Error
+	if errors.As(err, &e) && e.Text != "" {
+		return strings.TrimSpace(e.Text)
+	}
+	return err.Error()
+}

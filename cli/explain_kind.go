@@ -29,9 +29,9 @@ the fields below it. Without an argument, list the kinds. No Proxmox is needed.`
 		ValidArgsFunction: completeFields,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return u.explainKinds()
+				return explainKinds(u)
 			}
-			return u.explainField(args[0], deep)
+			return explainField(u, args[0], deep)
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "recursive", false, "show the fields of all levels, without their texts")
@@ -39,7 +39,7 @@ the fields below it. Without an argument, list the kinds. No Proxmox is needed.`
 }
 
 // explainKinds lists the kinds.
-func (u *ui) explainKinds() error {
+func explainKinds(u *ui) error {
 	all, err := definitions()
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (p *property) values() string {
 }
 
 // explainField writes what a kind or a field means.
-func (u *ui) explainField(what string, deep bool) error {
+func explainField(u *ui, what string, deep bool) error {
 	f, err := findField(what)
 	if err != nil {
 		return err

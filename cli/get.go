@@ -1,3 +1,4 @@
+// Package inspect has the commands that show what there is: get, describe, top, events, logs and wait.
 package cli
 
 import (

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
@@ -60,17 +59,6 @@ func missing(what string, names, there []string) error {
 		}
 	}
 	return nil
-}
-
-// thereAre says which there are.
-func thereAre(names []string) string {
-	switch len(names) {
-	case 0:
-		return "there is none"
-	case 1:
-		return "there is " + names[0]
-	}
-	return "there are " + strings.Join(names, ", ")
 }
 
 // listImages lists templates, ISO files and files to import.

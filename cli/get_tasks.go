@@ -50,7 +50,7 @@ func listTasks(ctx context.Context, g *getting, names []string) (listing, error)
 			ids[strconv.Itoa(guest.VMID)] = true
 		}
 	}
-	tasks, err := g.c.tasks(ctx, have)
+	tasks, err := tasksOf(ctx, g.c, have)
 	if err != nil {
 		return listing{}, g.c.fail(err)
 	}
@@ -66,10 +66,10 @@ func listTasks(ctx context.Context, g *getting, names []string) (listing, error)
 // tasksOfNode is how many of the last tasks of each node are listed.
 const tasksOfNode = 50
 
-// tasks lists the last tasks: those of the whole cluster, and those that each node shows.
+// tasksOf lists the last tasks: those of the whole cluster, and those that each node shows.
 // The former are shown to tokens only with Sys.Audit on /, the latter also without, as far
 // as they are the token's own.
-func (c *cluster) tasks(ctx context.Context, have *model.Observed) ([]pve.TaskInfo, error) {
+func tasksOf(ctx context.Context, c *cluster, have *model.Observed) ([]pve.TaskInfo, error) {
 	all, err := c.client.Cluster().Tasks(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the tasks of the cluster: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,36 +12,10 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// agentBudget is how long guest agents are waited for when a list is shown.
-const agentBudget = 5 * time.Second
-
-// askAddresses asks the agents of running guests for their addresses, as far as
-// they answer soon.
-func (c *cluster) askAddresses(ctx context.Context, list []*model.Guest) {
-	ctx, cancel := context.WithTimeout(ctx, agentBudget)
-	defer cancel()
-	var ids []int
-	for _, g := range list {
-		if g != nil && g.Status == model.StatusRunning && !g.Container && len(g.Addresses) == 0 {
-			ids = append(ids, g.VMID)
-		}
-	}
-	done := make(chan struct{}, len(ids))
-	for _, id := range ids {
-		go func() {
-			_ = c.observer.Addresses(ctx, id) // who doesn't answer has none to show
-			done <- struct{}{}
-		}()
-	}
-	for range ids {
-		<-done
-	}
-}
-
 // askConfigs reads the configs of guests. The list shows neither whose they are (a clone
 // has the tags of its source) nor how large their disks are, but for the one that they
 // boot from. Who can't be read stays as the list has it.
-func (c *cluster) askConfigs(ctx context.Context, list []*model.Guest) {
+func askConfigs(ctx context.Context, c *cluster, list []*model.Guest) {
 	var readers errgroup.Group
 	readers.SetLimit(reads)
 	for _, g := range list {
@@ -71,7 +44,7 @@ func listVMs(ctx context.Context, g *getting, names []string) (listing, error) {
 			return listing{}, err
 		}
 	}
-	g.c.askConfigs(ctx, guests)
+	askConfigs(ctx, g.c, guests)
 	if g.output != "" {
 		g.c.askAddresses(ctx, guests)
 	}
@@ -122,32 +95,6 @@ func listWantedVMs(ctx context.Context, g *getting, names []string) (listing, er
 	}
 	l.table = status.SummaryTable(rows)
 	return l, nil
-}
-
-// heard asks the agent of an object's guest, if its address is waited for.
-func (c *cluster) heard(ctx context.Context, o plan.Object) plan.Object {
-	return c.hear(ctx, plan.Plan{Objects: []plan.Object{o}}).Objects[0]
-}
-
-// hear asks the agents that a plan hasn't heard yet, as far as they answer soon.
-func (c *cluster) hear(ctx context.Context, p plan.Plan) plan.Plan {
-	have := c.observer.Snapshot()
-	var guests []*model.Guest
-	for _, id := range p.Look().Agents {
-		guests = append(guests, have.Guests[id])
-	}
-	if len(guests) == 0 {
-		return p
-	}
-	c.askAddresses(ctx, guests)
-	return c.site.Heard(p, c.Desired)
-}
-
-// told is an object's plan without the wish to ask the guest's agent: a plan shows
-// changes, and that isn't one.
-func told(o plan.Object) plan.Object {
-	o.Look.Agents = nil
-	return o
 }
 
 // named tells whether a name is among those asked for.

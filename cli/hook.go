@@ -1,3 +1,4 @@
+// Package hook has the commands that install the hook on Proxmox hosts.
 package cli
 
 import (

@@ -80,7 +80,7 @@ func (p place) hostPort() (host, port string) {
 
 // way is how to log in to nodes: as the flags say, or the Provider.
 func (h *hookHosts) way(ctx context.Context, u *ui, c *cluster) (ssh.Config, error) {
-	hosts, err := u.hosts(c.Connection.SSH)
+	hosts, err := hosts(u, c.Connection.SSH)
 	if err != nil || hosts == nil || h.identity != "" {
 		return h.config(ctx, u, "")
 	}
@@ -154,13 +154,4 @@ func snippetsDir(s pve.StorageConfig) (string, error) {
 			fmt.Sprintf("Make it so: pvesm set %s --content %s", s.Name, strings.Join(append(slices.Clone(s.Content), "snippets"), ",")))
 	}
 	return dir, nil
-}
-
-// quoted is a word of a shell.
-func quoted(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -1,3 +1,5 @@
+// Package importer has the commands that write manifests, or objects of a Kubernetes, for machines that
+// exist already.
 package cli
 
 import (
@@ -71,7 +73,7 @@ func (i *importing) run(ctx context.Context, u *ui, names []string) error {
 	if err != nil {
 		return err
 	}
-	guests, err := c.readGuests(ctx, names)
+	guests, err := readGuests(ctx, c, names)
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func (found imported) tell(u *ui) (clean bool) {
 }
 
 // readGuests reads all about some guests.
-func (c *cluster) readGuests(ctx context.Context, names []string) ([]int, error) {
+func readGuests(ctx context.Context, c *cluster, names []string) ([]int, error) {
 	have, err := c.look(ctx)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/observe"
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/anyguest"
 )
@@ -34,16 +34,23 @@ func FuzzAnyConfigIsImportedOrRefused(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	// One connection for all: logging in takes longer than everything else.
-	l, id := startLab(f), 700
-	i := &importing{}
-	i.flags(&cobra.Command{}, false)
-	all, err := i.cluster(l.ui(strings.NewReader(""), io.Discard, io.Discard))
+	sim, err := pvesim.New(nil, pvesim.WithClock(pvesim.NewFastClock(15)))
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Cleanup(func() { sim.Close() })
+	transport, stop := sim.Transport()
+	f.Cleanup(stop)
+	// One connection for all: logging in takes longer than everything else.
+	client, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "proxplane"), RoundTripper: transport})
+	if err != nil {
+		f.Fatal(err)
+	}
+	const id = 700
+	i := &importing{}
+	i.flags(&cobra.Command{}, false)
 	f.Fuzz(func(t *testing.T, text string) {
-		l.sim.Do(func(st *pvesim.State) {
+		sim.Do(func(st *pvesim.State) {
 			conf := pvesim.Conf{"name": "any"}
 			for line := range strings.Lines(text) {
 				if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok && key != "lock" && key != "" {
@@ -52,12 +59,11 @@ func FuzzAnyConfigIsImportedOrRefused(f *testing.F) {
 			}
 			st.VMs[id] = &pvesim.VM{ID: id, Node: "pve1", Conf: conf}
 		})
-		c := *all
-		c.observer = observe.New(c.client) // that knows nothing of the one before
-		ids, err := c.readGuests(t.Context(), []string{strconv.Itoa(id)})
+		c := &cluster{client: client, observer: observe.New(client)} // that knows nothing of the one before
+		ids, err := readGuests(t.Context(), c, []string{strconv.Itoa(id)})
 		var found imported
 		if err == nil {
-			found, err = i.write(&c, ids)
+			found, err = i.write(c, ids)
 		}
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {

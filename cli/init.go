@@ -1,3 +1,5 @@
+// Package setup has the commands that say which Proxmox clusters somebody works with: init and
+// context.
 package cli
 
 import (
@@ -70,7 +72,7 @@ func (s *starting) run(ctx context.Context, u *ui) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	all, err := u.readContexts()
+	all, err := readContexts(u)
 	if err != nil {
 		return err
 	}
@@ -206,7 +208,7 @@ func (s *starting) connectTo(ctx context.Context, u *ui, creds pve.Credentials) 
 		if err := s.override(&w.Connection, creds); err != nil {
 			return nil, nil, err
 		}
-		c, err := u.connect(w)
+		c, err := connect(u, w)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -269,7 +271,7 @@ func (s *starting) saveContext(ctx context.Context, u *ui, all *contexts) error 
 		}
 	}
 	out := &ui{in: u.in, out: &strings.Builder{}, err: u.err, getenv: u.getenv}
-	if err := s.addContext(out, s.name, true); err != nil {
+	if err := addContext(&s.target, out, s.name, true); err != nil {
 		return err
 	}
 	u.say("✓ context %s in %s", s.name, all.file)

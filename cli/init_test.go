@@ -23,7 +23,7 @@ func TestInitAsksForWhatTheFlagsDontSay(t *testing.T) {
 	u := newUI(s.tty, s.tty, s.tty)
 	u.getenv = func(name string) string { return env[name] }
 	done := make(chan int, 1)
-	go func() { done <- u.main(t.Context(), []string{"init", "--file", file}) }()
+	go func() { done <- Execute(t.Context(), u, []string{"init", "--file", file}) }()
 
 	s.wait("URL of Proxmox")
 	fmt.Fprint(s.keys, strings.TrimPrefix(endpoint, "https://")+"\n")

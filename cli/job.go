@@ -26,12 +26,12 @@ func (j job) owner() model.Owner {
 
 // work does jobs side by side and shows how they go. What failed is told after
 // the others are done.
-func (u *ui) work(ctx context.Context, jobs ...job) error {
+func work(ctx context.Context, u *ui, jobs ...job) error {
 	var names plan.Plan
 	for _, j := range jobs {
 		names.Objects = append(names.Objects, plan.Object{Owner: j.owner(), Steps: []plan.Step{{What: j.what}}})
 	}
-	show := u.newProgress("", []plan.Plan{names})
+	show := newProgress(u, "", names)
 	errs := make([]error, len(jobs))
 	var all sync.WaitGroup
 	for i, j := range jobs {

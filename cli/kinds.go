@@ -1,3 +1,4 @@
+// Package kinds has the commands about the kinds of manifests: explain, schema and validate.
 package cli
 
 import (

@@ -1,11 +1,7 @@
+// Package kubectl has the plugins of kubectl, and the command that installs them.
 package cli
 
 import (
-	"context"
-	"io"
-	"path/filepath"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/status"
@@ -21,21 +17,6 @@ const (
 )
 
 var pluginNames = []string{pluginProxplane, pluginSnapshot, pluginComplete}
-
-// Run runs the program under the name by which it was called, the first of argv: it
-// is also the plugins of kubectl. It returns the exit status, as [Main] does.
-func Run(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	u, args := newUI(stdin, stdout, stderr), argv[1:]
-	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
-	case pluginProxplane:
-		return u.run(ctx, newKubectlProxplane(u), args)
-	case pluginSnapshot:
-		return u.run(ctx, newKubectlSnapshot(u), args)
-	case pluginComplete:
-		return u.run(ctx, newKubectlProxplane(u), append([]string{cobra.ShellCompRequestCmd}, args...))
-	}
-	return u.main(ctx, args)
-}
 
 // newKubectlProxplane is `kubectl proxplane`.
 func newKubectlProxplane(u *ui) *cobra.Command {
@@ -59,9 +40,9 @@ operator to run.`,
 	needsCommand(root)
 	n.flags(root.PersistentFlags())
 	n.completeFlags(root)
-	version := newVersion()
-	version.Example = "  kubectl proxplane version\n  kubectl proxplane version -o json"
-	root.AddCommand(newKubectlPlan(u, n), newKubectlDescribe(u, n), newKubectlDoctor(u, n), newKubectlConsole(u, n), newKubectlImport(u, n), version)
+	build := newVersion()
+	build.Example = "  kubectl proxplane version\n  kubectl proxplane version -o json"
+	root.AddCommand(newKubectlPlan(u, n), newKubectlDescribe(u, n), newKubectlDoctor(u, n), newKubectlConsole(u, n), newKubectlImport(u, n), build)
 	return root
 }
 
@@ -130,7 +111,7 @@ what the operator has done about an object.`,
 				return err
 			}
 			n.about = args[0]
-			return n.explain(t.describe(cmd.Context(), u, args[0]))
+			return n.explain(describe(cmd.Context(), t, u, args[0]))
 		},
 	}
 	t.connectionFlags(cmd)

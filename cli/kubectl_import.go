@@ -74,7 +74,7 @@ func (i *importingObjects) run(ctx context.Context, u *ui, names []string) error
 	if err != nil {
 		return err
 	}
-	ids, err := c.readGuests(ctx, names)
+	ids, err := readGuests(ctx, c, names)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (i *importingObjects) makeObjects(ctx context.Context, u *ui, c *cluster, i
 	if !found.tell(u) {
 		return &exitError{code: exitFailed}
 	}
-	if err := i.objects.settle(ctx, found.docs, c.Provider.Name); err != nil {
+	if err := settle(ctx, i.objects, found.docs, c.Provider.Name); err != nil {
 		return err
 	}
 	if i.dryRun == "client" && i.output == "yaml" {
@@ -143,7 +143,7 @@ func (i *importingObjects) makeObjects(ctx context.Context, u *ui, c *cluster, i
 
 // settle says where objects belong, and calls those that machines share as they are
 // called there: one that says something else may have that name.
-func (n *namespace) settle(ctx context.Context, docs *documents, provider string) error {
+func settle(ctx context.Context, n *namespace, docs *documents, provider string) error {
 	for at := range docs.list {
 		d := &docs.list[at]
 		d.namespace = n.name
@@ -154,7 +154,7 @@ func (n *namespace) settle(ctx context.Context, docs *documents, provider string
 		if len(d.users) == 0 {
 			continue
 		}
-		name, err := n.free(ctx, *d)
+		name, err := freeName(ctx, n, *d)
 		if err != nil {
 			return err
 		}
@@ -163,8 +163,8 @@ func (n *namespace) settle(ctx context.Context, docs *documents, provider string
 	return nil
 }
 
-// free finds the name under which a document is there, or can be made.
-func (n *namespace) free(ctx context.Context, d document) (string, error) {
+// freeName finds the name under which a document is there, or can be made.
+func freeName(ctx context.Context, n *namespace, d document) (string, error) {
 	base := d.name
 	for number := 2; ; number++ {
 		o, err := d.unstructured()
@@ -225,7 +225,7 @@ func (i *importingObjects) make(ctx context.Context, u *ui, found imported) erro
 func (i *importingObjects) inherited(machines []importedMachine, name string) map[string]string {
 	for _, m := range machines {
 		if was := m.guest.Config.Marker; was != nil && m.owner.Name == name && was.Owner.Name == name && was.Owner.Kind == "VirtualMachine" && i.lost(was.Owner) {
-			return i.objects.known(was.Owner)
+			return knownOf(i.objects, was.Owner)
 		}
 	}
 	return nil

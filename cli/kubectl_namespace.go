@@ -320,3 +320,18 @@ func (n *namespace) completeFlags(cmd *cobra.Command) {
 		return model.NamesOf(raw.Contexts), cobra.ShellCompDirectiveNoFileComp
 	})
 }
+
+// machinesOf are the names of the machines that an object stands for.
+func machinesOf(o kube.Object) []string {
+	if vm, ok := o.(*api.VirtualMachine); ok {
+		return manifest.Machines(vm)
+	}
+	return []string{o.GetName()}
+}
+
+// hasOf reports whether the object is there that an owner is.
+func (n *namespace) hasOf(owner model.Owner) bool {
+	return slices.ContainsFunc(n.objects, func(o kube.Object) bool {
+		return manifest.Identity(o) == owner.UID && cmp.Or(o.GetAnnotations()[api.ClusterName], n.cluster) == owner.Set
+	})
+}

@@ -2,91 +2,19 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 )
-
-// fieldManager is who we are when we make objects.
-const fieldManager = pluginProxplane
-
-// printing is how objects are made and shown, as of kubectl create.
-type printing struct {
-	dryRun, output string
-}
-
-func (p *printing) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.dryRun, "dry-run", "none", "`HOW` much of it is done: none makes it so, server has Kubernetes check it, client only shows it")
-	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
-	cmd.Flags().StringVarP(&p.output, "output", "o", "", "`FORMAT` in which objects are shown: name, yaml or json")
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"name", "yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-func (p *printing) check() error {
-	if !slices.Contains([]string{"none", "server", "client"}, p.dryRun) {
-		return fmt.Errorf("--dry-run=%s: want none, server or client", p.dryRun)
-	}
-	return checkOutput(p.output, "name", "yaml", "json")
-}
-
-// create makes an object, as far as that is asked for.
-func (p *printing) create(ctx context.Context, n *namespace, o client.Object) error {
-	options := []client.CreateOption{client.FieldOwner(fieldManager)}
-	switch p.dryRun {
-	case "client":
-		return nil
-	case "server":
-		options = append(options, client.DryRunAll)
-	}
-	return n.fail(client.WithFieldValidation(n.client, metav1.FieldValidationStrict).Create(ctx, o, options...))
-}
-
-// show prints an object, in the words of kubectl.
-func (p *printing) show(u *ui, o client.Object, done string) error {
-	kind := o.GetObjectKind().GroupVersionKind()
-	if kind.Empty() { // the client leaves it out of what it has read
-		kind = schema.FromAPIVersionAndKind(api.APIVersion, manifest.KindOf(o))
-		o.GetObjectKind().SetGroupVersionKind(kind)
-	}
-	name := fmt.Sprintf("%s.%s/%s", strings.ToLower(kind.Kind), kind.Group, o.GetName())
-	var text []byte
-	var err error
-	switch p.output {
-	case "":
-		if p.dryRun != "none" {
-			done += map[string]string{"server": " (server dry run)", "client": " (dry run)"}[p.dryRun]
-		}
-		u.say("%s %s", name, done)
-		return nil
-	case "name":
-		u.say("%s", name)
-		return nil
-	case "json":
-		text, err = json.MarshalIndent(o, "", "    ")
-		text = append(text, '\n')
-	default:
-		text, err = yaml.Marshal(o)
-	}
-	if err == nil {
-		_, err = u.out.Write(text)
-	}
-	return err
-}
 
 // snapshotObject is one call of `kubectl create vmsnapshot`.
 type snapshotObject struct {
@@ -135,7 +63,7 @@ func (s *snapshotObject) run(ctx context.Context, u *ui, name string) error {
 		Spec:       api.VMSnapshotSpec{VMRef: api.Ref{Name: s.vm}, Description: s.description, IncludeMemory: s.memory},
 	}
 	if s.dryRun != "client" {
-		if err := s.there(ctx, s.vm); err != nil {
+		if err := machineThere(ctx, &s.namespace, s.vm); err != nil {
 			return err
 		}
 	}
@@ -145,17 +73,9 @@ func (s *snapshotObject) run(ctx context.Context, u *ui, name string) error {
 	return s.show(u, o, "created")
 }
 
-// machinesOf are the names of the machines that an object stands for.
-func machinesOf(o kube.Object) []string {
-	if vm, ok := o.(*api.VirtualMachine); ok {
-		return manifest.Machines(vm)
-	}
-	return []string{o.GetName()}
-}
-
-// there tells whether there is a machine of a name: a snapshot of none would wait for
+// machineThere tells whether there is a machine of a name: a snapshot of none would wait for
 // ever. Who may not look isn't kept from it.
-func (n *namespace) there(ctx context.Context, name string) error {
+func machineThere(ctx context.Context, n *namespace, name string) error {
 	objects, err := kube.Objects(ctx, n.client, n.name)
 	if err != nil {
 		if apierrors.IsForbidden(err) {

@@ -35,13 +35,13 @@ func (i *importingObjects) takeovers(have *model.Observed, ids []int) (list []ta
 			continue
 		}
 		name := cmp.Or(m.Group, m.Owner.Name)
-		o := i.objects.named(m.Owner.Kind, name)
+		o := objectNamed(i.objects, m.Owner.Kind, name)
 		switch {
 		case o != nil:
 			if vmid := vmidOf(o, m.Owner.Name); vmid != 0 && vmid != id && have.Guests[vmid] != nil {
 				return nil, nil, advise(fmt.Errorf("%s/%s has VM %d already, so VM %d isn't taken over", strings.ToLower(m.Owner.Kind), name, vmid, id), "Delete one of them, or rename the object.")
 			}
-			list = append(list, takeover{guest: g, object: o, want: i.objects.known(m.Owner)})
+			list = append(list, takeover{guest: g, object: o, want: knownOf(i.objects, m.Owner)})
 		case m.Owner.Kind != "VirtualMachine" || m.Group != "":
 			return nil, nil, advise(fmt.Errorf("VM %d was made for %s %s, which isn't there", id, m.Owner.Kind, name), "Apply its manifest again, then repeat this command.")
 		default:
@@ -56,15 +56,8 @@ func (i *importingObjects) lost(o model.Owner) bool {
 	return o.UID != "" && o.Door == manifest.Door && o.Namespace == i.objects.name && !i.objects.hasOf(o)
 }
 
-// hasOf reports whether the object is there that an owner is.
-func (n *namespace) hasOf(owner model.Owner) bool {
-	return slices.ContainsFunc(n.objects, func(o kube.Object) bool {
-		return manifest.Identity(o) == owner.UID && cmp.Or(o.GetAnnotations()[api.ClusterName], n.cluster) == owner.Set
-	})
-}
-
-// named finds an object of the namespace.
-func (n *namespace) named(kind, name string) kube.Object {
+// objectNamed finds an object of the namespace.
+func objectNamed(n *namespace, kind, name string) kube.Object {
 	for _, o := range n.objects {
 		if manifest.KindOf(o) == kind && o.GetName() == name {
 			return o
@@ -73,8 +66,8 @@ func (n *namespace) named(kind, name string) kube.Object {
 	return nil
 }
 
-// known are the annotations of an object that is known in Proxmox as an owner was.
-func (n *namespace) known(owner model.Owner) map[string]string {
+// knownOf are the annotations of an object that is known in Proxmox as an owner was.
+func knownOf(n *namespace, owner model.Owner) map[string]string {
 	want := map[string]string{api.Identity: owner.UID}
 	if owner.Set != n.cluster {
 		want[api.ClusterName], want[api.TakenOverBy] = owner.Set, n.cluster

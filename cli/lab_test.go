@@ -137,7 +137,7 @@ func (l *lab) write(name, text string) string {
 func (l *lab) run(args ...string) (code int, stdout, stderr string) {
 	l.Helper()
 	var out, err bytes.Buffer
-	code = l.ui(strings.NewReader(""), &out, &err).main(l.Context(), args)
+	code = Execute(l.Context(), l.ui(strings.NewReader(""), &out, &err), args)
 	return code, out.String(), err.String()
 }
 

@@ -1,3 +1,4 @@
+// Package loadtest is the command that puts a load onto a Proxmox.
 package cli
 
 import (
@@ -106,7 +107,7 @@ func (l *loading) run(cmd *cobra.Command, u *ui) error {
 	meter := &loadtest.Meter{}
 	var cfg site.Config
 	sites := new(site.Sites)
-	c, err := u.connectWith(w, sites, func(set *site.Config) {
+	c, err := connectWith(u, w, sites, func(set *site.Config) {
 		set.Proxmox.Observe = meter.Observe
 		cfg = *set
 	})
@@ -117,7 +118,7 @@ func (l *loading) run(cmd *cobra.Command, u *ui) error {
 		Endpoint: c.client.Endpoint(), Machines: l.machines.Count, Parallel: min(l.parallel, l.machines.Count),
 		Command: commandLine(cmd), Started: time.Now(),
 	}
-	if report.Simulator, err = c.simulated(ctx); err != nil {
+	if report.Simulator, err = simulated(ctx, c); err != nil {
 		return err
 	}
 	if !report.Simulator && !l.real {
@@ -170,7 +171,7 @@ func (l *loading) load(ctx context.Context, u *ui, c *cluster, report *loadtest.
 	return &loadtest.Load{
 		Machines: l.machines, Parallel: l.parallel,
 		Describe: func(ctx context.Context, vmid int) error {
-			_, err := c.describeGuest(ctx, u, status.About{Now: time.Now()}, vmid)
+			_, err := describeGuest(ctx, c, u, status.About{Now: time.Now()}, vmid)
 			return err
 		},
 		Progress: func(f loadtest.Figures) {
@@ -261,7 +262,7 @@ func commandLine(cmd *cobra.Command) string {
 }
 
 // simulated tells whether all endpoints are those of a simulator.
-func (c *cluster) simulated(ctx context.Context) (bool, error) {
+func simulated(ctx context.Context, c *cluster) (bool, error) {
 	cfg, err := c.Connection.TLS.Config()
 	if err != nil {
 		return false, err

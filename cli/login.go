@@ -1,3 +1,4 @@
+// Package login is how people get into machines over SSH: whose key, and which hosts are trusted.
 package cli
 
 import (
@@ -46,7 +47,7 @@ func (l *login) config(ctx context.Context, u *ui, alias string) (ssh.Config, er
 	}
 	if l.knownHosts != "" {
 		c.HostAlias = ""
-	} else if c.KnownHosts, err = os.ReadFile(u.sshFile("known_hosts")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	} else if c.KnownHosts, err = os.ReadFile(sshFile(u, "known_hosts")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
 	c.Ask = func(host, kind, fingerprint string) bool {
@@ -83,7 +84,7 @@ func (l *login) knownHostsFile(u *ui) (string, error) {
 
 // sshFile is a file of the person's folder for SSH. Without a home there is none,
 // which is an empty name: one without a folder would be in the working directory.
-func (u *ui) sshFile(name string) string {
+func sshFile(u *ui, name string) string {
 	home := u.getenv("HOME")
 	if home == "" {
 		return ""
@@ -103,7 +104,7 @@ func (l *login) key(u *ui, c *ssh.Config) error {
 		}
 		files = nil
 		for _, name := range usualKeys {
-			files = append(files, u.sshFile(name))
+			files = append(files, sshFile(u, name))
 		}
 	} else {
 		c.Agent = "" // that key, and no other

@@ -78,7 +78,7 @@ func (l *taskLogs) print(ctx context.Context, u *ui, c *cluster, upid pve.UPID) 
 		if err != nil {
 			return c.fail(err)
 		}
-		u.print(lines)
+		printLines(u, lines)
 		return l.outcome(ctx, c, task)
 	}
 	printed := 0
@@ -93,7 +93,7 @@ func (l *taskLogs) print(ctx context.Context, u *ui, c *cluster, upid pve.UPID) 
 			return c.fail(err)
 		}
 		printed += len(lines)
-		u.print(lines)
+		printLines(u, lines)
 		if !s.Running() || !l.follow {
 			if s.Running() {
 				u.note("the task still runs; --follow goes on until it has ended")
@@ -131,8 +131,8 @@ func (l *taskLogs) outcome(ctx context.Context, c *cluster, task pve.Task) error
 	return c.fail(s.Err())
 }
 
-// print writes lines to the standard output.
-func (u *ui) print(lines []string) {
+// printLines writes lines to the standard output.
+func printLines(u *ui, lines []string) {
 	for _, line := range lines {
 		u.say("%s", line)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -137,7 +136,7 @@ func (p *planning) write(u *ui, list []*cluster, plans []plan.Plan, errs []error
 		}
 		return nil
 	}
-	if err := u.showPlans(list, plans, errs, shownPlan{all: p.all}); err != nil || p.output == "" {
+	if err := showPlans(u, list, plans, errs, shownPlan{all: p.all}); err != nil || p.output == "" {
 		return err
 	}
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
@@ -165,7 +164,7 @@ type shownPlan struct {
 }
 
 // showPlans prints the plan of each cluster that has one.
-func (u *ui) showPlans(list []*cluster, plans []plan.Plan, errs []error, how shownPlan) error {
+func showPlans(u *ui, list []*cluster, plans []plan.Plan, errs []error, how shownPlan) error {
 	page := u.page(u.out)
 	page.All = how.all
 	for i, p := range plans {
@@ -187,12 +186,4 @@ func (u *ui) showPlans(list []*cluster, plans []plan.Plan, errs []error, how sho
 		}
 	}
 	return nil
-}
-
-// writeJSON writes a value as indented JSON.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

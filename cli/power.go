@@ -1,3 +1,4 @@
+// Package hand has the commands that act on machines by hand: power, snapshot, console and ssh.
 package cli
 
 import (
@@ -123,7 +124,7 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 		if g.Template {
 			return fmt.Errorf("VM %d is a template: templates can't be started or stopped", g.VMID)
 		}
-		now, err := c.statusNow(ctx, g)
+		now, err := statusNow(ctx, c, g)
 		switch {
 		case err != nil:
 			return err
@@ -136,15 +137,18 @@ func (p *powering) run(ctx context.Context, u *ui, c *cluster, a powerAction, na
 			do: func(ctx context.Context) error { return c.fail(p.press(ctx, c, hand, a, g)) },
 		})
 	}
-	if err := u.work(ctx, jobs...); err != nil {
+	if err := work(ctx, u, jobs...); err != nil {
 		return err
 	}
 	p.remind(u, a, guests)
 	return nil
 }
 
+// lookAgain is the pause between two looks whether a machine has changed its power state.
+const lookAgain = 250 * time.Millisecond
+
 // statusNow asks a guest's node whether it runs: lists are some seconds late about that.
-func (c *cluster) statusNow(ctx context.Context, g *model.Guest) (model.Status, error) {
+func statusNow(ctx context.Context, c *cluster, g *model.Guest) (model.Status, error) {
 	if err := c.observer.Status(ctx, g.VMID); err != nil {
 		return "", c.fail(err)
 	}
@@ -159,7 +163,7 @@ func (c *cluster) statusNow(ctx context.Context, g *model.Guest) (model.Status, 
 func (p *powering) press(ctx context.Context, c *cluster, hand *engine.Hand, a powerAction, g *model.Guest) error {
 	err := hand.Do(ctx, g, a.do(at(g), p))
 	if err == nil && a.name == "reboot" {
-		return c.awaitRunning(ctx, g)
+		return awaitRunning(ctx, c, g)
 	}
 	if a.name == "shutdown" && errors.Is(err, pve.ErrTimeout) {
 		return advise(err, "The guest didn't shut down in time. Ask again with --timeout, or pull the plug with --force.")
@@ -173,10 +177,10 @@ const startsAgain = 2 * time.Minute
 
 // awaitRunning waits until a guest that was rebooted runs: the task ends when the guest is
 // off, and Proxmox starts it in a task of its own.
-func (c *cluster) awaitRunning(ctx context.Context, g *model.Guest) error {
+func awaitRunning(ctx context.Context, c *cluster, g *model.Guest) error {
 	until := time.After(startsAgain)
 	for {
-		now, err := c.statusNow(ctx, g)
+		now, err := statusNow(ctx, c, g)
 		if err != nil || now == model.StatusRunning {
 			return err
 		}
@@ -186,7 +190,7 @@ func (c *cluster) awaitRunning(ctx context.Context, g *model.Guest) error {
 		case <-until:
 			return advise(fmt.Errorf("the guest has shut down, and Proxmox hasn't started it again within %s", startsAgain),
 				fmt.Sprintf("Look at its tasks: proxplane logs %d. Start it: proxplane power on %[1]d.", g.VMID))
-		case <-time.After(waitFirst / 2):
+		case <-time.After(lookAgain):
 		}
 	}
 }

@@ -1,3 +1,4 @@
+// Package progress shows what happens while it happens: as bars, as lines, or as JSON.
 package cli
 
 import (
@@ -22,27 +23,25 @@ type progress interface {
 
 // newProgress chooses how it is shown: as JSON, as bars on a terminal, or as
 // lines.
-func (u *ui) newProgress(output string, plans []plan.Plan) progress {
+func newProgress(u *ui, output string, todo plan.Plan) progress {
 	if output == "json" {
 		return &jsonProgress{out: u.out}
 	}
-	l := lines{page: u.page(u.out), names: nameWidth(plans), rows: map[model.Key]*row{}}
+	l := lines{page: u.page(u.out), names: nameWidth(todo), rows: map[model.Key]*row{}}
 	l.page.Width = 0
 	if f, ok := terminal(u.out); ok && u.getenv("TERM") != "dumb" {
 		l.names = min(l.names, max(24, screenWidth(f)/3))
-		return newBars(u, f, l, joined(plans))
+		return newBars(u, f, l, todo)
 	}
 	return &lineProgress{out: u.out, lines: l}
 }
 
 // nameWidth is how much room the names of what is worked on need.
-func nameWidth(plans []plan.Plan) int {
+func nameWidth(todo plan.Plan) int {
 	width := 0
-	for _, p := range plans {
-		for _, o := range p.Objects {
-			if !o.Ready() {
-				width = max(width, utf8.RuneCountInString(status.Name(o.Owner.Key)))
-			}
+	for _, o := range todo.Objects {
+		if !o.Ready() {
+			width = max(width, utf8.RuneCountInString(status.Name(o.Owner.Key)))
 		}
 	}
 	return width

@@ -12,12 +12,12 @@ import (
 )
 
 // happenings are events of two machines and an image that is up to date.
-func happenings() ([]plan.Plan, []engine.Event) {
+func happenings() (plan.Plan, []engine.Event) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	owner := func(kind, name string) model.Owner { return model.Owner{Key: model.Key{Kind: kind, Name: name}} }
 	image, web, db := owner("VMImage", "ubuntu"), owner("VirtualMachine", "web-1"), owner("VirtualMachine", "db")
 	step := []plan.Step{{What: "x"}}
-	plans := []plan.Plan{{Objects: []plan.Object{{Owner: image}, {Owner: web, Steps: step}, {Owner: db, Steps: step}}}}
+	todo := plan.Plan{Objects: []plan.Object{{Owner: image}, {Owner: web, Steps: step}, {Owner: db, Steps: step}}}
 	var events []engine.Event
 	add := func(after time.Duration, o model.Owner, kind engine.Kind, step, text string) {
 		at = at.Add(after)
@@ -46,14 +46,14 @@ func happenings() ([]plan.Plan, []engine.Event) {
 	events[len(events)-1].Reason = model.WaitAgent
 	add(3*time.Second, web, engine.Ready, "", "")
 	add(time.Second, db, engine.Ready, "", "gone")
-	return plans, events
+	return todo, events
 }
 
 func TestProgressWithoutATerminalIsLines(t *testing.T) {
 	var out bytes.Buffer
 	u := newUI(nil, &out, &out)
-	plans, events := happenings()
-	p := u.newProgress("", plans)
+	todo, events := happenings()
+	p := newProgress(u, "", todo)
 	for _, e := range events {
 		p.event(e)
 	}
@@ -64,8 +64,8 @@ func TestProgressWithoutATerminalIsLines(t *testing.T) {
 func TestProgressForMachinesIsJSON(t *testing.T) {
 	var out bytes.Buffer
 	u := newUI(nil, &out, &out)
-	plans, events := happenings()
-	p := u.newProgress("json", plans)
+	todo, events := happenings()
+	p := newProgress(u, "json", todo)
 	for _, e := range events {
 		p.event(e)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/privileges"
+	"github.com/proxplane/proxplane/pve"
 )
 
 // remedy says how to grant what is missing, with commands that fit what was granted
@@ -96,4 +97,10 @@ func (c *cluster) entries(ctx context.Context, l model.Lack, s *privileges.Sight
 	user, err := access.User(ctx, s.User)
 	s.Groups = user.Groups
 	return err
+}
+
+// tokenName is the part behind the "!".
+func tokenName(c pve.Credentials) string {
+	_, name, _ := strings.Cut(c.String(), "!")
+	return name
 }

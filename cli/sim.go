@@ -1,3 +1,4 @@
+// Package simulator has the commands that start a simulated Proxmox.
 package cli
 
 import (

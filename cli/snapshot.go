@@ -98,7 +98,7 @@ func (s *snapshotting) create(ctx context.Context, u *ui, vms []string, name str
 			return c.fail(hand.Do(ctx, g, model.Snap{Target: at(g), Name: name, Description: s.description, Memory: s.memory}))
 		}})
 	}
-	return u.work(ctx, jobs...)
+	return work(ctx, u, jobs...)
 }
 
 func newSnapshotList(u *ui) *cobra.Command {
@@ -144,12 +144,12 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 					return err
 				}
 				what := "roll back to " + args[1]
-				if err := u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
+				if err := work(cmd.Context(), u, job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
 					return c.fail(s.revert(ctx, c, g, args[1]))
 				}}); err != nil {
 					return err
 				}
-				if now, err := c.statusNow(cmd.Context(), g); err == nil && now == model.StatusStopped {
+				if now, err := statusNow(cmd.Context(), c, g); err == nil && now == model.StatusStopped {
 					u.note("%s is stopped now: the snapshot has no memory. Start it: proxplane power on %s", g.Name, g.Name)
 				}
 				return nil
@@ -198,7 +198,7 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 				hand := c.site.ByHand(cmd.Context())
 				for _, name := range args[1:] {
 					what := "delete snapshot " + name
-					if err := u.work(cmd.Context(), job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
+					if err := work(cmd.Context(), u, job{name: g.Name, what: what, done: what, do: func(ctx context.Context) error {
 						return c.fail(hand.Do(ctx, g, model.Unsnap{Target: at(g), Name: name}))
 					}}); err != nil {
 						return err
@@ -211,57 +211,4 @@ func newSnapshotDelete(u *ui) *cobra.Command {
 	s.flags(cmd, false)
 	cmd.Flags().BoolVarP(&s.yes, "yes", "y", false, "don't ask")
 	return cmd
-}
-
-// on finds the machine that a command is about.
-func (t *target) on(ctx context.Context, u *ui, name string, do func(*cluster, *model.Guest) error) error {
-	c, err := t.cluster(u, name)
-	if err != nil {
-		return err
-	}
-	if t.objects != nil {
-		g, err := c.guestOf(ctx, name)
-		if err != nil {
-			return err
-		}
-		return do(c, g)
-	}
-	have, err := c.look(ctx)
-	if err != nil {
-		return err
-	}
-	g, err := findGuest(have, name)
-	if err != nil {
-		return err
-	}
-	return do(c, g)
-}
-
-// snapshot finds a snapshot of a machine.
-func (c *cluster) snapshot(ctx context.Context, vm, name string) (*model.Guest, status.Snapshot, error) {
-	have, err := c.look(ctx)
-	if err != nil {
-		return nil, status.Snapshot{}, err
-	}
-	g, err := findGuest(have, vm)
-	if err != nil {
-		return nil, status.Snapshot{}, err
-	}
-	if err := c.observer.Snapshots(ctx, g.VMID); err != nil {
-		return nil, status.Snapshot{}, c.fail(err)
-	}
-	g = c.observer.Snapshot().Guests[g.VMID]
-	var names []string
-	for _, s := range status.Snapshots(g) {
-		if s.Name == name {
-			return g, s, nil
-		}
-		names = append(names, s.Name)
-	}
-	model.SortNames(names)
-	there := "it has none"
-	if len(names) > 0 {
-		there = "it has " + strings.Join(names, ", ")
-	}
-	return nil, status.Snapshot{}, fmt.Errorf("%s (%d) has no snapshot %q; %s", g.Name, g.VMID, name, there)
 }

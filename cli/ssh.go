@@ -96,7 +96,7 @@ func (s *shell) run(ctx context.Context, u *ui, c *cluster, g *model.Guest, comm
 		return s.explain(u, err, cmp.Or(config.HostAlias, address))
 	}
 	defer conn.Close()
-	return u.session(ctx, conn, command, s.tty)
+	return session(ctx, u, conn, command, s.tty)
 }
 
 // aliasOf is the name under which a machine's host key is remembered. Whoever has
@@ -116,7 +116,7 @@ func (s *shell) find(ctx context.Context, u *ui, c *cluster, g *model.Guest) (st
 	if s.address != "" {
 		return s.address, nil
 	}
-	if static := c.staticAddresses(g); len(static) > 0 {
+	if static := staticAddresses(c, g); len(static) > 0 {
 		return static[0].String(), nil
 	}
 	if !model.AgentOn(g.Config.Options) {
@@ -164,7 +164,7 @@ func (s *shell) dial(ctx context.Context, u *ui, address string, config ssh.Conf
 }
 
 // session runs a command or a shell, with the terminal that we have.
-func (u *ui) session(ctx context.Context, conn *ssh.Conn, command string, wantTTY bool) error {
+func session(ctx context.Context, u *ui, conn *ssh.Conn, command string, wantTTY bool) error {
 	session := ssh.Session{Command: command, In: u.in, Out: raw(u.out), Err: raw(u.err)}
 	in, isTerminal := terminal(u.in)
 	if isTerminal && (command == "" || wantTTY) {

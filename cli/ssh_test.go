@@ -111,7 +111,7 @@ func TestCommandsRunInMachines(t *testing.T) {
 func TestShellsHaveTheTerminal(t *testing.T) {
 	r := newReach(t)
 	s := newScreen(t, 90, 30)
-	done := s.start(t.Context(), r.lab, "ssh", "web-1", "-i", r.key, "--jump", r.jump.Address)
+	done := startOn(t.Context(), s, r.lab, "ssh", "web-1", "-i", r.key, "--jump", r.jump.Address)
 	s.wait(`Trust it, and remember it\? \[y/N\] `)
 	fmt.Fprintln(s.keys, "y")
 	s.wait(`(?s)Trust it.*Trust it, and remember it\? \[y/N\] `)
@@ -225,7 +225,7 @@ func TestOpenSSHServesOurShells(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
 	}
 	s := newScreen(t, 77, 33)
-	done := s.start(t.Context(), l, append(args, "-t", "--", "stty size; read x; exit 6")...)
+	done := startOn(t.Context(), s, l, append(args, "-t", "--", "stty size; read x; exit 6")...)
 	s.wait(`33 77\r\n`)
 	fmt.Fprintln(s.keys, "on")
 	if code := <-done; code != 6 {

@@ -31,10 +31,10 @@ type stand struct {
 	waits  string
 }
 
-// newStanding begins with what the plans have to do.
-func newStanding(plans []plan.Plan) *standing {
+// newStanding begins with what a plan has to do.
+func newStanding(todo plan.Plan) *standing {
 	s := &standing{objects: map[model.Key]*stand{}}
-	for _, o := range joined(plans).Objects {
+	for _, o := range todo.Objects {
 		if !o.Ready() {
 			s.of(o.Owner.Key)
 		}

@@ -19,7 +19,7 @@ func TestAnInterruptionNamesFewObjectsAndCountsMany(t *testing.T) {
 		for i := range n {
 			p.Objects = append(p.Objects, plan.Object{Owner: owner(i), Steps: []plan.Step{{What: "start it"}}})
 		}
-		s := newStanding([]plan.Plan{p})
+		s := newStanding(p)
 		s.event(engine.Event{Owner: owner(0), Kind: engine.Started, Step: "start it"})
 		s.event(engine.Event{Owner: owner(0), Kind: engine.Done, Step: "start it"})
 		s.event(engine.Event{Owner: owner(0), Kind: engine.Ready})

@@ -1,3 +1,5 @@
+// Package target is what a command is about: which manifests, or which objects of a Kubernetes, and
+// the site of which Proxmox.
 package cli
 
 import (

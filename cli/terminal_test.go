@@ -3,92 +3,20 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/creack/pty"
 
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// screen is a terminal: what is written to it is kept, and keys can be pressed.
-type screen struct {
-	*testing.T
-	keys *os.File // our end
-	tty  *os.File // the program's end
-
-	mu   sync.Mutex
-	text bytes.Buffer
-	more chan struct{}
-}
-
-func newScreen(t *testing.T, columns, rows uint16) *screen {
-	t.Helper()
-	keys, tty, err := pty.Open()
-	if err != nil {
-		t.Skipf("there are no terminals here: %v", err)
-	}
-	if err := pty.Setsize(tty, &pty.Winsize{Cols: columns, Rows: rows}); err != nil {
-		t.Fatal(err)
-	}
-	s := &screen{T: t, keys: keys, tty: tty, more: make(chan struct{}, 1)}
-	go s.read()
-	t.Cleanup(func() {
-		tty.Close()
-		keys.Close()
-	})
-	return s
-}
-
-func (s *screen) read() {
-	buffer := make([]byte, 4096)
-	for {
-		n, err := s.keys.Read(buffer)
-		if err != nil {
-			return
-		}
-		s.mu.Lock()
-		s.text.Write(buffer[:n])
-		s.mu.Unlock()
-		select {
-		case s.more <- struct{}{}:
-		default:
-		}
-	}
-}
-
-func (s *screen) all() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// wait waits until a pattern is on the screen.
-func (s *screen) wait(pattern string) {
-	s.Helper()
-	re := regexp.MustCompile(pattern)
-	limit := time.After(time.Minute)
-	for !re.MatchString(s.all()) {
-		select {
-		case <-s.more:
-		case <-limit:
-			s.Fatalf("%q didn't show up in:\n%q", pattern, s.all())
-		}
-	}
-}
-
-// start runs a command on the screen; the channel gives its exit status.
-func (s *screen) start(ctx context.Context, l *lab, args ...string) <-chan int {
+// startOn runs a command on the screen; the channel gives its exit status.
+func startOn(ctx context.Context, s *screen, l *lab, args ...string) <-chan int {
 	done := make(chan int, 1)
-	go func() { done <- l.ui(s.tty, s.tty, s.tty).main(ctx, args) }()
+	go func() { done <- Execute(ctx, l.ui(s.tty, s.tty, s.tty), args) }()
 	return done
 }
 
@@ -96,7 +24,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
 	s := newScreen(t, 80, 24)
-	if code := <-s.start(t.Context(), l, "apply", "-f", file); code != exitOK {
+	if code := <-startOn(t.Context(), s, l, "apply", "-f", file); code != exitOK {
 		t.Fatalf("apply: exit %d\n%s", code, s.all())
 	}
 	s.wait(`vm/web-1 +clone ubuntu-22-template`)
@@ -110,7 +38,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	}
 
 	no := newScreen(t, 80, 24)
-	done := no.start(t.Context(), l, "delete", "-f", file)
+	done := startOn(t.Context(), no, l, "delete", "-f", file)
 	no.wait(`2 objects lose data or go\. Go on\? \[y/N\] `)
 	fmt.Fprintln(no.keys, "n")
 	if code := <-done; code != exitFailed {
@@ -119,7 +47,7 @@ func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	no.wait(`nothing was changed`)
 
 	yes := newScreen(t, 80, 24)
-	done = yes.start(t.Context(), l, "delete", "-f", file)
+	done = startOn(t.Context(), yes, l, "delete", "-f", file)
 	yes.wait(`\[y/N\] `)
 	fmt.Fprintln(yes.keys, "y")
 	if code := <-done; code != exitOK {
@@ -149,7 +77,7 @@ func TestATerminalIsAskedAgainAboutWhatComesUpLater(t *testing.T) {
 	for _, answer := range []string{"n", "y"} {
 		lock("backup")
 		s := newScreen(t, 80, 24)
-		done := s.start(t.Context(), l, "apply", "-f", more)
+		done := startOn(t.Context(), s, l, "apply", "-f", more)
 		if answer == "n" {
 			s.wait(`1 machine stops or restarts\. Go on\? \[y/N\] `) // web-2
 			fmt.Fprintln(s.keys, "y")
@@ -179,7 +107,7 @@ func TestNoColourWhereItIsntWanted(t *testing.T) {
 	l := ownLab(t)
 	l.env["NO_COLOR"] = "1"
 	s := newScreen(t, 80, 24)
-	if code := <-s.start(t.Context(), l, "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
+	if code := <-startOn(t.Context(), s, l, "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
 	s.wait(`Plan: 2 to make`)
@@ -193,7 +121,7 @@ func TestAnInterruptionLosesNothing(t *testing.T) {
 	file := l.write("shop.yaml", shop)
 	s := newScreen(t, 80, 24)
 	ctx, interrupt := context.WithCancel(t.Context())
-	done := s.start(ctx, l, "apply", "-f", file)
+	done := startOn(ctx, s, l, "apply", "-f", file)
 	s.wait(`vm/web-1 +clone`)
 	interrupt()
 	if code := <-done; code != exitInterrupted {
@@ -224,7 +152,7 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	l := ownLab(t)
 	l.env["PVE_USERNAME"], l.env["PVE_PASSWORD"] = "", ""
 	s := newScreen(t, 80, 24)
-	done := s.start(t.Context(), l, "get", "nodes", "--username", "root@pam")
+	done := startOn(t.Context(), s, l, "get", "nodes", "--username", "root@pam")
 	s.wait(`Password of root@pam: `)
 	fmt.Fprintln(s.keys, "proxplane")
 	if code := <-done; code != exitOK {
@@ -236,7 +164,7 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	}
 
 	s = newScreen(t, 80, 24)
-	done = s.start(t.Context(), l, "get", "nodes", "--username", "root@pam")
+	done = startOn(t.Context(), s, l, "get", "nodes", "--username", "root@pam")
 	s.wait(`Password of root@pam: `)
 	fmt.Fprint(s.keys, "\x03")
 	if code := <-done; code != exitInterrupted || strings.Contains(s.all(), "Error") {

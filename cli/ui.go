@@ -1,3 +1,5 @@
+// Package ui talks with the person in front of the screen, or with the program at the other end of
+// the pipe: output, questions, errors with what to do about them, and logs.
 package cli
 
 import (

@@ -21,7 +21,7 @@ func (c *change) mentionUnnamed(ctx context.Context, u *ui, list []*cluster) {
 		return
 	}
 	for _, one := range list {
-		left, unread := one.unnamed(ctx)
+		left, unread := unnamedOf(ctx, one)
 		if len(left) > 0 {
 			u.note("%s", c.unnamedText(left))
 		}
@@ -31,9 +31,9 @@ func (c *change) mentionUnnamed(ctx context.Context, u *ui, list []*cluster) {
 	}
 }
 
-// unnamed reads which machines of the set no manifest names, and how many couldn't be
+// unnamedOf reads which machines of the set no manifest names, and how many couldn't be
 // read.
-func (c *cluster) unnamed(ctx context.Context) (left []plan.LeftBehind, unread int) {
+func unnamedOf(ctx context.Context, c *cluster) (left []plan.LeftBehind, unread int) {
 	_, ids := plan.Unnamed(c.Desired, c.observer.Snapshot())
 	_ = c.readAll(ctx, ids[:min(len(ids), mostUnread)], func(ctx context.Context, id int) error {
 		_ = c.observer.Config(ctx, id) // what can't be read is counted

@@ -1,3 +1,4 @@
+// Package version is which proxplane this is.
 package cli
 
 import (

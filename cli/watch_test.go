@@ -57,7 +57,7 @@ func TestWatchingShowsWhatChanges(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		out, done := newTape(), make(chan int, 1)
 		go func() {
-			done <- l.ui(strings.NewReader(""), out, out).main(ctx, []string{"get", "vms", "--watch", "--interval", "20ms", "-o", format})
+			done <- Execute(ctx, l.ui(strings.NewReader(""), out, out), []string{"get", "vms", "--watch", "--interval", "20ms", "-o", format})
 		}()
 		out.wait(t, "one")
 		l.must("clone", "ubuntu-22-template", "two")
@@ -81,7 +81,7 @@ func TestWatchingAndWaitingOutlastTimesWithoutProxmox(t *testing.T) {
 	defer stop()
 	start := func(args ...string) (*tape, chan int) {
 		out, done := newTape(), make(chan int, 1)
-		go func() { done <- l.ui(strings.NewReader(""), out, out).main(ctx, args) }()
+		go func() { done <- Execute(ctx, l.ui(strings.NewReader(""), out, out), args) }()
 		return out, done
 	}
 	watch, watched := start("get", "vms", "--watch", "--interval", "20ms")

@@ -1,0 +1,20 @@
+package cli
+
+import "strings"
+
+func isVM(kind string) bool { return kind == "VirtualMachine" || kind == "VMClone" }
+
+// meant is the kind of things that a word stands for; empty: none that we know.
+func meant(word string) string {
+	switch strings.ToLower(word) {
+	case "vm", "vms", "virtualmachine", "virtualmachines", "clone", "vmclone", "vmclones":
+		return "vm"
+	case "image", "images", "vmimage", "vmimages", "template":
+		return "image"
+	case "snapshot", "snapshots", "vmsnapshot", "vmsnapshots":
+		return "snapshot"
+	case "node", "nodes":
+		return "node"
+	}
+	return ""
+}
