@@ -6,7 +6,7 @@ RUN go mod download
 COPY . .
 ARG VERSION= COMMIT= BUILT=
 RUN CGO_ENABLED=0 go build -trimpath \
-	-ldflags "-s -w -X github.com/proxplane/proxplane/cli.version=$VERSION -X github.com/proxplane/proxplane/cli.commit=$COMMIT -X github.com/proxplane/proxplane/cli.built=$BUILT" \
+	-ldflags "-s -w -X github.com/proxplane/proxplane/cli/version.version=$VERSION -X github.com/proxplane/proxplane/cli/version.commit=$COMMIT -X github.com/proxplane/proxplane/cli/version.built=$BUILT" \
 	-o /proxplane ./cmd/proxplane
 
 FROM scratch

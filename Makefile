@@ -6,7 +6,7 @@ TOOL = $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null),v0.0.0-dev$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty))
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
 BUILT   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
-CLI = github.com/proxplane/proxplane/cli
+CLI = github.com/proxplane/proxplane/cli/version
 STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=$(BUILT)
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod

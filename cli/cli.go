@@ -13,16 +13,31 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/change"
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/doctor"
+	"github.com/proxplane/proxplane/cli/hand"
+	"github.com/proxplane/proxplane/cli/hook"
+	"github.com/proxplane/proxplane/cli/importer"
+	"github.com/proxplane/proxplane/cli/inspect"
+	"github.com/proxplane/proxplane/cli/kinds"
+	"github.com/proxplane/proxplane/cli/kubectl"
+	"github.com/proxplane/proxplane/cli/loadtest"
+	"github.com/proxplane/proxplane/cli/setup"
+	"github.com/proxplane/proxplane/cli/simulator"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/cli/version"
 )
 
 // Main runs the command line and returns the exit status. Ending ctx is what
 // Ctrl-C does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return Execute(ctx, newUI(stdin, stdout, stderr), args)
+	return Execute(ctx, ui.New(stdin, stdout, stderr), args)
 }
 
 // Execute runs the command line for a UI that is there already.
-func Execute(ctx context.Context, u *ui, args []string) int { return u.run(ctx, newRoot(u), args) }
+func Execute(ctx context.Context, u *ui.UI, args []string) int { return u.Run(ctx, newRoot(u), args) }
 
 // Groups of commands in the help text.
 const (
@@ -32,7 +47,7 @@ const (
 	groupOther  = "other"
 )
 
-func newRoot(u *ui) *cobra.Command {
+func newRoot(u *ui.UI) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "proxplane",
 		Short: "The control plane for Proxmox VE",
@@ -51,14 +66,14 @@ any moment.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return u.startLog() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return u.StartLog() },
 	}
-	needsCommand(root)
-	versionFlag(root)
-	root.SetFlagErrorFunc(flagError)
-	root.SetUsageFunc(usage)
-	root.SetHelpFunc(help)
-	u.logFlags(root.PersistentFlags())
+	command.NeedsSubcommand(root)
+	version.AddFlag(root)
+	root.SetFlagErrorFunc(command.FlagError)
+	root.SetUsageFunc(command.Usage)
+	root.SetHelpFunc(command.Help)
+	u.LogFlags(root.PersistentFlags())
 	root.AddGroup(
 		&cobra.Group{ID: groupWanted, Title: "Declare machines:"},
 		&cobra.Group{ID: groupLook, Title: "Inspect:"},
@@ -71,10 +86,10 @@ any moment.`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupWanted, newInit(u), newValidate(u), newPlan(u), newDiff(u), newApply(u), newEdit(u), newDelete(u), newExplain(u), newSchema(u))
-	add(groupLook, newGet(u), newDescribe(u), newTop(u), newEvents(u), newLogs(u), newWait(u), newDoctor(u))
-	add(groupDo, newPower(u), newSnapshot(u), newClone(u), newConsole(u), newSSH(u), newImport(u), newRelease(u))
-	add(groupOther, newContext(u), newOperator(u), newKubectl(u), newHook(u), newSim(), newDemo(newRoot), newLoadtest(u), newVersion(), newCompletion(), newMan())
+	add(groupWanted, setup.NewInit(u), kinds.NewValidate(u), change.NewPlan(u), change.NewDiff(u), change.NewApply(u), change.NewEdit(u), change.NewDelete(u), kinds.NewExplain(u), kinds.NewSchema(u))
+	add(groupLook, inspect.NewGet(u), inspect.NewDescribe(u), inspect.NewTop(u), inspect.NewEvents(u), inspect.NewLogs(u), inspect.NewWait(u), doctor.New(u))
+	add(groupDo, hand.NewPower(u), hand.NewSnapshot(u), change.NewClone(u), hand.NewConsole(u), hand.NewSSH(u), importer.New(u), change.NewRelease(u))
+	add(groupOther, setup.NewContext(u), newOperator(u), kubectl.New(u), hook.New(u), simulator.New(), simulator.NewDemo(newRoot), loadtest.New(u), version.New(), newCompletion(), newMan())
 	root.SetHelpCommand(newHelp())
 	return root
 }
@@ -89,7 +104,7 @@ func newHelp() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return noCommand(about, args[len(args)-max(1, len(rest))])
+				return command.NoSubcommand(about, args[len(args)-max(1, len(rest))])
 			}
 			return about.Help()
 		},
@@ -111,14 +126,14 @@ func newHelp() *cobra.Command {
 // Run runs the program under the name by which it was called, the first of argv: it
 // is also the plugins of kubectl. It returns the exit status, as [Main] does.
 func Run(ctx context.Context, argv []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	u, args := newUI(stdin, stdout, stderr), argv[1:]
+	u, args := ui.New(stdin, stdout, stderr), argv[1:]
 	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
-	case pluginProxplane:
-		return u.run(ctx, newKubectlProxplane(u), args)
-	case pluginSnapshot:
-		return u.run(ctx, newKubectlSnapshot(u), args)
-	case pluginComplete:
-		return u.run(ctx, newKubectlProxplane(u), append([]string{cobra.ShellCompRequestCmd}, args...))
+	case kubectl.PluginProxplane:
+		return u.Run(ctx, kubectl.NewPlugin(u), args)
+	case kubectl.PluginSnapshot:
+		return u.Run(ctx, kubectl.NewCreateSnapshot(u), args)
+	case kubectl.PluginComplete:
+		return u.Run(ctx, kubectl.NewPlugin(u), append([]string{cobra.ShellCompRequestCmd}, args...))
 	}
 	return Execute(ctx, u, args)
 }

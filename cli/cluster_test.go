@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/proxplane/proxplane/cli/target"
 )
 
 func TestProvidersForOneProxmoxShareItsLoad(t *testing.T) {
@@ -28,8 +30,8 @@ spec:
 	}
 	text.WriteString("---\napiVersion: infra.virtrigaud.io/v1beta1\nkind: VMClass\nmetadata: {name: small}\nspec: {cpus: 1, memory: 1Gi}\n")
 	fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Secret\nmetadata: {name: creds}\nstringData:\n  username: root@pam\n  password: proxplane\n  ca.crt: %q\n", l.env["PVE_CA_BUNDLE"])
-	given := &target{files: []string{l.write("two.yaml", text.String())}}
-	list, err := given.clusters(l.ui(strings.NewReader(""), io.Discard, io.Discard))
+	given := &target.Target{Files: []string{l.write("two.yaml", text.String())}}
+	list, err := given.Sites(l.ui(strings.NewReader(""), io.Discard, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +39,11 @@ spec:
 		t.Fatalf("%d clusters", len(list))
 	}
 	for _, c := range list {
-		if _, err := c.look(t.Context()); err != nil {
+		if _, err := c.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if list[0].client.Load() != list[1].client.Load() {
+	if list[0].Client.Load() != list[1].Client.Load() {
 		t.Error("each Provider has bounds of its own")
 	}
 }

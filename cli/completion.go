@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/command"
 )
 
 func newCompletion() *cobra.Command {
@@ -17,7 +19,7 @@ machines in your shell.`,
   proxplane completion zsh > "${fpath[1]}/_proxplane"
   proxplane completion fish > ~/.config/fish/completions/proxplane.fish`,
 		ValidArgs:             []string{"bash", "zsh", "fish", "powershell"},
-		Args:                  takesOneOf("bash", "zsh", "fish", "powershell"),
+		Args:                  command.TakesOneOf("bash", "zsh", "fish", "powershell"),
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()

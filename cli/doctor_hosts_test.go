@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 )
 
@@ -21,7 +22,7 @@ func TestDoctorLogsInWhereFirstBootDataAreCopiedTo(t *testing.T) {
 	_, other := sshtest.Key(t)
 	f.nodes["pve2"].SetHostKeys(other)
 	code, out, _ := f.run("doctor", "-f", f.manifest("knownHosts: |\n      "+strings.TrimSpace(string(f.nodes["pve1"].KnownHosts())), "date"))
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("unknown keys: exit %d", code)
 	}
 	wantText(t, out, `^  ✓ snippets are copied by SSH as root, and pve1 lets it in$`,
@@ -53,7 +54,7 @@ func TestDoctorLooksForHookscripts(t *testing.T) {
 	put("pve1", "local:snippets/a.sh")
 	put("pve1", "nfs:snippets/b.sh")
 	code, out, _ := l.run("doctor", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("without the hook: exit %d", code)
 	}
 	wantText(t, out,

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/pveum"
@@ -67,7 +68,7 @@ func TestCommandsForASecondSetTakeNothingFromTheFirst(t *testing.T) {
 			}
 			l.as(token)
 			for _, file := range []string{first, second} {
-				if code, out, stderr := l.run("doctor", "-f", file); code != exitOK {
+				if code, out, stderr := l.run("doctor", "-f", file); code != ui.ExitOK {
 					t.Errorf("%s: exit %d\n%s%s", file, code, out, stderr)
 				}
 			}
@@ -142,7 +143,7 @@ func TestDisksGoWhereTheTokenMayMakeThem(t *testing.T) {
 	})
 	l.sim.Advance(60e9)
 	l.as(token)
-	if code, out, stderr := l.run("doctor", "-f", file); code != exitOK {
+	if code, out, stderr := l.run("doctor", "-f", file); code != ui.ExitOK {
 		t.Errorf("exit %d\n%s%s", code, out, stderr)
 	}
 	l.must("apply", "-f", file)

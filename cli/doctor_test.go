@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/proxplane/proxplane/cli/doctor"
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
@@ -25,10 +27,10 @@ func TestDoctorLooksAtAClusterWithoutManifests(t *testing.T) {
 }
 
 // diagnose runs the doctor for programs.
-func (l *lab) diagnose(args ...string) (code int, d diagnosis) {
+func (l *lab) diagnose(args ...string) (code int, d doctor.Diagnosis) {
 	l.Helper()
 	code, out, stderr := l.run(append([]string{"doctor", "-o", "json"}, args...)...)
-	var all []diagnosis
+	var all []doctor.Diagnosis
 	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 {
 		l.Fatalf("%v in %s%s", err, out, stderr)
 	}
@@ -73,7 +75,7 @@ func TestDoctorIsContentWithWhatItAskedFor(t *testing.T) {
 	l := newLab(t)
 	file := l.write("shop.yaml", shop)
 	code, d := l.diagnose("-f", file, "--print-commands")
-	if code != exitOK || !d.OK || len(d.Needed) == 0 || len(d.Missing) > 0 {
+	if code != ui.ExitOK || !d.OK || len(d.Needed) == 0 || len(d.Missing) > 0 {
 		t.Fatalf("exit %d, %+v", code, d)
 	}
 	if !slices.Contains(d.Commands, "pveum user token add proxplane@pve proxplane --privsep 1") {
@@ -122,7 +124,7 @@ func TestDoctorSaysWhatIsMissingAndHowToGrantIt(t *testing.T) {
 	}
 	l.login(slices.DeleteFunc(d.Needed, func(g privileges.Grant) bool { return len(g.Privs) == 0 }))
 	code, out, _ := l.run("doctor", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out,
@@ -144,7 +146,7 @@ func TestDoctorTellsWhatOnlyRootMayDo(t *testing.T) {
 	file := l.write("root.yaml", strings.Replace(shop, "spec: {cpus: 2, memory: 4Gi}",
 		`spec: {cpus: 2, memory: 4Gi, extraConfig: {args: "-device x", hookscript: "local:snippets/hook.sh", hostpci0: "host=0000:01:00.0"}}`, 1))
 	code, out, _ := l.run("doctor", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("a hookscript that is nowhere: exit %d", code)
 	}
 	wantText(t, out, `^  ✓ vm/web-1 sets args, which only root@pam may, logged in with a password: its text becomes part of QEMU's command line`,
@@ -152,7 +154,7 @@ func TestDoctorTellsWhatOnlyRootMayDo(t *testing.T) {
 	_, d := l.diagnose("-f", file)
 	l.login(d.Needed)
 	code, out, _ = l.run("doctor", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out, `^  ✗ vm/web-1 sets args, which only root@pam may`, `^  ✗ vm/web-2 sets hookscript, .*: the script runs on the node as root$`,
@@ -197,7 +199,7 @@ func TestDoctorFindsWhatManifestsNameAndIsntThere(t *testing.T) {
 		"networks: [{name: lan}]", "networks: [{name: lan, bridge: vmbr9}]\n  pool: team\n  ha: {group: fast}\n  pciMappings: [{name: gpu}]\n  disks: [{name: root, size: 8Gi}, {name: data, size: 9Ti, storage: nfs}, {name: more, size: 1Gi, storage: ceph}]",
 	).Replace(shop))
 	code, out, _ := l.run("doctor", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out,

@@ -10,11 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/kubectl"
+	"github.com/proxplane/proxplane/cli/ui"
 )
 
 // programs are what the program is under each of its names.
-var programs = map[string]func(*ui) *cobra.Command{
-	"proxplane": newRoot, "kubectl proxplane": newKubectlProxplane, "kubectl create vmsnapshot": newKubectlSnapshot,
+var programs = map[string]func(*ui.UI) *cobra.Command{
+	"proxplane": newRoot, "kubectl proxplane": kubectl.NewPlugin, "kubectl create vmsnapshot": kubectl.NewCreateSnapshot,
 }
 
 // everyCommand is for all commands of all programs.
@@ -22,7 +26,7 @@ func everyCommand(t *testing.T, do func(t *testing.T, root, c *cobra.Command)) {
 	t.Helper()
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
-			root := program(newUI(nil, nil, nil))
+			root := program(ui.New(nil, nil, nil))
 			for _, c := range commands(root) {
 				do(t, root, c)
 			}
@@ -65,7 +69,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 			t.Errorf("%s: %v", c.CommandPath(), err)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth && !strings.HasPrefix(line, "  "+root.CommandPath()+" ") {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > command.HelpWidth && !strings.HasPrefix(line, "  "+root.CommandPath()+" ") {
 				t.Errorf("%s: %d characters: %s", c.CommandPath(), n, line)
 			}
 		}
@@ -106,7 +110,7 @@ func TestExamplesHaveFlagsThatExist(t *testing.T) {
 
 // What a flag takes is named for people, in capital letters, and not by Go's types.
 func TestFlagsNameTheirValues(t *testing.T) {
-	for _, c := range commands(newRoot(newUI(nil, nil, nil))) {
+	for _, c := range commands(newRoot(ui.New(nil, nil, nil))) {
 		for line := range strings.Lines(c.Flags().FlagUsages() + c.PersistentFlags().FlagUsages()) {
 			if m := regexp.MustCompile(`--[a-z-]+ ([a-z]\w*) {2,}|\(default \[\]\)`).FindString(line); m != "" {
 				t.Errorf("%s: %q in %q", c.CommandPath(), m, line)
@@ -121,7 +125,7 @@ func TestThePageTellsOfEveryCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newRoot(newUI(nil, nil, nil))
+	root := newRoot(ui.New(nil, nil, nil))
 	flags := map[string]bool{"help": true}
 	for _, c := range commands(root) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
@@ -182,7 +186,7 @@ func TestMistypedCommandsAndFlagsAreNamed(t *testing.T) {
 		{[]string{"wait", "vm/x", "--for", "ever"}, []string{"ready, off, gone, address"}},
 	} {
 		code, out, err := run(t.Context(), "", c.args...)
-		if code != exitFailed || out != "" {
+		if code != ui.ExitFailed || out != "" {
 			t.Errorf("%v: exit %d, %q", c.args, code, out)
 		}
 		wantText(t, err, c.want...)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/host/hook"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
@@ -160,7 +161,7 @@ func TestTheHookIsInstalledOnlyWhereItCanRun(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			code, _, stderr := l.run(c.args...)
-			if code != exitFailed {
+			if code != ui.ExitFailed {
 				t.Errorf("exit %d", code)
 			}
 			wantText(t, stderr, c.want...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/firstboot/hookblock"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -34,7 +35,7 @@ func TestHooksCanBeCheckedAndCalledByHand(t *testing.T) {
 	notes := "#```\n#hook-script: local:snippets/a\n#cloud-init: local:iso/a.iso\n#```\nargs: -fw_cfg name=opt/x,file=/run/proxplane/ignition/100.ign\n"
 	root := host(t, notes, "rules: [{vms: [100], scripts: ['local:snippets/a']}]\n")
 	code, out, stderr := run(t.Context(), "", "hook", "check", "100", "--root", root)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out, `^\+ run local:snippets/a$`)
@@ -44,7 +45,7 @@ func TestHooksCanBeCheckedAndCalledByHand(t *testing.T) {
 	_, out, _ = run(t.Context(), "", "hook", "check", "100", "--root", root)
 	wantText(t, out, `^\+ put the Ignition file from local:iso/a.iso at /run/proxplane/ignition/100.ign$`)
 	code, _, stderr = run(t.Context(), "", "hook", "100", "pre-start", "--root", root)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, stderr, `there is no file .*/template/iso/a.iso`)
@@ -53,7 +54,7 @@ func TestHooksCanBeCheckedAndCalledByHand(t *testing.T) {
 	_, out, _ = run(t.Context(), "", "hook", "check", "100", "--root", root)
 	wantText(t, out, `VM 100 asks for nothing`)
 	for _, phase := range []string{"pre-start", "post-start", "pre-stop", "post-stop"} {
-		if code, _, stderr := run(t.Context(), "", "hook", "100", phase, "--root", root); code != exitOK {
+		if code, _, stderr := run(t.Context(), "", "hook", "100", phase, "--root", root); code != ui.ExitOK {
 			t.Errorf("%s: exit %d: %s", phase, code, stderr)
 		}
 	}
@@ -100,7 +101,7 @@ func TestTheHookUnderstandsWhatIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := run(t.Context(), "", "hook", "check", fmt.Sprint(vmid), "--root", root)
-	if code != exitOK {
+	if code != ui.ExitOK {
 		t.Fatalf("exit %d: %s\n%s", code, stderr, conf.String())
 	}
 	wantText(t, out, fmt.Sprintf(`^\+ put the Ignition file from local:iso/proxplane-%[1]d-\w+.iso at /run/proxplane/ignition/%[1]d.ign$`, vmid),

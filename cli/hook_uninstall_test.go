@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/host/hook"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/privileges"
@@ -43,7 +44,7 @@ func TestTheHookIsTakenOffHosts(t *testing.T) {
 	script("local:snippets/proxplane-hook")
 	for _, nodes := range []string{"pve1", "pve1,pve2"} {
 		code, _, stderr := l.run(hooks("uninstall", nodes)...)
-		if code != exitFailed {
+		if code != ui.ExitFailed {
 			t.Errorf("exit %d", code)
 		}
 		wantText(t, stderr, `local:snippets/proxplane-hook is in use, and machines that have it can't start without it: web-1 \(\d+\) on pve1$`, `qm set VMID --delete hookscript`)
@@ -80,7 +81,7 @@ func TestWhoIsntShownAllMachinesTakesNoHookAway(t *testing.T) {
 		{Path: "/", Privs: []privileges.Priv{{Name: "Sys.Audit"}}},
 	})
 	code, _, stderr := l.run("hook", "uninstall", "--node", "pve1", "--print")
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, stderr, `aren't shown all machines, so nobody knows whether one has the hook`, `They need VM\.Audit on /vms`)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
@@ -45,14 +46,14 @@ func (l *lab) anew(fail func(string, ...any), id int) {
 	var before map[string]string
 	l.sim.Do(func(st *pvesim.State) { before = comparableConfig(st.VMs[id].Conf) })
 	code, manifest, stderr := l.run("import", fmt.Sprint(id))
-	if code != exitOK {
+	if code != ui.ExitOK {
 		fail("import: exit %d\n%s", code, stderr)
 		return
 	}
 	l.sim.Do(func(st *pvesim.State) { delete(st.VMs, id) })
 	l.sim.Advance(60e9)
 	file := l.write(fmt.Sprintf("anew-%d.yaml", id), manifest)
-	if code, out, stderr := l.run("apply", "-f", file, "--yes"); code != exitOK {
+	if code, out, stderr := l.run("apply", "-f", file, "--yes"); code != ui.ExitOK {
 		fail("apply: exit %d\n%s%s\n%s", code, out, stderr, manifest)
 		return
 	}

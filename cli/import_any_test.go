@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/anyguest"
@@ -39,12 +40,12 @@ func TestAnyMachineCanBeImported(t *testing.T) {
 			}
 		})
 		code, manifest, stderr := l.run("import", name, "--adopt", "--yes")
-		if code != exitOK {
+		if code != ui.ExitOK {
 			t.Fatalf("import: exit %d\n%s\n%s", code, stderr, manifest)
 		}
 		file := l.write(name+".yaml", manifest)
 		code, out, stderr := l.run("plan", "-f", file, "--deep")
-		if code != exitOK || !strings.HasPrefix(out, "Nothing to do") {
+		if code != ui.ExitOK || !strings.HasPrefix(out, "Nothing to do") {
 			t.Fatalf("plan: exit %d\n%s%s\n%s", code, out, stderr, manifest)
 		}
 		l.sim.Do(func(st *pvesim.State) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/anyguest"
@@ -106,7 +107,7 @@ func TestImportedManifestsChangeNothing(t *testing.T) {
 	ids := l.made()
 	for i, id := range ids {
 		code, out, stderr := l.run("import", id)
-		if code != exitOK {
+		if code != ui.ExitOK {
 			reason := "a linked clone"
 			if i < len(anyguest.ByHand) {
 				reason = anyguest.ByHand[i].Reason
@@ -117,7 +118,7 @@ func TestImportedManifestsChangeNothing(t *testing.T) {
 	all := append([]string{"import"}, ids...)
 	file := l.write("all.yaml", l.must(all...))
 	code, _, stderr := l.run(append(all, "--adopt")...)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("adopt without a yes: exit %d", code)
 	}
 	wantText(t, stderr, `VM 200 on pve2 becomes vm/plain of set default`, `add --yes`)

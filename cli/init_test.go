@@ -9,6 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/test/kit/screen"
 )
 
 // In a terminal it asks: for the endpoint, whether to trust the certificate, for a
@@ -19,29 +22,29 @@ func TestInitAsksForWhatTheFlagsDontSay(t *testing.T) {
 	file := filepath.Join(home, "machines.yaml")
 	endpoint := l.env["PVE_ENDPOINT"]
 	env := map[string]string{"HOME": home, "TERM": "dumb"}
-	s := newScreen(t, 120, 40)
-	u := newUI(s.tty, s.tty, s.tty)
-	u.getenv = func(name string) string { return env[name] }
+	s := screen.New(t, 120, 40)
+	u := ui.New(s.TTY, s.TTY, s.TTY)
+	u.Getenv = func(name string) string { return env[name] }
 	done := make(chan int, 1)
 	go func() { done <- Execute(t.Context(), u, []string{"init", "--file", file}) }()
 
-	s.wait("URL of Proxmox")
-	fmt.Fprint(s.keys, strings.TrimPrefix(endpoint, "https://")+"\n")
-	s.wait(`user \(USER@REALM\) \[root@pam\]`)
-	fmt.Fprint(s.keys, "\n")
-	s.wait("Password of root@pam")
-	fmt.Fprint(s.keys, "proxplane\r")
-	s.wait("Trust this certificate")
-	fmt.Fprint(s.keys, "y\n")
-	s.wait("Name of the context")
-	fmt.Fprint(s.keys, "lab\n")
-	s.wait("Template, or URL")
-	fmt.Fprint(s.keys, "\n")
-	if code := <-done; code != exitOK {
-		t.Fatalf("exit %d:\n%s", code, s.all())
+	s.Wait("URL of Proxmox")
+	fmt.Fprint(s.Keys, strings.TrimPrefix(endpoint, "https://")+"\n")
+	s.Wait(`user \(USER@REALM\) \[root@pam\]`)
+	fmt.Fprint(s.Keys, "\n")
+	s.Wait("Password of root@pam")
+	fmt.Fprint(s.Keys, "proxplane\r")
+	s.Wait("Trust this certificate")
+	fmt.Fprint(s.Keys, "y\n")
+	s.Wait("Name of the context")
+	fmt.Fprint(s.Keys, "lab\n")
+	s.Wait("Template, or URL")
+	fmt.Fprint(s.Keys, "\n")
+	if code := <-done; code != ui.ExitOK {
+		t.Fatalf("exit %d:\n%s", code, s.All())
 	}
-	if strings.Contains(s.all(), "proxplane\r\n") {
-		t.Errorf("the password is on the screen:\n%s", s.all())
+	if strings.Contains(s.All(), "proxplane\r\n") {
+		t.Errorf("the password is on the screen:\n%s", s.All())
 	}
 	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), `source: "ubuntu-22-template"`) {
 		t.Errorf("%v\n%s", err, text)

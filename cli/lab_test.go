@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/proxplane/proxplane/cli/simulator"
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/sim"
 )
@@ -76,7 +78,7 @@ func startLabWith(t testing.TB, clock pvesim.Clock) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, _, err := simCertificate("", "127.0.0.1:0")
+	cert, _, err := simulator.Certificate("", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +106,10 @@ func startLabWith(t testing.TB, clock pvesim.Clock) *lab {
 }
 
 // ui is somebody in the lab.
-func (l *lab) ui(in io.Reader, out, err io.Writer) *ui {
-	u := newUI(in, out, err)
+func (l *lab) ui(in io.Reader, out, err io.Writer) *ui.UI {
+	u := ui.New(in, out, err)
 	if !l.shared {
-		u.getenv = func(name string) string { return l.env[name] }
+		u.Getenv = func(name string) string { return l.env[name] }
 	}
 	return u
 }
@@ -151,7 +153,7 @@ func run(ctx context.Context, stdin string, args ...string) (code int, stdout, s
 func (l *lab) must(args ...string) string {
 	l.Helper()
 	code, out, err := l.run(args...)
-	if code != exitOK {
+	if code != ui.ExitOK {
 		l.Fatalf("proxplane %s: exit %d\n%s%s", strings.Join(args, " "), code, out, err)
 	}
 	return out

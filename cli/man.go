@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/version"
 )
 
 func newMan() *cobra.Command {
@@ -19,7 +22,7 @@ func newMan() *cobra.Command {
 1. Packages bring them along; this is for those who install the program by hand.`,
 		Example: `  proxplane man ~/.local/share/man/man1
   sudo proxplane man /usr/local/share/man/man1`,
-		Args: takes(1, 1),
+		Args: command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
@@ -58,7 +61,7 @@ func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.Command
 // manPage is the manual page of a command.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
-	program := thisBuild()
+	program := version.This()
 	day := ""
 	if t, err := time.Parse(time.RFC3339, program.Time); err == nil {
 		day = t.UTC().Format(time.DateOnly)

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/operator"
 )
 
@@ -23,7 +25,7 @@ type operatorFlags struct {
 	format              string
 }
 
-func newOperator(u *ui) *cobra.Command {
+func newOperator(u *ui.UI) *cobra.Command {
 	f := &operatorFlags{}
 	cmd := &cobra.Command{
 		Use:   "operator",
@@ -38,7 +40,7 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 		Example: `  proxplane operator
   proxplane operator --kubeconfig ~/.kube/config --namespace lab --alone
   LOG_LEVEL=debug proxplane operator --log-format json`,
-		Args: takesNothing,
+		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, u) },
 	}
 	fs := cmd.Flags()
@@ -61,7 +63,7 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 	return cmd
 }
 
-func (f *operatorFlags) run(cmd *cobra.Command, u *ui) error {
+func (f *operatorFlags) run(cmd *cobra.Command, u *ui.UI) error {
 	if err := f.startLog(cmd, u); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (f *operatorFlags) run(cmd *cobra.Command, u *ui) error {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	var err error
 	if f.Kubernetes, err = loader.ClientConfig(); err != nil {
-		return advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside of Kubernetes, run it with a service account.")
+		return ui.Advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside of Kubernetes, run it with a service account.")
 	}
 	f.Kubernetes.QPS = -1 // the API server sees to it that all get their share
 	if !f.alone {
@@ -89,21 +91,21 @@ func (f *operatorFlags) run(cmd *cobra.Command, u *ui) error {
 }
 
 // startLog makes the logger: more is told than elsewhere, since nobody watches.
-func (f *operatorFlags) startLog(cmd *cobra.Command, u *ui) error {
-	word := cmp.Or(u.getenv("LOG_LEVEL"), slog.LevelInfo.String())
+func (f *operatorFlags) startLog(cmd *cobra.Command, u *ui.UI) error {
+	word := cmp.Or(u.Getenv("LOG_LEVEL"), slog.LevelInfo.String())
 	if cmd.Flags().Changed("log-level") {
-		word = u.log.level
+		word = u.Log.Level
 	}
-	level, err := u.log.wanted(strings.ToLower(word))
+	level, err := u.Log.Wanted(strings.ToLower(word))
 	if err != nil {
 		return err
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch f.format {
 	case "text":
-		f.Logger = slog.New(slog.NewTextHandler(u.err, options))
+		f.Logger = slog.New(slog.NewTextHandler(u.Err, options))
 	case "json":
-		f.Logger = slog.New(slog.NewJSONHandler(u.err, options))
+		f.Logger = slog.New(slog.NewJSONHandler(u.Err, options))
 	default:
 		return fmt.Errorf("--log-format %s: want text or json", f.format)
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -167,7 +168,7 @@ func TestNodesWithAnotherHostKeyGetNothing(t *testing.T) {
 	_, other := sshtest.Key(t)
 	f.nodes["pve1"].SetHostKeys(other)
 	code, out, _ := f.run("apply", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out, `the host key has changed`, `If the node was installed anew`)
@@ -187,7 +188,7 @@ func TestNodesWithAnotherHostKeyGetNothing(t *testing.T) {
 	_, third := sshtest.Key(t)
 	f.nodes["pve2"].SetHostKeys(third)
 	code, out, _ = f.run("apply", "-f", f.manifest("trustOnFirstUse: true", "uptime"))
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out, `the host key has changed`)
@@ -200,7 +201,7 @@ func TestAFullNodeIsToldAndNothingIsLeft(t *testing.T) {
 	}
 	file := f.manifest(f.known(), "date")
 	code, out, _ := f.run("apply", "-f", file, "--timeout", "20s")
-	if code == exitOK {
+	if code == ui.ExitOK {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out, `no space`, `free space on the node's storage`)

@@ -14,8 +14,10 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/screen"
 )
 
 // reach is a lab with a machine that can be logged in to, through another one:
@@ -62,13 +64,13 @@ func (r *reach) ssh(args ...string) (int, string, string) {
 func TestCommandsRunInMachines(t *testing.T) {
 	r := newReach(t)
 	code, _, stderr := r.ssh("web-1", "--", "true")
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("an unknown host: exit %d", code)
 	}
 	wantText(t, stderr, `the host key isn't known: it is `+regexp.QuoteMeta(r.jump.Fingerprint()), `then add --trust-new`)
 
 	code, out, stderr := r.ssh("web-1", "--trust-new", "--", "echo", "$((40 + 2))")
-	if code != exitOK || out != "42\n" {
+	if code != ui.ExitOK || out != "42\n" {
 		t.Fatalf("exit %d: %s%s", code, out, stderr)
 	}
 	if users := r.guest.Logins(); strings.Join(users, " ") != "root" {
@@ -93,40 +95,40 @@ func TestCommandsRunInMachines(t *testing.T) {
 	old := r.guest.Fingerprint()
 	r.guest.SetHostKeys(other)
 	code, _, stderr = r.ssh("web-1", "--trust-new", "--", "true")
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("a changed key: exit %d", code)
 	}
 	wantText(t, stderr, `the host key has changed: it is `+regexp.QuoteMeta(r.guest.Fingerprint()), regexp.QuoteMeta(old), `ssh-keygen -f .*known_hosts -R vm-`)
 
 	// Another machine with the same address is another one.
 	r.route("web-2")
-	if code, _, stderr := r.ssh("web-2", "--trust-new", "--", "true"); code != exitOK {
+	if code, _, stderr := r.ssh("web-2", "--trust-new", "--", "true"); code != ui.ExitOK {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if code, _, stderr := r.ssh("web-1", "--host-key", r.guest.Fingerprint(), "--", "true"); code != exitOK {
+	if code, _, stderr := r.ssh("web-1", "--host-key", r.guest.Fingerprint(), "--", "true"); code != ui.ExitOK {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 
 func TestShellsHaveTheTerminal(t *testing.T) {
 	r := newReach(t)
-	s := newScreen(t, 90, 30)
+	s := screen.New(t, 90, 30)
 	done := startOn(t.Context(), s, r.lab, "ssh", "web-1", "-i", r.key, "--jump", r.jump.Address)
-	s.wait(`Trust it, and remember it\? \[y/N\] `)
-	fmt.Fprintln(s.keys, "y")
-	s.wait(`(?s)Trust it.*Trust it, and remember it\? \[y/N\] `)
-	fmt.Fprintln(s.keys, "y")
-	fmt.Fprintln(s.keys, "PS1=; stty size; echo $TERM")
-	s.wait(`30 90\r\n`)
-	s.wait(`xterm\r\n`)
-	if err := pty.Setsize(s.tty, &pty.Winsize{Cols: 100, Rows: 40}); err != nil {
+	s.Wait(`Trust it, and remember it\? \[y/N\] `)
+	fmt.Fprintln(s.Keys, "y")
+	s.Wait(`(?s)Trust it.*Trust it, and remember it\? \[y/N\] `)
+	fmt.Fprintln(s.Keys, "y")
+	fmt.Fprintln(s.Keys, "PS1=; stty size; echo $TERM")
+	s.Wait(`30 90\r\n`)
+	s.Wait(`xterm\r\n`)
+	if err := pty.Setsize(s.TTY, &pty.Winsize{Cols: 100, Rows: 40}); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(s.keys, `until [ "$(stty size)" = "40 100" ]; do sleep 0.01; done; echo larger; exit 3`)
-	s.wait(`larger\r\n`)
+	fmt.Fprintln(s.Keys, `until [ "$(stty size)" = "40 100" ]; do sleep 0.01; done; echo larger; exit 3`)
+	s.Wait(`larger\r\n`)
 	if code := <-done; code != 3 {
 		t.Errorf("exit %d", code)
 	}
@@ -156,14 +158,14 @@ func TestAddressesAreFound(t *testing.T) {
 	r.jump.Route("10.9.9.9:22", r.guest.Address)
 	set("ipconfig0", "ip=10.9.9.9/24,gw=10.9.9.1")
 	set("ciuser", "debian")
-	if code, _, stderr := r.ssh("web-1", "--trust-new", "--", "true"); code != exitOK {
+	if code, _, stderr := r.ssh("web-1", "--trust-new", "--", "true"); code != ui.ExitOK {
 		t.Errorf("a static address: exit %d: %s", code, stderr)
 	}
 	if users := r.guest.Logins(); users[len(users)-1] != "debian" {
 		t.Errorf("logged in as %v", users)
 	}
 	r.jump.Route("10.8.8.8:2222", r.guest.Address)
-	if code, _, stderr := r.ssh("web-1", "--address", "10.8.8.8", "--port", "2222", "--", "true"); code != exitOK {
+	if code, _, stderr := r.ssh("web-1", "--address", "10.8.8.8", "--port", "2222", "--", "true"); code != ui.ExitOK {
 		t.Errorf("a given address: exit %d: %s", code, stderr)
 	}
 	// Nobody is there.
@@ -176,7 +178,7 @@ func TestStaticAddressesAreThoseOfManifests(t *testing.T) {
 	file := r.write("static.yaml", strings.Replace(shop, "networks: [{name: lan}]", "networks: [{name: lan, staticIP: {address: 10.7.7.7/24, gateway: 10.7.7.1}}]", 1))
 	r.jump.Route("10.7.7.7:22", r.guest.Address)
 	before := len(r.guest.Logins())
-	if code, _, stderr := r.ssh("web-1", "-f", file, "--trust-new", "--", "true"); code != exitOK {
+	if code, _, stderr := r.ssh("web-1", "-f", file, "--trust-new", "--", "true"); code != ui.ExitOK {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if after := len(r.guest.Logins()); after != before+1 {
@@ -200,7 +202,7 @@ func TestKeysAreFoundOrMissed(t *testing.T) {
 	if err := os.WriteFile(usual, key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := r.run(args...); code != exitOK {
+	if code, _, stderr := r.run(args...); code != ui.ExitOK {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	stranger, _ := sshtest.Key(t)
@@ -224,11 +226,11 @@ func TestOpenSSHServesOurShells(t *testing.T) {
 	if code != 5 || out != "here\n" {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
 	}
-	s := newScreen(t, 77, 33)
+	s := screen.New(t, 77, 33)
 	done := startOn(t.Context(), s, l, append(args, "-t", "--", "stty size; read x; exit 6")...)
-	s.wait(`33 77\r\n`)
-	fmt.Fprintln(s.keys, "on")
+	s.Wait(`33 77\r\n`)
+	fmt.Fprintln(s.Keys, "on")
 	if code := <-done; code != 6 {
-		t.Errorf("exit %d: %s", code, s.all())
+		t.Errorf("exit %d: %s", code, s.All())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -43,7 +44,7 @@ func TestManifestsArePlannedAppliedAndDeleted(t *testing.T) {
 	file := l.write("shop.yaml", shop)
 
 	code, out, _ := l.run("plan", "-f", file, "--detailed-exitcode")
-	if code != exitChanges {
+	if code != ui.ExitChanges {
 		t.Errorf("plan: exit %d", code)
 	}
 	wantText(t, out, `^\+ vm/web-1 `, `\+ start it`, `^Plan: 2 to make, 1 up to date\.$`)
@@ -56,7 +57,7 @@ func TestManifestsArePlannedAppliedAndDeleted(t *testing.T) {
 	l.must("plan", "-f", file, "--detailed-exitcode", "--deep")
 
 	code, out, stderr := l.run("delete", "-f", file)
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("delete without a yes: exit %d", code)
 	}
 	wantText(t, out, `- destroy VM`)
@@ -134,7 +135,7 @@ func TestMachinesAreWorkedOnByHand(t *testing.T) {
 	wantText(t, l.must("snapshot", "list", "one"), `^one +\d+ +clean +\d+s +yes +- +new$`)
 	wantText(t, l.must("describe", "snapshot/one/clean"), `^Memory: +with the memory$`)
 	code, _, stderr := l.run("snapshot", "revert", "one", "clean")
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("revert without a yes: exit %d", code)
 	}
 	wantText(t, stderr, "add --yes")
@@ -148,7 +149,7 @@ func TestMachinesAreWorkedOnByHand(t *testing.T) {
 	l.must("power", "reboot", "one")
 	l.must("power", "off", "one")
 	code, _, stderr = l.run("wait", "vm/one", "--for", "ready", "--timeout", "700ms")
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("wait: exit %d", code)
 	}
 	wantText(t, stderr, `not ready after 700ms`)

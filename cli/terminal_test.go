@@ -10,48 +10,50 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/screen"
 )
 
 // startOn runs a command on the screen; the channel gives its exit status.
-func startOn(ctx context.Context, s *screen, l *lab, args ...string) <-chan int {
+func startOn(ctx context.Context, s *screen.Screen, l *lab, args ...string) <-chan int {
 	done := make(chan int, 1)
-	go func() { done <- Execute(ctx, l.ui(s.tty, s.tty, s.tty), args) }()
+	go func() { done <- Execute(ctx, l.ui(s.TTY, s.TTY, s.TTY), args) }()
 	return done
 }
 
 func TestATerminalShowsBarsAndIsAsked(t *testing.T) {
 	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
-	s := newScreen(t, 80, 24)
-	if code := <-startOn(t.Context(), s, l, "apply", "-f", file); code != exitOK {
-		t.Fatalf("apply: exit %d\n%s", code, s.all())
+	s := screen.New(t, 80, 24)
+	if code := <-startOn(t.Context(), s, l, "apply", "-f", file); code != ui.ExitOK {
+		t.Fatalf("apply: exit %d\n%s", code, s.All())
 	}
-	s.wait(`vm/web-1 +clone ubuntu-22-template`)
-	s.wait(`\d of 2 ready`)
-	s.wait(`\r\x1b\[32m✓\x1b\[0m vm/web-1 +\x1b\[32mready`) // from the margin, also after the ^C of Ctrl-C
-	s.wait(`\x1b\[32mDone: 3 objects up to date`)
-	for line := range strings.SplitSeq(s.all(), "\n") {
+	s.Wait(`vm/web-1 +clone ubuntu-22-template`)
+	s.Wait(`\d of 2 ready`)
+	s.Wait(`\r\x1b\[32m✓\x1b\[0m vm/web-1 +\x1b\[32mready`) // from the margin, also after the ^C of Ctrl-C
+	s.Wait(`\x1b\[32mDone: 3 objects up to date`)
+	for line := range strings.SplitSeq(s.All(), "\n") {
 		if parts := strings.Split(strings.TrimRight(line, "\r"), "\r"); len(plainText(parts[len(parts)-1])) > 2*80 {
 			t.Errorf("a line is too long: %q", line)
 		}
 	}
 
-	no := newScreen(t, 80, 24)
+	no := screen.New(t, 80, 24)
 	done := startOn(t.Context(), no, l, "delete", "-f", file)
-	no.wait(`2 objects lose data or go\. Go on\? \[y/N\] `)
-	fmt.Fprintln(no.keys, "n")
-	if code := <-done; code != exitFailed {
+	no.Wait(`2 objects lose data or go\. Go on\? \[y/N\] `)
+	fmt.Fprintln(no.Keys, "n")
+	if code := <-done; code != ui.ExitFailed {
 		t.Errorf("no: exit %d", code)
 	}
-	no.wait(`nothing was changed`)
+	no.Wait(`nothing was changed`)
 
-	yes := newScreen(t, 80, 24)
+	yes := screen.New(t, 80, 24)
 	done = startOn(t.Context(), yes, l, "delete", "-f", file)
-	yes.wait(`\[y/N\] `)
-	fmt.Fprintln(yes.keys, "y")
-	if code := <-done; code != exitOK {
-		t.Errorf("yes: exit %d\n%s", code, yes.all())
+	yes.Wait(`\[y/N\] `)
+	fmt.Fprintln(yes.Keys, "y")
+	if code := <-done; code != ui.ExitOK {
+		t.Errorf("yes: exit %d\n%s", code, yes.All())
 	}
 }
 
@@ -76,24 +78,24 @@ func TestATerminalIsAskedAgainAboutWhatComesUpLater(t *testing.T) {
 		"networks:", "updatePolicy: {restart: Allow}\n  networks:"))
 	for _, answer := range []string{"n", "y"} {
 		lock("backup")
-		s := newScreen(t, 80, 24)
+		s := screen.New(t, 80, 24)
 		done := startOn(t.Context(), s, l, "apply", "-f", more)
 		if answer == "n" {
-			s.wait(`1 machine stops or restarts\. Go on\? \[y/N\] `) // web-2
-			fmt.Fprintln(s.keys, "y")
+			s.Wait(`1 machine stops or restarts\. Go on\? \[y/N\] `) // web-2
+			fmt.Fprintln(s.Keys, "y")
 		}
-		s.wait(`vm/web-1 .*is locked \(backup\)`)
-		s.wait(`waits: VM \d+ is locked`)
+		s.Wait(`vm/web-1 .*is locked \(backup\)`)
+		s.Wait(`waits: VM \d+ is locked`)
 		lock("")
-		s.wait(`There is more to do than the plan said:`)
-		s.wait(`(?s)more to do.*restart VM \d+.*1 machine stops or restarts\. Go on\? \[y/N\] `)
-		fmt.Fprintln(s.keys, answer)
+		s.Wait(`There is more to do than the plan said:`)
+		s.Wait(`(?s)more to do.*restart VM \d+.*1 machine stops or restarts\. Go on\? \[y/N\] `)
+		fmt.Fprintln(s.Keys, answer)
 		code := <-done
 		switch {
-		case answer == "n" && code != exitFailed, answer == "y" && code != exitOK:
-			t.Errorf("%s: exit %d\n%s", answer, code, s.all())
+		case answer == "n" && code != ui.ExitFailed, answer == "y" && code != ui.ExitOK:
+			t.Errorf("%s: exit %d\n%s", answer, code, s.All())
 		case answer == "n":
-			s.wait(`✗ vm/web-1: restart VM \d+ isn't done, since it wasn't in the plan that was`)
+			s.Wait(`✗ vm/web-1: restart VM \d+ isn't done, since it wasn't in the plan that was`)
 		}
 	}
 	wantText(t, l.must("plan", "-f", more, "--deep"), `^Nothing to do`)
@@ -106,42 +108,42 @@ func plainText(s string) string { return escapes.ReplaceAllString(s, "") }
 func TestNoColourWhereItIsntWanted(t *testing.T) {
 	l := ownLab(t)
 	l.env["NO_COLOR"] = "1"
-	s := newScreen(t, 80, 24)
-	if code := <-startOn(t.Context(), s, l, "plan", "-f", l.write("shop.yaml", shop)); code != exitOK {
+	s := screen.New(t, 80, 24)
+	if code := <-startOn(t.Context(), s, l, "plan", "-f", l.write("shop.yaml", shop)); code != ui.ExitOK {
 		t.Errorf("exit %d", code)
 	}
-	s.wait(`Plan: 2 to make`)
-	if strings.Contains(s.all(), "\x1b[3") {
-		t.Errorf("there are colours: %q", s.all())
+	s.Wait(`Plan: 2 to make`)
+	if strings.Contains(s.All(), "\x1b[3") {
+		t.Errorf("there are colours: %q", s.All())
 	}
 }
 
 func TestAnInterruptionLosesNothing(t *testing.T) {
 	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
-	s := newScreen(t, 80, 24)
+	s := screen.New(t, 80, 24)
 	ctx, interrupt := context.WithCancel(t.Context())
 	done := startOn(ctx, s, l, "apply", "-f", file)
-	s.wait(`vm/web-1 +clone`)
+	s.Wait(`vm/web-1 +clone`)
 	interrupt()
-	if code := <-done; code != exitInterrupted {
+	if code := <-done; code != ui.ExitInterrupted {
 		t.Errorf("exit %d", code)
 	}
-	s.wait(`Interrupted\. Tasks that were started go on in Proxmox; running the same command`)
+	s.Wait(`Interrupted\. Tasks that were started go on in Proxmox; running the same command`)
 	wantText(t, l.must("apply", "-f", file), `^Done: 3 objects`)
 	wantText(t, l.must("plan", "-f", file, "--deep"), `^Nothing to do: 3 objects`)
 }
 
 func TestAnswersAreWaitedForOnlyAsLongAsSomebodyIsThere(t *testing.T) {
-	s := newScreen(t, 80, 24)
-	u := newUI(s.tty, s.tty, s.tty)
+	s := screen.New(t, 80, 24)
+	u := ui.New(s.TTY, s.TTY, s.TTY)
 	ctx, interrupt := context.WithCancel(t.Context())
 	answered := make(chan error, 1)
 	go func() {
-		_, err := u.ask(ctx, "Really?")
+		_, err := u.Ask(ctx, "Really?")
 		answered <- err
 	}()
-	s.wait(`Really\? \[y/N\] `)
+	s.Wait(`Really\? \[y/N\] `)
 	interrupt()
 	if err := <-answered; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -151,23 +153,23 @@ func TestAnswersAreWaitedForOnlyAsLongAsSomebodyIsThere(t *testing.T) {
 func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	l := ownLab(t)
 	l.env["PVE_USERNAME"], l.env["PVE_PASSWORD"] = "", ""
-	s := newScreen(t, 80, 24)
+	s := screen.New(t, 80, 24)
 	done := startOn(t.Context(), s, l, "get", "nodes", "--username", "root@pam")
-	s.wait(`Password of root@pam: `)
-	fmt.Fprintln(s.keys, "proxplane")
-	if code := <-done; code != exitOK {
-		t.Errorf("exit %d: %s", code, s.all())
+	s.Wait(`Password of root@pam: `)
+	fmt.Fprintln(s.Keys, "proxplane")
+	if code := <-done; code != ui.ExitOK {
+		t.Errorf("exit %d: %s", code, s.All())
 	}
-	s.wait(`pve1 +online`)
-	if strings.Contains(s.all(), "proxplane") {
-		t.Errorf("the password is on the screen: %q", s.all())
+	s.Wait(`pve1 +online`)
+	if strings.Contains(s.All(), "proxplane") {
+		t.Errorf("the password is on the screen: %q", s.All())
 	}
 
-	s = newScreen(t, 80, 24)
+	s = screen.New(t, 80, 24)
 	done = startOn(t.Context(), s, l, "get", "nodes", "--username", "root@pam")
-	s.wait(`Password of root@pam: `)
-	fmt.Fprint(s.keys, "\x03")
-	if code := <-done; code != exitInterrupted || strings.Contains(s.all(), "Error") {
-		t.Errorf("Ctrl-C: exit %d: %s", code, s.all())
+	s.Wait(`Password of root@pam: `)
+	fmt.Fprint(s.Keys, "\x03")
+	if code := <-done; code != ui.ExitInterrupted || strings.Contains(s.All(), "Error") {
+		t.Errorf("Ctrl-C: exit %d: %s", code, s.All())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -65,7 +66,7 @@ func TestWatchingShowsWhatChanges(t *testing.T) {
 		l.must("delete", "vm/two", "--yes")
 		out.wait(t, "gone")
 		stop()
-		if code := <-done; code != exitInterrupted {
+		if code := <-done; code != ui.ExitInterrupted {
 			t.Errorf("-o %s: exit %d\n%s", format, code, out)
 		}
 		if n := len(regexp.MustCompile(`\bone\b`).FindAllString(out.String(), -1)); n > 3 {
@@ -113,7 +114,7 @@ func TestTheTimeThatWasGivenIsOver(t *testing.T) {
 	l := ownLab(t)
 	file := l.write("shop.yaml", shop)
 	code, out, stderr := l.run("apply", "-f", file, "--timeout", "30ms")
-	if code != exitFailed {
+	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	if !strings.Contains(stderr, "30ms") {

@@ -1,0 +1,278 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/proxplane/proxplane/cli/progress"
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// results are what came of the work on each cluster.
+type results struct {
+	reports []engine.Report
+	errs    []error
+}
+
+// late tells whether something came up that wasn't agreed to.
+func (r results) late() bool { return slices.ContainsFunc(r.reports, engine.Report.Late) }
+
+// converge works on all clusters at once and shows how it goes.
+func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site, plans []plan.Plan) (results, error) {
+	ctx, cancel := ui.WithTimeout(outer, a.timeout)
+	defer cancel()
+	show, stood := progress.New(u, a.output, joined(plans)), progress.NewStanding(joined(plans))
+	events := func(e engine.Event) {
+		stood.Event(e)
+		show.Event(e)
+	}
+	done := results{make([]engine.Report, len(list)), make([]error, len(list))}
+	var all sync.WaitGroup
+	for i, c := range list {
+		// Who says how long it may take is as patient with agents and locks: twice as long,
+		// so that it is always the timeout that ends it, and says so.
+		opts := engine.Options{Parallel: a.parallel, Patience: 2 * a.timeout, Events: events, Progress: show.WantsFractions()}
+		if !a.yes {
+			opts.Agreed = &a.agreed[i]
+		}
+		all.Go(func() {
+			report, err := c.Site.Apply(ctx, c.Desired, opts)
+			done.reports[i], done.errs[i] = report, c.Fail(err)
+		})
+	}
+	all.Wait()
+	show.End()
+	if outer.Err() != nil {
+		return done, ui.Interrupted(u, stood.Lines()...)
+	}
+	return done, nil
+}
+
+// conclude tells what came of it.
+func (a *applying) conclude(u *ui.UI, list []*target.Site, done results) error {
+	if err := a.summary(u, list, done.reports); err != nil {
+		return err
+	}
+	code := ui.ExitOK
+	for i, r := range done.reports {
+		if err := done.errs[i]; err != nil {
+			u.Complain(ui.Lateness(err))
+		}
+		if done.errs[i] != nil || !r.Converged() {
+			code = ui.ExitFailed
+		}
+	}
+	if code != ui.ExitOK {
+		return &ui.ExitError{Code: code}
+	}
+	return nil
+}
+
+// summaryLine is the last line of -o json.
+type summaryLine struct {
+	Type      string        `json:"type"`
+	Converged bool          `json:"converged"`
+	Seconds   float64       `json:"seconds"`
+	VMs       []status.VM   `json:"vms"`
+	Others    []objectState `json:"others,omitempty"`
+
+	gone  int      // of both
+	stays []string // what of those that are gone is there all the same
+}
+
+// objectState is what became of an object that isn't a machine.
+type objectState struct {
+	Object  string `json:"object"`
+	State   string `json:"state"`
+	Message string `json:"message,omitempty"`
+}
+
+// summary prints what became of everything.
+func (a *applying) summary(u *ui.UI, list []*target.Site, reports []engine.Report) error {
+	askAddressesOf(list, reports)
+	sum := summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}}
+	var left []unfinished
+	for i, r := range reports {
+		sum.Converged = sum.Converged && r.Converged()
+		sum.Seconds = max(sum.Seconds, r.Took.Seconds())
+		list[i].Observer.View(func(have *model.Observed) {
+			for _, o := range r.Objects {
+				if o.Owner.Kind == "Set" && finished(o) {
+					continue // pruning is none of the objects that plans count
+				}
+				if target.IsVM(o.Owner.Kind) {
+					row := summaryOf(o, have.Guests[o.VMID])
+					if id := a.released[o.Owner]; id != 0 && o.State == engine.StateGone {
+						row = letGo(o, id, have.Guests[id])
+					}
+					sum.VMs = append(sum.VMs, row)
+				} else {
+					sum.Others = append(sum.Others, objectState{status.Name(o.Owner.Key), strings.ToLower(string(o.State)), cmp.Or(said(o), strings.Join(staying(o), "; "))})
+				}
+				if o.State == engine.StateGone {
+					sum.gone++
+					sum.stays = append(sum.stays, staying(o)...)
+				}
+				if !finished(o) {
+					left = append(left, unfinished{o, list[i]})
+				}
+			}
+		})
+	}
+	if a.output == "json" {
+		return ui.WriteLine(u.Out, sum)
+	}
+	return a.table(u, sum, left)
+}
+
+// askAddressesOf asks the machines for their addresses that nobody has asked since there
+// was nothing to do for them.
+func askAddressesOf(list []*target.Site, reports []engine.Report) {
+	for i, r := range reports {
+		have := list[i].Observer.Snapshot()
+		var guests []*model.Guest
+		for _, o := range r.Objects {
+			if g := have.Guests[o.VMID]; g != nil && target.IsVM(o.Owner.Kind) && o.State == engine.StateReady && hasAgent(g) {
+				guests = append(guests, g)
+			}
+		}
+		list[i].AskAddresses(context.Background(), guests)
+	}
+}
+
+// hasAgent reports whether a guest may have an agent, as far as its config was read.
+func hasAgent(g *model.Guest) bool { return g.Config == nil || model.AgentOn(g.Config.Options) }
+
+func (a *applying) table(u *ui.UI, sum summaryLine, left []unfinished) error {
+	page := u.Page(u.Out)
+	fmt.Fprintln(u.Out)
+	if len(sum.VMs) > 0 {
+		if _, err := io.WriteString(u.Out, status.SummaryTable(inWords(sum.VMs, left)).Text(u.Layout(false))); err != nil {
+			return err
+		}
+		fmt.Fprintln(u.Out)
+	}
+	for i, o := range left {
+		fmt.Fprintln(u.Out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), said(o.Outcome)), page.Width, "    "))
+		for _, line := range ui.HintLines(o.whatToDo(i < mostRemedies), page.Width) {
+			fmt.Fprintln(u.Out, line)
+		}
+	}
+	for _, note := range sum.stays {
+		fmt.Fprintln(u.Out, status.Wrap("note: "+note, page.Width, "    "))
+	}
+	done := len(sum.VMs) + len(sum.Others) - len(left)
+	ended := status.Ended(done-sum.gone, sum.gone)
+	if done == sum.gone && len(sum.stays) > 0 {
+		ended = status.Count(done, "object") + " gone, but for what the notes say"
+	}
+	verdict := page.Green(fmt.Sprintf("Done: %s, after %.1f s.", ended, sum.Seconds))
+	if len(left) > 0 {
+		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, %d not, after %.1f s.", done, len(left), sum.Seconds))
+	}
+	_, err := fmt.Fprintln(u.Out, verdict)
+	return err
+}
+
+// inWords are the machines with one or two words about those that aren't done: the lines
+// below the table say why.
+func inWords(vms []status.VM, left []unfinished) []status.VM {
+	words := map[engine.State]string{
+		engine.StateChanging: "not done", engine.StateWaiting: "waiting", engine.StateRefused: "refused", engine.StateFailed: "failed",
+	}
+	states := map[string]engine.State{}
+	for _, o := range left {
+		states[status.Name(o.Owner.Key)] = o.State
+	}
+	out := slices.Clone(vms)
+	for i, v := range out {
+		if word := words[states[v.Object]]; word != "" {
+			out[i].Message = word
+		}
+	}
+	return out
+}
+
+// unfinished is an object that isn't up to date in the end.
+type unfinished struct {
+	engine.Outcome
+	of *target.Site
+}
+
+// mostRemedies is for how many objects it is looked up how to grant what is missing:
+// it is mostly the same for the others.
+const mostRemedies = 3
+
+// whatToDo says what the person can do about it.
+func (o unfinished) whatToDo(lookUp bool) []string {
+	switch f := o.Failure; {
+	case f == nil, o.Reason != model.WaitFailed: // or it got over that
+		return nil
+	case f.Lacks != nil && lookUp:
+		return o.of.Remedy(*f.Lacks)
+	case !f.Hint.None():
+		return []string{status.CLI.Advice(f.Hint)}
+	}
+	return nil
+}
+
+func finished(o engine.Outcome) bool {
+	return o.State == engine.StateReady || o.State == engine.StateGone
+}
+
+// summaryOf is a row of the table at the end.
+func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
+	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: o.VMID, Node: o.Node, Gone: o.State == engine.StateGone})
+	switch {
+	case o.State == engine.StateGone:
+		v.State, v.Message = "absent", "gone"
+	case finished(o):
+		v.Message = ""
+	default:
+		no := false
+		v.Ready, v.Message = &no, said(o)
+		v.Reason = status.CLI.Of(plan.Object{Wait: o.Wait, Refused: o.Refused}).Reason
+	}
+	if g != nil && o.Status != "" {
+		v.State = string(o.Status)
+	}
+	if len(o.Addresses) > 0 {
+		v.Addresses = status.Addresses(o.Addresses)
+	}
+	return v
+}
+
+// said is what became of an object, in words.
+func said(o engine.Outcome) string { return status.CLI.Say(status.Text(o.Text, o.Diff), o.Do) }
+
+// staying says what is there all the same of an object that is gone.
+func staying(o engine.Outcome) []string {
+	if o.State != engine.StateGone {
+		return nil
+	}
+	var list []string
+	for _, n := range o.Notes {
+		list = append(list, status.CLI.Note(n))
+	}
+	return list
+}
+
+// letGo is the row of a machine that is proxplane's no more, and stays.
+func letGo(o engine.Outcome, vmid int, g *model.Guest) status.VM {
+	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: vmid, Gone: true})
+	v.VMID, v.Message = vmid, "released; it stays in Proxmox"
+	if g != nil {
+		v.State, v.Node = string(g.Status), g.Node
+	}
+	return v
+}

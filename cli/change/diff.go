@@ -1,0 +1,103 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// diffing is one call of diff.
+type diffing struct{ change }
+
+// NewDiff is `proxplane diff`.
+func NewDiff(u *ui.UI) *cobra.Command {
+	d := &diffing{}
+	cmd := &cobra.Command{
+		Use:   "diff -f FILE|DIR|-",
+		Short: "Show how machines differ from the manifests",
+		Long: `Show which settings of machines apply would change, as a unified diff: what Proxmox
+has begins with -, what the manifests want with +. Nothing is changed. plan shows the
+steps, why they are taken and what they mean for running machines.
+
+The exit status is 0 if nothing differs, 2 if something does, and 1 on errors.`,
+		Example: `  proxplane diff -f machines.yaml
+  proxplane diff -f machines/ -l app=web
+  proxplane diff -f machines.yaml --prune --set shop`,
+		Args: command.TakesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd, u) },
+	}
+	d.flags(cmd)
+	_ = cmd.Flags().MarkHidden("output") // it is text
+	_ = cmd.Flags().MarkHidden("quick")  // what is compared is read
+	return cmd
+}
+
+func (d *diffing) run(cmd *cobra.Command, u *ui.UI) error {
+	if d.output != "" {
+		return ui.Advise(fmt.Errorf("-o %s: diff writes text only", d.output), "proxplane plan -o json is for programs.")
+	}
+	d.quick = false // what is compared is read
+	list, err := d.open(cmd, u)
+	if err != nil {
+		return err
+	}
+	plans, err := d.plans(cmd.Context(), list)
+	if err != nil {
+		return err
+	}
+	differ := false
+	for i, one := range list {
+		one.Observer.View(func(have *model.Observed) {
+			for _, o := range plans[i].Objects {
+				differ = showDiff(u, o, have.Guests[o.VMID]) || differ
+			}
+		})
+	}
+	if differ {
+		return &ui.ExitError{Code: ui.ExitChanges}
+	}
+	return nil
+}
+
+// showDiff writes what differs about an object, and reports whether something does.
+func showDiff(u *ui.UI, o plan.Object, g *model.Guest) bool {
+	lines := status.Diff(o, g)
+	if len(lines) == 0 && len(o.Steps)+len(o.Refused) == 0 {
+		return false
+	}
+	page := u.Page(u.Out)
+	name := status.Name(o.Owner.Key)
+	was, is := "Proxmox", "manifests"
+	if g == nil {
+		was = "not there"
+	}
+	u.Say("%s\n%s", page.Bold("--- "+name+" ("+was+")"), page.Bold("+++ "+name+" ("+is+")"))
+	for _, line := range lines {
+		if strings.HasPrefix(line, "-") {
+			line = page.Red(line)
+		} else {
+			line = page.Green(line)
+		}
+		u.Say("%s", line)
+	}
+	for _, r := range o.Refused {
+		if r.Allow == "" {
+			u.Say("# can't be done: %s (%s)", r.What, status.Reason(r.Why, r.Diff))
+		} else {
+			u.Say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, status.Reason(r.Why, r.Diff))
+		}
+	}
+	if len(lines) == 0 && len(o.Refused) == 0 {
+		for _, s := range o.Steps {
+			u.Say("# %s: %s", s.What, status.Reason(s.Why, s.Diff))
+		}
+	}
+	return true
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package cli
-
-import "context"
-
-// onResize does nothing where terminals don't tell.
-func onResize(context.Context, func()) {}

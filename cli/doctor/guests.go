@@ -1,0 +1,218 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/privileges"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/status"
+)
+
+// images checks what machines are made from.
+func (e *examination) images() {
+	for _, i := range e.want.Images {
+		switch {
+		case i.Template != "":
+			e.template(i)
+		case i.VMID != 0:
+			if g := e.have.Guests[i.VMID]; g != nil {
+				e.good(areaManifests, "VM %d (%s) is on %s", g.VMID, g.Name, g.Node)
+			} else {
+				e.notSeen(i, fmt.Sprintf("VM %d", i.VMID), fmt.Sprintf("/vms/%d", i.VMID))
+			}
+		case i.URL != "":
+			e.url(i)
+		case i.ISO != "":
+			e.iso(i)
+		}
+	}
+}
+
+// notSeen is about a source that doesn't exist, or isn't shown.
+func (e *examination) notSeen(i model.Image, what, path string) {
+	var names []string
+	for _, g := range e.have.Guests {
+		if g.Template && !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	model.SortNames(names)
+	do := "No templates are shown at all."
+	if len(names) > 0 {
+		do = "Shown are " + strings.Join(names, ", ") + "."
+	}
+	if e.lacks(path, "VM.Audit") {
+		do += " These credentials lack VM.Audit on " + path + ", so there may be more."
+	}
+	e.bad(areaManifests, fmt.Sprintf("there is no %s, which %s needs", what, i.Owner.Key), do)
+}
+
+// url has a node ask for the file, if that is allowed.
+func (e *examination) url(i model.Image) {
+	if slices.ContainsFunc(e.have.Named(i.Owner.Name), func(g *model.Guest) bool { return g.Template }) {
+		e.good(areaManifests, "%s was fetched already", i.Owner.Key)
+		return
+	}
+	for _, name := range model.NamesOf(e.have.Nodes) {
+		if !e.have.Nodes[name].Online {
+			continue
+		}
+		meta, err := e.c.Client.Node(name).URLMetadata(e.ctx, i.URL, nil)
+		switch {
+		case errors.Is(err, pve.ErrForbidden):
+			e.skip(areaManifests, fmt.Sprintf("whether nodes can fetch %s isn't known", i.URL), "")
+		case err != nil:
+			e.bad(areaManifests, fmt.Sprintf("%s can't fetch %s: %s", name, i.URL, ui.ShortCause(err)), "The nodes themselves must reach it: check the URL, their DNS, their gateway, or the proxy in the data centre's options.")
+		default:
+			e.good(areaManifests, "%s can fetch %s (%s)", name, i.URL, status.Size(meta.Size))
+		}
+		return
+	}
+}
+
+func (e *examination) iso(i model.Image) {
+	storage := model.StorageOf(i.ISO)
+	s := e.have.Storages[storage]
+	if s == nil {
+		return // told with the storages
+	}
+	for node := range s.OnNode {
+		list, err := e.c.Client.Storage(node, storage).Content(e.ctx, pve.ContentFilter{Content: "iso"})
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(list, func(v pve.Volume) bool { return v.ID == i.ISO }) {
+			e.good(areaManifests, "ISO image %s", i.ISO)
+			return
+		}
+	}
+	e.bad(areaManifests, fmt.Sprintf("there is no ISO image %s, which %s needs", i.ISO, i.Owner.Key), "Upload it to the storage, or name another one.")
+}
+
+// bridges checks that machines can be plugged in wherever they may go.
+func (e *examination) bridges() {
+	wanted := map[string]map[string]bool{} // bridge → nodes
+	for _, v := range e.want.VMs {
+		for _, n := range v.NICs {
+			if wanted[n.Bridge] == nil {
+				wanted[n.Bridge] = map[string]bool{}
+			}
+			for _, node := range e.nodesFor(v) {
+				wanted[n.Bridge][node] = true
+			}
+		}
+	}
+	there := e.bridgesOf(wanted)
+	for _, bridge := range model.NamesOf(wanted) {
+		if bridge == "" {
+			continue
+		}
+		var on, not []string
+		for _, node := range model.NamesOf(wanted[bridge]) {
+			switch names, asked := there[node]; {
+			case !asked:
+			case slices.Contains(names, bridge):
+				on = append(on, node)
+			default:
+				not = append(not, node)
+			}
+		}
+		e.bridge(bridge, on, not)
+	}
+}
+
+func (e *examination) bridge(bridge string, on, not []string) {
+	hidden := slices.ContainsFunc(e.missing, func(g privileges.Grant) bool {
+		return strings.HasPrefix(g.Path+"/", "/sdn/zones/localnetwork/"+bridge+"/")
+	})
+	switch {
+	case len(not) == 0 && len(on) > 0:
+		e.good(areaManifests, "bridge %s is on %s", bridge, strings.Join(on, ", "))
+	case hidden:
+		e.warn(areaManifests, fmt.Sprintf("bridge %s isn't shown to these credentials, so it couldn't be checked", bridge), grantFirst)
+	case len(not) > 0:
+		e.bad(areaManifests, fmt.Sprintf("bridge %s isn't on %s, where machines that need it may go", bridge, strings.Join(not, ", ")),
+			"Make it there, name another one, or keep the machines off these nodes with a VMPlacementPolicy.")
+	}
+}
+
+// bridgesOf reads the bridges of the nodes that are online.
+func (e *examination) bridgesOf(wanted map[string]map[string]bool) map[string][]string {
+	there := map[string][]string{}
+	for _, nodes := range wanted {
+		for node := range nodes {
+			if n := e.have.Nodes[node]; n == nil || !n.Online || there[node] != nil {
+				continue
+			}
+			list, err := e.c.Client.Node(node).Network(e.ctx, "any_bridge")
+			if err != nil {
+				e.warn(areaManifests, fmt.Sprintf("the bridges of %s can't be read: %s", node, ui.ShortCause(err)), "")
+				continue
+			}
+			there[node] = []string{}
+			for _, i := range list {
+				there[node] = append(there[node], i.Name)
+			}
+		}
+	}
+	return there
+}
+
+// guests checks what machines ask for beyond disks and networks.
+func (e *examination) guests() {
+	var silent, waiting []string
+	for _, v := range e.want.VMs {
+		if !v.WaitAddress {
+			continue
+		}
+		if e.agentOn(v) {
+			waiting = append(waiting, v.Name)
+		} else {
+			silent = append(silent, v.Name)
+		}
+	}
+	if len(waiting) > 0 {
+		e.good(areaManifests, "guest agent: %s ready once the agent has reported an address; it must be in the image", areIs(len(waiting), "machine"))
+	}
+	e.discs()
+	if len(silent) > 0 {
+		e.skip(areaManifests, fmt.Sprintf("guest agent: it is off for %s, so addresses won't be known", ui.AndList(silent)),
+			"If it is in the image: agent: {enabled: true}, or os: {agent: true} of the VMImage.")
+	}
+}
+
+// agentOn tells whether Proxmox will talk to the agent of a machine.
+func (e *examination) agentOn(v model.VM) bool {
+	if _, said := v.Options["agent"]; said {
+		return model.AgentOn(v.Options)
+	}
+	if at := slices.IndexFunc(e.want.VMs, func(o model.VM) bool { return o.Owner.Key == v.Source.VM }); at >= 0 {
+		return e.agentOn(e.want.VMs[at])
+	}
+	at := slices.IndexFunc(e.want.Images, func(i model.Image) bool { return i.Owner.Key == v.Source.Image })
+	return at >= 0 && slices.ContainsFunc(guestsOf(e.want.Images[at], e.have), func(g *model.Guest) bool {
+		return g.Config != nil && model.AgentOn(g.Config.Options)
+	})
+}
+
+// discs tells whether machines can be moved with their first-boot data.
+func (e *examination) discs() {
+	stuck := users{}
+	for _, v := range e.want.VMs {
+		if v.Seed == nil || v.Seed.Apart || len(v.Seed.Snippets) > 0 || len(e.nodesFor(v)) < 2 {
+			continue
+		}
+		if s := e.have.Storages[v.Seed.Storage]; s != nil && !s.Shared {
+			stuck.add(s.Name, v)
+		}
+	}
+	for _, name := range model.NamesOf(stuck) {
+		e.skip(areaManifests, fmt.Sprintf("first-boot data is on %s, of which each node has its own: Proxmox can't migrate %s", name, ui.AndList(stuck[name])),
+			"A storage that the nodes share changes that: isoStorage in the Provider's defaults.")
+	}
+}

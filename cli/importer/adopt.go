@@ -1,0 +1,74 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/status"
+)
+
+// adoptAll puts our marks on machines, if that is agreed to.
+func (i *importing) adoptAll(ctx context.Context, u *ui.UI, c *target.Site, list []importedMachine) error {
+	have := c.Observer.Snapshot()
+	for _, m := range list {
+		if err := unclaimed(have, m); err != nil {
+			return err
+		}
+	}
+	if err := i.agreed(ctx, u, list); err != nil {
+		return err
+	}
+	if err := i.markAll(ctx, u, c, list); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(m importedMachine) bool { return !m.given }) {
+		fmt.Fprintln(u.Err, status.Wrap("Keep the manifests above. A manifest that gives such a machine another metadata.name would make a second one beside it.", u.Page(u.Err).Width, ""))
+	}
+	return nil
+}
+
+// agreed asks whether machines are to be adopted, those that can be.
+func (i *importing) agreed(ctx context.Context, u *ui.UI, list []importedMachine) error {
+	for _, m := range list {
+		if m.doubt != nil {
+			return m.doubt
+		}
+		if len(m.differences) > 0 && !m.given {
+			return ui.Advise(fmt.Errorf("VM %d isn't adopted: its manifest would change it", m.guest.VMID), m.differences...)
+		}
+		if m.guest.Lock != "" {
+			return fmt.Errorf("VM %d is locked (%s)", m.guest.VMID, m.guest.Lock)
+		}
+	}
+	for _, m := range list {
+		fmt.Fprintf(u.Err, "VM %d on %s becomes %s of set %s: a marker in its description, and two tags. Nothing else changes.\n",
+			m.guest.VMID, m.guest.Node, status.Name(m.owner.Key), i.Set)
+	}
+	return u.Agree(ctx, i.yes, status.Count(len(list), "machine is adopted", "machines are adopted"))
+}
+
+// markAll puts our marks on machines.
+func (i *importing) markAll(ctx context.Context, u *ui.UI, c *target.Site, list []importedMachine) error {
+	hand := c.Site.ByHand(ctx)
+	for _, m := range list {
+		if err := mark(ctx, hand, m); err != nil {
+			return c.Fail(err)
+		}
+		fmt.Fprintf(u.Err, "✓ VM %d is %s now\n", m.guest.VMID, status.Name(m.owner.Key))
+	}
+	return nil
+}
+
+// mark puts our marks on one machine, if it is still as it was seen.
+func mark(ctx context.Context, hand *engine.Hand, m importedMachine) error {
+	for _, a := range m.marks() {
+		if err := hand.Do(ctx, m.guest, a); err != nil {
+			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
+		}
+	}
+	return nil
+}

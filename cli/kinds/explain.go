@@ -1,0 +1,287 @@
+package kinds
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/spec/suggest"
+	"github.com/proxplane/proxplane/status"
+)
+
+// NewExplain is `proxplane explain`.
+func NewExplain(u *ui.UI) *cobra.Command {
+	deep := false
+	cmd := &cobra.Command{
+		Use:   "explain [KIND[.FIELD…]]",
+		Short: "Show the fields of a kind of manifest",
+		Long: `Show what a kind of manifest or one of its fields means, which values it takes, and
+the fields below it. Without an argument, list the kinds. No Proxmox is needed.`,
+		Example: `  proxplane explain
+  proxplane explain vm
+  proxplane explain vm.spec.disks
+  proxplane explain VirtualMachine.spec.networks.staticIP
+  proxplane explain class --recursive`,
+		Args:              command.Takes(0, 1),
+		ValidArgsFunction: completeFields,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return explainKinds(u)
+			}
+			return explainField(u, args[0], deep)
+		},
+	}
+	cmd.Flags().BoolVar(&deep, "recursive", false, "show the fields of all levels, without their texts")
+	return cmd
+}
+
+// explainKinds lists the kinds.
+func explainKinds(u *ui.UI) error {
+	all, err := definitions()
+	if err != nil {
+		return err
+	}
+	t := status.Table{Columns: []status.Column{{Name: "KIND"}, {Name: "SHORT"}, {Name: "MEANING", Flex: true}}}
+	for _, d := range all {
+		var top property
+		if err := d.schema(&top); err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(unwrapped(top.Description), ". ")
+		t.Rows = append(t.Rows, []string{d.Kind(), d.short(), strings.TrimSuffix(first, ".")})
+	}
+	_, err = fmt.Fprint(u.Out, t.Text(u.Layout(false)))
+	return err
+}
+
+// field is a field that somebody has asked for.
+type field struct {
+	of   *definition
+	path []string
+	*property
+}
+
+// findField finds KIND.FIELD.FIELD. What is below spec can be named without it.
+func findField(what string) (field, error) {
+	words := strings.Split(strings.TrimSuffix(what, "."), ".")
+	d, err := FindDefinition(words[0])
+	if err != nil {
+		return field{}, err
+	}
+	f := field{of: d, property: &property{}}
+	if err := d.schema(f.property); err != nil {
+		return field{}, err
+	}
+	for i, word := range words[1:] {
+		word, _, _ = strings.Cut(word, "[") // disks[0] is one of disks
+		below := f.fields()
+		if spec := below["spec"]; i == 0 && below[word] == nil && spec != nil {
+			f.path, below = append(f.path, "spec"), spec.fields()
+		}
+		if below[word] == nil {
+			return f, f.unknown(word, below)
+		}
+		f.path, f.property = append(f.path, word), below[word]
+	}
+	return f, nil
+}
+
+func (f field) unknown(word string, below map[string]*property) error {
+	err := fmt.Errorf("%s has no field %q", strings.Join(append([]string{f.of.Kind()}, f.path...), "."), word)
+	names := slices.Sorted(maps.Keys(below))
+	if near, ok := suggest.Nearest(word, names); ok {
+		return ui.Advise(err, "Did you mean "+near+"?")
+	}
+	if len(names) == 0 {
+		return ui.Advise(err, "It has no fields: its type is "+f.kind()+".")
+	}
+	return ui.Advise(err, "Its fields are "+strings.Join(names, ", ")+".")
+}
+
+// fields are those below a property; those of a list are its items'.
+func (p *property) fields() map[string]*property {
+	switch {
+	case p.Items != nil:
+		return p.Items.fields()
+	case p.Values != nil && len(p.Properties) == 0:
+		return p.Values.fields()
+	}
+	return p.Properties
+}
+
+func (p *property) required(name string) bool {
+	switch {
+	case p.Items != nil:
+		return p.Items.required(name)
+	case p.Values != nil && len(p.Properties) == 0:
+		return p.Values.required(name)
+	}
+	return slices.Contains(p.Required, name)
+}
+
+// kind is the type of a property, for people.
+func (p *property) kind() string {
+	switch {
+	case p.Items != nil:
+		return "[]" + p.Items.kind()
+	case p.Values != nil:
+		return "map[string]" + p.Values.kind()
+	case p.IntOrString && p.Pattern == "":
+		return "integer or percentage" // only quantities have a pattern
+	case p.IntOrString:
+		return "quantity"
+	case p.Type == "":
+		return "any"
+	}
+	return p.Type
+}
+
+// values says what a property can be, where not everything of its type will do.
+func (p *property) values() string {
+	var parts []string
+	one := p
+	if p.Items != nil {
+		one = p.Items
+	}
+	if len(one.Enum) > 0 {
+		var words []string
+		for _, v := range one.Enum {
+			words = append(words, fmt.Sprint(v))
+		}
+		parts = append(parts, "one of "+strings.Join(words, ", "))
+	}
+	switch {
+	case one.Minimum != nil && one.Maximum != nil:
+		parts = append(parts, fmt.Sprintf("from %v to %v", *one.Minimum, *one.Maximum))
+	case one.Minimum != nil:
+		parts = append(parts, fmt.Sprintf("at least %v", *one.Minimum))
+	case one.Maximum != nil:
+		parts = append(parts, fmt.Sprintf("at most %v", *one.Maximum))
+	}
+	if p.Default != nil {
+		b, _ := json.Marshal(p.Default)
+		parts = append(parts, "default "+string(b))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// explainField writes what a kind or a field means.
+func explainField(u *ui.UI, what string, deep bool) error {
+	f, err := findField(what)
+	if err != nil {
+		return err
+	}
+	width := u.Page(u.Out).Width
+	if width == 0 {
+		width = command.HelpWidth
+	}
+	page := u.Page(u.Out)
+	fmt.Fprintf(u.Out, "%s     %s\n%s  %s\n", page.Bold("KIND:"), f.of.Kind(), page.Bold("VERSION:"), f.of.apiVersion())
+	if len(f.path) > 0 {
+		fmt.Fprintf(u.Out, "%s    %s <%s>\n", page.Bold("FIELD:"), strings.Join(f.path, "."), f.kind())
+	}
+	if v := f.values(); v != "" {
+		fmt.Fprintf(u.Out, "%s   %s\n", page.Bold("VALUES:"), v)
+	}
+	if text := f.text(); text != "" {
+		fmt.Fprintf(u.Out, "\n%s\n", status.Wrap(text, width, ""))
+	}
+	if len(f.path) == 0 && f.Properties["spec"] != nil {
+		f.property, f.path = f.Properties["spec"], []string{"spec"} // the rest is the same for all kinds
+	}
+	if len(f.fields()) == 0 {
+		return nil
+	}
+	fmt.Fprintf(u.Out, "\n%s\n", page.Bold("FIELDS of "+strings.Join(f.path, ".")+":"))
+	if deep {
+		f.property.tree(u, "  ")
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.fields())) {
+		p := f.fields()[name]
+		line := fmt.Sprintf("  %s <%s>", name, p.kind())
+		if f.required(name) {
+			line += " required"
+		}
+		if v := p.values(); v != "" {
+			line = status.Wrap(line+", "+v, width, "      ")
+		}
+		fmt.Fprintln(u.Out, line)
+		if text := p.text(); text != "" {
+			fmt.Fprintln(u.Out, status.Wrap("      "+text, width, "      "))
+		}
+	}
+	return nil
+}
+
+// text is the description; that of a list whose own is missing is its items'.
+func (p *property) text() string {
+	if p.Description == "" && p.Items != nil {
+		return unwrapped(p.Items.Description)
+	}
+	return unwrapped(p.Description)
+}
+
+// tree writes the names and types of all fields below.
+func (p *property) tree(u *ui.UI, indent string) {
+	for _, name := range slices.Sorted(maps.Keys(p.fields())) {
+		below := p.fields()[name]
+		required := ""
+		if p.required(name) {
+			required = " required"
+		}
+		fmt.Fprintf(u.Out, "%s%s <%s>%s\n", indent, name, below.kind(), required)
+		below.tree(u, indent+"  ")
+	}
+}
+
+// unwrapped is a description in one line.
+func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// short is the shortest name of a kind.
+func (d *definition) short() string {
+	return slices.MinFunc(d.names(), func(a, b string) int { return len(a) - len(b) })
+}
+
+// completeFields completes KIND.FIELD.
+func completeFields(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	before, _, dotted := cutLast(word, ".")
+	if !dotted {
+		all, err := definitions()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var words []string
+		for _, d := range all {
+			words = append(words, d.Kind(), d.short())
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	f, err := findField(before)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(f.fields())) {
+		words = append(words, before+"."+name)
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(text, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(text, sep)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(sep):], true
+}

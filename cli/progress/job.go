@@ -1,0 +1,66 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Job is something that is done to a machine by hand.
+type Job struct {
+	Name string // of the machine
+	What string // "start VM 101"
+	Done string // "running"
+	Do   func(context.Context) error
+}
+
+func (j Job) owner() model.Owner {
+	return model.Owner{Key: model.Key{Kind: "VirtualMachine", Name: j.Name}}
+}
+
+// Work does jobs side by side and shows how they go. What failed is told after
+// the others are done.
+func Work(ctx context.Context, u *ui.UI, jobs ...Job) error {
+	var names plan.Plan
+	for _, j := range jobs {
+		names.Objects = append(names.Objects, plan.Object{Owner: j.owner(), Steps: []plan.Step{{What: j.What}}})
+	}
+	show := New(u, "", names)
+	errs := make([]error, len(jobs))
+	var all sync.WaitGroup
+	for i, j := range jobs {
+		all.Go(func() {
+			event := engine.Event{Owner: j.owner(), Kind: engine.Started, Step: j.What, Time: time.Now()}
+			show.Event(event)
+			if errs[i] = j.Do(ctx); errs[i] == nil {
+				event.Kind, event.Text, event.Time = engine.Ready, j.Done, time.Now()
+				show.Event(event)
+			}
+		})
+	}
+	all.Wait()
+	show.End()
+	if ctx.Err() != nil {
+		return ui.Interrupted(u)
+	}
+	var failed []error
+	for i, err := range errs {
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", jobs[i].What, err))
+		}
+	}
+	if len(failed) < 2 {
+		return errors.Join(failed...)
+	}
+	for _, err := range failed {
+		u.Complain(err)
+	}
+	return &ui.ExitError{Code: ui.ExitFailed}
+}

@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/proxplane/proxplane/status"
+)
+
+// TimeoutError is the end of --timeout.
+type TimeoutError struct{ after time.Duration }
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("not done after %s", e.after) }
+
+// Is has it known as the end of a context: nothing has failed.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// WithTimeout bounds ctx, if that is wanted.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, &TimeoutError{d})
+}
+
+// again is what people should know when it ends early.
+const again = "Tasks that were started go on in Proxmox; running the same command again continues."
+
+// Lateness tells what --timeout means for what was begun.
+func Lateness(err error) error {
+	var late *TimeoutError
+	if errors.As(err, &late) {
+		return Advise(late, again)
+	}
+	return err
+}
+
+// Interrupted says that nothing is lost, and then how far each object has come.
+func Interrupted(u *UI, stood ...string) error {
+	width := u.Page(u.Err).Width
+	fmt.Fprintln(u.Err, status.Wrap("Interrupted. "+again, width, ""))
+	for _, line := range stood {
+		fmt.Fprintln(u.Err, status.Wrap("  "+line, width, "      "))
+	}
+	return &ExitError{Code: ExitInterrupted}
+}
