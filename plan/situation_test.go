@@ -63,11 +63,11 @@ func (w *world) twin(of *model.Guest, id int) *model.Guest {
 
 // situations compares the plan of each situation with a golden file: as it is done, with what has to be read for it, and as it is
 // foreseen.
-func situations(t *testing.T, file string, list []situation) {
+func situations(t *testing.T, file string, lists ...[]situation) {
 	t.Helper()
 	var b strings.Builder
 	seen := map[string]string{}
-	for _, s := range list {
+	for _, s := range slices.Concat(lists...) {
 		before := ""
 		for _, foresee := range []bool{false, true} {
 			w := wishWorld()
@@ -76,26 +76,26 @@ func situations(t *testing.T, file string, list []situation) {
 			s.do(t, w, &want)
 			want.Foresee = want.Foresee || foresee
 			p, looks := w.planLooks(want)
-			var text strings.Builder
-			tell(&text, p, looks)
 			for _, problem := range unsaid(p) {
 				t.Errorf("%s: %s", s.name, problem)
 			}
-			said := text.String()
-			if said == before {
-				continue
-			}
-			before = said
-			name := s.name
+			var text strings.Builder
+			tell(&text, p, nil)
+			name, said := s.name, text.String()
 			if foresee {
 				name += ", foreseen"
 			}
-			if as, known := seen[said]; known {
-				fmt.Fprintf(&b, "# %s: as %s\n\n", name, as)
-				continue
+			fmt.Fprintf(&b, "# %s\nlook:%s\n", name, strings.Join(looks, ";"))
+			switch as, known := seen[said]; {
+			case said == before:
+				b.WriteString("the same\n\n")
+			case known:
+				fmt.Fprintf(&b, "as %s\n\n", as)
+			default:
+				b.WriteString(said)
+				seen[said] = name
 			}
-			seen[said] = name
-			fmt.Fprintf(&b, "# %s\n%s", name, said)
+			before = said
 		}
 	}
 	golden.Compare(t, "lives/"+file+".golden", b.String())
