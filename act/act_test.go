@@ -3,6 +3,8 @@ package act_test
 import (
 	"cmp"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,6 +53,26 @@ type lab struct {
 	client *pve.Client
 	actor  *act.Actor
 	turns  *admission.Limiter
+	broken *breaker
+}
+
+// breaker answers requests itself when it is told to: each from the nth on fails.
+type breaker struct {
+	http.RoundTripper
+	from int // 0: none
+	seen int
+}
+
+func (b *breaker) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.from > 0 {
+		if b.seen++; b.seen >= b.from {
+			if r.Body != nil {
+				r.Body.Close()
+			}
+			return &http.Response{StatusCode: http.StatusInternalServerError, Status: "500 it is broken", Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+		}
+	}
+	return b.RoundTripper.RoundTrip(r)
 }
 
 func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
@@ -63,12 +85,12 @@ func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
 		defer sim.Close()
 		tr, stop := sim.Transport()
 		defer stop()
-		turns := admission.New(admission.Config{})
-		c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: tr, Limiter: turns})
+		turns, broken := admission.New(admission.Config{}), &breaker{RoundTripper: tr}
+		c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: broken, Limiter: turns})
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, &lab{t, sim, c, act.New(c), turns})
+		test(t, &lab{t, sim, c, act.New(c), turns, broken})
 	})
 }
 

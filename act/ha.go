@@ -65,6 +65,9 @@ func joinRule(ctx context.Context, c *pve.Client, name, sid string) error {
 			continue
 		}
 		rest := slices.DeleteFunc(other.Resources, func(r string) bool { return r == sid })
+		if len(rest) == 0 {
+			return fmt.Errorf("HA rule %q is about this machine alone, and Proxmox has no rule about none: delete the rule, or have it be about another one, too: %w", other.ID, pve.ErrInvalid)
+		}
 		if err := changeRule(ctx, c, other, rest); err != nil {
 			return fmt.Errorf("take it out of HA rule %q: %w", other.ID, err)
 		}

@@ -210,7 +210,10 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 			twin.Config.Tags = twin.Tags
 			d.VMs = append(d.VMs, v)
 		}),
-		moving("a storage that the node hasn't", func(w W, d D, g *model.Guest) { local(w, g, "dir", "raw", "vm-1-disk-0"); delete(w.stores["here"].OnNode, "pve2") }),
+		moving("a storage that the node hasn't", func(w W, d D, g *model.Guest) {
+			local(w, g, "dir", "raw", "vm-1-disk-0")
+			delete(w.stores["here"].OnNode, "pve2")
+		}),
 		moving("a storage that isn't visible", func(w W, d D, g *model.Guest) {
 			local(w, g, "dir", "raw", "vm-1-disk-0").Storage = "hidden"
 			g.Config.Disks[0].Volume = "hidden:vm-1-disk-0"
@@ -228,7 +231,9 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 			local(w, g, "dir", "raw", "vm-1-disk-0")
 			w.stores["here"].OnNode["pve2"] = model.Room{Total: 39 << 30}
 		}),
-		moving("a local disk that hangs on a template", func(w W, d D, g *model.Guest) { local(w, g, "dir", "raw", "9000/base-9000-disk-0.raw/5000/vm-1-disk-0.raw") }),
+		moving("a local disk that hangs on a template", func(w W, d D, g *model.Guest) {
+			local(w, g, "dir", "raw", "9000/base-9000-disk-0.raw/5000/vm-1-disk-0.raw")
+		}),
 		moving("a local disk in the directory of a template", func(w W, d D, g *model.Guest) { local(w, g, "dir", "raw", "/base-9000-disk-0") }),
 		moving("a drive with a local medium", func(w W, d D, g *model.Guest) {
 			w.storage("here", "dir", false, 50, "iso", all3...)
