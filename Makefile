@@ -25,13 +25,18 @@ build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
 # Stories wait for a Kubernetes and for guests more than they compute, so four packages are tested at once on any machine.
-test: tools controlplane ## all tests that are quick
+# On a machine without them yet, what needs no Kubernetes is tested before it is built; the second run finds those results in Go's cache.
+KUBERNETES = test/controlplane/kubernetes test/chart/helm test/chart/promql
+test: tools ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
+	@if [ -n "$$($(GO) run ./test/tool/build -missing $(KUBERNETES))" ]; then \
+		echo "first what needs no Kubernetes; it is built afterwards"; \
+		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$) && $(MAKE) controlplane; fi
 	$(GO) test -p 4 -timeout 40m ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
-	@for set in test/controlplane/kubernetes test/chart/helm test/chart/promql; do $(GO) run ./test/tool/build $$set >/dev/null || exit 1; done
+	@for set in $(KUBERNETES); do $(GO) run ./test/tool/build $$set >/dev/null || exit 1; done
 
 generate: ## write deploy/crds, the deep copies and docs/reference.md from the types in api
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/... output:crd:dir=deploy/crds
