@@ -26,17 +26,17 @@ build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 
 # Stories wait for a Kubernetes and for guests more than they compute, so four packages are tested at once on any machine.
 # On a machine without them yet, what needs no Kubernetes is tested before it is built; the second run finds those results in Go's cache.
-KUBERNETES = test/controlplane/kubernetes test/chart/helm test/chart/promql
+KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm test/chart/promql
 test: tools ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
-	@if [ -n "$$($(GO) run ./test/tool/build -missing $(KUBERNETES))" ]; then \
+	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then \
 		echo "first what needs no Kubernetes; it is built afterwards"; \
 		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$) && $(MAKE) controlplane; fi
 	$(GO) test -p 4 -timeout 40m ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
-	@for set in $(KUBERNETES); do $(GO) run ./test/tool/build $$set >/dev/null || exit 1; done
+	@for set in $(KUBERNETES); do $(GO) run ./test/kit/tool/build $$set >/dev/null || exit 1; done
 
 generate: ## write deploy/crds, the deep copies and docs/reference.md from the types in api
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/... output:crd:dir=deploy/crds
@@ -114,7 +114,7 @@ NUMBER = $(VERSION:v%=%)
 RELEASE_DIR ?= bin/release
 release-kubernetes: ## what a release has for Kubernetes: install.yaml, crds.yaml, the chart, and the chart as an OCI layout (into bin/release)
 	@mkdir -p $(RELEASE_DIR) && rm -f $(RELEASE_DIR)/proxplane-*.tgz
-	@set -e; helm=$$($(GO) run ./test/tool/build test/chart/helm | cut -d' ' -f2)/helm; chart=$(RELEASE_DIR)/proxplane-$(NUMBER).tgz; \
+	@set -e; helm=$$($(GO) run ./test/kit/tool/build test/chart/helm | cut -d' ' -f2)/helm; chart=$(RELEASE_DIR)/proxplane-$(NUMBER).tgz; \
 	"$$helm" package deploy/chart --version $(NUMBER) --app-version $(NUMBER) --destination $(RELEASE_DIR) >/dev/null; \
 	printf 'apiVersion: v1\nkind: Namespace\nmetadata: {name: proxplane}\n' > $(RELEASE_DIR)/install.yaml; \
 	"$$helm" template proxplane "$$chart" -n proxplane --set crds.keep=false | sed -e '/managed-by: Helm$$/d' -e '/helm\.sh\/chart: /d' >> $(RELEASE_DIR)/install.yaml; \
@@ -124,7 +124,7 @@ release-kubernetes: ## what a release has for Kubernetes: install.yaml, crds.yam
 # Where charts are pushed to.
 CHART_REPO ?= oci://ghcr.io/proxplane/charts
 release-chart: release-kubernetes ## push the chart to CHART_REPO; log in first: helm registry login
-	@helm=$$($(GO) run ./test/tool/build test/chart/helm | cut -d' ' -f2)/helm; "$$helm" push $(RELEASE_DIR)/proxplane-$(NUMBER).tgz $(CHART_REPO)
+	@helm=$$($(GO) run ./test/kit/tool/build test/chart/helm | cut -d' ' -f2)/helm; "$$helm" push $(RELEASE_DIR)/proxplane-$(NUMBER).tgz $(CHART_REPO)
 
 release-snapshot image: export VERSION := $(VERSION)
 release-snapshot image: export COMMIT := $(COMMIT)

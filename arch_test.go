@@ -41,8 +41,8 @@ var mayImport = map[string][]string{
 	"observe":    {"pve", "model", "leftover"},
 	"act":        {"pve", "model", "leftover", "firstboot", "host/ssh", "privileges"},
 	"privileges": {"model", "pve/schema", "pve/prop"},
-	"host/ssh":   {"host/ssh", "test/need"}, // in its server for tests
-	"host/hook":  {"firstboot"},             // on hosts, where there is nothing else of ours
+	"host/ssh":   {"host/ssh", "test/kit/need"}, // in its server for tests
+	"host/hook":  {"firstboot"},                 // on hosts, where there is nothing else of ours
 	"loadtest":   {"site", "engine", "spec", "status", "model", "pve"},
 	"kube":       {"api", "manifest", "model"},
 	"engine":     {"observe", "act", "plan", "model"},
@@ -286,12 +286,25 @@ func TestSpecsNeedNoYAML(t *testing.T) {
 	}
 }
 
+// Below test are suites, and in test/kit what several of them need. Nobody imports a suite.
+func TestHelpersOfTestsAreInTheKit(t *testing.T) {
+	for _, f := range sources(t) {
+		for _, imp := range f.imports {
+			parts := strings.Split(imp, "/")
+			if parts[0] != "test" || len(parts) < 2 || parts[1] == "kit" || strings.HasPrefix(f.pkg+"/", "test/"+parts[1]+"/") {
+				continue
+			}
+			t.Errorf("%s imports %s of another suite; what both need belongs into test/kit", f.path, imp)
+		}
+	}
+}
+
 // What is drawn by rapid is the same each time: else a change would fail now and
 // then by chance, and not when it is wrong.
 func TestRandomTestsCanBeRepeated(t *testing.T) {
 	for _, f := range sources(t) {
-		if f.test && slices.Contains(f.others, "pgregory.net/rapid") && f.pkg != "test/chance" && !slices.Contains(f.imports, "test/chance") {
-			t.Errorf("%s imports rapid without test/chance", f.path)
+		if f.test && slices.Contains(f.others, "pgregory.net/rapid") && f.pkg != "test/kit/chance" && !slices.Contains(f.imports, "test/kit/chance") {
+			t.Errorf("%s imports rapid without test/kit/chance", f.path)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 var firstLine = regexp.MustCompile(`^#!\s*\S*(/sh|/bash|env bash|env sh)\b`)

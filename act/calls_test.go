@@ -13,7 +13,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // call is an action, in a world that is a little otherwise.

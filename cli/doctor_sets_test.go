@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/pveum"
+	"github.com/proxplane/proxplane/test/kit/pveum"
 )
 
 // obey pastes the doctor's commands for manifests into a shell, and gives the token that

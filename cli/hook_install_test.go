@@ -16,7 +16,7 @@ import (
 	"github.com/proxplane/proxplane/host/hook"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // program builds a small static program that knows its version.

@@ -14,8 +14,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/anyguest"
-	"github.com/proxplane/proxplane/test/chance"
+	"github.com/proxplane/proxplane/test/kit/anyguest"
+	"github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // ofItself are what each machine has of its own, whatever it is made from.

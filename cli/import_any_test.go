@@ -12,8 +12,8 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/anyguest"
-	"github.com/proxplane/proxplane/test/chance"
+	"github.com/proxplane/proxplane/test/kit/anyguest"
+	"github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // TestAnyMachineCanBeImported: whatever Proxmox holds, its manifest changes nothing,

@@ -15,8 +15,8 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/anyguest"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/anyguest"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // edited are settings of machines that Proxmox itself or old versions of it have left,

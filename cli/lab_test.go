@@ -17,7 +17,7 @@ import (
 	"github.com/proxplane/proxplane/cli/simulator"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // lab is a simulated cluster that the command line talks to over HTTPS.

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
+	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
 // leave has a process end while Proxmox couldn't remove the disks of a machine, and

@@ -16,7 +16,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/steps"
+	"github.com/proxplane/proxplane/test/kit/steps"
 )
 
 // checked sees to it that nothing is taken away but by a step that was begun.

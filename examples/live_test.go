@@ -23,7 +23,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/status"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // edit is a change that people typically make: in a file, a text becomes another.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/firstboot"
-	"github.com/proxplane/proxplane/test/disc"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/disc"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // What other people's programs make of the first-boot data of all examples.

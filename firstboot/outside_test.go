@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/firstboot"
-	"github.com/proxplane/proxplane/test/disc"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/disc"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // What other people's programs make of what we make.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // edit is a change by somebody else, or of what is wanted, or both.

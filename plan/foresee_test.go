@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/model"
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // waitingFor is an image that is to be fetched, guests that are made from it, a copy

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // goingCase changes a world with a guest that has snapshots, first-boot data and a share, and with a fetched image.

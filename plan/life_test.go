@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // A chapter is a change of what is wanted or of what is there, after which turns follow until nothing is left to do.

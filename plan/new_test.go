@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // newCase is a guest that isn't there yet, in a world that is a little otherwise.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // rollCase is a little otherwise than four machines of a group that are all to be restarted.

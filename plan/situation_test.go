@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // A situation is what is wanted, and what is there, a little otherwise than a plain machine in a plain world. What was done before

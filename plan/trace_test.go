@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // trace compares all plans that a test comes by, from its first convergence on, with a file of testdata/traces: tests that are about

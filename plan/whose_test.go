@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // guestCase is a guest that is there, and what else is then.

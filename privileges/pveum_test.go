@@ -9,7 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/test/pveum"
+	"github.com/proxplane/proxplane/test/kit/pveum"
 )
 
 // account is who the stories are lived by.

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 func TestSolutionsMeetAllNeedsAndHaveNothingToSpare(t *testing.T) {

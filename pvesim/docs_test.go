@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pve/schema"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // TestDocumentationNamesWhatIsNotSimulated keeps the list in the docs true.

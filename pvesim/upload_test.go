@@ -16,7 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // form writes a multipart form: fields as name, value pairs, then the file.

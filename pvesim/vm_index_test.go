@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // counted is what the index says, without entries of zero.

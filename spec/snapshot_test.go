@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/pve/schema"
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 func TestSnapshotNamesAreThoseThatProxmoxTakes(t *testing.T) {

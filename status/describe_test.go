@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 func TestDescriptionsReadWell(t *testing.T) {

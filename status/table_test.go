@@ -11,8 +11,8 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
-	_ "github.com/proxplane/proxplane/test/chance"
-	"github.com/proxplane/proxplane/test/golden"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/anyguest"
+	"github.com/proxplane/proxplane/test/kit/anyguest"
 )
 
 // FuzzAnyConfigIsImportedOrRefused imports machines with any config, also such as

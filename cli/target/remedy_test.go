@@ -15,8 +15,8 @@ import (
 	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	_ "github.com/proxplane/proxplane/test/chance"
-	"github.com/proxplane/proxplane/test/pveum"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
+	"github.com/proxplane/proxplane/test/kit/pveum"
 )
 
 // rights is a cluster in which some user has got rights in some way.

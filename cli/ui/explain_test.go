@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/status"
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // connectionError is an error of a read without an answer.

@@ -14,7 +14,7 @@ import (
 	"github.com/diskfs/go-diskfs/backend/file"
 	"github.com/diskfs/go-diskfs/filesystem/iso9660"
 
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 var files = map[string]string{"user-data": `{"ignition":{"version":"3.4.0"}}`, "meta-data": strings.Repeat("m", 5000), "network-config": ""}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proxplane/proxplane/test/child"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 func TestQEMUItselfReadsTheValues(t *testing.T) {

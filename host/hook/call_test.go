@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 func contextWithCause(t *testing.T) (context.Context, context.CancelCauseFunc) {

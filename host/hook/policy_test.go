@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 func TestPoliciesAreReadStrictly(t *testing.T) {

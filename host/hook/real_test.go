@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
-	"github.com/proxplane/proxplane/test/child"
-	"github.com/proxplane/proxplane/test/guest/image"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/image"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // TestQEMUConnectsToBothDaemons starts a VM as Proxmox would: hook, QEMU with

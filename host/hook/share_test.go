@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 func TestLinksOnTheWayToAShareAreRefused(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // onlyFiles checks what a folder holds.

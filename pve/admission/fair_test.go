@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/pve/admission"
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // A request is one that is waiting, has been admitted, or is over.

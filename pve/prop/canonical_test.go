@@ -9,7 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pve/schema"
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 func TestValuesHaveOneCanonicalSpelling(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/pve/prop"
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // Values of fields that can't be any word; by the field's name.

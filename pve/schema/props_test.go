@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	_ "github.com/proxplane/proxplane/test/chance"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // vmProps are the property strings of a VM, by parameter name.

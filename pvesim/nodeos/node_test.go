@@ -21,7 +21,7 @@ import (
 	"github.com/proxplane/proxplane/host/ssh/sshserver"
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // lab is a simulator whose nodes can be logged in to.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 func machine() *pvesim.Machine {

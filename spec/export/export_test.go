@@ -17,8 +17,8 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/spec/export"
-	"github.com/proxplane/proxplane/test/anyguest"
-	_ "github.com/proxplane/proxplane/test/chance"
+	"github.com/proxplane/proxplane/test/kit/anyguest"
+	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
 // lab is a simulated cluster whose guests anybody may have made.

@@ -22,7 +22,7 @@ import (
 
 	"github.com/proxplane/proxplane/test/bench/figures"
 	"github.com/proxplane/proxplane/test/bench/world"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // settings are what the flags say.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/test/bench/world"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // head is what all machines have in common.

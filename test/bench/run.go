@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/world"
-	"github.com/proxplane/proxplane/test/child"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // bench is one row of a table.

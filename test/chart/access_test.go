@@ -10,7 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/proxplane/proxplane/test/controlplane"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
 )
 
 // rightsAreUsed looks at what the operator has done with the rights that the chart

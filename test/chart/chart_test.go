@@ -12,8 +12,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/proxplane/proxplane/test/controlplane"
-	"github.com/proxplane/proxplane/test/tool"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/tool"
 )
 
 const chart = "../../deploy/chart"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/proxplane/proxplane/operator"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/controlplane"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 const machines = `

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/proxplane/proxplane/test/controlplane"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
 )
 
 // The operator runs with Secrets of one namespace only, and with metrics for those who

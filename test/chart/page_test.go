@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/child"
-	"github.com/proxplane/proxplane/test/controlplane"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // steps are the commands for the shell in a section of a page, block by block.

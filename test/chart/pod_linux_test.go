@@ -19,9 +19,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/proxplane/proxplane/test/child"
-	"github.com/proxplane/proxplane/test/controlplane"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // pod is the operator's container as the chart describes it, without a container

@@ -18,7 +18,7 @@ func build(t *testing.T, dir, program string) (path, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "run", "./test/tool/build", filepath.Join(here, dir))
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./test/kit/tool/build", filepath.Join(here, dir))
 	cmd.Dir = filepath.Join("..", "..")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -17,9 +17,9 @@ import (
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/pvesim/nodeos"
-	"github.com/proxplane/proxplane/test/guest/image"
-	"github.com/proxplane/proxplane/test/need"
-	"github.com/proxplane/proxplane/test/tool"
+	"github.com/proxplane/proxplane/test/kit/image"
+	"github.com/proxplane/proxplane/test/kit/need"
+	"github.com/proxplane/proxplane/test/kit/tool"
 )
 
 var withDebian = flag.Bool("debian", false, "boot Debian too, which takes some minutes")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/guest/image"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/image"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // folder makes a directory of this host to be shared, with a file in it.

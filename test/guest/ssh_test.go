@@ -17,7 +17,7 @@ import (
 
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/child"
+	"github.com/proxplane/proxplane/test/kit/child"
 )
 
 // startSimulator is a lab whose simulator is a process of its own, started as

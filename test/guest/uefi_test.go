@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/guest/image"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/image"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 func TestGuestsBootThroughUEFIWithSecureBoot(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/pvesim/qemu"
-	"github.com/proxplane/proxplane/test/guest/image"
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/image"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // tiny is what the tiny guest is made of.

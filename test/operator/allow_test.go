@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/pveum"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/pveum"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // What reaches hosts, logins and other people's VMs is closed, until the Provider opens

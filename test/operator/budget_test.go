@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // fleet are the machines of several Proxmox clusters.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/example"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/example"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // Every example is applied both ways, by the command line to one Proxmox and by

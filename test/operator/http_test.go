@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/controlplane"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
 )
 
 // freeAddresses are some that nobody listens on.

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/cli"
-	"github.com/proxplane/proxplane/test/controlplane"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
 )
 
 // asProxplane has the test's own binary be proxplane.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // A Provider whose endpoint leads to another Proxmox: the machines are still on the former

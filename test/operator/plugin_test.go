@@ -12,7 +12,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // plugins has kubectl find proxplane, as people would install it.

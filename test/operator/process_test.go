@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/child"
+	"github.com/proxplane/proxplane/test/kit/child"
 )
 
 // process is an operator that runs.

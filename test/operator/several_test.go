@@ -9,7 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // twoProviders begins a story in which a namespace has two Providers, each with a

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // catalog is a class, a policy and images of another namespace than the story's.

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/example"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/example"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // story is a namespace with a Proxmox of its own.

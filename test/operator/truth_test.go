@@ -6,7 +6,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 const ready = `.status.conditions[?(@.type=="Ready")].status`

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
-	"github.com/proxplane/proxplane/test/controlplane"
-	"github.com/proxplane/proxplane/test/need"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/need"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // kubernetes is a lab with a Kubernetes in which replicas of the operator work.

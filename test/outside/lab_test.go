@@ -1,3 +1,5 @@
+// Package outside_test tries the programs from outside: killed at any moment, signalled, several at
+// once, and with somebody who looks for secrets in all that they write.
 package outside_test
 
 import (
@@ -20,9 +22,9 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
-	"github.com/proxplane/proxplane/test/outside"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/inspect"
+	"github.com/proxplane/proxplane/test/kit/outside"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 func TestMain(m *testing.M) {

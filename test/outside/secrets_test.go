@@ -12,8 +12,8 @@ import (
 	"github.com/proxplane/proxplane/host/ssh/sshtest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/outside"
-	"github.com/proxplane/proxplane/test/secret"
+	"github.com/proxplane/proxplane/test/kit/outside"
+	"github.com/proxplane/proxplane/test/kit/secret"
 )
 
 // The secrets of the stories. None of them may be seen anywhere but where they were

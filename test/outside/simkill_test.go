@@ -9,7 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // TestProxmoxMayDieAndComeBack kills the simulated Proxmox again and again while

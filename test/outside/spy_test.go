@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/secret"
+	"github.com/proxplane/proxplane/test/kit/secret"
 )
 
 // spy stands between proxplane and Proxmox and learns which secrets Proxmox gives

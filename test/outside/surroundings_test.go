@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/need"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/need"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 func without(env []string, names ...string) []string {

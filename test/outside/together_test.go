@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 func TestTwoAtOnceMakeOneMachineForEachWish(t *testing.T) {

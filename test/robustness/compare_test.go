@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
+	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
 // compare says what of a machine isn't up to date, in Proxmox' own words and not

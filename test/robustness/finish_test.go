@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
+	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
 // finish lets the troubles end and checks that all comes to rest up to date, that

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 // drawOperator draws a history about the operator. In every other one there are objects

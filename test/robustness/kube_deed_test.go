@@ -5,7 +5,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 func (k *kube) edit(resource, name string, change func(kubesim.Object)) bool {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/kubesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // In some histories there is an image with a URL: the operator makes a template of it, and

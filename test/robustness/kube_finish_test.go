@@ -9,7 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 // finish lets the troubles end, and checks that all is as the objects ask or that they

@@ -9,7 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 // Objects beside VirtualMachines of one machine each: such with a count, VMClones and

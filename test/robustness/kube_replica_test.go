@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/proxplane/proxplane/operator"
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 // replica is an operator: all that it knows is lost when it crashes.

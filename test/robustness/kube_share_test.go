@@ -8,7 +8,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 // In some histories there is a second namespace, with a login and a Provider of its own, that

@@ -12,8 +12,8 @@ import (
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/inspect"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 // kube is a Kubernetes with an operator, in a history that is about it: what is wanted is

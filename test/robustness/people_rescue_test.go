@@ -10,7 +10,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
+	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
 // rescue attaches disks to a machine of theirs that nobody uses, and whose machine is

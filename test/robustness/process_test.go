@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/test/steps"
+	"github.com/proxplane/proxplane/test/kit/steps"
 )
 
 // process is one of us: all that it knows is lost when it crashes.

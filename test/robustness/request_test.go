@@ -8,7 +8,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/steps"
+	"github.com/proxplane/proxplane/test/kit/steps"
 )
 
 // before judges a request of ours at the moment when Proxmox gets it, by what is

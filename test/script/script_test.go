@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/proxplane/proxplane/cli"
-	"github.com/proxplane/proxplane/test/golden"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/golden"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 func TestMain(m *testing.M) {

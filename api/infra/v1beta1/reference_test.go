@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/golden"
+	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
 // TestTheReferenceSaysWhatTheTypesSay keeps docs/reference.md true: it is made

@@ -15,8 +15,8 @@ import (
 
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/test/bench/world"
-	"github.com/proxplane/proxplane/test/controlplane"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // lab is a Kubernetes to measure with.

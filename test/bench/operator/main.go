@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
-	"github.com/proxplane/proxplane/test/outside"
+	"github.com/proxplane/proxplane/test/kit/outside"
 )
 
 // settings are what the flags say.

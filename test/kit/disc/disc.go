@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/proxplane/proxplane/test/need"
+	"github.com/proxplane/proxplane/test/kit/need"
 )
 
 // Holds fails unless an image is called cidata and isoinfo finds just these files

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/proxplane/proxplane/test/child"
+	"github.com/proxplane/proxplane/test/kit/child"
 )
 
 // process is a program that runs.

@@ -5,7 +5,7 @@
 // the published version.
 //
 // After a change of version: go list -mod=mod -deps tool
-module github.com/proxplane/proxplane/test/controlplane/kubernetes
+module github.com/proxplane/proxplane/test/kit/controlplane/kubernetes
 
 go 1.26.0
 

@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/proxplane/proxplane/test/tool"
+	"github.com/proxplane/proxplane/test/kit/tool"
 )
 
 // Plane is a control plane that runs.
@@ -42,7 +42,7 @@ type Plane struct {
 
 // Programs are the programs, built or not.
 func Programs(ctx context.Context) (*tool.Set, error) {
-	here, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/proxplane/proxplane/test/controlplane").Output()
+	here, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "github.com/proxplane/proxplane/test/kit/controlplane").Output()
 	if err != nil {
 		return nil, fmt.Errorf("find the folder that says which Kubernetes: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/sim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // elsewhere are folders that Kubernetes can't take.

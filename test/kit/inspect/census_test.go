@@ -6,7 +6,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/inspect"
+	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
 var ours = model.Owner{Door: "vm", Set: "shop", Key: model.Key{Kind: "VirtualMachine", Name: "web"}}

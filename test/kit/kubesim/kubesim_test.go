@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/proxplane/proxplane/test/kubesim"
+	"github.com/proxplane/proxplane/test/kit/kubesim"
 )
 
 var kinds = []kubesim.Kind{{Group: "example.com", Version: "v1", Resource: "things", Name: "Thing", Status: true}}

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/proxplane/proxplane/test/child"
+	"github.com/proxplane/proxplane/test/kit/child"
 )
 
 // Command says which program to start, and how.

@@ -12,7 +12,7 @@ import (
 )
 
 // tinyInit is the program that is all of the tiny guest.
-const tinyInit = "github.com/proxplane/proxplane/test/guest/tiny"
+const tinyInit = "github.com/proxplane/proxplane/test/kit/image/tiny"
 
 // applets are the names under which busybox is called.
 var applets = strings.Fields(`sh ip mount umount cat ls ping sleep dmesg sync mkdir rm touch grep udhcpc id uname hostname free poweroff

@@ -14,7 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/proxplane/proxplane/test/secret"
+	"github.com/proxplane/proxplane/test/kit/secret"
 )
 
 const password = `it's a "secret"/+=<&>` + "\\ über-long"

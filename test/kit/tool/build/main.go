@@ -10,7 +10,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/proxplane/proxplane/test/tool"
+	"github.com/proxplane/proxplane/test/kit/tool"
 )
 
 func main() {
