@@ -360,29 +360,3 @@ func TestOnlySitesWorkOnClusters(t *testing.T) {
 		})
 	}
 }
-
-// The core knows no door: what people can do is a code there, see model.Advice.
-func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
-	words := regexp.MustCompile(`kubectl|updatePolicy|virtrigaud|(^|[\s(])proxplane [a-z]+|--[a-z]`)
-	proxmox := regexp.MustCompile(`\b(qm|pvesm|pveum|ha-manager) [a-z]+ [^;,]*--[a-z]+`) // its own commands have flags, too
-	plain := regexp.MustCompile(`^proxplane (key id|marker|cipassword)`)                 // what is hashed
-	for _, f := range sources(t) {
-		if !slices.Contains([]string{"model", "plan", "observe", "act", "engine", "site"}, f.pkg) || f.test {
-			continue
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(tree, func(n ast.Node) bool {
-			lit, ok := n.(*ast.BasicLit)
-			if !ok || lit.Kind != token.STRING {
-				return true
-			}
-			if text, err := strconv.Unquote(lit.Value); err == nil && words.MatchString(proxmox.ReplaceAllString(text, "")) && !plain.MatchString(text) {
-				t.Errorf("%s: %q has words that belong into package status", f.path, text)
-			}
-			return true
-		})
-	}
-}

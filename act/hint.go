@@ -23,9 +23,17 @@ func hint(err error) model.Advice {
 
 // hintCode is for hints that doors put into their own words.
 func hintCode(err error) (model.Do, bool) {
+	var e *pve.Error
+	if !errors.As(err, &e) {
+		return otherCode(err)
+	}
 	is := func(kind pve.Kind) bool { return errors.Is(err, kind) }
 	switch {
 	case is(pve.ErrUnauthorized), is(pve.ErrRootOnly):
+	case lacking(err, "path"):
+		return model.MakeDirectory, true
+	case is(pve.ErrConnection) && untrusted(err):
+		return model.TrustCA, true
 	case lacking(err, "bridge"):
 		return model.CheckBridge, true
 	case is(pve.ErrForbidden) && lacks(err) == nil:
@@ -46,7 +54,10 @@ func hintCode(err error) (model.Do, bool) {
 func hintText(err error) string {
 	var e *pve.Error
 	if !errors.As(err, &e) {
-		return otherHint(err)
+		if errors.Is(err, ErrNotOurs) {
+			return "look at the description of the VM in Proxmox"
+		}
+		return ""
 	}
 	is := func(kind pve.Kind) bool { return errors.Is(err, kind) }
 	switch {
@@ -80,8 +91,6 @@ func hintText(err error) string {
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
 	case is(pve.ErrNotFound) && e.Fields["upid"] != "":
 		return "the task isn't known any more, perhaps since its node went down; what it has done is looked at"
-	case lacking(err, "path"):
-		return "make the directory on the node (mkdir -p), or have a VMPlacementPolicy name the nodes that have it"
 	case is(pve.ErrAgentNotConfigured):
 		return "the VM has no guest agent configured, so it can't tell its addresses: set the option agent"
 	case is(pve.ErrHotplug):
@@ -96,26 +105,27 @@ func hintText(err error) string {
 	return ""
 }
 
-// otherHint is about what Proxmox has no part in.
-func otherHint(err error) string {
-	for _, h := range []struct {
-		kind error
-		text string
-	}{
-		{ErrNotOurs, "look at the description of the VM in Proxmox"},
-		{ErrNoSSH, "say how in spec.ssh of the Provider"},
-		{ssh.ErrHostKeyChanged, "if the node was installed anew, put its new key into knownHosts of spec.ssh, or take the old one out of the file (ssh-keygen -R); if it wasn't, somebody is in between"},
-		{ssh.ErrHostKeyUnknown, "put the node's key into knownHosts of spec.ssh (ssh-keyscan prints it), or set trustOnFirstUse"},
-		{ssh.ErrAuth, "the node must let the user of spec.ssh in with that key: see its authorized_keys"},
-		{ssh.ErrKey, "see the Secret of spec.ssh"},
-		{ssh.ErrNoSpace, "free space on the node's storage, or name another one (snippetStorage)"},
-		{ssh.ErrUnreachable, "is SSH open to the node? spec.ssh of the Provider may name its address"},
-	} {
-		if errors.Is(err, h.kind) {
-			return h.text
+// otherCode is for what Proxmox has no part in.
+func otherCode(err error) (model.Do, bool) {
+	for _, h := range otherHints {
+		if errors.Is(err, h.kind) && !errors.Is(err, ErrNotOurs) {
+			return h.do, true
 		}
 	}
-	return ""
+	return "", false
+}
+
+var otherHints = []struct {
+	kind error
+	do   model.Do
+}{
+	{ErrNoSSH, model.NameSSH},
+	{ssh.ErrHostKeyChanged, model.RenewHostKey},
+	{ssh.ErrHostKeyUnknown, model.TrustHostKey},
+	{ssh.ErrAuth, model.AuthorizeSSH},
+	{ssh.ErrKey, model.CheckSSHKey},
+	{ssh.ErrNoSpace, model.FreeSnippets},
+	{ssh.ErrUnreachable, model.OpenSSH},
 }
 
 // misnamed tells that something isn't there that a manifest names and that only people
@@ -153,14 +163,17 @@ func exactly(action model.Action, err error) error {
 	return err
 }
 
+// untrusted reports whether Proxmox has a certificate that nobody vouches for.
+func untrusted(err error) bool {
+	var pinned *pve.FingerprintError
+	var unknown *tls.CertificateVerificationError
+	return !errors.As(err, &pinned) && errors.As(err, &unknown)
+}
+
 func connectionHint(err error) string {
 	var pinned *pve.FingerprintError
-	var untrusted *tls.CertificateVerificationError
-	switch {
-	case errors.As(err, &pinned):
+	if errors.As(err, &pinned) {
 		return "if the certificate was renewed, pin the new one: its fingerprint is " + pinned.Got
-	case errors.As(err, &untrusted):
-		return "have Proxmox' CA trusted: a copy of /etc/pve/pve-root-ca.pem as ca.crt in the Secret, or the certificate's fingerprint in the Provider"
 	}
 	return "Proxmox doesn't answer: check the endpoint and the network"
 }

@@ -36,9 +36,9 @@ func TestHintsInFull(t *testing.T) {
 		{e(pve.ErrSnapshots), model.Advice{Do: model.DropSnapshots}},
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/vms/1"}, model.Advice{Do: model.CheckPrivs}},
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/vms/1", Privs: []string{"A", "B"}}, model.Advice{Text: "grant A and B on /vms/1"}},
-		{fmt.Errorf("x: %w", ErrNoSSH), model.Advice{Text: "say how in spec.ssh of the Provider"}},
-		{fmt.Errorf("x: %w", ssh.ErrKey), model.Advice{Text: "see the Secret of spec.ssh"}},
-		{fmt.Errorf("x: %w", ssh.ErrUnreachable), model.Advice{Text: "is SSH open to the node? spec.ssh of the Provider may name its address"}},
+		{fmt.Errorf("x: %w", ErrNoSSH), model.Advice{Do: model.NameSSH}},
+		{fmt.Errorf("x: %w", ssh.ErrKey), model.Advice{Do: model.CheckSSHKey}},
+		{fmt.Errorf("x: %w", ssh.ErrUnreachable), model.Advice{Do: model.OpenSSH}},
 		{errors.New("something else"), model.Advice{}},
 	} {
 		if diff := cmp.Diff(c.want, hint(fmt.Errorf("x: %w", c.err))); diff != "" {

@@ -158,11 +158,11 @@ func TestNothingElseIsRestartedInAnySessionWhenOneDoesntComeBack(t *testing.T) {
 		if done := l.restarted(6); len(done) > 1 {
 			t.Errorf("%v were restarted", done)
 		}
-		const hidden = "a machine of another namespace that uses small has to be ready first (maxUnavailable 1)"
+		const hidden = "a machine of another namespace that uses small has to be ready first (at most 1 unavailable)"
 		if o := two.of("web-4"); o.Wait == nil || o.Wait.Reason != model.WaitRollout || o.Text != hidden {
 			t.Errorf("web-4 is %s: %s", o.State, o.Text)
 		}
-		if o := one.of("web-1"); o.Wait == nil || !strings.Contains(o.Text, "virtualmachine/east/web-0 has to be ready first (maxUnavailable 1)") {
+		if o := one.of("web-1"); o.Wait == nil || !strings.Contains(o.Text, "virtualmachine/east/web-0 has to be ready first (at most 1 unavailable)") {
 			t.Errorf("web-1 is %s: %s", o.State, o.Text)
 		}
 		// Another process sees that, too.
@@ -201,7 +201,7 @@ func TestMachinesThatNobodyLooksAfterCountAsUnavailable(t *testing.T) {
 		if done := l.restarted(6); len(done) > 0 {
 			t.Errorf("%v were restarted", done)
 		}
-		const want = "virtualmachine/east/web-3, of which nobody can tell whether it is ready (Provider west isn't connected), has to be ready first (maxUnavailable 1)"
+		const want = "virtualmachine/east/web-3, of which nobody can tell whether it is ready (Provider west isn't connected), has to be ready first (at most 1 unavailable)"
 		if o := one.of("web-0"); o.Text != want {
 			t.Errorf("web-0 says %q, want %q", o.Text, want)
 		}
@@ -244,7 +244,7 @@ func TestNothingIsRestartedBeforeAllThatIsWantedWasRead(t *testing.T) {
 		})
 		one := l.partner(budget, "Provider east", east)
 		time.Sleep(5 * time.Minute)
-		const want = "a machine of another namespace that uses small, and of which nobody can tell at present whether it is ready, has to be ready first (maxUnavailable 1)"
+		const want = "a machine of another namespace that uses small, and of which nobody can tell at present whether it is ready, has to be ready first (at most 1 unavailable)"
 		if o, done := one.of("web-0"), l.restarted(6); o.Text != want || len(done) > 0 {
 			t.Errorf("web-0 says %q; %v were restarted", o.Text, done)
 		}

@@ -30,6 +30,20 @@ const (
 	StopGuest     Do = "stop the guest" // which ignored its shutdown
 	MoveDisks     Do = "move the disks" // to where there are snapshots
 	DropSnapshots Do = "drop the snapshots"
+
+	OwnData       Do = "give it first-boot data of its own"
+	NameTemplate  Do = "say which template is meant"
+	AllowSource   Do = "allow the source"   // the guest VMID, which is no template
+	NameVMID      Do = "name the VMID"      // VMID, if the guest is what it says
+	MakeDirectory Do = "make the directory" // on the node, or name nodes that have it
+	TrustCA       Do = "trust Proxmox' CA"  // or pin its certificate
+	NameSSH       Do = "say how nodes are reached by SSH"
+	RenewHostKey  Do = "renew the node's SSH key" // which isn't the one that is known
+	TrustHostKey  Do = "trust the node's SSH key" // which isn't known
+	AuthorizeSSH  Do = "authorize the SSH key"    // on the node
+	CheckSSHKey   Do = "check the SSH key"        // which is none
+	FreeSnippets  Do = "free space for snippets"
+	OpenSSH       Do = "open SSH to the node"
 )
 
 // Dos are all that a person can do.
@@ -37,6 +51,8 @@ var Dos = []Do{
 	AllowRestart, AllowReplace, AllowDataLoss, AllowStop, AllowMove, AllowScaleDown, AllowLate, AllowDelete,
 	RenewGuest, ImportGuest, ProveGuest, TakeOver, TakeOverSnap, DeleteGuest, InstallHook,
 	CheckBridge, CheckStorage, CheckPrivs, StopGuest, MoveDisks, DropSnapshots,
+	OwnData, NameTemplate, AllowSource, NameVMID, MakeDirectory, TrustCA,
+	NameSSH, RenewHostKey, TrustHostKey, AuthorizeSSH, CheckSSHKey, FreeSnippets, OpenSSH,
 }
 
 // Advice is what a person can do about something; the zero value is none.

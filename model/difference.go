@@ -23,10 +23,10 @@ const (
 	FieldMarker    = "marker"     // what proxplane remembers in the description
 	FieldHook      = "hook"       // what the hook of the node does
 	FieldFirstBoot = "firstBoot"  // first-boot data
-	FieldCloudInit = "cloudInit"  // the drive that Proxmox makes
+	FieldCloudInit = "cloud-init" // the drive that Proxmox makes
 	FieldNode      = "node"       //
 	FieldPool      = "pool"       //
-	FieldPower     = "powerState" // From and To are a [Status]
+	FieldPower     = "power"      // From and To are a [Status]
 	FieldSource    = "source"     // what the guest was made from
 	FieldVMID      = "vmid"       //
 	FieldHA        = "ha"         // ha.group and so on are parts of it

@@ -83,25 +83,27 @@ type ReasonFacts struct {
 	Unasked bool
 	// Asks: though another object ends it, a person may have to do something for that.
 	Asks bool
+	// HandsOff: nothing of the object is touched meanwhile, not even what Proxmox has left of it.
+	HandsOff bool
 }
 
 // reasons is the table. A test has it that every reason has its row.
 var reasons = map[Reason]ReasonFacts{
-	WaitTask:     {Ends: EndsByItself},
-	WaitLock:     {Ends: EndsByItself, Listed: true},
-	WaitOwner:    {Ends: EndsByItself, Listed: true},
+	WaitTask:     {Ends: EndsByItself, HandsOff: true},
+	WaitLock:     {Ends: EndsByItself, Listed: true, HandsOff: true},
+	WaitOwner:    {Ends: EndsByItself, Listed: true, HandsOff: true},
 	WaitTemplate: {Ends: EndsByItself, Listed: true, Unmade: true},
 	WaitTurn:     {Ends: EndsByItself},
 	WaitAgent:    {Ends: EndsByItself},
 	WaitPending:  {Ends: EndsByItself, Listed: true},
 	WaitRequest:  {Ends: EndsByItself, Listed: true},
-	WaitFailed:   {Ends: EndsByItself}, // it is tried again
+	WaitFailed:   {Ends: EndsByItself, HandsOff: true}, // it is tried again
 
 	WaitSource:     {Ends: EndsByObject, Listed: true, Unmade: true},
 	WaitRollout:    {Ends: EndsByObject, Listed: true},
 	WaitDependents: {Ends: EndsByObject, Listed: true, Asks: true},
 
-	WaitNode:  {Ends: EndsByReturn, Listed: true},
+	WaitNode:  {Ends: EndsByReturn, Listed: true, HandsOff: true},
 	WaitAway:  {Ends: EndsByReturn, Away: true},
 	WaitLogin: {Ends: EndsByPerson, Away: true},
 	WaitOther: {Ends: EndsByPerson, Away: true},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,7 +40,10 @@ func (c *change) standAlone() {
 	case wanted.Seed.Seal().Match(c.v.Seed.Digest) == model.SameSecret:
 		c.v.Seed.Digest = wanted.Seed.Digest
 	case wanted.Seed.Volume(c.g.VMID) != c.have.Marker.Seed:
-		c.o.note("its first-boot data stay as they were made from %s; give it userData of its own to change them", c.have.Marker.Source)
+		c.o.Notes = append(c.o.Notes, Note{
+			Text: fmt.Sprintf("its first-boot data stay as they were made from %s", c.have.Marker.Source),
+			Do:   model.Advice{Do: model.OwnData},
+		})
 	}
 	if c.v.Seed.Apart {
 		c.keepHookPart()

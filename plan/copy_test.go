@@ -55,7 +55,7 @@ func TestACopyStandsAloneOnceItIsMade(t *testing.T) {
 		{"its source is as it was", func(*model.VM) {}, ""},
 		{"its source has got other first-boot data", func(v *model.VM) {
 			v.Seed = &model.Seed{Storage: "nfs", Digest: "ddddeeeeffff", Once: true}
-		}, "its first-boot data stay as they were made from virtualmachine/web; give it userData of its own to change them"},
+		}, "its first-boot data stay as they were made from virtualmachine/web"},
 		{"its source is gone", gone, ""},
 		{"an image has the name of its source", func(v *model.VM) {
 			gone(v)

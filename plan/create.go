@@ -160,10 +160,10 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 		last = o.step(Step{Action: model.Configure{Target: to, Tags: &tags}, What: "tag it", Why: "it is in its pool then", Effect: New}, last)
 	}
 	if v.HA != nil {
-		last = o.step(Step{Action: model.SetHA{VMID: to.VMID, HA: v.HA, New: true, Off: v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Effect: New}, last)
+		last = o.step(Step{Action: model.SetHA{VMID: to.VMID, HA: v.HA, New: true, Off: v.Power != model.PowerOn}, What: "put it under HA", Why: model.WhyHA, Effect: New}, last)
 	}
 	if v.Power == model.PowerOn && v.HA == nil {
-		o.step(Step{Action: model.Start{Target: to}, What: "start it", Why: "powerState is On", Effect: New}, last)
+		o.step(Step{Action: model.Start{Target: to}, What: "start it", Why: model.WhyOn, Effect: New}, last)
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *change) ha(after ...int) int {
 		}
 		return 0
 	case !managed:
-		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: "ha is set", Diff: one(model.Difference{Verb: model.VerbAdd, Field: model.FieldHA}, Live), Effect: Live}, after...)
+		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA, New: true, Off: c.v.Power != model.PowerOn}, What: "put it under HA", Why: model.WhyHA, Diff: one(model.Difference{Verb: model.VerbAdd, Field: model.FieldHA}, Live), Effect: Live}, after...)
 	}
 	if diff := c.haUnlike(); len(diff) > 0 {
 		return c.o.step(Step{Action: model.SetHA{VMID: c.g.VMID, HA: c.v.HA}, What: "tell HA about it", Diff: diff, Effect: Live}, after...)
@@ -90,10 +90,10 @@ func (c *change) haUnlike() (list []model.Difference) {
 	}
 	const unsaid = "1" // is what Proxmox does then
 	if n := c.v.HA.MaxRestart; n != 0 {
-		differ("maxRestart", cmp.Or(told["max_restart"], unsaid), itoa(n))
+		differ("max_restart", cmp.Or(told["max_restart"], unsaid), itoa(n))
 	}
 	if n := c.v.HA.MaxRelocate; n != 0 {
-		differ("maxRelocate", cmp.Or(told["max_relocate"], unsaid), itoa(n))
+		differ("max_relocate", cmp.Or(told["max_relocate"], unsaid), itoa(n))
 	}
 	switch group := c.v.HA.Group; {
 	case group == "":

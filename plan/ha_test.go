@@ -67,7 +67,7 @@ func TestThePlanSaysWhatHAIsToldAndWhy(t *testing.T) {
 	converge(t, w, desired(v))
 	v.HA = &model.HA{MaxRelocate: 3}
 	o := w.plan(desired(v)).Objects[2]
-	if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.What == "tell HA about it" }); i < 0 || o.Steps[i].Reason() != "ha.maxRelocate 1 → 3" || o.Steps[i].Effect != Live {
+	if i := slices.IndexFunc(o.Steps, func(s Step) bool { return s.What == "tell HA about it" }); i < 0 || o.Steps[i].Reason() != "ha.max_relocate 1 → 3" || o.Steps[i].Effect != Live {
 		t.Errorf("plan:\n%s", o)
 	}
 }

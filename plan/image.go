@@ -24,8 +24,7 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 			return nil, &Wait{Reason: model.WaitMissing, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
 		}
 		if i.OnlyTemplate && !g.Template {
-			return nil, &Wait{Reason: model.WaitForbidden, Text: fmt.Sprintf(
-				"VM %d isn't a template, and the Provider allows templates only; whoever may change the Provider can allow it with spec.allow.sources: [\"%[1]d\"]", i.VMID)}, Look{}
+			return nil, &Wait{Reason: model.WaitForbidden, Do: model.Advice{Do: model.AllowSource, VMID: i.VMID}, Text: fmt.Sprintf("VM %d isn't a template, and nothing but templates is allowed here", i.VMID)}, Look{}
 		}
 		return []*model.Guest{g}, nil, Look{}
 	case i.URL != "":
@@ -49,7 +48,7 @@ func (p *planner) lentTemplate(i model.Image) ([]*model.Guest, *Wait, Look) {
 	}
 	switch g := p.have.Guests[i.VMID]; {
 	case g == nil:
-		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("template %d of %s isn't here, or isn't visible to this login: it is where the Provider of its namespace has fetched it", i.VMID, i.Owner.Key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("template %d of %s isn't here, or isn't visible to this login: it is on the Proxmox that its namespace has fetched it to", i.VMID, i.Owner.Key)}, Look{}
 	case g.Config == nil:
 		return nil, nil, Look{Configs: []int{g.VMID}}
 	case !g.OwnedBy(versioned(i)) || !g.Template:

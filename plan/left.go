@@ -47,14 +47,11 @@ func (p *planner) cleanFor(o *Object, unclean bool, claimed map[string]bool) {
 	case makes != 0 && unclean:
 		o.Look.Left = true
 		return
-	case len(lefts) == 0 || o.Wait != nil && slices.Contains(untilThen, o.Wait.Reason):
+	case len(lefts) == 0 || o.Wait != nil && o.Wait.Reason.Facts().HandsOff:
 		return
 	}
 	p.cleanUp(o, lefts)
 }
-
-// untilThen are the reasons to wait during which nothing of an object is touched.
-var untilThen = []model.Reason{model.WaitTask, model.WaitLock, model.WaitOwner, model.WaitNode, model.WaitFailed}
 
 // makes is the VMID of the guest that the object's plan makes; 0: it makes none.
 func (o *Object) makes() int {

@@ -44,7 +44,7 @@ func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
 		return nil, nil, look
 	}
 	if same := sameNode(list); len(same) > 0 {
-		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%d templates on %s are named %q: %s; name the VMID of the right one as the source, say which one is meant with sourceSelector, or rename the others",
+		return nil, &Wait{Reason: model.WaitSource, Do: model.Advice{Do: model.NameTemplate}, Text: fmt.Sprintf("%d templates on %s are named %q: %s",
 			len(same), same[0].Node, i.Template, vmidList(same))}, Look{}
 	}
 	list = slices.DeleteFunc(list, func(g *model.Guest) bool { return g.Lock != "" })

@@ -17,7 +17,7 @@ func (c *change) power(after ...int) {
 	on := c.v.Power == model.PowerOn
 	switch {
 	case on && c.g.Status == model.StatusPaused:
-		c.o.step(Step{Action: model.Resume{Target: c.target()}, What: fmt.Sprintf("resume VM %d", c.g.VMID), Why: "it is paused, and powerState is On", Diff: c.powers(model.StatusRunning, Live), Effect: Live}, after...)
+		c.o.step(Step{Action: model.Resume{Target: c.target()}, What: fmt.Sprintf("resume VM %d", c.g.VMID), Why: model.WhyResume, Diff: c.powers(model.StatusRunning, Live), Effect: Live}, after...)
 	case on && !c.running():
 		switch c.g.HAState {
 		case "", "stopped", "disabled", "ignored":
@@ -34,7 +34,7 @@ func (c *change) power(after ...int) {
 		if c.addressTaken() {
 			return
 		}
-		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: "powerState is On", Diff: c.powers(model.StatusRunning, Live), Effect: Live}, after...)
+		c.o.step(Step{Action: model.Start{Target: c.target()}, What: fmt.Sprintf("start VM %d", c.g.VMID), Why: model.WhyOn, Diff: c.powers(model.StatusRunning, Live), Effect: Live}, after...)
 	case (on || c.v.Power == "" && c.running()) && len(c.pending()) > 0:
 		c.restart(after...)
 	case on:
@@ -128,9 +128,9 @@ func (c *change) ignored(what string) bool {
 func (c *change) stop() {
 	switch c.v.Power {
 	case model.PowerOff:
-		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: "powerState is Off", Diff: c.powers(model.StatusStopped, PowerOff), Effect: PowerOff})
+		c.o.step(Step{Action: model.Stop{Target: c.target()}, What: fmt.Sprintf("stop VM %d", c.g.VMID), Why: model.WhyOff, Diff: c.powers(model.StatusStopped, PowerOff), Effect: PowerOff})
 	case model.PowerOffGraceful:
-		s := c.shutdown("powerState is OffGraceful", c.powers(model.StatusStopped, PowerOff))
+		s := c.shutdown(model.WhyShutdown, c.powers(model.StatusStopped, PowerOff))
 		s.Effect = PowerOff
 		if c.p.allows(c.v).Stop || !c.ignored(s.What) {
 			c.o.step(s)
@@ -165,7 +165,7 @@ func (c *change) pool() int {
 	case c.v.Pool == "" && c.g.Pool != "" && c.managed(model.PoolMark(c.g.Pool)):
 		return c.o.step(Step{
 			Action: model.SetPool{VMID: c.g.VMID, From: c.g.Pool},
-			What:   "take it out of pool " + c.g.Pool, Why: "pool isn't set", Diff: one(unset(model.FieldPool, c.g.Pool), Live), Effect: Live,
+			What:   "take it out of pool " + c.g.Pool, Why: model.WhyPooled, Diff: one(unset(model.FieldPool, c.g.Pool), Live), Effect: Live,
 		})
 	case c.v.Pool == "":
 		if len(c.leavesPools()) > 0 {

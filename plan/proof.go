@@ -31,9 +31,9 @@ func (p *planner) claimed(o model.Owner, f finding) finding {
 		if p.have.Keyed && g.Config.Signed != model.OtherKey {
 			continue
 		}
-		return finding{doubt: true, claims: f.claims, wait: &Wait{Reason: model.WaitForeign, Text: fmt.Sprintf(
-			"VM %d on %s says in its notes that it is %s, but %d isn't a VMID of %s's, and whoever may edit the notes can write that; if it is, put vmid: %d into the manifest, else remove the marker from its notes",
-			g.VMID, g.Node, o.Key, g.VMID, o.Name, g.VMID)}}
+		return finding{doubt: true, claims: f.claims, wait: &Wait{Reason: model.WaitForeign, Do: model.Advice{Do: model.NameVMID, VMID: g.VMID}, Text: fmt.Sprintf(
+			"VM %d on %s says in its notes that it is %s, but %d isn't a VMID of %s's, and whoever may edit the notes can write that",
+			g.VMID, g.Node, o.Key, g.VMID, o.Name)}}
 	}
 	return f
 }

@@ -236,7 +236,7 @@ func (r *rollout) hold(i int, group string, before []int, others []model.Absent,
 	if len(names) > 1 {
 		first = "one of " + first
 	}
-	o.wait(model.WaitRollout, fmt.Sprintf("%s has to be ready first (maxUnavailable %d)", first, limit))
+	o.wait(model.WaitRollout, fmt.Sprintf("%s has to be ready first (at most %d unavailable)", first, limit))
 	if r.p.want.Foresee {
 		return
 	}

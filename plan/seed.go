@@ -150,7 +150,7 @@ func (c *change) keepSeed() {
 
 // seedSteps are the uploads that first-boot data still need.
 func (p *planner) seedSteps(v model.VM, to model.Target) []Step {
-	const what, why = "upload its first-boot data", "userData"
+	const what, why = "upload its first-boot data", model.WhyData
 	seed := v.Seed
 	if len(seed.Snippets) > 0 {
 		return p.snippetSteps(v, to, what, why)

@@ -38,7 +38,7 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 	case v.Source.Blank:
 		return nil, full, nil, Look{}
 	case v.Source.Copy && v.Source.VM == (model.Key{}) && v.Source.Snapshot != "":
-		text := fmt.Sprintf("it is to be a copy of snapshot %s, and the manifests have no VirtualMachine or VMClone named %s that could have it", v.Source.Snapshot, v.Source.Image.Name)
+		text := fmt.Sprintf("it is to be a copy of snapshot %s, and the manifests have no machine named %s that could have it", v.Source.Snapshot, v.Source.Image.Name)
 		return nil, full, &Wait{Reason: model.WaitSource, Text: text}, Look{}
 	case v.Source.VM != (model.Key{}):
 		guests, wait, look = p.sourceVM(v.Source.VM, v.Source.Snapshot)

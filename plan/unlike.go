@@ -27,10 +27,10 @@ func (c *change) otherImage() (why string, diff model.Difference) {
 func (c *change) noteMade() {
 	d, ok := c.have.BootDisk()
 	if ok && c.v.Source.Full && !fresh(c.have) && strings.Contains(d.Volume, "base-") && strings.Contains(d.Volume, "vm-") {
-		c.o.note("%s is a linked clone, and linkedClone: false is for new machines; move it to another storage to make it independent", d.Slot)
+		c.o.note("%s is a linked clone, and that it is to be a full one holds for new machines; move it to another storage to make it independent", d.Slot)
 	}
 	if from, img := c.p.have.Guests[c.have.Marker.From], c.p.images[c.v.Source.Image]; from != nil && !c.v.Source.Copy && excluded(img, from) {
-		c.o.note("it was cloned from VM %d on %s, which the sourceSelector of %s doesn't select; that is for new machines", from.VMID, from.Node, img.Owner.Key)
+		c.o.note("it was cloned from VM %d on %s, which %s doesn't select; that is for new machines", from.VMID, from.Node, img.Owner.Key)
 	}
 }
 

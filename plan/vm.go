@@ -320,13 +320,13 @@ func whyGone(v model.VM) string {
 func whyKept(v model.VM, m *model.Marker) string {
 	switch {
 	case v.LeftOver && m.Retain:
-		return notNamed + ", and its deletionPolicy was Retain"
+		return model.WhyRetainedUnused
 	case v.Released:
 		return "it stays in Proxmox and is no longer managed"
 	case v.Retain:
-		return "deletionPolicy is Retain"
+		return model.WhyRetained
 	}
-	return "it was adopted, and stays unless its manifest says deletionPolicy: Delete"
+	return model.WhyAdopted
 }
 
 // release takes our marks off a guest that stays.

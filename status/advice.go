@@ -97,9 +97,42 @@ var advice = map[model.Do][2]func(model.Advice) string{
 		same("its snapshots are in the way: delete them first (proxplane snapshot delete, or take them out of the manifests)"),
 		same("its snapshots are in the way: delete the VMSnapshots first, and those that were taken in Proxmox there"),
 	},
+	model.OwnData:      both(same("give it userData of its own to change them")),
+	model.NameTemplate: both(same("name the VMID of the right one as the source, say which one is meant with sourceSelector, or rename the others")),
+	model.AllowSource: fields(func(a model.Advice, spec string) string {
+		return fmt.Sprintf("whoever may change the Provider can allow it with %sallow.sources: [\"%d\"]", spec, a.VMID)
+	}),
+	model.NameVMID: both(func(a model.Advice) string {
+		return fmt.Sprintf("if it is, put vmid: %d into the manifest, else remove the marker from its notes", a.VMID)
+	}),
+	model.MakeDirectory: both(same("make the directory on the node (mkdir -p), or have a VMPlacementPolicy name the nodes that have it")),
+	model.TrustCA:       both(same("have Proxmox' CA trusted: a copy of /etc/pve/pve-root-ca.pem as ca.crt in the Secret, or the certificate's fingerprint in the Provider")),
+	model.NameSSH:       fields(func(_ model.Advice, spec string) string { return "say how in " + spec + "ssh of the Provider" }),
+	model.RenewHostKey: fields(func(_ model.Advice, spec string) string {
+		return "if the node was installed anew, put its new key into knownHosts of " + spec + "ssh, or take the old one out of the file (ssh-keygen -R); if it wasn't, somebody is in between"
+	}),
+	model.TrustHostKey: fields(func(_ model.Advice, spec string) string {
+		return "put the node's key into knownHosts of " + spec + "ssh (ssh-keyscan prints it), or set trustOnFirstUse"
+	}),
+	model.AuthorizeSSH: fields(func(_ model.Advice, spec string) string {
+		return "the node must let the user of " + spec + "ssh in with that key: see its authorized_keys"
+	}),
+	model.CheckSSHKey:  fields(func(_ model.Advice, spec string) string { return "see the Secret of " + spec + "ssh" }),
+	model.FreeSnippets: both(same("free space on the node's storage, or name another one (snippetStorage)")),
+	model.OpenSSH: fields(func(_ model.Advice, spec string) string {
+		return "is SSH open to the node? " + spec + "ssh of the Provider may name its address"
+	}),
 }
 
 func same(text string) func(model.Advice) string { return func(model.Advice) string { return text } }
+
+// fields is advice that names fields: objects have them below spec.
+func fields(f func(a model.Advice, spec string) string) [2]func(model.Advice) string {
+	return [2]func(model.Advice) string{
+		func(a model.Advice) string { return f(a, "") },
+		func(a model.Advice) string { return f(a, "spec.") },
+	}
+}
 
 func both(f func(model.Advice) string) [2]func(model.Advice) string {
 	return [2]func(model.Advice) string{f, f}

@@ -77,7 +77,7 @@ var aloneParts = map[string]bool{"size": true, "format": true, "storage": true}
 // fieldWords are fields as people call them.
 var fieldWords = map[string]string{
 	"cipassword": "password", "sshkeys": "SSH keys", "tag": "VLAN", "mac": "MAC", "mtu": "MTU",
-	model.FieldHook: "what the hook does",
+	model.FieldHook: "what the hook does", model.FieldPower: "powerState", "max_restart": "maxRestart", "max_relocate": "maxRelocate",
 }
 
 // verbWords are differences of which the value says nothing more.

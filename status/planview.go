@@ -1,6 +1,8 @@
 package status
 
 import (
+	"cmp"
+
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
@@ -57,9 +59,16 @@ type ChangeView struct {
 func changesOf(list []model.Difference) []ChangeView {
 	var views []ChangeView
 	for _, d := range list {
-		views = append(views, ChangeView{Field: d.Field, Verb: string(d.Verb), From: d.From, To: d.To, Effect: string(d.Effect)})
+		views = append(views, ChangeView{Field: fieldName(d.Field), Verb: string(d.Verb), From: d.From, To: d.To, Effect: string(d.Effect)})
 	}
 	return views
+}
+
+// fieldNames are the fields that aren't of Proxmox' config, as manifests call them.
+var fieldNames = map[string]string{model.FieldPower: "powerState", model.FieldCloudInit: "cloudInit", "ha.max_restart": "ha.maxRestart", "ha.max_relocate": "ha.maxRelocate"}
+
+func fieldName(field string) string {
+	return cmp.Or(fieldNames[field], field)
 }
 
 // RefusalView is a step that wasn't agreed to.

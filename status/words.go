@@ -46,8 +46,28 @@ var shortNames = strings.NewReplacer(
 	"virtualmachine/", "vm/", "vmclone/", "clone/", "vmimage/", "image/", "vmsnapshot/", "snapshot/",
 )
 
-// Sentence writes the objects in a plan's text as people name them.
-func Sentence(text string) string { return shortNames.Replace(text) }
+// whys are the reasons of steps that are codes, in words.
+var whys = map[string]string{
+	model.WhyOn:             "powerState is On",
+	model.WhyResume:         "it is paused, and powerState is On",
+	model.WhyOff:            "powerState is Off",
+	model.WhyShutdown:       "powerState is OffGraceful",
+	model.WhyRetained:       "deletionPolicy is Retain",
+	model.WhyRetainedUnused: "no manifest of this set names it, and its deletionPolicy was Retain",
+	model.WhyAdopted:        "it was adopted, and stays unless its manifest says deletionPolicy: Delete",
+	model.WhyPooled:         "pool isn't set",
+	model.WhyHA:             "ha is set",
+	model.WhyData:           "userData",
+}
+
+// Sentence writes the text of a plan as people do: its codes in words, and objects by their short
+// names.
+func Sentence(text string) string {
+	if words, ok := whys[text]; ok {
+		return words
+	}
+	return shortNames.Replace(text)
+}
 
 // Size prints bytes in three or four characters and a unit: "1.5 GiB".
 func Size(n int64) string {

@@ -29,7 +29,7 @@ func TestWhatReachesTheHostIsClosedUntilTheProviderAllowsIt(t *testing.T) {
 	s.waits("vm/share", `^spec.filesystems\[0\].source: Provider proxmox doesn't allow to share the host directory /srv/data; whoever may change the Provider can allow it with spec.allow.paths: \["/srv/data"\]$`)
 	s.waits("vm/args", `spec.extraConfig.args: .*spec.allow.extraConfig: \["args"\]`)
 	s.waits("vm/login", `^spec.userData.cloudInit.secretRef.name: Secret pve-credentials is the login of Provider proxmox, and isn't handed to a guest`)
-	s.waits("vmclone/thief", `VM 500 isn't a template, and the Provider allows templates only; .*spec.allow.sources: \["500"\]`)
+	s.waits("vmclone/thief", `VM 500 isn't a template, and nothing but templates is allowed here; .*spec.allow.sources: \["500"\]`)
 	for _, object := range []string{"vm/share", "vm/args", "vm/login"} {
 		s.waitFor("--for=condition=Degraded", object)
 		if reason := s.field(object, `.status.conditions[?(@.type=="Ready")].reason`); reason != "Forbidden" {

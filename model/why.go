@@ -1,0 +1,22 @@
+package model
+
+// Reasons of steps that name what somebody has written. They are codes that say what is meant;
+// each door puts them into its own users' words, see package status. Other reasons are sentences
+// that are right for everybody.
+const (
+	WhyOn       = "it is to be on"
+	WhyResume   = "it is paused, and is to be on"
+	WhyOff      = "it is to be off"
+	WhyShutdown = "it is to be off, and its guest may shut down"
+
+	WhyRetained       = "it is to be retained"
+	WhyRetainedUnused = "nothing of this set names it, and it was to be retained"
+	WhyAdopted        = "it was adopted, and nothing says that it is to be deleted"
+
+	WhyPooled = "it is to be in no pool"
+	WhyHA     = "it is to be under HA"
+	WhyData   = "it has first-boot data"
+)
+
+// Whys are all of them.
+var Whys = []string{WhyOn, WhyResume, WhyOff, WhyShutdown, WhyRetained, WhyRetainedUnused, WhyAdopted, WhyPooled, WhyHA, WhyData}

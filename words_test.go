@@ -1,0 +1,110 @@
+package proxplane_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The core knows no door: what people can do, and why something is done that they have asked for,
+// are codes there, see model.Advice and model.Whys. Package status has the words.
+func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
+	words := regexp.MustCompile(`kubectl|virtrigaud|(^|[\s(])proxplane [a-z]+|--[a-z]|\b(spec|metadata)\.[a-z]`)
+	proxmox := regexp.MustCompile(`\b(qm|pvesm|pveum|ha-manager) [a-z]+ [^;,]*--[a-z]+`) // its own commands have flags, too
+	plain := regexp.MustCompile(`^proxplane (key id|marker|cipassword)`)                 // what is hashed
+	fields := fieldsOfDoors(t)
+	for _, text := range textsOf(t, "model", "plan", "observe", "act", "engine", "site") {
+		bare := proxmox.ReplaceAllString(text.text, "")
+		if words.MatchString(bare) && !plain.MatchString(text.text) {
+			t.Errorf("%s: %q has words that belong into package status", text.path, text.text)
+		}
+		if name := fields.FindString(bare); name != "" {
+			t.Errorf("%s: %q has %s, a field or kind of a door: package status has the words for that", text.path, text.text, name)
+		}
+	}
+}
+
+// kindsOfCore are kinds of objects that the core itself goes by: they are part of keys.
+var kindsOfCore = []string{"VirtualMachine", "VMClone", "VMImage", "VMSnapshot"}
+
+// fieldsOfDoors matches the names of fields in package api that are no ordinary words, such as
+// powerState, and its kinds, where they stand in a sentence.
+func fieldsOfDoors(t *testing.T) *regexp.Regexp {
+	t.Helper()
+	var names []string
+	camel := regexp.MustCompile(`[a-z][A-Z]`)
+	err := filepath.WalkDir("api", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				if n.Tag != nil {
+					tag, _ := strconv.Unquote(n.Tag.Value)
+					name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+					if camel.MatchString(name) {
+						names = append(names, name)
+					}
+				}
+			case *ast.TypeSpec:
+				if kind, ok := strings.CutSuffix(n.Name.Name, "List"); ok {
+					names = append(names, kind)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []string{"powerState", "staticIP", "Provider", "VMClass"} {
+		if !slices.Contains(names, known) {
+			t.Fatalf("%s isn't among the names that were found: %q", known, names)
+		}
+	}
+	slices.Sort(names)
+	return regexp.MustCompile(`\b(` + strings.Join(slices.Compact(names), "|") + `)\b`)
+}
+
+// said is a text in the code.
+type said struct{ path, text string }
+
+// textsOf are the strings in some packages, but for those that are just the name of a kind.
+func textsOf(t *testing.T, packages ...string) (list []said) {
+	t.Helper()
+	for _, f := range sources(t) {
+		if !slices.Contains(packages, f.pkg) || f.test {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				return n.Tag == nil
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && !slices.Contains(kindsOfCore, text) {
+					list = append(list, said{f.path, text})
+				}
+			}
+			return true
+		})
+	}
+	return list
+}
