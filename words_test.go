@@ -32,6 +32,22 @@ func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
 	}
 }
 
+// Package spec names objects and fields by names that each door puts into words, see spec.Message.
+func TestSpecHasNoWordsOfADoor(t *testing.T) {
+	fields := fieldsOfDoors(t)
+	place := regexp.MustCompile(`\bspec\.[a-z]`)
+	for _, text := range textsOf(t, "spec") {
+		if !strings.Contains(text.text, " ") {
+			continue // the path of a field, which is spec's own name for it
+		}
+		for _, found := range []string{fields.FindString(text.text), place.FindString(text.text)} {
+			if found != "" {
+				t.Errorf("%s: %q has %s: name it by a spec.Name or a field, so that each door has its own words for it", text.path, text.text, found)
+			}
+		}
+	}
+}
+
 // kindsOfCore are kinds of objects that the core itself goes by: they are part of keys.
 var kindsOfCore = []string{"VirtualMachine", "VMClone", "VMImage", "VMSnapshot"}
 

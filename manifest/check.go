@@ -25,6 +25,18 @@ func (s scope) checkWord(field, have string, words ...string) {
 	}
 }
 
+// objectWords are what people call the objects that package spec names.
+var objectWords = map[spec.Name]string{
+	spec.TheCluster: "Provider", spec.TheClass: "VMClass", spec.TheImage: "VMImage", spec.TheSecret: "Secret",
+}
+
+// words are those of manifests. Its fields have the names that package spec has for them.
+var words = spec.Words{
+	Object: func(n spec.Name) string { return objectWords[n] },
+	Field:  func(_ spec.Name, path string) string { return "spec." + path },
+	Called: func(path string) string { return path },
+}
+
 // take takes over what package spec says of the object.
 func (s scope) take(errs spec.Errors, notes []*spec.Error, names fieldNames) {
 	for _, e := range errs {
@@ -36,11 +48,11 @@ func (s scope) take(errs spec.Errors, notes []*spec.Error, names fieldNames) {
 		if at.text > 0 && e.Line > 0 {
 			at.line = at.text + e.Line - 1
 		}
-		s.add(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: e.Text, Forbidden: e.Forbidden})
+		s.add(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: e.Text.In(words), Forbidden: e.Forbidden})
 	}
 	for _, n := range notes {
 		if field, ok := names.of(n.Field); ok {
-			s.tell(field, "%s", n.Text)
+			s.tell(field, "%s", n.Text.In(words))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec"
 )
 
 // Error is one thing that is wrong with what somebody wrote.
@@ -54,31 +55,10 @@ func visible(text string) string {
 }
 
 // Errors are all that is wrong.
-type Errors []*Error
+type Errors = spec.List[*Error]
 
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, one := range e {
-		lines[i] = one.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
-// Unwrap gives each of them.
-func (e Errors) Unwrap() []error {
-	all := make([]error, len(e))
-	for i, one := range e {
-		all[i] = one
-	}
-	return all
-}
-
-// orNil is an error only if there are any. They are in the order of the lines,
-// file by file.
-func (e Errors) orNil() error {
-	if len(e) == 0 {
-		return nil
-	}
+// sorted are errors in the order of the lines, file by file; nil: there are none.
+func sorted(e Errors) error {
 	files := map[string]int{}
 	for _, one := range e {
 		if _, seen := files[one.File]; !seen {
@@ -88,5 +68,5 @@ func (e Errors) orNil() error {
 	slices.SortStableFunc(e, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line))
 	})
-	return e
+	return e.OrNil()
 }

@@ -119,5 +119,5 @@ func (r *reader) set() (*Set, error) {
 		first[doc.key] = doc
 		s.add(r.decode(doc))
 	}
-	return s, r.errs.orNil()
+	return s, sorted(r.errs)
 }

@@ -62,7 +62,7 @@ type Wanted struct {
 func (s *Set) Wanted(options Options) ([]Wanted, error) {
 	t := newTranslator(s, options)
 	t.translate()
-	if err := t.errs.orNil(); err != nil {
+	if err := sorted(t.errs); err != nil {
 		return nil, err
 	}
 	return t.wanted(), nil

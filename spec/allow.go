@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/firstboot/hookblock"
@@ -26,8 +25,8 @@ type Allow struct {
 
 // forbid notes that the Provider doesn't allow what a field asks for, and what would
 // allow it.
-func (r *report) forbid(c *Cluster, field, what, list, entry string) {
-	r.forbidden(field, fmt.Sprintf("Provider %s doesn't allow %s; whoever may change the Provider can allow it with spec.allow.%s: [%s]", c.Name, what, list, strconv.Quote(entry)))
+func (r *report) forbid(c *Cluster, at string, what any, list, entry string) {
+	r.forbidden(at, "%s %s doesn't allow %s; whoever may change the %s can allow it with %s: [%q]", TheCluster, c.Name, what, TheCluster, inCluster("allow."+list), entry)
 }
 
 // allows reports whether a list has a text; one that isn't given has all.
@@ -67,7 +66,7 @@ func (b *build) checkAllowed(m *Machine, nics []nic) {
 	switch {
 	case p.Allow.Pools == nil:
 	case m.Pool == "":
-		b.forbidden("pool", fmt.Sprintf("is missing: Provider %s allows machines only in pools, %s", p.Name, strings.Join(p.Allow.Pools, ", ")))
+		b.forbidden("pool", "is missing: %s %s allows machines only in pools, %s", TheCluster, p.Name, strings.Join(p.Allow.Pools, ", "))
 	case !allows(p.Allow.Pools, m.Pool):
 		b.forbid(p, "pool", "pool "+m.Pool, "pools", m.Pool)
 	}
@@ -86,23 +85,31 @@ func (b *build) checkAllowed(m *Machine, nics []nic) {
 		}
 	}
 	if block, _, err := hookblock.Parse(m.Description); err != nil || !block.IsZero() {
-		b.forbidden("description", "has a block for proxplane's hook, which isn't allowed there: spec.filesystems and spec.hookscripts are for that")
+		b.forbidden("description", "has a block for proxplane's hook, which isn't allowed there: %s and %s are for that", inMachine("filesystems"), inMachine("hookscripts"))
 	}
-	b.checkExtra("extraConfig.", "", m.ExtraConfig)
-	b.checkExtra("class", "VMClass "+b.class.name+" with ", b.class.extra)
+	b.checkExtra("extraConfig.", m.ExtraConfig)
+	b.checkExtra("class", b.class.extra)
 }
 
 // checkStorages checks where a machine says that its disks are.
 func (b *build) checkStorages(m *Machine) {
-	check := func(field, storage, of string) {
+	check := func(at, storage string) {
 		if !b.cluster.allowsStorage(storage) {
-			b.forbid(b.cluster, field, of+"storage "+storage, "storages", storage)
+			b.forbid(b.cluster, at, b.inClass(at, "storage "+storage), "storages", storage)
 		}
 	}
-	check("class", b.class.storage, "VMClass "+b.class.name+" with ")
+	check("class", b.class.storage)
 	for i, d := range m.Disks {
-		check(fmt.Sprintf("disks[%d].storage", i), d.Storage, "")
+		check(fmt.Sprintf("disks[%d].storage", i), d.Storage)
 	}
+}
+
+// inClass names something of a machine, with its class if that is where it is.
+func (b *build) inClass(at, what string) Message {
+	if at != "class" {
+		return message("%s", what)
+	}
+	return message("%s %s with %s", TheClass, b.class.name, what)
 }
 
 // allowsStorage reports whether a storage may be named; the Provider's own default may.
@@ -129,15 +136,16 @@ func (b *build) checkNIC(n nic) {
 		b.forbid(p, n.field, what, "networks", n.Name)
 		return
 	}
-	b.forbidden(n.field, fmt.Sprintf("Provider %s doesn't allow %s; whoever may change the Provider can give it a name in spec.networks, and allow that with spec.allow.networks", p.Name, what))
+	b.forbidden(n.field, "%s %s doesn't allow %s; whoever may change the %s can give it a name in %s, and allow that with %s",
+		TheCluster, p.Name, what, TheCluster, inCluster("networks"), inCluster("allow.networks"))
 }
 
 // checkExtra checks options that are named as Proxmox does.
-func (b *build) checkExtra(field, of string, extra map[string]string) {
+func (b *build) checkExtra(field string, extra map[string]string) {
 	p := b.cluster
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		at := field
-		if of == "" {
+		if field != "class" {
 			at += key
 		}
 		ok := allows(p.Allow.ExtraConfig, key)
@@ -145,7 +153,7 @@ func (b *build) checkExtra(field, of string, extra map[string]string) {
 			ok = slices.ContainsFunc(p.Allow.ExtraConfig, func(pattern string) bool { return pattern != "*" && matches(pattern, key) })
 		}
 		if !ok {
-			b.forbid(p, at, of+"the option "+key, "extraConfig", key)
+			b.forbid(p, at, b.inClass(at, "the option "+key), "extraConfig", key)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (t *Translation) Machine(c *Cluster, m Machine) *Result {
 func (b *build) useImage(i *Image) {
 	b.image = i
 	if of, what, list, entry := b.cluster.forbiddenSource(i); of != "" && !(b.copied && b.remembered != 0) {
-		b.forbid(b.cluster, "image", "VMImage "+i.Owner.Name+" with "+what, list, entry)
+		b.forbid(b.cluster, "image", message("%s %s with %s", TheImage, i.Owner.Name, what), list, entry)
 	}
 	if i.ISO != "" {
 		b.source.Blank, b.iso = true, b.cluster.isoVolume(i)
@@ -208,7 +208,7 @@ func (b *build) check(name string) {
 		b.fail("pool", "want the name of a pool, have %q", suggest.Shortened(m.Pool))
 	}
 	if h := m.HA; h != nil && (h.MaxRestart < 0 || h.MaxRelocate < 0) {
-		b.fail("ha", "maxRestart and maxRelocate can't be negative")
+		b.fail("ha", "%s and %s can't be negative", called("maxRestart"), called("maxRelocate"))
 	}
 	if h := m.HA; h != nil && h.Group != "" && !haGroup.MatchString(h.Group) {
 		b.fail("ha.group", "want the name of a group, have %q", suggest.Shortened(h.Group))

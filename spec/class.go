@@ -154,7 +154,7 @@ func (r *report) classHotplug(c *class, spec *Class) {
 	}
 	if spec.HotplugMemory {
 		if have, fits := wholeMiB(spec.Memory.Value()), pluggable(wholeMiB(spec.Memory.Value())); have != fits && have > 0 {
-			r.fail("memory", "can't be %dMi with hotplugMemory, since memory is plugged in by pieces; the next that can be is %dMi", have, fits)
+			r.fail("memory", "can't be %dMi with %s, since memory is plugged in by pieces; the next that can be is %dMi", have, called("hotplugMemory"), fits)
 		}
 		hotplug += ",memory"
 		c.options.set("numa", "1") // Proxmox plugs memory into NUMA nodes

@@ -88,7 +88,7 @@ func (r *report) checkAllow(c *Cluster) {
 	}
 	for i, name := range c.Allow.Networks {
 		if _, ok := c.network(name); !ok && name != "*" {
-			r.fail(fmt.Sprintf("allow.networks[%d]", i), "no bridge is known for a network named %q; name one in spec.networks", suggest.Shortened(name))
+			r.fail(fmt.Sprintf("allow.networks[%d]", i), "no bridge is known for a network named %q; name one in %s", suggest.Shortened(name), inCluster("networks"))
 		}
 	}
 }

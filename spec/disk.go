@@ -57,7 +57,7 @@ func (b *build) disks(m *Machine) []model.Disk {
 	for i, d := range m.Disks {
 		field := fmt.Sprintf("disks[%d]", i)
 		if first, twice := names[d.Name]; twice && d.Name != "" {
-			b.fail(field+".name", "%s is there twice, first as spec.disks[%d]", d.Name, first)
+			b.fail(field+".name", "%s is there twice, first as %s", d.Name, inMachine("disks[%d]", first))
 		}
 		names[d.Name] = i
 		if d.Slot != "" {
@@ -104,7 +104,7 @@ func (b *build) blankRoot(names map[string]int, root model.Disk) {
 	case root.Size == 0:
 		b.fail(field+".size", "is missing")
 	case root.Storage == "":
-		b.fail(field+".storage", "is missing, and neither the VMClass nor the Provider names a storage")
+		b.fail(field+".storage", "is missing, and neither the %s nor the %s names a storage", TheClass, TheCluster)
 	}
 }
 

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ type Error struct {
 	Object model.Key // that it is about
 	Field  string    // "disks[0].size"; empty: the object as a whole
 	Line   int       // of the text that the field holds, from 1; 0: not known. Text has it too
-	Text   string
+	Text   Message
 
 	// Forbidden says that it is a rule of the cluster that is broken: see [Cluster.Allow].
 	Forbidden bool
@@ -27,35 +26,38 @@ func (e *Error) Error() string {
 	if e.Field != "" {
 		b.WriteString(e.Field + ": ")
 	}
-	return b.String() + e.Text
+	return b.String() + e.Text.String()
 }
 
 // Errors are all that is wrong.
-type Errors []*Error
+type Errors = List[*Error]
 
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, one := range e {
+// List is several errors, one a line.
+type List[E error] []E
+
+func (l List[E]) Error() string {
+	lines := make([]string, len(l))
+	for i, one := range l {
 		lines[i] = one.Error()
 	}
 	return strings.Join(lines, "\n")
 }
 
 // Unwrap gives each of them.
-func (e Errors) Unwrap() []error {
-	all := make([]error, len(e))
-	for i, one := range e {
+func (l List[E]) Unwrap() []error {
+	all := make([]error, len(l))
+	for i, one := range l {
 		all[i] = one
 	}
 	return all
 }
 
-// orNil is an error only if there are any.
-func (e Errors) orNil() error {
-	if len(e) == 0 {
+// OrNil is an error only if there are any.
+func (l List[E]) OrNil() error {
+	if len(l) == 0 {
 		return nil
 	}
-	return e
+	return l
 }
 
 // report collects what is wrong with an object, and what people should know about it.
@@ -67,17 +69,17 @@ type report struct {
 
 // fail notes that a field is wrong.
 func (r *report) fail(field, format string, args ...any) {
-	r.errs = append(r.errs, &Error{Object: r.object, Field: field, Text: fmt.Sprintf(format, args...)})
+	r.errs = append(r.errs, &Error{Object: r.object, Field: field, Text: message(format, args...)})
 }
 
 // tell notes something about a field that isn't wrong.
 func (r *report) tell(field, format string, args ...any) {
-	r.notes = append(r.notes, &Error{Object: r.object, Field: field, Text: fmt.Sprintf(format, args...)})
+	r.notes = append(r.notes, &Error{Object: r.object, Field: field, Text: message(format, args...)})
 }
 
 // forbidden notes that the cluster has a rule against what a field says.
-func (r *report) forbidden(field, text string) {
-	r.errs = append(r.errs, &Error{Object: r.object, Field: field, Text: text, Forbidden: true})
+func (r *report) forbidden(field, format string, args ...any) {
+	r.errs = append(r.errs, &Error{Object: r.object, Field: field, Text: message(format, args...), Forbidden: true})
 }
 
 // part adds what is wrong with a part of the object, whose fields are below a name.

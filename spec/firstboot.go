@@ -108,7 +108,7 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 	case d.ignition:
 		b.fail(field, "Proxmox' own drive can't hold an Ignition config; leave delivery away")
 	case d.MetaData != "":
-		b.fail(field, "Proxmox' own drive can't hold metaData; leave one of them away")
+		b.fail(field, "Proxmox' own drive can't hold %s; leave one of them away", called("metaData"))
 	case d.Variables != nil:
 		b.fail(field, "Proxmox' own drive can't hold variables; leave delivery away")
 	case d.Rerun:
@@ -116,7 +116,7 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 	case many:
 		b.fail(field, "Proxmox' own drive can't hold several addresses of a kind for one interface; leave delivery away")
 	case err != nil && d.secret():
-		b.fail(field, "Proxmox' own drive can't hold all that the Secret says; leave delivery away")
+		b.fail(field, "Proxmox' own drive can't hold all that the %s says; leave delivery away", TheSecret)
 	case err != nil:
 		b.fail(field, "Proxmox' own drive isn't enough: %v; leave delivery away", err)
 	}
@@ -134,10 +134,10 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 func (b *build) checkNoOptions(m *Machine) {
 	for _, key := range []string{"ciuser", "cipassword", "sshkeys", "citype", "ciupgrade"} {
 		if _, said := m.ExtraConfig[key]; said {
-			b.fail("extraConfig."+key, "spec.userData is for that")
+			b.fail("extraConfig."+key, "%s is for that", inMachine("userData"))
 		}
 		if _, said := b.class.extra[key]; said {
-			b.fail("userData", "the VMClass has %s in its extraConfig, which says something else", key)
+			b.fail("userData", "the %s has %s in its %s, which says something else", TheClass, key, called("extraConfig"))
 		}
 	}
 }

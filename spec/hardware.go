@@ -122,7 +122,7 @@ func (b *build) pci(mappings []PCIMapping) {
 			b.fail(field+".name", "is missing")
 			continue
 		case m.PCIe && !strings.Contains(b.opts["machine"], "q35") && b.opts["machine"] != "":
-			b.fail(field+".pcie", "needs the board q35; the VMClass has %s", b.opts["machine"])
+			b.fail(field+".pcie", "needs the board q35; the %s has %s", TheClass, b.opts["machine"])
 		}
 		h := prop.HostPCI{Mapping: m.Name, PCIe: m.PCIe, XVGA: m.PrimaryGPU, MDev: m.MDev}
 		b.option(b.opts, field+".name", "hostpci"+strconv.Itoa(i), h.String())

@@ -59,7 +59,7 @@ func (b *build) ask(vm *model.VM, m *Machine) {
 		vm.Scripts = append([]string{script}, block.HookScripts...)
 		b.opts.set("hookscript", script)
 		if _, said := m.ExtraConfig["hookscript"]; said {
-			b.fail("extraConfig.hookscript", "goes under spec.hookscripts: this machine needs proxplane's hook, which runs them all")
+			b.fail("extraConfig.hookscript", "goes under %s: this machine needs proxplane's hook, which runs them all", inMachine("hookscripts"))
 		}
 	}
 	vm.Hook = textOf(block.String())
@@ -249,7 +249,7 @@ func (b *build) nativeShare(field string, n int, vm *model.VM, f Filesystem) {
 		b.fail(field+".source", "Proxmox' mappings take no ; , = ( ) in paths; say via: hook")
 	}
 	if strings.Contains(b.opts["hotplug"], "memory") {
-		b.fail(field, "Proxmox can't share directories with machines whose memory can be plugged: turn hotplugMemory of the VMClass off")
+		b.fail(field, "Proxmox can't share directories with machines whose memory can be plugged: turn %s of the %s off", called("hotplugMemory"), TheClass)
 	}
 	v := prop.VirtioFS{DirID: f.Tag, Cache: f.Cache, DirectIO: f.DirectIO, ExposeXattr: f.XAttr, ExposeACL: f.ACL}
 	b.option(b.opts, field, "virtiofs"+strconv.Itoa(n), v.String())

@@ -15,7 +15,7 @@ func (b *build) ignition(d *boot, i *Text) bool {
 	t := i.at("userData.ignition")
 	d.ignition, d.Ignition, d.texts = true, t.Content, []Text{t}
 	if firstboot.ButaneVariant(t.Content) != "" {
-		b.fail(t.Field, "this is Butane, not Ignition's JSON; it belongs under spec.userData.butane")
+		b.fail(t.Field, "this is Butane, not Ignition's JSON; it belongs under %s", inMachine("userData.butane"))
 		return false
 	}
 	return true
@@ -45,11 +45,11 @@ func (b *build) checkIgnition(nics []nic, d boot, config string) {
 		return
 	}
 	if b.image != nil && firstboot.NewerIgnition(version, b.image.OS.Ignition) {
-		text := fmt.Sprintf("it makes a config of version %s, and VMImage %s reads none newer than %s", version, b.image.Owner.Name, b.image.OS.Ignition)
+		instead := ""
 		if len(d.Butane) > 0 {
-			text += "; name an older version: in the config"
+			instead = "; name an older version: in the config"
 		}
-		b.fail(d.texts[0].Field, "%s", text)
+		b.fail(d.texts[0].Field, "it makes a config of version %s, and %s %s reads none newer than %s%s", version, TheImage, b.image.Owner.Name, b.image.OS.Ignition, instead)
 	}
 	for _, n := range nics {
 		if len(n.v4)+len(n.v6) > 0 {
@@ -87,7 +87,7 @@ func (b *build) fwCfg(vm *model.VM, ud *UserData, d boot) {
 		b.fail("userData.fwCfgName", "want a name such as %s, have %q", coreOSEntry, suggest.Shortened(name))
 	}
 	vm.Seed.Apart = true
-	b.host.why = append(b.host.why, "userData.delivery (fwcfg)")
+	b.host.why = append(b.host.why, fmt.Sprintf("%s (%s)", "userData.delivery", byFWCfg))
 	b.host.block.CloudInit = vm.Seed.VolumeOf(ownSeed)
 	b.host.args = append(b.host.args, qemuarg.Option("-fw_cfg",
 		qemuarg.Param{Key: "name", Value: name}, qemuarg.Param{Key: "file", Value: hookblock.IgnitionFile(ownVMID)}))

@@ -184,7 +184,7 @@ func (r *report) imageURL(img *model.Image, spec *Image) {
 	}
 	switch ext := strings.ToLower(path.Ext(u.Path)); {
 	case ext == ".iso":
-		r.fail("url", "an .iso isn't a disk image: put it on a storage and name it in spec.iso")
+		r.fail("url", "an .iso isn't a disk image: put it on a storage and name it in %s", inImage("iso"))
 	case slices.Contains(packed, ext):
 		r.fail("url", "Proxmox doesn't unpack %s: give a .qcow2, .img, .raw or .vmdk", ext)
 	}
@@ -205,7 +205,7 @@ func (r *report) imageChecksum(img *model.Image, spec *Image) {
 	}
 	if sum == "" {
 		if typ != "" {
-			r.fail("checksum", "is missing beside checksumType")
+			r.fail("checksum", "is missing beside %s", called("checksumType"))
 		}
 		return
 	}

@@ -84,13 +84,13 @@ func (b *build) networks(nets []Network) []nic {
 	for i, n := range nets {
 		field := fmt.Sprintf("networks[%d]", i)
 		if first, twice := names[n.Name]; twice && n.Name != "" {
-			b.fail(field+".name", "%s is there twice, first as spec.networks[%d]; give it another name, and a bridge", n.Name, first)
+			b.fail(field+".name", "%s is there twice, first as %s; give it another name, and a bridge", n.Name, inMachine("networks[%d]", first))
 		}
 		names[n.Name] = i
 		out = append(out, b.nic(field, i, n))
 		slot := out[i].Slot
 		if first := slices.IndexFunc(out[:i], func(o nic) bool { return o.Slot == slot }); first >= 0 {
-			b.fail(field+".slot", "%s is that of spec.networks[%d] too", slot, first)
+			b.fail(field+".slot", "%s is that of %s too", slot, inMachine("networks[%d]", first))
 		}
 	}
 	return out
@@ -132,8 +132,8 @@ func (b *build) plug(field string, n Network, out *model.NIC) {
 		known.Bridge, ok = n.Bridge, true
 	}
 	if !ok {
-		b.fail(field+".bridge", "is missing: no bridge is known for a network named %q; name one here or in spec.networks of the Provider (known are %s, and bridges such as vmbr0 by their own names)",
-			suggest.Shortened(n.Name), strings.Join(b.cluster.networkNames(), ", "))
+		b.fail(field+".bridge", "is missing: no bridge is known for a network named %q; name one here or in %s of the %s (known are %s, and bridges such as vmbr0 by their own names)",
+			suggest.Shortened(n.Name), inCluster("networks"), TheCluster, strings.Join(b.cluster.networkNames(), ", "))
 		return
 	}
 	out.Bridge, out.VLAN, out.MTU = known.Bridge, known.VLAN, known.MTU

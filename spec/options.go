@@ -55,14 +55,19 @@ func (r *report) option(o options, field, key, value string) {
 }
 
 // fieldFor says which field is for an option that can't be an extra one.
-var fieldFor = map[string]string{
-	"cores": "cpus of the VMClass", "sockets": "sockets of the VMClass", "vcpus": "cpus and maxCPUs of the VMClass", "memory": "memory of the VMClass",
-	"name": "spec.name", "description": "spec.description", "tags": "spec.tags", "net": "spec.networks",
-	"ipconfig": "staticIP of spec.networks", "nameserver": "staticIP.dns of spec.networks", "searchdomain": "staticIP.search of spec.networks",
-	"ide": "spec.disks", "sata": "spec.disks", "scsi": "spec.disks", "virtio": "spec.disks", "unused": "spec.disks", "cdrom": "spec.disks",
-	"efidisk": "bios: uefi of the VMClass", "tpmstate": "tpm of the VMClass",
-	"cicustom": "spec.userData",
+var fieldFor = map[string]Message{
+	"cores": ofClass("cpus"), "sockets": ofClass("sockets"), "memory": ofClass("memory"), "tpmstate": ofClass("tpm"),
+	"vcpus":   message("%s and %s of the %s", called("cpus"), called("maxCPUs"), TheClass),
+	"efidisk": message("%s: uefi of the %s", called("bios"), TheClass),
+	"name":    ofMachine("name"), "description": ofMachine("description"), "tags": ofMachine("tags"), "net": ofMachine("networks"),
+	"ipconfig": ofNetwork("staticIP"), "nameserver": ofNetwork("staticIP.dns"), "searchdomain": ofNetwork("staticIP.search"),
+	"ide": ofMachine("disks"), "sata": ofMachine("disks"), "scsi": ofMachine("disks"), "virtio": ofMachine("disks"), "unused": ofMachine("disks"), "cdrom": ofMachine("disks"),
+	"cicustom": ofMachine("userData"),
 }
+
+func ofClass(path string) Message   { return message("%s of the %s", called(path), TheClass) }
+func ofMachine(path string) Message { return message("%s", inMachine("%s", path)) }
+func ofNetwork(path string) Message { return message("%s of %s", called(path), inMachine("networks")) }
 
 // noOption are parameters of the call that aren't options of a guest.
 var noOption = []string{
@@ -72,17 +77,19 @@ var noOption = []string{
 
 // extraConfig checks options that are named as Proxmox does. Those of typed are
 // said by fields already.
-func (r *report) extraConfig(extra map[string]string, typed options, ofClass bool) map[string]string {
+func (r *report) extraConfig(extra map[string]string, typed options, class bool) map[string]string {
 	good := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		field, value := "extraConfig."+key, extra[key]
 		family := strings.TrimRight(key, "0123456789")
 		_, said := typed[key]
-		if key == "hotplug" && !ofClass {
+		if key == "hotplug" && !class {
 			said = false // the class only follows from its other fields what it should be
 		}
-		switch where := fieldFor[family]; {
-		case where != "" && (family != key || fieldFor[key] != ""):
+		where, instead := fieldFor[family]
+		_, whole := fieldFor[key]
+		switch {
+		case instead && (family != key || whole):
 			r.fail(field, "%s is for that", where)
 		case said:
 			r.fail(field, "another field of the manifest says it already")
@@ -177,7 +184,7 @@ var (
 func optionNames(call *schema.Endpoint) []string {
 	var names []string
 	for name := range call.Params {
-		if !slices.Contains(noOption, name) && fieldFor[strings.TrimSuffix(name, "[n]")] == "" {
+		if _, instead := fieldFor[strings.TrimSuffix(name, "[n]")]; !instead && !slices.Contains(noOption, name) {
 			names = append(names, strings.Replace(name, "[n]", "0", 1))
 		}
 	}

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -60,7 +59,7 @@ func (t *Translation) sharings(c *Cluster) (all []*sharing, errs Errors) {
 			}
 			known := all[i]
 			if known.Path != s.source {
-				errs = append(errs, r.wrong(s.field+".tag", fmt.Sprintf("%s is the directory %s of %s already; choose another tag, or say via: hook", s.tag, known.Path, known.first.VM.Owner.Title())))
+				errs = append(errs, r.wrong(s.field+".tag", "%s is the directory %s of %s already; choose another tag, or say via: hook", s.tag, known.Path, known.first.VM.Owner.Title()))
 			}
 			known.Deleted = known.Deleted && r.VM.Deleted
 			known.everywhere = known.everywhere || len(r.VM.Place.Nodes) == 0

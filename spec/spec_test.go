@@ -109,7 +109,7 @@ func TestErrorsNameTheirFields(t *testing.T) {
 		_, _, err := spec.VM(&spec.Cluster{}, m)
 		var errs spec.Errors
 		if !errors.As(err, &errs) || !slices.ContainsFunc(errs, func(e *spec.Error) bool {
-			return e.Field == c.field && strings.Contains(e.Text, c.text) && e.Object == m.Owner.Key
+			return e.Field == c.field && strings.Contains(e.Text.String(), c.text) && e.Object == m.Owner.Key
 		}) {
 			t.Errorf("want an error of %s with %q, have %v", c.field, c.text, err)
 		}

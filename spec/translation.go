@@ -31,7 +31,7 @@ func VM(c *Cluster, m Machine) (model.VM, *model.Image, error) {
 	t := Translation{Set: m.Owner.Set}
 	r := t.Machine(c, m)
 	errs := append(r.Errors, t.Finish()...)
-	return r.VM, r.Image, errs.orNil()
+	return r.VM, r.Image, errs.OrNil()
 }
 
 // Desired translates all that is wanted of a cluster by one set. The error is of type
@@ -60,7 +60,7 @@ func Desired(c *Cluster, set string, machines []Machine, images []Image) (model.
 	}
 	errs = append(errs, t.Finish()...)
 	d.Shares = t.Shares(c)
-	return d, errs.orNil()
+	return d, errs.OrNil()
 }
 
 // Finish finds what machines can't have both, and hashes the secrets of all that were
@@ -74,8 +74,8 @@ func (t *Translation) Finish() Errors {
 }
 
 // wrong is an error about a machine.
-func (r *Result) wrong(field, text string) *Error {
-	return &Error{Object: r.VM.Owner.Key, Field: field, Text: text}
+func (r *Result) wrong(field, format string, args ...any) *Error {
+	return &Error{Object: r.VM.Owner.Key, Field: field, Text: message(format, args...)}
 }
 
 // checkMACs: no two interfaces of a cluster have the same address.
@@ -92,7 +92,7 @@ func (t *Translation) checkMACs() (errs Errors) {
 		for _, n := range r.nics {
 			u := user{r.cluster, n.MAC}
 			if other := first[u]; other != nil && n.MAC != "" {
-				errs = append(errs, r.wrong(n.field+".mac", n.MAC+" is that of "+other.VM.Owner.Title()+" too"))
+				errs = append(errs, r.wrong(n.field+".mac", "%s is that of %s too", n.MAC, other.VM.Owner.Title()))
 				continue
 			}
 			first[u] = r
@@ -118,7 +118,7 @@ func (t *Translation) checkAddresses() (errs Errors) {
 			for _, a := range slices.Concat(n.v4, n.v6) {
 				u := user{r.cluster, n.Bridge, n.VLAN, a.Addr()}
 				if other := first[u]; other != nil {
-					errs = append(errs, r.wrong(n.field+".staticIP", a.Addr().String()+" is the address of "+other.VM.Owner.Title()+" too"))
+					errs = append(errs, r.wrong(n.field+".staticIP", "%s is the address of %s too", a.Addr(), other.VM.Owner.Title()))
 					continue
 				}
 				first[u] = r

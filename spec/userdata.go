@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -70,13 +69,13 @@ func (b *build) boot(vm *model.VM, spec *FirstBoot) (d boot, ok bool) {
 	if ud.FWCfgName != "" && d.way != byFWCfg {
 		b.fail("userData.fwCfgName", "is for delivery: fwcfg")
 	}
-	const one = "want one of cloudInit, ignition and butane"
+	one := message("want one of %s, %s and %s", called("cloudInit"), called("ignition"), called("butane"))
 	switch {
 	case ud.CloudInit == nil && ud.Ignition == nil && ud.Butane == nil:
-		b.fail("userData", one)
+		b.fail("userData", "%s", one)
 		return d, false
 	case ud.CloudInit != nil && (ud.Ignition != nil || ud.Butane != nil) || ud.Ignition != nil && ud.Butane != nil:
-		b.fail("userData", one+", not several")
+		b.fail("userData", "%s, not several", one)
 		return d, false
 	case ud.CloudInit != nil:
 		return d, b.cloudInit(&d, ud.CloudInit) && ok
@@ -94,7 +93,7 @@ func (b *build) cloudInit(d *boot, c *CloudInit) bool {
 	case firstboot.NoFormat:
 		b.tell(field, "cloud-init would ignore this: it doesn't begin with #cloud-config, #! or the like")
 	case firstboot.IgnitionDoc:
-		b.fail(t.Field, "this is an Ignition config; it belongs under spec.userData.ignition")
+		b.fail(t.Field, "this is an Ignition config; it belongs under %s", inMachine("userData.ignition"))
 		return false
 	case firstboot.Talos:
 		if c.Rerun {
@@ -102,7 +101,7 @@ func (b *build) cloudInit(d *boot, c *CloudInit) bool {
 		}
 	}
 	if _, own := d.metaKeys["instance-id"]; own && c.Rerun {
-		b.fail(field+".rerun", "makes no sense beside an instance-id in spec.metaData")
+		b.fail(field+".rerun", "makes no sense beside an instance-id in %s", inMachine("metaData"))
 	}
 	d.UserData, d.Rerun, d.texts = t.Content, c.Rerun, []Text{t}
 	return true
@@ -165,16 +164,16 @@ func (t Text) at(field string) Text {
 
 // unsaid is all that is said of a text that is secret: parsers repeat parts of it in their
 // errors, quoted or not.
-const unsaid = "it can't be read as what it should be; what is wrong isn't repeated, since it comes from a Secret; validate a copy of it in a file to see what"
+var unsaid = message("it can't be read as what it should be; what is wrong isn't repeated, since it comes from a %s; validate a copy of it in a file to see what", TheSecret)
 
 // failText notes what is wrong with a text, each problem in the line where it is, as far
 // as that is known. Of a secret nothing is repeated.
 func (b *build) failText(t Text, err error) {
 	for _, p := range firstboot.TextErrorsOf(err) {
-		wrong := p.Error()
+		wrong := message("%s", p.Error())
 		if t.Secret {
 			if wrong = unsaid; p.Line > 0 {
-				wrong = fmt.Sprintf("line %d: %s", p.Line, unsaid)
+				wrong = message("line %d: %s", p.Line, unsaid)
 			}
 		}
 		b.errs = append(b.errs, &Error{Object: b.object, Field: t.Field, Line: p.Line, Text: wrong})

@@ -99,7 +99,7 @@ func (w *writer) find(err error, omit map[string]string) {
 
 // reason is a mistake in few words: what to do about it isn't of use here.
 func reason(e *spec.Error) string {
-	text := strings.FieldsFunc(e.Text, func(r rune) bool { return r == ':' || r == ';' })[0]
+	text := strings.FieldsFunc(e.Text.String(), func(r rune) bool { return r == ':' || r == ';' })[0]
 	return e.Field[strings.LastIndexByte(e.Field, '.')+1:] + " " + text
 }
 
