@@ -134,7 +134,11 @@ func (b *build) checkCopiedAddresses(obj *api.VMClone, from *object, source *api
 	if len(obj.Spec.Networks) > 0 {
 		return
 	}
-	for _, n := range source.Networks {
+	m := spec.Machine{Networks: networksOf(source), Deleted: scope{b.translator, from}.deleted()}
+	if from.of != nil {
+		m, _ = m.Replica(from.index, from.count)
+	}
+	for _, n := range m.Networks {
 		if n.StaticIP != nil {
 			b.fail("spec.networks", "is missing: the copy would have the address of %s, %s", from.key.Title(), firstAddress(*n.StaticIP))
 			return
@@ -142,7 +146,7 @@ func (b *build) checkCopiedAddresses(obj *api.VMClone, from *object, source *api
 	}
 }
 
-func firstAddress(ip api.StaticIP) string {
+func firstAddress(ip spec.StaticIP) string {
 	if ip.Address == "" && len(ip.Addresses) > 0 {
 		return suggest.Shortened(ip.Addresses[0])
 	}

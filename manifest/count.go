@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -10,10 +8,8 @@ import (
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec"
 )
-
-// maxCount is how many machines can be made of one object.
-const maxCount = 1000
 
 // several is what a machine has that is one of several made of the same object.
 type several struct {
@@ -38,8 +34,8 @@ func (t *translator) expand() {
 			continue
 		}
 		count := *vm.Spec.Count
-		if count < 0 || count > maxCount {
-			s.fail("spec.count", "want a number from 0 to %d, have %d", maxCount, count)
+		if count < 0 || count > spec.MaxReplicas {
+			s.fail("spec.count", "want a number from 0 to %d, have %d", spec.MaxReplicas, count)
 			continue
 		}
 		if s.meta().GetUID() == "" {
@@ -79,7 +75,7 @@ func numbers(vm *api.VirtualMachine) []int {
 	// The status of an object that was restored from a backup doesn't name those that are to
 	// go. Those that are to stay are left alone.
 	goes := vm.DeletionTimestamp != nil || vm.Spec.UpdatePolicy.ScaleDown == api.Allow
-	for i := *vm.Spec.Count; i < min(most, maxCount) && goes && Restored(vm); i++ {
+	for i := *vm.Spec.Count; i < min(most, spec.MaxReplicas) && goes && Restored(vm); i++ {
 		if !known[i] {
 			list = append(list, i)
 		}
@@ -124,19 +120,16 @@ func Machines(vm *api.VirtualMachine) []string {
 	}
 	var names []string
 	for index := range *vm.Spec.Count {
-		names = append(names, memberName(vm.Name, index))
+		names = append(names, spec.ReplicaName(vm.Name, index))
 	}
 	return append(names, Surplus(vm)...)
 }
 
-// memberName is what one of several machines is called.
-func memberName(name string, index int) string { return name + "-" + strconv.Itoa(index+1) }
-
-// instance is one of the machines that an object stands for.
+// instance is one of the machines that an object stands for. What it has of its own is up to
+// [spec.Machine.Replica].
 func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	one := vm.DeepCopy()
-	number := memberName("", index)
-	one.Name += number
+	one.Name = spec.ReplicaName(one.Name, index)
 	one.Spec.Count = nil
 	one.Status = api.MachineStatus{Provider: vm.Status.Provider} // the rest is of all of them
 	for _, m := range vm.Status.Members {
@@ -147,64 +140,9 @@ func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	if index >= count && one.DeletionTimestamp == nil && vm.Spec.UpdatePolicy.ScaleDown == api.Allow {
 		one.DeletionTimestamp = &metav1.Time{}
 	}
-	if one.DeletionTimestamp != nil {
-		one.Spec.Networks = nil // they need no addresses any more
-	}
-	if one.Spec.Name != "" {
-		one.Spec.Name += number
-	}
-	if one.Spec.VMID != 0 {
-		one.Spec.VMID += index
-	}
-	for i := range one.Spec.Networks {
-		s.instanceNetwork(fmt.Sprintf("spec.networks[%d]", i), &one.Spec.Networks[i], index, count)
-	}
 	key := s.o.key
 	key.Name = one.Name
 	return &object{Object: one, key: key, places: s.o.places, several: several{of: s.o, index: index, count: count}}
-}
-
-// instanceNetwork gives each machine addresses of its own: those after the ones of
-// the machine before it.
-func (s scope) instanceNetwork(field string, n *api.Network, index, count int) {
-	if n.MAC != "" && count > 1 {
-		if index == 0 {
-			s.fail(field+".mac", "can't be that of %d machines; leave it away, and each has its own, the same each time", count)
-		}
-		n.MAC = ""
-	}
-	ip := n.StaticIP
-	if ip == nil {
-		return
-	}
-	enough := true
-	shift := func(field string, address *string) {
-		if p, err := netip.ParsePrefix(*address); err == nil { // else it is told elsewhere
-			var ok bool
-			if *address, ok = following(p, index); !ok && enough {
-				s.fail(field, "there are fewer than %d addresses from %s on in %s", count, p.Addr(), p.Masked())
-			}
-			enough = enough && ok
-		}
-	}
-	shift(field+".staticIP.address", &ip.Address)
-	for i := range ip.Addresses {
-		shift(fmt.Sprintf("%s.staticIP.addresses[%d]", field, i), &ip.Addresses[i])
-	}
-	if !enough {
-		n.StaticIP = nil // one word about it is enough
-	}
-}
-
-// following is the address that many after a given one, if the network has it:
-// the last one of IPv4 is for all machines.
-func following(p netip.Prefix, many int) (string, bool) {
-	a := p.Addr()
-	for range many {
-		a = a.Next()
-	}
-	last := a.Is4() && p.Bits() < 31 && !p.Contains(a.Next())
-	return netip.PrefixFrom(a, p.Bits()).String(), many == 0 || p.Contains(a) && !last
 }
 
 // assignGroups tells how many machines each object stands for, so that those are
@@ -216,14 +154,8 @@ func (t *translator) assignGroups() {
 		if p == nil {
 			continue // told of its machines, or nobody is there to ask
 		}
-		name := vm.Spec.Name
-		if name == "" {
-			name = vm.Name
-		}
-		p.wanted.Desired.Groups = append(p.wanted.Desired.Groups, model.Group{
-			Owner: s.owner(), Name: name, Count: *vm.Spec.Count, ScaleDown: vm.Spec.UpdatePolicy.ScaleDown == api.Allow, Deleted: s.deleted(),
-			VMID: vm.Spec.VMID, Range: p.cluster.Range,
-		})
+		m := spec.Machine{Owner: s.owner(), Name: vm.Spec.Name, VMID: vm.Spec.VMID, Deleted: s.deleted()}
+		p.wanted.Desired.Groups = append(p.wanted.Desired.Groups, p.cluster.Group(m, *vm.Spec.Count, vm.Spec.UpdatePolicy.ScaleDown == api.Allow))
 		s.checkWord("spec.updatePolicy.scaleDown", string(vm.Spec.UpdatePolicy.ScaleDown), "Never", "Allow")
 	}
 }

@@ -124,11 +124,14 @@ func (b *build) machine(m *api.MachineSpec, boot bootSpec) *machine {
 	if b.fields["name"] = "spec.name"; m.Name == "" {
 		b.fields["name"] = "metadata.name"
 	}
-	if b.o.of != nil {
-		to.Member = &spec.Member{Of: b.o.of.key, Index: b.o.index, Count: b.o.count}
-	}
 	b.devices(m)
 	b.firstBoot(boot)
+	if b.o.of != nil {
+		to.Owner.Key = b.o.of.key
+		one, errs := to.Replica(b.o.index, b.o.count)
+		b.take(errs, nil, b.fields)
+		b.spec = one
+	}
 	b.translation.Scope = b.here()
 	out := &machine{scope: b.scope, provider: b.provider, spec: b.spec, fields: b.fields, result: b.translation.Machine(&b.provider.cluster, b.spec)}
 	b.take(out.result.Errors, out.result.Notes, b.fields)
@@ -159,18 +162,24 @@ func (b *build) shutdownTimeout(text string) time.Duration {
 	return d
 }
 
-// devices translates the virtual hardware, but for that of the class.
-func (b *build) devices(m *api.MachineSpec) {
-	to := &b.spec
+// networksOf translates the network interfaces.
+func networksOf(m *api.MachineSpec) (list []spec.Network) {
 	if m.Networks != nil {
-		to.Networks = []spec.Network{}
+		list = []spec.Network{}
 	}
 	for _, n := range m.Networks {
-		to.Networks = append(to.Networks, spec.Network{
+		list = append(list, spec.Network{
 			Name: n.Name, Slot: n.Slot, Bridge: n.Bridge, VLAN: n.VLAN, MAC: n.MAC, Model: n.Model, MTU: n.MTU, Firewall: n.Firewall, Rate: n.Rate, Queues: n.Queues,
 			LinkDown: n.LinkDown, StaticIP: (*spec.StaticIP)(n.StaticIP), DHCP: n.DHCP, DHCP6: n.DHCP6, SLAAC: n.SLAAC,
 		})
 	}
+	return list
+}
+
+// devices translates the virtual hardware, but for that of the class.
+func (b *build) devices(m *api.MachineSpec) {
+	to := &b.spec
+	to.Networks = networksOf(m)
 	if m.Disks != nil {
 		to.Disks = []spec.Disk{}
 	}
