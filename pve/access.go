@@ -89,22 +89,12 @@ func (a Access) CreateUser(ctx context.Context, user NewUser) error {
 	return tell(ctx, a.c, http.MethodPost, user, "/access/users")
 }
 
-// DeleteUser removes a user with its tokens.
-func (a Access) DeleteUser(ctx context.Context, id string) error {
-	return tell(ctx, a.c, http.MethodDelete, nil, "/access/users/{userid}", id)
-}
-
 // APIToken is a token of a user, without its secret.
 type APIToken struct {
 	Name    string    `json:"tokenid"`
 	Comment string    `json:"comment"`
 	Expire  time.Time `json:"expire"`  // zero: never
 	PrivSep bool      `json:"privsep"` // has only what is granted to it, within what its user may do
-}
-
-// Tokens lists the tokens of a user.
-func (a Access) Tokens(ctx context.Context, user string) ([]APIToken, error) {
-	return get[[]APIToken](ctx, a.c, nil, "/access/users/{userid}/token", user)
 }
 
 // Token reads about one token.
@@ -135,11 +125,6 @@ func (a Access) CreateToken(ctx context.Context, user, name string, token NewTok
 	return post[CreatedToken](ctx, a.c, token, "/access/users/{userid}/token/{tokenid}", user, name)
 }
 
-// DeleteToken removes a token.
-func (a Access) DeleteToken(ctx context.Context, user, name string) error {
-	return tell(ctx, a.c, http.MethodDelete, nil, "/access/users/{userid}/token/{tokenid}", user, name)
-}
-
 // Role is a set of privileges.
 type Role struct {
 	ID         string   `json:"roleid"`
@@ -150,12 +135,6 @@ type Role struct {
 // Roles lists all roles.
 func (a Access) Roles(ctx context.Context) ([]Role, error) {
 	return get[[]Role](ctx, a.c, nil, "/access/roles")
-}
-
-// Role reads the privileges of one role.
-func (a Access) Role(ctx context.Context, id string) (Role, error) {
-	privs, err := get[map[string]bool](ctx, a.c, nil, "/access/roles/{roleid}", id)
-	return Role{ID: id, Privileges: sortedKeys(privs)}, err
 }
 
 type roleParams struct {
@@ -177,11 +156,6 @@ type RoleChange struct {
 // SetRole changes a role.
 func (a Access) SetRole(ctx context.Context, id string, change RoleChange) error {
 	return tell(ctx, a.c, http.MethodPut, change, "/access/roles/{roleid}", id)
-}
-
-// DeleteRole removes a role.
-func (a Access) DeleteRole(ctx context.Context, id string) error {
-	return tell(ctx, a.c, http.MethodDelete, nil, "/access/roles/{roleid}", id)
 }
 
 // ACLEntry grants a role to somebody on a path.
@@ -212,16 +186,4 @@ type ACLChange struct {
 // SetACL changes what is granted.
 func (a Access) SetACL(ctx context.Context, change ACLChange) error {
 	return tell(ctx, a.c, http.MethodPut, change, "/access/acl")
-}
-
-// Realm is a way of logging in.
-type Realm struct {
-	Name    string `json:"realm"`
-	Type    string `json:"type"`
-	Comment string `json:"comment"`
-}
-
-// Realms lists the realms.
-func (a Access) Realms(ctx context.Context) ([]Realm, error) {
-	return get[[]Realm](ctx, a.c, nil, "/access/domains")
 }

@@ -58,31 +58,23 @@ var apiCalls = []apiCall{
 	{name: "Access.CreateUser", make: func(ctx context.Context, c *Client, r release) error {
 		return c.Access().CreateUser(ctx, filled[NewUser](r))
 	}},
-	{name: "Access.DeleteUser", make: func(ctx context.Context, c *Client, _ release) error { return c.Access().DeleteUser(ctx, "a@pve") }},
-	{name: "Access.Tokens", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Tokens(ctx, "a@pve")) }},
 	{name: "Access.Token", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Access().Token(ctx, "a@pve", "ci"))
 	}},
 	{name: "Access.CreateToken", make: func(ctx context.Context, c *Client, r release) error {
 		return one(c.Access().CreateToken(ctx, "a@pve", "ci", filled[NewToken](r)))
 	}},
-	{name: "Access.DeleteToken", make: func(ctx context.Context, c *Client, _ release) error {
-		return c.Access().DeleteToken(ctx, "a@pve", "ci")
-	}},
 	{name: "Access.Roles", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Roles(ctx)) }},
-	{name: "Access.Role", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Role(ctx, "PVEAdmin")) }},
 	{name: "Access.CreateRole", make: func(ctx context.Context, c *Client, _ release) error {
 		return c.Access().CreateRole(ctx, "Mine", []string{"VM.Audit", "VM.Clone"})
 	}},
 	{name: "Access.SetRole", make: func(ctx context.Context, c *Client, r release) error {
 		return c.Access().SetRole(ctx, "Mine", filled[RoleChange](r))
 	}},
-	{name: "Access.DeleteRole", make: func(ctx context.Context, c *Client, _ release) error { return c.Access().DeleteRole(ctx, "Mine") }},
 	{name: "Access.ACL", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().ACL(ctx)) }},
 	{name: "Access.SetACL", make: func(ctx context.Context, c *Client, r release) error {
 		return c.Access().SetACL(ctx, filled[ACLChange](r))
 	}},
-	{name: "Access.Realms", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Realms(ctx)) }},
 
 	{name: "Cluster.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Status(ctx)) }},
 	{name: "Cluster.Resources", make: func(ctx context.Context, c *Client, _ release) error {
@@ -90,12 +82,10 @@ var apiCalls = []apiCall{
 	}},
 	{name: "Cluster.NextID", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().NextID(ctx)) }},
 	{name: "Cluster.CheckID", make: func(ctx context.Context, c *Client, _ release) error { return c.Cluster().CheckID(ctx, 100) }},
-	{name: "Cluster.Options", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Options(ctx)) }},
 	{name: "Cluster.Tasks", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Tasks(ctx)) }},
 	{name: "Cluster.Log", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Log(ctx, 50)) }},
 
 	{name: "HA.Resources", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Resources(ctx)) }},
-	{name: "HA.Resource", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Resource(ctx, "vm:100")) }},
 	{name: "HA.AddResource", make: func(ctx context.Context, c *Client, r release) error {
 		return c.HA().AddResource(ctx, "vm:100", filled[HASettings](r))
 	}},
@@ -108,7 +98,6 @@ var apiCalls = []apiCall{
 	{name: "HA.Migrate", make: func(ctx context.Context, c *Client, _ release) error { return c.HA().Migrate(ctx, "vm:100", "pve2") }},
 	{name: "HA.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Status(ctx)) }},
 	{name: "HA.Rules", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Rules(ctx)) }},
-	{name: "HA.Rule", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Rule(ctx, "r1")) }},
 	{name: "HA.CreateRule", from: 9, make: func(ctx context.Context, c *Client, r release) error {
 		return perRuleType(r, func(rule HARule) error { return c.HA().CreateRule(ctx, rule) })
 	}},
@@ -126,10 +115,6 @@ var apiCalls = []apiCall{
 		group.ID = "g1"
 		return c.HA().CreateGroup(ctx, group)
 	}},
-	{name: "HA.SetGroup", until: 8, make: func(ctx context.Context, c *Client, r release) error {
-		return c.HA().SetGroup(ctx, "g1", filled[HAGroupChange](r))
-	}},
-	{name: "HA.DeleteGroup", until: 8, make: func(ctx context.Context, c *Client, _ release) error { return c.HA().DeleteGroup(ctx, "g1") }},
 
 	{name: "Mapping.Dirs", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().Dirs(ctx, "pve1")) }},
 	{name: "Mapping.Dir", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().Dir(ctx, "share")) }},
@@ -179,11 +164,7 @@ var apiCalls = []apiCall{
 		return one(c.Node("pve1").Network(ctx, "any_bridge"))
 	}},
 	{name: "Node.CPUModels", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").CPUModels(ctx)) }},
-	{name: "Node.MachineTypes", make: func(ctx context.Context, c *Client, _ release) error {
-		return one(c.Node("pve1").MachineTypes(ctx))
-	}},
 	{name: "Node.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Terminal(ctx)) }},
-	{name: "Node.Screen", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Screen(ctx)) }},
 	{name: "Node.Storages", make: func(ctx context.Context, c *Client, r release) error {
 		return one(c.Node("pve1").Storages(ctx, filled[StorageFilter](r)))
 	}},
@@ -204,9 +185,6 @@ var apiCalls = []apiCall{
 	}},
 	{name: "Storage.Volume", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(local(c).Volume(ctx, "local:iso/a+b.iso"))
-	}},
-	{name: "Storage.SetVolume", make: func(ctx context.Context, c *Client, r release) error {
-		return local(c).SetVolume(ctx, "local:iso/a+b.iso", filled[VolumeChange](r))
 	}},
 	{name: "Storage.Alloc", make: func(ctx context.Context, c *Client, r release) error {
 		return one(local(c).Alloc(ctx, filled[AllocOptions](r)))
@@ -276,17 +254,11 @@ var apiCalls = []apiCall{
 		return one(vm(c).Clone(ctx, filled[CloneOptions](r)))
 	}},
 	{name: "VM.Template", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Template(ctx, "scsi0")) }},
-	{name: "VM.Feature", make: func(ctx context.Context, c *Client, _ release) error {
-		return one(vm(c).Feature(ctx, "snapshot", "s1"))
-	}},
 	{name: "VM.Resize", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Resize(ctx, filled[ResizeOptions](r)))
 	}},
 	{name: "VM.MoveDisk", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).MoveDisk(ctx, filled[MoveDiskOptions](r)))
-	}},
-	{name: "VM.Unlink", make: func(ctx context.Context, c *Client, r release) error {
-		return vm(c).Unlink(ctx, filled[UnlinkOptions](r))
 	}},
 	{name: "VM.Snapshots", make: func(ctx context.Context, c *Client, _ release) error { return both(vm(c).Snapshots(ctx)) }},
 	{name: "VM.SnapshotConfig", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).SnapshotConfig(ctx, "s1")) }},
@@ -308,7 +280,6 @@ var apiCalls = []apiCall{
 	}},
 	{name: "VM.CloudInit", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).CloudInit(ctx)) }},
 	{name: "VM.CloudInitDump", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).CloudInitDump(ctx, "user")) }},
-	{name: "VM.RegenerateCloudInit", make: func(ctx context.Context, c *Client, _ release) error { return vm(c).RegenerateCloudInit(ctx) }},
 	{name: "VM.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Terminal(ctx, "serial0")) }},
 	{name: "VM.Screen", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Screen(ctx, filled[ScreenOptions](r)))
@@ -316,7 +287,6 @@ var apiCalls = []apiCall{
 
 	{name: "Agent.Ping", make: func(ctx context.Context, c *Client, _ release) error { return vm(c).Agent().Ping(ctx) }},
 	{name: "Agent.Interfaces", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().Interfaces(ctx)) }},
-	{name: "Agent.OSInfo", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().OSInfo(ctx)) }},
 	{name: "Agent.Hostname", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().Hostname(ctx)) }},
 	{name: "Agent.Exec", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Agent().Exec(ctx, filled[ExecOptions](r)))

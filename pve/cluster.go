@@ -88,34 +88,6 @@ func (c Cluster) CheckID(ctx context.Context, id int) error {
 	return err
 }
 
-// ClusterOptions are options of the whole data centre.
-type ClusterOptions struct {
-	MACPrefix      string   `json:"mac_prefix"`
-	Description    string   `json:"description"`
-	Keyboard       string   `json:"keyboard"`
-	HTTPProxy      Secret   `json:"http_proxy"` // may hold a password
-	MaxWorkers     int      `json:"max_workers"`
-	AllowedTags    []string `json:"allowed-tags"`
-	RegisteredTags []string `json:"registered-tags"`
-	Migration      struct {
-		Type    string `json:"type"`
-		Network string `json:"network"`
-	} `json:"migration"`
-	NextID struct {
-		Lower int `json:"lower"`
-		Upper int `json:"upper"`
-	} `json:"next-id"`
-	TagStyle struct {
-		Ordering string `json:"ordering"`
-		Shape    string `json:"shape"`
-	} `json:"tag-style"`
-}
-
-// Options reads the options of the data centre.
-func (c Cluster) Options(ctx context.Context) (ClusterOptions, error) {
-	return get[ClusterOptions](ctx, c.c, nil, "/cluster/options")
-}
-
 // Tasks lists recent tasks of all nodes: few of each, and some seconds late.
 func (c Cluster) Tasks(ctx context.Context) ([]TaskInfo, error) {
 	tasks, err := get[[]TaskInfo](ctx, c.c, nil, "/cluster/tasks")

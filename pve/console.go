@@ -18,15 +18,6 @@ func (n Node) Terminal(ctx context.Context) (Console, error) {
 	return post[Console](ctx, n.c, nil, "/nodes/{node}/termproxy", n.Name)
 }
 
-type nodeScreenParams struct {
-	Websocket bool `pve:"websocket"`
-}
-
-// Screen opens a shell on the node for VNC, to be reached by websocket.
-func (n Node) Screen(ctx context.Context) (Console, error) {
-	return post[Console](ctx, n.c, nodeScreenParams{true}, "/nodes/{node}/vncshell", n.Name)
-}
-
 type terminalParams struct {
 	Serial string `pve:"serial"`
 }

@@ -28,11 +28,6 @@ func (h HA) Resources(ctx context.Context) ([]HAResource, error) {
 	return get[[]HAResource](ctx, h.c, nil, "/cluster/ha/resources")
 }
 
-// Resource reads one; the id is vm:100 or 100.
-func (h HA) Resource(ctx context.Context, id string) (HAResource, error) {
-	return get[HAResource](ctx, h.c, nil, "/cluster/ha/resources/{sid}", id)
-}
-
 // HASettings say how HA looks after a guest.
 type HASettings struct {
 	State       string `pve:"state"` // Proxmox' default is started
@@ -120,11 +115,6 @@ func (h HA) Rules(ctx context.Context) ([]HARule, error) {
 	return get[[]HARule](ctx, h.c, nil, "/cluster/ha/rules")
 }
 
-// Rule reads one rule. Only from PVE 9 on.
-func (h HA) Rule(ctx context.Context, id string) (HARule, error) {
-	return get[HARule](ctx, h.c, nil, "/cluster/ha/rules/{rule}", id)
-}
-
 type newHARule struct {
 	ID string `pve:"rule"`
 	HARule
@@ -176,21 +166,4 @@ type newHAGroup struct {
 // CreateGroup makes a group. Until PVE 8.
 func (h HA) CreateGroup(ctx context.Context, group HAGroup) error {
 	return tell(ctx, h.c, http.MethodPost, newHAGroup{group.ID, group}, "/cluster/ha/groups")
-}
-
-// HAGroupChange changes a group.
-type HAGroupChange struct {
-	HAGroup
-	Delete []string `pve:"delete"`
-	Digest string   `pve:"digest"`
-}
-
-// SetGroup changes a group. Until PVE 8.
-func (h HA) SetGroup(ctx context.Context, id string, change HAGroupChange) error {
-	return tell(ctx, h.c, http.MethodPut, change, "/cluster/ha/groups/{group}", id)
-}
-
-// DeleteGroup removes a group. Until PVE 8.
-func (h HA) DeleteGroup(ctx context.Context, id string) error {
-	return tell(ctx, h.c, http.MethodDelete, nil, "/cluster/ha/groups/{group}", id)
 }

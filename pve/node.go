@@ -140,15 +140,3 @@ type CPUModel struct {
 func (n Node) CPUModels(ctx context.Context) ([]CPUModel, error) {
 	return get[[]CPUModel](ctx, n.c, nil, "/nodes/{node}/capabilities/qemu/cpu", n.Name)
 }
-
-// MachineType is a machine type that VMs can have.
-type MachineType struct {
-	ID      string `json:"id"`   // pc-q35-9.2
-	Type    string `json:"type"` // q35 or i440fx
-	Version string `json:"version"`
-}
-
-// MachineTypes lists the machine types that the node offers.
-func (n Node) MachineTypes(ctx context.Context) ([]MachineType, error) {
-	return get[[]MachineType](ctx, n.c, nil, "/nodes/{node}/capabilities/qemu/machines", n.Name)
-}

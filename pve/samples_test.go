@@ -32,7 +32,7 @@ var samples = map[string]string{
 	"url": "https://user:url-password@images.test/a.iso?X-Signature=url-signature", "userfilter": "root", "userid": "a@pve", "users": "a@pve,b@pve",
 	"verify-certificates": "0", "vmid": "100", "vms": "100,101", "vmstate": "1", "websocket": "1", "with-conntrack-state": "1", "with-local-disks": "1",
 
-	"ConfigChange.delete": "net1,unused0", "HAChange.delete": "comment", "HARuleChange.delete": "comment", "HAGroupChange.delete": "comment",
+	"ConfigChange.delete": "net1,unused0", "HAChange.delete": "comment", "HARuleChange.delete": "comment",
 	"DirMappingChange.delete": "description", "StorageFilter.format": "1", "StorageFilter.content": "iso,images", "TaskFilter.source": "all",
 	"NewPCIMapping.map": "node=pve1|path=0000:01:00.0|id=8086:1533", "NewFirewallGroup.group": "web2", "DownloadOptions.filename": "a.iso",
 	"FirewallRule.iface": "net0", "HARule.type": "node-affinity",

@@ -133,17 +133,6 @@ func (s Storage) Volume(ctx context.Context, id string) (VolumeInfo, error) {
 	return get[VolumeInfo](ctx, s.c, nil, "/nodes/{node}/storage/{storage}/content/{volume}", s.Node, s.Name, id)
 }
 
-// VolumeChange are the attributes of a volume that can be changed.
-type VolumeChange struct {
-	Notes     *string `pve:"notes"`
-	Protected *bool   `pve:"protected"`
-}
-
-// SetVolume changes attributes of a volume.
-func (s Storage) SetVolume(ctx context.Context, id string, change VolumeChange) error {
-	return tell(ctx, s.c, http.MethodPut, change, "/nodes/{node}/storage/{storage}/content/{volume}", s.Node, s.Name, id)
-}
-
 // AllocOptions describe a new disk image.
 type AllocOptions struct {
 	VMID     int    `pve:"vmid"`

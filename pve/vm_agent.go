@@ -48,23 +48,6 @@ func (a Agent) Interfaces(ctx context.Context) ([]GuestInterface, error) {
 	return out.Result, err
 }
 
-// OSInfo is the guest's operating system.
-type OSInfo struct {
-	ID         string `json:"id"`
-	Name       string `json:"name"`
-	PrettyName string `json:"pretty-name"`
-	Version    string `json:"version"`
-	VersionID  string `json:"version-id"`
-	Kernel     string `json:"kernel-release"`
-	Machine    string `json:"machine"`
-}
-
-// OSInfo asks for the guest's operating system.
-func (a Agent) OSInfo(ctx context.Context) (OSInfo, error) {
-	out, err := askAgent[agentResult[OSInfo]](ctx, a, http.MethodGet, "get-osinfo", nil)
-	return out.Result, err
-}
-
 // Hostname asks for the guest's host name.
 func (a Agent) Hostname(ctx context.Context) (string, error) {
 	type hostname struct {

@@ -36,20 +36,3 @@ type templateParams struct {
 func (v VM) Template(ctx context.Context, disk string) (UPID, error) {
 	return post[UPID](ctx, v.c, templateParams{disk}, "/nodes/{node}/qemu/{vmid}/template", v.Node, v.ID)
 }
-
-type featureParams struct {
-	Feature  string `pve:"feature"`
-	Snapshot string `pve:"snapname"`
-}
-
-// Feature says whether something can be done with the VM's disks.
-type Feature struct {
-	Has   bool     `json:"hasFeature"`
-	Nodes []string `json:"nodes"` // where else it could be done
-}
-
-// Feature asks whether the VM can be snapshotted, cloned (linked) or copied; snapshot may be
-// empty.
-func (v VM) Feature(ctx context.Context, feature, snapshot string) (Feature, error) {
-	return get[Feature](ctx, v.c, featureParams{feature, snapshot}, "/nodes/{node}/qemu/{vmid}/feature", v.Node, v.ID)
-}

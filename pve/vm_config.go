@@ -94,8 +94,3 @@ func (v VM) CloudInit(ctx context.Context) ([]PendingSetting, error) {
 func (v VM) CloudInitDump(ctx context.Context, part string) (string, error) {
 	return get[string](ctx, v.c, cloudInitParams{part}, "/nodes/{node}/qemu/{vmid}/cloudinit/dump", v.Node, v.ID)
 }
-
-// RegenerateCloudInit writes the cloud-init drive anew.
-func (v VM) RegenerateCloudInit(ctx context.Context) error {
-	return tell(ctx, v.c, http.MethodPut, nil, "/nodes/{node}/qemu/{vmid}/cloudinit", v.Node, v.ID)
-}

@@ -38,14 +38,3 @@ func (v VM) MoveDisk(ctx context.Context, opts MoveDiskOptions) (UPID, error) {
 		params: opts, storage: opts.Storage,
 	})
 }
-
-// UnlinkOptions say which disks are detached.
-type UnlinkOptions struct {
-	Disks []string `pve:"idlist"`
-	Force bool     `pve:"force"` // destroy them, instead of keeping them as unused
-}
-
-// Unlink detaches disks, or destroys unused ones. It is done when the call returns.
-func (v VM) Unlink(ctx context.Context, opts UnlinkOptions) error {
-	return tell(ctx, v.c, http.MethodPut, opts, "/nodes/{node}/qemu/{vmid}/unlink", v.Node, v.ID)
-}
