@@ -96,7 +96,7 @@ func (c *change) means(key, want, have string) bool {
 	// A size that the config leaves out is Proxmox' own: setting it would change nothing, and
 	// wait for a restart.
 	own := defaults[key]
-	return own != "" && cmp.Or(want, own) == cmp.Or(have, own)
+	return cmp.Or(want, own) == cmp.Or(have, own)
 }
 
 // sameMachine tells whether a guest has the kind of machine that is wanted:
@@ -126,7 +126,7 @@ func allCPUs(options map[string]string) int {
 // marks keeps description, tags and marker as they should be.
 func (c *change) marks(act *model.Configure) {
 	seed := intendedSeed(c.v, c.g.VMID)
-	if c.alone && c.v.Seed == nil && c.v.Inherits(model.InheritedSeed) {
+	if c.alone && c.v.Inherits(model.InheritedSeed) {
 		seed = c.have.Marker.Seed
 	}
 	want := marker(c.v, c.g.VMID, seed)
@@ -172,16 +172,16 @@ func (c *change) sayText(have, want string) {
 
 // hookPart is the part of a description that the hook reads.
 func hookPart(text string) string {
-	const fence = "```"
-	at := strings.Index(text, fence+"proxplane\n")
-	if at < 0 {
+	const fence, open = "```", "```proxplane\n"
+	_, rest, ok := strings.Cut(text, open)
+	if !ok {
 		return ""
 	}
-	end := strings.Index(text[at+len(fence):], fence)
-	if end < 0 {
-		return text[at:]
+	block, _, closed := strings.Cut(rest, fence)
+	if !closed {
+		return open + rest
 	}
-	return text[at : at+len(fence)+end+len(fence)]
+	return open + block + fence
 }
 
 // unfinished is the fingerprint of a guest that isn't up to date in ways that
@@ -216,7 +216,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	for _, n := range v.NICs {
 		m.Managed = append(m.Managed, "nic:"+n.Slot)
 	}
-	if v.Options[model.Password] != "" && v.Password.Mark != "" {
+	if v.Password.Mark != "" {
 		m.Managed = append(m.Managed, passwordPrefix+v.Password.Mark)
 	}
 	if v.Seed != nil {

@@ -15,7 +15,7 @@ import (
 // idle reports whether an object waits for a template that no object describes and
 // that nothing is made from any more: all copies of it are there.
 func (p *planner) idle(o Object) bool {
-	if i, ok := p.images[o.Owner.Key]; !ok || !i.Implied || o.Wait == nil {
+	if !p.images[o.Owner.Key].Implied || o.Wait == nil {
 		return false
 	}
 	return !slices.ContainsFunc(p.want.VMs, func(v model.VM) bool {
@@ -70,7 +70,7 @@ func nameIn(key string) string {
 // seedThatItHas is the first-boot data that the marker names; nil: none.
 func (c *change) seedThatItHas() *model.Seed {
 	volume, mark := c.have.Marker.Seed, markOf(c.have.Marker, seedPrefix)
-	if volume == "" || mark == "" {
+	if mark == "" {
 		return nil
 	}
 	s := model.Seed{Storage: model.StorageOf(volume), Digest: mark, Lost: true}

@@ -23,9 +23,7 @@ func (p *planner) clean(out *Plan) {
 	}
 	rest := Object{Owner: model.Owner{Set: p.want.Set, Key: model.Leftovers}}
 	rest.Look.Left = unclean
-	if lefts := slices.DeleteFunc(slices.Clone(p.have.Left), func(l model.Left) bool { return claimed[l.Task] || l.Owner != (model.Owner{}) }); len(lefts) > 0 {
-		p.cleanUp(&rest, lefts)
-	}
+	p.cleanUp(&rest, slices.DeleteFunc(slices.Clone(p.have.Left), func(l model.Left) bool { return claimed[l.Task] || l.Owner != (model.Owner{}) }))
 	if !rest.Ready() || len(rest.Notes) > 0 {
 		out.Objects = append(out.Objects, rest)
 	}
@@ -36,18 +34,18 @@ func (p *planner) cleanFor(o *Object, unclean bool, claimed map[string]bool) {
 	makes := o.makes()
 	var lefts []model.Left
 	for _, l := range p.have.Left {
-		if l.Owner == o.Owner || makes != 0 && l.VMID == makes {
+		if l.Owner == o.Owner || l.VMID == makes {
 			claimed[l.Task] = true
 			lefts = append(lefts, l)
 		}
 	}
 	switch {
-	case !o.Look.Empty() || o.Foreseen:
+	case !o.Look.Empty():
 		return // it is looked at first
 	case makes != 0 && unclean:
 		o.Look.Left = true
 		return
-	case len(lefts) == 0 || o.Wait != nil && o.Wait.Reason.Facts().HandsOff:
+	case o.Wait != nil && o.Wait.Reason.Facts().HandsOff:
 		return
 	}
 	p.cleanUp(o, lefts)

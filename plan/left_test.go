@@ -36,3 +36,16 @@ func TestOnlyLeftoversOfWhatWasShownAreAgreedTo(t *testing.T) {
 		}
 	}
 }
+
+// What was shown of one object is agreed to for that object alone, though the VMID is the same.
+func TestAnAgreementIsForTheObjectThatWasShown(t *testing.T) {
+	destroys := []Step{{N: 1, Action: model.Destroy{Target: model.Target{VMID: 100}}, Effect: LosesData}}
+	var a Agreement
+	a.Add(Plan{Objects: []Object{{Owner: owner("VirtualMachine", "web"), Steps: destroys}}})
+	if o := a.Limit(Object{Owner: owner("VirtualMachine", "web"), Steps: destroys}); len(o.Steps) != 1 {
+		t.Error("it was shown")
+	}
+	if o := a.Limit(Object{Owner: owner("VirtualMachine", "other"), Steps: destroys}); len(o.Steps) != 0 || len(o.Refused) != 1 {
+		t.Errorf("nobody was shown that it goes: %s", o)
+	}
+}

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func (c *change) offPolicy() string {
 	}
 	for _, other := range c.p.nodeLoad().labels[c.g.Node] {
 		// Of two that must not share a node, one stays.
-		if other.Owner != c.v.Owner && !other.Deleted && conflicts(c.v, other) && model.CompareNames(other.Name, c.v.Name) < 0 {
+		if !other.Deleted && conflicts(c.v, other) && model.CompareNames(other.Name, c.v.Name) < 0 {
 			return fmt.Sprintf("anti-affinity with %s, which is on %s, too", other.Name, c.g.Node)
 		}
 	}
@@ -170,8 +171,7 @@ func (p *planner) local(d model.Disk) bool {
 // of LVM don't say so, and can be moved.
 func linkedClone(volume string) bool {
 	_, name, _ := strings.Cut(volume, ":")
-	i := strings.LastIndex(name, "/")
-	return i > 0 && strings.Contains(name[:i], "base-")
+	return strings.Contains(path.Dir(name), "base-")
 }
 
 // takesSnapshotsAlong reports whether Proxmox copies a disk to another node with its snapshots.

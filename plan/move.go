@@ -27,8 +27,8 @@ func (c *change) misplaced() []move {
 	var list, firm []move
 	root := ""
 	for _, d := range c.v.Disks {
-		have, ok := c.have.DiskAt(c.slotOf(d))
-		if !ok || d.CDROM || d.Volume != "" || have.CDROM || have.Storage == "" {
+		have, _ := c.have.DiskAt(c.slotOf(d))
+		if d.Volume != "" || have.CDROM || have.Storage == "" {
 			continue
 		}
 		m := move{slot: have.Slot, have: have, storage: d.Storage}
@@ -63,7 +63,7 @@ func (c *change) otherFormat(want, have model.Disk) string {
 		want.Storage = have.Storage
 	}
 	s := c.p.have.Storages[want.Storage]
-	if s == nil || s.Blocks() || want.Format == "" || have.Format == want.Format {
+	if s == nil || s.Blocks() || have.Format == want.Format {
 		return ""
 	}
 	return want.Format

@@ -13,10 +13,10 @@ func (c *change) nics(act *model.Configure) {
 	for _, n := range c.v.NICs {
 		wanted[n.Slot] = true
 		have, ok := c.have.NICAt(n.Slot)
-		if n.MAC == "" && ok {
+		if n.MAC == "" {
 			n.MAC = have.MAC
 		}
-		if ok && n.Equal(have) {
+		if n.Equal(have) {
 			continue
 		}
 		if back := c.undoes(n.Slot, func(running *model.Config) bool {

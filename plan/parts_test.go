@@ -120,8 +120,8 @@ func TestNotesAreToldOnce(t *testing.T) {
 	for _, n := range []Note{a, b, {Text: "c"}, a, b} {
 		p.note(n)
 	}
-	if len(p.notes) != 3 {
-		t.Errorf("%v", p.notes)
+	if diff := cmp.Diff([]Note{a, b, {Text: "c"}}, p.notes); diff != "" {
+		t.Error(diff)
 	}
 }
 

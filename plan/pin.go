@@ -141,8 +141,8 @@ func (p *planner) resolved(o *Object, i model.Image, guests []*model.Guest) {
 // the name stands for another one now. What it stood for is in the markers of the
 // guests that were made from it.
 func (p *planner) moved(o *Object, v model.VM, from *model.Guest) {
-	img, ok := p.images[v.Source.Image]
-	if !ok || img.Template == "" {
+	img := p.images[v.Source.Image]
+	if img.Template == "" {
 		return
 	}
 	before, unread := p.origins(v.Source.Image)
@@ -175,7 +175,7 @@ func (p *planner) origins(image model.Key) (before []int, unread int) {
 			switch {
 			case g.Config == nil && p.owns(v.Owner, g.VMID, v.Range):
 				unread = g.VMID
-			case g.Config != nil && p.proved(g, v.Owner, v.Range) && g.Config.Marker.From != 0:
+			case p.proved(g, v.Owner, v.Range) && g.Config.Marker.From != 0:
 				before = append(before, g.Config.Marker.From)
 			}
 		}

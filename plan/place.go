@@ -146,7 +146,7 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if src != nil && !p.have.Nodes[src.guest.Node].Online {
 		return now("%s, which has the image, is offline", src.guest.Node)
 	}
-	if full && src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
+	if src != nil && src.guest.Node != n.Name && !p.everywhere(v.Source.Storage) {
 		kind := "is local"
 		if p.have.Storages[v.Source.Storage] == nil {
 			kind = "not found"

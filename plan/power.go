@@ -44,7 +44,7 @@ func (c *change) power(after ...int) {
 		c.clearHA("stop", PowerOff, after...)
 	case c.running() && c.v.Power != "" && c.g.HAState == model.HAClearing:
 		c.o.wait(model.WaitPending, "the HA manager is to clear its error, which stops it")
-	case c.running() && c.v.Power != "":
+	case c.running():
 		c.stop()
 	}
 }
@@ -53,7 +53,7 @@ func (c *change) power(after ...int) {
 // MAC address: a copy, or a restored backup. Those of the same name are looked at.
 func (c *change) addressTaken() bool {
 	for _, g := range c.p.have.Named(c.g.Name) {
-		if g.VMID != c.g.VMID && g.Config == nil && g.Status == model.StatusRunning && !g.Container {
+		if g.Config == nil && g.Status == model.StatusRunning && !g.Container {
 			c.o.Look.Configs = append(c.o.Look.Configs, g.VMID)
 		}
 	}

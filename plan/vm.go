@@ -18,7 +18,7 @@ func (p *planner) vm(v model.VM) Object {
 		return o
 	}
 	if f.wait == nil {
-		if o.Look = p.namesakes(&o, v, f.guest); !o.Look.Empty() {
+		if o.Look = p.namesakes(&o, v); !o.Look.Empty() {
 			return o
 		}
 	}

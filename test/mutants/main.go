@@ -32,6 +32,7 @@ type settings struct {
 	only    int
 	files   string
 	longest time.Duration
+	skip    string
 	unmet   bool
 	workers int
 	least   int
@@ -44,6 +45,7 @@ func main() {
 	flag.IntVar(&set.only, "only", 0, "try this mutant only, by its `NUMBER`")
 	flag.StringVar(&set.files, "files", "", "try only mutants of files whose paths match this `REGEXP`")
 	flag.DurationVar(&set.longest, "longest", 0, "leave out tests that take longer than this")
+	flag.StringVar(&set.skip, "skip", "", "leave out tests whose names match this `REGEXP`: such as take long, and notice little that others don't")
 	flag.BoolVar(&set.unmet, "uncovered", false, "print only the mutants that no test comes by, and try none")
 	flag.IntVar(&set.workers, "workers", runtime.NumCPU(), "test processes at once")
 	flag.IntVar(&set.least, "least", 0, "fail when fewer than this `PERCENT` are noticed")
@@ -171,6 +173,13 @@ func (s settings) build(ctx context.Context, replace map[string]string, scratch 
 					return nil, err
 				}
 			}
+		}
+		if s.skip != "" {
+			skip, err := regexp.Compile(s.skip)
+			if err != nil {
+				return nil, fmt.Errorf("skip: %w", err)
+			}
+			one.names = slices.DeleteFunc(one.names, skip.MatchString)
 		}
 		overlay := filepath.Join(scratch, fmt.Sprintf("%d.json", i))
 		text, err := json.Marshal(map[string]any{"Replace": replace})
