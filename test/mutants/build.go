@@ -98,9 +98,9 @@ const activePath = "github.com/proxplane/proxplane/test/mutants/active"
 // driverName is what the tests that drive others are called, see active.Drive.
 const driverName = "TestMutantsDrive"
 
-// addDrivers adds tests to a package that run its other ones, those inside of it and those outside, and returns the names of all.
-func addDrivers(p listed, dir string, overlay map[string]string) ([]string, error) {
-	var all []string
+// addDrivers adds tests to a package that run its other ones, those inside of it and those outside, and returns the names of all,
+// and how many such tests there are.
+func addDrivers(p listed, dir string, overlay map[string]string) (all []string, drivers int, err error) {
 	for _, part := range []struct {
 		where, pkg string
 		files      []string
@@ -109,7 +109,7 @@ func addDrivers(p listed, dir string, overlay map[string]string) ([]string, erro
 		for _, name := range part.files {
 			one, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
 			if err != nil {
-				return nil, fmt.Errorf("parse %s: %w", name, err)
+				return nil, 0, fmt.Errorf("parse %s: %w", name, err)
 			}
 			for _, decl := range one.Decls {
 				if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name != "TestMain" && strings.HasPrefix(fn.Name.Name, "Test") {
@@ -130,11 +130,12 @@ func addDrivers(p listed, dir string, overlay map[string]string) ([]string, erro
 		file := fmt.Sprintf("%s-drive%s_test.go", p.Name, part.where)
 		overlay[filepath.Join(p.Dir, file)] = filepath.Join(dir, file)
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text.String()), 0o600); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		all = append(all, names...)
+		drivers++
 	}
-	return all, nil
+	return all, drivers, nil
 }
 
 // compile builds the tests of a package with the mutants in it.

@@ -36,6 +36,7 @@ type settings struct {
 	unmet   bool
 	workers int
 	least   int
+	known   string
 }
 
 func main() {
@@ -49,6 +50,7 @@ func main() {
 	flag.BoolVar(&set.unmet, "uncovered", false, "print only the mutants that no test comes by, and try none")
 	flag.IntVar(&set.workers, "workers", runtime.NumCPU(), "test processes at once")
 	flag.IntVar(&set.least, "least", 0, "fail when fewer than this `PERCENT` are noticed")
+	flag.StringVar(&set.known, "known", "", "`FILE` with the mutants that are known to make no difference, each with the reason")
 	flag.Parse()
 	set.tests = strings.FieldsFunc(*tests, func(r rune) bool { return r == ',' })
 	if len(set.tests) == 0 {
@@ -79,6 +81,13 @@ func (s settings) run(ctx context.Context, packages []string) error {
 	if err != nil {
 		return err
 	}
+	list, err := readKnown(s.known)
+	if err != nil {
+		return err
+	}
+	if lines := missing(list, mutants); len(lines) > 0 {
+		return fmt.Errorf("%s isn't up to date:\n%s", s.known, strings.Join(lines, "\n"))
+	}
 	suites, err := s.build(ctx, replace, scratch)
 	if err != nil {
 		return err
@@ -96,7 +105,7 @@ func (s settings) run(ctx context.Context, packages []string) error {
 	if err != nil {
 		return err
 	}
-	return s.report(some, found)
+	return s.report(some, found, list)
 }
 
 // choose returns the mutants that are tried.
@@ -169,7 +178,7 @@ func (s settings) build(ctx context.Context, replace map[string]string, scratch 
 		replace := maps.Clone(replace)
 		for _, p := range all {
 			if p.Dir == one.dir {
-				if one.names, err = addDrivers(p, scratch, replace); err != nil {
+				if one.names, one.drivers, err = addDrivers(p, scratch, replace); err != nil {
 					return nil, err
 				}
 			}
@@ -261,19 +270,32 @@ func (s settings) tryBatch(ctx context.Context, suites []*suite, mutants []mutan
 	return nil
 }
 
-func (s settings) report(mutants []mutant, found []verdict) error {
+// report counts what became of mutants. Those that are known to make no difference aren't counted among those that are to be noticed.
+func (s settings) report(mutants []mutant, found []verdict, list []known) error {
+	if lines := noticed(list, mutants, found); len(lines) > 0 {
+		return fmt.Errorf("%s isn't up to date:\n%s", s.known, strings.Join(lines, "\n"))
+	}
+	same := map[string]bool{}
+	for _, k := range list {
+		same[k.mutant] = true
+	}
 	var count [len(verdicts)]int
-	for _, v := range found {
+	alike := 0
+	for i, v := range found {
+		if v <= survived && same[mutants[i].name()] {
+			alike++
+			continue
+		}
 		count[v]++
 	}
-	noticed := 100
-	if len(mutants) > 0 {
-		noticed = 100 * (count[killed] + count[timedOut]) / len(mutants)
+	share := 100
+	if rest := len(mutants) - alike; rest > 0 {
+		share = 100 * (count[killed] + count[timedOut]) / rest
 	}
-	fmt.Printf("\n%d mutants: %d killed, %d timed out, %d survived, %d not covered: %d %% noticed\n",
-		len(mutants), count[killed], count[timedOut], count[survived], count[notCovered], noticed)
-	if noticed < s.least {
-		return fmt.Errorf("%d %% noticed, at least %d %% wanted", noticed, s.least)
+	fmt.Printf("\n%d mutants: %d killed, %d timed out, %d survived, %d not covered, %d known to make no difference: %d %% of the others noticed\n",
+		len(mutants), count[killed], count[timedOut], count[survived], count[notCovered], alike, share)
+	if share < s.least {
+		return fmt.Errorf("%d %% noticed, at least %d %% wanted", share, s.least)
 	}
 	return nil
 }

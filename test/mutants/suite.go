@@ -25,6 +25,7 @@ type suite struct {
 	only                      *regexp.Regexp
 	args                      []string
 	names                     []string // of all its tests
+	drivers                   int      // that run them: inside of the package, and outside
 	tests                     []testCase
 }
 
@@ -155,15 +156,7 @@ func (s *suite) try(ctx context.Context, mutants []mutant) (map[int]verdict, err
 			return nil, fmt.Errorf("the tests of %s: %w\n%s", s.pkg, ended, text)
 		}
 		last := results[len(results)-1]
-		some := map[int]verdict{}
-		for _, r := range results {
-			if !r.Began {
-				some[r.N] = killed
-				if r.Pass {
-					some[r.N] = survived
-				}
-			}
-		}
+		some := s.verdicts(results)
 		if control, ran := some[0]; ran && control != survived {
 			return s.apart(ctx, mutants)
 		}
@@ -178,8 +171,29 @@ func (s *suite) try(ctx context.Context, mutants []mutant) (map[int]verdict, err
 			found[n] = v
 		}
 		rest = slices.DeleteFunc(rest, func(m active.Mutant) bool { _, done := some[m.N]; return done })
+		if i := slices.IndexFunc(rest, func(m active.Mutant) bool { return m.N == last.N }); last.Began && i > 0 {
+			rest[0], rest[i] = rest[i], rest[0] // the first of the next process
+		}
 	}
 	return found, nil
+}
+
+// verdicts are what is known of mutants: one that some tests have noticed is killed, one that all tests have run with and none has
+// noticed has survived.
+func (s *suite) verdicts(results []active.Result) map[int]verdict {
+	some, passed := map[int]verdict{}, map[int]int{}
+	for _, r := range results {
+		switch {
+		case r.Began:
+		case !r.Pass:
+			some[r.N] = killed
+		default:
+			if passed[r.N]++; passed[r.N] == s.drivers && some[r.N] != killed {
+				some[r.N] = survived
+			}
+		}
+	}
+	return some
 }
 
 // apart tries mutants in a process each, since one of them has left something behind. If tests fail in a process without any mutant,
@@ -210,8 +224,10 @@ func (s *suite) apart(ctx context.Context, mutants []mutant) (map[int]verdict, e
 		switch {
 		case exitStatus(ended) == active.ExitTimeout:
 			found[m.n] = timedOut
-		case len(results) > 1 && results[1].N == m.n && results[1].Pass:
-			found[m.n] = survived
+		default:
+			if v, known := s.verdicts(results)[m.n]; known {
+				found[m.n] = v
+			}
 		}
 	}
 	return found, nil

@@ -10,6 +10,7 @@ func TestPrice(t *testing.T) {
 	}{
 		{nil, false, false, 10},
 		{[]int{1, -2}, false, false, 12},
+		{[]int{0}, false, false, 10},
 		{[]int{1}, true, true, 10},
 		{[]int{1}, true, false, 12},
 		{[]int{1}, false, true, 12},
