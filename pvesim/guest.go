@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -163,4 +164,79 @@ func (r *Run) qmpStatus() string {
 		return "suspended"
 	}
 	return "running"
+}
+
+// newGuest is the inside of a VM that boots now.
+func (s *Sim) newGuest(vm *VM) *Guest {
+	name := vm.Name()
+	if name == "" {
+		name = fmt.Sprintf("VM%d", vm.ID)
+	}
+	g := newInside(name, strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", ""))
+	if sd, ok := s.findSeed(vm); ok {
+		var cards []nic
+		for i, key := range vm.Conf.nets() {
+			cards = append(cards, nic{slot: key, mac: netMAC(vm.Conf[key]), name: ethName(i)})
+		}
+		g.apply(sd, cards)
+	}
+	return g
+}
+
+// maxSeed is how much of a disc is looked at.
+const maxSeed = 8 << 20
+
+// findSeed looks for a disc labelled cidata, as people make them, and for
+// snippets that replace Proxmox' own.
+func (s *Sim) findSeed(vm *VM) (seed, bool) {
+	for _, d := range vm.Conf.drives() {
+		if d.cloudInit() {
+			custom, err := (&cloudInit{Sim: s, vm: vm, conf: vm.Conf}).customFiles()
+			if err != nil || len(custom) == 0 {
+				return seed{}, false
+			}
+			return seed{user: custom["user"], meta: custom["meta"], network: custom["network"]}, true
+		}
+		vol, _ := s.volume(vm.Node, d.volume)
+		if !d.cdrom() || vol == nil {
+			continue
+		}
+		data, err := s.volumeBytes(vol, maxSeed)
+		if err != nil {
+			continue
+		}
+		if img, ok := openISO(data); ok && strings.EqualFold(img.label, "cidata") {
+			files := img.files()
+			return seed{user: files["user-data"], meta: files["meta-data"], network: files["network-config"]}, true
+		}
+	}
+	return seed{}, false
+}
+
+// runInGuest starts a program inside with its arguments.
+func (s *Sim) runInGuest(vm *VM, args []string, stdin []byte) (*GuestExec, error) {
+	return vm.Run.Guest.run(hardware{s, vm}, args, stdin)
+}
+
+// hardware is what a program inside can do to its machine.
+type hardware struct {
+	sim *Sim
+	vm  *VM
+}
+
+func (h hardware) now() time.Time { return h.sim.now() }
+func (h hardware) powerOff()      { h.sim.askShutdown(h.vm) }
+
+// reboot restarts the system inside; QEMU goes on.
+func (h hardware) reboot() {
+	vm, r := h.vm, h.vm.Run
+	if vm.Conf["reboot"] == "0" { // QEMU ends instead
+		h.powerOff()
+		return
+	}
+	h.sim.later(h.sim.world.Timing.Shutdown.D(), func(a *actor) {
+		if vm.Run == r && r.Paused.IsZero() {
+			a.boot(vm)
+		}
+	})
 }

@@ -1,3 +1,6 @@
+// Package guestos is the system inside a simulated guest: its files, what cloud-init makes of a
+// seed when it boots, the programs that its agent can run, and a small shell. It knows nothing of
+// Proxmox.
 package pvesim
 
 import (
@@ -30,12 +33,8 @@ type GuestExec struct {
 	Err  []byte    `json:"err,omitempty"`
 }
 
-// newGuest is the inside of a VM that boots now.
-func (s *Sim) newGuest(vm *VM) *Guest {
-	name := vm.Name()
-	if name == "" {
-		name = fmt.Sprintf("VM%d", vm.ID)
-	}
+// newInside is the inside of a machine of a name that boots now.
+func newInside(name, machineID string) *Guest {
 	host, _, _ := strings.Cut(name, ".")
 	g := &Guest{Name: host, PID: 150}
 	g.makeMaps()
@@ -45,14 +44,20 @@ func (s *Sim) newGuest(vm *VM) *Guest {
 	}
 	g.Files["/etc/os-release"] = []byte(release.String())
 	g.Files["/etc/hostname"] = []byte(host + "\n")
-	machine := strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", "")
-	g.Files["/etc/machine-id"] = []byte(machine + "\n")
-	s.applySeed(vm, g)
+	g.Files["/etc/machine-id"] = []byte(machineID + "\n")
 	return g
 }
 
 // baseDirs are in every guest.
-var baseDirs = wordSet("/ /bin /dev /etc /home /mnt /opt /proc /root /run /srv /sys /tmp /usr /usr/local /usr/local/bin /var /var/lib /var/log /var/tmp")
+var baseDirs = dirs("/ /bin /dev /etc /home /mnt /opt /proc /root /run /srv /sys /tmp /usr /usr/local /usr/local/bin /var /var/lib /var/log /var/tmp")
+
+func dirs(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, dir := range strings.Fields(text) {
+		set[dir] = true
+	}
+	return set
+}
 
 func (g *Guest) isDir(dir string) bool { return baseDirs[dir] || g.Dirs[dir] }
 

@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -243,7 +244,7 @@ func progTest(p *process, args []string) int {
 }
 
 func progDate(p *process, args []string) int {
-	now := p.sim.now().UTC()
+	now := p.on.now().UTC()
 	if len(args) > 0 && args[0] == "+%s" {
 		fmt.Fprintln(&p.out, now.Unix())
 		return 0
@@ -263,22 +264,12 @@ func progPoweroff(p *process, args []string) int {
 	if slices.Contains(args, "-r") {
 		return progReboot(p, nil)
 	}
-	p.sim.askShutdown(p.vm)
+	p.on.powerOff()
 	return 0
 }
 
-// progReboot restarts the system inside; QEMU goes on.
 func progReboot(p *process, _ []string) int {
-	vm, r := p.vm, p.vm.Run
-	if vm.Conf["reboot"] == "0" { // QEMU ends instead
-		p.sim.askShutdown(vm)
-		return 0
-	}
-	p.sim.later(p.sim.world.Timing.Shutdown.D(), func(a *actor) {
-		if vm.Run == r && r.Paused.IsZero() {
-			a.boot(vm)
-		}
-	})
+	p.on.reboot()
 	return 0
 }
 
@@ -300,7 +291,7 @@ func progSystemctl(p *process, args []string) int {
 }
 
 func progEnv(p *process, _ []string) int {
-	for _, k := range sortedKeys(p.vars) {
+	for _, k := range slices.Sorted(maps.Keys(p.vars)) {
 		fmt.Fprintf(&p.out, "%s=%s\n", k, p.vars[k])
 	}
 	return 0

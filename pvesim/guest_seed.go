@@ -8,39 +8,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxSeed is how much of a disc is looked at.
-const maxSeed = 8 << 20
-
 // seed is what cloud-init finds when the system inside boots, beyond what
 // Proxmox itself writes from ciuser, ipconfigN and so on.
 type seed struct{ user, meta, network string }
-
-// findSeed looks for a disc labelled cidata, as people make them, and for
-// snippets that replace Proxmox' own.
-func (s *Sim) findSeed(vm *VM) (seed, bool) {
-	for _, d := range vm.Conf.drives() {
-		if d.cloudInit() {
-			custom, err := (&cloudInit{Sim: s, vm: vm, conf: vm.Conf}).customFiles()
-			if err != nil || len(custom) == 0 {
-				return seed{}, false
-			}
-			return seed{user: custom["user"], meta: custom["meta"], network: custom["network"]}, true
-		}
-		vol, _ := s.volume(vm.Node, d.volume)
-		if !d.cdrom() || vol == nil {
-			continue
-		}
-		data, err := s.volumeBytes(vol, maxSeed)
-		if err != nil {
-			continue
-		}
-		if img, ok := openISO(data); ok && strings.EqualFold(img.label, "cidata") {
-			files := img.files()
-			return seed{user: files["user-data"], meta: files["meta-data"], network: files["network-config"]}, true
-		}
-	}
-	return seed{}, false
-}
 
 // hostName is the name that the seed gives the system; "" if it gives none.
 func (s seed) hostName() string {
@@ -168,29 +138,31 @@ func withMask(addr, mask string) string {
 	return netip.PrefixFrom(a, bits).String()
 }
 
-// applySeed sets up a guest that boots as its seed says.
-func (s *Sim) applySeed(vm *VM, g *Guest) {
-	sd, ok := s.findSeed(vm)
-	if !ok {
-		return
-	}
-	switch name := sd.hostName(); {
+// nic is a network card of a machine that boots.
+type nic struct {
+	slot string // net0
+	mac  string
+	name string // eth0, as the system inside calls it
+}
+
+// apply sets up a guest that boots as its seed says.
+func (g *Guest) apply(s seed, cards []nic) {
+	switch name := s.hostName(); {
 	case name != "":
 		g.Name = name
-	case sd.user != "": // only Proxmox' own user data names the host
+	case s.user != "": // only Proxmox' own user data names the host
 		g.Name = "localhost"
 	}
 	g.Files["/etc/hostname"] = []byte(g.Name + "\n")
-	cards, ok := sd.cards()
+	plans, ok := s.cards()
 	if !ok {
 		return
 	}
 	g.Net = map[string][]string{}
-	for i, key := range vm.Conf.nets() {
-		mac := netMAC(vm.Conf[key])
-		for _, c := range cards {
-			if c.mac == mac || c.mac == "" && (c.name == key || c.name == ethName(i)) {
-				g.Net[mac] = append(g.Net[mac], c.addrs...)
+	for _, card := range cards {
+		for _, p := range plans {
+			if p.mac == card.mac || p.mac == "" && (p.name == card.slot || p.name == card.name) {
+				g.Net[card.mac] = append(g.Net[card.mac], p.addrs...)
 			}
 		}
 	}

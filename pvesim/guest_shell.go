@@ -12,8 +12,7 @@ import (
 // process is a program that runs in a guest. What it prints is known at
 // once; how long it takes is added up in lasts.
 type process struct {
-	sim   *Sim
-	vm    *VM
+	on    machine
 	guest *Guest
 	stdin []byte
 	out   bytes.Buffer
@@ -24,16 +23,23 @@ type process struct {
 	left  bool // the shell has exited
 }
 
-// runInGuest starts a program with its arguments. Only a few programs are
+// machine is what a program can do to the machine that it runs on.
+type machine interface {
+	now() time.Time
+	powerOff()
+	reboot()
+}
+
+// run starts a program with its arguments. Only a few programs are
 // simulated; the shell knows lists, redirections, quotes and variables.
-func (s *Sim) runInGuest(vm *VM, args []string, stdin []byte) (*GuestExec, error) {
-	p := &process{sim: s, vm: vm, guest: vm.Run.Guest, stdin: stdin, vars: map[string]string{"HOME": "/root", "USER": "root"}}
+func (g *Guest) run(on machine, args []string, stdin []byte) (*GuestExec, error) {
+	p := &process{on: on, guest: g, stdin: stdin, vars: map[string]string{"HOME": "/root", "USER": "root"}}
 	prog := programs[path.Base(args[0])]
 	if prog == nil || strings.Contains(args[0], "/") && !strings.Contains(args[0], "bin/") {
 		return nil, fmt.Errorf("No such file or directory")
 	}
 	code := prog(p, args[1:])
-	return &GuestExec{Ends: s.now().Add(p.lasts), Code: code, Out: p.out.Bytes(), Err: p.err.Bytes()}, nil
+	return &GuestExec{Ends: on.now().Add(p.lasts), Code: code, Out: p.out.Bytes(), Err: p.err.Bytes()}, nil
 }
 
 // programs are those that the simulated system has.
@@ -116,7 +122,7 @@ func (p *process) command(c shellCommand) {
 		p.code = 0
 		return
 	}
-	child := &process{sim: p.sim, vm: p.vm, guest: p.guest, stdin: p.stdin, vars: p.vars}
+	child := &process{on: p.on, guest: p.guest, stdin: p.stdin, vars: p.vars}
 	if c.piped != nil {
 		child.stdin = p.pipe(*c.piped)
 	}
@@ -150,7 +156,7 @@ func (p *process) command(c shellCommand) {
 
 // pipe runs the command on the left of a pipe and returns what it printed.
 func (p *process) pipe(c shellCommand) []byte {
-	left := &process{sim: p.sim, vm: p.vm, guest: p.guest, stdin: p.stdin, vars: p.vars}
+	left := &process{on: p.on, guest: p.guest, stdin: p.stdin, vars: p.vars}
 	left.command(c)
 	p.err.Write(left.err.Bytes())
 	p.lasts += left.lasts
