@@ -26,7 +26,8 @@ var doors = []string{"cli", "operator", "karpenter", "machines", "cluster", "ter
 // folder that isn't here may not exist. Folders below have the same rules, unless they
 // are here themselves.
 var mayImport = map[string][]string{
-	"spec/export": {"spec", "model", "plan", "pve/prop"},
+	"spec/export":    {"spec", "model", "plan", "pve/prop"},
+	"pvesim/guestos": {},
 
 	"model":      {},
 	"plan":       {"model"},

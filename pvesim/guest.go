@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/guestos"
 )
 
 // Run is a guest that runs.
@@ -20,9 +22,9 @@ type Run struct {
 	// Off is when the guest, told to shut down, will have done so.
 	Off time.Time `json:"off,omitzero"`
 	// Reboot asks to start the VM again once it is off.
-	Reboot bool   `json:"reboot,omitempty"`
-	Mem    int64  `json:"mem"` // bytes given to the guest at its start
-	Guest  *Guest `json:"guest,omitempty"`
+	Reboot bool           `json:"reboot,omitempty"`
+	Mem    int64          `json:"mem"` // bytes given to the guest at its start
+	Guest  *guestos.Guest `json:"guest,omitempty"`
 
 	ended chan struct{} // see gone
 	early bool          // a real machine has ended
@@ -167,18 +169,18 @@ func (r *Run) qmpStatus() string {
 }
 
 // newGuest is the inside of a VM that boots now.
-func (s *Sim) newGuest(vm *VM) *Guest {
+func (s *Sim) newGuest(vm *VM) *guestos.Guest {
 	name := vm.Name()
 	if name == "" {
 		name = fmt.Sprintf("VM%d", vm.ID)
 	}
-	g := newInside(name, strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", ""))
+	g := guestos.New(name, strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", ""))
 	if sd, ok := s.findSeed(vm); ok {
-		var cards []nic
+		var cards []guestos.NIC
 		for i, key := range vm.Conf.nets() {
-			cards = append(cards, nic{slot: key, mac: netMAC(vm.Conf[key]), name: ethName(i)})
+			cards = append(cards, guestos.NIC{Slot: key, MAC: netMAC(vm.Conf[key]), Name: ethName(i)})
 		}
-		g.apply(sd, cards)
+		g.Apply(sd, cards)
 	}
 	return g
 }
@@ -188,14 +190,14 @@ const maxSeed = 8 << 20
 
 // findSeed looks for a disc labelled cidata, as people make them, and for
 // snippets that replace Proxmox' own.
-func (s *Sim) findSeed(vm *VM) (seed, bool) {
+func (s *Sim) findSeed(vm *VM) (guestos.Seed, bool) {
 	for _, d := range vm.Conf.drives() {
 		if d.cloudInit() {
 			custom, err := (&cloudInit{Sim: s, vm: vm, conf: vm.Conf}).customFiles()
 			if err != nil || len(custom) == 0 {
-				return seed{}, false
+				return guestos.Seed{}, false
 			}
-			return seed{user: custom["user"], meta: custom["meta"], network: custom["network"]}, true
+			return guestos.Seed{User: custom["user"], Meta: custom["meta"], Network: custom["network"]}, true
 		}
 		vol, _ := s.volume(vm.Node, d.volume)
 		if !d.cdrom() || vol == nil {
@@ -205,17 +207,17 @@ func (s *Sim) findSeed(vm *VM) (seed, bool) {
 		if err != nil {
 			continue
 		}
-		if img, ok := openISO(data); ok && strings.EqualFold(img.label, "cidata") {
-			files := img.files()
-			return seed{user: files["user-data"], meta: files["meta-data"], network: files["network-config"]}, true
+		if img, ok := guestos.OpenISO(data); ok && strings.EqualFold(img.Label, "cidata") {
+			files := img.Files()
+			return guestos.Seed{User: files["user-data"], Meta: files["meta-data"], Network: files["network-config"]}, true
 		}
 	}
-	return seed{}, false
+	return guestos.Seed{}, false
 }
 
 // runInGuest starts a program inside with its arguments.
-func (s *Sim) runInGuest(vm *VM, args []string, stdin []byte) (*GuestExec, error) {
-	return vm.Run.Guest.run(hardware{s, vm}, args, stdin)
+func (s *Sim) runInGuest(vm *VM, args []string, stdin []byte) (*guestos.Exec, error) {
+	return vm.Run.Guest.Run(hardware{s, vm}, args, stdin)
 }
 
 // hardware is what a program inside can do to its machine.
@@ -224,14 +226,14 @@ type hardware struct {
 	vm  *VM
 }
 
-func (h hardware) now() time.Time { return h.sim.now() }
-func (h hardware) powerOff()      { h.sim.askShutdown(h.vm) }
+func (h hardware) Now() time.Time { return h.sim.now() }
+func (h hardware) PowerOff()      { h.sim.askShutdown(h.vm) }
 
-// reboot restarts the system inside; QEMU goes on.
-func (h hardware) reboot() {
+// Reboot restarts the system inside; QEMU goes on.
+func (h hardware) Reboot() {
 	vm, r := h.vm, h.vm.Run
 	if vm.Conf["reboot"] == "0" { // QEMU ends instead
-		h.powerOff()
+		h.PowerOff()
 		return
 	}
 	h.sim.later(h.sim.world.Timing.Shutdown.D(), func(a *actor) {

@@ -1,5 +1,9 @@
 package pvesim
 
+import (
+	"github.com/proxplane/proxplane/pvesim/guestos"
+)
+
 // agentAnswers pings the guest agent; one that is down makes the caller wait
 // as long as Proxmox does.
 func (a *actor) agentAnswers(vm *VM) bool {
@@ -57,7 +61,7 @@ func (s *Sim) askAgent(vm *VM, command string) any {
 	case "get-osinfo":
 		return map[string]any{
 			"name": "Test Linux", "id": "testlinux", "pretty-name": "Test Linux 1", "version": "1", "version-id": "1",
-			"machine": guestMachine, "kernel-release": guestKernel, "kernel-version": guestBuild,
+			"machine": guestos.Architecture, "kernel-release": guestos.Kernel, "kernel-version": guestos.KernelBuild,
 		}
 	case "get-users", "get-fsinfo":
 		return []any{}

@@ -86,7 +86,7 @@ func (s *Sim) resumeGuests() {
 			vm.Run = nil
 		}
 		if vm.Run != nil && vm.Run.Guest != nil {
-			vm.Run.Guest.makeMaps()
+			vm.Run.Guest.MakeMaps()
 		}
 		s.watchOff(vm)
 	}

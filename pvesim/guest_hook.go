@@ -3,6 +3,8 @@ package pvesim
 import (
 	"fmt"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/guestos"
 )
 
 // hook runs the VM's hook script. An error before the start stops it.
@@ -36,7 +38,7 @@ func (t *task) runHook(vm *VM, volid, phase string) error {
 	if err != nil {
 		return fmt.Errorf("read script '%s': %w", volid, err)
 	}
-	lines, code := hookOutput(script, vm.ID, phase)
+	lines, code := guestos.HookOutput(script, vm.ID, phase)
 	for _, line := range lines {
 		t.logf("%s", line)
 	}

@@ -9,7 +9,7 @@ func (a *actor) saveMemory(vm *VM, volid string) error {
 	saved := *vm.Run
 	saved.ended = nil
 	saved.Reboot = false
-	saved.Guest = vm.Run.Guest.clone()
+	saved.Guest = vm.Run.Guest.Clone()
 	saved.pause(a.now())
 	if vm.Saved == nil {
 		vm.Saved = map[string]*Run{}
@@ -22,7 +22,7 @@ func (a *actor) saveMemory(vm *VM, volid string) error {
 func (s *Sim) goOn(vm *VM, saved *Run) {
 	r := *saved
 	r.PID, r.Started, r.Mem, r.ended = vm.Run.PID, vm.Run.Started, vm.Run.Mem, vm.Run.ended
-	r.Guest = saved.Guest.clone()
+	r.Guest = saved.Guest.Clone()
 	r.cont(s.now())
 	*vm.Run = r
 	s.watchOff(vm)

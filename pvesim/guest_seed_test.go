@@ -1,6 +1,10 @@
 package pvesim
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/proxplane/proxplane/test/kit/iso"
+)
 
 func TestAGuestIsSetUpByItsSeed(t *testing.T) {
 	const v1 = `
@@ -40,7 +44,7 @@ network:
 		t.Run(c.reason, func(t *testing.T) {
 			inTown(t, "9.2", func(w *World) {
 				w.Timing = Timing{}
-				w.Storages[0].Volumes = append(w.Storages[0].Volumes, WorldVolume{Name: "iso/seed.iso", Text: buildISO("cidata", "joliet", c.files)})
+				w.Storages[0].Volumes = append(w.Storages[0].Volumes, WorldVolume{Name: "iso/seed.iso", Text: iso.Build("cidata", "joliet", c.files)})
 			}, func(t *testing.T, l *lab) {
 				l.linux("name", "web", "ide2", "local:iso/seed.iso,media=cdrom",
 					"net0", "virtio=BC:24:11:00:00:01,bridge=vmbr0", "net1", "virtio=BC:24:11:00:00:02,bridge=vmbr0")

@@ -192,7 +192,7 @@ func (c *call) readInGuest(vm *VM, file string, skip, count int) (data []byte, m
 	if c.machines != nil {
 		return c.realRead(vm, file, skip, count)
 	}
-	data, err = vm.Run.Guest.read(file)
+	data, err = vm.Run.Guest.Read(file)
 	if err != nil {
 		return nil, false, agentError("failed to open file '%s' (mode: 'r'): %s", file, err)
 	}
@@ -243,7 +243,7 @@ func (c *call) writeInGuest(vm *VM, file string, data []byte) error {
 	if c.machines != nil {
 		return c.realWrite(vm, file, data)
 	}
-	if err := vm.Run.Guest.write(file, data, false); err != nil {
+	if err := vm.Run.Guest.Write(file, data, false); err != nil {
 		return agentError("failed to open file '%s' (mode: 'wb'): %s", file, err)
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package iso makes small ISO 9660 images, with names of all three kinds.
-package pvesim
+package iso
 
 import (
 	"encoding/binary"
@@ -8,9 +8,9 @@ import (
 
 const sector = 2048
 
-// buildISO makes an image with files in its root directory: names of the
+// Build makes an image with files in its root directory: names of the
 // plain kind, with Rock Ridge's, or with Joliet's beside them.
-func buildISO(label, kind string, files map[string]string) string {
+func Build(label, kind string, files map[string]string) string {
 	const rootAt, jolietAt, filesAt = 20, 21, 22
 	img := make([]byte, filesAt*sector)
 	record := func(name []byte, at, size uint32, flags byte, extra []byte) []byte {

@@ -1,4 +1,4 @@
-package pvesim
+package guestos
 
 import (
 	"encoding/binary"
@@ -12,13 +12,13 @@ const isoSector = 2048
 // a seed for cloud-init.
 type isoImage struct {
 	data   []byte
-	label  string
+	Label  string
 	joliet bool
 	root   []byte // directory record
 }
 
-// openISO reads the volume descriptors; false: this is no ISO image.
-func openISO(data []byte) (*isoImage, bool) {
+// OpenISO reads the volume descriptors; false: this is no ISO image.
+func OpenISO(data []byte) (*isoImage, bool) {
 	img := &isoImage{data: data}
 	for sector := 16; ; sector++ {
 		d := img.extent(uint32(sector), isoSector)
@@ -27,7 +27,7 @@ func openISO(data []byte) (*isoImage, bool) {
 		}
 		switch {
 		case d[0] == 1:
-			img.label = strings.TrimRight(string(d[40:72]), " \x00")
+			img.Label = strings.TrimRight(string(d[40:72]), " \x00")
 			if !img.joliet {
 				img.root = d[156:190]
 			}
@@ -47,8 +47,8 @@ func (img *isoImage) extent(sector uint32, length uint32) []byte {
 	return img.data[from:to]
 }
 
-// files are those in the root directory, by name.
-func (img *isoImage) files() map[string]string {
+// Files are those in the root directory, by name.
+func (img *isoImage) Files() map[string]string {
 	out := map[string]string{}
 	place := func(record []byte) (uint32, uint32) {
 		return binary.LittleEndian.Uint32(record[2:]), binary.LittleEndian.Uint32(record[10:])

@@ -1,4 +1,4 @@
-package pvesim
+package guestos
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func progCat(p *process, args []string) int {
 	}
 	code := 0
 	for _, file := range args {
-		data, err := p.guest.read(file)
+		data, err := p.guest.Read(file)
 		if err != nil {
 			fmt.Fprintf(&p.err, "cat: %s: %s\n", file, err)
 			code = 1
@@ -78,13 +78,13 @@ func progUname(p *process, args []string) int {
 	case "", "-s":
 		fmt.Fprintln(&p.out, "Linux")
 	case "-r":
-		fmt.Fprintln(&p.out, guestKernel)
+		fmt.Fprintln(&p.out, Kernel)
 	case "-m":
-		fmt.Fprintln(&p.out, guestMachine)
+		fmt.Fprintln(&p.out, Architecture)
 	case "-n":
 		fmt.Fprintln(&p.out, p.guest.Name)
 	default:
-		fmt.Fprintln(&p.out, "Linux", p.guest.Name, guestKernel, guestBuild, guestMachine, "GNU/Linux")
+		fmt.Fprintln(&p.out, "Linux", p.guest.Name, Kernel, KernelBuild, Architecture, "GNU/Linux")
 	}
 	return 0
 }
@@ -111,7 +111,7 @@ func progLs(p *process, args []string) int {
 	code := 0
 	for _, a := range args {
 		dir := path.Clean(a)
-		if _, err := p.guest.read(dir); err == nil {
+		if _, err := p.guest.Read(dir); err == nil {
 			fmt.Fprintln(&p.out, a)
 			continue
 		}
@@ -148,7 +148,7 @@ func (g *Guest) entries(dir string) []string {
 
 func progTouch(p *process, args []string) int {
 	for _, a := range args {
-		if err := p.guest.write(a, nil, true); err != nil {
+		if err := p.guest.Write(a, nil, true); err != nil {
 			fmt.Fprintf(&p.err, "touch: cannot touch '%s': %s\n", a, err)
 			return 1
 		}
@@ -209,7 +209,7 @@ func progTee(p *process, args []string) int {
 	}
 	p.out.Write(p.stdin)
 	for _, a := range args {
-		if err := p.guest.write(a, p.stdin, add); err != nil {
+		if err := p.guest.Write(a, p.stdin, add); err != nil {
 			fmt.Fprintf(&p.err, "tee: %s: %s\n", a, err)
 			return 1
 		}
@@ -244,7 +244,7 @@ func progTest(p *process, args []string) int {
 }
 
 func progDate(p *process, args []string) int {
-	now := p.on.now().UTC()
+	now := p.on.Now().UTC()
 	if len(args) > 0 && args[0] == "+%s" {
 		fmt.Fprintln(&p.out, now.Unix())
 		return 0
@@ -264,12 +264,12 @@ func progPoweroff(p *process, args []string) int {
 	if slices.Contains(args, "-r") {
 		return progReboot(p, nil)
 	}
-	p.on.powerOff()
+	p.on.PowerOff()
 	return 0
 }
 
 func progReboot(p *process, _ []string) int {
-	p.on.reboot()
+	p.on.Reboot()
 	return 0
 }
 

@@ -1,4 +1,4 @@
-package pvesim
+package guestos
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 // process is a program that runs in a guest. What it prints is known at
 // once; how long it takes is added up in lasts.
 type process struct {
-	on    machine
+	on    Machine
 	guest *Guest
 	stdin []byte
 	out   bytes.Buffer
@@ -23,23 +23,23 @@ type process struct {
 	left  bool // the shell has exited
 }
 
-// machine is what a program can do to the machine that it runs on.
-type machine interface {
-	now() time.Time
-	powerOff()
-	reboot()
+// Machine is what a program can do to the machine that it runs on.
+type Machine interface {
+	Now() time.Time
+	PowerOff()
+	Reboot()
 }
 
-// run starts a program with its arguments. Only a few programs are
+// Run starts a program with its arguments. Only a few programs are
 // simulated; the shell knows lists, redirections, quotes and variables.
-func (g *Guest) run(on machine, args []string, stdin []byte) (*GuestExec, error) {
+func (g *Guest) Run(on Machine, args []string, stdin []byte) (*Exec, error) {
 	p := &process{on: on, guest: g, stdin: stdin, vars: map[string]string{"HOME": "/root", "USER": "root"}}
 	prog := programs[path.Base(args[0])]
 	if prog == nil || strings.Contains(args[0], "/") && !strings.Contains(args[0], "bin/") {
 		return nil, fmt.Errorf("No such file or directory")
 	}
 	code := prog(p, args[1:])
-	return &GuestExec{Ends: on.now().Add(p.lasts), Code: code, Out: p.out.Bytes(), Err: p.err.Bytes()}, nil
+	return &Exec{Ends: on.Now().Add(p.lasts), Code: code, Out: p.out.Bytes(), Err: p.err.Bytes()}, nil
 }
 
 // programs are those that the simulated system has.
@@ -72,7 +72,7 @@ func shell(p *process, args []string) int {
 			p.vars[strconv.Itoa(i)] = a
 		}
 	case len(args) > 0:
-		data, err := p.guest.read(args[0])
+		data, err := p.guest.Read(args[0])
 		if err != nil {
 			fmt.Fprintf(&p.err, "sh: 0: cannot open %s: %s\n", args[0], err)
 			return 2
@@ -181,7 +181,7 @@ func (p *process) redirect(c shellCommand, child *process) {
 				errs = buf
 			}
 			defer func() {
-				if err := p.guest.write(target, buf.Bytes(), r.add); err != nil {
+				if err := p.guest.Write(target, buf.Bytes(), r.add); err != nil {
 					fmt.Fprintf(&p.err, "sh: 1: cannot create %s: %s\n", target, err)
 					p.code = 2
 				}

@@ -1,7 +1,7 @@
 // Package guestos is the system inside a simulated guest: its files, what cloud-init makes of a
 // seed when it boots, the programs that its agent can run, and a small shell. It knows nothing of
 // Proxmox.
-package pvesim
+package guestos
 
 import (
 	"fmt"
@@ -14,30 +14,30 @@ import (
 // Guest is the inside of a guest that has booted: what its agent can tell
 // and change. It is forgotten when the guest is off.
 type Guest struct {
-	Name   string             `json:"name"` // host name
-	Files  map[string][]byte  `json:"files,omitempty"`
-	Dirs   map[string]bool    `json:"dirs,omitempty"` // beside baseDirs
-	Execs  map[int]*GuestExec `json:"execs,omitempty"`
-	PID    int                `json:"pid"` // of the last program that was started
-	Frozen bool               `json:"frozen,omitempty"`
+	Name   string            `json:"name"` // host name
+	Files  map[string][]byte `json:"files,omitempty"`
+	Dirs   map[string]bool   `json:"dirs,omitempty"` // beside baseDirs
+	Execs  map[int]*Exec     `json:"execs,omitempty"`
+	PID    int               `json:"pid"` // of the last program that was started
+	Frozen bool              `json:"frozen,omitempty"`
 	// Net is what its seed says of its network cards, by MAC: addresses or
 	// "dhcp". Nil: nothing at all.
 	Net map[string][]string `json:"net,omitempty"`
 }
 
-// GuestExec is a program that was started through the agent.
-type GuestExec struct {
+// Exec is a program that was started through the agent.
+type Exec struct {
 	Ends time.Time `json:"ends"`
 	Code int       `json:"code"`
 	Out  []byte    `json:"out,omitempty"`
 	Err  []byte    `json:"err,omitempty"`
 }
 
-// newInside is the inside of a machine of a name that boots now.
-func newInside(name, machineID string) *Guest {
+// New is the inside of a machine of a name that boots now.
+func New(name, machineID string) *Guest {
 	host, _, _ := strings.Cut(name, ".")
 	g := &Guest{Name: host, PID: 150}
-	g.makeMaps()
+	g.MakeMaps()
 	var release strings.Builder
 	for _, line := range osRelease {
 		fmt.Fprintf(&release, "%s=%q\n", line[0], line[1])
@@ -66,13 +66,14 @@ var osRelease = [][2]string{
 	{"NAME", "Test Linux"}, {"ID", "testlinux"}, {"VERSION", "1"}, {"VERSION_ID", "1"}, {"PRETTY_NAME", "Test Linux 1"},
 }
 
+// The kernel that all simulated guests run.
 const (
-	guestKernel  = "6.12.107+deb13-cloud-amd64"
-	guestBuild   = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.107-1 (2026-08-29)"
-	guestMachine = "x86_64"
+	Kernel       = "6.12.107+deb13-cloud-amd64"
+	KernelBuild  = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.107-1 (2026-08-29)"
+	Architecture = "x86_64"
 )
 
-func (g *Guest) clone() *Guest {
+func (g *Guest) Clone() *Guest {
 	if g == nil {
 		return nil
 	}
@@ -80,12 +81,12 @@ func (g *Guest) clone() *Guest {
 	out.Files = maps.Clone(g.Files)
 	out.Dirs = maps.Clone(g.Dirs)
 	out.Execs = maps.Clone(g.Execs)
-	out.makeMaps()
+	out.MakeMaps()
 	return &out
 }
 
-// makeMaps makes those that were empty when the guest was written to disk.
-func (g *Guest) makeMaps() {
+// MakeMaps makes those that were empty when the guest was written to disk.
+func (g *Guest) MakeMaps() {
 	if g.Files == nil {
 		g.Files = map[string][]byte{}
 	}
@@ -93,12 +94,12 @@ func (g *Guest) makeMaps() {
 		g.Dirs = map[string]bool{}
 	}
 	if g.Execs == nil {
-		g.Execs = map[int]*GuestExec{}
+		g.Execs = map[int]*Exec{}
 	}
 }
 
-// read gives the bytes of a file, or the system's word for why not.
-func (g *Guest) read(file string) ([]byte, error) {
+// Read gives the bytes of a file, or the system's word for why not.
+func (g *Guest) Read(file string) ([]byte, error) {
 	file = path.Clean(file)
 	if data, ok := g.Files[file]; ok {
 		return data, nil
@@ -112,8 +113,8 @@ func (g *Guest) read(file string) ([]byte, error) {
 	return nil, fmt.Errorf("No such file or directory")
 }
 
-// write replaces or extends a file.
-func (g *Guest) write(file string, data []byte, add bool) error {
+// Write replaces or extends a file.
+func (g *Guest) Write(file string, data []byte, add bool) error {
 	file = path.Clean(file)
 	switch {
 	case file == "/dev/null":

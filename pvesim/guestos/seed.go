@@ -1,4 +1,4 @@
-package pvesim
+package guestos
 
 import (
 	"net"
@@ -8,17 +8,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seed is what cloud-init finds when the system inside boots, beyond what
+// Seed is what cloud-init finds when the system inside boots, beyond what
 // Proxmox itself writes from ciuser, ipconfigN and so on.
-type seed struct{ user, meta, network string }
+type Seed struct{ User, Meta, Network string }
 
 // hostName is the name that the seed gives the system; "" if it gives none.
-func (s seed) hostName() string {
+func (s Seed) hostName() string {
 	var user struct {
 		Hostname string `json:"hostname"`
 		FQDN     string `json:"fqdn"`
 	}
-	if strings.HasPrefix(s.user, "#cloud-config") && yaml.Unmarshal([]byte(s.user), &user) == nil {
+	if strings.HasPrefix(s.User, "#cloud-config") && yaml.Unmarshal([]byte(s.User), &user) == nil {
 		for _, name := range []string{user.Hostname, user.FQDN} {
 			if host, _, _ := strings.Cut(name, "."); host != "" {
 				return host
@@ -29,7 +29,7 @@ func (s seed) hostName() string {
 		LocalHostname string `json:"local-hostname"`
 		Hostname      string `json:"hostname"`
 	}
-	if yaml.Unmarshal([]byte(s.meta), &meta) != nil {
+	if yaml.Unmarshal([]byte(s.Meta), &meta) != nil {
 		return ""
 	}
 	name := meta.LocalHostname
@@ -74,9 +74,9 @@ type cardPlan struct {
 }
 
 // cards reads the network configuration; false: there is none.
-func (s seed) cards() ([]cardPlan, bool) {
+func (s Seed) cards() ([]cardPlan, bool) {
 	var cfg netConfig
-	if strings.TrimSpace(s.network) == "" || yaml.Unmarshal([]byte(s.network), &cfg) != nil {
+	if strings.TrimSpace(s.Network) == "" || yaml.Unmarshal([]byte(s.Network), &cfg) != nil {
 		return nil, false
 	}
 	if cfg.Network != nil {
@@ -138,19 +138,19 @@ func withMask(addr, mask string) string {
 	return netip.PrefixFrom(a, bits).String()
 }
 
-// nic is a network card of a machine that boots.
-type nic struct {
-	slot string // net0
-	mac  string
-	name string // eth0, as the system inside calls it
+// NIC is a network card of a machine that boots.
+type NIC struct {
+	Slot string // net0
+	MAC  string
+	Name string // eth0, as the system inside calls it
 }
 
-// apply sets up a guest that boots as its seed says.
-func (g *Guest) apply(s seed, cards []nic) {
+// Apply sets up a guest that boots as its seed says.
+func (g *Guest) Apply(s Seed, cards []NIC) {
 	switch name := s.hostName(); {
 	case name != "":
 		g.Name = name
-	case s.user != "": // only Proxmox' own user data names the host
+	case s.User != "": // only Proxmox' own user data names the host
 		g.Name = "localhost"
 	}
 	g.Files["/etc/hostname"] = []byte(g.Name + "\n")
@@ -161,8 +161,8 @@ func (g *Guest) apply(s seed, cards []nic) {
 	g.Net = map[string][]string{}
 	for _, card := range cards {
 		for _, p := range plans {
-			if p.mac == card.mac || p.mac == "" && (p.name == card.slot || p.name == card.name) {
-				g.Net[card.mac] = append(g.Net[card.mac], p.addrs...)
+			if p.mac == card.MAC || p.mac == "" && (p.name == card.Slot || p.name == card.Name) {
+				g.Net[card.MAC] = append(g.Net[card.MAC], p.addrs...)
 			}
 		}
 	}

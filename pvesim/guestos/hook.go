@@ -1,11 +1,11 @@
-package pvesim
+package guestos
 
 import (
 	"strconv"
 	"strings"
 )
 
-// hookOutput is what a simulated hook script prints and how it ends.
+// HookOutput is what a simulated hook script prints and how it ends.
 //
 // Scripts aren't run, unless guests are. Those that are plain shell of the kind
 //
@@ -15,7 +15,7 @@ import (
 // variables, true, false and exit, joined by ; && and ||. Other commands
 // succeed and print nothing, and so do scripts with loops, functions and the
 // like as a whole.
-func hookOutput(script string, vmid int, phase string) (lines []string, code int) {
+func HookOutput(script string, vmid int, phase string) (lines []string, code int) {
 	list, err := parseShell(script)
 	if err != nil {
 		return nil, 0

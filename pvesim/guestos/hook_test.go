@@ -1,4 +1,4 @@
-package pvesim
+package guestos
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestSimpleHookScriptsDoWhatTheySay(t *testing.T) {
 		{"#!/usr/bin/perl\nprint \"hi\\n\";\n", "", 0},
 		{"", "", 0},
 	} {
-		lines, code := hookOutput(c.script, 100, "pre-start")
+		lines, code := HookOutput(c.script, 100, "pre-start")
 		if got := strings.Join(lines, "|"); got != c.out || code != c.code {
 			t.Errorf("%q prints %q and ends with %d, want %q and %d", c.script, got, code, c.out, c.code)
 		}
