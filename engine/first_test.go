@@ -26,7 +26,7 @@ func TestASessionThatBeginsReadsItsMachinesBitByBit(t *testing.T) {
 		list[198].Update = model.Allow{Restart: true}
 		time.Sleep(time.Minute)
 
-		s := &session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}
+		s := l.newSession()
 		s.after = func(o engine.Outcome) {
 			if o.Owner.Kind == "VirtualMachine" && o.State == engine.StateWaiting && o.Owner.Name < "web-198" && o.Text == "not done yet" {
 				t.Errorf("%s is told as %s: %s", o.Owner.Name, o.State, o.Text)

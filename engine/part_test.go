@@ -9,7 +9,6 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -20,25 +19,8 @@ type caller struct {
 }
 
 func (s *session) join(set string) *caller {
-	c := &caller{&session{l: s.l, latest: map[string]engine.Outcome{}, told: map[string]int{}}, set}
-	c.Session = s.Join(engine.Options{
-		Changed: func(o engine.Outcome) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.latest[o.Owner.Name] = o
-			c.told[o.Owner.Name]++
-		},
-		Trouble: func(w *plan.Wait, _ time.Time) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.trouble = w
-		},
-		Events: func(e engine.Event) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.events = append(c.events, e)
-		},
-	})
+	c := &caller{s.l.newSession(), set}
+	c.Session = s.Join(c.listens())
 	return c
 }
 

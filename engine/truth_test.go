@@ -80,7 +80,7 @@ func TestAMachineWithoutAnAgentIsReadyWhenItWasSeenToRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inLab(t, agentless(labWorld(1)), func(t *testing.T, l *lab) {
 				var armed, ready bool
-				s := &session{l: l, latest: map[string]engine.Outcome{}, told: map[string]int{}}
+				s := l.newSession()
 				s.after = func(o engine.Outcome) {
 					if !armed || o.Owner.Name != "web" || o.State != engine.StateReady {
 						return

@@ -112,17 +112,8 @@ func (s *Sim) endOf(upid string, logf func(line string)) error {
 }
 
 // trap runs fn, with the state locked, until the simulator is closed.
-func (h *Host) trap(fn func(*actor) error) (err error) {
-	defer func() {
-		switch p := recover(); p.(type) {
-		case nil:
-		case interrupted:
-			err = die("received interrupt")
-		default:
-			panic(p)
-		}
-	}()
-	return fn(&actor{Sim: h.sim})
+func (h *Host) trap(fn func(*actor) error) error {
+	return untilInterrupted(func() error { return fn(&actor{Sim: h.sim}) })
 }
 
 // plainError is an error as a program of Proxmox prints it.

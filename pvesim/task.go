@@ -97,7 +97,12 @@ func (t *task) run(fn func(*task) error) {
 }
 
 // call runs fn and turns a signal into the error that Proxmox reports.
-func (t *task) call(fn func(*task) error) (err error) {
+func (t *task) call(fn func(*task) error) error {
+	return untilInterrupted(func() error { return fn(t) })
+}
+
+// untilInterrupted runs fn; a signal ends it with the error that Proxmox reports then.
+func untilInterrupted(fn func() error) (err error) {
 	defer func() {
 		switch p := recover(); p.(type) {
 		case nil:
@@ -107,7 +112,7 @@ func (t *task) call(fn func(*task) error) (err error) {
 			panic(p)
 		}
 	}()
-	return fn(t)
+	return fn()
 }
 
 // logf adds a line to the task's log.
