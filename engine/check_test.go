@@ -92,7 +92,7 @@ func (l *lab) checkMachine(want model.VM, m model.Marker, vm *pvesim.VM) {
 	}
 }
 
-// attached tells whether the first-boot data is in a drive, or is going to be
+// attached reports whether the first-boot data is in a drive, or is going to be
 // after the next start.
 func attached(vm *pvesim.VM, digest string) bool {
 	for _, conf := range []pvesim.Conf{vm.Conf, vm.Pending} {

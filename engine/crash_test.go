@@ -46,7 +46,7 @@ func (w *tripwire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errKilled
 }
 
-// runUntil runs an engine that is killed at its nth request, and tells whether it
+// runUntil runs an engine that is killed at its nth request, and reports whether it
 // was.
 func (l *lab) runUntil(want model.Desired, n int, after bool) (killed bool) {
 	l.t.Helper()

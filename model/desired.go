@@ -246,7 +246,7 @@ type Hold struct {
 
 // Source is what a guest is made from. Exactly one of Image, VM and Blank.
 type Source struct {
-	Image    Key    // a VMImage of the same Desired
+	Image    Key    // an image of the same Desired
 	VM       Key    // another wanted VM
 	Snapshot string // of the VM
 	Blank    bool   // nothing: an empty guest

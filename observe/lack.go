@@ -27,7 +27,7 @@ func (r *record) lack(volume string, lacks bool, at time.Time) {
 // names it.
 func (r *record) proved(at time.Time) bool { return r.asked(at) && !r.blind }
 
-// asked reports whether all was read since a time that tells whether a disk is missing.
+// asked reports whether all was read since a time that reports whether a disk is missing.
 func (r *record) asked(at time.Time) bool { return r.configAt.After(at) && r.shownAt.After(at) }
 
 // lacking are the slots of disks that the storages don't have.

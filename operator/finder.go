@@ -63,7 +63,7 @@ func (s *search) end(namespace string) {
 	s.f.used[namespace] = s.used
 }
 
-// uses tells whether the last translation asked for something.
+// uses reports whether the last translation asked for something.
 func (f *finder) uses(key model.Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

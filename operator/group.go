@@ -66,7 +66,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 	s.State, s.Node = fmt.Sprintf("%d/%d running", running, len(s.Members)), strings.Join(slices.Compact(nodes), ",")
 }
 
-// left tells whether one of several machines was to go, and is gone.
+// left reports whether one of several machines was to go, and is gone.
 func (e entry) left(name string) bool {
 	for from, out := range e.outcomes {
 		if from.member == name {

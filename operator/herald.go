@@ -171,7 +171,7 @@ func (h *herald) put(ctx context.Context, e told) error {
 	return err
 }
 
-// count counts an event that is known already, and tells whether the count is to be
+// count counts an event that is known already, and reports whether the count is to be
 // written. nil: it wasn't known, and is from now on, since it may come again before it
 // is written.
 func (h *herald) count(same sameEvent, first *series) (s *series, due bool) {

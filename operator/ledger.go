@@ -71,7 +71,7 @@ func (f found) tellers() int {
 	return len(f.sites)
 }
 
-// has tells whether somebody tells of the object.
+// has reports whether somebody tells of the object.
 func (f found) has(s teller) bool {
 	return slices.Contains(f.sites, s.site) && (!f.group || slices.Contains(f.members, s.member))
 }

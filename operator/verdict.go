@@ -93,7 +93,7 @@ func nearby(namespace, text string) string {
 	return text
 }
 
-// free tells whether nothing keeps an object any more that is being deleted.
+// free reports whether nothing keeps an object any more that is being deleted.
 func (e entry) free(obj object) bool {
 	switch obj.(type) {
 	case *api.Provider:
@@ -109,7 +109,7 @@ func (e entry) free(obj object) bool {
 	return e.found.problem == "" && e.gone()
 }
 
-// stuck tells whether nobody can find out what of an object is in Proxmox.
+// stuck reports whether nobody can find out what of an object is in Proxmox.
 func (e entry) stuck(kind string) bool {
 	v, ok := e.verdict(kind)
 	return ok && (v.Reason.Facts().Unasked || v.Reason.Facts().Away)
@@ -138,7 +138,7 @@ func isMachine(obj object) bool {
 	return false
 }
 
-// gone tells whether nothing of an object is left anywhere.
+// gone reports whether nothing of an object is left anywhere.
 func (e entry) gone() bool {
 	for _, o := range e.outcomes {
 		if o.State != engine.StateGone {

@@ -56,7 +56,7 @@ func (c *change) peers() []string {
 	return sids
 }
 
-// conflicts tells whether a guest's anti-affinity is about another one.
+// conflicts reports whether a guest's anti-affinity is about another one.
 func conflicts(v, other model.VM) bool {
 	return slices.ContainsFunc(v.Place.AntiAffinity, func(s model.Selector) bool {
 		return s.Matches(v.Labels) && s.Matches(other.Labels)

@@ -99,7 +99,7 @@ func (c *change) means(key, want, have string) bool {
 	return cmp.Or(want, own) == cmp.Or(have, own)
 }
 
-// sameMachine tells whether a guest has the kind of machine that is wanted:
+// sameMachine reports whether a guest has the kind of machine that is wanted:
 // Proxmox pins the version for some systems.
 func sameMachine(want, have string) bool {
 	switch want {
@@ -235,7 +235,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	return m
 }
 
-// firmware tells whether a slot holds the state of UEFI or of a TPM. Such a disk
+// firmware reports whether a slot holds the state of UEFI or of a TPM. Such a disk
 // stays when a machine changes to a class that says nothing about it: the guest
 // couldn't boot without.
 func firmware(slot string) bool { return slot == "efidisk0" || slot == "tpmstate0" }
@@ -255,7 +255,7 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	return slices.Compact(tags)
 }
 
-// fresh tells whether a guest has what its source had: no configuration of ours was
+// fresh reports whether a guest has what its source had: no configuration of ours was
 // applied yet. Its tags don't tell, since people change them.
 func fresh(have *model.Config) bool { return have.Marker.Fresh }
 

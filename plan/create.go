@@ -109,7 +109,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 	return o.step(Step{Action: create, What: fmt.Sprintf("create VM %d on %s", to.VMID, to.Node), Why: why, Effect: New})
 }
 
-// taggedLater tells whether a guest without a source gets its tags when it is there:
+// taggedLater reports whether a guest without a source gets its tags when it is there:
 // Proxmox checks the options of a new guest on its pool, but tags on the guest alone,
 // which has the rights of its pool only then.
 func taggedLater(v model.VM) bool { return v.Pool != "" }

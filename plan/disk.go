@@ -24,7 +24,7 @@ const diskUnit = 64 << 20
 
 func roundUp(size int64) int64 { return (size + diskUnit - 1) / diskUnit * diskUnit }
 
-// rightSize tells whether a disk is as large as wanted, but for what is rounded up. Where
+// rightSize reports whether a disk is as large as wanted, but for what is rounded up. Where
 // nobody says a size, any is.
 func rightSize(want, have int64) bool {
 	return want == 0 || have == 0 || want <= have && have <= roundUp(want)
@@ -110,7 +110,7 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 	}
 }
 
-// resizes tells whether a disk is of another size than wanted, other than a
+// resizes reports whether a disk is of another size than wanted, other than a
 // boot disk that is to grow: the list of guests shows that one's size.
 func (c *change) resizes() bool {
 	for _, d := range c.v.Disks {

@@ -39,7 +39,7 @@ func (p *planner) restoring() *Wait {
 	return nil
 }
 
-// makes tells whether tasks of that type make guests.
+// makes reports whether tasks of that type make guests.
 func makes(task string) bool {
 	switch task {
 	case "qmclone", "qmcreate", "qmrestore", "qmigrate":

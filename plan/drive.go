@@ -64,7 +64,7 @@ func (c *change) besideDrive(slot string) string {
 	return slot
 }
 
-// madeSeed tells whether a volume has a name that we give first-boot data. The
+// madeSeed reports whether a volume has a name that we give first-boot data. The
 // marker needn't know of it: a snapshot that the guest went back to may have had it.
 func madeSeed(volume string) bool {
 	return strings.HasPrefix(path.Base(volume), model.SeedFiles) && strings.Contains(volume, ":iso/")
@@ -91,7 +91,7 @@ func (c *change) free(slot string) bool {
 	return (!taken || d.CDROM && d.Volume == "none") && !slices.ContainsFunc(c.v.Disks, func(d model.Disk) bool { return d.Slot == slot })
 }
 
-// noIDE tells whether the guest may not see drives on IDE.
+// noIDE reports whether the guest may not see drives on IDE.
 func (c *change) noIDE() bool {
 	machine, scsi := c.option("machine"), c.option("scsihw")
 	return strings.HasPrefix(machine, "virt") || strings.Contains(machine, "q35") && strings.HasPrefix(scsi, "virtio-scsi")

@@ -6,7 +6,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// fileOn tells whether a node has a file, or shares the storage that has it.
+// fileOn reports whether a node has a file, or shares the storage that has it.
 func (p *planner) fileOn(volume, node string) bool {
 	f, ok := p.files(volume)[volume]
 	return ok && (p.sharedVolume(volume) || f.Node == node || slices.Contains(f.Also, node))

@@ -89,7 +89,7 @@ func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	return f
 }
 
-// unsure tells whether there may be a guest that can't be told yet.
+// unsure reports whether there may be a guest that can't be told yet.
 func (f finding) unsure() bool {
 	return !f.look.Empty() || f.wait != nil && f.wait.Reason != model.WaitVMID && f.wait.Reason != model.WaitTurn
 }
@@ -184,7 +184,7 @@ func (p *planner) nameless() []*model.Guest {
 	return p.unnamed
 }
 
-// unnamed tells whether the list doesn't show a guest's name: it is late, or shows
+// unnamed reports whether the list doesn't show a guest's name: it is late, or shows
 // what Proxmox says of guests that have none.
 func unnamed(g *model.Guest) bool {
 	id, ok := strings.CutPrefix(g.Name, "VM ")

@@ -34,7 +34,7 @@ func (p *planner) foresee(out *Plan) {
 	}
 }
 
-// awaitsOther tells whether an object waits for another one, and what comes then
+// awaitsOther reports whether an object waits for another one, and what comes then
 // isn't foreseen yet.
 func awaitsOther(o Object) bool {
 	return o.Wait != nil && (o.Wait.Reason == model.WaitSource || o.Wait.Reason == model.WaitTurn) && len(o.Steps) == 0

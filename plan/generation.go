@@ -57,7 +57,7 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 	return list
 }
 
-// linkedTo tells whether some guest's disk hangs on one of the template's; unread
+// linkedTo reports whether some guest's disk hangs on one of the template's; unread
 // are the guests of which that isn't known, since their configs weren't read.
 func (p *planner) linkedTo(template *model.Guest) (linked bool, unread []int) {
 	base := fmt.Sprintf("base-%d-", template.VMID)

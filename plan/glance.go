@@ -21,14 +21,14 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 	return stamped(v, g) && p.standing(v, g) && powered(v, g) && p.figures(v, g)
 }
 
-// stamped tells whether a guest is one of ours that was left up to date.
+// stamped reports whether a guest is one of ours that was left up to date.
 func stamped(v model.VM, g *model.Guest) bool {
 	owner, print, tagged := model.ParseStateTag(g.Tags)
 	return tagged && owner == v.Owner.ID() && print == v.At(g.VMID).Fingerprint() &&
 		g.Lock == "" && !g.Template && (v.VMID == 0 || v.VMID == g.VMID) && g.Name == v.Name
 }
 
-// standing tells whether pool and HA are up to date. Whether a guest needs a rule of HA's
+// standing reports whether pool and HA are up to date. Whether a guest needs a rule of HA's
 // that it isn't in is told by a deeper look.
 func (p *planner) standing(v model.VM, g *model.Guest) bool {
 	if nodes := v.Place.Nodes; len(nodes) > 0 && !slices.Contains(nodes, g.Node) {
@@ -41,7 +41,7 @@ func (p *planner) standing(v model.VM, g *model.Guest) bool {
 	return !apart || slices.Contains(p.have.Rules[ruleName(v)], sid(g.VMID))
 }
 
-// powered tells whether a guest runs if it is to run.
+// powered reports whether a guest runs if it is to run.
 func powered(v model.VM, g *model.Guest) bool {
 	if v.Power == "" {
 		return true
@@ -49,7 +49,7 @@ func powered(v model.VM, g *model.Guest) bool {
 	return g.Status != model.StatusUnknown && (g.Status == model.StatusRunning) == (v.Power == model.PowerOn)
 }
 
-// figures tells whether a guest has the memory, the CPUs and the root disk that are
+// figures reports whether a guest has the memory, the CPUs and the root disk that are
 // wanted.
 func (p *planner) figures(v model.VM, g *model.Guest) bool {
 	if mem := memoryOf(v.Options); mem > 0 && g.Memory != mem {
@@ -61,7 +61,7 @@ func (p *planner) figures(v model.VM, g *model.Guest) bool {
 	return !slices.ContainsFunc(v.Disks, func(d model.Disk) bool { return d.Root() && d.Size > g.Disk })
 }
 
-// allCPUs tells whether a guest has as many CPUs as its node: Proxmox shows no
+// allCPUs reports whether a guest has as many CPUs as its node: Proxmox shows no
 // more than that.
 func (p *planner) allCPUs(g *model.Guest) bool {
 	n := p.have.Nodes[g.Node]

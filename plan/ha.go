@@ -11,7 +11,7 @@ import (
 // firstRules is the release that has HA rules, which stand for groups from then on.
 const firstRules = 9
 
-// ruled tells whether there are HA rules, and no groups.
+// ruled reports whether there are HA rules, and no groups.
 func (p *planner) ruled() bool { return p.have.Release >= firstRules }
 
 // sid is what a guest is called under HA.
@@ -73,7 +73,7 @@ func (c *change) unprotected() {
 	}
 }
 
-// says tells whether a manifest says more than that a guest is under HA.
+// says reports whether a manifest says more than that a guest is under HA.
 func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
 
 // haUnlike is what HA was told otherwise about a guest that is under it. What the
@@ -105,7 +105,7 @@ func (c *change) haUnlike() (list []model.Difference) {
 	return list
 }
 
-// haUnfinished tells whether HA will still have to be told something that the list of
+// haUnfinished reports whether HA will still have to be told something that the list of
 // guests doesn't show: that shows only whether a guest is under HA.
 func (c *change) haUnfinished() bool {
 	if c.g.HAState == "" {
@@ -114,6 +114,6 @@ func (c *change) haUnfinished() bool {
 	return len(c.haUnlike()) > 0
 }
 
-// joins tells whether a guest that is put under HA has to be added to a rule after
+// joins reports whether a guest that is put under HA has to be added to a rule after
 // that, by a call of its own.
 func (p *planner) joins(v model.VM) bool { return v.HA != nil && v.HA.Group != "" && p.ruled() }

@@ -103,7 +103,7 @@ func (c *change) unhosted() bool {
 	return false
 }
 
-// hosted tells whether the guest is configured for what it asks of its node.
+// hosted reports whether the guest is configured for what it asks of its node.
 func (c *change) hosted() bool {
 	for k, want := range c.v.Options {
 		if (slices.Contains(rootOptions, k) || isSlot(k, "virtiofs")) && want != c.have.Options[k] {

@@ -24,7 +24,7 @@ func cloudInitOption(k string) bool {
 	return strings.HasPrefix(k, "ipconfig")
 }
 
-// takes tells whether a running guest takes a change of an option without a restart.
+// takes reports whether a running guest takes a change of an option without a restart.
 func (c *change) takes(k, have, want string) bool {
 	switch k {
 	case "agent":
@@ -43,7 +43,7 @@ func agentDevice(value string) string {
 	return strings.Join(parts, ",")
 }
 
-// hotplugs tells whether a running guest takes a change of the option or slot
+// hotplugs reports whether a running guest takes a change of the option or slot
 // without a restart, as its own hotplug setting allows.
 func (c *change) hotplugs(k string) bool {
 	if slices.Contains(liveOptions, k) {
@@ -72,7 +72,7 @@ func (c *change) hotplugs(k string) bool {
 	return false
 }
 
-// isSlot tells whether k is a slot of the family, like scsi3.
+// isSlot reports whether k is a slot of the family, like scsi3.
 func isSlot(k, family string) bool {
 	n, ok := strings.CutPrefix(k, family)
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""

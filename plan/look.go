@@ -22,7 +22,7 @@ type Look struct {
 	Groups    []string // which guests of these rollout groups are unavailable elsewhere
 }
 
-// Empty tells whether nothing needs to be read.
+// Empty reports whether nothing needs to be read.
 func (l Look) Empty() bool {
 	return len(l.Configs)+len(l.Snapshots)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Volumes && !l.Left
 }

@@ -52,13 +52,13 @@ func (c *change) nics(act *model.Configure) {
 	}
 }
 
-// replugged tells whether an interface can become the other by being plugged in
+// replugged reports whether an interface can become the other by being plugged in
 // elsewhere: the guest sees the same device.
 func replugged(have, want model.NIC) bool {
 	return have.Model == want.Model && have.MAC == want.MAC && have.MTU == want.MTU && have.Options["queues"] == want.Options["queues"]
 }
 
-// managed tells whether the marker says that something was set by us.
+// managed reports whether the marker says that something was set by us.
 func (c *change) managed(mark string) bool { return c.have.Marker.Manages(mark) }
 
 // plugged is where an interface is plugged in: "vmbr0,tag=5".

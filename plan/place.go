@@ -178,7 +178,7 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	return unfit{}
 }
 
-// everywhere tells whether copies can be made onto a storage from any node. No
+// everywhere reports whether copies can be made onto a storage from any node. No
 // name means: beside the source.
 func (p *planner) everywhere(storage string) bool {
 	s := p.have.Storages[storage]

@@ -86,7 +86,7 @@ type Object struct {
 	Templates []model.Template
 }
 
-// Ready tells whether the object is up to date.
+// Ready reports whether the object is up to date.
 func (o Object) Ready() bool {
 	return len(o.Steps) == 0 && o.Wait == nil && len(o.Refused) == 0 && o.Look.Empty()
 }
@@ -158,7 +158,7 @@ type Plan struct {
 	Notes   []Note // of no object in particular
 }
 
-// Ready tells whether everything is up to date.
+// Ready reports whether everything is up to date.
 func (p Plan) Ready() bool {
 	return !slices.ContainsFunc(p.Objects, func(o Object) bool { return !o.Ready() })
 }

@@ -70,23 +70,23 @@ func (c *change) lookSeed(volume string) bool {
 	return true
 }
 
-// intended tells whether the marker names the file already, and the drive is
+// intended reports whether the marker names the file already, and the drive is
 // free for it.
 func (c *change) intended() bool {
 	return c.have.Marker.Seed == seedVolume(c.v, c.g.VMID) && !c.occupied()
 }
 
-// seeded tells whether the guest has its first-boot data, or gets it by this plan.
+// seeded reports whether the guest has its first-boot data, or gets it by this plan.
 func (c *change) seeded(uploading bool) bool {
 	return c.v.Seed == nil || c.v.Seed.Lost || c.attached() || c.attachable(uploading)
 }
 
-// attachable tells whether the data can be put into the drive by this plan.
+// attachable reports whether the data can be put into the drive by this plan.
 func (c *change) attachable(uploading bool) bool {
 	return c.intended() && (uploading || c.uploaded())
 }
 
-// occupied tells whether the drive has to be emptied first: Proxmox forgets the
+// occupied reports whether the drive has to be emptied first: Proxmox forgets the
 // volume of its own drive when another medium is put in while the guest runs. That
 // is never certain: somebody, or a restart that is thought to have failed, may start it just
 // then. A guest that was just made has its data beside that drive, if there is room.
@@ -97,7 +97,7 @@ func (c *change) occupied() bool {
 
 func (c *change) uploaded() bool { return len(c.p.seedSteps(c.v, c.target())) == 0 }
 
-// attached tells whether the drive holds what it should, or the hook is told to
+// attached reports whether the drive holds what it should, or the hook is told to
 // take it.
 func (c *change) attached() bool {
 	switch {
@@ -194,7 +194,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	}
 }
 
-// ourSeed tells whether the marker names the volume.
+// ourSeed reports whether the marker names the volume.
 func (c *change) ourSeed(volume string) bool {
 	m := c.have.Marker
 	return volume != "" && (m.Seed == volume || slices.Contains(m.Old, volume))

@@ -85,7 +85,7 @@ func (c *change) pluggedYet() (list []model.Disk) {
 	return list
 }
 
-// holds tells whether a drive of the guest holds a file.
+// holds reports whether a drive of the guest holds a file.
 func (c *change) holds(seed string) bool {
 	return slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return slices.Contains(model.SeedVolumes(seed), d.Volume) })
 }

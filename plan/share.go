@@ -188,7 +188,7 @@ func (p *planner) sharers(name string) (users []int, look Look) {
 	return users, look
 }
 
-// usesShare tells whether a guest uses a mapping, or did before what is pending.
+// usesShare reports whether a guest uses a mapping, or did before what is pending.
 func usesShare(c *model.Config, name string) bool {
 	for k, v := range c.Options {
 		if isSlot(k, "virtiofs") && sharedBy(v) == name {
@@ -274,7 +274,7 @@ func (c *change) leaveShares(after int) (last int) {
 	return last
 }
 
-// stillShares tells whether the guest uses a mapping until its next start, or
+// stillShares reports whether the guest uses a mapping until its next start, or
 // until it is configured.
 func (c *change) stillShares(name string) bool {
 	if usesShare(c.have, name) {
@@ -288,7 +288,7 @@ func (c *change) stillShares(name string) bool {
 	return false
 }
 
-// lastShare tells whether a mapping of ours has no user left.
+// lastShare reports whether a mapping of ours has no user left.
 func (c *change) lastShare(name string) bool {
 	if !c.p.have.AtLeast(firstDirs[0], firstDirs[1]) || c.p.sharesWanted(name) {
 		return false
@@ -313,7 +313,7 @@ func (c *change) lastShare(name string) bool {
 	return true
 }
 
-// sharesWanted tells whether the manifests want a mapping. One that is to go is seen
+// sharesWanted reports whether the manifests want a mapping. One that is to go is seen
 // to by the last guest that uses it, too: its own object may be gone with that.
 func (p *planner) sharesWanted(name string) bool {
 	return slices.ContainsFunc(p.want.Shares, func(s model.Share) bool { return s.Owner.Name == name && !s.Deleted })

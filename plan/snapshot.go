@@ -89,7 +89,7 @@ func (p *planner) doomed(o *Object, vm model.Key) bool {
 	return false
 }
 
-// touches tells whether something is to be done with the guest itself: it is to
+// touches reports whether something is to be done with the guest itself: it is to
 // be up to date before that.
 func (p *planner) touches(s model.Snapshot, g *model.Guest) bool {
 	i := slices.IndexFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == s.Name })
@@ -150,7 +150,7 @@ func noteTaken(o *Object, s model.Snapshot, have model.SnapshotInfo) {
 	}
 }
 
-// snapshotOurs tells whether a snapshot's description says that it is the
+// snapshotOurs reports whether a snapshot's description says that it is the
 // owner's.
 func snapshotOurs(i model.SnapshotInfo, o model.Owner) bool {
 	_, m, ok := model.ParseDescription(i.Description)
@@ -166,7 +166,7 @@ func formerly(i model.SnapshotInfo, o model.Owner) model.Owner {
 	return model.Owner{}
 }
 
-// ofSet tells whether a snapshot's description says that the same set took it as
+// ofSet reports whether a snapshot's description says that the same set took it as
 // the owner's.
 func ofSet(i model.SnapshotInfo, o model.Owner) bool {
 	_, m, ok := model.ParseDescription(i.Description)
@@ -239,7 +239,7 @@ func ancestors(g *model.Guest, s model.SnapshotInfo) int {
 	return n
 }
 
-// snapshotWanted tells whether a manifest names the snapshot, or a guest that is
+// snapshotWanted reports whether a manifest names the snapshot, or a guest that is
 // made from it: then it stays.
 func (p *planner) snapshotWanted(name string, vm model.Key) bool {
 	return slices.ContainsFunc(p.want.Snapshots, func(s model.Snapshot) bool {

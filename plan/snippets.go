@@ -11,7 +11,7 @@ import (
 // snippetsOption names the snippets that Proxmox puts onto its own drive.
 const snippetsOption = "cicustom"
 
-// snippets tells whether first-boot data are snippets.
+// snippets reports whether first-boot data are snippets.
 func (c *change) snippets() bool { return c.v.Seed != nil && len(c.v.Seed.Snippets) > 0 }
 
 // snippetSteps put snippets onto each node that may run the guest and doesn't have

@@ -123,7 +123,7 @@ func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
 	return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't ready yet", key)}, Look{}
 }
 
-// allShared tells whether a guest's disks can be reached from all nodes.
+// allShared reports whether a guest's disks can be reached from all nodes.
 func (p *planner) allShared(c *model.Config) bool {
 	for _, d := range c.Disks {
 		if d.Volume == "" || d.Volume == "none" {

@@ -88,7 +88,7 @@ func (p *planner) late(look *Look, content string, nodes ...string) bool {
 	return len(look.Storages) > 0
 }
 
-// needsStorage tells whether a disk is to be made and nobody says where.
+// needsStorage reports whether a disk is to be made and nobody says where.
 func needsStorage(v model.VM) bool {
 	return slices.ContainsFunc(v.Disks, func(d model.Disk) bool { return d.Storage == "" && d.Volume == "" })
 }
@@ -108,7 +108,7 @@ func (p *planner) formatted(d model.Disk) model.Disk {
 	return d
 }
 
-// thick tells whether the root disk is to be without the savings that its source
+// thick reports whether the root disk is to be without the savings that its source
 // has.
 func (p *planner) thick(v model.VM, from *model.Guest) bool {
 	d, ok := from.Config.DiskAt(bootSlot(from.Config))

@@ -146,7 +146,7 @@ func (p *planner) backOff(o *Object) bool {
 	return true
 }
 
-// blocks tells whether a task of that type keeps others from a guest. Clones
+// blocks reports whether a task of that type keeps others from a guest. Clones
 // are filed under their source, which goes on being usable.
 func blocks(task string) bool {
 	switch task {

@@ -104,7 +104,7 @@ func memoryOf(options map[string]string) int64 {
 }
 
 // said is the value of an option; that of Proxmox where it is to be absent, which
-// is how wishes say so.
+// is how a spec says so.
 func said(options map[string]string, key string) string {
 	value, there := options[key]
 	if there && value == "" {

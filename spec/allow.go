@@ -23,7 +23,7 @@ type Allow struct {
 	ExtraConfig []string // nil: all but what reaches the hosts
 }
 
-// forbid notes that the Provider doesn't allow what a field asks for, and what would
+// forbid notes that the cluster doesn't allow what a field asks for, and what would
 // allow it.
 func (r *report) forbid(c *Cluster, at string, what any, list, entry string) {
 	r.forbidden(at, "%s %s doesn't allow %s; whoever may change the %s can allow it with %s: [%q]", TheCluster, c.Name, what, TheCluster, inCluster("allow."+list), entry)
@@ -56,8 +56,8 @@ func matches(pattern, text string) bool {
 	return strings.HasSuffix(text, last)
 }
 
-// checkAllowed checks that a machine uses nothing that its Provider doesn't allow. Its
-// source and the Secrets of its first-boot data are checked where they are found.
+// checkAllowed checks that a machine uses nothing that its cluster doesn't allow. Its
+// source and the secrets of its first-boot data are checked where they are found.
 func (b *build) checkAllowed(m *Machine, nics []nic) {
 	p := b.cluster
 	if p.Allow == nil {
@@ -112,7 +112,7 @@ func (b *build) inClass(at, what string) Message {
 	return message("%s %s with %s", TheClass, b.class.name, what)
 }
 
-// allowsStorage reports whether a storage may be named; the Provider's own default may.
+// allowsStorage reports whether a storage may be named; the cluster's own default may.
 func (c *Cluster) allowsStorage(name string) bool {
 	return c.Allow == nil || name == "" || name == c.Defaults.Storage || allows(c.Allow.Storages, name)
 }
@@ -175,7 +175,7 @@ func ofHost(key, value string) bool {
 	return false
 }
 
-// forbiddenSource says what a Provider doesn't allow about an image; empty: nothing.
+// forbiddenSource says what a cluster doesn't allow about an image; empty: nothing.
 func (c *Cluster) forbiddenSource(i *Image) (field, what, list, entry string) {
 	if c.Allow == nil {
 		return "", "", "", ""

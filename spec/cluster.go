@@ -15,7 +15,7 @@ import (
 
 // Cluster is what holds for all machines and images of one Proxmox cluster.
 type Cluster struct {
-	Name     string      // for messages: the Provider's
+	Name     string      // for messages: of what the door calls it by
 	Range    model.Range // of VMIDs; zero: [DefaultRange]
 	Nodes    []string    // that machines may be on; empty: all
 	Defaults Defaults

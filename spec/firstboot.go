@@ -219,7 +219,7 @@ func (b *build) failBoot(d boot, err error) {
 	b.fail("userData", "%v", err)
 }
 
-// secret reports whether one of the texts comes from a Secret.
+// secret reports whether one of the texts comes from something secret.
 func (d boot) secret() bool {
 	return slices.ContainsFunc(d.texts, func(t Text) bool { return t.Secret })
 }

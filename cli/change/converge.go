@@ -24,7 +24,7 @@ type results struct {
 	errs    []error
 }
 
-// late tells whether something came up that wasn't agreed to.
+// late reports whether something came up that wasn't agreed to.
 func (r results) late() bool { return slices.ContainsFunc(r.reports, engine.Report.Late) }
 
 // converge works on all clusters at once and shows how it goes.

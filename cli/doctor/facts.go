@@ -103,7 +103,7 @@ func (e *examination) zones() map[string]string {
 	return zones
 }
 
-// tagsRestricted tells whether the data centre lets only privileged users make up
+// tagsRestricted reports whether the data centre lets only privileged users make up
 // tags. Who may not read that is taken to be free.
 func (e *examination) tagsRestricted() bool {
 	var options struct {
@@ -118,7 +118,7 @@ func (e *examination) tagsRestricted() bool {
 	return options.Access.Allow != "" && options.Access.Allow != "free" || slices.Contains(options.Registered, model.Tag)
 }
 
-// lacks tells whether a privilege is among those that are missing.
+// lacks reports whether a privilege is among those that are missing.
 func (e *examination) lacks(path, priv string) bool {
 	return slices.ContainsFunc(e.missing, func(g privileges.Grant) bool { return g.Path == path && slices.Contains(g.Names(), priv) })
 }
@@ -131,5 +131,5 @@ func (e *examination) nodesFor(v model.VM) []string {
 	return model.NamesOf(e.have.Nodes)
 }
 
-// there tells whether a wanted guest exists already.
+// there reports whether a wanted guest exists already.
 func (e *examination) there(v model.VM) bool { return len(e.have.Tagged(v.Owner)) > 0 }

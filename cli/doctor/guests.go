@@ -186,7 +186,7 @@ func (e *examination) guests() {
 	}
 }
 
-// agentOn tells whether Proxmox will talk to the agent of a machine.
+// agentOn reports whether Proxmox will talk to the agent of a machine.
 func (e *examination) agentOn(v model.VM) bool {
 	if _, said := v.Options["agent"]; said {
 		return model.AgentOn(v.Options)
@@ -200,7 +200,7 @@ func (e *examination) agentOn(v model.VM) bool {
 	})
 }
 
-// discs tells whether machines can be moved with their first-boot data.
+// discs reports whether machines can be moved with their first-boot data.
 func (e *examination) discs() {
 	stuck := users{}
 	for _, v := range e.want.VMs {

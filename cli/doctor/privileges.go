@@ -37,7 +37,7 @@ func (e *examination) account() {
 	}
 }
 
-// tokenKind tells whether a token has only what was granted to itself. It may not
+// tokenKind reports whether a token has only what was granted to itself. It may not
 // be told about itself.
 func (e *examination) tokenKind(creds pve.Credentials) {
 	id := creds.User() + "!" + target.TokenName(creds)

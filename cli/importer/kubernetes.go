@@ -269,7 +269,7 @@ func (i *importingObjects) again(ctx context.Context, u *ui.UI, c *target.Site, 
 	return out, nil
 }
 
-// isOf tells whether a guest can be that of an object: the object names it, or it was
+// isOf reports whether a guest can be that of an object: the object names it, or it was
 // that of another object of the same name.
 func isOf(g *model.Guest, v model.VM) bool {
 	was := g.Config.Marker

@@ -98,7 +98,7 @@ func listWantedVMs(ctx context.Context, g *Get, names []string) (listing, error)
 	return l, nil
 }
 
-// named tells whether a name is among those asked for.
+// named reports whether a name is among those asked for.
 func named(names []string, name string) bool {
 	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return target.Bare(n) == name })
 }

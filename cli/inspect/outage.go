@@ -15,7 +15,7 @@ type outage struct {
 	on bool
 }
 
-// bears tells whether to go on looking after an error, since it may pass by itself.
+// bears reports whether to go on looking after an error, since it may pass by itself.
 func (o *outage) bears(err error) bool {
 	var said *pve.Error
 	switch act.Judge(err).Class {

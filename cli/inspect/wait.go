@@ -150,7 +150,7 @@ func (w *awaiting) asPlanned(c *target.Site) bool {
 	return len(c.Desired.VMs) > 0 && w.state != "address" && w.state != "off"
 }
 
-// check tells whether a machine is so, or what is missing.
+// check reports whether a machine is so, or what is missing.
 func (w *awaiting) check(ctx context.Context, c *target.Site, have *model.Observed, name string) (bool, string, error) {
 	if w.asPlanned(c) {
 		return w.checkWanted(ctx, c, name)

@@ -76,7 +76,7 @@ func (s *snapshotObject) run(ctx context.Context, u *ui.UI, name string) error {
 	return s.Show(u, o, "created")
 }
 
-// machineThere tells whether there is a machine of a name: a snapshot of none would wait for
+// machineThere reports whether there is a machine of a name: a snapshot of none would wait for
 // ever. Who may not look isn't kept from it.
 func machineThere(ctx context.Context, n *target.Namespace, name string) error {
 	objects, err := kube.Objects(ctx, n.Client, n.Name)

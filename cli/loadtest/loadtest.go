@@ -266,7 +266,7 @@ func commandLine(cmd *cobra.Command) string {
 	return strings.Join(words, " ")
 }
 
-// simulated tells whether all endpoints are those of a simulator.
+// simulated reports whether all endpoints are those of a simulator.
 func simulated(ctx context.Context, c *target.Site) (bool, error) {
 	cfg, err := c.Connection.TLS.Config()
 	if err != nil {

@@ -65,7 +65,7 @@ func (c *Site) lookCloser(ctx context.Context, have *model.Observed) *model.Obse
 	return c.Observer.Snapshot()
 }
 
-// Nameless tells whether the lists don't know a guest's name. Their figures may
+// Nameless reports whether the lists don't know a guest's name. Their figures may
 // be of a moment at which it had none yet: then they show a makeshift.
 func Nameless(g *model.Guest) bool { return g.Name == "" || g.Name == fmt.Sprintf("VM %d", g.VMID) }
 

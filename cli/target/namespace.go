@@ -117,7 +117,7 @@ func (n *Namespace) content(ctx context.Context, key model.Key) any {
 	return err
 }
 
-// isLogin tells whether a Secret has the login of a Provider.
+// isLogin reports whether a Secret has the login of a Provider.
 func (n *Namespace) isLogin(key model.Key) bool {
 	return slices.ContainsFunc(n.Objects, func(o kube.Object) bool {
 		p, ok := o.(*api.Provider)

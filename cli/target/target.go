@@ -82,7 +82,7 @@ func (t *Target) ConnectionFlags(cmd *cobra.Command) {
 	}
 }
 
-// Given tells whether it is said what is wanted, not only which Proxmox.
+// Given reports whether it is said what is wanted, not only which Proxmox.
 func (t *Target) Given() bool { return len(t.Files) > 0 || t.Objects != nil }
 
 // Wanted reads the manifests: what is wanted of each Proxmox.

@@ -142,7 +142,7 @@ var ErrNoAnswer = errors.New("no terminal to ask on")
 // errGaveUp: somebody was asked for a secret, and doesn't tell.
 var errGaveUp = &ExitError{Code: ExitInterrupted}
 
-// Asks tells whether somebody is there who can be asked.
+// Asks reports whether somebody is there who can be asked.
 func (u *UI) Asks() bool {
 	_, reads := Terminal(u.In)
 	_, sees := Terminal(u.Err)

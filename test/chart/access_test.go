@@ -96,7 +96,7 @@ func rights(t *testing.T) []string {
 	return slices.Compact(list)
 }
 
-// forPeople tells whether a role is for those who write objects, not for the operator.
+// forPeople reports whether a role is for those who write objects, not for the operator.
 func forPeople(role rbacv1.ClusterRole) bool {
 	return slices.ContainsFunc([]string{"view", "edit", "admin"}, func(name string) bool {
 		return role.Labels["rbac.authorization.k8s.io/aggregate-to-"+name] == "true"

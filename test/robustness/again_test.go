@@ -35,7 +35,7 @@ func (r *run) again(now *entry) {
 	}
 }
 
-// lost tells whether nobody knows what became of a request: there was no answer, or
+// lost reports whether nobody knows what became of a request: there was no answer, or
 // it was no longer waited for, or somebody on the way gave one. 595 isn't among
 // these: the node was never reached.
 func (e *entry) lost() bool {

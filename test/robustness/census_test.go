@@ -158,7 +158,7 @@ func (c *census) excuse(what string) {
 	c.excuses[what]++
 }
 
-// happened tells whether something was drawn, and may have made a difference.
+// happened reports whether something was drawn, and may have made a difference.
 func (c *census) happened(k kind) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// excused tells whether there is a good reason why an object isn't up to date,
+// excused reports whether there is a good reason why an object isn't up to date,
 // in truth and not only by what we say. Objects that are excused once stay so.
 func (r *run) excused(s *set, o engine.Outcome) bool {
 	if o.Text == "" {
@@ -128,7 +128,7 @@ func anotherHasItsMAC(st *pvesim.State, w *wish) bool {
 	return false
 }
 
-// anyHalfMade tells whether a machine was left by half: nobody can tell whose it
+// anyHalfMade reports whether a machine was left by half: nobody can tell whose it
 // was to be.
 func anyHalfMade(st *pvesim.State) bool {
 	for _, vm := range st.VMs {
@@ -139,7 +139,7 @@ func anyHalfMade(st *pvesim.State) bool {
 	return false
 }
 
-// deaf tells whether a machine has no system that could shut down.
+// deaf reports whether a machine has no system that could shut down.
 func deaf(st *pvesim.State, vm *pvesim.VM) bool {
 	for _, sp := range st.Spaces {
 		for _, v := range sp.Volumes {
@@ -151,7 +151,7 @@ func deaf(st *pvesim.State, vm *pvesim.VM) bool {
 	return true
 }
 
-// circle tells whether machines are to be copies of each other.
+// circle reports whether machines are to be copies of each other.
 func (r *run) circle(s *set, w *wish) bool {
 	seen := map[string]bool{}
 	for w != nil && w.Source.VM.Name != "" {
@@ -181,7 +181,7 @@ func immovable(vm *pvesim.VM, f plan.Refusal) bool {
 	return isDrive(slot) && len(vm.Snaps) > 0
 }
 
-// refusable tells whether a step is rightly refused.
+// refusable reports whether a step is rightly refused.
 func refusable(w *wish, vm *pvesim.VM, f plan.Refusal) bool {
 	switch f.Effect {
 	case plan.Restart:
@@ -223,7 +223,7 @@ func (r *run) excusedSnapshot(st *pvesim.State, s *set, w *snapWish, o engine.Ou
 	return false
 }
 
-// hasRaw tells whether a machine has a disk of which no snapshots can be taken: a
+// hasRaw reports whether a machine has a disk of which no snapshots can be taken: a
 // plain file.
 func hasRaw(st *pvesim.State, vm *pvesim.VM) bool {
 	for key, sp := range st.Spaces {

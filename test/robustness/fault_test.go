@@ -107,7 +107,7 @@ func (r *run) fill(storage string, d time.Duration) {
 	})
 }
 
-// noRoom tells whether something failed for want of room.
+// noRoom reports whether something failed for want of room.
 func noRoom(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(text, "no space left") || strings.Contains(text, "free space") || strings.Contains(text, "out of space")

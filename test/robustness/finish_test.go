@@ -158,7 +158,7 @@ func (r *run) stays() {
 	}
 }
 
-// awaits tells whether an object is a snapshot of a machine whose agent says nothing:
+// awaits reports whether an object is a snapshot of a machine whose agent says nothing:
 // plans, which don't wait for agents, show it, and it is taken when one does.
 func (r *run) awaits(s *set, o plan.Object) bool {
 	snap := s.snap(o.Owner.Name)
@@ -229,7 +229,7 @@ func (r *run) nothingLeft() {
 	})
 }
 
-// untagged tells whether others have taken our tags off a machine. While it runs,
+// untagged reports whether others have taken our tags off a machine. While it runs,
 // nothing that lists show tells then that it may be ours: whoever prunes doesn't
 // read the configs of all machines of the cluster.
 func untagged(vm *pvesim.VM) bool {

@@ -100,7 +100,7 @@ func (o *others) nodeOf(id int) (node string) {
 	return node
 }
 
-// left tells whether a disk that nobody uses is there because a backup was
+// left reports whether a disk that nobody uses is there because a backup was
 // restored.
 func (o *others) left(id int, key string) bool {
 	o.mu.Lock()
@@ -108,7 +108,7 @@ func (o *others) left(id int, key string) bool {
 	return strings.HasPrefix(key, "unused") && !o.restored[id].IsZero()
 }
 
-// outdated tells whether a file is younger than the backup of its machine that was
+// outdated reports whether a file is younger than the backup of its machine that was
 // restored since: nothing names it, until the machine is up to date again.
 func (o *others) outdated(volume string, made time.Time) bool {
 	o.mu.Lock()

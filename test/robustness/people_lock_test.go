@@ -71,7 +71,7 @@ func (o *others) unlocked(id int) {
 	delete(o.locked, id)
 }
 
-// working tells whether a task is at a machine.
+// working reports whether a task is at a machine.
 func working(s *pvesim.State, id int) bool {
 	for _, list := range s.Tasks {
 		for _, t := range list {

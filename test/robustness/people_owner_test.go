@@ -36,7 +36,7 @@ func (o *others) takeOver(id int) bool {
 // proof be, and so long may it take until what was decided is done.
 const ownerNoticed = 10 * time.Second
 
-// justTaken tells whether a machine of ours became theirs a moment ago, or is
+// justTaken reports whether a machine of ours became theirs a moment ago, or is
 // being restored since then, where nothing tells whose it is.
 func (o *others) justTaken(id int) bool {
 	o.mu.Lock()

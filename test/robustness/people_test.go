@@ -94,21 +94,21 @@ func (o *others) findIn(s *pvesim.State, owner model.Owner) (id int) {
 	return id
 }
 
-// theirDoing tells whether others are at a machine, or were a moment ago.
+// theirDoing reports whether others are at a machine, or were a moment ago.
 func (o *others) theirDoing(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.busy[id] > 0 || time.Now().Before(o.touched[id])
 }
 
-// touchedSince tells whether others have done something to a machine since a time.
+// touchedSince reports whether others have done something to a machine since a time.
 func (o *others) touchedSince(id int, at time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.busy[id] > 0 || o.touched[id].After(at)
 }
 
-// forgot tells whether a volume was made for a machine that others destroyed, took
+// forgot reports whether a volume was made for a machine that others destroyed, took
 // over or have restored by half.
 func (o *others) forgot(volume string, made time.Time) bool {
 	o.mu.Lock()
@@ -162,7 +162,7 @@ func (o *others) do(method, path string, params pve.Params) bool {
 	return !strings.HasPrefix(text, "UPID:") || o.run.taskEnds(text)
 }
 
-// taskEnds waits for a task, and tells whether it succeeded.
+// taskEnds waits for a task, and reports whether it succeeded.
 func (r *run) taskEnds(upid string) bool {
 	for range 3000 {
 		exit := ""

@@ -102,7 +102,7 @@ func (r *run) planned(e *entry) {
 	}
 }
 
-// letGoLate tells whether a request of ours to let go of a machine, which nobody waited
+// letGoLate reports whether a request of ours to let go of a machine, which nobody waited
 // for any more, was done after the last look before this request. Something else was
 // wanted of the machine by then.
 func (r *run) letGoLate(now *entry) bool {
@@ -122,7 +122,7 @@ func (r *run) letGoLate(now *entry) bool {
 // lockNoticed is how long it may take until a lock is noticed.
 const lockNoticed = 30 * time.Second
 
-// stops tells whether a request stops a machine.
+// stops reports whether a request stops a machine.
 func stops(e *entry) bool {
 	switch e.call() {
 	case "status/stop", "status/shutdown", "status/reboot", "status/reset", "status/suspend":

@@ -167,7 +167,7 @@ func (r *run) unfinished(st *pvesim.State, volume string) bool {
 	return false
 }
 
-// late tells whether a file came when nobody waited for it any more: it was
+// late reports whether a file came when nobody waited for it any more: it was
 // uploaded by a request that was long under way.
 func (r *run) late(volume string) bool {
 	_, file, ok := strings.Cut(volume, ":iso/")
@@ -203,7 +203,7 @@ func (r *run) pooledLate(text string) bool {
 	}) > 0
 }
 
-// silent tells whether Proxmox may have left a volume without a word: that of a
+// silent reports whether Proxmox may have left a volume without a word: that of a
 // cloud-init drive that is exchanged while others hold the lock of its storage.
 func (r *run) silent(volume string) bool {
 	return strings.Contains(volume, "-cloudinit") && r.census.happened(faultStoreLock)
@@ -228,14 +228,14 @@ func (r *run) drifts(left string) {
 	})
 }
 
-// halfMade tells whether a task that should have made a machine has said that it
+// halfMade reports whether a task that should have made a machine has said that it
 // did, and did nothing: then nobody knows whose it was to be.
 func halfMade(vm *pvesim.VM) bool {
 	lock := vm.Conf["lock"]
 	return (lock == "create" || lock == "clone") && vm.Conf["description"] == ""
 }
 
-// retained tells whether a wish of that name asks for the machine to stay.
+// retained reports whether a wish of that name asks for the machine to stay.
 func (r *run) retained(name string) bool {
 	for _, s := range r.sets {
 		for _, w := range s.vms {

@@ -146,7 +146,7 @@ func bodyText(res *http.Response) string {
 	return text
 }
 
-// underWay tells whether a change of ours to a machine is still to be answered.
+// underWay reports whether a change of ours to a machine is still to be answered.
 func (t *trace) underWay(id int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -238,7 +238,7 @@ func (r *run) wishOf(o model.Owner) (*set, *wish) {
 	return nil, nil
 }
 
-// mayLose tells whether somebody wants the owner's machine, or its disk, to go.
+// mayLose reports whether somebody wants the owner's machine, or its disk, to go.
 func (r *run) mayLose(o model.Owner, id int, slot string) bool {
 	if r.kube != nil {
 		return r.kube.mayLose(o, id)

@@ -61,7 +61,7 @@ func (w weakness) sends(req *http.Request, body []byte) []byte {
 	return body
 }
 
-// again tells whether a request is sent again at once when its answer is lost.
+// again reports whether a request is sent again at once when its answer is lost.
 func (w weakness) again(e *entry) bool { return w == noLook && e.write() && e.lost() }
 
 // receives is what is seen of an answer.

@@ -58,7 +58,7 @@ func (s *set) version() (int, <-chan struct{}) {
 	return s.n, s.changed
 }
 
-// change changes what is wanted, and tells whether it is something else now.
+// change changes what is wanted, and reports whether it is something else now.
 func (s *set) change(fn func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *set) byOwner(o model.Owner) *wish {
 	return nil
 }
 
-// mayGo tells whether the machine may be destroyed.
+// mayGo reports whether the machine may be destroyed.
 func (s *set) mayGo(w *wish, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,14 +123,14 @@ func (s *set) pruned(w *wish, now time.Time) bool {
 	return w.unnamed && !w.Deleted && !w.remade && now.After(w.spared.Add(grace)) && w.Power == model.PowerOn && now.After(w.kept.Add(grace)) && !w.Update.Restart
 }
 
-// mayStop tells whether the machine may be powered off.
+// mayStop reports whether the machine may be powered off.
 func (s *set) mayStop(w *wish, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return w.Power != model.PowerOn || w.Update.Restart || now.Before(w.kept.Add(grace))
 }
 
-// mayDrop tells whether a disk of the machine may go.
+// mayDrop reports whether a disk of the machine may go.
 func (s *set) mayDrop(w *wish, slot string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

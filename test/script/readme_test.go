@@ -60,7 +60,7 @@ func alike(line string) string {
 	return strings.Join(strings.Fields(number.ReplaceAllString(line, "0")), " ")
 }
 
-// abridges tells whether a line is another one in which some text is left out, for
+// abridges reports whether a line is another one in which some text is left out, for
 // each of which it has an ellipsis.
 func abridges(short, line string) bool {
 	for part := range strings.SplitSeq(short, "…") {

@@ -27,7 +27,7 @@ func AtMost(what string, have, most float64, unit string) Target {
 	return Target{What: what, Have: have, Max: most, Unit: unit}
 }
 
-// Holds tells whether it does.
+// Holds reports whether it does.
 func (t Target) Holds() bool { return t.Have <= t.Max }
 
 // Missed are the targets that don't hold.

@@ -26,7 +26,7 @@ func Take(s *pvesim.State) *Census {
 	return c
 }
 
-// Has tells whether a machine is one of others.
+// Has reports whether a machine is one of others.
 func (c *Census) Has(id int) bool { _, ok := c.guests[id]; return ok }
 
 // Touched says what of others isn't as it was.

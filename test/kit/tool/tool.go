@@ -75,7 +75,7 @@ func Open(ctx context.Context, dir string) (*Set, error) {
 // Path is where a program is, or will be when it is built.
 func (s *Set) Path(program string) string { return filepath.Join(s.Bin, program) }
 
-// Built tells whether all programs are there.
+// Built reports whether all programs are there.
 func (s *Set) Built() bool { return len(s.missing()) == 0 }
 
 func (s *Set) missing() []string {
