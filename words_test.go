@@ -48,6 +48,28 @@ func TestSpecHasNoWordsOfADoor(t *testing.T) {
 	}
 }
 
+// Comments are in the words of this field, see docs of Go and Kubernetes: predicates report whether,
+// what failed is retried.
+func TestCommentsAreInTheWordsOfThisField(t *testing.T) {
+	words := regexp.MustCompile(`^// \w+ tells whether|(?i)\b(forgive[sn]?|stumbles?|blames?)\b`)
+	for _, f := range sources(t) {
+		if !slices.Contains([]string{"model", "plan", "observe", "act", "engine", "site", "spec", "manifest", "status", "privileges"}, f.pkg) {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range tree.Comments {
+			for _, c := range group.List {
+				if found := words.FindString(c.Text); found != "" {
+					t.Errorf("%s: %q in %q", f.path, found, c.Text)
+				}
+			}
+		}
+	}
+}
+
 // kindsOfCore are kinds of objects that the core itself goes by: they are part of keys.
 var kindsOfCore = []string{"VirtualMachine", "VMClone", "VMImage", "VMSnapshot"}
 
