@@ -36,7 +36,7 @@ func (s scope) vmClone(obj *api.VMClone) *machine {
 		if !made(obj) {
 			b.checkCopiedAddresses(obj, from, origin.machine)
 		}
-	case obj.Spec.SourceVMRef.Name != "":
+	case obj.Spec.SourceVMRef.Name != "" && (made(obj) || !b.apart("spec.sourceVMRef.name", obj.Spec.SourceVMRef.Name, "VirtualMachine", "VMClone", "VMImage")):
 		b.cloneOfTemplate(obj.Spec.SourceVMRef.Name)
 	}
 	m := b.machine(&obj.Spec.MachineSpec, boot)
@@ -82,6 +82,9 @@ func (s scope) origin(obj *api.VMClone) (lineage, *object) {
 		}
 		o := s.namedMachine(name, seen[len(seen)-1])
 		if o == nil {
+			if from != nil && !made(obj) && obj.Spec.UserData == nil && line.machine.UserData == nil {
+				s.apart("spec.sourceVMRef.name", name, "VirtualMachine", "VMClone") // its first-boot data aren't known
+			}
 			return line, from
 		}
 		if slices.Contains(seen, o.key) {

@@ -215,23 +215,38 @@ func TestWhatWasLeftOutIsNotCalledMissing(t *testing.T) {
 	t.Parallel()
 	web := vm(meta("web"), "small")
 	web.Spec.ImageRef.Name = "fetched"
-	set, err := FromObjects(append(clusterObjects(), web, &api.VMSnapshot{ObjectMeta: meta("before"), Spec: api.VMSnapshotSpec{VMRef: api.Ref{Name: "old"}}})...)
+	done := copyOf("done", "old")
+	done.Status.VMID = 105
+	set, err := FromObjects(append(clusterObjects(), web, &api.VMSnapshot{ObjectMeta: meta("before"), Spec: api.VMSnapshotSpec{VMRef: api.Ref{Name: "old"}}},
+		copyOf("twin", "old"), copyOf("of-image", "fetched"), done, copyOf("of-done", "done"))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	apart := func(key model.Key) string {
-		if key.Name == "fetched" || key == (model.Key{Kind: "VirtualMachine", Namespace: "ns", Name: "old"}) {
+		if key == (model.Key{Kind: "VMImage", Namespace: "ns", Name: "fetched"}) || key == (model.Key{Kind: "VirtualMachine", Namespace: "ns", Name: "old"}) {
 			return "it is another Kubernetes'"
 		}
 		return ""
 	}
-	errs := set.Parts(Options{Set: "test", Find: func(model.Key) any { return nil }, Apart: apart}).Errors
+	all := set.Parts(Options{Set: "test", Find: login1, Apart: apart})
+	errs := all.Errors
 	for _, want := range []string{
 		"VirtualMachine ns/web: spec.imageRef.name: VMImage ns/fetched can't be used: it is another Kubernetes'",
 		"VMSnapshot ns/before: spec.vmRef.name: VirtualMachine ns/old can't be used: it is another Kubernetes'",
+		"VMClone ns/twin: spec.sourceVMRef.name: VirtualMachine ns/old can't be used: it is another Kubernetes'",
+		"VMClone ns/of-image: spec.sourceVMRef.name: VMImage ns/fetched can't be used: it is another Kubernetes'",
+		"VMClone ns/of-done: spec.sourceVMRef.name: VirtualMachine ns/old can't be used: it is another Kubernetes'",
 	} {
 		if !strings.Contains(errs.Error(), want) {
 			t.Errorf("no %q in:\n%v", want, errs)
 		}
 	}
+	// A template of Proxmox may have the name of a machine that was left out.
+	if got := namesOf(all.Wanted[0].Desired); got != "done" {
+		t.Errorf("wanted: %s; a copy that is made stands alone, and the others aren't made from something else", got)
+	}
+}
+
+func copyOf(name, source string) *api.VMClone {
+	return &api.VMClone{ObjectMeta: meta(name), Spec: api.VMCloneSpec{SourceVMRef: api.Ref{Name: source}}}
 }

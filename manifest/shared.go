@@ -37,6 +37,8 @@ func (s scope) findShared(field, kind string, ref api.SharedRef) *object {
 		o = s.set.index[model.Key{Kind: kind, Name: ref.Name}]
 	}
 	switch {
+	case o == nil && s.isApart(field, key):
+		return nil
 	case o == nil || !SharedWith(o.Object).Include(here):
 		s.fail(field, "there is no %s %s in namespace %s that is shared with namespace %s; spec.sharedWith of it names the namespaces that may use it", kind, ref.Name, ref.Namespace, here)
 		return nil

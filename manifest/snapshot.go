@@ -45,10 +45,7 @@ func (s scope) machineFor(name string) *machine {
 	}
 	o := s.namedMachine(name, model.Key{})
 	if o == nil {
-		apart := func(kind string) bool {
-			return s.isApart(field, model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name})
-		}
-		if !s.deleted() && !apart("VirtualMachine") && !apart("VMClone") { // with the machine, its snapshots have gone
+		if !s.deleted() && !s.apart(field, name, "VirtualMachine", "VMClone") { // with the machine, its snapshots have gone
 			s.fail(field, "there is no VirtualMachine or VMClone %s %s%s", name, s.here(), s.others(name, "VirtualMachine", "VMClone"))
 		}
 		return nil

@@ -244,6 +244,13 @@ func (s scope) isApart(field string, key model.Key) bool {
 	return why != ""
 }
 
+// apart reports whether an object of one of some kinds exists and was left out, and tells why.
+func (s scope) apart(field, name string, kinds ...string) bool {
+	return slices.ContainsFunc(kinds, func(kind string) bool {
+		return s.isApart(field, model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name})
+	})
+}
+
 // here is where objects that are named are looked for.
 func (s scope) here() string {
 	if s.o.places == nil {

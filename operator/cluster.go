@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/model"
 )
 
 // What guests are known by has the name of the Kubernetes in it. Under another name they
@@ -60,15 +61,35 @@ func (r record) elsewhere(o object) string {
 		name, r.set, name, name, o.GetNamespace(), api.TakenOverBy, r.set)
 }
 
-// known is the name that is to be written down in an object.
-func (d *deps) known(ctx context.Context, obj object) (string, error) {
+// ours are those of some objects that this Kubernetes looks after. Why it doesn't look after the
+// others is noted in apart.
+func (r record) ours(objects []object, apart map[model.Key]string) []object {
+	var ours []object
+	for _, o := range objects {
+		if why := r.elsewhere(o); why != "" {
+			apart[keyOf(o)] = why
+			continue
+		}
+		ours = append(ours, o)
+	}
+	return ours
+}
+
+// recordOf is the name under which the objects of a namespace are known.
+func (d *deps) recordOf(ctx context.Context, namespace string) (record, error) {
 	var providers api.ProviderList
-	if err := d.client.List(ctx, &providers, client.InNamespace(obj.GetNamespace())); err != nil {
-		return "", err
+	if err := d.client.List(ctx, &providers, client.InNamespace(namespace)); err != nil {
+		return record{}, err
 	}
 	objects := make([]object, len(providers.Items))
 	for i := range providers.Items {
 		objects[i] = &providers.Items[i]
 	}
-	return recordOf(d.set, objects).of(obj), nil
+	return recordOf(d.set, objects), nil
+}
+
+// known is the name that is to be written down in an object.
+func (d *deps) known(ctx context.Context, obj object) (string, error) {
+	names, err := d.recordOf(ctx, obj.GetNamespace())
+	return names.of(obj), err
 }

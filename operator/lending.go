@@ -64,15 +64,27 @@ func (l *lending) users(_ context.Context, o client.Object) []reconcile.Request 
 }
 
 // borrowed are the objects of other namespaces that the machines of this one refer to and
-// may use.
-func (n *namespaces) borrowed(ctx context.Context, namespace string, objects []object) ([]object, error) {
+// may use. Those that another Kubernetes looks after are noted in apart instead.
+func (n *namespaces) borrowed(ctx context.Context, namespace string, objects []object, apart map[model.Key]string) ([]object, error) {
 	uses := kube.Users(objects)
 	n.lending.note(namespace, uses)
 	if len(n.watched) > 0 {
 		uses = maps.Clone(uses)
 		maps.DeleteFunc(uses, func(key model.Key, _ int) bool { return !slices.Contains(n.watched, key.Namespace) })
 	}
-	return kube.Lent(ctx, n.client, namespace, uses)
+	lent, err := kube.Lent(ctx, n.client, namespace, uses)
+	if err != nil {
+		return nil, err
+	}
+	var ours []object
+	for _, o := range lent {
+		names, err := n.recordOf(ctx, o.GetNamespace())
+		if err != nil {
+			return nil, err
+		}
+		ours = append(ours, names.ours([]object{o}, apart)...)
+	}
+	return ours, nil
 }
 
 // lentTo counts the machines of other namespaces that use objects of this one. It asks

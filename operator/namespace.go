@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -41,7 +40,8 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	}
 	search := n.finder.begin(ctx)
 	names := recordOf(n.set, objects)
-	borrowed, err := n.borrowed(ctx, r.Namespace, objects)
+	apart := map[model.Key]string{}
+	borrowed, err := n.borrowed(ctx, r.Namespace, objects, apart)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -49,14 +49,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	apart := map[model.Key]string{}
-	set, err := kube.Set(slices.DeleteFunc(slices.Clone(objects), func(o object) bool {
-		why := names.elsewhere(o)
-		if why != "" {
-			apart[keyOf(o)] = why
-		}
-		return why != ""
-	}), borrowed...)
+	set, err := kube.Set(names.ours(objects, apart), borrowed...)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
