@@ -36,19 +36,16 @@ func (e entry) verdict(kind string) (status.Verdict, bool) {
 	case e.found.group && len(e.found.members) == 0:
 		return status.Kubernetes.Of(plan.Object{}), true // none is wanted
 	}
-	var worst *engine.Outcome
 	for _, o := range e.outcomes {
 		if o.Version != e.found.edition {
 			return status.Verdict{}, false // it is about what was wanted before
 		}
-		if worst == nil || rank(o.State) > rank(worst.State) {
-			worst = &o
-		}
 	}
-	if worst == nil {
+	worst, ok := e.worst()
+	if !ok {
 		return status.Verdict{}, false
 	}
-	v := status.Kubernetes.Outcome(*worst)
+	v := status.Kubernetes.Outcome(worst)
 	v.Message = nearby(worst.Owner.Namespace, v.Message)
 	switch {
 	case !e.found.group:
@@ -80,9 +77,33 @@ func (f found) wrong() status.Verdict {
 	return status.Verdict{State: model.StateBlocked, Reason: cmp.Or(f.reason, model.ReasonInvalid), Message: f.problem}
 }
 
+// worst is the outcome that an object is judged by if several are told of it: of those that wait, one
+// that somebody has to do something about, and not one that waits for another.
+func (e entry) worst() (worst engine.Outcome, ok bool) {
+	var who teller
+	for from, o := range e.outcomes {
+		if !ok || cmp.Or(rank(o.State)-rank(worst.State), urgency(o)-urgency(worst), model.CompareNames(who.member, from.member), cmp.Compare(who.site.String(), from.site.String())) > 0 {
+			worst, who, ok = o, from, true
+		}
+	}
+	return worst, ok
+}
+
 func rank(s engine.State) int {
 	return slices.Index([]engine.State{engine.StateGone, engine.StateReady, engine.StateChanging, engine.StateWaiting, engine.StateRefused, engine.StateFailed}, s)
 }
+
+// urgency is the higher the more a person has to do about what an outcome waits for.
+func urgency(o engine.Outcome) int {
+	f := o.Reason.Facts()
+	if f.Asks {
+		return len(endings)
+	}
+	return slices.Index(endings, f.Ends)
+}
+
+// endings are who ends a wait, the most patient ones first.
+var endings = []model.Ending{model.EndsByObject, model.EndsByItself, model.EndsByReturn, model.EndsByHolder, model.EndsByPerson}
 
 // nearby leaves the namespace of an object out of what is said about it, since what
 // it is about is in the same.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -134,6 +135,36 @@ func TestAnObjectThatWasMadeAnewIsAnotherEdition(t *testing.T) {
 		e := entry{found: now, outcomes: map[teller]engine.Outcome{{}: {State: engine.StateReady, Version: was.edition}}}
 		if _, told := e.verdict("VirtualMachine"); told != c.same {
 			t.Errorf("what was said before counts: %t: %s", told, c.reason)
+		}
+	}
+}
+
+// Of several machines that wait, the object tells about one that somebody has to do something about, and
+// about the same one each time.
+func TestAnObjectIsJudgedByTheMachineThatNeedsSomebody(t *testing.T) {
+	site := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
+	for _, c := range []struct {
+		waits []model.Reason
+		want  string
+	}{
+		{[]model.Reason{model.WaitRollout, model.WaitAgent, model.WaitRollout}, "set-2"},
+		{[]model.Reason{model.WaitAgent, model.WaitTask, model.WaitForeign}, "set-3"},
+		{[]model.Reason{model.WaitNode, model.WaitPaused, model.WaitAgent}, "set-2"},
+		{[]model.Reason{model.WaitAgent, model.WaitAgent, model.WaitAgent}, "set-1"},
+		{[]model.Reason{model.WaitRollout, model.WaitDependents, model.WaitAgent}, "set-2"},
+	} {
+		for range 20 { // maps are read in any order
+			e := entry{found: found{group: true, sites: []model.Key{site}}, outcomes: map[teller]engine.Outcome{}}
+			for i, reason := range c.waits {
+				name := fmt.Sprintf("set-%d", i+1)
+				e.found.members = append(e.found.members, name)
+				e.outcomes[teller{site, name}] = engine.Outcome{
+					Owner: model.Owner{Key: model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: name}}, State: engine.StateWaiting, Reason: reason, Wait: &plan.Wait{Reason: reason},
+				}
+			}
+			if got, _ := e.worst(); got.Owner.Name != c.want {
+				t.Fatalf("%v: %s, want %s", c.waits, got.Owner.Name, c.want)
+			}
 		}
 	}
 }
