@@ -51,6 +51,7 @@ func (r *run) later(due []*object) (now []*object) {
 		default:
 			o.phase = unread
 			r.live.unread = append(r.live.unread, o)
+			r.tell(o) // that Proxmox isn't away any more, if that was told
 		}
 	}
 	return now

@@ -112,3 +112,51 @@ func TestMachinesThatWerentReadYetSayThatProxmoxIsAway(t *testing.T) {
 		}
 	})
 }
+
+// Proxmox is away when a session begins: once it is back, machines that weren't read yet don't go
+// on saying that it is away.
+func TestMachinesThatWerentReadYetSayThatProxmoxIsBack(t *testing.T) {
+	inLab(t, labWorld(3), func(t *testing.T, l *lab) {
+		const n = 150
+		list := machines(n)
+		for i := range list {
+			list[i].Options["memory"] = "640"
+		}
+		l.mustConverge(desired(list...))
+		time.Sleep(time.Minute)
+		fault, err := l.sim.AddFault(pvesim.Fault{Path: "**", Drop: "before"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := l.serve(l.connect(pve.Token("root@pam!lab", secret)))
+		defer s.end()
+		s.Want(desired(list...), nil)
+		time.Sleep(2 * time.Minute)
+		if away := s.waiting(n, model.WaitAway); away != n {
+			t.Fatalf("%d of %d say that Proxmox is away", away, n)
+		}
+		l.sim.RemoveFault(fault)
+		for range 60 {
+			if time.Sleep(time.Second); s.ready(n) > 0 {
+				break
+			}
+		}
+		if away, unread := s.waiting(n, model.WaitAway), s.waiting(n, model.WaitReread); away != 0 || unread == 0 {
+			t.Errorf("Proxmox is back, and of %d machines %d wait to be read, and %d say that it is away", n, unread, away)
+		}
+		time.Sleep(3 * time.Minute)
+		if ready := s.ready(n); ready != n {
+			t.Errorf("%d of %d are ready again", ready, n)
+		}
+	})
+}
+
+// waiting counts the machines that are told to wait for a reason.
+func (s *session) waiting(n int, reason model.Reason) (waiting int) {
+	for i := range n {
+		if o := s.of(fmt.Sprintf("web-%d", i)); o.Wait != nil && o.Wait.Reason == reason {
+			waiting++
+		}
+	}
+	return waiting
+}

@@ -38,6 +38,7 @@ type object struct {
 	last     view
 	lastAt   time.Time
 	verified time.Time // when it was verified, by that report
+	away     bool      // Proxmox was away
 }
 
 // phase is how far an object is from being up to date. An object is in one phase at a time:

@@ -78,6 +78,9 @@ func (r *run) outcome(o *object) Outcome {
 	case !r.able():
 		out.Wait, out.Since = r.live.trouble.wait(), r.live.trouble.since
 		out.Text, out.Do = out.Wait.Text, out.Wait.Do
+	case o.phase == unread && o.away:
+		out.Wait = &plan.Wait{Reason: model.WaitReread, Text: "Proxmox answers again, and the machine hasn't been read since"}
+		out.Text = out.Wait.Text
 	case len(o.doing()) > 0:
 		out.State, out.Reason, out.Task = StateChanging, model.ReasonChanging, o.task
 		out.Text, out.Repeats = names(o.doing()), failed && repeats(o.doing(), fail.What)

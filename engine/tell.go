@@ -24,7 +24,7 @@ type view struct {
 // tell reports the state of an object to its caller if it has changed. While the object is only
 // being looked at, or is about to be, nothing is reported.
 func (r *run) tell(o *object) {
-	looking := o.phase == unread || o.reads > 0 || r.able() && (r.due[o] || r.asksAgain(o))
+	looking := o.phase == unread && !o.away || o.reads > 0 || r.able() && (r.due[o] || r.asksAgain(o))
 	if o.part.opts.Changed == nil || o.phase == dropped || looking || r.live != nil && r.live.trouble.early() {
 		return
 	}
@@ -42,6 +42,7 @@ func (r *run) tell(o *object) {
 		return
 	}
 	o.last, o.lastAt, o.verified = v, time.Now(), out.Verified
+	o.away = v.reason.Facts().Away
 	o.part.opts.Changed(out)
 }
 

@@ -38,6 +38,7 @@ const (
 	WaitAway       Reason = "ProxmoxAway"  // Proxmox as a whole doesn't answer
 	WaitLogin      Reason = "LoginRefused" // it refuses the credentials
 	WaitOther      Reason = "OtherProxmox" // it is another one than before
+	WaitReread     Reason = "NotReadYet"   // it answers again, and the guest wasn't read since
 )
 
 // Reasons of objects that don't wait for something in Proxmox.
@@ -77,7 +78,7 @@ type ReasonFacts struct {
 	Listed bool
 	// Unmade: the object's guest isn't there, and nobody has begun to make it.
 	Unmade bool
-	// Away: Proxmox as a whole can't be used.
+	// Away: Proxmox as a whole can't be used, or couldn't when the guest was last looked at.
 	Away bool
 	// Unasked: nobody asks Proxmox about the object.
 	Unasked bool
@@ -107,6 +108,8 @@ var reasons = map[Reason]ReasonFacts{
 	WaitAway:  {Ends: EndsByReturn, Away: true},
 	WaitLogin: {Ends: EndsByPerson, Away: true},
 	WaitOther: {Ends: EndsByPerson, Away: true},
+
+	WaitReread: {Ends: EndsByItself, Away: true},
 
 	WaitPlace:     {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitMissing:   {Ends: EndsByPerson, Listed: true, Unmade: true},

@@ -65,7 +65,7 @@ func restartRequired(v status.Verdict) status.Condition {
 func unknown(c status.Condition, v status.Verdict) status.Condition {
 	switch {
 	case v.Reason.Facts().Away:
-		c.Status, c.Reason, c.Message = "Unknown", v.Reason, "not known while Proxmox can't be asked, see Reachable"
+		c.Status, c.Reason, c.Message = "Unknown", v.Reason, "not known, see Reachable"
 	case v.Reason.Facts().Unasked:
 		c.Status, c.Reason, c.Message = "Unknown", "NotAsked", "not known: Proxmox isn't asked about this object, see Ready"
 	}
