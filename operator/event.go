@@ -31,6 +31,9 @@ const maxNote = 1000
 // event tells people what happens to an object.
 func (s *provider) event(e engine.Event) {
 	s.deps.metrics.event(s.key, e)
+	if s.deps.listener != nil {
+		s.deps.listener(e)
+	}
 	if e.Owner.Key == model.Leftovers && e.Step != "" {
 		// No object stands for them, so that the log is where people find it.
 		s.log.Info("disks that Proxmox has left", "event", e.Kind, "step", e.Step, "reason", e.Text)

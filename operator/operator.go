@@ -67,6 +67,10 @@ type Config struct {
 
 	// Proxmox carries the requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
+
+	// Events gets what is done in Proxmox, step by step, of all Providers; nil: nobody does. It
+	// is called by several goroutines.
+	Events func(engine.Event)
 }
 
 // Election is how replicas find out which one of them works.
@@ -95,6 +99,7 @@ type deps struct {
 	proxmox    http.RoundTripper
 	clusters   *site.Sites // that Providers lead to
 	secrets    []string    // namespaces in which Secrets may be read; none: all
+	listener   func(engine.Event)
 }
 
 // fieldOwner is who has written what the operator writes, as managedFields say it.
@@ -122,7 +127,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites}
+	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
 	d.sites, d.budget = newSites(d), engine.NewBudget(d.unread)
 	if d.clusters == nil {
 		d.clusters = new(site.Sites)

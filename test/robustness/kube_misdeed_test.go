@@ -27,6 +27,9 @@ var kubeMisdeeds = []misdeed{
 	{"a machine is destroyed that is wanted", func(r *run, id int) {
 		r.misbehave(http.MethodDelete, id, "")
 	}, `^VM \d+ of virtualmachine/team/vm-a isn't to be destroyed`},
+	{"an option is taken away, and no plan says so", func(r *run, id int) {
+		r.misbehave(http.MethodPut, id, "/config", "delete", "cores")
+	}, `^nobody has planned it: PUT .*/config takes \d+ away`},
 	{"a machine is stopped that is to run", func(r *run, id int) {
 		r.misbehave(http.MethodPost, id, "/status/stop")
 	}, `^VM \d+ of virtualmachine/team/vm-a isn't to stop`},

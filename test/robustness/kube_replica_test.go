@@ -9,8 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/operator"
 	"github.com/proxplane/proxplane/test/kit/kubesim"
+	"github.com/proxplane/proxplane/test/kit/steps"
 )
 
 // replica is an operator: all that it knows is lost when it crashes.
@@ -23,6 +25,7 @@ type replica struct {
 	stop  context.CancelFunc
 	ended chan struct{}
 	since time.Time
+	steps steps.Running // what it says that it does
 }
 
 // ourCluster is the name that operators are started with; they may be started with
@@ -39,7 +42,7 @@ func (k *kube) start(cluster string) *replica {
 	}
 	k.born++
 	p := &replica{kube: k, name: fmt.Sprintf("operator#%d", k.born), ended: make(chan struct{}), since: time.Now()}
-	k.replicas = append(k.replicas, p)
+	k.replicas, k.all = append(k.replicas, p), append(k.all, p)
 	k.run.aside.Add(1)
 	k.run.mu.Unlock()
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -52,7 +55,7 @@ func (k *kube) start(cluster string) *replica {
 			Kubernetes: &rest.Config{Host: "https://kubernetes", Transport: p.line, ContentConfig: rest.ContentConfig{ContentType: "application/json"}, QPS: 1000, Burst: 1000},
 			Cluster:    cluster, Election: &operator.Election{Namespace: "kube-system"},
 			Logger:   slog.New(slog.NewJSONHandler(k.run, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			Registry: prometheus.NewRegistry(), Proxmox: p.wire,
+			Registry: prometheus.NewRegistry(), Proxmox: p.wire, Events: p.tell,
 		})
 		k.run.trace.say(p.name, "ended: %v", err)
 		p.wire.cut()
@@ -78,6 +81,15 @@ func (k *kube) start(cluster string) *replica {
 		}
 	}()
 	return p
+}
+
+// tell notes what the operator does. What becomes of it after a crash, nobody hears.
+func (p *replica) tell(e engine.Event) {
+	p.wire.mu.Lock()
+	defer p.wire.mu.Unlock()
+	if !p.wire.dead {
+		p.steps.Event(e)
+	}
 }
 
 // crash ends the operator at once: nothing that it does afterwards gets out.

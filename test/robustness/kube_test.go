@@ -23,6 +23,7 @@ type kube struct {
 	api *kubesim.API
 
 	replicas []*replica // under run.mu
+	all      []*replica // also those that have ended
 	born     int
 	stopped  bool // no operator is started any more
 

@@ -85,15 +85,19 @@ func (r *run) justRead(now *entry) bool {
 // planned checks that a request that takes something away belongs to a step of a plan, which its process
 // has said that it does.
 func (r *run) planned(e *entry) {
-	if r.kube != nil {
-		return // what operators do, their objects tell
-	}
 	var doing steps.Running
 	by := &doing
 	r.mu.Lock()
 	for _, p := range r.all {
 		if p.name == e.who {
 			by = &p.steps
+		}
+	}
+	if r.kube != nil {
+		for _, p := range r.kube.all {
+			if p.name == e.who {
+				by = &p.steps
+			}
 		}
 	}
 	r.mu.Unlock()
