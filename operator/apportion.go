@@ -12,7 +12,6 @@ import (
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/status"
 )
 
 // apportion says of each object what was found out about it, and of each Provider
@@ -37,6 +36,7 @@ func apportion(objects []object, names record, parts manifest.Parts, lent map[mo
 	for _, w := range parts.Wanted {
 		work[w.Provider] = assign(w, all)
 	}
+	holdProviders(all, objects)
 	return all, work
 }
 
@@ -80,8 +80,8 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 	}
 	d, groups := &a.desired, groupsOf(w.Desired)
 	for i := range d.Images {
-		if all[d.Images[i].Owner.Key].lent > 0 {
-			d.Images[i].Deleted = false // machines of other namespaces are made from it
+		if all[d.Images[i].Owner.Key].machines > 0 {
+			d.Images[i].Deleted = false // it goes when none is made from it any more
 		}
 	}
 	leaveEarly(d, func(key model.Key) bool { return all[groups.object(key)].early })
@@ -109,7 +109,12 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 		all[s.Owner.Key] = f
 	}
 	p := all[w.Provider]
-	p.machines, p.needs = len(d.VMs), needs(*d)
+	p.machines = len(d.VMs)
+	for _, i := range d.Images {
+		if i.URL != "" {
+			p.images++
+		}
+	}
 	all[w.Provider] = p
 	return a
 }
@@ -146,23 +151,6 @@ func (g grouping) object(key model.Key) model.Key {
 		return group
 	}
 	return key
-}
-
-// needs says what of a Provider is in Proxmox, or may be.
-func needs(d model.Desired) string {
-	images := 0
-	for _, i := range d.Images {
-		if i.URL != "" {
-			images++
-		}
-	}
-	switch {
-	case len(d.VMs) > 0:
-		return status.Count(len(d.VMs), "machine is", "machines are")
-	case images > 0:
-		return status.Count(images, "fetched image is", "fetched images are")
-	}
-	return ""
 }
 
 func owners(d model.Desired, do func(model.Key)) {

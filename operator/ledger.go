@@ -55,7 +55,7 @@ type found struct {
 	machines int          // that use it
 	lent     int          // those of them that are in other namespaces
 	fetched  bool         // it is an image with a URL
-	needs    string       // what needs a Provider, if anything does: "3 machines are"
+	images   int          // fetched ones that are on a Provider
 	snapshot string       // its name in Proxmox, if it is one
 	group    bool         // it stands for several machines
 	short    bool         // it isn't written down yet how many

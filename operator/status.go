@@ -24,7 +24,7 @@ func (c *objects) verdict(obj object, known entry) (status.Verdict, bool) {
 	switch {
 	case !ok:
 		return v, false
-	case known.found.deleting && (v.State == model.StateBlocked || v.State == model.StateFailed):
+	case known.found.deleting && c.kind.guests && (v.State == model.StateBlocked || v.State == model.StateFailed):
 		v.Message += forceHint(keyOf(obj))
 	case v.Reason.Facts().Away && isReady(obj) && obj.Common().ObservedGeneration == known.found.version:
 		return v, false // it was up to date when it could be seen last
@@ -34,8 +34,8 @@ func (c *objects) verdict(obj object, known entry) (status.Verdict, bool) {
 
 func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Verdict, bool) {
 	switch {
-	case known.found.deleting:
-		message := known.found.needs + " on it; it goes when nothing is" + forceHint(keyOf(p))
+	case known.found.deleting && known.found.reason != model.ReasonElsewhere:
+		message := known.found.needs() + " on it; it goes when nothing is" + forceHint(keyOf(p))
 		return status.Verdict{State: model.StateBlocked, Reason: model.WaitDependents, Message: message}, true
 	case known.found.problem != "":
 		return known.found.wrong(), true
@@ -66,8 +66,11 @@ func (c *objects) announce(before, p *api.Provider) {
 		return
 	}
 	e := told{about: keyOf(p), uid: p.UID, kind: corev1.EventTypeWarning, reason: EventFailed, action: is.Reason, text: is.Message, at: time.Now()}
-	if is.Status == metav1.ConditionTrue {
+	switch {
+	case is.Status == metav1.ConditionTrue:
 		e.kind, e.reason = corev1.EventTypeNormal, EventReady
+	case model.Reason(is.Reason) == model.WaitDependents:
+		e.reason = EventWaiting
 	}
 	c.events.tell(e)
 }

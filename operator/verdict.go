@@ -20,7 +20,7 @@ func (e entry) verdict(kind string) (status.Verdict, bool) {
 		return e.found.wrong(), true
 	}
 	switch {
-	case (!hasGuests(kind) || e.found.lent > 0) && e.found.deleting:
+	case e.found.deleting && (!hasGuests(kind) || kind == "VMImage" && e.found.machines > 0):
 		text := status.Count(e.found.machines, "machine uses it", "machines use it") + "; it goes when none does"
 		return status.Verdict{State: model.StateBlocked, Reason: model.WaitDependents, Message: text}, true
 	case !hasGuests(kind):
@@ -118,11 +118,11 @@ func nearby(namespace, text string) string {
 func (e entry) free(obj object) bool {
 	switch obj.(type) {
 	case *api.Provider:
-		return e.found.needs == ""
+		return e.found.needs() == ""
 	case *api.VMClass, *api.VMPlacementPolicy:
 		return e.found.machines == 0
 	case *api.VMImage:
-		return e.found.problem == "" && e.found.lent == 0 && e.gone()
+		return e.found.problem == "" && e.found.machines == 0 && e.gone()
 	case *api.VirtualMachine, *api.VMClone:
 		nothing := e.found.group && len(e.found.members) == 0
 		return e.found.problem == "" && (nothing || len(e.found.sites) > 0 && e.gone())

@@ -57,8 +57,13 @@ func TestAFetchedImageStaysWhileMachinesHangOnIt(t *testing.T) {
 		t.Errorf("its status is %s", s.field("vmimage/ubuntu", ".status"))
 	}
 	s.kubectl("delete", "vmimage", "ubuntu", "--wait=false")
-	s.waits("vmimage/ubuntu", "guests are linked clones of template")
+	s.waits("vmimage/ubuntu", "1 machine uses it; it goes when none does")
+	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"spec":{"deletionPolicy":"Retain"}}`)
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
+	s.waits("vmimage/ubuntu", "guests are linked clones of template")
+	if err := s.pve.Touch(t.Context(), "web", "DELETE", "", nil); err != nil {
+		t.Fatal(err)
+	}
 	s.waitFor("--for=delete", "vmimage/ubuntu")
 	s.pve.Do(func(st *pvesim.State) {
 		if len(st.VMs) != 1 {
@@ -72,6 +77,8 @@ func TestAProviderGoesLast(t *testing.T) {
 	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"spec":{"classRef":{"name":"none"}}}`)
+	s.waits("vm/web", "there is no VMClass none") // its machine is there all the same
 	s.kubectl("delete", "provider", "proxmox", "--wait=false")
 	s.waits("provider/proxmox", "1 machine is on it")
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
@@ -231,15 +238,19 @@ func TestAProtectedMachineGoesWhenItIsNoLonger(t *testing.T) {
 	}
 }
 
-func TestAClassInUseStays(t *testing.T) {
+func TestAClassAndAnImageInUseStay(t *testing.T) {
 	t.Parallel()
 	s := beginAlone(t)
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
-	s.kubectl("delete", "vmclass", "small", "--wait=false")
-	s.waits("vmclass/small", "1 machine uses it; it goes when none does")
+	for _, object := range []string{"vmclass/small", "vmimage/ubuntu"} {
+		s.kubectl("delete", object, "--wait=false")
+		s.waits(object, "^1 machine uses it; it goes when none does")
+	}
+	s.kubectl("annotate", "vm", "web", "look=again")
+	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
-	s.waitFor("--for=delete", "vmclass/small")
+	s.waitFor("--for=delete", "vmclass/small", "vmimage/ubuntu")
 }
 
 // A machine is asked to shut down before it is destroyed.

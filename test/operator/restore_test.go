@@ -179,6 +179,27 @@ func TestAnotherClusterNameMakesNoSecondMachines(t *testing.T) {
 	o.stop()
 }
 
+// A Provider and its login stay while machines are on it that another cluster name has.
+func TestAProviderStaysForTheMachinesOfAnotherClusterName(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone", "--cluster-name", "east")
+	s.provide()
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	o.stop()
+	s.operate("--alone", "--cluster-name", "west")
+	s.waits("vm/web", "belongs to the Kubernetes named east")
+	s.kubectl("delete", "provider/proxmox", "secret/pve-credentials", "--wait=false")
+	s.waits("provider/proxmox", "belongs to the Kubernetes named east")
+	s.kubectl("delete", "vm/web", "--wait=false")
+	s.kubectl("annotate", "virtrigaud", "--all", "infra.virtrigaud.io/taken-over-by=west")
+	s.waitFor("--for=delete", "vm/web", "provider/proxmox")
+	if s.machines() != "" {
+		t.Errorf("there is still %s", s.machines())
+	}
+}
+
 // A Kubernetes that objects were restored into without their record finds what they had
 // by their UID.
 func TestObjectsFindTheirMachinesByTheirUID(t *testing.T) {

@@ -126,3 +126,38 @@ func TestAShareThatIsTakenBackIsNoMore(t *testing.T) {
 		t.Errorf("there is still %q", s.machines())
 	}
 }
+
+// What another cluster name looks after isn't used by new objects, and nothing else of the same name is taken
+// for it.
+func TestWhatAnotherClusterNameHasIsNotUsed(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	base, shared := s.catalog(`"` + s.namespace + `"`)
+	s.kubectl("create", "namespace", base)
+	first := s.operate("--alone", "--namespace", base, "--cluster-name", "east")
+	s.provide()
+	s.must(shared+"---\n"+s.pve.Provider("proxmox", "pve-credentials"), "apply", "-n", base, "-f", "-")
+	s.apply(machine("web"))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("wait", "-n", base, "--for=condition=Ready", "vmimage/ubuntu", "--timeout", patience.String())
+	first.stop()
+
+	s.operate("--alone", "--namespace", base, "--cluster-name", "west")
+	s.kubectl("annotate", "provider", "proxmox", "infra.virtrigaud.io/taken-over-by=west") // and nothing that was made on it
+	s.apply(borrower("shop", base, "ubuntu") + `---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClone
+metadata: {name: twin}
+spec: {sourceVMRef: {name: web}}
+`)
+	const east = "can't be used: the object belongs to the Kubernetes named east, and the operator runs for west"
+	s.waits("vm/shop", "VMImage "+base+"/ubuntu "+east)
+	s.waits("vmclone/twin", "VirtualMachine "+s.namespace+"/web "+east)
+	if s.machines() != "web" {
+		t.Fatalf("there is %s", s.machines())
+	}
+	for _, namespace := range []string{s.namespace, base} {
+		s.kubectl("annotate", "-n", namespace, "--overwrite", "virtrigaud", "--all", "infra.virtrigaud.io/taken-over-by=west")
+	}
+	s.waitFor("--for=condition=Ready", "vm/web", "vm/shop", "vmclone/twin")
+}
