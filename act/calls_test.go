@@ -83,7 +83,7 @@ func calls() []call {
 		{name: "copy", before: template, action: model.Clone{From: at(200), To: at(201), Name: "copy", Full: true, Storage: "local", Format: "raw"}},
 		{name: "copy of a snapshot", before: snapped, action: model.Clone{From: at(100), To: at(201), Name: "copy", Full: true, Snapshot: "before"}},
 		{name: "create", action: model.Create{Target: at(200), Name: "made", Description: note(""), Tags: []string{"a", "b"}, Pool: "a", Options: map[string]string{"cores": "2", "bios": ""}, Disks: []model.NewDisk{disk("scsi0")}, NICs: []model.NIC{{Slot: "net0", Model: "virtio", Bridge: "vmbr0", MTU: 1400}}}},
-		{name: "create with little", action: model.Create{Target: at(200), Options: map[string]string{"cpu": "flags=+aes", "sshkeys": ""}}},
+		{name: "create with little", action: model.Create{Target: at(200), Options: map[string]string{"cpu": "flags=+aes", "sshkeys": "", "hostpci0": "mapping=gpu"}}},
 		{name: "create with a CPU type", action: model.Create{Target: at(200), Options: map[string]string{"cpu": "cputype=host,flags=+aes"}}},
 		{name: "create with a CPU", action: model.Create{Target: at(200), Options: map[string]string{"cpu": "host"}, NICs: []model.NIC{{Slot: "net0", Model: "virtio", MAC: "BC:24:11:00:00:07", Bridge: "vmbr0", VLAN: 5, Firewall: true, Options: map[string]string{"queues": "2", "rate": "3"}}}}},
 		{name: "configure", action: model.Configure{Target: at(100), Set: map[string]string{"cores": "2", "onboot": ""}, Delete: []string{"net0", "cpulimit", "net0"}, Tags: new([]string{"b", "a"}), Description: new("text")}},
@@ -153,6 +153,10 @@ func calls() []call {
 		}, action: model.SetHA{VMID: 100, HA: &model.HA{Group: "fast"}}},
 		{name: "join a rule, and stay in one of another kind", before: rules("resource-affinity"), action: model.SetHA{VMID: 100, HA: &model.HA{Group: "fast"}}},
 		{name: "join a rule of another kind", before: rules("resource-affinity"), action: model.SetHA{VMID: 102, HA: &model.HA{Group: "apart"}}},
+		{name: "join a rule of another kind, and stay in one about nodes", before: func(l *lab) {
+			rules("node-affinity")(l)
+			rule(l, pve.HARule{ID: "apart", Type: "resource-affinity", Affinity: "negative", Resources: []string{"vm:102", "vm:101"}})
+		}, action: model.SetHA{VMID: 100, HA: &model.HA{Group: "apart"}}},
 		{name: "join a rule that it is in", before: rules(""), action: model.SetHA{VMID: 101, HA: &model.HA{Group: "fast"}}},
 		{name: "join a rule that isn't there", before: rules(""), action: model.SetHA{VMID: 100, HA: &model.HA{Group: "none"}}},
 		{name: "join a group", release: "8.4", before: func(l *lab) {

@@ -91,7 +91,7 @@ func settings(options map[string]string, disks []model.NewDisk, nics []model.NIC
 	s := pve.Settings{}
 	for k, v := range options {
 		switch first, _, _ := strings.Cut(v, ","); {
-		case k == "sshkeys" && v != "":
+		case k == "sshkeys":
 			v = prop.NewSSHKeys(strings.Split(v, "\n")...).String()
 		case k == "cpu" && strings.Contains(first, "=") && !strings.HasPrefix(first, "cputype="):
 			v = "kvm64," + v // Proxmox wants the type, though it is the default

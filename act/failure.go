@@ -124,7 +124,7 @@ func textOf(err error) string {
 	var task *pve.TaskError
 	if errors.As(err, &task) {
 		text := strings.TrimSpace(task.ExitStatus)
-		if detail := task.Detail(); detail != "" && !strings.Contains(text, detail) {
+		if detail := task.Detail(); !strings.Contains(text, detail) {
 			text += " (" + detail + ")"
 		}
 		return text

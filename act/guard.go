@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"strconv"
@@ -142,7 +141,6 @@ func (a *Actor) noteRevert(ctx context.Context, vm pve.VM, now pve.VMConfig, sna
 	if m.Reverts[snapshot] == value {
 		return false, nil
 	}
-	m.Reverts = maps.Clone(m.Reverts)
 	if m.Reverts == nil {
 		m.Reverts = map[string]string{}
 	}
@@ -163,8 +161,8 @@ var (
 // which others may have written: nothing but files of ours may go by it, and no
 // other guest's first-boot data.
 func removeFile(ctx context.Context, c *pve.Client, r model.RemoveFile) (pve.UPID, error) {
-	storage, name, ok := strings.Cut(r.Volume, ":")
-	if !ok || !made(name, r.For) {
+	storage, name, _ := strings.Cut(r.Volume, ":")
+	if !made(name, r.For) {
 		return pve.UPID{}, fmt.Errorf("its name isn't of those that we give: %w", ErrNotOurs)
 	}
 	return c.Storage(r.Node, storage).DeleteVolume(ctx, r.Volume)

@@ -31,6 +31,8 @@ func TestHintsInFull(t *testing.T) {
 		{e(pve.ErrTimeout), model.Advice{Text: "it took longer than Proxmox waits; see the task's log in Proxmox"}},
 		{e(pve.ErrTooManyCPUs), model.Advice{Text: "ask for fewer CPUs, or migrate the VM to a node that has as many"}},
 		{e(pve.ErrInvalid), model.Advice{}},
+		{&pve.Error{Kind: pve.ErrInvalid, Fields: map[string]string{"upid": "x"}}, model.Advice{Text: "Proxmox doesn't take these values: correct them"}},
+		{&pve.Error{Kind: pve.ErrForbidden, Privs: []string{"A"}}, model.Advice{Do: model.CheckPrivs}},
 		{e(pve.ErrIgnored), model.Advice{Do: model.StopGuest}},
 		{e(pve.ErrNoSnapshots), model.Advice{Do: model.MoveDisks}},
 		{e(pve.ErrSnapshots), model.Advice{Do: model.DropSnapshots}},
@@ -58,6 +60,7 @@ func TestTextsOfFailures(t *testing.T) {
 		{&pve.TaskError{ExitStatus: "QEMU exited: no such machine", Log: []string{"kvm: no such machine"}}, "QEMU exited: no such machine"},
 		{&pve.Error{Kind: pve.ErrUnknownOutcome, Method: "POST", Path: "/x", Text: "lost"}, (&pve.Error{Kind: pve.ErrUnknownOutcome, Method: "POST", Path: "/x", Text: "lost"}).Error()},
 		{&pve.Error{Kind: pve.ErrInvalid, Text: "bad", Fields: map[string]string{"b": "2", "a": "1"}}, "a: 1; b: 2"},
+		{&pve.Error{Kind: pve.ErrLocked, Method: "PUT", Path: "/x"}, (&pve.Error{Kind: pve.ErrLocked, Method: "PUT", Path: "/x"}).Error()},
 		{errors.New("ours"), "ours"},
 	} {
 		if got := textOf(c.err); got != c.want {
