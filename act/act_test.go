@@ -359,6 +359,29 @@ func TestTellsHAByGroupsUntil8AndByRulesFrom9(t *testing.T) {
 	}
 }
 
+func TestProgressOfATaskThatCannotBeRead(t *testing.T) {
+	inLab(t, "9.2", func(t *testing.T, l *lab) {
+		tasks := l.actor.Watch(t.Context())
+		if at, err := tasks.Progress(t.Context(), "no task"); err == nil || at >= 0 {
+			t.Errorf("%v, %v", at, err)
+		}
+		if _, err := tasks.Follow("no task"); err == nil {
+			t.Error("there is no such task")
+		}
+		res, err := l.actor.Do(t.Context(), model.Start{Target: at(100)}, act.Known{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tasks.Progress(t.Context(), res.Task); err != nil {
+			t.Error(err)
+		}
+		l.broken.from = 1
+		if at, err := tasks.Progress(t.Context(), res.Task); err == nil || at >= 0 {
+			t.Errorf("%v, %v", at, err)
+		}
+	})
+}
+
 func TestLostAnswersSayThatTheyAreLost(t *testing.T) {
 	inLab(t, "9.2", func(t *testing.T, l *lab) {
 		if _, err := l.sim.AddFault(pvesim.Fault{Method: "POST", Path: "/nodes/*/qemu/*/status/start", Drop: "after"}); err != nil {

@@ -173,6 +173,12 @@ func calls() []call {
 		{name: "make a mapping", before: shared, action: model.MakeShare{Name: "more", Path: "/srv/other", Nodes: []string{"pve1", "pve2"}, Maker: "us", New: true}},
 		{name: "remove a mapping", before: shared, action: model.RemoveShare{Name: "data", Maker: "us"}},
 		{name: "remove a mapping of others", before: shared, action: model.RemoveShare{Name: "data", Maker: "them"}},
+		{name: "remove a mapping of others for nobody", before: func(l *lab) {
+			shared(l)
+			if err := l.client.Mapping().CreateDir(l.t.Context(), pve.NewDirMapping{ID: "theirs", Description: "mine", Map: []string{"node=pve1,path=/srv/data"}}); err != nil {
+				l.t.Fatal(err)
+			}
+		}, action: model.RemoveShare{Name: "theirs"}},
 		{name: "remove a mapping that is gone", action: model.RemoveShare{Name: "data", Maker: "us"}},
 		{name: "take options away", before: func(l *lab) { l.must(model.Configure{Target: at(100), Set: map[string]string{"cores": "2"}}) }, action: model.Detach{Target: at(100), Options: []string{"cores"}}},
 	}

@@ -79,8 +79,8 @@ func Login(ctx context.Context, c *pve.Client, hosts *ssh.Hosts, node string) (*
 
 // snippetPath is where a snippet is on a node.
 func snippetPath(ctx context.Context, c *pve.Client, volume string) (string, error) {
-	storage, name, ok := strings.Cut(volume, ":snippets/")
-	if !ok || !strings.HasPrefix(name, model.SeedFiles) || path.Base(name) != name {
+	storage, name, _ := strings.Cut(volume, ":snippets/")
+	if !strings.HasPrefix(name, model.SeedFiles) || path.Base(name) != name {
 		return "", fmt.Errorf("%q isn't of the names that we give: %w", volume, ErrNotOurs)
 	}
 	s, err := c.StorageConfig(ctx, storage)

@@ -21,6 +21,7 @@ import (
 func overSSH(t *testing.T, said bool) (*act.Actor, *breaker, *sshtest.Server) {
 	t.Helper()
 	w := world("9.2")
+	w.Nodes[0].IP, w.Nodes[1].IP = "127.0.0.1", "192.0.2.1"
 	w.Storages = append(w.Storages, pvesim.WorldStorage{Name: "blocks", Type: "lvmthin", Size: 1 << 40, Content: []string{"images"}, Options: map[string]string{"vgname": "pve", "thinpool": "data"}})
 	w.Storages[0].Content = append(w.Storages[0].Content, "snippets")
 	sim, err := pvesim.New(w)
@@ -101,7 +102,14 @@ func TestSnippetsAreWrittenWhereTheirStorageHasThem(t *testing.T) {
 }
 
 func TestNodesAreLoggedInToWhereTheClusterSaysThatTheyAre(t *testing.T) {
-	actor, broken, _ := overSSH(t, false)
+	actor, broken, server := overSSH(t, false)
+	here := model.UploadSnippets{Node: "pve1", For: 100, Volumes: map[string]string{"user": snippet}, Files: map[string][]byte{"user-data": []byte("secret")}}
+	if _, err := actor.Do(t.Context(), here, act.Known{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(server.Folder, "var/lib/vz/snippets/proxplane-100-0123456789ab-user.yaml")); err != nil {
+		t.Error(err)
+	}
 	up := model.UploadSnippets{Node: "pve9", For: 100, Volumes: map[string]string{"user": snippet}}
 	if _, err := actor.Do(t.Context(), up, act.Known{}); !errors.Is(err, ssh.ErrUnreachable) || !strings.Contains(err.Error(), "pve9") {
 		t.Errorf("a node that isn't in the cluster: %v", err)

@@ -38,6 +38,7 @@ func TestHintsInFull(t *testing.T) {
 		{e(pve.ErrSnapshots), model.Advice{Do: model.DropSnapshots}},
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/vms/1"}, model.Advice{Do: model.CheckPrivs}},
 		{&pve.Error{Kind: pve.ErrForbidden, PermPath: "/vms/1", Privs: []string{"A", "B"}}, model.Advice{Text: "grant A and B on /vms/1"}},
+		{&pve.Error{Kind: pve.ErrNoSpace, PermPath: "/x", Privs: []string{"A"}}, model.Advice{Text: "free space on the storage, or name another one"}},
 		{fmt.Errorf("x: %w", ErrNoSSH), model.Advice{Do: model.NameSSH}},
 		{fmt.Errorf("x: %w", ssh.ErrKey), model.Advice{Do: model.CheckSSHKey}},
 		{fmt.Errorf("x: %w", ssh.ErrUnreachable), model.Advice{Do: model.OpenSSH}},
@@ -46,6 +47,23 @@ func TestHintsInFull(t *testing.T) {
 		if diff := cmp.Diff(c.want, hint(fmt.Errorf("x: %w", c.err))); diff != "" {
 			t.Errorf("%v: %s", c.err, diff)
 		}
+	}
+}
+
+// What is lacking is told of refusals alone.
+func TestOnlyRefusalsLackPrivileges(t *testing.T) {
+	if l := Judge(&pve.Error{Kind: pve.ErrNoSpace, PermPath: "/x", Privs: []string{"A"}}).Lacks; l != nil {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestWorkOnNoStorageIsCountedOnNone(t *testing.T) {
+	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (Storage{}).client(c) != c || (Storage{Name: "nfs"}).client(c) == c {
+		t.Error("work is counted on a storage that it keeps busy, and on no other")
 	}
 }
 

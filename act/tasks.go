@@ -68,7 +68,7 @@ func progress(lines []string) float64 {
 		if m == nil {
 			continue
 		}
-		if n, err := strconv.ParseFloat(m[1], 64); err == nil && n <= 100 {
+		if n, _ := strconv.ParseFloat(m[1], 64); n <= 100 { // digits are a number
 			return n / 100
 		}
 	}

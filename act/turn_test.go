@@ -29,6 +29,38 @@ func (l *lab) crowd() (end func()) {
 	}
 }
 
+// What needs no fresh proof isn't read again, however long its turn is waited for: Proxmox compares digests, and nobody knows whose a
+// guest without a marker was.
+func TestWhatNeedsNoProofIsDoneAfterAnyWait(t *testing.T) {
+	for reason, c := range map[string]struct {
+		action model.Action
+		known  act.Known
+	}{
+		"nobody's guest is started": {model.Start{Target: at(101)}, act.Known{}},
+		"a config by its digest":    {model.Configure{Target: at(100), Set: map[string]string{"cores": "2"}}, act.Known{Node: "pve1", Owner: us}},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inLab(t, "9.2", func(t *testing.T, l *lab) {
+				action, end := l.seen(c.action), l.crowd()
+				done := make(chan error, 1)
+				go func() {
+					_, err := l.actor.Do(t.Context(), action, c.known)
+					done <- err
+				}()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				end()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if n := l.asked("GET /api2/json/nodes"); n != 0 {
+					t.Errorf("%d configs were read", n)
+				}
+			})
+		})
+	}
+}
+
 func TestAGuestThatBecomesSomebodyElsesWhileItsTurnIsWaitedForIsLeftAlone(t *testing.T) {
 	for reason, action := range map[string]model.Action{
 		"it was to be destroyed":     model.Destroy{Target: at(100), Owner: us, Owned: true},
