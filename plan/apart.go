@@ -14,7 +14,7 @@ func (c *change) apart() {
 		return
 	}
 	peers := c.peers()
-	if len(peers) < 2 || !slices.Contains(peers, sid(c.g.VMID)) {
+	if len(peers) < 2 {
 		return
 	}
 	if c.p.have.Rules == nil {

@@ -231,7 +231,6 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	if v.Pool != "" {
 		m.Managed = append(m.Managed, model.PoolMark(v.Pool))
 	}
-	slices.Sort(m.Managed)
 	return m
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -90,6 +91,10 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		apart("one was taken out of HA by hand", 3, func(_ T, w W, d D) { w.guest("db-1").HAState = "" }),
 		apart("one goes", 3, func(_ T, w W, d D) { d.VMs[0].Deleted = true }),
 		apart("the rule is gone", 3, func(_ T, w W, d D) { w.rules = map[string][]string{} }),
+		apart("the rule is gone, in another order", 3, func(_ T, w W, d D) {
+			w.rules = map[string][]string{}
+			slices.Reverse(d.VMs)
+		}),
 		apart("the rule lacks the last", 3, func(_ T, w W, d D) {
 			for name := range w.rules {
 				w.rules[name] = []string{"vm:1", sid(w.guest("db-1").VMID), sid(w.guest("db-0").VMID)}
@@ -114,7 +119,7 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 			v := databases(1)[0]
 			d.VMs[0].Labels, d.VMs[0].Place.AntiAffinity = map[string]string{"vm.type": "front"}, v.Place.AntiAffinity
 			d.VMs[0].Place.Nodes, v.Place.Nodes = []string{"pve1"}, []string{"pve1"}
-			d.VMs = append(d.VMs, v)
+			d.VMs = []model.VM{v, d.VMs[0]}
 		}},
 		{"apart: two share a node by hand", func(t T, w W, d D) {
 			d.VMs = databases(3)
