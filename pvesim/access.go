@@ -1,12 +1,15 @@
+// Package access is who there is in a simulated Proxmox, and what they may do: users, tokens, groups, roles, ACLs,
+// and the rights that follow from them.
 package pvesim
 
 import (
+	"maps"
+	"slices"
 	"strings"
-	"time"
 )
 
 // Access is user.cfg: who there is and what they may do. Code that changes
-// it calls [Sim.accessChanged] afterwards.
+// it has what was derived from it forgotten afterwards.
 type Access struct {
 	Users  map[string]*User             `json:"users"`
 	Groups map[string]*Group            `json:"groups"`
@@ -14,8 +17,7 @@ type Access struct {
 	ACL    []ACLEntry                   `json:"acl"`
 	Realms map[string]map[string]string `json:"realms"`
 
-	rights  *rightsIndex // derived from the above, see perm.go
-	members *memberIndex // which pools guests and storages are in
+	rights *rightsIndex // derived from the above
 }
 
 // User is user@realm.
@@ -101,62 +103,17 @@ func (id *identity) token() bool { return id != nil && id.tokenID != "" }
 // are allowed to nobody else, not even to root's tokens.
 func (id *identity) root() bool { return id != nil && id.user == rootUser && id.tokenID == "" }
 
-// ticketLife is how long a ticket is good for.
-const ticketLife = 2 * time.Hour
+// forget drops what was derived from users, roles and ACLs.
+func (a *Access) forget() { a.rights = nil }
 
-// accessChanged must be called after every change of users, tokens, groups,
-// roles and ACLs. Entries for roles and tokens that no longer exist go, as
-// they do when Proxmox reads its file again.
-func (s *Sim) accessChanged() {
-	acc := &s.state.Access
-	kept := acc.ACL[:0]
-	for _, e := range acc.ACL {
-		if s.roleExists(e.Role) && (e.Kind != "token" || s.findToken(parseIdentity(e.Who)) != nil) {
-			kept = append(kept, e)
-		}
+// rolePrivs gives the privileges of a role, built in or not.
+func (a *Access) rolePrivs(t *privTable, role string) (privs, bool) {
+	if p, ok := t.roles[role]; ok {
+		return p, true
 	}
-	acc.ACL = kept
-	acc.rights = nil
-	s.dirty()
-}
-
-// accessReplaced forgets all that was derived from the state.
-func (s *Sim) accessReplaced() { s.state.Access.rights, s.state.Access.members = nil, nil }
-
-func (s *Sim) findToken(id *identity) *Token {
-	if u := s.state.Access.Users[id.user]; u != nil {
-		return u.Tokens[id.tokenID]
+	own, ok := a.Roles[role]
+	if !ok {
+		return 0, false
 	}
-	return nil
-}
-
-// dropACL removes the entries that gone says.
-func (s *Sim) dropACL(gone func(ACLEntry) bool) {
-	acc := &s.state.Access
-	kept := acc.ACL[:0]
-	for _, e := range acc.ACL {
-		if !gone(e) {
-			kept = append(kept, e)
-		}
-	}
-	acc.ACL = kept
-}
-
-// dropACLBelow removes the entries of a path and of everything below it.
-func (s *Sim) dropACLBelow(path string) {
-	if s.rightsIndex().find(path) == nil {
-		return
-	}
-	s.dropACL(func(e ACLEntry) bool { return e.Path == path || strings.HasPrefix(e.Path, path+"/") })
-	s.accessChanged()
-}
-
-// storedText is what is left of a text after it went through user.cfg:
-// blanks around it are lost, and "0" counts as nothing.
-func storedText(text string) string {
-	text = strings.Trim(text, " ")
-	if text == "0" {
-		return ""
-	}
-	return text
+	return t.setOf(slices.Collect(maps.Keys(own))...), true
 }

@@ -60,9 +60,9 @@ var (
 	privs8 = sync.OnceValue(func() *privTable { return newPrivTable(8) })
 )
 
-// privTable is that of the simulated release.
-func (s *Sim) privTable() *privTable {
-	if s.atLeast(9) {
+// tableOf is that of a release.
+func tableOf(major int) *privTable {
+	if major >= 9 {
 		return privs9()
 	}
 	return privs8()
@@ -119,28 +119,4 @@ func (t *privTable) list(p privs) []string {
 		p &^= 1 << i
 	}
 	return out
-}
-
-// rolePrivs gives the privileges of a role, built in or not.
-func (s *Sim) rolePrivs(role string) (privs, bool) {
-	t := s.privTable()
-	if p, ok := t.roles[role]; ok {
-		return p, true
-	}
-	own, ok := s.state.Access.Roles[role]
-	if !ok {
-		return 0, false
-	}
-	return t.setOf(slices.Collect(maps.Keys(own))...), true
-}
-
-func (s *Sim) roleExists(role string) bool {
-	_, ok := s.rolePrivs(role)
-	return ok
-}
-
-// builtinRole reports whether a role comes with Proxmox.
-func (s *Sim) builtinRole(role string) bool {
-	_, ok := s.privTable().roles[role]
-	return ok
 }

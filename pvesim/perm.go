@@ -5,14 +5,6 @@ import (
 	"strings"
 )
 
-// rights are the privileges somebody has on a path. Those in spread hold for
-// everything below it too.
-type rights struct{ set, spread privs }
-
-func (r rights) and(o rights) rights {
-	return rights{set: r.set & o.set, spread: r.spread & o.spread}
-}
-
 // need checks that who has all the privileges on the path; the error is the
 // 403 that Proxmox answers, which names the first that is missing.
 func (s *Sim) need(who *identity, path string, privs ...string) error {
@@ -98,11 +90,9 @@ func (s *Sim) needBridge(who *identity, zone, bridge string, privs ...string) er
 	if err == nil {
 		return nil
 	}
-	if n := s.rightsIndex().find(path); n != nil {
-		for vlan := range n.children {
-			if s.hasAny(who, path+"/"+vlan, privs...) {
-				return nil
-			}
+	for _, vlan := range s.rightsIndex().below(path) {
+		if s.hasAny(who, path+"/"+vlan, privs...) {
+			return nil
 		}
 	}
 	return err
@@ -140,15 +130,7 @@ func (s *Sim) rightsOf(who *identity, path string) rights {
 
 // granted is what ACLs and pools give to a user, or to a token by itself.
 func (s *Sim) granted(who *identity, path string) rights {
-	ix := s.rightsIndex()
-	node, exact := ix.nearest(path)
-	key := grantKey{who: *who, node: node, exact: exact, pools: s.poolsAt(path)}
-	if r, ok := ix.memo[key]; ok {
-		return r
-	}
-	r := ix.compute(key)
-	ix.memo[key] = r
-	return r
+	return s.rightsIndex().granted(*who, path, s.poolsAt(path))
 }
 
 // poolsAt names the pools that pass their grants on to a path, joined by
@@ -164,29 +146,4 @@ func (s *Sim) poolsAt(path string) string {
 		return strings.Join(s.poolsOfStorage(id), " ")
 	}
 	return ""
-}
-
-// normalizePath gives a path of the access tree its one spelling, "" when it
-// has characters that none has.
-func normalizePath(path string) string {
-	if path == "" || path == "0" {
-		return ""
-	}
-	var b strings.Builder
-	for part := range strings.SplitSeq(path, "/") {
-		if part == "" {
-			continue
-		}
-		for _, c := range part {
-			if !pathRune(c) {
-				return ""
-			}
-		}
-		b.WriteByte('/')
-		b.WriteString(part)
-	}
-	if b.Len() == 0 {
-		return "/"
-	}
-	return b.String()
 }

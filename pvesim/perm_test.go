@@ -14,7 +14,7 @@ func bareSim(release string) *Sim {
 
 func (s *Sim) grant(path, kind, who, role string, propagate bool) {
 	s.state.Access.ACL = append(s.state.Access.ACL, ACLEntry{Path: path, Kind: kind, Who: who, Role: role, Propagate: propagate})
-	s.state.Access.rights = nil
+	s.state.Access.forget()
 }
 
 func TestGrantsAreInheritedAsProxmoxDoes(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // noAccess is the role that takes everything away.
@@ -40,20 +39,19 @@ type grantKey struct {
 	pools string // that the path's object is in
 }
 
-// rightsIndex gives the index, made anew when something has changed.
-func (s *Sim) rightsIndex() *rightsIndex {
-	acc := &s.state.Access
-	if acc.rights != nil {
-		return acc.rights
+// index gives the index, made anew when something has changed.
+func (a *Access) index(t *privTable) *rightsIndex {
+	if a.rights != nil {
+		return a.rights
 	}
 	ix := &rightsIndex{
 		root: &aclNode{path: "/"}, groups: map[string]map[string]bool{},
-		roles: s.rolePrivs, memo: map[grantKey]rights{},
+		roles: func(role string) (privs, bool) { return a.rolePrivs(t, role) }, memo: map[grantKey]rights{},
 	}
-	for id, u := range acc.Users {
+	for id, u := range a.Users {
 		ix.groups[id] = u.Groups
 	}
-	for _, e := range acc.ACL {
+	for _, e := range a.ACL {
 		n := ix.make(e.Path)
 		list := &n.users
 		switch e.Kind {
@@ -70,8 +68,33 @@ func (s *Sim) rightsIndex() *rightsIndex {
 		}
 		(*list)[e.Who][e.Role] = e.Propagate
 	}
-	acc.rights = ix
+	a.rights = ix
 	return ix
+}
+
+// granted is what ACLs and pools give to a user, or to a token by itself. The pools are those that pass
+// their grants on to the path, joined by blanks.
+func (ix *rightsIndex) granted(who identity, path, pools string) rights {
+	node, exact := ix.nearest(path)
+	key := grantKey{who: who, node: node, exact: exact, pools: pools}
+	if r, ok := ix.memo[key]; ok {
+		return r
+	}
+	r := ix.compute(key)
+	ix.memo[key] = r
+	return r
+}
+
+// has reports whether something was granted on a path or below it.
+func (ix *rightsIndex) has(path string) bool { return ix.find(path) != nil }
+
+// below are the names right below a path where something was granted.
+func (ix *rightsIndex) below(path string) []string {
+	n := ix.find(path)
+	if n == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(n.children))
 }
 
 // make gives the node of a path, with all above it.
@@ -202,13 +225,4 @@ func (ix *rightsIndex) rolesAt(who identity, node *aclNode, exact bool) map[stri
 		return map[string]bool{noAccess: propagates}
 	}
 	return roles
-}
-
-// pathRune reports whether a character may be in a path of the access tree.
-func pathRune(c rune) bool {
-	switch c {
-	case '.', '-', '_':
-		return true
-	}
-	return unicode.IsLetter(c) || unicode.IsDigit(c)
 }

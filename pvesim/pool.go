@@ -14,12 +14,11 @@ type memberIndex struct {
 }
 
 func (s *Sim) memberIndex() *memberIndex {
-	acc := &s.state.Access
-	if acc.members != nil {
-		return acc.members
+	if s.state.members != nil {
+		return s.state.members
 	}
 	ix := &memberIndex{guests: map[int]string{}, storages: map[string]map[string]bool{}}
-	acc.members = ix
+	s.state.members = ix
 	for id, p := range s.state.Pools {
 		for vmid := range p.VMs {
 			ix.guests[vmid] = id

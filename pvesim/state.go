@@ -22,6 +22,7 @@ type State struct {
 	Strays   map[int]*VM         `json:"strays,omitempty"` // that run without a config
 	Pools    map[string]*Pool    `json:"pools"`
 	Access   Access              `json:"access"`
+	members  *memberIndex        // which pools guests and storages are in, derived
 	DirMaps  map[string]*DirMap  `json:"dirMaps"`
 
 	HardwareMaps map[string]map[string]*HardwareMap `json:"hardwareMaps"` // by kind: pci, usb
