@@ -28,6 +28,7 @@ var doors = []string{"cli", "operator", "karpenter", "machines", "cluster", "ter
 var mayImport = map[string][]string{
 	"spec/export":    {"spec", "model", "plan", "pve/prop"},
 	"pvesim/guestos": {},
+	"pvesim/access":  {},
 
 	"model":      {},
 	"plan":       {"model"},

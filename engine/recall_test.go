@@ -11,6 +11,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/pvesim/access"
 	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
@@ -158,7 +159,7 @@ func TestWhatAGuestOfOthersMayUseStays(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		l.sim.Do(func(s *pvesim.State) {
-			s.Access.ACL = append(s.Access.ACL, pvesim.ACLEntry{Path: "/vms/" + strconv.Itoa(vmid), Kind: "user", Who: "ann@pve", Role: "NoAccess"})
+			s.Access.ACL = append(s.Access.ACL, access.Entry{Path: "/vms/" + strconv.Itoa(vmid), Kind: "user", Who: "ann@pve", Role: "NoAccess"})
 		})
 		l.mustConverge(model.Desired{})
 		if got := l.volumes(vmid); len(got) != 2 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 func aclRoutes() map[string]handler {
@@ -57,7 +58,7 @@ func updateACL(c *call) (any, error) {
 		const text = "either 'users', 'groups' or 'tokens' is required."
 		return nil, badParams(schema.Errors{"users": text, "groups": text, "tokens": text})
 	}
-	path := normalizePath(c.params.Str("path"))
+	path := access.CleanPath(c.params.Str("path"))
 	if path == "" || !c.params.Bool("delete") && !aclPaths[c.atLeast(9)].MatchString(path) {
 		return nil, badParam("path", "invalid ACL path '%s'", c.params.Str("path"))
 	}
@@ -65,8 +66,8 @@ func updateACL(c *call) (any, error) {
 	if err != nil {
 		return nil, inUserConfig("ACL update failed", err)
 	}
-	same := func(e ACLEntry) bool {
-		return slices.ContainsFunc(entries, func(n ACLEntry) bool { n.Propagate = e.Propagate; return n == e })
+	same := func(e access.Entry) bool {
+		return slices.ContainsFunc(entries, func(n access.Entry) bool { n.Propagate = e.Propagate; return n == e })
 	}
 	c.dropACL(same)
 	if !c.params.Bool("delete") {
@@ -77,14 +78,14 @@ func updateACL(c *call) (any, error) {
 }
 
 // aclEntries are the entries that the call is about, all of them checked.
-func (c *call) aclEntries(path string) ([]ACLEntry, error) {
+func (c *call) aclEntries(path string) ([]access.Entry, error) {
 	acc := &c.state.Access
 	propagate := !c.params.Has("propagate") || c.params.Bool("propagate")
-	var out []ACLEntry
+	var out []access.Entry
 	add := func(kind, who, role string) {
-		e := ACLEntry{Path: path, Kind: kind, Who: who, Role: role, Propagate: propagate}
+		e := access.Entry{Path: path, Kind: kind, Who: who, Role: role, Propagate: propagate}
 		// Proxmox doesn't store what root is granted.
-		if !slices.Contains(out, e) && (kind != "user" || who != rootUser) {
+		if !slices.Contains(out, e) && (kind != "user" || who != access.Root) {
 			out = append(out, e)
 		}
 	}
@@ -108,8 +109,8 @@ func (c *call) aclEntries(path string) ([]ACLEntry, error) {
 			add("user", id, role)
 		}
 		for _, id := range c.params.List("tokens") {
-			who := parseIdentity(id)
-			if _, err := c.tokenExists(who.user, who.tokenID); err != nil {
+			who := access.ParseIdentity(id)
+			if _, err := c.tokenExists(who.User, who.TokenID); err != nil {
 				return nil, err
 			}
 			add("token", id, role)
@@ -123,7 +124,7 @@ func (c *call) aclEntries(path string) ([]ACLEntry, error) {
 func (c *call) mayGrant(path, role string, propagate bool) error {
 	t := c.privTable()
 	mine := c.rightsOf(c.who, path)
-	if mine.set&t.setOf("Permissions.Modify") != 0 {
+	if mine.Set&t.SetOf("Permissions.Modify") != 0 {
 		return nil
 	}
 	verb := "add"
@@ -131,13 +132,13 @@ func (c *call) mayGrant(path, role string, propagate bool) error {
 		verb = "remove"
 	}
 	wanted, _ := c.rolePrivs(role)
-	if wanted.without(mine.set) != 0 {
+	if wanted.Without(mine.Set) != 0 {
 		return badParam("role", "Cannot %s role '%s' - requires 'Permissions.Modify' or superset of privileges.", verb, role)
 	}
-	if propagate && verb == "add" && wanted.without(mine.spread) != 0 {
+	if propagate && verb == "add" && wanted.Without(mine.Spread) != 0 {
 		return badParam("role", "Cannot %s role '%s' with propagation - requires 'Permissions.Modify' or propagated superset of privileges.", verb, role)
 	}
-	if role == noAccess {
+	if role == access.NoAccess {
 		return badParam("role", "Cannot %s role '%s' - requires 'Permissions.Modify'", verb, role)
 	}
 	return nil
@@ -148,10 +149,10 @@ func (c *call) mayGrant(path, role string, propagate bool) error {
 func readPermissions(c *call) (any, error) {
 	who := c.who
 	if c.params.Has("userid") {
-		who = parseIdentity(c.params.Str("userid"))
+		who = access.ParseIdentity(c.params.Str("userid"))
 	}
-	self := who.name() == c.who.name()
-	owned := who.token() && who.user == c.who.name()
+	self := who.Name() == c.who.Name()
+	owned := who.Token() && who.User == c.who.Name()
 	if !self && !owned {
 		if err := c.need(c.who, "/access", "Sys.Audit"); err != nil {
 			return nil, err
@@ -163,7 +164,7 @@ func readPermissions(c *call) (any, error) {
 	}
 	out := map[string]any{}
 	for path := range c.effectivePaths() {
-		if r := c.rightsOf(who, path); r.set != 0 {
+		if r := c.rightsOf(who, path); r.Set != 0 {
 			out[path] = c.describe(r)
 		}
 	}
@@ -177,7 +178,7 @@ func (s *Sim) effectivePaths() map[string]bool {
 	for _, p := range []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"} {
 		paths[p] = true
 	}
-	for _, p := range s.rightsIndex().paths() {
+	for _, p := range s.rightsIndex().Paths() {
 		paths[p] = true
 	}
 	ix := s.memberIndex()
@@ -193,13 +194,13 @@ func (s *Sim) effectivePaths() map[string]bool {
 }
 
 // describe lists privileges with whether they propagate.
-func (s *Sim) describe(r rights) map[string]int {
+func (s *Sim) describe(r access.Rights) map[string]int {
 	out := map[string]int{}
 	t := s.privTable()
-	for _, p := range t.list(r.set) {
+	for _, p := range t.List(r.Set) {
 		out[p] = 0
 	}
-	for _, p := range t.list(r.spread) {
+	for _, p := range t.List(r.Spread) {
 		out[p] = 1
 	}
 	return out

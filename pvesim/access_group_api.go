@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 func groupRoutes() map[string]handler {
@@ -49,12 +51,12 @@ func createGroup(c *call) (any, error) {
 	if c.state.Access.Groups[id] != nil {
 		return nil, inUserConfig("create group failed", die("group '%s' already exists", id))
 	}
-	c.state.Access.Groups[id] = &Group{ID: id, Comment: storedText(c.params.Str("comment"))}
+	c.state.Access.Groups[id] = &access.Group{ID: id, Comment: storedText(c.params.Str("comment"))}
 	c.accessChanged()
 	return nil, nil
 }
 
-func (c *call) group() (*Group, error) {
+func (c *call) group() (*access.Group, error) {
 	id := c.params.Str("groupid")
 	g := c.state.Access.Groups[id]
 	if g == nil {
@@ -96,7 +98,7 @@ func deleteGroup(c *call) (any, error) {
 	for _, u := range acc.Users {
 		delete(u.Groups, g.ID)
 	}
-	c.dropACL(func(e ACLEntry) bool { return e.Kind == "group" && e.Who == g.ID })
+	c.dropACL(func(e access.Entry) bool { return e.Kind == "group" && e.Who == g.ID })
 	c.accessChanged()
 	return nil, nil
 }

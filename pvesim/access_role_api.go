@@ -18,13 +18,13 @@ func roleRoutes() map[string]handler {
 
 func listRoles(c *call) (any, error) {
 	t := c.privTable()
-	names := slices.AppendSeq(slices.Collect(maps.Keys(t.roles)), maps.Keys(c.state.Access.Roles))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(t.Roles)), maps.Keys(c.state.Access.Roles))
 	slices.Sort(names)
 	list := []map[string]any{}
 	for _, name := range names {
 		p, _ := c.rolePrivs(name)
 		list = append(list, map[string]any{
-			"roleid": name, "privs": strings.Join(t.list(p), ","), "special": flagInt(c.builtinRole(name)),
+			"roleid": name, "privs": strings.Join(t.List(p), ","), "special": flagInt(c.builtinRole(name)),
 		})
 	}
 	return list, nil
@@ -58,7 +58,7 @@ func readRole(c *call) (any, error) {
 		return nil, die("role '%s' does not exist", role)
 	}
 	out := map[string]any{}
-	for _, name := range c.privTable().list(p) {
+	for _, name := range c.privTable().List(p) {
 		out[name] = 1
 	}
 	return out, nil

@@ -3,6 +3,8 @@ package pvesim
 import (
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // ticketLife is how long a ticket is good for.
@@ -15,30 +17,30 @@ func (s *Sim) accessChanged() {
 	acc := &s.state.Access
 	kept := acc.ACL[:0]
 	for _, e := range acc.ACL {
-		if s.roleExists(e.Role) && (e.Kind != "token" || s.findToken(parseIdentity(e.Who)) != nil) {
+		if s.roleExists(e.Role) && (e.Kind != "token" || s.findToken(access.ParseIdentity(e.Who)) != nil) {
 			kept = append(kept, e)
 		}
 	}
 	acc.ACL = kept
-	acc.forget()
+	acc.Forget()
 	s.dirty()
 }
 
 // accessReplaced forgets all that was derived from the state.
 func (s *Sim) accessReplaced() {
-	s.state.Access.forget()
+	s.state.Access.Forget()
 	s.state.members = nil
 }
 
-func (s *Sim) findToken(id *identity) *Token {
-	if u := s.state.Access.Users[id.user]; u != nil {
-		return u.Tokens[id.tokenID]
+func (s *Sim) findToken(id *access.Identity) *access.Token {
+	if u := s.state.Access.Users[id.User]; u != nil {
+		return u.Tokens[id.TokenID]
 	}
 	return nil
 }
 
 // dropACL removes the entries that gone says.
-func (s *Sim) dropACL(gone func(ACLEntry) bool) {
+func (s *Sim) dropACL(gone func(access.Entry) bool) {
 	acc := &s.state.Access
 	kept := acc.ACL[:0]
 	for _, e := range acc.ACL {
@@ -51,10 +53,10 @@ func (s *Sim) dropACL(gone func(ACLEntry) bool) {
 
 // dropACLBelow removes the entries of a path and of everything below it.
 func (s *Sim) dropACLBelow(path string) {
-	if !s.rightsIndex().has(path) {
+	if !s.rightsIndex().Has(path) {
 		return
 	}
-	s.dropACL(func(e ACLEntry) bool { return e.Path == path || strings.HasPrefix(e.Path, path+"/") })
+	s.dropACL(func(e access.Entry) bool { return e.Path == path || strings.HasPrefix(e.Path, path+"/") })
 	s.accessChanged()
 }
 
@@ -69,16 +71,16 @@ func storedText(text string) string {
 }
 
 // privTable is that of the simulated release.
-func (s *Sim) privTable() *privTable {
+func (s *Sim) privTable() *access.Table {
 	if s.atLeast(9) {
-		return tableOf(9)
+		return access.TableOf(9)
 	}
-	return tableOf(8)
+	return access.TableOf(8)
 }
 
 // rolePrivs gives the privileges of a role, built in or not.
-func (s *Sim) rolePrivs(role string) (privs, bool) {
-	return s.state.Access.rolePrivs(s.privTable(), role)
+func (s *Sim) rolePrivs(role string) (access.Privs, bool) {
+	return s.state.Access.RolePrivs(s.privTable(), role)
 }
 
 func (s *Sim) roleExists(role string) bool {
@@ -88,9 +90,9 @@ func (s *Sim) roleExists(role string) bool {
 
 // builtinRole reports whether a role comes with Proxmox.
 func (s *Sim) builtinRole(role string) bool {
-	_, ok := s.privTable().roles[role]
+	_, ok := s.privTable().Roles[role]
 	return ok
 }
 
 // rightsIndex gives the index of rights, made anew when something has changed.
-func (s *Sim) rightsIndex() *rightsIndex { return s.state.Access.index(s.privTable()) }
+func (s *Sim) rightsIndex() *access.Index { return s.state.Access.Index(s.privTable()) }

@@ -3,6 +3,8 @@ package pvesim
 import (
 	"regexp"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 func ticketRoutes() map[string]handler {
@@ -33,7 +35,7 @@ func logIn(c *call) (any, error) {
 		return nil, c.authFailure()
 	}
 	out := map[string]any{"username": username}
-	who := &identity{user: username}
+	who := &access.Identity{User: username}
 	if c.given("path") && c.given("privs") {
 		if c.verifyAccess(who) != nil {
 			return nil, c.authFailure()
@@ -59,7 +61,7 @@ func (c *call) verifyLogin(username string) error {
 		return die("no such challenge")
 	}
 	password := c.params.Str("password")
-	if owner, ok := c.ticketUser(password); ok && (owner == username || owner == rootUser) {
+	if owner, ok := c.ticketUser(password); ok && (owner == username || owner == access.Root) {
 		return nil
 	}
 	return c.verifyPassword(username)
@@ -79,15 +81,15 @@ func (c *call) verifyPassword(username string) error {
 }
 
 // verifyAccess checks credentials and that the user has privileges on a path.
-func (c *call) verifyAccess(who *identity) error {
-	path := normalizePath(c.params.Str("path"))
+func (c *call) verifyAccess(who *access.Identity) error {
+	path := access.CleanPath(c.params.Str("path"))
 	if path == "" {
 		return die("invalid path - %s", c.params.Str("path"))
 	}
 	password := c.params.Str("password")
 	owner, ok := c.ticketUser(password)
-	if (!ok || owner != who.user) && !c.vncTicketValid(password, who.user, path, "") {
-		if err := c.verifyPassword(who.user); err != nil {
+	if (!ok || owner != who.User) && !c.vncTicketValid(password, who.User, path, "") {
+		if err := c.verifyPassword(who.User); err != nil {
 			return err
 		}
 	}
@@ -97,10 +99,10 @@ func (c *call) verifyAccess(who *identity) error {
 // verifyVNCTicket checks that a console ticket is good for a path and port.
 func verifyVNCTicket(c *call) (any, error) {
 	who := c.params.Str("authid")
-	path := normalizePath(c.params.Str("path"))
+	path := access.CleanPath(c.params.Str("path"))
 	privs := c.params.List("privs")
 	if path == "" || len(privs) == 0 || !c.vncTicketValid(c.params.Str("vncticket"), who, path, c.params.Str("port")) ||
-		!c.has(parseIdentity(who), path, privs...) {
+		!c.has(access.ParseIdentity(who), path, privs...) {
 		return nil, c.authFailure()
 	}
 	return nil, nil
@@ -118,13 +120,13 @@ var capGroups = map[string]*regexp.Regexp{
 }
 
 // capabilities is what a login tells the web interface about the user.
-func (s *Sim) capabilities(who *identity) map[string]map[string]int {
+func (s *Sim) capabilities(who *access.Identity) map[string]map[string]int {
 	out := map[string]map[string]int{}
 	for group := range capGroups {
 		out[group] = map[string]int{}
 	}
 	t := s.privTable()
-	paths := append([]string{"/", "/nodes", "/access/groups", "/vms", "/storage", "/sdn", "/mapping"}, s.rightsIndex().paths()...)
+	paths := append([]string{"/", "/nodes", "/access/groups", "/vms", "/storage", "/sdn", "/mapping"}, s.rightsIndex().Paths()...)
 	for _, path := range paths {
 		top, _, _ := strings.Cut(path[1:], "/")
 		groups := []string{top}
@@ -134,7 +136,7 @@ func (s *Sim) capabilities(who *identity) map[string]map[string]int {
 		case "pool":
 			groups = []string{"vms", "storage"}
 		}
-		for _, priv := range t.list(s.rightsOf(who, path).set) {
+		for _, priv := range t.List(s.rightsOf(who, path).Set) {
 			for _, g := range groups {
 				if re := capGroups[g]; re != nil && re.MatchString(priv) {
 					out[g][priv] = 1

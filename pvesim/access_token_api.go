@@ -3,6 +3,8 @@ package pvesim
 import (
 	"maps"
 	"slices"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 func tokenRoutes() map[string]handler {
@@ -15,7 +17,7 @@ func tokenRoutes() map[string]handler {
 	}
 }
 
-func tokenList(u *User) []map[string]any {
+func tokenList(u *access.User) []map[string]any {
 	list := []map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(u.Tokens)) {
 		entry := tokenData(u.Tokens[name])
@@ -56,7 +58,7 @@ func createToken(c *call) (any, error) {
 	if !tokenName.MatchString(full) {
 		return nil, inUserConfig("generating token failed", die("value '%s' does not look like a valid token ID", full))
 	}
-	t := &Token{PrivSep: true, Secret: c.uuid("token", full)}
+	t := &access.Token{PrivSep: true, Secret: c.uuid("token", full)}
 	info := map[string]any{"privsep": 1}
 	if c.params.Has("privsep") {
 		t.PrivSep, info["privsep"] = c.params.Bool("privsep"), c.params.Str("privsep")
@@ -68,7 +70,7 @@ func createToken(c *call) (any, error) {
 		t.Comment, info["comment"] = storedText(c.params.Str("comment")), c.params.Str("comment")
 	}
 	if u.Tokens == nil {
-		u.Tokens = map[string]*Token{}
+		u.Tokens = map[string]*access.Token{}
 	}
 	u.Tokens[name] = t
 	c.accessChanged()

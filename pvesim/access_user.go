@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 var (
@@ -62,7 +64,7 @@ func (s *Sim) userEnabled(userid string) error {
 }
 
 // tokenExists gives a token, or says what Proxmox says when there is none.
-func (s *Sim) tokenExists(userid, name string) (*Token, error) {
+func (s *Sim) tokenExists(userid, name string) (*access.Token, error) {
 	if err := s.userExists(userid); err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (s *Sim) setPassword(userid, password string) error {
 	}
 	u := s.state.Access.Users[userid]
 	switch typ := realm["type"]; {
-	case typ == "pam" && (u == nil || u.Password == "" && userid != rootUser):
+	case typ == "pam" && (u == nil || u.Password == "" && userid != access.Root):
 		return die("change password failed: user '%s' does not exist", accountOf(userid))
 	case typ != "pam" && typ != "pve":
 		return die("can't set password on auth type '%s'", typ)
@@ -141,7 +143,7 @@ func (s *Sim) setPassword(userid, password string) error {
 }
 
 // userData is what lists show of a user; full adds groups and tokens.
-func userData(u *User, full bool) map[string]any {
+func userData(u *access.User, full bool) map[string]any {
 	out := map[string]any{"enable": flagInt(u.Enable), "expire": u.Expire}
 	for _, key := range []string{"firstname", "lastname", "email", "comment", "keys"} {
 		if v := u.Props[key]; v != "" {
@@ -168,7 +170,7 @@ func userData(u *User, full bool) map[string]any {
 	return out
 }
 
-func tokenData(t *Token) map[string]any {
+func tokenData(t *access.Token) map[string]any {
 	out := map[string]any{"expire": t.Expire, "privsep": flagInt(t.PrivSep)}
 	if t.Comment != "" {
 		out["comment"] = t.Comment

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 func userRoutes() map[string]handler {
@@ -26,7 +28,7 @@ func listUsers(c *call) (any, error) {
 	list := []map[string]any{}
 	for _, id := range slices.Sorted(maps.Keys(acc.Users)) {
 		u := acc.Users[id]
-		if !all && id != c.who.name() && !c.inGroups(id, groups) {
+		if !all && id != c.who.Name() && !c.inGroups(id, groups) {
 			continue
 		}
 		if c.params.Has("enabled") && c.params.Bool("enabled") != u.Enable {
@@ -66,19 +68,19 @@ func (c *call) addUser() error {
 			return err
 		}
 	}
-	u := &User{ID: userid, Enable: !c.params.Has("enable") || c.params.Bool("enable"), Password: c.params.Str("password")}
+	u := &access.User{ID: userid, Enable: !c.params.Has("enable") || c.params.Bool("enable"), Password: c.params.Str("password")}
 	u.Expire = int64(c.params.Int("expire"))
 	if err := c.joinGroups(u, true); err != nil {
 		return err
 	}
-	u.setProps(c)
+	setProps(u, c)
 	acc.Users[userid] = u
 	c.accessChanged()
 	return nil
 }
 
 // setProps takes the texts that the call gives.
-func (u *User) setProps(c *call) {
+func setProps(u *access.User, c *call) {
 	if u.Props == nil {
 		u.Props = map[string]string{}
 	}
@@ -91,7 +93,7 @@ func (u *User) setProps(c *call) {
 
 // joinGroups makes the user a member of the groups that the call names, and
 // of these only unless they are to be added.
-func (c *call) joinGroups(u *User, add bool) error {
+func (c *call) joinGroups(u *access.User, add bool) error {
 	if !c.params.Has("groups") {
 		return nil
 	}
@@ -135,7 +137,7 @@ func (c *call) changeUser(userid string) error {
 	if c.params.Has("expire") {
 		u.Expire = int64(c.params.Int("expire"))
 	}
-	u.setProps(c)
+	setProps(u, c)
 	c.accessChanged()
 	return nil
 }
@@ -147,10 +149,10 @@ func deleteUser(c *call) (any, error) {
 	userid := c.params.Str("userid")
 	gone := acc.Users[userid]
 	delete(acc.Users, userid)
-	if userid == rootUser && gone != nil {
-		acc.Users[userid] = &User{ID: userid, Enable: true, Password: gone.Password}
+	if userid == access.Root && gone != nil {
+		acc.Users[userid] = &access.User{ID: userid, Enable: true, Password: gone.Password}
 	}
-	c.dropACL(func(e ACLEntry) bool { return e.Kind == "user" && e.Who == userid })
+	c.dropACL(func(e access.Entry) bool { return e.Kind == "user" && e.Who == userid })
 	c.accessChanged()
 	return nil, nil
 }
@@ -161,8 +163,8 @@ func changePassword(c *call) (any, error) {
 		return nil, err
 	}
 	switch {
-	case c.who.root():
-	case c.who.name() == userid:
+	case c.who.Root():
+	case c.who.Name() == userid:
 		if err := c.userEnabled(userid); err != nil {
 			return nil, err
 		}
@@ -178,14 +180,14 @@ func (c *call) reauthenticate(userid, param string) error {
 	if err := c.userExists(userid); err != nil {
 		return err
 	}
-	if c.who.root() {
+	if c.who.Root() {
 		return nil
 	}
-	if userid == rootUser {
+	if userid == access.Root {
 		return denied("")
 	}
 	if !c.params.Has(param) {
 		return badParam(param, "password is required to modify user")
 	}
-	return c.checkPassword(c.who.user, c.params.Str(param))
+	return c.checkPassword(c.who.User, c.params.Str(param))
 }

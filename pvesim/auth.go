@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // authKeys sign tickets and CSRF tokens.
@@ -117,7 +119,7 @@ var uploadPath = regexp.MustCompile(`^/nodes/([^/]+)/storage/([^/]+)/upload$`)
 func (r *request) isUpload() bool { return r.method == "POST" && uploadPath.MatchString(r.rel) }
 
 // authenticate finds out who asks. Every failure is answered with a delay.
-func (s *Sim) authenticate(a *actor, req *request) (*identity, error) {
+func (s *Sim) authenticate(a *actor, req *request) (*access.Identity, error) {
 	if ep := s.schema.Lookup(req.method, req.rel); ep != nil && open[ep.String()] {
 		if h := req.http.Header; !ep.AllowToken && ticketIn(h) == "" && tokenIn(h) != "" {
 			return nil, noTokens(req.rel)
@@ -132,7 +134,7 @@ func (s *Sim) authenticate(a *actor, req *request) (*identity, error) {
 	return id, nil
 }
 
-func (s *Sim) authorize(req *request) (*identity, error) {
+func (s *Sim) authorize(req *request) (*access.Identity, error) {
 	id, err := s.credentials(req.http.Header)
 	if err != nil {
 		if req.format == "html" {
@@ -142,12 +144,12 @@ func (s *Sim) authorize(req *request) (*identity, error) {
 	}
 	if m := uploadPath.FindStringSubmatch(req.rel); m != nil && req.isUpload() {
 		// Checked before the file is received, and answered without a body.
-		if err := s.need(id, normalizePath("/storage/"+m[2]), "Datastore.AllocateTemplate"); err != nil {
+		if err := s.need(id, access.CleanPath("/storage/"+m[2]), "Datastore.AllocateTemplate"); err != nil {
 			return nil, emptyError(http.StatusForbidden, "%s", err.Error())
 		}
 		return id, nil
 	}
-	if req.method != "GET" && !id.token() && !s.csrfValid(id.user, req.http.Header.Get("CSRFPreventionToken")) {
+	if req.method != "GET" && !id.Token() && !s.csrfValid(id.User, req.http.Header.Get("CSRFPreventionToken")) {
 		return nil, emptyError(http.StatusUnauthorized, "Permission denied - invalid csrf token")
 	}
 	return id, nil
@@ -155,13 +157,13 @@ func (s *Sim) authorize(req *request) (*identity, error) {
 
 // credentials takes a ticket from the cookie or the Authorization header, or
 // else an API token from the latter.
-func (s *Sim) credentials(h http.Header) (*identity, error) {
+func (s *Sim) credentials(h http.Header) (*access.Identity, error) {
 	if ticket := ticketIn(h); ticket != "" {
 		user, ok := s.ticketUser(ticket)
 		if !ok || s.userEnabled(user) != nil {
 			return nil, emptyError(http.StatusUnauthorized, "Authentication failed!")
 		}
-		return &identity{user: user}, nil
+		return &access.Identity{User: user}, nil
 	}
 	token := tokenIn(h)
 	if token == "" {
@@ -185,13 +187,13 @@ func ticketIn(h http.Header) string {
 func tokenIn(h http.Header) string { return authValue(h, "Authorization", "PVEAPIToken") }
 
 // tokenUser checks user@realm!token=secret and tells whose it is.
-func (s *Sim) tokenUser(token string) *identity {
+func (s *Sim) tokenUser(token string) *access.Identity {
 	cut := strings.LastIndexByte(token, '=')
 	if cut < 0 || !tokenName.MatchString(token[:cut]) {
 		return nil
 	}
-	id := parseIdentity(token[:cut])
-	if s.userEnabled(id.user) != nil {
+	id := access.ParseIdentity(token[:cut])
+	if s.userEnabled(id.User) != nil {
 		return nil
 	}
 	t := s.findToken(id)

@@ -92,7 +92,7 @@ func (c *call) mayBackUp() error {
 			return err
 		}
 	}
-	if c.who.root() {
+	if c.who.Root() {
 		return nil
 	}
 	for _, key := range []string{"tmpdir", "dumpdir", "script", "job-id"} {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // benchWorld has so many VMs that run, from VMID 100 on, a template and a
@@ -51,8 +53,8 @@ func newBench(tb testing.TB, vms int) *bench {
 	}
 	b := &bench{sim: sim, serve: sim.Handler()}
 	sim.Do(func(st *State) {
-		st.Access.Users["root@pam"].Tokens = map[string]*Token{"bench": {Secret: "bench"}}
-		st.Access.Users["ann@pve"].Tokens = map[string]*Token{"bench": {Secret: "bench"}}
+		st.Access.Users["root@pam"].Tokens = map[string]*access.Token{"bench": {Secret: "bench"}}
+		st.Access.Users["ann@pve"].Tokens = map[string]*access.Token{"bench": {Secret: "bench"}}
 		st.Options["user-tag-access"] = "user-allow=existing"
 	})
 	b.user = http.Header{"Authorization": {"PVEAPIToken=root@pam!bench=bench"}}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // dcObjects are the options of datacenter.cfg that are shown taken apart.
@@ -164,7 +165,7 @@ func (s *Sim) vmGone(vmid int) {
 
 // allowedTags are the tags that somebody may set: those that the datacenter
 // lists, those of guests, and the registered ones for who may modify those.
-func (s *Sim) allowedTags(who *identity) map[string]bool {
+func (s *Sim) allowedTags(who *access.Identity) map[string]bool {
 	privileged := s.has(who, "/", "Sys.Modify")
 	allow, listed := s.tagAccess()
 	tags := map[string]bool{}

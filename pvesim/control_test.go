@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // browser sends requests to a simulator as a plain HTTP client.
@@ -27,7 +29,7 @@ func newBrowser(t *testing.T, sim *Sim) *browser {
 	t.Cleanup(stop)
 	b := &browser{t: t, sim: sim, client: &http.Client{Transport: tr}, header: http.Header{}}
 	sim.Do(func(st *State) {
-		st.Access.Users["root@pam"].Tokens = map[string]*Token{"test": {Secret: "secret-of-the-token"}}
+		st.Access.Users["root@pam"].Tokens = map[string]*access.Token{"test": {Secret: "secret-of-the-token"}}
 	})
 	b.header.Set("Authorization", "PVEAPIToken=root@pam!test=secret-of-the-token")
 	return b

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // stranger makes any call of the API with parameters that are often right.
@@ -137,7 +138,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 					}
 					defer sim.Close()
 					sim.Do(func(st *State) {
-						st.Access.Users["root@pam"].Tokens = map[string]*Token{"all": {Secret: "all"}}
+						st.Access.Users["root@pam"].Tokens = map[string]*access.Token{"all": {Secret: "all"}}
 					})
 					s := &stranger{sim: sim, rand: rand.New(rand.NewPCG(seed, 1)), serve: sim.Handler()}
 					endpoints := sim.schema.Endpoints()

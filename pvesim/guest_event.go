@@ -3,6 +3,8 @@ package pvesim
 import (
 	"fmt"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // gone is closed when the VM's process has ended.
@@ -106,7 +108,7 @@ func (a *actor) cleanUp(vm *VM, reboot bool) {
 		return
 	}
 	if reboot {
-		a.forkStart(vm.Node, vm.ID, &identity{user: rootUser})
+		a.forkStart(vm.Node, vm.ID, &access.Identity{User: access.Root})
 		return
 	}
 	if a.haManaged(vm.ID) {

@@ -3,6 +3,8 @@ package pvesim
 import (
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // haActive reports whether the manager works: it needs a cluster. Alone, a
@@ -96,7 +98,7 @@ func (s *Sim) haLooksAfter(vmid, tries int) {
 // haStarts has the manager start a VM.
 func (s *Sim) haStarts(vm *VM) {
 	node, id := vm.Node, vm.ID
-	s.fork(node, "qmstart", itoa(id), &identity{user: rootUser}, func(t *task) error { return t.startVM(node, id, startOptions{}) })
+	s.fork(node, "qmstart", itoa(id), &access.Identity{User: access.Root}, func(t *task) error { return t.startVM(node, id, startOptions{}) })
 }
 
 // haPatience is how many seconds a guest gets to shut down.
@@ -114,7 +116,7 @@ func (s *Sim) haStops(sid string, seconds int) {
 	if seconds > 0 {
 		kind, options = "qmshutdown", stopOptions{shutdown: true, force: true, timeout: &seconds}
 	}
-	s.fork(node, kind, name, &identity{user: rootUser}, func(t *task) error { return t.stopVM(node, id, options) })
+	s.fork(node, kind, name, &access.Identity{User: access.Root}, func(t *task) error { return t.stopVM(node, id, options) })
 }
 
 // haWants is the state that is asked of a resource.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // taskWait is how long a program waits for a task.
@@ -80,7 +82,7 @@ func (h *Host) Call(method, path string, params map[string]any, logf func(line s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = h.trap(func(a *actor) error {
-		res, err := s.dispatch(a, &request{method: method, rel: path}, parseIdentity(rootUser), h.node, params, nil)
+		res, err := s.dispatch(a, &request{method: method, rel: path}, access.ParseIdentity(access.Root), h.node, params, nil)
 		if err != nil {
 			return err
 		}

@@ -132,7 +132,7 @@ func (b *Bridge) bridgeEntry(m map[string]any) {
 // maySeeBridge: bridges are shown to those who may use them or one of their
 // VLANs.
 func (c *call) maySeeBridge(b *Bridge) bool {
-	return !isBridge(b.Type) || c.who.root() || c.needBridge(c.who, "localnetwork", b.Name, "SDN.Audit", "SDN.Use") == nil
+	return !isBridge(b.Type) || c.who.Root() || c.needBridge(c.who, "localnetwork", b.Name, "SDN.Audit", "SDN.Use") == nil
 }
 
 func listNetwork(c *call) (any, error) {

@@ -3,12 +3,14 @@ package pvesim
 import (
 	"strconv"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // need checks that who has all the privileges on the path; the error is the
 // 403 that Proxmox answers, which names the first that is missing.
-func (s *Sim) need(who *identity, path string, privs ...string) error {
-	have, bit := s.rightsOf(who, path).set, s.privTable().bit
+func (s *Sim) need(who *access.Identity, path string, privs ...string) error {
+	have, bit := s.rightsOf(who, path).Set, s.privTable().Bit
 	for _, p := range privs {
 		i, ok := bit[p]
 		if !ok {
@@ -22,8 +24,8 @@ func (s *Sim) need(who *identity, path string, privs ...string) error {
 }
 
 // needAny checks that who has one of the privileges on the path.
-func (s *Sim) needAny(who *identity, path string, privs ...string) error {
-	have, bit := s.rightsOf(who, path).set, s.privTable().bit
+func (s *Sim) needAny(who *access.Identity, path string, privs ...string) error {
+	have, bit := s.rightsOf(who, path).Set, s.privTable().Bit
 	for _, p := range privs {
 		i, ok := bit[p]
 		if !ok {
@@ -37,8 +39,8 @@ func (s *Sim) needAny(who *identity, path string, privs ...string) error {
 }
 
 // has reports whether who has all the privileges on the path.
-func (s *Sim) has(who *identity, path string, privs ...string) bool {
-	have, bit := s.rightsOf(who, path).set, s.privTable().bit
+func (s *Sim) has(who *access.Identity, path string, privs ...string) bool {
+	have, bit := s.rightsOf(who, path).Set, s.privTable().Bit
 	for _, p := range privs {
 		if i, ok := bit[p]; !ok || have&(1<<i) == 0 {
 			return false
@@ -48,13 +50,13 @@ func (s *Sim) has(who *identity, path string, privs ...string) bool {
 }
 
 // hasAny reports whether who has one of the privileges on the path.
-func (s *Sim) hasAny(who *identity, path string, privs ...string) bool {
-	return s.rightsOf(who, path).set&s.privTable().setOf(privs...) != 0
+func (s *Sim) hasAny(who *access.Identity, path string, privs ...string) bool {
+	return s.rightsOf(who, path).Set&s.privTable().SetOf(privs...) != 0
 }
 
 // needVM checks privileges on a guest that is, or is about to be, in a pool
 // (empty: none): either the pool or the guest may grant them.
-func (s *Sim) needVM(who *identity, vmid int, pool string, privs ...string) error {
+func (s *Sim) needVM(who *access.Identity, vmid int, pool string, privs ...string) error {
 	if pool != "" && s.has(who, "/pool/"+pool, privs...) {
 		return nil
 	}
@@ -66,7 +68,7 @@ func vmPath(vmid int) string { return "/vms/" + strconv.Itoa(vmid) }
 
 // needModify checks that who may change the ACL of a path, or put what the
 // path stands for into a pool.
-func (s *Sim) needModify(who *identity, path string) error {
+func (s *Sim) needModify(who *access.Identity, path string) error {
 	ask := []string{"Permissions.Modify"}
 	below := func(dir string) bool { return len(path) > len(dir) && strings.HasPrefix(path, dir) }
 	switch {
@@ -84,13 +86,13 @@ func (s *Sim) needModify(who *identity, path string) error {
 
 // needBridge checks privileges on a bridge or VNet of a zone; to have them
 // on one of its VLANs is enough.
-func (s *Sim) needBridge(who *identity, zone, bridge string, privs ...string) error {
+func (s *Sim) needBridge(who *access.Identity, zone, bridge string, privs ...string) error {
 	path := "/sdn/zones/" + zone + "/" + bridge
 	err := s.needAny(who, path, privs...)
 	if err == nil {
 		return nil
 	}
-	for _, vlan := range s.rightsIndex().below(path) {
+	for _, vlan := range s.rightsIndex().Below(path) {
 		if s.hasAny(who, path+"/"+vlan, privs...) {
 			return nil
 		}
@@ -100,37 +102,37 @@ func (s *Sim) needBridge(who *identity, zone, bridge string, privs ...string) er
 
 // rightsOf computes what who may do on a path. An empty path stands for one
 // that isn't valid: only root has rights there.
-func (s *Sim) rightsOf(who *identity, path string) rights {
+func (s *Sim) rightsOf(who *access.Identity, path string) access.Rights {
 	if who == nil {
-		return rights{}
+		return access.Rights{}
 	}
-	if who.root() {
-		all := s.privTable().all
-		return rights{set: all, spread: all}
+	if who.Root() {
+		all := s.privTable().All
+		return access.Rights{Set: all, Spread: all}
 	}
 	if path == "" {
-		return rights{}
+		return access.Rights{}
 	}
-	if !who.token() {
+	if !who.Token() {
 		return s.granted(who, path)
 	}
 	token := s.findToken(who)
 	if token == nil {
-		return rights{}
+		return access.Rights{}
 	}
 	if !token.PrivSep {
-		return s.rightsOf(&identity{user: who.user}, path)
+		return s.rightsOf(&access.Identity{User: who.User}, path)
 	}
 	own := s.granted(who, path)
-	if who.user == rootUser {
+	if who.User == access.Root {
 		return own
 	}
-	return own.and(s.granted(&identity{user: who.user}, path))
+	return own.And(s.granted(&access.Identity{User: who.User}, path))
 }
 
 // granted is what ACLs and pools give to a user, or to a token by itself.
-func (s *Sim) granted(who *identity, path string) rights {
-	return s.rightsIndex().granted(*who, path, s.poolsAt(path))
+func (s *Sim) granted(who *access.Identity, path string) access.Rights {
+	return s.rightsIndex().Granted(*who, path, s.poolsAt(path))
 }
 
 // poolsAt names the pools that pass their grants on to a path, joined by

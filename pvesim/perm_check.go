@@ -4,18 +4,19 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // checkEndpoint checks the permissions that the schema states. It sees the
 // parameters as they came, before they are verified.
-func (s *Sim) checkEndpoint(ep *schema.Endpoint, who *identity, in map[string]any) error {
+func (s *Sim) checkEndpoint(ep *schema.Endpoint, who *access.Identity, in map[string]any) error {
 	perm := ep.Permissions
 	switch {
 	case who == nil && perm.User == "world":
 		return nil
 	case who == nil:
 		return denied("user != null")
-	case who.root():
+	case who.Root():
 		return nil
 	case perm.User == "" && perm.Check == nil:
 		return denied("user != root@pam")
@@ -31,7 +32,7 @@ func (s *Sim) checkEndpoint(ep *schema.Endpoint, who *identity, in map[string]an
 // evaluate reports whether a permission expression holds. When it doesn't,
 // there is an error too unless quiet says that the caller has alternatives;
 // some checks insist on their error even then.
-func (s *Sim) evaluate(check schema.Check, who *identity, in map[string]any, quiet bool) (bool, error) {
+func (s *Sim) evaluate(check schema.Check, who *access.Identity, in map[string]any, quiet bool) (bool, error) {
 	fail := func(err error) (bool, error) {
 		if quiet {
 			return false, nil
@@ -61,13 +62,13 @@ func (s *Sim) evaluate(check schema.Check, who *identity, in map[string]any, qui
 		if c.Any {
 			ask = s.needAny
 		}
-		if err := ask(who, normalizePath(fillTemplate(c.Path, in)), c.Privs...); err != nil {
+		if err := ask(who, access.CleanPath(fillTemplate(c.Path, in)), c.Privs...); err != nil {
 			return fail(err)
 		}
 		return true, nil
 	case schema.PermModify:
 		// A path that can't be is refused by the call itself.
-		path := normalizePath(fillTemplate(c.Path, in))
+		path := access.CleanPath(fillTemplate(c.Path, in))
 		if path == "" {
 			return false, nil
 		}
@@ -83,7 +84,7 @@ func (s *Sim) evaluate(check schema.Check, who *identity, in map[string]any, qui
 	return false, die("unknown permission test")
 }
 
-func (s *Sim) checkUserParam(c schema.UserParam, who *identity, in map[string]any, fail func(error) (bool, error)) (bool, error) {
+func (s *Sim) checkUserParam(c schema.UserParam, who *access.Identity, in map[string]any, fail func(error) (bool, error)) (bool, error) {
 	userid := rawText(in["userid"])
 	if err := verifyUserName(userid); err != nil {
 		return false, err
@@ -97,13 +98,13 @@ func (s *Sim) checkUserParam(c schema.UserParam, who *identity, in map[string]an
 	if s.state.Access.Users[userid] == nil {
 		return fail(noUser(userid))
 	}
-	if who.name() != userid {
+	if who.Name() != userid {
 		return fail(denied(""))
 	}
 	return true, nil
 }
 
-func (s *Sim) checkUserGroup(c schema.UserGroup, who *identity, in map[string]any, fail func(error) (bool, error)) (bool, error) {
+func (s *Sim) checkUserGroup(c schema.UserGroup, who *access.Identity, in map[string]any, fail func(error) (bool, error)) (bool, error) {
 	userid := rawText(in["userid"])
 	existing := c.GroupsParam != "create"
 	if existing {
@@ -134,7 +135,7 @@ func (s *Sim) checkUserGroup(c schema.UserGroup, who *identity, in map[string]an
 }
 
 // groupsWith are the groups on which who has one of the privileges.
-func (s *Sim) groupsWith(who *identity, privs ...string) map[string]bool {
+func (s *Sim) groupsWith(who *access.Identity, privs ...string) map[string]bool {
 	out := map[string]bool{}
 	for g := range s.state.Access.Groups {
 		if s.hasAny(who, "/access/groups/"+g, privs...) {

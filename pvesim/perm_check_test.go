@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // sampleParams gives every parameter that a permission's path names a value.
@@ -84,10 +85,10 @@ func TestEveryCallAsksForThePrivilegesOfItsSchema(t *testing.T) {
 				continue
 			}
 			checked++
-			ann := &identity{user: "ann@pve"}
+			ann := &access.Identity{User: "ann@pve"}
 			fresh := func() *Sim {
 				s := bareSim(release)
-				s.state.Access.Users["ann@pve"] = &User{ID: "ann@pve", Enable: true}
+				s.state.Access.Users["ann@pve"] = &access.User{ID: "ann@pve", Enable: true}
 				return s
 			}
 			errorText := func(s *Sim) string {
@@ -137,12 +138,12 @@ func TestWhoMayCallWhat(t *testing.T) {
 	}
 	s := bareSim("9.2")
 	acc := &s.state.Access
-	acc.Users["ann@pve"] = &User{ID: "ann@pve", Enable: true, Tokens: map[string]*Token{"all": {}}}
-	acc.Users["tom@pve"] = &User{ID: "tom@pve", Enable: true, Groups: map[string]bool{"ops": true}}
-	acc.Users["ted@pve"] = &User{ID: "ted@pve", Enable: true}
-	acc.Users["boss@pve"] = &User{ID: "boss@pve", Enable: true}
-	acc.Users[rootUser].Tokens = map[string]*Token{"all": {}}
-	acc.Groups["ops"], acc.Groups["dev"] = &Group{ID: "ops"}, &Group{ID: "dev"}
+	acc.Users["ann@pve"] = &access.User{ID: "ann@pve", Enable: true, Tokens: map[string]*access.Token{"all": {}}}
+	acc.Users["tom@pve"] = &access.User{ID: "tom@pve", Enable: true, Groups: map[string]bool{"ops": true}}
+	acc.Users["ted@pve"] = &access.User{ID: "ted@pve", Enable: true}
+	acc.Users["boss@pve"] = &access.User{ID: "boss@pve", Enable: true}
+	acc.Users[access.Root].Tokens = map[string]*access.Token{"all": {}}
+	acc.Groups["ops"], acc.Groups["dev"] = &access.Group{ID: "ops"}, &access.Group{ID: "dev"}
 	grantPrivs(s, "ann@pve", "/access/groups/ops", "User.Modify")
 	grantPrivs(s, "boss@pve", "/access/realm/pve", "Realm.AllocateUser")
 	grantPrivs(s, "boss@pve", "/access/groups", "User.Modify")
@@ -192,9 +193,9 @@ func TestWhoMayCallWhat(t *testing.T) {
 		if ep == nil {
 			t.Fatalf("no %s %s", tc.method, tc.path)
 		}
-		var who *identity
+		var who *access.Identity
 		if tc.who != "" {
-			who = parseIdentity(tc.who)
+			who = access.ParseIdentity(tc.who)
 		}
 		in := tc.in
 		if in == nil {
@@ -226,7 +227,7 @@ func TestSchemasAndPrivilegesAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := bareSim(release).privTable().names
+		names := bareSim(release).privTable().Names
 		for _, ep := range sch.Endpoints() {
 			var walk func(schema.Check)
 			known := func(privs []string) {

@@ -3,29 +3,31 @@ package pvesim
 import (
 	"slices"
 	"testing"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // bareSim has a state and nothing that runs.
 func bareSim(release string) *Sim {
 	s := &Sim{world: &World{Release: release}, state: newState()}
-	s.state.Access.Users[rootUser] = &User{ID: rootUser, Enable: true}
+	s.state.Access.Users[access.Root] = &access.User{ID: access.Root, Enable: true}
 	return s
 }
 
 func (s *Sim) grant(path, kind, who, role string, propagate bool) {
-	s.state.Access.ACL = append(s.state.Access.ACL, ACLEntry{Path: path, Kind: kind, Who: who, Role: role, Propagate: propagate})
-	s.state.Access.forget()
+	s.state.Access.ACL = append(s.state.Access.ACL, access.Entry{Path: path, Kind: kind, Who: who, Role: role, Propagate: propagate})
+	s.state.Access.Forget()
 }
 
 func TestGrantsAreInheritedAsProxmoxDoes(t *testing.T) {
 	s := bareSim("9.2")
 	acc := &s.state.Access
-	acc.Users["ann@pve"] = &User{ID: "ann@pve", Enable: true, Groups: map[string]bool{"ops": true, "dev": true}, Tokens: map[string]*Token{
+	acc.Users["ann@pve"] = &access.User{ID: "ann@pve", Enable: true, Groups: map[string]bool{"ops": true, "dev": true}, Tokens: map[string]*access.Token{
 		"sep": {PrivSep: true}, "all": {},
 	}}
-	acc.Users["bob@pve"] = &User{ID: "bob@pve", Enable: true, Groups: map[string]bool{"ops": true}}
-	acc.Users[rootUser].Tokens = map[string]*Token{"sep": {PrivSep: true}, "all": {}}
-	acc.Groups["ops"], acc.Groups["dev"] = &Group{ID: "ops"}, &Group{ID: "dev"}
+	acc.Users["bob@pve"] = &access.User{ID: "bob@pve", Enable: true, Groups: map[string]bool{"ops": true}}
+	acc.Users[access.Root].Tokens = map[string]*access.Token{"sep": {PrivSep: true}, "all": {}}
+	acc.Groups["ops"], acc.Groups["dev"] = &access.Group{ID: "ops"}, &access.Group{ID: "dev"}
 	s.state.Pools["web"] = &Pool{ID: "web", VMs: map[int]bool{201: true}, Storages: map[string]bool{"fast": true}}
 	s.state.Pools["web/test"] = &Pool{ID: "web/test", VMs: map[int]bool{202: true}, Storages: map[string]bool{"fast": true}}
 	s.state.Pools["closed"] = &Pool{ID: "closed", VMs: map[int]bool{203: true}}
@@ -87,7 +89,7 @@ func TestGrantsAreInheritedAsProxmoxDoes(t *testing.T) {
 		{"… and no more", "root@pam!sep", "/vms/100", "VM.Audit", false},
 		{"a path that isn't one belongs to root", "root@pam!all", "", "VM.Audit", false},
 	} {
-		if got := s.has(parseIdentity(tc.who), tc.path, tc.priv); got != tc.want {
+		if got := s.has(access.ParseIdentity(tc.who), tc.path, tc.priv); got != tc.want {
 			t.Errorf("%s: %s %s on %s: %v, want %v", tc.reason, tc.who, tc.priv, tc.path, got, tc.want)
 		}
 	}
@@ -95,10 +97,10 @@ func TestGrantsAreInheritedAsProxmoxDoes(t *testing.T) {
 
 func TestDenialsNamePathAndPrivilege(t *testing.T) {
 	s := bareSim("9.2")
-	s.state.Access.Users["ann@pve"] = &User{ID: "ann@pve", Enable: true}
+	s.state.Access.Users["ann@pve"] = &access.User{ID: "ann@pve", Enable: true}
 	s.grant("/vms/151", "user", "ann@pve", "PVEAuditor", true)
 	s.grant("/sdn/zones/localnetwork/vmbr0/20", "user", "ann@pve", "PVESDNUser", true)
-	ann := &identity{user: "ann@pve"}
+	ann := &access.Identity{User: "ann@pve"}
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -139,21 +141,21 @@ func TestReleasesHaveTheirPrivileges(t *testing.T) {
 		{"8.4", 42, []string{"VM.Monitor"}, []string{"VM.GuestAgent.Audit", "VM.Replicate"}},
 	} {
 		table := bareSim(tc.release).privTable()
-		if len(table.names) != tc.count {
-			t.Errorf("%s has %d privileges, want %d: %v", tc.release, len(table.names), tc.count, table.names)
+		if len(table.Names) != tc.count {
+			t.Errorf("%s has %d privileges, want %d: %v", tc.release, len(table.Names), tc.count, table.Names)
 		}
 		for _, p := range tc.have {
-			if !slices.Contains(table.list(table.roles["PVEVMAdmin"]), p) {
+			if !slices.Contains(table.List(table.Roles["PVEVMAdmin"]), p) {
 				t.Errorf("%s: PVEVMAdmin lacks %s", tc.release, p)
 			}
 		}
 		for _, p := range tc.lack {
-			if slices.Contains(table.names, p) {
+			if slices.Contains(table.Names, p) {
 				t.Errorf("%s has %s", tc.release, p)
 			}
 		}
 		for _, p := range []string{"Permissions.Modify", "Sys.Modify", "Mapping.Modify", "Realm.Allocate"} {
-			if table.roles["PVEAdmin"]&table.setOf(p) != 0 {
+			if table.Roles["PVEAdmin"]&table.SetOf(p) != 0 {
 				t.Errorf("%s: PVEAdmin has %s", tc.release, p)
 			}
 		}
@@ -165,7 +167,7 @@ func TestPathsHaveOneSpelling(t *testing.T) {
 		"": "", "0": "", "/": "/", "//": "/", "vms": "/vms", "/vms/": "/vms", "//vms///100": "/vms/100",
 		"/storage/my-store_1.x": "/storage/my-store_1.x", "/vms/a b": "", "/vms/ARRAY(0x1)": "", "/pool/é": "/pool/é",
 	} {
-		if got := normalizePath(in); got != want {
+		if got := access.CleanPath(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

@@ -2,6 +2,8 @@ package pvesim
 
 import (
 	"testing"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // addGuests puts VMs without disks into the world.
@@ -93,7 +95,7 @@ func TestPoolsMayBeInPools(t *testing.T) {
 	root.expect(root.delete("/pools", "poolid", "a"), 500, "delete pool failed: pool 'a' is not empty (contains pool 'a/b')")
 	// What is granted on the outer pool holds inside.
 	root.must("PUT", "/access/acl", "path", "/pool/a", "roles", "PVEVMUser,PVEPoolAdmin", "users", "ann@pve")
-	if !o.sim.has(&identity{user: "ann@pve"}, "/vms/100", "VM.PowerMgmt") {
+	if !o.sim.has(&access.Identity{User: "ann@pve"}, "/vms/100", "VM.PowerMgmt") {
 		t.Error("ann has no rights on the guest of the inner pool")
 	}
 	ann.same(len(ann.must("GET", "/pools").([]any)), 2, "pools that ann sees")

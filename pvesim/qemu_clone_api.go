@@ -3,6 +3,8 @@ package pvesim
 import (
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // qemuCloneRoutes copy VMs and make templates.
@@ -17,7 +19,7 @@ func qemuCloneRoutes() map[string]handler {
 
 // cloneJob is a clone as it was asked for.
 type cloneJob struct {
-	who               *identity
+	who               *access.Identity
 	node              string
 	vmid, newID       int
 	name, note        string
@@ -198,7 +200,7 @@ func (s *Sim) needCloneStorages(job *cloneJob, conf Conf) (shared bool, err erro
 
 // needCloneDevices checks mapped devices, bridges and the CPU model.
 func (s *Sim) needCloneDevices(job *cloneJob, conf Conf) error {
-	if job.who.root() {
+	if job.who.Root() {
 		return nil
 	}
 	for _, key := range conf.keys() {

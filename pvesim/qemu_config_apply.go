@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // apply makes the change; the VM's lock file is held. Each option is first
@@ -81,7 +82,7 @@ func (ch *change) needDriveChange(c *changer, key, value string) error {
 func (ch *change) note(c *changer, key, value string, hasValue bool, modified map[string]bool) error {
 	d := c.d
 	old, had := d.conf[key]
-	device := map[string]func(*identity, int, string, string, string) error{
+	device := map[string]func(*access.Identity, int, string, string, string) error{
 		"usb": c.needUSB, "hostpci": c.needHostPCI, "rng": c.needRNG, "virtiofs": c.needShare,
 	}
 	switch {
@@ -92,7 +93,7 @@ func (ch *change) note(c *changer, key, value string, hasValue bool, modified ma
 			if err := c.needVM(ch.who, ch.vmid, "", "VM.Config.HWType"); err != nil {
 				return err
 			}
-		} else if !ch.who.root() {
+		} else if !ch.who.Root() {
 			return die("only root can modify '%s' config for real devices", key)
 		}
 	case key == "vga":

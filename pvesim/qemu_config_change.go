@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // change is a request to change a VM's config.
 type change struct {
 	node      string
 	vmid      int
-	who       *identity
+	who       *access.Identity
 	set       *given
 	deletes   []string
 	revert    []string
@@ -36,7 +37,7 @@ func readChange(c *call) (*change, error) {
 		set: newGiven(p, sortedKeys(notOptions)...),
 	}
 	ch.logLine = logLine(p)
-	if ch.skipLock && !c.who.root() {
+	if ch.skipLock && !c.who.Root() {
 		return nil, badParam("skiplock", "Only root may use this option.")
 	}
 	set := ch.set

@@ -80,7 +80,7 @@ func (ch *change) mayRemove(c *changer, key, value string) error {
 		if value == "socket" {
 			return c.needVM(ch.who, ch.vmid, "", "VM.Config.HWType")
 		}
-		if !ch.who.root() {
+		if !ch.who.Root() {
 			return die("only root can delete '%s' config for real devices", key)
 		}
 	case family(key, "usb"):

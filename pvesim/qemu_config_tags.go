@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // uniqueTags is a list of tags as it is stored: in one case and sorted,
@@ -29,7 +30,7 @@ func (s *Sim) uniqueTags(list string) string {
 }
 
 // needTags checks that who may change a VM's tags from old to new.
-func (s *Sim) needTags(who *identity, vmid int, old, new string) error {
+func (s *Sim) needTags(who *access.Identity, vmid int, old, new string) error {
 	if err := s.needVM(who, vmid, "", "VM.Config.Options"); err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (s *Sim) needTags(who *identity, vmid int, old, new string) error {
 
 // mayTag reports whether somebody without Sys.Modify may use a tag: registered
 // ones never, others as the datacenter allows.
-func (s *Sim) mayTag(who *identity, tag string) bool {
+func (s *Sim) mayTag(who *access.Identity, tag string) bool {
 	if slices.Contains(s.registeredTags(), tag) {
 		return false
 	}

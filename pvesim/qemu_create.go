@@ -7,13 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // creation is a VM that is being made.
 type creation struct {
 	node      string
 	vmid      int
-	who       *identity
+	who       *access.Identity
 	set       *given
 	pool      string
 	storage   string // for disks that name none

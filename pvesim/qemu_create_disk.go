@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 // diskMaker makes the disks of a VM that a request asks for.
 type diskMaker struct {
 	*actor
-	who     *identity
+	who     *access.Identity
 	node    string
 	vmid    int
 	conf    Conf // the VM as it is; decides about templates, EFI and cloud-init

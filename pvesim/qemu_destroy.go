@@ -10,7 +10,7 @@ import (
 func destroyRequest(c *call) (any, error) {
 	node, vmid := c.node(), c.params.Int("vmid")
 	skipLock, purge := c.params.Bool("skiplock"), c.params.Bool("purge")
-	if skipLock && !c.who.root() {
+	if skipLock && !c.who.Root() {
 		return nil, badParam("skiplock", "Only root may use this option.")
 	}
 	if _, err := c.mayDestroy(node, vmid, purge); err != nil {

@@ -24,7 +24,7 @@ func putResize(c *call) (any, error) {
 		node: c.node(), vmid: c.params.Int("vmid"), disk: c.params.Str("disk"), size: c.params.Str("size"),
 		digest: c.params.Str("digest"), skipLock: c.params.Bool("skiplock"),
 	}
-	if job.skipLock && !c.who.root() {
+	if job.skipLock && !c.who.Root() {
 		return nil, badParam("skiplock", "Only root may use this option.")
 	}
 	return c.fork(job.node, "resize", strconv.Itoa(job.vmid), c.who, func(t *task) error {

@@ -9,7 +9,7 @@ import (
 
 // reassignDisk gives a disk to another VM.
 func (c *call) reassignDisk(job *moveJob) (any, error) {
-	if !c.who.root() {
+	if !c.who.Root() {
 		if err := c.needVM(c.who, job.target, "", "VM.Config.Disk"); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // qemuMigrateRoutes move VMs to other nodes.
@@ -192,7 +194,7 @@ func (s *Sim) haMigrate(vmid int, target string) {
 	begin := func() {
 		if vm := s.state.VMs[vmid]; vm != nil && vm.Node != target && s.state.HA.Resources[haID(vmid)] != nil && !s.state.HA.Failed[haID(vmid)] {
 			job := &migration{node: vm.Node, target: target, vmid: vmid, online: true, withDisks: true}
-			s.fork(vm.Node, "qmigrate", strconv.Itoa(vmid), &identity{user: rootUser}, func(t *task) error { return t.migrate(job) })
+			s.fork(vm.Node, "qmigrate", strconv.Itoa(vmid), &access.Identity{User: access.Root}, func(t *task) error { return t.migrate(job) })
 		}
 	}
 	if round := s.world.Load.HARound.D(); round > 0 {

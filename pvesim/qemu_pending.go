@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // hasPending reports whether something waits.
@@ -31,7 +32,7 @@ func (d *draft) cleanup() (changed bool) {
 type changer struct {
 	*actor
 	vm   *VM
-	who  *identity
+	who  *access.Identity
 	d    *draft
 	logf func(string, ...any)
 	errs schema.Errors
@@ -40,7 +41,7 @@ type changer struct {
 // applyPending does to a stopped VM what is pending. What can't be done
 // stays pending and is logged.
 func (a *actor) applyPending(vm *VM, logf func(string, ...any)) error {
-	c := &changer{actor: a, vm: vm, who: &identity{user: "root@pam"}, d: vm.draft(), logf: logf, errs: schema.Errors{}}
+	c := &changer{actor: a, vm: vm, who: &access.Identity{User: "root@pam"}, d: vm.draft(), logf: logf, errs: schema.Errors{}}
 	return c.apply(false)
 }
 

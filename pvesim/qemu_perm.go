@@ -3,6 +3,8 @@ package pvesim
 import (
 	"fmt"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // optionPrivs says which privilege an option needs.
@@ -43,8 +45,8 @@ func isCloudInitOption(key string) bool {
 
 // needOptions checks that who may change options of a VM. Drives and devices
 // are left out: what they need depends on their values.
-func (s *Sim) needOptions(who *identity, vmid int, pool string, keys []string) error {
-	if who.root() {
+func (s *Sim) needOptions(who *access.Identity, vmid int, pool string, keys []string) error {
+	if who.Root() {
 		return nil
 	}
 	for _, key := range keys {
@@ -55,7 +57,7 @@ func (s *Sim) needOptions(who *identity, vmid int, pool string, keys []string) e
 	return nil
 }
 
-func (s *Sim) needOption(who *identity, vmid int, pool, key string) error {
+func (s *Sim) needOption(who *access.Identity, vmid int, pool, key string) error {
 	switch {
 	case isDriveKey[key], key == "cdrom", key == "tags":
 		return nil
@@ -88,11 +90,11 @@ func (s *Sim) needOption(who *identity, vmid int, pool, key string) error {
 }
 
 // needDevices checks the devices of a VM that is being created.
-func (s *Sim) needDevices(who *identity, vmid int, pool string, conf Conf) error {
-	if who.root() {
+func (s *Sim) needDevices(who *access.Identity, vmid int, pool string, conf Conf) error {
+	if who.Root() {
 		return nil
 	}
-	checks := []func(*identity, int, string, string, string) error{
+	checks := []func(*access.Identity, int, string, string, string) error{
 		s.needSerial, s.needUSB, s.needHostPCI, s.needRNG, s.needShare,
 	}
 	for i, name := range []string{"serial", "usb", "hostpci", "rng", "virtiofs"} {
@@ -108,7 +110,7 @@ func (s *Sim) needDevices(who *identity, vmid int, pool string, conf Conf) error
 	return nil
 }
 
-func (s *Sim) needSerial(who *identity, vmid int, pool, key, value string) error {
+func (s *Sim) needSerial(who *access.Identity, vmid int, pool, key, value string) error {
 	if value == "socket" {
 		return s.needVM(who, vmid, pool, "VM.Config.HWType")
 	}
@@ -117,8 +119,8 @@ func (s *Sim) needSerial(who *identity, vmid int, pool, key, value string) error
 
 // needUSB checks a USB device: real ones are for root, mapped ones for those
 // who may use the mapping.
-func (s *Sim) needUSB(who *identity, vmid int, pool, key, value string) error {
-	if who.root() {
+func (s *Sim) needUSB(who *access.Identity, vmid int, pool, key, value string) error {
+	if who.Root() {
 		return nil
 	}
 	if err := s.needVM(who, vmid, pool, "VM.Config.HWType"); err != nil {
@@ -137,8 +139,8 @@ func (s *Sim) needUSB(who *identity, vmid int, pool, key, value string) error {
 	return s.need(who, "/mapping/usb/"+mapping, "Mapping.Use")
 }
 
-func (s *Sim) needHostPCI(who *identity, vmid int, pool, key, value string) error {
-	if who.root() {
+func (s *Sim) needHostPCI(who *access.Identity, vmid int, pool, key, value string) error {
+	if who.Root() {
 		return nil
 	}
 	host, _ := property(value, "host", "host")
@@ -161,8 +163,8 @@ func (s *Sim) needHostPCI(who *identity, vmid int, pool, key, value string) erro
 	return nil
 }
 
-func (s *Sim) needRNG(who *identity, vmid int, pool, key, value string) error {
-	if who.root() {
+func (s *Sim) needRNG(who *access.Identity, vmid int, pool, key, value string) error {
+	if who.Root() {
 		return nil
 	}
 	if err := s.needVM(who, vmid, pool, "VM.Config.HWType"); err != nil {
@@ -175,8 +177,8 @@ func (s *Sim) needRNG(who *identity, vmid int, pool, key, value string) error {
 }
 
 // needShare checks a directory that is shared with the guest.
-func (s *Sim) needShare(who *identity, vmid int, pool, key, value string) error {
-	if who.root() {
+func (s *Sim) needShare(who *access.Identity, vmid int, pool, key, value string) error {
+	if who.Root() {
 		return nil
 	}
 	if err := s.needVM(who, vmid, pool, "VM.Config.Disk"); err != nil {
@@ -187,8 +189,8 @@ func (s *Sim) needShare(who *identity, vmid int, pool, key, value string) error 
 }
 
 // needNets checks the bridges, and on them the VLANs, of network cards.
-func (s *Sim) needNets(who *identity, conf Conf) error {
-	if who.root() {
+func (s *Sim) needNets(who *access.Identity, conf Conf) error {
+	if who.Root() {
 		return nil
 	}
 	for _, key := range conf.keys() {
@@ -236,7 +238,7 @@ func trunkTags(trunks string) []string {
 }
 
 // needCPUModel checks that who may use a CPU model made by people.
-func (s *Sim) needCPUModel(who *identity, node, cpu, old string) error {
+func (s *Sim) needCPUModel(who *access.Identity, node, cpu, old string) error {
 	model, _ := property(cpu, "cputype", "cputype")
 	if was, _ := property(old, "cputype", "cputype"); model == was {
 		return nil

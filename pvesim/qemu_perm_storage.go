@@ -1,10 +1,14 @@
 package pvesim
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/pvesim/access"
+)
 
 // needStorages checks that who may use the storages and volumes of the
 // drives in a request. Disks without a storage go to defaultStorage.
-func (s *Sim) needStorages(who *identity, vmid int, set Conf, defaultStorage, workStorage string) error {
+func (s *Sim) needStorages(who *access.Identity, vmid int, set Conf, defaultStorage, workStorage string) error {
 	for _, key := range set.keys() {
 		if !isDriveKey[key] {
 			continue
@@ -40,7 +44,7 @@ func (s *Sim) needStorages(who *identity, vmid int, set Conf, defaultStorage, wo
 	return nil
 }
 
-func (s *Sim) needDrive(who *identity, vmid int, d drive, defaultStorage string) error {
+func (s *Sim) needDrive(who *access.Identity, vmid int, d drive, defaultStorage string) error {
 	_, volname, managed := splitVolID(d.volume)
 	m := newDisk.FindStringSubmatch(d.volume)
 	switch {
@@ -84,7 +88,7 @@ func (s *Sim) needDrive(who *identity, vmid int, d drive, defaultStorage string)
 }
 
 // needImport checks that who may read the source of a drive.
-func (s *Sim) needImport(who *identity, vmid int, key, source, workStorage string) error {
+func (s *Sim) needImport(who *access.Identity, vmid int, key, source, workStorage string) error {
 	owner := 0
 	if storage, _, ok := splitVolID(source); ok {
 		n, err := s.imageName(source)

@@ -3,6 +3,8 @@ package pvesim
 import (
 	"strconv"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // startOptions say how a VM is started.
@@ -22,11 +24,11 @@ type stopOptions struct {
 
 // forkStart starts a VM in a task of its own, or asks the high-availability
 // manager to do it.
-func (s *Sim) forkStart(node string, vmid int, who *identity) {
+func (s *Sim) forkStart(node string, vmid int, who *access.Identity) {
 	s.forkStartWith(node, vmid, who, startOptions{})
 }
 
-func (s *Sim) forkStartWith(node string, vmid int, who *identity, o startOptions) string {
+func (s *Sim) forkStartWith(node string, vmid int, who *access.Identity, o startOptions) string {
 	if s.haManaged(vmid) {
 		return s.fork(node, "hastart", strconv.Itoa(vmid), who, func(t *task) error {
 			t.logf("Requesting HA start for VM %d", vmid)

@@ -34,7 +34,7 @@ func qemuPowerRoutes() map[string]handler {
 // rootOnly refuses parameters that only root@pam may use.
 func (c *call) rootOnly(names ...string) error {
 	for _, name := range names {
-		if v := c.params.Str(name); v != "" && v != "0" && !c.who.root() {
+		if v := c.params.Str(name); v != "" && v != "0" && !c.who.Root() {
 			return badParam(name, "Only root may use this option.")
 		}
 	}
@@ -122,7 +122,7 @@ func (t *task) abortShutdowns(vmid int) {
 			continue
 		}
 		owner, _, _ := strings.Cut(other.info.User, "!")
-		if all || t.who.name() == owner || t.who.name() == other.info.User {
+		if all || t.who.Name() == owner || t.who.Name() == other.info.User {
 			upids = append(upids, upid)
 			t.kill(upid)
 		}

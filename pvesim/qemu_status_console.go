@@ -51,8 +51,8 @@ func postVNCProxy(c *call) (any, error) {
 	d, upid := c.openDoor(vm, "")
 	d.shut = true
 	port := d.port
-	ticket := c.consoleTicket(c.who.name(), vm.ID, port)
-	out := map[string]any{"user": c.who.name(), "port": strconv.Itoa(port), "upid": upid, "cert": caPEM}
+	ticket := c.consoleTicket(c.who.Name(), vm.ID, port)
+	out := map[string]any{"user": c.who.Name(), "port": strconv.Itoa(port), "upid": upid, "cert": caPEM}
 	vga, _ := property(vm.Conf["vga"], "type", "type")
 	wanted := c.params.Bool("generate-password")
 	if c.atLeast(9) {
@@ -79,13 +79,13 @@ func postTermProxy(c *call) (any, error) {
 		serial = vga
 	}
 	d, upid := c.openDoor(vm, serial)
-	ticket := c.consoleTicket(c.who.name(), vm.ID, d.port)
-	return map[string]any{"user": c.who.name(), "ticket": ticket, "port": strconv.Itoa(d.port), "upid": upid}, nil
+	ticket := c.consoleTicket(c.who.Name(), vm.ID, d.port)
+	return map[string]any{"user": c.who.Name(), "ticket": ticket, "port": strconv.Itoa(d.port), "upid": upid}, nil
 }
 
 func getVNCWebsocket(c *call) (any, error) {
 	vmid, port := c.params.Int("vmid"), c.params.Int("port")
-	if !c.consoleValid(c.params.Str("vncticket"), c.who.name(), vmid, port) {
+	if !c.consoleValid(c.params.Str("vncticket"), c.who.Name(), vmid, port) {
 		return nil, coded(http.StatusUnauthorized, "permission denied - invalid PVEVNC ticket")
 	}
 	if _, err := c.vm(); err != nil {

@@ -70,7 +70,7 @@ func (c *call) mayMonitor(words []string) error {
 		return nil
 	case monitorModify[name]:
 		return c.need(c.who, "/", "Sys.Modify")
-	case c.who.root():
+	case c.who.Root():
 		return nil
 	case monitorRoot[name]:
 		return die("root-only command '%s'", name)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 var discardLog = log.New(io.Discard, "", 0)
@@ -27,7 +28,7 @@ type call struct {
 	actor
 	ep     *schema.Endpoint
 	params schema.Params // verified: path, query and body
-	who    *identity
+	who    *access.Identity
 	entry  string // the node that the client talks to
 	upload *upload
 	total  *int  // "total" beside the data, for paged lists
@@ -175,7 +176,7 @@ func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 		return nil, daemonError(http.StatusNotImplemented, "chunked transfer encoding not supported")
 	}
 	isAPI := strings.HasPrefix(req.path, "/api2")
-	var who *identity
+	var who *access.Identity
 	if isAPI {
 		if req.format == "" {
 			return nil, daemonError(http.StatusNotImplemented, "no such uri")
@@ -184,7 +185,7 @@ func (s *Sim) proxy(a *actor, req *request, entry string) (*result, error) {
 		if who, err = s.authenticate(a, req); err != nil {
 			return nil, err
 		}
-		req.user = who.name()
+		req.user = who.Name()
 	}
 	up, err := s.readBody(a, req)
 	if err != nil {
@@ -246,7 +247,7 @@ func (a *actor) outside(fn func()) {
 }
 
 // dispatch finds the endpoint, checks and calls it.
-func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in map[string]any, up *upload) (*result, error) {
+func (s *Sim) dispatch(a *actor, req *request, who *access.Identity, entry string, in map[string]any, up *upload) (*result, error) {
 	ep, inPath := s.schema.Find(req.method, req.rel)
 	if ep == nil {
 		return nil, notImplemented(req.method, req.rel)
@@ -255,7 +256,7 @@ func (s *Sim) dispatch(a *actor, req *request, who *identity, entry string, in m
 	if len(errs) > 0 {
 		return nil, badParams(errs)
 	}
-	if who.token() && !ep.AllowToken {
+	if who.Token() && !ep.AllowToken {
 		return nil, noTokens(req.rel)
 	}
 	if err := s.checkEndpoint(ep, who, in); err != nil {

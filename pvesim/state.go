@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // State is all that the simulator knows, as it is kept on disk. Read or
@@ -21,7 +23,7 @@ type State struct {
 	VMs      map[int]*VM         `json:"vms"`
 	Strays   map[int]*VM         `json:"strays,omitempty"` // that run without a config
 	Pools    map[string]*Pool    `json:"pools"`
-	Access   Access              `json:"access"`
+	Access   access.Config       `json:"access"`
 	members  *memberIndex        // which pools guests and storages are in, derived
 	DirMaps  map[string]*DirMap  `json:"dirMaps"`
 
@@ -205,7 +207,7 @@ func newState() *State {
 		Spaces:   map[SpaceKey]*Space{},
 		VMs:      map[int]*VM{},
 		Pools:    map[string]*Pool{},
-		Access:   newAccess(),
+		Access:   access.New(),
 		DirMaps:  map[string]*DirMap{},
 
 		HardwareMaps: map[string]map[string]*HardwareMap{},

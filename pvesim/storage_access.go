@@ -1,13 +1,17 @@
 package pvesim
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/proxplane/proxplane/pvesim/access"
+)
 
 // needVolume checks that who may read a volume, on behalf of a guest
 // (0: none). kind is the content that the volume must be of, "" any.
-func (s *Sim) needVolume(who *identity, vmid int, volid, kind string) error {
+func (s *Sim) needVolume(who *access.Identity, vmid int, volid, kind string) error {
 	storage, _, ok := splitVolID(volid)
 	if !ok {
-		if !who.root() {
+		if !who.Root() {
 			return die("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.")
 		}
 		return nil

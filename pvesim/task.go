@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // TaskInfo is a task as it is listed and logged.
@@ -28,7 +30,7 @@ func (t *TaskInfo) Running() bool { return t.End.IsZero() }
 type task struct {
 	actor
 	info     *TaskInfo
-	who      *identity
+	who      *access.Identity
 	warnings int
 	ended    chan struct{} // closed at the end
 }
@@ -38,11 +40,11 @@ const keepTasks = 20000
 
 // fork starts a worker of the given type on the node and returns its UPID
 // at once. fn runs with the state locked, when the caller has let go of it.
-func (s *Sim) fork(node, typ, id string, who *identity, fn func(t *task) error) string {
+func (s *Sim) fork(node, typ, id string, who *access.Identity, fn func(t *task) error) string {
 	n := s.state.Nodes[node]
 	now := s.now()
 	info := &TaskInfo{
-		Node: node, Type: typ, ID: id, User: who.name(),
+		Node: node, Type: typ, ID: id, User: who.Name(),
 		PID: int(s.serial("pid/"+node)) + 1000, Start: now,
 		PStart: int64(now.Sub(n.Booted) / (10 * time.Millisecond)),
 	}

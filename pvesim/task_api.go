@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // taskRoutes are the tasks of a node.
@@ -26,9 +28,9 @@ var upidText = regexp.MustCompile(`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9
 
 // owns reports whether the task is of who asks. A token sees its own tasks,
 // a user those of its tokens as well.
-func (t *TaskInfo) owns(who *identity) bool {
-	name := who.name()
-	return t.User == name || !who.token() && strings.HasPrefix(t.User, name+"!")
+func (t *TaskInfo) owns(who *access.Identity) bool {
+	name := who.Name()
+	return t.User == name || !who.Token() && strings.HasPrefix(t.User, name+"!")
 }
 
 // entry is the task as lists show it. Tokens of running tasks stay with the
@@ -76,7 +78,7 @@ type taskFilter struct {
 	outcomes                map[string]bool
 	since, until            *int64
 	audit                   bool
-	who                     *identity
+	who                     *access.Identity
 }
 
 func newTaskFilter(c *call) taskFilter {
@@ -107,7 +109,7 @@ func newTaskFilter(c *call) taskFilter {
 }
 
 func (f taskFilter) match(t *TaskInfo) bool {
-	user, mine := t.User, t.User == f.who.name()
+	user, mine := t.User, t.User == f.who.Name()
 	if !t.Running() {
 		user, _, _ = strings.Cut(t.User, "!")
 		mine = t.owns(f.who)
@@ -166,7 +168,7 @@ func clusterTasks(c *call) (any, error) {
 				delete(m, "pid")
 				m["endtime"], m["status"], m["saved"] = t.End.Unix(), t.Exit, "1"
 			}
-			if all || m["user"] == c.who.name() {
+			if all || m["user"] == c.who.Name() {
 				list = append(list, m)
 			}
 		}

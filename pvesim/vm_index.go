@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/pve/schema"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // guestIndex answers questions about all guests without looking at each: how
@@ -118,7 +119,7 @@ func (v *VM) count(now guestShare) {
 }
 
 // tagSeen reports whether a guest that who can see carries the tag.
-func (s *Sim) tagSeen(who *identity, tag string) bool {
+func (s *Sim) tagSeen(who *access.Identity, tag string) bool {
 	for vmid := range s.guests().tags[tag] {
 		if s.has(who, vmPath(vmid), "VM.Audit") {
 			return true

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 //go:embed worlds
@@ -164,9 +166,9 @@ func (w *World) addNode(s *Sim, i int, n WorldNode) {
 func (w *World) addAccess(s *Sim) {
 	acc := &s.state.Access
 	for _, u := range w.Users {
-		user := &User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*Token{}, SSHKeys: u.SSHKeys}
+		user := &access.User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*access.Token{}, SSHKeys: u.SSHKeys}
 		for _, t := range u.Tokens {
-			user.Tokens[t.Name] = &Token{Secret: t.Secret, PrivSep: t.PrivSep}
+			user.Tokens[t.Name] = &access.Token{Secret: t.Secret, PrivSep: t.PrivSep}
 		}
 		acc.Users[u.ID] = user
 	}
@@ -178,7 +180,7 @@ func (w *World) addAccess(s *Sim) {
 		acc.Roles[r.Name] = privs
 	}
 	for _, a := range w.ACL {
-		entry := ACLEntry{Path: a.Path, Role: a.Role, Kind: "user", Who: a.User, Propagate: a.Propagate == nil || *a.Propagate}
+		entry := access.Entry{Path: a.Path, Role: a.Role, Kind: "user", Who: a.User, Propagate: a.Propagate == nil || *a.Propagate}
 		if a.Token != "" {
 			entry.Kind, entry.Who = "token", a.Token
 		}

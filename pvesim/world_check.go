@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // worldCheck gathers what is wrong with a world, so that its author learns
@@ -169,21 +171,21 @@ func (k *worldCheck) checkAccess() {
 			}
 		}
 	}
-	roles := maps.Clone(k.sim.privTable().roles)
+	roles := maps.Clone(k.sim.privTable().Roles)
 	for _, r := range k.Roles {
-		if _, builtin := k.sim.privTable().roles[r.Name]; builtin || r.Name == "" {
+		if _, builtin := k.sim.privTable().Roles[r.Name]; builtin || r.Name == "" {
 			k.addf("role %q can't be made", r.Name)
 		}
 		roles[r.Name] = 0
 		for _, p := range r.Privs {
-			if _, ok := k.sim.privTable().bit[p]; !ok {
+			if _, ok := k.sim.privTable().Bit[p]; !ok {
 				k.addf("role %s: Proxmox VE %s has no privilege %q", r.Name, k.Release, p)
 			}
 		}
 	}
 	for _, a := range k.ACL {
 		switch {
-		case !aclPaths[k.sim.atLeast(9)].MatchString(normalizePath(a.Path)):
+		case !aclPaths[k.sim.atLeast(9)].MatchString(access.CleanPath(a.Path)):
 			k.addf("acl: no rights can be given on %q", a.Path)
 		case (a.User == "") == (a.Token == ""):
 			k.addf("acl on %s: want a user or a token", a.Path)

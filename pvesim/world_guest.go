@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // addWorldGuest makes the VMs of a world's entry, without tasks and at once.
@@ -64,7 +66,7 @@ func (s *Sim) makeWorldVM(g WorldGuest, vmid, number int) error {
 	}
 	switch {
 	case g.Running && s.machines != nil:
-		s.forkStart(g.Node, vmid, &identity{user: rootUser})
+		s.forkStart(g.Node, vmid, &access.Identity{User: access.Root})
 	case g.Running:
 		s.powerOn(vm)
 		vm.Run.skipBoot(s.now())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/pvesim/access"
 )
 
 // later undoes something after a while, or at the end of the troubles if that
@@ -180,7 +181,7 @@ func (r *run) lockOut(k kind, d time.Duration) {
 			r.sim.Do(func(s *pvesim.State) {
 				u := s.Access.Users["root@pam"]
 				u.Password = ourPassword
-				u.Tokens["us"] = &pvesim.Token{Secret: ourSecret}
+				u.Tokens["us"] = &access.Token{Secret: ourSecret}
 			})
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/pvesim/access"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -113,7 +114,7 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	case "acl": // on a path, in the place of what was there
 		s.Do(func(st *pvesim.State) {
-			st.Access.ACL = slices.DeleteFunc(st.Access.ACL, func(e pvesim.ACLEntry) bool { return e.Path == args[1] })
+			st.Access.ACL = slices.DeleteFunc(st.Access.ACL, func(e access.Entry) bool { return e.Path == args[1] })
 		})
 		ts.Check(s.Call(ctx, "PUT", "/access/acl", pve.Params{"path": args[1], "roles": rest[0], "users": sim.User}))
 		return

@@ -1,4 +1,4 @@
-package pvesim
+package access
 
 import (
 	"maps"
@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// noAccess is the role that takes everything away.
-const noAccess = "NoAccess"
+// NoAccess is the role that takes everything away.
+const NoAccess = "NoAccess"
 
-// rightsIndex is the ACL list as a tree, with what was computed from it. It
+// Index is the ACL list as a tree, with what was computed from it. It
 // lives until users, roles or ACLs change. Answers are remembered by the
 // nearest path that has an ACL, so their number doesn't grow with that of
 // the guests.
-type rightsIndex struct {
+type Index struct {
 	root   *aclNode
 	groups map[string]map[string]bool // user → groups
-	roles  func(string) (privs, bool)
-	memo   map[grantKey]rights
+	roles  func(string) (Privs, bool)
+	memo   map[grantKey]Rights
 }
 
 // aclNode is a path of the access tree with its grants: who → role →
@@ -33,20 +33,20 @@ type grants map[string]map[string]bool
 
 // grantKey is what rights depend on.
 type grantKey struct {
-	who   identity
+	who   Identity
 	node  *aclNode
 	exact bool   // the path is the node's; else it is somewhere below
 	pools string // that the path's object is in
 }
 
-// index gives the index, made anew when something has changed.
-func (a *Access) index(t *privTable) *rightsIndex {
+// Index gives the index, made anew when something has changed.
+func (a *Config) Index(t *Table) *Index {
 	if a.rights != nil {
 		return a.rights
 	}
-	ix := &rightsIndex{
+	ix := &Index{
 		root: &aclNode{path: "/"}, groups: map[string]map[string]bool{},
-		roles: func(role string) (privs, bool) { return a.rolePrivs(t, role) }, memo: map[grantKey]rights{},
+		roles: func(role string) (Privs, bool) { return a.RolePrivs(t, role) }, memo: map[grantKey]Rights{},
 	}
 	for id, u := range a.Users {
 		ix.groups[id] = u.Groups
@@ -72,9 +72,9 @@ func (a *Access) index(t *privTable) *rightsIndex {
 	return ix
 }
 
-// granted is what ACLs and pools give to a user, or to a token by itself. The pools are those that pass
+// Granted is what ACLs and pools give to a user, or to a token by itself. The pools are those that pass
 // their grants on to the path, joined by blanks.
-func (ix *rightsIndex) granted(who identity, path, pools string) rights {
+func (ix *Index) Granted(who Identity, path, pools string) Rights {
 	node, exact := ix.nearest(path)
 	key := grantKey{who: who, node: node, exact: exact, pools: pools}
 	if r, ok := ix.memo[key]; ok {
@@ -85,11 +85,11 @@ func (ix *rightsIndex) granted(who identity, path, pools string) rights {
 	return r
 }
 
-// has reports whether something was granted on a path or below it.
-func (ix *rightsIndex) has(path string) bool { return ix.find(path) != nil }
+// Has reports whether something was granted on a path or below it.
+func (ix *Index) Has(path string) bool { return ix.find(path) != nil }
 
-// below are the names right below a path where something was granted.
-func (ix *rightsIndex) below(path string) []string {
+// Below are the names right below a path where something was granted.
+func (ix *Index) Below(path string) []string {
 	n := ix.find(path)
 	if n == nil {
 		return nil
@@ -98,7 +98,7 @@ func (ix *rightsIndex) below(path string) []string {
 }
 
 // make gives the node of a path, with all above it.
-func (ix *rightsIndex) make(path string) *aclNode {
+func (ix *Index) make(path string) *aclNode {
 	n := ix.root
 	for part := range strings.SplitSeq(path, "/") {
 		if part == "" {
@@ -119,7 +119,7 @@ func (ix *rightsIndex) make(path string) *aclNode {
 
 // nearest walks down a path as far as there are nodes, and reports whether
 // that was all the way.
-func (ix *rightsIndex) nearest(path string) (n *aclNode, exact bool) {
+func (ix *Index) nearest(path string) (n *aclNode, exact bool) {
 	n = ix.root
 	for rest := path; rest != ""; {
 		var part string
@@ -137,15 +137,15 @@ func (ix *rightsIndex) nearest(path string) (n *aclNode, exact bool) {
 }
 
 // find gives the node of a path, nil when nothing was granted there or below.
-func (ix *rightsIndex) find(path string) *aclNode {
+func (ix *Index) find(path string) *aclNode {
 	if n, exact := ix.nearest(path); exact {
 		return n
 	}
 	return nil
 }
 
-// paths lists the paths that have ACLs, and those above them.
-func (ix *rightsIndex) paths() []string {
+// Paths lists the paths that have ACLs, and those above them.
+func (ix *Index) Paths() []string {
 	var out []string
 	var walk func(*aclNode)
 	walk = func(n *aclNode) {
@@ -159,14 +159,14 @@ func (ix *rightsIndex) paths() []string {
 }
 
 // compute finds the rights that a user or token was granted.
-func (ix *rightsIndex) compute(key grantKey) rights {
+func (ix *Index) compute(key grantKey) Rights {
 	roles := ix.rolesAt(key.who, key.node, key.exact)
-	if _, barred := roles[noAccess]; !barred {
+	if _, barred := roles[NoAccess]; !barred {
 		for pool := range strings.FieldsSeq(key.pools) {
 			node, exact := ix.nearest("/pool/" + pool)
 			for role := range ix.rolesAt(key.who, node, exact) {
-				if role == noAccess {
-					return rights{}
+				if role == NoAccess {
+					return Rights{}
 				}
 				if _, set := roles[role]; !set {
 					roles[role] = false
@@ -174,12 +174,12 @@ func (ix *rightsIndex) compute(key grantKey) rights {
 			}
 		}
 	}
-	var r rights
+	var r Rights
 	for role, propagates := range roles {
 		p, _ := ix.roles(role)
-		r.set |= p
+		r.Set |= p
 		if propagates {
-			r.spread |= p
+			r.Spread |= p
 		}
 	}
 	return r
@@ -188,7 +188,7 @@ func (ix *rightsIndex) compute(key grantKey) rights {
 // rolesAt finds the roles in force at a node, or below it: what is granted
 // deeper down replaces what comes from above, and at one node a user's own
 // grants replace those of its groups.
-func (ix *rightsIndex) rolesAt(who identity, node *aclNode, exact bool) map[string]bool {
+func (ix *Index) rolesAt(who Identity, node *aclNode, exact bool) map[string]bool {
 	var chain []*aclNode
 	for n := node; n != nil; n = n.parent {
 		chain = append(chain, n)
@@ -205,13 +205,13 @@ func (ix *rightsIndex) rolesAt(who identity, node *aclNode, exact bool) map[stri
 				}
 			}
 		}
-		if who.tokenID != "" {
-			apply(n.tokens[who.name()])
+		if who.TokenID != "" {
+			apply(n.tokens[who.Name()])
 		} else {
-			apply(n.users[who.user])
+			apply(n.users[who.User])
 			if len(here) == 0 {
 				for group, list := range n.groups {
-					if ix.groups[who.user][group] {
+					if ix.groups[who.User][group] {
 						apply(list)
 					}
 				}
@@ -221,8 +221,8 @@ func (ix *rightsIndex) rolesAt(who identity, node *aclNode, exact bool) map[stri
 			roles = here
 		}
 	}
-	if propagates, barred := roles[noAccess]; barred {
-		return map[string]bool{noAccess: propagates}
+	if propagates, barred := roles[NoAccess]; barred {
+		return map[string]bool{NoAccess: propagates}
 	}
 	return roles
 }

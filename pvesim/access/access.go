@@ -1,6 +1,6 @@
 // Package access is who there is in a simulated Proxmox, and what they may do: users, tokens, groups, roles, ACLs,
 // and the rights that follow from them.
-package pvesim
+package access
 
 import (
 	"maps"
@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Access is user.cfg: who there is and what they may do. Code that changes
-// it has what was derived from it forgotten afterwards.
-type Access struct {
+// Config is user.cfg: who there is and what they may do. Code that changes
+// it calls [Config.Forget] afterwards.
+type Config struct {
 	Users  map[string]*User             `json:"users"`
 	Groups map[string]*Group            `json:"groups"`
 	Roles  map[string]map[string]bool   `json:"roles"` // those made by people: role → privileges
-	ACL    []ACLEntry                   `json:"acl"`
+	ACL    []Entry                      `json:"acl"`
 	Realms map[string]map[string]string `json:"realms"`
 
-	rights *rightsIndex // derived from the above
+	rights *Index // derived from the above
 }
 
 // User is user@realm.
@@ -46,8 +46,8 @@ type Group struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// ACLEntry grants a role on a path.
-type ACLEntry struct {
+// Entry grants a role on a path.
+type Entry struct {
 	Path      string `json:"path"`
 	Kind      string `json:"kind"` // user, group, token
 	Who       string `json:"who"`
@@ -55,8 +55,9 @@ type ACLEntry struct {
 	Propagate bool   `json:"propagate"`
 }
 
-func newAccess() Access {
-	return Access{
+// New is what a fresh installation has: two realms, and nobody yet.
+func New() Config {
+	return Config{
 		Users:  map[string]*User{},
 		Groups: map[string]*Group{},
 		Roles:  map[string]map[string]bool{},
@@ -67,53 +68,53 @@ func newAccess() Access {
 	}
 }
 
-// rootUser may do everything, whatever the ACLs say.
-const rootUser = "root@pam"
+// Root may do everything, whatever the ACLs say.
+const Root = "root@pam"
 
-// identity is who asks: a user with a ticket, or one of its tokens.
-type identity struct {
-	user    string // user@realm
-	tokenID string // name of the token; empty for a ticket
+// Identity is who asks: a user with a ticket, or one of its tokens.
+type Identity struct {
+	User    string // user@realm
+	TokenID string // name of the token; empty for a ticket
 }
 
-// parseIdentity reads user@realm or user@realm!token. Realms and tokens
+// ParseIdentity reads user@realm or user@realm!token. Realms and tokens
 // have no exclamation mark in their names, users may.
-func parseIdentity(name string) *identity {
+func ParseIdentity(name string) *Identity {
 	at, mark := strings.LastIndexByte(name, '@'), strings.LastIndexByte(name, '!')
 	if mark > at {
-		return &identity{user: name[:mark], tokenID: name[mark+1:]}
+		return &Identity{User: name[:mark], TokenID: name[mark+1:]}
 	}
-	return &identity{user: name}
+	return &Identity{User: name}
 }
 
-// name is user@realm or user@realm!token.
-func (id *identity) name() string {
+// Name is user@realm or user@realm!token.
+func (id *Identity) Name() string {
 	if id == nil {
 		return ""
 	}
-	if id.tokenID != "" {
-		return id.user + "!" + id.tokenID
+	if id.TokenID != "" {
+		return id.User + "!" + id.TokenID
 	}
-	return id.user
+	return id.User
 }
 
-func (id *identity) token() bool { return id != nil && id.tokenID != "" }
+func (id *Identity) Token() bool { return id != nil && id.TokenID != "" }
 
-// root reports whether this is root@pam itself, with a ticket: some things
+// Root reports whether this is root@pam itself, with a ticket: some things
 // are allowed to nobody else, not even to root's tokens.
-func (id *identity) root() bool { return id != nil && id.user == rootUser && id.tokenID == "" }
+func (id *Identity) Root() bool { return id != nil && id.User == Root && id.TokenID == "" }
 
-// forget drops what was derived from users, roles and ACLs.
-func (a *Access) forget() { a.rights = nil }
+// Forget drops what was derived from users, roles and ACLs.
+func (a *Config) Forget() { a.rights = nil }
 
-// rolePrivs gives the privileges of a role, built in or not.
-func (a *Access) rolePrivs(t *privTable, role string) (privs, bool) {
-	if p, ok := t.roles[role]; ok {
+// RolePrivs gives the privileges of a role, built in or not.
+func (a *Config) RolePrivs(t *Table, role string) (Privs, bool) {
+	if p, ok := t.Roles[role]; ok {
 		return p, true
 	}
 	own, ok := a.Roles[role]
 	if !ok {
 		return 0, false
 	}
-	return t.setOf(slices.Collect(maps.Keys(own))...), true
+	return t.SetOf(slices.Collect(maps.Keys(own))...), true
 }

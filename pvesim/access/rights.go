@@ -1,21 +1,21 @@
-package pvesim
+package access
 
 import (
 	"strings"
 	"unicode"
 )
 
-// rights are the privileges somebody has on a path. Those in spread hold for
+// Rights are the privileges somebody has on a path. Those in spread hold for
 // everything below it too.
-type rights struct{ set, spread privs }
+type Rights struct{ Set, Spread Privs }
 
-func (r rights) and(o rights) rights {
-	return rights{set: r.set & o.set, spread: r.spread & o.spread}
+func (r Rights) And(o Rights) Rights {
+	return Rights{Set: r.Set & o.Set, Spread: r.Spread & o.Spread}
 }
 
-// normalizePath gives a path of the access tree its one spelling, "" when it
+// CleanPath gives a path of the access tree its one spelling, "" when it
 // has characters that none has.
-func normalizePath(path string) string {
+func CleanPath(path string) string {
 	if path == "" || path == "0" {
 		return ""
 	}

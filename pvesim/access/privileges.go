@@ -1,4 +1,4 @@
-package pvesim
+package access
 
 import (
 	"maps"
@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// privs is a set of privileges, one bit each.
-type privs uint64
+// Privs is a set of privileges, one bit each.
+type Privs uint64
 
-func (p privs) without(q privs) privs { return p &^ q }
+func (p Privs) Without(q Privs) Privs { return p &^ q }
 
-// privTable knows the privileges of a release and the roles that Proxmox
+// Table knows the privileges of a release and the roles that Proxmox
 // makes of them.
-type privTable struct {
-	names []string // by bit, sorted
-	bit   map[string]int
-	all   privs
-	roles map[string]privs // built-in
+type Table struct {
+	Names []string // by bit, sorted
+	Bit   map[string]int
+	All   Privs
+	Roles map[string]Privs // built-in
 }
 
 // privTier is a category of privileges by how much they allow. From these
@@ -56,20 +56,20 @@ func privTiers(major int) []privTier {
 }
 
 var (
-	privs9 = sync.OnceValue(func() *privTable { return newPrivTable(9) })
-	privs8 = sync.OnceValue(func() *privTable { return newPrivTable(8) })
+	privs9 = sync.OnceValue(func() *Table { return newPrivTable(9) })
+	privs8 = sync.OnceValue(func() *Table { return newPrivTable(8) })
 )
 
-// tableOf is that of a release.
-func tableOf(major int) *privTable {
+// TableOf is that of a release.
+func TableOf(major int) *Table {
 	if major >= 9 {
 		return privs9()
 	}
 	return privs8()
 }
 
-func newPrivTable(major int) *privTable {
-	t := &privTable{bit: map[string]int{}, roles: map[string]privs{}}
+func newPrivTable(major int) *Table {
+	t := &Table{Bit: map[string]int{}, Roles: map[string]Privs{}}
 	tiers := privTiers(major)
 	names := map[string]bool{"Permissions.Modify": true}
 	for _, tier := range tiers {
@@ -77,45 +77,45 @@ func newPrivTable(major int) *privTable {
 			names[p] = true
 		}
 	}
-	t.names = slices.Sorted(maps.Keys(names))
-	for i, name := range t.names {
-		t.bit[name] = i
-		t.all |= 1 << i
+	t.Names = slices.Sorted(maps.Keys(names))
+	for i, name := range t.Names {
+		t.Bit[name] = i
+		t.All |= 1 << i
 	}
-	set := func(lists ...string) privs { return t.setOf(strings.Fields(strings.Join(lists, " "))...) }
+	set := func(lists ...string) Privs { return t.SetOf(strings.Fields(strings.Join(lists, " "))...) }
 	for _, tier := range tiers {
 		admin := set(tier.admin, tier.user, tier.audit)
-		t.roles["PVE"+tier.name+"Admin"] = admin
-		t.roles["PVEAdmin"] |= admin
+		t.Roles["PVE"+tier.name+"Admin"] = admin
+		t.Roles["PVEAdmin"] |= admin
 		if tier.user != "" {
-			t.roles["PVE"+tier.name+"User"] = set(tier.user, tier.audit)
+			t.Roles["PVE"+tier.name+"User"] = set(tier.user, tier.audit)
 		}
-		t.roles["PVEAuditor"] |= set(tier.audit)
+		t.Roles["PVEAuditor"] |= set(tier.audit)
 	}
-	t.roles["PVEAdmin"] = t.roles["PVEAdmin"].without(set("Mapping.Modify"))
-	t.roles["PVETemplateUser"] = set("VM.Clone VM.Audit")
-	t.roles["NoAccess"] = 0
-	t.roles["Administrator"] = t.all
+	t.Roles["PVEAdmin"] = t.Roles["PVEAdmin"].Without(set("Mapping.Modify"))
+	t.Roles["PVETemplateUser"] = set("VM.Clone VM.Audit")
+	t.Roles["NoAccess"] = 0
+	t.Roles["Administrator"] = t.All
 	return t
 }
 
-// setOf makes a set; names that the release doesn't have are left out.
-func (t *privTable) setOf(names ...string) privs {
-	var p privs
+// SetOf makes a set; names that the release doesn't have are left out.
+func (t *Table) SetOf(names ...string) Privs {
+	var p Privs
 	for _, name := range names {
-		if i, ok := t.bit[name]; ok {
+		if i, ok := t.Bit[name]; ok {
 			p |= 1 << i
 		}
 	}
 	return p
 }
 
-// list gives the names in a set, sorted.
-func (t *privTable) list(p privs) []string {
+// List gives the names in a set, sorted.
+func (t *Table) List(p Privs) []string {
 	var out []string
 	for p != 0 {
 		i := bits.TrailingZeros64(uint64(p))
-		out = append(out, t.names[i])
+		out = append(out, t.Names[i])
 		p &^= 1 << i
 	}
 	return out
