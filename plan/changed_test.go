@@ -136,6 +136,55 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 			w.settle(t, d)
 			d.VMs[0].Seed.Digest, d.VMs[0].Options["onboot"] = "bbbbbbbbbbbbbbbb", "1"
 		}},
+		there("another password", func(_ W, _ D, v V, g G) {
+			g.Config.Options[model.Password], g.Config.Marker.Managed = "**********", append(g.Config.Marker.Managed, passwordPrefix+"s.aaaa", model.Password)
+			v.Options[model.Password], v.Password, v.Managed = "x", model.Seal{Mark: "s.bbbb"}, []string{model.Password}
+		}),
+		there("an option that waits for a restart, and another one", func(_ W, d D, v V, g G) {
+			pend(g, "cores")
+			g.Config.Running.Options["cores"], v.Options["bios"], d.Allow.Restart = "1", "ovmf", true
+		}),
+		{"an implied template that isn't there, and a machine of another image isn't made", func(t T, w W, d D) {
+			w.settle(t, d)
+			d.Images[0].Implied = true
+			delete(w.guests, 9000)
+			second(d, func(v V) { v.Source.Image.Name = "nowhere" })
+		}},
+		{"somebody's machine of its name was restored", func(t T, w W, d D) {
+			w.plain(7000, "web", "pve1")
+			w.tasks = []model.Task{{UPID: "UPID:r", Type: "qmrestore", VMID: 7000}}
+		}},
+		{"a guest is called by its VMID", func(t T, w W, d D) { w.plain(5901, "5901", "pve1") }},
+		{"a template whose first disk is Proxmox' own drive", func(t T, w W, d D) {
+			c := w.guests[9000].Config
+			c.Disks = append([]model.Disk{{Slot: "ide2", Volume: "nfs:vm-9000-cloudinit", Storage: "nfs", CDROM: true, CloudInit: true}}, c.Disks...)
+			d.VMs[0].Seed = seed()
+			w.turns(d, 1)
+		}},
+		{"a copy with as much memory as its source, which isn't there yet", func(t T, w W, d D) {
+			second(d, func(v V) {
+				v.Source = model.Source{VM: d.VMs[0].Owner.Key}
+				delete(v.Options, "memory")
+			})
+		}},
+		{"an image goes that was fetched three times", func(t T, w W, d D) {
+			i := fetched("cloud")
+			d.Images = append(d.Images, i)
+			w.settle(t, d)
+			for _, g := range w.guests {
+				if g.Name == "cloud" {
+					for _, id := range []int{6900, 6001} {
+						w.twin(g, id).Config.Signed = model.Signed
+					}
+					break
+				}
+			}
+			d.Images[2].Deleted = true
+		}},
+		{"shared: a machine on a release without mappings", func(t T, w W, d D) {
+			*d = sharing([]model.Share{testShare("data", "/srv/data")}, sharingVM("web", "data"))
+			w.seeing(func(o *model.Observed) { o.Release, o.Minor = 8, 3 })
+		}},
 		there("all CPUs are plugged, which goes without saying", func(_ W, _ D, v V, g G) { v.Options["vcpus"], g.Config.Options["vcpus"] = "", "4" }),
 		there("not all CPUs are plugged, and it isn't said", func(_ W, _ D, v V, g G) { v.Options["vcpus"], g.Config.Options["vcpus"] = "", "2" }),
 		there("all CPUs are plugged, and fewer are wanted", func(_ W, _ D, v V, g G) { v.Options["vcpus"], g.Config.Options["vcpus"] = "2", "4" }),

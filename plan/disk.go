@@ -74,7 +74,7 @@ func (c *change) disks(act *model.Configure) {
 			act.Disks = append(act.Disks, model.NewDisk{Disk: c.p.formatted(d)})
 		case d.CDROM && d.Volume != "" && have.CDROM && have.Volume != d.Volume:
 			c.media(act, d, have)
-		case !firmware(slot) && !d.CDROM:
+		case !firmware(slot):
 			if want := c.withOptions(d, have); !maps.Equal(want.Options, have.Options) {
 				c.sayDisk(have, want)
 				act.Disks = append(act.Disks, model.NewDisk{Disk: want})

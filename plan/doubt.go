@@ -51,7 +51,7 @@ func makes(task string) bool {
 // taken waits because of a guest that isn't the owner's: somebody else's, or another machine of
 // ours.
 func taken(o model.Owner, g *model.Guest) *Wait {
-	if g.Config != nil && g.Config.Marker != nil {
+	if g.Config.Marker != nil {
 		whose := g.Config.Marker.Owner.Key.String()
 		if set := g.Config.Marker.Owner.Set; set != o.Set {
 			whose += fmt.Sprintf(" of the set %s", set)

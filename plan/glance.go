@@ -23,8 +23,8 @@ func (p *planner) shallowMatch(v model.VM, g *model.Guest) bool {
 
 // stamped reports whether a guest is one of ours that was left up to date.
 func stamped(v model.VM, g *model.Guest) bool {
-	owner, print, tagged := model.ParseStateTag(g.Tags)
-	return tagged && owner == v.Owner.ID() && print == v.At(g.VMID).Fingerprint() &&
+	owner, print, _ := model.ParseStateTag(g.Tags)
+	return owner == v.Owner.ID() && print == v.At(g.VMID).Fingerprint() &&
 		g.Lock == "" && !g.Template && (v.VMID == 0 || v.VMID == g.VMID) && g.Name == v.Name
 }
 

@@ -28,7 +28,7 @@ func cloudInitOption(k string) bool {
 func (c *change) takes(k, have, want string) bool {
 	switch k {
 	case "agent":
-		return have != "" && want != "" && agentDevice(have) == agentDevice(want)
+		return agentDevice(have) == agentDevice(want)
 	case "balloon":
 		return (have == "0") == (want == "0") // the device itself can't be plugged
 	case "hotplug":

@@ -20,11 +20,11 @@ func (c *change) nics(act *model.Configure) {
 			continue
 		}
 		if back := c.undoes(n.Slot, func(running *model.Config) bool {
-			was, there := running.NICAt(n.Slot)
+			was, _ := running.NICAt(n.Slot)
 			if n.MAC == "" {
 				n.MAC = was.MAC
 			}
-			return there && n.Equal(was)
+			return n.Equal(was)
 		}); back {
 			c.say(Live, model.Difference{Verb: model.VerbUndo, Field: n.Slot})
 		} else if ok {

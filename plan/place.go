@@ -100,7 +100,7 @@ func (p *planner) nodesFor(v model.VM) []*model.Node {
 		}
 	}
 	slices.SortFunc(list, func(a, b *model.Node) int { return model.CompareNames(a.Name, b.Name) })
-	if len(list) == 0 && len(v.Place.Nodes) > 0 {
+	if len(list) == 0 {
 		for _, name := range v.Place.Nodes {
 			list = append(list, &model.Node{Name: name})
 		}

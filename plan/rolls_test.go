@@ -141,6 +141,13 @@ func rollCases() []rollCase {
 		}},
 		{"the second is to be replaced", func(d *D, _ *O, g G) { g[1].Config.Marker.Source, d.Allow.Replace = "vmimage/older", true }},
 		{"the node of the second is off", func(_ *D, o *O, g G) { n := *o.Nodes[g[1].Node]; n.Online = false; o.Nodes[g[1].Node] = &n }},
+		{"in another order", func(d *D, _ *O, _ G) { slices.Reverse(d.VMs) }},
+		{"half of them, with two in another namespace", func(d *D, o *O, _ G) {
+			for i := range d.VMs {
+				d.VMs[i].Rollout.Max.Percent = 50
+			}
+			o.Elsewhere = map[string]model.Elsewhere{"a": {Guests: 2, Known: true}}
+		}},
 		{"the second is up to date", func(d *D, _ *O, _ G) { d.VMs[1].Options = map[string]string{"cores": "4", "memory": "4096"} }},
 	}
 	for _, kind := range []string{"qmstart", "qmshutdown", "qmrollback", "vzdump", "qmclone"} {

@@ -12,7 +12,7 @@ func (p *planner) room(v model.VM, node string, src *source, full bool, look *Lo
 	names := model.NamesOf(need)
 	for _, name := range names {
 		s := p.have.Storages[name]
-		if name == "" || s == nil {
+		if s == nil {
 			continue // Proxmox says which storage is missing: these credentials may not see it
 		}
 		r, ok := s.OnNode[node]
@@ -60,7 +60,7 @@ func (p *planner) tight(o *Object, v model.VM, at spot, full bool) {
 	need := spaceFor(v, at.source, full)
 	for _, name := range model.NamesOf(need) {
 		if s := p.have.Storages[name]; s != nil && thin(s) {
-			if r, ok := s.OnNode[at.node]; ok && r.Total > 0 && r.Free() < need[name] {
+			if r := s.OnNode[at.node]; r.Total > 0 && r.Free() < need[name] {
 				o.note("storage %s has %s free, and the new disks may grow to %s", name, model.Bytes(r.Free()), model.Bytes(need[name]))
 			}
 		}

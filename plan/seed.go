@@ -42,7 +42,7 @@ func (c *change) seed() []int {
 // the guest back there.
 func (c *change) strayCopies() (last int) {
 	volume := seedVolume(c.v, c.g.VMID)
-	if c.v.Seed.Apart || c.snippets() {
+	if c.v.Seed.Apart {
 		return 0
 	}
 	for _, node := range c.p.fileNodes(volume, c.g.Node) {
