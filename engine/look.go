@@ -150,6 +150,9 @@ func (r *run) lookFailed(o *object, what string, vmid int, err error) {
 		r.fatal = err
 		return
 	}
+	if !o.phase.pending() {
+		return // nobody wants to know any more
+	}
 	r.noteFailure(o, "reading the "+what, f)
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()

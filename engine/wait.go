@@ -144,9 +144,8 @@ func (r *run) ask(o *object, vmid int) {
 		return func() {
 			o.asking = false
 			r.due[o] = true
-			// A guest that was touched meanwhile may be another one, which has answered; and an
-			// object that is up to date by now has no question left.
-			if err != nil && o.phase.pending() && !r.e.observer.Touched(vmid, asked) {
+			// A guest that was touched meanwhile may be another one, which has answered.
+			if err != nil && !r.e.observer.Touched(vmid, asked) {
 				r.lookFailed(o, "addresses", vmid, err)
 			}
 		}
