@@ -20,9 +20,25 @@ func TestMain(m *testing.M) {
 		if err := flag.Set("test.parallel", "16"); err != nil {
 			panic(err)
 		}
-		os.Exit(m.Run())
+		os.Exit(runAll(m))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	os.Exit(cli.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// sharedDir is for what all tests use; it is gone when they are done.
+var sharedDir string
+
+func runAll(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "proxplane-chart-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		panic(err)
+	}
+	sharedDir = dir
+	return m.Run()
 }

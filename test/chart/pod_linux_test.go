@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -100,9 +101,13 @@ func image(t *testing.T) string {
 			to += filepath.Base(from)
 		}
 		if from == "/proxplane" {
-			build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(root, to), "../../cmd/proxplane")
-			build.Env = append(os.Environ(), "CGO_ENABLED=0")
-			output(t, build)
+			program, err := imageProgram()
+			if err == nil {
+				err = errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, to)), 0o755), os.Link(program, filepath.Join(root, to)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			continue
 		}
 		content, err := os.ReadFile(from)
@@ -113,6 +118,17 @@ func image(t *testing.T) string {
 	}
 	return root
 }
+
+// imageProgram is the program as the Dockerfile builds it, built once for all tests.
+var imageProgram = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(sharedDir, "proxplane")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../../cmd/proxplane")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program of the image: %w\n%s", err, out)
+	}
+	return program, nil
+})
 
 func place(t *testing.T, file string, content []byte) {
 	t.Helper()
