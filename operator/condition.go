@@ -37,14 +37,14 @@ func reachable(v status.Verdict) status.Condition {
 }
 
 func upToDate(v status.Verdict) status.Condition {
-	c := status.Condition{Type: conditionUpToDate, Status: "False", Reason: v.Reason, Message: v.Message}
+	c := status.Condition{Type: conditionUpToDate, Status: "False", Reason: v.Reason, Message: "the machine isn't as its object says, see Ready"}
 	switch {
 	case v.State == model.StateReady, v.Reason == model.WaitAgent:
 		c.Status, c.Reason, c.Message = "True", model.ReasonUpToDate, "nothing is to be done"
 	case v.Reason == model.WaitRestart:
 		c.Message = "a change waits for a restart"
 	case v.State == model.StateUnread:
-		c.Status = "Unknown"
+		c.Status, c.Message = "Unknown", "not known yet, see Ready"
 	default:
 		c = unknown(c, v)
 	}
@@ -81,6 +81,18 @@ func plainly(c status.Condition) status.Condition {
 		c.Reason, c.Message = "Idle", "nothing is being done"
 	case c.Type == status.ConditionDegraded:
 		c.Reason, c.Message = "AsExpected", "nobody has to do anything"
+	}
+	return c
+}
+
+// briefly has a condition of a machine refer to the one of its aspects that has the sentence.
+func briefly(c status.Condition) status.Condition {
+	switch {
+	case c.Type != status.ConditionDegraded || c.Status != "True":
+	case c.Reason == model.WaitRestart:
+		c.Message = "a change waits for a restart, see " + conditionRestart
+	case c.Reason.Facts().Away:
+		c.Message = "Proxmox can't be asked, see " + conditionReachable
 	}
 	return c
 }

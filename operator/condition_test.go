@@ -3,6 +3,7 @@ package operator
 import (
 	"testing"
 
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
 )
@@ -22,6 +23,8 @@ func TestAspectsDontRepeatOneSentence(t *testing.T) {
 		{status.Verdict{State: model.StateBlocked, Reason: model.WaitOther, Message: "this is another Proxmox"}, 3},
 		{status.Verdict{State: model.StateBlocked, Reason: model.WaitRestart, Message: "runs with 2 CPUs"}, 0},
 		{status.Verdict{State: model.StateBlocked, Reason: model.WaitPlace, Message: "no node has room"}, 0},
+		{status.Verdict{State: model.StateBlocked, Reason: model.WaitForeign, Message: "somebody has its VMID"}, 0},
+		{status.Verdict{State: model.StateChanging, Reason: model.ReasonChanging, Message: "start VM 104"}, 0},
 	} {
 		said, unknown := 0, 0
 		for _, a := range aspects(c.verdict) {
@@ -34,6 +37,17 @@ func TestAspectsDontRepeatOneSentence(t *testing.T) {
 			if a.Reason == "" || a.Message == "" {
 				t.Errorf("%s: %+v says nothing", c.verdict.Reason, a)
 			}
+		}
+		machine := &api.VirtualMachine{}
+		settle(machine, c.verdict, 1)
+		repeats := 0
+		for _, c2 := range machine.Status.Conditions {
+			if c2.Message == c.verdict.Message {
+				repeats++
+			}
+		}
+		if repeats > 2 {
+			t.Errorf("%s: %d conditions have one sentence: %+v", c.verdict.Reason, repeats, machine.Status.Conditions)
 		}
 		if said > 1 || unknown != c.unknown {
 			t.Errorf("%s: %d aspects repeat the sentence, and %d are unknown, want %d: %+v", c.verdict.Reason, said, unknown, c.unknown, aspects(c.verdict))

@@ -161,7 +161,10 @@ func settle(obj object, v status.Verdict, version int64) {
 	}
 	s.ObservedGeneration = version
 	for _, c := range v.Conditions() {
-		setCondition(obj, plainly(c), version)
+		if c = plainly(c); isMachine(obj) {
+			c = briefly(c)
+		}
+		setCondition(obj, c, version)
 	}
 	if isMachine(obj) {
 		for _, c := range aspects(v) {
