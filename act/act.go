@@ -129,13 +129,13 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, byHa
 			upid, err = vm(act.Target).DeleteSnapshot(ctx, act.Name, false)
 			break
 		}
-		upid, err = unsnap(ctx, vm(act.Target), act)
+		upid, err = a.unsnap(ctx, c, act)
 	case model.Rollback:
 		if byHand {
 			upid, err = vm(act.Target).Rollback(ctx, act.Name, false)
 			break
 		}
-		upid, err = a.rollback(ctx, vm(act.Target), act)
+		upid, err = a.rollback(ctx, c, act)
 	case model.Download:
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
 	case model.UploadSeed:

@@ -68,25 +68,34 @@ func proves(description string, want model.Owner, vmid int) error {
 	return nil
 }
 
-// unsnap deletes a snapshot, after it has proved once more whose it is.
-func unsnap(ctx context.Context, vm pve.VM, u model.Unsnap) (pve.UPID, error) {
-	now, err := findSnapshot(ctx, vm, u.Name)
-	if errors.Is(err, pve.ErrNotFound) {
+// unsnap deletes a snapshot, after it has proved once more whose it is: as of a guest that is
+// destroyed, when the request is about to be sent.
+func (a *Actor) unsnap(ctx context.Context, c *pve.Client, u model.Unsnap) (pve.UPID, error) {
+	vm := c.With(pve.Before(func(ctx context.Context, _ time.Duration) error { return a.mayUnsnap(ctx, u) })).VM(u.Node, u.VMID)
+	upid, err := vm.DeleteSnapshot(ctx, u.Name, false)
+	if errors.Is(err, errNoSnapshot) {
 		return pve.UPID{}, nil // somebody was quicker
 	}
-	if err != nil {
-		return pve.UPID{}, err
-	}
-	if err := proves(now.Description, u.Owner, u.VMID); err != nil {
-		return pve.UPID{}, err
-	}
-	return vm.DeleteSnapshot(ctx, u.Name, false)
+	return upid, err
 }
+
+// mayUnsnap reads once more whose a snapshot is.
+func (a *Actor) mayUnsnap(ctx context.Context, u model.Unsnap) error {
+	now, err := findSnapshot(ctx, a.client.VM(u.Node, u.VMID), u.Name)
+	if err != nil {
+		return err
+	}
+	return proves(now.Description, u.Owner, u.VMID)
+}
+
+// errNoSnapshot is a snapshot that isn't there.
+var errNoSnapshot = fmt.Errorf("there is no such snapshot: %w", pve.ErrNotFound)
 
 // rollback goes back to a snapshot at most once for each note: the note is
 // written first. The guest's own description is noted in too, since that can be
 // made to depend on nobody else having done so meanwhile.
-func (a *Actor) rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.UPID, error) {
+func (a *Actor) rollback(ctx context.Context, c *pve.Client, r model.Rollback) (pve.UPID, error) {
+	vm := c.VM(r.Node, r.VMID)
 	_, note, ok := model.ParseDescription(r.Note)
 	if !ok {
 		return pve.UPID{}, fmt.Errorf("the note names no owner: %w", ErrNotOurs)
@@ -115,7 +124,25 @@ func (a *Actor) rollback(ctx context.Context, vm pve.VM, r model.Rollback) (pve.
 	if !first {
 		return pve.UPID{}, nil
 	}
-	return vm.Rollback(ctx, r.Name, false)
+	last := pve.Before(func(ctx context.Context, waited time.Duration) error {
+		if waited < proofAge {
+			return nil
+		}
+		return a.stillNoted(ctx, r, note)
+	})
+	return c.With(last).VM(r.Node, r.VMID).Rollback(ctx, r.Name, false)
+}
+
+// stillNoted checks that a snapshot is still the one that was noted in.
+func (a *Actor) stillNoted(ctx context.Context, r model.Rollback, note model.Marker) error {
+	now, err := findSnapshot(ctx, a.client.VM(r.Node, r.VMID), r.Name)
+	if err != nil {
+		return err
+	}
+	if _, m, _ := model.ParseDescription(now.Description); m.Version != note.Version {
+		return fmt.Errorf("somebody has taken it anew: %w", ErrNotOurs)
+	}
+	return proves(now.Description, note.Owner, r.VMID)
 }
 
 func findSnapshot(ctx context.Context, vm pve.VM, name string) (pve.Snapshot, error) {
@@ -128,7 +155,7 @@ func findSnapshot(ctx context.Context, vm pve.VM, name string) (pve.Snapshot, er
 			return s, nil
 		}
 	}
-	return pve.Snapshot{}, fmt.Errorf("there is no such snapshot: %w", pve.ErrNotFound)
+	return pve.Snapshot{}, errNoSnapshot
 }
 
 // noteRevert notes in a guest's description that it is rolled back to a snapshot,

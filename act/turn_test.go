@@ -111,3 +111,52 @@ func TestATurnThatIsWaitedForIsUsedForWhatIsStillOurs(t *testing.T) {
 		}
 	})
 }
+
+// Snapshots have names, and the same name may be somebody else's by then.
+func TestASnapshotThatBecomesSomebodyElsesWhileItsTurnIsWaitedForIsLeftAlone(t *testing.T) {
+	note := func(version string) string {
+		return model.Describe("", model.Marker{Owner: us, Version: version})
+	}
+	for reason, action := range map[string]model.Action{
+		"it was to be deleted":     model.Unsnap{Target: at(100), Name: "before", Owner: us},
+		"it was to be rolled back": model.Rollback{Target: at(100), Name: "before", Note: note("2")},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			inLab(t, "9.2", func(t *testing.T, l *lab) {
+				l.must(model.Configure{Target: at(100), Disks: []model.NewDisk{{Disk: model.Disk{Slot: "scsi1", Storage: "local", Size: 1 << 30, Format: "qcow2"}}}, Delete: []string{"scsi0"}})
+				l.must(model.Snap{Target: at(100), Name: "before", Description: note("1")})
+				done := make(chan error, 1)
+				var end func()
+				if _, rolls := action.(model.Rollback); !rolls {
+					end = l.crowd()
+				} else {
+					// Its notes are written before; the node gets busy then.
+					if _, err := l.sim.AddFault(pvesim.Fault{Method: "PUT", Path: "/nodes/*/qemu/*/snapshot/*/config", Delay: pvesim.Duration(10 * time.Second), Times: 1}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := l.sim.RequestCount()
+				go func() {
+					_, err := l.actor.Do(t.Context(), action, act.Known{Node: "pve1", Owner: us})
+					done <- err
+				}()
+				if end == nil {
+					time.Sleep(5 * time.Second)
+					end = l.crowd()
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				l.sim.Do(func(s *pvesim.State) { s.VMs[100].Snaps["before"].Conf["description"] = "mine now" })
+				end()
+				if err := <-done; err == nil {
+					t.Error("it was done all the same")
+				}
+				for _, r := range l.sim.Requests(before) {
+					if r.Method == "DELETE" || r.Method == "POST" {
+						t.Errorf("%s %s was asked for", r.Method, r.URL)
+					}
+				}
+			})
+		})
+	}
+}

@@ -113,8 +113,19 @@ func OnStorage(name string, shared bool) Option {
 // turn, which may take as long as the tasks of other writes, and again when another endpoint is
 // tried. It gets to know how long the write has waited since the call was made. A write whose
 // check fails isn't sent, and the error is that of the check. The check may read with any client.
+// Of several checks all are made, in the order in which they were given.
 func Before(check func(ctx context.Context, waited time.Duration) error) Option {
-	return func(o *callOptions) { o.before = check }
+	return func(o *callOptions) {
+		first := o.before
+		o.before = func(ctx context.Context, waited time.Duration) error {
+			if first != nil {
+				if err := first(ctx, waited); err != nil {
+					return err
+				}
+			}
+			return check(ctx, waited)
+		}
+	}
 }
 
 // With gives a client whose calls are made with these options. It shares everything with c.
