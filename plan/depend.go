@@ -39,14 +39,12 @@ func (w *Wanted) seenByImage(i model.Image) []model.Key {
 	return w.users[i.Owner.Key]
 }
 
-// seenByVM: the snapshots that keep it from going. Those that it must not share a node with
-// are seen, too, see [part.complete].
+// seenByVM: the snapshots and copies of snapshots that keep it from going or from being made
+// anew. Those that it must not share a node with are seen, too, see [part.complete].
 func (w *Wanted) seenByVM(v model.VM) (list []model.Key) {
-	if !v.Deleted {
-		return nil
-	}
 	for _, user := range w.users[v.Owner.Key] {
-		if _, ok := w.snapshots[user]; ok {
+		_, snapshot := w.snapshots[user]
+		if snapshot && v.Deleted || w.vms[user].Source.Snapshot != "" {
 			list = append(list, user)
 		}
 	}

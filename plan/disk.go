@@ -72,6 +72,8 @@ func (c *change) disks(act *model.Configure) {
 				d.Storage = c.rootStorage()
 			}
 			act.Disks = append(act.Disks, model.NewDisk{Disk: c.p.formatted(d)})
+		case d.CDROM != have.CDROM:
+			c.o.Refused = append(c.o.Refused, c.inTheWay(d, have))
 		case d.CDROM && d.Volume != "" && have.CDROM && have.Volume != d.Volume:
 			c.media(act, d, have)
 		case !firmware(slot):

@@ -184,6 +184,16 @@ func (c *change) attach(act *model.Configure, d model.Disk, slot string) {
 	}
 }
 
+// inTheWay refuses to put a drive where somebody has put a disk, or a disk where there is a
+// drive: what is there isn't taken away for it.
+func (c *change) inTheWay(d, have model.Disk) Refusal {
+	kinds := map[bool]string{true: "CD-ROM drive", false: "disk"}
+	return Refusal{
+		What: fmt.Sprintf("add %s %s", kinds[d.CDROM], have.Slot), Effect: LosesData,
+		Why: fmt.Sprintf("slot %s has a %s (%s) that no manifest put there; plug that into another slot, or remove it with qm set %d --delete %s on %s", have.Slot, kinds[have.CDROM], have.Volume, c.g.VMID, have.Slot, c.g.Node),
+	}
+}
+
 // comes is how a new disk comes: it may be in the place of one that is gone.
 func (c *change) comes(d model.Disk) model.Verb {
 	if c.have.Marker.Disks[diskName(d)] != "" {

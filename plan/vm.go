@@ -158,6 +158,9 @@ func blocks(task string) bool {
 
 // converge plans what a guest needs to be up to date.
 func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
+	if p.templated(o, g) {
+		return
+	}
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
 	if v.Source.Copy && !fresh(g.Config) {
 		c.standAlone()
@@ -194,6 +197,16 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	ha := c.ha(append(seeds, config, grown)...)
 	c.apart()
 	c.power(append(seeds, config, grown, ha, pool)...)
+}
+
+// templated waits because somebody has made a template of a guest: it can't start, and Proxmox
+// makes no guest of a template again. Nothing is done to it, since others may need it.
+func (p *planner) templated(o *Object, g *model.Guest) bool {
+	if !g.Template {
+		return false
+	}
+	o.wait(model.WaitUnfit, fmt.Sprintf("somebody has made VM %d on %s a template, which can't be started; to keep it, take the line of proxplane out of its notes and its tags away, else remove it with qm destroy %[1]d on %[2]s: then the machine is made anew", g.VMID, g.Node))
+	return true
 }
 
 // change is the plan for a guest that is there.
@@ -257,6 +270,9 @@ func (c *change) replace() bool {
 		c.o.advise(wait.Reason, "it is to be made anew, since "+why+", but "+wait.Text, wait.Do)
 		return false
 	}
+	if c.p.copied(c.o, c.v, c.g) {
+		return true
+	}
 	c.destroy(why)
 	for i := range c.o.Steps {
 		c.o.Steps[i].Effect, c.o.Steps[i].Diff = Replace, one(diff, Replace)
@@ -289,9 +305,36 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 		c.release(whyKept(v, c.have.Marker))
 		return
 	}
-	if !p.held(o, v) {
+	if !p.held(o, v) && !p.copied(o, v, g) {
 		c.destroy(whyGone(v))
 	}
+}
+
+// copied waits while a snapshot of a guest that is to go is still to be copied: the copy could
+// never be made.
+func (p *planner) copied(o *Object, v model.VM, g *model.Guest) bool {
+	for _, other := range p.want.VMs {
+		if v.LeftOver || other.Deleted || other.Source.VM != v.Owner.Key || other.Source.Snapshot == "" {
+			continue
+		}
+		if g.Snapshots == nil {
+			o.Look.Snapshots = append(o.Look.Snapshots, g.VMID)
+			return true
+		}
+		if !slices.ContainsFunc(g.Snapshots, func(i model.SnapshotInfo) bool { return i.Name == other.Source.Snapshot }) {
+			continue
+		}
+		f := p.find(other.Owner, other.VMID, other.Range)
+		if !f.look.Empty() {
+			o.Look.Add(f.look)
+			return true
+		}
+		if f.guest == nil || f.guest.Lock == "clone" {
+			o.wait(model.WaitDependents, fmt.Sprintf("%s is to be copied from its snapshot %s first; it goes when that is made or deleted", other.Owner.Key, other.Source.Snapshot))
+			return true
+		}
+	}
+	return false
 }
 
 // held waits while somebody wants to keep a snapshot of a guest that is to go.
