@@ -120,6 +120,8 @@ type Guest struct {
 	Disk      int64 // size of the boot disk
 
 	Config *Config
+	// Ahead tells that Config was read after the lists were asked for.
+	Ahead bool
 	// Missing are the slots of disks that the config names and the storage doesn't have, as far as
 	// that was looked at.
 	Missing   []string

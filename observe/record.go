@@ -100,6 +100,7 @@ func (r *record) guest() *model.Guest {
 	if r.config != nil && r.configAt.Add(lag).After(r.listedAt) && !(r.figures.known && r.statusAt.After(r.configAt)) {
 		g.Name = r.name
 	}
+	g.Ahead = r.config != nil && r.configAt.After(r.listedAt)
 	g.Config, g.Snapshots, g.Missing = r.config, r.snapshots, r.lacking()
 	g.Agent, g.Addresses = r.agent, r.addresses
 	g.InFlight = r.inFlight()

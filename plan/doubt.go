@@ -31,12 +31,31 @@ func (p *planner) beingMade(g *model.Guest) string {
 // nothing tells whose it is, not even its VMID if a manifest had named another one
 // before. That is seldom enough to wait for any of them.
 func (p *planner) restoring() *Wait {
+	if g := p.untold(); g != nil {
+		return &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}
+	}
 	for _, t := range p.have.Tasks {
 		if g := p.have.Guests[t.VMID]; t.Type == "qmrestore" && g != nil && (g.Config == nil || g.Config.Half) {
 			return &Wait{Reason: model.WaitOwner, Text: fmt.Sprintf("VM %d on %s is being restored and doesn't say yet whose it is", g.VMID, g.Node)}
 		}
 	}
 	return nil
+}
+
+// untold is a guest that was seen being made or restored after the lists were asked for: they
+// can't show its task yet, so that nobody knows which of both it is.
+func (p *planner) untold() *model.Guest {
+	if p.half != nil {
+		return *p.half
+	}
+	var first *model.Guest
+	for id, g := range p.have.Guests {
+		if g.Ahead && g.Lock == "create" && g.Config.Half && len(p.have.TasksOf(id)) == 0 && (first == nil || id < first.VMID) {
+			first = g
+		}
+	}
+	p.half = &first
+	return first
 }
 
 // makes reports whether tasks of that type make guests.

@@ -130,6 +130,8 @@ type planner struct {
 	notes []Note
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
 	unnamed []*model.Guest
+	// half points to what untold has found; nil: not looked for yet.
+	half **model.Guest
 	// unready are the guests that this plan still has something to do for.
 	unready map[model.Key]bool
 	// changing are those of them that don't only wait for their agent.
