@@ -32,23 +32,33 @@ func Work(ctx context.Context, u *ui.UI, jobs ...Job) error {
 	for _, j := range jobs {
 		names.Objects = append(names.Objects, plan.Object{Owner: j.owner(), Steps: []plan.Step{{What: j.What}}})
 	}
-	show := New(u, "", names)
+	show, stood := New(u, "", names), NewStanding(names)
+	tell := func(e engine.Event) {
+		stood.Event(e)
+		show.Event(e)
+	}
 	errs := make([]error, len(jobs))
 	var all sync.WaitGroup
 	for i, j := range jobs {
 		all.Go(func() {
 			event := engine.Event{Owner: j.owner(), Kind: engine.Started, Step: j.What, Time: time.Now()}
-			show.Event(event)
-			if errs[i] = j.Do(ctx); errs[i] == nil {
-				event.Kind, event.Text, event.Time = engine.Ready, j.Done, time.Now()
-				show.Event(event)
+			tell(event)
+			switch errs[i] = j.Do(ctx); {
+			case errs[i] == nil:
+				event.Kind, event.Time = engine.Done, time.Now()
+				stood.Event(event)
+				event.Kind, event.Text = engine.Ready, j.Done
+				tell(event)
+			case ctx.Err() == nil:
+				event.Kind, event.Text = engine.Failed, errs[i].Error()
+				stood.Event(event) // it is told when the others are done
 			}
 		})
 	}
 	all.Wait()
 	show.End()
 	if ctx.Err() != nil {
-		return ui.Interrupted(u)
+		return ui.Interrupted(u, stood.Lines()...)
 	}
 	var failed []error
 	for i, err := range errs {
