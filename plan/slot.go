@@ -190,7 +190,7 @@ func (c *change) inTheWay(d, have model.Disk) Refusal {
 	kinds := map[bool]string{true: "CD-ROM drive", false: "disk"}
 	return Refusal{
 		What: fmt.Sprintf("add %s %s", kinds[d.CDROM], have.Slot), Effect: LosesData,
-		Why: fmt.Sprintf("slot %s has a %s (%s) that no manifest put there; plug that into another slot, or remove it with qm set %d --delete %s on %s", have.Slot, kinds[have.CDROM], have.Volume, c.g.VMID, have.Slot, c.g.Node),
+		Why: fmt.Sprintf("slot %s has a %s (%s); plug that into another slot, or remove it with qm set %d --delete %s on %s", have.Slot, kinds[have.CDROM], have.Volume, c.g.VMID, have.Slot, c.g.Node),
 	}
 }
 

@@ -205,7 +205,7 @@ func (p *planner) templated(o *Object, g *model.Guest) bool {
 	if !g.Template {
 		return false
 	}
-	o.wait(model.WaitUnfit, fmt.Sprintf("somebody has made VM %d on %s a template, which can't be started; to keep it, take the line of proxplane out of its notes and its tags away, else remove it with qm destroy %[1]d on %[2]s: then the machine is made anew", g.VMID, g.Node))
+	o.wait(model.WaitUnfit, fmt.Sprintf("somebody has made VM %d on %s a template, which can't be started; to keep it, take its tags and the marker in its notes away, else remove it with qm destroy %[1]d on %[2]s: then the machine is made anew", g.VMID, g.Node))
 	return true
 }
 
