@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/firstboot"
@@ -71,6 +72,18 @@ func (l *lab) checkMachine(want model.VM, m model.Marker, vm *pvesim.VM) {
 	if m.Owner != want.Owner {
 		l.t.Errorf("VM %d says that it is %+v", vm.ID, m.Owner)
 	}
+	if len(want.Leases) > 0 {
+		leases := slices.Clone(want.Leases)
+		for i, lease := range leases {
+			leases[i].Has = model.IPConfig(vm.Conf[lease.Option()])
+			for _, a := range leases[i].Has {
+				if !lease.Pool.Contains(a.Addr()) || !slices.Contains(m.Addresses[lease.Slot], a.Addr().String()) {
+					l.t.Errorf("VM %d has %s, which isn't its own of the pool: %v", vm.ID, a, m.Addresses)
+				}
+			}
+		}
+		want = want.Leased(leases)
+	}
 	if (vm.Run != nil) != (want.Power == model.PowerOn) {
 		l.t.Errorf("VM %d runs: %v", vm.ID, vm.Run != nil)
 	}
@@ -87,7 +100,7 @@ func (l *lab) checkMachine(want model.VM, m model.Marker, vm *pvesim.VM) {
 			l.t.Errorf("VM %d has %s=%s pending", vm.ID, k, v)
 		}
 	}
-	if want.Seed != nil && !attached(vm, want.Seed.Digest[:12]) {
+	if want.Seed != nil && !attached(vm, want.Seed.Digest[:12]+want.Seed.Leased) {
 		l.t.Errorf("VM %d doesn't have its first-boot data: %v", vm.ID, vm.Conf)
 	}
 }

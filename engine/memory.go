@@ -68,7 +68,7 @@ func (m *memory) begin(vmid int) {
 func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	for _, s := range p.Steps {
 		if model.FactsOf(s.Action).Makes {
-			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory})
+			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory, Addresses: p.Addresses})
 			return
 		}
 	}

@@ -142,7 +142,12 @@ func (b *build) checkCopiedAddresses(obj *api.VMClone, from *object, source *api
 		m, _ = m.Replica(from.index, from.count)
 	}
 	for _, n := range m.Networks {
-		if n.StaticIP != nil {
+		switch {
+		case n.StaticIP == nil:
+		case n.StaticIP.FromPool != "":
+			b.fail("spec.networks", "is missing: the copy would have the address that %s has from pool %s; name its networks, and it gets one of its own", from.key.Title(), n.StaticIP.FromPool)
+			return
+		default:
 			b.fail("spec.networks", "is missing: the copy would have the address of %s, %s", from.key.Title(), firstAddress(*n.StaticIP))
 			return
 		}

@@ -54,6 +54,9 @@ type Wanted struct {
 
 	// Allow is what the Provider allows its machines and images; nil: everything.
 	Allow *api.ProviderAllow `json:",omitempty"`
+
+	// Pools are the pools of addresses that the Provider has.
+	Pools []model.AddressPool `json:"-"`
 }
 
 // Wanted checks the set, resolves its references and translates it: one for each

@@ -95,6 +95,8 @@ type VM struct {
 	Pool        string
 	HA          *HA
 	Seed        *Seed // first-boot data on a drive of its own
+	// Leases are the interfaces that get addresses from pools.
+	Leases []Lease `json:",omitempty"`
 	// Inherited are the parts of this that come from what a copy is made from:
 	// options by their names, [InheritedSeed] and [InheritedNICs]. Once the copy is
 	// made it has them for good, whatever becomes of its source.
@@ -214,7 +216,7 @@ func (v VM) Inherits(part string) bool { return slices.Contains(v.Inherited, par
 // Fingerprint is short and changes whenever anything changes that would be
 // applied to the guest's configuration.
 func (v VM) Fingerprint() string {
-	v = v.Alone()
+	v = v.Alone().unleased()
 	v.Inherited = nil
 	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
 	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, 0, 0, Rollout{}, Hold{}

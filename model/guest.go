@@ -131,6 +131,9 @@ type Guest struct {
 	// InFlight is what a request may still change whose answer nobody waits for any more.
 	InFlight Aspect
 	Stray    bool // a process runs under its VMID that is older than itself
+	// Shown tells that the cluster's list shows the guest as its config was read: whatever was
+	// written before that config was, the list shows, too.
+	Shown bool
 }
 
 // Config is a guest's configuration, made canonical.

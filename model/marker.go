@@ -44,6 +44,9 @@ type Marker struct {
 	// Disks are the volumes of its disks, by what the disks are known by, each as a
 	// digest: so a disk is recognised that somebody has detached.
 	Disks map[string]string `json:"disks,omitempty"`
+	// Addresses are those that the guest has from pools, by the slot of the interface. They count as
+	// taken from the moment in which the marker is written, see package plan.
+	Addresses map[string][]string `json:"addresses,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -212,6 +213,8 @@ type Placement struct {
 	Node   string
 	Memory int64
 	Begun  bool // Proxmox is at it: nobody else gets the VMID
+	// Addresses are those that it gets from pools.
+	Addresses []netip.Addr
 }
 
 // Lack is privileges that are missing on a path.

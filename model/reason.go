@@ -16,6 +16,8 @@ const (
 	WaitUnfit      Reason = "DoesNotFit" // the manifest asks for what can't be had
 	WaitVMID       Reason = "NoVMID"
 	WaitTurn       Reason = "VMIDWanted"
+	WaitAddress    Reason = "NoAddress"          // no address of a pool is free
+	WaitClaim      Reason = "AddressUnconfirmed" // others may have claimed the same address
 	WaitForeign    Reason = "TakenByOthers"
 	WaitForbidden  Reason = "SourceForbidden" // what the object is made from is none of its namespace's
 	WaitNode       Reason = "NodeOffline"
@@ -95,6 +97,7 @@ var reasons = map[Reason]ReasonFacts{
 	WaitOwner:    {Ends: EndsByItself, Listed: true, HandsOff: true},
 	WaitTemplate: {Ends: EndsByItself, Listed: true, Unmade: true},
 	WaitTurn:     {Ends: EndsByItself},
+	WaitClaim:    {Ends: EndsByItself, Listed: true},
 	WaitAgent:    {Ends: EndsByItself},
 	WaitPending:  {Ends: EndsByItself, Listed: true},
 	WaitRequest:  {Ends: EndsByItself, Listed: true},
@@ -115,6 +118,7 @@ var reasons = map[Reason]ReasonFacts{
 	WaitMissing:   {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitUnfit:     {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitVMID:      {Ends: EndsByPerson, Listed: true, Unmade: true},
+	WaitAddress:   {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitForeign:   {Ends: EndsByPerson, Unmade: true},
 	WaitRoot:      {Ends: EndsByPerson, Unmade: true},
 	WaitHost:      {Ends: EndsByPerson, Unmade: true},

@@ -22,6 +22,8 @@ type Seed struct {
 	// an ISO image.
 	Snippets []string `json:",omitempty"`
 	Lost     bool     `json:"-"` // its files aren't known any more
+	// Leased stands for the addresses from pools that are among the data; empty: there are none.
+	Leased string `json:"-"`
 	// Kept is the name of the file that the guest has, where it has these data already;
 	// empty: it follows from Digest.
 	Kept string `json:"-"`
@@ -59,7 +61,7 @@ func (s Seed) Name(vmid int) string {
 	if s.Kept != "" {
 		return s.Kept
 	}
-	return fmt.Sprintf("%s%d-%s", SeedFiles, vmid, digits(s.Digest))
+	return fmt.Sprintf("%s%d-%s%s", SeedFiles, vmid, digits(s.Digest), s.Leased)
 }
 
 // Seal is what stands for the data.

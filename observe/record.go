@@ -104,6 +104,7 @@ func (r *record) guest() *model.Guest {
 	g.Config, g.Snapshots, g.Missing = r.config, r.snapshots, r.lacking()
 	g.Agent, g.Addresses = r.agent, r.addresses
 	g.InFlight = r.inFlight()
+	g.Shown = r.config != nil && !r.listedAt.IsZero() && slices.Equal(r.listed.Tags, r.config.Tags) && r.listed.Lock == r.lock
 	g.Stray = r.stray && g.Status != model.StatusStopped
 	return &g
 }

@@ -231,6 +231,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	if v.Pool != "" {
 		m.Managed = append(m.Managed, model.PoolMark(v.Pool))
 	}
+	m.Addresses = v.Claims()
 	return m
 }
 

@@ -10,6 +10,10 @@ import (
 // create plans a guest that is to be made under a VMID.
 func (p *planner) create(o *Object, v model.VM, vmid int) {
 	o.VMID = vmid
+	v, chosen := p.newAddresses(o, v, vmid)
+	if !chosen {
+		return
+	}
 	v = v.At(vmid)
 	if p.lookHost(o, v) {
 		return
@@ -59,9 +63,9 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 			return
 		}
 	}
-	o.Node, o.Placed, o.Memory = spot.node, spot.why, spot.memory
+	o.Node, o.Placed, o.Memory, o.Addresses = spot.node, spot.why, spot.memory, addressesOf(v.Leases)
 	p.tight(o, v, spot, full)
-	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory}
+	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Addresses: o.Addresses}
 	why := absent(v.Owner)
 	to := model.Target{VMID: vmid, Node: spot.node}
 	var made int
@@ -94,7 +98,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string) int {
 	create := model.Create{
 		Target: to, Name: v.Name, Description: model.Describe(v.Description, marker(v, to.VMID, intendedSeed(v, to.VMID))),
-		Options: withoutSnippets(plainOptions(v.Options)), NICs: v.NICs, Pool: v.Pool,
+		Options: withoutLeases(v, withoutSnippets(plainOptions(v.Options))), NICs: v.NICs, Pool: v.Pool,
 	}
 	if !taggedLater(v) {
 		create.Tags = tagsFor(v, nil, p.firstStamp(v))
@@ -118,7 +122,7 @@ func taggedLater(v model.VM) bool { return v.Pool != "" }
 // first moment: with first-boot data it isn't up to date yet, nor where HA has to be
 // told something beside what the list of guests shows.
 func (p *planner) firstStamp(v model.VM) string {
-	if v.Seed != nil || p.joins(v) {
+	if v.Seed != nil || len(v.Leases) > 0 || p.joins(v) {
 		return unfinished
 	}
 	return v.Fingerprint()
@@ -155,6 +159,9 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 			}
 		}
 	}
+	if s.source == nil && len(v.Leases) > 0 {
+		last = o.step(Step{Action: model.Configure{Target: to, Set: leasedOptions(v)}, What: "configure it", Why: summary(v), Effect: New}, last)
+	}
 	if s.source == nil && taggedLater(v) {
 		tags := tagsFor(v, nil, v.Fingerprint())
 		last = o.step(Step{Action: model.Configure{Target: to, Tags: &tags}, What: "tag it", Why: "it is in its pool then", Effect: New}, last)
@@ -178,6 +185,11 @@ func summary(v model.VM) string {
 	}
 	if len(v.NICs) > 0 {
 		parts = append(parts, plural(len(v.NICs), "NIC"))
+	}
+	for _, l := range v.Leases {
+		for _, a := range l.Has {
+			parts = append(parts, fmt.Sprintf("%s of pool %s", a.Addr(), l.Pool.Name))
+		}
 	}
 	further := 0
 	for _, d := range v.Disks {

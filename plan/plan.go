@@ -9,6 +9,7 @@ package plan
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -60,14 +61,16 @@ type (
 
 // Object is the plan for one wanted object.
 type Object struct {
-	Owner   model.Owner
-	VMID    int
-	Node    string
-	Placed  string // why it goes to that node
-	Memory  int64  // that it will take there, if it is to be made
-	Steps   []Step
-	Wait    *Wait
-	Refused []Refusal
+	Owner  model.Owner
+	VMID   int
+	Node   string
+	Placed string // why it goes to that node
+	Memory int64  // that it will take there, if it is to be made
+	// Addresses are those that it will get from pools, if it is to be made.
+	Addresses []netip.Addr
+	Steps     []Step
+	Wait      *Wait
+	Refused   []Refusal
 	// Notes are what people should know, though nothing is to be done about it: a
 	// change of the manifest that doesn't apply to a guest that is there.
 	Notes []Note

@@ -125,7 +125,9 @@ type planner struct {
 	placed map[int]model.Placement // guests this plan makes
 	fixed  map[int]model.Owner     // who gets a VMID that a manifest names
 	load   *nodeLoad
-	cloned map[model.Key]origins // by image
+	// holdings are the addresses that guests have; nil: not looked for yet.
+	holdings *holdings
+	cloned   map[model.Key]origins // by image
 	// notes are of no object in particular.
 	notes []Note
 	// unnamed are guests whose names aren't known; nil: not looked for yet.

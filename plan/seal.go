@@ -68,12 +68,12 @@ func (p *planner) markFor(o *Object, have *model.Config, seal model.Seal, mark s
 // fingerprint has them: no list shows under which ones they are kept.
 func (c *change) canonical() model.VM {
 	v := c.v
-	if v.Seed == nil || v.Seed.Kept == "" {
+	if v.Seed == nil || v.Seed.Kept+v.Seed.Leased == "" {
 		return v
 	}
 	seed := *v.Seed
-	seed.Kept = ""
-	named := strings.NewReplacer(v.Seed.Kept, seed.Name(c.g.VMID))
+	seed.Kept, seed.Leased = "", ""
+	named := strings.NewReplacer(v.Seed.Name(c.g.VMID), seed.Name(c.g.VMID))
 	v.Seed, v.Description = &seed, named.Replace(v.Description)
 	if custom, said := v.Options[snippetsOption]; said {
 		v.Options = withOption(v.Options, snippetsOption, named.Replace(custom))

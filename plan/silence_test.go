@@ -76,11 +76,15 @@ func wishes() map[string]wish {
 		"VM.Pool":            ofVM(func(v *model.VM) { v.Pool = "team" }),
 		"VM.HA":              ofVM(func(v *model.VM) { v.HA = &model.HA{} }),
 		"VM.Seed":            ofVM(func(v *model.VM) { v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaabbbbcccc"} }),
-		"VM.Inherited":       {exempt: "of a copy, which stands alone"},
-		"VM.Group":           {exempt: "a guest that becomes one of several has another name, and is another one"},
-		"VM.Scripts":         {exempt: "they are in Options, too"},
-		"VM.Shares":          {exempt: "they are in Options, too"},
-		"VM.RootFor":         {exempt: "it says what Options are for"},
+		"VM.Leases": ofVM(func(v *model.VM) {
+			v.Leases = []model.Lease{{Slot: "net0", Pool: lanPool()}}
+			v.Managed = append(slices.Clone(v.Managed), "ipconfig0")
+		}),
+		"VM.Inherited": {exempt: "of a copy, which stands alone"},
+		"VM.Group":     {exempt: "a guest that becomes one of several has another name, and is another one"},
+		"VM.Scripts":   {exempt: "they are in Options, too"},
+		"VM.Shares":    {exempt: "they are in Options, too"},
+		"VM.RootFor":   {exempt: "it says what Options are for"},
 		"VM.Own": ofVM(func(v *model.VM) {
 			v.Own = map[string]model.Text{"cpuunits": {{Own: model.OwnVMID}}}
 			v.Managed = append(slices.Clone(v.Managed), "cpuunits")

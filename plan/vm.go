@@ -45,6 +45,10 @@ func (p *planner) vm(v model.VM) Object {
 	if g.Config == nil {
 		return o // the list says that all is as it should be, and that is to be enough
 	}
+	v, ready := p.keepAddresses(&o, v, g)
+	if !ready {
+		return o
+	}
 	p.converge(&o, p.recognise(&o, v, g).At(g.VMID), g)
 	return o
 }

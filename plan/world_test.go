@@ -90,6 +90,7 @@ func (w *world) observe(l Look) *model.Observed {
 		if slices.Contains(l.Agents, id) || slices.Contains(l.Ready, id) {
 			seen.Agent, seen.Addresses = g.Agent, g.Addresses
 		}
+		seen.Shown = true
 		o.Guests[id] = &seen
 	}
 	if l.HA {

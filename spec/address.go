@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/spec/suggest"
 )
@@ -23,15 +24,27 @@ func (b *build) addresses(field string, n Network, out *nic) {
 	if n.DHCP != nil {
 		out.dhcp = *n.DHCP
 	}
-	if n.DHCP != nil && *n.DHCP && len(out.v4) > 0 {
-		b.fail(field+".dhcp", "makes no sense beside the static address %s", out.v4[0])
+	if n.DHCP != nil && *n.DHCP && out.has(model.IPv4) {
+		b.fail(field+".dhcp", "makes no sense beside the static address%s", first(out.v4))
 	}
-	if (n.DHCP6 || n.SLAAC) && len(out.v6) > 0 {
-		b.fail(field, "dhcp6 and slaac make no sense beside the static address %s", out.v6[0])
+	if (n.DHCP6 || n.SLAAC) && out.has(model.IPv6) {
+		b.fail(field, "dhcp6 and slaac make no sense beside the static address%s", first(out.v6))
 	}
 }
 
+// first is the first of some addresses, for a sentence.
+func first(list []netip.Prefix) string {
+	if len(list) == 0 {
+		return " from the pool"
+	}
+	return " " + list[0].String()
+}
+
 func (b *build) static(field string, ip StaticIP, out *nic) {
+	if ip.FromPool != "" {
+		b.fromPool(field, ip, out)
+		return
+	}
 	type given struct{ field, text string }
 	var all []given
 	if ip.Address != "" {
@@ -56,6 +69,11 @@ func (b *build) static(field string, ip StaticIP, out *nic) {
 		}
 	}
 	b.gateways(field, ip, out)
+	b.names(field, ip, out)
+}
+
+// names reads the name servers and search domains.
+func (b *build) names(field string, ip StaticIP, out *nic) {
 	for i, d := range ip.DNS {
 		if a, err := netip.ParseAddr(d); err != nil {
 			b.fail(fmt.Sprintf("%s.dns[%d]", field, i), "want the address of a name server, have %q", suggest.Shortened(d))
@@ -142,7 +160,9 @@ func (n *nic) ipconfig() string {
 func ipOptions(nics []nic, o options) {
 	var dns, search []string
 	for _, n := range nics {
-		o.set("ipconfig"+strings.TrimPrefix(n.Slot, "net"), n.ipconfig())
+		if n.pool == nil {
+			o.set("ipconfig"+strings.TrimPrefix(n.Slot, "net"), n.ipconfig())
+		}
 		dns = append(dns, n.dns...)
 		search = append(search, n.search...)
 	}

@@ -168,6 +168,7 @@ func (b *build) machine() {
 		vm.WaitAddress = false // whether it gets one is up to its system
 	}
 	b.result.nics = nics
+	vm.Leases = leasesOf(nics)
 	b.firstBoot(vm, nics)
 	b.ask(vm, m)
 	vm.Options, vm.Own = own(b.opts)
@@ -177,6 +178,10 @@ func (b *build) machine() {
 		b.hash(vm.Owner, vm.Secret)
 	}
 	vm.Managed, vm.Inherited = b.opts.managed(), b.inheritance()
+	for _, l := range vm.Leases {
+		vm.Managed = append(vm.Managed, l.Option())
+	}
+	slices.Sort(vm.Managed)
 	b.checkSize(vm)
 	b.checkAllowed(m, nics)
 }

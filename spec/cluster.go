@@ -39,6 +39,7 @@ type ClusterNetwork struct {
 	VLAN     int
 	MTU      int
 	Firewall *bool
+	Pool     *Pool // addresses for machines; nil: none
 }
 
 // DefaultRange is where the VMIDs of machines come from when nobody gives a range.
@@ -67,6 +68,7 @@ func (c *Cluster) Check() Errors {
 		n := c.Networks[name]
 		r.checkNetwork("networks."+name, n.Bridge, n.VLAN, n.MTU)
 	}
+	r.checkPools(c)
 	r.checkStorage("defaults.storage", c.Defaults.Storage)
 	r.checkStorage("defaults.isoStorage", c.Defaults.ISOStorage)
 	if h := c.Defaults.Hook; h != "" && (hookblock.Block{HookScripts: []string{h}}).Check() != nil {

@@ -86,8 +86,7 @@ func (b *build) chooseBoot(vm *model.VM, nics []nic) {
 		}
 		return
 	}
-	static := slices.ContainsFunc(nics, func(n nic) bool { return len(n.v4)+len(n.v6) > 0 })
-	if static || !b.source.Blank {
+	if slices.ContainsFunc(nics, nic.static) || !b.source.Blank {
 		ipOptions(nics, b.opts)
 	}
 }
@@ -151,7 +150,7 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 	for _, n := range nics {
 		d.NICs = append(d.NICs, n.guest())
 	}
-	files, err := d.Make(likelyVMID(vm))
+	files, err := sampled(d.Recipe, nics).Make(likelyVMID(vm))
 	if err != nil {
 		b.failBoot(d, err)
 		return
@@ -168,7 +167,7 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 	if d.way == bySnippets {
 		b.snippetParts(vm.Seed, files)
 	}
-	if d.PerGuest() {
+	if d.PerGuest() || len(vm.Leases) > 0 {
 		recipe := model.Recipe(d.Recipe)
 		vm.Seed.Recipe = &recipe
 	} else {

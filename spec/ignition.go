@@ -52,7 +52,10 @@ func (b *build) checkIgnition(nics []nic, d boot, config string) {
 		b.fail(d.texts[0].Field, "it makes a config of version %s, and %s %s reads none newer than %s%s", version, TheImage, b.image.Owner.Name, b.image.OS.Ignition, instead)
 	}
 	for _, n := range nics {
-		if len(n.v4)+len(n.v6) > 0 {
+		switch {
+		case n.pool != nil:
+			b.fail(n.field+".staticIP.fromPool", "Ignition configs set no addresses by themselves, and yours can't know which one the machine gets; use %s, or DHCP", called("staticIP.address"))
+		case len(n.v4)+len(n.v6) > 0:
 			b.tell(n.field+".staticIP", "Ignition configs set no addresses by themselves: have yours write a file that does, in /etc/systemd/network on Flatcar, in /etc/NetworkManager/system-connections on Fedora CoreOS")
 		}
 	}

@@ -43,6 +43,7 @@ type Network struct {
 
 // StaticIP are fixed addresses of an interface, with prefix lengths.
 type StaticIP struct {
+	FromPool  string // the network whose pool has the address; empty: see Address
 	Address   string
 	Addresses []string // further ones
 	Gateway   string
@@ -63,10 +64,22 @@ type nic struct {
 	dhcp     bool
 	dhcp6    bool
 	slaac    bool
+	pool     *model.AddressPool // nil: none
 }
 
 // addressed reports whether the guest is told how the interface gets an address.
-func (n nic) addressed() bool { return n.dhcp || n.dhcp6 || n.slaac || len(n.v4)+len(n.v6) > 0 }
+func (n nic) addressed() bool { return n.dhcp || n.dhcp6 || n.slaac || n.static() }
+
+// static reports whether the interface has fixed addresses.
+func (n nic) static() bool { return n.pool != nil || len(n.v4)+len(n.v6) > 0 }
+
+// has reports whether the interface has a fixed address of a family.
+func (n nic) has(f model.Family) bool {
+	if n.pool != nil {
+		return n.pool.Size(f) > 0
+	}
+	return f == model.IPv4 && len(n.v4) > 0 || f == model.IPv6 && len(n.v6) > 0
+}
 
 // maxNICs is how many network cards Proxmox takes.
 const maxNICs = 32

@@ -66,7 +66,7 @@ func Desired(c *Cluster, set string, machines []Machine, images []Image) (model.
 // Finish finds what machines can't have both, and hashes the secrets of all that were
 // translated. It is called once, after the last machine.
 func (t *Translation) Finish() Errors {
-	errs := slices.Concat(t.checkShares(), t.checkMACs(), t.checkAddresses())
+	errs := slices.Concat(t.checkShares(), t.checkMACs(), t.checkAddresses(), t.checkPooled())
 	if t.Late == nil {
 		t.hashSecrets()
 	}

@@ -2,7 +2,6 @@ package hand
 
 import (
 	"net/netip"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -13,32 +12,14 @@ import (
 // staticAddresses are those that a machine has by its cloud-init settings or by
 // its manifest.
 func staticAddresses(c *target.Site, g *model.Guest) []netip.Addr {
-	found := configAddresses(g.Config.Options)
+	found := model.ConfiguredAddresses(g.Config.Options)
 	for _, vm := range c.Desired.VMs {
 		if vm.Name != g.Name {
 			continue
 		}
-		found = append(found, configAddresses(vm.Options)...)
+		found = append(found, model.ConfiguredAddresses(vm.Options)...)
 		if vm.Seed != nil {
 			found = append(found, seedAddresses(vm.Seed.Files["network-config"])...)
-		}
-	}
-	return found
-}
-
-// configAddresses are those of Proxmox' cloud-init options.
-func configAddresses(options map[string]string) []netip.Addr {
-	var found []netip.Addr
-	for _, key := range model.NamesOf(options) {
-		if !strings.HasPrefix(key, "ipconfig") {
-			continue
-		}
-		for pair := range strings.SplitSeq(options[key], ",") {
-			if name, value, _ := strings.Cut(pair, "="); name == "ip" || name == "ip6" {
-				if p, err := netip.ParsePrefix(value); err == nil {
-					found = append(found, p.Addr())
-				}
-			}
 		}
 	}
 	return found

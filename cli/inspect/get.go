@@ -52,6 +52,7 @@ var kinds = []struct {
 	{"nodes", []string{"node"}, listNodes},
 	{"storages", []string{"storage"}, listStorages},
 	{"tasks", []string{"task"}, listTasks},
+	{"addresses", []string{"address", "ip", "ips"}, listAddresses},
 }
 
 func kindNames() []string {
@@ -92,12 +93,15 @@ type Get struct {
 func NewGet(u *ui.UI) *cobra.Command {
 	g := &Get{}
 	cmd := &cobra.Command{
-		Use:   "get vms|images|snapshots|nodes|storages|tasks [NAME…]",
-		Short: "List machines, images, nodes, storages and tasks",
+		Use:   "get vms|images|snapshots|nodes|storages|tasks|addresses [NAME…]",
+		Short: "List machines, images, nodes, storages, tasks and addresses",
 		Long: `List what the cluster has. With manifests (-f) that declare machines or images, list
 only these, and whether they are up to date.
 
-Name machines by their name or VMID, also in "get snapshots" and "get tasks".`,
+Name machines by their name or VMID, also in "get snapshots" and "get tasks".
+
+"get addresses" shows which VM has which address: by its config, by its claim to one of a
+pool, or as its guest agent reports. With a Provider that has pools, it shows theirs.`,
 		Example: `  proxplane get vms
   proxplane get vms web-1 web-2 -o wide
   proxplane get vms -f machines.yaml
@@ -105,6 +109,7 @@ Name machines by their name or VMID, also in "get snapshots" and "get tasks".`,
   proxplane get vms -l web -o name
   proxplane get snapshots web-1
   proxplane get storages
+  proxplane get addresses -f provider.yaml
   proxplane get tasks --watch`,
 		Args: command.Takes(1, 0),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {

@@ -82,8 +82,16 @@ type Network struct {
 
 // StaticIP are fixed addresses of an interface.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.address) || has(self.addresses) && size(self.addresses) > 0",message="address is missing: give one with its prefix length, such as 192.168.1.100/24"
+// +kubebuilder:validation:XValidation:rule="has(self.address) || has(self.fromPool) || has(self.addresses) && size(self.addresses) > 0",message="address is missing: give one with its prefix length, such as 192.168.1.100/24, or fromPool"
+// +kubebuilder:validation:XValidation:rule="!has(self.fromPool) || !(has(self.address) || has(self.addresses) || has(self.gateway) || has(self.gateway6))",message="fromPool is instead of addresses and gateways, which come from the pool: leave one of them out"
 type StaticIP struct {
+	// FromPool gives the interface an address of the pool of a network, by the network's
+	// name in Provider.networks. The machine keeps it until it is deleted.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	FromPool string `json:"fromPool,omitempty"`
+
 	// Address with its prefix length, IPv4 or IPv6: "192.168.1.100/24".
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

@@ -1,0 +1,69 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
+)
+
+// listAddresses lists the addresses of all VMs: those of the pools, if the manifests have pools, and
+// all that configs say otherwise.
+func listAddresses(ctx context.Context, g *Get, names []string) (listing, error) {
+	have, err := g.c.Look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	var ids []int
+	for _, guest := range target.Sorted(have, func(g *model.Guest) bool {
+		return !g.Template && !g.Container && have.Nodes[g.Node] != nil && have.Nodes[g.Node].Online
+	}) {
+		ids = append(ids, guest.VMID)
+	}
+	if err := g.c.ReadAll(ctx, ids, g.c.Observer.Config); err != nil {
+		return listing{}, err
+	}
+	have = g.c.Observer.Snapshot()
+	var held []model.Holding
+	users := map[netip.Addr]int{}
+	for _, id := range ids {
+		if guest := have.Guests[id]; guest != nil {
+			for _, h := range guest.Holdings() {
+				users[h.Address]++
+				held = append(held, h)
+			}
+		}
+	}
+	slices.SortFunc(held, func(a, b model.Holding) int { return cmp.Or(a.Address.Compare(b.Address), a.VMID-b.VMID) })
+	var l listing
+	var rows []status.Address
+	var all []string
+	for _, h := range held {
+		pool, ok := poolOf(g.c.Pools, h)
+		all = append(all, h.Address.String(), h.Name)
+		if !ok || !named(names, h.Address.String()) && !named(names, h.Name) {
+			continue
+		}
+		a := status.AddressOf(h, have.Guests[h.VMID], pool)
+		a.Shared = users[h.Address] > 1
+		rows = append(rows, a)
+		l.addNamed(a.Address+" "+strconv.Itoa(a.VMID), a.Address, a)
+	}
+	l.table = status.AddressTable(rows)
+	return l, missing("address or VM", names, all)
+}
+
+// poolOf is the pool that an address is of; false: the manifests have pools, and it is of none.
+func poolOf(pools []model.AddressPool, h model.Holding) (name string, ok bool) {
+	for _, p := range pools {
+		if p.Contains(h.Address) {
+			return p.Name, true
+		}
+	}
+	return "", len(pools) == 0 || h.Slot != ""
+}

@@ -1,0 +1,343 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Addresses from pools. A guest claims its address first and uses it later. The claim is in its
+// marker, which a clone has from its first moment on. Then the lists and the configs of the others
+// are read, and only if none of them has the address or claims it, the address goes into the guest's
+// own config, from which the guest takes it when it starts. Of two who claim the same at once at
+// least one sees the other: each reads after it has claimed. The one with the higher VMID takes
+// another address, and the other one waits for that. See docs/adr/0011-addresses-from-pools.md.
+
+// holdings are the addresses that guests of the cluster have or claim.
+type holdings struct {
+	by     map[netip.Addr][]model.Holding
+	unread []int // guests whose configs have to be read first
+	hidden *model.Guest
+}
+
+// addressesHeld are the addresses that guests have, as far as that is known.
+func (p *planner) addressesHeld() *holdings {
+	if p.holdings != nil {
+		return p.holdings
+	}
+	h := &holdings{by: map[netip.Addr][]model.Holding{}}
+	for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
+		g := p.have.Guests[id]
+		for _, one := range g.Holdings() {
+			h.by[one.Address] = append(h.by[one.Address], one)
+		}
+		if g.Config != nil || g.Template {
+			continue
+		}
+		if _, ours := p.have.Placed[id]; ours && len(p.have.Placed[id].Addresses) > 0 {
+			continue // being made by us
+		}
+		if n := p.have.Nodes[g.Node]; n == nil || !n.Online {
+			h.hidden = g
+			continue
+		}
+		h.unread = append(h.unread, id)
+	}
+	for _, id := range slices.Sorted(keysOf(p.have.Placed)) {
+		if g := p.have.Guests[id]; g == nil || g.Config == nil || g.Config.Half {
+			h.place(id, p.have.Placed[id])
+		}
+	}
+	p.holdings = h
+	return h
+}
+
+// place notes the addresses of a guest that is being made.
+func (h *holdings) place(vmid int, pl model.Placement) {
+	for _, a := range pl.Addresses {
+		h.by[a] = append(h.by[a], model.Holding{Address: a, VMID: vmid, Name: pl.Owner.Name, Node: pl.Node, Claimed: true})
+	}
+}
+
+// others are those who have an address or claim it, beside a guest.
+func (h *holdings) others(a netip.Addr, vmid int) []model.Holding {
+	return slices.DeleteFunc(slices.Clone(h.by[a]), func(one model.Holding) bool { return one.VMID == vmid })
+}
+
+// addressesKnown reports whether it is known which addresses are taken. What is to be read is a look; what
+// can't be read is a wait.
+func (p *planner) addressesKnown(o *Object, vmid int) bool {
+	h := p.addressesHeld()
+	if g := h.hidden; g != nil && g.VMID != vmid {
+		o.wait(model.WaitNode, fmt.Sprintf("node %s is offline, and nobody knows which addresses VM %d there has", g.Node, g.VMID))
+		return false
+	}
+	for _, id := range h.unread {
+		if id != vmid {
+			o.Look.Configs = append(o.Look.Configs, id)
+		}
+	}
+	return len(o.Look.Configs) == 0
+}
+
+// newAddresses chooses the addresses of a guest that is to be made; false: it can't be made yet.
+func (p *planner) newAddresses(o *Object, v model.VM, vmid int) (model.VM, bool) {
+	if len(v.Leases) == 0 {
+		return v, true
+	}
+	if !p.addressesKnown(o, vmid) {
+		return v, false
+	}
+	leases, ok := p.choose(o, v, v.Leases, vmid)
+	if !ok {
+		return v, false
+	}
+	p.holdings.place(vmid, model.Placement{Owner: v.Owner, Addresses: addressesOf(leases)})
+	return v.Leased(leases), true
+}
+
+// choose completes leases by the first addresses that nobody has; false: there are none.
+func (p *planner) choose(o *Object, v model.VM, leases []model.Lease, vmid int) ([]model.Lease, bool) {
+	h, out := p.addressesHeld(), slices.Clone(leases)
+	for i := range out {
+		l := &out[i]
+		l.Has = slices.Clone(l.Has)
+		for _, family := range l.Lacking() {
+			free := func(a netip.Addr) bool { return len(h.others(a, vmid)) == 0 }
+			found := false
+			for a := range l.Pool.Candidates(v.Owner, l.Slot, family) {
+				if found = free(a); found {
+					l.Has = append(l.Has, l.Pool.With(a))
+					break
+				}
+			}
+			if !found {
+				o.wait(model.WaitAddress, exhausted(l.Pool, family, h))
+				return nil, false
+			}
+		}
+	}
+	return out, true
+}
+
+// exhausted says that a pool has no address left.
+func exhausted(pool model.AddressPool, family model.Family, h *holdings) string {
+	var users []string
+	for _, a := range slices.SortedFunc(maps.Keys(h.by), netip.Addr.Compare) {
+		if pool.Contains(a) && model.FamilyOf(a) == family {
+			users = append(users, fmt.Sprintf("%s by %s", a, h.by[a][0]))
+		}
+	}
+	const enough = 3
+	more := ""
+	if len(users) > enough {
+		users, more = users[:enough], ", …"
+	}
+	return fmt.Sprintf("pool %s has no free %s address: all %d are taken (%s%s); add a range to the pool, or delete a machine that has one", pool.Name, family, pool.Size(family), strings.Join(users, ", "), more)
+}
+
+// keepAddresses gives a guest the addresses that it has, or is to have; false: that has to be
+// settled first.
+func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM, bool) {
+	if len(v.Leases) == 0 {
+		return v, true
+	}
+	leases := kept(v.Leases, g.Config)
+	complete := !slices.ContainsFunc(leases, func(l model.Lease) bool { return len(l.Lacking()) > 0 })
+	if complete && configured(leases, g.Config) {
+		noteOutside(o, leases)
+		return v.Leased(leases), true
+	}
+	if complete && !g.Shown {
+		o.wait(model.WaitClaim, fmt.Sprintf("%s is claimed for it; the next list shows whether another machine claims the same", addressList(addressesOf(leases))))
+		return v, false
+	}
+	if !p.addressesKnown(o, g.VMID) {
+		return v, false
+	}
+	if complete {
+		switch rival := p.rival(leases, g.VMID); {
+		case rival == nil:
+			return v.Leased(leases), true
+		case rival.Claimed && rival.VMID > g.VMID:
+			o.wait(model.WaitClaim, fmt.Sprintf("%s has claimed %s, too, and is to take another address", rival, rival.Address))
+			return v, false
+		}
+	}
+	p.claim(o, v, g, leases)
+	return v, false
+}
+
+// rival is another guest that has one of the addresses, or claims it; nil: there is none. Those who
+// have it, and those with a lower VMID, come first: they keep it.
+func (p *planner) rival(leases []model.Lease, vmid int) *model.Holding {
+	var rivals []model.Holding
+	for _, a := range addressesOf(leases) {
+		rivals = append(rivals, p.addressesHeld().others(a, vmid)...)
+	}
+	if len(rivals) == 0 {
+		return nil
+	}
+	slices.SortFunc(rivals, func(a, b model.Holding) int {
+		if a.Claimed != b.Claimed {
+			if b.Claimed {
+				return -1
+			}
+			return 1
+		}
+		return a.VMID - b.VMID
+	})
+	return &rivals[0]
+}
+
+// claim plans that a guest that is there claims addresses: those that it lacks, and others instead of
+// those that somebody else has. Without any that is free it gives up its claim.
+func (p *planner) claim(o *Object, v model.VM, g *model.Guest, leases []model.Lease) {
+	h := p.addressesHeld()
+	var lost []string
+	for i := range leases {
+		l := &leases[i]
+		l.Has = slices.DeleteFunc(slices.Clone(l.Has), func(a model.Address) bool {
+			others := h.others(a.Addr(), g.VMID)
+			if len(others) > 0 {
+				lost = append(lost, fmt.Sprintf("%s is that of %s", a.Addr(), others[0]))
+			}
+			return len(others) > 0
+		})
+	}
+	chosen, ok := p.choose(o, v, leases, g.VMID)
+	if !ok {
+		if len(lost) == 0 {
+			return
+		}
+		chosen, o.Wait = leases, nil
+	}
+	h.place(g.VMID, model.Placement{Owner: v.Owner, Node: g.Node, Addresses: addressesOf(chosen)})
+	c := &change{p: p, o: o, v: v.Leased(chosen), g: g, have: g.Config}
+	m := g.Config.Marker.Bare()
+	m.Addresses = c.v.Claims()
+	if fresh(g.Config) && v.Seed != nil {
+		m.Old, m.Seed = append(slices.Clone(m.Old), m.Seed), intendedSeed(c.v, g.VMID)
+	}
+	why := "it is to have an address from a pool"
+	if len(lost) > 0 {
+		why = strings.Join(lost, ", ")
+	}
+	what := fmt.Sprintf("claim %s for VM %d", addressList(addressesOf(chosen)), g.VMID)
+	if !ok {
+		what = fmt.Sprintf("give up what VM %d has claimed", g.VMID)
+	}
+	text, tags := model.Describe(g.Config.Text, m), tagsFor(c.v, g.Config, claimStamp+model.Digest(fmt.Sprint(m.Addresses)))
+	o.step(Step{
+		Action: model.Configure{Target: c.target(), Digest: g.Config.Digest, Description: &text, Tags: &tags},
+		What:   what, Why: why, Effect: Live,
+	})
+}
+
+// claimStamp begins the fingerprint of a guest that has claimed addresses: each claim has another
+// one, so that the list of guests shows that there is a new claim to be read.
+const claimStamp = "claims"
+
+func addressList(list []netip.Addr) string {
+	var texts []string
+	for _, a := range list {
+		texts = append(texts, a.String())
+	}
+	return strings.Join(texts, " and ")
+}
+
+// kept are the leases with the addresses that the guest has: those of its marker, else those that
+// its config has in the network of the pool.
+func kept(leases []model.Lease, have *model.Config) []model.Lease {
+	out := slices.Clone(leases)
+	for i := range out {
+		l := &out[i]
+		configured := model.IPConfig(have.Options[l.Option()])
+		for _, text := range have.Marker.Addresses[l.Slot] {
+			if a, err := netip.ParseAddr(text); err == nil {
+				l.Has = append(slices.Clip(l.Has), asConfigured(l.Pool, a, configured))
+			}
+		}
+		if fresh(have) {
+			continue // its config is that of its source
+		}
+		for _, a := range configured {
+			if slices.Contains(l.Lacking(), model.FamilyOf(a.Addr())) && l.Pool.Reaches(a.Addr()) {
+				l.Has = append(slices.Clip(l.Has), l.Pool.With(a.Addr()))
+			}
+		}
+	}
+	return out
+}
+
+// asConfigured is an address as the pool has it, or, if the pool is of another network by now, as the
+// guest has it.
+func asConfigured(pool model.AddressPool, a netip.Addr, configured []model.Address) model.Address {
+	if !pool.Reaches(a) {
+		for _, c := range configured {
+			if c.Addr() == a {
+				return c
+			}
+		}
+	}
+	return pool.With(a)
+}
+
+// configured reports whether the config has the addresses already.
+func configured(leases []model.Lease, have *model.Config) bool {
+	if fresh(have) {
+		return false
+	}
+	for _, l := range leases {
+		said := model.IPConfig(have.Options[l.Option()])
+		for _, a := range l.Has {
+			if !slices.ContainsFunc(said, func(c model.Address) bool { return c.Addr() == a.Addr() }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// noteOutside notes addresses that their pools don't have any more.
+func noteOutside(o *Object, leases []model.Lease) {
+	for _, l := range leases {
+		for _, a := range l.Has {
+			if !l.Pool.Contains(a.Addr()) {
+				o.note("it keeps %s, which isn't in pool %s any more; a machine that is made anew gets one that is", a.Addr(), l.Pool.Name)
+			}
+		}
+	}
+}
+
+// addressesOf are the addresses of leases.
+func addressesOf(leases []model.Lease) []netip.Addr {
+	var list []netip.Addr
+	for _, l := range leases {
+		for _, a := range l.Has {
+			list = append(list, a.Addr())
+		}
+	}
+	return list
+}
+
+// leasedOptions are the options that have addresses from pools.
+func leasedOptions(v model.VM) map[string]string {
+	options := map[string]string{}
+	for _, l := range v.Leases {
+		options[l.Option()] = v.Options[l.Option()]
+	}
+	return options
+}
+
+// withoutLeases are options without those: a guest has to claim its addresses first.
+func withoutLeases(v model.VM, options map[string]string) map[string]string {
+	for _, l := range v.Leases {
+		delete(options, l.Option())
+	}
+	return options
+}
