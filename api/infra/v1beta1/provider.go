@@ -241,32 +241,27 @@ type AddressPool struct {
 	// Prefix is the IPv4 network that the ranges are in: "192.168.1.0/24".
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="want a network such as 192.168.1.0/24"
 	Prefix string `json:"prefix,omitempty"`
 
 	// Prefix6 is the IPv6 network that the ranges are in: "fd00:1::/64".
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="want a network such as fd00:1::/64"
 	Prefix6 string `json:"prefix6,omitempty"`
 
 	// Gateway for IPv4.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isIP(self)",message="want an address such as 192.168.1.1, without a prefix length"
 	Gateway string `json:"gateway,omitempty"`
 
 	// Gateway6 is the gateway for IPv6.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isIP(self) && ip(self).family() == 6",message="want an IPv6 address; gateway is for IPv4"
 	Gateway6 string `json:"gateway6,omitempty"`
 
 	// DNS are the addresses of name servers, for machines that name none.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=64
-	// +kubebuilder:validation:items:XValidation:rule="isIP(self)",message="want the address of a name server, such as 192.168.1.1"
 	DNS []string `json:"dns,omitempty"`
 
 	// Search are domains for names without a dot, for machines that name none.

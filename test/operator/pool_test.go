@@ -1,0 +1,40 @@
+package operator_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// pooled is a machine with an address from a pool.
+func pooled(name string) string {
+	return machine(name, "networks: [{name: servers, staticIP: {fromPool: servers}}]")
+}
+
+func TestMachinesGetAddressesFromAPool(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p",
+		`{"spec":{"networks":{"servers":{"bridge":"vmbr0","pool":{"prefix":"192.168.77.0/24","gateway":"192.168.77.1","ranges":["192.168.77.100"]}}}}}`)
+	s.apply(pooled("one"))
+	s.waitFor("--for=condition=Ready", "vm/one")
+	if got := s.conf("one", "ipconfig0"); !strings.Contains(got, "ip=192.168.77.100/24") {
+		t.Errorf("it has %s", got)
+	}
+	if got := s.field("vm/one", ".status.addresses[0]"); got != "192.168.77.100" {
+		t.Errorf("its address is %s", got)
+	}
+
+	// The last address is taken: the next machine waits, until it is given back.
+	s.apply(pooled("two"))
+	s.waits("vm/two", `pool servers has no free IPv4 address: all 1 are taken \(192.168.77.100 by VM \d+ \(one\)\)`)
+	if got := s.field("vm/two", `.status.conditions[?(@.type=="Ready")].reason`); got != "NoAddress" {
+		t.Errorf("the reason is %s", got)
+	}
+	s.kubectl("delete", "vm", "one", "--timeout", patience.String())
+	s.waitFor("--for=condition=Ready", "vm/two")
+	if got := s.conf("two", "ipconfig0"); !strings.Contains(got, "ip=192.168.77.100/24") {
+		t.Errorf("it has %s", got)
+	}
+}
