@@ -42,6 +42,12 @@ func (l *lab) check(want model.Desired) {
 				continue
 			}
 			name := vm.Conf["name"]
+			if templateWanted(want, m.Owner) {
+				if name += " on " + vm.Node; vm.Conf["template"] != "1" {
+					l.t.Errorf("VM %d, the template %s, is only half made", id, name)
+				}
+				wanted[name] = model.VM{}
+			}
 			if seen[name] != 0 {
 				l.t.Errorf("%s is there twice: VMs %d and %d", name, seen[name], id)
 			}
@@ -51,7 +57,9 @@ func (l *lab) check(want model.Desired) {
 				l.t.Errorf("VM %d (%s) is there, and nobody wants it", id, name)
 				continue
 			}
-			l.checkMachine(w, m, vm)
+			if w.Name != "" {
+				l.checkMachine(w, m, vm)
+			}
 		}
 		for name := range wanted {
 			if seen[name] == 0 {
@@ -65,6 +73,11 @@ func (l *lab) check(want model.Desired) {
 			}
 		}
 	})
+}
+
+// templateWanted reports whether a guest is a template of an image that is wanted.
+func templateWanted(want model.Desired, o model.Owner) bool {
+	return slices.ContainsFunc(want.Images, func(i model.Image) bool { return i.Owner.Key == o.Key && !i.Deleted && i.URL != "" })
 }
 
 func (l *lab) checkMachine(want model.VM, m model.Marker, vm *pvesim.VM) {

@@ -10,6 +10,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 // tripwire ends a process at its nth request: before it is sent, or when it was
@@ -78,7 +79,11 @@ func (l *lab) dieAt(want model.Desired, n int, after bool) { l.run(want, n, afte
 // its own, and lets a new one go on.
 func crashes(t *testing.T, before func(*lab), want model.Desired) {
 	t.Helper()
-	w := labWorld(2)
+	crashesIn(t, labWorld(2), before, want)
+}
+
+func crashesIn(t *testing.T, w *pvesim.World, before func(*lab), want model.Desired) {
+	t.Helper()
 	w.Timing.Clone, w.Timing.Resize, w.Timing.Start, w.Timing.Agent = ms(300), ms(100), ms(100), ms(1000)
 	for _, after := range []bool{false, true} {
 		for n := 1; ; n++ {

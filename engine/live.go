@@ -243,7 +243,11 @@ func (r *run) claim(o *object, a model.Action, at plan.Object) error {
 	if o.part.opts.Claim == nil || !model.FactsOf(a).Makes {
 		return nil
 	}
-	if err := o.part.opts.Claim(r.calls, o.owner, at.VMID, at.Node); err != nil {
+	owner := o.owner
+	if image, _, ok := owner.CopyOf(); ok {
+		owner.Key = image // which is what people have written
+	}
+	if err := o.part.opts.Claim(r.calls, owner, at.VMID, at.Node); err != nil {
 		return &claimError{at.VMID, err}
 	}
 	return nil

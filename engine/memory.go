@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -66,13 +67,33 @@ func (m *memory) begin(vmid int) {
 // replace keeps the placement of an object up to date with its newest plan; was
 // is the one before.
 func (m *memory) replace(p plan.Object, was model.Placement, at int) {
-	for _, s := range p.Steps {
-		if model.FactsOf(s.Action).Makes {
-			m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory, Addresses: p.Addresses})
-			return
-		}
+	if makes(p) || awaitsImage(p) {
+		m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory, Addresses: p.Addresses})
+		return
 	}
 	if at != 0 && at == p.VMID && !p.Gone {
 		m.place(at, was)
+	}
+}
+
+// makes reports whether a plan makes a guest.
+func makes(p plan.Object) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes })
+}
+
+// awaitsImage reports whether a guest waits for its image on the node that it was placed on.
+// Others have to count with it there.
+func awaitsImage(p plan.Object) bool {
+	return p.Placed != "" && p.Wait != nil && p.Wait.Reason == model.WaitSource
+}
+
+// bind notes on which node a guest waits for its image: it stays with that choice until it is
+// made, so that the image isn't made on one node after the other.
+func (m *standing) bind(key model.Key, p plan.Object) {
+	switch {
+	case awaitsImage(p):
+		m.bound[key] = p.Node
+	case p.Look.Empty() && !makes(p):
+		delete(m.bound, key)
 	}
 }

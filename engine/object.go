@@ -131,6 +131,13 @@ type waiting struct {
 // busy reports whether something is in flight that the object has to wait for.
 func (o *object) busy() bool { return o.reads > 0 || o.steps > 0 }
 
+// passing reports whether it is an object that plans come up with and may drop again: disks
+// that were left, or a template that an image needs on a node.
+func (o *object) passing() bool {
+	_, _, copied := o.owner.CopyOf()
+	return copied || o.owner.Key == model.Leftovers
+}
+
 // planned takes over a new plan, of which nothing is begun.
 func (o *object) planned(p plan.Object) {
 	o.plan, o.begun, o.did, o.onward, o.wait.retry = p, map[int]bool{}, map[int]bool{}, lookFirst, time.Time{}

@@ -210,7 +210,7 @@ func (r *run) awaitCalls() {
 func (r *run) report() Report {
 	rep := Report{Took: time.Since(r.begun)}
 	for _, o := range r.order {
-		if o.owner.Key == model.Leftovers && o.phase == done {
+		if o.passing() && o.phase == done && (o.plan.Gone || o.owner.Key == model.Leftovers) {
 			continue // nobody has wanted it: it matters only if it couldn't be done
 		}
 		rep.Objects = append(rep.Objects, r.outcome(o))

@@ -112,6 +112,7 @@ func (s *Session) Look() {
 func (r *run) rewant(p *part, want model.Desired, versions map[model.Key]int64) {
 	was := p.want
 	want = r.e.seal(want)
+	was.KeepCopies(&want)
 	p.want = plan.NewWanted(want)
 	before := p.objects
 	p.objects, p.order = make(map[model.Key]*object, len(before)), nil
@@ -155,7 +156,7 @@ func (r *run) reorder() {
 func each(want model.Desired, do func(model.Owner)) {
 	for i := range want.Images {
 		if !want.Images[i].Lent {
-			do(want.Images[i].Owner)
+			do(want.Images[i].Object())
 		}
 	}
 	for i := range want.Shares {
@@ -209,6 +210,7 @@ func (r *run) drop(o *object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	o.part.standing.retryAll(o.owner.Key)
+	delete(o.part.standing.bound, o.owner.Key)
 	r.e.memory.displace(o.owner)
 	o.part.standing.unroll(o.owner.Key)
 }

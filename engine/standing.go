@@ -14,6 +14,7 @@ type standing struct {
 	party   *Party             // nil: the guests are counted alone
 	rolling map[model.Key]bool // guests that are restarted or replaced; true: it has begun
 	failed  map[model.Key]model.Failure
+	bound   map[model.Key]string    // nodes on which guests wait for their image
 	full    map[model.Key]time.Time // when objects last found no room
 	tries   map[try]int
 	ignored map[model.Key]time.Time // when guests last didn't shut down though asked to
@@ -27,7 +28,7 @@ type try struct {
 func newStanding() *standing {
 	return &standing{
 		rolling: map[model.Key]bool{}, failed: map[model.Key]model.Failure{}, full: map[model.Key]time.Time{},
-		tries: map[try]int{}, ignored: map[model.Key]time.Time{},
+		tries: map[try]int{}, ignored: map[model.Key]time.Time{}, bound: map[model.Key]string{},
 	}
 }
 
@@ -74,7 +75,7 @@ func (m *memory) fail(of *standing, key model.Key, what string, f act.Failure, l
 	if f.Class == act.Full {
 		pause = max(pause, time.Duration(m.roomless(now))*fullPause)
 	}
-	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(pause), Hard: n >= limit.tries, Lost: lost}
+	fail := model.Failure{What: what, Text: f.Text, Hint: f.Hint, Lacks: f.Lacks, At: now, Next: now.Add(pause), Hard: n >= limit.tries, Full: f.Class == act.Full, Lost: lost}
 	if f.Class == act.Mistaken && n <= quickTries {
 		fail.Next = now
 	}

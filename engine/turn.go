@@ -31,7 +31,7 @@ func (r *run) turn() {
 	for _, o := range due {
 		p, ok := planned[o]
 		if !ok {
-			p = plan.Object{Owner: o.owner, Gone: o.owner.Key == model.Leftovers} // it was there to be looked at, and has been
+			p = plan.Object{Owner: o.owner, Gone: o.passing()} // it was there to be looked at, and has been; or nobody needs it any more
 		}
 		if p.VMID == 0 && !p.Look.Empty() {
 			p.VMID, p.Node = o.plan.VMID, o.plan.Node // for those who want to know meanwhile
@@ -85,12 +85,17 @@ func (r *run) planPart(part *part, due []*object) map[model.Key]plan.Object {
 	}
 	for _, p := range planned.Objects {
 		out[p.Owner.Key] = p
-		if part.objects[p.Owner.Key] == nil && p.VMID != 0 {
-			r.add(part, p) // found while looking for what is left over
+		if o := part.objects[p.Owner.Key]; o != nil && o.phase == done && p.On != "" && !p.Ready() {
+			o.phase = o.phase.doubted() // it is needed again
+			r.due[o] = true
+		}
+		if part.objects[p.Owner.Key] == nil && (p.VMID != 0 || p.On != "") {
+			r.add(part, p) // found while looking for what is left over, or needed by another
 		}
 	}
 	for i, o := range due {
 		e.memory.replace(out[o.owner.Key], was[i], at[i])
+		part.standing.bind(o.owner.Key, out[o.owner.Key])
 	}
 	return out
 }

@@ -321,10 +321,18 @@ type Image struct {
 	Checksum          string
 	ChecksumAlgorithm string
 	Storage           string // where the disk of a fetched image goes
-	Options           map[string]string
-	Range             Range
-	Deleted           bool
-	Hold              Hold `json:",omitzero"` // as of a VM
+	// Ahead are the nodes that get a template of a fetched image before a machine needs it there,
+	// where templates are on local storages; [AllNodes]: all of them.
+	Ahead []string `json:",omitempty"`
+	// On is the node that this template of the image is for; empty: it is the image itself. See
+	// [Image.Copy].
+	On string `json:",omitempty"`
+	// Used says that machines are to be made from it.
+	Used    bool `json:"-"`
+	Options map[string]string
+	Range   Range
+	Deleted bool
+	Hold    Hold `json:",omitzero"` // as of a VM
 	// OnlyTemplate says that what VMID names must be a template.
 	OnlyTemplate bool `json:",omitempty"`
 	// Implied says that no object describes it: it is here for the guests that are
@@ -333,6 +341,35 @@ type Image struct {
 	// Lent says that it is another namespace's, which looks after it: here guests are only
 	// made from it. With a URL, VMID is the template that was made there; 0: none yet.
 	Lent bool `json:",omitempty"`
+}
+
+// AllNodes stands for every node of the cluster.
+const AllNodes = "*"
+
+// Copy is the template of an image for one node, where templates are on local storages. It
+// is planned as an object of its own, so that nodes don't wait for each other.
+func (i Image) Copy(node string) Image {
+	i.On, i.Ahead = node, nil
+	return i
+}
+
+// Object is what the image is planned as: its owner, or one of the image's templates.
+func (i Image) Object() Owner {
+	o := i.Owner
+	if i.On != "" {
+		o.Name += copySign + i.On
+	}
+	return o
+}
+
+// copySign is between the name of an image and the node of one of its templates. Names of
+// objects can't have it.
+const copySign = "@"
+
+// CopyOf takes the key of an image's template apart; ok: it is one.
+func (k Key) CopyOf() (image Key, node string, ok bool) {
+	k.Name, node, ok = strings.Cut(k.Name, copySign)
+	return k, node, ok
 }
 
 // Template is a guest that an image stands for.

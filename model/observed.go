@@ -56,6 +56,8 @@ type Observed struct {
 	IDs map[int]bool
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
+	// Bound are the nodes that were chosen for guests that wait for their image there.
+	Bound map[Key]string
 	// Ignored are the objects whose guests didn't shut down when they were asked to lately.
 	Ignored map[Key]bool
 	// Rolling are the guests that we are restarting or replacing, until they are
@@ -238,6 +240,7 @@ type Failure struct {
 	At    time.Time
 	Next  time.Time // not before then again
 	Hard  bool      // trying again can't help until something is changed
+	Full  bool      // for want of room
 	Lost  bool      // it may have been done: not again before a list was asked for since
 }
 

@@ -7,6 +7,7 @@ import "strings"
 type URLState struct {
 	Missing     string // the server has no such file, and says so
 	Unreachable string // why the node gets no answer
+	Size        int64  // in bytes; 0: the server doesn't say
 }
 
 // URLKey is how a URL is known that a node is asked about.

@@ -95,11 +95,11 @@ func (o *Observer) Mappings(ctx context.Context, kind string) error {
 // privilege to ask doesn't know.
 func (o *Observer) URL(ctx context.Context, key string) error {
 	node, url := model.ParseURLKey(key)
-	_, err := o.client.Node(node).URLMetadata(ctx, url, nil)
+	meta, err := o.client.Node(node).URLMetadata(ctx, url, nil)
 	if err != nil && !unknowable(ctx, err) {
 		return fmt.Errorf("ask %s for %s: %w", node, url, err)
 	}
-	var said model.URLState
+	said := model.URLState{Size: meta.Size}
 	switch text := serverSays(err); {
 	case errors.Is(err, pve.ErrURL):
 		said.Missing = text

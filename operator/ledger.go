@@ -132,8 +132,8 @@ func (l *ledger) told(provider model.Key, o engine.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, e := l.whose(o.Owner)
-	if e == nil {
-		return
+	if _, _, part := o.Owner.CopyOf(); part || e == nil {
+		return // what matters of the templates of an image the image itself says
 	}
 	from := teller{site: provider}
 	if e.found.group {
@@ -149,6 +149,8 @@ func (l *ledger) whose(o model.Owner) (model.Key, *entry) {
 	key := o.Key
 	if group, ok := l.members[key]; ok {
 		key = group
+	} else if image, _, ok := key.CopyOf(); ok {
+		key = image
 	}
 	e := l.entries[key]
 	if e == nil || e.found.identity != o.UID {

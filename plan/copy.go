@@ -19,7 +19,7 @@ func (p *planner) idle(o Object) bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.want.VMs, func(v model.VM) bool {
-		return v.Source.Image == o.Owner.Key && !v.Deleted && p.found[v.Owner.Key].guest == nil
+		return v.Source.Image == o.Owner.Key && !v.Deleted && p.found[v.Owner].guest == nil
 	})
 }
 

@@ -45,6 +45,14 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	if p.lacksRoot(o, v, spot.config()) {
 		return
 	}
+	if spot.source != nil && spot.source.future != nil {
+		o.Node, o.Placed, o.Memory, o.Addresses = spot.node, spot.why, spot.memory, addressesOf(v.Leases)
+		p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Addresses: o.Addresses}
+		p.bound[v.Owner.Key] = spot.node
+		p.need(*spot.source.future)
+		o.Wait = p.imageFirst(*spot.source.future)
+		return
+	}
 	if spot.source == nil && needsStorage(v) {
 		if p.unsureOfRights(&o.Look, spot.node, "images") {
 			return

@@ -9,6 +9,12 @@ import (
 // planned are the objects whose plans an object's plan asks for: it waits until they are
 // ready, or goes by what becomes of them. What these depend on matters, too.
 func (w *Wanted) planned(k model.Key) []model.Key {
+	if image, _, ok := k.CopyOf(); ok && w.images[k].On != "" {
+		return append([]model.Key{image}, w.copies[image]...)
+	}
+	if _, ok := w.images[k]; ok {
+		return w.copies[k]
+	}
 	return slices.DeleteFunc(w.Sources(k), func(source model.Key) bool { return !w.has(source) || w.isShare(source) }) // these are in every part
 }
 

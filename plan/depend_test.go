@@ -28,10 +28,10 @@ func partly(want model.Desired, have *model.Observed, key model.Key) string {
 		few.Placed = map[int]model.Placement{}
 	}
 	for _, o := range whole.Objects {
-		for _, s := range o.Steps {
-			if o.Owner.Key != key && model.FactsOf(s.Action).Makes && before(want, o.Owner.Key, key) {
-				few.Placed[o.VMID] = model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory}
-			}
+		w.LeftOver(o) // templates that images need somewhere
+		makes := o.Placed != "" || slices.ContainsFunc(o.Steps, func(s Step) bool { return model.FactsOf(s.Action).Makes })
+		if makes && o.Owner.Key != key && before(want, o.Owner.Key, key) {
+			few.Placed[o.VMID] = model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory}
 		}
 	}
 	part := w.For(key)

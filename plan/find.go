@@ -26,11 +26,11 @@ const nearby = 8
 // find looks for the guest of an owner. A guest counts as the owner's only
 // when its own config says so, see proved.
 func (p *planner) find(o model.Owner, fixed int, r model.Range) finding {
-	if f, ok := p.found[o.Key]; ok {
+	if f, ok := p.found[o]; ok {
 		return f
 	}
 	f := p.search(o, fixed, r)
-	p.found[o.Key] = f
+	p.found[o] = f
 	return f
 }
 

@@ -24,6 +24,9 @@ func (p *planner) foresee(out *Plan) {
 				out.Objects[i].Look = then.Look
 			case then.Wait == nil && len(then.Steps) > 0:
 				then.Wait, then.Foreseen = o.Wait, true
+				if o.Placed != "" && o.Node == then.Node {
+					then.Placed = o.Placed
+				}
 				out.Objects[i], more = then, true
 			case then.Wait != nil && then.Wait.Reason.Blocks():
 				// Better known before something large is fetched for it.
@@ -60,6 +63,7 @@ func (p *planner) expect(all Plan) *model.Observed {
 	then.Guests, then.Placed, then.Dirs = map[int]*model.Guest{}, map[int]model.Placement{}, maps.Clone(p.have.Dirs)
 	maps.Copy(then.Guests, p.have.Guests)
 	maps.Copy(then.Placed, p.have.Placed)
+	then.Bound = p.bound
 	// What is foreseen hangs on what isn't, or on what was foreseen before.
 	for left := all.Objects; len(left) > 0; {
 		var hanging []Object

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -16,7 +15,7 @@ import (
 // former looks for a guest that was made for the owner when that was another object, or
 // its Kubernetes had another name.
 func (p *planner) former(o model.Owner) finding {
-	f, was, g := p.madeFor(o, p.vms[o.Key].Range, false, "")
+	f, was, g := p.madeFor(o, p.vms[o.Key].Range, false, func(uid string) (string, bool) { return uid, true })
 	if g == nil {
 		return f
 	}
@@ -35,9 +34,9 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 
 // madeFor finds a guest that was made for an object like the owner but for its UID,
 // which is that of nobody any more: a name is one object's at a time. What guests are
-// known by may have an ending beside the UID. Lists show the name of one that was made a
+// known by may have an ending beside the UID, which cut takes away. Lists show the name of one that was made a
 // moment ago late.
-func (p *planner) madeFor(o model.Owner, r model.Range, template bool, ending string) (unsure finding, was model.Owner, found *model.Guest) {
+func (p *planner) madeFor(o model.Owner, r model.Range, template bool, cut func(uid string) (string, bool)) (unsure finding, was model.Owner, found *model.Guest) {
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
 		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
 			continue
@@ -50,7 +49,7 @@ func (p *planner) madeFor(o model.Owner, r model.Range, template bool, ending st
 			continue
 		}
 		former := g.Config.Marker.Owner
-		uid, ended := strings.CutSuffix(former.UID, ending)
+		uid, ended := cut(former.UID)
 		if former.UID = uid; ended && replaced(former, o) {
 			return finding{}, former, g
 		}

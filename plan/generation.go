@@ -12,20 +12,54 @@ import (
 // generation of it.
 
 // removeOld plans the end of earlier generations that no guest is a linked
-// clone of. What is still in use stays, without a word: it goes later.
-func (p *planner) removeOld(o *Object, i model.Image, current *model.Guest) {
-	for _, g := range p.generations(i) {
-		if g.VMID == current.VMID || g.Config == nil {
-			continue
-		}
+// clone of. What is still in use stays until that is gone.
+func (p *planner) removeOld(o *Object, i model.Image) {
+	for _, g := range p.earlier(i) {
 		// It isn't worth reading all configs for it.
-		if linked, unread := p.linkedTo(g); linked || len(unread) > 0 {
+		linked, unread := p.linkedTo(g)
+		if len(linked) > 0 {
+			o.note("template %d on %s, an earlier one, stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked))
+		}
+		if len(linked)+len(unread) > 0 {
 			continue
 		}
 		o.step(Step{
 			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
 		})
+	}
+}
+
+// whoIs names guests, with the verb.
+func whoIs(names []string) string {
+	const most = 3
+	switch n := len(names); {
+	case n == 1:
+		return names[0] + " is"
+	case n > most:
+		return fmt.Sprintf("%s and %d more are each", strings.Join(names[:most], ", "), n-most)
+	}
+	return join(names) + " are each"
+}
+
+// earlier are the templates of earlier generations of an image.
+func (p *planner) earlier(i model.Image) []*model.Guest {
+	return slices.DeleteFunc(p.generations(i), func(g *model.Guest) bool { return madeOf(g, i) })
+}
+
+// lookAtGenerations has the configs read of guests that may be earlier generations of an image.
+func (p *planner) lookAtGenerations(o *Object, i model.Image) {
+	current := map[*model.Guest]bool{p.find(versioned(i), 0, i.Range).guest: true}
+	for _, node := range model.NamesOf(p.have.Nodes) {
+		if owner := versioned(i.Copy(node)); len(p.have.Tagged(owner)) > 0 {
+			current[p.find(owner, 0, i.Range).guest] = true
+		}
+	}
+	for _, old := range p.candidates(i) {
+		// Whether new ones are templates the list shows as late as their names.
+		if !current[old] && old.Config == nil && (old.Template || unnamed(old)) && slices.Contains(old.Tags, model.Tag) {
+			o.Look.Configs = append(o.Look.Configs, old.VMID)
+		}
 	}
 }
 
@@ -57,9 +91,9 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 	return list
 }
 
-// linkedTo reports whether some guest's disk hangs on one of the template's; unread
+// linkedTo names the guests whose disks hang on those of the template; unread
 // are the guests of which that isn't known, since their configs weren't read.
-func (p *planner) linkedTo(template *model.Guest) (linked bool, unread []int) {
+func (p *planner) linkedTo(template *model.Guest) (linked []string, unread []int) {
 	base := fmt.Sprintf("base-%d-", template.VMID)
 	for _, g := range p.have.Guests {
 		if g.VMID == template.VMID || g.Template {
@@ -71,14 +105,22 @@ func (p *planner) linkedTo(template *model.Guest) (linked bool, unread []int) {
 			}
 			continue
 		}
-		for _, d := range g.Config.Disks {
-			if strings.Contains(d.Volume, base) {
-				return true, nil
-			}
+		if slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return strings.Contains(d.Volume, base) }) {
+			linked = append(linked, nameFor(template, g))
 		}
 	}
 	slices.Sort(unread)
-	return false, unread
+	model.SortNames(linked)
+	return slices.Compact(linked), unread
+}
+
+// nameFor is a guest in words for whoever looks after a template. What other namespaces have
+// isn't told.
+func nameFor(template, g *model.Guest) string {
+	if of, m := template.Marker(), g.Marker(); of != nil && m != nil && of.Owner.Namespace != m.Owner.Namespace {
+		return "a machine of another namespace"
+	}
+	return fmt.Sprintf("%s (%d)", g.Name, g.VMID)
 }
 
 // removeImage plans the end of an image: what we made for it goes, unless
@@ -98,15 +140,20 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		o.Look.Configs = unread
 		return
 	}
+	if p.have.Files == nil {
+		o.Look.Files = true
+		return
+	}
+	p.removeStrays(o, i, nil)
 	list := p.generations(i)
-	if len(list) == 0 {
+	if len(list) == 0 && len(o.Steps) == 0 && o.Wait == nil {
 		o.Gone = !p.hidden(o, i.Owner, p.firstFree(versioned(i), i.Range))
 		return
 	}
 	for _, g := range list {
 		linked, unread := p.linkedTo(g)
-		if linked {
-			o.wait(model.WaitDependents, fmt.Sprintf("guests are linked clones of template %d; it goes when they are gone", g.VMID))
+		if len(linked) > 0 {
+			o.wait(model.WaitDependents, fmt.Sprintf("%s a linked clone of template %d on %s, which goes after that", whoIs(linked), g.VMID, g.Node))
 			continue
 		}
 		if len(unread) > 0 {

@@ -6,8 +6,8 @@ import "github.com/proxplane/proxplane/model"
 // and says what would be done.
 func (p *planner) hold(out *Plan) {
 	holds := map[model.Key]model.Hold{}
-	for _, i := range p.want.Images {
-		holds[i.Owner.Key] = i.Hold
+	for key, i := range p.images {
+		holds[key] = i.Hold
 	}
 	for _, v := range p.want.VMs {
 		holds[v.Owner.Key] = v.Hold

@@ -41,10 +41,14 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	var no refusals
 	free := map[string]int64{}
 	var look Look
+	img := p.images[v.Source.Image]
 	for _, n := range p.nodesFor(v) {
 		src, reason := p.reach(n.Name, sources, spot{}.storage(full, v))
+		if (reason.no() || src == nil) && p.have.Nodes[n.Name] != nil {
+			src, reason = p.orMade(img, n.Name, src, reason, &look)
+		}
 		if !reason.no() {
-			reason = p.fits(v, n, src, full, load, &look)
+			reason = p.fits(v, n, src, full || src != nil && p.copiedFull(v, src.guest), load, &look)
 		}
 		if reason.no() {
 			no.add(n.Name, reason)
@@ -66,8 +70,11 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 		return spot{}, wait, Look{}
 	}
 	best := slices.MinFunc(good, func(a, b spot) int {
-		return cmp.Or(cmp.Compare(free[b.node], free[a.node]), model.CompareNames(a.node, b.node))
+		return cmp.Or(cmp.Compare(free[b.node]-b.detour(), free[a.node]-a.detour()), cmp.Compare(a.detour(), b.detour()), model.CompareNames(a.node, b.node))
 	})
+	if i := slices.IndexFunc(good, func(s spot) bool { return s.node == p.bound[v.Owner.Key] }); i >= 0 {
+		best = good[i] // it has waited for its image there
+	}
 	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), model.Bytes(free[best.node]))
 	switch lasting := no.lasting(); {
 	case len(good) == 1:
@@ -80,6 +87,25 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	}
 	load.take(best.node, best.memory, v)
 	return best, nil, Look{}
+}
+
+// orMade is the template of an image that can be made for a node, where there is none in reach.
+func (p *planner) orMade(img model.Image, node string, src *source, why unfit, look *Look) (*source, unfit) {
+	var own Look
+	if p.spreads(img, &own) {
+		src, why = p.makeable(img, node, &own)
+	}
+	look.Add(own)
+	return src, why
+}
+
+// detour is how much more memory a node must have left to be chosen though the image has to be
+// made there first: that of one guest more. So a few guests don't have it made on every node.
+func (s spot) detour() int64 {
+	if s.source == nil || s.source.future == nil {
+		return 0
+	}
+	return s.memory
 }
 
 // memoryFrom is how much memory a guest has that is made from a source: as much
@@ -124,11 +150,14 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 		return nil, never("%s (%d) is on %s, and Proxmox can't copy it from there to %s, which isn't shared", s.guest.Name, s.guest.VMID, s.guest.Node, storage)
 	}
 	for _, s := range sources {
-		if s.shared && p.have.Nodes[s.guest.Node] != nil && p.have.Nodes[s.guest.Node].Online {
+		if p.reaches(s, node) && p.have.Nodes[s.guest.Node] != nil && p.have.Nodes[s.guest.Node].Online {
 			return s, unfit{}
 		}
 	}
 	s := sources[0]
+	if s.shared {
+		return nil, never("%s (%d) is on %s, which isn't there", s.guest.Name, s.guest.VMID, rootStorage(s.guest.Config))
+	}
 	return nil, never("%s (%d) is on %s with local disks", s.guest.Name, s.guest.VMID, s.guest.Node)
 }
 

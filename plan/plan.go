@@ -83,6 +83,10 @@ type Object struct {
 	// LeftOver is the guest whose snapshots go because no manifest names them any
 	// more.
 	LeftOver model.Key
+	// LeftImage is an image that no manifest names any more, and that goes.
+	LeftImage *model.Image
+	// On is the node of a template that is one of several of an image.
+	On string
 	// Resolved is what the name of an image stands for.
 	Resolved string
 	// Templates are the guests that an image stands for.

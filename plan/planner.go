@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -13,7 +14,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	p := newPlanner(want, have)
 	var out Plan
 	for _, i := range want.Images {
-		if !i.Lent && !want.Seen[i.Owner.Key] {
+		if !i.Lent && i.On == "" && !want.Seen[i.Owner.Key] {
 			out.Objects = append(out.Objects, p.image(i))
 		}
 	}
@@ -21,6 +22,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 		out.Objects = append(out.Objects, p.share(s))
 	}
 	guests := p.guests()
+	out.Objects = p.gatherAll(out.Objects)
 	p.roll(guests)
 	out.Objects = append(out.Objects, slices.DeleteFunc(guests, p.onlySeen)...)
 	out.Objects = slices.DeleteFunc(out.Objects, p.idle)
@@ -121,13 +123,21 @@ type planner struct {
 	have   *model.Observed
 	images map[model.Key]model.Image
 	vms    map[model.Key]model.VM
-	found  map[model.Key]finding
+	found  map[model.Owner]finding
 	placed map[int]model.Placement // guests this plan makes
 	fixed  map[int]model.Owner     // who gets a VMID that a manifest names
 	load   *nodeLoad
 	// holdings are the addresses that guests have; nil: not looked for yet.
 	holdings *holdings
 	cloned   map[model.Key]origins // by image
+	// spread tells of fetched images whether they are one template a node.
+	spread map[model.Key]bool
+	// needed are the nodes that need a template of an image for guests that this plan places there.
+	needed map[model.Key]map[string]bool
+	// making are the nodes for which templates of an image are planned.
+	making map[model.Key][]string
+	// bound are the nodes of guests that wait for their image there.
+	bound map[model.Key]string
 	// notes are of no object in particular.
 	notes []Note
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
@@ -147,18 +157,26 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		want: want, have: have,
 		images: make(map[model.Key]model.Image, len(want.Images)),
 		vms:    make(map[model.Key]model.VM, len(want.VMs)),
-		found:  map[model.Key]finding{}, cloned: map[model.Key]origins{},
+		found:  map[model.Owner]finding{}, cloned: map[model.Key]origins{}, spread: map[model.Key]bool{},
+		needed: map[model.Key]map[string]bool{}, making: map[model.Key][]string{}, bound: maps.Clone(have.Bound),
 		fixed:  want.Reserved,
 		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
 	}
 	if p.fixed == nil {
 		p.fixed = reserved(want.VMs)
 	}
+	if p.bound == nil {
+		p.bound = map[model.Key]string{}
+	}
 	for _, i := range want.Images {
-		p.images[i.Owner.Key] = i
+		p.images[i.Object().Key] = i
 	}
 	for _, v := range want.VMs {
 		p.vms[v.Owner.Key] = v
+		if i, ok := p.images[v.Source.Image]; ok && !v.Deleted {
+			i.Used = true
+			p.images[v.Source.Image] = i
+		}
 	}
 	return p
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -11,6 +12,7 @@ import (
 // such snapshots of those that it names.
 func (p *planner) prune() []Object {
 	wanted := p.wantedNames()
+	images := map[model.Key]bool{}
 	set := Object{Owner: model.Owner{Set: p.want.Set, Key: model.Key{Kind: "Set", Name: p.want.Set}}}
 	var out []Object
 	for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
@@ -22,9 +24,11 @@ func (p *planner) prune() []Object {
 		case g.Config.Half:
 			set.wait(model.WaitOwner, p.beingMade(g))
 		default:
-			if o, ok := p.leftOver(g, wanted); ok {
+			o, ok := p.leftOver(g, wanted)
+			if ok && !images[o.Owner.Key] {
 				out = append(out, o)
 			}
+			images[o.Owner.Key] = ok && o.LeftImage != nil || images[o.Owner.Key]
 		}
 	}
 	for _, v := range p.want.VMs {
@@ -47,6 +51,9 @@ func (p *planner) wantedNames() map[string]string {
 	for _, i := range p.want.Images {
 		wanted[i.Owner.ID()] = i.Owner.Name
 		wanted[versioned(i).ID()] = i.Owner.Name
+		for node := range p.have.Nodes {
+			wanted[versioned(i.Copy(node)).ID()] = i.Owner.Name
+		}
 	}
 	return wanted
 }
@@ -121,20 +128,36 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 		return Object{}, false
 	}
 	o := Object{Owner: m.Owner, VMID: g.VMID, Node: g.Node}
+	if m.Version != "" {
+		i := p.imageOf(m.Owner)
+		o.Owner, o.LeftImage = i.Owner, &i
+		p.removeImage(&o, i)
+		return o, true
+	}
 	if p.busy(&o, g) {
 		return o, true
 	}
 	if g.Template {
 		linked, unread := p.linkedTo(g)
-		if linked {
-			o.wait(model.WaitDependents, "guests are linked clones of it")
+		if len(linked) > 0 {
+			o.wait(model.WaitDependents, whoIs(linked)+" a linked clone of it")
+			unread = nil
 		}
-		if o.Look.Configs = unread; linked || len(unread) > 0 {
+		if o.Look.Configs = unread; len(linked)+len(unread) > 0 {
 			return o, true
 		}
 	}
 	p.remove(&o, model.VM{Owner: m.Owner, Deleted: true, LeftOver: true}, g)
 	return o, true
+}
+
+// imageOf is the image that a template was made for, which is to go with all its templates.
+func (p *planner) imageOf(o model.Owner) model.Image {
+	uid, _, versioned := strings.Cut(o.UID, "+")
+	if o.UID = uid; !versioned {
+		o.UID = ""
+	}
+	return model.Image{Owner: o, URL: "left over", Range: p.want.Range, Deleted: true}
 }
 
 // leftOverSnapshots plans the end of the snapshots of a guest that this set took and

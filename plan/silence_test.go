@@ -126,6 +126,9 @@ func wishes() map[string]wish {
 		"Image.Hold":              {exempt: "it says that nothing may be done"},
 		"Image.OnlyTemplate":      {exempt: "it says which VMs guests may be made from"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
+		"Image.Ahead":             {exempt: "templates that are there stay, and on a shared storage one is enough"},
+		"Image.On":                {exempt: "it is another template of the image"},
+		"Image.Used":              {exempt: "it follows from who names the image"},
 		"Image.Lent":              {exempt: "what another namespace has is looked after there"},
 
 		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},

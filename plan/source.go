@@ -11,6 +11,23 @@ import (
 type source struct {
 	guest  *model.Guest
 	shared bool // all its disks can be reached from every node
+	// future is the template that has to be made first; nil: it is there.
+	future *model.Image
+}
+
+// reaches reports whether guests can be made from a source on another node than its own.
+func (p *planner) reaches(s *source, node string) bool {
+	if !s.shared || p.have.Nodes[node] == nil {
+		return s.shared
+	}
+	return !slices.ContainsFunc(s.guest.Config.Disks, func(d model.Disk) bool {
+		on := p.have.Storages[d.Storage]
+		if on == nil || d.CDROM {
+			return false
+		}
+		_, there := on.OnNode[node]
+		return !there && !on.Late[node]
+	})
 }
 
 // rootSlot is the slot that the source boots from.
@@ -60,15 +77,7 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 		if early != nil && len(guests) > 1 {
 			continue // it may have been left half made
 		}
-		if !g.Template || p.copiedOnly(g) {
-			full = true // Proxmox makes linked copies of templates only
-		}
-		if at := v.Source.Storage; at != "" && at != rootStorage(g.Config) {
-			full = true // linked copies stay on the storage of their source
-		}
-		if p.thick(v, g) {
-			full = true // linked copies are as thin as can be
-		}
+		full = full || p.copiedFull(v, g)
 		list = append(list, &source{guest: g, shared: p.allShared(g.Config)})
 	}
 	switch {
@@ -78,6 +87,17 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 		return nil, full, early, Look{}
 	}
 	return list, full, nil, Look{}
+}
+
+// copiedFull reports whether a guest can be made from another one by a full copy only.
+func (p *planner) copiedFull(v model.VM, g *model.Guest) bool {
+	switch at := v.Source.Storage; {
+	case !g.Template || p.copiedOnly(g):
+		return true // Proxmox makes linked copies of templates only
+	case at != "" && at != rootStorage(g.Config):
+		return true // linked copies stay on the storage of their source
+	}
+	return p.thick(v, g) // linked copies are as thin as can be
 }
 
 // sourceVM is another guest of ours, or a snapshot of it.
@@ -117,7 +137,7 @@ func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
 		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't in the manifests", key)}, Look{}
 	}
 	guests, wait, look := p.imageGuests(img)
-	if wait != nil || !look.Empty() || len(guests) > 0 {
+	if wait != nil || !look.Empty() || len(guests) > 0 || p.spreads(img, &look) || !look.Empty() {
 		return guests, wait, look
 	}
 	return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't ready yet", key)}, Look{}

@@ -12,6 +12,7 @@ import (
 type Wanted struct {
 	all       model.Desired
 	images    map[model.Key]model.Image
+	copies    map[model.Key][]model.Key // the templates of an image that are one a node, as far as they are asked for
 	vms       map[model.Key]model.VM
 	snapshots map[model.Key]model.Snapshot
 	shares    map[model.Key]model.Share
@@ -25,7 +26,7 @@ type Wanted struct {
 // NewWanted takes what is wanted apart.
 func NewWanted(all model.Desired) *Wanted {
 	w := &Wanted{
-		all: all, images: map[model.Key]model.Image{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
+		all: all, images: map[model.Key]model.Image{}, copies: map[model.Key][]model.Key{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
 		shares: map[model.Key]model.Share{}, groups: map[model.Key]model.Group{}, users: map[model.Key][]model.Key{}, rollouts: map[string][]model.Key{},
 		reserved: reserved(all.VMs),
 	}
@@ -36,7 +37,10 @@ func NewWanted(all model.Desired) *Wanted {
 		w.shares[s.Owner.Key] = s
 	}
 	for _, i := range all.Images {
-		w.images[i.Owner.Key] = i
+		w.images[i.Object().Key] = i
+		if i.On != "" {
+			w.copies[i.Owner.Key] = append(w.copies[i.Owner.Key], i.Object().Key)
+		}
 	}
 	for _, v := range all.VMs {
 		w.vms[v.Owner.Key] = v
@@ -54,7 +58,18 @@ func NewWanted(all model.Desired) *Wanted {
 		w.snapshots[s.Owner.Key] = s
 		w.users[s.VM] = append(w.users[s.VM], s.Owner.Key)
 	}
+	w.markUsed()
 	return w
+}
+
+// markUsed notes which images machines are to be made from.
+func (w *Wanted) markUsed() {
+	for _, v := range w.all.VMs {
+		if i, ok := w.images[v.Source.Image]; ok && !v.Deleted {
+			i.Used = true
+			w.images[v.Source.Image] = i
+		}
+	}
 }
 
 // reserved says who gets a VMID that a manifest names: the first.
@@ -106,14 +121,49 @@ func (w *Wanted) Sources(k model.Key) (list []model.Key) {
 }
 
 // Users are the objects that have this one as a source.
-func (w *Wanted) Users(k model.Key) []model.Key { return w.users[k] }
+func (w *Wanted) Users(k model.Key) []model.Key {
+	if image, _, ok := k.CopyOf(); ok && w.images[k].On != "" {
+		return append([]model.Key{image}, w.users[image]...)
+	}
+	return w.users[k]
+}
 
-// LeftOver notes a guest that is to go because no manifest names it any more, or
+// addCopy notes a template of an image that a plan has asked for: from now on it is wanted.
+func (w *Wanted) addCopy(k model.Key) {
+	image, node, ok := k.CopyOf()
+	i, known := w.images[image]
+	if !ok || !known {
+		return
+	}
+	c := i.Copy(node)
+	w.images[k] = c
+	w.copies[image] = append(w.copies[image], k)
+	w.all.Images = append(slices.Clip(w.all.Images), c)
+}
+
+// KeepCopies adds the templates to what is wanted that earlier plans have asked for, of images
+// that are still wanted.
+func (w *Wanted) KeepCopies(want *model.Desired) {
+	for _, i := range want.Images {
+		for _, k := range w.copies[i.Owner.Key] {
+			old := w.images[k]
+			if i.On == "" && !i.Deleted && !i.Lent && old.Owner == i.Owner && i.Identity() == old.Identity() {
+				want.Images = append(slices.Clip(want.Images), i.Copy(old.On))
+			}
+		}
+	}
+}
+
+// LeftOver notes a template that an image needs on a node, a guest that is to go because no manifest names it any more, or
 // snapshots of one that stays: from now on they are wanted to go.
 func (w *Wanted) LeftOver(o Object) {
 	key := o.Owner.Key
 	switch {
 	case w.has(key):
+	case o.On != "":
+		w.addCopy(key)
+	case o.LeftImage != nil:
+		w.images[key] = *o.LeftImage
 	case o.LeftOver != model.Key{}:
 		w.snapshots[key] = model.Snapshot{Owner: o.Owner, VM: o.LeftOver, LeftOver: true}
 		w.users[o.LeftOver] = append(w.users[o.LeftOver], key)

@@ -25,9 +25,11 @@ type Image struct {
 	ChecksumType   string // empty: by the length of Checksum
 	ISO            string // a name such as debian.iso, or a volume
 	Storage        string // of what is fetched
-	OS             OS
-	Deleted        bool
-	Hold           model.Hold
+	// Nodes have a template of what is fetched before a machine needs it there; "*": all.
+	Nodes   []string
+	OS      OS
+	Deleted bool
+	Hold    model.Hold
 }
 
 // Selector says which of the templates of one name are meant.
@@ -130,8 +132,26 @@ func (r *report) image(spec *Image) model.Image {
 	if spec.URL == "" && (spec.Checksum != "" || spec.ChecksumType != "") {
 		r.fail("checksum", "is for images with a url")
 	}
+	r.imageNodes(&img, spec)
 	return img
 }
+
+// imageNodes are the nodes that have a template beforehand.
+func (r *report) imageNodes(img *model.Image, spec *Image) {
+	if len(spec.Nodes) > 0 && spec.URL == "" {
+		r.fail("nodes", "is for images with a url")
+		return
+	}
+	for _, name := range spec.Nodes {
+		if name != model.AllNodes && !nodeName.MatchString(name) {
+			r.fail("nodes", "want names of nodes, or \"*\" for all, have %q", suggest.Shortened(name))
+		}
+	}
+	img.Ahead = slices.Compact(slices.Sorted(slices.Values(spec.Nodes)))
+}
+
+// nodeName are the names that nodes can have.
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 
 func (r *report) imageSource(img *model.Image, source string) {
 	vmid, err := strconv.Atoi(source)

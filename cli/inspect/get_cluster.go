@@ -112,16 +112,18 @@ func listWantedImages(ctx context.Context, g *Get, names []string) (listing, err
 	var l listing
 	var rows []status.Image
 	var all []string
-	for _, o := range p.Objects {
+	for n, o := range p.Objects {
 		if o.Owner.Kind != "VMImage" {
 			continue
 		}
-		if all = append(all, o.Owner.Name); !named(names, o.Owner.Name) {
-			continue
+		image, _, _ := o.Owner.CopyOf()
+		spread := n+1 < len(p.Objects) && o.On == "" && p.Objects[n+1].On != ""
+		if all = append(all, image.Name); !named(names, image.Name) || spread {
+			continue // its templates follow
 		}
 		out := status.CLI.Of(o)
 		ready := out.State == model.StateReady
-		i := status.Image{Name: o.Owner.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
+		i := status.Image{Name: image.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
 		if t := have.Guests[o.VMID]; t != nil {
 			i.Type, i.Size, i.Ours = "template", t.Disk, status.VMOf(t).Ours
 		}

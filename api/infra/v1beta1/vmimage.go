@@ -45,6 +45,7 @@ type VMImageList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.url) || !(has(self.checksum) || has(self.checksumType))",message="checksum is for images with a url: leave it out, or give the url"
 // +kubebuilder:validation:XValidation:rule="has(self.source) || !has(self.sourceSelector)",message="sourceSelector is for a source: give the name of a template there"
 // +kubebuilder:validation:XValidation:rule="has(self.checksum) || !has(self.checksumType)",message="checksum is missing beside checksumType"
+// +kubebuilder:validation:XValidation:rule="has(self.url) || !has(self.nodes)",message="nodes is for images with a url: leave it out, or give the url"
 type VMImageSpec struct {
 	// SharedWith names the namespaces whose machines may refer to this object, "*" for
 	// all. Default: none but its own.
@@ -70,8 +71,9 @@ type VMImageSpec struct {
 	// +optional
 	SourceSelector *SourceSelector `json:"sourceSelector,omitempty"`
 
-	// URL of a disk image (qcow2, raw or vmdk). Proxmox fetches it, once, and a
-	// template is made of it.
+	// URL of a disk image (qcow2, raw or vmdk). Proxmox fetches it, and a template is
+	// made of it: one on a shared storage, or one on each node that machines are placed
+	// on, where storages are local.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^@/]+/.+$')",message="want a URL like https://example.com/debian.qcow2, without a password in it"
@@ -98,6 +100,13 @@ type VMImageSpec struct {
 	// Default: the Provider's.
 	// +optional
 	Storage string `json:"storage,omitempty"`
+
+	// Nodes that have a template of a fetched image before a machine needs it there,
+	// "*" for all. Other nodes get one when a machine is placed on them. Where templates
+	// are on a shared storage one is enough for all nodes.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	Nodes []string `json:"nodes,omitempty"`
 
 	// OS says what is inside.
 	// +optional

@@ -1470,6 +1470,11 @@ func (in *VMImageSpec) DeepCopyInto(out *VMImageSpec) {
 		*out = new(SourceSelector)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Nodes != nil {
+		in, out := &in.Nodes, &out.Nodes
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	out.OS = in.OS
 }
 

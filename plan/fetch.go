@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// imageFile is the name under which an image is fetched: one for each
+// generation. Proxmox wants to see what it is by the ending.
+func imageFile(i model.Image) string {
+	ext := strings.ToLower(path.Ext(strings.SplitN(path.Base(i.URL), "?", 2)[0]))
+	switch ext {
+	case ".qcow2", ".raw", ".vmdk":
+	default:
+		ext = ".qcow2"
+	}
+	return filePrefix(i) + i.Version() + ext
+}
+
+// unfetchable reports whether a node can't fetch a URL: its server has no such file. One that
+// the node doesn't reach is noted, since it may answer later. Proxmox logs the URLs that it is
+// asked about: those that may hold a secret are left out.
+func (p *planner) unfetchable(o *Object, node, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || u.RawQuery != "" {
+		return false
+	}
+	said, asked := p.have.URLs[model.URLKey(node, address)]
+	switch {
+	case !asked:
+		o.Look.URLs = append(o.Look.URLs, model.URLKey(node, address))
+	case said.Missing != "":
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", address, said.Missing))
+	case said.Unreachable != "":
+		o.note("node %s doesn't reach %s: %s", node, address, said.Unreachable)
+	}
+	return o.Wait != nil || !o.Look.Empty()
+}
+
+func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid int, file string) {
+	if p.lacksStorage(o, appendNew(nil, storageUse{i.Storage, "images"})) {
+		return
+	}
+	node, storage, wait := p.imagePlace(o, i)
+	if wait != nil || !o.Look.Empty() {
+		o.Wait = wait
+		return
+	}
+	if i.Storage == "" && p.unsureOfRights(&o.Look, node, "images") {
+		return
+	}
+	if i.Storage == "" {
+		if i.Storage = p.diskStorage(node); i.Storage == "" {
+			p.noDiskStorage(o, node)
+			return
+		}
+	}
+	o.VMID, o.Node = vmid, node
+	p.placed[vmid] = model.Placement{Owner: owner, Node: node}
+	why := absent(o.Owner)
+	volume := storage + ":import/" + file
+	fetched := 0
+	if !p.fileOn(volume, node) {
+		if t := p.fetching(file, node, p.sharedVolume(volume)); t != nil {
+			o.Wait = &Wait{Reason: model.WaitTask, Text: "the image is being fetched", Task: t.UPID}
+			return
+		}
+		if i.On != "" && p.sharedVolume(volume) && p.fetcher(i) != i.On {
+			o.wait(model.WaitSource, fmt.Sprintf("the image is fetched onto %s by %s", storage, p.fetcher(i)))
+			return
+		}
+		if p.unfetchable(o, node, i.URL) {
+			return
+		}
+		if full := p.roomFor(i, node, storage); full.no() {
+			o.wait(model.WaitPlace, full.reason+fmt.Sprintf("; make room on %s", node))
+			return
+		}
+		fetched = o.step(Step{
+			Action: model.Download{Node: node, Storage: storage, Content: "import", File: file, URL: i.URL, Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm},
+			What:   "fetch " + i.URL + " onto " + storage, Why: why, Effect: New,
+		})
+	}
+	disk := p.formatted(model.Disk{Slot: "scsi0", Storage: i.Storage})
+	made := o.step(Step{
+		Action: model.Create{
+			Target: model.Target{VMID: vmid, Node: node}, Name: i.Owner.Name,
+			Description: model.Describe("", model.Marker{Owner: owner, VMID: vmid, Version: i.Version(), Seed: volume}),
+			Options:     i.Options, Disks: []model.NewDisk{{Disk: disk, Import: volume}},
+			Tags: []string{model.Tag, model.StateTag(owner, i.Version())},
+		},
+		What: fmt.Sprintf("make VM %d on %s from it", vmid, node), Why: why, Effect: New,
+	}, fetched)
+	template := o.step(Step{
+		Action: model.MakeTemplate{Target: model.Target{VMID: vmid, Node: node}},
+		What:   fmt.Sprintf("make VM %d a template", vmid), Why: why, Effect: New,
+	}, made)
+	if i.On == "" || !p.awaited(i, volume) {
+		o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live}, template)
+	}
+}
+
+// fetching finds the task that fetches a file onto a storage of a node, or onto a shared one
+// from any: Proxmox files it under the file's name.
+func (p *planner) fetching(file, node string, shared bool) *model.Task {
+	for _, t := range p.have.Tasks {
+		if t.Type == "download" && t.ID == file && (shared || t.Node == node) {
+			return &t
+		}
+	}
+	return nil
+}
+
+// imagePlace chooses the node and the storage that an image is fetched to.
+func (p *planner) imagePlace(o *Object, i model.Image) (node, storage string, wait *Wait) {
+	if i.On != "" {
+		site, why := p.imageSite(i, i.On, &o.Look)
+		if why.no() {
+			kind := model.WaitPlace
+			if why.lasting {
+				kind = model.WaitUnfit
+			}
+			return "", "", &Wait{Reason: kind, Text: fmt.Sprintf("%s can't make a template of it: %s", i.On, why.reason)}
+		}
+		return i.On, site.fetch, nil
+	}
+	target := p.have.Storages[i.Storage]
+	if i.Storage != "" && target == nil {
+		return "", "", &Wait{Reason: model.WaitMissing, Text: fmt.Sprintf("there is no storage %s, or these credentials don't see it (it needs Datastore.Audit)", i.Storage)}
+	}
+	var online []string
+	var seen []*model.Storage
+	for _, n := range p.nodesFor(model.VM{}) {
+		if !n.Online {
+			continue
+		}
+		online = append(online, n.Name)
+		if target != nil {
+			if _, ok := target.OnNode[n.Name]; !ok {
+				continue
+			}
+		}
+		if p.unsureOfRights(&o.Look, n.Name, "import") {
+			return "", "", nil
+		}
+		takes := p.taking(n.Name, "import")
+		seen = append(seen, takes...)
+		for _, s := range takes {
+			if p.have.May("/storage/"+s.Name, mayFetch) {
+				return n.Name, s.Name, nil
+			}
+		}
+	}
+	if p.late(&o.Look, "import", online...) || target != nil && p.late(&o.Look, "images", online...) {
+		return "", "", nil
+	}
+	if len(seen) > 0 {
+		return "", "", &Wait{Reason: model.WaitUnfit, Text: fmt.Sprintf("these credentials may fetch images to no storage: grant %s on one that takes them (%s)", mayFetch, storageNames(seen))}
+	}
+	return "", "", &Wait{Reason: model.WaitUnfit, Text: "no storage takes images: add the content type import to one (pvesm set STORAGE --content …,import)"}
+}
