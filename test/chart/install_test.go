@@ -166,7 +166,7 @@ func TestTheChartGivesTheOperatorWhatItNeeds(t *testing.T) {
 		}
 	}
 	// Nothing was ever made of these, and nobody can be asked: they are let go all the same.
-	for _, kind := range []string{"vmimage", "vmclone", "vm"} {
+	for _, kind := range []string{"vmclone", "vm", "vmimage"} {
 		condition := `--for=jsonpath={.status.conditions[?(@.type=="Ready")].status}=False`
 		output(t, plane.Kubectl(t.Context(), "wait", condition, kind+"/far-away", "--timeout", patience.String()))
 		output(t, plane.Kubectl(t.Context(), "delete", kind, "far-away", "--timeout", patience.String()))

@@ -83,7 +83,9 @@ func machinesIn(server *sim.Server) map[string]string {
 	server.Do(func(st *pvesim.State) {
 		for _, vm := range st.VMs {
 			var lines []string
+			leased := leasedAddresses(vm)
 			for key, value := range vm.Conf {
+				value = leased.Replace(value)
 				switch key {
 				case "smbios1", "vmgenid", "meta":
 					continue
@@ -106,7 +108,7 @@ func machinesIn(server *sim.Server) map[string]string {
 			if vm.Run != nil && vm.Run.Guest != nil {
 				lines = append(lines, "inside it is called "+vm.Run.Guest.Name)
 				for _, told := range vm.Run.Guest.Net {
-					lines = append(lines, "inside it is told "+strings.Join(told, ", "))
+					lines = append(lines, "inside it is told "+leased.Replace(strings.Join(told, ", ")))
 				}
 			}
 			for id, pool := range st.Pools {
@@ -124,4 +126,17 @@ func machinesIn(server *sim.Server) map[string]string {
 		}
 	})
 	return out
+}
+
+// leasedAddresses takes the addresses that a guest has from pools out of texts. Which ones
+// it gets follows from whose it is.
+func leasedAddresses(vm *pvesim.VM) *strings.Replacer {
+	_, m, _ := model.ParseDescription(vm.Conf["description"])
+	var pairs []string
+	for _, addresses := range m.Addresses {
+		for _, a := range addresses {
+			pairs = append(pairs, "="+a+"/", "=LEASED/", " "+a+"/", " LEASED/")
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
