@@ -106,7 +106,7 @@ spec: {vmRef: {name: web-1}}
 apiVersion: infra.virtrigaud.io/v1beta1
 kind: VMImage
 metadata: {name: far-away}
-spec: {source: some-template}
+spec: {providerRef: {name: refused}, source: some-template}
 ---
 apiVersion: infra.virtrigaud.io/v1beta1
 kind: VirtualMachine
