@@ -10,7 +10,6 @@ import (
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/proxplane/proxplane/engine"
@@ -218,17 +217,3 @@ func (c *client) cost() measure {
 
 // begun is when the program started.
 var begun = time.Now()
-
-func usage() syscall.Rusage {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return u
-}
-
-func cpuTime() time.Duration {
-	u := usage()
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// peak is the most memory that was resident; Linux counts it in KiB.
-func peak() int64 { return usage().Maxrss << 10 }

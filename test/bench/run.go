@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/world"
@@ -173,9 +172,7 @@ func (b *bench) plan(ctx context.Context, sim *outside.Sim, file string, flags .
 	}
 	m.Wall = time.Since(begun)
 	m.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		m.Memory = u.Maxrss << 10
-	}
+	m.Memory = outside.MostMemory(cmd.ProcessState)
 	after, err := sim.Count(ctx)
 	m.Requests = int64(after - before)
 	return m, err

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -68,7 +67,7 @@ func once(name string, build func(path string) error) (string, error) {
 		return "", err
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+	if err := lockFile(lock); err != nil {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	// When the lock was changed is when this was used last.

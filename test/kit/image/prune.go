@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -40,10 +39,8 @@ func pruneOne(path, lock string, now time.Time) error {
 		return err
 	}
 	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil // it is being made
-	} else if err != nil {
-		return err
+	if free, err := tryLock(f); err != nil || !free {
+		return err // or it is being made
 	}
 	used, err := f.Stat()
 	if err != nil || now.Sub(used.ModTime()) < idle {

@@ -91,9 +91,7 @@ func (p *Process) wait() {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		p.result.Signal = status.Signal()
 	}
-	if use, ok := state.SysUsage().(*syscall.Rusage); ok {
-		p.result.Memory = use.Maxrss << 10 // Linux counts in KiB
-	}
+	p.result.Memory = MostMemory(state)
 	p.out.end()
 	p.err.end()
 	close(p.ended)

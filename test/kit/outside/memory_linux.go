@@ -1,0 +1,15 @@
+package outside
+
+import (
+	"os"
+	"syscall"
+)
+
+// MostMemory is how much memory a process had at most, in bytes.
+func MostMemory(state *os.ProcessState) int64 {
+	use, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return int64(use.Maxrss) << 10 // Linux counts in KiB
+}
