@@ -183,3 +183,17 @@ func TestAllTemplatesOfAnImageGoThatNoManifestNamesAnyMore(t *testing.T) {
 		}
 	})
 }
+
+// What only people can mend about a template is said of the image, too: that is what they have written.
+func TestAnImageSaysWhatHoldsUpItsTemplate(t *testing.T) {
+	url, checksum := library(t)
+	inLab(t, localWorld(3), func(t *testing.T, l *lab) {
+		if _, err := l.sim.AddFault(pvesim.Fault{Task: "qmcreate", Times: 1, Mode: "instead"}); err != nil {
+			t.Fatal(err)
+		}
+		rep := l.converge(spreadOut(0, fetched(url, checksum)))
+		if o := rep.Objects[0]; o.Reason != model.WaitOwner || !strings.Contains(o.Text, "its template on pve1: VM ") {
+			t.Errorf("%s\n%s", describe(rep), l.story())
+		}
+	})
+}

@@ -216,6 +216,23 @@ func (p *planner) undecided(image Object, i model.Image) (copies []Object) {
 	return copies
 }
 
+// stuckOn has an image wait for what a template of it waits for, where that doesn't end by itself:
+// people look at the image.
+func (p *planner) stuckOn(o *Object, node string, made Object) {
+	if made.Wait == nil || len(made.Steps) > 0 {
+		return
+	}
+	switch made.Wait.Reason {
+	case model.WaitTask, model.WaitLock, model.WaitSource, model.WaitTurn:
+		return
+	case model.WaitFailed:
+		if !p.have.Failed[made.Owner.Key].Hard {
+			return
+		}
+	}
+	o.advise(made.Wait.Reason, fmt.Sprintf("its template on %s: %s", node, made.Wait.Text), made.Wait.Do)
+}
+
 // gathers reports whether an image may be one template a node: its one template isn't shared, or
 // isn't there.
 func (p *planner) gathers(i model.Image) bool {
@@ -242,6 +259,7 @@ func (p *planner) gather(o *Object, i model.Image) (copies []Object) {
 		made := p.imageSteps(c)
 		if !made.Ready() {
 			late = append(late, node)
+			p.stuckOn(o, node, made)
 		}
 		if f, failed := p.have.Failed[c.Object().Key]; failed && !f.Unread {
 			o.note("its template on %s: %s failed: %s", node, f.What, f.Text)
