@@ -55,7 +55,7 @@ func visible(text string) string {
 }
 
 // Errors are all that is wrong.
-type Errors = spec.List[*Error]
+type Errors = spec.List[*Error] //nolint:errname // it reads as manifest.Errors
 
 // sorted are errors in the order of the lines, file by file; nil: there are none.
 func sorted(e Errors) error {

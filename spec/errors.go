@@ -30,10 +30,10 @@ func (e *Error) Error() string {
 }
 
 // Errors are all that is wrong.
-type Errors = List[*Error]
+type Errors = List[*Error] //nolint:errname // it reads as spec.Errors
 
 // List is several errors, one a line.
-type List[E error] []E
+type List[E error] []E //nolint:errname // packages name their own by it
 
 func (l List[E]) Error() string {
 	lines := make([]string, len(l))

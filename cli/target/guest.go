@@ -79,7 +79,7 @@ func Bare(name string) string {
 	return name
 }
 
-// ErrNoGuest: there is no such machine (yet).
+// ErrNoGuest says that there is no such machine (yet).
 var ErrNoGuest = errors.New("there is no such machine")
 
 // noGuestError is errNoGuest in words.

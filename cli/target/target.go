@@ -160,10 +160,10 @@ func (t *Target) fromFiles(u *ui.UI, creds *pve.Credentials) ([]manifest.Wanted,
 	return all, err
 }
 
-// ErrNothingNamed: a command that is about manifests or machines was given neither.
+// ErrNothingNamed says that a command that is about manifests or machines was given neither.
 var ErrNothingNamed = ui.Advise(errors.New("neither manifests nor machines are given"), "Name manifests with -f: a file, a folder, or - for the standard input. Or name machines: vm/NAME.")
 
-// ErrNoManifests: a command that is about manifests was given none.
+// ErrNoManifests says that a command that is about manifests was given none.
 var ErrNoManifests = ui.Advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
 
 // NoManifestIn says that files were read and have no manifest in them.

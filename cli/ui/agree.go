@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// ErrDeclined: somebody was asked, and said no.
+// ErrDeclined says that somebody was asked, and said no.
 var ErrDeclined = &ExitError{Code: ExitFailed, err: errors.New("nothing was changed")}
 
 // Agree asks about what can't be undone.

@@ -136,7 +136,7 @@ func (u *UI) Note(format string, args ...any) {
 	fmt.Fprintln(u.Err, page.Grey(status.Wrap(text, page.Width, "      ")))
 }
 
-// ErrNoAnswer: somebody should be asked, and nobody is there.
+// ErrNoAnswer says that somebody should be asked, and nobody is there.
 var ErrNoAnswer = errors.New("no terminal to ask on")
 
 // errGaveUp: somebody was asked for a secret, and doesn't tell.

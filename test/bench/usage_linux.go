@@ -17,4 +17,4 @@ func cpuTime() time.Duration {
 }
 
 // peak is the most memory that was resident; Linux counts it in KiB.
-func peak() int64 { return int64(usage().Maxrss) << 10 }
+func peak() int64 { return int64(usage().Maxrss) << 10 } //nolint:unconvert // it has 32 bits on some machines
