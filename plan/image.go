@@ -181,7 +181,7 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 	f := p.find(owner, 0, i.Range)
 	noteOf(o, f)
 	o.Look = f.look
-	if !f.look.Empty() || f.wait != nil {
+	if f.unsure() || f.wait != nil && i.On != "" {
 		o.Wait = f.wait
 		return
 	}
@@ -200,7 +200,11 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 		return
 	}
 	if i.On == "" && (p.spreads(i, &o.Look) || !o.Look.Empty()) {
-		return // its templates are made by themselves, see gather
+		return // its templates are made by themselves, see gather, and it needs no VMID of its own
+	}
+	if f.wait != nil {
+		o.Wait = f.wait
+		return
 	}
 	if !p.makes(o.Owner.Key, f.free) && p.hidden(o, i.Owner, f.free) || p.backOff(o) {
 		return
