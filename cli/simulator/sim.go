@@ -71,6 +71,9 @@ of storages are volumes, and the shell knows the programs that clients of Proxmo
 }
 
 func runSim(ctx context.Context, f simFlags, out io.Writer) (err error) {
+	if err := f.ssh.check(); err != nil {
+		return err
+	}
 	w, err := f.loadWorld()
 	if err != nil {
 		return err

@@ -30,6 +30,14 @@ func (f *sshFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.keys, "ssh-keys", "", "with --ssh, `FILE` like authorized_keys with the keys that log in as root")
 }
 
+// check says what is wrong with the flags, before anything is started.
+func (f *sshFlags) check() error {
+	if f.keys != "" && f.address == "" {
+		return errors.New("--ssh-keys needs --ssh")
+	}
+	return nil
+}
+
 // sshNodes are the SSH servers of all nodes.
 type sshNodes struct {
 	stop    context.CancelFunc
@@ -48,9 +56,6 @@ func (f *sshFlags) start(ctx context.Context, sim *pvesim.Sim, data string, gues
 		}
 	}()
 	if f.address == "" {
-		if f.keys != "" {
-			return s, errors.New("--ssh-keys needs --ssh")
-		}
 		return s, nil
 	}
 	keys, err := f.authorized()
