@@ -1,0 +1,68 @@
+package model
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// Holding is that a guest has an address, or claims it.
+type Holding struct {
+	Address netip.Addr
+	VMID    int
+	Name    string
+	Node    string
+	// Claimed says that the guest is to get it and doesn't have it yet.
+	Claimed bool
+	// Reported says that only the guest's agent says so.
+	Reported bool
+	Slot     string // of a claim, or of one from a pool; empty: not from a pool
+}
+
+// Holdings are the addresses of a guest: those that its config has, those that its marker claims and
+// those that its agent reports. A clone that isn't configured yet has the addresses of its source in
+// its config, which it will never use. Templates use none.
+func (g *Guest) Holdings() []Holding {
+	if g.Template {
+		return nil
+	}
+	var list []Holding
+	add := func(h Holding) {
+		h.VMID, h.Name, h.Node = g.VMID, g.Name, g.Node
+		if !slices.ContainsFunc(list, func(o Holding) bool { return o.Address == h.Address }) {
+			list = append(list, h)
+		}
+	}
+	m := g.Marker()
+	slotOf := func(a netip.Addr) string {
+		if m == nil {
+			return ""
+		}
+		for _, slot := range NamesOf(m.Addresses) {
+			if slices.Contains(m.Addresses[slot], a.String()) {
+				return slot
+			}
+		}
+		return ""
+	}
+	if g.Config != nil && (m == nil || !m.Fresh) {
+		for _, a := range ConfiguredAddresses(g.Config.Options) {
+			add(Holding{Address: a, Slot: slotOf(a)})
+		}
+	}
+	if m != nil {
+		for _, slot := range NamesOf(m.Addresses) {
+			for _, text := range m.Addresses[slot] {
+				if a, err := netip.ParseAddr(text); err == nil {
+					add(Holding{Address: a, Claimed: true, Slot: slot})
+				}
+			}
+		}
+	}
+	for _, p := range g.Addresses {
+		add(Holding{Address: p.Addr().WithZone(""), Reported: true})
+	}
+	return list
+}
+
+func (h Holding) String() string { return fmt.Sprintf("VM %d (%s)", h.VMID, h.Name) }
