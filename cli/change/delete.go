@@ -32,19 +32,30 @@ proxplane's is never touched.`,
   proxplane plan -f machines.yaml --delete`,
 		ValidArgsFunction: a.CompleteKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0 && !a.Given():
-				return target.ErrNothingNamed
-			case len(args) == 0:
-				return a.run(cmd, u)
-			case len(a.Files) > 0 || a.Selector != "":
-				return errors.New("either manifests or names: not both")
+			if len(args) > 0 {
+				return a.named(func() error { return a.deleteNamed(cmd.Context(), u, args) })
 			}
-			return a.deleteNamed(cmd.Context(), u, args)
+			return a.given(func() error { return a.run(cmd, u) })
 		},
 	}
 	a.flags(cmd)
 	return cmd
+}
+
+// given does something about all that the manifests name, if there are any.
+func (a *applying) given(do func() error) error {
+	if !a.Given() {
+		return target.ErrNothingNamed
+	}
+	return do()
+}
+
+// named does something about machines that are given by name, and so not by manifests.
+func (a *applying) named(do func() error) error {
+	if len(a.Files) > 0 || a.Selector != "" {
+		return errors.New("either manifests or names: not both")
+	}
+	return do()
 }
 
 // deleteNamed removes machines by name, if they are ours. What was adopted, or has a

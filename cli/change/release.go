@@ -2,12 +2,10 @@ package change
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/model"
 )
@@ -28,15 +26,10 @@ Take its manifest away, too: the next apply would make a new machine for it.`,
   proxplane release -f machines.yaml`,
 		ValidArgsFunction: a.CompleteKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0 && !a.Given():
-				return target.ErrNothingNamed
-			case len(args) == 0:
-				return a.releaseAll(cmd, u)
-			case len(a.Files) > 0:
-				return errors.New("either manifests or names: not both")
+			if len(args) > 0 {
+				return a.named(func() error { return a.releaseNamed(cmd.Context(), u, args) })
 			}
-			return a.releaseNamed(cmd.Context(), u, args)
+			return a.given(func() error { return a.releaseAll(cmd, u) })
 		},
 	}
 	a.flags(cmd)
