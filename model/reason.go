@@ -86,6 +86,8 @@ type ReasonFacts struct {
 	Unasked bool
 	// Asks: though another object ends it, a person may have to do something for that.
 	Asks bool
+	// Hidden: nobody can tell whether a guest that was made is there.
+	Hidden bool
 	// HandsOff: nothing of the object is touched meanwhile, not even what Proxmox has left of it.
 	HandsOff bool
 }
@@ -94,7 +96,7 @@ type ReasonFacts struct {
 var reasons = map[Reason]ReasonFacts{
 	WaitTask:     {Ends: EndsByItself, HandsOff: true},
 	WaitLock:     {Ends: EndsByItself, Listed: true, HandsOff: true},
-	WaitOwner:    {Ends: EndsByItself, Listed: true, HandsOff: true},
+	WaitOwner:    {Ends: EndsByItself, Listed: true, HandsOff: true, Hidden: true},
 	WaitTemplate: {Ends: EndsByItself, Listed: true, Unmade: true},
 	WaitTurn:     {Ends: EndsByItself},
 	WaitClaim:    {Ends: EndsByItself, Listed: true},
@@ -107,23 +109,23 @@ var reasons = map[Reason]ReasonFacts{
 	WaitRollout:    {Ends: EndsByObject, Listed: true},
 	WaitDependents: {Ends: EndsByObject, Listed: true, Asks: true},
 
-	WaitNode:  {Ends: EndsByReturn, Listed: true, HandsOff: true},
-	WaitAway:  {Ends: EndsByReturn, Away: true},
-	WaitLogin: {Ends: EndsByPerson, Away: true},
-	WaitOther: {Ends: EndsByPerson, Away: true},
+	WaitNode:  {Ends: EndsByReturn, Listed: true, HandsOff: true, Hidden: true},
+	WaitAway:  {Ends: EndsByReturn, Away: true, Hidden: true},
+	WaitLogin: {Ends: EndsByPerson, Away: true, Hidden: true},
+	WaitOther: {Ends: EndsByPerson, Away: true, Hidden: true},
 
-	WaitReread: {Ends: EndsByItself, Away: true},
+	WaitReread: {Ends: EndsByItself, Away: true, Hidden: true},
 
 	WaitPlace:     {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitMissing:   {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitUnfit:     {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitVMID:      {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitAddress:   {Ends: EndsByPerson, Listed: true, Unmade: true},
-	WaitForeign:   {Ends: EndsByPerson, Unmade: true},
+	WaitForeign:   {Ends: EndsByPerson, Unmade: true, Hidden: true},
 	WaitRoot:      {Ends: EndsByPerson, Unmade: true},
 	WaitHost:      {Ends: EndsByPerson, Unmade: true},
 	WaitRelease:   {Ends: EndsByPerson, Unmade: true},
-	WaitUnseen:    {Ends: EndsByPerson, Listed: true},
+	WaitUnseen:    {Ends: EndsByPerson, Listed: true, Hidden: true},
 	WaitHA:        {Ends: EndsByPerson, Listed: true},
 	WaitForbidden: {Ends: EndsByPerson},
 	WaitRestart:   {Ends: EndsByPerson},
@@ -133,16 +135,16 @@ var reasons = map[Reason]ReasonFacts{
 	WaitPaused:   {Ends: EndsByHolder},
 	WaitObserved: {Ends: EndsByHolder},
 
-	ReasonInvalid:   {Ends: EndsByPerson, Unasked: true},
-	ReasonForbidden: {Ends: EndsByPerson, Unasked: true},
-	ReasonElsewhere: {Ends: EndsByPerson, Unasked: true},
-	ReasonProvider:  {Ends: EndsByPerson, Unasked: true},
+	ReasonInvalid:   {Ends: EndsByPerson, Unasked: true, Hidden: true},
+	ReasonForbidden: {Ends: EndsByPerson, Unasked: true, Hidden: true},
+	ReasonElsewhere: {Ends: EndsByPerson, Unasked: true, Hidden: true},
+	ReasonProvider:  {Ends: EndsByPerson, Unasked: true, Hidden: true},
 	ReasonRejected:  {Ends: EndsByPerson},
 
 	ReasonUpToDate:   {Ends: EndsByItself},
 	ReasonGone:       {Ends: EndsByItself},
 	ReasonChanging:   {Ends: EndsByItself},
-	ReasonUnread:     {Ends: EndsByItself},
+	ReasonUnread:     {Ends: EndsByItself, Hidden: true},
 	ReasonUnused:     {Ends: EndsByItself},
 	ReasonConnected:  {Ends: EndsByItself},
 	ReasonConnecting: {Ends: EndsByItself},

@@ -38,7 +38,8 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 		s.Provider = from.site.Name
 		v := status.Kubernetes.Outcome(out)
 		m.Addresses = addressesOf(out, m.Addresses, m.VMID)
-		m.State, m.Node, m.VMID = string(cmp.Or(out.Status, "absent")), out.Node, cmp.Or(out.VMID, m.VMID)
+		m.State = status.GuestState(out.Status, v.Reason, m.VMID != 0)
+		m.Node, m.VMID = out.Node, cmp.Or(out.VMID, m.VMID)
 		if verified.IsZero() || !out.Verified.IsZero() && out.Verified.Before(verified) {
 			verified = out.Verified
 		}

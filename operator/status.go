@@ -111,9 +111,9 @@ func (e entry) fill(obj object) {
 func (e entry) fillMachine(s *api.MachineStatus) {
 	for from, out := range e.outcomes {
 		s.Provider, s.Task = from.site.Name, out.Task
-		s.State = string(cmp.Or(out.Status, "absent"))
 		s.Node = out.Node
 		s.Addresses = addressesOf(out, s.Addresses, s.VMID)
+		s.State = status.GuestState(out.Status, out.Reason, s.VMID != 0)
 		s.VMID = cmp.Or(out.VMID, s.VMID)
 		s.VerifiedAt = verifiedAt(s.VerifiedAt, out.Verified)
 	}

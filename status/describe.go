@@ -26,7 +26,7 @@ func (p Page) Describe(a About) string {
 		d.guest(a.Guest)
 	} else if a.Want != nil {
 		d.line("Name", a.Want.Owner.Name)
-		d.line("State", absent)
+		d.line("State", unseen(*a.Want))
 	}
 	d.conditions(a)
 	if a.Want != nil && (len(a.Want.Steps) > 0 || len(a.Want.Refused) > 0) {

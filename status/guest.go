@@ -40,6 +40,24 @@ type VM struct {
 // absent is the state of a guest that isn't there.
 const absent = "absent"
 
+// GuestState is the state of an object's guest in a word: its status if it is seen; else
+// whether it is absent or, where it was made and the reason hides it, unknown.
+func GuestState(seen model.Status, reason model.Reason, made bool) string {
+	switch {
+	case seen != "":
+		return string(seen)
+	case made && reason.Facts().Hidden:
+		return string(model.StatusUnknown)
+	}
+	return absent
+}
+
+// unseen is the state of an object's guest that isn't among those that were seen.
+func unseen(o plan.Object) string {
+	reason := CLI.Of(o).Reason
+	return GuestState("", reason, !reason.Facts().Unmade)
+}
+
 // VMOf makes the view of a guest.
 func VMOf(g *model.Guest) VM {
 	v := VM{
@@ -82,7 +100,7 @@ func allDisks(c *model.Config) int64 {
 // Wanted is the view of a guest that is wanted, with how far it is from that;
 // g is nil when it isn't there.
 func Wanted(g *model.Guest, o plan.Object) VM {
-	v := VM{Name: o.Owner.Name, State: absent, Node: o.Node, VMID: o.VMID}
+	v := VM{Name: o.Owner.Name, State: unseen(o), Node: o.Node, VMID: o.VMID}
 	if g != nil {
 		v = VMOf(g)
 	}
