@@ -69,3 +69,17 @@ func (p *planner) noteTemplate(o *Object, i model.Image, g *model.Guest) {
 		o.Notes = append(o.Notes, Note{Text: "its template stays as it was made; for templates that are fetched from now on", Diff: other})
 	}
 }
+
+// unlike says why the guest can't become what is wanted; empty: it can.
+func (c *change) unlike() (why string, diff model.Difference) {
+	was, is := c.have.Marker.Source, c.v.Source.Name()
+	switch {
+	case !c.v.Source.Copy && was != "" && is != "" && was != is:
+		return fmt.Sprintf("it was made from %s, not from %s", was, is), differs(model.FieldSource, was, is)
+	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
+		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID), differs(model.FieldVMID, itoa(c.g.VMID), itoa(c.v.VMID))
+	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.seedKnown():
+		return "its Ignition config is another one, and is read at the first boot only", differs(model.FieldFirstBoot, "", "")
+	}
+	return "", diff
+}

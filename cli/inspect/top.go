@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +15,6 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/status"
 )
 
 // topping is one call of top.
@@ -66,34 +63,6 @@ disk and network are between two rounds, so that they aren't there at first.`,
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(topSorts, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-// counters are what a guest has moved since its start, and how fast it did lately.
-type counters struct {
-	uptime               int64
-	in, out, read, write int64
-	rates                *rates
-}
-
-// rates are bytes a second.
-type rates struct {
-	NetIn     int64 `json:"netInBytesPerSecond"`
-	NetOut    int64 `json:"netOutBytesPerSecond"`
-	DiskRead  int64 `json:"diskReadBytesPerSecond"`
-	DiskWrite int64 `json:"diskWriteBytesPerSecond"`
-}
-
-// since are the rates since an earlier look. A guest's uptime is the clock: it stands
-// still between two status rounds.
-func (c counters) since(old counters) *rates {
-	seconds := c.uptime - old.uptime
-	switch {
-	case seconds == 0:
-		return old.rates
-	case seconds < 0 || old.uptime == 0 || c.in < old.in || c.out < old.out || c.read < old.read || c.write < old.write:
-		return nil // it was started anew
-	}
-	return &rates{(c.in - old.in) / seconds, (c.out - old.out) / seconds, (c.read - old.read) / seconds, (c.write - old.write) / seconds}
 }
 
 // load is how much a node or a machine uses. Its field names stay.
@@ -213,28 +182,6 @@ func (t *topping) look(ctx context.Context, c *target.Site, kind string, names [
 	return all, nil
 }
 
-func (t *topping) rates(r pve.Resource) *rates {
-	now := counters{uptime: r.Uptime, in: r.NetIn, out: r.NetOut, read: r.DiskRead, write: r.DiskWrite}
-	if r.Status != string(model.StatusRunning) {
-		delete(t.last, r.ID)
-		return nil
-	}
-	now.rates = now.since(t.last[r.ID])
-	t.last[r.ID] = now
-	return now.rates
-}
-
-func add(sums map[string]*rates, node string, r *rates) {
-	if r == nil {
-		return
-	}
-	if sums[node] == nil {
-		sums[node] = &rates{}
-	}
-	s := sums[node]
-	s.NetIn, s.NetOut, s.DiskRead, s.DiskWrite = s.NetIn+r.NetIn, s.NetOut+r.NetOut, s.DiskRead+r.DiskRead, s.DiskWrite+r.DiskWrite
-}
-
 // order sorts machines by what was asked for, the most first, and nodes by name.
 func (t *topping) order(all *loads) {
 	slices.SortFunc(all.Nodes, func(a, b load) int { return model.CompareNames(a.Name, b.Name) })
@@ -248,113 +195,4 @@ func (t *topping) order(all *loads) {
 	slices.SortFunc(all.VMs, func(a, b load) int {
 		return cmp.Or(cmp.Compare(by(b), by(a)), model.CompareNames(a.Name, b.Name), a.VMID-b.VMID)
 	})
-}
-
-func (r *rates) net() int64 {
-	if r == nil {
-		return 0
-	}
-	return r.NetIn + r.NetOut
-}
-
-func (r *rates) disk() int64 {
-	if r == nil {
-		return 0
-	}
-	return r.DiskRead + r.DiskWrite
-}
-
-// show writes the tables; live ones into the place of the last.
-func (t *topping) show(u *ui.UI, all loads, live bool) error {
-	if t.output == "json" {
-		return ui.WriteJSON(u.Out, all)
-	}
-	var b strings.Builder
-	layout := u.Layout(false)
-	if len(all.Nodes) > 0 {
-		b.WriteString(nodeLoads(all.Nodes).Text(layout))
-	}
-	if len(all.VMs) > 0 {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(vmLoads(all.VMs).Text(layout))
-	}
-	text := b.String()
-	if text == "" {
-		text = "There is nothing to see.\n"
-	}
-	if live {
-		_, err := io.WriteString(ui.Raw(u.Out), onScreen(status.Safe(text), ui.ScreenHeight(u.Out)))
-		return err
-	}
-	_, err := io.WriteString(u.Out, text)
-	return err
-}
-
-// onScreen puts a text where the last one was, and cuts it to the screen's height.
-func onScreen(text string, height int) string {
-	const home, clearLine, clearBelow = "\x1b[H", "\x1b[K", "\x1b[J"
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if height > 1 && len(lines) > height-1 {
-		lines = append(lines[:height-2], fmt.Sprintf("… and %d more", len(lines)-(height-2)))
-	}
-	return home + strings.Join(lines, clearLine+"\r\n") + clearLine + "\r\n" + clearBelow
-}
-
-func percent(part float64) string { return fmt.Sprintf("%.0f%%", part*100) }
-
-func rate(r *rates, of func(*rates) int64) string {
-	if r == nil {
-		return ""
-	}
-	return status.Size(of(r)) + "/s"
-}
-
-var rateColumns = []status.Column{
-	{Name: "DISK READ", Right: true}, {Name: "DISK WRITE", Right: true}, {Name: "NET IN", Right: true}, {Name: "NET OUT", Right: true},
-}
-
-func rateCells(r *rates) []string {
-	return []string{
-		rate(r, func(r *rates) int64 { return r.DiskRead }), rate(r, func(r *rates) int64 { return r.DiskWrite }),
-		rate(r, func(r *rates) int64 { return r.NetIn }), rate(r, func(r *rates) int64 { return r.NetOut }),
-	}
-}
-
-func up(seconds int64) string {
-	if seconds <= 0 {
-		return ""
-	}
-	return status.Duration(time.Duration(seconds) * time.Second)
-}
-
-func nodeLoads(list []load) status.Table {
-	t := status.Table{Columns: append([]status.Column{
-		{Name: "NODE"}, {Name: "STATE"}, {Name: "CPUS", Right: true}, {Name: "CPU", Right: true}, {Name: "MEMORY", Right: true}, {Name: "OF", Right: true},
-		{Name: "ROOT DISK", Right: true}, {Name: "UP", Right: true},
-	}, rateColumns...)}
-	for _, l := range list {
-		t.Rows = append(t.Rows, append([]string{
-			l.Name, l.State, fmt.Sprint(l.CPUs), percent(l.CPU), status.Size(l.Memory), status.Size(l.MemoryOf), status.Percent(l.Disk, l.DiskOf), up(l.Uptime),
-		}, rateCells(l.Rates)...))
-	}
-	return t
-}
-
-func vmLoads(list []load) status.Table {
-	t := status.Table{Columns: append([]status.Column{
-		{Name: "NAME", Flex: true, Ends: true}, {Name: "VMID", Right: true}, {Name: "NODE"}, {Name: "STATE"}, {Name: "CPUS", Right: true}, {Name: "CPU", Right: true},
-		{Name: "MEMORY", Right: true}, {Name: "OF", Right: true}, {Name: "UP", Right: true},
-	}, rateColumns...)}
-	for _, l := range list {
-		cpu, memory := percent(l.CPU), status.Size(l.Memory)
-		if l.State != string(model.StatusRunning) {
-			cpu, memory = "", ""
-		}
-		t.Rows = append(t.Rows, append([]string{
-			l.Name, fmt.Sprint(l.VMID), l.Node, l.State, fmt.Sprint(l.CPUs), cpu, memory, status.Size(l.MemoryOf), up(l.Uptime),
-		}, rateCells(l.Rates)...))
-	}
-	return t
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
@@ -161,53 +160,6 @@ func (t *Target) fromObjects(_ *ui.UI, creds *pve.Credentials) ([]manifest.Wante
 	return all, nil
 }
 
-func ofObject(errs manifest.Errors, key model.Key) []error {
-	var list []error
-	for _, e := range errs {
-		if e.Object == key {
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
-// Problem is what is wrong with an object; nil: nothing.
-func (n *Namespace) Problem(kind, name string) error {
-	for _, e := range n.problems {
-		if e.Object.Kind == kind && e.Object.Name == name {
-			return e
-		}
-	}
-	return nil
-}
-
-// Conclude ends a command that is about all objects: those that are wrong were left
-// out, and are told of after what was found out about the others.
-func (n *Namespace) Conclude(u *ui.UI, err error) error {
-	if len(n.problems) == 0 {
-		return err
-	}
-	u.Complain(n.problems)
-	var told *ui.ExitError
-	if err != nil && !errors.As(err, &told) {
-		return err
-	}
-	return &ui.ExitError{Code: ui.ExitFailed}
-}
-
-// Explain says why nothing could be found of an object that is there.
-func (n *Namespace) Explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, kind := range []string{"VirtualMachine", "VMClone", "VMImage", "VMSnapshot"} {
-		if wrong := n.Problem(kind, n.object()); wrong != nil {
-			return ui.Advise(wrong, fmt.Sprintf("kubectl edit %s/%s corrects it.", strings.ToLower(kind), n.object()))
-		}
-	}
-	return err
-}
-
 // object is the name of the object that a command is about.
 func (n *Namespace) object() string { return n.About[strings.LastIndexByte(n.About, '/')+1:] }
 
@@ -239,21 +191,6 @@ func (n *Namespace) only(all []manifest.Wanted) []manifest.Wanted {
 	return some
 }
 
-// Fail adds to an error of Kubernetes what the person can do about it.
-func (n *Namespace) Fail(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case kube.Unknown(err):
-		return ui.Advise(err, "This Kubernetes doesn't know our kinds: install the chart (helm install proxplane), or kubectl apply --server-side -f deploy/crds.")
-	case apierrors.IsForbidden(err):
-		return ui.Advise(err, fmt.Sprintf("kubectl auth can-i --list -n %s shows what you may do there.", cmp.Or(n.Name, "NAMESPACE")))
-	case apierrors.IsUnauthorized(err):
-		return ui.Advise(err, "Kubernetes doesn't know you: log in again, or choose another user with --context.")
-	}
-	return err
-}
-
 // guestOf is the machine of an object.
 func (c *Site) guestOf(ctx context.Context, name string) (*model.Guest, error) {
 	o, err := c.ObjectOf(ctx, name, IsVM)
@@ -282,44 +219,6 @@ func (c *Site) SnapshotOf(ctx context.Context, name string) (string, error) {
 		return fmt.Sprintf("%d/%s", g.VMID, s.Name), nil
 	}
 	return "", fmt.Errorf("namespace %s has no VMSnapshot %q; %s", c.Namespace, name, ui.ThereAre(names))
-}
-
-// Complete completes the names of objects.
-func (n *Namespace) Complete(prefix string, kinds ...string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		if err := n.Connect(); err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		objects, err := kube.Objects(cmd.Context(), n.Client, n.Name)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		var names []string
-		for _, o := range objects {
-			if slices.Contains(kinds, manifest.KindOf(o)) {
-				for _, name := range MachinesOf(o) {
-					names = append(names, prefix+name)
-				}
-			}
-		}
-		model.SortNames(names)
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// CompleteFlags completes what the kubeconfig knows.
-func (n *Namespace) CompleteFlags(cmd *cobra.Command) {
-	_ = cmd.MarkPersistentFlagFilename("kubeconfig")
-	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		raw, err := n.loader().RawConfig()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return model.NamesOf(raw.Contexts), cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 // MachinesOf are the names of the machines that an object stands for.

@@ -1,0 +1,111 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Image is something that guests are made from.
+type Image struct {
+	Owner Owner
+	// Exactly one of these:
+	Template string // a template's name, on one node or on several
+	VMID     int    // a template or VM
+	URL      string // fetched through Proxmox and made into a template
+	ISO      string // volume, or a name on a storage with content iso
+
+	// Pin says which of the templates of that name are meant.
+	Pin `json:",inline"`
+
+	Checksum          string
+	ChecksumAlgorithm string
+	Storage           string // where the disk of a fetched image goes
+	// Ahead are the nodes that get a template of a fetched image before a machine needs it there,
+	// where templates are on local storages; [AllNodes]: all of them.
+	Ahead []string `json:",omitempty"`
+	// On is the node that this template of the image is for; empty: it is the image itself. See
+	// [Image.Copy].
+	On string `json:",omitempty"`
+	// Used says that machines are to be made from it.
+	Used    bool `json:"-"`
+	Options map[string]string
+	Range   Range
+	Deleted bool
+	Hold    Hold `json:",omitzero"` // as of a VM
+	// OnlyTemplate says that what VMID names must be a template.
+	OnlyTemplate bool `json:",omitempty"`
+	// Implied says that no object describes it: it is here for the guests that are
+	// made from it.
+	Implied bool `json:",omitempty"`
+	// Lent says that it is another namespace's, which looks after it: here guests are only
+	// made from it. With a URL, VMID is the template that was made there; 0: none yet.
+	Lent bool `json:",omitempty"`
+}
+
+// AllNodes stands for every node of the cluster.
+const AllNodes = "*"
+
+// Copy is the template of an image for one node, where templates are on local storages. It
+// is planned as an object of its own, so that nodes don't wait for each other.
+func (i Image) Copy(node string) Image {
+	i.On, i.Ahead = node, nil
+	return i
+}
+
+// Object is what the image is planned as: its owner, or one of the image's templates.
+func (i Image) Object() Owner {
+	o := i.Owner
+	if i.On != "" {
+		o.Name += copySign + i.On
+	}
+	return o
+}
+
+// copySign is between the name of an image and the node of one of its templates. Names of
+// objects can't have it.
+const copySign = "@"
+
+// CopyOf takes the key of an image's template apart; ok: it is one.
+func (k Key) CopyOf() (image Key, node string, ok bool) {
+	k.Name, node, ok = strings.Cut(k.Name, copySign)
+	return k, node, ok
+}
+
+// Template is a guest that an image stands for.
+type Template struct {
+	VMID int
+	Name string
+	Node string
+}
+
+// Pin tells a template from others of the same name: names aren't unique, and whoever
+// may configure a VM may give it any. The zero value is no pin.
+type Pin struct {
+	Pool  string   `json:",omitempty"`
+	Tag   string   `json:",omitempty"`
+	Nodes []string `json:",omitempty"`
+	// DiskStorage is where its root disk is.
+	DiskStorage string `json:",omitempty"`
+}
+
+// IsZero reports whether any template of the name is meant.
+func (p Pin) IsZero() bool {
+	return p.Pool == "" && p.Tag == "" && len(p.Nodes) == 0 && p.DiskStorage == ""
+}
+
+// Identity is what the image stands for: the same name may stand for something else
+// later.
+func (i Image) Identity() string {
+	switch {
+	case i.Template != "":
+		return i.Template
+	case i.VMID != 0:
+		return strconv.Itoa(i.VMID)
+	case i.URL != "":
+		return "fetched " + i.Version()
+	}
+	return ""
+}
+
+// Version changes when the image has to be made anew.
+func (i Image) Version() string { return Digest(i.URL + "\x00" + i.Checksum) }

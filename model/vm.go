@@ -1,0 +1,210 @@
+package model
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// VM is a guest that is wanted.
+type VM struct {
+	Owner Owner
+	Name  string // in Proxmox
+	VMID  int    // 0: the first of the owner's candidates that can be had
+	// Remembered is the VMID that was chosen earlier, where somebody wrote that down.
+	// It is looked at first, and is given up only when somebody else has it.
+	Remembered int `json:",omitempty"`
+	Range      Range
+	Labels     map[string]string // for anti-affinity
+	Source     Source
+
+	Options map[string]string // canonical; the options that the manifest says something about
+	// Password stands for the password among Options.
+	Password Seal    `json:",omitzero"`
+	Secret   *Secret `json:"-"` // what Password is made from
+	// Managed are those of Options that the manifest itself names.
+	Managed     []string
+	Disks       []Disk // wanted ones, by slot; the CD-ROM for first-boot data isn't among them
+	NICs        []NIC  // MAC empty: a stable one of our own
+	Tags        []string
+	Description string
+	Pool        string
+	HA          *HA
+	Seed        *Seed // first-boot data on a drive of its own
+	// Leases are the interfaces that get addresses from pools.
+	Leases []Lease `json:",omitempty"`
+	// Inherited are the parts of this that come from what a copy is made from:
+	// options by their names, [InheritedSeed] and [InheritedNICs]. Once the copy is
+	// made it has them for good, whatever becomes of its source.
+	Inherited []string `json:",omitempty"`
+	// Group is the name of the object that stands for this guest and others.
+	Group string `json:",omitempty"`
+	// Scripts are the hookscripts that its node must have, as volumes.
+	Scripts []string `json:",omitempty"`
+	// Shares are the names of the directory mappings that it uses.
+	Shares []string `json:",omitempty"`
+	// RootFor are the parts of the manifest for which options have to be set that
+	// only root@pam may.
+	RootFor []string `json:"-"`
+	// Own are further options, which depend on the guest's VMID. See [VM.At].
+	Own map[string]Text `json:",omitempty"`
+	// Hook is what stands behind the description, for the hook of the node.
+	Hook Text `json:",omitempty"`
+
+	Power       Power
+	WaitAddress bool // ready means: the agent has reported an address
+	Place       Place
+	Update      Allow   // what the manifest allows without asking
+	Rollout     Rollout `json:",omitzero"`
+	// ShutdownTimeout is how long the guest may take to shut down; 0: as Proxmox is set up.
+	ShutdownTimeout time.Duration `json:",omitempty"`
+	Retain          bool          // when deleted, the guest stays and is only released
+	Released        bool          `json:",omitempty"` // Retain, because somebody asked for just that
+	// Destroy: the manifest says that the guest is destroyed when it is deleted. Without
+	// that, an adopted one stays.
+	Destroy bool `json:",omitempty"`
+	Deleted bool // it is to go
+	// LeftOver: it is to go because no manifest names it any more. Its marker says whether it stays.
+	LeftOver bool `json:",omitempty"`
+	// Hold keeps everything from being changed for it; empty: nothing does.
+	Hold Hold `json:",omitzero"`
+	// Grace is how long it may take to shut down when it is destroyed, before it is
+	// stopped; 0: it is stopped at once.
+	Grace time.Duration `json:",omitempty"`
+}
+
+// Keeps reports whether a guest with this marker stays when it is deleted.
+func (v VM) Keeps(m *Marker) bool {
+	if v.LeftOver {
+		return m != nil && m.Retain
+	}
+	return v.Retain || m != nil && m.Adopted && !v.Destroy
+}
+
+// At is what is wanted of the guest if it has that VMID: nothing of it depends on that
+// any more.
+func (v VM) At(vmid int) VM {
+	if len(v.Own)+len(v.Hook) == 0 {
+		return v
+	}
+	seed := ""
+	if v.Seed != nil {
+		seed = v.Seed.Name(vmid)
+	}
+	options := make(map[string]string, len(v.Options)+len(v.Own))
+	maps.Copy(options, v.Options)
+	for k, text := range v.Own {
+		options[k] = text.For(vmid, seed)
+	}
+	if len(v.Hook) > 0 {
+		v.Description = strings.TrimLeft(v.Description+"\n\n"+v.Hook.For(vmid, seed), "\n")
+	}
+	v.Options, v.Own, v.Hook = options, nil, nil
+	return v
+}
+
+// Password is the option that is a password.
+const Password = "cipassword"
+
+// Parts that a copy may have from its source, beside options.
+const (
+	InheritedSeed = "seed:"
+	InheritedNICs = "nics:"
+)
+
+// Alone is what is wanted of a copy that is there: all but what it got from its
+// source.
+func (v VM) Alone() VM {
+	if len(v.Inherited) == 0 {
+		return v
+	}
+	options, own := maps.Clone(v.Options), maps.Clone(v.Own)
+	for _, part := range v.Inherited {
+		delete(own, part)
+		switch part {
+		case InheritedSeed:
+			v.Seed = nil
+		case InheritedNICs:
+			v.NICs = nil
+		case Password:
+			delete(options, part)
+			v.Password, v.Secret = Seal{}, nil
+		case "bios":
+			delete(options, part)
+			v.Disks = slices.DeleteFunc(slices.Clone(v.Disks), func(d Disk) bool { return d.Slot == "efidisk0" })
+		case "hookscript":
+			delete(options, part)
+			v.Scripts = nil
+		default:
+			delete(options, part)
+		}
+	}
+	v.Options, v.Own = options, own
+	if v.Managed = slices.DeleteFunc(slices.Clone(v.Managed), v.Inherits); len(v.Managed) == 0 {
+		v.Managed = nil
+	}
+	return v
+}
+
+// Inherits reports whether a part comes from what the guest is a copy of.
+func (v VM) Inherits(part string) bool { return slices.Contains(v.Inherited, part) }
+
+// Fingerprint is short and changes whenever anything changes that would be
+// applied to the guest's configuration.
+func (v VM) Fingerprint() string {
+	v = v.Alone().unleased()
+	v.Inherited = nil
+	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
+	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, 0, 0, Rollout{}, Hold{}
+	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
+		v.Source = Source{Copy: true}
+	}
+	// Tags are for everybody to see: seals stand for what is secret.
+	v.Password.Also = nil
+	if _, said := v.Options[Password]; said {
+		v.Options = maps.Clone(v.Options)
+		delete(v.Options, Password)
+	}
+	if v.Seed != nil {
+		seed := *v.Seed
+		v.Seed, seed.Also = &seed, nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain values only
+	}
+	return Digest(string(b))
+}
+
+// Source is what a guest is made from. Exactly one of Image, VM and Blank.
+type Source struct {
+	Image    Key    // an image of the same Desired
+	VM       Key    // another wanted VM
+	Snapshot string // of the VM
+	Blank    bool   // nothing: an empty guest
+	Full     bool   // a full copy instead of a linked one
+	Storage  string // where full copies go; empty: beside the source
+	// Copy says that the guest stands alone once it is made: where it came from is
+	// history, and never a reason to make it anew.
+	Copy bool `json:",omitempty"`
+}
+
+// Name is what the source is called in a guest's marker.
+func (s Source) Name() string {
+	switch {
+	case s.VM != Key{}:
+		return s.VM.String()
+	case s.Image != Key{}:
+		return s.Image.String()
+	}
+	return ""
+}
+
+// HA asks the high-availability manager to look after a guest.
+type HA struct {
+	Group       string `json:"group,omitempty"`
+	MaxRestart  int    `json:"maxRestart,omitempty"`
+	MaxRelocate int    `json:"maxRelocate,omitempty"`
+}
