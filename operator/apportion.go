@@ -92,8 +92,8 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 		if f.uid == "" {
 			return // a template that no object describes
 		}
-		if !slices.Contains(f.sites, w.Provider) {
-			f.sites = append(f.sites, w.Provider)
+		if !slices.Contains(f.providers, w.Provider) {
+			f.providers = append(f.providers, w.Provider)
 		}
 		if problem := all[w.Provider].problem; problem != "" {
 			f.provider = fmt.Sprintf("Provider %s can't be used: %s", w.Provider.Name, problem)

@@ -20,7 +20,7 @@ func (d *deps) unread(ctx context.Context, class string) (machines []model.Absen
 	}
 	done = true
 	for _, o := range objects {
-		if d.sites.knows(o.GetNamespace()) {
+		if d.providers.knows(o.GetNamespace()) {
 			continue
 		}
 		done = false

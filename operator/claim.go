@@ -21,35 +21,35 @@ const maxClaims = 16
 
 // claim writes down in an object's status which VMID it gets, before anything is
 // made under it. So it is found again even when everything else is lost.
-func (s *provider) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
+func (p *provider) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
 	obj, ok := newObject(owner.Kind)
 	if !ok {
 		return nil
 	}
 	select {
-	case s.deps.claims <- struct{}{}:
-		defer func() { <-s.deps.claims }()
+	case p.deps.claims <- struct{}{}:
+		defer func() { <-p.deps.claims }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	key, uid, ok := s.deps.ledger.object(owner)
+	key, uid, ok := p.deps.ledger.object(owner)
 	switch {
 	case !ok:
 		return fmt.Errorf("%s is gone", owner.Key)
 	case key != owner.Key:
-		return s.claimMember(ctx, key, uid, owner.Name, vmid)
+		return p.claimMember(ctx, key, uid, owner.Name, vmid)
 	}
 	said := map[string]any{"vmid": vmid}
 	if isMachine(obj) {
-		said["provider"] = s.key.Name
-		if err := s.unready(ctx, obj, owner, vmid, said); err != nil {
+		said["provider"] = p.key.Name
+		if err := p.unready(ctx, obj, owner, vmid, said); err != nil {
 			return err
 		}
 	} else if image, ok := obj.(*api.VMImage); ok {
-		if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, image); err != nil {
+		if err := p.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, image); err != nil {
 			return err
 		}
-		said["providers"] = slices.Compact(slices.Sorted(slices.Values(append(image.Status.Providers, s.key.Name))))
+		said["providers"] = slices.Compact(slices.Sorted(slices.Values(append(image.Status.Providers, p.key.Name))))
 	}
 	// With its UID: an object that was made anew under the same name is another one.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": said})
@@ -58,13 +58,13 @@ func (s *provider) claim(ctx context.Context, owner model.Owner, vmid int, _ str
 	}
 	obj.SetNamespace(owner.Namespace)
 	obj.SetName(owner.Name)
-	return s.deps.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
+	return p.deps.client.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
 }
 
 // unready adds to what is said of a machine that it isn't ready, if it was: it is about to
 // be made anew, and what was ready had another VMID.
-func (s *provider) unready(ctx context.Context, obj object, owner model.Owner, vmid int, said map[string]any) error {
-	if err := s.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, obj); err != nil || !isReady(obj) {
+func (p *provider) unready(ctx context.Context, obj object, owner model.Owner, vmid int, said map[string]any) error {
+	if err := p.deps.client.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, obj); err != nil || !isReady(obj) {
 		return client.IgnoreNotFound(err)
 	}
 	settle(obj, status.Verdict{State: model.StateChanging, Reason: model.ReasonChanging, Message: fmt.Sprintf("make VM %d", vmid)}, obj.GetGeneration())
@@ -73,18 +73,18 @@ func (s *provider) unready(ctx context.Context, obj object, owner model.Owner, v
 }
 
 // claimMember does so in the status of the object that the machine is one of.
-func (s *provider) claimMember(ctx context.Context, key model.Key, uid types.UID, name string, vmid int) error {
+func (p *provider) claimMember(ctx context.Context, key model.Key, uid types.UID, name string, vmid int) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var vm api.VirtualMachine
-		if err := s.deps.direct.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, &vm); err != nil {
+		if err := p.deps.direct.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, &vm); err != nil {
 			return err
 		}
 		if vm.UID != uid {
 			return fmt.Errorf("%s is another one by now", key)
 		}
 		before := vm.DeepCopy()
-		vm.Status.Provider = s.key.Name
+		vm.Status.Provider = p.key.Name
 		member(&vm.Status, name).VMID = vmid
-		return s.deps.client.Status().Patch(ctx, &vm, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		return p.deps.client.Status().Patch(ctx, &vm, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
 }

@@ -29,16 +29,16 @@ const (
 const maxNote = 1000
 
 // event tells people what happens to an object.
-func (s *provider) event(e engine.Event) {
-	s.deps.metrics.event(s.key, e)
-	if s.deps.listener != nil {
-		s.deps.listener(e)
+func (p *provider) event(e engine.Event) {
+	p.deps.metrics.event(p.key, e)
+	if p.deps.listener != nil {
+		p.deps.listener(e)
 	}
 	if e.Owner.Key == model.Leftovers && e.Step != "" {
 		// No object stands for them, so that the log is where people find it.
-		s.log.Info("disks that Proxmox has left", "event", e.Kind, "step", e.Step, "reason", e.Text)
+		p.log.Info("disks that Proxmox has left", "event", e.Kind, "step", e.Step, "reason", e.Text)
 	}
-	if s.deps.ledger.feeds[e.Owner.Kind] == nil {
+	if p.deps.ledger.feeds[e.Owner.Kind] == nil {
 		return // a template that no object describes
 	}
 	text := e.Step
@@ -48,11 +48,11 @@ func (s *provider) event(e engine.Event) {
 		text = why
 	}
 	text = status.Kubernetes.Say(text, e.Hint)
-	s.record(e, text)
+	p.record(e, text)
 	kind := corev1.EventTypeNormal
 	var reason string
 	switch {
-	case !s.matters(e):
+	case !p.matters(e):
 		return
 	case e.Kind == engine.Done:
 		reason = EventDone
@@ -67,7 +67,7 @@ func (s *provider) event(e engine.Event) {
 	}
 	action := cmp.Or(e.Action, string(e.Reason), reason)
 	text = nearby(e.Owner.Namespace, text)
-	object, uid, ok := s.deps.ledger.object(e.Owner)
+	object, uid, ok := p.deps.ledger.object(e.Owner)
 	one := ""
 	if !ok {
 		uid = types.UID(e.Owner.UID) // it is gone
@@ -77,40 +77,40 @@ func (s *provider) event(e engine.Event) {
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
-	s.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
+	p.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
 }
 
 // matters reports whether an event is for people: what was made, changed, removed or
 // went wrong, and what somebody has to do something about. What ends by itself is in
 // the object's status, and what belongs to the making of a machine is part of that.
-func (s *provider) matters(e engine.Event) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (p *provider) matters(e engine.Event) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch e.Kind {
 	case engine.Done:
 		if model.FactsOfKind(e.Action).Makes {
-			s.making[e.Owner] = true
+			p.making[e.Owner] = true
 			return true
 		}
-		return !s.making[e.Owner]
+		return !p.making[e.Owner]
 	case engine.Failed:
 		return true
 	case engine.Waiting:
 		return e.Reason.Concerns()
 	case engine.Ready:
-		delete(s.making, e.Owner)
+		delete(p.making, e.Owner)
 		return true
 	}
 	return false
 }
 
 // record writes to the log what becomes of each object.
-func (s *provider) record(e engine.Event, text string) {
-	log := s.log.With("object", e.Owner.Key.String(), "vmid", e.VMID, "node", e.Node)
+func (p *provider) record(e engine.Event, text string) {
+	log := p.log.With("object", e.Owner.Key.String(), "vmid", e.VMID, "node", e.Node)
 	log.Debug("event", "kind", string(e.Kind), "step", e.Step, "text", status.Text(e.Text, e.Diff), "task", e.Task)
-	s.mu.Lock()
-	making := s.making[e.Owner]
-	s.mu.Unlock()
+	p.mu.Lock()
+	making := p.making[e.Owner]
+	p.mu.Unlock()
 	switch {
 	case e.Kind == engine.Done && model.FactsOfKind(e.Action).Makes:
 		log.Info("created", "step", e.Step)

@@ -35,7 +35,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 	var verified time.Time
 	for from, out := range e.outcomes {
 		m := member(s, from.member)
-		s.Provider = from.site.Name
+		s.Provider = from.provider.Name
 		v := status.Kubernetes.Outcome(out)
 		m.Addresses = addressesOf(out, m.Addresses, m.VMID)
 		m.State = status.GuestState(out.Status, v.Reason, m.VMID != 0)

@@ -34,33 +34,33 @@ type entry struct {
 
 // teller is who tells something of an object: a Provider, of one of its machines.
 type teller struct {
-	site   model.Key
-	member string // the machine's name, of an object that stands for several
+	provider model.Key
+	member   string // the machine's name, of an object that stands for several
 }
 
 // found is what the last translation of its namespace found out about an object.
 type found struct {
-	uid      types.UID
-	identity string // what it is known by in Proxmox
-	version  int64  // its generation
-	edition  int64  // what sessions tell of it with, see edition
-	deleting bool
-	released bool         // what it has in Proxmox is left alone from now on
-	early    bool         // it can't be made so before it has a finalizer
-	problem  string       // why it isn't made so, in one sentence
-	reason   model.Reason // the same, in one word; empty: it is invalid
-	provider string       // why its Provider can't be used, in one sentence
-	sites    []model.Key  // the Providers that look after it
-	proxmox  string       // which Proxmox a Provider is to be used with; empty: not known
-	machines int          // that use it
-	lent     int          // those of them that are in other namespaces
-	fetched  bool         // it is an image with a URL
-	images   int          // fetched ones that are on a Provider
-	snapshot string       // its name in Proxmox, if it is one
-	group    bool         // it stands for several machines
-	short    bool         // it isn't written down yet how many
-	members  []string     // these, each on one site
-	surplus  []string     // those of them that it doesn't ask for any more, and that may not go
+	uid       types.UID
+	identity  string // what it is known by in Proxmox
+	version   int64  // its generation
+	edition   int64  // what sessions tell of it with, see edition
+	deleting  bool
+	released  bool         // what it has in Proxmox is left alone from now on
+	early     bool         // it can't be made so before it has a finalizer
+	problem   string       // why it isn't made so, in one sentence
+	reason    model.Reason // the same, in one word; empty: it is invalid
+	provider  string       // why its Provider can't be used, in one sentence
+	providers []model.Key  // the Providers that look after it
+	proxmox   string       // which Proxmox a Provider is to be used with; empty: not known
+	machines  int          // that use it
+	lent      int          // those of them that are in other namespaces
+	fetched   bool         // it is an image with a URL
+	images    int          // fetched ones that are on a Provider
+	snapshot  string       // its name in Proxmox, if it is one
+	group     bool         // it stands for several machines
+	short     bool         // it isn't written down yet how many
+	members   []string     // these, each of one Provider
+	surplus   []string     // those of them that it doesn't ask for any more, and that may not go
 }
 
 // tellers is how many tell of the object.
@@ -68,12 +68,12 @@ func (f found) tellers() int {
 	if f.group {
 		return len(f.members)
 	}
-	return len(f.sites)
+	return len(f.providers)
 }
 
 // has reports whether somebody tells of the object.
 func (f found) has(s teller) bool {
-	return slices.Contains(f.sites, s.site) && (!f.group || slices.Contains(f.members, s.member))
+	return slices.Contains(f.providers, s.provider) && (!f.group || slices.Contains(f.members, s.member))
 }
 
 func (f found) equal(o found) bool { return reflect.DeepEqual(f, o) }
@@ -135,7 +135,7 @@ func (l *ledger) told(provider model.Key, o engine.Outcome) {
 	if _, _, part := o.Owner.CopyOf(); part || e == nil {
 		return // what matters of the templates of an image the image itself says
 	}
-	from := teller{site: provider}
+	from := teller{provider: provider}
 	if e.found.group {
 		from.member = o.Owner.Name
 	}
@@ -176,8 +176,8 @@ func (l *ledger) forget(provider model.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
-		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return s.site == provider })
-		maps.DeleteFunc(e.doubts, func(s teller, _ plan.Wait) bool { return s.site == provider })
+		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return s.provider == provider })
+		maps.DeleteFunc(e.doubts, func(s teller, _ plan.Wait) bool { return s.provider == provider })
 	}
 }
 
@@ -188,7 +188,7 @@ func (l *ledger) doubt(provider model.Key, why plan.Wait) {
 	defer l.mu.Unlock()
 	for _, e := range l.entries {
 		for s := range e.outcomes {
-			if s.site == provider {
+			if s.provider == provider {
 				e.doubts[s] = why
 			}
 		}
@@ -209,7 +209,7 @@ func (l *ledger) wakeAll(provider model.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, e := range l.entries {
-		if slices.Contains(e.found.sites, provider) {
+		if slices.Contains(e.found.providers, provider) {
 			l.wake(key, e.found.deleting)
 		}
 	}

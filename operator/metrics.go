@@ -32,7 +32,7 @@ var (
 	slow  = []float64{1, 3, 10, 30, 60, 180, 600, 1800}
 )
 
-func newMetrics(to prometheus.Registerer, s *sites, c *census) *metrics {
+func newMetrics(to prometheus.Registerer, s *providers, c *census) *metrics {
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
@@ -101,8 +101,8 @@ func (m *metrics) ready(obj object) {
 	m.readies.WithLabelValues(manifest.KindOf(obj)).Observe(time.Since(obj.GetCreationTimestamp().Time).Seconds())
 }
 
-// gauges are what is read off the sites when somebody asks.
-type gauges struct{ sites *sites }
+// gauges are what is read off the Providers when somebody asks.
+type gauges struct{ providers *providers }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
@@ -130,7 +130,7 @@ func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	counted := map[*pve.Load]bool{}
-	all := g.sites.list()
+	all := g.providers.list()
 	slices.SortFunc(all, func(a, b *provider) int { return strings.Compare(label(a.key), label(b.key)) })
 	for _, s := range all {
 		name := label(s.key)

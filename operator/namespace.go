@@ -61,7 +61,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	}
 	found, work := apportion(objects, names, parts, lent)
 	n.ledger.translated(r.Namespace, found)
-	if !n.sites.assign(r.Namespace, work) {
+	if !n.providers.assign(r.Namespace, work) {
 		return reconcile.Result{RequeueAfter: 100 * time.Millisecond}, nil
 	}
 	n.ledger.assigned(r.Namespace)

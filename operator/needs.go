@@ -26,7 +26,7 @@ func (f found) needs() string {
 // holdProviders counts what is on each Provider of objects that no Provider has to do something for.
 func holdProviders(all map[model.Key]found, objects []object) {
 	for _, o := range objects {
-		if f := all[keyOf(o)]; len(f.sites) > 0 || kube.Released(o) || neverMade(o) {
+		if f := all[keyOf(o)]; len(f.providers) > 0 || kube.Released(o) || neverMade(o) {
 			continue
 		}
 		machines, images, on := leftOn(o)

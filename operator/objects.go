@@ -68,7 +68,7 @@ const releasePause = 200 * time.Millisecond
 // release lets an object go whose guests stay as they are, as soon as nothing can
 // change them any more: that is decided where it is decided what is done.
 func (c *objects) release(ctx context.Context, obj object, known entry) (reconcile.Result, error) {
-	if !known.released || c.sites.touch(known.found.identity) {
+	if !known.released || c.providers.touch(known.found.identity) {
 		return reconcile.Result{RequeueAfter: releasePause}, nil
 	}
 	c.events.tell(told{
@@ -150,10 +150,10 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	known.fill(obj)
 	if p, ok := obj.(*api.Provider); ok {
 		p.Status.ClusterName = cmp.Or(p.Status.ClusterName, p.Annotations[api.ClusterName])
-		c.sites.of(keyOf(p)).fill(p)
+		c.providers.of(keyOf(p)).fill(p)
 	}
 	settle(obj, verdict, known.found.version)
-	if w := cmp.Or(c.sites.trouble(known.found.sites), known.doubt()); w != nil && isMachine(obj) {
+	if w := cmp.Or(c.providers.trouble(known.found.providers), known.doubt()); w != nil && isMachine(obj) {
 		unreachable(obj, status.Verdict{Reason: w.Reason, Message: w.Text})
 	}
 	if reflect.DeepEqual(before, obj) {

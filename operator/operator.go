@@ -84,15 +84,15 @@ type Election struct {
 
 // deps are what the parts of the operator share.
 type deps struct {
-	client  client.Client
-	direct  client.Reader // past the cache
-	events  *herald
-	claims  chan struct{} // a place for each that is being written
-	ledger  *ledger
-	sites   *sites
-	budget  *engine.Budget // of all machines that are restarted and replaced
-	metrics *metrics
-	log     *slog.Logger
+	client    client.Client
+	direct    client.Reader // past the cache
+	events    *herald
+	claims    chan struct{} // a place for each that is being written
+	ledger    *ledger
+	providers *providers
+	budget    *engine.Budget // of all machines that are restarted and replaced
+	metrics   *metrics
+	log       *slog.Logger
 	// namespaces are those that are looked after; none: all.
 	namespaces []string
 	set        string // what all guests of this Kubernetes have in common
@@ -128,14 +128,14 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
-	d.sites, d.budget = newSites(d), engine.NewBudget(d.unread)
+	d.providers, d.budget = newProviders(d), engine.NewBudget(d.unread)
 	if d.clusters == nil {
 		d.clusters = new(site.Sites)
 	}
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry
 	}
-	d.metrics = newMetrics(cfg.Registry, d.sites, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
+	d.metrics = newMetrics(cfg.Registry, d.providers, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
 	if err := awaitKinds(ctx, mgr.GetRESTMapper()); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 	if err := every.Watch(&n.lending.feed); err != nil {
 		return fmt.Errorf("watch what is shared: %w", err)
 	}
-	return errors.Join(mgr.Add(d.sites), mgr.Add(d.events), health(mgr))
+	return errors.Join(mgr.Add(d.providers), mgr.Add(d.events), health(mgr))
 }
 
 // namespaceWorkers is how many namespaces are translated at once: one whose translation

@@ -40,7 +40,7 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Verdict,
 	case known.found.problem != "":
 		return known.found.wrong(), true
 	}
-	v, ok := c.sites.of(keyOf(p)).verdict(known.found.version)
+	v, ok := c.providers.of(keyOf(p)).verdict(known.found.version)
 	if v.Reason == model.ReasonConnecting && isReady(p) && p.Status.ObservedGeneration == known.found.version {
 		return v, false // it was so for whoever worked before
 	}
@@ -89,8 +89,8 @@ func (e entry) fill(obj object) {
 	case *api.VMImage:
 		o.Status.Machines = e.found.machines
 		o.Status.Node, o.Status.VMID = "", 0
-		for _, provider := range e.found.sites { // of several, that of the last one
-			out := e.outcomes[teller{site: provider}]
+		for _, provider := range e.found.providers { // of several, that of the last one
+			out := e.outcomes[teller{provider: provider}]
 			o.Status.Node, o.Status.VMID = cmp.Or(out.Node, o.Status.Node), cmp.Or(out.VMID, o.Status.VMID)
 		}
 		o.Status.Templates = e.templates(o.Status.Templates)
@@ -110,7 +110,7 @@ func (e entry) fill(obj object) {
 
 func (e entry) fillMachine(s *api.MachineStatus) {
 	for from, out := range e.outcomes {
-		s.Provider, s.Task = from.site.Name, out.Task
+		s.Provider, s.Task = from.provider.Name, out.Task
 		s.Node = out.Node
 		s.Addresses = addressesOf(out, s.Addresses, s.VMID)
 		s.State = status.GuestState(out.Status, out.Reason, s.VMID != 0)

@@ -17,18 +17,18 @@ import (
 // stays while an image can't be seen, so that another template is noticed when it can.
 func (e entry) templates(known []api.ImageTemplate) []api.ImageTemplate {
 	var all []api.ImageTemplate
-	for _, site := range e.found.sites {
-		out, told := e.outcomes[teller{site: site}]
+	for _, provider := range e.found.providers {
+		out, told := e.outcomes[teller{provider: provider}]
 		if !told || len(out.Templates) == 0 && out.State != engine.StateGone {
 			for _, t := range known {
-				if t.Provider == site.Name {
+				if t.Provider == provider.Name {
 					all = append(all, t)
 				}
 			}
 			continue
 		}
 		for _, t := range out.Templates {
-			all = append(all, api.ImageTemplate{Provider: site.Name, VMID: t.VMID, Name: t.Name, Node: t.Node})
+			all = append(all, api.ImageTemplate{Provider: provider.Name, VMID: t.VMID, Name: t.Name, Node: t.Node})
 		}
 	}
 	slices.SortFunc(all, func(a, b api.ImageTemplate) int {

@@ -31,7 +31,7 @@ func (e entry) verdict(kind string) (status.Verdict, bool) {
 		return status.Verdict{State: model.StateBlocked, Reason: model.ReasonProvider, Message: e.found.provider}, true
 	case len(e.outcomes) < e.found.tellers():
 		return status.Verdict{}, false
-	case len(e.found.sites) == 0 && kind == "VMImage":
+	case len(e.found.providers) == 0 && kind == "VMImage":
 		return e.found.unused(), true
 	case e.found.group && len(e.found.members) == 0:
 		return status.Kubernetes.Of(plan.Object{}), true // none is wanted
@@ -82,7 +82,7 @@ func (f found) wrong() status.Verdict {
 func (e entry) worst() (worst engine.Outcome, ok bool) {
 	var who teller
 	for from, o := range e.outcomes {
-		if !ok || cmp.Or(rank(o.State)-rank(worst.State), urgency(o)-urgency(worst), model.CompareNames(who.member, from.member), cmp.Compare(who.site.String(), from.site.String())) > 0 {
+		if !ok || cmp.Or(rank(o.State)-rank(worst.State), urgency(o)-urgency(worst), model.CompareNames(who.member, from.member), cmp.Compare(who.provider.String(), from.provider.String())) > 0 {
 			worst, who, ok = o, from, true
 		}
 	}
@@ -125,7 +125,7 @@ func (e entry) free(obj object) bool {
 		return e.found.problem == "" && e.found.machines == 0 && e.gone()
 	case *api.VirtualMachine, *api.VMClone:
 		nothing := e.found.group && len(e.found.members) == 0
-		return e.found.problem == "" && (nothing || len(e.found.sites) > 0 && e.gone())
+		return e.found.problem == "" && (nothing || len(e.found.providers) > 0 && e.gone())
 	}
 	return e.found.problem == "" && e.gone()
 }

@@ -68,8 +68,8 @@ func TestARestoredObjectMayHaveAMachine(t *testing.T) {
 func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	l := newLedger()
 	key := model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: "web"}
-	site := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
-	l.translated("lab", map[model.Key]found{key: {uid: "1", identity: "1", sites: []model.Key{site}}})
+	provider := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
+	l.translated("lab", map[model.Key]found{key: {uid: "1", identity: "1", providers: []model.Key{provider}}})
 	told := engine.Outcome{Owner: model.Owner{Key: key, UID: "1"}, State: engine.StateReady}
 	doubt := func() model.Reason {
 		e, ok := l.of(key, "1", false)
@@ -84,15 +84,15 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	if got := doubt(); got != "" {
 		t.Errorf("before it is told: %q", got)
 	}
-	l.told(site, told)
+	l.told(provider, told)
 	if got := doubt(); got != "" {
 		t.Errorf("after it is told: %q", got)
 	}
-	l.doubt(site, plan.Wait{Reason: model.WaitAway})
+	l.doubt(provider, plan.Wait{Reason: model.WaitAway})
 	if got := doubt(); got != model.WaitAway {
 		t.Errorf("since Proxmox is away: %q", got)
 	}
-	l.told(site, told)
+	l.told(provider, told)
 	if got := doubt(); got != "" {
 		t.Errorf("after it is told again: %q", got)
 	}
@@ -142,7 +142,7 @@ func TestAnObjectThatWasMadeAnewIsAnotherEdition(t *testing.T) {
 // Of several machines that wait, the object tells about one that somebody has to do something about, and
 // about the same one each time.
 func TestAnObjectIsJudgedByTheMachineThatNeedsSomebody(t *testing.T) {
-	site := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
+	provider := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
 	for _, c := range []struct {
 		waits []model.Reason
 		want  string
@@ -154,11 +154,11 @@ func TestAnObjectIsJudgedByTheMachineThatNeedsSomebody(t *testing.T) {
 		{[]model.Reason{model.WaitRollout, model.WaitDependents, model.WaitAgent}, "set-2"},
 	} {
 		for range 20 { // maps are read in any order
-			e := entry{found: found{group: true, sites: []model.Key{site}}, outcomes: map[teller]engine.Outcome{}}
+			e := entry{found: found{group: true, providers: []model.Key{provider}}, outcomes: map[teller]engine.Outcome{}}
 			for i, reason := range c.waits {
 				name := fmt.Sprintf("set-%d", i+1)
 				e.found.members = append(e.found.members, name)
-				e.outcomes[teller{site, name}] = engine.Outcome{
+				e.outcomes[teller{provider, name}] = engine.Outcome{
 					Owner: model.Owner{Key: model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: name}}, State: engine.StateWaiting, Reason: reason, Wait: &plan.Wait{Reason: reason},
 				}
 			}
