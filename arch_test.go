@@ -339,7 +339,7 @@ func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
 // All who work on a Proxmox cluster do so through a site, so that it is asked once for all of
 // them. The operator tries a new login before it takes the place of another one.
 func TestOnlySitesWorkOnClusters(t *testing.T) {
-	tries := map[string]bool{"operator/site.go": true}
+	tries := map[string]bool{"operator/providerlink.go": true}
 	makers := []string{"engine", "observe", "act", "pve"}
 	for _, f := range sources(t) {
 		if f.test || top(f.pkg) == "test" || f.pkg == "site" {
