@@ -39,7 +39,7 @@ func (t *translator) readProviders() {
 func (s scope) provider(obj *api.Provider) *provider {
 	p := &provider{allow: s.allowance(obj), wanted: Wanted{Provider: s.o.key}}
 	p.wanted.Allow = p.allow
-	p.cluster = spec.Cluster{Name: obj.Name, Range: spec.DefaultRange, Defaults: spec.Defaults(obj.Spec.Defaults), Networks: map[string]spec.ClusterNetwork{}, SSH: obj.Spec.SSH != nil, Allow: allowOf(p.allow)}
+	p.cluster = spec.Cluster{Name: obj.Name, Range: spec.DefaultRange, Defaults: spec.Defaults(obj.Spec.Defaults), Networks: spec.Networks{}, SSH: obj.Spec.SSH != nil, Allow: allowOf(p.allow)}
 	for name, n := range obj.Spec.Networks {
 		p.cluster.Networks[name] = spec.ClusterNetwork{Bridge: n.Bridge, VLAN: n.VLAN, MTU: n.MTU, Firewall: n.Firewall, Pool: (*spec.Pool)(n.Pool)}
 	}
@@ -55,7 +55,7 @@ func (s scope) provider(obj *api.Provider) *provider {
 		s.fail("spec.allow.secrets.matchLabels", "is missing: which labels Secrets have that guests may get")
 	}
 	s.take(p.cluster.Check(), nil, nil)
-	p.wanted.Pools = p.cluster.Pools()
+	p.wanted.Networks = p.cluster.Networks
 	s.connect(p, obj)
 	if obj.Spec.SSH != nil {
 		p.wanted.Connection.SSH = s.ssh(obj.Spec.SSH)

@@ -55,8 +55,8 @@ type Wanted struct {
 	// Allow is what the Provider allows its machines and images; nil: everything.
 	Allow *api.ProviderAllow `json:",omitempty"`
 
-	// Pools are the pools of addresses that the Provider has.
-	Pools []model.AddressPool `json:"-"`
+	// Networks are those that the Provider names, with their pools of addresses.
+	Networks spec.Networks `json:"-"`
 }
 
 // Wanted checks the set, resolves its references and translates it: one for each

@@ -19,9 +19,9 @@ type Cluster struct {
 	Range    model.Range // of VMIDs; zero: [DefaultRange]
 	Nodes    []string    // that machines may be on; empty: all
 	Defaults Defaults
-	Networks map[string]ClusterNetwork // by the names that machines use
-	SSH      bool                      // nodes can be logged in to, to put snippets there
-	Allow    *Allow                    // what machines and images may use; nil: everything
+	Networks Networks // by the names that machines use
+	SSH      bool     // nodes can be logged in to, to put snippets there
+	Allow    *Allow   // what machines and images may use; nil: everything
 }
 
 // Defaults are what machines get that say nothing else.
@@ -32,6 +32,9 @@ type Defaults struct {
 	Hook           string // volume of proxplane's hook; empty: where it is installed by default
 	Bridge         string // of networks that have no name here
 }
+
+// Networks are what names of networks stand for.
+type Networks map[string]ClusterNetwork
 
 // ClusterNetwork is what the name of a network stands for.
 type ClusterNetwork struct {

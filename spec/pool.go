@@ -189,7 +189,7 @@ func (b *build) fromPool(field string, ip StaticIP, out *nic) {
 // poolNames says which networks have pools.
 func (c *Cluster) poolNames() string {
 	var names []string
-	for _, p := range c.Pools() {
+	for _, p := range c.Networks.Pools() {
 		names = append(names, p.Name)
 	}
 	if len(names) == 0 {
@@ -247,7 +247,7 @@ func (t *Translation) checkPooled() (errs Errors) {
 
 // pooled is the network whose pool has an address; empty: none.
 func (c *Cluster) pooled(a netip.Addr) string {
-	for _, p := range c.Pools() {
+	for _, p := range c.Networks.Pools() {
 		if p.Contains(a) {
 			return p.Name
 		}
@@ -257,10 +257,10 @@ func (c *Cluster) pooled(a netip.Addr) string {
 
 // Pools are the pools of addresses, by the names of their networks. What is wrong with one is said by
 // [Cluster.Check].
-func (c *Cluster) Pools() []model.AddressPool {
+func (n Networks) Pools() []model.AddressPool {
 	var list []model.AddressPool
-	for _, name := range slices.Sorted(maps.Keys(c.Networks)) {
-		if p := c.Networks[name].Pool; p != nil {
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		if p := n[name].Pool; p != nil {
 			list = append(list, p.pool(name))
 		}
 	}

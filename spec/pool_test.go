@@ -9,7 +9,7 @@ import (
 
 // lan is a cluster with a pool that nothing is wrong with.
 func lan() *spec.Cluster {
-	return &spec.Cluster{Networks: map[string]spec.ClusterNetwork{"lan": {Bridge: "vmbr0", Pool: &spec.Pool{
+	return &spec.Cluster{Networks: spec.Networks{"lan": {Bridge: "vmbr0", Pool: &spec.Pool{
 		Prefix: "192.168.1.0/24", Prefix6: "fd00:1::/64", Gateway: "192.168.1.1", Gateway6: "fe80::1", DNS: []string{"192.168.1.1"},
 		Ranges: []string{"192.168.1.100-192.168.1.109", "fd00:1::100-fd00:1::1ff"}, Exclude: []string{"192.168.1.105"},
 	}}}}

@@ -21,6 +21,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/spec/export"
 	"github.com/proxplane/proxplane/status"
 )
@@ -108,6 +109,9 @@ func (i *importing) run(ctx context.Context, u *ui.UI, names []string) error {
 func (found imported) tell(u *ui.UI) (clean bool) {
 	clean = true
 	for _, m := range found.machines {
+		if len(m.unpooled) > 0 {
+			u.Note("VM %d has %s from a pool; name the file with its Provider by -f, so that the manifest says so", m.guest.VMID, strings.Join(m.unpooled, " and "))
+		}
 		if len(m.omitted) > 0 {
 			u.Note("VM %d: not in the manifest, and so left as they are: %s", m.guest.VMID, strings.Join(m.omitted, ", "))
 		}
@@ -187,6 +191,7 @@ type importedMachine struct {
 	want        model.VM
 	differences []string
 	omitted     []string // settings that aren't in the manifest
+	unpooled    []string // addresses from pools that nobody has named
 	given       bool     // the manifest is one that was given, not one that was written
 	doubt       error    // why it may be another object's
 }
@@ -212,7 +217,7 @@ func (i *importing) write(c *target.Site, ids []int) (imported, error) {
 			out.machines = append(out.machines, m)
 			continue
 		}
-		best, docs, err := i.export(have, g, cmp.Or(name, export.NameOf(g)))
+		best, docs, err := i.export(have, g, c.Networks, cmp.Or(name, export.NameOf(g)))
 		if err != nil {
 			// What is wrong with a text that nobody has seen isn't for those who read
 			// manifests.
@@ -238,14 +243,19 @@ func (i *importing) others(o model.Owner) bool {
 
 // export writes the manifest of a guest, reads it again, and plans with it as if the
 // guest was ours.
-func (i *importing) export(have *model.Observed, g *model.Guest, name string) (importedMachine, *documents, error) {
+func (i *importing) export(have *model.Observed, g *model.Guest, networks spec.Networks, name string) (importedMachine, *documents, error) {
 	owner := model.Owner{Door: manifest.Door, Set: i.Set, Key: model.Key{Kind: "VirtualMachine", Name: name}}
-	e, err := export.Of(have, g, owner)
+	e, err := export.Of(have, g, owner, networks)
 	if err != nil {
 		return importedMachine{}, nil, err
 	}
 	docs := writeMachine(g, e)
-	set, err := manifest.Parse("import", []byte(docs.text()))
+	read := newDocuments()
+	if len(networks) > 0 {
+		read.add("", "Provider", "import", writeNetworks(networks))
+	}
+	read.merge(docs)
+	set, err := manifest.Parse("import", []byte(read.text()))
 	if err != nil {
 		return importedMachine{}, nil, err
 	}
@@ -258,8 +268,21 @@ func (i *importing) export(have *model.Observed, g *model.Guest, name string) (i
 		return importedMachine{}, nil, err
 	}
 	m := judge(all[0].Desired, name, have, g)
-	m.omitted = slices.Sorted(maps.Keys(e.Omitted))
+	m.omitted, m.unpooled = slices.Sorted(maps.Keys(e.Omitted)), unpooled(g, e.VM)
 	return m, docs, nil
+}
+
+// unpooled are the addresses that a guest has from pools, and that its manifest doesn't get from there.
+func unpooled(g *model.Guest, v model.VM) []string {
+	var list []string
+	if mark := g.Marker(); mark != nil {
+		for _, slot := range model.NamesOf(mark.Addresses) {
+			if !slices.ContainsFunc(v.Leases, func(l model.Lease) bool { return l.Slot == slot }) {
+				list = append(list, mark.Addresses[slot]...)
+			}
+		}
+	}
+	return list
 }
 
 // judge plans with a guest as if it was the machine of a name that is wanted.

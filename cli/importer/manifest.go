@@ -69,10 +69,25 @@ func writeNetwork(n spec.Network) *mapping {
 	m := (&mapping{}).put("name", n.Name).put("slot", n.Slot).put("bridge", n.Bridge).put("vlan", n.VLAN).put("mac", n.MAC).put("model", n.Model)
 	m.put("mtu", n.MTU).put("firewall", n.Firewall).put("rate", n.Rate).put("queues", n.Queues).put("linkDown", n.LinkDown)
 	if s := n.StaticIP; s != nil {
-		static := (&mapping{}).put("address", s.Address).put("addresses", s.Addresses).put("gateway", s.Gateway).put("gateway6", s.Gateway6)
+		static := (&mapping{}).put("fromPool", s.FromPool).put("address", s.Address).put("addresses", s.Addresses).put("gateway", s.Gateway).put("gateway6", s.Gateway6)
 		m.put("staticIP", static.put("dns", s.DNS).put("search", s.Search))
 	}
 	return m.put("dhcp", n.DHCP).put("dhcp6", n.DHCP6).put("slaac", n.SLAAC)
+}
+
+// writeNetworks writes what the Provider says of its networks.
+func writeNetworks(networks spec.Networks) *mapping {
+	all := &mapping{}
+	for _, name := range slices.Sorted(maps.Keys(networks)) {
+		n := networks[name]
+		one := (&mapping{}).put("bridge", n.Bridge).put("vlan", n.VLAN).put("mtu", n.MTU).put("firewall", n.Firewall)
+		if p := n.Pool; p != nil {
+			pool := (&mapping{}).put("ranges", p.Ranges).put("exclude", p.Exclude).put("prefix", p.Prefix).put("prefix6", p.Prefix6)
+			one.put("pool", pool.put("gateway", p.Gateway).put("gateway6", p.Gateway6).put("dns", p.DNS).put("search", p.Search))
+		}
+		all.put(name, one)
+	}
+	return (&mapping{}).put("networks", all)
 }
 
 func writeDisk(d spec.Disk) *mapping {

@@ -44,7 +44,7 @@ func listAddresses(ctx context.Context, g *Get, names []string) (listing, error)
 	var rows []status.Address
 	var all []string
 	for _, h := range held {
-		pool, ok := poolOf(g.c.Pools, h)
+		pool, ok := poolOf(g.c.Networks.Pools(), h)
 		all = append(all, h.Address.String(), h.Name)
 		if !ok || !named(names, h.Address.String()) && !named(names, h.Name) {
 			continue

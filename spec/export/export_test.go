@@ -3,6 +3,7 @@ package export_test
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -91,6 +92,15 @@ func (l *lab) observe(ctx context.Context) (*model.Observed, *model.Guest, error
 	return have, have.Guests[l.id], nil
 }
 
+// pools are the networks of Providers: without a pool, with one that has the addresses of guests, and with
+// others that guests don't fit in.
+var pools = []spec.Networks{
+	nil,
+	{"lan": {Bridge: "vmbr0", Pool: &spec.Pool{Prefix: "10.0.0.0/24", Gateway: "10.0.0.1", Ranges: []string{"10.0.0.2-10.0.0.9"}, DNS: []string{"1.1.1.1"}}}},
+	{"lan": {Bridge: "vmbr0", Pool: &spec.Pool{Prefix: "10.0.0.0/24", Gateway: "10.0.0.254", Ranges: []string{"10.0.0.2-10.0.0.9"}}}, "far": {Bridge: "vmbr1", Pool: &spec.Pool{Prefix: "10.0.0.0/16", Ranges: []string{"10.0.1.1-10.0.1.9"}}}},
+	{"lan": {Bridge: "vmbr0", Pool: &spec.Pool{Prefix: "10.0.0.0/24", Gateway: "10.0.0.1", Prefix6: "fd00::/64", Ranges: []string{"10.0.0.2-10.0.0.9", "fd00::1-fd00::9"}, DNS: []string{"1.1.1.1", "9.9.9.9"}, Search: []string{"lan", "example.com"}}}},
+}
+
 func ownerOf(g *model.Guest) model.Owner {
 	return model.Owner{Door: "terraform", Set: "shop", Key: model.Key{Kind: "VirtualMachine", Name: export.NameOf(g)}}
 }
@@ -129,13 +139,15 @@ func TestWhatIsExportedGivesAnEmptyPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := export.Of(have, g, ownerOf(g))
-			if err != nil {
-				t.Errorf("%s: %v", c.Reason, err)
-				continue
-			}
-			if list := changes(m, have, g); len(list) > 0 {
-				t.Errorf("%s: it would %s", c.Reason, strings.Join(list, "\n"))
+			for _, networks := range pools {
+				m, err := export.Of(have, g, ownerOf(g), networks)
+				if err != nil {
+					t.Errorf("%s: %v", c.Reason, err)
+					continue
+				}
+				if list := changes(m, have, g); len(list) > 0 {
+					t.Errorf("%s: it would %s", c.Reason, strings.Join(list, "\n"))
+				}
 			}
 		}
 	})
@@ -144,22 +156,32 @@ func TestWhatIsExportedGivesAnEmptyPlan(t *testing.T) {
 func TestWhatIsExportedOfAnyGuestGivesAnEmptyPlan(t *testing.T) {
 	l := newLab(t, pvesim.WithClock(pvesim.NewFastClock(50)))
 	rapid.Check(t, func(rt *rapid.T) {
-		conf := anyguest.Settings(rt)
+		conf, networks := anyguest.Settings(rt), rapid.SampledFrom(pools).Draw(rt, "pools")
 		l.put(conf)
 		have, g, err := l.observe(t.Context())
 		if err != nil {
 			rt.Fatal(err)
 		}
-		m, err := export.Of(have, g, ownerOf(g))
+		m, err := export.Of(have, g, ownerOf(g), networks)
 		if err != nil {
 			rt.Fatalf("%v\n%v", err, conf)
 		}
-		again, _, err := spec.VM(&spec.Cluster{}, m.Spec)
+		again, _, err := spec.VM(&spec.Cluster{Networks: networks}, m.Spec)
 		if err != nil || !reflect.DeepEqual(again, m.VM) {
 			rt.Fatalf("translated again it is %+v, %v", again, err)
 		}
 		if list := changes(m, have, g); len(list) > 0 || export.Changes(m.Object) > 0 {
 			rt.Fatalf("it would %s\n%v", strings.Join(list, "\n"), conf)
+		}
+		for _, n := range m.Spec.Networks {
+			if n.StaticIP == nil {
+				continue
+			}
+			for _, text := range append(n.StaticIP.Addresses, n.StaticIP.Address) {
+				if a, err := netip.ParsePrefix(text); err == nil && slices.ContainsFunc(networks.Pools(), func(p model.AddressPool) bool { return p.Contains(a.Addr()) }) {
+					rt.Fatalf("%s is one of a pool\n%v", text, conf)
+				}
+			}
 		}
 	})
 }
@@ -173,7 +195,7 @@ func TestLinkedClonesNameTheirTemplate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := export.Of(have, g, ownerOf(g))
+		m, err := export.Of(have, g, ownerOf(g), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +215,7 @@ func TestWhatCantBeSaidIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := export.Of(have, g, ownerOf(g))
+		m, err := export.Of(have, g, ownerOf(g), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

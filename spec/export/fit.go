@@ -18,10 +18,11 @@ import (
 
 // Of is what a guest is as the machine of an owner, in the form that differs least from
 // what is there: as a linked clone of its template, or as a machine of its own. The guest's
-// config must be known. The error, of type [spec.Errors], is of what no spec can say.
-func Of(have *model.Observed, g *model.Guest, owner model.Owner) (Machine, error) {
-	linked, wrong := fit(have, g, owner, true)
-	alone, alsoWrong := fit(have, g, owner, false)
+// config must be known. An address that is one of a pool of the networks is said to be from there.
+// The error, of type [spec.Errors], is of what no spec can say.
+func Of(have *model.Observed, g *model.Guest, owner model.Owner, networks spec.Networks) (Machine, error) {
+	linked, wrong := fit(have, g, owner, networks, true)
+	alone, alsoWrong := fit(have, g, owner, networks, false)
 	if wrong != nil || alsoWrong == nil && linked.worse(alone) {
 		return alone, alsoWrong
 	}
@@ -43,24 +44,24 @@ func (w *writer) says(field, key string) bool {
 
 // fit writes the spec of a guest, again and again, until it says nothing that is
 // wrong or would change something, as far as that can be left out.
-func fit(have *model.Observed, g *model.Guest, owner model.Owner, linked bool) (Machine, error) {
-	omit := map[string]string{}
+func fit(have *model.Observed, g *model.Guest, owner model.Owner, networks spec.Networks, linked bool) (Machine, error) {
+	omit, cluster := map[string]string{}, &spec.Cluster{Networks: networks}
 	for _, d := range g.Config.Disks {
 		if usable(d) && d.Storage == "" {
 			omit[d.Slot] = "it isn't on a storage"
 		}
 	}
 	for {
-		w := &writer{have: have, g: g, linked: linked, omit: maps.Clone(omit), where: map[string]string{}}
+		w := &writer{have: have, g: g, networks: networks, linked: linked, omit: maps.Clone(omit), where: map[string]string{}}
 		m := Machine{Spec: w.machine(owner), Omitted: w.omit}
 		var err error
-		m.VM, m.Image, err = spec.VM(&spec.Cluster{}, m.Spec)
+		m.VM, m.Image, err = spec.VM(cluster, m.Spec)
 		before := len(omit)
 		if err != nil {
 			w.find(err, omit)
 		} else {
 			m.Object = PlanAs(m.desired(), have, g, m.VM)
-			avoid(m.Object, omit)
+			avoid(m.Object, m.VM, omit)
 		}
 		if len(omit) > before {
 			continue
@@ -109,11 +110,17 @@ func above(field string) string {
 }
 
 // avoid finds what a plan would change.
-func avoid(o plan.Object, omit map[string]string) {
-	change := func(keys ...string) {
+func avoid(o plan.Object, v model.VM, omit map[string]string) {
+	var change func(keys ...string)
+	change = func(keys ...string) {
 		for _, key := range keys {
 			if n, ok := strings.CutPrefix(key, "ipconfig"); ok {
 				key = "net" + n
+			}
+			if key == "nameserver" || key == "searchdomain" { // those of pools
+				for _, l := range v.Leases {
+					change(l.Slot)
+				}
 			}
 			if _, known := omit[key]; !known && key != "name" {
 				omit[key] = "a manifest can't say it just so"

@@ -35,6 +35,7 @@ type writer struct {
 	have     *model.Observed
 	g        *model.Guest
 	to       spec.Machine
+	networks spec.Networks
 	linked   bool // name the template that it is a linked clone of
 	template int  // that template
 	said     map[string]bool
@@ -58,7 +59,7 @@ func (w *writer) machine(owner model.Owner) spec.Machine {
 	if to.Power = model.PowerOff; g.Status == model.StatusRunning || g.Status == model.StatusPaused {
 		to.Power = model.PowerOn
 	}
-	to.Networks, to.Disks = w.networks(), w.disks()
+	to.Networks, to.Disks = w.interfaces(), w.disks()
 	if !w.linked { // what has no image would get something otherwise
 		to.Networks, to.Disks = append([]spec.Network{}, to.Networks...), append([]spec.Disk{}, to.Disks...)
 	}

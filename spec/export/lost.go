@@ -64,7 +64,7 @@ func (l loss) options() {
 	for k := range keys {
 		have, then := l.have.Options[k], would[k]
 		switch {
-		case slices.Contains(identities, k), have == then:
+		case slices.Contains(identities, k), have == then, l.leased(k):
 		case k == "smbios1":
 			if have = withoutUUID(have); have != withoutUUID(then) {
 				l.out[k] = cmp.Or(have, "not set")
@@ -79,6 +79,11 @@ func (l loss) options() {
 			l.out[k] = have
 		}
 	}
+}
+
+// leased reports whether an option has addresses that a machine gets from a pool.
+func (l loss) leased(option string) bool {
+	return slices.ContainsFunc(l.v.Leases, func(one model.Lease) bool { return one.Option() == option })
 }
 
 // withoutUUID are the settings of SMBIOS but for the UUID, which each machine gets for itself.

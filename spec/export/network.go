@@ -2,6 +2,8 @@ package export
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +12,7 @@ import (
 )
 
 // networks are the interfaces. Those behind a gap say where they are.
-func (w *writer) networks() []spec.Network {
+func (w *writer) interfaces() []spec.Network {
 	addresses := w.linked || w.static()
 	var list []spec.Network
 	for _, n := range w.g.Config.NICs {
@@ -71,7 +73,10 @@ func (w *writer) static() bool {
 func (w *writer) addresses(to *spec.Network, i int, first bool) {
 	c := w.ipconfig(i)
 	static := spec.StaticIP{Gateway: c.GW, Gateway6: c.GW6}
+	pool := w.pool(to.Name, c)
 	switch {
+	case pool != "":
+		static = spec.StaticIP{FromPool: pool}
 	case isAddress(c.IP):
 		static.Address = c.IP
 		if isAddress(c.IP6) {
@@ -80,9 +85,9 @@ func (w *writer) addresses(to *spec.Network, i int, first bool) {
 	case isAddress(c.IP6):
 		static.Address = c.IP6
 	}
-	fixed := static.Address+static.Gateway+static.Gateway6 != ""
+	fixed := static.FromPool+static.Address+static.Gateway+static.Gateway6 != ""
 	if fixed && first {
-		static.DNS, static.Search = strings.Fields(w.take("nameserver")), strings.Fields(w.take("searchdomain"))
+		static.DNS, static.Search = w.names(pool)
 	}
 	if fixed {
 		to.StaticIP = &static
@@ -94,4 +99,37 @@ func (w *writer) addresses(to *spec.Network, i int, first bool) {
 		to.DHCP = new(false)
 	}
 	to.DHCP6, to.SLAAC = c.IP6 == "dhcp", c.IP6 == "auto"
+}
+
+// pool is the network whose pool an interface has an address of; empty: none. One that the machine got from
+// a pool stays the pool's, also where the pool gives it to nobody else any more.
+func (w *writer) pool(slot string, c prop.IPConfig) string {
+	for _, text := range []string{c.IP, c.IP6} {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			continue
+		}
+		m := w.g.Marker()
+		leased := m != nil && slices.Contains(m.Addresses[slot], p.Addr().String())
+		for _, pool := range w.networks.Pools() {
+			if pool.Contains(p.Addr()) || leased && pool.Reaches(p.Addr()) {
+				return pool.Name
+			}
+		}
+	}
+	return ""
+}
+
+// names are the name servers and search domains of a guest, where they aren't those of a pool.
+func (w *writer) names(pool string) (dns, search []string) {
+	dns, search = strings.Fields(w.take("nameserver")), strings.Fields(w.take("searchdomain"))
+	if p := w.networks[pool].Pool; p != nil {
+		if slices.Equal(dns, p.DNS) {
+			dns = nil
+		}
+		if slices.Equal(search, p.Search) {
+			search = nil
+		}
+	}
+	return dns, search
 }

@@ -35,6 +35,9 @@ func Marker(v model.VM, g *model.Guest) *model.Marker {
 	was := g.Config.Marker
 	m := &model.Marker{Owner: v.Owner, VMID: g.VMID, Adopted: was == nil || was.Adopted}
 	m.Retain = v.Keeps(m)
+	if was != nil && len(v.Leases) > 0 {
+		m.Addresses = was.Addresses
+	}
 	return m
 }
 
