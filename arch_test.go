@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"spec/export":    {"spec", "model", "plan", "pve/prop"},
 	"pvesim/guestos": {},
 	"pvesim/access":  {},
+	"pvesim/world":   {},
 
 	"model":      {},
 	"plan":       {"model"},

@@ -259,7 +259,7 @@ func waitTasks(t *testing.T, sim *Sim) {
 }
 
 func TestEveryWorldCanBeBuilt(t *testing.T) {
-	files, err := filepath.Glob("worlds/*.yaml")
+	files, err := filepath.Glob("world/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no worlds", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/proxplane/proxplane/pvesim/world"
 	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
@@ -137,11 +138,7 @@ func minorityWorld(release string) *World {
 
 // plainWorld is the one in which the recordings start, without its timing.
 func plainWorld(release string) *World {
-	b, err := worlds.ReadFile("worlds/recorded.yaml")
-	if err != nil {
-		panic(err)
-	}
-	w, err := ParseWorld(b)
+	w, err := LoadWorld("world/recorded.yaml")
 	if err != nil {
 		panic(err)
 	}
@@ -154,7 +151,7 @@ func plainWorld(release string) *World {
 func wiredWorld(release string) *World {
 	w := plainWorld(release)
 	n := &w.Nodes[0]
-	n.NICs, n.Bonds = []string{"eno1", "eno2", "enp5s0", "eno4"}, []WorldBond{{Name: "bond0", Slaves: []string{"eno2", "enp5s0"}, Mode: "active-backup"}}
+	n.NICs, n.Bonds = []string{"eno1", "eno2", "enp5s0", "eno4"}, []world.Bond{{Name: "bond0", Slaves: []string{"eno2", "enp5s0"}, Mode: "active-backup"}}
 	n.Bridges[0].Ports, n.Bridges[1].Ports = []string{"eno1"}, []string{"bond0"}
 	return w
 }

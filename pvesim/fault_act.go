@@ -19,7 +19,8 @@ func pathSubject(p string) (node string, vmid int) {
 	return node, vmid
 }
 
-func (r *Fault) matchRequest(req *request, node string, vmid int) bool {
+// hits reports whether a rule is about a request.
+func hits(r *Fault, req *request, node string, vmid int) bool {
 	return r.Task == "" && (r.Method == "" || r.Method == req.method) && matchPath(r.Path, req.rel) &&
 		(r.Node == "" || r.Node == node) && (r.VM == 0 || r.VM == vmid)
 }
@@ -32,7 +33,7 @@ func (f *faultSet) match(s *Sim, req *request) *activeFault {
 	}
 	node, vmid := pathSubject(req.rel)
 	for _, r := range f.rules {
-		if r.matchRequest(req, node, vmid) && f.strikes(s.seed, r, req.method+" "+req.rel) {
+		if hits(&r.Fault, req, node, vmid) && f.strikes(s.seed, r, req.method+" "+req.rel) {
 			act.rules = append(act.rules, r.Fault)
 		}
 	}
@@ -71,15 +72,15 @@ func (f *activeFault) before(a *actor, req *request) *answer {
 			return &answer{dropped: true}
 		}
 		if r.Status != 0 {
-			return format(req.format, nil, r.answer())
+			return format(req.format, nil, faultAnswer(&r))
 		}
 	}
 	return nil
 }
 
-// answer words the error: as the API does, or bare for what comes from
+// faultAnswer words the error: as the API does, or bare for what comes from
 // proxies and the connection between nodes.
-func (r *Fault) answer() *apiError {
+func faultAnswer(r *Fault) *apiError {
 	if r.Status >= 590 || r.Status == 502 || r.Status == 503 || r.Status == 504 {
 		return emptyError(r.Status, "%s", r.Reason)
 	}

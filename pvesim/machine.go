@@ -120,13 +120,6 @@ type MachineShare struct {
 	Cache     string
 }
 
-// Kernel is what a guest boots whose disk has no boot loader of its own.
-type Kernel struct {
-	Kernel string `json:"kernel"`
-	Initrd string `json:"initrd,omitempty"`
-	Append string `json:"append,omitempty"` // command line
-}
-
 // Hook is a hookscript with what it finds on its node.
 type Hook struct {
 	Node   string

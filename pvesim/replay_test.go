@@ -45,7 +45,7 @@ func TestRecordings(t *testing.T) {
 	for _, session := range replaySessions {
 		t.Run(session.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, err := LoadWorld(filepath.Join("worlds", session.world))
+				w, err := LoadWorld(filepath.Join("world", session.world))
 				if err != nil {
 					t.Fatal(err)
 				}

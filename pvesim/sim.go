@@ -83,7 +83,7 @@ func New(w *World, opts ...Option) (*Sim, error) {
 	if w == nil {
 		w = DefaultWorld()
 	}
-	w = w.withDefaults()
+	w = w.WithDefaults()
 	if !slices.Contains(schema.Releases(), w.Release) {
 		return nil, fmt.Errorf("world: there is no release %q, only %s", w.Release, strings.Join(schema.Releases(), " and "))
 	}
@@ -96,7 +96,7 @@ func New(w *World, opts ...Option) (*Sim, error) {
 		locks: map[string]*fileLock{}, byUPID: map[string]*TaskInfo{}, running: map[string]*task{}, making: map[string]chan struct{}{}, haNew: map[string]bool{}, doors: map[int]*door{},
 		closed: make(chan struct{}),
 	}
-	if err := w.check(s); err != nil {
+	if err := s.checkWorld(w); err != nil {
 		return nil, err
 	}
 	s.log.out, s.internet, s.machines = set.log, set.internet, set.machines
@@ -121,7 +121,7 @@ func (s *Sim) start(dataDir string) error {
 		return fmt.Errorf("state in %s: %w", dataDir, err)
 	}
 	if !loaded {
-		if err := s.world.build(s); err != nil {
+		if err := s.build(s.world); err != nil {
 			return fmt.Errorf("world: %w", err)
 		}
 	}

@@ -40,19 +40,6 @@ type State struct {
 	Tasks        map[string][]*TaskInfo             `json:"tasks"` // by node, oldest first
 }
 
-// NodeState says whether a node can be reached.
-type NodeState string
-
-const (
-	// Online nodes answer.
-	Online NodeState = "online"
-	// Offline nodes are known to be down.
-	Offline NodeState = "offline"
-	// Unreachable nodes are members of the cluster, but no request gets through to
-	// them. They seem to be online for as long as the cluster keeps their figures.
-	Unreachable NodeState = "unreachable"
-)
-
 // Node is a host.
 type Node struct {
 	Name    string    `json:"name"`

@@ -88,32 +88,6 @@ type VolSnap struct {
 	System System `json:"system,omitempty"`
 }
 
-// System is what a disk holds. It decides what happens after the start.
-type System string
-
-const (
-	// Blank disks don't boot: no agent answers, no shutdown is heard.
-	Blank System = ""
-	// WithAgent is a system that boots and runs the guest agent.
-	WithAgent System = "agent"
-	// WithoutAgent is a system that boots and has no guest agent.
-	WithoutAgent System = "plain"
-	// NoSystem says in a world that an image is blank: there, saying nothing
-	// means WithAgent.
-	NoSystem System = "none"
-)
-
-// inWorld is what a world's file means.
-func (s System) inWorld() System {
-	switch s {
-	case "":
-		return WithAgent
-	case NoSystem:
-		return Blank
-	}
-	return s
-}
-
 // defaultSpace is the size of a storage that nothing was said about.
 const defaultSpace = 100 << 30
 

@@ -1,99 +1,13 @@
 package pvesim
 
 import (
-	"embed"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/proxplane/proxplane/pvesim/access"
 )
-
-//go:embed worlds
-var worlds embed.FS
-
-// DefaultWorld is a small lab: three nodes, local and shared storages, a
-// template.
-func DefaultWorld() *World {
-	b, err := worlds.ReadFile("worlds/default.yaml")
-	if err != nil {
-		panic(err)
-	}
-	w, err := ParseWorld(b)
-	if err != nil {
-		panic(err)
-	}
-	return w
-}
-
-// LoadWorld reads a world from a YAML file.
-func LoadWorld(path string) (*World, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read world: %w", err)
-	}
-	w, err := ParseWorld(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return w, nil
-}
-
-// ParseWorld reads a world from YAML. Unknown fields are errors.
-func ParseWorld(b []byte) (*World, error) {
-	w := &World{}
-	if err := yaml.UnmarshalStrict(b, w); err != nil {
-		return nil, fmt.Errorf("world: %w", plainYAML(err))
-	}
-	return w, nil
-}
-
-// withDefaults fills in what wasn't said.
-func (w *World) withDefaults() *World {
-	out := *w
-	if out.Release == "" {
-		out.Release = "9.2"
-	}
-	if len(out.Nodes) == 0 {
-		out.Nodes = []WorldNode{{Name: "pve1"}}
-	}
-	out.Nodes = slices.Clone(out.Nodes)
-	for i := range out.Nodes {
-		n := &out.Nodes[i]
-		if n.State == "" {
-			n.State = Online
-		}
-		if n.CPUs == 0 {
-			n.CPUs = 8
-		}
-		if n.Memory == 0 {
-			n.Memory = 32 << 30
-		}
-		if n.IP == "" {
-			n.IP = fmt.Sprintf("192.168.77.%d", i+2)
-		}
-		if n.Bridges == nil {
-			n.Bridges = []WorldBridge{{Name: "vmbr0", CIDR: n.IP + "/24"}}
-		}
-	}
-	if out.Entry == "" {
-		out.Entry = out.Nodes[0].Name
-	}
-	if out.DHCP.Range == "" {
-		out.DHCP.Range = "192.168.77.50-192.168.77.250"
-	}
-	if out.DHCP.Bits == 0 {
-		out.DHCP.Bits = 24
-	}
-	if !slices.ContainsFunc(out.Users, func(u WorldUser) bool { return u.ID == "root@pam" }) {
-		out.Users = append([]WorldUser{{ID: "root@pam", Password: "proxplane"}}, out.Users...)
-	}
-	return &out
-}
 
 // defaultContent is what Proxmox lets a storage hold when nothing is said.
 var defaultContent = map[string]string{
@@ -105,22 +19,22 @@ var defaultContent = map[string]string{
 	"rbd":     "images,rootdir",
 }
 
-// build fills the simulator's state.
-func (w *World) build(s *Sim) error {
+// build fills the simulator's state with what is in a world.
+func (s *Sim) build(w *World) error {
 	st := s.state
 	st.Cluster, st.Version = w.Cluster, len(w.Nodes)
 	for i, n := range w.Nodes {
-		w.addNode(s, i, n)
+		s.addWorldNode(w, i, n)
 	}
 	for _, dir := range w.Dirs {
 		st.Dirs[dir] = true
 	}
 	st.DHCP.Range, st.DHCP.Bits = w.DHCP.Range, w.DHCP.Bits
-	w.addAccess(s)
+	s.addWorldAccess(w)
 	for _, p := range w.Pools {
 		st.Pools[p.ID] = &Pool{ID: p.ID, Comment: p.Comment, HasNote: p.Comment != "", VMs: map[int]bool{}, Storages: map[string]bool{}}
 	}
-	if err := w.addStorages(s); err != nil {
+	if err := s.addWorldStorages(w); err != nil {
 		return err
 	}
 	for _, g := range w.Guests {
@@ -131,7 +45,7 @@ func (w *World) build(s *Sim) error {
 	return nil
 }
 
-func (w *World) addNode(s *Sim, i int, n WorldNode) {
+func (s *Sim) addWorldNode(w *World, i int, n WorldNode) {
 	node := &Node{
 		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory),
 		Used: 1 << 30, Root: 100 << 30, Booted: s.now().Add(-time.Hour), Conf: map[string]string{},
@@ -163,7 +77,7 @@ func (w *World) addNode(s *Sim, i int, n WorldNode) {
 	s.state.Nodes[n.Name] = node
 }
 
-func (w *World) addAccess(s *Sim) {
+func (s *Sim) addWorldAccess(w *World) {
 	acc := &s.state.Access
 	for _, u := range w.Users {
 		user := &access.User{ID: u.ID, Enable: true, Password: u.Password, Groups: map[string]bool{}, Props: map[string]string{}, Tokens: map[string]*access.Token{}, SSHKeys: u.SSHKeys}
@@ -188,7 +102,7 @@ func (w *World) addAccess(s *Sim) {
 	}
 }
 
-func (w *World) addStorages(s *Sim) error {
+func (s *Sim) addWorldStorages(w *World) error {
 	for _, ws := range w.Storages {
 		conf := map[string]string{}
 		for k, v := range ws.Options {
@@ -234,7 +148,7 @@ func (w *World) addStorages(s *Sim) error {
 
 // placeWorldVolume puts a file onto a storage, now or later.
 func (s *Sim) placeWorldVolume(node, storage string, v WorldVolume) error {
-	v.System = v.System.inWorld()
+	v.System = v.System.Meant()
 	if v.After == 0 {
 		return s.addWorldVolume(node, storage, v)
 	}

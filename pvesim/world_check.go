@@ -25,8 +25,8 @@ func (k *worldCheck) addf(format string, args ...any) {
 	k.problems = append(k.problems, fmt.Sprintf(format, args...))
 }
 
-// check says what is wrong with a world of which defaults are filled in.
-func (w *World) check(s *Sim) error {
+// checkWorld says what is wrong with a world of which defaults are filled in.
+func (s *Sim) checkWorld(w *World) error {
 	k := &worldCheck{World: w, sim: s}
 	k.checkNodes()
 	k.checkStorages()
@@ -274,34 +274,10 @@ func (k *worldCheck) checkBehaviour() {
 			k.addf("faults[%d]: there is no node %q", i, f.Away)
 		}
 	}
-	if _, _, err := k.DHCP.bounds(); err != nil {
+	if _, _, err := k.DHCP.Bounds(); err != nil {
 		k.addf("dhcp: %v", err)
 	}
 }
 
-// bounds are the first and the last address of a range.
-func (d WorldDHCP) bounds() (first, last netip.Addr, err error) {
-	from, to, _ := strings.Cut(d.Range, "-")
-	first, err1 := netip.ParseAddr(from)
-	last, err2 := netip.ParseAddr(to)
-	if err1 != nil || err2 != nil || last.Less(first) || d.Bits < 0 || d.Bits > 32 {
-		return first, last, fmt.Errorf("range %q with %d bits isn't like 192.168.77.50-192.168.77.250 with 24", d.Range, d.Bits)
-	}
-	return first, last, nil
-}
-
 // oneLine is an error without the newline that Proxmox puts at the end.
 func oneLine(err error) string { return strings.TrimSpace(err.Error()) }
-
-// plainYAML takes the words about JSON out of an error of reading YAML.
-func plainYAML(err error) error {
-	text := err.Error()
-	for _, prefix := range []string{
-		"error unmarshaling JSON: ", "while decoding JSON: ", "error converting YAML to JSON: ", "yaml: ", "json: ",
-	} {
-		text = strings.TrimPrefix(text, prefix)
-	}
-	text = strings.ReplaceAll(text, "Go value of type pvesim.", "")
-	text = strings.ReplaceAll(text, "Go struct field ", "")
-	return errors.New(text)
-}

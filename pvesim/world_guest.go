@@ -37,7 +37,7 @@ func (s *Sim) makeWorldVM(g WorldGuest, vmid, number int) error {
 	}
 	a := &actor{Sim: s}
 	for _, d := range conf.drives() {
-		value, err := a.makeWorldDisk(g.Node, vmid, d, g.System.inWorld())
+		value, err := a.makeWorldDisk(g.Node, vmid, d, g.System.Meant())
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.key, err)
 		}

@@ -1,4 +1,4 @@
-package pvesim
+package world
 
 import (
 	"encoding/json"
