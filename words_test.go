@@ -17,7 +17,7 @@ import (
 // The core knows no door: what people can do, and why something is done that they have asked for,
 // are codes there, see model.Advice and model.Whys. Package status has the words.
 func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
-	words := regexp.MustCompile(`kubectl|virtrigaud|(^|[\s(])proxplane [a-z]+|--[a-z]|\b(spec|metadata)\.[a-z]`)
+	words := regexp.MustCompile(`kubectl|virtrigaud|\b[mM]anifests?\b|(^|[\s(])proxplane [a-z]+|--[a-z]|\b(spec|metadata)\.[a-z]`)
 	proxmox := regexp.MustCompile(`\b(qm|pvesm|pveum|ha-manager) [a-z]+ [^;,]*--[a-z]+`) // its own commands have flags, too
 	plain := regexp.MustCompile(`^proxplane (key id|marker|cipassword)`)                 // what is hashed
 	fields := fieldsOfDoors(t)
@@ -35,7 +35,7 @@ func TestTheCoreHasNoWordsOfADoor(t *testing.T) {
 // Package spec names objects and fields by names that each door puts into words, see spec.Message.
 func TestSpecHasNoWordsOfADoor(t *testing.T) {
 	fields := fieldsOfDoors(t)
-	place := regexp.MustCompile(`\bspec\.[a-z]`)
+	place := regexp.MustCompile(`\bspec\.[a-z]|\b[mM]anifests?\b`)
 	for _, text := range textsOf(t, "spec") {
 		if !strings.Contains(text.text, " ") {
 			continue // the path of a field, which is spec's own name for it

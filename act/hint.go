@@ -66,7 +66,7 @@ func hintText(err error) string {
 	case is(pve.ErrRootOnly):
 		return "only root@pam with a password may do this, no token: leave the option out, or log in as root@pam"
 	case lacking(err, "pool"):
-		return fmt.Sprintf("make the pool (pveum pool add %s on a node), or leave it out of the manifest", strings.TrimPrefix(e.Subject, "pool "))
+		return fmt.Sprintf("make the pool (pveum pool add %s on a node), or leave the pool out", strings.TrimPrefix(e.Subject, "pool "))
 	case is(pve.ErrForbidden):
 		return forbiddenHint(err)
 	case is(pve.ErrNoSpace):

@@ -76,7 +76,7 @@ func unset(key, have string) model.Difference {
 func (c *change) noteKept() {
 	for _, k := range slices.Sorted(keysOf(c.have.Options)) {
 		if _, wanted := c.v.Options[k]; !wanted && c.managed(model.KeptMark(k)) && !c.v.Inherits(k) {
-			c.o.note("%s stays %s, though the manifest no longer names it: a machine may not boot without it; name the value that you want", k, model.Shortened(c.have.Options[k]))
+			c.o.note("%s stays %s, though it is no longer declared: a machine may not boot without it; name the value that you want", k, model.Shortened(c.have.Options[k]))
 			c.still = append(c.still, model.KeptMark(k))
 		}
 	}

@@ -58,7 +58,7 @@ func (c *change) noteOtherSource(v model.VM) {
 	if was == "" || is == "" || nameIn(was) == nameIn(is) {
 		return
 	}
-	c.o.note("it was copied from %s and stays as it is, though its manifest names %s now; delete the clone and apply again to copy that", was, is)
+	c.o.note("it was copied from %s and stays as it is, though its source is declared as %s now; delete the clone and apply again to copy that", was, is)
 }
 
 // nameIn is the name in the text of a key, without its kind.

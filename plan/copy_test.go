@@ -69,7 +69,7 @@ func TestACopyStandsAloneOnceItIsMade(t *testing.T) {
 		{"its manifest names another source", func(v *model.VM) {
 			gone(v)
 			v.Source.Image.Name = "other"
-		}, "it was copied from virtualmachine/web and stays as it is, though its manifest names template/other now; delete the clone and apply again to copy that"},
+		}, "it was copied from virtualmachine/web and stays as it is, though its source is declared as template/other now; delete the clone and apply again to copy that"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			w := newWorld()

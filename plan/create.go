@@ -209,7 +209,7 @@ func summary(v model.VM) string {
 		parts = append(parts, plural(further, "further disk"))
 	}
 	if len(parts) == 0 {
-		return "as the manifest says"
+		return "as declared"
 	}
 	return strings.Join(parts, ", ")
 }

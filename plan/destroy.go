@@ -62,7 +62,7 @@ func (p *planner) held(o *Object, v model.VM) bool {
 }
 
 // notNamed is why a guest goes that is pruned.
-const notNamed = "no manifest of this set names it"
+const notNamed = "this set no longer declares it"
 
 // whyGone says why a guest is destroyed.
 func whyGone(v model.VM) string {

@@ -99,7 +99,7 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 			continue
 		}
 		goes := model.Difference{Verb: model.VerbRemove, Field: d.Slot, From: amount(d.Size)}
-		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+d.Slot, fmt.Sprintf("no manifest names this disk of %s", model.Bytes(d.Size)), goes) {
+		if !guard(c.o, c.p.allows(c.v), LosesData, "remove "+d.Slot, fmt.Sprintf("nothing declares this disk of %s", model.Bytes(d.Size)), goes) {
 			c.kept = append(c.kept, mark)
 			continue
 		}

@@ -134,7 +134,7 @@ func (p *planner) givenUp(c model.Image) bool {
 	return true
 }
 
-// ahead are the nodes that get a template before a machine needs it, as the manifest says.
+// ahead are the nodes that get a template before a machine needs it, as declared.
 func (p *planner) ahead(o *Object, i model.Image) (list []string) {
 	all := slices.Contains(i.Ahead, model.AllNodes)
 	for _, n := range p.nodesFor(model.VM{}) {

@@ -178,7 +178,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 			info.Description = model.Describe("", model.Marker{Owner: o})
 			g.Snapshots = []model.SnapshotInfo{info}
 		}),
-		{"a snapshot of a machine that isn't in the manifests", func(_ T, w W, d D) {
+		{"a snapshot of a machine that isn't declared", func(_ T, w W, d D) {
 			d.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "a"), VM: owner("VirtualMachine", "none").Key, Name: "a"}, {Owner: owner("VMSnapshot", "b"), VM: owner("VirtualMachine", "none").Key, Name: "b", Deleted: true}}
 		}},
 		{"a snapshot with memory of a machine that doesn't run", func(t T, w W, d D) {

@@ -55,8 +55,8 @@ func newCases() []newCase {
 			v.Disks[0].Size, v.Disks[0].Storage = 1<<30+1, "local-lvm"
 			v.Disks = append(v.Disks, model.Disk{Slot: "scsi1", Size: 1 << 30}, model.Disk{Slot: "ide0", Volume: "nfs:iso/first.iso", CDROM: true})
 		}},
-		{"from an image that isn't in the manifests", func(_ *world, v *model.VM) { v.Source.Image.Name = "nowhere" }},
-		{"from a guest that isn't in the manifests", func(_ *world, v *model.VM) { v.Source = model.Source{VM: Key{Kind: "VirtualMachine", Name: "nobody"}} }},
+		{"from an image that isn't declared", func(_ *world, v *model.VM) { v.Source.Image.Name = "nowhere" }},
+		{"from a guest that isn't declared", func(_ *world, v *model.VM) { v.Source = model.Source{VM: Key{Kind: "VirtualMachine", Name: "nobody"}} }},
 		{"with first-boot data", func(_ *world, v *model.VM) { v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"} }},
 		{"with first-boot data and no storage for it", func(_ *world, v *model.VM) { v.Seed = &model.Seed{Digest: "aaaaaaaaaaaaaaaa"} }},
 		{"with first-boot data on a storage that takes none", func(_ *world, v *model.VM) { v.Seed = &model.Seed{Storage: "local-lvm", Digest: "aaaaaaaaaaaaaaaa"} }},

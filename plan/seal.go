@@ -55,7 +55,7 @@ func (p *planner) recognise(o *Object, v model.VM, g *model.Guest) model.VM {
 func (p *planner) markFor(o *Object, have *model.Config, seal model.Seal, mark string, match model.Match, what string) string {
 	switch {
 	case match == model.NoKeyFor:
-		o.note("its %s can't be compared with the manifest's and counts as unchanged: the digest in its notes was made with the key %s, which isn't here; "+
+		o.note("its %s can't be compared with what is declared and counts as unchanged: the digest in its notes was made with the key %s, which isn't here; "+
 			"add that key, or the line \"lost %[2]s\" to the keys if nobody has it any more", what, model.MarkKey(mark))
 		return mark
 	case have.Signed == model.OtherKey:

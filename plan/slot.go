@@ -104,7 +104,7 @@ func (c *change) findDetached(d model.Disk, claimed map[string]bool) {
 	name := diskName(d)
 	for _, o := range c.have.Disks {
 		if c.have.Marker.Remembers(name, o.Volume) && !claimed[o.Slot] {
-			c.unsure[name] = fmt.Sprintf("it is %s in slot %s now; plug it back in by hand, or name that slot in the manifest", o.Volume, o.Slot)
+			c.unsure[name] = fmt.Sprintf("it is %s in slot %s now; plug it back in by hand, or declare it in that slot", o.Volume, o.Slot)
 			return
 		}
 	}

@@ -22,7 +22,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 			o.Gone = true
 			return o
 		}
-		o.wait(model.WaitSource, fmt.Sprintf("%s, which it is to be of, isn't in the manifests", s.VM))
+		o.wait(model.WaitSource, fmt.Sprintf("%s, which it is to be of, isn't declared", s.VM))
 		return o
 	}
 	f := p.find(v.Owner, v.VMID, v.Range)

@@ -55,7 +55,7 @@ func (p *planner) sources(v model.VM) (list []*source, full bool, wait *Wait, lo
 	case v.Source.Blank:
 		return nil, full, nil, Look{}
 	case v.Source.Copy && v.Source.VM == (model.Key{}) && v.Source.Snapshot != "":
-		text := fmt.Sprintf("it is to be a copy of snapshot %s, and the manifests have no machine named %s that could have it", v.Source.Snapshot, v.Source.Image.Name)
+		text := fmt.Sprintf("it is to be a copy of snapshot %s, and nothing declares a machine named %s that could have it", v.Source.Snapshot, v.Source.Image.Name)
 		return nil, full, &Wait{Reason: model.WaitSource, Text: text}, Look{}
 	case v.Source.VM != (model.Key{}):
 		guests, wait, look = p.sourceVM(v.Source.VM, v.Source.Snapshot)
@@ -104,7 +104,7 @@ func (p *planner) copiedFull(v model.VM, g *model.Guest) bool {
 func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wait, Look) {
 	v, ok := p.vms[key]
 	if !ok {
-		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't in the manifests", key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s, which it is to be cloned from, isn't declared", key)}, Look{}
 	}
 	f := p.find(v.Owner, v.VMID, v.Range)
 	switch {
@@ -134,7 +134,7 @@ func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wai
 func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
 	img, ok := p.images[key]
 	if !ok {
-		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't in the manifests", key)}, Look{}
+		return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't declared", key)}, Look{}
 	}
 	guests, wait, look := p.imageGuests(img)
 	if wait != nil || !look.Empty() || len(guests) > 0 || p.spreads(img, &look) || !look.Empty() {

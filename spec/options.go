@@ -92,7 +92,7 @@ func (r *report) extraConfig(extra map[string]string, typed options, class bool)
 		case instead && (family != key || whole):
 			r.fail(field, "%s is for that", where)
 		case said:
-			r.fail(field, "another field of the manifest says it already")
+			r.fail(field, "another field says it already")
 		case key == "vmgenid" && value == "1":
 			r.fail(field, "Proxmox makes one by itself; leave it away")
 		case slices.Contains(noOption, key):

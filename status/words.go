@@ -53,7 +53,7 @@ var whys = map[string]string{
 	model.WhyOff:            "powerState is Off",
 	model.WhyShutdown:       "powerState is OffGraceful",
 	model.WhyRetained:       "deletionPolicy is Retain",
-	model.WhyRetainedUnused: "no manifest of this set names it, and its deletionPolicy was Retain",
+	model.WhyRetainedUnused: "this set no longer declares it, and its deletionPolicy was Retain",
 	model.WhyAdopted:        "it was adopted, and stays unless its manifest says deletionPolicy: Delete",
 	model.WhyPooled:         "pool isn't set",
 	model.WhyHA:             "ha is set",

@@ -123,7 +123,7 @@ func avoid(o plan.Object, v model.VM, omit map[string]string) {
 				}
 			}
 			if _, known := omit[key]; !known && key != "name" {
-				omit[key] = "a manifest can't say it just so"
+				omit[key] = "no field says it just so"
 			}
 		}
 	}
