@@ -37,8 +37,10 @@ type Party struct {
 
 	// All that follows belongs to the budget's lock.
 	guests  map[string][]guest     // by group
+	attends *attends               // nil: only a run can tell of them
 	run     *run                   // nil: nobody looks after them at present
 	part    *part                  // of the run
+	resting bool                   // the run can't go on before others have
 	rolling map[model.Key][]string // those that it restarts or replaces, with their groups
 	counts  map[string]count       // by group: what the others have answered
 	asking  map[string]*asking     // by group: what they are being asked
@@ -94,7 +96,7 @@ func (p *Party) Expect(want model.Desired) {
 func groupsOf(want model.Desired) map[string][]guest {
 	guests := map[string][]guest{}
 	for _, v := range want.VMs {
-		for _, group := range v.Rollout.Groups {
+		for _, group := range plan.RolledWith(want, v) {
 			guests[group] = append(guests[group], guest{v.Owner.Key, plan.Counts(v)})
 		}
 	}
@@ -108,7 +110,7 @@ func (p *Party) enter(r *run, part *part) {
 	}
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	p.run, p.part = r, part
+	p.run, p.part, p.resting = r, part, false
 	p.doubtAll()
 }
 
@@ -158,6 +160,7 @@ func (p *Party) others(group string) (list []*Party) {
 
 // wake has a party's run plan those again that wait for others.
 func (p *Party) wake() {
+	p.resting = false
 	if r := p.run; r != nil {
 		r.post(r.rollOn)
 	}
@@ -188,7 +191,7 @@ func (p *Party) take(key model.Key, groups []string) bool {
 	return true
 }
 
-// release notes that a guest isn't restarted or replaced any more.
+// release notes that a guest isn't restarted or replaced any more, or has become ready.
 func (p *Party) release(key model.Key) {
 	if p == nil {
 		return
@@ -197,6 +200,7 @@ func (p *Party) release(key model.Key) {
 	defer p.budget.mu.Unlock()
 	groups, taken := p.rolling[key]
 	if !taken {
+		p.missed(key)
 		return
 	}
 	delete(p.rolling, key)
@@ -207,6 +211,18 @@ func (p *Party) release(key model.Key) {
 				a.released[key] = true
 			}
 			other.wake()
+		}
+	}
+}
+
+// missed has those count anew that were told that a guest is unavailable.
+func (p *Party) missed(key model.Key) {
+	for _, other := range p.budget.parties {
+		for group, c := range other.counts {
+			if other != p && slices.ContainsFunc(c.away, func(a model.Absent) bool { return a.Key == key }) {
+				delete(other.counts, group)
+				other.wake()
+			}
 		}
 	}
 }

@@ -138,8 +138,11 @@ func (p *Party) answer(ctx context.Context, group string) []model.Absent {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
 	p.budget.mu.Lock()
-	r, part := p.run, p.part
+	r, part, attends := p.run, p.part, p.attends
 	p.budget.mu.Unlock()
+	if attends != nil {
+		return p.attended(ctx, attends, group)
+	}
 	if r == nil {
 		return p.unknown(group, p.name+" isn't connected")
 	}

@@ -59,8 +59,8 @@ type Options struct {
 	Trouble func(*plan.Wait, time.Time)
 	// Looked is called in a [Session] whenever everything was looked at.
 	Looked func()
-	// Party has the machines of a [Session] counted together with those of others, when they
-	// are restarted or replaced; nil: they are counted alone.
+	// Party has the machines counted together with those of others, when they are restarted or
+	// replaced; nil: they are counted alone. For [Engine.Converge] it is one of [Engine.Attend].
 	Party *Party
 	// Claim writes down which VMID an object gets, before a guest is made under it.
 	Claim func(ctx context.Context, owner model.Owner, vmid int, node string) error

@@ -24,13 +24,13 @@ func (m *standing) underWay() map[model.Key]bool {
 // grant notes that an object's new plan restarts or replaces its guest, or that it doesn't
 // any more, unless that has begun. False: somebody else has begun something meanwhile, so it
 // has to be planned again.
-func (m *standing) grant(p plan.Object, v model.VM) bool {
+func (m *standing) grant(p plan.Object, v model.VM, groups []string) bool {
 	begun, known := m.rolling[p.Owner.Key]
 	switch disrupts := p.Look.Empty() && p.Disrupts(v); {
 	case v.Deleted:
 		m.unroll(p.Owner.Key)
 	case disrupts && !known:
-		if !m.party.take(p.Owner.Key, v.Rollout.Groups) {
+		if !m.party.take(p.Owner.Key, groups) {
 			return false
 		}
 		m.rolling[p.Owner.Key] = false
@@ -52,7 +52,8 @@ func (r *run) grant(due []*object) (granted []*object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	for _, o := range due {
-		if v, ok := o.part.want.VM(o.owner.Key); ok && !o.part.standing.grant(o.plan, v) {
+		v, ok := o.part.want.VM(o.owner.Key)
+		if ok && !o.part.standing.grant(o.plan, v, plan.RolledWith(o.part.want.All(), v)) {
 			r.due[o] = true
 			continue
 		}

@@ -56,7 +56,7 @@ func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *
 		waiting: map[*object]bool{}, leaving: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,
 	}
-	r.parts = []*part{{opts: r.opts, want: plan.NewWanted(e.seal(want)), objects: map[model.Key]*object{}, standing: e.memory.alone}}
+	r.parts = []*part{{opts: r.opts, want: plan.NewWanted(e.seal(want)), objects: map[model.Key]*object{}, standing: e.standingOf(opts.Party)}}
 	return r
 }
 
@@ -67,6 +67,8 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := e.newRun(ctx, want, opts)
+	r.enter(r.parts[0])
+	defer r.exit()
 	if err := e.observer.Refresh(ctx, 0); err != nil {
 		return r.report(), err
 	}

@@ -208,6 +208,7 @@ func (r *run) rest() (next time.Time, over bool) {
 		}
 	}
 	over = r.inFlight <= r.idle
+	hopes := false
 	for o := range r.waiting {
 		switch {
 		case o.phase == done || o.busy():
@@ -216,6 +217,7 @@ func (r *run) rest() (next time.Time, over bool) {
 			r.retry(o)
 			over = false
 		case r.live == nil && r.stuck(o, now):
+			hopes = hopes || o.wait.reason == model.WaitRollout
 		default:
 			over = false
 			if r.live == nil {
@@ -230,6 +232,7 @@ func (r *run) rest() (next time.Time, over bool) {
 		over = false
 		r.readMore(now, by)
 	}
+	over = over && !(hopes && r.opts.Party.rests())
 	if over || len(r.due) > 0 && r.able() {
 		return now, over
 	}

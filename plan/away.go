@@ -12,7 +12,12 @@ import (
 
 // Group is what is wanted, reduced to the guests of a rollout group and what their plans
 // depend on.
-func (w *Wanted) Group(group string) model.Desired { return w.For(w.rollouts[group]...) }
+func (w *Wanted) Group(group string) model.Desired {
+	if group == everyone {
+		return w.all
+	}
+	return w.For(w.rollouts[group]...)
+}
 
 // Away are the guests of a rollout group that are unavailable. Unknown are those of which
 // that can't be told before what look names was read.
@@ -21,7 +26,7 @@ func Away(want model.Desired, have *model.Observed, group string) (away, unknown
 	// Those that aren't made yet are left out: only their plans would tell, and nobody misses them.
 	r := &rollout{p: p, objects: make([]Object, len(want.VMs))}
 	for i, v := range want.VMs {
-		if !slices.Contains(v.Rollout.Groups, group) {
+		if !slices.Contains(RolledWith(want, v), group) {
 			continue
 		}
 		one := model.Absent{Key: v.Owner.Key, UnderWay: have.Rolling[v.Owner.Key]}
@@ -42,10 +47,10 @@ func Away(want model.Desired, have *model.Observed, group string) (away, unknown
 func Counts(v model.VM) bool { return !v.Deleted && v.Power == model.PowerOn && v.Remembered != 0 }
 
 // whoIsAway names a guest that others look after, in words for an object of a namespace. What
-// other namespaces have isn't told.
+// other namespaces have isn't told, unless one person wants all of them.
 func whoIsAway(a model.Absent, namespace, group string) string {
 	name := a.Key.String()
-	if a.Key.Namespace != namespace {
+	if a.Key.Namespace != namespace && group != everyone {
 		name = fmt.Sprintf("a machine of another namespace that uses %s", group)
 		if a.Unknown != "" {
 			name += ", and of which nobody can tell at present whether it is ready,"

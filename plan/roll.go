@@ -66,14 +66,16 @@ func (o Object) Disrupts(v model.VM) bool {
 	return slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(v, s) })
 }
 
-// rolledWith are the groups that a guest is counted with.
-func (p *planner) rolledWith(i int) []string {
-	groups := p.want.VMs[i].Rollout.Groups
-	if !p.want.MaxUnavailable.IsZero() {
+// RolledWith are the groups that a guest is counted with.
+func RolledWith(want model.Desired, v model.VM) []string {
+	groups := v.Rollout.Groups
+	if !want.MaxUnavailable.IsZero() {
 		groups = append(slices.Clip(groups), everyone)
 	}
 	return groups
 }
+
+func (p *planner) rolledWith(i int) []string { return RolledWith(p.want, p.want.VMs[i]) }
 
 // rollout decides who is next.
 type rollout struct {

@@ -43,6 +43,12 @@ func (s *Site) LeftOn(ctx context.Context, node string, since time.Time) ([]mode
 	return leftover.On(ctx, s.cluster.client, node, since)
 }
 
+// Attend joins a budget for what is wanted of Apply, so that of all who share the budget no more
+// machines are restarted or replaced at once than each says. All attend before one applies.
+func (s *Site) Attend(b *engine.Budget, name string, want model.Desired) *engine.Party {
+	return s.cluster.engine.Attend(b, name, want)
+}
+
 // Apply works on what is wanted until it is so, or nothing more can be done, or ctx ends, and
 // tells how far each object has come. Nothing is looked after when it returns. It is for commands
 // that end; what goes on is put or wanted.

@@ -76,33 +76,39 @@ func (c *change) open(cmd *cobra.Command, u *ui.UI) ([]*target.Site, error) {
 	for _, one := range list {
 		d := &one.Desired
 		d.Prune, d.Allow, d.Quick = c.prune, c.allow, c.quick
-		if err := c.limit(d); err != nil {
-			return nil, err
-		}
 		if c.deleted {
 			d.Delete()
 		}
 	}
-	return list, nil
+	return list, c.limit(list)
 }
 
-// limit bounds how many machines are restarted or replaced at once. What the person says
-// goes before what the manifests say of their machines; without either it is one.
-func (c *change) limit(d *model.Desired) (err error) {
-	d.MaxUnavailable = model.Limit{Count: 1}
+// limit bounds how many machines are restarted or replaced at once, on all clusters together.
+// What the person says goes before what the manifests say of their machines; without either it
+// is one.
+func (c *change) limit(list []*target.Site) (err error) {
+	limit, all := model.Limit{Count: 1}, 0
 	if c.most != "" {
-		if d.MaxUnavailable, err = model.ParseLimit(c.most); err != nil {
+		if limit, err = model.ParseLimit(c.most); err != nil {
 			return fmt.Errorf("--max-unavailable: %w", err)
 		}
 	}
-	for i := range d.VMs {
-		max := d.VMs[i].Rollout.Max
-		switch {
-		case c.most != "":
-			d.VMs[i].Rollout = model.Rollout{}
-		case max.Of(len(d.VMs)) > d.MaxUnavailable.Of(len(d.VMs)):
-			d.MaxUnavailable = max
+	for _, one := range list {
+		all += len(one.Desired.VMs)
+	}
+	for _, one := range list {
+		for i := range one.Desired.VMs {
+			of := &one.Desired.VMs[i].Rollout
+			switch {
+			case c.most != "":
+				*of = model.Rollout{}
+			case of.Max.Of(all) > limit.Of(all):
+				limit = of.Max
+			}
 		}
+	}
+	for _, one := range list {
+		one.Desired.MaxUnavailable = limit
 	}
 	return nil
 }

@@ -37,11 +37,12 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 		show.Event(e)
 	}
 	done := results{make([]engine.Report, len(list)), make([]error, len(list))}
+	parties := partiesOf(list)
 	var all sync.WaitGroup
 	for i, c := range list {
 		// Who says how long it may take is as patient with agents and locks: twice as long,
 		// so that it is always the timeout that ends it, and says so.
-		opts := engine.Options{Parallel: a.parallel, Patience: 2 * a.timeout, Events: events, Progress: show.WantsFractions()}
+		opts := engine.Options{Parallel: a.parallel, Patience: 2 * a.timeout, Events: events, Progress: show.WantsFractions(), Party: parties[i]}
 		if !a.yes {
 			opts.Agreed = &a.agreed[i]
 		}
@@ -56,6 +57,20 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 		return done, ui.Interrupted(u, stood.Lines()...)
 	}
 	return done, nil
+}
+
+// partiesOf has the machines of several clusters counted together when they are restarted or
+// replaced.
+func partiesOf(list []*target.Site) []*engine.Party {
+	parties := make([]*engine.Party, len(list))
+	if len(list) < 2 {
+		return parties
+	}
+	budget := engine.NewBudget(nil)
+	for i, c := range list {
+		parties[i] = c.Site.Attend(budget, "provider/"+c.Provider.Name, c.Desired)
+	}
+	return parties
 }
 
 // conclude tells what came of it.

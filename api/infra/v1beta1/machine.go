@@ -215,8 +215,8 @@ type PCIMapping struct {
 type UpdatePolicy struct {
 	// MaxUnavailable is how many machines may be unavailable at once while they are
 	// restarted or replaced: a number, or a part such as "25%", of all machines of the
-	// same VMClass (with the operator in all namespaces and Providers, else those of one
-	// Provider) and of those that one object with a count stands for. The next one has its
+	// same VMClass, in all namespaces and Providers (for the command line: in all manifests
+	// that it reads), and of those that one object with a count stands for. The next one has its
 	// turn when the former is ready again; if one doesn't come back, or can't be asked, the
 	// others stay as they are. Default: 1.
 	// +optional
