@@ -38,7 +38,9 @@ func (l *lab) together(shared bool, wants ...model.Desired) []engine.Report {
 	reports := make([]engine.Report, len(wants))
 	var all sync.WaitGroup
 	for i, want := range wants {
-		all.Go(func() { reports[i], _ = engines[i].Converge(context.Background(), want, engine.Options{Party: parties[i]}) })
+		all.Go(func() {
+			reports[i], _ = engines[i].Converge(context.Background(), want, engine.Options{Party: parties[i]})
+		})
 	}
 	all.Wait()
 	return reports

@@ -25,6 +25,9 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	o.task = ""
 	if f.Class == act.Lost || f.Class == act.Stopped {
 		r.e.observer.Lost(s.Action)
+		r.e.mu.Lock()
+		r.e.memory.lose(o.owner, s, time.Now())
+		r.e.mu.Unlock()
 	}
 	switch f.Class {
 	case act.Stopped:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/plan"
 )
 
@@ -14,6 +15,7 @@ type memory struct {
 	placed  map[int]model.Placement // their memory counts as taken
 	spots   map[model.Owner]int     // the same by owner
 	settled map[model.Owner]time.Time
+	lost    map[model.Owner]request
 
 	alone *standing          // of what is wanted in no session, or by the first caller of one
 	all   map[*standing]bool // of every caller
@@ -21,7 +23,7 @@ type memory struct {
 
 func newMemory() memory {
 	m := memory{
-		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{},
+		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{}, lost: map[model.Owner]request{},
 		alone: newStanding(), all: map[*standing]bool{},
 	}
 	m.all[m.alone] = true
@@ -96,4 +98,34 @@ func (m *standing) bind(key model.Key, p plan.Object) {
 	case p.Look.Empty() && !makes(p):
 		delete(m.bound, key)
 	}
+}
+
+// request is one whose answer was lost.
+type request struct {
+	what string
+	at   time.Time
+}
+
+// lose notes that the answer to a request was lost that makes something for an object.
+func (m *memory) lose(owner model.Owner, s plan.Step, now time.Time) {
+	if model.FactsOf(s.Action).Adds {
+		m.lost[owner] = request{s.What, now}
+	}
+}
+
+// coming are the requests that Proxmox may still carry out, or may have carried out since the
+// lists were asked for.
+func (m *memory) coming(listed time.Time) map[model.Owner]string {
+	var all map[model.Owner]string
+	for owner, r := range m.lost {
+		if listed.After(r.at.Add(observe.GivenUp)) {
+			delete(m.lost, owner)
+			continue
+		}
+		if all == nil {
+			all = map[model.Owner]string{}
+		}
+		all[owner] = r.what
+	}
+	return all
 }

@@ -84,7 +84,8 @@ func (r *run) outcome(o *object) Outcome {
 	case len(o.doing()) > 0:
 		out.State, out.Reason, out.Task = StateChanging, model.ReasonChanging, o.task
 		out.Text, out.Repeats = names(o.doing()), failed && repeats(o.doing(), fail.What)
-	case p.Wait != nil && p.Wait.Reason == model.WaitUnseen:
+	case p.Wait != nil && (p.Wait.Reason == model.WaitUnseen || p.Wait.Reason == model.WaitForeign):
+		// Whatever has failed before: the guest isn't known to be the object's any more.
 		out.Text, out.Do = p.Wait.Text, p.Wait.Do
 	case failed && fail.Hard:
 		out.State, out.Reason, out.Text = StateFailed, model.WaitFailed, failureText(fail)

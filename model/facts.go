@@ -16,6 +16,7 @@ type Facts struct {
 	Loses Loss
 
 	Makes    bool // it makes a guest
+	Adds     bool // it makes what stays until somebody removes it: a guest, a snapshot, a file, a mapping
 	Destroys bool // it destroys a guest
 	Moves    bool // it takes a guest to another node
 

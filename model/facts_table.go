@@ -20,11 +20,11 @@ var ConfigCall = Call{Method: "PUT", Path: VMPath + "/config", Why: "configure g
 var facts = map[string]Facts{
 	// Guests.
 	"Clone": {
-		Proof: ProofNew, Makes: true, Changes: AspectGuest, Tells: true, Listed: true, Busy: BusyNamed, Copies: true, Leaves: true, Awaited: true,
+		Proof: ProofNew, Makes: true, Adds: true, Changes: AspectGuest, Tells: true, Listed: true, Busy: BusyNamed, Copies: true, Leaves: true, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/clone", Why: "clone"}},
 	},
 	"Create": {
-		Proof: ProofNew, Makes: true, Changes: AspectGuest, Tells: true, Listed: true, Busy: BusyNamed, Copies: true, Leaves: true, Awaited: true,
+		Proof: ProofNew, Makes: true, Adds: true, Changes: AspectGuest, Tells: true, Listed: true, Busy: BusyNamed, Copies: true, Leaves: true, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: "/nodes/{node}/qemu", Why: "create guests"}},
 	},
 	"Destroy": {
@@ -83,7 +83,7 @@ var facts = map[string]Facts{
 
 	// Their snapshots.
 	"Snap": {
-		ByHand: true, Changes: AspectConfig, Busy: BusyGuest, Awaited: true,
+		ByHand: true, Adds: true, Changes: AspectConfig, Busy: BusyGuest, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/snapshot", Why: "take snapshots"}},
 	},
 	"Unsnap": {
@@ -121,11 +121,11 @@ var facts = map[string]Facts{
 
 	// Files and mappings.
 	"Download": {
-		Proof: ProofName, Changes: AspectFiles, Tells: true, Busy: BusyNamed, Copies: true,
+		Proof: ProofName, Adds: true, Changes: AspectFiles, Tells: true, Busy: BusyNamed, Copies: true,
 		Calls: []Call{{Method: "POST", Path: StoragePath + "/download-url", Why: "fetch images"}},
 	},
 	"UploadSeed": {
-		Proof: ProofName, Changes: AspectFiles, Tells: true, Busy: BusyNamed,
+		Proof: ProofName, Adds: true, Changes: AspectFiles, Tells: true, Busy: BusyNamed,
 		Calls: []Call{{Method: "POST", Path: StoragePath + "/upload", Why: "upload first-boot data"}},
 	},
 	"UploadSnippets": { // the copy itself goes by SSH
@@ -144,7 +144,7 @@ var facts = map[string]Facts{
 		Calls: []Call{{Method: "DELETE", Path: StoragePath + "/content/{volume}", Why: "remove disks that Proxmox has left"}},
 	},
 	"MakeShare": {
-		Proof: ProofName, Changes: AspectDirs, Awaited: true,
+		Proof: ProofName, Adds: true, Changes: AspectDirs, Awaited: true,
 		Calls: []Call{{Method: "POST", Path: dirPath, Why: "make directory mappings"}, {Method: "PUT", Path: dirPath + "/{id}"}},
 	},
 	"RemoveShare": {

@@ -56,6 +56,9 @@ type Observed struct {
 	IDs map[int]bool
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
+	// Coming are requests of objects that would make something, whose answers were lost, and
+	// which Proxmox may still carry out.
+	Coming map[Owner]string
 	// Bound are the nodes that were chosen for guests that wait for their image there.
 	Bound map[Key]string
 	// Ignored are the objects whose guests didn't shut down when they were asked to lately.

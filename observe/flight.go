@@ -6,10 +6,10 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// givenUp is how long Proxmox may still work on a request after nobody waits for its answer
+// GivenUp is how long Proxmox may still work on a request after nobody waits for its answer
 // any more: it waits 30 s for another node, 10 s for a lock, and while the cluster's
 // filesystem hangs.
-const givenUp = 90 * time.Second
+const GivenUp = 90 * time.Second
 
 // traceless are the aspects that a request in flight changes later without a trace: the config
 // has a digest and tasks are listed, these have neither.
@@ -27,10 +27,10 @@ func (o *Observer) Lost(action model.Action) {
 // inFlight is what a request may still change whose answer nobody waits for: one of ours,
 // or one of a process before us.
 func (r *record) inFlight() (a model.Aspect) {
-	if r.listedAt.Before(r.heard.Add(givenUp)) {
+	if r.listedAt.Before(r.heard.Add(GivenUp)) {
 		a = traceless &^ r.answered
 	}
-	if r.lost != 0 && r.listedAt.Before(r.lostAt.Add(givenUp)) {
+	if r.lost != 0 && r.listedAt.Before(r.lostAt.Add(GivenUp)) {
 		a |= r.lost
 	}
 	return a

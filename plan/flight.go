@@ -16,8 +16,18 @@ func (c *change) mayStillCome(what model.Aspect) bool {
 }
 
 // awaitRequest waits until no such request can come any more.
-func (c *change) awaitRequest(what string) {
-	c.o.wait(model.WaitRequest, fmt.Sprintf("a request to %s may still be under way, since its answer was lost or its process ended; that is certain within two minutes", what))
+func (c *change) awaitRequest(what string) { c.o.awaitRequest(what) }
+
+// linger keeps an object that is gone while a request may still make something for it.
+func (p *planner) linger(o *Object) {
+	if what := p.have.Coming[o.Owner]; what != "" && o.Gone && !p.want.Foresee {
+		o.Gone = false
+		o.awaitRequest(what)
+	}
+}
+
+func (o *Object) awaitRequest(what string) {
+	o.wait(model.WaitRequest, fmt.Sprintf("a request to %s may still be under way, since its answer was lost or its process ended; that is certain within two minutes", what))
 }
 
 // leavesPools are the marks of pools that the guest isn't to be in any more, and is in by our

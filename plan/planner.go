@@ -38,6 +38,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 	p.clean(&out)
 	p.hold(&out)
 	for i := range out.Objects {
+		p.linger(&out.Objects[i])
 		p.spare(&out.Objects[i])
 	}
 	out.Notes = p.notes

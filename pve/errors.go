@@ -174,7 +174,8 @@ func rule(kind Kind, pattern string) textRule {
 var textRules = []textRule{
 	rule(ErrIgnored, `VM quit/powerdown failed`),
 	rule(ErrLocked, `\b(?:VM|CT)(?: \d+)? is locked(?: \(([^)]*)\))?`),
-	rule(ErrNoQuorum, `\bno quorum\b|\blost quorum\b|cluster not ready`),
+	// Without a quorum the cluster's filesystem can't be written to, by root either.
+	rule(ErrNoQuorum, `\bno quorum\b|\blost quorum\b|cluster not ready|/etc/pve/\S+ - Permission denied`),
 	rule(ErrLockTimeout, `(?i)can't (?:lock file|acquire lock) '([^']*)'`),
 	rule(ErrLockTimeout, `cfs[- ]lock(?:ed)? '([^']*)'.*got lock request timeout`),
 	rule(ErrLockTimeout, `()(?:got lock (?:request )?timeout|[Uu]nable to ac?quire lock|Failed to obtain guest migration lock)`),

@@ -173,6 +173,7 @@ func TestKindsOfTextsThatProxmoxHasInItsSources(t *testing.T) {
 		{"can't acquire lock '/run/x.lock' (wait = 0) - Resource temporarily unavailable", ErrLockTimeout},
 		{"cluster not ready - no quorum?", ErrNoQuorum},
 		{"error with cfs lock 'domain-ha': no quorum!", ErrNoQuorum},
+		{"unable to open file '/etc/pve/nodes/pve1/qemu-server/5009.conf.tmp.1016' - Permission denied", ErrNoQuorum},
 		{"detected modified configuration - file changed by other user? Try again.", ErrModified},
 		{"command 'dd of=/x' failed: dd: error writing '/x': No space left on device", ErrNoSpace},
 		{"vg 'pve' has not enough free space", ErrNoSpace},
