@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -89,6 +90,27 @@ func (c *change) freeDrive() string {
 func (c *change) free(slot string) bool {
 	d, taken := c.have.DiskAt(slot)
 	return (!taken || d.CDROM && d.Volume == "none") && !slices.ContainsFunc(c.v.Disks, func(d model.Disk) bool { return d.Slot == slot })
+}
+
+// strandedDrive is the volume that an earlier guest with the VMID has left of its cloud-init drive.
+// Proxmox makes no second one of that name, and fills it anew at each start. It is looked for when a
+// step has failed.
+func (c *change) strandedDrive(storage string) string {
+	if f, failed := c.p.have.Failed[c.o.Owner.Key]; !failed || f.Unread {
+		return ""
+	}
+	if c.p.have.Volumes == nil {
+		c.o.Look.Volumes = true
+		return ""
+	}
+	s := c.p.have.Storages[storage]
+	for _, v := range c.p.have.Volumes.Of(c.g.VMID) {
+		here := v.Node == c.g.Node || s != nil && s.Shared
+		if here && model.StorageOf(v.ID) == storage && strings.HasPrefix(model.VolumeName(v.ID), fmt.Sprintf("vm-%d-cloudinit", c.g.VMID)) {
+			return v.ID
+		}
+	}
+	return ""
 }
 
 // noIDE reports whether the guest may not see drives on IDE.

@@ -177,6 +177,8 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: cmp.Or(c.rootStorage(), c.p.diskStorage(c.g.Node))}
 		if i := slices.IndexFunc(c.have.Unused, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
 			d.Volume = c.have.Unused[i].Volume // a restored backup had none; its name is taken
+		} else {
+			d.Volume = c.strandedDrive(d.Storage)
 		}
 		act.Disks = append(act.Disks, model.NewDisk{Disk: d})
 	case noDrive:
