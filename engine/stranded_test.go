@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -11,6 +12,9 @@ import (
 // storage, and so does who removes its config. It makes no second one for a cloud-init drive.
 func TestACloudInitDriveThatWasLeftIsUsedAgain(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		l.vm("ubuntu", func(_ *pvesim.State, template *pvesim.VM) {
+			maps.DeleteFunc(template.Conf, func(_, value string) bool { return strings.Contains(value, "cloudinit") })
+		})
 		web := machine("web")
 		web.Seed, web.Options["ipconfig0"] = nil, "ip=dhcp"
 		l.mustConverge(desired(web))
