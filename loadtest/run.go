@@ -54,7 +54,7 @@ const (
 // Run puts the load on. The figures are of what was done until ctx ended; the error
 // says that it couldn't be done to the end. What was made stays: see [Load.Clean].
 func (l *Load) Run(ctx context.Context) ([]Figures, error) {
-	w, err := l.wishes()
+	w, err := l.objects()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ type operation struct {
 	do   func(ctx context.Context, i int) error
 }
 
-func (r *running) operations(w wishes) []operation {
+func (r *running) operations(w objects) []operation {
 	powered := func(v model.VM, p model.Power) model.VM {
 		v.Power = p
 		return v
@@ -161,7 +161,7 @@ const bootTime = 30 * time.Second
 // settle waits until the guests have booted, as far as they have an agent that tells:
 // Proxmox takes seconds to say that an agent isn't up, which is no way to measure
 // anything else.
-func (r *running) settle(ctx context.Context, w wishes) {
+func (r *running) settle(ctx context.Context, w objects) {
 	ctx, cancel := context.WithTimeout(ctx, bootTime)
 	defer cancel()
 	var all sync.WaitGroup

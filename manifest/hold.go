@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// hold says whether an object, or its Provider, asks for nothing to be changed.
+// hold reports whether an object, or its Provider, asks for nothing to be changed.
 func (s scope) hold(p *provider) model.Hold {
 	if h := holdOf(s.meta(), "it"); h != (model.Hold{}) || p == nil {
 		return h

@@ -99,7 +99,7 @@ const (
 	NoKeyFor    Match = "unknown" // it was made with a key that isn't here
 )
 
-// Match says whether a mark stands for the secret.
+// Match reports whether a mark stands for the secret.
 func (s Seal) Match(mark string) Match {
 	switch {
 	case mark == s.Mark:

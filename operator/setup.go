@@ -44,8 +44,8 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 			err = errors.Join(
 				one.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byName))),
 				one.Watch(d.ledger.feeds[k.Name]),
-				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byNamespace), wished{})),
-				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), handler.EnqueueRequestsFromMapFunc(n.lending.users), wished{})),
+				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byNamespace), relevant{})),
+				every.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), handler.EnqueueRequestsFromMapFunc(n.lending.users), relevant{})),
 			)
 		}
 		if err != nil {
@@ -105,11 +105,11 @@ func byNamespace(o client.Object) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: o.GetNamespace()}, true
 }
 
-// wished lets those changes through that may change what is wanted: hardly any of
+// relevant lets those changes through that may change what is wanted: hardly any of
 // the status, which is our own.
-type wished struct{ predicate.Funcs }
+type relevant struct{ predicate.Funcs }
 
-func (wished) Update(e event.UpdateEvent) bool {
+func (relevant) Update(e event.UpdateEvent) bool {
 	was, is := e.ObjectOld, e.ObjectNew
 	return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp() != nil != (is.GetDeletionTimestamp() != nil) ||
 		!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) || made(was) != made(is) || len(was.GetFinalizers()) != len(is.GetFinalizers())

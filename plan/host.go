@@ -42,8 +42,8 @@ func (p *planner) lacksRoot(o *Object, v model.VM, have *model.Config) bool {
 	return true
 }
 
-// lookHost asks for what must be known of nodes before a guest can be placed; it
-// tells whether that is so.
+// lookHost asks for what must be known of nodes before a guest can be placed, and
+// reports whether anything is missing.
 func (p *planner) lookHost(o *Object, v model.VM) bool {
 	if len(v.Scripts) > 0 && p.have.Snippets == nil {
 		o.Look.Snippets = true

@@ -137,7 +137,7 @@ func (c *Client) With(options ...Option) *Client {
 	return &derived
 }
 
-// Root says whether calls are made as root@pam, logged in with its password. Nobody else may set
+// Root reports whether calls are made as root@pam, logged in with its password. Nobody else may set
 // some options of VMs, not even root's tokens.
 func (c *Client) Root() bool {
 	creds := c.core.session.Load().creds

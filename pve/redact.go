@@ -18,7 +18,7 @@ var secretNames = map[string]bool{
 // harmlessNames look like secrets and are none: names of tokens.
 var harmlessNames = map[string]bool{"tokenid": true, "tokens": true, "full-tokenid": true}
 
-// secretParam says whether a parameter of a route is kept out of logs.
+// secretParam reports whether a parameter of a route is kept out of logs.
 func secretParam(route, key string) bool {
 	switch {
 	case secretNames[key]:

@@ -91,7 +91,7 @@ func expand(route string, args []any) (string, error) {
 		text := fmt.Sprint(args[0])
 		args = args[1:]
 		// The slashes of a volume's id stay as they are: Proxmox takes the rest of the path for
-		// the volume, and reverse proxies stumble over escaped ones.
+		// the volume, and reverse proxies mishandle escaped ones.
 		segments := []string{text}
 		if part == wholePath {
 			segments = strings.Split(text, "/")
@@ -192,7 +192,7 @@ func (r *request) secrets(auth authorization) []string {
 	return all
 }
 
-// isSegment says whether a text can be one part of a path. Proxmox unescapes a path before it
+// isSegment reports whether a text can be one part of a path. Proxmox unescapes a path before it
 // splits it, so escaping doesn't keep a slash from separating, and knows no blanks there.
 func isSegment(text string) bool {
 	return text != "" && text != "." && text != ".." && !strings.ContainsFunc(text, func(r rune) bool {

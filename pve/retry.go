@@ -15,7 +15,7 @@ func (r Retry) pause(failed int, random float64) time.Duration {
 	return time.Duration(d/2 + d/2*random)
 }
 
-// retryable says whether a read that failed so may work when tried again: no answer at all, or
+// retryable reports whether a read that failed so may work when tried again: no answer at all, or
 // somebody on the way had none. A plain 500 is an answer of Proxmox, and stays.
 func retryable(err error) bool {
 	var certificate *tls.CertificateVerificationError

@@ -160,7 +160,7 @@ func TestTheTableHasEveryCallOfThisPackage(t *testing.T) {
 	}
 }
 
-// holdsClient says whether a type is a handle: it has a client in it.
+// holdsClient reports whether a type is a handle: it has a client in it.
 func holdsClient(t reflect.Type) bool {
 	for i := range t.NumField() {
 		f := t.Field(i).Type

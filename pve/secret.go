@@ -34,7 +34,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero says whether there is no text.
+// IsZero reports whether there is no text.
 func (s Secret) IsZero() bool { return s.text == nil }
 
 func (s Secret) String() string {
@@ -87,10 +87,10 @@ func Password(user, password string) Credentials {
 // User is the user's name with its realm.
 func (c Credentials) User() string { return c.user }
 
-// IsToken says whether these are an API token.
+// IsToken reports whether these are an API token.
 func (c Credentials) IsToken() bool { return c.token != "" }
 
-// IsZero says whether there are no credentials.
+// IsZero reports whether there are no credentials.
 func (c Credentials) IsZero() bool { return c == Credentials{} }
 
 func (c Credentials) String() string {

@@ -33,7 +33,7 @@ type TaskStatus struct {
 	ExitStatus string    `json:"exitstatus"` // when stopped: OK, WARNINGS: n, or what went wrong
 }
 
-// Running says whether the task hasn't ended yet.
+// Running reports whether the task hasn't ended yet.
 func (s TaskStatus) Running() bool { return s.Status != "stopped" }
 
 // Err is nil while the task runs and when it succeeded, with or without warnings. The error's
@@ -146,7 +146,7 @@ type TaskInfo struct {
 	Status    string    `json:"status"` // RUNNING, OK, WARNINGS: n, or what went wrong
 }
 
-// Running says whether the task hasn't ended yet.
+// Running reports whether the task hasn't ended yet.
 func (t TaskInfo) Running() bool {
 	return t.EndTime.IsZero() && (t.Status == "" || strings.EqualFold(t.Status, "running"))
 }

@@ -88,7 +88,7 @@ func (c *core) roundTrip(req *http.Request) (*answer, error) {
 	return &answer{res.StatusCode, reason, body}, nil
 }
 
-// unsent says whether an error without a connection proves that nothing was sent. With our own
+// unsent reports whether an error without a connection proves that nothing was sent. With our own
 // transport it always does: nothing is written before there is a connection and TLS stands.
 // Of somebody else's RoundTripper we only believe errors of dialling.
 func (c *core) unsent(err error) bool {

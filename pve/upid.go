@@ -45,7 +45,7 @@ func ParseUPID(text string) (UPID, error) {
 // String is the text that Proxmox gave.
 func (u UPID) String() string { return u.text }
 
-// IsZero says whether this stands for no task.
+// IsZero reports whether this stands for no task.
 func (u UPID) IsZero() bool { return u == UPID{} }
 
 // StartTime is when the task began, by the clock of its node.

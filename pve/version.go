@@ -25,7 +25,7 @@ func (v Version) Major() int { major, _ := v.numbers(); return major }
 // Minor is the second number of the release; 0 if it can't be read.
 func (v Version) Minor() int { _, minor := v.numbers(); return minor }
 
-// AtLeast says whether this is release major.minor or a later one.
+// AtLeast reports whether this is release major.minor or a later one.
 func (v Version) AtLeast(major, minor int) bool {
 	a, b := v.numbers()
 	return a > major || a == major && b >= minor

@@ -55,7 +55,7 @@ func (t Task) Wait(ctx context.Context) (TaskResult, error) {
 	}
 }
 
-// passing says whether an error of a read is likely to go away by itself.
+// passing reports whether an error of a read is likely to go away by itself.
 func passing(err error) bool {
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrNodeUnreachable) ||
 		errors.Is(err, ErrLockTimeout) || errors.Is(err, ErrTimeout)

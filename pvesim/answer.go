@@ -21,7 +21,7 @@ type answer struct {
 
 func send(w http.ResponseWriter, r *http.Request, ans *answer) {
 	if strings.Contains(ans.reason, "\r") {
-		// What would break the status line is blamed on the client.
+		// What would break the status line is answered as an error of the client.
 		ans = &answer{status: http.StatusBadRequest, reason: http.StatusText(http.StatusBadRequest)}
 	}
 	if c, ok := r.Context().Value(connKey{}).(*reasonConn); ok && ans.reason != "" {

@@ -194,7 +194,7 @@ func danger(all plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// told is an object's plan without the wish to ask the guest's agent: a plan shows
+// told is an object's plan without the look at the guest's agent: a plan shows
 // changes, and that isn't one.
 func told(o plan.Object) plan.Object {
 	o.Look.Agents = nil

@@ -104,7 +104,7 @@ func (o Object) Text(key string) string {
 	}
 }
 
-// Has says whether the key is there.
+// Has reports whether the key is there.
 func (o Object) Has(key string) bool {
 	_, ok := o[key]
 	return ok

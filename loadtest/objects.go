@@ -19,8 +19,8 @@ type Machines struct {
 	Memory     string   // of each, such as "512Mi"
 }
 
-// wishes are the objects that can be wanted.
-type wishes struct {
+// objects are what can be wanted.
+type objects struct {
 	image     model.Image
 	machines  []model.VM // stopped, with one CPU
 	larger    []model.VM // the same with two
@@ -31,7 +31,7 @@ type wishes struct {
 // maxCPUs is up to how many CPUs can be plugged in.
 const maxCPUs = 4
 
-func (m Machines) wishes() (w wishes, err error) {
+func (m Machines) objects() (w objects, err error) {
 	memory, err := resource.ParseQuantity(m.Memory)
 	if err != nil {
 		return w, fmt.Errorf("memory %q: %w", m.Memory, err)

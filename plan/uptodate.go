@@ -6,7 +6,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// upToDate tells, from the list of guests alone, that a guest is just as the
+// upToDate reports whether the list of guests alone shows that a guest is just as the
 // owner's object wants it. When in doubt it isn't, and its config is read.
 func (p *planner) upToDate(g *model.Guest, o model.Owner) bool {
 	v, ok := p.vms[o.Key]
