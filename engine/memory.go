@@ -70,7 +70,7 @@ func (m *memory) begin(vmid int) {
 // is the one before.
 func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	if makes(p) || awaitsImage(p) {
-		m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory, Addresses: p.Addresses})
+		m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory, Space: p.Space, Addresses: p.Addresses})
 		return
 	}
 	if at != 0 && at == p.VMID && !p.Gone {

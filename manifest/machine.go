@@ -72,7 +72,7 @@ func (s scope) newBuild(ref *api.Ref, status api.MachineStatus) *build {
 	if p == nil {
 		p = &provider{} // to find what else is wrong
 	}
-	b := &build{scope: s, provider: p, fields: fieldNames{"class": "spec.classRef.name", "shutdownTimeout": "spec.updatePolicy.shutdownTimeout", "grace": "spec.deletionGracePeriodSeconds"}}
+	b := &build{scope: s, provider: p, fields: fieldNames{"place": "spec.placementRef", "class": "spec.classRef.name", "shutdownTimeout": "spec.updatePolicy.shutdownTimeout", "grace": "spec.deletionGracePeriodSeconds"}}
 	b.spec.Remembered = status.VMID
 	return b
 }

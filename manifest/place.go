@@ -11,12 +11,21 @@ func (t *translator) readPolicies() {
 	each(t, func(s scope, p *api.VMPlacementPolicy) {
 		s.checkName()
 		limits := p.Spec.Constraints
-		placement := spec.Placement{Nodes: p.Spec.NodeSelector, MaxPerNode: limits.MaxVMsPerNode, MinFreeMemory: limits.MinFreeMemory}
+		placement := spec.Placement{
+			Nodes: p.Spec.NodeSelector, MaxPerNode: limits.MaxVMsPerNode, MinFreeMemory: limits.MinFreeMemory,
+			Strategy: p.Spec.Strategy, SpreadBy: p.Spec.SpreadBy,
+		}
 		for _, r := range p.Spec.AntiAffinity {
-			placement.AntiAffinity = append(placement.AntiAffinity, model.Selector(r))
+			placement.AntiAffinity = append(placement.AntiAffinity, model.Selector{Key: r.Key, Operator: r.Operator, Values: r.Values, By: r.TopologyKey})
+		}
+		for _, r := range p.Spec.NodeLabels {
+			placement.Where = append(placement.Where, model.Selector{Key: r.Key, Operator: r.Operator, Values: r.Values})
 		}
 		place, errs := placement.Place()
-		s.take(errs, nil, fieldNames{"nodes": "spec.nodeSelector", "maxPerNode": "spec.constraints.maxVMsPerNode", "minFreeMemory": "spec.constraints.minFreeMemory"})
+		if place.SpreadBy != "" {
+			place.Policy = s.o.key
+		}
+		s.take(errs, nil, fieldNames{"nodes": "spec.nodeSelector", "where": "spec.nodeLabels", "maxPerNode": "spec.constraints.maxVMsPerNode", "minFreeMemory": "spec.constraints.minFreeMemory"})
 		t.policies[s.o.key] = place
 	})
 }
@@ -29,4 +38,15 @@ func (s scope) placeFor(ref *api.SharedRef) model.Place {
 		}
 	}
 	return model.Place{}
+}
+
+// nodeFacts are what the Provider says about nodes.
+func (s scope) nodeFacts(p *api.Provider) map[string]model.NodeFacts {
+	nodes := spec.Nodes{}
+	for name, n := range p.Spec.Nodes {
+		nodes[name] = spec.NodeFacts{Labels: n.Labels, ReservedMemory: n.ReservedMemory, Maintenance: n.Maintenance}
+	}
+	facts, errs := nodes.Facts()
+	s.take(errs, nil, nil)
+	return facts
 }

@@ -40,6 +40,7 @@ func (s scope) provider(obj *api.Provider) *provider {
 	p := &provider{allow: s.allowance(obj), wanted: Wanted{Provider: s.o.key}}
 	p.wanted.Allow = p.allow
 	p.cluster = spec.Cluster{Name: obj.Name, Range: spec.DefaultRange, Defaults: spec.Defaults(obj.Spec.Defaults), Networks: spec.Networks{}, SSH: obj.Spec.SSH != nil, Allow: allowOf(p.allow)}
+	p.cluster.Facts = s.nodeFacts(obj)
 	for name, n := range obj.Spec.Networks {
 		p.cluster.Networks[name] = spec.ClusterNetwork{Bridge: n.Bridge, VLAN: n.VLAN, MTU: n.MTU, Firewall: n.Firewall, Pool: (*spec.Pool)(n.Pool)}
 	}

@@ -38,6 +38,8 @@ type Observed struct {
 	Rules map[string][]string
 	// HAGroups are the names of HA groups, or of rules from 9 on; nil: not read.
 	HAGroups map[string]bool
+	// HALimits are the nodes that HA groups, or rules from 9 on, are about; read as HAGroups are.
+	HALimits map[string]HALimit
 	// Pools are those that these credentials see; nil: not read.
 	Pools map[string]bool
 	// Bridges are those of each node that was asked; nil: it doesn't say.
@@ -93,6 +95,16 @@ type Node struct {
 	CPUs   int
 	Memory int64 // bytes
 	Used   int64
+	// Maintenance tells that the HA manager has the node in maintenance: it takes guests away from
+	// there and brings none.
+	Maintenance bool
+}
+
+// HALimit is where the HA manager has guests, or which of them it keeps apart.
+type HALimit struct {
+	Nodes  map[string]int // by name: the higher, the better
+	Strict bool           // and nowhere else
+	Apart  bool           // it keeps guests apart, and names no nodes
 }
 
 // Storage is a storage with the room it has on each node.
@@ -218,6 +230,8 @@ type Placement struct {
 	Node   string
 	Memory int64
 	Begun  bool // Proxmox is at it: nobody else gets the VMID
+	// Space is how large its disks are, by storage.
+	Space map[string]int64
 	// Addresses are those that it gets from pools.
 	Addresses []netip.Addr
 }

@@ -127,11 +127,14 @@ func taskOf(upid pve.UPID) model.Task {
 	return model.Task{UPID: upid.String(), Node: upid.Node, Type: upid.Type, ID: upid.ID, VMID: vmid, Since: upid.StartTime()}
 }
 
+// maintenance is the state of a node that the HA manager empties, until somebody ends that.
+const maintenance = "maintenance"
+
 func nodesOf(list []pve.Resource) map[string]*model.Node {
 	nodes := map[string]*model.Node{}
 	for _, r := range list {
 		if r.Type == "node" {
-			nodes[r.Node] = &model.Node{Name: r.Node, Online: r.Status == "online", CPUs: int(r.MaxCPU), Memory: r.MaxMemory, Used: r.Memory}
+			nodes[r.Node] = &model.Node{Name: r.Node, Online: r.Status == "online", CPUs: int(r.MaxCPU), Memory: r.MaxMemory, Used: r.Memory, Maintenance: r.HAState == maintenance}
 		}
 	}
 	return nodes

@@ -175,7 +175,7 @@ func (o *Observer) HAMoving(vmid int) {
 func (o *Observer) HAUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.HA, o.have.Rules, o.have.HAGroups = nil, nil, nil
+	o.have.HA, o.have.Rules, o.have.HAGroups, o.have.HALimits = nil, nil, nil, nil
 }
 
 // TaskStarted tells of a task of ours.

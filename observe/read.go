@@ -221,53 +221,18 @@ func (o *Observer) HA(ctx context.Context) error {
 	for _, r := range list {
 		all[r.ID] = haOf(r)
 	}
-	rules, err := o.haRules(ctx)
+	rules, limits, err := o.haRules(ctx)
 	if err != nil {
 		return err
 	}
-	groups, err := o.haGroups(ctx, rules)
-	if err != nil {
-		return err
+	groups := map[string]bool{}
+	for name := range limits {
+		groups[name] = true
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.HA, o.have.Rules, o.have.HAGroups = all, rules, groups
+	o.have.HA, o.have.Rules, o.have.HAGroups, o.have.HALimits = all, rules, groups, limits
 	return nil
-}
-
-// haRules reads the rules, of which there are none before release 9.
-func (o *Observer) haRules(ctx context.Context) (map[string][]string, error) {
-	rules := map[string][]string{}
-	if o.Release() < 9 {
-		return rules, nil
-	}
-	list, err := o.client.HA().Rules(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list HA rules: %w", err)
-	}
-	for _, r := range list {
-		rules[r.ID] = r.Resources
-	}
-	return rules, nil
-}
-
-// haGroups are the names of the groups; from release 9 on rules stand for them.
-func (o *Observer) haGroups(ctx context.Context, rules map[string][]string) (map[string]bool, error) {
-	names := map[string]bool{}
-	if o.Release() >= 9 {
-		for name := range rules {
-			names[name] = true
-		}
-		return names, nil
-	}
-	list, err := o.client.HA().Groups(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list HA groups: %w", err)
-	}
-	for _, g := range list {
-		names[g.ID] = true
-	}
-	return names, nil
 }
 
 func haOf(r pve.HAResource) map[string]string {

@@ -65,5 +65,13 @@ func conflicts(v, other model.VM) bool {
 
 // ruleName is the same for all guests of a set with the same anti-affinity.
 func ruleName(v model.VM) string {
-	return "proxplane-" + model.Digest(fmt.Sprint(v.Owner.Door, v.Owner.Set, v.Place.AntiAffinity))
+	type one struct { // the name of a rule stays when selectors get further fields
+		Key, Operator string
+		Values        []string
+	}
+	var all []one
+	for _, s := range v.Place.AntiAffinity {
+		all = append(all, one{s.Key, s.Operator, s.Values})
+	}
+	return "proxplane-" + model.Digest(fmt.Sprint(v.Owner.Door, v.Owner.Set, all))
 }

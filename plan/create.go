@@ -46,8 +46,8 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		return
 	}
 	if spot.source != nil && spot.source.future != nil {
-		o.Node, o.Placed, o.Memory, o.Addresses = spot.node, spot.why, spot.memory, addressesOf(v.Leases)
-		p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Addresses: o.Addresses}
+		o.Node, o.Placed, o.Memory, o.Space, o.Addresses = spot.node, spot.why, spot.memory, spot.space, addressesOf(v.Leases)
+		p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Space: spot.space, Addresses: o.Addresses}
 		p.bound[v.Owner.Key] = spot.node
 		p.need(*spot.source.future)
 		o.Wait = p.imageFirst(*spot.source.future)
@@ -71,9 +71,9 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 			return
 		}
 	}
-	o.Node, o.Placed, o.Memory, o.Addresses = spot.node, spot.why, spot.memory, addressesOf(v.Leases)
+	o.Node, o.Placed, o.Memory, o.Space, o.Addresses = spot.node, spot.why, spot.memory, spot.space, addressesOf(v.Leases)
 	p.tight(o, v, spot, full)
-	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Addresses: o.Addresses}
+	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Space: spot.space, Addresses: o.Addresses}
 	why := absent(v.Owner)
 	to := model.Target{VMID: vmid, Node: spot.node}
 	var made int

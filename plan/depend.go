@@ -161,7 +161,8 @@ func (p *part) complete(keys []model.Key) {
 		for _, other := range p.w.seen(k) {
 			p.see(other)
 		}
-		apart = apart || len(p.w.vms[k].Place.AntiAffinity) > 0
+		place := p.w.vms[k].Place
+		apart = apart || len(place.AntiAffinity) > 0 || place.SpreadBy != ""
 	}
 	if apart {
 		for _, other := range p.w.labelled {

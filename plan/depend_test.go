@@ -31,7 +31,7 @@ func partly(want model.Desired, have *model.Observed, key model.Key) string {
 		w.LeftOver(o) // templates that images need somewhere
 		makes := o.Placed != "" || slices.ContainsFunc(o.Steps, func(s Step) bool { return model.FactsOf(s.Action).Makes })
 		if makes && o.Owner.Key != key && before(want, o.Owner.Key, key) {
-			few.Placed[o.VMID] = model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory}
+			few.Placed[o.VMID] = model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory, Space: o.Space}
 		}
 	}
 	part := w.For(key)

@@ -123,7 +123,7 @@ func (p *planner) expectStep(then *model.Observed, o Object, action model.Action
 	}
 	if then.Guests[g.VMID] == nil {
 		g.Memory = o.Memory
-		then.Placed[g.VMID] = model.Placement{Owner: o.Owner, Node: g.Node, Memory: o.Memory}
+		then.Placed[g.VMID] = model.Placement{Owner: o.Owner, Node: g.Node, Memory: o.Memory, Space: o.Space}
 	}
 	then.Guests[g.VMID] = g
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -33,6 +32,10 @@ func (c *change) migrate(after ...int) bool {
 		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
 		return true
 	}
+	if c.g.HAState != "" && c.p.have.HA == nil {
+		c.o.Look.HA = true
+		return true
+	}
 	to, no := c.p.destination(c)
 	what := fmt.Sprintf("migrate VM %d", c.g.VMID)
 	switch {
@@ -54,13 +57,42 @@ func (c *change) offPolicy() string {
 	if nodes := c.v.Place.Nodes; len(nodes) > 0 && !slices.Contains(nodes, c.g.Node) {
 		return fmt.Sprintf("it is on %s, and may be on %s only", c.g.Node, strings.Join(nodes, ", "))
 	}
-	for _, other := range c.p.nodeLoad().labels[c.g.Node] {
-		// Of two that must not share a node, one stays.
-		if !other.Deleted && conflicts(c.v, other) && model.CompareNames(other.Name, c.v.Name) < 0 {
-			return fmt.Sprintf("anti-affinity with %s, which is on %s, too", other.Name, c.g.Node)
+	if why := c.p.unwelcome(c.v, c.g); why != "" {
+		return why
+	}
+	load := c.p.nodeLoad()
+	for _, at := range model.NamesOf(load.labels) {
+		for _, other := range load.labels[at] {
+			// Of two that must not share a node, one stays.
+			if other.Deleted || model.CompareNames(other.Name, c.v.Name) >= 0 {
+				continue
+			}
+			switch by, ok := clash(c.v, other, c.g.Node, at); {
+			case ok && at == c.g.Node:
+				return fmt.Sprintf("anti-affinity with %s, which is on %s, too", other.Name, at)
+			case ok:
+				return fmt.Sprintf("anti-affinity with %s, which is on %s%s, too", other.Name, at, zoneText(c.v, at, by))
+			}
 		}
 	}
 	return ""
+}
+
+// unwelcome says why a guest shouldn't be on its node, by what people say about nodes; empty: it may be
+// there. What is under HA the manager takes away from a node in maintenance by itself.
+func (p *planner) unwelcome(v model.VM, g *model.Guest) string {
+	n := p.have.Nodes[g.Node]
+	if n == nil || n.Maintenance && g.HAState != "" {
+		return ""
+	}
+	why := p.closed(v, n)
+	switch {
+	case !why.no():
+		return ""
+	case inMaintenance(v, n):
+		return fmt.Sprintf("it is on %s, which is in maintenance", g.Node)
+	}
+	return fmt.Sprintf("it is on %s, which its placement doesn't allow (%s)", g.Node, why.reason)
 }
 
 // noteLimits says which limits of its policy the guest's node is beyond. They are for
@@ -96,9 +128,12 @@ func (p *planner) destination(c *change) (to string, no refusals) {
 		}
 		return "", no
 	}
-	return slices.MinFunc(good, func(a, b *model.Node) int {
-		return cmp.Or(cmp.Compare(load.free(b), load.free(a)), model.CompareNames(a.Name, b.Name))
-	}).Name, no
+	var spots []spot
+	free := map[string]int64{}
+	for _, n := range good {
+		spots, free[n.Name] = append(spots, spot{node: n.Name}), load.free(n, c.v)
+	}
+	return p.pick(c.v, spots, free, no).node, no
 }
 
 // movable says why a guest can't be moved to a node; empty: it can.
@@ -109,7 +144,13 @@ func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
 	if !n.Online {
 		return "offline"
 	}
-	if free, need := load.free(n), c.g.Memory+c.v.Place.MinFree; c.running() && n.Memory > 0 && free < need {
+	if why := p.closed(c.v, n); why.no() {
+		return why.reason
+	}
+	if text := p.apartByHA(c, n.Name); text != "" {
+		return text
+	}
+	if free, need := load.free(n, c.v), c.g.Memory+c.v.Place.MinFree; c.running() && n.Memory > 0 && free < need {
 		return fmt.Sprintf("%s of memory free, %s needed", model.Bytes(free), model.Bytes(need))
 	}
 	if most := c.v.Place.MaxPerNode; most > 0 && load.count[n.Name] >= most {
@@ -154,7 +195,7 @@ func (p *planner) carries(c *change, node string) string {
 	}
 	for _, name := range model.NamesOf(need) {
 		s := p.have.Storages[name]
-		if free := s.OnNode[node].Free(); free < need[name] && !thin(s) {
+		if free := p.spaceLeft(s, node); free < need[name] && !thin(s) {
 			return fmt.Sprintf("storage %s has %s free, %s needed", name, model.Bytes(free), model.Bytes(need[name]))
 		}
 	}

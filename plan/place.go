@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +11,8 @@ import (
 type spot struct {
 	node   string
 	source *source
-	memory int64 // that the guest takes there
+	memory int64            // that the guest takes there
+	space  map[string]int64 // the same, by storage
 	why    string
 }
 
@@ -54,7 +53,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 			no.add(n.Name, reason)
 			continue
 		}
-		free[n.Name] = load.free(n)
+		free[n.Name] = load.free(n, v)
 		good = append(good, spot{node: n.Name, source: src, memory: memoryFrom(v, src)})
 	}
 	if !look.Empty() {
@@ -69,23 +68,10 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 		}
 		return spot{}, wait, Look{}
 	}
-	best := slices.MinFunc(good, func(a, b spot) int {
-		return cmp.Or(cmp.Compare(free[b.node]-b.detour(), free[a.node]-a.detour()), cmp.Compare(a.detour(), b.detour()), model.CompareNames(a.node, b.node))
-	})
-	if i := slices.IndexFunc(good, func(s spot) bool { return s.node == p.bound[v.Owner.Key] }); i >= 0 {
-		best = good[i] // it has waited for its image there
-	}
-	best.why = fmt.Sprintf("most free memory of %s that can take it (%s)", plural(len(good), "node"), model.Bytes(free[best.node]))
-	switch lasting := no.lasting(); {
-	case len(good) == 1:
-		best.why = "the only node that can take it"
-		if len(no) > 0 {
-			best.why += " (" + no.String() + ")"
-		}
-	case len(lasting) > 0:
-		best.why += "; left out: " + lasting.String()
-	}
+	best := p.pick(v, good, free, no)
 	load.take(best.node, best.memory, v)
+	best.space = spaceFor(v, best.source, full || best.source != nil && p.copiedFull(v, best.source.guest))
+	load.fill(p, best.node, best.space)
 	return best, nil, Look{}
 }
 
@@ -166,6 +152,9 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if p.have.Nodes[n.Name] == nil {
 		return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
 	}
+	if why := p.closed(v, n); why.no() {
+		return why
+	}
 	if text := tooManyCPUs(cpusFrom(v, src), n); text != "" {
 		return never("%s", text)
 	}
@@ -183,17 +172,20 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 		return never("storage %s %s, and %s (%d) is on %s", v.Source.Storage, kind, src.guest.Name, src.guest.VMID, src.guest.Node)
 	}
 	need := memoryFrom(v, src) + v.Place.MinFree
-	if n.Memory > 0 && need > n.Memory { // without a figure nobody knows
-		return never("%s of memory in all, %s needed", model.Bytes(n.Memory), model.Bytes(need))
+	if all := n.Memory - v.Place.FactsOf(n.Name).Reserved; n.Memory > 0 && need > all { // without a figure nobody knows
+		return never("%s of memory in all%s, %s needed", model.Bytes(max(0, all)), reservedText(v, n.Name), model.Bytes(need))
 	}
-	if free := load.free(n); free < need && n.Memory > 0 {
-		return now("%s of memory free, %s needed", model.Bytes(free), model.Bytes(need))
+	if free := load.free(n, v); free < need && n.Memory > 0 {
+		return now("%s of memory free%s, %s needed", model.Bytes(free), reservedText(v, n.Name), model.Bytes(need))
 	}
 	if limit := v.Place.MaxPerNode; limit > 0 && load.count[n.Name] >= limit {
 		return now("has %s already, which is the most it may have", plural(load.count[n.Name], "VM"))
 	}
 	if other := load.conflict(v, n.Name); other != "" {
 		return now("anti-affinity with %s", other)
+	}
+	if why := p.outsideHA(v, n.Name); why.no() {
+		return why
 	}
 	if text := p.lacks(v, n.Name); text != "" {
 		return never("%s", text)
@@ -212,77 +204,4 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 func (p *planner) everywhere(storage string) bool {
 	s := p.have.Storages[storage]
 	return storage == "" || s != nil && s.Shared
-}
-
-// nodeLoad is what each node has, and gets by this plan.
-type nodeLoad struct {
-	taken  map[string]int64 // memory that is promised on each node
-	count  map[string]int
-	labels map[string][]model.VM // wanted guests on each node
-}
-
-func (p *planner) nodeLoad() *nodeLoad {
-	if p.load != nil {
-		return p.load
-	}
-	l := &nodeLoad{taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}}
-	for _, g := range p.have.Guests {
-		if !g.Template {
-			l.count[g.Node]++
-		}
-	}
-	for _, id := range slices.Sorted(keysOf(p.have.Placed)) {
-		pl := p.have.Placed[id]
-		l.taken[pl.Node] += pl.Memory
-		if p.have.Guests[id] == nil {
-			l.count[pl.Node]++
-		}
-		if v, ok := p.vms[pl.Owner.Key]; ok {
-			l.labels[pl.Node] = append(l.labels[pl.Node], v)
-		}
-	}
-	p.load = l
-	for _, v := range p.want.VMs {
-		if len(v.Labels) == 0 {
-			continue
-		}
-		f := p.find(v.Owner, v.VMID, v.Range)
-		if f.guest != nil {
-			l.labels[f.guest.Node] = append(l.labels[f.guest.Node], v)
-			continue
-		}
-		for _, id := range f.look.Configs {
-			// It is most likely this one, though its config wasn't read yet.
-			if g := p.have.Guests[id]; slices.Contains(p.have.Tagged(v.Owner), g) {
-				l.labels[g.Node] = append(l.labels[g.Node], v)
-			}
-		}
-	}
-	return l
-}
-
-func (l *nodeLoad) free(n *model.Node) int64 { return max(0, n.Memory-n.Used-l.taken[n.Name]) }
-
-func (l *nodeLoad) take(node string, memory int64, v model.VM) {
-	l.taken[node] += memory
-	l.count[node]++
-	if len(v.Labels) > 0 {
-		l.labels[node] = append(l.labels[node], v)
-	}
-}
-
-// conflict names a guest on the node that the new one must not share it with.
-func (l *nodeLoad) conflict(v model.VM, node string) string {
-	if len(v.Place.AntiAffinity) == 0 {
-		return ""
-	}
-	for _, other := range l.labels[node] {
-		if other.Owner == v.Owner {
-			continue
-		}
-		if conflicts(v, other) {
-			return other.Name
-		}
-	}
-	return ""
 }

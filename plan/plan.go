@@ -64,8 +64,9 @@ type Object struct {
 	Owner  model.Owner
 	VMID   int
 	Node   string
-	Placed string // why it goes to that node
-	Memory int64  // that it will take there, if it is to be made
+	Placed string           // why it goes to that node
+	Memory int64            // that it will take there, if it is to be made
+	Space  map[string]int64 // the same of its disks, by storage
 	// Addresses are those that it will get from pools, if it is to be made.
 	Addresses []netip.Addr
 	Steps     []Step

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -23,11 +24,19 @@ func (p *planner) room(v model.VM, node string, src *source, full bool, look *Lo
 		if !ok {
 			return never("storage %s isn't there", name)
 		}
-		if r.Free() < need[name] && !thin(s) {
-			return now("storage %s has %s free, %s needed", name, model.Bytes(r.Free()), model.Bytes(need[name]))
+		if free := p.spaceLeft(s, node); free < need[name] && !thin(s) {
+			return now("storage %s has %s free%s, %s needed", name, model.Bytes(free), promised(r.Free()-free), model.Bytes(need[name]))
 		}
 	}
 	return unfit{}
+}
+
+// promised says how much of a storage's free space guests get that are being made, behind a figure.
+func promised(space int64) string {
+	if space <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s more is for machines that are being made)", model.Bytes(space))
 }
 
 // spaceFor is how large the disks are that a new guest gets, by storage.

@@ -44,7 +44,7 @@ func NewWanted(all model.Desired) *Wanted {
 	}
 	for _, v := range all.VMs {
 		w.vms[v.Owner.Key] = v
-		if len(v.Labels) > 0 {
+		if counts(v) {
 			w.labelled = append(w.labelled, v.Owner.Key)
 		}
 		for _, group := range v.Rollout.Groups {

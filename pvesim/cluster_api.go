@@ -78,10 +78,7 @@ func clusterResources(c *call) (any, error) {
 				m["cgroup-mode"] = 2
 			}
 			if c.state.HA.Awake {
-				m["hastate"] = "unknown"
-				if online {
-					m["hastate"] = "online"
-				}
+				m["hastate"] = c.haNodeState(name, online)
 			}
 			list = append(list, m)
 		}

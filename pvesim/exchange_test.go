@@ -167,6 +167,11 @@ func (k *talk) play(lines []string) []string {
 			}
 			time.Sleep(nap)
 		}
+		if words := strings.Fields(line); len(words) == 3 && words[0] == "maintenance" {
+			if err := k.sim.Maintenance(words[1], words[2] == "on"); err != nil {
+				k.t.Fatalf("line %q: %v", line, err)
+			}
+		}
 		request, ok := strings.CutPrefix(line, "> ")
 		if !ok {
 			continue

@@ -53,6 +53,9 @@ func (c *call) haNodeStatus(node string) map[string]any {
 	if c.state.Nodes[node].State != Online {
 		seen, state, watchdog = c.state.Nodes[node].Booted, "old timestamp - dead?", "watchdog standby"
 	}
+	if c.haNodeState(node, c.state.Nodes[node].State == Online) == "maintenance" {
+		state = "maintenance mode"
+	}
 	if c.atLeast(9) {
 		state += ", " + watchdog
 	}
@@ -102,12 +105,13 @@ func haManagerStatus(c *call) (any, error) {
 	}
 	services, nodes, local := map[string]any{}, map[string]any{}, map[string]any{}
 	for _, name := range c.nodeNames() {
-		nodes[name] = "online"
-		if c.state.Nodes[name].State != Online {
-			nodes[name] = "unknown"
+		nodes[name] = c.haNodeState(name, c.state.Nodes[name].State == Online)
+		mode := "active"
+		if nodes[name] == "maintenance" {
+			mode = "maintenance"
 		}
 		local[name] = map[string]any{
-			"mode": "active", "state": c.haLocalState(name), "timestamp": c.now().Unix(), "results": map[string]any{},
+			"mode": mode, "state": c.haLocalState(name), "timestamp": c.now().Unix(), "results": map[string]any{},
 		}
 	}
 	for sid := range c.state.HA.Resources {

@@ -178,6 +178,10 @@ type HA struct {
 	Awake bool `json:"awake,omitempty"`
 	// Failed are the resources that the manager has given up: their state is error.
 	Failed map[string]bool `json:"failed,omitempty"`
+	// Maintenance are the nodes that the manager keeps resources away from.
+	Maintenance map[string]bool `json:"maintenance,omitempty"`
+	// Fallback are the nodes that resources left for their maintenance.
+	Fallback map[string]string `json:"fallback,omitempty"`
 }
 
 // DHCP gives addresses to guests that ask for one.

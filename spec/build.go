@@ -149,9 +149,7 @@ func (b *build) machine() {
 	if vm.Power == "" {
 		vm.Power = model.PowerOn
 	}
-	if len(vm.Place.Nodes) == 0 {
-		vm.Place.Nodes = b.cluster.Nodes
-	}
+	vm.Place = b.place(m.Place)
 	b.check(vm.Name)
 	vm.Tags = b.tags(m.Tags)
 	vm.WaitAddress = b.hardware(m)

@@ -15,9 +15,11 @@ import (
 
 // Cluster is what holds for all machines and images of one Proxmox cluster.
 type Cluster struct {
-	Name     string      // for messages: of what the door calls it by
-	Range    model.Range // of VMIDs; zero: [DefaultRange]
-	Nodes    []string    // that machines may be on; empty: all
+	Name  string      // for messages: of what the door calls it by
+	Range model.Range // of VMIDs; zero: [DefaultRange]
+	Nodes []string    // that machines may be on; empty: all
+	// Facts are what people know of nodes, see [Nodes].
+	Facts    map[string]model.NodeFacts
 	Defaults Defaults
 	Networks Networks // by the names that machines use
 	SSH      bool     // nodes can be logged in to, to put snippets there

@@ -24,7 +24,7 @@ func init() {
 		"touch": progTouch, "sync": func(*process) int { return 0 },
 		"grep": progGrep, "cut": progCut, "wc": progWc,
 		"md5sum": progSum(md5.New), "sha256sum": progSum(sha256.New), "sha512sum": progSum(sha512.New),
-		"qm": progQm, "pvesm": progPvesm, "pvesh": progPvesh, "pveversion": progPveversion,
+		"qm": progQm, "pvesm": progPvesm, "pvesh": progPvesh, "pveversion": progPveversion, "ha-manager": progHAManager,
 	}
 }
 

@@ -270,3 +270,17 @@ func (p *process) keys(data any) {
 		p.print(fmt.Sprintf("%s: %v", k, all[k]))
 	}
 }
+
+// progHAManager is "ha-manager crm-command node-maintenance enable|disable NODE".
+func progHAManager(p *process) int {
+	switch a := p.args; {
+	case len(a) != 4 || a[0] != "crm-command" || a[1] != "node-maintenance":
+		return p.unknown("ha-manager", strings.Join(a, " "))
+	case a[2] != "enable" && a[2] != "disable":
+		return p.unknown("ha-manager", strings.Join(a, " "))
+	}
+	if err := p.node.host.Maintenance(p.args[3], p.args[2] == "enable"); err != nil {
+		return p.complain(err.Error())
+	}
+	return 0
+}

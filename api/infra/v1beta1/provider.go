@@ -1,6 +1,7 @@
 package v1beta1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -87,6 +88,12 @@ type ProviderSpec struct {
 	// +optional
 	NodeSelector []string `json:"nodeSelector,omitempty"`
 
+	// Nodes says of nodes, by name, what Proxmox doesn't know: in which rack they are, how
+	// much memory machines don't get, whether they are in maintenance. "*" is for all nodes
+	// that have no entry of their own.
+	// +optional
+	Nodes map[string]ProviderNode `json:"nodes,omitempty"`
+
 	// VMIDRange are the VMIDs that new machines get.
 	// +optional
 	VMIDRange *VMIDRange `json:"vmidRange,omitempty"`
@@ -117,6 +124,25 @@ type ProviderSpec struct {
 	// environment variables that begin with PVE_ mean something here.
 	// +optional
 	Runtime *ProviderRuntime `json:"runtime,omitempty"`
+}
+
+// ProviderNode is what people know of a node and Proxmox doesn't.
+type ProviderNode struct {
+	// Labels of the node, such as rack or room, for placement policies.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// ReservedMemory is the memory that machines don't get: for the host itself, for ZFS or
+	// Ceph.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && (quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0)",message="want an amount of memory such as 4Gi: a number without a unit counts bytes"
+	ReservedMemory *resource.Quantity `json:"reservedMemory,omitempty"`
+
+	// Maintenance keeps new machines away from the node, and has those leave it whose
+	// updatePolicy.move allows that. The maintenance mode of Proxmox' HA manager does the
+	// same.
+	// +optional
+	Maintenance bool `json:"maintenance,omitempty"`
 }
 
 // VMIDRange is a range of VMIDs, both ends included.

@@ -36,8 +36,8 @@ type VMPlacementPolicyList struct {
 	Items []VMPlacementPolicy `json:"items"`
 }
 
-// VMPlacementPolicySpec is the policy. It holds when a machine is made; one that
-// is there isn't moved.
+// VMPlacementPolicySpec is the policy. It holds when a machine is made. One that is there is
+// migrated when its node isn't allowed any more, if its updatePolicy.move allows that.
 type VMPlacementPolicySpec struct {
 	// SharedWith names the namespaces whose machines may refer to this object, "*" for
 	// all. Default: none but its own.
@@ -48,18 +48,61 @@ type VMPlacementPolicySpec struct {
 	// +optional
 	NodeSelector []string `json:"nodeSelector,omitempty"`
 
+	// NodeLabels select nodes by the labels that the Provider gives them in spec.nodes:
+	// those that match all requirements may be used.
+	// +optional
+	// +kubebuilder:validation:MaxItems=32
+	NodeLabels []LabelRequirement `json:"nodeLabels,omitempty"`
+
+	// Strategy says which of the nodes that can take a machine gets it: with "spread" the
+	// one with the most free memory, with "pack" the one with the least. Default: spread.
+	// +optional
+	// +kubebuilder:validation:Enum=spread;pack
+	Strategy string `json:"strategy,omitempty"`
+
+	// SpreadBy is a label of nodes, such as rack: a new machine goes to the rack that has the
+	// fewest machines of this policy, of those that can take it. Strategy decides within that.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	SpreadBy string `json:"spreadBy,omitempty"`
+
 	// AntiAffinity keeps machines apart: two that both match a requirement aren't
 	// put on the same node.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
-	AntiAffinity []LabelRequirement `json:"antiAffinity,omitempty"`
+	AntiAffinity []AntiAffinityRule `json:"antiAffinity,omitempty"`
 
 	// Constraints that a node must keep.
 	// +optional
 	Constraints PlacementConstraints `json:"constraints,omitempty"`
 }
 
-// LabelRequirement selects machines by the labels in their metadata.
+// AntiAffinityRule selects machines by the labels in their metadata, to keep them apart.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.operator) || (self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",message="values belong to In and NotIn, and only to them: add or leave them out"
+type AntiAffinityRule struct {
+	// Key of the label.
+	Key string `json:"key"`
+
+	// Operator is In, NotIn, Exists or DoesNotExist. Default: In when there are
+	// values, else Exists.
+	// +optional
+	// +kubebuilder:validation:Enum=In;NotIn;Exists;DoesNotExist
+	Operator string `json:"operator,omitempty"`
+
+	// Values for In and NotIn.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	Values []string `json:"values,omitempty"`
+
+	// TopologyKey is a label of nodes, such as rack: machines aren't put on nodes with the
+	// same value either. Default: only the node itself counts.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	TopologyKey string `json:"topologyKey,omitempty"`
+}
+
+// LabelRequirement selects nodes by their labels.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.operator) || (self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",message="values belong to In and NotIn, and only to them: add or leave them out"
 type LabelRequirement struct {

@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// nodeLoad is what each node has, and gets by this plan.
+type nodeLoad struct {
+	taken  map[string]int64 // memory that is promised on each node
+	count  map[string]int
+	labels map[string][]model.VM // wanted guests on each node that others are kept apart from or spread with
+	space  map[spaceAt]int64     // that is promised on storages
+}
+
+// spaceAt is a storage on a node; a shared one is on no node in particular.
+type spaceAt struct{ node, storage string }
+
+func (p *planner) nodeLoad() *nodeLoad {
+	if p.load != nil {
+		return p.load
+	}
+	l := &nodeLoad{taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}, space: map[spaceAt]int64{}}
+	for _, g := range p.have.Guests {
+		if !g.Template {
+			l.count[g.Node]++
+		}
+	}
+	for _, id := range slices.Sorted(keysOf(p.have.Placed)) {
+		pl := p.have.Placed[id]
+		l.taken[pl.Node] += pl.Memory
+		l.fill(p, pl.Node, pl.Space)
+		if p.have.Guests[id] == nil {
+			l.count[pl.Node]++
+		}
+		if v, ok := p.vms[pl.Owner.Key]; ok {
+			l.labels[pl.Node] = append(l.labels[pl.Node], v)
+		}
+	}
+	p.load = l
+	for _, v := range p.want.VMs {
+		if !counts(v) {
+			continue
+		}
+		f := p.find(v.Owner, v.VMID, v.Range)
+		if f.guest != nil {
+			l.labels[f.guest.Node] = append(l.labels[f.guest.Node], v)
+			continue
+		}
+		for _, id := range f.look.Configs {
+			// It is most likely this one, though its config wasn't read yet.
+			if g := p.have.Guests[id]; slices.Contains(p.have.Tagged(v.Owner), g) {
+				l.labels[g.Node] = append(l.labels[g.Node], v)
+			}
+		}
+	}
+	return l
+}
+
+// counts reports whether it matters for other guests where this one is.
+func counts(v model.VM) bool { return len(v.Labels) > 0 || v.Place.SpreadBy != "" }
+
+// free is the memory that guests can get on a node.
+func (l *nodeLoad) free(n *model.Node, v model.VM) int64 {
+	return max(0, n.Memory-n.Used-l.taken[n.Name]-v.Place.FactsOf(n.Name).Reserved)
+}
+
+// fill notes that disks are made on storages.
+func (l *nodeLoad) fill(p *planner, node string, space map[string]int64) {
+	for name, size := range space {
+		l.space[p.spaceAt(node, name)] += size
+	}
+}
+
+// spaceAt is where the space of a storage is counted.
+func (p *planner) spaceAt(node, storage string) spaceAt {
+	if s := p.have.Storages[storage]; s != nil && s.Shared {
+		node = ""
+	}
+	return spaceAt{node, storage}
+}
+
+// spaceLeft is what a storage has left on a node, without what is promised there.
+func (p *planner) spaceLeft(s *model.Storage, node string) int64 {
+	return max(0, s.OnNode[node].Free()-p.nodeLoad().space[p.spaceAt(node, s.Name)])
+}
+
+func (l *nodeLoad) take(node string, memory int64, v model.VM) {
+	l.taken[node] += memory
+	l.count[node]++
+	if counts(v) {
+		l.labels[node] = append(l.labels[node], v)
+	}
+}
+
+// conflict names a guest that the new one must not share a node with, or a zone.
+func (l *nodeLoad) conflict(v model.VM, node string) string {
+	if len(v.Place.AntiAffinity) == 0 {
+		return ""
+	}
+	for _, at := range model.NamesOf(l.labels) {
+		for _, other := range l.labels[at] {
+			if by, ok := clash(v, other, node, at); ok && other.Owner != v.Owner {
+				return other.Name + zoneText(v, node, by)
+			}
+		}
+	}
+	return ""
+}
+
+// clash reports whether two guests must not be where they are, and by which label of nodes; empty: by the nodes
+// themselves.
+func clash(v, other model.VM, node, at string) (by string, ok bool) {
+	for _, s := range v.Place.AntiAffinity {
+		if s.Matches(v.Labels) && s.Matches(other.Labels) && v.Place.SameZone(s.By, node, at) {
+			return s.By, true
+		}
+	}
+	return "", false
+}
+
+// zoneText names the zone that a node is in, behind a reason.
+func zoneText(v model.VM, node, label string) string {
+	if zone := v.Place.Zone(node, label); zone != "" {
+		return " in " + label + " " + zone
+	}
+	return ""
+}
+
+// inZone counts the other guests that are spread along with one, in the zone of a node.
+func (l *nodeLoad) inZone(v model.VM, node string) (n int) {
+	for at, others := range l.labels {
+		if !v.Place.SameZone(v.Place.SpreadBy, node, at) {
+			continue
+		}
+		for _, other := range others {
+			if other.Owner != v.Owner && other.Place.Policy == v.Place.Policy && other.Place.SpreadBy == v.Place.SpreadBy {
+				n++
+			}
+		}
+	}
+	return n
+}
