@@ -43,6 +43,20 @@ func reservedText(v model.VM, node string) string {
 	return ""
 }
 
+// besideReserved says the same within brackets.
+func besideReserved(v model.VM, node string) string {
+	return strings.TrimSuffix(strings.Replace(reservedText(v, node), " (", ", ", 1), ")")
+}
+
+// unknownNodes notes that something is said about nodes that aren't there.
+func (p *planner) unknownNodes(v model.VM) {
+	for _, name := range model.NamesOf(v.Place.Facts) {
+		if p.have.Nodes[name] == nil && name != model.AllNodes {
+			p.note(Note{Text: fmt.Sprintf("node %s, which labels, reserved memory or maintenance are given for, isn't in the cluster, which has %s", name, strings.Join(model.NamesOf(p.have.Nodes), ", "))})
+		}
+	}
+}
+
 // limitOf is what the group or rule that a guest is to be in says about nodes.
 func (p *planner) limitOf(v model.VM) (name string, limit model.HALimit, ok bool) {
 	if v.HA == nil || v.HA.Group == "" {

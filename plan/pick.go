@@ -45,7 +45,7 @@ func explained(v model.VM, best spot, why []string, left []spot, free map[string
 		}
 		return best
 	case len(left) > 1:
-		why = append(why, fmt.Sprintf("%s free memory of %s that can take it (%s%s)", most, plural(len(left), "node"), model.Bytes(free[best.node]), reservedText(v, best.node)))
+		why = append(why, fmt.Sprintf("%s free memory of %s that can take it (%s%s)", most, plural(len(left), "node"), model.Bytes(free[best.node]), besideReserved(v, best.node)))
 	}
 	if best.why = strings.Join(why, "; "); len(no) > 0 {
 		best.why += "; left out: " + no.String()

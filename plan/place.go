@@ -35,6 +35,7 @@ func (s spot) config() *model.Config {
 // place chooses a node: one of those allowed that can reach a source, keeps
 // the rules and has the room, with the most memory left.
 func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, Look) {
+	p.unknownNodes(v)
 	load := p.nodeLoad()
 	var good []spot
 	var no refusals

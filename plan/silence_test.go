@@ -285,6 +285,8 @@ var undone = map[string]string{
 	"VM.Place.AntiAffinity": "fewer rules move nobody",
 	"VM.Place.MaxPerNode":   "fewer rules move nobody",
 	"VM.Place.MinFree":      "fewer rules move nobody",
+	"VM.Place.Where":        "fewer rules move nobody",
+	"VM.Place.Facts":        "a node that is open again takes nobody by itself",
 	"VM.Source.Full":        "a full copy is no less than a linked one",
 }
 

@@ -49,7 +49,7 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 		},
 		"reserved memory": {
 			want: 1, place: model.Place{Facts: map[string]model.NodeFacts{"pve1": {Reserved: 61 << 30}, model.AllNodes: {Reserved: 8 << 30}}},
-			nodes: "pve2", why: "most free memory of 2 nodes that can take it (54 GiB (8 GiB reserved)); left out: pve1: 3 GiB of memory in all (61 GiB reserved), 4 GiB needed",
+			nodes: "pve2", why: "most free memory of 2 nodes that can take it (54 GiB, 8 GiB reserved); left out: pve1: 3 GiB of memory in all (61 GiB reserved), 4 GiB needed",
 		},
 		"maintenance, by the HA manager": {
 			want: 1, world: func(w *world) { w.nodes["pve1"].Maintenance = true },

@@ -89,7 +89,7 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 //	by-hand lose-config VM        by-hand lose-disk VM SLOT
 //	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
 //	by-hand revoke-all ROLE PREFIX
-//	by-hand acl PATH ROLE
+//	by-hand acl PATH ROLE         by-hand maintenance NODE on|off
 func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	s := at(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -110,6 +110,10 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	case "into-pool":
 		ts.Check(s.Call(ctx, "PUT", "/pools/"+rest[0], pve.Params{"vms": args[1]}))
+		s.Settle()
+		return
+	case "maintenance": // of a node, as "ha-manager crm-command node-maintenance" does it
+		ts.Check(s.Sim.Maintenance(args[1], rest[0] == "on"))
 		s.Settle()
 		return
 	case "acl": // on a path, in the place of what was there
