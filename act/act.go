@@ -152,6 +152,8 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, byHa
 		err = keepApart(ctx, c, act)
 	case model.SetPool:
 		err = setPool(ctx, c, act)
+	case model.SetFirewall:
+		err = setFirewall(ctx, vm(act.Target), act)
 	case model.MakeShare:
 		err = makeShare(ctx, c, act)
 	case model.RemoveShare:
@@ -250,6 +252,8 @@ func Words(action model.Action) string {
 		return "remove the directory mapping " + act.Name
 	case model.Detach:
 		return fmt.Sprintf("take %s away from VM %s", strings.Join(act.Options, ", "), act.Target)
+	case model.SetFirewall:
+		return fmt.Sprintf("set the firewall of VM %s", act.Target)
 	case model.SetPool:
 		if act.Pool == "" {
 			return fmt.Sprintf("take VM %d out of pool %q", act.VMID, act.From)

@@ -89,6 +89,16 @@ func TestActionsMakeTheCallsThatTheirFactsSay(t *testing.T) {
 			model.Shutdown{Target: at(100)},
 			model.Stop{Target: at(100), Abort: []string{"UPID:pve1:00000001:00000001:00000001:qmshutdown:100:root@pam:"}},
 			model.SetPool{VMID: 100, Pool: "a"},
+			model.SetFirewall{
+				Target: at(100), Set: map[string]string{"enable": "1"}, Edits: []model.RuleEdit{
+					{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "DROP"}},
+					{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "SSH", Disabled: true}},
+					{Verb: model.RuleMove, To: 1},
+					{Verb: model.RuleEnable, At: 1},
+					{Verb: model.RuleSet, At: 1, Rule: model.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "HTTP"}},
+					{Verb: model.RuleRemove, At: 1},
+				},
+			},
 			model.SetHA{VMID: 100, HA: &model.HA{}, New: true, Off: true},
 			model.SetHA{VMID: 100, HA: &model.HA{MaxRestart: 2}},
 			model.SetHA{VMID: 101, HA: &model.HA{}, New: true, Off: true},

@@ -115,6 +115,9 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time
 		if power {
 			l.Status = []int{o.VMID}
 		}
+		if e.observer.FirewallOutdated(o.VMID, configs) {
+			l.Firewalls = []int{o.VMID}
+		}
 		return l
 	})
 	if err != nil || want.Quick {

@@ -44,6 +44,7 @@ func (e *Engine) questions(l plan.Look) []question {
 	}
 	each("config", l.Configs, e.observer.Config)
 	each("snapshots", l.Snapshots, e.observer.Snapshots)
+	each("firewall", l.Firewalls, e.observer.Firewall)
 	for _, vmid := range slices.Compact(slices.Sorted(slices.Values(l.Status))) {
 		about(vmid, "status", func() func(context.Context) error { return e.observer.AskStatus(vmid) })
 	}
@@ -62,6 +63,9 @@ func (e *Engine) questions(l plan.Look) []question {
 	}
 	if l.HA {
 		some("HA", e.observer.HA)
+	}
+	if l.Firewall {
+		some("firewall of the cluster", e.observer.ClusterFirewall)
 	}
 	if l.Volumes {
 		some("disks of the storages", e.observer.Volumes)

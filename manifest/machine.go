@@ -192,5 +192,6 @@ func (b *build) devices(m *api.MachineSpec) {
 	for _, p := range m.PCIMappings {
 		to.PCIMappings = append(to.PCIMappings, spec.PCIMapping(p))
 	}
+	to.Firewall = firewallOf(m.Firewall)
 	to.Startup, to.Agent, to.HA = (*spec.Startup)(m.Startup), (*spec.Agent)(m.Agent), (*model.HA)(m.HA)
 }

@@ -224,6 +224,21 @@ type KeepApart struct {
 	New       bool
 }
 
+// SetFirewall makes the firewall of a guest what it is to be. Proxmox has a call for each rule:
+// whoever is interrupted in between looks again.
+type SetFirewall struct {
+	Target
+	To    Firewall // what it is afterwards
+	Set   map[string]string
+	Unset []string
+	// OptionsFirst: the options change before the rules do, as they must when the firewall is
+	// turned off.
+	OptionsFirst bool
+	Edits        []RuleEdit // in this order
+	// Digests of what was seen; empty: we have changed it ourselves.
+	OptionsDigest, RulesDigest string
+}
+
 // SetPool puts a guest into a pool, out of the one it was in.
 type SetPool struct {
 	VMID int
@@ -294,6 +309,7 @@ func (RemoveDisk) action()     {}
 func (SetHA) action()          {}
 func (KeepApart) action()      {}
 func (SetPool) action()        {}
+func (SetFirewall) action()    {}
 func (MakeShare) action()      {}
 func (RemoveShare) action()    {}
 func (Detach) action()         {}

@@ -31,6 +31,9 @@ const (
 	FieldVMID      = "vmid"       //
 	FieldHA        = "ha"         // ha.group and so on are parts of it
 	FieldDirectory = "directory"  // of a directory mapping
+	FieldFirewall  = "firewall"   // firewall.policy_in and so on are parts of it
+	FieldRule      = "firewall.rule"
+	FieldRules     = "firewall.rules" // their order
 )
 
 // Verb is how a field changes.

@@ -82,15 +82,16 @@ type Aspect int
 
 // The aspects.
 const (
-	AspectGuest  Aspect = 1 << iota // whether the guest is there
-	AspectConfig                    // its config and its snapshots
-	AspectPower                     // whether it runs
-	AspectAgent                     // what its agent reports
-	AspectPool                      // the pool that it is in
-	AspectFiles                     // files on storages
-	AspectHA                        // what the HA manager was told
-	AspectDirs                      // directory mappings
-	AspectLeft                      // disks that tasks have left
+	AspectGuest    Aspect = 1 << iota // whether the guest is there
+	AspectConfig                      // its config and its snapshots
+	AspectPower                       // whether it runs
+	AspectAgent                       // what its agent reports
+	AspectPool                        // the pool that it is in
+	AspectFiles                       // files on storages
+	AspectHA                          // what the HA manager was told
+	AspectDirs                        // directory mappings
+	AspectLeft                        // disks that tasks have left
+	AspectFirewall                    // the firewall of the guest
 )
 
 // Has reports whether an aspect is in the set.

@@ -7,10 +7,14 @@ const (
 	dirPath     = "/cluster/mapping/dir"
 	haPath      = "/cluster/ha/"
 
+	firewallPath = VMPath + "/firewall"
+
 	powers    = "start and stop guests"
 	rollsBack = "go back to snapshots"
 	underHA   = "put guests under HA"
 	keepApart = "keep guests under HA apart"
+
+	setsFirewall = "set the firewall of guests"
 )
 
 // ConfigCall changes a guest's config. What it takes depends on the options.
@@ -113,6 +117,15 @@ var facts = map[string]Facts{
 	"KeepApart": {
 		Changes: AspectHA,
 		Calls:   []Call{{Method: "POST", Path: haPath + "rules", Why: keepApart}, {Method: "PUT", Path: haPath + "rules/{rule}", Why: keepApart}},
+	},
+	"SetFirewall": {
+		Changes: AspectFirewall, Tells: true,
+		Calls: []Call{
+			{Method: "PUT", Path: firewallPath + "/options", Why: setsFirewall},
+			{Method: "POST", Path: firewallPath + "/rules", Why: setsFirewall},
+			{Method: "PUT", Path: firewallPath + "/rules/{pos}", Why: setsFirewall},
+			{Method: "DELETE", Path: firewallPath + "/rules/{pos}", Why: setsFirewall},
+		},
 	},
 	"SetPool": {
 		Changes: AspectPool, Tells: true, Listed: true,

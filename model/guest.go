@@ -126,6 +126,7 @@ type Guest struct {
 	// that was looked at.
 	Missing   []string
 	Snapshots []SnapshotInfo // nil: not read
+	Firewall  *SeenFirewall  // nil: not read
 	Agent     Agent
 	Addresses []netip.Prefix
 	// InFlight is what a request may still change whose answer nobody waits for any more.

@@ -47,6 +47,8 @@ type Observed struct {
 	// Mappings are those of devices, by kind ("pci"), of each kind that was asked for; nil: Proxmox
 	// doesn't say.
 	Mappings map[string]map[string]bool
+	// Firewall is what rules of guests may refer to; nil: not read.
+	Firewall *ClusterFirewall
 	// URLs tells of files in the Internet, by node and URL (see [URLKey]), what a node said
 	// that was asked for them.
 	URLs map[string]URLState

@@ -32,7 +32,9 @@ type VM struct {
 	Description string
 	Pool        string
 	HA          *HA
-	Seed        *Seed // first-boot data on a drive of its own
+	// Firewall is the guest's own; nil: it is left as it is.
+	Firewall *Firewall `json:",omitempty"`
+	Seed     *Seed     // first-boot data on a drive of its own
 	// Leases are the interfaces that get addresses from pools.
 	Leases []Lease `json:",omitempty"`
 	// Inherited are the parts of this that come from what a copy is made from:

@@ -48,6 +48,8 @@ func (o *Observer) believe(action model.Action) {
 		o.believeHA(a)
 	case model.SetPool:
 		o.Pooled(a.VMID, a.Pool)
+	case model.SetFirewall:
+		o.FirewallSet(a.VMID, a.To)
 	case model.Download:
 		o.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
 	case model.UploadSeed:
@@ -97,6 +99,7 @@ func (o *Observer) Doubt(action model.Action) {
 	if vmid := action.Guest(); vmid != 0 {
 		o.Changed(vmid)
 		o.Unsure(vmid)
+		o.change(vmid, func(r *record) { r.forgetFirewall() })
 	}
 }
 

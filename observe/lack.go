@@ -66,14 +66,17 @@ func (r *record) absences(do func(slot string, at time.Time)) {
 func (o *Observer) Verify(ctx context.Context, vmid int) error {
 	o.mu.RLock()
 	r := o.records[vmid]
-	doubtful := r != nil && r.doubtful()
+	doubtful, walled := r != nil && r.doubtful(), r != nil && r.firewall != nil
 	o.mu.RUnlock()
 	if doubtful {
 		if err := o.shown(ctx, vmid); err != nil {
 			return err
 		}
 	}
-	return o.Config(ctx, vmid)
+	if err := o.Config(ctx, vmid); err != nil || !walled {
+		return err
+	}
+	return o.Firewall(ctx, vmid)
 }
 
 // shown reads whether Proxmox shows a guest's disks to these credentials: to those only who may

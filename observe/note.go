@@ -24,6 +24,7 @@ func (o *Observer) Made(g model.Guest) {
 	if rec := o.records[g.VMID]; rec != nil && !rec.listedAt.IsZero() {
 		// A list has it already, but not yet what comes with it.
 		rec.forgetConfig()
+		rec.forgetFirewall()
 		rec.listed.Pool = g.Pool
 		rec.born = time.Now()
 		rec.believe(model.StatusStopped)

@@ -31,6 +31,10 @@ type record struct {
 
 	snapshots []model.SnapshotInfo
 
+	firewall      *model.SeenFirewall // nil: nobody wants to know, or it isn't known
+	firewallAt    time.Time
+	firewallDoubt time.Time // since when another one than the one read may hold
+
 	status   model.Status
 	statusAt time.Time
 	unseen   bool         // that it runs was said by the task that started it, and by nobody else
@@ -101,7 +105,7 @@ func (r *record) guest() *model.Guest {
 		g.Name = r.name
 	}
 	g.Ahead = r.config != nil && r.configAt.After(r.listedAt)
-	g.Config, g.Snapshots, g.Missing = r.config, r.snapshots, r.lacking()
+	g.Config, g.Snapshots, g.Missing, g.Firewall = r.config, r.snapshots, r.lacking(), r.firewall
 	g.Agent, g.Addresses = r.agent, r.addresses
 	g.InFlight = r.inFlight()
 	g.Shown = r.config != nil && !r.listedAt.IsZero() && slices.Equal(r.listed.Tags, r.config.Tags) && r.listed.Lock == r.lock
@@ -158,6 +162,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if r.resized(was, now, at) || !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
 		moved || restarted || now.Status != was.Status {
 		r.forgetSince(at)
+		r.forgetFirewall() // it may be another guest by now
 		r.touched = at
 	}
 }

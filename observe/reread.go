@@ -32,6 +32,9 @@ func (o *Observer) Oldest(vmids []int, n, limit int) []int {
 	list = slices.Compact(list)
 	for i, vmid := range list {
 		limit -= 1 + doubtful[vmid] // it is asked for the privileges, too
+		if o.records[vmid].firewall != nil {
+			limit -= 2 // options and rules
+		}
 		if limit < 0 || i >= n && doubtful[vmid] == 0 {
 			return list[:i]
 		}

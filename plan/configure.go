@@ -228,6 +228,9 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	if v.HA != nil {
 		m.Managed = append(m.Managed, "ha")
 	}
+	if v.Firewall != nil {
+		m.Managed = append(m.Managed, firewallMark)
+	}
 	if v.Pool != "" {
 		m.Managed = append(m.Managed, model.PoolMark(v.Pool))
 	}

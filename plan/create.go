@@ -130,7 +130,7 @@ func taggedLater(v model.VM) bool { return v.Pool != "" }
 // first moment: with first-boot data it isn't up to date yet, nor where HA has to be
 // told something beside what the list of guests shows.
 func (p *planner) firstStamp(v model.VM) string {
-	if v.Seed != nil || len(v.Leases) > 0 || p.joins(v) {
+	if v.Seed != nil || len(v.Leases) > 0 || p.joins(v) || v.Firewall != nil {
 		return unfinished
 	}
 	return v.Fingerprint()
@@ -152,6 +152,10 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 		for _, s := range p.seedSteps(v, to) {
 			last = o.step(s, made)
 		}
+	}
+	if v.Firewall != nil {
+		last = o.step(p.firstFirewall(v, to), last)
+		p.noteFirewall(o, v.Firewall, v.NICs)
 	}
 	if s.source != nil {
 		last = o.step(Step{

@@ -170,11 +170,14 @@ func bridgesOf(nics []model.NIC) []string {
 
 // unmet waits if something is missing that a new guest needs wherever it goes.
 func (p *planner) unmet(o *Object, v model.VM) bool {
-	return p.lacksStorage(o, storagesFor(v)) || p.lacksPool(o, v.Pool) || p.lacksGroup(o, v) || p.lacksMapping(o, v.Options)
+	return p.lacksStorage(o, storagesFor(v)) || p.lacksPool(o, v.Pool) || p.lacksGroup(o, v) || p.lacksMapping(o, v.Options) || p.lacksRules(o, v.Firewall, nil)
 }
 
 // unmet waits if something is missing that a change of a guest needs.
 func (c *change) unmet() bool {
+	if c.lookFirewall(); !c.o.Look.Empty() {
+		return true
+	}
 	var uses []storageUse
 	for _, d := range c.v.Disks {
 		if _, there := c.have.DiskAt(c.slotOf(d)); !there {
@@ -201,7 +204,7 @@ func (c *change) unmet() bool {
 	if pool == c.g.Pool {
 		pool = ""
 	}
-	return !o.Look.Empty() || p.lacksStorage(o, uses) || p.lacksPool(o, pool) || p.lacksMapping(o, options)
+	return !o.Look.Empty() || p.lacksStorage(o, uses) || p.lacksPool(o, pool) || p.lacksMapping(o, options) || p.lacksRules(o, c.v.Firewall, c.g.Firewall)
 }
 
 // tooSmall says that a root disk is to be smaller than that of its source, which can't be: disks

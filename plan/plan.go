@@ -186,6 +186,8 @@ func (p Plan) Look() Look {
 	l.Configs = slices.Compact(l.Configs)
 	slices.Sort(l.Snapshots)
 	l.Snapshots = slices.Compact(l.Snapshots)
+	slices.Sort(l.Firewalls)
+	l.Firewalls = slices.Compact(l.Firewalls)
 	slices.Sort(l.Agents)
 	l.Agents = slices.Compact(l.Agents)
 	slices.Sort(l.Status)

@@ -75,6 +75,7 @@ func wishes() map[string]wish {
 		"VM.Description":     ofVM(func(v *model.VM) { v.Description = "other" }),
 		"VM.Pool":            ofVM(func(v *model.VM) { v.Pool = "team" }),
 		"VM.HA":              ofVM(func(v *model.VM) { v.HA = &model.HA{} }),
+		"VM.Firewall":        ofVM(func(v *model.VM) { v.Firewall = walls("in ACCEPT SSH", "in DROP") }),
 		"VM.Seed":            ofVM(func(v *model.VM) { v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaabbbbcccc"} }),
 		"VM.Leases": ofVM(func(v *model.VM) {
 			v.Leases = []model.Lease{{Slot: "net0", Pool: lanPool()}}

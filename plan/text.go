@@ -115,7 +115,7 @@ func (l Look) text() string {
 	for _, part := range []struct {
 		name string
 		ids  []int
-	}{{"configs", l.Configs}, {"snapshots", l.Snapshots}, {"agents", l.Agents}, {"status", l.Status}, {"ready", l.Ready}} {
+	}{{"configs", l.Configs}, {"snapshots", l.Snapshots}, {"firewalls", l.Firewalls}, {"agents", l.Agents}, {"status", l.Status}, {"ready", l.Ready}} {
 		if len(part.ids) > 0 {
 			fmt.Fprintf(&b, " %s %v", part.name, part.ids)
 		}
@@ -134,6 +134,9 @@ func (l Look) text() string {
 	}
 	if l.HA {
 		b.WriteString(" HA")
+	}
+	if l.Firewall {
+		b.WriteString(" firewall")
 	}
 	if l.Volumes {
 		b.WriteString(" volumes")

@@ -124,7 +124,8 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 	if !o.Look.Empty() {
 		return
 	}
-	config := c.configure(seeds, old, left)
+	wall := c.firewall()
+	config := c.configure(seeds, old, left, wall)
 	moved := c.move(config)
 	if !o.Look.Empty() {
 		return
@@ -137,12 +138,12 @@ func (p *planner) converge(o *Object, v model.VM, g *model.Guest) {
 		}
 		return // the first boot needs what the next plan brings
 	}
-	if c.migrate(append(seeds, config, grown, pool)...) {
+	if c.migrate(append(seeds, wall, config, grown, pool)...) {
 		return // what is left is for the node that it is on then
 	}
-	ha := c.ha(append(seeds, config, grown)...)
+	ha := c.ha(append(seeds, wall, config, grown)...)
 	c.apart()
-	c.power(append(seeds, config, grown, ha, pool)...)
+	c.power(append(seeds, wall, config, grown, ha, pool)...)
 }
 
 // templated waits because somebody has made a template of a guest: it can't start, and Proxmox

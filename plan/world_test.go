@@ -78,7 +78,7 @@ func (w *world) observe(l Look) *model.Observed {
 	o := &model.Observed{At: time.Unix(1_800_000_000, 0), Release: 9, Minor: w.minor, Root: w.root, Nodes: w.nodes, Storages: w.stores, Guests: map[int]*model.Guest{}, Failed: w.fails, Tasks: w.tasks}
 	for id, g := range w.guests {
 		seen := *g
-		seen.Config, seen.Snapshots, seen.Addresses, seen.Agent = nil, nil, nil, ""
+		seen.Config, seen.Snapshots, seen.Addresses, seen.Agent, seen.Firewall = nil, nil, nil, "", nil
 		seen.StalePower = !slices.Contains(l.Status, id)
 		if slices.Contains(l.Configs, id) {
 			c := *g.Config
@@ -90,6 +90,9 @@ func (w *world) observe(l Look) *model.Observed {
 		if slices.Contains(l.Agents, id) || slices.Contains(l.Ready, id) {
 			seen.Agent, seen.Addresses = g.Agent, g.Addresses
 		}
+		if slices.Contains(l.Firewalls, id) {
+			seen.Firewall = firewallIn(g)
+		}
 		seen.Shown = true
 		o.Guests[id] = &seen
 	}
@@ -98,6 +101,9 @@ func (w *world) observe(l Look) *model.Observed {
 		for name := range w.rules {
 			o.HAGroups[name] = true
 		}
+	}
+	if l.Firewall {
+		o.Firewall = clusterFirewall()
 	}
 	o.Bridges, o.Rights, o.Mappings = map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{}
 	for _, node := range l.Bridges {
@@ -161,10 +167,10 @@ func (w *world) plan(want model.Desired) Plan {
 
 // planAll is the plan for what is wanted when all is read.
 func (w *world) planAll(want model.Desired) Plan {
-	look := Look{Files: true, Snippets: true, Dirs: true, HA: true}
+	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Firewall: true}
 	for id := range w.guests {
 		look.Configs, look.Snapshots, look.Agents = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id)
-		look.Status = append(look.Status, id)
+		look.Status, look.Firewalls = append(look.Status, id), append(look.Firewalls, id)
 	}
 	return For(want, w.observe(look))
 }
@@ -275,6 +281,8 @@ func (w *world) do(a model.Action) {
 		w.rules[a.Rule] = a.Resources
 	case model.SetPool:
 		w.guests[a.VMID].Pool = a.Pool
+	case model.SetFirewall:
+		w.setFirewall(a)
 	case model.MakeShare:
 		d := model.Dir{Made: true, Maker: a.Maker, Paths: map[string]string{}}
 		for _, node := range a.Nodes {

@@ -132,6 +132,30 @@ var apiCalls = []apiCall{
 	}},
 	{name: "Mapping.DeletePCI", make: func(ctx context.Context, c *Client, _ release) error { return c.Mapping().DeletePCI(ctx, "gpu") }},
 
+	{name: "Firewall.Options", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Options(ctx)) }},
+	{name: "Firewall.Macros", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Macros(ctx)) }},
+	{name: "Firewall.Refs", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Refs(ctx)) }},
+	{name: "VM.FirewallOptions", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.VM("pve1", 100).FirewallOptions(ctx))
+	}},
+	{name: "VM.SetFirewallOptions", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.VM("pve1", 100).SetFirewallOptions(ctx, FirewallChange{Set: Settings{"enable": "1"}, Delete: []string{"policy_in"}, Digest: samples["digest"]})
+	}},
+	{name: "VM.FirewallRules", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.VM("pve1", 100).FirewallRules(ctx))
+	}},
+	{name: "VM.AddFirewallRule", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.VM("pve1", 100).AddFirewallRule(ctx, Settings{"type": "in", "action": "ACCEPT", "macro": "SSH", "enable": "1"})
+	}},
+	{name: "VM.SetFirewallRule", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.VM("pve1", 100).SetFirewallRule(ctx, 0, FirewallChange{Set: Settings{"enable": "1"}, Delete: []string{"comment"}, Digest: samples["digest"]})
+	}},
+	{name: "VM.MoveFirewallRule", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.VM("pve1", 100).MoveFirewallRule(ctx, 0, 2, samples["digest"])
+	}},
+	{name: "VM.DeleteFirewallRule", make: func(ctx context.Context, c *Client, _ release) error {
+		return c.VM("pve1", 100).DeleteFirewallRule(ctx, 0, samples["digest"])
+	}},
 	{name: "Firewall.Groups", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Groups(ctx)) }},
 	{name: "Firewall.CreateGroup", make: func(ctx context.Context, c *Client, r release) error {
 		return c.Firewall().CreateGroup(ctx, filled[NewFirewallGroup](r))

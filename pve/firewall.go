@@ -41,7 +41,7 @@ func (f Firewall) DeleteGroup(ctx context.Context, group string) error {
 	return tell(ctx, f.c, http.MethodDelete, nil, "/cluster/firewall/groups/{group}", group)
 }
 
-// FirewallRule is a rule of a security group.
+// FirewallRule is a rule of a security group or of a VM.
 type FirewallRule struct {
 	Position  int    `json:"pos" pve:"-"`
 	Type      string `json:"type" pve:"type"`     // in, out, forward or group
@@ -57,6 +57,7 @@ type FirewallRule struct {
 	Interface string `json:"iface" pve:"iface"`
 	Log       string `json:"log" pve:"log"`
 	Comment   string `json:"comment" pve:"comment"`
+	Digest    string `json:"digest" pve:"-"` // of all rules of the list
 }
 
 // Rules lists the rules of a group, first the one that is tried first.

@@ -166,6 +166,7 @@ func (b *build) machine() {
 		vm.WaitAddress = false // whether it gets one is up to its system
 	}
 	b.result.nics = nics
+	vm.Firewall = b.firewall(nics)
 	vm.Leases = leasesOf(nics)
 	b.firstBoot(vm, nics)
 	b.ask(vm, m)

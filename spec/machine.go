@@ -32,6 +32,7 @@ type Machine struct {
 	Protection  *bool
 	Startup     *Startup
 	HA          *model.HA
+	Firewall    *Firewall // nil: it is left as it is
 	Agent       *Agent
 	PCIMappings []PCIMapping
 	ExtraConfig map[string]string // options as Proxmox names them

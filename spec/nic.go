@@ -150,7 +150,9 @@ func (b *build) plug(field string, n Network, out *model.NIC) {
 		return
 	}
 	out.Bridge, out.VLAN, out.MTU = known.Bridge, known.VLAN, known.MTU
-	out.Firewall = known.Firewall != nil && *known.Firewall
+	if out.Firewall = b.walled(); known.Firewall != nil {
+		out.Firewall = *known.Firewall
+	}
 	if n.VLAN != 0 {
 		out.VLAN = n.VLAN
 	}

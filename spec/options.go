@@ -115,15 +115,20 @@ func (r *report) extraConfig(extra map[string]string, typed options, class bool)
 
 // configure are the calls that configure a guest, in the schemas of the releases of Proxmox.
 var configure = sync.OnceValues(func() (calls []*schema.Endpoint, err error) {
+	return endpoints("PUT", "/nodes/{node}/qemu/{vmid}/config")
+})
+
+// endpoints are a call in the schemas of the releases of Proxmox.
+func endpoints(method, path string) (calls []*schema.Endpoint, err error) {
 	for _, release := range schema.Releases() {
 		s, err := schema.Load(release)
 		if err != nil {
 			return nil, err
 		}
-		calls = append(calls, s.Lookup("PUT", "/nodes/{node}/qemu/{vmid}/config"))
+		calls = append(calls, s.Lookup(method, path))
 	}
 	return calls, nil
-})
+}
 
 // checkOption checks an option against the schema of the releases of Proxmox: what one of
 // them takes is good.
@@ -132,6 +137,11 @@ func checkOption(key, value string) error {
 	if err != nil {
 		return err
 	}
+	return checkParam(calls, key, value)
+}
+
+// checkParam checks a parameter of a call: what one release takes is good.
+func checkParam(calls []*schema.Endpoint, key, value string) error {
 	// A config has a line for each option; only of keys there are several, which are encoded there.
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && (r != '\n' || key != "sshkeys") || r == 0x7f }) {
 		return errors.New("has line breaks or other control characters")

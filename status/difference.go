@@ -62,7 +62,7 @@ func joinDiff(list []model.Difference) string {
 	for _, d := range list {
 		text := Difference(d)
 		slot, part := d.Slot()
-		if slot != "" && slot != last && !aloneParts[part] && slot != model.FieldHA {
+		if slot != "" && slot != last && !aloneParts[part] && slot != model.FieldHA && slot != model.FieldFirewall {
 			text = slot + " " + text
 		}
 		last = slot
@@ -77,6 +77,8 @@ var aloneParts = map[string]bool{"size": true, "format": true, "storage": true}
 // fieldWords are fields as people call them.
 var fieldWords = map[string]string{
 	"cipassword": "password", "sshkeys": "SSH keys", "tag": "VLAN", "mac": "MAC", "mtu": "MTU",
+	"enable": "enabled", "policy_in": "policyIn", "policy_out": "policyOut", "log_level_in": "logIn", "log_level_out": "logOut",
+	"radv": "routerAdvertisements", "macfilter": "macFilter", "ipfilter": "ipFilter",
 	model.FieldHook: "what the hook does", model.FieldPower: "powerState", "max_restart": "maxRestart", "max_relocate": "maxRelocate",
 }
 
@@ -85,6 +87,7 @@ var verbWords = map[model.Verb]map[string]string{
 	model.VerbSet: {
 		model.FieldMarker:    "update proxplane's marker (guest unaffected)",
 		model.FieldFirstBoot: "other first-boot data, for the next first boot",
+		model.FieldRules:     "another order of its rules",
 	},
 	model.VerbSign:   {model.FieldMarker: "sign proxplane's marker (guest unaffected)"},
 	model.VerbRerun:  {model.FieldFirstBoot: "other first-boot data, which is all done again"},
@@ -105,6 +108,8 @@ func Difference(d model.Difference) string {
 		return d.Field + " is no longer wanted"
 	case model.VerbAdd:
 		switch {
+		case d.Field == model.FieldRule:
+			return "add the rule " + quoted(d.To)
 		case slot == model.FieldHA:
 			return "HA rule " + d.To + " isn't about it"
 		case isNIC(d.Field):
@@ -122,6 +127,9 @@ func Difference(d model.Difference) string {
 	case model.VerbInsert:
 		return "insert " + d.To + " into " + d.Field
 	case model.VerbRemove:
+		if d.Field == model.FieldRule {
+			return "remove the rule " + quoted(d.From)
+		}
 		return "remove " + withSize(d.Field, d.From)
 	case model.VerbUndoAdd:
 		return "drop the pending " + d.Field
@@ -162,6 +170,9 @@ func changed(name, have, want string) string {
 	}
 	return word + " " + model.Shortened(have) + " → " + model.Shortened(want) + unit
 }
+
+// quoted is a rule of a firewall.
+func quoted(rule string) string { return `"` + rule + `"` }
 
 func fieldWord(name string) string {
 	if word := fieldWords[name]; word != "" {

@@ -65,7 +65,11 @@ func changesOf(list []model.Difference) []ChangeView {
 }
 
 // fieldNames are the fields that aren't of Proxmox' config, as manifests call them.
-var fieldNames = map[string]string{model.FieldPower: "powerState", model.FieldCloudInit: "cloudInit", "ha.max_restart": "ha.maxRestart", "ha.max_relocate": "ha.maxRelocate"}
+var fieldNames = map[string]string{model.FieldPower: "powerState", model.FieldCloudInit: "cloudInit", "ha.max_restart": "ha.maxRestart", "ha.max_relocate": "ha.maxRelocate",
+	"firewall.enable": "firewall.enabled", "firewall.policy_in": "firewall.policyIn", "firewall.policy_out": "firewall.policyOut",
+	"firewall.log_level_in": "firewall.logIn", "firewall.log_level_out": "firewall.logOut", "firewall.radv": "firewall.routerAdvertisements",
+	"firewall.macfilter": "firewall.macFilter", "firewall.ipfilter": "firewall.ipFilter",
+}
 
 func fieldName(field string) string {
 	return cmp.Or(fieldNames[field], field)

@@ -103,6 +103,11 @@ type MachineSpec struct {
 	// +optional
 	HA *HA `json:"ha,omitempty"`
 
+	// Firewall is what the firewall of Proxmox lets through to and from the machine.
+	// Without it, the firewall is left as it is, as the template has it.
+	// +optional
+	Firewall *Firewall `json:"firewall,omitempty"`
+
 	// Agent is about the QEMU guest agent.
 	// +optional
 	Agent *Agent `json:"agent,omitempty"`

@@ -44,7 +44,8 @@ type Network struct {
 	// +kubebuilder:validation:Maximum=65520
 	MTU int `json:"mtu,omitempty"`
 
-	// Firewall turns the firewall of Proxmox on for this interface.
+	// Firewall turns the firewall of Proxmox on for this interface. Default: that of the
+	// network in the Provider, else whether the machine has a firewall that is enabled.
 	// +optional
 	Firewall *bool `json:"firewall,omitempty"`
 
