@@ -109,7 +109,7 @@ func Difference(d model.Difference) string {
 	case model.VerbAdd:
 		switch {
 		case d.Field == model.FieldRule:
-			return "add the rule " + quoted(d.To)
+			return "add the rule " + inQuotes(d.To)
 		case slot == model.FieldHA:
 			return "HA rule " + d.To + " isn't about it"
 		case isNIC(d.Field):
@@ -128,7 +128,7 @@ func Difference(d model.Difference) string {
 		return "insert " + d.To + " into " + d.Field
 	case model.VerbRemove:
 		if d.Field == model.FieldRule {
-			return "remove the rule " + quoted(d.From)
+			return "remove the rule " + inQuotes(d.From)
 		}
 		return "remove " + withSize(d.Field, d.From)
 	case model.VerbUndoAdd:
@@ -171,8 +171,8 @@ func changed(name, have, want string) string {
 	return word + " " + model.Shortened(have) + " → " + model.Shortened(want) + unit
 }
 
-// quoted is a rule of a firewall.
-func quoted(rule string) string { return `"` + rule + `"` }
+// inQuotes is a rule of a firewall.
+func inQuotes(rule string) string { return `"` + rule + `"` }
 
 func fieldWord(name string) string {
 	if word := fieldWords[name]; word != "" {
