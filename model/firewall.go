@@ -102,6 +102,9 @@ func (r FirewallRule) String() string {
 
 // Equal reports whether both are the same firewall.
 func (f *Firewall) Equal(o *Firewall) bool {
+	if f == nil || o == nil {
+		return f == o
+	}
 	return maps.Equal(f.Options, o.Options) && slices.EqualFunc(f.Rules, o.Rules, FirewallRule.Equal)
 }
 

@@ -106,6 +106,11 @@ func (l *life) vm(v model.VM) {
 	if v.HA != nil {
 		l.available(v, do)
 	}
+	if v.Firewall != nil {
+		l.read("read the firewall of guests", vmCall+"/firewall/options", map[string]string{"vmid": guest})
+		l.read("read the firewall of guests", vmCall+"/firewall/rules", map[string]string{"vmid": guest})
+		do(model.SetFirewall{})
+	}
 	if v.Retain {
 		do(model.Release{})
 	} else {

@@ -24,7 +24,7 @@ func TestEveryActionIsPartOfALife(t *testing.T) {
 	}
 	web := model.VM{
 		Owner: owner("VirtualMachine", "web"), Source: model.Source{Image: model.Key{Kind: "VMImage", Name: "base"}},
-		HA: &model.HA{}, Labels: map[string]string{"app": "web"}, Place: model.Place{AntiAffinity: apart}, Update: model.Allow{Move: true},
+		HA: &model.HA{}, Labels: map[string]string{"app": "web"}, Place: model.Place{AntiAffinity: apart}, Update: model.Allow{Move: true}, Firewall: &model.Firewall{},
 		Seed: &model.Seed{Storage: "nfs"}, Disks: []model.Disk{{Slot: "scsi1", Storage: "fast", Size: 1 << 30}},
 	}
 	other := web

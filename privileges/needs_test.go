@@ -131,6 +131,8 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 			c.NICs = []model.NIC{{Slot: "net0", Bridge: "vmbr1"}}
 		}, want: []string{"/sdn/zones/localnetwork/vmbr0 SDN.Use", "/sdn/zones/localnetwork/vmbr1 SDN.Use", "/vms/105 VM.Config.Network"}},
 		{reason: "a copy on another storage", vm: func(v *model.VM) { v.Source.Full, v.Source.Storage = true, "ceph" }, want: []string{"/storage/ceph Datastore.AllocateSpace"}},
+		{reason: "a firewall", vm: func(v *model.VM) { v.Firewall = &model.Firewall{} }, want: []string{"/vms/105 VM.Config.Network"}},
+		{reason: "a firewall on 8", release: 8, vm: func(v *model.VM) { v.Firewall = &model.Firewall{} }, want: []string{"/vms/105 VM.Config.Network"}},
 		{reason: "HA", vm: func(v *model.VM) { v.HA = &model.HA{} }, want: []string{"/ Sys.Console"}},
 		{reason: "HA by a rule", vm: func(v *model.VM) { v.HA = &model.HA{Group: "fast"} }, want: []string{"/ Sys.Audit Sys.Console"}},
 		{reason: "HA by a group", release: 8, vm: func(v *model.VM) { v.HA = &model.HA{Group: "fast"} }, want: []string{"/ Sys.Audit Sys.Console"}},

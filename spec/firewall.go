@@ -157,7 +157,7 @@ func (b *build) ruleNIC(field, network string, nics []nic) string {
 		for _, n := range nics {
 			names = append(names, n.Name)
 		}
-		b.fail(field+".network", "%s", suggest.OneOf(network, names))
+		b.fail(field+".network", "no interface is called %s; there are %s", suggest.Shortened(network), strings.Join(names, ", "))
 	}
 	return ""
 }

@@ -145,7 +145,7 @@ func readGuests(ctx context.Context, c *target.Site, names []string) ([]int, err
 		ids = append(ids, g.VMID)
 	}
 	err = c.ReadAll(ctx, ids, func(ctx context.Context, id int) error {
-		return errors.Join(c.Observer.Config(ctx, id), c.Observer.Status(ctx, id))
+		return errors.Join(c.Observer.Config(ctx, id), c.Observer.Status(ctx, id), c.Observer.Firewall(ctx, id))
 	})
 	if err != nil {
 		return nil, err

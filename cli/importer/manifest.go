@@ -26,7 +26,7 @@ func writeMachine(g *model.Guest, e export.Machine) *documents {
 	to.put("name", m.Name).put("vmid", m.VMID).put("classRef", class).put("imageRef", image).put("powerState", string(m.Power))
 	to.put("networks", writeList(m.Networks, writeNetwork)).put("disks", writeList(m.Disks, writeDisk))
 	to.put("tags", m.Tags).put("description", m.Description).put("pool", m.Pool)
-	to.put("onBoot", m.OnBoot).put("protection", m.Protection).put("startup", writeStartup(m.Startup)).put("ha", writeHA(m.HA)).put("agent", writeAgent(m.Agent))
+	to.put("onBoot", m.OnBoot).put("protection", m.Protection).put("startup", writeStartup(m.Startup)).put("ha", writeHA(m.HA)).put("firewall", writeFirewall(m.Firewall)).put("agent", writeAgent(m.Agent))
 	if m.Retain {
 		to.put("deletionPolicy", "Retain")
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,17 @@ func (l *lab) put(conf map[string]string) {
 	})
 }
 
+// wall gives the guest a firewall, as somebody has made it by hand.
+func (l *lab) wall(options map[string]string, rules []map[string]string) {
+	l.Do(func(st *pvesim.State) {
+		f := &pvesim.FirewallFile{Options: options}
+		for _, r := range rules {
+			f.Rules = append(f.Rules, r)
+		}
+		st.Firewall.Files["vm/"+strconv.Itoa(l.id)] = f
+	})
+}
+
 // observe is what there is of the guest.
 func (l *lab) observe(ctx context.Context) (*model.Observed, *model.Guest, error) {
 	o := observe.New(l.client)
@@ -79,6 +91,9 @@ func (l *lab) observe(ctx context.Context) (*model.Observed, *model.Guest, error
 		return nil, nil, err
 	}
 	if err := o.Status(ctx, l.id); err != nil {
+		return nil, nil, err
+	}
+	if err := o.Firewall(ctx, l.id); err != nil {
 		return nil, nil, err
 	}
 	for _, d := range o.Snapshot().Guests[l.id].Config.Disks {
@@ -158,6 +173,7 @@ func TestWhatIsExportedOfAnyGuestGivesAnEmptyPlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		conf, networks := anyguest.Settings(rt), rapid.SampledFrom(pools).Draw(rt, "pools")
 		l.put(conf)
+		l.wall(anyguest.Firewall(rt))
 		have, g, err := l.observe(t.Context())
 		if err != nil {
 			rt.Fatal(err)

@@ -144,6 +144,8 @@ func avoid(o plan.Object, v model.VM, omit map[string]string) {
 			change("ha")
 		case model.SetPool:
 			change("pool")
+		case model.SetFirewall:
+			change("firewall")
 		}
 	}
 }

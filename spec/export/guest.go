@@ -59,6 +59,7 @@ func (w *writer) machine(owner model.Owner) spec.Machine {
 	if to.Power = model.PowerOff; g.Status == model.StatusRunning || g.Status == model.StatusPaused {
 		to.Power = model.PowerOn
 	}
+	to.Firewall = w.firewall()
 	to.Networks, to.Disks = w.interfaces(), w.disks()
 	if !w.linked { // what has no image would get something otherwise
 		to.Networks, to.Disks = append([]spec.Network{}, to.Networks...), append([]spec.Disk{}, to.Disks...)

@@ -23,6 +23,9 @@ func (w *writer) interfaces() []spec.Network {
 		to := spec.Network{
 			Name: n.Slot, Bridge: n.Bridge, VLAN: n.VLAN, MAC: strings.ToLower(n.MAC), MTU: n.MTU, Firewall: ifTrue(n.Firewall), Rate: n.Options["rate"], LinkDown: n.Options["link_down"] == "1",
 		}
+		if f := w.to.Firewall; f != nil && f.Enabled == nil && !n.Firewall {
+			to.Firewall = new(false)
+		}
 		if at != len(list) {
 			to.Slot = n.Slot
 		}

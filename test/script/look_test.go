@@ -43,6 +43,9 @@ func simVM(ts *testscript.TestScript, neg bool, args []string) {
 				has["pool"] = id
 			}
 		}
+		if f := st.Firewall.Files[fmt.Sprintf("vm/%d", vm.ID)]; f != nil {
+			has["firewall"] = firewallText(f)
+		}
 		has["power"] = strings.Join(powerTasks(st, vm.ID), " ")
 		has["snapshots"] = strings.Join(slices.Sorted(maps.Keys(vm.Snaps)), ",")
 	})
@@ -58,6 +61,24 @@ func simVM(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("VM %s has %s: %q, want %q", args[0], key, has[key], want)
 		}
 	}
+}
+
+// firewallText is a firewall in one line: options, then rules.
+func firewallText(f *pvesim.FirewallFile) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(f.Options)) {
+		parts = append(parts, k+"="+f.Options[k])
+	}
+	for _, r := range f.Rules {
+		rule := []string{r["type"], r["action"]}
+		for _, k := range []string{"macro", "proto", "dport", "source", "iface"} {
+			if r[k] != "" {
+				rule = append(rule, r[k])
+			}
+		}
+		parts = append(parts, strings.Join(rule, " "))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // powerTasks are the tasks that powered a VM on or off, in their order.

@@ -90,6 +90,7 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 //	by-hand grant|revoke ROLE PRIVILEGE                by-hand pool NAME
 //	by-hand revoke-all ROLE PREFIX
 //	by-hand acl PATH ROLE         by-hand maintenance NODE on|off
+//	by-hand call VM METHOD PATH KEY=VALUE…             by-hand cluster METHOD PATH KEY=VALUE…
 func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	s := at(ts)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -107,6 +108,9 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	case "pool":
 		ts.Check(s.Call(ctx, "POST", "/pools", pve.Params{"poolid": args[1]}))
+		return
+	case "cluster":
+		ts.Check(s.Call(ctx, args[1], "/cluster"+rest[0], pairs(rest[1:])))
 		return
 	case "into-pool":
 		ts.Check(s.Call(ctx, "PUT", "/pools/"+rest[0], pve.Params{"vms": args[1]}))
@@ -165,6 +169,8 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		})
 		touch("PUT", "/config", pve.Params{"tags": tags + ";" + rest[0]})
+	case "call":
+		touch(rest[0], rest[1], pairs(rest[2:]))
 	case "stop":
 		touch("POST", "/status/stop", nil)
 	case "destroy":
