@@ -198,7 +198,7 @@ func (e *Engine) planLocked(want model.Desired, known *standing) (p plan.Plan) {
 	}
 	e.observer.View(func(have *model.Observed) {
 		e.memory.expire(have.At)
-		have.Placed, have.Failed, have.Ignored = e.memory.placed, known.failed, known.deaf(have.At)
+		have.Placed, have.Kept, have.Failed, have.Ignored = e.memory.placed, e.memory.kept, known.failed, known.deaf(have.At)
 		have.Coming = e.memory.coming(have.Listed)
 		have.Rolling, have.Elsewhere, have.Bound = known.underWay(), nil, known.bound
 		if !want.Foresee {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -12,8 +13,9 @@ import (
 // memory is what the engine knows beside what Proxmox shows: which guests are
 // being made, and what has failed lately. Losing it loses nothing but time.
 type memory struct {
-	placed  map[int]model.Placement // their memory counts as taken
-	spots   map[model.Owner]int     // the same by owner
+	placed  map[int]model.Placement      // their memory counts as taken
+	spots   map[model.Owner]int          // the same by owner
+	kept    map[model.Owner][]netip.Addr // addresses of guests that are being replaced
 	settled map[model.Owner]time.Time
 	lost    map[model.Owner]request
 
@@ -23,7 +25,7 @@ type memory struct {
 
 func newMemory() memory {
 	m := memory{
-		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, settled: map[model.Owner]time.Time{}, lost: map[model.Owner]request{},
+		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, kept: map[model.Owner][]netip.Addr{}, settled: map[model.Owner]time.Time{}, lost: map[model.Owner]request{},
 		alone: newStanding(), all: map[*standing]bool{},
 	}
 	m.all[m.alone] = true
@@ -75,6 +77,13 @@ func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	}
 	if at != 0 && at == p.VMID && !p.Gone {
 		m.place(at, was)
+	}
+}
+
+// keep notes the addresses of a guest that is destroyed because it is made anew.
+func (m *memory) keep(p plan.Object) {
+	if plan.Replaces(p) && len(p.Addresses) > 0 {
+		m.kept[p.Owner] = p.Addresses
 	}
 }
 

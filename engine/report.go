@@ -57,9 +57,12 @@ func (r *run) outcome(o *object) Outcome {
 	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Since: o.wait.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
-			out.Node, out.Addresses, out.Status = g.Node, g.Addresses, g.Status
+			out.Node, out.Addresses, out.Status, out.Leased = g.Node, g.Addresses, g.Status, g.Leased()
 		}
 	})
+	if len(p.Addresses) > 0 {
+		out.Leased = p.Addresses
+	}
 	if p.VMID != 0 {
 		out.Verified = r.e.observer.Verified(p.VMID)
 	}

@@ -182,7 +182,7 @@ func same(was, is *plan.Wanted, key model.Key) bool {
 	}
 	if vm, ok := is.VM(key); ok {
 		old, known := was.VM(key)
-		old.Remembered, vm.Remembered = 0, 0
+		old.Remembered, vm.Remembered, old.Had, vm.Had = 0, 0, nil, nil
 		return known && reflect.DeepEqual(old, vm)
 	}
 	old, known := was.Snapshot(key)
@@ -212,5 +212,6 @@ func (r *run) drop(o *object) {
 	o.part.standing.retryAll(o.owner.Key)
 	delete(o.part.standing.bound, o.owner.Key)
 	r.e.memory.displace(o.owner)
+	delete(r.e.memory.kept, o.owner)
 	o.part.standing.unroll(o.owner.Key)
 }

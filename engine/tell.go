@@ -18,6 +18,7 @@ type view struct {
 	task      string
 	reason    model.Reason
 	addresses string
+	leased    string
 	templates string
 }
 
@@ -35,6 +36,11 @@ func (r *run) tell(o *object) {
 	}
 	for _, a := range out.Addresses {
 		v.addresses += a.String() + " "
+	}
+	if out.Leased == nil {
+		v.leased = o.last.leased // it isn't known
+	} else {
+		v.leased = fmt.Sprint(out.Leased)
 	}
 	v.templates = fmt.Sprint(out.Templates)
 	verified := out.State == StateReady && out.Verified.Sub(o.verified) >= verifyPause

@@ -95,6 +95,7 @@ func (r *run) planPart(part *part, due []*object) map[model.Key]plan.Object {
 	}
 	for i, o := range due {
 		e.memory.replace(out[o.owner.Key], was[i], at[i])
+		e.memory.keep(out[o.owner.Key])
 		part.standing.bind(o.owner.Key, out[o.owner.Key])
 	}
 	return out
@@ -205,6 +206,7 @@ func (r *run) finish(o *object) {
 	r.rolled(o)
 	r.e.mu.Lock()
 	r.e.memory.settled[o.owner] = time.Now()
+	delete(r.e.memory.kept, o.owner)
 	r.e.mu.Unlock()
 	end := Event{Kind: Ready, Reason: model.ReasonUpToDate}
 	switch {

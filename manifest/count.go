@@ -134,7 +134,7 @@ func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	one.Status = api.MachineStatus{Provider: vm.Status.Provider} // the rest is of all of them
 	for _, m := range vm.Status.Members {
 		if m.Name == one.Name {
-			one.Status.VMID = m.VMID
+			one.Status.VMID, one.Status.LeasedAddresses = m.VMID, m.LeasedAddresses
 		}
 	}
 	if index >= count && one.DeletionTimestamp == nil && vm.Spec.UpdatePolicy.ScaleDown == api.Allow {

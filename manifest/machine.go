@@ -73,7 +73,7 @@ func (s scope) newBuild(ref *api.Ref, status api.MachineStatus) *build {
 		p = &provider{} // to find what else is wrong
 	}
 	b := &build{scope: s, provider: p, fields: fieldNames{"place": "spec.placementRef", "class": "spec.classRef.name", "shutdownTimeout": "spec.updatePolicy.shutdownTimeout", "grace": "spec.deletionGracePeriodSeconds"}}
-	b.spec.Remembered = status.VMID
+	b.spec.Remembered, b.spec.Had = status.VMID, status.LeasedAddresses
 	return b
 }
 

@@ -16,7 +16,9 @@ type Holding struct {
 	Claimed bool
 	// Reported says that only the guest's agent says so.
 	Reported bool
-	Slot     string // of a claim, or of one from a pool; empty: not from a pool
+	// Kept is the owner of a guest that is being replaced, and that is to get it again.
+	Kept Owner
+	Slot string // of a claim, or of one from a pool; empty: not from a pool
 }
 
 // Holdings are the addresses of a guest: those that its config has, those that its marker claims and
@@ -65,4 +67,23 @@ func (g *Guest) Holdings() []Holding {
 	return list
 }
 
-func (h Holding) String() string { return fmt.Sprintf("VM %d (%s)", h.VMID, h.Name) }
+// Leased are the addresses that the guest has from pools, or claims; nil: its config isn't known.
+func (g *Guest) Leased() []netip.Addr {
+	if g.Config == nil {
+		return nil
+	}
+	list := []netip.Addr{}
+	for _, h := range g.Holdings() {
+		if h.Slot != "" {
+			list = append(list, h.Address)
+		}
+	}
+	return list
+}
+
+func (h Holding) String() string {
+	if h.VMID == 0 {
+		return h.Name + ", which is being made anew"
+	}
+	return fmt.Sprintf("VM %d (%s)", h.VMID, h.Name)
+}

@@ -63,6 +63,8 @@ type Observed struct {
 	// Coming are requests of objects that would make something, whose answers were lost, and
 	// which Proxmox may still carry out.
 	Coming map[Owner]string
+	// Kept are the addresses of guests that we are replacing, until the new ones have them.
+	Kept map[Owner][]netip.Addr
 	// Bound are the nodes that were chosen for guests that wait for their image there.
 	Bound map[Key]string
 	// Ignored are the objects whose guests didn't shut down when they were asked to lately.

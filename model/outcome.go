@@ -86,6 +86,8 @@ type Outcome struct {
 	Repeats   bool       // what is being done is what has failed
 	Templates []Template // that an image stands for
 	Addresses []netip.Prefix
+	// Leased are the addresses that the guest has from pools, or is to get; nil: that isn't known.
+	Leased []netip.Addr
 	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
 	// or it may have changed since.
 	Verified time.Time

@@ -16,9 +16,12 @@ type VM struct {
 	// Remembered is the VMID that was chosen earlier, where somebody wrote that down.
 	// It is looked at first, and is given up only when somebody else has it.
 	Remembered int `json:",omitempty"`
-	Range      Range
-	Labels     map[string]string // for anti-affinity
-	Source     Source
+	// Had are the addresses that it had, where somebody wrote that down: made anew it gets those of its
+	// pools again that nobody else has.
+	Had    []string `json:"-"`
+	Range  Range
+	Labels map[string]string // for anti-affinity
+	Source Source
 
 	Options map[string]string // canonical; the options that the manifest says something about
 	// Password stands for the password among Options.
@@ -158,7 +161,7 @@ func (v VM) Inherits(part string) bool { return slices.Contains(v.Inherited, par
 func (v VM) Fingerprint() string {
 	v = v.Alone().unleased()
 	v.Inherited = nil
-	v.VMID, v.Remembered, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, Range{}, nil, Place{}, false, ""
+	v.VMID, v.Remembered, v.Had, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, nil, Range{}, nil, Place{}, false, ""
 	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, 0, 0, Rollout{}, Hold{}
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}

@@ -37,7 +37,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 		m := member(s, from.member)
 		s.Provider = from.provider.Name
 		v := status.Kubernetes.Outcome(out)
-		m.Addresses = addressesOf(out, m.Addresses, m.VMID)
+		m.Addresses, m.LeasedAddresses = addressesOf(out, m.Addresses, m.VMID), leasedOf(out, m.LeasedAddresses)
 		m.State = status.GuestState(out.Status, v.Reason, m.VMID != 0)
 		m.Node, m.VMID = out.Node, cmp.Or(out.VMID, m.VMID)
 		if verified.IsZero() || !out.Verified.IsZero() && out.Verified.Before(verified) {
@@ -50,7 +50,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 	}
 	s.VerifiedAt = verifiedAt(s.VerifiedAt, verified)
 	s.Members = slices.DeleteFunc(s.Members, func(m api.Member) bool { return e.left(m.Name) })
-	s.Count, s.Addresses, s.Node, s.VMID = len(s.Members), nil, "", 0
+	s.Count, s.Addresses, s.LeasedAddresses, s.Node, s.VMID = len(s.Members), nil, nil, "", 0
 	s.Selector = api.Group + "/virtualmachine=" + vm.Name
 	running := 0
 	var nodes []string
@@ -62,6 +62,7 @@ func (e entry) fillGroup(vm *api.VirtualMachine) {
 			nodes = append(nodes, m.Node)
 		}
 		s.Addresses = append(s.Addresses, m.Addresses...)
+		s.LeasedAddresses = append(s.LeasedAddresses, m.LeasedAddresses...)
 	}
 	model.SortNames(nodes)
 	s.State, s.Node = fmt.Sprintf("%d/%d running", running, len(s.Members)), strings.Join(slices.Compact(nodes), ",")

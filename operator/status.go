@@ -112,7 +112,7 @@ func (e entry) fillMachine(s *api.MachineStatus) {
 	for from, out := range e.outcomes {
 		s.Provider, s.Task = from.provider.Name, out.Task
 		s.Node = out.Node
-		s.Addresses = addressesOf(out, s.Addresses, s.VMID)
+		s.Addresses, s.LeasedAddresses = addressesOf(out, s.Addresses, s.VMID), leasedOf(out, s.LeasedAddresses)
 		s.State = status.GuestState(out.Status, out.Reason, s.VMID != 0)
 		s.VMID = cmp.Or(out.VMID, s.VMID)
 		s.VerifiedAt = verifiedAt(s.VerifiedAt, out.Verified)
@@ -140,6 +140,18 @@ func addressesOf(out engine.Outcome, known []string, vmid int) []string {
 		return nil
 	}
 	return known
+}
+
+// leasedOf are the addresses that a machine has from pools, of which some were known.
+func leasedOf(out engine.Outcome, known []string) []string {
+	if out.Leased == nil {
+		return known
+	}
+	var list []string
+	for _, a := range out.Leased {
+		list = append(list, a.String())
+	}
+	return list
 }
 
 // unheard reports whether a machine has no address that could be shown: it doesn't run, or

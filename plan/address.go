@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -34,14 +35,16 @@ func (p *planner) newAddresses(o *Object, v model.VM, vmid int) (model.VM, bool)
 
 // choose completes leases by the first addresses that nobody has; false: there are none.
 func (p *planner) choose(o *Object, v model.VM, leases []model.Lease, vmid int) ([]model.Lease, bool) {
-	h, out := p.addressesHeld(), slices.Clone(leases)
+	h, out, had := p.addressesHeld(), slices.Clone(leases), p.had(v)
+	free := func(a netip.Addr) bool {
+		return len(h.others(a, v.Owner, vmid)) == 0 && !slices.Contains(addressesOf(out), a)
+	}
 	for i := range out {
 		l := &out[i]
 		l.Has = slices.Clone(l.Has)
 		for _, family := range l.Lacking() {
-			free := func(a netip.Addr) bool { return len(h.others(a, vmid)) == 0 }
 			found := false
-			for a := range l.Pool.Candidates(v.Owner, l.Slot, family) {
+			for a := range candidates(*l, v.Owner, family, had) {
 				if found = free(a); found {
 					l.Has = append(l.Has, l.Pool.With(a))
 					break
@@ -53,7 +56,36 @@ func (p *planner) choose(o *Object, v model.VM, leases []model.Lease, vmid int) 
 			}
 		}
 	}
+	for _, a := range had {
+		if others := h.others(a, v.Owner, vmid); len(others) > 0 && slices.ContainsFunc(out, func(l model.Lease) bool { return l.Pool.Contains(a) }) {
+			o.note("it had %s, which is that of %s now", a, others[0])
+		}
+	}
 	return out, true
+}
+
+// had are the addresses that a guest had that is made anew.
+func (p *planner) had(v model.VM) []netip.Addr {
+	list := slices.Clone(p.have.Kept[v.Owner])
+	for _, text := range v.Had {
+		if a, err := netip.ParseAddr(text); err == nil && !slices.Contains(list, a) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// candidates are the addresses that an interface may get, in the order in which they are tried: first
+// those that the guest had.
+func candidates(l model.Lease, owner model.Owner, family model.Family, had []netip.Addr) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		for _, a := range had {
+			if model.FamilyOf(a) == family && l.Pool.Contains(a) && !yield(a) {
+				return
+			}
+		}
+		l.Pool.Candidates(owner, l.Slot, family)(yield)
+	}
 }
 
 // keepAddresses gives a guest the addresses that it has, or is to have; false: that has to be
@@ -76,7 +108,7 @@ func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM
 		return v, false
 	}
 	if complete {
-		switch rival := p.rival(leases, g.VMID); {
+		switch rival := p.rival(leases, v.Owner, g.VMID); {
 		case rival == nil:
 			return v.Leased(leases), true
 		case rival.Claimed && rival.VMID > g.VMID:
@@ -90,10 +122,10 @@ func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM
 
 // rival is another guest that has one of the addresses, or claims it; nil: there is none. Those who
 // have it, and those with a lower VMID, come first: they keep it.
-func (p *planner) rival(leases []model.Lease, vmid int) *model.Holding {
+func (p *planner) rival(leases []model.Lease, owner model.Owner, vmid int) *model.Holding {
 	var rivals []model.Holding
 	for _, a := range addressesOf(leases) {
-		rivals = append(rivals, p.addressesHeld().others(a, vmid)...)
+		rivals = append(rivals, p.addressesHeld().others(a, owner, vmid)...)
 	}
 	if len(rivals) == 0 {
 		return nil
@@ -118,7 +150,7 @@ func (p *planner) claim(o *Object, v model.VM, g *model.Guest, leases []model.Le
 	for i := range leases {
 		l := &leases[i]
 		l.Has = slices.DeleteFunc(slices.Clone(l.Has), func(a model.Address) bool {
-			others := h.others(a.Addr(), g.VMID)
+			others := h.others(a.Addr(), v.Owner, g.VMID)
 			if len(others) > 0 {
 				lost = append(lost, fmt.Sprintf("%s is that of %s", a.Addr(), others[0]))
 			}

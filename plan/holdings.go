@@ -45,6 +45,11 @@ func (p *planner) addressesHeld() *holdings {
 			h.place(id, p.have.Placed[id])
 		}
 	}
+	for _, owner := range slices.SortedFunc(maps.Keys(p.have.Kept), func(a, b model.Owner) int { return strings.Compare(a.ID(), b.ID()) }) {
+		for _, a := range p.have.Kept[owner] {
+			h.by[a] = append(h.by[a], model.Holding{Address: a, Name: owner.Name, Kept: owner, Claimed: true})
+		}
+	}
 	p.holdings = h
 	return h
 }
@@ -56,9 +61,9 @@ func (h *holdings) place(vmid int, pl model.Placement) {
 	}
 }
 
-// others are those who have an address or claim it, beside a guest.
-func (h *holdings) others(a netip.Addr, vmid int) []model.Holding {
-	return slices.DeleteFunc(slices.Clone(h.by[a]), func(one model.Holding) bool { return one.VMID == vmid })
+// others are those who have an address or claim it, beside the guest of an owner.
+func (h *holdings) others(a netip.Addr, owner model.Owner, vmid int) []model.Holding {
+	return slices.DeleteFunc(slices.Clone(h.by[a]), func(one model.Holding) bool { return one.VMID == vmid || one.Kept == owner })
 }
 
 // addressesKnown reports whether it is known which addresses are taken. What is to be read is a look; what

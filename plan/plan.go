@@ -67,7 +67,8 @@ type Object struct {
 	Placed string           // why it goes to that node
 	Memory int64            // that it will take there, if it is to be made
 	Space  map[string]int64 // the same of its disks, by storage
-	// Addresses are those that it will get from pools, if it is to be made.
+	// Addresses are those that it will get from pools, if it is to be made, or keeps, if it is to be
+	// made anew.
 	Addresses []netip.Addr
 	Steps     []Step
 	Wait      *Wait

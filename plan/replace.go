@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -48,5 +49,18 @@ func (c *change) replace() bool {
 	for i := range c.o.Steps {
 		c.o.Steps[i].Effect, c.o.Steps[i].Diff = Replace, one(diff, Replace)
 	}
+	for _, a := range addressesOf(c.v.Leases) {
+		if slices.ContainsFunc(c.v.Leases, func(l model.Lease) bool { return l.Pool.Contains(a) }) {
+			c.o.Addresses = append(c.o.Addresses, a)
+		}
+	}
+	if len(c.o.Addresses) > 0 {
+		c.o.note("made anew, it keeps %s", addressList(c.o.Addresses))
+	}
 	return true
+}
+
+// Replaces reports whether a plan destroys a guest that is made anew.
+func Replaces(o Object) bool {
+	return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.Effect == Replace && model.FactsOf(s.Action).Destroys })
 }

@@ -35,6 +35,7 @@ func wishes() map[string]wish {
 		"VM.Name":       ofVM(func(v *model.VM) { v.Name = "other" }),
 		"VM.VMID":       ofVM(func(v *model.VM) { v.VMID = 777 }),
 		"VM.Remembered": {exempt: "it isn't wanted, but known"},
+		"VM.Had":        {exempt: "it isn't wanted, but known"},
 		"VM.Range":      {exempt: "a guest that is there has its VMID"},
 		"VM.Labels":     {exempt: "they say what Place is about"},
 		"VM.Source.Image": ofVM(func(v *model.VM) {

@@ -136,7 +136,7 @@ func (b *build) inheritance() []string {
 func (b *build) machine() {
 	m, vm := b.m, &b.result.VM
 	*vm = model.VM{
-		Owner: m.Owner, Name: m.Name, VMID: m.VMID, Remembered: m.Remembered, Range: b.cluster.vmids(), Labels: m.Labels,
+		Owner: m.Owner, Name: m.Name, VMID: m.VMID, Remembered: m.Remembered, Had: m.Had, Range: b.cluster.vmids(), Labels: m.Labels,
 		Description: strings.TrimRight(m.Description, "\n"), Pool: m.Pool, Power: m.Power, Deleted: m.Deleted,
 		Retain: m.Retain, Destroy: m.Destroy, Place: m.Place, Update: m.Update, Rollout: m.Rollout, HA: m.HA, Hold: m.Hold, Grace: m.Grace, ShutdownTimeout: m.ShutdownTimeout,
 	}

@@ -13,6 +13,7 @@ type Machine struct {
 	Name       string            // of the guest in Proxmox; empty: the owner's
 	VMID       int               // 0: one of the owner's candidates
 	Remembered int               // the VMID that was chosen earlier, where somebody wrote it down
+	Had        []string          // the addresses that it had from pools, where somebody wrote them down
 	Labels     map[string]string // for anti-affinity
 	Member     *Member           // it is one of several that an object stands for; nil: the only one
 

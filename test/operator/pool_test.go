@@ -3,6 +3,8 @@ package operator_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 // pooled is a machine with an address from a pool.
@@ -25,6 +27,9 @@ func TestMachinesGetAddressesFromAPool(t *testing.T) {
 	if got := s.field("vm/one", ".status.addresses[0]"); got != "192.168.77.100" {
 		t.Errorf("its address is %s", got)
 	}
+	if got := s.field("vm/one", ".status.leasedAddresses[0]"); got != "192.168.77.100" {
+		t.Errorf("the address that it has from the pool is %s", got)
+	}
 
 	// The last address is taken: the next machine waits, until it is given back.
 	s.apply(pooled("two"))
@@ -35,6 +40,28 @@ func TestMachinesGetAddressesFromAPool(t *testing.T) {
 	s.kubectl("delete", "vm", "one", "--timeout", patience.String())
 	s.waitFor("--for=condition=Ready", "vm/two")
 	if got := s.conf("two", "ipconfig0"); !strings.Contains(got, "ip=192.168.77.100/24") {
+		t.Errorf("it has %s", got)
+	}
+}
+
+// A machine that is made anew gets the address that it had, also if the operator was ended in between.
+func TestAMachineThatIsMadeAnewGetsTheAddressThatItHad(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	o := s.operate("--alone")
+	s.provide()
+	s.apply(machine("one", `networks: [{name: servers, bridge: vmbr0, staticIP: {address: 192.168.77.107/24}}]`))
+	s.waitFor("--for=condition=Ready", "vm/one")
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p",
+		`{"spec":{"networks":{"servers":{"bridge":"vmbr0","pool":{"prefix":"192.168.77.0/24","ranges":["192.168.77.100-192.168.77.120"]}}}}}`)
+	s.apply(pooled("one"))
+	s.until("the machine has its address from the pool", func() bool { return s.field("vm/one", ".status.leasedAddresses[0]") == "192.168.77.107" })
+	o.stop()
+	s.vm("one", func(st *pvesim.State, vm *pvesim.VM) { delete(st.VMs, vm.ID) })
+	s.operate("--alone")
+	s.until("it is made anew", func() bool { return strings.Contains(s.machines(), "one") })
+	s.waitFor("--for=condition=Ready", "vm/one")
+	if got := s.conf("one", "ipconfig0"); !strings.Contains(got, "ip=192.168.77.107/24") {
 		t.Errorf("it has %s", got)
 	}
 }

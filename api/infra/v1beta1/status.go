@@ -46,6 +46,11 @@ type MachineStatus struct {
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
 
+	// LeasedAddresses are those that the machine has from pools (staticIP.fromPool), or is to
+	// get. A machine that is made anew gets them again.
+	// +optional
+	LeasedAddresses []string `json:"leasedAddresses,omitempty"`
+
 	// VerifiedAt is when the whole configuration of the machine was last compared with what
 	// is wanted: within an hour, as long as Proxmox can be reached. It is written every ten
 	// minutes at most. Of several machines it is the earliest time.
@@ -97,6 +102,10 @@ type Member struct {
 	// Addresses that the guest agent has reported.
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
+
+	// LeasedAddresses are those that the machine has from pools.
+	// +optional
+	LeasedAddresses []string `json:"leasedAddresses,omitempty"`
 
 	// Ready reports whether the machine is up to date.
 	// +optional

@@ -542,6 +542,11 @@ func (in *MachineStatus) DeepCopyInto(out *MachineStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.LeasedAddresses != nil {
+		in, out := &in.LeasedAddresses, &out.LeasedAddresses
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.VerifiedAt != nil {
 		in, out := &in.VerifiedAt, &out.VerifiedAt
 		*out = (*in).DeepCopy()
@@ -570,6 +575,11 @@ func (in *Member) DeepCopyInto(out *Member) {
 	*out = *in
 	if in.Addresses != nil {
 		in, out := &in.Addresses, &out.Addresses
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.LeasedAddresses != nil {
+		in, out := &in.LeasedAddresses, &out.LeasedAddresses
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
