@@ -108,7 +108,7 @@ type Guest struct {
 	// nobody has seen it run, and its agent hasn't answered.
 	Unseen   bool
 	Template bool
-	// Container tells that it is an LXC container: it takes a VMID and is never
+	// Container tells that it is an LXC container: it takes a VMID and addresses, and is never
 	// ours.
 	Container bool
 	Tags      []string

@@ -8,10 +8,11 @@ import (
 
 // Holding is that a guest has an address, or claims it.
 type Holding struct {
-	Address netip.Addr
-	VMID    int
-	Name    string
-	Node    string
+	Address   netip.Addr
+	VMID      int
+	Name      string
+	Node      string
+	Container bool
 	// Claimed says that the guest is to get it and doesn't have it yet.
 	Claimed bool
 	// Reported says that only the guest's agent says so.
@@ -30,7 +31,7 @@ func (g *Guest) Holdings() []Holding {
 	}
 	var list []Holding
 	add := func(h Holding) {
-		h.VMID, h.Name, h.Node = g.VMID, g.Name, g.Node
+		h.VMID, h.Name, h.Node, h.Container = g.VMID, g.Name, g.Node, g.Container
 		if !slices.ContainsFunc(list, func(o Holding) bool { return o.Address == h.Address }) {
 			list = append(list, h)
 		}
@@ -67,6 +68,12 @@ func (g *Guest) Holdings() []Holding {
 	return list
 }
 
+// AddressesKnown reports whether the config was read that says which addresses the guest has. That of a
+// container is read for nothing else.
+func (g *Guest) AddressesKnown() bool {
+	return g.Config != nil && (!g.Container || g.Config.Options != nil)
+}
+
 // Leased are the addresses that the guest has from pools, or claims; nil: its config isn't known.
 func (g *Guest) Leased() []netip.Addr {
 	if g.Config == nil {
@@ -84,6 +91,9 @@ func (g *Guest) Leased() []netip.Addr {
 func (h Holding) String() string {
 	if h.VMID == 0 {
 		return h.Name + ", which is being made anew"
+	}
+	if h.Container {
+		return fmt.Sprintf("container %d (%s)", h.VMID, h.Name)
 	}
 	return fmt.Sprintf("VM %d (%s)", h.VMID, h.Name)
 }

@@ -35,9 +35,11 @@ func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo
 		}
 		rec.list(guestOf(r), r.Uptime, at)
 		if r.Type == "lxc" {
-			// Containers take VMIDs and are never ours: there is nothing to read.
-			rec.config = &model.Config{}
-			rec.configAt = at
+			// Containers take VMIDs and addresses, and are never ours.
+			if rec.config == nil { // its options are read by those who need its addresses
+				rec.config, rec.configAt = &model.Config{Tags: rec.listed.Tags}, at
+				rec.name, rec.lock, rec.template = rec.listed.Name, rec.listed.Lock, rec.listed.Template
+			}
 		}
 	}
 	for vmid, rec := range o.records {

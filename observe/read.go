@@ -59,6 +59,9 @@ func wrap(err error, what string, t model.Target) error {
 // Config reads a guest's config. One request tells both what the guest has and
 // what is pending for it, with the digest.
 func (o *Observer) Config(ctx context.Context, vmid int) error {
+	if g := o.containerOf(vmid); g != nil {
+		return o.container(ctx, g)
+	}
 	return o.read(ctx, vmid, "the config", func(vm pve.VM) error {
 		at := time.Now()
 		settings, err := vm.Pending(ctx)

@@ -191,12 +191,12 @@ func TestSignsThatTheListIsLateMakeItUnknownWhetherAGuestRuns(t *testing.T) {
 	})
 }
 
-func TestContainersTakeVMIDsAndAreNeverRead(t *testing.T) {
+func TestContainersTakeVMIDsAndAreReadForTheirAddressesAlone(t *testing.T) {
 	inLists(t, func(t *testing.T, l *lists) {
 		l.o.mu.Lock()
 		l.o.merge(time.Now(), []pve.Resource{{Type: "lxc", Node: "pve1", VMID: 300, Status: "running"}}, nil)
 		l.o.mu.Unlock()
-		if g := l.guest(300); g == nil || g.Config == nil || g.Config.Marker != nil {
+		if g := l.guest(300); g == nil || g.Config == nil || g.Config.Marker != nil || g.AddressesKnown() {
 			t.Errorf("%+v", g)
 		}
 	})

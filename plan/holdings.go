@@ -28,7 +28,7 @@ func (p *planner) addressesHeld() *holdings {
 		for _, one := range g.Holdings() {
 			h.by[one.Address] = append(h.by[one.Address], one)
 		}
-		if g.Config != nil || g.Template {
+		if g.Template || g.AddressesKnown() {
 			continue
 		}
 		if _, ours := p.have.Placed[id]; ours && len(p.have.Placed[id].Addresses) > 0 {

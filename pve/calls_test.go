@@ -239,6 +239,9 @@ var apiCalls = []apiCall{
 		return (<-c.Watch(ctx, WatchOptions{Quick: time.Millisecond}).Follow(exampleUPID)).Err
 	}},
 
+	{name: "Container.Config", make: func(ctx context.Context, c *Client, _ release) error {
+		return one(c.Container("pve1", 300).Config(ctx))
+	}},
 	{name: "VM.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Status(ctx)) }},
 	{name: "VM.Config", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Config(ctx, filled[ConfigOptions](r)))

@@ -69,6 +69,11 @@ func clusterResources(c *call) (any, error) {
 			}
 			list = append(list, m)
 		}
+		for id, t := range c.state.Containers {
+			if c.has(c.who, "/vms/"+itoa(id), "VM.Audit") {
+				list = append(list, t.resource())
+			}
+		}
 	}
 	if is("node") {
 		for _, name := range c.nodeNames() {

@@ -130,14 +130,14 @@ func nextIDRange(option string) (lower, upper int) {
 func nextID(c *call) (any, error) {
 	if c.params.Has("vmid") {
 		vmid := c.params.Int("vmid")
-		if c.state.VMs[vmid] != nil {
+		if c.state.taken(vmid) {
 			return nil, badParam("vmid", "VM %d already exists", vmid)
 		}
 		return itoa(vmid), nil
 	}
 	lower, upper := nextIDRange(c.state.Options["next-id"])
 	for id := max(lower, c.freeFrom(lower)); id < upper; id++ {
-		if c.state.VMs[id] == nil {
+		if !c.state.taken(id) {
 			c.nextFree = freeHint{lower, id}
 			return itoa(id), nil
 		}

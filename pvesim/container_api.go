@@ -2,13 +2,13 @@ package pvesim
 
 import "github.com/proxplane/proxplane/pve/schema"
 
-// containerRoutes are the calls about containers. There are none here and
-// none can be made, so all these say what Proxmox says of one that is
-// missing.
+// containerRoutes are the calls about containers. None can be made here, and of those that a world
+// has only the config can be read: all the rest says what Proxmox says of one that is missing.
 func containerRoutes() map[string]handler {
 	const ct = " /nodes/{node}/lxc/{vmid}"
 	routes := map[string]handler{
 		"GET /nodes/{node}/lxc":                       emptyList,
+		"GET" + ct + "/config":                        containerConfig,
 		"PUT" + ct + "/config":                        changeContainer,
 		"GET" + ct + "/interfaces":                    func(*call) (any, error) { return nil, nil },
 		"GET" + ct + "/rrddata":                       emptyList,
@@ -27,7 +27,7 @@ func containerRoutes() map[string]handler {
 		"PUT" + ct + "/snapshot/{snapname}/config":    describeContainerSnapshot,
 	}
 	for _, call := range []string{
-		"DELETE" + ct, "GET" + ct, "GET" + ct + "/config", "GET" + ct + "/pending", "GET" + ct + "/snapshot",
+		"DELETE" + ct, "GET" + ct, "GET" + ct + "/pending", "GET" + ct + "/snapshot",
 		"GET" + ct + "/snapshot/{snapname}/config", "GET" + ct + "/status", "GET" + ct + "/status/current",
 		"GET" + ct + "/feature", "GET" + ct + "/migrate", "POST" + ct + "/remote_migrate", "PUT" + ct + "/resize",
 		"POST" + ct + "/template", "POST" + ct + "/vncproxy", "POST" + ct + "/termproxy", "POST" + ct + "/spiceproxy",

@@ -134,6 +134,9 @@ func (a *actor) reserveVMID(node string, vmid int) error {
 	if vm := a.state.VMs[vmid]; vm != nil {
 		return die("VM %d already exists on node '%s'", vmid, vm.Node)
 	}
+	if t := a.state.Containers[vmid]; t != nil {
+		return die("CT %d already exists on node '%s'", vmid, t.Node)
+	}
 	a.putVM(&VM{
 		ID: vmid, Node: node, Conf: Conf{"lock": "create"}, Pending: Conf{}, Deletes: map[string]bool{}, Snaps: map[string]*Snap{},
 	})

@@ -15,17 +15,18 @@ import (
 // State is all that the simulator knows, as it is kept on disk. Read or
 // change it from outside only within [Sim.Do].
 type State struct {
-	Cluster  string              `json:"cluster,omitempty"` // empty: a single node without a cluster
-	Version  int                 `json:"version"`           // of the cluster's config
-	Nodes    map[string]*Node    `json:"nodes"`
-	Storages map[string]*Storage `json:"storages"`
-	Spaces   map[SpaceKey]*Space `json:"spaces"`
-	VMs      map[int]*VM         `json:"vms"`
-	Strays   map[int]*VM         `json:"strays,omitempty"` // that run without a config
-	Pools    map[string]*Pool    `json:"pools"`
-	Access   access.Config       `json:"access"`
-	members  *memberIndex        // which pools guests and storages are in, derived
-	DirMaps  map[string]*DirMap  `json:"dirMaps"`
+	Cluster    string              `json:"cluster,omitempty"` // empty: a single node without a cluster
+	Version    int                 `json:"version"`           // of the cluster's config
+	Nodes      map[string]*Node    `json:"nodes"`
+	Storages   map[string]*Storage `json:"storages"`
+	Spaces     map[SpaceKey]*Space `json:"spaces"`
+	VMs        map[int]*VM         `json:"vms"`
+	Strays     map[int]*VM         `json:"strays,omitempty"` // that run without a config
+	Containers map[int]*Container  `json:"containers,omitempty"`
+	Pools      map[string]*Pool    `json:"pools"`
+	Access     access.Config       `json:"access"`
+	members    *memberIndex        // which pools guests and storages are in, derived
+	DirMaps    map[string]*DirMap  `json:"dirMaps"`
 
 	HardwareMaps map[string]map[string]*HardwareMap `json:"hardwareMaps"` // by kind: pci, usb
 	HA           HA                                 `json:"ha"`

@@ -26,6 +26,8 @@ type (
 	WorldPool = world.Pool
 	// WorldGuest is a VM that is there from the start.
 	WorldGuest = world.Guest
+	// WorldContainer is a container that is there from the start.
+	WorldContainer = world.Container
 	// WorldSystem puts an operating system onto the disks of a VM.
 	WorldSystem = world.Installed
 	// WorldDHCP is where guests without a static address get theirs.

@@ -42,6 +42,11 @@ func (s *Sim) build(w *World) error {
 			return fmt.Errorf("guest %d: %w", g.ID, err)
 		}
 	}
+	for _, t := range w.Containers {
+		if err := s.addWorldContainer(t); err != nil {
+			return fmt.Errorf("container %d: %w", t.ID, err)
+		}
+	}
 	return nil
 }
 

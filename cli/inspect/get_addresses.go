@@ -21,7 +21,7 @@ func listAddresses(ctx context.Context, g *Get, names []string) (listing, error)
 	}
 	var ids []int
 	for _, guest := range target.Sorted(have, func(g *model.Guest) bool {
-		return !g.Template && !g.Container && have.Nodes[g.Node] != nil && have.Nodes[g.Node].Online
+		return !g.Template && have.Nodes[g.Node] != nil && have.Nodes[g.Node].Online
 	}) {
 		ids = append(ids, guest.VMID)
 	}

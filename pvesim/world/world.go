@@ -11,18 +11,19 @@ import (
 
 // World says what a simulator starts with and how it behaves.
 type World struct {
-	Release  string      `json:"release,omitempty"` // "9.2" (default) or "8.4"
-	Cluster  string      `json:"cluster,omitempty"` // name; empty: one node without a cluster
-	Entry    string      `json:"entry,omitempty"`   // the node that clients talk to; default: the first
-	Nodes    []Node      `json:"nodes,omitempty"`
-	Storages []Storage   `json:"storages,omitempty"`
-	Users    []User      `json:"users,omitempty"`
-	Roles    []Role      `json:"roles,omitempty"`
-	ACL      []ACL       `json:"acl,omitempty"`
-	Pools    []Pool      `json:"pools,omitempty"`
-	Guests   []Guest     `json:"guests,omitempty"`
-	Dirs     []string    `json:"dirs,omitempty"` // directories that exist on the hosts
-	Systems  []Installed `json:"systems,omitempty"`
+	Release    string      `json:"release,omitempty"` // "9.2" (default) or "8.4"
+	Cluster    string      `json:"cluster,omitempty"` // name; empty: one node without a cluster
+	Entry      string      `json:"entry,omitempty"`   // the node that clients talk to; default: the first
+	Nodes      []Node      `json:"nodes,omitempty"`
+	Storages   []Storage   `json:"storages,omitempty"`
+	Users      []User      `json:"users,omitempty"`
+	Roles      []Role      `json:"roles,omitempty"`
+	ACL        []ACL       `json:"acl,omitempty"`
+	Pools      []Pool      `json:"pools,omitempty"`
+	Guests     []Guest     `json:"guests,omitempty"`
+	Containers []Container `json:"containers,omitempty"`
+	Dirs       []string    `json:"dirs,omitempty"` // directories that exist on the hosts
+	Systems    []Installed `json:"systems,omitempty"`
 	// Kernels are booted by guests whose disks hold the system of that name:
 	// with real machines, disks need no boot loader then.
 	Kernels map[System]Kernel `json:"kernels,omitempty"`
@@ -118,6 +119,14 @@ type ACL struct {
 type Pool struct {
 	ID      string `json:"id"`
 	Comment string `json:"comment,omitempty"`
+}
+
+// Container is an LXC container that is there from the start.
+type Container struct {
+	ID      int               `json:"id"`
+	Node    string            `json:"node"`
+	Config  map[string]string `json:"config,omitempty"`
+	Running bool              `json:"running,omitempty"`
 }
 
 // Guest is a VM that is there from the start.
