@@ -11,6 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/cli/command"
 	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/deploy/crds"
 	"github.com/proxplane/proxplane/spec/suggest"
 	"github.com/proxplane/proxplane/status"
 )
@@ -43,18 +44,18 @@ the fields below it. Without an argument, list the kinds. No Proxmox is needed.`
 
 // explainKinds lists the kinds.
 func explainKinds(u *ui.UI) error {
-	all, err := definitions()
+	all, err := crds.All()
 	if err != nil {
 		return err
 	}
 	t := status.Table{Columns: []status.Column{{Name: "KIND"}, {Name: "SHORT"}, {Name: "MEANING", Flex: true}}}
 	for _, d := range all {
-		var top property
-		if err := d.schema(&top); err != nil {
+		var top crds.Property
+		if err := d.Schema(&top); err != nil {
 			return err
 		}
-		first, _, _ := strings.Cut(unwrapped(top.Description), ". ")
-		t.Rows = append(t.Rows, []string{d.Kind(), d.short(), strings.TrimSuffix(first, ".")})
+		first, _, _ := strings.Cut(top.Text(), ". ")
+		t.Rows = append(t.Rows, []string{d.Kind(), short(d), strings.TrimSuffix(first, ".")})
 	}
 	_, err = fmt.Fprint(u.Out, t.Text(u.Layout(false)))
 	return err
@@ -62,9 +63,9 @@ func explainKinds(u *ui.UI) error {
 
 // field is a field that somebody has asked for.
 type field struct {
-	of   *definition
+	of   *crds.Definition
 	path []string
-	*property
+	*crds.Property
 }
 
 // findField finds KIND.FIELD.FIELD. What is below spec can be named without it.
@@ -74,64 +75,43 @@ func findField(what string) (field, error) {
 	if err != nil {
 		return field{}, err
 	}
-	f := field{of: d, property: &property{}}
-	if err := d.schema(f.property); err != nil {
+	f := field{of: d, Property: &crds.Property{}}
+	if err := d.Schema(f.Property); err != nil {
 		return field{}, err
 	}
 	for i, word := range words[1:] {
 		word, _, _ = strings.Cut(word, "[") // disks[0] is one of disks
-		below := f.fields()
+		below := f.Fields()
 		if spec := below["spec"]; i == 0 && below[word] == nil && spec != nil {
-			f.path, below = append(f.path, "spec"), spec.fields()
+			f.path, below = append(f.path, "spec"), spec.Fields()
 		}
 		if below[word] == nil {
 			return f, f.unknown(word, below)
 		}
-		f.path, f.property = append(f.path, word), below[word]
+		f.path, f.Property = append(f.path, word), below[word]
 	}
 	return f, nil
 }
 
-func (f field) unknown(word string, below map[string]*property) error {
+func (f field) unknown(word string, below map[string]*crds.Property) error {
 	err := fmt.Errorf("%s has no field %q", strings.Join(append([]string{f.of.Kind()}, f.path...), "."), word)
 	names := slices.Sorted(maps.Keys(below))
 	if near, ok := suggest.Nearest(word, names); ok {
 		return ui.Advise(err, "Did you mean "+near+"?")
 	}
 	if len(names) == 0 {
-		return ui.Advise(err, "It has no fields: its type is "+f.kind()+".")
+		return ui.Advise(err, "It has no fields: its type is "+typeOf(f.Property)+".")
 	}
 	return ui.Advise(err, "Its fields are "+strings.Join(names, ", ")+".")
 }
 
-// fields are those below a property; those of a list are its items'.
-func (p *property) fields() map[string]*property {
+// typeOf is the type of a property, for people.
+func typeOf(p *crds.Property) string {
 	switch {
 	case p.Items != nil:
-		return p.Items.fields()
-	case p.Values != nil && len(p.Properties) == 0:
-		return p.Values.fields()
-	}
-	return p.Properties
-}
-
-func (p *property) required(name string) bool {
-	switch {
-	case p.Items != nil:
-		return p.Items.required(name)
-	case p.Values != nil && len(p.Properties) == 0:
-		return p.Values.required(name)
-	}
-	return slices.Contains(p.Required, name)
-}
-
-// kind is the type of a property, for people.
-func (p *property) kind() string {
-	switch {
-	case p.Items != nil:
-		return "[]" + p.Items.kind()
+		return "[]" + typeOf(p.Items)
 	case p.Values != nil:
-		return "map[string]" + p.Values.kind()
+		return "map[string]" + typeOf(p.Values)
 	case p.IntOrString && p.Pattern == "":
 		return "integer or percentage" // only quantities have a pattern
 	case p.IntOrString:
@@ -143,7 +123,7 @@ func (p *property) kind() string {
 }
 
 // values says what a property can be, where not everything of its type will do.
-func (p *property) values() string {
+func values(p *crds.Property) string {
 	var parts []string
 	one := p
 	if p.Items != nil {
@@ -182,71 +162,60 @@ func explainField(u *ui.UI, what string, deep bool) error {
 		width = command.HelpWidth
 	}
 	page := u.Page(u.Out)
-	fmt.Fprintf(u.Out, "%s     %s\n%s  %s\n", page.Bold("KIND:"), f.of.Kind(), page.Bold("VERSION:"), f.of.apiVersion())
+	fmt.Fprintf(u.Out, "%s     %s\n%s  %s\n", page.Bold("KIND:"), f.of.Kind(), page.Bold("VERSION:"), f.of.APIVersion())
 	if len(f.path) > 0 {
-		fmt.Fprintf(u.Out, "%s    %s <%s>\n", page.Bold("FIELD:"), strings.Join(f.path, "."), f.kind())
+		fmt.Fprintf(u.Out, "%s    %s <%s>\n", page.Bold("FIELD:"), strings.Join(f.path, "."), typeOf(f.Property))
 	}
-	if v := f.values(); v != "" {
+	if v := values(f.Property); v != "" {
 		fmt.Fprintf(u.Out, "%s   %s\n", page.Bold("VALUES:"), v)
 	}
-	if text := f.text(); text != "" {
+	if text := f.Text(); text != "" {
 		fmt.Fprintf(u.Out, "\n%s\n", status.Wrap(text, width, ""))
 	}
 	if len(f.path) == 0 && f.Properties["spec"] != nil {
-		f.property, f.path = f.Properties["spec"], []string{"spec"} // the rest is the same for all kinds
+		f.Property, f.path = f.Properties["spec"], []string{"spec"} // the rest is the same for all kinds
 	}
-	if len(f.fields()) == 0 {
+	if len(f.Fields()) == 0 {
 		return nil
 	}
 	fmt.Fprintf(u.Out, "\n%s\n", page.Bold("FIELDS of "+strings.Join(f.path, ".")+":"))
 	if deep {
-		f.property.tree(u, "  ")
+		tree(f.Property, u, "  ")
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.fields())) {
-		p := f.fields()[name]
-		line := fmt.Sprintf("  %s <%s>", name, p.kind())
-		if f.required(name) {
+	for _, name := range slices.Sorted(maps.Keys(f.Fields())) {
+		p := f.Fields()[name]
+		line := fmt.Sprintf("  %s <%s>", name, typeOf(p))
+		if f.Requires(name) {
 			line += " required"
 		}
-		if v := p.values(); v != "" {
+		if v := values(p); v != "" {
 			line = status.Wrap(line+", "+v, width, "      ")
 		}
 		fmt.Fprintln(u.Out, line)
-		if text := p.text(); text != "" {
+		if text := p.Text(); text != "" {
 			fmt.Fprintln(u.Out, status.Wrap("      "+text, width, "      "))
 		}
 	}
 	return nil
 }
 
-// text is the description; that of a list whose own is missing is its items'.
-func (p *property) text() string {
-	if p.Description == "" && p.Items != nil {
-		return unwrapped(p.Items.Description)
-	}
-	return unwrapped(p.Description)
-}
-
 // tree writes the names and types of all fields below.
-func (p *property) tree(u *ui.UI, indent string) {
-	for _, name := range slices.Sorted(maps.Keys(p.fields())) {
-		below := p.fields()[name]
+func tree(p *crds.Property, u *ui.UI, indent string) {
+	for _, name := range slices.Sorted(maps.Keys(p.Fields())) {
+		below := p.Fields()[name]
 		required := ""
-		if p.required(name) {
+		if p.Requires(name) {
 			required = " required"
 		}
-		fmt.Fprintf(u.Out, "%s%s <%s>%s\n", indent, name, below.kind(), required)
-		below.tree(u, indent+"  ")
+		fmt.Fprintf(u.Out, "%s%s <%s>%s\n", indent, name, typeOf(below), required)
+		tree(below, u, indent+"  ")
 	}
 }
 
-// unwrapped is a description in one line.
-func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // short is the shortest name of a kind.
-func (d *definition) short() string {
-	return slices.MinFunc(d.names(), func(a, b string) int { return len(a) - len(b) })
+func short(d *crds.Definition) string {
+	return slices.MinFunc(names(d), func(a, b string) int { return len(a) - len(b) })
 }
 
 // completeFields completes KIND.FIELD.
@@ -256,13 +225,13 @@ func completeFields(_ *cobra.Command, args []string, word string) ([]string, cob
 	}
 	before, _, dotted := cutLast(word, ".")
 	if !dotted {
-		all, err := definitions()
+		all, err := crds.All()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		var words []string
 		for _, d := range all {
-			words = append(words, d.Kind(), d.short())
+			words = append(words, d.Kind(), short(d))
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
@@ -271,7 +240,7 @@ func completeFields(_ *cobra.Command, args []string, word string) ([]string, cob
 		return nil, cobra.ShellCompDirectiveError
 	}
 	var words []string
-	for _, name := range slices.Sorted(maps.Keys(f.fields())) {
+	for _, name := range slices.Sorted(maps.Keys(f.Fields())) {
 		words = append(words, before+"."+name)
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -8,6 +8,7 @@ import (
 
 	"github.com/proxplane/proxplane/cli/command"
 	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/deploy/crds"
 )
 
 // NewSchema is `proxplane schema`.
@@ -42,7 +43,7 @@ in a manifest's first line:
 }
 
 func completeKindNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	all, err := definitions()
+	all, err := crds.All()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -55,21 +56,21 @@ func completeKindNames(_ *cobra.Command, args []string, _ string) ([]string, cob
 
 const draft = "http://json-schema.org/draft-07/schema#"
 
-// jsonSchema is the schema of a kind of manifests; empty: of all of them.
+// schemaOf is the schema of a kind of manifests; empty: of all of them.
 func jsonSchema(kind string) (map[string]any, error) {
 	if kind != "" {
 		d, err := FindDefinition(kind)
 		if err != nil {
 			return nil, err
 		}
-		s, err := d.jsonSchema()
+		s, err := kindSchema(d)
 		if err != nil {
 			return nil, err
 		}
 		s["$schema"], s["title"] = draft, d.Kind()
 		return s, nil
 	}
-	all, err := definitions()
+	all, err := crds.All()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func jsonSchema(kind string) (map[string]any, error) {
 		})
 	}
 	for _, d := range all {
-		s, err := d.jsonSchema()
+		s, err := kindSchema(d)
 		if err != nil {
 			return nil, err
 		}
@@ -101,10 +102,10 @@ func jsonSchema(kind string) (map[string]any, error) {
 	}, nil
 }
 
-// jsonSchema is the schema of one kind.
-func (d *definition) jsonSchema() (map[string]any, error) {
+// kindSchema is the schema of one kind.
+func kindSchema(d *crds.Definition) (map[string]any, error) {
 	var s map[string]any
-	if err := d.schema(&s); err != nil {
+	if err := d.Schema(&s); err != nil {
 		return nil, err
 	}
 	for key := range s {
@@ -120,7 +121,7 @@ func (d *definition) jsonSchema() (map[string]any, error) {
 		tighten(p)
 	}
 	delete(fields, "status") // Kubernetes writes it
-	fields["apiVersion"] = map[string]any{"const": d.apiVersion()}
+	fields["apiVersion"] = map[string]any{"const": d.APIVersion()}
 	fields["kind"] = map[string]any{"const": d.Kind()}
 	fields["metadata"] = metadataSchema()
 	fields["status"] = map[string]any{"description": "Written by the operator; the command line ignores it."}
