@@ -83,20 +83,32 @@ func (o Options) withDefaults() Options {
 // nothing, and doesn't ask guest agents: whose address isn't known has that left to be
 // looked at. With want.Quick the lists are enough where they show nothing to do.
 func (e *Engine) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
-	return e.planSince(ctx, want, time.Now(), nil)
+	return e.planSince(ctx, want, whole(time.Now()), nil)
+}
+
+// PlanAsOf is a Plan that relies on all that was read since a time. It is for those who plan for many
+// objects one after another, and want one picture of them all.
+func (e *Engine) PlanAsOf(ctx context.Context, want model.Desired, since time.Time) (plan.Plan, error) {
+	return e.planSince(ctx, want, whole(since), nil)
 }
 
 // Replan is a Plan for those who look again and again: it relies on configs that were
 // read before, unless lists show that they may have changed.
 func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
-	return e.planSince(ctx, want, time.Time{}, nil)
+	at := time.Now()
+	return e.planSince(ctx, want, age{lists: at, powers: at}, nil)
 }
 
-// planSince plans with configs that were read since a time, and power states of now.
-func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time.Time, known *standing) (plan.Plan, error) {
+// age says since when what a plan relies on has to be read.
+type age struct{ lists, configs, powers time.Time }
+
+// whole: all of it since one time.
+func whole(at time.Time) age { return age{lists: at, configs: at, powers: at} }
+
+// planSince plans with what was read since some times.
+func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, known *standing) (plan.Plan, error) {
 	want.Foresee = true
-	begun := time.Now()
-	if err := e.observer.Refresh(ctx, 0); err != nil {
+	if err := e.observer.Refresh(ctx, max(0, time.Since(since.lists).Truncate(time.Millisecond))); err != nil {
 		return plan.Plan{}, err
 	}
 	steps := e.seal(want)
@@ -108,7 +120,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, configs time
 		if want.Quick || o.VMID == 0 {
 			return l
 		}
-		config, power := e.observer.Outdated(o.VMID, configs, begun)
+		config, power := e.observer.Outdated(o.VMID, since.configs, since.powers)
 		if config {
 			l.Configs = []int{o.VMID}
 		}

@@ -68,7 +68,12 @@ func (s *Session) Update(latest func() (model.Desired, map[model.Key]int64)) {
 
 // Plan is as [Engine.Plan], for this caller: what has failed of its own objects counts.
 func (s *Session) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
-	return s.r.e.planSince(ctx, want, time.Now(), s.part.standing)
+	return s.r.e.planSince(ctx, want, whole(time.Now()), s.part.standing)
+}
+
+// PlanAsOf is the same with what was read since a time, see [Engine.PlanAsOf].
+func (s *Session) PlanAsOf(ctx context.Context, want model.Desired, since time.Time) (plan.Plan, error) {
+	return s.r.e.planSince(ctx, want, whole(since), s.part.standing)
 }
 
 // Touches reports whether the session may still change something for the object with

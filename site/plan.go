@@ -23,6 +23,18 @@ func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) 
 	return s.cluster.engine.Plan(ctx, want)
 }
 
+// PlanAsOf is a Plan that relies on all that was read since a time. It is for those who plan for many
+// objects one after another, and want one picture of them all.
+func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, since time.Time) (plan.Plan, error) {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	if session != nil {
+		return session.PlanAsOf(ctx, want, since)
+	}
+	return s.cluster.engine.PlanAsOf(ctx, want, since)
+}
+
 // Replan is a Plan for those who look again and again: it relies on configs that were read
 // before, unless lists show that they may have changed.
 func (s *Site) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
