@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Door is the front door that these objects belong to.
+// Door is the front door that objects of manifests belong to, unless [Options] say otherwise.
 const Door = "vm"
 
 // Options are what manifests can't say.
@@ -22,6 +22,9 @@ type Options struct {
 	// Set names what is applied together. Guests are known by it: under another
 	// name they are others.
 	Set string
+
+	// Door is the front door that the objects come through; empty: [Door].
+	Door string
 
 	// Getenv gives environment variables, such as [os.Getenv]; nil: there are none.
 	Getenv func(string) string
@@ -91,7 +94,7 @@ func (t *translator) translate() {
 func (t *translator) wanted() []Wanted {
 	all := make([]Wanted, 0, len(t.providers))
 	for _, p := range t.providers {
-		p.wanted.Desired.Set, p.wanted.Desired.Range = t.options.Set, p.cluster.Range
+		p.wanted.Desired.Set, p.wanted.Desired.Door, p.wanted.Desired.Range = t.options.Set, t.options.Door, p.cluster.Range
 		all = append(all, p.wanted)
 	}
 	return all
@@ -184,7 +187,7 @@ func (s scope) tell(field, format string, args ...any) {
 
 // owner is whose the guests of this object are.
 func (s scope) owner() model.Owner {
-	o := model.Owner{Door: Door, Set: s.options.Set, Key: s.o.key}
+	o := model.Owner{Door: cmp.Or(s.options.Door, Door), Set: s.options.Set, Key: s.o.key}
 	if s.o.places == nil { // from Kubernetes, where the same name may be another object
 		o.UID, o.Set = Identity(s.meta()), cmp.Or(s.meta().GetAnnotations()[api.ClusterName], o.Set)
 	}
