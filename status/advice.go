@@ -18,6 +18,7 @@ type Words int
 const (
 	CLI        Words = iota // flags, commands and fields of manifests
 	Kubernetes              // fields of objects, kubectl and its plugin
+	Terraform               // attributes of resources
 )
 
 // consents are what agrees to a step that was refused.
@@ -33,7 +34,12 @@ var consents = map[model.Do][2]string{
 }
 
 // Consent names what agrees to a step that was refused: a flag, a field.
-func (w Words) Consent(do model.Do) string { return consents[do][w] }
+func (w Words) Consent(do model.Do) string {
+	if w == Terraform {
+		return terraformConsents[do]
+	}
+	return consents[do][w]
+}
 
 // advice is what a person can do, in the words of each door.
 var advice = map[model.Do][2]func(model.Advice) string{
@@ -140,13 +146,20 @@ func both(f func(model.Advice) string) [2]func(model.Advice) string {
 
 // Advice says what a person can do; empty: nothing in particular.
 func (w Words) Advice(a model.Advice) string {
+	consent := w.Consent(a.Do)
+	switch {
+	case w == Terraform && consent != "":
+		return "set " + consent
+	case w == Terraform:
+		w = CLI // whose commands are at hand beside Terraform's
+	}
 	if say := advice[a.Do][w]; say != nil {
 		return say(a)
 	}
-	if c := w.Consent(a.Do); c != "" && w == CLI {
-		return "allow it with " + c
-	} else if c != "" {
-		return "set " + c
+	if consent != "" && w == CLI {
+		return "allow it with " + consent
+	} else if consent != "" {
+		return "set " + consent
 	}
 	return Sentence(a.Text)
 }

@@ -108,7 +108,7 @@ func (w Words) refusal(r plan.Refusal) string {
 	if r.Allow == "" {
 		return Sentence(text) + " can't be done"
 	}
-	if w == Kubernetes {
+	if w != CLI {
 		return Sentence(text) + " isn't done: " + w.Advice(model.Advice{Do: r.Allow}) + " to allow it"
 	}
 	return Sentence(text) + " needs " + w.Consent(r.Allow)
