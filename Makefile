@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim mutants lint vuln build help
+.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim mutants lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,7 +32,7 @@ test: tools ## all tests that are quick
 	$(GO) vet ./...
 	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then \
 		echo "first what needs no Kubernetes; it is built afterwards"; \
-		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$) && $(MAKE) controlplane; fi
+		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$ -e /test/terraform$$) && $(MAKE) controlplane; fi
 	$(GO) test -p 4 -timeout 40m ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
@@ -59,6 +59,9 @@ test-guest: tools ## guests that really boot, Debian with cloud-init and Ignitio
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .
+
+test-terraform: ## the provider with OpenTofu on the simulator (builds OpenTofu once, some minutes)
+	$(GO) test -count=1 -v -timeout 30m ./test/terraform -tofu
 
 KILLS ?= 100
 SEED ?= 1

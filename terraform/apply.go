@@ -1,0 +1,152 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/status"
+)
+
+// patience is how long something may take where the resource doesn't say.
+const patience = 30 * time.Minute
+
+// Create makes what is wanted, or finds again what was made before.
+func (r *base) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var t timeouts.Value
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("timeouts"), &t)...)
+	limit, diags := t.Create(ctx, patience)
+	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
+		return
+	}
+	resp.State.Raw = req.Plan.Raw
+	if !r.apply(ctx, limit, req.Config, req.Plan, nil, &resp.State, &resp.Diagnostics) {
+		// A resource that failed half-way would be destroyed and made anew. Without a
+		// state the next apply finds what there is by its owner, and goes on.
+		resp.State.RemoveResource(ctx)
+	}
+}
+
+// Update changes what there is.
+func (r *base) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var t timeouts.Value
+	resp.Diagnostics.Append(req.Plan.GetAttribute(ctx, path.Root("timeouts"), &t)...)
+	limit, diags := t.Update(ctx, patience)
+	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
+		return
+	}
+	before := resp.State.Raw
+	resp.State.Raw = req.Plan.Raw
+	if !r.apply(ctx, limit, req.Config, req.Plan, &req.State, &resp.State, &resp.Diagnostics) {
+		resp.State.Raw = before // what is left to do is planned again
+	}
+}
+
+// apply has the engine make it so, waits, and fills the state.
+func (r *base) apply(ctx context.Context, limit time.Duration, said tfsdk.Config, planned tfsdk.Plan, before, state *tfsdk.State, diags *diag.Diagnostics) bool {
+	if !r.ready(diags) {
+		return false
+	}
+	w, known, more := r.kind.parse(said.Raw)
+	if diags.Append(more...); diags.HasError() {
+		return false
+	}
+	if !known {
+		diags.AddError("Something isn't known", "The configuration has values that aren't known even now. This is a defect of the provider or of Terraform.")
+		return false
+	}
+	if diags.Append(r.kind.pin(ctx, &w, planned)...); diags.HasError() {
+		return false
+	}
+	if before != nil {
+		if diags.Append(r.kind.shrink(&w, *before)...); diags.HasError() {
+			return false
+		}
+	}
+	s, err := r.door.opened(w.wanted.Connection)
+	if err != nil {
+		diags.AddError(failure(err))
+		return false
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it has taken longer than timeouts allow"))
+	defer cancel()
+	r.door.want(s, w.key, w.wanted.Desired)
+	outcomes, err := r.door.settle(ctx, s, w.owners, site.Ready)
+	if err == nil {
+		_, err = r.door.settle(ctx, s, w.leaves, site.Gone)
+	}
+	if err != nil {
+		diags.AddError(failure(err))
+		return false
+	}
+	diags.Append(state.SetAttribute(ctx, path.Root("id"), r.id(w))...)
+	diags.Append(state.SetAttribute(ctx, path.Root("drift"), []string{})...)
+	diags.Append(r.kind.fill(ctx, s, w, outcomes, state)...)
+	return !diags.HasError()
+}
+
+// Read looks at what there is. What somebody has changed is told, and changed back when it is applied.
+func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	if !r.ready(&resp.Diagnostics) {
+		return
+	}
+	w, known, diags := r.kind.parse(req.State.Raw)
+	resp.Diagnostics.Append(diags...)
+	if !known || resp.Diagnostics.HasError() {
+		return
+	}
+	objects, ok := r.ask(ctx, w, &resp.Diagnostics)
+	if !ok {
+		return
+	}
+	for _, o := range objects {
+		if o.Wait != nil && o.Wait.Reason.Facts().Hidden && !o.Wait.Reason.Facts().Unmade {
+			resp.Diagnostics.AddError(o.Owner.Name+" can't be looked at", status.Terraform.Wait(*o.Wait)) // not seen isn't gone
+			return
+		}
+	}
+	there, more := r.kind.look(ctx, r.door.site, w, objects, &resp.State)
+	if resp.Diagnostics.Append(more...); resp.Diagnostics.HasError() {
+		return
+	}
+	if !there {
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("drift"), differences(w, objects))...)
+}
+
+// Delete destroys what there is, or lets it go where deletion_policy says so.
+func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	if !r.ready(&resp.Diagnostics) {
+		return
+	}
+	var t timeouts.Value
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("timeouts"), &t)...)
+	limit, diags := t.Delete(ctx, patience)
+	resp.Diagnostics.Append(diags...)
+	w, _, diags := r.kind.parse(req.State.Raw)
+	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
+		return
+	}
+	s, err := r.door.opened(w.wanted.Connection)
+	if err != nil {
+		resp.Diagnostics.AddError(failure(err))
+		return
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it has taken longer than timeouts allow"))
+	defer cancel()
+	r.door.want(s, w.key, r.kind.leave(w.wanted.Desired))
+	if _, err := r.door.settle(ctx, s, w.owners, site.Gone); err != nil {
+		resp.Diagnostics.AddError(failure(err))
+		return
+	}
+	r.door.forget(s, w.key)
+}

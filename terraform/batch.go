@@ -1,0 +1,120 @@
+package terraform
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// batches puts the plans together that resources ask for at the same time: while one is made, those
+// who come later wait and are the next batch.
+type batches struct {
+	plan func(ctx context.Context, list []*question) (plan.Plan, error)
+
+	mu    sync.Mutex
+	queue []*question
+	busy  bool
+}
+
+// question is a resource that wants to know what would be done for it.
+type question struct {
+	part model.Key
+	want model.Desired
+	done chan struct{}
+	plan []plan.Object
+	err  error
+}
+
+// ask is the plan for what a resource wants.
+func (b *batches) ask(ctx context.Context, part model.Key, want model.Desired) ([]plan.Object, error) {
+	q := &question{part: part, want: want, done: make(chan struct{})}
+	b.mu.Lock()
+	b.queue = append(b.queue, q)
+	if !b.busy {
+		b.busy = true
+		go b.work(context.WithoutCancel(ctx))
+	}
+	b.mu.Unlock()
+	select {
+	case <-q.done:
+		return q.plan, q.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// work answers questions until there are none.
+func (b *batches) work(ctx context.Context) {
+	for {
+		b.mu.Lock()
+		list := b.queue
+		if b.queue = nil; len(list) == 0 {
+			b.busy = false
+			b.mu.Unlock()
+			return
+		}
+		b.mu.Unlock()
+		p, err := b.plan(ctx, list)
+		for _, q := range list {
+			q.answer(p, err)
+		}
+	}
+}
+
+// answer takes the resource's part of a plan.
+func (q *question) answer(p plan.Plan, err error) {
+	defer close(q.done)
+	if q.err = err; err != nil {
+		return
+	}
+	own := map[model.Key]bool{}
+	for _, k := range keys(q.want) {
+		own[k] = true
+	}
+	for _, o := range p.Objects {
+		image, _, copied := o.Owner.CopyOf()
+		if own[o.Owner.Key] || copied && own[image] {
+			q.plan = append(q.plan, o)
+		}
+	}
+}
+
+// planAll plans what several resources want. What others want is known and isn't planned for.
+func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error) {
+	d.mu.Lock()
+	parts, own := []model.Desired{}, map[model.Key]bool{}
+	for _, q := range list {
+		parts, own[q.part] = append(parts, q.want), true
+		d.planned[q.part] = q.want
+	}
+	if time.Since(d.looked) > picture {
+		d.looked = time.Now()
+	}
+	others := map[model.Key]bool{}
+	for part, want := range d.planned {
+		if own[part] {
+			continue
+		}
+		parts = append(parts, want)
+		for _, k := range keys(want) {
+			others[k] = true
+		}
+	}
+	s, looked := d.site, d.looked
+	d.mu.Unlock()
+	want := merged(parts)
+	for _, q := range list {
+		for _, k := range keys(q.want) {
+			delete(others, k)
+		}
+	}
+	want.Seen = others
+	return s.PlanAsOf(ctx, want, looked)
+}
+
+// picture is how long one picture of Proxmox is good for: resources are looked at one after another, and
+// are planned for by what was seen then.
+const picture = 30 * time.Second

@@ -1,0 +1,65 @@
+package terraform
+
+import (
+	"regexp"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// config is what the provider's block says.
+type config struct {
+	set      string
+	provider map[string]any      // as the spec of a Provider
+	getenv   func(string) string // what the block says, else the environment
+}
+
+var setName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// read takes the provider's block. It reports false if some of it isn't known yet.
+func (p *plugin) read(raw tftypes.Value) (*config, bool, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	spec, known, err := manifestOf(providerFields(), raw)
+	if err != nil {
+		diags.AddError("The provider's block can't be read", err.Error())
+		return nil, false, diags
+	}
+	said, sure, err := manifestOf(ownFields(), raw)
+	if err != nil {
+		diags.AddError("The provider's block can't be read", err.Error())
+		return nil, false, diags
+	}
+	if !known || !sure {
+		return nil, false, diags
+	}
+	c := &config{provider: spec}
+	c.getenv = func(name string) string {
+		for _, l := range login {
+			if v, ok := said[l.name].(string); ok && v != "" && l.variable == name {
+				return v
+			}
+		}
+		return p.getenv(name)
+	}
+	c.set, _ = said["set"].(string)
+	if c.set == "" {
+		c.set = p.getenv(setVariable)
+	}
+	switch {
+	case c.set == "":
+		diags.AddAttributeError(path.Root("set"), "The set has no name", "Name what this configuration makes, such as set = \"shop\", or \"shop-${terraform.workspace}\" if it has workspaces: machines are known by it. "+setVariable+" says it, too.")
+	case !setName.MatchString(c.set):
+		diags.AddAttributeError(path.Root("set"), "The set's name can't be used", "Want up to 63 small letters, digits and -, beginning and ending with a letter or digit.")
+	}
+	return c, true, diags
+}
+
+// ownFields are the attributes of the provider that a Provider doesn't have.
+func ownFields() []field {
+	all := []field{{name: "set", key: "set"}}
+	for _, l := range login {
+		all = append(all, field{name: l.name, key: l.name})
+	}
+	return all
+}

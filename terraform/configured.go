@@ -1,0 +1,47 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/status"
+)
+
+// configured is what all resources have in common: the configured provider.
+type configured struct{ door *door }
+
+func (c *configured) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	c.door, _ = req.ProviderData.(*door)
+}
+
+// ready reports whether the provider is configured; it isn't while what it is told isn't known.
+func (c *configured) ready(diags *diag.Diagnostics) bool {
+	if c.door == nil {
+		diags.AddError("The provider isn't configured yet", "Something in the provider's block isn't known before other resources are made. Give it a value that is known, or apply those resources first with -target.")
+	}
+	return c.door != nil
+}
+
+// failure says why something isn't as it was waited for.
+func failure(err error) (summary, detail string) {
+	var waited *site.AwaitError
+	if !errors.As(err, &waited) {
+		return "Proxmox can't be used", err.Error()
+	}
+	o := waited.Outcome
+	v := status.Terraform.Outcome(o)
+	summary, detail = o.Owner.Name+" isn't ready", v.Message
+	if waited.Err != nil {
+		detail = fmt.Sprintf("%s (%v)", detail, waited.Err)
+	}
+	if o.VMID != 0 && o.State != engine.StateGone {
+		detail += fmt.Sprintf(". VM %d stays as it is; the next apply finds it and goes on.", o.VMID)
+	}
+	return summary, detail
+}

@@ -1,0 +1,149 @@
+package terraform
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/status"
+)
+
+// machinesAttribute is the attribute machines.
+func machinesAttribute() schema.Attribute {
+	return schema.ListNestedAttribute{Computed: true, Description: "The machines as they are in Proxmox.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+		"name":          schema.StringAttribute{Computed: true, Description: "Its name."},
+		"vmid":          schema.Int64Attribute{Computed: true, Description: "Its VMID."},
+		"node":          schema.StringAttribute{Computed: true, Description: "The node that it is on."},
+		"state":         schema.StringAttribute{Computed: true, Description: "running, stopped, paused or unknown."},
+		"mac_addresses": schema.ListAttribute{Computed: true, ElementType: types.StringType, Description: "Of its network interfaces, the first one first."},
+		"addresses":     schema.ListAttribute{Computed: true, ElementType: types.StringType, Description: "Its addresses, as its guest agent reported them when it was applied last."},
+	}}}
+}
+
+// aMachine is one of the machines of a resource, as the attribute machines has it.
+type aMachine struct {
+	Name      types.String `tfsdk:"name"`
+	VMID      types.Int64  `tfsdk:"vmid"`
+	Node      types.String `tfsdk:"node"`
+	State     types.String `tfsdk:"state"`
+	MACs      types.List   `tfsdk:"mac_addresses"`
+	Addresses types.List   `tfsdk:"addresses"`
+}
+
+// foreseen is what is known of the machines before anything is done: what is planned for, and of what
+// stays what was known.
+func foreseen(owners []model.Owner, objects []plan.Object, was []aMachine) []aMachine {
+	will := []aMachine{}
+	for _, owner := range owners {
+		m := aMachine{Name: types.StringValue(owner.Name), VMID: types.Int64Unknown(), Node: types.StringUnknown(), State: types.StringUnknown(), MACs: types.ListUnknown(types.StringType), Addresses: types.ListUnknown(types.StringType)}
+		at := slices.IndexFunc(objects, func(o plan.Object) bool { return o.Owner == owner })
+		before := slices.IndexFunc(was, func(o aMachine) bool { return o.Name.ValueString() == owner.Name })
+		if at >= 0 && objects[at].VMID != 0 {
+			m.VMID = types.Int64Value(int64(objects[at].VMID))
+		}
+		if at >= 0 && before >= 0 && was[before].VMID.Equal(m.VMID) {
+			m = kept(m, was[before], objects[at].Steps)
+		}
+		will = append(will, m)
+	}
+	return will
+}
+
+// kept is what is known of a machine that is there, but for what steps may change.
+func kept(m, was aMachine, steps []plan.Step) aMachine {
+	nics, node, power := true, true, true
+	for _, s := range steps {
+		switch s.Effect {
+		case plan.New, plan.Replace:
+			nics, node, power = false, false, false
+		case plan.Moves:
+			node = false
+		case plan.Live, plan.Later, plan.Partly:
+		default:
+			power = false
+		}
+		for _, d := range s.Diff {
+			nics = nics && !strings.HasPrefix(d.Field, "net")
+			power = power && d.Field != model.FieldPower
+		}
+		_, starts := s.Action.(model.Start)
+		power = power && !starts
+	}
+	if nics {
+		m.MACs = was.MACs
+	}
+	if node {
+		m.Node = was.Node
+	}
+	if power && nics {
+		m.State, m.Addresses = was.State, was.Addresses
+	}
+	return m
+}
+
+// remember has machines keep to the VMIDs that the plan has shown, unless others have taken them since.
+func remember(ctx context.Context, w *part, planned tfsdk.Plan) diag.Diagnostics {
+	var shown []aMachine
+	diags := planned.GetAttribute(ctx, path.Root("machines"), &shown)
+	vms := w.wanted.Desired.VMs
+	for i := range vms {
+		for _, m := range shown {
+			if m.Name.ValueString() == vms[i].Owner.Name && vms[i].VMID == 0 && m.VMID.ValueInt64() != 0 {
+				vms[i].Remembered = int(m.VMID.ValueInt64())
+			}
+		}
+	}
+	return diags
+}
+
+// found are the machines as they are in Proxmox; those that aren't there are left out.
+func found(ctx context.Context, s *site.Site, owners []model.Owner) ([]aMachine, error) {
+	list := []aMachine{}
+	for _, o := range owners {
+		m, err := s.Read(ctx, o)
+		switch {
+		case errors.Is(err, site.ErrNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		g := m.Guest
+		macs := make([]string, len(g.Config.NICs))
+		for i, n := range g.Config.NICs {
+			macs[i] = n.MAC
+		}
+		list = append(list, aMachine{
+			Name: types.StringValue(o.Name), VMID: types.Int64Value(int64(g.VMID)), Node: types.StringValue(g.Node),
+			State: types.StringValue(status.GuestState(g.Status, "", true)), MACs: texts(macs), Addresses: texts(status.Addresses(g.Addresses)),
+		})
+	}
+	return list, nil
+}
+
+// texts is a list of texts.
+func texts(list []string) types.List {
+	values, _ := types.ListValueFrom(context.Background(), types.StringType, append([]string{}, list...)) // texts are texts
+	return values
+}
+
+// keepAddresses has machines that run keep the addresses that were reported: agents are asked when
+// something is applied, not whenever somebody looks.
+func keepAddresses(list, was []aMachine) {
+	for i, m := range list {
+		for _, before := range was {
+			if before.VMID.Equal(m.VMID) && m.State.Equal(before.State) && len(m.Addresses.Elements()) == 0 {
+				list[i].Addresses = before.Addresses
+			}
+		}
+	}
+}

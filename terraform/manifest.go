@@ -1,0 +1,183 @@
+package terraform
+
+import (
+	"context"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/site"
+)
+
+// manifests is the resource proxplane_manifest: manifests of the vm door, as they are.
+type manifests struct{ base }
+
+var (
+	_ resource.ResourceWithConfigure  = (*manifests)(nil)
+	_ resource.ResourceWithModifyPlan = (*manifests)(nil)
+)
+
+func newManifests() *manifests {
+	r := &manifests{}
+	r.kind = r
+	return r
+}
+
+func (r *manifests) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_manifest"
+}
+
+func (r *manifests) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	a := map[string]schema.Attribute{
+		"name": schema.StringAttribute{Required: true, Description: "A name for these manifests. Another name is another resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}},
+		"yaml": schema.StringAttribute{Required: true, Description: "Manifests as proxplane apply takes them, several of them separated by ---: file(\"machines.yaml\"). What they say of Providers isn't needed: the provider of this resource is meant."},
+	}
+	a["machines"] = machinesAttribute()
+	common(ctx, a)
+	resp.Schema = schema.Schema{Description: "Any manifests of proxplane, as they are: machines, classes, images, placement policies, snapshots, clones.", Attributes: a}
+}
+
+func (r *manifests) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagnostics) {
+	said, known, err := manifestOf([]field{{name: "name", key: "name"}, {name: "yaml", key: "yaml"}}, raw)
+	if err != nil {
+		diags.AddError("The resource can't be read", err.Error())
+		return w, false, diags
+	}
+	name, _ := said["name"].(string)
+	text, _ := said["yaml"].(string)
+	if !known || name == "" {
+		return w, false, diags
+	}
+	w.key = model.Key{Kind: "Manifest", Name: name}
+	w.wanted, diags = r.door.translateText("yaml", []byte(text))
+	for _, v := range w.wanted.Desired.VMs {
+		w.owners = append(w.owners, v.Owner)
+	}
+	for _, i := range w.wanted.Desired.Images {
+		if !i.Implied {
+			w.owners = append(w.owners, i.Owner)
+		}
+	}
+	for _, s := range w.wanted.Desired.Snapshots {
+		w.owners = append(w.owners, s.Owner)
+	}
+	return w, true, diags
+}
+
+// guests are those of some owners that are machines.
+func guests(owners []model.Owner) (list []model.Owner) {
+	for _, o := range owners {
+		if o.Kind == "VirtualMachine" || o.Kind == "VMClone" {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func (r *manifests) foresee(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, planned *tfsdk.Plan) (diags diag.Diagnostics) {
+	var was []aMachine
+	if !state.Raw.IsNull() {
+		diags.Append(state.GetAttribute(ctx, path.Root("machines"), &was)...)
+	}
+	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(guests(w.owners), objects, was))...)
+	return diags
+}
+
+func (r *manifests) pin(ctx context.Context, w *part, planned tfsdk.Plan) diag.Diagnostics {
+	return remember(ctx, w, planned)
+}
+
+func (r *manifests) fill(ctx context.Context, s *site.Site, w part, _ map[model.Key]site.Outcome, state *tfsdk.State) (diags diag.Diagnostics) {
+	list, err := found(ctx, s, guests(w.owners))
+	if err != nil {
+		diags.AddError(failure(err))
+		return diags
+	}
+	return state.SetAttribute(ctx, path.Root("machines"), list)
+}
+
+func (r *manifests) look(ctx context.Context, s *site.Site, w part, _ []plan.Object, state *tfsdk.State) (bool, diag.Diagnostics) {
+	list, err := found(ctx, s, guests(w.owners))
+	if err != nil {
+		var diags diag.Diagnostics
+		diags.AddError(failure(err))
+		return false, diags
+	}
+	var was []aMachine
+	if diags := state.GetAttribute(ctx, path.Root("machines"), &was); diags.HasError() {
+		return false, diags
+	}
+	keepAddresses(list, was)
+	return true, state.SetAttribute(ctx, path.Root("machines"), list)
+}
+
+// shrink: objects that the manifests don't name any more go.
+func (r *manifests) shrink(w *part, state tfsdk.State) diag.Diagnostics {
+	was, known, diags := r.parse(state.Raw)
+	if !known || diags.HasError() {
+		return diags
+	}
+	left := was.wanted.Desired
+	left.Delete()
+	w.wanted.Desired, w.leaves = together(w.wanted.Desired, left, w.owners)
+	return diags
+}
+
+func (r *manifests) leave(want model.Desired) model.Desired {
+	want.Delete()
+	return want
+}
+
+// together is what is wanted, with what is to go beside it, and whose that is.
+func together(want, left model.Desired, stay []model.Owner) (model.Desired, []model.Owner) {
+	stays := map[model.Key]bool{}
+	for _, o := range stay {
+		stays[o.Key] = true
+	}
+	var leaves []model.Owner
+	for _, v := range left.VMs {
+		if !stays[v.Owner.Key] {
+			want.VMs, leaves = append(want.VMs, v), append(leaves, v.Owner)
+		}
+	}
+	for _, i := range left.Images {
+		if !stays[i.Owner.Key] && !i.Implied {
+			want.Images, leaves = append(want.Images, i), append(leaves, i.Owner)
+		}
+	}
+	for _, s := range left.Snapshots {
+		if !stays[s.Owner.Key] {
+			want.Snapshots, leaves = append(want.Snapshots, s), append(leaves, s.Owner)
+		}
+	}
+	return want, leaves
+}
+
+// translateText is translate for manifests as people write them.
+func (d *door) translateText(file string, text []byte) (manifest.Wanted, diag.Diagnostics) {
+	set, err := manifest.Parse(file, text)
+	if err != nil {
+		return manifest.Wanted{}, told(err)
+	}
+	for _, k := range set.Keys() {
+		if k.Kind == "Provider" {
+			var diags diag.Diagnostics
+			diags.AddAttributeError(path.Root("yaml"), "A Provider is in the manifests", "Leave "+k.Title()+" out: the provider's block of this configuration says which Proxmox is meant, and how its networks are called.")
+			return manifest.Wanted{}, diags
+		}
+	}
+	provider, err := document{kind: "Provider", name: provided, spec: d.config.provider}.text()
+	if err != nil {
+		return manifest.Wanted{}, told(err)
+	}
+	return d.wanted(file, append(append(provider, text...), '\n'))
+}

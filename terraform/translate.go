@@ -1,0 +1,108 @@
+package terraform
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/manifest"
+)
+
+// document is a manifest.
+type document struct {
+	kind, name string
+	labels     map[string]any
+	spec       map[string]any
+}
+
+// provided is the name of the Provider in the manifests that resources become.
+const provided = "proxmox"
+
+// translate checks manifests and says what they want of Proxmox, as for files. What is wrong is
+// told in the words of the resource.
+func (d *door) translate(docs ...document) (manifest.Wanted, diag.Diagnostics) {
+	docs = append([]document{{kind: "Provider", name: provided, spec: d.config.provider}}, docs...)
+	var all []byte
+	for _, doc := range docs {
+		text, err := doc.text()
+		if err != nil {
+			return manifest.Wanted{}, told(err)
+		}
+		all = append(all, text...)
+	}
+	return d.wanted("configuration", all)
+}
+
+// wanted is what manifests want of Proxmox.
+func (d *door) wanted(file string, text []byte) (manifest.Wanted, diag.Diagnostics) {
+	var diags diag.Diagnostics
+	set, err := manifest.Parse(file, text)
+	if err != nil {
+		return manifest.Wanted{}, told(err)
+	}
+	all, err := set.Wanted(manifest.Options{Set: d.config.set, Door: Door, Getenv: d.config.getenv, ReadFile: os.ReadFile})
+	if err != nil {
+		return manifest.Wanted{}, told(err)
+	}
+	for _, n := range set.Notes() {
+		diags.AddWarning("Worth knowing", n)
+	}
+	return all[0], diags
+}
+
+// text is the document as YAML, which JSON is.
+func (doc document) text() ([]byte, error) {
+	b, err := json.Marshal(doc.object())
+	return append(append([]byte("---\n"), b...), "\n---\n"...), err
+}
+
+func (doc document) object() map[string]any {
+	meta := map[string]any{"name": doc.name}
+	if len(doc.labels) > 0 {
+		meta["labels"] = doc.labels
+	}
+	return map[string]any{"apiVersion": api.GroupVersion.String(), "kind": doc.kind, "metadata": meta, "spec": doc.spec}
+}
+
+// told says what is wrong with manifests in the words of Terraform.
+func told(err error) (diags diag.Diagnostics) {
+	var list manifest.Errors
+	if !errors.As(err, &list) {
+		diags.AddError("The configuration can't be used", err.Error())
+		return diags
+	}
+	for _, e := range list {
+		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), e.Text)
+	}
+	return diags
+}
+
+// attributeOf names the attribute that a field of a manifest stands for.
+func attributeOf(e *manifest.Error) string {
+	words := strings.Split(strings.TrimPrefix(e.Field, "spec."), ".")
+	for i, w := range words {
+		name, rest, indexed := strings.Cut(w, "[")
+		if words[i] = snake(name); indexed {
+			words[i] += "[" + rest
+		}
+	}
+	name := strings.Join(words, ".")
+	switch e.Object.Kind {
+	case "VMClass":
+		return "class." + name
+	case "VMImage":
+		return "image." + name
+	case "VMPlacementPolicy":
+		return "placement." + name
+	case "Provider":
+		return "The provider's " + name
+	case "":
+		return "The configuration"
+	}
+	return name
+}

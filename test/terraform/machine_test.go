@@ -1,0 +1,247 @@
+package terraform_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
+)
+
+// shop is a configuration with several machines at once, and some of for_each.
+func shop(replicas int, memory, more string) string {
+	return fmt.Sprintf(`
+resource "proxplane_image" "ubuntu" {
+  name   = "ubuntu"
+  source = "ubuntu-22-template"
+}
+resource "proxplane_virtual_machine" "web" {
+  name     = "web"
+  replicas = %d
+  class    = { cpus = 2, memory = %q }
+  image    = proxplane_image.ubuntu
+  tags     = ["shop"]
+  %s
+}
+resource "proxplane_virtual_machine" "db" {
+  for_each = toset(["a", "b"])
+  name     = "db-${each.key}"
+  class    = { cpus = 1, memory = "1Gi" }
+  image    = { source = "ubuntu-22-template" }
+  networks = [{ name = "lan", vlan = 5 }]
+  disks    = [{ name = "root", size = "20Gi" }, { name = "data", size = "5Gi" }]
+}
+output "web" {
+  value = proxplane_virtual_machine.web.machines
+}
+`, replicas, memory, more)
+}
+
+type machine struct {
+	Name, Node, State string
+	VMID              int
+	Addresses         []string
+	MACs              []string `json:"mac_addresses"`
+}
+
+func TestMachinesComeChangeAndGo(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	b.config(shop(3, "2Gi", ""))
+	b.says(b.planned(), "4 to add", "vmid = ")
+	b.apply()
+	b.settled()
+	var web []machine
+	if b.output("web", &web); len(web) != 3 {
+		t.Fatalf("the output has %v", web)
+	}
+	for _, m := range web {
+		if m.VMID == 0 || m.Node == "" || m.State != "running" || len(m.Addresses) == 0 || len(m.MACs) != 1 {
+			t.Errorf("not all is known of %+v", m)
+		}
+	}
+	if b.machines() != "db-a db-b web-1 web-2 web-3" {
+		t.Fatalf("there is %s", b.machines())
+	}
+
+	// A tag is live, whatever else a change would need.
+	b.config(strings.ReplaceAll(shop(3, "2Gi", ""), `["shop"]`, `["shop", "front"]`))
+	if out := b.apply(); strings.Contains(out, "restart") || !strings.Contains(out, "0 added, 1 changed, 0 destroyed") {
+		t.Errorf("a tag did more than it should:\n%s", out)
+	}
+
+	// What needs a restart says so and isn't done unasked.
+	b.config(shop(3, "4Gi", ""))
+	b.says(b.refused(), "web-1 can't be changed so", "memory is applied at a restart only", `update_policy.restart = "Allow"`)
+	b.config(shop(3, "4Gi", `update_policy = { restart = "Allow" }`))
+	b.says(b.apply(), "web-1 is restarted", "memory 2048 → 4096 MiB")
+	b.settled()
+
+	// Fewer machines are agreed to as well.
+	b.config(shop(2, "4Gi", ""))
+	b.says(b.refused(), "web-3 goes, with its disks", `update_policy.scale_down = "Allow"`)
+	b.config(shop(2, "4Gi", `update_policy = { scale_down = "Allow" }`))
+	b.says(b.apply(), "web-3 loses data")
+	b.settled()
+	if b.machines() != "db-a db-b web-1 web-2" {
+		t.Fatalf("there is %s", b.machines())
+	}
+	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
+		t.Fatal(out)
+	}
+	b.nothingLeft(before)
+}
+
+func TestDriftIsToldAndChangedBack(t *testing.T) {
+	b := begin(t)
+	b.config(shop(1, "2Gi", ""))
+	b.apply()
+	b.touch("db-b", "POST", "/config", pve.Params{"net0": "virtio,bridge=vmbr1"})
+	b.touch("db-a", "POST", "/status/stop", nil)
+	out := b.planned()
+	b.says(out, "2 to change", "db-a: start VM", "db-b: configure VM", "bridge vmbr1 → vmbr0")
+	b.apply()
+	b.settled()
+
+	// What somebody has destroyed is made anew.
+	b.touch("db-b", "POST", "/status/stop", nil)
+	b.touch("db-b", "DELETE", "", nil)
+	b.says(b.planned(), "1 to add, 0 to change")
+	b.apply()
+	b.settled()
+}
+
+func TestALostStateLosesNothing(t *testing.T) {
+	b := begin(t)
+	b.config(shop(2, "2Gi", ""))
+	b.apply()
+	vmids := b.vmids()
+	if err := os.Remove(filepath.Join(b.dir, "terraform.tfstate")); err != nil {
+		t.Fatal(err)
+	}
+	b.apply()
+	if now := b.vmids(); now != vmids {
+		t.Errorf("there were %s, and now there are %s", vmids, now)
+	}
+	b.settled()
+
+	// Another set knows nothing of them.
+	other := beside(t, b.server)
+	other.config(strings.ReplaceAll(shop(1, "2Gi", ""), "web", "shop"))
+	other.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"other"`)+shop(2, "2Gi", ""))
+	other.apply()
+	if out, code := other.run("destroy", "-auto-approve"); code != 0 {
+		t.Fatal(out)
+	}
+	if now := b.vmids(); now != vmids {
+		t.Errorf("there were %s, and now there are %s", vmids, now)
+	}
+	b.settled()
+}
+
+// vmids are those of all machines.
+func (b *bench) vmids() string {
+	var list []string
+	b.server.Do(func(st *pvesim.State) {
+		for _, name := range strings.Fields(b.names(st)) {
+			list = append(list, fmt.Sprintf("%s=%d", name, sim.VM(st, name).ID))
+		}
+	})
+	return strings.Join(list, " ")
+}
+
+func TestSecretsAreInNoFile(t *testing.T) {
+	b := begin(t)
+	const secret = "geheim-4711"
+	b.env = append(b.env, "TF_VAR_secret="+secret)
+	b.config(shop(1, "2Gi", `user_data = { cloud_init = { inline_wo = "#cloud-config\npassword: ${var.secret}\n" } }`) + "variable \"secret\" {\n  ephemeral = true\n}\n")
+	if out, code := b.run("plan", "-out=plan.bin"); code != 0 {
+		t.Fatal(out)
+	}
+	shown, _ := b.run("show", "-json", "plan.bin")
+	if out, code := b.run("apply", "plan.bin"); code != 0 {
+		t.Fatal(out)
+	}
+	b.settled()
+	state, err := os.ReadFile(filepath.Join(b.dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"state": string(state), "plan": shown} {
+		if strings.Contains(text, secret) || !strings.Contains(text, "web-1") {
+			t.Errorf("the %s holds the secret, or nothing at all:\n%s", name, text)
+		}
+	}
+
+	// Another secret is another first boot: it is told.
+	b.env = append(b.env, "TF_VAR_secret=other-0815")
+	b.says(b.planned(), "proxplane_virtual_machine.web will be updated in-place", "drift = [] -> (known after apply)")
+}
+
+func TestWhatCantBeIsToldBeforeAnythingIsMade(t *testing.T) {
+	b := begin(t)
+	for want, config := range map[string]string{
+		"class.cpus isn't right":                 strings.ReplaceAll(shop(1, "2Gi", ""), "cpus = 2", "cpus = 0"),
+		"networks[0].vlan isn't right":           shop(1, "2Gi", `networks = [{ name = "lan", vlan = 5000 }]`),
+		"no template is named \"no-such-image\"": strings.ReplaceAll(shop(1, "2Gi", ""), "ubuntu-22-template", "no-such-image"),
+		"image has a url and no name":            strings.ReplaceAll(shop(1, "2Gi", ""), "image    = proxplane_image.ubuntu", `image = { url = "https://example.com/a.qcow2" }`),
+	} {
+		b.config(config)
+		b.says(b.refused(), want)
+	}
+	b.write("main.tf", strings.ReplaceAll(head, `set = "shop"`, "")+shop(1, "2Gi", ""))
+	b.says(b.refused(), "The set has no name")
+	if b.machines() != "" {
+		t.Errorf("there is %s", b.machines())
+	}
+}
+
+func TestManifestsAsTheyAre(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	const machines = `
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 1, memory: 1Gi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: ubuntu}
+spec: {source: ubuntu-22-template}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: one}
+spec: {classRef: {name: small}, imageRef: {name: ubuntu}}
+`
+	const more = `
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: two}
+spec: {classRef: {name: small}, imageRef: {name: ubuntu}}
+`
+	config := "resource \"proxplane_manifest\" \"all\" {\n  name = \"all\"\n  yaml = file(\"machines.yaml\")\n}\n"
+	b.config(config)
+	b.write("machines.yaml", machines+more)
+	b.apply()
+	b.settled()
+	b.write("machines.yaml", machines)
+	b.says(b.apply(), "two loses data")
+	b.settled()
+	if b.machines() != "one" {
+		t.Errorf("there is %s", b.machines())
+	}
+	b.write("machines.yaml", machines+strings.ReplaceAll(more, "cpus", "cpu")+"---\nkind: Provider\n")
+	b.refused()
+	b.write("machines.yaml", machines)
+	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
+		t.Fatal(out)
+	}
+	b.nothingLeft(before)
+}
