@@ -127,7 +127,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 		if power {
 			l.Status = []int{o.VMID}
 		}
-		if e.observer.FirewallOutdated(o.VMID, configs) {
+		if e.observer.FirewallOutdated(o.VMID, since.configs) {
 			l.Firewalls = []int{o.VMID}
 		}
 		return l
