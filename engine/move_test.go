@@ -216,3 +216,44 @@ func (l *lab) stopTask(kind string) bool {
 	}
 	return false
 }
+
+// A node is drained, and its machine brought back, though the process dies at any request.
+func TestADrainEndsThoughTheProcessDiesAtAnyRequest(t *testing.T) {
+	was := machine("web")
+	was.Source.Full, was.Power = true, model.PowerOn
+	was.Disks = append(was.Disks, model.Disk{Slot: "scsi1", Name: "data", Storage: "local-lvm", Size: movedSize})
+	asked := func(m model.Move) model.Desired {
+		want := desired(was)
+		want.Moves = map[model.Key]model.Move{was.Owner.Key: m}
+		return want
+	}
+	for _, after := range []bool{false, true} {
+		for n, killed := 1, true; killed; n++ {
+			inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+				l.mustConverge(desired(was))
+				from := l.named("web")["node"]
+				to := map[string]string{"pve1": "pve2", "pve2": "pve1"}[from]
+				drain := asked(model.Move{From: from, Home: from})
+				killed = l.runUntil(drain, n, after)
+				l.mustConverge(drain)
+				if vm := l.named("web"); vm["node"] != to || !strings.Contains(vm["description"], `"home":"`+from+`"`) {
+					t.Errorf("it is on %s: %s", vm["node"], vm["description"])
+				}
+				back := asked(model.Move{From: to, To: from})
+				killed = l.runUntil(back, n, after) || killed
+				l.mustConverge(back)
+				if vm := l.named("web"); vm["node"] != from || strings.Contains(vm["description"], `"home"`) {
+					t.Errorf("it is on %s: %s", vm["node"], vm["description"])
+				}
+				if wrong := l.onlyOn(movedSize, from+"/local-lvm"); wrong != "" {
+					t.Error(wrong)
+				}
+				l.mustConverge(desired(was))
+				l.check(desired(was))
+			})
+			if t.Failed() {
+				t.Fatalf("killed at request %d, when it was done: %v", n, after)
+			}
+		}
+	}
+}

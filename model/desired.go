@@ -28,6 +28,9 @@ type Desired struct {
 	// MaxUnavailable bounds how many guests of all that is wanted are restarted or
 	// replaced at once, on top of what each guest's Rollout says; zero: nothing does.
 	MaxUnavailable Limit `json:",omitzero"`
+	// Moves are the guests that are to go to other nodes: only that is done then, and nothing else
+	// that is wanted; nil: all is done.
+	Moves map[Key]Move `json:"-"`
 	// Allow are the effects that the person at the keyboard has agreed to,
 	// on top of what the manifests allow.
 	Allow Allow

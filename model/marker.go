@@ -47,6 +47,8 @@ type Marker struct {
 	// Addresses are those that the guest has from pools, by the slot of the interface. They count as
 	// taken from the moment in which the marker is written, see package plan.
 	Addresses map[string][]string `json:"addresses,omitempty"`
+	// Home is the node that the guest was taken from when that was drained.
+	Home string `json:"home,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`

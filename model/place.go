@@ -24,6 +24,15 @@ type Place struct {
 	Facts map[string]NodeFacts `json:",omitempty"`
 }
 
+// Move is what a person asks of a guest: to leave a node.
+type Move struct {
+	From string // where it was when that was asked for: elsewhere it has been moved since
+	To   string // empty: wherever it may be
+	Why  string
+	// Home is the node that it is to come back to some day, see [Marker].
+	Home string
+}
+
 // Strategy says which of the nodes that can take a guest gets it.
 type Strategy string
 

@@ -90,7 +90,7 @@ type part struct {
 func (w *Wanted) part() *part {
 	all := w.all
 	return &part{w: w, have: map[model.Key]bool{}, want: model.Desired{
-		Set: all.Set, Door: all.Door, Range: all.Range, MaxUnavailable: all.MaxUnavailable, Allow: all.Allow, Shares: all.Shares,
+		Set: all.Set, Door: all.Door, Range: all.Range, MaxUnavailable: all.MaxUnavailable, Allow: all.Allow, Shares: all.Shares, Moves: all.Moves,
 		Reserved: w.reserved, Seen: map[model.Key]bool{},
 	}}
 }

@@ -20,6 +20,25 @@ func (c *change) migrate(after ...int) bool {
 	if why == "" {
 		return false
 	}
+	if c.unready() {
+		return true
+	}
+	to, no := c.p.destination(c)
+	switch {
+	case to == "":
+		c.o.note("%s; it stays there, since no node can take it (%s)", why, no)
+		return false
+	case !c.p.allows(c.v).Move:
+		c.o.Notes = append(c.o.Notes, Note{Text: why + "; it stays there", Do: model.Advice{Do: model.AllowMove, Node: to}})
+		return false
+	}
+	c.goTo(to, why, after...)
+	return true
+}
+
+// unready reports whether the guest can't be moved yet: something about it isn't known, or the HA manager is
+// at it.
+func (c *change) unready() bool {
 	if c.g.Status == model.StatusUnknown {
 		c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
 		return true
@@ -36,20 +55,16 @@ func (c *change) migrate(after ...int) bool {
 		c.o.Look.HA = true
 		return true
 	}
-	to, no := c.p.destination(c)
-	what := fmt.Sprintf("migrate VM %d", c.g.VMID)
-	switch {
-	case to == "":
-		c.o.note("%s; it stays there, since no node can take it (%s)", why, no)
-		return false
-	case !c.p.allows(c.v).Move:
-		c.o.Notes = append(c.o.Notes, Note{Text: why + "; it stays there", Do: model.Advice{Do: model.AllowMove, Node: to}})
-		return false
-	}
-	what += " to " + to
-	c.o.step(Step{Action: model.Migrate{Target: c.target(), To: to, Running: c.running()}, What: what, Why: why, Diff: one(differs(model.FieldNode, c.g.Node, to), Moves), Effect: Moves}, after...)
-	c.p.nodeLoad().take(to, c.g.Memory, c.v)
-	return true
+	return false
+}
+
+// goTo plans the migration itself.
+func (c *change) goTo(node, why string, after ...int) {
+	c.o.step(Step{
+		Action: model.Migrate{Target: c.target(), To: node, Running: c.running()},
+		What:   fmt.Sprintf("migrate VM %d to %s", c.g.VMID, node), Why: why, Diff: one(differs(model.FieldNode, c.g.Node, node), Moves), Effect: Moves,
+	}, after...)
+	c.p.nodeLoad().take(node, c.g.Memory, c.v)
 }
 
 // offPolicy says why the guest shouldn't be where it is; empty: it may stay.
@@ -163,6 +178,9 @@ func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
 		return text
 	}
 	if text := tooManyCPUs(allCPUs(c.have.Options), n); text != "" {
+		return text
+	}
+	if text := c.localDevice(); text != "" {
 		return text
 	}
 	return p.carries(c, n.Name)

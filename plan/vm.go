@@ -21,6 +21,9 @@ func (p *planner) vm(v model.VM) Object {
 			return o
 		}
 	}
+	if f.guest == nil && p.want.Moves != nil {
+		return o // what isn't there isn't moved
+	}
 	if f.guest == nil {
 		p.missing(&o, v, f)
 		return o
@@ -35,6 +38,10 @@ func (p *planner) vm(v model.VM) Object {
 		return o
 	}
 	if o.Look = p.unread(g); !o.Look.Empty() {
+		return o
+	}
+	if p.want.Moves != nil {
+		p.relocate(&o, v, g)
 		return o
 	}
 	if v.Deleted {

@@ -83,7 +83,7 @@ func simFill(ts *testscript.TestScript, neg bool, args []string) {
 // byHand does something to a VM as somebody would in Proxmox' own interface:
 //
 //	by-hand set VM KEY=VALUE…     by-hand stop VM         by-hand destroy VM
-//	by-hand tag VM TAG
+//	by-hand tag VM TAG            by-hand unset VM KEY…
 //	by-hand migrate VM NODE       by-hand snapshot VM NAME
 //	by-hand create VMID NODE KEY=VALUE…
 //	by-hand lose-config VM        by-hand lose-disk VM SLOT
@@ -161,6 +161,8 @@ func byHand(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "set":
 		touch("PUT", "/config", pairs(rest))
+	case "unset":
+		touch("PUT", "/config", pve.Params{"delete": strings.Join(rest, ","), "force": "1"})
 	case "tag":
 		tags := ""
 		s.Do(func(st *pvesim.State) {

@@ -1,0 +1,144 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/model"
+)
+
+// NewDrain is `proxplane drain`.
+func NewDrain(u *ui.UI) *cobra.Command {
+	m := &moving{applying: applying{change: change{deleted: true}}}
+	cmd := &cobra.Command{
+		Use:   "drain NODE",
+		Short: "Migrate all machines of proxplane's away from a node",
+		Long: `Migrate all machines that proxplane made or adopted away from a node, before it is
+updated or switched off: those that run while they run, with their local disks.
+"proxplane undrain" brings them back. Other VMs and containers stay, and are named.
+
+With -f, the placement policies of the manifests hold for the machines that they
+name. To keep new machines away from the node meanwhile, put it into maintenance: in
+the Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
+"ha-manager crm-command node-maintenance enable NODE".`,
+		Example: `  proxplane drain pve1
+  proxplane drain pve1 -f machines/
+  proxplane undrain pve1`,
+		Args: command.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
+				return m.drain(cmd.Context(), u, c, have, args[0])
+			})
+		},
+	}
+	m.flags(cmd)
+	return cmd
+}
+
+// NewUndrain is `proxplane undrain`.
+func NewUndrain(u *ui.UI) *cobra.Command {
+	m := &moving{applying: applying{change: change{deleted: true}}}
+	cmd := &cobra.Command{
+		Use:   "undrain NODE",
+		Short: "Bring machines back to a node that was drained",
+		Long: `Migrate the machines back to a node that "proxplane drain" has taken away from there.
+A machine that was moved by "proxplane move" since stays where it is.`,
+		Example: `  proxplane undrain pve1
+  proxplane undrain pve1 -f machines/`,
+		Args: command.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
+				return m.undrain(cmd.Context(), c, have, args[0])
+			})
+		},
+	}
+	m.flags(cmd)
+	return cmd
+}
+
+// drain moves the machines of a node that are proxplane's, and names the others.
+func (m *moving) drain(ctx context.Context, u *ui.UI, c *target.Site, have *model.Observed, node string) error {
+	n := have.Nodes[node]
+	switch {
+	case n == nil:
+		return noNode(have, node)
+	case !n.Online:
+		return fmt.Errorf("node %s is offline: nothing can be migrated away from it", node)
+	}
+	var others, templates, managed []string
+	for _, g := range guestsOn(have, func(g *model.Guest) bool { return g.Node == node }) {
+		name := fmt.Sprintf("%s (%d)", g.Name, g.VMID)
+		if g.Template {
+			templates = append(templates, name)
+			continue
+		}
+		mark, err := ours(ctx, c, g)
+		switch {
+		case err != nil:
+			return err
+		case mark == nil:
+			others = append(others, name)
+		case n.Maintenance && g.HAState != "":
+			managed = append(managed, name)
+		default:
+			m.add(c, g, mark, model.Move{From: node, Why: node + " is drained", Home: node})
+		}
+	}
+	leave := func(names []string, format string) {
+		if len(names) > 0 {
+			u.Note(format, few(names))
+		}
+	}
+	leave(others, "not proxplane's, so they stay on "+node+": %s")
+	leave(templates, "templates stay on "+node+": %s")
+	leave(managed, "under HA, so that Proxmox moves them itself: %s")
+	if !n.Maintenance {
+		u.Note("%s isn't in maintenance, so new machines may still go there", node)
+	}
+	return nil
+}
+
+// undrain moves the machines back that were taken away from a node.
+func (m *moving) undrain(ctx context.Context, c *target.Site, have *model.Observed, node string) error {
+	switch n := have.Nodes[node]; {
+	case n == nil:
+		return noNode(have, node)
+	case n.Maintenance:
+		return ui.Advise(fmt.Errorf("node %s is in maintenance", node), fmt.Sprintf("End it first, on any node: ha-manager crm-command node-maintenance disable %s", node))
+	}
+	for _, g := range guestsOn(have, func(g *model.Guest) bool { return !g.Template }) {
+		mark, err := ours(ctx, c, g)
+		if err != nil {
+			return err
+		}
+		if mark != nil && mark.Home == node {
+			m.add(c, g, mark, model.Move{From: g.Node, To: node, Why: node + " takes machines again"})
+		}
+	}
+	return nil
+}
+
+// guestsOn are some of the guests, in the order of their VMIDs.
+func guestsOn(have *model.Observed, which func(*model.Guest) bool) (list []*model.Guest) {
+	for _, g := range have.Guests {
+		if which(g) {
+			list = append(list, g)
+		}
+	}
+	slices.SortFunc(list, func(a, b *model.Guest) int { return a.VMID - b.VMID })
+	return list
+}
+
+// ours reads the marker of a guest whose tag says that it is proxplane's; nil: it isn't.
+func ours(ctx context.Context, c *target.Site, g *model.Guest) (*model.Marker, error) {
+	if !slices.Contains(g.Tags, model.Tag) {
+		return nil, nil
+	}
+	return markerOf(ctx, c, g)
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// relocate plans what a person asks for by the name of a guest: that it goes to another node. Nothing
+// else is done to it.
+func (p *planner) relocate(o *Object, v model.VM, g *model.Guest) {
+	move, asked := p.want.Moves[v.Owner.Key]
+	if !asked || g.Config == nil || p.templated(o, g) {
+		return
+	}
+	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
+	switch {
+	case g.Status == model.StatusUnknown:
+		o.Look.Status = append(o.Look.Status, g.VMID) // also when it has arrived: people are told how it is
+		return
+	case g.Node != move.From || g.Node == move.To:
+		if move.Home == "" && c.have.Marker.Home != "" {
+			c.remember("") // it is where people want it
+		}
+		return
+	case c.unready():
+		return
+	}
+	to, no := p.sendTo(c, move)
+	if to == "" {
+		if o.Look.Empty() {
+			o.wait(model.WaitUnfit, "no node can take it ("+no.String()+")")
+		}
+		return
+	}
+	noted := 0
+	if move.Home != "" && c.have.Marker.Home != move.Home {
+		noted = c.remember(move.Home)
+	}
+	c.goTo(to, move.Why, noted)
+}
+
+// sendTo is the node that a guest goes to, or why none can take it.
+func (p *planner) sendTo(c *change, move model.Move) (to string, no refusals) {
+	if move.To == "" {
+		return p.destination(c)
+	}
+	n := p.have.Nodes[move.To]
+	switch {
+	case n == nil:
+		no.add(move.To, never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", ")))
+	case len(c.v.Place.Nodes) > 0 && !slices.Contains(c.v.Place.Nodes, move.To):
+		no.add(move.To, never("its placement allows %s only", strings.Join(c.v.Place.Nodes, ", ")))
+	default:
+		if why := p.movable(c, n, p.nodeLoad()); why != "" {
+			no.add(move.To, never("%s", why))
+			return "", no
+		}
+		return move.To, nil
+	}
+	return "", no
+}
+
+// remember writes into the marker of a guest which node it is to come back to.
+func (c *change) remember(home string) int {
+	m := c.have.Marker.Bare()
+	m.Home = home
+	text := model.Describe(c.have.Text, m)
+	what := "note that it comes from " + home
+	if home == "" {
+		what = "forget that it came from " + c.have.Marker.Home
+	}
+	return c.o.step(Step{
+		Action: model.Configure{Target: c.target(), Digest: c.have.Digest, Description: &text},
+		What:   what, Why: "its node was drained", Effect: Live,
+	})
+}
+
+// localDevice names what a guest has that only its node has; empty: nothing. Proxmox refuses to
+// move such a guest.
+func (c *change) localDevice() string {
+	for _, k := range slices.Sorted(keysOf(c.have.Options)) {
+		value := c.have.Options[k]
+		mapped := mappingIn(value) != ""
+		switch {
+		case k == "ivshmem":
+		case isSlot(k, "hostpci") && mapped:
+			if c.running() {
+				return fmt.Sprintf("%s is a PCI device, and Proxmox moves no machine with one while it runs", k)
+			}
+			continue
+		case isSlot(k, "virtiofs") && c.running():
+			return fmt.Sprintf("%s is a directory of %s, and Proxmox moves no machine with one while it runs", k, c.g.Node)
+		case isSlot(k, "usb") && strings.HasPrefix(strings.TrimPrefix(value, "host="), "spice"), isSlot(k, "serial") && value == "socket":
+			continue
+		case !isSlot(k, "hostpci") && !isSlot(k, "usb") && !isSlot(k, "serial") && !isSlot(k, "parallel"):
+			continue
+		}
+		return fmt.Sprintf("%s is a device of %s, and Proxmox moves no machine with one", k, c.g.Node)
+	}
+	return ""
+}
