@@ -21,7 +21,9 @@ type provider struct {
 func (t *translator) readProviders() {
 	each(t, func(s scope, p *api.Provider) {
 		s.checkName()
-		t.providers = append(t.providers, s.provider(p))
+		one := s.provider(p)
+		s.checkPools(one)
+		t.providers = append(t.providers, one)
 	})
 	v := variables{getenv: t.options.Getenv}
 	if len(t.providers) > 0 || v.endpoint() == "" {

@@ -124,6 +124,7 @@ func (t *translator) finish() {
 		m := t.machines[e.Object]
 		m.take(spec.Errors{e}, nil, m.fields)
 	}
+	t.checkFixed()
 	for _, p := range t.providers {
 		p.wanted.Desired.Shares = t.translation.Shares(&p.cluster)
 	}

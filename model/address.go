@@ -26,6 +26,11 @@ func (p AddressPool) Contains(a netip.Addr) bool {
 	return slices.ContainsFunc(p.Ranges, func(r AddressRange) bool { return r.Contains(a) })
 }
 
+// Overlaps reports whether guests can get an address from both pools.
+func (p AddressPool) Overlaps(o AddressPool) bool {
+	return slices.ContainsFunc(p.Ranges, func(r AddressRange) bool { return slices.ContainsFunc(o.Ranges, r.Overlaps) })
+}
+
 // Families are those of which a guest gets an address: IPv4, IPv6.
 func (p AddressPool) Families() []Family {
 	var list []Family

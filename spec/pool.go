@@ -67,6 +67,11 @@ func (r *report) pool(field, name string, p Pool) (model.AddressPool, []fieldRan
 		r.inPrefix(one, out)
 		out.Ranges = append(out.Ranges, one.Without(without)...)
 	}
+	for _, x := range exclude {
+		if len(ranges) == len(p.Ranges) && !slices.ContainsFunc(ranges, func(one fieldRange) bool { return one.Overlaps(x.AddressRange) }) {
+			r.fail(x.field, "%s is in no range of the pool, so that no machine gets it anyway; leave it away, or correct it", x.AddressRange)
+		}
+	}
 	if len(ranges) > 0 && len(out.Ranges) == 0 {
 		r.fail(field+".exclude", "leaves no address of the pool")
 	}

@@ -34,6 +34,8 @@ func TestPoolsAreChecked(t *testing.T) {
 		{"a gateway that is excluded", func(p *spec.Pool) { p.Gateway = "192.168.1.105" }, ""},
 		{"a gateway elsewhere", func(p *spec.Pool) { p.Gateway = "10.0.0.1" }, "networks.lan.pool.gateway: 10.0.0.1 isn't inside of 192.168.1.0/24, the network of the pool"},
 		{"an address for a network", func(p *spec.Pool) { p.Prefix = "192.168.1.1/24" }, "networks.lan.pool.prefix: 192.168.1.1/24 is an address in a network; did you mean 192.168.1.0/24?"},
+		{"an exclusion outside of the ranges", func(p *spec.Pool) { p.Exclude = []string{"192.168.1.50"} }, "networks.lan.pool.exclude[0]: 192.168.1.50 is in no range of the pool, so that no machine gets it anyway; leave it away, or correct it"},
+		{"a whole /64", func(p *spec.Pool) { p.Ranges[1] = "fd00:1::-fd00:1::ffff:ffff:ffff:ffff" }, ""},
 		{"all is excluded", func(p *spec.Pool) { p.Ranges = p.Ranges[:1]; p.Exclude = p.Ranges }, "networks.lan.pool.exclude: leaves no address of the pool"},
 	} {
 		cluster := lan()
