@@ -40,6 +40,16 @@ func classOf(name string, c *api.VMClassSpec) *spec.Class {
 		Machine: c.Spec.Machine, BIOS: c.Spec.BIOS, SecureBoot: c.Spec.SecureBoot, TPM: c.Spec.TPM, CPUType: c.Spec.CPUType,
 		SCSIController: c.Spec.SCSIController, VGA: c.Spec.VGA, Serial: c.Spec.Serial, ExtraConfig: c.ExtraConfig,
 	}
+	class.Hugepages, class.KeepHugepages = c.Hugepages, c.KeepHugepages
+	if c.CPU != nil {
+		class.CPU = spec.CPU(*c.CPU)
+	}
+	if c.NUMA != nil {
+		class.NUMA = &spec.NUMA{}
+		for _, n := range c.NUMA.Nodes {
+			class.NUMA.Nodes = append(class.NUMA.Nodes, spec.NUMANode(n))
+		}
+	}
 	if c.Storage != nil {
 		class.Storage, class.Type = c.Storage.Class, c.Storage.Type
 	}

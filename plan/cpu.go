@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -12,6 +14,10 @@ func (c *change) unstartable() bool {
 	if c.v.Power == model.PowerOff || c.v.Power == model.PowerOffGraceful {
 		return false
 	}
+	if text := lacksAffinity(c.v.Options, c.p.have.Nodes[c.g.Node]); text != "" && c.have.Options["affinity"] != c.v.Options["affinity"] {
+		c.o.wait(model.WaitUnfit, fmt.Sprintf("VM %d is on %s: %s; name CPUs that it has, or migrate it to a node that has these", c.g.VMID, c.g.Node, text))
+		return true
+	}
 	text := c.tooManyCPUs()
 	same := allCPUs(overlaid(c.have.Options, c.v.Options)) == allCPUs(c.have.Options)
 	if text == "" || c.running() && same && len(c.pending()) == 0 {
@@ -19,6 +25,20 @@ func (c *change) unstartable() bool {
 	}
 	c.o.wait(model.WaitUnfit, text)
 	return true
+}
+
+// lacksAffinity says that a guest is to run on CPUs that a node doesn't have; empty: it has them,
+// or nobody knows how many it has.
+func lacksAffinity(options map[string]string, n *model.Node) string {
+	if n == nil || n.CPUs == 0 {
+		return ""
+	}
+	for last := range strings.FieldsFuncSeq(options["affinity"], func(r rune) bool { return r == ',' || r == '-' }) {
+		if cpu, err := strconv.Atoi(strings.TrimSpace(last)); err == nil && cpu >= n.CPUs {
+			return fmt.Sprintf("affinity names CPU %d, and there are %d, from 0 on", cpu, n.CPUs)
+		}
+	}
+	return ""
 }
 
 // tooManyCPUs says that Proxmox won't start the guest where it is; empty: it may.

@@ -12,7 +12,7 @@ import (
 // guest that is there and can't start helps nobody.
 
 // rootOptions may be set by root@pam only, logged in with its password.
-var rootOptions = []string{"args", "hookscript"}
+var rootOptions = []string{"affinity", "args", "hookscript", "hugepages", "keephugepages"}
 
 // lacksRoot waits if a guest needs options that these credentials can't set. One
 // that is made from a guest with the same options has them by itself.

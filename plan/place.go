@@ -159,6 +159,9 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if text := tooManyCPUs(cpusFrom(v, src), n); text != "" {
 		return never("%s", text)
 	}
+	if text := lacksAffinity(v.Options, n); text != "" {
+		return never("%s", text)
+	}
 	if !n.Online {
 		return now("offline")
 	}

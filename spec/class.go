@@ -30,6 +30,10 @@ type Class struct {
 	Memory        resource.Quantity
 	MinMemory     *resource.Quantity // nil: as Proxmox has it
 	HotplugMemory bool
+	CPU           CPU
+	NUMA          *NUMA  // nil: none
+	Hugepages     string // 2Mi, 1Gi or any; empty: none
+	KeepHugepages bool
 
 	Machine        string // board: q35, i440fx or a version of them
 	BIOS           string // seabios or uefi
@@ -60,6 +64,8 @@ func (r *report) class(spec *Class) *class {
 	r.classMemory(c, spec)
 	r.classHotplug(c, spec)
 	r.classMachine(c, spec)
+	r.classUse(c, spec)
+	r.classNUMA(c, spec)
 	r.checkStorage("storage", spec.Storage)
 	c.storage = spec.Storage
 	c.format = r.format("type", spec.Type)
@@ -195,7 +201,7 @@ func (r *report) classMachine(c *class, spec *Class) {
 		board = "q35"
 	}
 	r.board(c, board)
-	r.option(c.options, "cpuType", "cpu", spec.CPUType)
+	r.classCPUType(c, spec)
 	r.option(c.options, "scsiController", "scsihw", spec.SCSIController)
 	r.option(c.options, "vga", "vga", spec.VGA)
 	if spec.Serial {

@@ -69,6 +69,9 @@ func ofClass(path string) Message   { return message("%s of the %s", called(path
 func ofMachine(path string) Message { return message("%s", inMachine("%s", path)) }
 func ofNetwork(path string) Message { return message("%s of %s", called(path), inMachine("networks")) }
 
+// rootOnly are options that only root@pam itself may set.
+var rootOnly = []string{"affinity", "args", "hookscript", "hugepages", "keephugepages"}
+
 // noOption are parameters of the call that aren't options of a guest.
 var noOption = []string{
 	"node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage", "lock", "template",
@@ -104,7 +107,7 @@ func (r *report) extraConfig(extra map[string]string, typed options, class bool)
 				r.fail(field, "%v", err)
 				continue
 			}
-			if key == "args" || key == "hookscript" {
+			if slices.Contains(rootOnly, key) {
 				r.tell(field, "only root@pam itself, with its password, may set this; API tokens may not")
 			}
 			good[key] = value

@@ -62,6 +62,7 @@ func writeClass(c *spec.Class) *mapping {
 	if c.MinMemory != nil {
 		m.put("minMemory", quantity(c.MinMemory.Value()))
 	}
+	m.put("cpu", (&mapping{}).put("limit", c.CPU.Limit).put("units", c.CPU.Units).put("affinity", c.CPU.Affinity))
 	return m.put("hotplugMemory", c.HotplugMemory).put("spec", board)
 }
 

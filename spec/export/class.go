@@ -33,9 +33,23 @@ func (w *writer) class() *spec.Class {
 		c.MinMemory = resource.NewQuantity(int64(n)*mib, resource.BinarySI)
 	}
 	w.hotplug(c)
+	w.use(c)
 	w.board(c)
 	c.Name = Name(strconv.Itoa(c.CPUs) + "cpu-" + memory.String())
 	return c
+}
+
+// use is how much of its node's CPUs the guest gets, and which.
+func (w *writer) use(c *spec.Class) {
+	if w.says("class.cpu.limit", "cpulimit") {
+		c.CPU.Limit = w.take("cpulimit")
+	}
+	if w.says("class.cpu.units", "cpuunits") {
+		c.CPU.Units = w.number("cpuunits", 0)
+	}
+	if w.says("class.cpu.affinity", "affinity") {
+		c.CPU.Affinity = w.take("affinity")
+	}
 }
 
 // hotplug is said by the class where its fields mean the same.

@@ -41,6 +41,9 @@ type VMClassList struct {
 // VMClassSpec is what machines of the class have. When a machine changes to
 // another class, what that one doesn't say about the virtual hardware stays.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.hugepages) || has(self.numa) || has(self.hotplugMemory) && self.hotplugMemory",message="hugepages needs numa: add numa: {}"
+// +kubebuilder:validation:XValidation:rule="!(has(self.keepHugepages) && self.keepHugepages) || has(self.hugepages)",message="keepHugepages needs hugepages"
+// +kubebuilder:validation:XValidation:rule="!(has(self.hotplugMemory) && self.hotplugMemory) || !has(self.numa) || !has(self.numa.nodes)",message="memory can't be plugged into numa.nodes: leave one of them out"
 // +kubebuilder:validation:XValidation:rule="!has(self.maxCPUs) || self.maxCPUs >= self.cpus",message="maxCPUs is less than cpus: raise it, or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.sockets) || (has(self.maxCPUs) ? self.maxCPUs : self.cpus) % self.sockets == 0",message="the CPUs can't be spread evenly over the sockets: choose a number that divides them, or leave sockets out"
 // +kubebuilder:validation:XValidation:rule="isQuantity(string(self.memory)) && quantity(string(self.memory)).compareTo(quantity('16Mi')) >= 0",message="want at least 16Mi of memory: a number without a unit counts bytes, so write 4Gi or 512Mi"
@@ -82,6 +85,24 @@ type VMClassSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Sockets int `json:"sockets,omitempty"`
+
+	// CPU says how the CPUs are used, beside their number.
+	// +optional
+	CPU *VMClassCPU `json:"cpu,omitempty"`
+
+	// NUMA shows the guest that memory is nearer to some CPUs than to others.
+	// +optional
+	NUMA *VMClassNUMA `json:"numa,omitempty"`
+
+	// Hugepages backs the memory with large pages of the node: "2Mi", "1Gi" or "any".
+	// Needs numa, and root@pam with its password.
+	// +optional
+	// +kubebuilder:validation:Enum="2Mi";"1Gi";any
+	Hugepages string `json:"hugepages,omitempty"`
+
+	// KeepHugepages doesn't give the pages back when a machine is off.
+	// +optional
+	KeepHugepages bool `json:"keepHugepages,omitempty"`
 
 	// Spec are further settings of the machine.
 	// +optional
@@ -137,6 +158,69 @@ type VMClassMachine struct {
 	// Serial adds a serial console.
 	// +optional
 	Serial bool `json:"serial,omitempty"`
+}
+
+// VMClassCPU says how CPUs are used.
+type VMClassCPU struct {
+	// Flags are features of the processor that are turned on or off: "+aes", "-pcid".
+	// Needs cpuType. A change needs a restart.
+	// +optional
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=32
+	// +listType=atomic
+	Flags []string `json:"flags,omitempty"`
+
+	// Limit is how many CPUs of the node a machine may use at most, of all together: "1.5".
+	// Changes are live.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	Limit string `json:"limit,omitempty"`
+
+	// Units are the machine's weight when the node is busy, against 100 of others. Changes
+	// are live.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	Units int `json:"units,omitempty"`
+
+	// Affinity are the CPUs of the node that machines run on: "0-3,8". A machine goes to a
+	// node that has all of them. Only root@pam with its password may set it. A change needs
+	// a restart.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Affinity string `json:"affinity,omitempty"`
+}
+
+// VMClassNUMA shows the guest NUMA nodes: one for each socket, or those that are listed. A
+// change needs a restart.
+type VMClassNUMA struct {
+	// Nodes with their CPUs and memory. Together they have all of the memory.
+	// +optional
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=atomic
+	Nodes []NUMANode `json:"nodes,omitempty"`
+}
+
+// NUMANode is a NUMA node of the guest.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.hostNodes) == has(self.policy)",message="hostNodes needs a policy, and policy needs hostNodes"
+type NUMANode struct {
+	// CPUs of the guest, counted from 0: "0-1", "0;2".
+	// +kubebuilder:validation:MaxLength=128
+	CPUs string `json:"cpus"`
+
+	// Memory of the node.
+	Memory resource.Quantity `json:"memory"`
+
+	// HostNodes are the NUMA nodes of the host that the memory comes from: "0", "0-1".
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	HostNodes string `json:"hostNodes,omitempty"`
+
+	// Policy is "bind", "interleave" or "preferred".
+	// +optional
+	// +kubebuilder:validation:Enum=bind;interleave;preferred
+	Policy string `json:"policy,omitempty"`
 }
 
 // VMClassStorage says where the disks of machines are.
