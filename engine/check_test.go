@@ -77,7 +77,7 @@ func (l *lab) check(want model.Desired) {
 
 // templateWanted reports whether a guest is a template of an image that is wanted.
 func templateWanted(want model.Desired, o model.Owner) bool {
-	return slices.ContainsFunc(want.Images, func(i model.Image) bool { return i.Owner.Key == o.Key && !i.Deleted && i.URL != "" })
+	return slices.ContainsFunc(want.Images, func(i model.Image) bool { return i.Owner.Key == o.Key && !i.Deleted && i.ISO == "" })
 }
 
 func (l *lab) checkMachine(want model.VM, m model.Marker, vm *pvesim.VM) {

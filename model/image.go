@@ -20,9 +20,15 @@ type Image struct {
 	Checksum          string
 	ChecksumAlgorithm string
 	Storage           string // where the disk of a fetched image goes
-	// Ahead are the nodes that get a template of a fetched image before a machine needs it there,
+	// Ahead are the nodes that get a template of the image before a machine needs it there,
 	// where templates are on local storages; [AllNodes]: all of them.
 	Ahead []string `json:",omitempty"`
+	// NoCopies says that a template that people made is used where it is, and not copied to nodes
+	// that don't reach its disks.
+	NoCopies bool `json:",omitempty"`
+	// Origin tells the template that copies are made of from others, earlier and later ones. Plans
+	// find it; see [OriginOf].
+	Origin string `json:",omitempty"`
 	// On is the node that this template of the image is for; empty: it is the image itself. See
 	// [Image.Copy].
 	On string `json:",omitempty"`
@@ -40,6 +46,27 @@ type Image struct {
 	// Lent says that it is another namespace's, which looks after it: here guests are only
 	// made from it. With a URL, VMID is the template that was made there; 0: none yet.
 	Lent bool `json:",omitempty"`
+}
+
+// Made reports whether the image is a template that people made: by name or VMID.
+func (i Image) Made() bool { return i.URL == "" && i.ISO == "" && (i.Template != "" || i.VMID != 0) }
+
+// OriginOf tells a template from all others, also from one that has its VMID later: Proxmox gives each
+// new VM a UUID.
+func OriginOf(vmid int, options map[string]string) string {
+	return strconv.Itoa(vmid) + " " + options["vmgenid"] + " " + options["smbios1"]
+}
+
+// CopyName is what copies of a template that people made are called. It isn't the template's
+// own name, which stands for what people made.
+func (i Image) CopyName() string {
+	const ending, most = "-copy", 63
+	name := i.Owner.Name
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if over := len(last) + len(ending) - most; over > 0 {
+		name = strings.TrimRight(name[:len(name)-over], "-.")
+	}
+	return name + ending
 }
 
 // AllNodes stands for every node of the cluster.
@@ -108,4 +135,9 @@ func (i Image) Identity() string {
 }
 
 // Version changes when the image has to be made anew.
-func (i Image) Version() string { return Digest(i.URL + "\x00" + i.Checksum) }
+func (i Image) Version() string {
+	if i.Made() {
+		return Digest("copy of\x00" + i.Origin)
+	}
+	return Digest(i.URL + "\x00" + i.Checksum)
+}

@@ -92,7 +92,7 @@ func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full boo
 		kind = "copy"
 	}
 	m := marker(v, to.VMID, intendedSeed(v, to.VMID))
-	m.Fresh, m.From, m.Image = true, from.VMID, p.images[v.Source.Image].Identity()
+	m.Fresh, m.From, m.Image = true, original(from), p.images[v.Source.Image].Identity()
 	return o.step(Step{
 		Action: model.Clone{
 			From: model.Target{VMID: from.VMID, Node: from.Node}, Snapshot: v.Source.Snapshot, To: to, Name: v.Name,

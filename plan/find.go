@@ -197,6 +197,9 @@ func (p *planner) nameOf(o model.Owner) string {
 	if v, ok := p.vms[o.Key]; ok {
 		return v.Name
 	}
+	if i, ok := p.images[o.Key]; ok && i.Made() {
+		return i.CopyName()
+	}
 	return o.Name
 }
 

@@ -115,7 +115,7 @@ func (p *planner) expectStep(then *model.Observed, o Object, action model.Action
 	case model.MakeShare:
 		then.Dirs[a.Name] = sharedAs(a)
 		return
-	case model.MakeTemplate, model.Start, model.SetHA, model.Snap:
+	case model.MakeTemplate, model.Migrate, model.Start, model.SetHA, model.Snap:
 		g = changedBy(a, then.Guests[a.Guest()])
 	}
 	if g == nil {
@@ -182,6 +182,8 @@ func changedBy(a model.Action, g *model.Guest) *model.Guest {
 			}
 		}
 		then.Config = &c
+	case model.Migrate:
+		then.Node = a.To
 	case model.Snap:
 		then.Snapshots = append(slices.Clip(g.Snapshots), model.SnapshotInfo{Name: a.Name, Description: a.Description, Memory: a.Memory})
 	default:

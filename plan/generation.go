@@ -44,12 +44,25 @@ func whoIs(names []string) string {
 
 // earlier are the templates of earlier generations of an image.
 func (p *planner) earlier(i model.Image) []*model.Guest {
-	return slices.DeleteFunc(p.generations(i), func(g *model.Guest) bool { return madeOf(g, i) })
+	return slices.DeleteFunc(p.generations(i), func(g *model.Guest) bool { return madeOf(g, i) && !p.superseded(i, g) })
+}
+
+// superseded reports whether a copy of a template isn't needed any more: people have made a template of
+// the same name on its node.
+func (p *planner) superseded(i model.Image, g *model.Guest) bool {
+	if !i.Made() {
+		return false
+	}
+	made, _, _ := p.madeByHand(i)
+	return slices.ContainsFunc(made, func(other *model.Guest) bool { return other.Template && other.Node == ownerNode(g) })
 }
 
 // lookAtGenerations has the configs read of guests that may be earlier generations of an image.
 func (p *planner) lookAtGenerations(o *Object, i model.Image) {
-	current := map[*model.Guest]bool{p.find(versioned(i), 0, i.Range).guest: true}
+	current := map[*model.Guest]bool{}
+	if !i.Made() {
+		current[p.find(versioned(i), 0, i.Range).guest] = true
+	}
 	for _, node := range model.NamesOf(p.have.Nodes) {
 		if owner := versioned(i.Copy(node)); len(p.have.Tagged(owner)) > 0 {
 			current[p.find(owner, 0, i.Range).guest] = true
@@ -66,7 +79,7 @@ func (p *planner) lookAtGenerations(o *Object, i model.Image) {
 // candidates are the guests that may have been made for an image. The list of
 // guests shows the names of new ones some seconds late.
 func (p *planner) candidates(i model.Image) []*model.Guest {
-	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.nameless()), func(g *model.Guest) bool {
+	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named(i.CopyName()), p.nameless()), func(g *model.Guest) bool {
 		return g.Container || unnamed(g) && !slices.Contains(g.Tags, model.Tag)
 	})
 }
@@ -126,8 +139,8 @@ func nameFor(template, g *model.Guest) string {
 // removeImage plans the end of an image: what we made for it goes, unless
 // guests hang on it.
 func (p *planner) removeImage(o *Object, i model.Image) {
-	if i.URL == "" {
-		o.Gone = true // templates that we didn't make stay
+	if i.ISO != "" || i.Implied || i.Made() && !p.mayHaveCopies(o, i) {
+		o.Gone = o.Look.Empty() && o.Wait == nil // templates that we didn't make stay
 		return
 	}
 	var unread []int
@@ -140,12 +153,18 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		o.Look.Configs = unread
 		return
 	}
-	if p.have.Files == nil {
+	if p.have.Files == nil && i.URL != "" {
 		o.Look.Files = true
 		return
 	}
-	p.removeStrays(o, i, nil)
+	if i.URL != "" {
+		p.removeStrays(o, i, nil)
+	}
 	list := p.generations(i)
+	if len(list) == 0 && len(o.Steps) == 0 && o.Wait == nil && i.Made() {
+		o.Gone = true
+		return
+	}
 	if len(list) == 0 && len(o.Steps) == 0 && o.Wait == nil {
 		o.Gone = !p.hidden(o, i.Owner, p.firstFree(versioned(i), i.Range))
 		return

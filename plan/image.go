@@ -13,19 +13,10 @@ import (
 // is one of the name on several nodes.
 func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	switch {
-	case i.Template != "":
-		return p.templates(i)
+	case i.Made():
+		return p.withCopies(i)
 	case i.Lent && i.URL != "":
 		return p.lentTemplate(i)
-	case i.VMID != 0:
-		g := p.have.Guests[i.VMID]
-		if g == nil {
-			return nil, &Wait{Reason: model.WaitMissing, Text: fmt.Sprintf("there is no VM %d", i.VMID)}, Look{}
-		}
-		if i.OnlyTemplate && !g.Template {
-			return nil, &Wait{Reason: model.WaitForbidden, Do: model.Advice{Do: model.AllowSource, VMID: i.VMID}, Text: fmt.Sprintf("VM %d isn't a template, and nothing but templates is allowed here", i.VMID)}, Look{}
-		}
-		return []*model.Guest{g}, nil, Look{}
 	case i.URL != "":
 		return p.fetchedTemplates(i)
 	}
@@ -147,6 +138,8 @@ func (p *planner) imageSteps(i model.Image) Object {
 		p.removeImage(&o, i)
 	case i.URL != "":
 		p.fetchImage(&o, i)
+	case i.On != "":
+		p.copyImage(&o, i)
 	case i.ISO != "":
 		p.findISO(&o, i)
 	default:

@@ -39,7 +39,14 @@ func ownerNode(g *model.Guest) string {
 
 // spreads reports whether an image is one template a node.
 func (p *planner) spreads(i model.Image, look *Look) bool {
-	if i.URL == "" || i.Lent || i.Deleted {
+	if i.Lent || i.Deleted {
+		return false
+	}
+	if copyable(i) {
+		_, from := p.origin(i, look)
+		return from != nil
+	}
+	if i.URL == "" {
 		return false
 	}
 	if known, ok := p.spread[i.Owner.Key]; ok {
@@ -104,14 +111,19 @@ func (p *planner) copyNodes(o *Object, i model.Image) []string {
 	for _, node := range model.NamesOf(p.have.Nodes) {
 		f := p.find(versioned(i.Copy(node)), 0, i.Range)
 		o.Look.Add(f.look)
-		if f.guest != nil || p.fetching(imageFile(i), node, false) != nil {
+		switch {
+		case i.Made() && f.guest != nil && (p.givenUp(i.Copy(node)) || p.superseded(i, f.guest)):
+		case f.guest != nil || i.URL != "" && p.fetching(imageFile(i), node, false) != nil:
 			nodes[node] = true
 		}
 	}
 	for _, g := range p.earlier(i) {
-		if slot, why := p.copySlot(i, g.Node, &o.Look); !why.no() {
+		if slot, why := p.copySlot(i, g.Node, &o.Look); !why.no() && !(i.Made() && p.reached(i, slot)) {
 			nodes[slot] = true
 		}
+	}
+	if i.Made() {
+		return slices.Sorted(maps.Keys(nodes))
 	}
 	if first := p.firstNode(i, &o.Look); len(nodes) == 0 && !i.Used && first != "" && p.found[versioned(i)].guest == nil {
 		nodes[first] = true
@@ -189,8 +201,10 @@ func (p *planner) gatherAll(images []Object) []Object {
 		i, ok := p.images[o.Owner.Key]
 		var copies []Object
 		switch {
-		case !ok || i.URL == "" || i.Deleted:
+		case !ok || i.ISO != "" || i.Deleted:
 		case !o.Look.Empty() || o.Wait != nil || p.unknownNode(&o, i):
+		case i.URL == "":
+			copies = p.gatherCopies(&o, i)
 		case p.gathers(i) && p.spreads(i, &o.Look):
 			copies = p.gather(&o, i)
 		case o.Look.Empty() && len(o.Steps) == 0:
@@ -206,12 +220,20 @@ func (p *planner) gatherAll(images []Object) []Object {
 	return out
 }
 
-// undecided are the templates that were asked for, while it isn't known what the image needs.
+// undecided are the templates that are asked for, while it isn't known what the image needs.
 func (p *planner) undecided(image Object, i model.Image) (copies []Object) {
+	nodes := maps.Clone(p.needed[i.Owner.Key])
+	if nodes == nil {
+		nodes = map[string]bool{}
+	}
 	for _, c := range p.want.Images {
 		if c.On != "" && c.Owner == i.Owner {
-			copies = append(copies, Object{Owner: c.Object(), On: c.On, Look: image.Look, Wait: image.Wait})
+			nodes[c.On] = true
 		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
+		c := i.Copy(node)
+		copies = append(copies, Object{Owner: c.Object(), On: node, Look: image.Look, Wait: image.Wait})
 	}
 	return copies
 }
@@ -270,7 +292,11 @@ func (p *planner) gather(o *Object, i model.Image) (copies []Object) {
 	if len(o.Templates) > 0 {
 		o.VMID, o.Node = o.Templates[0].VMID, o.Templates[0].Node
 	}
-	p.removeStrays(o, i, late)
+	if i.Made() {
+		p.dropFailed(o, i)
+	} else {
+		p.removeStrays(o, i, late)
+	}
 	switch {
 	case len(late) == 0:
 		p.removeOld(o, i)

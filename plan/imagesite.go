@@ -61,6 +61,13 @@ func (p *planner) imageSite(i model.Image, node string, look *Look) (imageSite, 
 // copySlot is the node that a node's template is made for: itself, or the first of those that
 // share the storage of the template.
 func (p *planner) copySlot(i model.Image, node string, look *Look) (string, unfit) {
+	if i.Made() {
+		_, from := p.origin(i, look)
+		if from == nil {
+			return node, now("what it would be a copy of isn't there")
+		}
+		return node, p.copySite(from, node, look)
+	}
 	site, why := p.imageSite(i, node, look)
 	if why.no() || !site.shared {
 		return node, why
@@ -76,6 +83,9 @@ func (p *planner) copySlot(i model.Image, node string, look *Look) (string, unfi
 // makeable is the template that is or would be made for a node, as something to clone from, or
 // why none can be.
 func (p *planner) makeable(i model.Image, node string, look *Look) (*source, unfit) {
+	if i.Made() {
+		return p.copyTo(i, node, look)
+	}
 	cannot := func(why unfit) (*source, unfit) {
 		why.reason = fmt.Sprintf("%s can't be made there: %s", i.Owner.Name, why.reason)
 		return nil, why
@@ -128,6 +138,9 @@ func (p *planner) roomFor(i model.Image, node, storage string) unfit {
 // imageFirst says that a template has to be made before a guest can be.
 func (p *planner) imageFirst(c model.Image) *Wait {
 	text := fmt.Sprintf("first: %s on %s", c.Owner.Name, c.On)
+	if _, from := p.origin(c, &Look{}); from != nil {
+		return &Wait{Reason: model.WaitSource, Text: text + fmt.Sprintf(", a copy of template %d on %s", from.VMID, from.Node)}
+	}
 	if size := p.have.URLs[model.URLKey(c.On, c.URL)].Size; size > 0 {
 		text += fmt.Sprintf(", %s to fetch", model.Bytes(size))
 	}

@@ -150,7 +150,7 @@ func (p *planner) moved(o *Object, v model.VM, from *model.Guest) {
 		o.Look.Configs = append(o.Look.Configs, unread)
 		return
 	}
-	if len(before) == 0 || slices.Contains(before, from.VMID) {
+	if len(before) == 0 || slices.Contains(before, original(from)) {
 		return
 	}
 	var was []string

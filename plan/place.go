@@ -62,6 +62,9 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	}
 	if len(good) == 0 {
 		wait := &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}
+		if img.NoCopies && len(sources) > 0 && !sources[0].shared {
+			wait.Do = model.Advice{Do: model.AllowCopies}
+		}
 		for _, n := range p.nodesFor(v) {
 			if wait.Do.None() && p.have.Nodes[n.Name] != nil {
 				wait.Do = p.hookAdvice(v, n.Name)

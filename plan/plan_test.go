@@ -19,7 +19,7 @@ func owner(kind, name string) model.Owner {
 	return model.Owner{Door: "vm", Set: "default", Key: model.Key{Kind: kind, Name: name}}
 }
 
-var testImage = model.Image{Owner: owner("VMImage", "ubuntu-22"), Template: "ubuntu-22-template"}
+var testImage = model.Image{Owner: owner("VMImage", "ubuntu-22"), Template: "ubuntu-22-template", Range: model.Range{First: 6000, Last: 6999}}
 
 func testVM(name string) model.VM {
 	return model.VM{

@@ -54,6 +54,11 @@ func (p *planner) wantedNames() map[string]string {
 		for node := range p.have.Nodes {
 			wanted[versioned(i.Copy(node)).ID()] = i.Owner.Name
 		}
+		if rooted, from := p.origin(i, &Look{}); from != nil && copyable(i) {
+			for node := range p.have.Nodes {
+				wanted[versioned(rooted.Copy(node)).ID()] = i.CopyName()
+			}
+		}
 	}
 	return wanted
 }

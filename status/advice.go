@@ -105,6 +105,9 @@ var advice = map[model.Do][2]func(model.Advice) string{
 	},
 	model.OwnData:      both(same("give it userData of its own to change them")),
 	model.NameTemplate: both(same("name the VMID of the right one as the source, say which one is meant with sourceSelector, or rename the others")),
+	model.AllowCopies: fields(func(_ model.Advice, spec string) string {
+		return fmt.Sprintf("let the image be copied to other nodes with %scopies: auto, or make a template of the same name there", spec)
+	}),
 	model.AllowSource: fields(func(a model.Advice, spec string) string {
 		return fmt.Sprintf("whoever may change the Provider can allow it with %sallow.sources: [\"%d\"]", spec, a.VMID)
 	}),
