@@ -23,7 +23,7 @@ var switches = map[string]func(model.Facts) bool{
 	"observe/done.go Check":        func(f model.Facts) bool { return f.Checked },
 	"engine/progress.go copies":    func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't
 	"plan/foresee.go expectStep":   func(f model.Facts) bool { return f.Awaited },
-	"plan/foresee.go changedBy":    func(f model.Facts) bool { return f.Awaited && f.Changes == model.AspectConfig },
+	"plan/foresee.go changedBy":    func(f model.Facts) bool { return f.Awaited && (f.Changes == model.AspectConfig || f.Moves) },
 	"privileges/calls.go changeOf": func(f model.Facts) bool { return slices.Contains(f.Calls, model.ConfigCall) },
 	"privileges/calls.go reason": func(f model.Facts) bool {
 		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })

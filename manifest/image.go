@@ -32,7 +32,7 @@ func (t *translator) readImages() {
 func (s scope) imageOf(i *api.VMImageSpec) spec.Image {
 	return spec.Image{
 		Owner: s.owner(), Source: i.Source, SourceSelector: (*spec.Selector)(i.SourceSelector), URL: i.URL, Checksum: i.Checksum, ChecksumType: i.ChecksumType,
-		ISO: i.ISO, Storage: i.Storage, Nodes: i.Nodes, OS: spec.OS(i.OS), Deleted: s.deleted(),
+		ISO: i.ISO, Storage: i.Storage, Nodes: i.Nodes, Copies: i.Copies, OS: spec.OS(i.OS), Deleted: s.deleted(),
 	}
 }
 

@@ -50,7 +50,7 @@ func foundOf(o object) found {
 		f.proxmox = cmp.Or(p.Annotations[api.Proxmox], p.Status.Proxmox)
 	}
 	if i, ok := o.(*api.VMImage); ok {
-		f.fetched = i.Spec.URL != ""
+		f.fetched, f.madeOn = i.Spec.URL != "", i.Status.Providers
 	}
 	if vm, ok := o.(*api.VirtualMachine); ok && vm.Spec.Count != nil {
 		f.group, f.short = true, !f.deleting && uncounted(o)
@@ -111,7 +111,7 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 	p := all[w.Provider]
 	p.machines = len(d.VMs)
 	for _, i := range d.Images {
-		if i.URL != "" {
+		if i.URL != "" || slices.Contains(all[i.Owner.Key].madeOn, w.Provider.Name) {
 			p.images++
 		}
 	}

@@ -55,7 +55,8 @@ type found struct {
 	machines  int          // that use it
 	lent      int          // those of them that are in other namespaces
 	fetched   bool         // it is an image with a URL
-	images    int          // fetched ones that are on a Provider
+	madeOn    []string     // the Providers that have templates of an image
+	images    int          // with templates of ours on a Provider
 	snapshot  string       // its name in Proxmox, if it is one
 	group     bool         // it stands for several machines
 	short     bool         // it isn't written down yet how many

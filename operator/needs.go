@@ -18,7 +18,7 @@ func (f found) needs() string {
 	case f.machines > 0:
 		return status.Count(f.machines, "machine is", "machines are")
 	case f.images > 0:
-		return status.Count(f.images, "fetched image is", "fetched images are")
+		return status.Count(f.images, "image is", "images are")
 	}
 	return ""
 }

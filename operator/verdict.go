@@ -147,7 +147,7 @@ func neverMade(obj object) bool {
 	case *api.VMClone:
 		return !restored && o.Status.VMID == 0
 	case *api.VMImage:
-		return o.Spec.URL == "" || !restored && len(o.Status.Providers) == 0
+		return o.Spec.ISO != "" || !restored && len(o.Status.Providers) == 0
 	}
 	return false
 }

@@ -170,7 +170,7 @@ func fillIn(want *model.Desired, have *model.Observed) {
 func allRights(want model.Desired) map[string]map[string]bool {
 	rights := map[string]map[string]bool{}
 	all := map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
-	rights["/vms"] = map[string]bool{"VM.Audit": true, "VM.Allocate": true, "VM.Migrate": true, "VM.Config.Options": true}
+	rights["/vms"] = map[string]bool{"VM.Audit": true, "VM.Allocate": true, "VM.Clone": true, "VM.Migrate": true, "VM.Config.Options": true}
 	for name := range newWorld().stores {
 		rights["/storage/"+name] = all
 	}

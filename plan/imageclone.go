@@ -59,7 +59,7 @@ func (p *planner) unplaceable(o *Object, from *model.Guest, node string) bool {
 func (p *planner) makeCopy(o *Object, c model.Image, from *model.Guest, vmid int) {
 	owner, why := versioned(c), absent(o.Owner)
 	to := model.Target{VMID: vmid, Node: from.Node}
-	o.VMID, o.Node = vmid, from.Node
+	o.VMID, o.Node = vmid, c.On
 	p.placed[vmid] = model.Placement{Owner: owner, Node: from.Node}
 	kind, full := "clone", !p.linksMove(from.Config)
 	if full {

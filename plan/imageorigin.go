@@ -141,7 +141,7 @@ func (p *planner) mayCopy(look *Look) unfit {
 		look.Rights = append(look.Rights, allGuests)
 		return unfit{}
 	}
-	for _, priv := range []string{"VM.Allocate", "VM.Migrate", "VM.Config.Options"} {
+	for _, priv := range []string{"VM.Allocate", "VM.Clone", "VM.Migrate", "VM.Config.Options"} {
 		if !rights[priv] {
 			return never("these credentials lack %s on %s", priv, allGuests)
 		}

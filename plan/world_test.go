@@ -110,7 +110,7 @@ func (w *world) observe(l Look) *model.Observed {
 		o.Bridges[node] = map[string]bool{"vmbr0": true, "vmbr1": true, "vmbr2": true, "vmbr5": true}
 	}
 	for _, path := range l.Rights {
-		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, "VM.Audit": true, "VM.Allocate": true, "VM.Migrate": true, "VM.Config.Options": true, mayAllocate: true, mayFetch: true}
+		o.Rights[path] = map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, "VM.Audit": true, "VM.Allocate": true, "VM.Clone": true, "VM.Migrate": true, "VM.Config.Options": true, mayAllocate: true, mayFetch: true}
 	}
 	o.URLs = map[string]model.URLState{}
 	for _, key := range l.URLs {

@@ -32,6 +32,39 @@ func (l *life) fetched(i model.Image) {
 	}
 }
 
+// allGuests is the path of rights on all guests.
+const allGuests = "/vms"
+
+// copied is the life of the copies of a template that people made and whose disks are on local storages of a
+// cluster: each node that machines are placed on may get one.
+func (l *life) copied(i model.Image) {
+	for _, s := range l.imageSources(i) {
+		if !l.copies(i, s) || s.path == allGuests {
+			continue
+		}
+		tags := []string{model.Tag}
+		d := deed{of: i.Owner.Key, guest: allGuests, newID: allGuests, source: s.path, had: s.config}
+		for _, d.action = range []model.Action{
+			model.Clone{Name: i.CopyName(), Full: true}, model.Configure{Tags: &tags}, model.Migrate{}, model.MakeTemplate{}, model.Destroy{Owner: i.Owner},
+		} {
+			l.deeds = append(l.deeds, d)
+		}
+	}
+}
+
+// copies reports whether a template that people made may be copied to other nodes.
+func (l *life) copies(i model.Image, s source) bool {
+	return i.Made() && !i.NoCopies && !i.Implied && len(l.at.Have.Nodes) > 1 && s.template && s.config != nil && l.local(s.config)
+}
+
+// local reports whether a guest has disks on a storage that nodes don't share.
+func (l *life) local(c *model.Config) bool {
+	return slices.ContainsFunc(c.Disks, func(d model.Disk) bool {
+		s := l.at.Have.Storages[storageOf(d)]
+		return s != nil && !s.Shared
+	})
+}
+
 // imageStorages are the storages that the disk of an image may go to.
 func (l *life) imageStorages(i model.Image) []string {
 	if i.Storage != "" {

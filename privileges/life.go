@@ -24,6 +24,9 @@ func (l *life) all() {
 		if i.URL != "" && !i.Lent {
 			l.fetched(i)
 		}
+		if i.Made() && !i.Lent {
+			l.copied(i)
+		}
 		if i.ISO != "" {
 			l.seeStorage(model.StorageOf(i.ISO))
 		}

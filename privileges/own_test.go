@@ -2,6 +2,7 @@ package privileges_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/proxplane/proxplane/model"
@@ -76,6 +77,18 @@ spec: {antiAffinity: [{key: app, operator: In, values: [web]}]}
 `},
 
 		// It hears the power button.
+		{name: "apart, from a template with local disks", world: func(w *pvesim.World) {
+			w.Guests[0].Config = maps.Clone(w.Guests[0].Config)
+			w.Guests[0].Config["scsi0"] = "local-lvm:4"
+		}, yaml: class + image + machine("one", fromImage+`
+  placementRef: {name: apart}`) + machine("two", fromImage+`
+  placementRef: {name: apart}`) + `
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMPlacementPolicy
+metadata: {name: apart}
+spec: {antiAffinity: [{key: app, operator: In, values: [web]}]}
+`},
+
 		{name: "from nothing", world: func(w *pvesim.World) {
 			w.Systems = append(w.Systems, pvesim.WorldSystem{VMID: 778, System: pvesim.WithAgent})
 		}, yaml: class + machine("one", `

@@ -88,6 +88,9 @@ func (l *life) imageSources(i model.Image) []source {
 		}
 		out = append(out, source{path: vmPath(g.VMID), config: g.Config, template: g.Template})
 	}
+	if at := slices.IndexFunc(out, func(s source) bool { return l.copies(i, s) }); at >= 0 {
+		out = append(out, source{path: allGuests, config: out[at].config, template: true})
+	}
 	slices.SortFunc(out, func(a, b source) int { return strings.Compare(a.path, b.path) })
 	return out
 }

@@ -25,8 +25,11 @@ type Image struct {
 	ChecksumType   string // empty: by the length of Checksum
 	ISO            string // a name such as debian.iso, or a volume
 	Storage        string // of what is fetched
-	// Nodes have a template of what is fetched before a machine needs it there; "*": all.
-	Nodes   []string
+	// Nodes have a template before a machine needs it there; "*": all.
+	Nodes []string
+	// Copies says whether a template with local disks is copied to nodes that machines are placed
+	// on: auto, the default, or never.
+	Copies  string
 	OS      OS
 	Deleted bool
 	Hold    model.Hold
@@ -133,13 +136,14 @@ func (r *report) image(spec *Image) model.Image {
 		r.fail("checksum", "is for images with a url")
 	}
 	r.imageNodes(&img, spec)
+	r.imageCopies(&img, spec)
 	return img
 }
 
 // imageNodes are the nodes that have a template beforehand.
 func (r *report) imageNodes(img *model.Image, spec *Image) {
-	if len(spec.Nodes) > 0 && spec.URL == "" {
-		r.fail("nodes", "is for images with a url")
+	if len(spec.Nodes) > 0 && spec.ISO != "" {
+		r.fail("nodes", "is for images with a url or a source")
 		return
 	}
 	for _, name := range spec.Nodes {
@@ -148,6 +152,25 @@ func (r *report) imageNodes(img *model.Image, spec *Image) {
 		}
 	}
 	img.Ahead = slices.Compact(slices.Sorted(slices.Values(spec.Nodes)))
+}
+
+// CopiesNever is the word for templates that aren't copied to other nodes.
+const CopiesNever = "never"
+
+// imageCopies says whether a template is copied to other nodes.
+func (r *report) imageCopies(img *model.Image, spec *Image) {
+	if spec.Copies == "" {
+		return
+	}
+	if spec.Source == "" {
+		r.fail("copies", "is for images with a source")
+		return
+	}
+	r.checkWord("copies", spec.Copies, "auto", CopiesNever)
+	img.NoCopies = spec.Copies == CopiesNever
+	if img.NoCopies && len(spec.Nodes) > 0 {
+		r.fail("nodes", "are the nodes that get copies, and %s says that there are none", called("copies"))
+	}
 }
 
 // nodeName are the names that nodes can have.

@@ -45,7 +45,9 @@ type VMImageList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.url) || !(has(self.checksum) || has(self.checksumType))",message="checksum is for images with a url: leave it out, or give the url"
 // +kubebuilder:validation:XValidation:rule="has(self.source) || !has(self.sourceSelector)",message="sourceSelector is for a source: give the name of a template there"
 // +kubebuilder:validation:XValidation:rule="has(self.checksum) || !has(self.checksumType)",message="checksum is missing beside checksumType"
-// +kubebuilder:validation:XValidation:rule="has(self.url) || !has(self.nodes)",message="nodes is for images with a url: leave it out, or give the url"
+// +kubebuilder:validation:XValidation:rule="!has(self.iso) || !has(self.nodes)",message="nodes is for images with a url or a source: leave it out"
+// +kubebuilder:validation:XValidation:rule="has(self.source) || !has(self.copies)",message="copies is for images with a source: leave it out"
+// +kubebuilder:validation:XValidation:rule="!has(self.copies) || self.copies != 'never' || !has(self.nodes)",message="nodes are the nodes that get copies, and copies: never says that there are none: leave one out"
 type VMImageSpec struct {
 	// SharedWith names the namespaces whose machines may refer to this object, "*" for
 	// all. Default: none but its own.
@@ -101,9 +103,17 @@ type VMImageSpec struct {
 	// +optional
 	Storage string `json:"storage,omitempty"`
 
-	// Nodes that have a template of a fetched image before a machine needs it there,
-	// "*" for all. Other nodes get one when a machine is placed on them. Where templates
-	// are on a shared storage one is enough for all nodes.
+	// Copies says what becomes of a source with local disks where a machine is placed on a
+	// node that has no template of the name: "auto" copies it there, by a clone that is
+	// migrated, and "never" keeps machines on the nodes that have one. Copies go with the image.
+	// Default: auto.
+	// +optional
+	// +kubebuilder:validation:Enum=auto;never
+	Copies string `json:"copies,omitempty"`
+
+	// Nodes that have a template of the image before a machine needs it there, "*" for all.
+	// Other nodes get one when a machine is placed on them. Where templates are on a shared
+	// storage one is enough for all nodes.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Nodes []string `json:"nodes,omitempty"`
