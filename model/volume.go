@@ -3,6 +3,7 @@ package model
 import (
 	"path"
 	"strings"
+	"time"
 )
 
 // Volume is a disk as its storage shows it, whoever uses it.
@@ -11,6 +12,8 @@ type Volume struct {
 	Node   string // that was asked
 	VMID   int    // that its name says
 	Parent string // the base volume that it is a linked clone of
+	// Created is when it was made; zero: its storage doesn't say.
+	Created time.Time
 }
 
 // Volumes are the disks of storages, by storage, those that nodes share once. What couldn't be read

@@ -116,7 +116,7 @@ func (o *Observer) inspect(ctx context.Context, p place) ([]model.Volume, error)
 		found.names = make(map[string]bool, len(list))
 	}
 	for _, v := range list {
-		volumes = append(volumes, model.Volume{ID: v.ID, Node: p.node, VMID: v.VMID, Parent: v.Parent})
+		volumes = append(volumes, model.Volume{ID: v.ID, Node: p.node, VMID: v.VMID, Parent: v.Parent, Created: v.Created})
 		found.names[model.VolumeName(v.ID)] = true
 	}
 	o.mu.Lock()

@@ -21,6 +21,7 @@ func (p *planner) removeOld(o *Object, i model.Image) {
 			o.note("template %d on %s, an earlier one, stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked))
 		}
 		if len(linked)+len(unread) > 0 {
+			o.Earlier = append(o.Earlier, Earlier{Template: model.Template{VMID: g.VMID, Name: g.Name, Node: g.Node}, Linked: linked})
 			continue
 		}
 		o.step(Step{
@@ -28,6 +29,20 @@ func (p *planner) removeOld(o *Object, i model.Image) {
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
 		})
 	}
+}
+
+// Earlier is a template of an earlier generation of an image.
+type Earlier struct {
+	model.Template
+	Linked []string // the machines that are linked clones of it; empty: not known yet
+}
+
+// String says why it stays.
+func (e Earlier) String() string {
+	if len(e.Linked) == 0 {
+		return "an earlier one, goes when no machine is a linked clone of it"
+	}
+	return fmt.Sprintf("an earlier one, stays while %s a linked clone of it", whoIs(e.Linked))
 }
 
 // whoIs names guests, with the verb.

@@ -93,6 +93,8 @@ type Object struct {
 	Resolved string
 	// Templates are the guests that an image stands for.
 	Templates []model.Template
+	// Earlier are templates that it doesn't stand for any more, and that stay.
+	Earlier []Earlier
 }
 
 // Ready reports whether the object is up to date.

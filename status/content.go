@@ -19,6 +19,10 @@ type Image struct {
 	Node   string `json:"node,omitempty"`
 	Size   int64  `json:"sizeBytes,omitempty"`
 	Ours   bool   `json:"ours"`
+	// Created is when the template was made; zero: not known.
+	Created time.Time `json:"created,omitzero"`
+	// UsedBy are the machines that were made from it.
+	UsedBy []string `json:"usedBy,omitempty"`
 
 	// What is known when the manifests are there.
 	Object  string `json:"object,omitempty"`
@@ -27,10 +31,10 @@ type Image struct {
 }
 
 // ImageTable lists images.
-func ImageTable(list []Image) Table {
+func ImageTable(list []Image, now time.Time) Table {
 	t := Table{Columns: []Column{
 		{Name: "NAME", Flex: true, Ends: true}, {Name: "TYPE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "SIZE", Right: true},
-		{Name: "OURS"}, {Name: "VOLUME", Wide: true},
+		{Name: "AGE", Right: true}, {Name: "OURS"}, {Name: "USED BY"}, {Name: "VOLUME", Wide: true},
 	}}
 	wanted := false
 	for _, i := range list {
@@ -45,10 +49,19 @@ func ImageTable(list []Image) Table {
 			id = fmt.Sprint(i.VMID)
 		}
 		t.Rows = append(t.Rows, []string{
-			i.Name, i.Type, i.Node, id, sizeOrNone(i.Size), yesNo(i.Ours), i.Volume, yesNo(i.Ready != nil && *i.Ready), i.Message,
+			i.Name, i.Type, i.Node, id, sizeOrNone(i.Size), age(i.Created, now), yesNo(i.Ours), few(i.UsedBy), i.Volume, yesNo(i.Ready != nil && *i.Ready), i.Message,
 		})
 	}
 	return t
+}
+
+// few names the first of a list.
+func few(names []string) string {
+	const most = 2
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // Snapshot is a snapshot of a guest.

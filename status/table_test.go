@@ -67,7 +67,7 @@ func TestContentTablesReadWell(t *testing.T) {
 		{Name: "ubuntu-22-template", Type: "template", VMID: 9000, Node: "pve1", Size: 8 * gib, Ours: true, Ready: &ready, Message: "up to date"},
 		{Name: "debian.iso", Type: "iso", Volume: "local:iso/debian.iso", Node: "pve1", Size: 600 << 20},
 	}
-	golden.Compare(t, "images.txt", ImageTable(images).Text(Layout{Width: 80, Heading: true}))
+	golden.Compare(t, "images.txt", ImageTable(images, time.Time{}).Text(Layout{Width: 80, Heading: true}))
 
 	g := lab().Guests[101]
 	snapshots := []Snapshot{

@@ -3,9 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
-	"strconv"
 
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
@@ -61,77 +59,6 @@ func missing(what string, names, there []string) error {
 		}
 	}
 	return nil
-}
-
-// listImages lists templates, ISO files and files to import.
-func listImages(ctx context.Context, g *Get, names []string) (listing, error) {
-	if len(g.c.Desired.Images) > 0 {
-		return listWantedImages(ctx, g, names)
-	}
-	have, err := g.c.Look(ctx)
-	if err != nil {
-		return listing{}, err
-	}
-	if err := g.c.Observer.Files(ctx); err != nil {
-		return listing{}, g.c.Fail(err)
-	}
-	var rows []status.Image
-	for _, t := range target.Sorted(have, func(g *model.Guest) bool { return g.Template && !g.Container }) {
-		rows = append(rows, status.Image{Name: t.Name, Type: "template", VMID: t.VMID, Node: t.Node, Size: t.Disk, Ours: status.VMOf(t).Ours})
-	}
-	files := g.c.Observer.Snapshot().Files
-	for _, volume := range model.NamesOf(files) {
-		f := files[volume]
-		rows = append(rows, status.Image{Name: path.Base(volume), Type: f.Content, Volume: volume, Node: f.Node, Size: f.Size})
-	}
-	var l listing
-	var all []string
-	for _, i := range rows {
-		all = append(all, i.Name)
-	}
-	byVMID := func(name string) bool {
-		return slices.ContainsFunc(rows, func(i status.Image) bool { return strconv.Itoa(i.VMID) == name })
-	}
-	if err := missing("image", slices.DeleteFunc(slices.Clone(names), byVMID), all); err != nil {
-		return l, err
-	}
-	rows = slices.DeleteFunc(rows, func(i status.Image) bool { return !named(names, i.Name) && !named(names, strconv.Itoa(i.VMID)) })
-	for _, i := range rows {
-		l.add(fmt.Sprintf("%s %d%s", i.Name, i.VMID, i.Volume), i)
-	}
-	l.table = status.ImageTable(rows)
-	return l, nil
-}
-
-func listWantedImages(ctx context.Context, g *Get, names []string) (listing, error) {
-	p, err := g.c.Site.Replan(ctx, g.c.Desired)
-	if err != nil {
-		return listing{}, g.c.Fail(err)
-	}
-	have := g.c.Observer.Snapshot()
-	var l listing
-	var rows []status.Image
-	var all []string
-	for n, o := range p.Objects {
-		if o.Owner.Kind != "VMImage" {
-			continue
-		}
-		image, _, _ := o.Owner.CopyOf()
-		spread := n+1 < len(p.Objects) && o.On == "" && p.Objects[n+1].On != ""
-		if all = append(all, image.Name); !named(names, image.Name) || spread {
-			continue // its templates follow
-		}
-		out := status.CLI.Of(o)
-		ready := out.State == model.StateReady
-		i := status.Image{Name: image.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
-		if t := have.Guests[o.VMID]; t != nil {
-			i.Type, i.Size, i.Ours = "template", t.Disk, status.VMOf(t).Ours
-		}
-		rows = append(rows, i)
-		l.add(i.Object, i)
-	}
-	l.table = status.ImageTable(rows)
-	return l, missing("image", names, all)
 }
 
 // listSnapshots lists the snapshots of machines: all, those named or selected, or those

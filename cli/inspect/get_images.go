@@ -1,0 +1,147 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/status"
+)
+
+// listImages lists templates, ISO files and files to import.
+func listImages(ctx context.Context, g *Get, names []string) (listing, error) {
+	if len(g.c.Desired.Images) > 0 {
+		return listWantedImages(ctx, g, names)
+	}
+	have, err := g.c.Look(ctx)
+	if err != nil {
+		return listing{}, err
+	}
+	if err := g.c.Observer.Files(ctx); err != nil {
+		return listing{}, g.c.Fail(err)
+	}
+	if have, err = g.readUsers(ctx, have); err != nil {
+		return listing{}, err
+	}
+	var rows []status.Image
+	for _, t := range target.Sorted(have, func(g *model.Guest) bool { return g.Template && !g.Container }) {
+		rows = append(rows, templateRow(status.Image{Name: t.Name, VMID: t.VMID, Node: t.Node}, have))
+	}
+	for _, volume := range model.NamesOf(have.Files) {
+		f := have.Files[volume]
+		rows = append(rows, status.Image{Name: path.Base(volume), Type: f.Content, Volume: volume, Node: f.Node, Size: f.Size})
+	}
+	var l listing
+	var all []string
+	for _, i := range rows {
+		all = append(all, i.Name)
+	}
+	byVMID := func(name string) bool {
+		return slices.ContainsFunc(rows, func(i status.Image) bool { return strconv.Itoa(i.VMID) == name })
+	}
+	if err := missing("image", slices.DeleteFunc(slices.Clone(names), byVMID), all); err != nil {
+		return l, err
+	}
+	rows = slices.DeleteFunc(rows, func(i status.Image) bool { return !named(names, i.Name) && !named(names, strconv.Itoa(i.VMID)) })
+	for _, i := range rows {
+		l.add(fmt.Sprintf("%s %d%s", i.Name, i.VMID, i.Volume), i)
+	}
+	l.table = status.ImageTable(rows, time.Now())
+	return l, nil
+}
+
+// readUsers reads what tells how old templates are, and what was made from them: the disks of all
+// storages, and the configs of machines of ours where disks don't say what they are clones of.
+func (g *Get) readUsers(ctx context.Context, have *model.Observed) (*model.Observed, error) {
+	if err := g.c.Observer.Volumes(ctx); err != nil {
+		return nil, g.c.Fail(err)
+	}
+	silent := slices.ContainsFunc(model.NamesOf(have.Storages), func(name string) bool {
+		return slices.Contains([]string{"lvmthin", "lvm"}, have.Storages[name].Type)
+	})
+	var ids []int
+	for _, guest := range target.Sorted(have, func(g *model.Guest) bool { return !g.Container && g.Config == nil }) {
+		if _, _, ours := model.ParseStateTag(guest.Tags); ours && (silent || guest.Template) {
+			ids = append(ids, guest.VMID)
+		}
+	}
+	if err := g.c.ReadAll(ctx, ids, g.c.Observer.Config); err != nil {
+		return nil, err
+	}
+	return g.c.Observer.Snapshot(), nil
+}
+
+// templateRow completes a row by what is known of its template.
+func templateRow(i status.Image, have *model.Observed) status.Image {
+	t := have.Guests[i.VMID]
+	if t == nil {
+		return i
+	}
+	i.Type, i.Size, i.Ours = "template", t.Disk, status.VMOf(t).Ours
+	for _, v := range have.Volumes.Of(t.VMID) {
+		if i.Created.IsZero() || v.Created.Before(i.Created) {
+			i.Created = v.Created
+		}
+	}
+	for _, user := range plan.Users(t, have) {
+		i.UsedBy = append(i.UsedBy, user.Name)
+	}
+	model.SortNames(i.UsedBy)
+	return i
+}
+
+// listWantedImages lists the images of the manifests: a row for each template, also for those that are
+// being made and for earlier ones that stay.
+func listWantedImages(ctx context.Context, g *Get, names []string) (listing, error) {
+	p, err := g.c.Site.Replan(ctx, g.c.Desired)
+	if err != nil {
+		return listing{}, g.c.Fail(err)
+	}
+	have, err := g.readUsers(ctx, g.c.Observer.Snapshot())
+	if err != nil {
+		return listing{}, err
+	}
+	made := map[int]bool{} // templates that have rows of their own
+	for _, o := range p.Objects {
+		made[o.VMID] = made[o.VMID] || o.On != ""
+	}
+	var l listing
+	var rows []status.Image
+	var all []string
+	for n, o := range p.Objects {
+		if o.Owner.Kind != "VMImage" {
+			continue
+		}
+		image, _, _ := o.Owner.CopyOf()
+		if all = append(all, image.Name); !named(names, image.Name) {
+			continue
+		}
+		out := status.CLI.Of(o)
+		ready := out.State == model.StateReady
+		row := status.Image{Name: image.Name, VMID: o.VMID, Node: o.Node, Object: status.Name(o.Owner.Key), Ready: &ready, Message: out.Message}
+		spread := n+1 < len(p.Objects) && o.On == "" && p.Objects[n+1].On != ""
+		if o.On != "" || len(o.Templates) == 0 && !spread {
+			rows = append(rows, templateRow(row, have))
+		}
+		for _, t := range o.Templates {
+			if row.VMID, row.Node = t.VMID, t.Node; o.On == "" && !made[t.VMID] {
+				rows = append(rows, templateRow(row, have))
+			}
+		}
+		for _, e := range o.Earlier {
+			old := false
+			rows = append(rows, templateRow(status.Image{Name: image.Name, VMID: e.VMID, Node: e.Node, Object: row.Object, Ready: &old, Message: e.String()}, have))
+		}
+	}
+	for _, i := range rows {
+		l.add(i.Object, i)
+	}
+	l.table = status.ImageTable(rows, time.Now())
+	return l, missing("image", names, all)
+}
