@@ -95,7 +95,7 @@ func newKube(r *run) *kube {
 		k.make("vmclasses", named(name, map[string]any{"cpus": class.cpus, "memory": fmt.Sprintf("%dMi", class.memory)}))
 	}
 	for _, name := range r.h.world.images {
-		k.make("vmimages", named(name, map[string]any{"source": name}))
+		k.make("vmimages", named(name, map[string]any{"source": name, "copies": "never"}))
 	}
 	if r.h.shared {
 		k.lodge()

@@ -156,7 +156,7 @@ func (s *set) want(weak weakness) model.Desired {
 func (s *set) wanted() model.Desired {
 	d := model.Desired{Set: s.name, Range: s.world.vmids, Prune: s.prune}
 	for _, name := range s.world.images {
-		image := model.Image{Owner: s.owner("VMImage", name), Template: name}
+		image := model.Image{Owner: s.owner("VMImage", name), Template: name, NoCopies: true}
 		if s.world.pinned {
 			image.Pool = goldenPool
 		}
