@@ -120,11 +120,24 @@ func (c *change) undoes(k string, same func(running *model.Config) bool) bool {
 	if _, pending := c.have.Pending[k]; !pending || c.have.Running == nil || !c.running() || !same(c.have.Running) {
 		return false
 	}
+	c.supersede(k)
+	return true
+}
+
+// supersede notes that the running guest takes a change at once: nothing of the slot or option
+// is pending any more.
+func (c *change) supersede(k string) {
 	if c.undone == nil {
 		c.undone = map[string]bool{}
 	}
 	c.undone[k] = true
-	return true
+}
+
+// stuck reports whether an earlier change of an option or slot waits for a restart: the running
+// guest hasn't taken that, and a further one is compared with what it has.
+func (c *change) stuck(k string) bool {
+	_, pending := c.have.Pending[k]
+	return pending && !c.undone[k] && c.running()
 }
 
 // looksAfter reports whether an option or slot is one that the manifest or the marker names.

@@ -28,7 +28,7 @@ func (c *change) nics(act *model.Configure) {
 		}); back {
 			c.say(Live, model.Difference{Verb: model.VerbUndo, Field: n.Slot})
 		} else if ok {
-			c.sayOf(n.Slot, replugged(have, n) || c.hotplugs(n.Slot), nicChange(have, n)...)
+			c.sayOf(n.Slot, c.replugs(have, n) || c.hotplugs(n.Slot), nicChange(have, n)...)
 		} else {
 			c.sayOf(n.Slot, c.hotplugs(n.Slot), model.Difference{Verb: model.VerbAdd, Field: n.Slot, To: plugged(n)})
 		}
@@ -50,6 +50,23 @@ func (c *change) nics(act *model.Configure) {
 		}
 		act.Delete = append(act.Delete, have.Slot)
 	}
+}
+
+// replugs reports whether the running guest takes the change of an interface, whatever may be
+// plugged: what it runs with is compared, which is another one if a change is pending.
+func (c *change) replugs(have, want model.NIC) bool {
+	if !c.stuck(want.Slot) {
+		return replugged(have, want)
+	}
+	if c.have.Running == nil {
+		return false
+	}
+	was, there := c.have.Running.NICAt(want.Slot)
+	if !there || !replugged(was, want) {
+		return false
+	}
+	c.supersede(want.Slot)
+	return true
 }
 
 // replugged reports whether an interface can become the other by being plugged in

@@ -22,7 +22,7 @@ func (c *change) sayOf(key string, takes bool, list ...model.Difference) {
 		c.say(Live, list...)
 	case cloudInitOption(key):
 		c.say(Later, list...)
-	case takes:
+	case takes && !c.stuck(key):
 		c.say(Live, list...)
 	default:
 		c.say(Restart, list...)
