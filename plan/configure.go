@@ -219,7 +219,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	if v.Password.Mark != "" {
 		m.Managed = append(m.Managed, passwordPrefix+v.Password.Mark)
 	}
-	if v.Seed != nil {
+	if v.Seed != nil && v.Seed.Digest != "" {
 		m.Managed = append(m.Managed, seedPrefix+v.Seed.Digest)
 	}
 	for _, name := range v.Shares {

@@ -37,6 +37,8 @@ func (c *change) standAlone() {
 	}
 	switch {
 	case wanted.Seed == nil:
+	case c.v.Seed.Digest == "" && wanted.Seed.Volume(c.g.VMID) == c.have.Marker.Seed:
+		c.v.Seed.Digest = wanted.Seed.Digest
 	case wanted.Seed.Seal().Match(c.v.Seed.Digest) == model.SameSecret:
 		c.v.Seed.Digest = wanted.Seed.Digest
 	case wanted.Seed.Volume(c.g.VMID) != c.have.Marker.Seed:
@@ -67,10 +69,11 @@ func nameIn(key string) string {
 	return name
 }
 
-// seedThatItHas is the first-boot data that the marker names; nil: none.
+// seedThatItHas is the first-boot data that the marker names; nil: none. The marker needn't say
+// what stands for them: markers of earlier releases don't.
 func (c *change) seedThatItHas() *model.Seed {
 	volume, mark := c.have.Marker.Seed, markOf(c.have.Marker, seedPrefix)
-	if mark == "" {
+	if volume == "" {
 		return nil
 	}
 	s := model.Seed{Storage: model.StorageOf(volume), Digest: mark, Lost: true}

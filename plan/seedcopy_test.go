@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -224,6 +225,10 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 		copied("plain", plain, func(W, D, *model.VM, *model.Guest) {}),
 		copied("its marker knows the file and not the data", plain, func(_ W, _ D, c *model.VM, g *model.Guest) {
 			g.Config.Marker.Managed = slices.DeleteFunc(g.Config.Marker.Managed, func(m string) bool { return len(m) > 5 && m[:5] == seedPrefix })
+		}),
+		copied("its marker knows the file and not the data, and its source has none any more", plain, func(_ W, d D, c *model.VM, g *model.Guest) {
+			g.Config.Marker.Managed = slices.DeleteFunc(g.Config.Marker.Managed, func(m string) bool { return strings.HasPrefix(m, seedPrefix) })
+			d.VMs[0].Seed, c.Seed = nil, nil
 		}),
 		copied("its marker knows the data and not the file", plain, func(_ W, _ D, c *model.VM, g *model.Guest) { g.Config.Marker.Seed = "" }),
 		copied("its marker knows a file of another kind", plain, func(_ W, _ D, c *model.VM, g *model.Guest) { g.Config.Marker.Seed = "nfs:import/x" }),
