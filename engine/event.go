@@ -35,6 +35,7 @@ type Event struct {
 	Diff     []model.Difference `json:"-"`              // what it is about; it follows the text
 	Obvious  bool               `json:"-"`              // why goes without saying, see [plan.Step]
 	Hint     model.Advice       `json:"-"`
+	Refused  []plan.Refusal     `json:"-"`                  // what it waits to be allowed
 	Task     string             `json:"task,omitempty"`     // UPID
 	Fraction float64            `json:"fraction,omitempty"` // of a step that is under way
 	Final    bool               `json:"-"`                  // a step that failed isn't tried again

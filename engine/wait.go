@@ -24,7 +24,11 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		r.listPause = firstList
 	}
 	if o.wait.said = words(fmt.Sprint(w.Text, w.Diff)); o.wait.said != was {
-		r.emit(o, Event{Kind: Waiting, Reason: w.Reason, Text: w.Text, Diff: w.Diff, Hint: w.Do, Task: w.Task})
+		e := Event{Kind: Waiting, Reason: w.Reason, Text: w.Text, Diff: w.Diff, Hint: w.Do, Task: w.Task}
+		if w.Reason == model.WaitRefused {
+			e.Refused = o.plan.Refused
+		}
+		r.emit(o, e)
 	}
 	switch {
 	case w.Task != "":

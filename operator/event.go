@@ -9,6 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -41,13 +42,8 @@ func (p *provider) event(e engine.Event) {
 	if p.deps.ledger.feeds[e.Owner.Kind] == nil {
 		return // a template that no object describes
 	}
-	text := e.Step
-	if why := status.Text(e.Text, e.Diff); why != "" && text != "" && !e.Obvious {
-		text += ": " + why
-	} else if text == "" {
-		text = why
-	}
-	text = status.Kubernetes.Say(text, e.Hint)
+	text := ""
+	e.Reason, text = inWords(e)
 	p.record(e, text)
 	kind := corev1.EventTypeNormal
 	var reason string
@@ -78,6 +74,21 @@ func (p *provider) event(e engine.Event) {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
 	p.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
+}
+
+// inWords is what an event tells, as the object's status does, and its reason.
+func inWords(e engine.Event) (model.Reason, string) {
+	if len(e.Refused) > 0 {
+		v := status.Kubernetes.Of(plan.Object{Refused: e.Refused})
+		return v.Reason, v.Message
+	}
+	text := e.Step
+	if why := status.Text(e.Text, e.Diff); why != "" && text != "" && !e.Obvious {
+		text += ": " + why
+	} else if text == "" {
+		text = why
+	}
+	return e.Reason, status.Kubernetes.Say(text, e.Hint)
 }
 
 // matters reports whether an event is for people: what was made, changed, removed or
