@@ -88,7 +88,7 @@ func (p *planner) closeTo(i model.Image) string {
 		}
 	}
 	if len(names) == 0 {
-		return fmt.Sprintf("no template is named %q, and no templates can be seen at all (that needs the privilege VM.Audit on them)", name)
+		return nobody(i) + ", and no templates can be seen at all (that needs the privilege VM.Audit on them)"
 	}
 	model.SortNames(names)
 	const most = 8
@@ -99,7 +99,19 @@ func (p *planner) closeTo(i model.Image) string {
 	if len(names) == 1 {
 		is = "there is"
 	}
-	return fmt.Sprintf("no template is named %q; %s %s", name, is, strings.Join(names, ", "))
+	if i.Implied {
+		is = "templates:"
+	}
+	return fmt.Sprintf("%s; %s %s", nobody(i), is, strings.Join(names, ", "))
+}
+
+// nobody says that nothing has the name of an image. What a machine names without an object that
+// describes it may have been meant as another machine.
+func nobody(i model.Image) string {
+	if i.Implied {
+		return fmt.Sprintf("no declared machine or image and no template is named %q", i.Template)
+	}
+	return fmt.Sprintf("no template is named %q", i.Template)
 }
 
 // versioned is the owner of one generation of an image: another URL or
