@@ -113,6 +113,18 @@ func (c *change) strandedDrive(storage string) string {
 	return ""
 }
 
+// driveLeaves is the slot of a cloud-init drive that the running guest has until it restarts, since
+// somebody has put something else there; empty: none. Proxmox takes no second one before.
+func (c *change) driveLeaves() string {
+	if !c.running() || c.have.Running == nil {
+		return ""
+	}
+	if i := slices.IndexFunc(c.have.Running.Disks, func(d model.Disk) bool { return d.CloudInit }); i >= 0 {
+		return c.have.Running.Disks[i].Slot
+	}
+	return ""
+}
+
 // noIDE reports whether the guest may not see drives on IDE.
 func (c *change) noIDE() bool {
 	machine, scsi := c.option("machine"), c.option("scsihw")

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,26 @@ func TestWhatIsInTheSlotOfAnotherKindOfDriveIsNotUpToDate(t *testing.T) {
 				t.Errorf("%s is %v now", c.there.Slot, d)
 			}
 		})
+	}
+}
+
+// What was in the slot is still known when the drive that somebody had put there is gone.
+func TestADiskIsPluggedInAgainWhereADriveWasInItsWay(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Disks = append(v.Disks, model.Disk{Slot: "scsi3", Name: "data", Size: 8 << 30, Storage: "nfs"})
+	id := converge(t, w, desired(v)).object(t, "web").VMID
+	conf := w.guests[id].Config
+	was, _ := conf.DiskAt("scsi3")
+	at := slices.IndexFunc(conf.Disks, func(d model.Disk) bool { return d.Slot == "scsi3" })
+	conf.Disks[at] = model.Disk{Slot: "scsi3", Volume: "none", CDROM: true}
+	conf.Unused = append(conf.Unused, model.Disk{Slot: "unused0", Volume: was.Volume, Storage: "nfs"}, model.Disk{Slot: "unused1", Volume: "nfs:5000/vm-5000-disk-9.raw", Storage: "nfs"})
+	converge(t, w, desired(v))
+	conf = w.guests[id].Config
+	conf.Disks = slices.DeleteFunc(conf.Disks, func(d model.Disk) bool { return d.CDROM && d.Volume == "none" })
+	o := converge(t, w, desired(v)).object(t, "web")
+	if d, _ := w.guests[id].Config.DiskAt("scsi3"); d.Volume != was.Volume {
+		t.Errorf("scsi3 is %v now, and was %v\n%s", d, was, o)
 	}
 }
 

@@ -172,6 +172,8 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	case noDrive && there && madeSeed(have.Volume):
 		c.sayDrive(have.Slot, model.Difference{Verb: model.VerbRemove, Field: model.FieldFirstBoot})
 		act.Delete = append(act.Delete, have.Slot)
+	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have) && c.driveLeaves() != "":
+		c.later = append(c.later, c.driveLeaves())
 	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have):
 		c.sayDrive(c.freeDrive(), model.Difference{Verb: model.VerbAdd, Field: model.FieldCloudInit})
 		d := model.Disk{Slot: c.freeDrive(), CDROM: true, CloudInit: true, Storage: cmp.Or(c.rootStorage(), c.p.diskStorage(c.g.Node))}

@@ -212,10 +212,10 @@ func (c *change) volumes() map[string]string {
 		name, slot := diskName(d), c.slotOf(d)
 		have, there := c.have.DiskAt(slot)
 		switch {
-		case there && have.Volume != "":
+		case there && have.Volume != "" && !have.CDROM:
 			known[name] = model.Digest(have.Volume)
-		case (c.volume[name] != "" || c.unsure[name] != "") && c.have.Marker.Disks[name] != "":
-			known[name] = c.have.Marker.Disks[name]
+		case (there || c.volume[name] != "" || c.unsure[name] != "") && c.have.Marker.Disks[name] != "":
+			known[name] = c.have.Marker.Disks[name] // it isn't plugged in, or something else is where it belongs
 		}
 	}
 	if len(known) == 0 {

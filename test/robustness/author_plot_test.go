@@ -133,3 +133,32 @@ func (a *author) moveMachine() {
 		}
 	})
 }
+
+// handiwork ends some histories with machines that somebody makes templates of, and with drives
+// of another kind in the slots of theirs.
+func (a *author) handiwork() {
+	a.dice = newDice(a.h.seed, "handiwork")
+	if !a.chance(0.08) {
+		return
+	}
+	a.add(rests, 0, (*run).settle, "nothing, until all is at rest")
+	for range a.number(1, 3) {
+		switch a.IntN(3) {
+		case 0:
+			a.other(othersTemplate, "makes a template of it", func(o *others, id int) bool { return o.makeTemplate(id) })
+		case 1:
+			a.other(othersDisk, "puts a disk into the slot of a CD-ROM drive", func(o *others, id int) bool { return o.diskIntoDrive(id) })
+		case 2:
+			a.other(othersDrive, "puts a CD-ROM drive into the slot of a disk", func(o *others, id int) bool { return o.driveIntoDisk(id) })
+		}
+		if a.chance(0.6) {
+			a.wish()
+		}
+		if a.chance(0.3) {
+			a.crash()
+		}
+		if a.chance(0.3) {
+			a.add(rests, 0, (*run).settle, "nothing, until all is at rest")
+		}
+	}
+}

@@ -88,6 +88,9 @@ const (
 	othersLock     kind = "lock it for a backup"
 	othersStrip    kind = "take it out of pool and HA"
 	othersRescue   kind = "attach a disk that was left"
+	othersTemplate kind = "make it a template"
+	othersDisk     kind = "put a disk where a CD-ROM drive is"
+	othersDrive    kind = "put a CD-ROM drive where a disk is"
 )
 
 // chapter is a part of the census.
@@ -108,6 +111,7 @@ var chapters = []chapter{
 	{"other people", []kind{
 		othersTake, othersEdit, othersMove, othersStop, othersStart, othersReset, othersDestroy, othersNamesake, othersUntag, othersRestore,
 		othersTakeOver, othersClone, othersReuse, othersSly, othersSnapshot, othersLock, othersStrip, othersRescue,
+		othersTemplate, othersDisk, othersDrive,
 	}},
 }
 

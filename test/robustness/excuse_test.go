@@ -86,7 +86,7 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		}
 		return true
 	case model.WaitUnfit:
-		return vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
+		return isTemplate(vm) || vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
 	case model.WaitSource:
 		// It is to be a copy of a machine that isn't wanted, or can't be made.
 		from := s.find(w.Source.VM.Name)
@@ -183,6 +183,9 @@ func immovable(vm *pvesim.VM, f plan.Refusal) bool {
 
 // refusable reports whether a step is rightly refused.
 func refusable(w *wish, vm *pvesim.VM, f plan.Refusal) bool {
+	if driveInItsSlot(w, vm) && strings.Contains(f.Why, "has a CD-ROM drive") {
+		return true
+	}
 	switch f.Effect {
 	case plan.Restart:
 		return !w.Update.Restart

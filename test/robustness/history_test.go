@@ -40,6 +40,7 @@ func drawHistory(seed uint64) *history {
 	a.write()
 	a.plot()
 	a.moves()
+	a.handiwork()
 	return h
 }
 

@@ -32,6 +32,8 @@ func (r *run) tidy() {
 					r.census.excuse("an unused disk that a restored backup hadn't")
 				case r.beside[inspect.VolumeOf(st, vm.Node, v)]:
 					r.census.excuse("an unused disk that is younger than the snapshot")
+				case driveInItsSlot(r.wantedOf(id, vm), vm):
+					r.census.excuse("an unused disk whose slot has a CD-ROM drive of others")
 				case r.inUse(st, v):
 					r.census.excuse("an unused disk that Proxmox didn't delete, since a snapshot had it")
 				default:

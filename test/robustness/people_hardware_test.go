@@ -1,0 +1,71 @@
+package robustness
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// makeTemplate stops a machine and makes a template of it.
+func (o *others) makeTemplate(id int) bool {
+	o.status(id, "stop")
+	o.call(id, http.MethodPost, "/template", nil) // its answer may be lost
+	is := false
+	o.run.sim.Do(func(s *pvesim.State) { is = isTemplate(s.VMs[id]) })
+	return is
+}
+
+// isTemplate reports whether a machine is a template, or becomes one.
+func isTemplate(vm *pvesim.VM) bool { return vm != nil && vm.Conf["template"] == "1" }
+
+// diskIntoDrive puts a new disk into the slot of a CD-ROM drive.
+func (o *others) diskIntoDrive(id int) bool {
+	slot := o.slot(id, func(slot, value string) bool { return strings.Contains(value, "media=cdrom") })
+	return slot != "" && o.config(id, slot, o.run.h.world.disks[0]+":1")
+}
+
+// driveIntoDisk puts an empty CD-ROM drive into the slot of a disk that the machine doesn't boot
+// from.
+func (o *others) driveIntoDisk(id int) bool {
+	slot := o.slot(id, func(slot, value string) bool {
+		return slot != "scsi0" && strings.HasPrefix(slot, "scsi") && !strings.Contains(value, "media=cdrom")
+	})
+	return slot != "" && o.config(id, slot, "none,media=cdrom")
+}
+
+// slot is the first slot of a machine that has a drive of some kind; empty: none.
+func (o *others) slot(id int, is func(slot, value string) bool) (found string) {
+	o.run.sim.Do(func(s *pvesim.State) {
+		vm := s.VMs[id]
+		if vm == nil {
+			return
+		}
+		for _, slot := range slices.Sorted(maps.Keys(vm.Conf)) {
+			if found == "" && isDrive(slot) && slot != "parent" && is(slot, vm.Conf[slot]) {
+				found = slot
+			}
+		}
+	})
+	return found
+}
+
+// driveInItsSlot reports whether a CD-ROM drive is where a disk is wanted.
+func driveInItsSlot(w *wish, vm *pvesim.VM) bool {
+	return w != nil && vm != nil && slices.ContainsFunc(w.Disks, func(d model.Disk) bool {
+		return !d.CDROM && strings.Contains(vm.Conf[d.Slot], "media=cdrom")
+	})
+}
+
+// wantedOf is what is wanted of a machine; nil: nothing.
+func (r *run) wantedOf(id int, vm *pvesim.VM) *wish {
+	_, m, ok := model.ParseDescription(vm.Conf["description"])
+	if !ok || !m.Of(id) {
+		return nil
+	}
+	_, w := r.wishOf(m.Owner)
+	return w
+}
