@@ -34,7 +34,21 @@ func (o *others) driveIntoDisk(id int) bool {
 	slot := o.slot(id, func(slot, value string) bool {
 		return slot != "scsi0" && strings.HasPrefix(slot, "scsi") && !strings.Contains(value, "media=cdrom")
 	})
-	return slot != "" && o.config(id, slot, "none,media=cdrom")
+	if slot == "" {
+		return false
+	}
+	o.mu.Lock()
+	o.displaced[id] = true
+	o.mu.Unlock()
+	return o.config(id, slot, "none,media=cdrom")
+}
+
+// displacedOf reports whether others have put a drive where a machine had a disk: that is unused
+// from then on, and theirs to judge.
+func (o *others) displacedOf(id int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.displaced[id]
 }
 
 // slot is the first slot of a machine that has a drive of some kind; empty: none.
@@ -56,16 +70,6 @@ func (o *others) slot(id int, is func(slot, value string) bool) (found string) {
 // driveInItsSlot reports whether a CD-ROM drive is where a disk is wanted.
 func driveInItsSlot(w *wish, vm *pvesim.VM) bool {
 	return w != nil && vm != nil && slices.ContainsFunc(w.Disks, func(d model.Disk) bool {
-		return !d.CDROM && strings.Contains(vm.Conf[d.Slot], "media=cdrom")
+		return !d.CDROM && (strings.Contains(vm.Conf[d.Slot], "media=cdrom") || strings.Contains(vm.Pending[d.Slot], "media=cdrom"))
 	})
-}
-
-// wantedOf is what is wanted of a machine; nil: nothing.
-func (r *run) wantedOf(id int, vm *pvesim.VM) *wish {
-	_, m, ok := model.ParseDescription(vm.Conf["description"])
-	if !ok || !m.Of(id) {
-		return nil
-	}
-	_, w := r.wishOf(m.Owner)
-	return w
 }

@@ -34,10 +34,12 @@ type others struct {
 	blurred  map[int]time.Time // when they began to restore a machine
 	restored map[int]time.Time // the same, by the clock of Proxmox
 	debris   map[string]bool   // volumes that they should have removed
+
+	displaced map[int]bool // machines where they have put a drive into the slot of a disk
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, former: map[int]model.Owner{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, former: map[int]model.Owner{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}, displaced: map[int]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers

@@ -32,7 +32,7 @@ func (r *run) tidy() {
 					r.census.excuse("an unused disk that a restored backup hadn't")
 				case r.beside[inspect.VolumeOf(st, vm.Node, v)]:
 					r.census.excuse("an unused disk that is younger than the snapshot")
-				case driveInItsSlot(r.wantedOf(id, vm), vm):
+				case r.others.displacedOf(id):
 					r.census.excuse("an unused disk whose slot has a CD-ROM drive of others")
 				case r.inUse(st, v):
 					r.census.excuse("an unused disk that Proxmox didn't delete, since a snapshot had it")
