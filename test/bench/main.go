@@ -100,6 +100,7 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 	}
 	if r.apart != nil {
 		fmt.Print(r.apart.table())
+		fmt.Print(r.leased.table())
 	}
 	if r.kept != nil {
 		fmt.Print(r.kept.table(r.first))
@@ -118,6 +119,7 @@ type report struct {
 	first   time.Duration // of a single machine
 	kept    *keeping
 	apart   *apart
+	leased  *pooled
 	targets []figures.Target
 }
 
@@ -142,6 +144,9 @@ func (r *report) row(ctx context.Context, n, places int) error {
 	if n == callers && places == r.settings.places[0] {
 		if r.apart, err = r.callers(ctx, best, n, places); err != nil {
 			return fmt.Errorf("put by callers of their own: %w", err)
+		}
+		if r.leased, err = r.pooled(ctx, best, n, places); err != nil {
+			return fmt.Errorf("with addresses from a pool: %w", err)
 		}
 	}
 	return nil

@@ -22,6 +22,10 @@ spec:
   endpoint: %s
   fingerprint: %q
   credentialSecretRef: {name: credentials}
+  networks:
+    lan:
+      bridge: vmbr0
+      pool: {prefix: 10.77.0.0/16, ranges: [10.77.1.1-10.77.8.255]}
 ---
 apiVersion: infra.virtrigaud.io/v1beta1
 kind: VMClass
@@ -42,18 +46,22 @@ spec:
   classRef: {name: small}
   imageRef: {name: linux}
   powerState: On
-  networks: [{name: lan}]
+  networks: [{name: lan%s}]
   disks: [{name: root, size: 10Gi}]
   tags: [bench]
   agent: {waitForAddress: true}
 `
 
-// writeManifests writes a file that wants n machines of the simulator.
-func writeManifests(path string, sim *outside.Sim, n int) error {
+// writeManifests writes a file that wants n machines of the simulator, with addresses from a pool or from DHCP.
+func writeManifests(path string, sim *outside.Sim, n int, pooled bool) error {
 	var b strings.Builder
+	address := ""
+	if pooled {
+		address = ", staticIP: {fromPool: lan}"
+	}
 	fmt.Fprintf(&b, head, world.TokenID, world.TokenSecret, sim.URL, sim.Fingerprint, world.Template)
 	for i := range n {
-		fmt.Fprintf(&b, machine, i+1)
+		fmt.Fprintf(&b, machine, i+1, address)
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o600)
 }

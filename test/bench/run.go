@@ -24,6 +24,7 @@ type bench struct {
 	n, places int
 	keeps     bool // it goes on when the machines are there
 	callers   bool // each machine is put by a caller of its own
+	pooled    bool // each machine has an address from a pool
 }
 
 // result is what was measured.
@@ -62,7 +63,7 @@ func (b *bench) once(ctx context.Context) (*result, error) {
 	}
 	defer func() { _ = sim.Stop() }() // what was measured is known by then
 	file, more := filepath.Join(b.dir, "machines.yaml"), filepath.Join(b.dir, "more.yaml")
-	if err := errors.Join(writeManifests(file, sim, b.n), writeManifests(more, sim, b.n+1)); err != nil {
+	if err := errors.Join(writeManifests(file, sim, b.n, b.pooled), writeManifests(more, sim, b.n+1, b.pooled)); err != nil {
 		return nil, err
 	}
 	c, err := b.startClient(ctx, file, more)
