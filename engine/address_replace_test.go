@@ -1,10 +1,15 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 )
 
 // renewed has machines made anew from another image.
@@ -56,6 +61,50 @@ func TestAMachineGetsTheAddressThatItHad(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Two processes fill a pool that has just enough addresses, with many machines each. Then one gives its addresses
+// back, and a third one takes them.
+func TestManyMachinesOfTwoProcessesFillAPool(t *testing.T) {
+	const each = 50
+	set := func(name string) model.Desired {
+		var vms []model.VM
+		for i := range each {
+			vms = append(vms, leased(of(name, machine(fmt.Sprintf("%s-%d", name, i))), 2*each))
+		}
+		want := desired(vms...)
+		want.Set, want.Images[0].Owner.Set = name, name
+		return want
+	}
+	inLab(t, labWorld(5), func(t *testing.T, l *lab) {
+		stop := l.sharing()
+		var both sync.WaitGroup
+		for _, name := range []string{"one", "two"} {
+			c := l.connect(pve.Token("root@pam!lab", secret))
+			both.Go(func() {
+				if rep, err := engineOf(c).Converge(context.Background(), set(name), engine.Options{}); err != nil || !rep.Converged() {
+					t.Errorf("%s: %v\n%s", name, err, describe(rep))
+				}
+			})
+		}
+		both.Wait()
+		gone := set("one")
+		for i := range gone.VMs {
+			gone.VMs[i].Deleted = true
+		}
+		l.mustConverge(gone)
+		l.mustConverge(set("three"))
+		stop()
+		taken := map[string]bool{}
+		for _, conf := range l.ours() {
+			for _, a := range model.ConfiguredAddresses(conf) {
+				taken[a.String()] = true
+			}
+		}
+		if len(taken) != 2*2*each {
+			t.Errorf("%d addresses are taken by %d machines", len(taken), 2*each)
+		}
+	})
 }
 
 // Two interfaces of a machine get two addresses of a pool that has no more.
