@@ -92,6 +92,7 @@ type ProviderSpec struct {
 	// much memory machines don't get, whether they are in maintenance. "*" is for all nodes
 	// that have no entry of their own.
 	// +optional
+	// +kubebuilder:validation:MaxProperties=256
 	Nodes map[string]ProviderNode `json:"nodes,omitempty"`
 
 	// VMIDRange are the VMIDs that new machines get.
@@ -135,7 +136,6 @@ type ProviderNode struct {
 	// ReservedMemory is the memory that machines don't get: for the host itself, for ZFS or
 	// Ceph.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && (quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0)",message="want an amount of memory such as 4Gi: a number without a unit counts bytes"
 	ReservedMemory *resource.Quantity `json:"reservedMemory,omitempty"`
 
 	// Maintenance keeps new machines away from the node, and has those leave it whose
