@@ -47,6 +47,9 @@ type Observed struct {
 	// Mappings are those of devices, by kind ("pci"), of each kind that was asked for; nil: Proxmox
 	// doesn't say.
 	Mappings map[string]map[string]bool
+	// Devices are how many devices each node has of a mapping, by kind and name ("pci/gpu"); nil, or
+	// not in it: Proxmox doesn't say.
+	Devices map[string]map[string]int
 	// Firewall is what rules of guests may refer to; nil: not read.
 	Firewall *ClusterFirewall
 	// URLs tells of files in the Internet, by node and URL (see [URLKey]), what a node said

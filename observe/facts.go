@@ -23,7 +23,7 @@ const factsAge = 5 * time.Minute
 // forgetFacts drops facts that are too old for a list.
 func (o *Observer) forgetFacts(at time.Time) {
 	if at.Sub(o.factsAt) > factsAge {
-		o.have.Bridges, o.have.Mappings, o.have.Rights, o.have.URLs, o.have.Firewall, o.rooms = nil, nil, nil, nil, nil, nil
+		o.have.Bridges, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.URLs, o.have.Firewall, o.rooms = nil, nil, nil, nil, nil, nil, nil
 		o.factsAt = at
 	}
 }
@@ -74,7 +74,21 @@ func (o *Observer) Bridges(ctx context.Context, node string) error {
 
 // mapping is one of the resource mappings of a cluster.
 type mapping struct {
-	ID string `json:"id"`
+	ID  string   `json:"id"`
+	Map []string `json:"map"` // "node=pve1,path=0000:01:00.0,…"
+}
+
+// devices are how many devices of the mapping each node has.
+func (m mapping) devices() map[string]int {
+	n := map[string]int{}
+	for _, entry := range m.Map {
+		for part := range strings.SplitSeq(entry, ",") {
+			if node, ok := strings.CutPrefix(part, "node="); ok {
+				n[node]++
+			}
+		}
+	}
+	return n
 }
 
 // Mappings reads which mappings of a kind of devices there are: pci or usb.
@@ -88,6 +102,11 @@ func (o *Observer) Mappings(ctx context.Context, kind string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Mappings = keep(o.have.Mappings, kind, names)
+	for _, m := range list {
+		if on := m.devices(); len(on) > 0 {
+			o.have.Devices = keep(o.have.Devices, kind+"/"+m.ID, on)
+		}
+	}
 	return nil
 }
 

@@ -132,6 +132,28 @@ func (p *planner) lacksMapping(o *Object, options map[string]string) bool {
 	return o.Wait != nil || len(o.Look.Rights)+len(o.Look.Mappings) > 0
 }
 
+// lacksDevice says that a node has fewer devices of a mapping than a guest is to get; empty: it
+// has enough, or nobody knows. Those that other guests use aren't counted.
+func (p *planner) lacksDevice(options map[string]string, node string) string {
+	need := map[string]int{}
+	for _, k := range slices.Sorted(keysOf(options)) {
+		for _, m := range mapped {
+			name := mappingIn(options[k])
+			on, known := p.have.Devices[m.kind+"/"+name]
+			if !isSlot(k, m.option) || name == "" || !known {
+				continue
+			}
+			switch need[name]++; {
+			case on[node] == 0:
+				return fmt.Sprintf("no device of mapping %s", name)
+			case on[node] < need[name] && !strings.Contains(options[k], "mdev="):
+				return fmt.Sprintf("%s of mapping %s, %d needed", plural(on[node], "device"), name, need[name])
+			}
+		}
+	}
+	return ""
+}
+
 // mappingIn is the mapping that an option names; empty: none.
 func mappingIn(value string) string {
 	for part := range strings.SplitSeq(value, ",") {

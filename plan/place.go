@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -162,7 +163,7 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if text := tooManyCPUs(cpusFrom(v, src), n); text != "" {
 		return never("%s", text)
 	}
-	if text := lacksAffinity(v.Options, n); text != "" {
+	if text := cmp.Or(lacksAffinity(v.Options, n), p.lacksDevice(v.Options, n.Name)); text != "" {
 		return never("%s", text)
 	}
 	if !n.Online {

@@ -112,7 +112,8 @@ type MachineSpec struct {
 	// +optional
 	Agent *Agent `json:"agent,omitempty"`
 
-	// PCIMappings are PCI devices that the machine gets, by their mappings.
+	// PCIMappings are PCI devices that the machine gets, by their mappings. A new machine goes
+	// to a node that has as many devices of them.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	PCIMappings []PCIMapping `json:"pciMappings,omitempty"`
