@@ -107,5 +107,5 @@ func ExampleSite_Await() {
 	_, err = s.Await(context.Background(), web, site.Ready)
 	fmt.Println(err)
 	// Output:
-	// machine/web: no template is named "windows"; there is debian
+	// machine/web: no declared machine or image and no template is named "windows"; templates: debian
 }
