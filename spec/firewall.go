@@ -74,15 +74,10 @@ func (b *build) firewall(nics []nic) *model.Firewall {
 	b.checkWord(at+"logIn", f.LogIn, firewallLevels...)
 	b.checkWord(at+"logOut", f.LogOut, firewallLevels...)
 	flag := func(is bool) string { return map[bool]string{true: "1", false: "0"}[is] }
-	or := func(said *bool, otherwise bool) string {
-		if said != nil {
-			return flag(*said)
-		}
-		return flag(otherwise)
-	}
+	orOn := func(said *bool) string { return flag(said == nil || *said) }
 	out := &model.Firewall{Options: model.FirewallOptions(map[string]string{
-		"enable": or(f.Enabled, true), "policy_in": f.PolicyIn, "policy_out": f.PolicyOut, "log_level_in": f.LogIn, "log_level_out": f.LogOut,
-		"dhcp": or(f.DHCP, true), "ndp": or(f.NDP, true), "radv": flag(f.RouterAdvertisements), "macfilter": or(f.MACFilter, true), "ipfilter": flag(f.IPFilter),
+		"enable": orOn(f.Enabled), "policy_in": f.PolicyIn, "policy_out": f.PolicyOut, "log_level_in": f.LogIn, "log_level_out": f.LogOut,
+		"dhcp": orOn(f.DHCP), "ndp": orOn(f.NDP), "radv": flag(f.RouterAdvertisements), "macfilter": orOn(f.MACFilter), "ipfilter": flag(f.IPFilter),
 	})}
 	if len(f.Rules) > maxRules {
 		b.fail(at+"rules", "a machine has at most %d rules; a security group of the cluster can hold more", maxRules)
