@@ -54,7 +54,8 @@ func TestARestoredObjectMayHaveAMachine(t *testing.T) {
 		{&api.VirtualMachine{ObjectMeta: restored}, false, "the object that it was may have had one"},
 		{&api.VMClone{ObjectMeta: first}, true, "no VMID was ever written down"},
 		{&api.VMClone{ObjectMeta: restored}, false, "the object that it was may have had one"},
-		{&api.VMImage{ObjectMeta: restored}, true, "templates that somebody else made aren't ours"},
+		{&api.VMImage{ObjectMeta: restored}, false, "its templates may have been copied to other nodes"},
+		{&api.VMImage{ObjectMeta: restored, Spec: api.VMImageSpec{ISO: "local:iso/a.iso"}}, true, "ISO images that somebody else made aren't ours"},
 		{&api.VMImage{ObjectMeta: first, Spec: fetched}, true, "no Provider was ever written down"},
 		{&api.VMImage{ObjectMeta: restored, Spec: fetched}, false, "the object that it was may have been fetched"},
 	} {
