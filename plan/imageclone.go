@@ -145,7 +145,7 @@ func (p *planner) settle(o *Object, c model.Image, g *model.Guest, why string) i
 
 // gatherCopies plans the copies of a template that people made, where some are needed or there.
 func (p *planner) gatherCopies(o *Object, i model.Image) (copies []Object) {
-	there := p.copiesSeen(i)
+	there := p.copiesSeen(i) && (!i.NoCopies || len(p.have.Named(i.CopyName())) > 0)
 	asked := slices.ContainsFunc(p.want.Images, func(c model.Image) bool { return c.On != "" && c.Owner == i.Owner })
 	if i.Implied || i.Lent || !there && !asked && len(p.needed[i.Owner.Key])+len(i.Ahead) == 0 {
 		return nil
