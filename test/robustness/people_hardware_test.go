@@ -25,7 +25,7 @@ func isTemplate(vm *pvesim.VM) bool { return vm != nil && vm.Conf["template"] ==
 // diskIntoDrive puts a new disk into the slot of a CD-ROM drive.
 func (o *others) diskIntoDrive(id int) bool {
 	slot := o.slot(id, func(slot, value string) bool { return strings.Contains(value, "media=cdrom") })
-	return slot != "" && o.config(id, slot, o.run.h.world.disks[0]+":1")
+	return slot != "" && o.displace(id, slot, o.run.h.world.disks[0]+":1", func(value string) bool { return !strings.Contains(value, "media=cdrom") })
 }
 
 // driveIntoDisk puts an empty CD-ROM drive into the slot of a disk that the machine doesn't boot
@@ -34,17 +34,27 @@ func (o *others) driveIntoDisk(id int) bool {
 	slot := o.slot(id, func(slot, value string) bool {
 		return slot != "scsi0" && strings.HasPrefix(slot, "scsi") && !strings.Contains(value, "media=cdrom")
 	})
-	if slot == "" {
-		return false
-	}
+	return slot != "" && o.displace(id, slot, "none,media=cdrom", func(value string) bool { return strings.Contains(value, "media=cdrom") })
+}
+
+// displace puts something into a slot that isn't empty, and reports whether it is there. Of a machine that
+// runs Proxmox says that this failed, and does it at the next start.
+func (o *others) displace(id int, slot, value string, is func(string) bool) (there bool) {
 	o.mu.Lock()
 	o.displaced[id] = true
 	o.mu.Unlock()
-	return o.config(id, slot, "none,media=cdrom")
+	o.config(id, slot, value)
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil {
+			pending, waits := vm.Pending[slot]
+			there = waits && is(pending) || is(vm.Conf[slot])
+		}
+	})
+	return there
 }
 
-// displacedOf reports whether others have put a drive where a machine had a disk: that is unused
-// from then on, and theirs to judge.
+// displacedOf reports whether others have put a drive where a machine had a disk, or a disk of theirs where it
+// had a drive: what is unused from then on is theirs to judge.
 func (o *others) displacedOf(id int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -35,7 +35,7 @@ type others struct {
 	restored map[int]time.Time // the same, by the clock of Proxmox
 	debris   map[string]bool   // volumes that they should have removed
 
-	displaced map[int]bool // machines where they have put a drive into the slot of a disk
+	displaced map[int]bool // machines where they have put a drive into the slot of a disk, or a disk into that of a drive
 }
 
 func newOthers(r *run) *others {

@@ -33,7 +33,7 @@ func (r *run) tidy() {
 				case r.beside[inspect.VolumeOf(st, vm.Node, v)]:
 					r.census.excuse("an unused disk that is younger than the snapshot")
 				case r.others.displacedOf(id):
-					r.census.excuse("an unused disk whose slot has a CD-ROM drive of others")
+					r.census.excuse("an unused disk of others, or whose slot has a drive of theirs")
 				case r.inUse(st, v):
 					r.census.excuse("an unused disk that Proxmox didn't delete, since a snapshot had it")
 				default:
