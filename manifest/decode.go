@@ -94,6 +94,8 @@ func (d *decoder) structure(node *yaml.Node, v reflect.Value, path string) {
 		index, ok := fields[key.Value]
 		switch {
 		case path == "" && key.Value == "status": // Kubernetes adds it; here it says nothing
+		case ok && value.Kind == yaml.ScalarNode && value.Tag != "!!null" && holdsFields(v.FieldByIndex(index).Type()):
+			d.fail(value, below, "want fields below it, have %s%s", kindName(value), simplerField(v.Type(), key.Value))
 		case ok:
 			d.value(value, v.FieldByIndex(index), below)
 		case len(d.errs) <= maxErrors:

@@ -63,6 +63,30 @@ func unknownField(root, here reflect.Type, have string) string {
 	return fmt.Sprintf("%s; known here are %s", text, strings.Join(names, ", "))
 }
 
+// holdsFields reports whether values of a type have fields of their own, and nothing else will do.
+func holdsFields(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(unmarshaler)
+}
+
+// simplerField says which field beside one that has fields of its own was meant by somebody who gave it
+// a single value: cpus, where there is also cpu.
+func simplerField(here reflect.Type, have string) string {
+	var names []string
+	for name, index := range fieldsOf(here) {
+		if name != have && !holdsFields(here.FieldByIndex(index).Type) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if near, ok := suggest.Nearest(have, names); ok {
+		return fmt.Sprintf("; did you mean %s?", near)
+	}
+	return ""
+}
+
 // findField looks for a field of that name anywhere below a type.
 func findField(t reflect.Type, name, path string, seen map[reflect.Type]bool) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
