@@ -46,15 +46,14 @@ func TestWhatIsMadeTooLateIsRemovedToo(t *testing.T) {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithCancel(t.Context())
-				gone, mine := time.Time{}, key("VirtualMachine", "web")
+				mine, gone, told := key("VirtualMachine", "web"), false, make(chan struct{})
 				if len(want.Snapshots) > 0 {
 					mine = snapshot.Owner.Key
 				}
-				var s *engine.Session
-				s = l.engine().Serve(ctx, engine.Options{Changed: func(o engine.Outcome) {
-					if o.Owner.Key == mine && o.State == engine.StateGone {
-						gone = time.Now()
-						s.Want(desired(), nil) // nobody knows it any more
+				s := l.engine().Serve(ctx, engine.Options{Changed: func(o engine.Outcome) {
+					if o.Owner.Key == mine && o.State == engine.StateGone && !gone {
+						gone = true
+						close(told)
 					}
 				}})
 				s.Want(want, nil)
@@ -63,14 +62,21 @@ func TestWhatIsMadeTooLateIsRemovedToo(t *testing.T) {
 					want.Snapshots = slices.Clone(want.Snapshots)
 					want.Snapshots[0].Deleted = true
 				} else {
+					want.VMs = slices.Clone(want.VMs) // the session reads the others
 					want.Delete()
 				}
 				s.Want(want, nil)
+				select {
+				case <-told:
+				case <-time.After(10 * time.Minute):
+					t.Error("it is never gone")
+				}
+				s.Want(desired(), nil) // nobody knows it any more
 				time.Sleep(10 * time.Minute)
 				cancel()
 				<-s.Done()
-				if c.left(l) || gone.IsZero() {
-					t.Errorf("something is left, and gone since %v", gone)
+				if c.left(l) {
+					t.Error("something is left")
 				}
 			})
 		})
