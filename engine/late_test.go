@@ -62,7 +62,7 @@ func TestWhatIsMadeTooLateIsRemovedToo(t *testing.T) {
 					want.Snapshots = slices.Clone(want.Snapshots)
 					want.Snapshots[0].Deleted = true
 				} else {
-					want.VMs = slices.Clone(want.VMs) // the session reads the others
+					want = desired(machine("web")) // another one: the session reads the former
 					want.Delete()
 				}
 				s.Want(want, nil)
