@@ -81,4 +81,4 @@ func (p *plugin) Resources(context.Context) []func() resource.Resource {
 	}
 }
 
-func (p *plugin) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (p *plugin) DataSources(context.Context) []func() datasource.DataSource { return sources() }
