@@ -42,7 +42,7 @@ func (p *provider) event(e engine.Event) {
 	if p.deps.ledger.feeds[e.Owner.Kind] == nil {
 		return // a template that no object describes
 	}
-	text := ""
+	var text string
 	e.Reason, text = inWords(e)
 	p.record(e, text)
 	kind := corev1.EventTypeNormal
