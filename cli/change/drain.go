@@ -54,7 +54,7 @@ A machine that was moved by "proxplane move" since stays where it is.`,
 		Args: command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
-				return m.undrain(cmd.Context(), c, have, args[0])
+				return m.undrain(cmd.Context(), u, c, have, args[0])
 			})
 		},
 	}
@@ -105,21 +105,26 @@ func (m *moving) drain(ctx context.Context, u *ui.UI, c *target.Site, have *mode
 }
 
 // undrain moves the machines back that were taken away from a node.
-func (m *moving) undrain(ctx context.Context, c *target.Site, have *model.Observed, node string) error {
+func (m *moving) undrain(ctx context.Context, u *ui.UI, c *target.Site, have *model.Observed, node string) error {
 	switch n := have.Nodes[node]; {
 	case n == nil:
 		return noNode(have, node)
 	case n.Maintenance:
 		return ui.Advise(fmt.Errorf("node %s is in maintenance", node), fmt.Sprintf("End it first, on any node: ha-manager crm-command node-maintenance disable %s", node))
 	}
+	away := false
 	for _, g := range guestsOn(have, func(g *model.Guest) bool { return !g.Template }) {
 		mark, err := ours(ctx, c, g)
 		if err != nil {
 			return err
 		}
 		if mark != nil && mark.Home == node {
+			away = true
 			m.add(c, g, mark, model.Move{From: g.Node, To: node, Why: node + " takes machines again"})
 		}
+	}
+	if !away {
+		u.Note("no machine is away from %s because it was drained", node)
 	}
 	return nil
 }
