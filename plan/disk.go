@@ -86,12 +86,25 @@ func (c *change) disks(act *model.Configure) {
 	c.dropDisks(act, wanted)
 }
 
+// runsWith is the disk that the running guest has in a slot whose change is pending; false: none, or a
+// CD-ROM drive.
+func (c *change) runsWith(slot string) (model.Disk, bool) {
+	if c.have.Running == nil {
+		return model.Disk{}, false
+	}
+	d, there := c.have.Running.DiskAt(slot)
+	return d, there && !d.CDROM && d.Volume != ""
+}
+
 // dropDisks takes away disks that were ours and aren't wanted any more.
 func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 	for _, d := range c.have.Disks {
 		mark := "disk:" + diskName(d)
 		if wanted[d.Slot] || !c.managed(mark) {
 			continue
+		}
+		if was, there := c.runsWith(d.Slot); d.CDROM && there {
+			d = was // it goes with what the slot will have
 		}
 		if d.CDROM {
 			c.sayOf(d.Slot, c.hotplugs(d.Slot), model.Difference{Verb: model.VerbRemove, Field: d.Slot})

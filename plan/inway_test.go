@@ -58,6 +58,32 @@ func TestADiskIsPluggedInAgainWhereADriveWasInItsWay(t *testing.T) {
 	}
 }
 
+// Removing the drive that a slot will have takes the disk along that the guest runs with.
+func TestADiskThatADriveIsToDisplaceIsNotRemovedUnasked(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Disks = append(v.Disks, model.Disk{Slot: "scsi3", Name: "data", Size: 8 << 30, Storage: "nfs"})
+	id := converge(t, w, desired(v)).object(t, "web").VMID
+	conf := w.guests[id].Config
+	was, _ := conf.DiskAt("scsi3")
+	at := slices.IndexFunc(conf.Disks, func(d model.Disk) bool { return d.Slot == "scsi3" })
+	drive := model.Disk{Slot: "scsi3", Name: "data", Volume: "none", CDROM: true}
+	conf.Disks[at], conf.Running = drive, &model.Config{Disks: []model.Disk{was}}
+	pending := "none,media=cdrom"
+	conf.Pending = map[string]*string{"scsi3": &pending}
+
+	v.Disks = v.Disks[:len(v.Disks)-1]
+	o := w.planAll(desired(v)).object(t, "web")
+	if len(o.Refused) == 0 || o.Refused[0].Effect != LosesData {
+		t.Errorf("plan:\n%s", o)
+	}
+	for _, s := range o.Steps {
+		if c, ok := s.Action.(model.Configure); ok && slices.Contains(c.Delete, "scsi3") {
+			t.Errorf("scsi3 goes, with what is on it:\n%s", o)
+		}
+	}
+}
+
 func TestATemplateIsNeitherStartedNorUpToDate(t *testing.T) {
 	for _, power := range []model.Power{model.PowerOn, model.PowerOff, ""} {
 		w := newWorld()
