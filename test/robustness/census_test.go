@@ -261,6 +261,9 @@ func (c *census) String() string {
 func (c *census) lacking() (list []string) {
 	for _, ch := range chapters {
 		for _, k := range ch.kinds {
+			if *byHand == 0 && (k == othersTemplate || k == othersDisk || k == othersDrive) {
+				continue // they aren't drawn
+			}
 			if c.kinds[k].told == 0 {
 				list = append(list, string(k))
 			}
