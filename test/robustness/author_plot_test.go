@@ -84,7 +84,7 @@ func (a *author) lostOnTheWay() {
 // are wanted on another node, with faults and crashes while that goes on.
 func (a *author) moves() {
 	a.dice = newDice(a.h.seed, "moves")
-	if !a.chance(*byHand) {
+	if !a.chance(0.08) {
 		return
 	}
 	a.add(rests, 0, (*run).settle, "nothing, until all is at rest")
