@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-sim mutants lint vuln build help
+.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-sim mutants lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,9 +38,10 @@ test: tools ## all tests that are quick
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
 	@for set in $(KUBERNETES); do $(GO) run ./test/kit/tool/build $$set >/dev/null || exit 1; done
 
-generate: ## write deploy/crds, the deep copies and docs/reference.md from the types in api
+generate: ## write deploy/crds, the deep copies, docs/reference.md and terraform/docs from the types in api
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/... output:crd:dir=deploy/crds
 	$(GO) test ./api/... -run Reference -update
+	$(GO) test ./terraform -run Registry -update
 
 tools: ## install the programs that tests use beside Go, as root on Debian; else say what is missing
 	@test/tools.sh
@@ -54,8 +55,8 @@ nightly: controlplane ## what draws other cases each time, and fails on them: pr
 	$(MAKE) fuzz
 	$(GO) test -race -count=1 -timeout 120m ./...
 
-test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too (some minutes; builds it once)
-	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian
+test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too, by manifests and by the Terraform module (some minutes; builds Debian and OpenTofu once)
+	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian -tofu
 
 test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .
@@ -102,6 +103,9 @@ bench: ## how long machines take and what they cost, on a simulated cluster (som
 bench-operator: controlplane ## what the operator costs with 1,000 and 10,000 machines in a real Kubernetes; writes docs/performance.md (10 minutes)
 	$(GO) run ./test/bench/operator
 
+bench-terraform: ## what machines cost with OpenTofu: our provider, and bpg/proxmox beside it; writes docs/performance.md (6 minutes)
+	$(GO) run ./test/bench/terraform
+
 bench-sim: ## what requests to the simulator cost, with 100 and with 10,000 VMs
 	@echo "measuring for half a minute ..."
 	@$(GO) test ./pvesim -run '^$$' -bench '^BenchmarkTable$$' -benchtime 1x | grep -E '^ |FAIL|panic'
@@ -131,12 +135,16 @@ CHART_REPO ?= oci://ghcr.io/proxplane/charts
 release-chart: release-kubernetes ## push the chart to CHART_REPO; log in first: helm registry login
 	@helm=$$($(GO) run ./test/kit/tool/build test/chart/helm | cut -d' ' -f2)/helm; "$$helm" push $(RELEASE_DIR)/proxplane-$(NUMBER).tgz $(CHART_REPO)
 
-release-snapshot image: export VERSION := $(VERSION)
-release-snapshot image: export COMMIT := $(COMMIT)
-release-snapshot image: export BUILT := $(BUILT)
+release-snapshot release-terraform image: export VERSION := $(VERSION)
+release-snapshot release-terraform image: export COMMIT := $(COMMIT)
+release-snapshot release-terraform image: export BUILT := $(BUILT)
 release-snapshot: export ROOT := $(CURDIR)
 release-snapshot: ## all of a release but publishing it, into dist: archives, deb, rpm, checksums, SBOMs (building goreleaser takes some minutes the first time)
 	$(RELEASE) goreleaser release --snapshot --clean --skip=sign
+
+release-terraform: ## all of a release of the Terraform provider but publishing it, into dist/terraform: zip archives, manifest, checksums, and docs as registries read them
+	$(RELEASE) goreleaser release --snapshot --clean --skip=sign -f .goreleaser.terraform.yaml
+	cp -R terraform/docs dist/terraform/docs
 
 # Where images are pushed to; without it, the image goes into dist/image as an OCI layout.
 IMAGE_REPO ?=

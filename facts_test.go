@@ -20,7 +20,7 @@ var switches = map[string]func(model.Facts) bool{
 	"act/storage.go namedStorage":  func(f model.Facts) bool { return f.Busy == model.BusyNamed },
 	"leftover/leftover.go By":      func(f model.Facts) bool { return f.Leaves },
 	"observe/done.go believe":      func(f model.Facts) bool { return f.Tells },
-	"observe/done.go Check":        func(f model.Facts) bool { return f.Checked },
+	"observe/done.go Check":        func(f model.Facts) bool { return f.Checked || f.Proved },
 	"engine/progress.go copies":    func(f model.Facts) bool { return f.Makes }, // some of these copy, some don't
 	"plan/foresee.go expectStep":   func(f model.Facts) bool { return f.Awaited },
 	"plan/foresee.go changedBy":    func(f model.Facts) bool { return f.Awaited && (f.Changes == model.AspectConfig || f.Moves) },
@@ -28,6 +28,8 @@ var switches = map[string]func(model.Facts) bool{
 	"privileges/calls.go reason": func(f model.Facts) bool {
 		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })
 	},
+	"plan/stage/do.go Do":            func(model.Facts) bool { return true },
+	"privileges/look.go storagesOf":  nil, // those that use storages
 	"privileges/calls.go made":       nil, // what isn't named makes all of its calls
 	"privileges/calls.go parameters": nil, // a test there has it that none is missing
 	"status/diff.go with":            nil, // it shows what changes of some settings

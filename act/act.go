@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/proxplane/proxplane/host/ssh"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/leftover"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -28,12 +29,17 @@ type Actor struct {
 	keys   model.Keys
 	guests leftover.Guests
 
-	mu      sync.Mutex
-	version pve.Version
+	web *imagefile.Web
+
+	mu       sync.Mutex
+	version  pve.Version
+	measured map[imagefile.Source]imagefile.Measured
 }
 
 // New makes an Actor.
-func New(client *pve.Client) *Actor { return &Actor{client: client} }
+func New(client *pve.Client) *Actor {
+	return &Actor{client: client, web: imagefile.New(nil), measured: map[imagefile.Source]imagefile.Measured{}}
+}
 
 // Signing has the actor sign the markers that it writes, and demand a signature where
 // nothing else proves whose a guest is.
@@ -74,7 +80,7 @@ func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Resul
 	if model.FactsOf(action).Proof == model.ProofDigest && digestOf(action) == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoDigest)
 	}
-	upid, err := a.do(ctx, a.clientFor(action, known), action, known.ByHand != "")
+	upid, err := a.do(ctx, a.clientFor(action, known), action, known)
 	if err != nil {
 		return Result{}, exactly(action, err)
 	}
@@ -84,7 +90,8 @@ func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Resul
 	return Result{Task: upid.String()}, nil
 }
 
-func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, byHand bool) (upid pve.UPID, err error) {
+func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, known Known) (upid pve.UPID, err error) {
+	byHand := known.ByHand != ""
 	vm := func(t model.Target) pve.VM { return c.VM(t.Node, t.VMID) }
 	switch act := action.(type) {
 	case model.Clone:
@@ -138,6 +145,8 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, byHa
 		upid, err = a.rollback(ctx, c, act)
 	case model.Download:
 		upid, err = c.Storage(act.Node, act.Storage).Download(ctx, downloadOptions(act))
+	case model.Unpack:
+		upid, err = a.unpack(ctx, c, act, known.Progress)
 	case model.UploadSeed:
 		upid, err = uploadSeed(ctx, c, act)
 	case model.UploadSnippets:
@@ -234,6 +243,8 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("roll VM %s back to %s", act.Target, act.Name)
 	case model.Download:
 		return fmt.Sprintf("fetch %s onto %s of %s", act.File, act.Storage, act.Node)
+	case model.Unpack:
+		return fmt.Sprintf("unpack %s onto %s of %s", act.File, act.Storage, act.Node)
 	case model.UploadSeed:
 		return fmt.Sprintf("upload %s onto %s of %s", act.File, act.Storage, act.Node)
 	case model.UploadSnippets:

@@ -5,17 +5,20 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pve/admission"
 	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/packed"
 )
 
 const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl ann at home"
@@ -75,6 +78,17 @@ func (b *breaker) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.RoundTripper.RoundTrip(r)
 }
 
+// internet has packed images.
+type internet struct{}
+
+func (internet) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	packed.Server{}.ServeHTTP(w, r)
+	res := w.Result()
+	res.Request = r
+	return res, nil
+}
+
 func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +104,7 @@ func inLab(t *testing.T, release string, test func(t *testing.T, l *lab)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, &lab{t, sim, c, act.New(c), turns, broken})
+		test(t, &lab{t, sim, c, act.New(c).Fetching(imagefile.New(internet{})), turns, broken})
 	})
 }
 

@@ -110,6 +110,7 @@ func TestActionsMakeTheCallsThatTheirFactsSay(t *testing.T) {
 			model.RemoveShare{Name: "data", Maker: "us"},
 			model.Detach{Target: at(100), Options: []string{"cores"}},
 			model.Download{Node: "pve1", Storage: "local", Content: "import", File: "proxplane-a-b.qcow2", URL: "https://images.example/a.qcow2"},
+			model.Unpack{Node: "pve1", Storage: "local", File: "proxplane-a-c.qcow2", URL: "https://images.example/a.qcow2.xz", Packing: "xz"},
 			model.UploadSeed{Node: "pve1", Storage: "local", File: "proxplane-100-x.iso", Files: map[string][]byte{"user-data": []byte("#cloud-config\n")}},
 			model.UploadSnippets{Node: "pve1", Volumes: map[string]string{"user": "local:snippets/x"}, For: 100},
 			model.RemoveFile{Node: "pve1", Volume: "local:iso/proxplane-100-abc.iso", For: 100},

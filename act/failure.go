@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/host/ssh"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -68,6 +69,12 @@ var classes = []struct {
 	{ssh.ErrNoSpace, Full},
 	{ssh.ErrUnreachable, Away},
 	{ssh.ErrLost, Away},
+	{imagefile.ErrMissing, Hard},
+	{imagefile.ErrRedirect, Hard},
+	{imagefile.ErrChecksum, Hard},
+	{imagefile.ErrContent, Hard},
+	{imagefile.ErrRoom, Full},
+	{imagefile.ErrUnreachable, Passing},
 	{pve.ErrHotplug, Mistaken}, // what it didn't take is pending
 	{pve.ErrModified, Mistaken},
 	{pve.ErrLocked, Busy},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/host/ssh"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
@@ -54,10 +55,7 @@ func hintCode(err error) (model.Do, bool) {
 func hintText(err error) string {
 	var e *pve.Error
 	if !errors.As(err, &e) {
-		if errors.Is(err, ErrNotOurs) {
-			return "look at the description of the VM in Proxmox"
-		}
-		return ""
+		return otherText(err)
 	}
 	is := func(kind pve.Kind) bool { return errors.Is(err, kind) }
 	switch {
@@ -101,6 +99,25 @@ func hintText(err error) string {
 		return "ask for fewer CPUs, or migrate the VM to a node that has as many"
 	case is(pve.ErrInvalid):
 		return invalidHint(e)
+	}
+	return ""
+}
+
+// otherText is for what Proxmox has no part in.
+func otherText(err error) string {
+	switch {
+	case errors.Is(err, ErrNotOurs):
+		return "look at the description of the VM in Proxmox"
+	case errors.Is(err, imagefile.ErrChecksum):
+		return "the file isn't what the checksum says: correct the checksum or the URL"
+	case errors.Is(err, imagefile.ErrMissing):
+		return "correct the URL, or put the file there"
+	case errors.Is(err, imagefile.ErrRedirect):
+		return "give the checksum of the file, or the URL that it is really at"
+	case errors.Is(err, imagefile.ErrRoom):
+		return "free space on the storage, or name another one"
+	case errors.Is(err, imagefile.ErrUnreachable):
+		return "packed images pass through this machine: let it reach the URL, with HTTPS_PROXY if need be"
 	}
 	return ""
 }

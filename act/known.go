@@ -21,6 +21,9 @@ type Known struct {
 	// ByHand is the name of the guest that a person has asked for the action by; empty: a plan
 	// asks. Whose the guest is doesn't matter then, but it has to be that one.
 	ByHand string
+	// Progress, if set, is called with the part of the action that is done, of what passes through
+	// this process.
+	Progress func(float64)
 }
 
 // Know is what is known for an action.

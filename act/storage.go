@@ -59,6 +59,8 @@ func namedStorage(action model.Action, have *model.Observed) string {
 		return act.Storage
 	case model.Download:
 		return act.Storage
+	case model.Unpack:
+		return act.Storage
 	case model.UploadSeed:
 		return act.Storage
 	case model.RemoveFile:

@@ -3,6 +3,7 @@ package act
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,7 +117,7 @@ func TestWhatIsKnownOfAGuestWhenItIsPlanned(t *testing.T) {
 		3: {VMID: 3, Node: "pve1"},
 	}}
 	for id, want := range map[int]Known{1: {Node: "pve1", Owner: owner}, 2: {}, 3: {}, 4: {}} {
-		if got := Know(model.Start{Target: model.Target{VMID: id}}, have); got != want {
+		if got := Know(model.Start{Target: model.Target{VMID: id}}, have); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d: %+v", id, got)
 		}
 	}

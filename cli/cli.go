@@ -24,6 +24,7 @@ import (
 	"github.com/proxplane/proxplane/cli/kinds"
 	"github.com/proxplane/proxplane/cli/kubectl"
 	"github.com/proxplane/proxplane/cli/loadtest"
+	"github.com/proxplane/proxplane/cli/migrate"
 	"github.com/proxplane/proxplane/cli/setup"
 	"github.com/proxplane/proxplane/cli/simulator"
 	"github.com/proxplane/proxplane/cli/ui"
@@ -89,7 +90,7 @@ any moment.`,
 	add(groupWanted, setup.NewInit(u), kinds.NewValidate(u), change.NewPlan(u), change.NewDiff(u), change.NewApply(u), change.NewEdit(u), change.NewDelete(u), kinds.NewExplain(u), kinds.NewSchema(u))
 	add(groupLook, inspect.NewGet(u), inspect.NewDescribe(u), inspect.NewTop(u), inspect.NewEvents(u), inspect.NewLogs(u), inspect.NewWait(u), doctor.New(u))
 	add(groupDo, hand.NewPower(u), hand.NewSnapshot(u), change.NewClone(u), change.NewMove(u), change.NewDrain(u), change.NewUndrain(u), hand.NewConsole(u), hand.NewSSH(u), importer.New(u), change.NewRelease(u))
-	add(groupOther, setup.NewContext(u), newOperator(u), kubectl.New(u), hook.New(u), simulator.New(), simulator.NewDemo(newRoot), loadtest.New(u), version.New(), newCompletion(), newMan())
+	add(groupOther, setup.NewContext(u), newOperator(u), kubectl.New(u), migrate.New(u), hook.New(u), simulator.New(), simulator.NewDemo(newRoot), loadtest.New(u), version.New(), newCompletion(), newMan())
 	root.SetHelpCommand(newHelp())
 	return root
 }

@@ -65,6 +65,16 @@ func (p *Party) attended(ctx context.Context, a *attends, group string) []model.
 	return away
 }
 
+// goesOn notes that a run has something to do again, which it may have found out by itself.
+func (p *Party) goesOn() {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.resting = false
+}
+
 // rests notes that a run has nothing left to do but to wait for the guests of others. It
 // reports whether one of the others still works, so that waiting may help.
 func (p *Party) rests() (others bool) {
@@ -75,6 +85,7 @@ func (p *Party) rests() (others bool) {
 	defer p.budget.mu.Unlock()
 	news := !p.resting
 	p.resting = true
+	others = p.queues()
 	for _, other := range p.budget.parties {
 		if other == p || other.run == nil {
 			continue

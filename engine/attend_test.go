@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
@@ -125,6 +126,49 @@ func TestNothingIsRestartedWhileAnotherProxmoxCantBeAsked(t *testing.T) {
 		}
 		if text := describe(rep); !strings.Contains(text, "of which nobody can tell whether it is ready (Provider west: ") {
 			t.Error(text)
+		}
+	})
+}
+
+// One that waited for the others goes on by what it reads itself: the others don't give up meanwhile.
+func TestWhoGoesOnIsWaitedFor(t *testing.T) {
+	w := labWorld(1)
+	w.Timing.ClonePerGiB = ms(17500)
+	inLab(t, w, func(t *testing.T, l *lab) {
+		one, two := halves("4096", model.Limit{Count: 1})
+		l.mustConverge(one)
+		l.mustConverge(two)
+		one, two = halves("8192", model.Limit{Count: 1})
+		copied := machine("copy") // takes 140 s
+		copied.Source.Full, copied.Power = true, model.PowerOff
+		one.VMs = append(one.VMs[:1], copied)
+		silent := func(name string, until time.Duration) {
+			n, err := l.sim.AddFault(pvesim.Fault{Path: "/nodes/*/qemu/*/agent/**", VM: l.id(name), Status: 500, Reason: "QEMU guest agent is not running"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(until, func() { l.sim.RemoveFault(n) })
+		}
+		silent("web-3", 2*time.Minute) // longer than anybody waits for it
+		silent("web-4", 2*time.Minute+50*time.Second)
+
+		budget, a, b := engine.NewBudget(nil), l.engine(), engineOf(l.connect(pve.Token("root@pam!lab", secret)))
+		first, second := a.Attend(budget, "Provider east", one), b.Attend(budget, "Provider west", two)
+		var rep engine.Report
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, _ = b.Converge(t.Context(), two, engine.Options{Party: second, Patience: time.Minute})
+		})
+		time.Sleep(2 * time.Second) // it restarts web-3 first
+		all.Go(func() {
+			rep, _ = a.Converge(t.Context(), one, engine.Options{Party: first, Patience: time.Minute})
+		})
+		all.Wait()
+		if !rep.Converged() {
+			t.Error(describe(rep))
+		}
+		if done := l.restarted(6); fmt.Sprint(done) != "[web-0 web-3 web-4 web-5]" {
+			t.Errorf("%v were restarted", done)
 		}
 	})
 }

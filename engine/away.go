@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
@@ -19,6 +20,9 @@ func (r *run) enter(p *part) {
 // exit ends that for all parts.
 func (r *run) exit() {
 	for _, p := range r.parts {
+		r.e.mu.Lock()
+		maps.DeleteFunc(p.standing.rolling, func(_ model.Key, begun bool) bool { return !begun }) // it was only planned
+		r.e.mu.Unlock()
 		p.opts.Party.exit(p)
 	}
 }

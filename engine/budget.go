@@ -42,6 +42,7 @@ type Party struct {
 	part    *part                  // of the run
 	resting bool                   // the run can't go on before others have
 	rolling map[model.Key][]string // those that it restarts or replaces, with their groups
+	queue   []queued               // those that it is to restart or to replace, in this order
 	counts  map[string]count       // by group: what the others have answered
 	asking  map[string]*asking     // by group: what they are being asked
 	seen    map[string]int         // by group: the serial at the last plan
@@ -125,7 +126,7 @@ func (p *Party) exit(part *part) {
 	if p.part != part {
 		return // another one looks after them by now
 	}
-	p.run, p.part = nil, nil
+	p.run, p.part, p.queue = nil, nil, nil
 	clear(p.rolling)
 	p.doubtAll()
 }
@@ -198,6 +199,7 @@ func (p *Party) release(key model.Key) {
 	}
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
+	p.unqueue(key)
 	groups, taken := p.rolling[key]
 	if !taken {
 		p.missed(key)

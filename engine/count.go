@@ -65,6 +65,12 @@ func (p *Party) count(group string, others []*Party, now time.Time) (e model.Els
 		}
 	}
 	slices.SortFunc(e.Away, func(a, b model.Absent) int { return model.CompareNames(a.Key.String(), b.Key.String()) })
+	for _, key := range p.ahead(group) {
+		if !rolling[key] {
+			rolling[key] = true
+			e.Away = append(e.Away, model.Absent{Key: key})
+		}
+	}
 	c, counted := p.counts[group]
 	age := now.Sub(c.at)
 	if e.Known = counted && (age <= countFor || len(c.away) > 0 && age <= restPeriod); !e.Known {

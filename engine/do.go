@@ -76,6 +76,7 @@ func (r *run) do(o *object, s plan.Step) {
 	var known act.Known
 	r.e.observer.View(func(have *model.Observed) { known = act.Know(s.Action, have) })
 	r.emit(o, stepEvent(Started, s))
+	known.Progress = r.passing(o, s)
 	r.call(func() func() {
 		var res act.Result
 		err := r.claim(o, s.Action, at)
@@ -116,14 +117,15 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	r.call(func() func() {
 		warnings, err := r.tasks.Follow(task)
 		stop()
+		done := err
 		if err == nil {
-			r.e.observer.Check(r.ctx, s.Action)
+			done = r.e.observer.Check(r.ctx, s.Action)
 		}
 		return func() {
 			r.taskEnded(task, err)
 			r.e.observer.Followed(task, warnings, err, r.ctx.Err() != nil)
-			if err != nil {
-				r.failed(o, s, err)
+			if done != nil {
+				r.failed(o, s, done)
 			} else {
 				r.succeeded(o, s, task)
 			}

@@ -107,6 +107,9 @@ func whole(at time.Time) age { return age{lists: at, configs: at, powers: at} }
 
 // planSince plans with what was read since some times.
 func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, known *standing) (plan.Plan, error) {
+	if err := distinct(want); err != nil {
+		return plan.Plan{}, err
+	}
 	want.Foresee = true
 	if err := e.observer.Refresh(ctx, max(0, time.Since(since.lists).Truncate(time.Millisecond))); err != nil {
 		return plan.Plan{}, err
@@ -172,7 +175,7 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standi
 		if look.Empty() {
 			break
 		}
-		if err := e.read(ctx, look); err != nil {
+		if err := e.read(ctx, look, known.partyOf().questions(look.Groups)...); err != nil {
 			return p, err
 		}
 		p = e.plan(want, known)
@@ -213,7 +216,7 @@ func (e *Engine) planLocked(want model.Desired, known *standing) (p plan.Plan) {
 		have.Placed, have.Kept, have.Failed, have.Ignored = e.memory.placed, e.memory.kept, known.failed, known.deaf(have.At)
 		have.Coming = e.memory.coming(have.Listed)
 		have.Rolling, have.Elsewhere, have.Bound = known.underWay(), nil, known.bound
-		if !want.Foresee {
+		if !want.Foresee || known.party.attending() {
 			have.Elsewhere = known.party.elsewhere(want, have.At)
 		}
 		p = plan.For(want, have)

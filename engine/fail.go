@@ -85,3 +85,11 @@ func (r *run) retryAll(o *object) {
 	defer r.e.mu.Unlock()
 	o.part.standing.retryAll(o.owner.Key)
 }
+
+// reconsider lets templates be tried again on nodes where they couldn't be made a while ago: an
+// object of the part has no other place left.
+func (r *run) reconsider(part *part) {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	part.standing.reconsider(time.Now())
+}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -193,6 +194,36 @@ func TestASecurityGroupThatIsNotThereIsToldBeforeAnythingIsMade(t *testing.T) {
 		l.sim.Do(func(s *pvesim.State) { s.Firewall.Groups["front"] = &pvesim.FirewallGroup{} })
 		l.mustConverge(desired(vm))
 		if have := l.firewall("web"); have != "enable=1, policy_in=REJECT, front" {
+			t.Errorf("its firewall is %q", have)
+		}
+	})
+}
+
+// Proxmox may add a rule when nobody waits for the answer any more, in front of the others and after they were read again. The
+// next reading finds that, and the rule is there once.
+func TestARuleThatComesTooLateIsFoundByTheNextReading(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		l.mustConverge(desired(walled("web", "ACCEPT SSH", "DROP")))
+		if _, err := l.sim.AddFault(pvesim.Fault{Method: "POST", Path: "/nodes/*/qemu/*/firewall/rules", Times: 1, Delay: pvesim.Duration(85 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		want := desired(walled("web", "ACCEPT HTTP", "ACCEPT SSH", "DROP"))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_, _ = l.engine().Converge(ctx, want, engine.Options{}) // it ends with its context
+		}()
+		time.Sleep(2 * time.Second)
+		cancel() // the request is on its way
+		<-ended
+		l.mustConverge(want) // it reads the rules before the request is carried out
+		time.Sleep(2 * time.Minute)
+		if have := l.firewall("web"); strings.Count(have, "ACCEPT HTTP") != 2 {
+			t.Fatalf("no rule came late: %q", have)
+		}
+		l.mustConverge(want)
+		if have := l.firewall("web"); have != "enable=1, policy_in=REJECT, ACCEPT HTTP, ACCEPT SSH, DROP" {
 			t.Errorf("its firewall is %q", have)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/proxplane/proxplane/act"
@@ -86,12 +87,12 @@ func (e *Engine) questions(l plan.Look) []question {
 	return list
 }
 
-// read reads all of it, side by side.
-func (e *Engine) read(ctx context.Context, l plan.Look) error {
+// read reads all of it, side by side, and what else is asked.
+func (e *Engine) read(ctx context.Context, l plan.Look, more ...question) error {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
-	for _, q := range e.questions(l) {
+	for _, q := range append(e.questions(l), more...) {
 		ask := q.begin()
 		all.Go(func() {
 			if err := ask(ctx); err != nil {
@@ -110,7 +111,7 @@ func (e *Engine) read(ctx context.Context, l plan.Look) error {
 func (r *run) look(o *object, l plan.Look) {
 	if o.looks++; o.looks > maxLooks {
 		o.looks = 0
-		r.noteFailure(o, "looking", act.Failure{Class: act.Passing, Text: "what is to be seen isn't seen, however often it is looked at"})
+		r.noteFailure(o, "looking", act.Failure{Class: act.Passing, Text: "what was read keeps changing, so that no plan can be made; another look is taken later"})
 		r.due[o] = true
 		return
 	}
@@ -135,13 +136,31 @@ func (r *run) answered(q question, err error) {
 	delete(r.reads, q.name)
 	for _, o := range under.waiting {
 		if err != nil {
-			r.lookFailed(o, q.name, q.vmid, err)
+			o.unanswered = append(o.unanswered, unanswered{q.name, q.vmid, err})
 		}
 		if o.reads--; o.reads == 0 {
+			r.lookedInVain(o)
 			delete(r.leaving, o)
 			r.due[o] = true
 		}
 	}
+}
+
+// unanswered is what couldn't be read for an object.
+type unanswered struct {
+	what string
+	vmid int
+	err  error
+}
+
+// lookedInVain notes what couldn't be read for an object, in the same order whoever has answered first: the
+// last is told.
+func (r *run) lookedInVain(o *object) {
+	slices.SortFunc(o.unanswered, func(a, b unanswered) int { return strings.Compare(a.what, b.what) })
+	for _, u := range o.unanswered {
+		r.lookFailed(o, u.what, u.vmid, u.err)
+	}
+	o.unanswered = nil
 }
 
 // lookFailed notes that something couldn't be read; vmid is the guest that it is about, or 0.

@@ -72,7 +72,7 @@ func (m *memory) begin(vmid int) {
 // is the one before.
 func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	if makes(p) || awaitsImage(p) {
-		m.place(p.VMID, model.Placement{Owner: p.Owner, Node: p.Node, Memory: p.Memory, Space: p.Space, Addresses: p.Addresses})
+		m.place(p.VMID, p.Placement())
 		return
 	}
 	if at != 0 && at == p.VMID && !p.Gone {
@@ -95,15 +95,15 @@ func makes(p plan.Object) bool {
 // awaitsImage reports whether a guest waits for its image on the node that it was placed on.
 // Others have to count with it there.
 func awaitsImage(p plan.Object) bool {
-	return p.Placed != "" && p.Wait != nil && p.Wait.Reason == model.WaitSource
+	return p.Awaits != model.Key{}
 }
 
-// bind notes on which node a guest waits for its image: it stays with that choice until it is
+// bind notes on which node a guest waits for which template: it stays with that choice until it is
 // made, so that the image isn't made on one node after the other.
 func (m *standing) bind(key model.Key, p plan.Object) {
 	switch {
 	case awaitsImage(p):
-		m.bound[key] = p.Node
+		m.bound[key] = model.Bound{Node: p.Node, Template: p.Awaits}
 	case p.Look.Empty() && !makes(p):
 		delete(m.bound, key)
 	}

@@ -23,9 +23,10 @@ type object struct {
 	task   string // the last one that was started
 
 	// What is in flight for it. A plan either reads or does steps.
-	reads  int  // answers that its plan waits for
-	steps  int  // calls and tasks of its steps
-	asking bool // its guest agent is being asked, which nobody has to wait for
+	reads      int          // answers that its plan waits for
+	unanswered []unanswered // what couldn't be read for it
+	steps      int          // calls and tasks of its steps
+	asking     bool         // its guest agent is being asked, which nobody has to wait for
 
 	wait     waiting
 	looks    int            // how often it was looked at since something was done

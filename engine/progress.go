@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -25,6 +26,25 @@ const (
 	progressPeriod = 2 * time.Second
 	progressMany   = 8
 )
+
+// passing reports how far an action is that passes data through this process, by whole percents.
+func (r *run) passing(o *object, s plan.Step) func(float64) {
+	if !r.opts.Progress {
+		return nil
+	}
+	var last atomic.Int32
+	return func(part float64) {
+		percent := int32(part * 100)
+		if last.Swap(percent) == percent {
+			return
+		}
+		r.post(func() {
+			if o.busy() {
+				r.emit(o, Event{Kind: Progress, Step: s.What, Fraction: part})
+			}
+		})
+	}
+}
 
 // watchProgress reports how far a copy is, until stop.
 func (r *run) watchProgress(o *object, s plan.Step, task string) (stop func()) {

@@ -64,6 +64,9 @@ func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *
 // ctx ends. The report says how far each object has come. The error is nil unless
 // it had to stop: because of ctx, or because nothing works at all.
 func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options) (Report, error) {
+	if err := distinct(want); err != nil {
+		return Report{}, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := e.newRun(ctx, want, opts)
@@ -118,6 +121,7 @@ func (r *run) loop() error {
 			r.fatal = nil
 		}
 		if r.able() && len(r.due) > 0 {
+			r.opts.Party.goesOn()
 			r.turn()
 			continue
 		}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -48,5 +49,23 @@ func TestAnUnchangedMachineIsTheSameAtEachTranslation(t *testing.T) {
 				t.Errorf("%d more events say that it is ready", now-before)
 			}
 		})
+	})
+}
+
+// Objects are told apart by their keys. Of two owners with one key, one would be forgotten.
+func TestTwoOwnersOfOneKeyAreRefused(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		ours, theirs := machine("web"), machine("web")
+		theirs.Owner.Set = "other"
+		_, err := l.engine().Converge(t.Context(), desired(ours, theirs), l.options())
+		if !errors.Is(err, engine.ErrSameKey) || !strings.Contains(err.Error(), "virtualmachine/web: ") {
+			t.Errorf("Converge: %v", err)
+		}
+		if _, err := l.engine().Plan(t.Context(), desired(ours, theirs)); !errors.Is(err, engine.ErrSameKey) {
+			t.Errorf("Plan: %v", err)
+		}
+		if made := l.ours(); len(made) > 0 {
+			t.Errorf("made: %v", made)
+		}
 	})
 }

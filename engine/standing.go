@@ -14,8 +14,8 @@ type standing struct {
 	party   *Party             // nil: the guests are counted alone
 	rolling map[model.Key]bool // guests that are restarted or replaced; true: it has begun
 	failed  map[model.Key]model.Failure
-	bound   map[model.Key]string    // nodes on which guests wait for their image
-	full    map[model.Key]time.Time // when objects last found no room
+	bound   map[model.Key]model.Bound // what guests wait for that have no image yet
+	full    map[model.Key]time.Time   // when objects last found no room
 	tries   map[try]int
 	ignored map[model.Key]time.Time // when guests last didn't shut down though asked to
 }
@@ -28,7 +28,7 @@ type try struct {
 func newStanding() *standing {
 	return &standing{
 		rolling: map[model.Key]bool{}, failed: map[model.Key]model.Failure{}, full: map[model.Key]time.Time{},
-		tries: map[try]int{}, ignored: map[model.Key]time.Time{}, bound: map[model.Key]string{},
+		tries: map[try]int{}, ignored: map[model.Key]time.Time{}, bound: map[model.Key]model.Bound{},
 	}
 }
 
@@ -130,6 +130,16 @@ func (m *standing) retryAll(key model.Key) {
 	for t := range m.tries {
 		if t.key == key {
 			delete(m.tries, t)
+		}
+	}
+}
+
+// reconsider forgets that templates couldn't be made on nodes a while ago: machines went to other
+// nodes since, so that nothing was tried there, and somebody may have made room.
+func (m *standing) reconsider(now time.Time) {
+	for key, f := range m.failed {
+		if _, _, copied := key.CopyOf(); copied && now.Sub(f.At) > hardPause {
+			m.retryAll(key)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func (r *run) turn() {
 		if fail, failed := r.failure(o); failed && r.outdated(fail) {
 			r.retryAll(o)
 		}
+		if o.wait.reason == model.WaitPlace {
+			r.reconsider(o.part)
+		}
 	}
 	planned := r.planOnly(due)
 	for _, o := range due {

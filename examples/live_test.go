@@ -16,6 +16,7 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/observe"
@@ -222,7 +223,8 @@ func (s *site) engine(want manifest.Wanted) *engine.Engine {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return engine.New(observe.New(client), act.New(client))
+	web := imagefile.New(pvesim.BootableImages{}) // the network doesn't belong into the bubble
+	return engine.New(observe.New(client).Fetching(web), act.New(client).Fetching(web))
 }
 
 // planned is a plan, also as people see it.

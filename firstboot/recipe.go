@@ -74,6 +74,18 @@ func (r Recipe) Make(vmid int) (map[string][]byte, error) {
 	return NoCloud(in)
 }
 
+// UsesAddress reports whether a text has the address of an interface in it, by its variable.
+func (r Recipe) UsesAddress(nic int) bool {
+	for _, text := range append([]string{r.UserData, r.Ignition}, r.Butane...) {
+		for _, name := range []string{VarAddress, VarAddress6} {
+			if r.Variables != nil && uses(text, NICVariable(name, nic)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // MetaData reads keys of the meta-data in YAML. The same keys always give the same text;
 // empty: there are none.
 func MetaData(text string) (canonical string, keys map[string]any, err error) {
@@ -120,6 +132,7 @@ func (r Recipe) expand(text string, vmid int) (string, error) {
 		return text, nil
 	}
 	all := maps.Clone(r.Variables)
+	maps.Copy(all, networkVariables(r.NICs))
 	all[VarID] = strconv.Itoa(vmid)
 	return Expand(text, all)
 }

@@ -21,6 +21,49 @@ const (
 	ownPrefix = "vm_"
 )
 
+// Variables of each interface of a guest. Those of the first one have these names, those of others have
+// their number behind them, from 1 on ("vm_address_1"). What an interface doesn't have has no variable.
+const (
+	VarMAC      = "vm_mac"
+	VarAddress  = "vm_address" // with the length of its prefix: 192.168.1.5/24
+	VarAddress6 = "vm_address6"
+	VarGateway  = "vm_gateway"
+	VarGateway6 = "vm_gateway6"
+	VarDNS      = "vm_dns" // addresses, with spaces between them
+)
+
+// NICVariable is the name of a variable of an interface.
+func NICVariable(name string, nic int) string {
+	if nic == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s_%d", name, nic)
+}
+
+// networkVariables are those of all interfaces.
+func networkVariables(nics []NIC) map[string]string {
+	all := map[string]string{}
+	for i, n := range nics {
+		add := func(name, value string) {
+			if value != "" && all[NICVariable(name, i)] == "" {
+				all[NICVariable(name, i)] = value
+			}
+		}
+		add(VarMAC, strings.ToLower(n.MAC))
+		for _, a := range n.Addresses {
+			if strings.Contains(a, ":") {
+				add(VarAddress6, a)
+			} else {
+				add(VarAddress, a)
+			}
+		}
+		add(VarGateway, n.Gateway)
+		add(VarGateway6, n.Gateway6)
+		add(VarDNS, strings.Join(n.DNS, " "))
+	}
+	return all
+}
+
 var (
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	variableUse  = regexp.MustCompile(`\$?\$\{\s*([^{}\s]*)\s*\}`)
@@ -70,6 +113,16 @@ func Expand(text string, variables map[string]string) (string, error) {
 	}
 	b.WriteString(text[last:])
 	return b.String(), wrong.orNil()
+}
+
+// OwnVariable is the first variable of a guest that a text uses; empty: it uses none.
+func OwnVariable(text string) string {
+	for _, m := range variableUse.FindAllStringSubmatch(text, -1) {
+		if strings.HasPrefix(m[1], ownPrefix) && !strings.HasPrefix(m[0], "$$") {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // uses reports whether a text has a variable in it.

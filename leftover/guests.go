@@ -12,8 +12,9 @@ import (
 // is pending and with its snapshots: as long as it is the same, one request shows that a guest names what
 // it named before, instead of three and one for each snapshot. The zero value is ready for use.
 type Guests struct {
-	mu    sync.Mutex
-	known map[int]guest
+	mu      sync.Mutex
+	known   map[int]guest
+	reading map[int]chan struct{} // closed when somebody has read that guest
 }
 
 type guest struct {
@@ -28,13 +29,12 @@ const forget = 10 * time.Minute
 // configsOf are all that a guest may get its disks from, as it was within the last moments: its config,
 // with and without what is pending, and those of its snapshots.
 func (g *Guests) configsOf(ctx context.Context, c *pve.Client, r pve.Resource, within time.Duration) ([]pve.Settings, error) {
-	g.mu.Lock()
-	was, known := g.known[r.VMID]
-	g.mu.Unlock()
-	known = known && was.node == r.Node
-	if known && time.Since(was.read) < within {
-		return was.configs, nil
+	was, fresh, err := g.begin(ctx, r, within)
+	if err != nil || fresh {
+		return was.configs, err
 	}
+	defer g.end(r.VMID)
+	known := was.configs != nil
 	now := guest{node: r.Node, read: time.Now()}
 	current, err := c.VM(r.Node, r.VMID).Config(ctx, pve.ConfigOptions{Current: true})
 	if err != nil {
@@ -58,6 +58,44 @@ func (g *Guests) configsOf(ctx context.Context, c *pve.Client, r pve.Resource, w
 		}
 	}
 	return now.configs, nil
+}
+
+// begin is what is known of a guest, and whether that is fresh enough. If it isn't, the caller reads the
+// guest, and others who ask for it meanwhile wait for that instead of reading it, too.
+func (g *Guests) begin(ctx context.Context, r pve.Resource, within time.Duration) (was guest, fresh bool, err error) {
+	for {
+		g.mu.Lock()
+		if was = g.known[r.VMID]; was.node != r.Node {
+			was = guest{}
+		}
+		if was.configs != nil && time.Since(was.read) < within {
+			g.mu.Unlock()
+			return was, true, nil
+		}
+		busy := g.reading[r.VMID]
+		if busy == nil {
+			if g.reading == nil {
+				g.reading = map[int]chan struct{}{}
+			}
+			g.reading[r.VMID] = make(chan struct{})
+			g.mu.Unlock()
+			return was, false, nil
+		}
+		g.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return guest{}, false, ctx.Err()
+		}
+	}
+}
+
+// end lets those who waited for a guest go on.
+func (g *Guests) end(vmid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.reading[vmid])
+	delete(g.reading, vmid)
 }
 
 // allConfigs are the current config, that with what is pending, and those of snapshots.

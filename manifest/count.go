@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,9 @@ func (t *translator) expand() {
 		vm, ok := o.Object.(*api.VirtualMachine)
 		s := scope{t, o}
 		if !ok || vm.Spec.Count == nil {
+			if ok && len(vm.Spec.MemberVariables) > 0 {
+				s.fail("spec.memberVariables", "is for several machines of one object; without spec.count, use spec.variables")
+			}
 			if other := out.index[o.key]; ok && other != nil {
 				s.fail("metadata.name", "is that of a machine of %s, which has a count and was there first; choose another name", other.written().key.Title())
 				continue
@@ -37,6 +41,9 @@ func (t *translator) expand() {
 		if count < 0 || count > spec.MaxReplicas {
 			s.fail("spec.count", "want a number from 0 to %d, have %d", spec.MaxReplicas, count)
 			continue
+		}
+		if have := len(vm.Spec.MemberVariables); have > count {
+			s.fail("spec.memberVariables", "has entries for %d machines, and spec.count is %d", have, count)
 		}
 		if s.meta().GetUID() == "" {
 			t.groups = append(t.groups, s)
@@ -130,7 +137,13 @@ func Machines(vm *api.VirtualMachine) []string {
 func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	one := vm.DeepCopy()
 	one.Name = spec.ReplicaName(one.Name, index)
-	one.Spec.Count = nil
+	one.Spec.Count, one.Spec.MemberVariables = nil, nil
+	if index < len(vm.Spec.MemberVariables) {
+		all := map[string]string{}
+		maps.Copy(all, vm.Spec.Variables)
+		maps.Copy(all, vm.Spec.MemberVariables[index])
+		one.Spec.Variables = all
+	}
 	one.Status = api.MachineStatus{Provider: vm.Status.Provider} // the rest is of all of them
 	for _, m := range vm.Status.Members {
 		if m.Name == one.Name {

@@ -22,7 +22,9 @@ func (t *translator) readProviders() {
 	each(t, func(s scope, p *api.Provider) {
 		s.checkName()
 		one := s.provider(p)
+		before := len(t.errs)
 		s.checkPools(one)
+		s.misguides(one, before)
 		t.providers = append(t.providers, one)
 	})
 	v := variables{getenv: t.options.Getenv}
@@ -39,6 +41,7 @@ func (t *translator) readProviders() {
 }
 
 func (s scope) provider(obj *api.Provider) *provider {
+	before := len(s.errs)
 	p := &provider{allow: s.allowance(obj), wanted: Wanted{Provider: s.o.key}}
 	p.wanted.Allow = p.allow
 	p.cluster = spec.Cluster{Name: obj.Name, Range: spec.DefaultRange, Defaults: spec.Defaults(obj.Spec.Defaults), Networks: spec.Networks{}, SSH: obj.Spec.SSH != nil, Allow: allowOf(p.allow)}
@@ -58,12 +61,21 @@ func (s scope) provider(obj *api.Provider) *provider {
 		s.fail("spec.allow.secrets.matchLabels", "is missing: which labels Secrets have that guests may get")
 	}
 	s.take(p.cluster.Check(), nil, nil)
-	p.wanted.Networks = p.cluster.Networks
+	s.misguides(p, before)
+	p.wanted.Networks, p.wanted.Nodes = p.cluster.Networks, p.cluster.Facts
 	s.connect(p, obj)
 	if obj.Spec.SSH != nil {
 		p.wanted.Connection.SSH = s.ssh(obj.Spec.SSH)
 	}
 	return p
+}
+
+// misguides notes that errors since some are about what machines get from the Provider.
+func (s scope) misguides(p *provider, before int) {
+	if p.wanted.Wrong == "" && len(s.errs) > before {
+		e := s.errs[before]
+		p.wanted.Wrong = strings.TrimPrefix(e.Field+": "+e.Text, ": ")
+	}
 }
 
 // connect works out how the Provider is reached: by what it says itself, then by

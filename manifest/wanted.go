@@ -60,6 +60,13 @@ type Wanted struct {
 
 	// Networks are those that the Provider names, with their pools of addresses.
 	Networks spec.Networks `json:"-"`
+
+	// Nodes are what the Provider says about nodes.
+	Nodes map[string]model.NodeFacts `json:"-"`
+
+	// Wrong is what is wrong with what the Provider says about its machines, in one sentence; empty: nothing
+	// is. Whether it says rightly how to connect is another matter.
+	Wrong string `json:"-"`
 }
 
 // Wanted checks the set, resolves its references and translates it: one for each

@@ -175,6 +175,14 @@ type Download struct {
 	Checksum, Algorithm          string
 }
 
+// Unpack fetches a packed image through this process, and uploads what is in it to a storage.
+type Unpack struct {
+	Node, Storage, File string
+	URL, Packing        string
+	Checksum, Algorithm string // of the packed file
+	Room                int64  // that the storage has for it; 0: unknown
+}
+
 // UploadSeed puts first-boot data onto a storage.
 type UploadSeed struct {
 	Node, Storage, File string
@@ -274,6 +282,7 @@ type RemoveShare struct {
 // Guest of each action that isn't a Target.
 func (c Clone) Guest() int          { return c.To.VMID }
 func (Download) Guest() int         { return 0 }
+func (Unpack) Guest() int           { return 0 }
 func (u UploadSeed) Guest() int     { return u.For }
 func (u UploadSnippets) Guest() int { return u.For }
 func (r RemoveFile) Guest() int     { return r.For }
@@ -302,6 +311,7 @@ func (Snap) action()           {}
 func (Unsnap) action()         {}
 func (Rollback) action()       {}
 func (Download) action()       {}
+func (Unpack) action()         {}
 func (UploadSeed) action()     {}
 func (UploadSnippets) action() {}
 func (RemoveFile) action()     {}

@@ -90,6 +90,7 @@ func ShareKey(name string) Key { return Key{Kind: "Share", Name: name} }
 type Snapshot struct {
 	Owner       Owner
 	VM          Key
+	VMID        int    `json:",omitempty"` // of the guest, in place of VM: one of the same set that may be wanted elsewhere
 	Name        string // in Proxmox
 	Description string
 	Memory      bool

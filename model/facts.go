@@ -33,6 +33,9 @@ type Facts struct {
 	Tells   bool // when it has succeeded, the action itself says what there is now
 	Listed  bool // the list of all guests shows what has become of it
 	Checked bool // success is looked at right away: the next plan wouldn't look
+	// Proved: that a task says so isn't enough, and what there is now is looked at before the
+	// action is believed.
+	Proved bool
 
 	// ByHand: a person may ask for it by the name of a guest, whosever that is.
 	ByHand bool

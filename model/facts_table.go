@@ -137,6 +137,10 @@ var facts = map[string]Facts{
 		Proof: ProofName, Adds: true, Changes: AspectFiles, Tells: true, Busy: BusyNamed, Copies: true,
 		Calls: []Call{{Method: "POST", Path: StoragePath + "/download-url", Why: "fetch images"}},
 	},
+	"Unpack": {
+		Proof: ProofName, Adds: true, Changes: AspectFiles, Tells: true, Busy: BusyNamed, Copies: true,
+		Calls: []Call{{Method: "POST", Path: StoragePath + "/upload", Why: "upload images that had to be unpacked"}},
+	},
 	"UploadSeed": {
 		Proof: ProofName, Adds: true, Changes: AspectFiles, Tells: true, Busy: BusyNamed,
 		Calls: []Call{{Method: "POST", Path: StoragePath + "/upload", Why: "upload first-boot data"}},
@@ -153,7 +157,7 @@ var facts = map[string]Facts{
 		Calls: []Call{{Method: "DELETE", Path: StoragePath + "/content/{volume}"}},
 	},
 	"RemoveDisk": {
-		Proof: ProofRead, Loses: LosesGuest, Changes: AspectLeft, Tells: true, Busy: BusyNamed,
+		Proof: ProofRead, Loses: LosesGuest, Changes: AspectLeft, Tells: true, Proved: true, Busy: BusyNamed,
 		Calls: []Call{{Method: "DELETE", Path: StoragePath + "/content/{volume}", Why: "remove disks that Proxmox has left"}},
 	},
 	"MakeShare": {

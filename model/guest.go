@@ -3,7 +3,9 @@ package model
 import (
 	"maps"
 	"net/netip"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -39,6 +41,18 @@ const RootSlot = "root"
 
 // Root reports whether this is the disk that came with the image.
 func (d Disk) Root() bool { return d.Slot == RootSlot }
+
+var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
+
+// Template is the VMID of the template that the disk is a linked clone of; 0: none.
+func (d Disk) Template() int {
+	m := baseVolume.FindStringSubmatch(d.Volume)
+	if m == nil {
+		return 0
+	}
+	id, _ := strconv.Atoi(m[1])
+	return id
+}
 
 // NIC is a network interface.
 type NIC struct {

@@ -49,11 +49,19 @@ type Marker struct {
 	Addresses map[string][]string `json:"addresses,omitempty"`
 	// Home is the node that the guest was taken from when that was drained.
 	Home string `json:"home,omitempty"`
+	// Away is the node that it was taken to then: elsewhere somebody has moved it since.
+	Away string `json:"away,omitempty"`
 	// Version tells apart generations of the same object: images that were
 	// made anew.
 	Version string `json:"version,omitempty"`
 	// Sig is the signature of all of this, see [Keys].
 	Sig string `json:"sig,omitempty"`
+}
+
+// MovedSince reports whether a guest on a node was moved after its own node was drained. Where that isn't
+// known, it wasn't.
+func (m Marker) MovedSince(node string) bool {
+	return m.Away != "" && node != m.Away && node != m.Home
 }
 
 // Bare is the marker without its signature.

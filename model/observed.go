@@ -47,9 +47,9 @@ type Observed struct {
 	// Mappings are those of devices, by kind ("pci"), of each kind that was asked for; nil: Proxmox
 	// doesn't say.
 	Mappings map[string]map[string]bool
-	// Devices are how many devices each node has of a mapping, by kind and name ("pci/gpu"); nil, or
+	// Devices are those that mappings stand for, by kind and name ("pci/gpu"); nil, or
 	// not in it: Proxmox doesn't say.
-	Devices map[string]map[string]int
+	Devices map[string]Devices
 	// Firewall is what rules of guests may refer to; nil: not read.
 	Firewall *ClusterFirewall
 	// URLs tells of files in the Internet, by node and URL (see [URLKey]), what a node said
@@ -68,8 +68,8 @@ type Observed struct {
 	Coming map[Owner]string
 	// Kept are the addresses of guests that we are replacing, until the new ones have them.
 	Kept map[Owner][]netip.Addr
-	// Bound are the nodes that were chosen for guests that wait for their image there.
-	Bound map[Key]string
+	// Bound are the choices of guests that wait for their image.
+	Bound map[Key]Bound
 	// Ignored are the objects whose guests didn't shut down when they were asked to lately.
 	Ignored map[Key]bool
 	// Rolling are the guests that we are restarting or replacing, until they are
@@ -122,6 +122,12 @@ type Storage struct {
 	Content map[string]bool
 	OnNode  map[string]Room
 	Late    map[string]bool // nodes of which the list doesn't know yet whether they have it
+}
+
+// Devices are what a mapping stands for.
+type Devices struct {
+	On   map[string][]string // by node, where they are ("0000:01:00.0"): a guest gets one of them
+	Live bool                // guests that have one can be migrated while they run
 }
 
 // Room is the space of a storage on a node.
@@ -231,6 +237,12 @@ func (o *Observed) AtLeast(major, minor int) bool {
 	return o.Release > major || o.Release == major && o.Minor >= minor
 }
 
+// Bound is what a guest waits for that was placed before its image is there.
+type Bound struct {
+	Node     string // where it is placed
+	Template Key    // the template of its image that is made first; see [Image.Object]
+}
+
 // Placement is where a guest is being made.
 type Placement struct {
 	Owner  Owner
@@ -241,6 +253,8 @@ type Placement struct {
 	Space map[string]int64
 	// Addresses are those that it gets from pools.
 	Addresses []netip.Addr
+	// Devices are the options by which it gets PCI devices of the node.
+	Devices map[string]string
 }
 
 // Lack is privileges that are missing on a path.

@@ -50,10 +50,10 @@ const (
 	ReasonChanging Reason = "Changing"
 	ReasonUnread   Reason = "Unread"
 
-	ReasonInvalid    Reason = "Invalid"          // what is written can't be made so
+	ReasonInvalid    Reason = "Invalid"          // the spec of the object is invalid
 	ReasonForbidden  Reason = "Forbidden"        // it isn't allowed to those who have written it
 	ReasonElsewhere  Reason = "Elsewhere"        // somebody else looks after the object, or did so
-	ReasonProvider   Reason = "ProviderNotReady" // what says which Proxmox is meant can't be made so
+	ReasonProvider   Reason = "ProviderNotReady" // the object that says which Proxmox cluster is meant is invalid
 	ReasonUnused     Reason = "Unused"           // nobody needs the object
 	ReasonConnected  Reason = "Connected"        // Proxmox answers
 	ReasonConnecting Reason = "Connecting"       // it hasn't answered yet

@@ -8,9 +8,14 @@ type URLState struct {
 	Missing     string // the server has no such file, and says so
 	Unreachable string // why the node gets no answer
 	Size        int64  // in bytes; 0: the server doesn't say
+
+	// Of this process only, which looks at the first bytes:
+	Format    string // of the disk image
+	Wrong     string // why it can't be used
+	Elsewhere string // the host that the server has sent us to
 }
 
-// URLKey is how a URL is known that a node is asked about.
+// URLKey is how a URL is known that a node is asked about; node "" is this process.
 func URLKey(node, url string) string { return node + " " + url }
 
 // ParseURLKey takes such a key apart.

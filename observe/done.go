@@ -52,6 +52,8 @@ func (o *Observer) believe(action model.Action) {
 		o.FirewallSet(a.VMID, a.To)
 	case model.Download:
 		o.FileMade(model.File{Volume: a.Storage + ":" + a.Content + "/" + a.File, Node: a.Node, Content: a.Content})
+	case model.Unpack:
+		o.FileMade(model.File{Volume: a.Storage + ":import/" + a.File, Node: a.Node, Content: "import"})
 	case model.UploadSeed:
 		o.FileMade(model.File{Volume: a.Storage + ":iso/" + a.File, Node: a.Node, Content: "iso"})
 	case model.RemoveDisk:
@@ -80,8 +82,9 @@ func (o *Observer) believeHA(a model.SetHA) {
 
 // Check looks at what an action has done where the next plan wouldn't: a task
 // that says OK may have done nothing, and what is believed to be gone would be
-// made a second time. What can't be seen now is looked for by the next plan.
-func (o *Observer) Check(ctx context.Context, action model.Action) {
+// made a second time. What can't be seen now is looked for by the next plan. The error is
+// that Proxmox says what isn't so.
+func (o *Observer) Check(ctx context.Context, action model.Action) error {
 	if model.FactsOf(action).Moves {
 		_ = o.Refresh(ctx, 0) // the list says where it is
 	}
@@ -90,7 +93,10 @@ func (o *Observer) Check(ctx context.Context, action model.Action) {
 		_ = o.CheckFile(ctx, a.Node, a.Volume)
 	case model.Destroy:
 		_ = o.CheckGone(ctx, a.VMID)
+	case model.RemoveDisk:
+		return o.checkRemoved(ctx, a)
 	}
+	return nil
 }
 
 // Doubt notes that an action may have been done or not.

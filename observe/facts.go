@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
@@ -74,21 +76,25 @@ func (o *Observer) Bridges(ctx context.Context, node string) error {
 
 // mapping is one of the resource mappings of a cluster.
 type mapping struct {
-	ID  string   `json:"id"`
-	Map []string `json:"map"` // "node=pve1,path=0000:01:00.0,…"
+	ID   string   `json:"id"`
+	Map  []string `json:"map"` // "node=pve1,path=0000:01:00.0,…"
+	Live bool     `json:"live-migration-capable"`
 }
 
-// devices are how many devices of the mapping each node has.
-func (m mapping) devices() map[string]int {
-	n := map[string]int{}
+// devices are those that the mapping stands for.
+func (m mapping) devices() model.Devices {
+	d := model.Devices{On: map[string][]string{}, Live: m.Live}
 	for _, entry := range m.Map {
+		said := map[string]string{}
 		for part := range strings.SplitSeq(entry, ",") {
-			if node, ok := strings.CutPrefix(part, "node="); ok {
-				n[node]++
-			}
+			k, value, _ := strings.Cut(part, "=")
+			said[k] = value
+		}
+		if node := said["node"]; node != "" {
+			d.On[node] = append(d.On[node], cmp.Or(said["path"], said["id"]))
 		}
 	}
-	return n
+	return d
 }
 
 // Mappings reads which mappings of a kind of devices there are: pci or usb.
@@ -103,17 +109,25 @@ func (o *Observer) Mappings(ctx context.Context, kind string) error {
 	defer o.mu.Unlock()
 	o.have.Mappings = keep(o.have.Mappings, kind, names)
 	for _, m := range list {
-		if on := m.devices(); len(on) > 0 {
+		if on := m.devices(); len(on.On) > 0 {
 			o.have.Devices = keep(o.have.Devices, kind+"/"+m.ID, on)
 		}
 	}
 	return nil
 }
 
-// URL asks a node whether it can fetch a file; key is that of [model.URLKey]. Who lacks the
-// privilege to ask doesn't know.
+// URL asks a node whether it can fetch a file, or looks at the file from here; key is that of
+// [model.URLKey]. Who lacks the privilege to ask doesn't know.
 func (o *Observer) URL(ctx context.Context, key string) error {
 	node, url := model.ParseURLKey(key)
+	if node == "" {
+		said := o.fromHere(ctx, url)
+		if ctx.Err() != nil {
+			return fmt.Errorf("look at %s: %w", url, context.Cause(ctx))
+		}
+		o.urlSeen(key, said)
+		return nil
+	}
 	meta, err := o.client.Node(node).URLMetadata(ctx, url, nil)
 	if err != nil && !unknowable(ctx, err) {
 		return fmt.Errorf("ask %s for %s: %w", node, url, err)
@@ -125,10 +139,36 @@ func (o *Observer) URL(ctx context.Context, key string) error {
 	case errors.Is(err, pve.ErrDownload) && strings.HasPrefix(text, "500 Can't connect"):
 		said.Unreachable = strings.TrimPrefix(text, "500 ")
 	}
+	o.urlSeen(key, said)
+	return nil
+}
+
+func (o *Observer) urlSeen(key string, said model.URLState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.URLs = keep(o.have.URLs, key, said)
-	return nil
+}
+
+// Fetching has the observer look at files with w.
+func (o *Observer) Fetching(w *imagefile.Web) *Observer {
+	o.web = w
+	return o
+}
+
+// fromHere looks at the first bytes of a file.
+func (o *Observer) fromHere(ctx context.Context, url string) model.URLState {
+	saw, err := o.web.Look(ctx, imagefile.Source{URL: url, Packing: model.Packing(url)})
+	said := model.URLState{Size: saw.Size, Format: saw.Format, Elsewhere: saw.Elsewhere}
+	switch {
+	case err == nil:
+	case errors.Is(err, imagefile.ErrMissing):
+		said.Missing = err.Error()
+	case errors.Is(err, imagefile.ErrContent), errors.Is(err, imagefile.ErrRedirect):
+		said.Wrong = err.Error()
+	default:
+		said.Unreachable = err.Error()
+	}
+	return said
 }
 
 // serverSays is what the server of a URL answered, in Proxmox' words.

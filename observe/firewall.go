@@ -65,12 +65,15 @@ func (o *Observer) FirewallSet(vmid int, now model.Firewall) {
 func (r *record) forgetFirewall() { r.firewall, r.firewallDoubt = nil, time.Now() }
 
 // FirewallOutdated reports whether a guest's firewall, which was read before, has to be read again
-// to be no older than a time.
+// to be no older than a time. A node that is offline can't be asked.
 func (o *Observer) FirewallOutdated(vmid int, since time.Time) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	r := o.records[vmid]
-	return r != nil && r.firewall != nil && r.firewallAt.Before(since)
+	if r == nil || o.have.Nodes[r.listed.Node] == nil || !o.have.Nodes[r.listed.Node].Online {
+		return false
+	}
+	return r.firewall != nil && r.firewallAt.Before(since)
 }
 
 // ClusterFirewall reads what rules of guests may refer to. Who may not see some of it doesn't know

@@ -1,9 +1,11 @@
 package observe
 
 import (
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 )
 
 // GivenUp is how long Proxmox may still work on a request after nobody waits for its answer
@@ -17,6 +19,11 @@ const traceless = model.AspectHA | model.AspectPool
 
 // Lost notes that the answer to an action was lost: Proxmox may still be working on it.
 func (o *Observer) Lost(action model.Action) {
+	if model.FactsOf(action).Changes.Has(model.AspectFiles) {
+		o.mu.Lock()
+		o.filesLate = time.Now().Add(GivenUp)
+		o.mu.Unlock()
+	}
 	changes := model.FactsOf(action).Changes & traceless
 	if changes == 0 {
 		return
@@ -34,4 +41,25 @@ func (r *record) inFlight() (a model.Aspect) {
 		a |= r.lost
 	}
 	return a
+}
+
+// lateFiles forgets the files once more when a request whose answer was lost can't bring one any
+// more, and when Proxmox has fetched one of ours that may have been asked for by such a request.
+func (o *Observer) lateFiles(at time.Time, tasks []pve.TaskInfo) {
+	if !o.filesLate.IsZero() && at.After(o.filesLate) {
+		o.filesLate = time.Time{}
+		o.have.Files = nil
+	}
+	fetching := map[string]bool{}
+	for _, t := range tasks {
+		if t.Type == "download" && t.Running() && strings.HasPrefix(t.ID, model.Tag+"-") {
+			fetching[t.UPID.String()] = true
+		}
+	}
+	for task := range o.fetching {
+		if !fetching[task] {
+			o.have.Files = nil
+		}
+	}
+	o.fetching = fetching
 }

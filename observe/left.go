@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -261,6 +262,18 @@ func (o *Observer) LeftRemoved(task, volume string) {
 			l.phase = leftOver
 		}
 	})
+}
+
+// checkRemoved looks whether a disk that was left is gone indeed.
+func (o *Observer) checkRemoved(ctx context.Context, r model.RemoveDisk) error {
+	list, err := o.client.Storage(r.Left.Node, model.StorageOf(r.Volume)).Content(ctx, pve.ContentFilter{Content: "images", VMID: r.Left.VMID})
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for %s on %s: %w", r.Volume, r.Left.Node, err)
+	case slices.ContainsFunc(list, func(v pve.Volume) bool { return v.ID == r.Volume }):
+		return fmt.Errorf("%s is still there, though Proxmox says that it is removed", r.Volume)
+	}
+	return nil
 }
 
 // LeftUnsure tells that it isn't certain any more what tasks have left.

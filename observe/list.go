@@ -19,6 +19,7 @@ func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo
 	o.have.Volumes = nil // they matter to the plan that asks for them
 	o.fillRooms()
 	o.doubtFiles()
+	o.lateFiles(at, tasks)
 	seen := make(map[int]bool, len(list))
 	for _, r := range list {
 		if r.Type != "qemu" && r.Type != "lxc" {
@@ -82,7 +83,7 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 		}
 		if !o.tasks[upid] && changesGuest(task.Type) {
 			rec.forgetSince(at)
-			rec.touched = at
+			rec.touch(at)
 		}
 		if changesPower(task.Type) && time.Since(t.EndTime) < 2*lag {
 			rec.shaky = at

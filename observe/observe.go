@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/leftover"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -29,6 +30,7 @@ import (
 type Observer struct {
 	client *pve.Client
 	agents *agents
+	web    *imagefile.Web
 	keys   model.Keys
 	powers sync.Map // *nodePower by node
 
@@ -47,6 +49,8 @@ type Observer struct {
 	gone        map[int]time.Time     // when guests that we destroyed went
 	ids         map[int]checkedID     // VMIDs that no list shows
 	places      map[place]bool        // where the files were looked for
+	filesLate   time.Time             // until when a request may bring a file whose answer was lost, see flight.go
+	fetching    map[string]bool       // tasks that fetched files of ours when the last list was made
 	inventories map[place]inventory   // which disks were where, see volumes.go
 	rooms       map[place]*model.Room // of storages that nodes were asked for; nil: they don't have it
 	factsAt     time.Time             // when facts were read first, see facts.go
@@ -77,7 +81,7 @@ const lag = 12 * time.Second
 // New makes an Observer. It doesn't look yet.
 func New(client *pve.Client) *Observer {
 	o := &Observer{
-		client: client, records: map[int]*record{}, gone: map[int]time.Time{}, ids: map[int]checkedID{},
+		client: client, web: imagefile.New(nil), records: map[int]*record{}, gone: map[int]time.Time{}, ids: map[int]checkedID{},
 		tasks: map[string]bool{}, ours: map[string]*ownTask{}, created: time.Now(),
 	}
 	o.agents = newAgents(o)

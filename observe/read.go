@@ -69,10 +69,8 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 			return err
 		}
 		got := readingOf(settings)
-		if m := got.config.Marker; m != nil && !m.Of(vmid) {
-			got.config.Marker = nil // somebody has copied it with the guest that it was made for
-		}
-		got.config.Signed = o.keys.Verify(got.config.Marker)
+		o.judge(got.config, vmid)
+		o.judge(got.config.Running, vmid)
 		o.change(vmid, func(r *record) {
 			if r.changed.After(at) {
 				return // what we got may be older than the change
@@ -86,6 +84,17 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 		})
 		return nil
 	})
+}
+
+// judge decides what the marker of a config is worth that was read under a VMID.
+func (o *Observer) judge(c *model.Config, vmid int) {
+	if c == nil {
+		return
+	}
+	if c.Marker != nil && !c.Marker.Of(vmid) {
+		c.Marker = nil // somebody has copied it with the guest that it was made for
+	}
+	c.Signed = o.keys.Verify(c.Marker)
 }
 
 // CheckGone looks whether a guest that was destroyed is gone from its node.

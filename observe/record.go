@@ -154,6 +154,9 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if known && (now.Status != was.Status || restarted || moved || now.Name != was.Name) {
 		r.touched = at
 	}
+	if r.config == nil && known && (now.Status != was.Status || restarted || moved) {
+		r.forgetFirewall()
+	}
 	if r.config == nil || r.configAt.After(at) {
 		return
 	}
@@ -162,9 +165,15 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	if r.resized(was, now, at) || !slices.Equal(listed.Tags, r.config.Tags) || listed.Lock != r.lock || listed.Template != r.template ||
 		moved || restarted || now.Status != was.Status {
 		r.forgetSince(at)
-		r.forgetFirewall() // it may be another guest by now
-		r.touched = at
+		r.touch(at)
 	}
+}
+
+// touch notes that somebody may have done something to the guest. It may be another one by now, with
+// another firewall, of which no list and no config shows anything.
+func (r *record) touch(at time.Time) {
+	r.touched = at
+	r.forgetFirewall()
 }
 
 // resized reports whether the list shows another name or other sizes than before, which

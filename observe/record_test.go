@@ -92,13 +92,33 @@ func TestConfigsAreKeptUntilTheListShowsAChange(t *testing.T) {
 		inLists(t, func(t *testing.T, l *lists) {
 			l.show(running("a"))
 			l.read(100, is("tags", "a"), is("cores", "2"))
+			l.o.FirewallSet(100, model.Firewall{})
 			time.Sleep(time.Minute)
 			l.show(c.list)
+			if kept := l.guest(100).Firewall != nil; kept != c.kept {
+				t.Errorf("%s: the firewall is kept: %v", c.reason, kept)
+			}
 			if kept := l.guest(100).Config != nil; kept != c.kept {
 				t.Errorf("%s: kept is %v", c.reason, kept)
 			}
 		})
 	}
+}
+
+func TestAFirewallIsReadAgainWhereTheConfigIsNotKnown(t *testing.T) {
+	inLists(t, func(t *testing.T, l *lists) {
+		l.show(running("a"))
+		l.o.FirewallSet(100, model.Firewall{})
+		time.Sleep(time.Minute)
+		l.show(aMinuteLater(running("a")))
+		if l.guest(100).Firewall == nil {
+			t.Error("it is forgotten though nothing has changed")
+		}
+		l.show(stopped("a"))
+		if l.guest(100).Firewall != nil {
+			t.Error("it is kept though somebody has stopped the guest")
+		}
+	})
 }
 
 func TestTasksOfOthersMakeUsReadAgain(t *testing.T) {
@@ -122,6 +142,7 @@ func TestTasksOfOthersMakeUsReadAgain(t *testing.T) {
 		inLists(t, func(t *testing.T, l *lists) {
 			l.show(running("a"))
 			l.read(100, is("tags", "a"))
+			l.o.FirewallSet(100, model.Firewall{})
 			if c.ours {
 				l.o.TaskStarted(c.task)
 				l.o.TaskEnded(c.task)
@@ -131,6 +152,9 @@ func TestTasksOfOthersMakeUsReadAgain(t *testing.T) {
 			l.show(running("a"))
 			if kept := l.guest(100).Config != nil; kept != c.kept {
 				t.Errorf("%s: kept is %v", c.task, kept)
+			}
+			if kept := l.guest(100).Firewall != nil; kept != c.kept {
+				t.Errorf("%s: the firewall is kept: %v", c.task, kept)
 			}
 		})
 	}

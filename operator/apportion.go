@@ -116,6 +116,15 @@ func assign(w manifest.Wanted, all map[model.Key]found) assignment {
 		}
 	}
 	all[w.Provider] = p
+	if w.Wrong != "" {
+		leaveUnclear(d, func(key model.Key) {
+			object := groups.object(key)
+			if f := all[object]; f.uid != "" && f.problem == "" {
+				f.problem, f.reason = fmt.Sprintf("Provider %s can't be used: %s", w.Provider.Name, w.Wrong), model.ReasonProvider
+				all[object] = f
+			}
+		})
+	}
 	return a
 }
 
@@ -128,6 +137,26 @@ func leaveEarly(d *model.Desired, early func(model.Key) bool) {
 		return early(v.Owner.Key) || !alone && (early(v.Source.Image) || early(v.Source.VM))
 	})
 	d.Snapshots = slices.DeleteFunc(d.Snapshots, func(s model.Snapshot) bool { return early(s.Owner.Key) || early(s.VM) })
+}
+
+// leaveUnclear leaves out what isn't known how it should be, since its Provider says something wrong about it. What is
+// to go does so, unless somebody wants to have something of it first.
+func leaveUnclear(d *model.Desired, held func(model.Key)) {
+	out := map[model.Key]bool{}
+	for i := range d.VMs {
+		if v := &d.VMs[i]; !v.Deleted {
+			out[v.Owner.Key], out[v.Source.VM] = true, true
+		}
+	}
+	drop := func(key model.Key, drop bool) bool {
+		if drop {
+			held(key)
+		}
+		return drop
+	}
+	d.Images = slices.DeleteFunc(d.Images, func(i model.Image) bool { return drop(i.Owner.Key, !i.Deleted) })
+	d.VMs = slices.DeleteFunc(d.VMs, func(v model.VM) bool { return drop(v.Owner.Key, out[v.Owner.Key]) })
+	d.Snapshots = slices.DeleteFunc(d.Snapshots, func(s model.Snapshot) bool { return drop(s.Owner.Key, out[s.VM]) })
 }
 
 // grouping says of each machine that is one of several which object stands for them.

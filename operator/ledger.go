@@ -46,7 +46,7 @@ type found struct {
 	edition   int64  // what sessions tell of it with, see edition
 	deleting  bool
 	released  bool         // what it has in Proxmox is left alone from now on
-	early     bool         // it can't be made so before it has a finalizer
+	early     bool         // it isn't applied before it has a finalizer
 	problem   string       // why it isn't made so, in one sentence
 	reason    model.Reason // the same, in one word; empty: it is invalid
 	provider  string       // why its Provider can't be used, in one sentence

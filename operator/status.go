@@ -47,8 +47,7 @@ func (c *objects) providerVerdict(p *api.Provider, known entry) (status.Verdict,
 	return v, ok
 }
 
-// complain emits an event when what is written of an object can't be made so, or not
-// any more.
+// complain emits a warning when the spec of an object is invalid.
 func (c *objects) complain(before, obj object) {
 	was, is := meta.FindStatusCondition(before.Common().Conditions, status.ConditionReady), meta.FindStatusCondition(obj.Common().Conditions, status.ConditionReady)
 	if !model.Reason(is.Reason).Facts().Unasked {

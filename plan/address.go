@@ -101,7 +101,7 @@ func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM
 		return v.Leased(leases), true
 	}
 	if complete && !g.Shown {
-		o.wait(model.WaitClaim, fmt.Sprintf("%s is claimed for it; the next list shows whether another machine claims the same", addressList(addressesOf(leases))))
+		o.wait(model.WaitClaim, fmt.Sprintf("it has claimed %s; the next list shows whether another machine claims the same", addressList(addressesOf(leases))))
 		return v, false
 	}
 	if !p.addressesKnown(o, g.VMID) {

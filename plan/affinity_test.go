@@ -28,7 +28,7 @@ func TestAffinityNamesCPUsThatANodeHas(t *testing.T) {
 
 func TestAffinityIsLookedAtOfGuestsThatAreThere(t *testing.T) {
 	w := newWorld()
-	w.root = true
+	w.Root = true
 	v := testVM("web")
 	converge(quiet{t}, w, desired(v))
 	v.Options = withOption(v.Options, "affinity", "0-64")

@@ -19,7 +19,7 @@ func TestAnotherVMIDInTheManifestMakesNoSecondGuest(t *testing.T) {
 	}
 	want.Allow.Replace = true
 	p = converge(t, w, want)
-	if !p.Ready() || p.Objects[len(p.Objects)-1].VMID != was+100 || w.guests[was] != nil {
+	if !p.Ready() || p.Objects[len(p.Objects)-1].VMID != was+100 || w.Guests[was] != nil {
 		t.Errorf("it should have moved to its new VMID:\n%s", p)
 	}
 }
@@ -84,9 +84,9 @@ func TestGuestsOfOursAreFoundBeforeTheyHaveTheirTags(t *testing.T) {
 		c.made(&v)
 		for _, s := range w.plan(desired(from, v)).steps() {
 			if clone, ok := s.Action.(model.Clone); ok {
-				w.do(clone) // and then we crash
+				w.Do(clone) // and then we crash
 				if c.seen != nil {
-					c.seen(w.guests[clone.To.VMID])
+					c.seen(w.Guests[clone.To.VMID])
 				}
 			}
 		}
@@ -107,7 +107,7 @@ func TestACopyThatSomebodyMadeByHandIsNotOurs(t *testing.T) {
 	w := newWorld()
 	want := desired(testVM("web"))
 	converge(t, w, want)
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if g.Config.Marker != nil && g.Config.Marker.VMID != g.VMID {
 			t.Errorf("the marker of VM %d is for VM %d", g.VMID, g.Config.Marker.VMID)
 		}
@@ -127,7 +127,7 @@ func TestNoGuestIsStartedBeforeItsFirstBootDataIsThere(t *testing.T) {
 			for _, s := range p.steps() {
 				_, start := s.Action.(model.Start)
 				_, manager := s.Action.(model.SetHA)
-				if g := w.guests[s.Action.Guest()]; (start || manager) && g != nil && len(s.After) == 0 {
+				if g := w.Guests[s.Action.Guest()]; (start || manager) && g != nil && len(s.After) == 0 {
 					if d, ok := g.Config.DiskAt("ide2"); !ok || d.Volume == "" {
 						t.Fatalf("%s comes first:\n%s", s.What, p)
 					}
@@ -141,10 +141,10 @@ func TestNoGuestIsStartedBeforeItsFirstBootDataIsThere(t *testing.T) {
 				done := map[int]bool{}
 				for _, s := range o.Steps {
 					if !slices.ContainsFunc(s.After, func(n int) bool { return !done[n] }) {
-						w.do(s.Action)
+						w.Do(s.Action)
 						done[s.N] = true
 						if start, ok := s.Action.(model.Start); ok {
-							if d, ok := w.guests[start.VMID].Config.DiskAt("ide2"); !ok || d.Volume == "" {
+							if d, ok := w.Guests[start.VMID].Config.DiskAt("ide2"); !ok || d.Volume == "" {
 								t.Fatalf("it is started without its data:\n%s", p)
 							}
 						}

@@ -44,8 +44,9 @@ func (c *change) apart() {
 // itself, if it is under HA, too.
 func (c *change) peers() []string {
 	var sids []string
-	for _, v := range c.p.want.VMs {
-		if v.HA == nil || v.Deleted || !conflicts(c.v, v) {
+	for i := range c.p.want.VMs {
+		v := &c.p.want.VMs[i]
+		if v.HA == nil || v.Deleted || !conflicts(&c.v, v) {
 			continue
 		}
 		if f := c.p.find(v.Owner, v.VMID, v.Range); f.guest != nil && f.guest.HAState != "" {
@@ -57,7 +58,7 @@ func (c *change) peers() []string {
 }
 
 // conflicts reports whether a guest's anti-affinity is about another one.
-func conflicts(v, other model.VM) bool {
+func conflicts(v, other *model.VM) bool {
 	return slices.ContainsFunc(v.Place.AntiAffinity, func(s model.Selector) bool {
 		return s.Matches(v.Labels) && s.Matches(other.Labels)
 	})

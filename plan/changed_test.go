@@ -58,7 +58,7 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 			g.Config.NICs[0].Bridge, v.NICs[0].Bridge = "vmbr1", "vmbr2"
 		}),
 		{"just cloned, with an interface of the image that nobody names", func(_ T, w W, d D) {
-			c := w.guests[9000].Config
+			c := w.Guests[9000].Config
 			c.NICs = append(c.NICs, model.NIC{Slot: "net4", Model: "virtio", Bridge: "vmbr1"})
 			w.turns(d, 1)
 		}},
@@ -147,7 +147,7 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 		{"an implied template that isn't there, and a machine of another image isn't made", func(t T, w W, d D) {
 			w.settle(t, d)
 			d.Images[0].Implied = true
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			second(d, func(v V) { v.Source.Image.Name = "nowhere" })
 		}},
 		{"somebody's machine of its name was restored", func(t T, w W, d D) {
@@ -156,7 +156,7 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 		}},
 		{"a guest is called by its VMID", func(t T, w W, d D) { w.plain(5901, "5901", "pve1") }},
 		{"a template whose first disk is Proxmox' own drive", func(t T, w W, d D) {
-			c := w.guests[9000].Config
+			c := w.Guests[9000].Config
 			c.Disks = append([]model.Disk{{Slot: "ide2", Volume: "nfs:vm-9000-cloudinit", Storage: "nfs", CDROM: true, CloudInit: true}}, c.Disks...)
 			d.VMs[0].Seed = seed()
 			w.turns(d, 1)
@@ -171,7 +171,7 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 			i := fetched("cloud")
 			d.Images = append(d.Images, i)
 			w.settle(t, d)
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "cloud" {
 					for _, id := range []int{6900, 6001} {
 						w.twin(g, id).Config.Signed = model.Signed
@@ -344,7 +344,7 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 				o.Placed = map[int]model.Placement{first: {Owner: d.VMs[0].Owner, Node: "pve3", Memory: 1 << 30, Begun: true}}
 			})
 		}},
-		there("a node that uses more than it has, and no memory has to stay free", func(w W, d D, v V, g G) { w.nodes["pve1"].Used = 70 << 30 }),
+		there("a node that uses more than it has, and no memory has to stay free", func(w W, d D, v V, g G) { w.Nodes["pve1"].Used = 70 << 30 }),
 		there("to move, with snapshots, a local disk and a cloud-init drive", func(w W, d D, v V, g G) {
 			w.storage("here", "dir", false, 50, "images", all3...)
 			g.Config.Disks = []model.Disk{{Slot: "ide2", Volume: "here:vm-1-cloudinit", Storage: "here", CDROM: true, CloudInit: true}, {Slot: "scsi0", Volume: "here:1/vm-1-disk-0.qcow2", Storage: "here", Size: 40 << 30, Format: "qcow2"}}
@@ -352,11 +352,11 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 			g.Snapshots, g.Status, v.Power = []model.SnapshotInfo{{Name: "x"}}, model.StatusStopped, model.PowerOff
 			v.Place.Nodes, d.Allow.Move = []string{"pve2"}, true
 		}),
-		{"templates in a pool, which nobody asks for", func(t T, w W, d D) { w.guests[9000].Pool = "images" }},
+		{"templates in a pool, which nobody asks for", func(t T, w W, d D) { w.Guests[9000].Pool = "images" }},
 		{"another template of the name than before, for two by a glance", func(t T, w W, d D) {
 			second(d, func(V) {})
 			w.settle(t, d)
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			third := testVM("third")
 			third.NICs[0].MAC = ""
@@ -365,7 +365,7 @@ func TestWhatIsChangedAndHow(t *testing.T) {
 		{"another template of the name than before, and a guest says that it is one of them", func(t T, w W, d D) {
 			w.settle(t, d)
 			w.twin(w.guest("web"), 777)
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			second(d, func(V) {})
 			d.Quick = true

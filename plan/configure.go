@@ -132,7 +132,7 @@ func (c *change) marks(act *model.Configure) {
 	want := marker(c.v, c.g.VMID, seed)
 	want.Old = c.leftSeeds(seed)
 	was := c.have.Marker
-	want.Source, want.From, want.Image, want.Reverts, want.Adopted, want.Home = was.Source, was.From, was.Image, was.Reverts, was.Adopted, was.Home // these can't change
+	want.Source, want.From, want.Image, want.Reverts, want.Adopted, want.Home, want.Away = was.Source, was.From, was.Image, was.Reverts, was.Adopted, was.Home, was.Away // these can't change
 	want.Retain = c.v.Keeps(was)
 	want.Disks = c.volumes()
 	if c.leavesHA() {

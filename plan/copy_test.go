@@ -77,7 +77,7 @@ func TestACopyStandsAloneOnceItIsMade(t *testing.T) {
 			v := copyOf(web, "copy")
 			converge(t, w, desired(web, v))
 			vmid := w.plan(desired(web, v)).Objects[3].VMID
-			was := *w.guests[vmid].Config
+			was := *w.Guests[vmid].Config
 			c.change(&v)
 			v.Update = model.Allow{Restart: true, Replace: true, Data: true}
 			p := w.planAll(desired(v))
@@ -85,11 +85,11 @@ func TestACopyStandsAloneOnceItIsMade(t *testing.T) {
 			if !o.Ready() || noteTexts(o) != c.note {
 				t.Errorf("the plan is\n%s", p)
 			}
-			if got := w.guests[vmid].Config; got.Digest != was.Digest {
+			if got := w.Guests[vmid].Config; got.Digest != was.Digest {
 				t.Errorf("the copy was changed: %+v, was %+v", got, was)
 			}
-			if len(w.files) != 1 {
-				t.Errorf("there are the files %v", w.files)
+			if len(w.Files) != 1 {
+				t.Errorf("there are the files %v", w.Files)
 			}
 			if print := v.Fingerprint(); !slices.Contains(was.Tags, model.StateTag(v.Owner, print)) {
 				t.Errorf("the list alone doesn't show that it is up to date: %v, want %s", was.Tags, print)

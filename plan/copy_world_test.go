@@ -4,10 +4,11 @@ import "reflect"
 
 // copy is a world of its own that is the same, so that one that took long to make can be changed in many ways.
 func (w *world) copy() *world {
-	c := *w
-	c.guests, c.files, c.nodes, c.stores = deep(w.guests), deep(w.files), deep(w.nodes), deep(w.stores)
-	c.fails, c.rules, c.ha, c.dirs, c.bad, c.snips = deep(w.fails), deep(w.rules), deep(w.ha), deep(w.dirs), deep(w.bad), deep(w.snips)
-	c.tasks, c.hidden, c.log = deep(w.tasks), deep(w.hidden), deep(w.log)
+	c, on := *w, *w.World
+	c.World = &on
+	c.Guests, c.Files, c.Nodes, c.Storages = deep(w.Guests), deep(w.Files), deep(w.Nodes), deep(w.Storages)
+	c.fails, c.Rules, c.HA, c.Dirs, c.bad, c.Snippets = deep(w.fails), deep(w.Rules), deep(w.HA), deep(w.Dirs), deep(w.bad), deep(w.Snippets)
+	c.tasks, c.hidden, c.Log = deep(w.tasks), deep(w.hidden), deep(w.Log)
 	return &c
 }
 

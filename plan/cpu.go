@@ -18,6 +18,9 @@ func (c *change) unstartable() bool {
 		c.o.wait(model.WaitUnfit, fmt.Sprintf("VM %d is on %s: %s; name CPUs that it has, or migrate it to a node that has these", c.g.VMID, c.g.Node, text))
 		return true
 	}
+	if c.deviceless() {
+		return true
+	}
 	text := c.tooManyCPUs()
 	same := allCPUs(overlaid(c.have.Options, c.v.Options)) == allCPUs(c.have.Options)
 	if text == "" || c.running() && same && len(c.pending()) == 0 {

@@ -46,9 +46,9 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		return
 	}
 	if spot.source != nil && spot.source.future != nil {
-		o.Node, o.Placed, o.Memory, o.Space, o.Addresses = spot.node, spot.why, spot.memory, spot.space, addressesOf(v.Leases)
-		p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Space: spot.space, Addresses: o.Addresses}
-		p.bound[v.Owner.Key] = spot.node
+		p.goes(o, v, spot)
+		o.Awaits = spot.source.future.Object().Key
+		p.bound[v.Owner.Key] = model.Bound{Node: spot.node, Template: o.Awaits}
 		p.need(*spot.source.future)
 		o.Wait = p.imageFirst(*spot.source.future)
 		return
@@ -71,9 +71,8 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 			return
 		}
 	}
-	o.Node, o.Placed, o.Memory, o.Space, o.Addresses = spot.node, spot.why, spot.memory, spot.space, addressesOf(v.Leases)
+	p.goes(o, v, spot)
 	p.tight(o, v, spot, full)
-	p.placed[vmid] = model.Placement{Owner: v.Owner, Node: spot.node, Memory: spot.memory, Space: spot.space, Addresses: o.Addresses}
 	why := absent(v.Owner)
 	to := model.Target{VMID: vmid, Node: spot.node}
 	var made int
@@ -83,6 +82,12 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		made = p.clone(o, v, spot, to, full, why)
 	}
 	p.afterCreate(o, v, to, made, spot)
+}
+
+// goes notes where a guest goes and what it takes there.
+func (p *planner) goes(o *Object, v model.VM, s spot) {
+	o.Node, o.Placed, o.Memory, o.Space, o.Addresses, o.Devices = s.node, s.why, s.memory, s.space, addressesOf(v.Leases), devicesOf(v)
+	p.placed[o.VMID] = o.Placement()
 }
 
 func (p *planner) clone(o *Object, v model.VM, s spot, to model.Target, full bool, why string) int {

@@ -162,7 +162,7 @@ func (p *part) complete(keys []model.Key) {
 			p.see(other)
 		}
 		place := p.w.vms[k].Place
-		apart = apart || len(place.AntiAffinity) > 0 || place.SpreadBy != ""
+		apart = apart || len(place.AntiAffinity) > 0 || place.SpreadBy != "" || len(devicesOf(p.w.vms[k])) > 0
 	}
 	if apart {
 		for _, other := range p.w.labelled {

@@ -31,7 +31,7 @@ func partly(want model.Desired, have *model.Observed, key model.Key) string {
 		w.LeftOver(o) // templates that images need somewhere
 		makes := o.Placed != "" || slices.ContainsFunc(o.Steps, func(s Step) bool { return model.FactsOf(s.Action).Makes })
 		if makes && o.Owner.Key != key && before(want, o.Owner.Key, key) {
-			few.Placed[o.VMID] = model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory, Space: o.Space}
+			few.Placed[o.VMID] = o.Placement()
 		}
 	}
 	part := w.For(key)
@@ -195,13 +195,13 @@ func TestAnObjectsPlanIsTheSameWithoutTheOthersInAnyWorld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld()
 		if rapid.IntRange(0, 4).Draw(t, "no template") == 0 {
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 		}
 		for range 2 { // the second time something else is wanted of what is there
 			want := someWanted(t)
 			for range rapid.IntRange(0, 40).Draw(t, "steps") {
 				if s := w.plan(want).steps(); len(s) > 0 {
-					w.do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
+					w.Do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
 				}
 			}
 			have := w.observe(w.everything(want))
@@ -294,7 +294,7 @@ func TestAGroupLeavesThoseAloneThatHaveBecomeObjectsOfTheirOwn(t *testing.T) {
 // everything is all that can be read.
 func (w *world) everything(want model.Desired) Look {
 	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Rights: []string{"/vms"}}
-	for id := range w.guests {
+	for id := range w.Guests {
 		look.Configs, look.Snapshots, look.Agents, look.Status = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id), append(look.Status, id)
 	}
 	for range 10 {

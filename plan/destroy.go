@@ -53,7 +53,7 @@ func (p *planner) copied(o *Object, v model.VM, g *model.Guest) bool {
 // held waits while somebody wants to keep a snapshot of a guest that is to go.
 func (p *planner) held(o *Object, v model.VM) bool {
 	for _, s := range p.want.Snapshots {
-		if s.VM == v.Owner.Key && !s.Deleted && !s.LeftOver {
+		if (s.VM == v.Owner.Key || s.VMID != 0 && s.VMID == o.VMID) && !s.Deleted && !s.LeftOver {
 			o.wait(model.WaitDependents, fmt.Sprintf("%s is a snapshot of it, which would go with it; it goes when that is deleted", s.Owner.Key))
 			return true
 		}

@@ -407,7 +407,7 @@ func TestWhatIsDoneAboutEachEditOfAGuest(t *testing.T) {
 		}{{"running", model.PowerOn, model.Allow{}}, {"everything agreed to", model.PowerOn, everything}, {"off", model.PowerOff, model.Allow{}}, {"foreseen", model.PowerOn, model.Allow{}}} {
 			w, want, id := worlds[state.power].copy(), one(state.power), ids[state.power]
 			want.Allow, want.Foresee = state.allow, state.name == "foreseen"
-			e.do(w.guests[id], &want.VMs[0])
+			e.do(w.Guests[id], &want.VMs[0])
 			p, _ := w.planLooks(want)
 			var text strings.Builder
 			tell(&text, p, nil)

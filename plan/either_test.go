@@ -62,10 +62,10 @@ func TestEitherCauseIsEnough(t *testing.T) {
 			w.without("/vms")
 		}),
 		there("the template that it was made from is of a name that no image has now", func(w W, d D, _ *model.Guest) {
-			w.guests[9000].Name = "ubuntu-22-old"
+			w.Guests[9000].Name = "ubuntu-22-old"
 			w.template(9003, d.Images[0].Template, "pve2", "nfs")
 			d.Images[0].Tag = "golden"
-			w.guests[9003].Tags = []string{"golden"}
+			w.Guests[9003].Tags = []string{"golden"}
 		}),
 	})
 }

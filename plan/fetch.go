@@ -3,23 +3,9 @@ package plan
 import (
 	"fmt"
 	"net/url"
-	"path"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
-
-// imageFile is the name under which an image is fetched: one for each
-// generation. Proxmox wants to see what it is by the ending.
-func imageFile(i model.Image) string {
-	ext := strings.ToLower(path.Ext(strings.SplitN(path.Base(i.URL), "?", 2)[0]))
-	switch ext {
-	case ".qcow2", ".raw", ".vmdk":
-	default:
-		ext = ".qcow2"
-	}
-	return filePrefix(i) + i.Version() + ext
-}
 
 // unfetchable reports whether a node can't fetch a URL: its server has no such file. One that
 // the node doesn't reach is noted, since it may answer later. Proxmox logs the URLs that it is
@@ -41,7 +27,7 @@ func (p *planner) unfetchable(o *Object, node, address string) bool {
 	return o.Wait != nil || !o.Look.Empty()
 }
 
-func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid int, file string) {
+func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid int) {
 	if p.lacksStorage(o, appendNew(nil, storageUse{i.Storage, "images"})) {
 		return
 	}
@@ -62,28 +48,28 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	o.VMID, o.Node = vmid, node
 	p.placed[vmid] = model.Placement{Owner: owner, Node: node}
 	why := absent(o.Owner)
-	volume := storage + ":import/" + file
+	volume := p.fetchedFile(i, storage, node)
 	fetched := 0
-	if !p.fileOn(volume, node) {
-		if t := p.fetching(file, node, p.sharedVolume(volume)); t != nil {
+	if volume == "" {
+		if t := p.fetching(i, node, p.sharedOn(storage)); t != nil {
 			o.Wait = &Wait{Reason: model.WaitTask, Text: "the image is being fetched", Task: t.UPID}
 			return
 		}
-		if i.On != "" && p.sharedVolume(volume) && p.fetcher(i) != i.On {
+		if i.On != "" && p.sharedOn(storage) && p.fetcher(i) != i.On {
 			o.wait(model.WaitSource, fmt.Sprintf("the image is fetched onto %s by %s", storage, p.fetcher(i)))
 			return
 		}
-		if p.unfetchable(o, node, i.URL) {
+		format := p.imageFormat(o, i)
+		if format == "" || i.Packing() == "" && p.unfetchable(o, node, i.URL) || i.Packing() != "" && p.unsureOfUpload(o, storage) {
 			return
 		}
 		if full := p.roomFor(i, node, storage); full.no() {
 			o.wait(model.WaitPlace, full.reason+fmt.Sprintf("; make room on %s", node))
 			return
 		}
-		fetched = o.step(Step{
-			Action: model.Download{Node: node, Storage: storage, Content: "import", File: file, URL: i.URL, Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm},
-			What:   "fetch " + i.URL + " onto " + storage, Why: why, Effect: New,
-		})
+		file := fileStem(i) + format
+		volume = storage + ":import/" + file
+		fetched = o.step(p.fetch(i, node, storage, file, why))
 	}
 	disk := p.formatted(model.Disk{Slot: "scsi0", Storage: i.Storage})
 	made := o.step(Step{
@@ -102,17 +88,6 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	if i.On == "" || !p.awaited(i, volume) {
 		o.step(Step{Action: model.RemoveFile{Node: node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live}, template)
 	}
-}
-
-// fetching finds the task that fetches a file onto a storage of a node, or onto a shared one
-// from any: Proxmox files it under the file's name.
-func (p *planner) fetching(file, node string, shared bool) *model.Task {
-	for _, t := range p.have.Tasks {
-		if t.Type == "download" && t.ID == file && (shared || t.Node == node) {
-			return &t
-		}
-	}
-	return nil
 }
 
 // imagePlace chooses the node and the storage that an image is fetched to.

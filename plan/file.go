@@ -33,7 +33,10 @@ func (p *planner) fileNodes(volume, any string) []string {
 	return append([]string{f.Node}, f.Also...)
 }
 
-func (p *planner) sharedVolume(volume string) bool {
-	s := p.have.Storages[model.StorageOf(volume)]
+func (p *planner) sharedVolume(volume string) bool { return p.sharedOn(model.StorageOf(volume)) }
+
+// sharedOn reports whether all nodes have the same files on a storage.
+func (p *planner) sharedOn(storage string) bool {
+	s := p.have.Storages[storage]
 	return s == nil || s.Shared
 }

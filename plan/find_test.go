@@ -12,8 +12,8 @@ func TestAGuestThatHasLostItsMarkerIsNeitherTouchedNorMadeTwice(t *testing.T) {
 	w := newWorld()
 	v := testVM("web")
 	converge(t, w, desired(v))
-	count := len(w.guests)
-	for _, g := range w.guests {
+	count := len(w.Guests)
+	for _, g := range w.Guests {
 		if !g.Template {
 			g.Config.Marker, g.Config.Text, g.Memory = nil, "my notes", 1<<30
 		}
@@ -24,8 +24,8 @@ func TestAGuestThatHasLostItsMarkerIsNeitherTouchedNorMadeTwice(t *testing.T) {
 		if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitForeign || o.Gone {
 			t.Errorf("deleted=%v:\n%s", v.Deleted, p)
 		}
-		if len(w.guests) != count {
-			t.Errorf("deleted=%v: there are %d guests", v.Deleted, len(w.guests))
+		if len(w.Guests) != count {
+			t.Errorf("deleted=%v: there are %d guests", v.Deleted, len(w.Guests))
 		}
 	}
 }

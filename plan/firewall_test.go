@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan/stage"
 	_ "github.com/proxplane/proxplane/test/kit/chance"
 )
 
@@ -18,7 +19,7 @@ func TestTheLifeOfAFirewall(t *testing.T) {
 	other.NICs[0].MAC = ""
 	byHand := func(change func(*model.SeenFirewall)) func(*world, *model.Desired) {
 		return func(w *world, _ *model.Desired) {
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "web" {
 					change(g.Firewall)
 				}
@@ -51,7 +52,7 @@ func TestTheLifeOfAFirewall(t *testing.T) {
 		}},
 		chapter{"not described any more", func(_ *world, d *model.Desired) { d.VMs[0].Firewall = nil }},
 		chapter{"of a machine that has none, by hand", func(w *world, _ *model.Desired) {
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				g.Firewall = &model.SeenFirewall{Firewall: *walls("in ACCEPT SSH")}
 			}
 		}},
@@ -77,8 +78,8 @@ func TestNothingStartsWithoutItsFirewall(t *testing.T) {
 				if len(s.After) > 0 {
 					continue
 				}
-				w.do(s.Action)
-				for _, g := range w.guests {
+				w.Do(s.Action)
+				for _, g := range w.Guests {
 					if g.Name != "web" || g.Firewall != nil && g.Firewall.On() {
 						continue
 					}
@@ -123,7 +124,7 @@ func TestRuleEditsNeverOpenAHole(t *testing.T) {
 		inForce := rapid.Bool().Draw(t, "in force")
 		now := have
 		for _, e := range ruleEdits(have, want, inForce) {
-			now = edited(now, e)
+			now = stage.Edited(now, e)
 			for _, packet := range []string{"A", "B", "C"} {
 				if v := verdict(now, packet); inForce && v != verdict(have, packet) && v != verdict(want, packet) {
 					t.Fatalf("%s meets %s after %+v: %v", packet, v, e, now)

@@ -123,7 +123,9 @@ func (p *planner) expectStep(then *model.Observed, o Object, action model.Action
 	}
 	if then.Guests[g.VMID] == nil {
 		g.Memory = o.Memory
-		then.Placed[g.VMID] = model.Placement{Owner: o.Owner, Node: g.Node, Memory: o.Memory, Space: o.Space}
+		at := o.Placement()
+		at.Node, at.Addresses = g.Node, nil
+		then.Placed[g.VMID] = at
 	}
 	then.Guests[g.VMID] = g
 }

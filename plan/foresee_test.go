@@ -57,7 +57,7 @@ func TestWhatIsForeseenIsWhatComes(t *testing.T) {
 	for range 60 {
 		for _, o := range w.plan(want).Objects {
 			for _, s := range o.Next() {
-				w.do(s.Action)
+				w.Do(s.Action)
 				done[o.Owner.Key] = append(done[o.Owner.Key], s)
 				where[o.Owner.Key] = o.VMID
 			}
@@ -101,7 +101,7 @@ func TestForesightChangesNothing(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 25).Draw(t, "steps") {
 			if s := w.plan(want).steps(); len(s) > 0 {
-				w.do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
+				w.Do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
 			}
 		}
 		plain := w.plan(want)

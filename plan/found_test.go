@@ -113,7 +113,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 			w.plain(nth(d, 0), "theirs", "pve1")
 			w.plain(nth(d, 1), "theirs", "pve1")
 			w.settle(t, d)
-			delete(w.guests, nth(d, 0))
+			delete(w.Guests, nth(d, 0))
 			w.guest("web").Tags, w.guest("web").Config.Tags = nil, nil
 			w.guest("web").Name = "renamed"
 		}},
@@ -123,7 +123,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 			}
 			w.settle(t, d)
 			for n := range 9 {
-				delete(w.guests, nth(d, n))
+				delete(w.Guests, nth(d, n))
 			}
 			w.guest("web").Tags, w.guest("web").Config.Tags = nil, nil
 			w.guest("web").Name = "renamed"
@@ -134,7 +134,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 			}
 			w.settle(t, d)
 			for n := range 8 {
-				delete(w.guests, nth(d, n))
+				delete(w.Guests, nth(d, n))
 			}
 			w.guest("web").Tags, w.guest("web").Config.Tags = nil, nil
 			w.guest("web").Name = "renamed"
@@ -271,7 +271,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 			inKubernetes(d)
 			w.settle(t, d)
 			w.twin(w.guest("web"), 777)
-			delete(w.guests, nth(d, 0))
+			delete(w.Guests, nth(d, 0))
 			d.VMs[0].Owner.UID = "another"
 		}},
 		{"in Kubernetes, a fetched image was made anew", func(t T, w W, d D) {
@@ -291,7 +291,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 			inKubernetes(d)
 			w.settle(t, d)
 			d.Images[2].Owner.UID = "another"
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "cloud" {
 					g.Template = false
 				}
@@ -300,7 +300,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 		{"a template has the name of a fetched image, and is another object's", func(t T, w W, d D) {
 			d.Images = append(d.Images, fetched("cloud"))
 			w.settle(t, d)
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "cloud" {
 					twin := w.twin(g, 6001)
 					m := *g.Config.Marker
@@ -312,7 +312,7 @@ func TestWhichGuestIsMeant(t *testing.T) {
 		{"a template has the name of a fetched image, and is another set's", func(t T, w W, d D) {
 			d.Images = append(d.Images, fetched("cloud"))
 			w.settle(t, d)
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "cloud" {
 					twin := w.twin(g, 6001)
 					m := *g.Config.Marker

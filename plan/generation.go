@@ -15,10 +15,16 @@ import (
 // clone of. What is still in use stays until that is gone.
 func (p *planner) removeOld(o *Object, i model.Image) {
 	for _, g := range p.earlier(i) {
-		// It isn't worth reading all configs for it.
+		if !g.Template {
+			p.removeHalfMade(o, g)
+			continue
+		}
 		linked, unread := p.linkedTo(g)
 		if len(linked) > 0 {
 			o.note("template %d on %s, an earlier one, stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked))
+		}
+		if len(linked) == 0 && !p.want.Quick {
+			p.readSome(o, unread)
 		}
 		if len(linked)+len(unread) > 0 {
 			o.Earlier = append(o.Earlier, Earlier{Template: model.Template{VMID: g.VMID, Name: g.Name, Node: g.Node}, Linked: linked})
@@ -28,6 +34,29 @@ func (p *planner) removeOld(o *Object, i model.Image) {
 			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
 		})
+	}
+}
+
+// removeHalfMade plans the end of a VM that was to be a template of an earlier generation, once nothing is done
+// with it any more.
+func (p *planner) removeHalfMade(o *Object, g *model.Guest) {
+	if n := p.have.Nodes[g.Node]; n == nil || !n.Online || p.busy(o, g) {
+		return
+	}
+	o.step(Step{
+		Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
+		What:   fmt.Sprintf("destroy VM %d", g.VMID), Why: "it was to be a template, and a newer one has taken its place", Effect: Live,
+	})
+}
+
+// readSome has the configs read of some guests of which it isn't known whether they are linked clones of
+// a template. One that is ends it; others may be of other sets, and nobody else would read them.
+func (p *planner) readSome(o *Object, unread []int) {
+	const some = 20
+	for _, id := range unread {
+		if n := p.have.Nodes[p.have.Guests[id].Node]; n != nil && n.Online && len(o.Look.Configs) < some {
+			o.Look.Configs = append(o.Look.Configs, id)
+		}
 	}
 }
 
@@ -84,8 +113,8 @@ func (p *planner) lookAtGenerations(o *Object, i model.Image) {
 		}
 	}
 	for _, old := range p.candidates(i) {
-		// Whether new ones are templates the list shows as late as their names.
-		if !current[old] && old.Config == nil && (old.Template || unnamed(old)) && slices.Contains(old.Tags, model.Tag) {
+		// Some are no templates: the image was changed before they were made.
+		if !current[old] && old.Config == nil && slices.Contains(old.Tags, model.Tag) {
 			o.Look.Configs = append(o.Look.Configs, old.VMID)
 		}
 	}
@@ -123,8 +152,9 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 // are the guests of which that isn't known, since their configs weren't read.
 func (p *planner) linkedTo(template *model.Guest) (linked []string, unread []int) {
 	base := fmt.Sprintf("base-%d-", template.VMID)
+	shared := template.Config == nil || p.anyShared(template.Config)
 	for _, g := range p.have.Guests {
-		if g.VMID == template.VMID || g.Template {
+		if g.VMID == template.VMID || g.Template || !shared && g.Node != template.Node {
 			continue
 		}
 		if g.Config == nil {
@@ -155,7 +185,7 @@ func nameFor(template, g *model.Guest) string {
 // guests hang on it.
 func (p *planner) removeImage(o *Object, i model.Image) {
 	if i.ISO != "" || i.Implied || i.Made() && !p.mayHaveCopies(o, i) {
-		o.Gone = o.Look.Empty() && o.Wait == nil // templates that we didn't make stay
+		o.Gone = o.Look.Empty() && o.Wait == nil && !p.hiddenCopies(o, i) // templates that we didn't make stay
 		return
 	}
 	var unread []int
@@ -173,11 +203,19 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		return
 	}
 	if i.URL != "" {
+		// One that is being made has neither a name nor a marker, and needs its file.
+		if p.halfSeen() && !p.inTheMaking(o, i, append([]string{""}, model.NamesOf(p.have.Nodes)...)...) && (o.Wait != nil || !o.Look.Empty()) {
+			return
+		}
 		p.removeStrays(o, i, nil)
 	}
 	list := p.generations(i)
 	if len(list) == 0 && len(o.Steps) == 0 && o.Wait == nil && i.Made() {
-		o.Gone = true
+		o.Gone = !p.hiddenCopies(o, i)
+		return
+	}
+	if t := p.arriving(i); t != nil && len(list) == 0 && len(o.Steps) == 0 {
+		o.Wait = &Wait{Reason: model.WaitTask, Text: "its file is still on its way to a storage, and goes after that", Task: t.UPID}
 		return
 	}
 	if len(list) == 0 && len(o.Steps) == 0 && o.Wait == nil {

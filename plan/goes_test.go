@@ -194,7 +194,7 @@ func goingCases() []goingCase {
 		delete(s.have.Guests, s.made.VMID)
 		s.have.Index()
 		if len(s.want.Images) > 0 {
-			s.task("download", imageFile(s.want.Images[len(s.want.Images)-1]), 0)
+			s.task("download", fileStem(s.want.Images[len(s.want.Images)-1])+"qcow2", 0)
 		}
 	})
 	add("the template isn't there, and another file is fetched", func(s *goingWorld) {
@@ -205,7 +205,7 @@ func goingCases() []goingCase {
 	})
 	add("the template's file is left", func(s *goingWorld) {
 		if len(s.want.Images) > 0 {
-			volume := "nfs:import/" + imageFile(s.want.Images[len(s.want.Images)-1])
+			volume := "nfs:import/" + fileStem(s.want.Images[len(s.want.Images)-1]) + "qcow2"
 			s.have.Files[volume] = model.File{Volume: volume, Node: "pve1", Content: "import", Also: []string{"pve3"}}
 		}
 	})
@@ -256,7 +256,7 @@ func newGoingWorld(t *testing.T) *goingWorld {
 	want.Shares = []model.Share{testShare("data", "/srv/data")}
 	p := converge(quiet{t}, w, want)
 	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Volumes: true, Rights: []string{"/vms"}, Bridges: []string{"pve1", "pve2", "pve3"}}
-	for id := range w.guests {
+	for id := range w.Guests {
 		look.Configs, look.Snapshots, look.Agents, look.Status = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id), append(look.Status, id)
 	}
 	have := w.observe(look)

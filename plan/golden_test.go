@@ -131,10 +131,10 @@ func fillIn(want *model.Desired, have *model.Observed) {
 		own(&want.Snapshots[i].Owner, "VMSnapshot")
 	}
 	if have.Nodes == nil {
-		have.Nodes = newWorld().nodes
+		have.Nodes = newWorld().Nodes
 	}
 	if have.Storages == nil {
-		have.Storages = newWorld().stores
+		have.Storages = newWorld().Storages
 	}
 	if have.Bridges == nil {
 		have.Bridges = map[string]map[string]bool{}
@@ -157,6 +157,9 @@ func fillIn(want *model.Desired, have *model.Observed) {
 			if c.Marker != nil {
 				own(&c.Marker.Owner, "VirtualMachine")
 			}
+			if c.Running != nil && c.Running.Marker != nil {
+				own(&c.Running.Marker.Owner, "VirtualMachine")
+			}
 			if c.Options == nil {
 				c.Options = map[string]string{}
 			}
@@ -171,7 +174,7 @@ func allRights(want model.Desired) map[string]map[string]bool {
 	rights := map[string]map[string]bool{}
 	all := map[string]bool{"Datastore.Audit": true, "Pool.Audit": true, "SDN.Use": true, "Mapping.Use": true, mayAllocate: true, mayFetch: true}
 	rights["/vms"] = map[string]bool{"VM.Audit": true, "VM.Allocate": true, "VM.Clone": true, "VM.Migrate": true, "VM.Config.Options": true}
-	for name := range newWorld().stores {
+	for name := range newWorld().Storages {
 		rights["/storage/"+name] = all
 	}
 	for _, v := range want.VMs {

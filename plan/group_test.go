@@ -23,7 +23,7 @@ func members(name string, count int) model.Desired {
 
 func (w *world) names() []string {
 	var names []string
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if !g.Template {
 			names = append(names, g.Name)
 		}
@@ -36,7 +36,7 @@ func TestASmallerCountTakesMachinesAwayIfThatIsAgreedTo(t *testing.T) {
 	w := newWorld()
 	converge(t, w, members("web", 3))
 	ids := map[string]int{}
-	for id, g := range w.guests {
+	for id, g := range w.Guests {
 		ids[g.Name] = id
 	}
 	// One that somebody made with a manifest of its own is none of the group.
@@ -46,7 +46,7 @@ func TestASmallerCountTakesMachinesAwayIfThatIsAgreedTo(t *testing.T) {
 	want := members("web", 1)
 	p := converge(t, w, want)
 	o := p.object(t, "web")
-	if len(o.Refused) != 2 || o.Refused[0].Allow != model.AllowScaleDown || len(w.guests) != 5 {
+	if len(o.Refused) != 2 || o.Refused[0].Allow != model.AllowScaleDown || len(w.Guests) != 5 {
 		t.Fatalf("plan:\n%s", p)
 	}
 	want.Groups[0].ScaleDown = true
@@ -57,7 +57,7 @@ func TestASmallerCountTakesMachinesAwayIfThatIsAgreedTo(t *testing.T) {
 	if converge(t, w, members("web", 3)); !slices.Equal(w.names(), []string{"web-1", "web-2", "web-3", "web-7"}) {
 		t.Errorf("%v", w.names())
 	}
-	for id, g := range w.guests {
+	for id, g := range w.Guests {
 		if was, ok := ids[g.Name]; ok && was != id {
 			t.Errorf("%s was %d and is %d", g.Name, was, id)
 		}

@@ -18,14 +18,14 @@ func TestHAIsTakenAwayThoughTheConfigChangesFirst(t *testing.T) {
 	v.Options = map[string]string{"cores": "4", "memory": "4096", "onboot": "1"}
 	for _, s := range w.plan(desired(v)).Objects[2].Steps {
 		if _, ok := s.Action.(model.Configure); ok {
-			w.do(s.Action) // and no more
+			w.Do(s.Action) // and no more
 		}
 	}
 	p := converge(t, w, desired(v))
 	if !p.Ready() {
 		t.Fatalf("not up to date:\n%s", p)
 	}
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if !g.Template && (g.HAState != "" || slices.Contains(g.Config.Marker.Managed, "ha")) {
 			t.Errorf("HA is %q, and ours are %v", g.HAState, g.Config.Marker.Managed)
 		}
@@ -42,15 +42,15 @@ func TestHAIsToldThoughTheConfigChangesFirst(t *testing.T) {
 	v.HA = &model.HA{MaxRestart: 3, Group: "slow"}
 	for _, s := range w.plan(desired(v)).Objects[2].Steps {
 		if _, ok := s.Action.(model.Configure); ok {
-			w.do(s.Action) // and no more
+			w.Do(s.Action) // and no more
 		}
 	}
 	if p := converge(t, w, desired(v)); !p.Ready() {
 		t.Fatalf("not up to date:\n%s", p)
 	}
-	for id, told := range w.ha {
-		if told["max_restart"] != "3" || !slices.Contains(w.rules["slow"], id) || slices.Contains(w.rules["fast"], id) {
-			t.Errorf("HA was told %v, the rules are %v", told, w.rules)
+	for id, told := range w.HA {
+		if told["max_restart"] != "3" || !slices.Contains(w.Rules["slow"], id) || slices.Contains(w.Rules["fast"], id) {
+			t.Errorf("HA was told %v, the rules are %v", told, w.Rules)
 		}
 	}
 	want := desired(v)
@@ -79,7 +79,7 @@ func TestWhatARequestInFlightMayDoStaysOurs(t *testing.T) {
 	v := testVM("web")
 	v.HA, v.Pool = &model.HA{}, "team"
 	id := converge(t, w, desired(v)).Objects[2].VMID
-	g := w.guests[id]
+	g := w.Guests[id]
 	g.HAState, g.Pool, g.InFlight = "", "", model.AspectHA|model.AspectPool // neither was done yet
 	v.HA, v.Pool = nil, ""
 	o := w.plan(desired(v)).Objects[2]
@@ -87,9 +87,9 @@ func TestWhatARequestInFlightMayDoStaysOurs(t *testing.T) {
 		t.Errorf("nothing waits:\n%s", o)
 	}
 	for _, s := range o.Steps {
-		w.do(s.Action)
+		w.Do(s.Action)
 	}
-	if m := w.guests[id].Config.Marker; !m.Manages("ha") || !m.Manages(model.PoolMark("team")) {
+	if m := w.Guests[id].Config.Marker; !m.Manages("ha") || !m.Manages(model.PoolMark("team")) {
 		t.Errorf("ours are %v", m.Managed)
 	}
 	g.HAState, g.Pool, g.InFlight = "started", "team", 0

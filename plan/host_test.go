@@ -21,31 +21,31 @@ func hookedVM(name string) model.VM {
 }
 
 func (w *world) snippet(volume string, nodes ...string) {
-	w.snips[volume] = model.File{Volume: volume, Node: nodes[0], Also: nodes[1:], Content: "snippets"}
+	w.Snippets[volume] = model.File{Volume: volume, Node: nodes[0], Also: nodes[1:], Content: "snippets"}
 }
 
 func TestWhatOnlyRootMaySetIsToldBeforeAnythingIsDone(t *testing.T) {
 	w := newWorld()
-	w.stores["local"] = &model.Storage{Name: "local", Type: "dir", Content: map[string]bool{"snippets": true}}
+	w.Storages["local"] = &model.Storage{Name: "local", Type: "dir", Content: map[string]bool{"snippets": true}}
 	w.snippet(testHook, "pve1", "pve2", "pve3")
 	v := hookedVM("web")
 	p := converge(t, w, desired(v))
-	if o := p.object(t, "web"); o.Wait == nil || o.Wait.Reason != model.WaitRoot || len(w.guests) != 1 ||
+	if o := p.object(t, "web"); o.Wait == nil || o.Wait.Reason != model.WaitRoot || len(w.Guests) != 1 ||
 		!strings.HasPrefix(o.Wait.Text, "only root@pam, logged in with its password, may set args and hookscript, for userData.delivery;") {
 		t.Fatalf("plan:\n%s", p)
 	}
 	// A template that has the same is enough.
-	w.guests[9000].Config.Options["hookscript"] = testHook
+	w.Guests[9000].Config.Options["hookscript"] = testHook
 	if o := converge(t, w, desired(v)).object(t, "web"); o.Wait == nil || !strings.Contains(o.Wait.Text, "may set args,") {
 		t.Errorf("plan:\n%s", o)
 	}
-	w.root = true
+	w.Root = true
 	p = converge(t, w, desired(v))
 	if !p.Ready() {
 		t.Fatalf("plan:\n%s", p)
 	}
 	id := p.object(t, "web").VMID
-	c := w.guests[id].Config
+	c := w.Guests[id].Config
 	if c.Options["args"] != "-fw_cfg name=x,file=/run/"+itoa(id)+".ign" || !strings.Contains(c.Text, v.Seed.Volume(id)) {
 		t.Errorf("args %q, text %q", c.Options["args"], c.Text)
 	}
@@ -54,28 +54,28 @@ func TestWhatOnlyRootMaySetIsToldBeforeAnythingIsDone(t *testing.T) {
 			t.Errorf("the hook takes it, and it is in a drive too: %+v", d)
 		}
 	}
-	if _, there := w.files[v.Seed.Volume(id)]; !there {
-		t.Errorf("files %v", w.files)
+	if _, there := w.Files[v.Seed.Volume(id)]; !there {
+		t.Errorf("files %v", w.Files)
 	}
 	// Once it is so, anybody may look after it.
-	w.root = false
+	w.Root = false
 	v.Tags = []string{"blue"}
 	if p := converge(t, w, desired(v)); !p.Ready() {
 		t.Errorf("plan:\n%s", p)
 	}
 	v.Deleted = true
-	if converge(t, w, desired(v)); len(w.files) > 0 || len(w.guests) != 1 {
-		t.Errorf("left behind: %v, %d guests", w.files, len(w.guests))
+	if converge(t, w, desired(v)); len(w.Files) > 0 || len(w.Guests) != 1 {
+		t.Errorf("left behind: %v, %d guests", w.Files, len(w.Guests))
 	}
 }
 
 func TestMachinesGoWhereTheirHookIs(t *testing.T) {
 	w := newWorld()
-	w.root = true
-	w.stores["local"] = &model.Storage{Name: "local", Type: "dir", Content: map[string]bool{"snippets": true}}
+	w.Root = true
+	w.Storages["local"] = &model.Storage{Name: "local", Type: "dir", Content: map[string]bool{"snippets": true}}
 	v := hookedVM("web")
 	o := converge(t, w, desired(v)).object(t, "web")
-	if o.Wait == nil || len(w.guests) != 1 || !strings.Contains(o.Wait.Text, "pve1, pve2, pve3: "+testHook+" isn't there") || o.Wait.Do.Do != model.InstallHook {
+	if o.Wait == nil || len(w.Guests) != 1 || !strings.Contains(o.Wait.Text, "pve1, pve2, pve3: "+testHook+" isn't there") || o.Wait.Do.Do != model.InstallHook {
 		t.Fatalf("plan:\n%s", o)
 	}
 	w.snippet(testHook, "pve3")
@@ -84,7 +84,7 @@ func TestMachinesGoWhereTheirHookIs(t *testing.T) {
 		t.Errorf("plan:\n%s", p)
 	}
 	id := p.object(t, "web").VMID
-	w.guests[id].Node, w.guests[id].Status = "pve1", model.StatusStopped
+	w.Guests[id].Node, w.Guests[id].Status = "pve1", model.StatusStopped
 	if o := converge(t, w, desired(v)).object(t, "web"); o.Wait == nil || o.Wait.Reason != model.WaitHost {
 		t.Errorf("it is started where its hook isn't:\n%s", o)
 	}

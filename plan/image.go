@@ -194,10 +194,9 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 		o.Look.Files = true
 		return
 	}
-	file := imageFile(i)
 	if g := f.guest; g != nil {
 		o.VMID, o.Node = g.VMID, g.Node
-		p.finishImage(o, i, g, file)
+		p.finishImage(o, i, g)
 		return
 	}
 	if former := p.formerImage(i); former.unsure() {
@@ -214,7 +213,7 @@ func (p *planner) fetchImage(o *Object, i model.Image) {
 	if !p.makes(o.Owner.Key, f.free) && p.hidden(o, i.Owner, f.free) || p.backOff(o) {
 		return
 	}
-	p.makeImage(o, i, owner, f.free, file)
+	p.makeImage(o, i, owner, f.free)
 }
 
 // formerImage looks for a template that was fetched for another object of the same
@@ -228,7 +227,7 @@ func (p *planner) formerImage(i model.Image) finding {
 }
 
 // finishImage completes a template that is there in part.
-func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file string) {
+func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest) {
 	if p.busy(o, g) {
 		return
 	}
@@ -244,6 +243,6 @@ func (p *planner) finishImage(o *Object, i model.Image, g *model.Guest, file str
 	}
 	p.noteTemplate(o, i, g)
 	if i.On != "" {
-		p.removeFiles(o, i, file)
+		p.removeFiles(o, i)
 	}
 }

@@ -113,7 +113,7 @@ func (p *planner) copyNodes(o *Object, i model.Image) []string {
 		o.Look.Add(f.look)
 		switch {
 		case i.Made() && f.guest != nil && (p.givenUp(i.Copy(node)) || p.superseded(i, f.guest)):
-		case f.guest != nil || i.URL != "" && p.fetching(imageFile(i), node, false) != nil:
+		case f.guest != nil || i.URL != "" && p.fetching(i, node, false) != nil:
 			nodes[node] = true
 		}
 	}
@@ -138,8 +138,8 @@ func (p *planner) givenUp(c model.Image) bool {
 	if !failed || f.Unread || !f.Hard && !f.Full {
 		return false
 	}
-	for _, node := range p.bound {
-		if node == c.On {
+	for _, b := range p.bound {
+		if b.Template == c.Object().Key {
 			return false
 		}
 	}

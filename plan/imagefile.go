@@ -15,9 +15,9 @@ import (
 func filePrefix(i model.Image) string { return "proxplane-" + i.Owner.ID() + "-" }
 
 // removeFiles removes the file that a finished template was made from, unless others need it.
-func (p *planner) removeFiles(o *Object, c model.Image, file string) {
+func (p *planner) removeFiles(o *Object, c model.Image) {
 	for _, volume := range model.NamesOf(p.have.Files) {
-		if path.Base(volume) != file {
+		if !fileOf(c, path.Base(volume)) {
 			continue
 		}
 		for _, node := range p.fileNodes(volume, p.have.Files[volume].Node) {
@@ -66,8 +66,8 @@ func (p *planner) removeStrays(o *Object, i model.Image, making []string) {
 			continue
 		}
 		for _, node := range p.fileNodes(volume, p.have.Files[volume].Node) {
-			used := name == imageFile(i) && (slices.Contains(making, node) || p.sharedVolume(volume) && len(making) > 0)
-			if used || p.fetching(name, node, p.sharedVolume(volume)) != nil {
+			used := fileOf(i, name) && (slices.Contains(making, node) || p.sharedVolume(volume) && len(making) > 0)
+			if used || p.task(name, node, p.sharedVolume(volume)) != nil {
 				continue
 			}
 			s := Step{Action: model.RemoveFile{Node: node, Volume: volume}, What: "remove " + volume, Why: "it was needed only once", Effect: Live}

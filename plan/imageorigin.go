@@ -20,9 +20,15 @@ func copyable(i model.Image) bool {
 }
 
 // origin is the template that copies of an image are made of, and the image with what tells it from
-// others; nil: there is none with local disks.
+// others; nil: there is none with local disks. One that is locked, by a backup say, stays the origin:
+// its copies are as good as before.
 func (p *planner) origin(i model.Image, look *Look) (model.Image, *model.Guest) {
 	made, wait, more := p.madeByHand(i)
+	if i.Template != "" {
+		if all, unclear, unread := p.namesakesOf(i); unclear == nil && unread.Empty() && len(all) > 0 {
+			made, wait, more = all, nil, Look{}
+		}
+	}
 	look.Add(more)
 	if wait != nil || !more.Empty() {
 		return i, nil
@@ -97,6 +103,9 @@ func (p *planner) copySite(from *model.Guest, node string, look *Look) unfit {
 	}
 	if n := p.have.Nodes[from.Node]; n == nil || !n.Online {
 		return now("%s, which has template %d, is offline", from.Node, from.VMID)
+	}
+	if from.Lock != "" {
+		return now("template %d is locked (%s)", from.VMID, from.Lock)
 	}
 	if device := localDevice(from.Config.Options); device != "" {
 		return never("template %d has %s, a device of its node, and Proxmox migrates no VM with one", from.VMID, device)
@@ -204,11 +213,43 @@ func (p *planner) mayHaveCopies(o *Object, i model.Image) bool {
 		return false
 	}
 	rooted, from := p.origin(i, &o.Look)
-	if from == nil {
+	return from != nil && p.inTheMaking(o, rooted, model.NamesOf(p.have.Nodes)...)
+}
+
+// hiddenCopies waits while a VMID that a copy of a template would have is taken by a guest that isn't
+// visible: it may be that copy.
+func (p *planner) hiddenCopies(o *Object, i model.Image) bool {
+	if !i.Made() || i.NoCopies || i.Implied {
 		return false
 	}
+	var look Look
+	rooted, from := p.origin(i, &look)
+	if slices.ContainsFunc(look.Configs, p.offline) {
+		return false // nobody waits for that node just to know what its template would be called elsewhere
+	}
+	if o.Look.Add(look); from == nil {
+		return !look.Empty()
+	}
+	var ids []int
 	for _, node := range model.NamesOf(p.have.Nodes) {
-		f := p.find(versioned(rooted.Copy(node)), 0, i.Range)
+		if node != from.Node {
+			ids = append(ids, p.firstFree(versioned(rooted.Copy(node)), i.Range))
+		}
+	}
+	return p.hidden(o, i.Owner, ids...)
+}
+
+// offline reports whether the node of a guest is.
+func (p *planner) offline(vmid int) bool {
+	n := p.have.Nodes[p.have.Guests[vmid].Node]
+	return n == nil || !n.Online
+}
+
+// inTheMaking finds out whether a template of an image is there for one of some nodes, also where its config
+// doesn't say yet whose it is: then there is something to look at or to wait for.
+func (p *planner) inTheMaking(o *Object, i model.Image, nodes ...string) bool {
+	for _, node := range nodes {
+		f := p.find(versioned(i.Copy(node)), 0, i.Range)
 		o.Look.Add(f.look)
 		if f.wait != nil && f.unsure() {
 			o.Wait = f.wait

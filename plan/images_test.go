@@ -22,7 +22,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		return &d.Images[len(d.Images)-1]
 	}
 	made := func(w W) *model.Guest {
-		for _, g := range w.guests {
+		for _, g := range w.Guests {
 			if g.Name == "cloud" {
 				return g
 			}
@@ -63,11 +63,11 @@ func TestWhatImagesStandFor(t *testing.T) {
 		}},
 		{"a template that another namespace has, by its name", func(_ T, w W, d D) { only(d, model.Image{Template: "ubuntu-22-template", Lent: true}) }},
 		{"a name that no template has", func(_ T, w W, d D) { only(d, model.Image{Template: "none"}) }},
-		{"a name that no template has, of one", func(_ T, w W, d D) { only(d, model.Image{Template: "none"}); delete(w.guests, 9001) }},
+		{"a name that no template has, of one", func(_ T, w W, d D) { only(d, model.Image{Template: "none"}); delete(w.Guests, 9001) }},
 		{"a name that no template has, of none", func(_ T, w W, d D) {
 			only(d, model.Image{Template: "none"})
-			delete(w.guests, 9000)
-			delete(w.guests, 9001)
+			delete(w.Guests, 9000)
+			delete(w.Guests, 9001)
 		}},
 		{"a name that no template has, of ten", func(_ T, w W, d D) {
 			only(d, model.Image{Template: "none"})
@@ -88,14 +88,14 @@ func TestWhatImagesStandFor(t *testing.T) {
 			only(d, model.Image{Template: "x"})
 			w.plain(777, "x", "pve1").Container = true
 		}},
-		{"a template that is locked", func(_ T, w W, d D) { w.guests[9000].Lock = "clone" }},
+		{"a template that is locked", func(_ T, w W, d D) { w.Guests[9000].Lock = "clone" }},
 		{"a template that is locked, and another that isn't selected", func(_ T, w W, d D) {
 			only(d, model.Image{Template: "ubuntu-22-template", Pin: model.Pin{Nodes: []string{"pve2"}}})
-			w.guests[9000].Lock = "clone"
+			w.Guests[9000].Lock = "clone"
 		}},
 		{"a template that is selected and locked", func(_ T, w W, d D) {
 			only(d, model.Image{Template: "ubuntu-22-template", Pin: model.Pin{Nodes: []string{"pve1"}}})
-			w.guests[9000].Lock = "clone"
+			w.Guests[9000].Lock = "clone"
 		}},
 		{"a guest of the name is locked that is no template", func(_ T, w W, d D) {
 			g := w.plain(9000, "ubuntu-22-template", "pve1")
@@ -103,30 +103,34 @@ func TestWhatImagesStandFor(t *testing.T) {
 		}},
 		{"a template by pool, tag, node and storage", func(_ T, w W, d D) {
 			only(d, model.Image{Template: "ubuntu-22-template", Pin: model.Pin{Pool: "images", Tag: "golden", Nodes: []string{"pve1", "pve2"}, DiskStorage: "nfs"}})
-			w.guests[9000].Pool, w.guests[9000].Tags = "images", []string{"golden"}
+			w.Guests[9000].Pool, w.Guests[9000].Tags = "images", []string{"golden"}
 			w.template(9100, "ubuntu-22-template", "pve2", "local-lvm")
-			w.guests[9100].Pool, w.guests[9100].Tags = "images", []string{"golden"}
+			w.Guests[9100].Pool, w.Guests[9100].Tags = "images", []string{"golden"}
 			w.template(9101, "ubuntu-22-template", "pve3", "nfs")
 		}},
 		{"no template by pool, tag, node and storage", func(_ T, w W, d D) {
 			only(d, model.Image{Template: "ubuntu-22-template", Pin: model.Pin{Pool: "images", Tag: "golden", Nodes: []string{"pve1", "pve2"}, DiskStorage: "rbd"}})
-			w.guests[9000].Pool, w.guests[9000].Tags = "images", []string{"golden"}
+			w.Guests[9000].Pool, w.Guests[9000].Tags = "images", []string{"golden"}
 		}},
 		{"templates on two nodes, and one isn't finished", func(_ T, w W, d D) {
 			w.template(9100, "ubuntu-22-template", "pve2", "nfs")
-			w.guests[9100].Config.Disks[0].Volume = "nfs:vm-9100-disk-0"
+			w.Guests[9100].Config.Disks[0].Volume = "nfs:vm-9100-disk-0"
 		}},
-		{"a template that isn't finished", func(_ T, w W, d D) { w.guests[9000].Config.Disks[0].Volume = "nfs:vm-9000-disk-0" }},
+		{"a template that isn't finished", func(_ T, w W, d D) { w.Guests[9000].Config.Disks[0].Volume = "nfs:vm-9000-disk-0" }},
 		{"a template that isn't finished, on a storage that isn't visible", func(_ T, w W, d D) {
-			w.guests[9000].Config.Disks[0].Volume, w.guests[9000].Config.Disks[0].Storage = "hidden:vm-9000-disk-0", "hidden"
+			w.Guests[9000].Config.Disks[0].Volume, w.Guests[9000].Config.Disks[0].Storage = "hidden:vm-9000-disk-0", "hidden"
 		}},
 		{"a template that isn't finished, on a storage without base volumes", func(_ T, w W, d D) {
 			w.storage("thick", "lvm", true, 100, "images", all3...)
-			w.guests[9000].Config.Disks[0].Volume, w.guests[9000].Config.Disks[0].Storage = "thick:vm-9000-disk-0", "thick"
+			w.Guests[9000].Config.Disks[0].Volume, w.Guests[9000].Config.Disks[0].Storage = "thick:vm-9000-disk-0", "thick"
 		}},
 		{"templates on two nodes, and one is being made", func(_ T, w W, d D) {
 			w.template(9100, "ubuntu-22-template", "pve2", "nfs")
 			w.tasks = []model.Task{{UPID: "UPID:t", Type: "qmtemplate", VMID: 9000}}
+		}},
+		{"templates on two nodes that aren't alike", func(_ T, w W, d D) {
+			w.template(9100, "ubuntu-22-template", "pve2", "nfs")
+			w.Guests[9100].Config.Disks[0].Size *= 2
 		}},
 		{"two templates on one node", func(_ T, w W, d D) { w.template(9100, "ubuntu-22-template", "pve1", "nfs") }},
 		{"three templates on one node, one elsewhere", func(_ T, w W, d D) {
@@ -136,7 +140,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		}},
 		{"another template of the name than before", func(t T, w W, d D) {
 			w.settle(t, d)
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			for _, name := range []string{"second", "third"} {
 				v := testVM(name)
@@ -150,7 +154,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 			d.VMs = append(d.VMs, v)
 			w.settle(t, d)
 			w.guest("second").Config.Marker.From = 8000
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			third, fourth := testVM("third"), testVM("fourth")
 			third.NICs[0].MAC, fourth.NICs[0].MAC, fourth.Source.Image.Name = "", "", "other"
@@ -159,7 +163,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		{"another template of the name than before, and the first one goes", func(t T, w W, d D) {
 			w.settle(t, d)
 			d.VMs[0].Deleted = true
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			v := testVM("second")
 			v.NICs[0].MAC = ""
@@ -168,7 +172,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		{"another template of the name than before, which the first one doesn't know", func(t T, w W, d D) {
 			w.settle(t, d)
 			w.guest("web").Config.Marker.From = 0
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			v := testVM("second")
 			v.NICs[0].MAC = ""
@@ -176,7 +180,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		}},
 		{"another template of the name than before, by a glance", func(t T, w W, d D) {
 			w.settle(t, d)
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			w.template(9100, "ubuntu-22-template", "pve1", "nfs")
 			v := testVM("second")
 			v.NICs[0].MAC = ""
@@ -195,7 +199,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		}},
 		{"fetched onto a storage of one node, which is off", func(_ T, w W, d D) {
 			w.storage("fast", "dir", false, 100, "images", "pve3")
-			cloud(d).Storage, w.nodes["pve3"].Online = "fast", false
+			cloud(d).Storage, w.Nodes["pve3"].Online = "fast", false
 		}},
 		{"fetched onto a storage that was just added", func(_ T, w W, d D) {
 			w.storage("fast", "dir", false, 100, "images").Late = map[string]bool{"pve2": true}
@@ -204,12 +208,12 @@ func TestWhatImagesStandFor(t *testing.T) {
 		{"fetched where a storage for images was just added", func(_ T, w W, d D) {
 			w.storage("files", "dir", false, 100, "import").Late = map[string]bool{"pve2": true}
 			cloud(d)
-			w.stores["nfs"].Content = map[string]bool{"images": true}
+			w.Storages["nfs"].Content = map[string]bool{"images": true}
 		}},
 		{"fetched where another storage was just added", func(_ T, w W, d D) {
 			w.storage("files", "dir", false, 100, "images").Late = map[string]bool{"pve2": true}
 			cloud(d)
-			w.stores["nfs"].Content = map[string]bool{"images": true}
+			w.Storages["nfs"].Content = map[string]bool{"images": true}
 		}},
 		{"fetched where one of two storages may be used", func(_ T, w W, d D) {
 			w.storage("files", "dir", true, 100, "import", all3...)
@@ -295,12 +299,12 @@ func TestWhatImagesStandFor(t *testing.T) {
 		{"an implied template that isn't there, and all are made", func(t T, w W, d D) {
 			w.settle(t, d)
 			d.Images[0].Implied = true
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 		}},
 		{"an implied template that isn't there, and one isn't made", func(t T, w W, d D) {
 			w.settle(t, d)
 			d.Images[0].Implied = true
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			v := testVM("second")
 			v.NICs[0].MAC = ""
 			d.VMs = append(d.VMs, v)
@@ -308,7 +312,7 @@ func TestWhatImagesStandFor(t *testing.T) {
 		{"an implied template that isn't there, and the one that isn't made is to go", func(t T, w W, d D) {
 			w.settle(t, d)
 			d.Images[0].Implied = true
-			delete(w.guests, 9000)
+			delete(w.Guests, 9000)
 			v := testVM("second")
 			v.NICs[0].MAC, v.Deleted = "", true
 			d.VMs = append(d.VMs, v)

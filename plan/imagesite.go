@@ -124,9 +124,9 @@ func (p *planner) makeable(i model.Image, node string, look *Look) (*source, unf
 // roomFor says that a storage has too little room for the file of an image, as far as its
 // size is known.
 func (p *planner) roomFor(i model.Image, node, storage string) unfit {
-	size := p.have.URLs[model.URLKey(node, i.URL)].Size
+	size := p.fileSize(i, node)
 	s := p.have.Storages[storage]
-	if s == nil || size == 0 || p.fileOn(storage+":import/"+imageFile(i), node) {
+	if s == nil || size == 0 || p.fetchedFile(i, storage, node) != "" {
 		return unfit{}
 	}
 	if r, there := s.OnNode[node]; there && r.Total > 0 && r.Free() < size {
@@ -141,8 +141,11 @@ func (p *planner) imageFirst(c model.Image) *Wait {
 	if _, from := p.origin(c, &Look{}); from != nil {
 		return &Wait{Reason: model.WaitSource, Text: text + fmt.Sprintf(", a copy of template %d on %s", from.VMID, from.Node)}
 	}
-	if size := p.have.URLs[model.URLKey(c.On, c.URL)].Size; size > 0 {
+	if size := p.fileSize(c, c.On); size > 0 {
 		text += fmt.Sprintf(", %s to fetch", model.Bytes(size))
+	}
+	if c.Packing() != "" {
+		text += " through this machine"
 	}
 	return &Wait{Reason: model.WaitSource, Text: text}
 }

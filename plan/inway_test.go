@@ -17,11 +17,11 @@ func TestWhatIsInTheSlotOfAnotherKindOfDriveIsNotUpToDate(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			w := newWorld()
-			w.files["nfs:iso/debian.iso"] = model.File{Volume: "nfs:iso/debian.iso", Node: "pve1", Content: "iso"}
+			w.Files["nfs:iso/debian.iso"] = model.File{Volume: "nfs:iso/debian.iso", Node: "pve1", Content: "iso"}
 			v := testVM("web")
 			v.Disks = append(v.Disks, c.want)
 			id := converge(t, w, desired(v)).object(t, "web").VMID
-			conf := w.guests[id].Config
+			conf := w.Guests[id].Config
 			for i, d := range conf.Disks {
 				if d.Slot == c.there.Slot {
 					conf.Disks[i] = c.there
@@ -31,7 +31,7 @@ func TestWhatIsInTheSlotOfAnotherKindOfDriveIsNotUpToDate(t *testing.T) {
 			if o.Ready() || len(o.Refused) != 1 || !strings.Contains(o.Refused[0].Why, c.there.Volume) {
 				t.Errorf("plan:\n%s", o)
 			}
-			if d, _ := w.guests[id].Config.DiskAt(c.there.Slot); d.Volume != c.there.Volume {
+			if d, _ := w.Guests[id].Config.DiskAt(c.there.Slot); d.Volume != c.there.Volume {
 				t.Errorf("%s is %v now", c.there.Slot, d)
 			}
 		})
@@ -44,16 +44,16 @@ func TestADiskIsPluggedInAgainWhereADriveWasInItsWay(t *testing.T) {
 	v := testVM("web")
 	v.Disks = append(v.Disks, model.Disk{Slot: "scsi3", Name: "data", Size: 8 << 30, Storage: "nfs"})
 	id := converge(t, w, desired(v)).object(t, "web").VMID
-	conf := w.guests[id].Config
+	conf := w.Guests[id].Config
 	was, _ := conf.DiskAt("scsi3")
 	at := slices.IndexFunc(conf.Disks, func(d model.Disk) bool { return d.Slot == "scsi3" })
 	conf.Disks[at] = model.Disk{Slot: "scsi3", Volume: "none", CDROM: true}
 	conf.Unused = append(conf.Unused, model.Disk{Slot: "unused0", Volume: was.Volume, Storage: "nfs"}, model.Disk{Slot: "unused1", Volume: "nfs:5000/vm-5000-disk-9.raw", Storage: "nfs"})
 	converge(t, w, desired(v))
-	conf = w.guests[id].Config
+	conf = w.Guests[id].Config
 	conf.Disks = slices.DeleteFunc(conf.Disks, func(d model.Disk) bool { return d.CDROM && d.Volume == "none" })
 	o := converge(t, w, desired(v)).object(t, "web")
-	if d, _ := w.guests[id].Config.DiskAt("scsi3"); d.Volume != was.Volume {
+	if d, _ := w.Guests[id].Config.DiskAt("scsi3"); d.Volume != was.Volume {
 		t.Errorf("scsi3 is %v now, and was %v\n%s", d, was, o)
 	}
 }
@@ -64,7 +64,7 @@ func TestADiskThatADriveIsToDisplaceIsNotRemovedUnasked(t *testing.T) {
 	v := testVM("web")
 	v.Disks = append(v.Disks, model.Disk{Slot: "scsi3", Name: "data", Size: 8 << 30, Storage: "nfs"})
 	id := converge(t, w, desired(v)).object(t, "web").VMID
-	conf := w.guests[id].Config
+	conf := w.Guests[id].Config
 	was, _ := conf.DiskAt("scsi3")
 	at := slices.IndexFunc(conf.Disks, func(d model.Disk) bool { return d.Slot == "scsi3" })
 	drive := model.Disk{Slot: "scsi3", Name: "data", Volume: "none", CDROM: true}
@@ -90,7 +90,7 @@ func TestATemplateIsNeitherStartedNorUpToDate(t *testing.T) {
 		v := testVM("web")
 		v.Power = power
 		id := converge(t, w, desired(v)).object(t, "web").VMID
-		g := w.guests[id]
+		g := w.Guests[id]
 		g.Template, g.Status = true, model.StatusStopped
 		v.Options = map[string]string{"cores": "2", "memory": "4096"}
 		o := converge(t, w, desired(v)).object(t, "web")
@@ -114,7 +114,7 @@ func TestAMachineGoesWhenItsSnapshotIsCopied(t *testing.T) {
 			w := newWorld()
 			web := testVM("web")
 			id := converge(t, w, desired(web)).object(t, "web").VMID
-			w.guests[id].Snapshots = []model.SnapshotInfo{{Name: "before"}}
+			w.Guests[id].Snapshots = []model.SnapshotInfo{{Name: "before"}}
 			v := copyOf(web, "copy")
 			v.Source.Snapshot = "before"
 			goes(&web)
@@ -126,8 +126,8 @@ func TestAMachineGoesWhenItsSnapshotIsCopied(t *testing.T) {
 				t.Errorf("plan of the copy:\n%s", o)
 			}
 			p := converge(t, w, desired(web, v))
-			if o := p.object(t, "copy"); !o.Ready() || w.guests[id] != nil {
-				t.Errorf("VM %d is %v; plan:\n%s", id, w.guests[id], p)
+			if o := p.object(t, "copy"); !o.Ready() || w.Guests[id] != nil {
+				t.Errorf("VM %d is %v; plan:\n%s", id, w.Guests[id], p)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // What a manifest names and Proxmox doesn't have is said before anything is made: storages, pools,
-// bridges, mappings, HA groups. Lists leave out what these credentials may not see, so that
+// bridges, mappings (see device.go), HA groups. Lists leave out what these credentials may not see, so that
 // something counts as missing only where they could see it.
 
 // absent reports whether something that no list shows doesn't exist: these credentials have one of
@@ -107,61 +107,6 @@ func (p *planner) lacksGroup(o *Object, v model.VM) bool {
 	}
 	o.wait(model.WaitMissing, fmt.Sprintf("there is no %s %s: make it under Datacenter, HA", what, v.HA.Group))
 	return true
-}
-
-// mapped are the options that name devices of nodes by mappings.
-var mapped = []struct{ option, kind, words string }{{"hostpci", "pci", "PCI devices"}, {"usb", "usb", "USB devices"}}
-
-// lacksMapping waits if there is no mapping of the name by which a guest gets a device.
-func (p *planner) lacksMapping(o *Object, options map[string]string) bool {
-	for _, k := range slices.Sorted(keysOf(options)) {
-		for _, m := range mapped {
-			name := mappingIn(options[k])
-			if !isSlot(k, m.option) || name == "" {
-				continue
-			}
-			there, read := p.have.Mappings[m.kind]
-			switch {
-			case !read:
-				o.Look.Mappings = append(o.Look.Mappings, m.kind)
-			case there != nil && !there[name] && p.absent(&o.Look, "/mapping/"+m.kind+"/"+name, "Mapping.Audit", "Mapping.Use", "Mapping.Modify"):
-				o.wait(model.WaitMissing, fmt.Sprintf("there is no mapping %s of %s: make it under Datacenter, Resource Mappings", name, m.words))
-			}
-		}
-	}
-	return o.Wait != nil || len(o.Look.Rights)+len(o.Look.Mappings) > 0
-}
-
-// lacksDevice says that a node has fewer devices of a mapping than a guest is to get; empty: it
-// has enough, or nobody knows. Those that other guests use aren't counted.
-func (p *planner) lacksDevice(options map[string]string, node string) string {
-	need := map[string]int{}
-	for _, k := range slices.Sorted(keysOf(options)) {
-		for _, m := range mapped {
-			name := mappingIn(options[k])
-			on, known := p.have.Devices[m.kind+"/"+name]
-			if !isSlot(k, m.option) || name == "" || !known {
-				continue
-			}
-			switch need[name]++; {
-			case on[node] == 0:
-				return fmt.Sprintf("no device of mapping %s", name)
-			case on[node] < need[name] && !strings.Contains(options[k], "mdev="):
-				return fmt.Sprintf("%s of mapping %s, %d needed", plural(on[node], "device"), name, need[name])
-			}
-		}
-	}
-	return ""
-}
-
-// mappingIn is the mapping that an option names; empty: none.
-func mappingIn(value string) string {
-	for part := range strings.SplitSeq(value, ",") {
-		if name, ok := strings.CutPrefix(part, "mapping="); ok {
-			return name
-		}
-	}
-	return ""
 }
 
 // lacksBridge says which bridge a node doesn't have; empty: none, or nobody knows.

@@ -12,7 +12,7 @@ func (w *world) storage(name, kind string, shared bool, gib int64, content strin
 	for _, n := range nodes {
 		s.OnNode[n] = model.Room{Total: gib << 30}
 	}
-	w.stores[name] = s
+	w.Storages[name] = s
 	return s
 }
 
@@ -112,7 +112,7 @@ func TestWhatNewMachinesLack(t *testing.T) {
 		}},
 		{"a template with a drive and a cloud-init drive on storage without base volumes", func(_ T, w W, _ D) {
 			w.storage("thick", "lvm", true, 100, "images", all3...)
-			c := w.guests[9000].Config
+			c := w.Guests[9000].Config
 			c.Disks = append(c.Disks, model.Disk{Slot: "ide2", Volume: "thick:vm-9000-cloudinit", Storage: "thick", CDROM: true, CloudInit: true},
 				model.Disk{Slot: "ide0", Volume: "none", CDROM: true})
 		}},
@@ -124,11 +124,11 @@ func TestWhatNewMachinesLack(t *testing.T) {
 			d.VMs[0].Place.Nodes = []string{"pve1"}
 		}},
 		{"a raw root disk from an image in qcow2", func(_ T, w W, d D) {
-			w.guests[9000].Config.Disks[0].Format = "qcow2"
+			w.Guests[9000].Config.Disks[0].Format = "qcow2"
 			d.VMs[0].Disks[0].Format = "raw"
 		}},
 		{"a raw root disk from an image in raw", func(_ T, w W, d D) {
-			w.guests[9000].Config.Disks[0].Format = "raw"
+			w.Guests[9000].Config.Disks[0].Format = "raw"
 			d.VMs[0].Disks[0].Format = "raw"
 		}},
 		{"a raw root disk from an image on block storage", func(_ T, w W, d D) {
@@ -137,7 +137,7 @@ func TestWhatNewMachinesLack(t *testing.T) {
 			d.VMs[0].Disks[0].Format = "raw"
 		}},
 		{"a raw root disk from an image without a disk", func(_ T, w W, d D) {
-			w.guests[9000].Config.Disks = nil
+			w.Guests[9000].Config.Disks = nil
 			d.VMs[0].Disks[0].Format = "raw"
 		}},
 		{"a raw root disk from an image whose storage isn't visible", func(_ T, w W, d D) {
@@ -148,7 +148,7 @@ func TestWhatNewMachinesLack(t *testing.T) {
 			d.VMs[0].Source.Full, d.VMs[0].Source.Storage, d.VMs[0].Place.Nodes = true, "nfs", []string{"pve2"}
 		}},
 		{"a copy across nodes of an image on a node that is unknown", func(_ T, w W, d D) {
-			w.guests[9000].Node = "pve9"
+			w.Guests[9000].Node = "pve9"
 		}},
 		{"a full copy across nodes onto a storage that isn't visible", func(_ T, w W, d D) {
 			d.VMs[0].Source.Full, d.VMs[0].Source.Storage, d.VMs[0].Place.Nodes = true, "nowhere", []string{"pve2"}
@@ -187,13 +187,13 @@ func TestWhatNewMachinesLack(t *testing.T) {
 		}},
 		{"from nothing, where no storage takes disks", func(_ T, w W, d D) {
 			d.VMs[0].Source, d.VMs[0].Place.Nodes = model.Source{Blank: true}, []string{"pve1"}
-			delete(w.stores, "local-lvm")
-			w.stores["nfs"].Content = map[string]bool{"iso": true}
+			delete(w.Storages, "local-lvm")
+			w.Storages["nfs"].Content = map[string]bool{"iso": true}
 		}},
 		{"from nothing, where no storage takes disks but one that was just added", func(_ T, w W, d D) {
 			d.VMs[0].Source, d.VMs[0].Place.Nodes = model.Source{Blank: true}, []string{"pve1"}
-			delete(w.stores, "local-lvm")
-			w.stores["nfs"].Content = map[string]bool{"iso": true}
+			delete(w.Storages, "local-lvm")
+			w.Storages["nfs"].Content = map[string]bool{"iso": true}
 			w.storage("b", "dir", false, 0, "images").Late = map[string]bool{"pve1": true}
 			w.storage("a", "dir", false, 0, "images").Late = map[string]bool{"pve1": true}
 			w.storage("c", "dir", false, 0, "iso").Late = map[string]bool{"pve2": true}
@@ -257,19 +257,19 @@ func TestWhatNewMachinesLack(t *testing.T) {
 		{"two interfaces on one bridge, and one on none", func(_ T, w W, d D) {
 			d.VMs[0].NICs = append(d.VMs[0].NICs, model.NIC{Slot: "net1", Model: "virtio", Bridge: "vmbr0"}, model.NIC{Slot: "net2", Model: "virtio"})
 		}},
-		{"no nodes can be seen at all", func(_ T, w W, d D) { w.nodes = map[string]*model.Node{} }},
+		{"no nodes can be seen at all", func(_ T, w W, d D) { w.Nodes = map[string]*model.Node{} }},
 		{"a root disk without a size", func(_ T, w W, d D) { d.VMs[0].Disks[0].Size = 0 }},
-		{"an image without a disk that it boots from", func(_ T, w W, d D) { w.guests[9000].Config.Disks = nil }},
+		{"an image without a disk that it boots from", func(_ T, w W, d D) { w.Guests[9000].Config.Disks = nil }},
 		{"the node of the hook isn't in the cluster", func(_ T, w W, d D) {
 			d.VMs[0].Scripts, d.VMs[0].Place.Nodes = []string{"nfs:snippets/" + hookScript}, []string{"pve9"}
-			w.root = true
+			w.Root = true
 		}},
 		{"the hook isn't there", func(_ T, w W, d D) {
-			d.VMs[0].Scripts, w.root = []string{"local:snippets/" + hookScript}, true
+			d.VMs[0].Scripts, w.Root = []string{"local:snippets/" + hookScript}, true
 			w.storage("local", "dir", false, 100, "snippets", all3...)
 		}},
 		{"the hook is there, and another script isn't", func(_ T, w W, d D) {
-			d.VMs[0].Scripts, w.root = []string{"nfs:snippets/" + hookScript, "nfs:snippets/x.sh"}, true
+			d.VMs[0].Scripts, w.Root = []string{"nfs:snippets/" + hookScript, "nfs:snippets/x.sh"}, true
 			w.snippet("nfs:snippets/"+hookScript, "pve1")
 		}},
 	})

@@ -140,7 +140,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 		pruned("a template that something hangs on", func(w W, _ D, g *model.Guest) {
 			g.Template, g.Status = true, model.StatusStopped
 			w.plain(777, "x", "pve1").Config.Disks[0].Volume = "nfs:base-5600-disk-0/vm-777-disk-0"
-			w.guests[777].Tags = []string{model.Tag, model.StateTag(owner("VirtualMachine", "x"), "abc")}
+			w.Guests[777].Tags = []string{model.Tag, model.StateTag(owner("VirtualMachine", "x"), "abc")}
 		}),
 		pruned("without its tag, and off", func(_ W, _ D, g *model.Guest) { g.Tags, g.Config.Tags, g.Status = nil, nil, model.StatusStopped }),
 		pruned("without its tag, and running", func(_ W, _ D, g *model.Guest) { g.Tags, g.Config.Tags = nil, nil }),
@@ -236,19 +236,19 @@ func TestWhatIsLeftBehind(t *testing.T) {
 			d.VMs = append(d.VMs, v)
 		}),
 		shared("a node more", func(w W, d D) {
-			dir := w.dirs["data"]
+			dir := w.Dirs["data"]
 			delete(dir.Paths, "pve3")
 		}),
 		shared("the mapping is somebody's, and lacks a node", func(w W, d D) {
-			dir := w.dirs["data"]
+			dir := w.Dirs["data"]
 			delete(dir.Paths, "pve3")
 			dir.Made = false
-			w.dirs["data"] = dir
+			w.Dirs["data"] = dir
 		}),
-		shared("the mapping is gone", func(w W, d D) { delete(w.dirs, "data") }),
-		shared("the mapping is gone, and the machine is off", func(w W, d D) { delete(w.dirs, "data"); w.guest("web").Status = model.StatusStopped }),
+		shared("the mapping is gone", func(w W, d D) { delete(w.Dirs, "data") }),
+		shared("the mapping is gone, and the machine is off", func(w W, d D) { delete(w.Dirs, "data"); w.guest("web").Status = model.StatusStopped }),
 		shared("the mapping is gone, and couldn't be made", func(w W, d D) {
-			delete(w.dirs, "data")
+			delete(w.Dirs, "data")
 			w.guest("web").Status = model.StatusStopped
 			w.fails = map[Key]model.Failure{model.ShareKey("data"): {What: "make it", Text: "no", Hard: true}}
 		}),
@@ -276,7 +276,7 @@ func TestWhatIsLeftBehind(t *testing.T) {
 		}},
 		{"shared: a mapping that is there, of which a machine is foreseen", func(_ T, w W, d D) {
 			*d = sharing([]model.Share{testShare("data", "/srv/data")}, sharingVM("web", "data"))
-			w.dirs["data"] = model.Dir{Paths: map[string]string{"pve1": "/srv/data"}}
+			w.Dirs["data"] = model.Dir{Paths: map[string]string{"pve1": "/srv/data"}}
 		}},
 	})
 }

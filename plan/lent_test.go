@@ -18,7 +18,7 @@ func TestALentImageIsOnlyClonedFrom(t *testing.T) {
 	v.Source = model.Source{Image: image.Owner.Key}
 	plans := func(vmid int, change func(*model.Guest)) Plan {
 		w := newWorld()
-		for _, g := range w.guests {
+		for _, g := range w.Guests {
 			if g.Template {
 				g.Config.Marker = &model.Marker{Owner: versioned(image)}
 				if change != nil {
@@ -33,7 +33,7 @@ func TestALentImageIsOnlyClonedFrom(t *testing.T) {
 		return w.plan(want)
 	}
 	template := 0
-	for id, g := range newWorld().guests {
+	for id, g := range newWorld().Guests {
 		if g.Template {
 			template = id
 		}

@@ -48,7 +48,7 @@ func turns(t *testing.T, b *strings.Builder, w *world, want model.Desired) {
 		did := false
 		for _, o := range p.Objects {
 			for _, s := range o.Next() {
-				w.do(s.Action)
+				w.Do(s.Action)
 				did = true
 			}
 		}
@@ -99,11 +99,11 @@ func (w *world) planLooks(want model.Desired) (Plan, []string) {
 		have := w.observe(look)
 		have.IDs = map[int]bool{}
 		for _, id := range look.IDs {
-			have.IDs[id] = w.guests[id] != nil || w.hidden[id]
+			have.IDs[id] = w.Guests[id] != nil || w.hidden[id]
 		}
 		p := For(want, have)
 		more := p.Look()
-		text := more.text()
+		text := lookText(more)
 		if len(more.IDs) > 0 {
 			text += fmt.Sprintf(" IDs %v", more.IDs)
 		}
@@ -195,7 +195,7 @@ func TestTheLifeOfMachinesUnderHA(t *testing.T) {
 		chapter{"one is off", func(_ *world, d *model.Desired) { d.VMs[2].Power = model.PowerOff }},
 		chapter{"the manager has given up on it, and it is to be on", func(w *world, d *model.Desired) {
 			d.VMs[2].Power = model.PowerOn
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.HAState != "" {
 					g.HAState = model.HAError
 				}
@@ -213,7 +213,7 @@ func TestTheLifeOfSnapshots(t *testing.T) {
 	live(t, "snapshots", newWorld(), want,
 		chapter{"one is taken when the guest is made", func(_ *world, d *model.Desired) { d.Snapshots = []model.Snapshot{snap("a")} }},
 		chapter{"somebody takes another", func(w *world, d *model.Desired) {
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "web" {
 					g.Snapshots = append(g.Snapshots, model.SnapshotInfo{Name: "by-hand", Parent: "a", Description: "mine", Time: 1})
 				}
@@ -334,7 +334,7 @@ func TestTheLifeOfPlacement(t *testing.T) {
 			more[2].Place.MaxPerNode, more[3].Place.MinFree = 1, 1<<40
 			d.VMs = append(d.VMs, more[2], more[3])
 		}},
-		chapter{"a node is off", func(w *world, _ *model.Desired) { w.nodes["pve3"].Online = false }},
+		chapter{"a node is off", func(w *world, _ *model.Desired) { w.Nodes["pve3"].Online = false }},
 	)
 }
 
@@ -344,7 +344,7 @@ func TestTheLifeOfPower(t *testing.T) {
 	graceful.Power, off.Power = model.PowerOffGraceful, model.PowerOff
 	graceful.ShutdownTimeout = 90 * time.Second
 	each := func(w *world, do func(g *model.Guest)) {
-		for _, g := range w.guests {
+		for _, g := range w.Guests {
 			if !g.Template {
 				do(g)
 			}
@@ -352,9 +352,9 @@ func TestTheLifeOfPower(t *testing.T) {
 	}
 	live(t, "power", newWorld(), desired(on, graceful, off),
 		chapter{"made", func(*world, *model.Desired) {}},
-		chapter{"all run", func(w *world, _ *model.Desired) { each(w, func(g *model.Guest) { w.start(g) }) }},
+		chapter{"all run", func(w *world, _ *model.Desired) { each(w, func(g *model.Guest) { w.Start(g) }) }},
 		chapter{"all run, which is to end whatever they do", func(w *world, d *model.Desired) {
-			each(w, func(g *model.Guest) { w.start(g) })
+			each(w, func(g *model.Guest) { w.Start(g) })
 			d.Allow.Stop, d.Allow.Restart = true, true
 		}},
 		chapter{"all are paused", func(w *world, _ *model.Desired) { each(w, func(g *model.Guest) { g.Status = model.StatusPaused }) }},
@@ -398,7 +398,7 @@ func TestTheLifeOfMachinesThatGo(t *testing.T) {
 				d.VMs[i].Deleted = true
 			}
 			d.VMs[at("held")].Hold = model.Hold{Reason: "Paused", Text: "it is paused"}
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "ignored" {
 					g.Lock = "backup"
 				}
@@ -407,7 +407,7 @@ func TestTheLifeOfMachinesThatGo(t *testing.T) {
 		chapter{"the protected one isn't any more, nothing is held or locked", func(w *world, d *model.Desired) {
 			d.VMs[at("protected")].Options = map[string]string{"cores": "4", "memory": "4096", "protection": ""}
 			d.VMs[at("held")].Hold = model.Hold{}
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				g.Lock = ""
 			}
 		}},
@@ -433,7 +433,7 @@ func TestTheLifeOfAnything(t *testing.T) {
 			d.VMs[0].Seed, d.VMs[1].Seed = &model.Seed{Storage: "nfs", Digest: "cccccccccccccccc"}, nil
 		}},
 		chapter{"somebody has renamed it, taken its tags and its marker's place", func(w *world, _ *model.Desired) {
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "web" {
 					g.Config.Options["name"], g.Name, g.Config.Tags, g.Tags, g.Config.Text = "mine", "mine", []string{"theirs"}, []string{"theirs"}, "by hand"
 				}

@@ -12,6 +12,7 @@ type nodeLoad struct {
 	count  map[string]int
 	labels map[string][]model.VM // wanted guests on each node that others are kept apart from or spread with
 	space  map[spaceAt]int64     // that is promised on storages
+	asked  map[string][]asking   // guests of ours with devices, by node
 }
 
 // spaceAt is a storage on a node; a shared one is on no node in particular.
@@ -21,7 +22,7 @@ func (p *planner) nodeLoad() *nodeLoad {
 	if p.load != nil {
 		return p.load
 	}
-	l := &nodeLoad{taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}, space: map[spaceAt]int64{}}
+	l := &nodeLoad{taken: map[string]int64{}, count: map[string]int{}, labels: map[string][]model.VM{}, space: map[spaceAt]int64{}, asked: map[string][]asking{}}
 	for _, g := range p.have.Guests {
 		if !g.Template {
 			l.count[g.Node]++
@@ -31,6 +32,7 @@ func (p *planner) nodeLoad() *nodeLoad {
 		pl := p.have.Placed[id]
 		l.taken[pl.Node] += pl.Memory
 		l.fill(p, pl.Node, pl.Space)
+		l.ask(pl.Node, pl.Owner, pl.Devices)
 		if p.have.Guests[id] == nil {
 			l.count[pl.Node]++
 		}
@@ -46,12 +48,14 @@ func (p *planner) nodeLoad() *nodeLoad {
 		f := p.find(v.Owner, v.VMID, v.Range)
 		if f.guest != nil {
 			l.labels[f.guest.Node] = append(l.labels[f.guest.Node], v)
+			l.ask(f.guest.Node, v.Owner, devicesOf(v))
 			continue
 		}
 		for _, id := range f.look.Configs {
 			// It is most likely this one, though its config wasn't read yet.
 			if g := p.have.Guests[id]; slices.Contains(p.have.Tagged(v.Owner), g) {
 				l.labels[g.Node] = append(l.labels[g.Node], v)
+				l.ask(g.Node, v.Owner, devicesOf(v))
 			}
 		}
 	}
@@ -59,7 +63,9 @@ func (p *planner) nodeLoad() *nodeLoad {
 }
 
 // counts reports whether it matters for other guests where this one is.
-func counts(v model.VM) bool { return len(v.Labels) > 0 || v.Place.SpreadBy != "" }
+func counts(v model.VM) bool {
+	return len(v.Labels) > 0 || v.Place.SpreadBy != "" || len(devicesOf(v)) > 0
+}
 
 // free is the memory that guests can get on a node.
 func (l *nodeLoad) free(n *model.Node, v model.VM) int64 {
@@ -89,6 +95,7 @@ func (p *planner) spaceLeft(s *model.Storage, node string) int64 {
 func (l *nodeLoad) take(node string, memory int64, v model.VM) {
 	l.taken[node] += memory
 	l.count[node]++
+	l.ask(node, v.Owner, devicesOf(v))
 	if counts(v) {
 		l.labels[node] = append(l.labels[node], v)
 	}
@@ -96,12 +103,10 @@ func (l *nodeLoad) take(node string, memory int64, v model.VM) {
 
 // conflict names a guest that the new one must not share a node with, or a zone.
 func (l *nodeLoad) conflict(v model.VM, node string) string {
-	if len(v.Place.AntiAffinity) == 0 {
-		return ""
-	}
-	for _, at := range model.NamesOf(l.labels) {
-		for _, other := range l.labels[at] {
-			if by, ok := clash(v, other, node, at); ok && other.Owner != v.Owner {
+	for _, at := range l.around(&v, node) {
+		for i := range l.labels[at] {
+			other := &l.labels[at][i]
+			if by, ok := clash(&v, other, node, at); ok && other.Owner != v.Owner {
 				return other.Name + zoneText(v, node, by)
 			}
 		}
@@ -109,9 +114,21 @@ func (l *nodeLoad) conflict(v model.VM, node string) string {
 	return ""
 }
 
+// around are the nodes whose guests matter to one on a node that is kept apart from others: that node, or
+// those of all zones.
+func (l *nodeLoad) around(v *model.VM, node string) []string {
+	switch {
+	case len(v.Place.AntiAffinity) == 0:
+		return nil
+	case slices.ContainsFunc(v.Place.AntiAffinity, func(s model.Selector) bool { return s.By != "" }):
+		return model.NamesOf(l.labels)
+	}
+	return []string{node}
+}
+
 // clash reports whether two guests must not be where they are, and by which label of nodes; empty: by the nodes
 // themselves.
-func clash(v, other model.VM, node, at string) (by string, ok bool) {
+func clash(v, other *model.VM, node, at string) (by string, ok bool) {
 	for _, s := range v.Place.AntiAffinity {
 		if s.Matches(v.Labels) && s.Matches(other.Labels) && v.Place.SameZone(s.By, node, at) {
 			return s.By, true
@@ -128,17 +145,20 @@ func zoneText(v model.VM, node, label string) string {
 	return ""
 }
 
-// inZone counts the other guests that are spread along with one, in the zone of a node.
-func (l *nodeLoad) inZone(v model.VM, node string) (n int) {
+// inZone counts the other guests that are spread along with one, in the zone of a node. One that was made a
+// moment ago is there twice: as one that is being made, and as one that is seen.
+func (l *nodeLoad) inZone(v model.VM, node string) int {
+	seen := map[model.Owner]bool{}
 	for at, others := range l.labels {
 		if !v.Place.SameZone(v.Place.SpreadBy, node, at) {
 			continue
 		}
-		for _, other := range others {
+		for i := range others {
+			other := &others[i]
 			if other.Owner != v.Owner && other.Place.Policy == v.Place.Policy && other.Place.SpreadBy == v.Place.SpreadBy {
-				n++
+				seen[other.Owner] = true
 			}
 		}
 	}
-	return n
+	return len(seen)
 }

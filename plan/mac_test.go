@@ -15,7 +15,7 @@ func TestAGuestIsNotStartedWhileAnotherRunsWithItsMACAddress(t *testing.T) {
 	v.NICs = []model.NIC{{Slot: "net0", Model: "virtio", MAC: "02:00:00:AA:BB:CC", Bridge: "vmbr0"}}
 	converge(t, w, desired(v))
 	var ours *model.Guest
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if !g.Template {
 			ours = g
 		}
@@ -24,7 +24,7 @@ func TestAGuestIsNotStartedWhileAnotherRunsWithItsMACAddress(t *testing.T) {
 	config := *ours.Config
 	config.Marker, config.Tags = nil, nil
 	other.VMID, other.Config, other.Tags, other.Name = 123, &config, nil, "restored"
-	w.guests[123] = &other
+	w.Guests[123] = &other
 	for _, c := range []struct {
 		status model.Status
 		mac    string

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -51,6 +52,9 @@ func (c *change) unready() bool {
 		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
 		return true
 	}
+	if c.p.lookMappings(&c.o.Look, c.have.Options) {
+		return true
+	}
 	if c.g.HAState != "" && c.p.have.HA == nil {
 		c.o.Look.HA = true
 		return true
@@ -76,16 +80,15 @@ func (c *change) offPolicy() string {
 		return why
 	}
 	load := c.p.nodeLoad()
-	for _, at := range model.NamesOf(load.labels) {
-		for _, other := range load.labels[at] {
-			// Of two that must not share a node, one stays.
-			if other.Deleted || model.CompareNames(other.Name, c.v.Name) >= 0 {
-				continue
-			}
-			switch by, ok := clash(c.v, other, c.g.Node, at); {
-			case ok && at == c.g.Node:
+	for _, at := range load.around(&c.v, c.g.Node) {
+		for i := range load.labels[at] {
+			other := &load.labels[at][i]
+			by, ok := clash(&c.v, other, c.g.Node, at)
+			switch {
+			case !ok || other.Deleted || model.CompareNames(other.Name, c.v.Name) >= 0: // of two that must not share a node, one stays
+			case at == c.g.Node:
 				return fmt.Sprintf("anti-affinity with %s, which is on %s, too", other.Name, at)
-			case ok:
+			default:
 				return fmt.Sprintf("anti-affinity with %s, which is on %s%s, too", other.Name, at, zoneText(c.v, at, by))
 			}
 		}
@@ -180,8 +183,13 @@ func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
 	if text := tooManyCPUs(allCPUs(c.have.Options), n); text != "" {
 		return text
 	}
-	if text := c.localDevice(); text != "" {
+	if text := cmp.Or(c.localDevice(), p.lacksDevice(c.have.Options, n.Name)); text != "" {
 		return text
+	}
+	if c.running() {
+		if why := p.devicesTaken(c.v, n.Name, effective(c.have), &c.o.Look); why.no() {
+			return why.reason
+		}
 	}
 	return p.carries(c, n.Name)
 }

@@ -18,9 +18,9 @@ type newCase struct {
 
 func newCases() []newCase {
 	room := func(w *world, storage string, gib int64) {
-		s := *w.stores[storage]
+		s := *w.Storages[storage]
 		s.OnNode = map[string]model.Room{"pve1": {Total: 100 << 30, Used: (100 - gib) << 30}, "pve2": {Total: 100 << 30}}
-		w.stores[storage] = &s
+		w.Storages[storage] = &s
 	}
 	local := func(w *world) { w.template(9000, "ubuntu-22-template", "pve2", "local-lvm") }
 	return []newCase{
@@ -46,7 +46,7 @@ func newCases() []newCase {
 				model.Disk{Slot: "efidisk0", Storage: "nfs"}, model.Disk{Slot: "ide0", Volume: "nfs:iso/first.iso", CDROM: true})
 		}},
 		{"an ISO image that isn't there", func(w *world, v *model.VM) {
-			delete(w.files, "nfs:iso/first.iso")
+			delete(w.Files, "nfs:iso/first.iso")
 			v.Disks = append(v.Disks, model.Disk{Slot: "ide0", Volume: "nfs:iso/first.iso", CDROM: true})
 		}},
 		{"from nothing", func(_ *world, v *model.VM) { v.Source = model.Source{Blank: true} }},
@@ -62,42 +62,42 @@ func newCases() []newCase {
 		{"with first-boot data on a storage that takes none", func(_ *world, v *model.VM) { v.Seed = &model.Seed{Storage: "local-lvm", Digest: "aaaaaaaaaaaaaaaa"} }},
 		{"the template is local", func(w *world, _ *model.VM) { local(w) }},
 		{"the template is local, and the guest may not be there", func(w *world, v *model.VM) { local(w); v.Place.Nodes = []string{"pve1", "pve3"} }},
-		{"the template's node is off", func(w *world, _ *model.VM) { local(w); w.nodes["pve2"].Online = false }},
-		{"the shared template's node is off", func(w *world, _ *model.VM) { w.nodes["pve1"].Online = false }},
-		{"the template is locked", func(w *world, _ *model.VM) { w.guests[9000].Lock = "clone" }},
-		{"the template isn't one any more", func(w *world, _ *model.VM) { w.guests[9000].Template = false }},
-		{"the template is gone", func(w *world, _ *model.VM) { delete(w.guests, 9000) }},
+		{"the template's node is off", func(w *world, _ *model.VM) { local(w); w.Nodes["pve2"].Online = false }},
+		{"the shared template's node is off", func(w *world, _ *model.VM) { w.Nodes["pve1"].Online = false }},
+		{"the template is locked", func(w *world, _ *model.VM) { w.Guests[9000].Lock = "clone" }},
+		{"the template isn't one any more", func(w *world, _ *model.VM) { w.Guests[9000].Template = false }},
+		{"the template is gone", func(w *world, _ *model.VM) { delete(w.Guests, 9000) }},
 		{"two templates on one node", func(w *world, _ *model.VM) { w.template(9005, "ubuntu-22-template", "pve1", "nfs") }},
 		{"templates on two nodes", func(w *world, _ *model.VM) { w.template(9005, "ubuntu-22-template", "pve2", "local-lvm") }},
 		{"all nodes are off", func(w *world, _ *model.VM) {
-			for _, n := range w.nodes {
+			for _, n := range w.Nodes {
 				n.Online = false
 			}
 		}},
 		{"nodes that aren't in the cluster", func(_ *world, v *model.VM) { v.Place.Nodes = []string{"pve8", "pve9"} }},
 		{"one node that isn't in the cluster", func(_ *world, v *model.VM) { v.Place.Nodes = []string{"pve3", "pve9"} }},
-		{"nodes with too few CPUs", func(w *world, _ *model.VM) { w.nodes["pve1"].CPUs, w.nodes["pve2"].CPUs = 3, 4 }},
-		{"nodes whose CPUs aren't known", func(w *world, _ *model.VM) { w.nodes["pve1"].CPUs = 0 }},
+		{"nodes with too few CPUs", func(w *world, _ *model.VM) { w.Nodes["pve1"].CPUs, w.Nodes["pve2"].CPUs = 3, 4 }},
+		{"nodes whose CPUs aren't known", func(w *world, _ *model.VM) { w.Nodes["pve1"].CPUs = 0 }},
 		{"more CPUs than any node has", func(_ *world, v *model.VM) { v.Options["cores"] = "17" }},
 		{"sockets count", func(_ *world, v *model.VM) { v.Options["sockets"] = "5" }},
-		{"nodes whose memory isn't known", func(w *world, _ *model.VM) { w.nodes["pve3"].Memory = 0 }},
+		{"nodes whose memory isn't known", func(w *world, _ *model.VM) { w.Nodes["pve3"].Memory = 0 }},
 		{"nodes with just enough memory", func(w *world, _ *model.VM) {
-			w.nodes["pve1"].Used, w.nodes["pve2"].Used, w.nodes["pve3"].Used = 61<<30, 60<<30, 63<<30
+			w.Nodes["pve1"].Used, w.Nodes["pve2"].Used, w.Nodes["pve3"].Used = 61<<30, 60<<30, 63<<30
 		}},
 		{"no node with enough memory now", func(w *world, _ *model.VM) {
-			for _, n := range w.nodes {
+			for _, n := range w.Nodes {
 				n.Used = 63 << 30
 			}
 		}},
 		{"as much memory as the image", func(w *world, v *model.VM) {
 			delete(v.Options, "memory")
-			w.nodes["pve1"].Used, w.nodes["pve2"].Used, w.nodes["pve3"].Used = 62<<30+1, 62<<30, 63<<30
+			w.Nodes["pve1"].Used, w.Nodes["pve2"].Used, w.Nodes["pve3"].Used = 62<<30+1, 62<<30, 63<<30
 		}},
 		{"memory that is to stay free", func(w *world, v *model.VM) { v.Place.MinFree = 58 << 30 }},
 		{"at most one a node", func(w *world, v *model.VM) {
 			v.Place.MaxPerNode = 1
 			w.template(777, "x", "pve1", "nfs")
-			w.guests[777].Template = false
+			w.Guests[777].Template = false
 		}},
 		{"a storage without room", func(w *world, v *model.VM) { room(w, "nfs", 1) }},
 		{"a storage with just enough room", func(w *world, v *model.VM) { room(w, "nfs", 40) }},
@@ -109,7 +109,7 @@ func newCases() []newCase {
 			v.Disks = append(v.Disks, model.Disk{Slot: "scsi1", Storage: "nowhere", Size: 2 << 30})
 		}},
 		{"a storage that takes no disks", func(w *world, v *model.VM) {
-			w.stores["isos"] = &model.Storage{Name: "isos", Type: "nfs", Shared: true, Content: map[string]bool{"iso": true}, OnNode: w.stores["nfs"].OnNode}
+			w.Storages["isos"] = &model.Storage{Name: "isos", Type: "nfs", Shared: true, Content: map[string]bool{"iso": true}, OnNode: w.Storages["nfs"].OnNode}
 			v.Disks = append(v.Disks, model.Disk{Slot: "scsi1", Storage: "isos", Size: 2 << 30})
 		}},
 		{"a format that the storage can't have", func(_ *world, v *model.VM) {
@@ -125,7 +125,7 @@ func newCases() []newCase {
 			w.template(5000, "x", "pve1", "nfs")
 		}},
 		{"what only root may set", func(_ *world, v *model.VM) { v.Options["args"], v.RootFor = "-x", []string{"spec.args"} }},
-		{"what only root may set, by root", func(w *world, v *model.VM) { w.root, v.Options["args"], v.RootFor = true, "-x", []string{"spec.args"} }},
+		{"what only root may set, by root", func(w *world, v *model.VM) { w.Root, v.Options["args"], v.RootFor = true, "-x", []string{"spec.args"} }},
 		{"with a script that isn't there", func(_ *world, v *model.VM) {
 			v.Scripts, v.Options["hookscript"] = []string{"nfs:snippets/x.sh"}, "nfs:snippets/x.sh"
 		}},
@@ -134,12 +134,12 @@ func newCases() []newCase {
 		{"with a share that isn't there", func(_ *world, v *model.VM) { v.Shares, v.Options["virtiofs0"] = []string{"data"}, "dirid=data" }},
 		{"its MAC address is that of a guest that runs", func(w *world, v *model.VM) {
 			w.template(777, "web", "pve1", "nfs")
-			g := w.guests[777]
+			g := w.Guests[777]
 			g.Template, g.Status, g.Config.NICs[0].MAC = false, model.StatusRunning, v.NICs[0].MAC
 		}},
 		{"a namesake is there", func(w *world, v *model.VM) {
 			w.template(777, "web", "pve1", "nfs")
-			w.guests[777].Template = false
+			w.Guests[777].Template = false
 		}},
 		{"a failure just now", func(w *world, v *model.VM) {
 			w.fails = map[Key]model.Failure{v.Owner.Key: {What: "clone", Text: "no", Hard: true}}
@@ -159,7 +159,7 @@ func TestWhereNewGuestsGoAndHow(t *testing.T) {
 		before := ""
 		for _, foresee := range []bool{false, true} {
 			w := wishWorld()
-			delete(w.guests, 9002)
+			delete(w.Guests, 9002)
 			v := testVM("web")
 			c.do(w, &v)
 			second := v

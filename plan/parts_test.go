@@ -138,7 +138,7 @@ func TestWhoIsAway(t *testing.T) {
 	want := desired(vms...)
 	converge(quiet{t}, w, want)
 	full := Look{}
-	for id := range w.guests {
+	for id := range w.Guests {
 		full.Configs, full.Agents, full.Status = append(full.Configs, id), append(full.Agents, id), append(full.Status, id)
 	}
 	key := func(name string) Key { return owner("VirtualMachine", name).Key }

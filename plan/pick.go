@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,8 +13,8 @@ import (
 // pick takes one of the nodes that can take a guest, and says why: first those that HA prefers, then
 // the zones with the fewest guests of the same policy, then by memory.
 func (p *planner) pick(v model.VM, good []spot, free map[string]int64, no refusals) spot {
-	if i := slices.IndexFunc(good, func(s spot) bool { return s.node == p.bound[v.Owner.Key] }); i >= 0 {
-		return explained(v, good[i], nil, good, free, no) // it has waited for its image there
+	if i := slices.IndexFunc(good, func(s spot) bool { return s.node == p.bound[v.Owner.Key].Node }); i >= 0 {
+		return explained(v, good[i], []string{"its image is made there for it"}, good[i:i+1], free, no)
 	}
 	left, why := p.preferred(v, good)
 	left, zones := p.emptiest(v, left)
@@ -33,10 +34,6 @@ func byMemory(v model.VM, free map[string]int64, a, b spot) int {
 
 // explained says why it is this node.
 func explained(v model.VM, best spot, why []string, left []spot, free map[string]int64, no refusals) spot {
-	most := "most"
-	if v.Place.Strategy == model.Pack {
-		most = "least"
-	}
 	switch {
 	case len(left) == 1 && len(why) == 0:
 		best.why = "the only node that can take it"
@@ -45,12 +42,28 @@ func explained(v model.VM, best spot, why []string, left []spot, free map[string
 		}
 		return best
 	case len(left) > 1:
-		why = append(why, fmt.Sprintf("%s free memory of %s that can take it (%s%s)", most, plural(len(left), "node"), model.Bytes(free[best.node]), besideReserved(v, best.node)))
+		why = append(why, ranked(v, best, left, free))
 	}
 	if best.why = strings.Join(why, "; "); len(no) > 0 {
 		best.why += "; left out: " + no.String()
 	}
 	return best
+}
+
+// ranked says why a node comes before the others by its memory, or, if one of them has more of it (or
+// less, for those that pack), that the image is what decides.
+func ranked(v model.VM, best spot, left []spot, free map[string]int64) string {
+	most, more := "most", "more"
+	first := slices.MaxFunc(left, func(a, b spot) int { return cmp.Compare(free[a.node], free[b.node]) })
+	if v.Place.Strategy == model.Pack {
+		most, more = "least", "less"
+		first = slices.MinFunc(left, func(a, b spot) int { return cmp.Compare(free[a.node], free[b.node]) })
+	}
+	have, kept := model.Bytes(free[best.node]), besideReserved(v, best.node)
+	if free[first.node] != free[best.node] {
+		return fmt.Sprintf("its image is there (%s of memory free%s); %s has %s (%s), but the image would have to be made there first", have, kept, first.node, more, model.Bytes(free[first.node]))
+	}
+	return fmt.Sprintf("%s free memory of %s that can take it (%s%s)", most, plural(len(left), "node"), have, kept)
 }
 
 // preferred are the nodes that HA would take a guest to, if it has a choice.
@@ -82,10 +95,13 @@ func (p *planner) emptiest(v model.VM, good []spot) (left []spot, why []string) 
 	if v.Place.SpreadBy == "" {
 		return good, nil
 	}
-	load := p.nodeLoad()
-	least := load.inZone(v, slices.MinFunc(good, func(a, b spot) int { return load.inZone(v, a.node) - load.inZone(v, b.node) }).node)
-	for _, s := range good {
-		if load.inZone(v, s.node) == least {
+	load, there, least := p.nodeLoad(), make([]int, len(good)), math.MaxInt
+	for i, s := range good {
+		there[i] = load.inZone(v, s.node)
+		least = min(least, there[i])
+	}
+	for i, s := range good {
+		if there[i] == least {
 			left = append(left, s)
 		}
 	}

@@ -26,8 +26,24 @@ func Templates(i model.Image, have *model.Observed) (list []*model.Guest, why st
 	return list, ""
 }
 
-// templates are those that an image's name and pin stand for.
+// templates are those that an image's name and pin stand for, and that can be cloned now.
 func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
+	list, wait, look := p.namesakesOf(i)
+	if wait != nil || !look.Empty() {
+		return nil, wait, look
+	}
+	list = slices.DeleteFunc(list, func(g *model.Guest) bool { return g.Lock != "" })
+	if len(list) == 0 {
+		if look := p.maybeTemplates(i); !look.Empty() {
+			return nil, nil, look
+		}
+		return nil, p.noTemplate(i), Look{}
+	}
+	return list, nil, Look{}
+}
+
+// namesakesOf are the templates that an image's name and pin stand for, also those that are locked.
+func (p *planner) namesakesOf(i model.Image) ([]*model.Guest, *Wait, Look) {
 	var list []*model.Guest
 	var look Look
 	for _, g := range p.have.Named(i.Template) {
@@ -46,13 +62,6 @@ func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
 	if same := sameNode(list); len(same) > 0 {
 		return nil, &Wait{Reason: model.WaitSource, Do: model.Advice{Do: model.NameTemplate}, Text: fmt.Sprintf("%d templates on %s are named %q: %s",
 			len(same), same[0].Node, i.Template, vmidList(same))}, Look{}
-	}
-	list = slices.DeleteFunc(list, func(g *model.Guest) bool { return g.Lock != "" })
-	if len(list) == 0 {
-		if look := p.maybeTemplates(i); !look.Empty() {
-			return nil, nil, look
-		}
-		return nil, p.noTemplate(i), Look{}
 	}
 	return list, nil, Look{}
 }
@@ -134,6 +143,32 @@ func join(parts []string) string {
 func (p *planner) resolved(o *Object, i model.Image, guests []*model.Guest) {
 	if len(guests) > 1 {
 		o.Resolved = fmt.Sprintf("%s is one template a node: %s", i.Template, strings.TrimPrefix(templateList(guests), "are "))
+		p.unlike(o, i, guests)
+	}
+}
+
+// unlike tells if templates of one name aren't the same image by what their configs show: the sizes of their disks.
+func (p *planner) unlike(o *Object, i model.Image, guests []*model.Guest) {
+	sizes := func(g *model.Guest) string {
+		var list []string
+		for _, d := range g.Config.Disks {
+			if !d.CDROM && !d.CloudInit {
+				list = append(list, d.Slot+" of "+model.Bytes(d.Size))
+			}
+		}
+		slices.Sort(list)
+		return join(list)
+	}
+	var first *model.Guest
+	for _, g := range guests {
+		switch {
+		case g.Config == nil || sizes(g) == "":
+		case first == nil:
+			first = g
+		case sizes(g) != sizes(first):
+			o.note("templates named %s aren't alike: %d on %s has %s, %d on %s has %s; say which is meant: by its VMID, pool, tag or nodes", i.Template, first.VMID, first.Node, sizes(first), g.VMID, g.Node, sizes(g))
+			return
+		}
 	}
 }
 

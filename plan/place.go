@@ -169,6 +169,9 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	if !n.Online {
 		return now("offline")
 	}
+	if why := p.devicesTaken(v, n.Name, devicesOf(v), look); why.no() {
+		return why
+	}
 	if src != nil && !p.have.Nodes[src.guest.Node].Online {
 		return now("%s, which has the image, is offline", src.guest.Node)
 	}

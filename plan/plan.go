@@ -70,6 +70,7 @@ type Object struct {
 	// Addresses are those that it will get from pools, if it is to be made, or keeps, if it is to be
 	// made anew.
 	Addresses []netip.Addr
+	Devices   map[string]string // the options by which it will get PCI devices there
 	Steps     []Step
 	Wait      *Wait
 	Refused   []Refusal
@@ -87,6 +88,8 @@ type Object struct {
 	LeftOver model.Key
 	// LeftImage is an image that no manifest names any more, and that goes.
 	LeftImage *model.Image
+	// Awaits is the template of its image that has to be made before the guest is.
+	Awaits model.Key
 	// On is the node of a template that is one of several of an image.
 	On string
 	// Resolved is what the name of an image stands for.
@@ -95,6 +98,11 @@ type Object struct {
 	Templates []model.Template
 	// Earlier are templates that it doesn't stand for any more, and that stay.
 	Earlier []Earlier
+}
+
+// Placement is where a guest is made, and what it takes there.
+func (o Object) Placement() model.Placement {
+	return model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory, Space: o.Space, Addresses: o.Addresses, Devices: o.Devices}
 }
 
 // Ready reports whether the object is up to date.

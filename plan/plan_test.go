@@ -53,7 +53,7 @@ func converge(t interface {
 		did := false
 		for _, o := range p.Objects {
 			for _, s := range o.Next() {
-				w.do(s.Action)
+				w.Do(s.Action)
 				did = true
 			}
 		}
@@ -77,7 +77,7 @@ func TestAConvergedGuestGivesAnEmptyPlan(t *testing.T) {
 	if !p.Ready() || !p.Look().Empty() {
 		t.Errorf("a look at the list isn't enough:\n%s", p)
 	}
-	if got := strings.Join(w.log, " "); strings.Count(got, "Clone") != 1 {
+	if got := strings.Join(w.Log, " "); strings.Count(got, "Clone") != 1 {
 		t.Errorf("actions: %s", got)
 	}
 }
@@ -91,18 +91,18 @@ func TestForeignGuestsAreNeverTouched(t *testing.T) {
 		break
 	}
 	w.template(first, "somebody-elses", "pve2", "nfs")
-	w.guests[first].Template = false
-	before := fmt.Sprint(*w.guests[first], *w.guests[first].Config)
+	w.Guests[first].Template = false
+	before := fmt.Sprint(*w.Guests[first], *w.Guests[first].Config)
 	if p := converge(t, w, desired(v)); !p.Ready() {
 		t.Fatalf("not up to date:\n%s", p)
 	}
-	if fmt.Sprint(*w.guests[first], *w.guests[first].Config) != before {
+	if fmt.Sprint(*w.Guests[first], *w.Guests[first].Config) != before {
 		t.Error("the foreign guest was changed")
 	}
 	v.Deleted = true
 	converge(t, w, desired(v))
-	if w.guests[first] == nil || len(w.guests) != 2 {
-		t.Errorf("after the deletion there are %d guests", len(w.guests))
+	if w.Guests[first] == nil || len(w.Guests) != 2 {
+		t.Errorf("after the deletion there are %d guests", len(w.Guests))
 	}
 	fixed := testVM("db")
 	fixed.VMID = first
@@ -112,7 +112,7 @@ func TestForeignGuestsAreNeverTouched(t *testing.T) {
 	}
 	fixed.Deleted = true
 	converge(t, w, desired(fixed))
-	if w.guests[first] == nil {
+	if w.Guests[first] == nil {
 		t.Error("a foreign guest under our VMID was destroyed")
 	}
 }
@@ -166,7 +166,7 @@ func TestDisksAreKnownByTheirSerialNumber(t *testing.T) {
 	}
 	id := converge(t, w, desired(v)).Objects[2].VMID
 	before := map[string]string{}
-	for _, d := range w.guests[id].Config.Disks {
+	for _, d := range w.Guests[id].Config.Disks {
 		before[d.Options["serial"]] = d.Volume
 	}
 	// The first of three goes; the manifest's slots move up.
@@ -177,7 +177,7 @@ func TestDisksAreKnownByTheirSerialNumber(t *testing.T) {
 		t.Fatalf("plan:\n%s", p)
 	}
 	left := map[string]string{}
-	for _, d := range w.guests[id].Config.Disks {
+	for _, d := range w.Guests[id].Config.Disks {
 		left[d.Options["serial"]] = d.Volume
 	}
 	if len(left) != 3 || left["data"] != before["data"] || left["media"] != before["media"] {
@@ -190,7 +190,7 @@ func TestPinnedMachineVersionsAreNoChange(t *testing.T) {
 	v := testVM("win")
 	v.Options["machine"] = "q35"
 	id := converge(t, w, desired(v)).Objects[2].VMID
-	w.guests[id].Config.Options["machine"] = "pc-q35-9.2+pve1"
+	w.Guests[id].Config.Options["machine"] = "pc-q35-9.2+pve1"
 	have := w.observe(Look{Configs: []int{id, 9000}})
 	if o := For(desired(v), have).Objects[2]; len(o.Steps) > 0 {
 		t.Errorf("plan:\n%s", o)
@@ -204,11 +204,11 @@ func TestFirstBootDataCanMoveToProxmoxOwnOptions(t *testing.T) {
 	id := converge(t, w, desired(v)).Objects[2].VMID
 	v.Seed = nil
 	v.Options["ciuser"] = "admin"
-	if p := converge(t, w, desired(v)); !p.Ready() || len(w.files) != 0 {
-		t.Fatalf("files %v, plan:\n%s", w.files, p)
+	if p := converge(t, w, desired(v)); !p.Ready() || len(w.Files) != 0 {
+		t.Fatalf("files %v, plan:\n%s", w.Files, p)
 	}
 	drives := 0
-	for _, d := range w.guests[id].Config.Disks {
+	for _, d := range w.Guests[id].Config.Disks {
 		if d.CDROM {
 			drives++
 			if !d.CloudInit {
@@ -230,9 +230,9 @@ func TestATagChangeIsLive(t *testing.T) {
 	if len(p.Objects[2].Steps) != 1 || p.Objects[2].Steps[0].Effect != Live {
 		t.Errorf("plan:\n%s", p)
 	}
-	w.guests[p.Objects[2].VMID].Config.Tags = append(w.guests[p.Objects[2].VMID].Config.Tags, "by-hand")
+	w.Guests[p.Objects[2].VMID].Config.Tags = append(w.Guests[p.Objects[2].VMID].Config.Tags, "by-hand")
 	converge(t, w, desired(v))
-	if tags := w.guests[p.Objects[2].VMID].Tags; !slices.Contains(tags, "prod") || !slices.Contains(tags, "by-hand") {
+	if tags := w.Guests[p.Objects[2].VMID].Tags; !slices.Contains(tags, "prod") || !slices.Contains(tags, "by-hand") {
 		t.Errorf("tags %v", tags)
 	}
 }
@@ -243,11 +243,11 @@ func TestLocksAndTasksAreWaitedFor(t *testing.T) {
 	p := converge(t, w, desired(v))
 	id := p.Objects[2].VMID
 	v.Options["cores"] = "6"
-	w.guests[id].Lock = "backup"
+	w.Guests[id].Lock = "backup"
 	if o := w.plan(desired(v)).Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitLock || len(o.Steps) > 0 {
 		t.Errorf("a locked guest:\n%s", o)
 	}
-	w.guests[id].Lock = ""
+	w.Guests[id].Lock = ""
 	have := w.observe(Look{Configs: []int{id, 9000}})
 	have.Tasks = []model.Task{{UPID: "UPID:x", Type: "vzdump", VMID: id}}
 	if o := For(desired(v), have).Objects[2]; o.Wait == nil || o.Wait.Task != "UPID:x" {
@@ -265,15 +265,15 @@ func TestImagesFromAURLAreMadeOnceAndReplacedInOrder(t *testing.T) {
 	v.Source = model.Source{Image: img.Owner.Key}
 	v.Disks = nil
 	want := model.Desired{Set: "default", Images: []model.Image{img}, VMs: []model.VM{v}}
-	if p := converge(t, w, want); !p.Ready() || len(w.files) > 0 {
-		t.Fatalf("files %v, plan:\n%s", w.files, p)
+	if p := converge(t, w, want); !p.Ready() || len(w.Files) > 0 {
+		t.Fatalf("files %v, plan:\n%s", w.Files, p)
 	}
-	guests := len(w.guests)
+	guests := len(w.Guests)
 	img.Checksum = "bb"
 	want.Images = []model.Image{img}
 	converge(t, w, want)
-	if len(w.guests) != guests+1 {
-		t.Errorf("%d guests: the old template must stay while a guest is its linked clone, beside the new one", len(w.guests))
+	if len(w.Guests) != guests+1 {
+		t.Errorf("%d guests: the old template must stay while a guest is its linked clone, beside the new one", len(w.Guests))
 	}
 }
 
@@ -281,16 +281,16 @@ func TestSeedsComeAndGoWithTheGuest(t *testing.T) {
 	w := newWorld()
 	v := testVM("web")
 	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
-	if p := converge(t, w, desired(v)); !p.Ready() || len(w.files) != 1 {
-		t.Fatalf("files %v, plan:\n%s", w.files, p)
+	if p := converge(t, w, desired(v)); !p.Ready() || len(w.Files) != 1 {
+		t.Fatalf("files %v, plan:\n%s", w.Files, p)
 	}
 	v.Seed = &model.Seed{Storage: "nfs", Digest: "bbbbbbbbbbbbbbbb"}
-	if p := converge(t, w, desired(v)); !p.Ready() || len(w.files) != 1 {
-		t.Fatalf("after a change: files %v, plan:\n%s", w.files, p)
+	if p := converge(t, w, desired(v)); !p.Ready() || len(w.Files) != 1 {
+		t.Fatalf("after a change: files %v, plan:\n%s", w.Files, p)
 	}
 	v.Deleted = true
-	if converge(t, w, desired(v)); len(w.files) != 0 || len(w.guests) != 1 {
-		t.Errorf("left behind: %v, %d guests", w.files, len(w.guests))
+	if converge(t, w, desired(v)); len(w.Files) != 0 || len(w.Guests) != 1 {
+		t.Errorf("left behind: %v, %d guests", w.Files, len(w.Guests))
 	}
 }
 
@@ -304,7 +304,7 @@ func TestPruneRemovesOnlyWhatTheSetMade(t *testing.T) {
 	want.Prune = true
 	converge(t, w, want)
 	var names []string
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		names = append(names, g.Name)
 	}
 	slices.Sort(names)
@@ -355,10 +355,10 @@ func TestGuestsUnderHAAreKeptApartByARule(t *testing.T) {
 	if p := converge(t, w, desired(vms...)); !p.Ready() {
 		t.Fatalf("plan:\n%s", p)
 	}
-	if len(w.rules) != 1 {
-		t.Fatalf("rules: %v", w.rules)
+	if len(w.Rules) != 1 {
+		t.Fatalf("rules: %v", w.Rules)
 	}
-	for name, sids := range w.rules {
+	for name, sids := range w.Rules {
 		if len(sids) != 3 {
 			t.Errorf("rule %s is about %v", name, sids)
 		}
@@ -400,7 +400,7 @@ func TestConvergesThroughCrashes(t *testing.T) {
 			want := desired(list...)
 			for range rapid.IntRange(0, 8).Draw(t, "steps before the crash") {
 				if s := w.plan(want).steps(); len(s) > 0 {
-					w.do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
+					w.Do(s[rapid.IntRange(0, len(s)-1).Draw(t, "which")].Action)
 				}
 			}
 			if round%2 == 1 {
@@ -430,7 +430,7 @@ func check(t *rapid.T, w *world, want model.Desired, p Plan) {
 	seeds := 0
 	for _, v := range want.VMs {
 		var mine []*model.Guest
-		for _, g := range w.guests {
+		for _, g := range w.Guests {
 			if g.OwnedBy(v.Owner) {
 				mine = append(mine, g)
 			}
@@ -445,8 +445,8 @@ func check(t *rapid.T, w *world, want model.Desired, p Plan) {
 			seeds++
 		}
 	}
-	if len(w.files) != seeds {
-		t.Fatalf("files %v, want %d", w.files, seeds)
+	if len(w.Files) != seeds {
+		t.Fatalf("files %v, want %d", w.Files, seeds)
 	}
 	if again := w.plan(want); again.Steps() > 0 {
 		t.Fatalf("a perpetual diff:\n%s", again)

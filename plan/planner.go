@@ -137,12 +137,14 @@ type planner struct {
 	needed map[model.Key]map[string]bool
 	// making are the nodes for which templates of an image are planned.
 	making map[model.Key][]string
-	// bound are the nodes of guests that wait for their image there.
-	bound map[model.Key]string
+	// bound are the choices of guests that wait for their image.
+	bound map[model.Key]model.Bound
 	// notes are of no object in particular.
 	notes []Note
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
 	unnamed []*model.Guest
+	// leaving are the guests whose markers a pending change takes away; nil: not looked for yet.
+	leaving map[model.Owner]*model.Guest
 	// half points to what untold has found; nil: not looked for yet.
 	half **model.Guest
 	// unready are the guests that this plan still has something to do for.
@@ -167,7 +169,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		p.fixed = reserved(want.VMs)
 	}
 	if p.bound == nil {
-		p.bound = map[model.Key]string{}
+		p.bound = map[model.Key]model.Bound{}
 	}
 	for _, i := range want.Images {
 		p.images[i.Object().Key] = i

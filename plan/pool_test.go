@@ -17,12 +17,12 @@ func TestPoolsAreLeftThoughTheConfigChangesFirst(t *testing.T) {
 		v.Pool = next
 		for _, s := range w.plan(desired(v)).Objects[2].Steps {
 			if _, ok := s.Action.(model.Configure); ok {
-				w.do(s.Action) // and no more
+				w.Do(s.Action) // and no more
 			}
 		}
 		v.Pool = "" // and the manifest has changed once more
 		p := converge(t, w, desired(v))
-		g := w.guests[id]
+		g := w.Guests[id]
 		if !p.Ready() || g.Pool != "" || slices.Contains(g.Config.Marker.Managed, model.PoolMark("team")) {
 			t.Errorf("by way of %q: the pool is %q, ours are %v, plan:\n%s", next, g.Pool, g.Config.Marker.Managed, p)
 		}
@@ -34,9 +34,9 @@ func TestPoolsOfOthersAreNotLeft(t *testing.T) {
 	v := testVM("web")
 	v.Pool = "team"
 	id := converge(t, w, desired(v)).Objects[2].VMID
-	w.guests[id].Pool = "theirs"
+	w.Guests[id].Pool = "theirs"
 	v.Pool = ""
-	if p := converge(t, w, desired(v)); !p.Ready() || w.guests[id].Pool != "theirs" {
-		t.Errorf("the pool is %q, plan:\n%s", w.guests[id].Pool, p)
+	if p := converge(t, w, desired(v)); !p.Ready() || w.Guests[id].Pool != "theirs" {
+		t.Errorf("the pool is %q, plan:\n%s", w.Guests[id].Pool, p)
 	}
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -60,16 +59,20 @@ func (c *change) addressTaken() bool {
 	if !c.o.Look.Empty() {
 		return true
 	}
-	for _, id := range slices.Sorted(keysOf(c.p.have.Guests)) {
-		g := c.p.have.Guests[id]
-		if g.VMID == c.g.VMID || g.Config == nil || g.Status != model.StatusRunning {
+	var first *model.Guest
+	address := ""
+	for _, g := range c.p.have.Guests {
+		if g.VMID == c.g.VMID || g.Config == nil || g.Status != model.StatusRunning || first != nil && first.VMID < g.VMID {
 			continue
 		}
 		if mac, same := sharedMAC(c.have.NICs, g.Config.NICs); same {
-			c.o.wait(model.WaitForeign, fmt.Sprintf("VM %d on %s (%s) runs with the MAC address %s, which VM %d has, too, so it isn't started; stop that one, or give it another MAC address",
-				g.VMID, g.Node, g.Name, mac, c.g.VMID))
-			return true
+			first, address = g, mac
 		}
+	}
+	if first != nil {
+		c.o.wait(model.WaitForeign, fmt.Sprintf("VM %d on %s (%s) runs with the MAC address %s, which VM %d has, too, so it isn't started; stop that one, or give it another MAC address",
+			first.VMID, first.Node, first.Name, address, c.g.VMID))
+		return true
 	}
 	return false
 }

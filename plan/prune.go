@@ -106,24 +106,33 @@ func (p *planner) inGroup(m *model.Marker) bool {
 
 // suspect tells, from the list alone, whether this set may have made a guest that
 // it no longer names. Copies get our tags only when they are configured, and have
-// those of their source until then: they don't run yet.
+// those of their source until then: they don't run yet. Nor does a guest whose tags
+// somebody has taken off and that somebody has made a template of.
 func (p *planner) suspect(g *model.Guest, wanted map[string]string) bool {
 	if owner, _, ok := model.ParseStateTag(g.Tags); ok {
 		name, named := wanted[owner]
 		return !named || name != g.Name // also while its name isn't known
 	}
-	return slices.Contains(g.Tags, model.Tag) || g.Status != model.StatusRunning && !g.Template && !g.Container
+	return slices.Contains(g.Tags, model.Tag) || g.Status != model.StatusRunning && !g.Container
 }
 
 // leftOver plans the end of a guest whose own config says that this set made
 // it for an object that isn't there any more.
 func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bool) {
 	m := g.Config.Marker
+	if m == nil {
+		m = p.leavingMarker(g)
+	}
 	if !p.ofSet(m) {
 		return Object{}, false
 	}
 	if _, named := wanted[m.Owner.ID()]; named {
 		return Object{}, false
+	}
+	if g.Config.Marker == nil {
+		o := Object{Owner: m.Owner}
+		p.finishRelease(&o, g)
+		return o, true
 	}
 	if _, isImage := p.images[m.Owner.Key]; isImage {
 		return Object{}, false // an older generation: the image sees to it

@@ -19,7 +19,7 @@ func TestPruneFindsCopiesThatWereNeverConfigured(t *testing.T) {
 		lost.Source = source
 		for _, s := range w.plan(desired(append(slices.Clone(want.VMs), lost)...)).steps() {
 			if c, ok := s.Action.(model.Clone); ok {
-				w.do(c) // and then we crash: it has no tags of its own yet
+				w.Do(c) // and then we crash: it has no tags of its own yet
 			}
 		}
 		want.Prune = true
@@ -27,7 +27,7 @@ func TestPruneFindsCopiesThatWereNeverConfigured(t *testing.T) {
 		if !p.Ready() {
 			t.Errorf("a copy %s: %s", name, p)
 		}
-		for id, g := range w.guests {
+		for id, g := range w.Guests {
 			if g.Config.Marker != nil && g.Config.Marker.Owner == lost.Owner {
 				t.Errorf("a copy %s is left as VM %d", name, id)
 			}
@@ -39,7 +39,7 @@ func TestPruneWaitsForCopiesThatDoNotSayYetWhoseTheyAre(t *testing.T) {
 	w := newWorld()
 	want := desired()
 	want.Prune = true
-	w.guests[5100] = &model.Guest{VMID: 5100, Node: "pve1", Status: model.StatusStopped, Lock: "clone", Config: &model.Config{Half: true}}
+	w.Guests[5100] = &model.Guest{VMID: 5100, Node: "pve1", Status: model.StatusStopped, Lock: "clone", Config: &model.Config{Half: true}}
 	p := w.plan(want)
 	if o := p.Objects[len(p.Objects)-1]; o.Wait == nil || o.Wait.Reason != model.WaitOwner {
 		t.Errorf("plan:\n%s", p)
@@ -70,5 +70,20 @@ func TestPruneDeletesSnapshotsThatMovedToAnotherGuest(t *testing.T) {
 	want.Snapshots, want.Prune = []model.Snapshot{s}, true
 	if p := converge(t, w, want); !p.Ready() || snapshotNames(w, web) != "" || snapshotNames(w, db) != "one" {
 		t.Errorf("web has %q, db has %q, plan:\n%s", snapshotNames(w, web), snapshotNames(w, db), p)
+	}
+}
+
+// Somebody takes the tags off a machine of ours and makes a template of it: only its notes say
+// that it is ours.
+func TestPruneFindsTemplatesWithoutTags(t *testing.T) {
+	w := newWorld()
+	want := desired(testVM("web"), testVM("lost"))
+	id := converge(t, w, want).object(t, "lost").VMID
+	g := w.Guests[id]
+	g.Tags, g.Config.Tags, g.Template, g.Status = nil, nil, true, model.StatusStopped
+	want = desired(testVM("web"))
+	want.Prune = true
+	if p := converge(t, w, want); !p.Ready() || w.Guests[id] != nil {
+		t.Errorf("VM %d is left, and the plan is\n%s", id, p)
 	}
 }

@@ -22,7 +22,7 @@ func (p *planner) relocate(o *Object, v model.VM, g *model.Guest) {
 		return
 	case g.Node != move.From || g.Node == move.To:
 		if move.Home == "" && c.have.Marker.Home != "" {
-			c.remember("") // it is where people want it
+			c.remember("", "") // it is where people want it
 		}
 		return
 	case c.unready():
@@ -36,10 +36,20 @@ func (p *planner) relocate(o *Object, v model.VM, g *model.Guest) {
 		return
 	}
 	noted := 0
-	if move.Home != "" && c.have.Marker.Home != move.Home {
-		noted = c.remember(move.Home)
+	if m := c.have.Marker; move.Home != "" && (m.Home != move.Home || m.Away != to) {
+		noted = c.remember(move.Home, to)
 	}
 	c.goTo(to, move.Why, noted)
+}
+
+// unmoved waits with a move of a guest that isn't found.
+func (p *planner) unmoved(o *Object, f finding) {
+	if _, asked := p.want.Moves[o.Owner.Key]; !asked {
+		return
+	}
+	if o.Wait = f.wait; o.Wait == nil {
+		o.wait(model.WaitMissing, "its VM isn't there any more, so it isn't moved")
+	}
 }
 
 // sendTo is the node that a guest goes to, or why none can take it.
@@ -63,10 +73,10 @@ func (p *planner) sendTo(c *change, move model.Move) (to string, no refusals) {
 	return "", no
 }
 
-// remember writes into the marker of a guest which node it is to come back to.
-func (c *change) remember(home string) int {
+// remember writes into the marker of a guest which node it is to come back to, and where it goes.
+func (c *change) remember(home, away string) int {
 	m := c.have.Marker.Bare()
-	m.Home = home
+	m.Home, m.Away = home, away
 	text := model.Describe(c.have.Text, m)
 	what := "note that it comes from " + home
 	if home == "" {
@@ -86,13 +96,13 @@ func (c *change) localDevice() string {
 		mapped := mappingIn(value) != ""
 		switch {
 		case k == "ivshmem":
-		case isSlot(k, "hostpci") && mapped:
-			if c.running() {
-				return fmt.Sprintf("%s is a PCI device, and Proxmox moves no machine with one while it runs", k)
+		case (isSlot(k, "hostpci") || isSlot(k, "usb")) && mapped:
+			if c.running() && (isSlot(k, "usb") || !c.p.have.Devices["pci/"+mappingIn(value)].Live) {
+				return fmt.Sprintf("%s is a device of %s, and Proxmox moves a machine with one only while it is off", k, c.g.Node)
 			}
 			continue
 		case isSlot(k, "virtiofs") && c.running():
-			return fmt.Sprintf("%s is a directory of %s, and Proxmox moves no machine with one while it runs", k, c.g.Node)
+			return fmt.Sprintf("%s is a directory of %s, and Proxmox moves a machine with one only while it is off", k, c.g.Node)
 		case isSlot(k, "usb") && strings.HasPrefix(strings.TrimPrefix(value, "host="), "spice"), isSlot(k, "serial") && value == "socket":
 			continue
 		case !isSlot(k, "hostpci") && !isSlot(k, "usb") && !isSlot(k, "serial") && !isSlot(k, "parallel"):

@@ -14,7 +14,7 @@ func TestGuestsAreMovedAndBroughtBack(t *testing.T) {
 	v := testVM("web")
 	converge(t, w, desired(v))
 	guest := func() *model.Guest {
-		for _, g := range w.guests {
+		for _, g := range w.Guests {
 			if g.Name == "web" {
 				return g
 			}
@@ -64,12 +64,35 @@ func TestWhatIsInTheWayOfAMove(t *testing.T) {
 	}{
 		"no such node":   {func(*world, *model.Guest, *model.VM) {}, "pve9", "pve9: not in the cluster, which has pve1, pve2, pve3"},
 		"its policy":     {func(_ *world, _ *model.Guest, v *model.VM) { v.Place.Nodes = []string{"pve1", "pve2"} }, "pve3", "pve3: its placement allows pve1, pve2 only"},
-		"offline":        {func(w *world, _ *model.Guest, _ *model.VM) { w.nodes["pve3"].Online = false }, "pve3", "pve3: offline"},
-		"maintenance":    {func(w *world, _ *model.Guest, _ *model.VM) { w.nodes["pve3"].Maintenance = true }, "pve3", "pve3: in maintenance"},
-		"memory":         {func(w *world, _ *model.Guest, _ *model.VM) { w.nodes["pve3"].Used = 64 << 30 }, "pve3", "of memory free"},
+		"offline":        {func(w *world, _ *model.Guest, _ *model.VM) { w.Nodes["pve3"].Online = false }, "pve3", "pve3: offline"},
+		"maintenance":    {func(w *world, _ *model.Guest, _ *model.VM) { w.Nodes["pve3"].Maintenance = true }, "pve3", "pve3: in maintenance"},
+		"memory":         {func(w *world, _ *model.Guest, _ *model.VM) { w.Nodes["pve3"].Used = 64 << 30 }, "pve3", "of memory free"},
 		"a PCI device":   {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["hostpci0"] = "0000:01:00.0" }, "pve3", "hostpci0 is a device of pve1"},
 		"a USB device":   {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["usb0"] = "host=1-1" }, "", "pve2, pve3: usb0 is a device of pve1"},
-		"a mapped GPU":   {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["hostpci0"] = "mapping=gpu" }, "pve3", "hostpci0 is a PCI device, and Proxmox moves no machine with one while it runs"},
+		"a mapped GPU":   {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["hostpci0"] = "mapping=gpu" }, "pve3", "hostpci0 is a device of pve1, and Proxmox moves a machine with one only while it is off"},
+		"a mapped stick": {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["usb0"] = "mapping=stick" }, "pve3", "usb0 is a device of pve1, and Proxmox moves a machine with one only while it is off"},
+		"a stopped one with a GPU": {func(w *world, g *model.Guest, _ *model.VM) {
+			g.Status, g.Config.Options["hostpci0"] = model.StatusStopped, "mapping=gpu"
+			w.seeing(gpus(false, "pve1", "pve3"))
+		}, "pve3", ""},
+		"a stopped one with a stick": {func(_ *world, g *model.Guest, _ *model.VM) {
+			g.Status, g.Config.Options["usb0"] = model.StatusStopped, "mapping=stick"
+		}, "pve3", ""},
+		"no GPU there": {func(w *world, g *model.Guest, _ *model.VM) {
+			g.Status, g.Config.Options["hostpci0"] = model.StatusStopped, "mapping=gpu"
+			w.seeing(gpus(false, "pve1", "pve2"))
+		}, "pve3", "pve3: no device of mapping gpu"},
+		"a GPU that moves along": {func(w *world, g *model.Guest, _ *model.VM) {
+			g.Config.Options["hostpci0"] = "mapping=gpu"
+			w.seeing(gpus(true, "pve1", "pve3"))
+		}, "pve3", ""},
+		"a GPU that moves along, and is in use there": {func(w *world, g *model.Guest, _ *model.VM) {
+			g.Config.Options["hostpci0"] = "mapping=gpu"
+			w.seeing(gpus(true, "pve1", "pve3"))
+			other := user("pve3", model.StatusRunning, "mapping=gpu")
+			other.VMID, other.Name = 300, "other"
+			w.Guests[300] = other
+		}, "pve3", "pve3: 1 device of mapping gpu, in use by other (300)"},
 		"spice is fine":  {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["usb0"] = "spice" }, "pve3", ""},
 		"socket is fine": {func(_ *world, g *model.Guest, _ *model.VM) { g.Config.Options["serial0"] = "socket" }, "pve3", ""},
 		"a local CD": {func(w *world, g *model.Guest, _ *model.VM) {
@@ -80,7 +103,7 @@ func TestWhatIsInTheWayOfAMove(t *testing.T) {
 			w := newWorld()
 			v := testVM("web")
 			converge(t, w, desired(v))
-			for _, g := range w.guests {
+			for _, g := range w.Guests {
 				if g.Name == "web" {
 					c.change(w, g, &v)
 				}
@@ -98,5 +121,29 @@ func TestWhatIsInTheWayOfAMove(t *testing.T) {
 				t.Errorf("want it to stay since %s:\n%s", c.why, o)
 			}
 		})
+	}
+}
+
+// gpus shows a mapping of one device on each of some nodes.
+func gpus(live bool, nodes ...string) func(*model.Observed) {
+	return func(o *model.Observed) {
+		d := model.Devices{On: map[string][]string{}, Live: live}
+		for _, n := range nodes {
+			d.On[n] = []string{"0000:01:00.0"}
+		}
+		o.Devices = map[string]model.Devices{"pci/gpu": d}
+	}
+}
+
+// A move that nothing can be done about isn't done.
+func TestAMoveOfAGuestThatIsNotFoundIsNotDone(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	id := converge(t, w, desired(v)).object(t, "web").VMID
+	want := desired(v)
+	want.Moves = map[model.Key]model.Move{v.Owner.Key: {From: "pve1", To: "pve2"}}
+	delete(w.Guests, id)
+	if o := w.plan(want).object(t, "web"); o.Ready() {
+		t.Errorf("it is said to be done:\n%s", o)
 	}
 }

@@ -15,7 +15,7 @@ func TestNobodyIsDestroyedBeforeItIsKnownWhetherItRuns(t *testing.T) {
 	for id, g := range have.Guests {
 		if !g.Template {
 			unsure := *g
-			unsure.Config, unsure.Status = w.guests[id].Config, model.StatusUnknown
+			unsure.Config, unsure.Status = w.Guests[id].Config, model.StatusUnknown
 			have.Put(&unsure)
 		}
 	}

@@ -31,7 +31,7 @@ func (p *planner) roll(objects []Object) {
 	slices.SortStableFunc(turn, func(a, b int) int {
 		return model.CompareNames(p.want.VMs[a].Owner.Name, p.want.VMs[b].Owner.Name)
 	})
-	r := &rollout{p: p, objects: objects, members: map[string][]int{}, begun: map[int]bool{}, line: map[string][]int{}}
+	r := &rollout{p: p, objects: objects, members: map[string][]int{}, begun: map[int]bool{}, line: map[string][]int{}, open: map[string]Look{}}
 	for i := range p.want.VMs {
 		for _, group := range p.rolledWith(i) {
 			r.members[group] = append(r.members[group], i)
@@ -84,10 +84,12 @@ type rollout struct {
 	members map[string][]int
 	begun   map[int]bool     // those that this plan restarts or replaces
 	line    map[string][]int // those that wait, in their order
+	// open is what has to be read before it is known whether those that come first may begin: others
+	// don't begin before that.
+	open map[string]Look
 }
 
 func (r *rollout) decide(i int) {
-	o := &r.objects[i]
 	var look Look
 	for _, group := range r.p.rolledWith(i) {
 		limit := r.p.want.VMs[i].Rollout.Max
@@ -100,7 +102,7 @@ func (r *rollout) decide(i int) {
 		if len(away)+len(elsewhere.Away) >= most {
 			down, unsure := r.unavailable(i)
 			if !unsure.Empty() {
-				o.Look.Add(unsure)
+				r.read(i, unsure)
 				return
 			}
 			before, others := away, elsewhere.Away
@@ -117,12 +119,23 @@ func (r *rollout) decide(i int) {
 			unknown.Groups = append(unknown.Groups, group)
 		}
 		look.Add(unknown)
+		look.Add(r.open[group])
 	}
 	if look.Empty() {
 		r.begun[i] = true
 		return
 	}
-	o.Look.Add(look)
+	r.read(i, look)
+}
+
+// read has a guest wait until something is read, and those of its groups that come after it.
+func (r *rollout) read(i int, look Look) {
+	r.objects[i].Look.Add(look)
+	for _, group := range r.p.rolledWith(i) {
+		if _, open := r.open[group]; !open {
+			r.open[group] = look
+		}
+	}
 }
 
 // away are the other guests of a group that are unavailable. Look is what has to be read to
@@ -218,20 +231,24 @@ func powers(task string) bool {
 	return false
 }
 
-// hold has a guest wait for its turn. What is only foreseen is shown all the same.
+// hold has a guest wait for its turn. What is only foreseen is shown all the same, behind those that
+// have their turn right before.
 func (r *rollout) hold(i int, group string, before []int, others []model.Absent, limit int) {
 	o := &r.objects[i]
+	var names, elsewhere []string
+	for _, a := range others {
+		elsewhere = append(elsewhere, whoIsAway(a, o.Owner.Namespace, group))
+	}
 	if r.p.want.Foresee {
-		queue := append(slices.Clip(before), r.line[group]...)
-		before = queue[max(0, len(queue)-limit):]
+		before = append(slices.Clip(before), r.line[group]...)
+		names, elsewhere = elsewhere, nil
 	}
 	r.line[group] = append(r.line[group], i)
-	var names []string
 	for _, n := range before {
 		names = append(names, r.p.want.VMs[n].Owner.Key.String())
 	}
-	for _, a := range others {
-		names = append(names, whoIsAway(a, o.Owner.Namespace, group))
+	if names = append(names, elsewhere...); r.p.want.Foresee {
+		names = names[max(0, len(names)-limit):]
 	}
 	names = slices.Compact(names[:min(limit, len(names))])
 	first := strings.Join(names, ", ")

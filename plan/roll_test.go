@@ -77,7 +77,7 @@ func TestGuestsThatAreNotReadyAreRestartedWithoutWaitingForEachOther(t *testing.
 	for i := range want.VMs {
 		want.VMs[i].Options = map[string]string{"cores": "4", "memory": "8192"}
 	}
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if !g.Template {
 			g.Addresses, g.Agent = nil, model.AgentDown
 		}

@@ -175,7 +175,7 @@ func TestWhoIsRestartedFirst(t *testing.T) {
 		for _, foresee := range []bool{false, true} {
 			w, vms := base.copy(), four()
 			look := Look{Files: true, HA: true, Volumes: true, Bridges: []string{"pve1", "pve2", "pve3"}, Rights: []string{"/vms"}}
-			for id := range w.guests {
+			for id := range w.Guests {
 				look.Configs, look.Snapshots, look.Agents, look.Status = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id), append(look.Status, id)
 			}
 			have := w.observe(look)

@@ -37,7 +37,7 @@ func TestEqualInputGivesTheEqualPlan(t *testing.T) {
 			world: func(w *world) {
 				for id := 200; id < 206; id++ {
 					w.template(id, "plain", "pve1", "nfs")
-					w.guests[id].Template = false
+					w.Guests[id].Template = false
 				}
 			},
 		},
@@ -46,11 +46,11 @@ func TestEqualInputGivesTheEqualPlan(t *testing.T) {
 			want:   desired(twin),
 			world: func(w *world) {
 				converge(t, w, desired(twin))
-				own := w.guests[w.plan(desired(twin)).Objects[2].VMID]
+				own := w.Guests[w.plan(desired(twin)).Objects[2].VMID]
 				for id := 300; id < 304; id++ {
 					double := *own
 					double.VMID = id
-					w.guests[id] = &double
+					w.Guests[id] = &double
 				}
 			},
 		},
@@ -70,7 +70,7 @@ func TestEqualInputGivesTheEqualPlan(t *testing.T) {
 			c.world(w)
 		}
 		all := Look{HA: true, Files: true}
-		for id := range w.guests {
+		for id := range w.Guests {
 			all.Configs, all.Snapshots = append(all.Configs, id), append(all.Snapshots, id)
 		}
 		first := ""

@@ -89,10 +89,16 @@ func (c *change) attachable(uploading bool) bool {
 // occupied reports whether the drive has to be emptied first: Proxmox forgets the
 // volume of its own drive when another medium is put in while the guest runs. That
 // is never certain: somebody, or a restart that is thought to have failed, may start it just
-// then. A guest that was just made has its data beside that drive, if there is room.
+// then. A guest that was just made has its data beside that drive, if there is room. An earlier
+// change that failed halfway may have been to empty it: then the guest still has it.
 func (c *change) occupied() bool {
-	d, ok := c.have.DiskAt(c.seedSlot())
-	return ok && d.CloudInit && (c.running() || !fresh(c.have)) && !c.v.Seed.Apart && !c.snippets()
+	if c.v.Seed.Apart || c.snippets() || !c.running() && fresh(c.have) {
+		return false
+	}
+	if d, ok := c.have.DiskAt(c.seedSlot()); ok && d.CloudInit {
+		return true
+	}
+	return c.driveLeaves() == c.seedSlot()
 }
 
 func (c *change) uploaded() bool { return len(c.p.seedSteps(c.v, c.target())) == 0 }
@@ -186,6 +192,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	case noDrive:
 	case c.v.Seed != nil && c.occupied():
 		c.say(Live, model.Difference{Verb: model.VerbEmpty, Field: model.FieldFirstBoot})
+		c.supersede(c.seedSlot())
 		act.Disks = append(act.Disks, model.NewDisk{Disk: model.Disk{Slot: c.seedSlot(), Volume: "none", CDROM: true}})
 	case c.v.Seed != nil && !c.attached() && c.attachable(uploading):
 		if there {

@@ -36,7 +36,7 @@ func TestFirstBootDataGoWhereTheGuestCanSeeThem(t *testing.T) {
 		{reason: "a board without any IDE", machine: "virt", slot: "scsi30"},
 	} {
 		w := newWorld()
-		template := w.guests[9000].Config
+		template := w.Guests[9000].Config
 		template.Options["machine"], template.Options["scsihw"] = c.machine, c.scsi
 		template.Disks = append(template.Disks, c.disks...)
 		v := testVM("web")
@@ -45,11 +45,11 @@ func TestFirstBootDataGoWhereTheGuestCanSeeThem(t *testing.T) {
 			v.Options[k] = value
 		}
 		id := converge(t, w, desired(v)).Objects[2].VMID
-		if d, ok := w.guests[id].Config.DiskAt(c.slot); !ok || !strings.Contains(d.Volume, "proxplane-") {
-			t.Errorf("%s: %s is %+v, disks %+v", c.reason, c.slot, d, w.guests[id].Config.Disks)
+		if d, ok := w.Guests[id].Config.DiskAt(c.slot); !ok || !strings.Contains(d.Volume, "proxplane-") {
+			t.Errorf("%s: %s is %+v, disks %+v", c.reason, c.slot, d, w.Guests[id].Config.Disks)
 		}
-		if hasCloudInit(w.guests[id].Config) {
-			t.Errorf("%s: there are two drives that the guest may read: %+v", c.reason, w.guests[id].Config.Disks)
+		if hasCloudInit(w.Guests[id].Config) {
+			t.Errorf("%s: there are two drives that the guest may read: %+v", c.reason, w.Guests[id].Config.Disks)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestAnotherIgnitionConfigMeansAnotherGuest(t *testing.T) {
 	v := testVM("web")
 	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa", Once: true}
 	id := converge(t, w, desired(v)).Objects[2].VMID
-	old := w.guests[id].Config
+	old := w.Guests[id].Config
 
 	v.Seed = &model.Seed{Storage: "nfs", Digest: "bbbbbbbbbbbbbbbb", Once: true}
 	v.Tags = []string{"blue"}
@@ -68,20 +68,20 @@ func TestAnotherIgnitionConfigMeansAnotherGuest(t *testing.T) {
 	if len(o.Refused) != 1 || o.Refused[0].Effect != Replace || !strings.Contains(o.Refused[0].Why, "Ignition") || o.Refused[0].Allow != model.AllowReplace {
 		t.Fatalf("plan:\n%s", p)
 	}
-	if g := w.guests[id]; !slices.Contains(g.Tags, "blue") || g.Config.Marker.Seed != old.Marker.Seed || len(w.files) != 1 {
-		t.Errorf("what can be done is done, and its data stay: %+v, files %v", g.Config, w.files)
+	if g := w.Guests[id]; !slices.Contains(g.Tags, "blue") || g.Config.Marker.Seed != old.Marker.Seed || len(w.Files) != 1 {
+		t.Errorf("what can be done is done, and its data stay: %+v, files %v", g.Config, w.Files)
 	}
 
 	// Stopped and with its data gone, it can start all the same: it has read them.
-	w.guests[id].Status = model.StatusStopped
-	clear(w.files)
-	for slot, d := range w.guests[id].Config.Disks {
+	w.Guests[id].Status = model.StatusStopped
+	clear(w.Files)
+	for slot, d := range w.Guests[id].Config.Disks {
 		if d.CDROM {
-			w.guests[id].Config.Disks[slot].Volume = "none"
+			w.Guests[id].Config.Disks[slot].Volume = "none"
 		}
 	}
 	converge(t, w, desired(v))
-	if w.guests[id].Status != model.StatusRunning {
+	if w.Guests[id].Status != model.StatusRunning {
 		t.Error("it isn't started")
 	}
 
@@ -90,9 +90,9 @@ func TestAnotherIgnitionConfigMeansAnotherGuest(t *testing.T) {
 	if p := converge(t, w, want); !p.Ready() {
 		t.Fatalf("plan:\n%s", p)
 	}
-	g := w.guests[id]
-	if g == nil || !strings.Contains(g.Config.Marker.Seed, "bbbbbbbbbbbb") || len(w.files) != 1 {
-		t.Errorf("it isn't another guest: %+v, files %v", g, w.files)
+	g := w.Guests[id]
+	if g == nil || !strings.Contains(g.Config.Marker.Seed, "bbbbbbbbbbbb") || len(w.Files) != 1 {
+		t.Errorf("it isn't another guest: %+v, files %v", g, w.Files)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestGuestsFromNothingHaveTheirDataEvenIfTheyDontStart(t *testing.T) {
 	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
 	p := converge(t, w, desired(v))
 	id := p.object(t, "web").VMID
-	if d, ok := w.guests[id].Config.DiskAt("ide2"); !p.Ready() || !ok || d.Volume != v.Seed.Volume(id) {
+	if d, ok := w.Guests[id].Config.DiskAt("ide2"); !p.Ready() || !ok || d.Volume != v.Seed.Volume(id) {
 		t.Errorf("ide2 is %+v, plan:\n%s", d, p)
 	}
 }
@@ -117,7 +117,7 @@ func TestAnUnusedCloudInitVolumeIsTakenAgain(t *testing.T) {
 	want.VMs[0].Power, want.VMs[0].WaitAddress = model.PowerOff, false
 	id := converge(t, w, want).Objects[2].VMID
 	const volume = "nfs:5/vm-5-cloudinit.qcow2"
-	w.guests[id].Config.Unused = []model.Disk{{Slot: "unused0", Volume: volume, CloudInit: true}}
+	w.Guests[id].Config.Unused = []model.Disk{{Slot: "unused0", Volume: volume, CloudInit: true}}
 	want.VMs[0].Options["ciuser"] = "ann"
 	for _, s := range w.plan(want).Objects[2].Steps {
 		if c, ok := s.Action.(model.Configure); ok && len(c.Disks) == 1 && c.Disks[0].Volume == volume {
@@ -132,17 +132,17 @@ func TestFirstBootDataIsRememberedWhileItsUploadRuns(t *testing.T) {
 	want := desired(testVM("web"))
 	want.VMs[0].Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa"}
 	id := converge(t, w, want).Objects[2].VMID
-	uploaded := maps.Clone(w.files)
+	uploaded := maps.Clone(w.Files)
 
-	clear(w.files)
+	clear(w.Files)
 	w.tasks = []model.Task{{UPID: "UPID:pve1:1:1:1:imgcopy::root@pam:", Type: "imgcopy"}}
 	want.VMs[0].Seed = nil
 	o := converge(t, w, want).Objects[2]
-	if old := w.guests[id].Config.Marker.Old; len(old) != 1 || o.Wait == nil || o.Wait.Task != w.tasks[0].UPID {
+	if old := w.Guests[id].Config.Marker.Old; len(old) != 1 || o.Wait == nil || o.Wait.Task != w.tasks[0].UPID {
 		t.Fatalf("while it runs: %v, %+v", old, o.Wait)
 	}
-	w.files, w.tasks = uploaded, nil
-	if o = converge(t, w, want).Objects[2]; len(w.files) > 0 || len(w.guests[id].Config.Marker.Old) > 0 || !o.Ready() {
-		t.Errorf("when it has ended: files %v, %+v", w.files, o)
+	w.Files, w.tasks = uploaded, nil
+	if o = converge(t, w, want).Objects[2]; len(w.Files) > 0 || len(w.Guests[id].Config.Marker.Old) > 0 || !o.Ready() {
+		t.Errorf("when it has ended: files %v, %+v", w.Files, o)
 	}
 }

@@ -46,7 +46,7 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 	}
 	begun := func(name string, turns int, change func(w W, d D, g *model.Guest)) situation {
 		return situation{"begun: " + name, func(t T, w W, d D) {
-			c := w.guests[9000].Config
+			c := w.Guests[9000].Config
 			c.Disks = append(c.Disks, model.Disk{Slot: "ide2", Volume: "nfs:vm-9000-cloudinit", Storage: "nfs", CDROM: true, CloudInit: true})
 			d.VMs[0].Seed = seed()
 			w.turns(d, turns)
@@ -67,16 +67,16 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 		there("no data any more, but a user", func(_ W, d D, _ *model.Guest) {
 			d.VMs[0].Seed, d.VMs[0].Options["ciuser"], d.VMs[0].Managed = nil, "me", []string{"ciuser"}
 		}),
-		there("data that are lost", func(w W, d D, g *model.Guest) { d.VMs[0].Seed.Lost = true; delete(w.files, g.Config.Marker.Seed) }),
-		there("to start, and the file is gone", func(w W, d D, g *model.Guest) { g.Status = model.StatusStopped; delete(w.files, g.Config.Marker.Seed) }),
+		there("data that are lost", func(w W, d D, g *model.Guest) { d.VMs[0].Seed.Lost = true; delete(w.Files, g.Config.Marker.Seed) }),
+		there("to start, and the file is gone", func(w W, d D, g *model.Guest) { g.Status = model.StatusStopped; delete(w.Files, g.Config.Marker.Seed) }),
 		there("off, and the file is gone", func(w W, d D, g *model.Guest) {
 			g.Status, d.VMs[0].Power = model.StatusStopped, model.PowerOff
-			delete(w.files, g.Config.Marker.Seed)
+			delete(w.Files, g.Config.Marker.Seed)
 		}),
 		there("an old file is there", func(w W, d D, g *model.Guest) {
 			old := "nfs:iso/proxplane-1-bbbbbbbbbbbb.iso"
 			g.Config.Marker.Old = []string{old, old}
-			w.files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
+			w.Files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
 		}),
 		there("an old file isn't there", func(w W, d D, g *model.Guest) { g.Config.Marker.Old = []string{"nfs:iso/proxplane-1-bbbbbbbbbbbb.iso"} }),
 		there("an old file may be under way", func(w W, d D, g *model.Guest) {
@@ -86,30 +86,30 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 		there("an old file is in a drive", func(w W, d D, g *model.Guest) {
 			old := "nfs:iso/proxplane-1-bbbbbbbbbbbb.iso"
 			g.Config.Marker.Old = []string{old}
-			w.files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
+			w.Files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
 			g.Config.Disks = append(g.Config.Disks, model.Disk{Slot: "ide1", Volume: old, Storage: "nfs", CDROM: true})
 		}),
 		there("an old file is in a drive until the restart", func(w W, d D, g *model.Guest) {
 			old := "nfs:iso/proxplane-1-bbbbbbbbbbbb.iso"
 			g.Config.Marker.Old = []string{old}
-			w.files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
+			w.Files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
 			g.Config.Running = was(g.Config)
 			g.Config.Running.Disks = append(g.Config.Running.Disks, model.Disk{Slot: "ide1", Volume: old, Storage: "nfs", CDROM: true})
 		}),
 		there("to go, with files", func(w W, d D, g *model.Guest) {
 			old := "nfs:iso/proxplane-1-bbbbbbbbbbbb.iso"
 			g.Config.Marker.Old = []string{old}
-			w.files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
+			w.Files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
 			d.VMs[0].Deleted = true
 		}),
 		there("to be let go, with files", func(w W, d D, g *model.Guest) {
 			old := "nfs:iso/proxplane-1-bbbbbbbbbbbb.iso"
 			g.Config.Marker.Old = []string{old}
-			w.files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
+			w.Files[old] = model.File{Volume: old, Node: "pve1", Content: "iso"}
 			d.VMs[0].Deleted, d.VMs[0].Retain = true, true
 		}),
 		there("the file is on the node that it has left", func(w W, d D, g *model.Guest) {
-			w.stores["nfs"].Shared = false
+			w.Storages["nfs"].Shared = false
 			g.Status, g.Node = model.StatusStopped, "pve2"
 		}),
 		there("the drive is taken by a disk of the same name", func(w W, d D, g *model.Guest) {
@@ -131,9 +131,9 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 			}
 		}),
 		begun("cloned", 1, func(W, D, *model.Guest) {}),
-		begun("cloned, and somebody has started it", 1, func(w W, _ D, g *model.Guest) { w.start(g) }),
+		begun("cloned, and somebody has started it", 1, func(w W, _ D, g *model.Guest) { w.Start(g) }),
 		begun("uploaded", 2, func(W, D, *model.Guest) {}),
-		begun("uploaded, and somebody has started it", 2, func(w W, _ D, g *model.Guest) { w.start(g) }),
+		begun("uploaded, and somebody has started it", 2, func(w W, _ D, g *model.Guest) { w.Start(g) }),
 		begun("configured", 3, func(W, D, *model.Guest) {}),
 		begun("cloned, and no drive of its bus is free", 1, func(_ W, _ D, g *model.Guest) {
 			for _, slot := range []string{"ide0", "ide1", "ide3"} {
@@ -144,7 +144,7 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 			g.Config.Disks = append(g.Config.Disks, model.Disk{Slot: "ide0", Volume: "none", CDROM: true}, model.Disk{Slot: "ide1", Volume: "nfs:iso/first.iso", CDROM: true})
 		}),
 		{"cloned, no drive is free anywhere", func(t T, w W, d D) {
-			c := w.guests[9000].Config
+			c := w.Guests[9000].Config
 			for _, slot := range ideDrives {
 				c.Disks = append(c.Disks, model.Disk{Slot: slot, Volume: "nfs:iso/first.iso", Storage: "nfs", CDROM: true})
 			}
@@ -165,7 +165,7 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 			w.turns(d, 1)
 		}},
 		{"cloned, on ARM", func(t T, w W, d D) {
-			w.guests[9000].Config.Options["machine"] = "virt"
+			w.Guests[9000].Config.Options["machine"] = "virt"
 			d.VMs[0].Seed = seed()
 			w.turns(d, 1)
 		}},
@@ -181,14 +181,14 @@ func TestFirstBootDataAndCopies(t *testing.T) {
 		{"snippets", func(t T, w W, d D) { snippets(w, d) }},
 		{"snippets, on two nodes, one of which is off", func(t T, w W, d D) {
 			snippets(w, d)
-			w.nodes["pve3"].Online = false
-			delete(w.stores["local"].OnNode, "pve2")
+			w.Nodes["pve3"].Online = false
+			delete(w.Storages["local"].OnNode, "pve2")
 			w.turns(d, 1)
 		}},
 		{"snippets, half of them are there", func(t T, w W, d D) {
 			snippets(w, d)
 			w.turns(d, 2)
-			for _, volume := range slices.Sorted(maps.Keys(w.snips))[:1] {
+			for _, volume := range slices.Sorted(maps.Keys(w.Snippets))[:1] {
 				w.snippet(volume, "pve1", "pve2", "pve3")
 			}
 		}},

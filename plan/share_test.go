@@ -50,22 +50,22 @@ func TestMappingsAreMadeForAllThatShareThemAndGoWithTheLast(t *testing.T) {
 	if p := converge(t, w, want); !p.Ready() {
 		t.Fatalf("plan:\n%s", p)
 	}
-	if d := w.dirs["data"]; !d.Made || len(d.Paths) != 3 || d.Paths["pve2"] != "/srv/data" {
+	if d := w.Dirs["data"]; !d.Made || len(d.Paths) != 3 || d.Paths["pve2"] != "/srv/data" {
 		t.Errorf("mapping %+v", d)
 	}
 
 	// One leaves, by its manifest: the other stays.
 	want.VMs[0] = testVM("a")
 	converge(t, w, want)
-	if _, there := w.dirs["data"]; !there {
+	if _, there := w.Dirs["data"]; !there {
 		t.Fatal("the mapping is gone while a machine uses it")
 	}
 	// So does the last.
 	want.VMs[1] = testVM("b")
 	want.Shares = nil
 	want.Allow.Restart = true
-	if p := converge(t, w, want); !p.Ready() || len(w.dirs) > 0 {
-		t.Errorf("mappings %v, plan:\n%s", w.dirs, p)
+	if p := converge(t, w, want); !p.Ready() || len(w.Dirs) > 0 {
+		t.Errorf("mappings %v, plan:\n%s", w.Dirs, p)
 	}
 }
 
@@ -87,26 +87,26 @@ func TestMappingsGoWhenAllMachinesDo(t *testing.T) {
 			}
 			want.Shares = nil
 		}
-		if p := converge(t, w, want); len(w.dirs) > 0 || len(w.guests) != 1 {
-			t.Errorf("%s: mappings %v, %d guests, plan:\n%s", how, w.dirs, len(w.guests), p)
+		if p := converge(t, w, want); len(w.Dirs) > 0 || len(w.Guests) != 1 {
+			t.Errorf("%s: mappings %v, %d guests, plan:\n%s", how, w.Dirs, len(w.Guests), p)
 		}
 	}
 }
 
 func TestMappingsOfOthersAreLeftAlone(t *testing.T) {
 	w := newWorld()
-	w.dirs["data"] = model.Dir{Paths: map[string]string{"pve2": "/srv/data"}}
+	w.Dirs["data"] = model.Dir{Paths: map[string]string{"pve2": "/srv/data"}}
 	want := sharing([]model.Share{testShare("data", "/srv/data")}, sharingVM("a", "data"))
 	p := converge(t, w, want)
 	if o := p.object(t, "a"); !p.Ready() || o.Node != "pve2" {
 		t.Errorf("plan:\n%s", p)
 	}
 	want.Shares[0].Deleted, want.VMs[0].Deleted = true, true
-	if converge(t, w, want); len(w.dirs) != 1 {
+	if converge(t, w, want); len(w.Dirs) != 1 {
 		t.Error("a mapping is removed that isn't ours")
 	}
 	want = sharing([]model.Share{testShare("data", "/srv/other")}, sharingVM("b", "data"))
-	if p := converge(t, w, want); p.object(t, "data").Wait == nil || p.object(t, "data").Wait.Reason != model.WaitForeign || len(w.guests) != 1 {
+	if p := converge(t, w, want); p.object(t, "data").Wait == nil || p.object(t, "data").Wait.Reason != model.WaitForeign || len(w.Guests) != 1 {
 		t.Errorf("plan:\n%s", p)
 	}
 }
@@ -115,14 +115,14 @@ func TestMappingsThatSomebodyElseUsesStay(t *testing.T) {
 	w := newWorld()
 	want := sharing([]model.Share{testShare("data", "/srv/data")}, sharingVM("a", "data"))
 	converge(t, w, want)
-	w.guests[777] = &model.Guest{VMID: 777, Name: "by-hand", Node: "pve1", Status: model.StatusRunning, Config: &model.Config{Options: map[string]string{"virtiofs3": "dirid=data,cache=never"}}}
+	w.Guests[777] = &model.Guest{VMID: 777, Name: "by-hand", Node: "pve1", Status: model.StatusRunning, Config: &model.Config{Options: map[string]string{"virtiofs3": "dirid=data,cache=never"}}}
 	want.Shares[0].Path = "/srv/other"
 	if o := converge(t, w, want).object(t, "data"); o.Wait == nil || !strings.Contains(o.Wait.Text, "VM 777 (by-hand) uses the directory mapping data as it is now") {
 		t.Errorf("plan:\n%s", o)
 	}
 	want = desired()
 	want.Prune = true
-	if converge(t, w, want); len(w.dirs) != 1 {
+	if converge(t, w, want); len(w.Dirs) != 1 {
 		t.Error("the mapping is gone")
 	}
 }

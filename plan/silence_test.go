@@ -146,6 +146,7 @@ func wishes() map[string]wish {
 
 		"Snapshot.Owner":       {exempt: "another owner is another snapshot"},
 		"Snapshot.VM":          ofSnapshot(func(s *model.Snapshot) { s.VM.Name = "data" }),
+		"Snapshot.VMID":        ofSnapshot(func(s *model.Snapshot) { s.VMID = 5114 }), // that of data
 		"Snapshot.Name":        ofSnapshot(func(s *model.Snapshot) { s.Name = "later" }),
 		"Snapshot.Description": ofSnapshot(func(s *model.Snapshot) { s.Description = "other" }),
 		"Snapshot.Memory":      ofSnapshot(func(s *model.Snapshot) { s.Memory = true }),
@@ -211,7 +212,7 @@ func wishWorld() *world {
 	w.template(9001, "debian-12-template", "pve1", "nfs")
 	w.template(9002, "ubuntu-22-template", "pve2", "nfs")
 	for _, iso := range []string{"first", "second"} {
-		w.files["nfs:iso/"+iso+".iso"] = model.File{Volume: "nfs:iso/" + iso + ".iso", Node: "pve1", Content: "iso"}
+		w.Files["nfs:iso/"+iso+".iso"] = model.File{Volume: "nfs:iso/" + iso + ".iso", Node: "pve1", Content: "iso"}
 	}
 	return w
 }

@@ -27,7 +27,7 @@ func (w *world) turns(want *model.Desired, n int) {
 		p, _ := w.planLooks(*want)
 		for _, o := range p.Objects {
 			for _, s := range o.Next() {
-				w.do(s.Action)
+				w.Do(s.Action)
 			}
 		}
 	}
@@ -35,8 +35,8 @@ func (w *world) turns(want *model.Desired, n int) {
 
 // guest is the guest of that name.
 func (w *world) guest(name string) *model.Guest {
-	for _, id := range slices.Sorted(maps.Keys(w.guests)) {
-		if g := w.guests[id]; g.Name == name && !g.Template {
+	for _, id := range slices.Sorted(maps.Keys(w.Guests)) {
+		if g := w.Guests[id]; g.Name == name && !g.Template {
 			return g
 		}
 	}
@@ -46,7 +46,7 @@ func (w *world) guest(name string) *model.Guest {
 // plain is a guest of somebody else's.
 func (w *world) plain(id int, name, node string) *model.Guest {
 	w.template(id, name, node, "nfs")
-	g := w.guests[id]
+	g := w.Guests[id]
 	g.Template, g.Config.NICs[0].MAC = false, fmt.Sprintf("BC:24:11:EE:%02X:%02X", id>>8&255, id&255)
 	g.Config.Disks[0].Volume = fmt.Sprintf("nfs:%d/vm-%d-disk-0.qcow2", id, id)
 	return g
@@ -57,7 +57,7 @@ func (w *world) twin(of *model.Guest, id int) *model.Guest {
 	g, c := *of, *of.Config
 	g.VMID, g.Config = id, &c
 	c.NICs, c.Options = slices.Clone(c.NICs), maps.Clone(c.Options)
-	w.guests[id] = &g
+	w.Guests[id] = &g
 	return &g
 }
 
@@ -71,7 +71,7 @@ func situations(t *testing.T, file string, lists ...[]situation) {
 		before := ""
 		for _, foresee := range []bool{false, true} {
 			w := wishWorld()
-			delete(w.guests, 9002)
+			delete(w.Guests, 9002)
 			want := desired(testVM("web"))
 			s.do(t, w, &want)
 			want.Foresee = want.Foresee || foresee

@@ -16,15 +16,15 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 		o.LeftOver = s.VM
 	}
 	goes := s.Deleted || s.LeftOver
-	v, ok := p.vms[s.VM]
+	v, ok := p.machineOf(&o, s)
 	if !ok {
-		if goes {
-			o.Gone = true
-			return o
+		o.Gone = goes && o.Look.Empty()
+		if o.Gone {
+			o.Wait = nil
 		}
-		o.wait(model.WaitSource, fmt.Sprintf("%s, which it is to be of, isn't declared", s.VM))
 		return o
 	}
+	s.VM = v.Owner.Key
 	f := p.find(v.Owner, v.VMID, v.Range)
 	o.Look = f.look
 	switch {
@@ -59,6 +59,35 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	}
 	p.snapshotOf(&o, s, v, g)
 	return o
+}
+
+// machineOf is the machine that a snapshot is of; false: the object says why that isn't known.
+func (p *planner) machineOf(o *Object, s model.Snapshot) (model.VM, bool) {
+	if s.VMID == 0 {
+		v, ok := p.vms[s.VM]
+		if !ok {
+			o.wait(model.WaitSource, fmt.Sprintf("%s, which it is to be of, isn't declared", s.VM))
+		}
+		return v, ok
+	}
+	g := p.have.Guests[s.VMID]
+	switch {
+	case g == nil:
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no VM %d, which it is to be of", s.VMID))
+		return model.VM{}, false
+	case g.Config == nil:
+		o.Look.Configs = []int{s.VMID}
+		return model.VM{}, false
+	}
+	m := g.Marker()
+	if m == nil || m.Owner.Door != s.Owner.Door || m.Owner.Set != s.Owner.Set {
+		o.wait(model.WaitForeign, fmt.Sprintf("VM %d, which it is to be of, isn't a machine of set %s", s.VMID, s.Owner.Set))
+		return model.VM{}, false
+	}
+	if v, ok := p.vms[m.Owner.Key]; ok && v.Owner == m.Owner {
+		return v, true
+	}
+	return model.VM{Owner: m.Owner, VMID: s.VMID, Range: p.want.Range}, true
 }
 
 // fate says whether a guest stays, as far as its plan knows that already.
@@ -200,7 +229,7 @@ func (p *planner) keep(o *Object, s model.Snapshot, g *model.Guest) {
 	}
 	var mine []model.SnapshotInfo
 	for _, i := range g.Snapshots {
-		if ofSet(i, s.Owner) {
+		if _, m, _ := model.ParseDescription(i.Description); ofSet(i, s.Owner) && m.Owner.Kind == s.Owner.Kind { // those of other kinds are counted by nobody
 			mine = append(mine, i)
 		}
 	}

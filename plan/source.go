@@ -143,6 +143,14 @@ func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
 	return nil, &Wait{Reason: model.WaitSource, Text: fmt.Sprintf("%s isn't ready yet", key)}, Look{}
 }
 
+// anyShared reports whether a disk of a guest may be reached from another node.
+func (p *planner) anyShared(c *model.Config) bool {
+	return slices.ContainsFunc(c.Disks, func(d model.Disk) bool {
+		s := p.have.Storages[model.StorageOf(d.Volume)]
+		return d.Volume != "" && d.Volume != "none" && (s == nil || s.Shared)
+	})
+}
+
 // allShared reports whether a guest's disks can be reached from all nodes.
 func (p *planner) allShared(c *model.Config) bool {
 	for _, d := range c.Disks {

@@ -25,9 +25,9 @@ func TestDisksGoToASharedStorageWhenNobodySaysWhere(t *testing.T) {
 		rights  map[string]map[string]bool // nil: everything
 	}{
 		{"all nodes reach what is shared", "nfs", func(*world) {}, nil},
-		{"what takes no disks isn't chosen", "local-lvm", func(w *world) { w.stores["nfs"].Content["images"] = false }, nil},
+		{"what takes no disks isn't chosen", "local-lvm", func(w *world) { w.Storages["nfs"].Content["images"] = false }, nil},
 		{"nothing takes disks", "", func(w *world) {
-			w.stores["nfs"].Content["images"], w.stores["local-lvm"].Content["images"] = false, false
+			w.Storages["nfs"].Content["images"], w.Storages["local-lvm"].Content["images"] = false, false
 		}, nil},
 		{"the credentials may use one storage only", "local-lvm", func(*world) {}, map[string]map[string]bool{
 			"/storage/nfs": {mayFetch: true, "Datastore.Audit": true}, "/storage/local-lvm": {mayAllocate: true},

@@ -9,11 +9,11 @@ import (
 
 func TestTagsAndInterfacesOfOthersStayThoughOursAreGone(t *testing.T) {
 	w := newWorld()
-	w.guests[9000].Config.Tags, w.guests[9000].Tags = []string{"golden"}, []string{"golden"}
+	w.Guests[9000].Config.Tags, w.Guests[9000].Tags = []string{"golden"}, []string{"golden"}
 	v := testVM("web")
 	v.Tags = []string{"prod"}
 	id := converge(t, w, desired(v)).Objects[2].VMID
-	g := w.guests[id]
+	g := w.Guests[id]
 	if got := visible(g.Tags); !slices.Equal(got, []string{"prod"}) {
 		t.Errorf("a new guest has the tags %v of its template", got)
 	}
@@ -41,7 +41,7 @@ func TestTagsOfOthersAreNotTakenForOurs(t *testing.T) {
 	w := newWorld()
 	v := testVM("web")
 	converge(t, w, desired(v))
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if !g.Template {
 			tags := append([]string{"pp.team", "pp.a.b"}, g.Tags...)
 			slices.Sort(tags)
@@ -57,7 +57,7 @@ func TestTagsOfOthersAreNotTakenForOurs(t *testing.T) {
 	v.Options["cores"] = "2"
 	v.Update.Restart = true
 	converge(t, w, desired(v))
-	for _, g := range w.guests {
+	for _, g := range w.Guests {
 		if !g.Template && (!slices.Contains(g.Tags, "pp.team") || !slices.Contains(g.Tags, "pp.a.b")) {
 			t.Errorf("tags: %v", g.Tags)
 		}

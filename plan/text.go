@@ -91,7 +91,7 @@ func (o Object) String() string {
 		fmt.Fprintf(&b, "  waits (%s): %s%s\n", o.Wait.Reason, reason(o.Wait.Text, o.Wait.Diff, ""), adviceText(o.Wait.Do))
 	}
 	if !o.Look.Empty() {
-		fmt.Fprintf(&b, "  look:%s\n", o.Look.text())
+		fmt.Fprintf(&b, "  look:%s\n", lookText(o.Look))
 	}
 	return b.String()
 }
@@ -110,7 +110,8 @@ func afterText(after []int) string {
 	return " after " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(after)), ", "), "[]")
 }
 
-func (l Look) text() string {
+// lookText names what is to be read.
+func lookText(l Look) string {
 	var b strings.Builder
 	for _, part := range []struct {
 		name string

@@ -66,7 +66,7 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		glance("of any state", func(_ W, v *model.VM, g *model.Guest) { v.Power, g.Status = "", model.StatusUnknown }),
 		glance("with other memory", func(_ W, v *model.VM, g *model.Guest) { g.Memory-- }),
 		glance("with other CPUs", func(_ W, v *model.VM, g *model.Guest) { g.CPUs-- }),
-		glance("with all the CPUs of its node", func(w W, v *model.VM, g *model.Guest) { g.CPUs, w.nodes["pve1"].CPUs = 3, 3 }),
+		glance("with all the CPUs of its node", func(w W, v *model.VM, g *model.Guest) { g.CPUs, w.Nodes["pve1"].CPUs = 3, 3 }),
 		glance("with CPUs of a node that isn't known", func(w W, v *model.VM, g *model.Guest) { g.CPUs, g.Node = 3, "pve9" }),
 		glance("with a smaller disk", func(_ W, v *model.VM, g *model.Guest) { g.Disk-- }),
 		glance("with a larger disk", func(_ W, v *model.VM, g *model.Guest) { g.Disk++ }),
@@ -75,7 +75,7 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		{"a glance: under HA and not in the rule", func(t T, w W, d D) {
 			dbs(d, 2)
 			w.settle(t, d)
-			d.Quick, w.rules = true, map[string][]string{}
+			d.Quick, w.Rules = true, map[string][]string{}
 		}},
 		{"a glance: under HA and apart, before there were rules", func(t T, w W, d D) {
 			w.seeing(func(o *model.Observed) { o.Release = 8 })
@@ -90,30 +90,30 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		apart("one isn't under HA any more", 3, func(_ T, w W, d D) { d.VMs[1].HA = nil }),
 		apart("one was taken out of HA by hand", 3, func(_ T, w W, d D) { w.guest("db-1").HAState = "" }),
 		apart("one goes", 3, func(_ T, w W, d D) { d.VMs[0].Deleted = true }),
-		apart("the rule is gone", 3, func(_ T, w W, d D) { w.rules = map[string][]string{} }),
+		apart("the rule is gone", 3, func(_ T, w W, d D) { w.Rules = map[string][]string{} }),
 		apart("the rule is gone, in another order", 3, func(_ T, w W, d D) {
-			w.rules = map[string][]string{}
+			w.Rules = map[string][]string{}
 			slices.Reverse(d.VMs)
 		}),
 		apart("the rule lacks the last", 3, func(_ T, w W, d D) {
-			for name := range w.rules {
-				w.rules[name] = []string{"vm:1", sid(w.guest("db-1").VMID), sid(w.guest("db-0").VMID)}
+			for name := range w.Rules {
+				w.Rules[name] = []string{"vm:1", sid(w.guest("db-1").VMID), sid(w.guest("db-0").VMID)}
 			}
 		}),
-		apart("one doesn't avoid them any more, and is under HA", 3, func(_ T, w W, d D) { d.VMs[0].Place.AntiAffinity = nil; w.rules = map[string][]string{} }),
+		apart("one doesn't avoid them any more, and is under HA", 3, func(_ T, w W, d D) { d.VMs[0].Place.AntiAffinity = nil; w.Rules = map[string][]string{} }),
 		apart("one has another label", 3, func(_ T, w W, d D) {
 			d.VMs[0].Labels = map[string]string{"vm.type": "front"}
-			w.rules = map[string][]string{}
+			w.Rules = map[string][]string{}
 		}),
 		apart("one isn't to be under HA, and others have put it there", 3, func(_ T, w W, d D) {
 			d.VMs[0].HA = nil
 			g := w.guest("db-0")
 			g.Config.Marker.Managed = nil
-			w.rules = map[string][]string{}
+			w.Rules = map[string][]string{}
 		}),
 		apart("before there were rules", 3, func(_ T, w W, d D) {
 			w.seeing(func(o *model.Observed) { o.Release = 8 })
-			w.rules = map[string][]string{}
+			w.Rules = map[string][]string{}
 		}),
 		{"apart: avoids others that don't have its label", func(t T, w W, d D) {
 			v := databases(1)[0]
@@ -178,30 +178,30 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		}),
 		moving("off", func(_ W, d D, g *model.Guest) { g.Status, d.VMs[0].Power = model.StatusStopped, model.PowerOff }),
 		moving("off, where memory is short", func(w W, d D, g *model.Guest) {
-			g.Status, d.VMs[0].Power, w.nodes["pve2"].Used = model.StatusStopped, model.PowerOff, 63<<30
+			g.Status, d.VMs[0].Power, w.Nodes["pve2"].Used = model.StatusStopped, model.PowerOff, 63<<30
 		}),
-		moving("where memory is short", func(w W, d D, g *model.Guest) { w.nodes["pve2"].Used = 63 << 30 }),
-		moving("where memory is just enough", func(w W, d D, g *model.Guest) { w.nodes["pve2"].Used = 60 << 30 }),
-		moving("where some memory is to stay free", func(w W, d D, g *model.Guest) { w.nodes["pve2"].Used, d.VMs[0].Place.MinFree = 58<<30, 4<<30 }),
-		moving("where memory isn't known", func(w W, d D, g *model.Guest) { w.nodes["pve2"].Memory = 0 }),
+		moving("where memory is short", func(w W, d D, g *model.Guest) { w.Nodes["pve2"].Used = 63 << 30 }),
+		moving("where memory is just enough", func(w W, d D, g *model.Guest) { w.Nodes["pve2"].Used = 60 << 30 }),
+		moving("where some memory is to stay free", func(w W, d D, g *model.Guest) { w.Nodes["pve2"].Used, d.VMs[0].Place.MinFree = 58<<30, 4<<30 }),
+		moving("where memory isn't known", func(w W, d D, g *model.Guest) { w.Nodes["pve2"].Memory = 0 }),
 		moving("where there are as many as may be", func(w W, d D, g *model.Guest) { d.VMs[0].Place.MaxPerNode = 1; w.plain(777, "x", "pve2") }),
 		moving("where there are fewer than may be", func(w W, d D, g *model.Guest) { d.VMs[0].Place.MaxPerNode = 2; w.plain(777, "x", "pve2") }),
-		moving("where CPUs are too few", func(w W, d D, g *model.Guest) { w.nodes["pve2"].CPUs = 3 }),
-		moving("to a node that is off", func(w W, d D, g *model.Guest) { w.nodes["pve2"].Online = false }),
+		moving("where CPUs are too few", func(w W, d D, g *model.Guest) { w.Nodes["pve2"].CPUs = 3 }),
+		moving("to a node that is off", func(w W, d D, g *model.Guest) { w.Nodes["pve2"].Online = false }),
 		moving("to a node that isn't known", func(w W, d D, g *model.Guest) { d.VMs[0].Place.Nodes = []string{"pve9"} }),
 		moving("where its script isn't", func(w W, d D, g *model.Guest) {
 			w.storage("local", "dir", false, 100, "snippets", all3...)
 			w.snippet("local:snippets/x.sh", "pve1")
 			d.VMs[0].Scripts = []string{"local:snippets/x.sh"}
-			w.seeing(func(o *model.Observed) { o.Snippets = w.snips })
+			w.seeing(func(o *model.Observed) { o.Snippets = w.Snippets })
 		}),
 		moving("one of two nodes", func(w W, d D, g *model.Guest) {
 			d.VMs[0].Place.Nodes = []string{"pve2", "pve3"}
-			w.nodes["pve2"].Used = 1 << 30
+			w.Nodes["pve2"].Used = 1 << 30
 		}),
 		moving("the only node is where it is", func(w W, d D, g *model.Guest) {
 			for _, n := range all3[1:] {
-				delete(w.nodes, n)
+				delete(w.Nodes, n)
 			}
 			d.VMs[0].Place.Nodes = nil
 			d.VMs[0].Labels = map[string]string{"vm.type": "database"}
@@ -217,7 +217,7 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		}),
 		moving("a storage that the node hasn't", func(w W, d D, g *model.Guest) {
 			local(w, g, "dir", "raw", "vm-1-disk-0")
-			delete(w.stores["here"].OnNode, "pve2")
+			delete(w.Storages["here"].OnNode, "pve2")
 		}),
 		moving("a storage that isn't visible", func(w W, d D, g *model.Guest) {
 			local(w, g, "dir", "raw", "vm-1-disk-0").Storage = "hidden"
@@ -226,15 +226,15 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		moving("a local disk", func(w W, d D, g *model.Guest) { local(w, g, "dir", "raw", "5000/vm-1-disk-0.raw") }),
 		moving("a local disk where there is no room", func(w W, d D, g *model.Guest) {
 			local(w, g, "lvm", "raw", "vm-1-disk-0")
-			w.stores["here"].OnNode["pve2"] = model.Room{Total: 39 << 30}
+			w.Storages["here"].OnNode["pve2"] = model.Room{Total: 39 << 30}
 		}),
 		moving("a local disk where there is just enough room", func(w W, d D, g *model.Guest) {
 			local(w, g, "lvm", "raw", "vm-1-disk-0")
-			w.stores["here"].OnNode["pve2"] = model.Room{Total: 40 << 30}
+			w.Storages["here"].OnNode["pve2"] = model.Room{Total: 40 << 30}
 		}),
 		moving("a thin local disk where there is no room", func(w W, d D, g *model.Guest) {
 			local(w, g, "dir", "raw", "vm-1-disk-0")
-			w.stores["here"].OnNode["pve2"] = model.Room{Total: 39 << 30}
+			w.Storages["here"].OnNode["pve2"] = model.Room{Total: 39 << 30}
 		}),
 		moving("a local disk that hangs on a template", func(w W, d D, g *model.Guest) {
 			local(w, g, "dir", "raw", "9000/base-9000-disk-0.raw/5000/vm-1-disk-0.raw")
@@ -282,16 +282,16 @@ func TestWhatBecomesOfMachinesThatAreThere(t *testing.T) {
 		}),
 		there("limits: a node with as many as may be", func(_ T, w W, d D, g *model.Guest) { d.VMs[0].Place.MaxPerNode = 1 }),
 		there("limits: a node with less memory than is to stay free", func(_ T, w W, d D, g *model.Guest) {
-			d.VMs[0].Place.MinFree, w.nodes["pve1"].Used = 4<<30, 61<<30
+			d.VMs[0].Place.MinFree, w.Nodes["pve1"].Used = 4<<30, 61<<30
 		}),
 		there("limits: a node with just the memory that is to stay free", func(_ T, w W, d D, g *model.Guest) {
-			d.VMs[0].Place.MinFree, w.nodes["pve1"].Used = 4<<30, 60<<30
+			d.VMs[0].Place.MinFree, w.Nodes["pve1"].Used = 4<<30, 60<<30
 		}),
 		there("limits: a node that uses more than it has", func(_ T, w W, d D, g *model.Guest) {
-			d.VMs[0].Place.MinFree, w.nodes["pve1"].Used = 4<<30, 70<<30
+			d.VMs[0].Place.MinFree, w.Nodes["pve1"].Used = 4<<30, 70<<30
 		}),
-		there("limits: a node whose memory isn't known", func(_ T, w W, d D, g *model.Guest) { d.VMs[0].Place.MinFree, w.nodes["pve1"].Memory = 4<<30, 0 }),
-		there("limits: a node whose use of memory isn't known", func(_ T, w W, d D, g *model.Guest) { d.VMs[0].Place.MinFree, w.nodes["pve1"].Used = 65<<30, 0 }),
+		there("limits: a node whose memory isn't known", func(_ T, w W, d D, g *model.Guest) { d.VMs[0].Place.MinFree, w.Nodes["pve1"].Memory = 4<<30, 0 }),
+		there("limits: a node whose use of memory isn't known", func(_ T, w W, d D, g *model.Guest) { d.VMs[0].Place.MinFree, w.Nodes["pve1"].Used = 65<<30, 0 }),
 
 		disks("onto a thick storage without room", func(w W, v *model.VM, g *model.Guest) {
 			w.storage("thick", "lvm", true, 39, "images", all3...)

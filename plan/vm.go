@@ -16,13 +16,20 @@ func (p *planner) vm(v model.VM) Object {
 		o.Look.Status = p.stale(f.look.Configs)
 		return o
 	}
+	if f.guest == nil && v.Deleted {
+		if g := p.halfReleased(v); g != nil {
+			p.finishRelease(&o, g)
+			return o
+		}
+	}
 	if f.wait == nil {
 		if o.Look = p.namesakes(&o, v); !o.Look.Empty() {
 			return o
 		}
 	}
 	if f.guest == nil && p.want.Moves != nil {
-		return o // what isn't there isn't moved
+		p.unmoved(&o, f)
+		return o
 	}
 	if f.guest == nil {
 		p.missing(&o, v, f)

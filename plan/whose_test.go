@@ -192,7 +192,7 @@ func TestWhoseAGuestIsAndWhatBecomesOfIt(t *testing.T) {
 func whoseWorld(vmid int) *model.Observed {
 	w := newWorld()
 	w.template(vmid, "there", "pve1", "nfs")
-	g := w.guests[vmid]
+	g := w.Guests[vmid]
 	g.Template, g.Status, g.Agent, g.Addresses = false, model.StatusRunning, model.AgentUp, append(g.Addresses, testAddress)
 	look := Look{Configs: []int{vmid, 9000}, Snapshots: []int{vmid}, Agents: []int{vmid}, Status: []int{vmid, 9000}, Files: true, Snippets: true, Dirs: true, HA: true,
 		Bridges: []string{"pve1", "pve2", "pve3"}, Rights: []string{"/vms"}}

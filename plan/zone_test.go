@@ -26,7 +26,7 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 		"spread": {want: 3, nodes: "pve1 pve2 pve3", why: "most free memory of 3 nodes that can take it"},
 		"pack":   {want: 3, place: model.Place{Strategy: model.Pack}, nodes: "pve3 pve3 pve3", why: "least free memory of 3 nodes that can take it"},
 		"packed until a node is full": {
-			want: 2, place: model.Place{Strategy: model.Pack}, world: func(w *world) { w.nodes["pve3"].Used = 59 << 30 },
+			want: 2, place: model.Place{Strategy: model.Pack}, world: func(w *world) { w.Nodes["pve3"].Used = 59 << 30 },
 			nodes: "pve3 pve2", why: "least free memory of 2 nodes that can take it (62 GiB); left out: pve3: 1 GiB of memory free, 4 GiB needed",
 		},
 		"a rack": {
@@ -52,7 +52,7 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 			nodes: "pve2", why: "most free memory of 2 nodes that can take it (54 GiB, 8 GiB reserved); left out: pve1: 3 GiB of memory in all (61 GiB reserved), 4 GiB needed",
 		},
 		"maintenance, by the HA manager": {
-			want: 1, world: func(w *world) { w.nodes["pve1"].Maintenance = true },
+			want: 1, world: func(w *world) { w.Nodes["pve1"].Maintenance = true },
 			nodes: "pve2", why: "most free memory of 2 nodes that can take it (62 GiB); left out: pve1: in maintenance",
 		},
 		"maintenance, by what people say": {
@@ -66,11 +66,19 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 			want: 1, ha: &model.HA{Group: "fast"}, world: limited(model.HALimit{Nodes: map[string]int{"pve2": 0, "pve3": 0}}),
 			nodes: "pve2", why: "preferred by HA rule fast; most free memory of 2 nodes that can take it",
 		},
+		"an image that only one node has": {
+			want: 2, world: func(w *world) { onlyOn(w, "pve1") }, nodes: "pve1 pve1",
+			why: "its image is there (59 GiB of memory free); pve2 has more (62 GiB), but the image would have to be made there first",
+		},
+		"an image that only one node has, and machines that are packed": {
+			want: 1, place: model.Place{Strategy: model.Pack}, world: func(w *world) { onlyOn(w, "pve1") }, nodes: "pve1",
+			why: "its image is there (63 GiB of memory free); pve3 has less (61 GiB), but the image would have to be made there first",
+		},
 		"space that is promised": {
 			want: 3, world: func(w *world) {
-				w.stores["nfs"].Type = "lvm"
-				for n := range w.nodes {
-					w.stores["nfs"].OnNode[n] = model.Room{Total: 40 << 30} // a copy takes 18
+				w.Storages["nfs"].Type = "lvm"
+				for n := range w.Nodes {
+					w.Storages["nfs"].OnNode[n] = model.Room{Total: 40 << 30} // a copy takes 18
 				}
 			},
 			nodes: "pve1 pve2 -", why: "storage nfs has 4 GiB free (36 GiB more is for machines that are being made), 18 GiB needed",
@@ -112,6 +120,11 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 	}
 }
 
+// onlyOn has the template of the image on a disk of one node.
+func onlyOn(w *world, node string) {
+	w.template(9000, "ubuntu-22-template", node, "local-lvm")
+}
+
 // limited has a rule of HA, by the name of fast.
 func limited(limit model.HALimit) func(*world) {
 	return func(w *world) {
@@ -133,11 +146,11 @@ func TestGuestsWhoseNodeIsNotAllowedAnyMore(t *testing.T) {
 		"another rack": {func(_ *world, v *model.VM) {
 			v.Place.Facts, v.Place.Where = racks(), []model.Selector{{Key: "rack", Operator: "NotIn", Values: []string{"r1"}}}
 		}, "pve3", "it is on pve1, which its placement doesn't allow (rack r1, want rack not r1)"},
-		"maintenance by the HA manager": {func(w *world, _ *model.VM) { w.nodes["pve1"].Maintenance = true }, "pve2", "it is on pve1, which is in maintenance"},
+		"maintenance by the HA manager": {func(w *world, _ *model.VM) { w.Nodes["pve1"].Maintenance = true }, "pve2", "it is on pve1, which is in maintenance"},
 		"maintenance by what people say": {func(_ *world, v *model.VM) {
 			v.Place.Facts = map[string]model.NodeFacts{"pve1": {Maintenance: true}}
 		}, "pve2", "it is on pve1, which is in maintenance"},
-		"maintenance, packed": {func(w *world, v *model.VM) { w.nodes["pve1"].Maintenance, v.Place.Strategy = true, model.Pack }, "pve3", "it is on pve1, which is in maintenance"},
+		"maintenance, packed": {func(w *world, v *model.VM) { w.Nodes["pve1"].Maintenance, v.Place.Strategy = true, model.Pack }, "pve3", "it is on pve1, which is in maintenance"},
 	}) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
@@ -169,7 +182,7 @@ func TestTheHAManagerEmptiesNodesByItself(t *testing.T) {
 	v := testVM("web")
 	v.HA, v.Update.Move = &model.HA{}, true
 	converge(t, w, desired(v))
-	w.nodes["pve1"].Maintenance = true
+	w.Nodes["pve1"].Maintenance = true
 	if o := w.plan(desired(v)).Objects[2]; len(o.Steps) > 0 || len(o.Notes) > 0 {
 		t.Errorf("plan:\n%s", o)
 	}
@@ -182,12 +195,12 @@ func TestGuestsUnderHAAreNotMovedAgainstItsRules(t *testing.T) {
 	v.Update.Move, v.Place.Nodes, other.Place.Nodes = true, []string{"pve1"}, []string{"pve2"}
 	converge(t, w, desired(v, other))
 	var sids []string
-	for id, g := range w.guests {
+	for id, g := range w.Guests {
 		if !g.Template {
 			sids = append(sids, sid(id))
 		}
 	}
-	w.rules["apart"] = sids
+	w.Rules["apart"] = sids
 	w.seeing(func(o *model.Observed) {
 		if o.HA != nil {
 			o.HALimits = map[string]model.HALimit{"apart": {Apart: true}}
@@ -200,5 +213,32 @@ func TestGuestsUnderHAAreNotMovedAgainstItsRules(t *testing.T) {
 	v.Place.Nodes = []string{"pve2"}
 	if o := w.plan(desired(v, other)).Objects[2]; len(o.Steps) != 0 || !strings.Contains(o.Notes[0].Text, "HA rule apart keeps it apart from other") {
 		t.Errorf("want it to stay:\n%s", o)
+	}
+}
+
+// A guest that was made a moment ago is seen and still counts as being made: it is one guest all the same.
+func TestGuestsAreCountedOnceWhenTheyAreSpread(t *testing.T) {
+	w := newWorld()
+	w.Nodes["pve1"].Used, w.Nodes["pve2"].Used, w.Nodes["pve3"].Used = 32<<30, 32<<30, 0
+	var vms []model.VM
+	for i := range 4 {
+		v := testVM(fmt.Sprintf("web-%d", i))
+		v.Place = model.Place{Facts: racks(), SpreadBy: "rack"}
+		vms = append(vms, v)
+	}
+	vms[0].Place.Nodes = []string{"pve1"}
+	made := converge(t, w, desired(vms[0])).object(t, "web-0")
+	vms[0].Place.Nodes = nil
+	w.seeing(func(o *model.Observed) {
+		o.Placed = map[int]model.Placement{
+			made.VMID: {Owner: vms[0].Owner, Node: "pve1", Begun: true},
+			150:       {Owner: vms[1].Owner, Node: "pve3", Begun: true},
+			151:       {Owner: vms[2].Owner, Node: "pve3", Begun: true},
+		}
+	})
+	want := desired(vms...)
+	want.Seen = map[model.Key]bool{vms[0].Owner.Key: true, vms[1].Owner.Key: true, vms[2].Owner.Key: true}
+	if o := w.plan(want).object(t, "web-3"); o.Node == "pve3" {
+		t.Errorf("rack r2 has two already, and it gets a third: %s", o)
 	}
 }

@@ -3,6 +3,7 @@ package privileges
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,11 +21,17 @@ type call struct {
 	why  string
 }
 
+// same reports whether another call takes the same for the same reason.
+func (c call) same(o call) bool {
+	return c.method == o.method && c.path == o.path && c.why == o.why && maps.Equal(c.on, o.on)
+}
+
 // book collects what calls ask for.
 type book struct {
 	at     Facts
 	schema *schema.Schema
 	needs  []need
+	noted  map[string]bool // what is among needs
 	root   []RootOnly
 }
 
@@ -52,14 +59,15 @@ func (b *book) check(check schema.Check, c call) {
 
 // add notes a need, once for each reason.
 func (b *book) add(n need) {
-	if len(n.any) == 0 || slices.ContainsFunc(b.needs, n.equal) {
+	key := fmt.Sprint(n)
+	if len(n.any) == 0 || b.noted[key] {
 		return
 	}
+	if b.noted == nil {
+		b.noted = map[string]bool{}
+	}
+	b.noted[key] = true
 	b.needs = append(b.needs, n)
-}
-
-func (n need) equal(o need) bool {
-	return n.why == o.why && slices.EqualFunc(n.any, o.any, slices.Equal[[]claim])
 }
 
 // all notes privileges that are needed on a path.
@@ -147,14 +155,14 @@ func (b *book) rootOnly() []RootOnly {
 }
 
 func storagePath(name string) string {
-	if name == "" {
+	if name == "" || strings.HasPrefix(name, unnamed) {
 		return "/storage"
 	}
 	return "/storage/" + name
 }
 
 func nodePath(name string) string {
-	if name == "" {
+	if name == "" || strings.HasPrefix(name, unnamed) {
 		return "/nodes"
 	}
 	return "/nodes/" + name
@@ -173,3 +181,6 @@ func poolPath(pool string) string {
 	}
 	return "/pool/" + pool
 }
+
+// haName is what the HA manager calls a guest.
+func haName(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }

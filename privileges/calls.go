@@ -21,6 +21,8 @@ type deed struct {
 const (
 	vmCall      = model.VMPath
 	storageCall = model.StoragePath
+
+	containerCall = "/nodes/{node}/lxc/{vmid}"
 )
 
 // calls are the requests to Proxmox that a deed takes. Parameters that permissions
@@ -100,6 +102,8 @@ func parameters(d deed) map[string]string {
 	case model.SetPool:
 		return map[string]string{"vmid": d.guest, "poolid": poolPath(a.Pool), "from": poolPath(a.From)}
 	case model.Download:
+		return file(a.Node, a.Storage)
+	case model.Unpack:
 		return file(a.Node, a.Storage)
 	case model.UploadSeed:
 		return file(a.Node, a.Storage)

@@ -14,7 +14,7 @@ func (b *book) option(c call, key, value string) {
 	guest, name := c.on["vmid"], family(key)
 	why := "set " + key
 	switch {
-	case slices.Contains(cloudInitOptions, name):
+	case isCloudInit(key):
 		b.any(why, guest, cloudInitPrivs...)
 		return
 	case name == "serial[n]" || name == "usb[n]" || name == "hostpci[n]":
@@ -96,9 +96,16 @@ func (b *book) volume(d model.NewDisk) {
 	}
 }
 
+// allBridges is the path of rights on all bridges.
+const allBridges = "/sdn/zones"
+
 // bridge notes what a NIC takes: the bridge, or each VLAN of it.
 func (b *book) bridge(why string, n model.NIC) {
-	if n.Bridge == "" {
+	switch n.Bridge {
+	case "":
+		return
+	case unnamed:
+		b.all(why, allBridges, "SDN.Use")
 		return
 	}
 	zone := b.at.Zones[n.Bridge]
@@ -163,3 +170,6 @@ func storageOf(d model.Disk) string {
 	}
 	return d.Storage
 }
+
+// isCloudInit reports whether an option is for Proxmox' own cloud-init drive.
+func isCloudInit(key string) bool { return slices.Contains(cloudInitOptions, family(key)) }

@@ -1,9 +1,9 @@
 // Package privileges computes the least privileges that manifests need: exactly those
 // that Proxmox asks for in the calls that can ever be made for them.
 //
-// [For] goes through the whole life of what is wanted: it is made, configured,
-// grown, started, snapshotted, deleted. Each [model.Action] of that life stands
-// for calls of the API, and each call for checks: those that the schema of the
+// [For] plans the whole life of what is wanted on a cluster that it invents: it is made,
+// grown, put right, started, moved, snapshotted, deleted. Each [model.Action] of these plans
+// stands for calls of the API, and each call for checks: those that the schema of the
 // release states, and those that Proxmox makes in code, which depend on the
 // options, disks, bridges and devices of the call (see table.go). Where one of
 // several privileges is enough, the smallest is taken.

@@ -110,7 +110,7 @@ func TestEachFeatureNeedsWhatProxmoxChecks(t *testing.T) {
 		{reason: "a mapped PCI device", vm: option("hostpci0", "mapping=gpu,pcie=1"), want: []string{"/mapping/pci/gpu Mapping.Use", "/vms/105 VM.Config.HWType"}},
 		{reason: "a mapped USB device", vm: option("usb0", "mapping=stick"), want: []string{"/mapping/usb/stick Mapping.Use", "/vms/105 VM.Config.HWType"}},
 		{reason: "a shared directory", vm: option("virtiofs0", "dirid=data"), want: []string{"/mapping/dir/data Mapping.Use", "/vms/105 VM.Config.Disk"}},
-		{reason: "a directory that has to be mapped first", vm: option("virtiofs0", "dirid=data"), shares: []model.Share{{Owner: model.Owner{Key: model.ShareKey("data")}}}, want: []string{
+		{reason: "a directory that has to be mapped first", vm: option("virtiofs0", "dirid=data"), shares: []model.Share{{Owner: model.Owner{Set: "web", Key: model.ShareKey("data")}}}, want: []string{
 			"/mapping/dir Mapping.Modify", "/mapping/dir/data Mapping.Modify Mapping.Use", "/vms/105 VM.Config.Disk"}},
 		{reason: "a device that the image has", image: func(c *model.Config) { c.Options["hostpci0"] = "mapping=gpu" }, want: []string{"/mapping/pci/gpu Mapping.Use"}},
 		{reason: "a CPU model of one's own", vm: option("cpu", "custom-mine"), want: []string{"/mapping/cpu/mine Mapping.Use", "/vms/105 VM.Config.CPU"}},

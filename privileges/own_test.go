@@ -26,6 +26,19 @@ spec: {source: ubuntu-22-template}
 ---
 `
 
+// addresses is a network with three addresses for machines.
+const addresses = `
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: Provider
+metadata: {name: pve}
+spec:
+  networks:
+    lan:
+      bridge: vmbr0
+      pool: {prefix: 192.168.1.0/24, ranges: [192.168.1.100-192.168.1.102], gateway: 192.168.1.1, dns: [192.168.1.1]}
+---
+`
+
 // machine is a VirtualMachine of the class, with the rest of its spec.
 func machine(name, rest string) string {
 	return `
@@ -50,10 +63,10 @@ func ownStories() []story {
   networks: [{name: lan}]
   disks: [{name: root, size: 10Gi}, {name: data, size: 1Gi, storage: local-lvm}]`)},
 
-		{name: "outside of its pool", world: pool, prepare: outsideOfItsPool, again: true, yaml: class + image + machine("one", fromImage+`
+		{name: "outside of its pool", hidden: "that there is a machine outside of the pool", world: pool, prepare: outsideOfItsPool, again: true, yaml: class + image + machine("one", fromImage+`
   pool: team`)},
 
-		{name: "in a pool that it is to leave", world: pool, prepare: inAPool, again: true, yaml: class + image + machine("one", fromImage)},
+		{name: "in a pool that it is to leave", hidden: "that the machine is in the pool", unseen: true, world: pool, prepare: inAPool, again: true, yaml: class + image + machine("one", fromImage)},
 
 		{name: "with its VMID", yaml: class + image + machine("one", fromImage+`
   vmid: 777
@@ -76,8 +89,7 @@ metadata: {name: apart}
 spec: {antiAffinity: [{key: app, operator: In, values: [web]}]}
 `},
 
-		// It hears the power button.
-		{name: "apart, from a template with local disks", world: func(w *pvesim.World) {
+		{name: "apart, from a template with local disks", hidden: "that the template has to be copied", world: func(w *pvesim.World) {
 			w.Guests[0].Config = maps.Clone(w.Guests[0].Config)
 			w.Guests[0].Config["scsi0"] = "local-lvm:4"
 		}, yaml: class + image + machine("one", fromImage+`
@@ -89,6 +101,7 @@ metadata: {name: apart}
 spec: {antiAffinity: [{key: app, operator: In, values: [web]}]}
 `},
 
+		// It hears the power button.
 		{name: "from nothing", world: func(w *pvesim.World) {
 			w.Systems = append(w.Systems, pvesim.WorldSystem{VMID: 778, System: pvesim.WithAgent})
 		}, yaml: class + machine("one", `
@@ -144,6 +157,20 @@ spec:
 
 		{name: "with a share", prepare: share, yaml: class + image + machine("one", fromImage+`
   extraConfig: {virtiofs0: "dirid=share", rng0: "source=/dev/hwrng"}`), world: func(w *pvesim.World) { w.Dirs = append(w.Dirs, "/srv/share") }},
+
+		{name: "drained", moves: true, yaml: class + image + machine("one", fromImage)},
+
+		{name: "drained, with local disks", moves: true, yaml: class + image + machine("one", fromImage+`
+  vmid: 777
+  disks: [{name: root}, {name: data, size: 1Gi, storage: local-lvm}]`)},
+
+		{name: "with an address of a pool", world: func(w *pvesim.World) {
+			pool(w)
+			w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 500, Node: "pve2", Config: map[string]string{"name": "theirs", "ipconfig0": "ip=192.168.1.100/24"}})
+			w.Containers = append(w.Containers, pvesim.WorldContainer{ID: 501, Node: "pve3", Config: map[string]string{"hostname": "ct", "net0": "name=eth0,bridge=vmbr0,ip=192.168.1.101/24"}})
+		}, yaml: class + image + addresses + machine("one", fromImage+`
+  pool: team
+  networks: [{name: lan, staticIP: {fromPool: lan}}]`)},
 
 		{name: "where tags are restricted", prepare: restrictTags, yaml: class + image + machine("one", fromImage)},
 	}

@@ -19,6 +19,8 @@ type Facts struct {
 	// TagsRestricted tells that the data centre lets only privileged users make
 	// up tags.
 	TagsRestricted bool
+	// Moves tells that people move guests and drain nodes: what that takes is counted, too.
+	Moves bool
 }
 
 // Needs is what has to be granted.
@@ -71,10 +73,6 @@ func For(want model.Desired, at Facts) (Needs, error) {
 	if at.Have == nil {
 		at.Have = &model.Observed{}
 	}
-	want.VMs = slices.Clone(want.VMs)
-	for i, v := range want.VMs {
-		want.VMs[i] = v.At(v.VMID) // which VMID it is makes no difference to rights on options
-	}
 	l := &life{want: want, at: at}
 	l.all()
 	b := &book{at: at, schema: s}
@@ -86,7 +84,8 @@ func For(want model.Desired, at Facts) (Needs, error) {
 			b.call(c)
 		}
 	}
-	return Needs{Grants: grants(solve(b.needs)), Root: b.rootOnly(), Unknown: l.unknown}, nil
+	b.repeat(l.alike)
+	return Needs{Grants: grants(solve(b.needs)), Root: l.rootFor(b), Unknown: l.unknown}, nil
 }
 
 // release is the schema that holds for a major version.
@@ -133,13 +132,16 @@ func grants(claims map[claim][]string) []Grant {
 }
 
 // below reports whether a path stands for all that is below it.
-func below(path string) bool { return path == "/vms" || path == "/nodes" || path == "/storage" }
+func below(path string) bool { return path == allGuests || slices.Contains(kindPaths, path) }
 
-// parentOf is the path that stands for any node or storage. What is needed on
+// kindPaths are the paths that stand for any node, storage or bridge.
+var kindPaths = []string{"/nodes", "/storage", allBridges}
+
+// parentOf is the path that stands for any node, storage or bridge. What is needed on
 // any guest says nothing about one that is named: the former are ours, the latter
 // often a template of somebody else's.
 func parentOf(path string) string {
-	for _, parent := range []string{"/nodes", "/storage"} {
+	for _, parent := range kindPaths {
 		if strings.HasPrefix(path, parent+"/") {
 			return parent
 		}

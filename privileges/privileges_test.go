@@ -18,7 +18,7 @@ func TestCallsHaveTheParametersThatTheirPermissionsAreAbout(t *testing.T) {
 		model.Clone{Pool: "web"}, model.Create{Pool: "web"}, model.Destroy{}, model.Migrate{}, model.MakeTemplate{}, model.Configure{}, model.Release{}, model.Detach{},
 		model.Resize{}, model.MoveDisk{}, model.Start{}, model.Reboot{}, model.Resume{}, model.Shutdown{}, model.Stop{}, model.Snap{}, model.Unsnap{}, model.Rollback{},
 		model.SetHA{}, model.SetHA{HA: ha}, model.SetHA{HA: ha, New: true}, model.KeepApart{}, model.KeepApart{New: true}, model.SetPool{Pool: "web", From: "old"}, model.SetFirewall{},
-		model.Download{}, model.UploadSeed{}, model.UploadSnippets{}, model.RemoveFile{}, model.RemoveDisk{}, model.MakeShare{}, model.MakeShare{New: true}, model.RemoveShare{},
+		model.Download{}, model.Unpack{}, model.UploadSeed{}, model.UploadSnippets{}, model.RemoveFile{}, model.RemoveDisk{}, model.MakeShare{}, model.MakeShare{New: true}, model.RemoveShare{},
 	} {
 		known[model.FactsOf(a).Kind] = true
 		for _, release := range []int{8, 9} {

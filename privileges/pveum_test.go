@@ -15,11 +15,14 @@ import (
 // account is who the stories are lived by.
 var account = privileges.Account{User: "proxplane@pve", Token: "story", NewUser: true, NewToken: true}
 
+// nobody has no privileges.
+var nobody = privileges.Account{User: "nobody@pve", Token: "blind", NewUser: true, NewToken: true}
+
 // grant runs the printed commands, and gives the token that they make.
-func (c *cluster) grant(grants []privileges.Grant) pve.Credentials {
+func (c *cluster) grant(who privileges.Account, grants []privileges.Grant) pve.Credentials {
 	c.t.Helper()
 	var token pve.Credentials
-	for _, line := range account.Commands(grants) {
+	for _, line := range who.Commands(grants) {
 		made, err := pveum.Run(context.Background(), c.root, line)
 		if err != nil {
 			c.t.Fatal(err)

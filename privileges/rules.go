@@ -123,7 +123,7 @@ func (b *book) oldDevice(c call, key string) {
 	if nic, ok := c.deed.had.NICAt(key); ok {
 		b.bridge("unplug from "+nic.Bridge, nic)
 	}
-	if value, ok := c.deed.had.Options[key]; ok {
+	if value, ok := c.deed.had.Options[key]; ok && value != someValue {
 		b.device(c, key, value)
 	}
 }

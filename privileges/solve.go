@@ -16,10 +16,22 @@ type need struct {
 	why string
 }
 
-// holds reports whether a claim is among those granted, on its path or on the one
-// that stands for all of its kind.
+// wider are the claims that include one: itself, that on the path that stands for all of its kind, and
+// on all guests for those of a pool.
+func wider(c claim) []claim {
+	list := []claim{c}
+	if parent := parentOf(c.path); parent != c.path {
+		list = append(list, claim{parent, c.priv})
+	}
+	if strings.HasPrefix(c.path, "/pool/") && strings.HasPrefix(c.priv, "VM.") {
+		list = append(list, claim{allGuests, c.priv})
+	}
+	return list
+}
+
+// holds reports whether a claim is among those granted, or is included in one.
 func holds(granted map[claim]bool, c claim) bool {
-	return granted[c] || granted[claim{parentOf(c.path), c.priv}]
+	return slices.ContainsFunc(wider(c), func(w claim) bool { return granted[w] })
 }
 
 func (n need) met(granted map[claim]bool) bool {
@@ -48,22 +60,40 @@ func solve(needs []need) map[claim][]string {
 			}
 		}
 	}
+	about := byClaim(needs)
 	// What was taken for one of several reasons may be needless by now.
 	for _, c := range slices.SortedFunc(maps.Keys(granted), byWeight) {
 		delete(granted, c)
-		if slices.ContainsFunc(needs, func(n need) bool { return !n.met(granted) }) {
+		if slices.ContainsFunc(about[c], func(n need) bool { return !n.met(granted) }) {
 			granted[c] = true
 		}
 	}
-	return reasons(needs, granted)
+	return reasons(about, granted)
+}
+
+// byClaim are the needs that a claim may help to meet.
+func byClaim(needs []need) map[claim][]need {
+	about := map[claim][]need{}
+	for _, n := range needs {
+		mine := map[claim]bool{}
+		for _, c := range slices.Concat(n.any...) {
+			for _, w := range wider(c) {
+				mine[w] = true
+			}
+		}
+		for c := range mine {
+			about[c] = append(about[c], n)
+		}
+	}
+	return about
 }
 
 // reasons tells for each claim what it is for: the needs that fail without it.
-func reasons(needs []need, granted map[claim]bool) map[claim][]string {
+func reasons(about map[claim][]need, granted map[claim]bool) map[claim][]string {
 	out := make(map[claim][]string, len(granted))
 	for c := range granted {
 		delete(granted, c)
-		for _, n := range needs {
+		for _, n := range about[c] {
 			if !n.met(granted) && !slices.Contains(out[c], n.why) {
 				out[c] = append(out[c], n.why)
 			}

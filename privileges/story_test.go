@@ -29,6 +29,10 @@ type story struct {
 	// prepare does what happened before, as root.
 	prepare func(c *cluster, want model.Desired) error
 	again   bool // in the end, everything is made and deleted once more
+	moves   bool // people move guests and drain nodes
+	// hidden is what an account that sees nothing can't be told the first time.
+	hidden string
+	unseen bool // nor the second time: it takes a privilege of its own to be seen
 }
 
 // cluster is a simulated cluster.
@@ -84,11 +88,11 @@ func (s story) wanted(t *testing.T) model.Desired {
 	return all[0].Desired
 }
 
-// facts looks at the cluster as one who sees everything.
-func (c *cluster) facts(want model.Desired) privileges.Facts {
+// facts looks at the cluster with these credentials, as doctor does.
+func (s story) facts(c *cluster, client *pve.Client) privileges.Facts {
 	c.t.Helper()
 	ctx := context.Background()
-	o := observe.New(c.root)
+	o := observe.New(client)
 	have, err := o.Look(ctx)
 	if err != nil {
 		c.t.Fatal(err)
@@ -106,15 +110,15 @@ func (c *cluster) facts(want model.Desired) privileges.Facts {
 			Allow string `json:"user-allow"`
 		} `json:"user-tag-access"`
 	}
-	if err := c.root.Call(ctx, "GET", "/cluster/options", nil, &options); err != nil {
+	if err := client.Call(ctx, "GET", "/cluster/options", nil, &options); err != nil {
 		c.t.Fatal(err)
 	}
-	return privileges.Facts{Release: have.Release, Have: have, TagsRestricted: options.Access.Allow == "none"}
+	return privileges.Facts{Release: have.Release, Have: have, TagsRestricted: options.Access.Allow == "none", Moves: s.moves}
 }
 
 // live lives through everything that may happen to what is wanted, with these
 // credentials. The error is the first thing that goes wrong.
-func (c *cluster) live(creds pve.Credentials, want model.Desired, again bool) error {
+func (s story) live(c *cluster, creds pve.Credentials, want model.Desired) error {
 	client := c.connect(creds)
 	e := engineFor(client)
 	want.Allow = model.Allow{Restart: true, Replace: true, Data: true}
@@ -133,12 +137,15 @@ func (c *cluster) live(creds pve.Credentials, want model.Desired, again bool) er
 		{"delete", removeVMs},
 		{"delete images", removeImages},
 	}
-	if again {
+	if s.moves {
+		chapters = slices.Insert(chapters, 1, chapter{"drain", c.send("pve2")}, chapter{"undrain", c.send("")})
+	}
+	if s.again {
 		first := want
 		chapters = append(chapters, chapter{"make again", func(want *model.Desired) { *want = first }}, chapter{"delete again", removeVMs})
 	}
 	for _, chapter := range chapters {
-		want.VMs = slices.Clone(want.VMs)
+		want.VMs, want.Moves = slices.Clone(want.VMs), nil
 		chapter.change(&want)
 		if _, err := e.Plan(context.Background(), want); err != nil {
 			return fmt.Errorf("%s: %w", chapter.name, err)
@@ -173,7 +180,7 @@ func (c *cluster) converge(e *engine.Engine, want model.Desired) error {
 	return errors.Join(errs...)
 }
 
-// seen checks that guests are in their pools, and what people are shown: the room
+// seen checks that guests are in their pools and have addresses of their own, and what people are shown: the room
 // of the nodes that their guests may go to, and the storages that they and their
 // templates are on.
 func (c *cluster) seen(client *pve.Client, want model.Desired) error {
@@ -206,7 +213,7 @@ func (c *cluster) seen(client *pve.Client, want model.Desired) error {
 			}
 		}
 	}
-	return nil
+	return c.apart()
 }
 
 func (c *cluster) poolOf(vmid int) (in string) {

@@ -8,9 +8,10 @@ import (
 // Looks at tasks of all nodes together. A few tasks are followed as closely as they can be,
 // and many at once too, since one look shows all tasks of a node. Tasks that go on starting
 // one after the other, such as those of machines for which there is no room, aren't worth
-// ten looks a second at each node.
+// ten looks a second at each node. There are enough at once to follow an image that each of five
+// nodes fetches and makes a template of.
 const (
-	looksAtOnce    = 100
+	looksAtOnce    = 200
 	looksPerTask   = 2
 	looksPerSecond = 2
 )

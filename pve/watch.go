@@ -222,7 +222,8 @@ func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for upid, task := range node.tasks {
-		next := last.Add(pollDelay(now.Sub(task.since), w.opts.Quick, w.opts.Slow))
+		quick := time.Duration(max(1, patience[upid.Type])) * w.opts.Quick
+		next := last.Add(pollDelay(now.Sub(task.since), quick, max(quick, w.opts.Slow)))
 		if first := task.since.Add(shortest[upid.Type]); first.After(next) {
 			next = first
 		}
@@ -244,7 +245,12 @@ func (w *Watcher) afford() {
 // start programs and wait for them.
 var shortest = map[string]time.Duration{
 	"qmclone": 500 * time.Millisecond, "qmstart": 500 * time.Millisecond, "qmcreate": 300 * time.Millisecond,
+	"download": 500 * time.Millisecond,
 }
+
+// patience is how many times longer the shortest period is for tasks that take seconds: each node makes one template of an
+// image, and looks at them shouldn't use up the allowance before machines are made from them.
+var patience = map[string]int{"download": 3, "qmtemplate": 3}
 
 // abandon tells all who wait that there is nobody left to look.
 func (w *Watcher) abandon(name string, node *watchedNode) {

@@ -112,7 +112,7 @@ type talk struct {
 }
 
 func newTalk(t *testing.T, world, release string) *talk {
-	worlds := map[string]func(string) *World{"lab": labWorld, "town": town, "plain": plainWorld, "minority": minorityWorld, "wired": wiredWorld}
+	worlds := map[string]func(string) *World{"lab": labWorld, "town": town, "plain": plainWorld, "minority": minorityWorld, "wired": wiredWorld, "cards": cardsWorld}
 	if worlds[world] == nil {
 		t.Fatalf("there is no world %q", world)
 	}
@@ -153,6 +153,14 @@ func wiredWorld(release string) *World {
 	n := &w.Nodes[0]
 	n.NICs, n.Bonds = []string{"eno1", "eno2", "enp5s0", "eno4"}, []world.Bond{{Name: "bond0", Slaves: []string{"eno2", "enp5s0"}, Mode: "active-backup"}}
 	n.Bridges[0].Ports, n.Bridges[1].Ports = []string{"eno1"}, []string{"bond0"}
+	return w
+}
+
+// cardsWorld has hosts with PCI devices.
+func cardsWorld(release string) *World {
+	w := town(release)
+	w.Nodes[0].PCI = map[string]string{"0000:01:00.0": "10de:2204", "0000:01:00.1": "10de:1aef", "0000:02:00.0": "10de:2204"}
+	w.Nodes[1].PCI = map[string]string{"0000:41:00.0": "10de:2204"}
 	return w
 }
 

@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	_ "embed"
 	"net/netip"
 	"slices"
 	"strings"

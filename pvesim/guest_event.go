@@ -20,7 +20,7 @@ func (s *Sim) powerOff(vm *VM) {
 	if vm.Run != nil {
 		close(vm.Run.gone())
 	}
-	vm.Run = nil
+	vm.Run, vm.Devices = nil, nil
 	vm.recount()
 	s.dirty()
 	s.haLooksAfter(vm.ID, haTries)
@@ -85,7 +85,7 @@ func (s *Sim) watchOff(vm *VM) {
 func (s *Sim) resumeGuests() {
 	for _, vm := range s.state.VMs {
 		if s.machines != nil { // it ended with the earlier run
-			vm.Run = nil
+			vm.Run, vm.Devices = nil, nil
 		}
 		if vm.Run != nil && vm.Run.Guest != nil {
 			vm.Run.Guest.MakeMaps()

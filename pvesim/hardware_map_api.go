@@ -3,11 +3,10 @@ package pvesim
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
-// hardwareMapRoutes are the mappings of PCI and USB devices. No host has any
-// such device, so each mapping is valid as a text only.
+// hardwareMapRoutes are the mappings of PCI and USB devices. No host has a USB
+// device, so mappings of these are valid as a text only.
 func hardwareMapRoutes() map[string]handler {
 	routes := map[string]handler{}
 	for kind := range hardwareMapKinds {
@@ -59,48 +58,49 @@ func (c *call) listHardwareMaps(kind string) (any, error) {
 		entry := c.hardwareMapEntry(kind, m)
 		entry["id"] = id
 		if node != "" {
-			entry[checks] = m.checks(kind, node)
+			entry[checks] = c.checkHardwareMap(kind, id, node)
 		}
 		list = append(list, entry)
 	}
 	return list, nil
 }
 
-// checks says what is wrong with a mapping on a node.
-func (m *HardwareMap) checks(kind, node string) []map[string]any {
-	devices := m.onNode(node)
-	if len(devices) == 0 {
+// checkHardwareMap says what is wrong with a mapping on a node.
+func (s *Sim) checkHardwareMap(kind, id, node string) []map[string]any {
+	entries := s.mappedOn(kind, id, node)
+	if len(entries) == 0 {
 		return []map[string]any{{"severity": "warning", "message": "No mapping for node " + node + "."}}
 	}
 	list := []map[string]any{}
-	for _, device := range devices {
-		list = append(list, map[string]any{"severity": "error", "message": "Invalid configuration: " + missingDevice(kind, device) + "\n"})
+	for _, entry := range entries {
+		why := missingUSB(entry)
+		if kind == "pci" {
+			why = s.invalidPCI(id, node, entry)
+		}
+		if why != "" {
+			list = append(list, map[string]any{"severity": "error", "message": "Invalid configuration: " + why + "\n"})
+		}
 	}
 	return list
 }
 
-// onNode lists the devices that the mapping names for a node.
-func (m *HardwareMap) onNode(node string) []string {
-	var devices []string
+// onNode lists the entries that the mapping has for a node.
+func (m *HardwareMap) onNode(node string) (entries []string) {
 	for _, entry := range m.Map {
 		if n, _ := property(entry, "node", ""); n == node {
-			path, _ := property(entry, "path", "")
-			if path == "" {
-				path, _ = property(entry, "id", "")
-			}
-			devices = append(devices, path)
+			entries = append(entries, entry)
 		}
 	}
-	return devices
+	return entries
 }
 
-// missingDevice is what is said of a device that the host doesn't have.
-func missingDevice(kind, device string) string {
-	device, _, _ = strings.Cut(device, ";")
-	if kind == "pci" && !strings.Contains(device, ".") {
-		device += ".0" // all functions: the first one must be there
+// missingUSB is what is said of a device that the host doesn't have.
+func missingUSB(entry string) string {
+	device, _ := property(entry, "path", "")
+	if device == "" {
+		device, _ = property(entry, "id", "")
 	}
-	return kind + " device '" + device + "' not found"
+	return "usb device '" + device + "' not found"
 }
 
 func (c *call) createHardwareMap(kind string) error {

@@ -119,12 +119,14 @@ func (t *task) prepareMove(vm *VM, job *migration) error {
 	}
 	if len(mapped) > 0 {
 		for _, key := range sortedKeys(mapped) {
-			names = append(names, fmt.Sprintf("%s:%v", key, mapped[key].(map[string]any)["name"]))
+			if m := mapped[key].(map[string]any); m["live-migration"] == nil {
+				names = append(names, fmt.Sprintf("%s:%v", key, m["name"]))
+			}
 		}
 		switch lacking := missing[job.target]; {
 		case len(lacking) > 0:
 			return die("can't migrate to '%s': missing mapped devices %s", job.target, strings.Join(lacking, ", "))
-		case vm.Run != nil:
+		case vm.Run != nil && len(names) > 0:
 			return die("can't live migrate running VM which uses following mapped devices: %s", strings.Join(names, ", "))
 		}
 		t.say("migrating VM which uses mapped local devices")
@@ -255,6 +257,9 @@ func (t *task) arrive(vm *VM, job *migration) {
 	if vm.Run != nil {
 		vm.Run.PID = int(t.serial("pid/"+job.target)) + 1000
 		vm.Run.Started = t.now()
+		if err := t.reservePCI(vm); err != nil {
+			t.warnf("%s", err)
+		}
 	}
 	t.dirty()
 }

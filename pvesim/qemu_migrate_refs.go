@@ -138,9 +138,13 @@ func (s *Sim) localResources(vm *VM) (local []string, mapped map[string]any, mis
 		if name != "" {
 			mapped[key] = map[string]any{"name": name}
 			for node := range s.state.Nodes {
-				if kind != "virtiofs" || !s.dirMapped(name, node) {
+				if !s.mappedThere(kind, name, node) {
 					missing[node] = append(missing[node], key)
 				}
+			}
+			if kind == "hostpci" && s.movesLive(name) {
+				mapped[key] = map[string]any{"name": name, "live-migration": 1}
+				continue
 			}
 			if kind == "hostpci" && vm.Run == nil {
 				continue
@@ -149,6 +153,23 @@ func (s *Sim) localResources(vm *VM) (local []string, mapped map[string]any, mis
 		local = append(local, key)
 	}
 	return local, mapped, missing
+}
+
+// mappedThere reports whether a mapping of devices or directories has an entry for the node.
+func (s *Sim) mappedThere(kind, id, node string) bool {
+	switch kind {
+	case "virtiofs":
+		return s.dirMapped(id, node)
+	case "hostpci":
+		kind = "pci"
+	}
+	return len(s.mappedOn(kind, id, node)) > 0
+}
+
+// movesLive reports whether a mapping of PCI devices says that they can be live-migrated.
+func (s *Sim) movesLive(id string) bool {
+	m := s.hardwareMaps("pci")[id]
+	return m != nil && perlBool(m.Options["live-migration-capable"])
 }
 
 // dirMapped reports whether a directory mapping has an entry for the node.

@@ -74,6 +74,11 @@ func (t *task) startLocked(vm *VM, o startOptions) error {
 		t.logf("Resuming suspended VM")
 		state = vm.Conf["vmstate"]
 	}
+	defer func() {
+		if vm.Run == nil {
+			vm.Devices = nil
+		}
+	}()
 	if err := t.checkStart(vm, state != ""); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (t *task) checkStart(vm *VM, restored bool) error {
 	if c["bios"] == "ovmf" && c["efidisk0"] == "" {
 		t.warnf("no efidisk configured! Using temporary efivars disk.")
 	}
-	if err := t.checkHostDevices(vm.Node, c); err != nil {
+	if err := t.checkHostDevices(vm); err != nil {
 		return err
 	}
 	cpus := c.number("sockets", 1) * c.number("cores", 1)

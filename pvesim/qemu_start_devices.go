@@ -16,19 +16,18 @@ func checkFirmware(c Conf) error {
 	return nil
 }
 
-// checkHostDevices refuses devices of the host: simulated hosts have none.
-// USB devices may be plugged into the host later.
-func (s *Sim) checkHostDevices(node string, c Conf) error {
+// checkHostDevices reserves the PCI devices of the host that the VM asks for, and refuses others:
+// simulated hosts have none. USB devices may be plugged into the host later.
+func (s *Sim) checkHostDevices(vm *VM) error {
+	node, c := vm.Node, vm.Conf
 	for i := range 14 {
 		modern := c["ostype"] == "l26" || windowsVersion(c["ostype"]) > 7
 		if i >= 5 && c[fmt.Sprintf("usb%d", i)] != "" && !modern {
 			return die("using usb%d is only possible with machine type >= 7.1 and ostype l26 or windows > 7", i)
 		}
 	}
-	for i := range 16 {
-		if value := c[fmt.Sprintf("hostpci%d", i)]; value != "" {
-			return s.checkHostPCI(node, value)
-		}
+	if err := s.reservePCI(vm); err != nil {
+		return err
 	}
 	for i := range 14 {
 		if err := s.checkUSB(node, c[fmt.Sprintf("usb%d", i)]); err != nil {
@@ -45,25 +44,6 @@ func (s *Sim) checkHostDevices(node string, c Conf) error {
 	return nil
 }
 
-func (s *Sim) checkHostPCI(node, value string) error {
-	host, _ := property(value, "host", "host")
-	mapping, mapped := property(value, "mapping", "host")
-	switch {
-	case host != "" && mapped:
-		return die("Cannot set both 'host' and 'mapping'.")
-	case mapped:
-		devices := s.mappedDevices("pci", mapping, node)
-		if len(devices) == 0 {
-			return die("PCI device mapping not found for '%s'", mapping)
-		}
-		return die("PCI device mapping invalid (hardware probably changed): %s", missingDevice("pci", devices[0]))
-	case host == "":
-		return die("Either 'host' or 'mapping' must be set.")
-	}
-	id, _, _ := strings.Cut(host, ";")
-	return die("no PCI device found for '%s'", id)
-}
-
 // checkUSB makes sure that QEMU can be told which device is meant.
 func (s *Sim) checkUSB(node, value string) error {
 	if value == "" {
@@ -73,11 +53,11 @@ func (s *Sim) checkUSB(node, value string) error {
 	mapping, mapped := property(value, "mapping", "host")
 	switch {
 	case mapped && host == "":
-		switch devices := s.mappedDevices("usb", mapping, node); len(devices) {
+		switch devices := s.mappedOn("usb", mapping, node); len(devices) {
 		case 0:
 			return die("USB device mapping not found for '%s'", mapping)
 		case 1:
-			return die("USB Mapping invalid (hardware probably changed): %s", missingDevice("usb", devices[0]))
+			return die("USB Mapping invalid (hardware probably changed): %s", missingUSB(devices[0]))
 		}
 		return die("More than one USB mapping per host not supported")
 	case mapped || host == "":
@@ -86,8 +66,8 @@ func (s *Sim) checkUSB(node, value string) error {
 	return nil
 }
 
-// mappedDevices are the devices on a node that a mapping names.
-func (s *Sim) mappedDevices(kind, id, node string) []string {
+// mappedOn are the entries of a mapping for a node.
+func (s *Sim) mappedOn(kind, id, node string) []string {
 	if m := s.hardwareMaps(kind)[id]; m != nil {
 		return m.onNode(node)
 	}

@@ -43,16 +43,17 @@ type State struct {
 
 // Node is a host.
 type Node struct {
-	Name    string    `json:"name"`
-	ID      int       `json:"id"`
-	IP      string    `json:"ip"`
-	State   NodeState `json:"state"`
-	CPUs    int       `json:"cpus"`
-	Memory  int64     `json:"memory"`
-	Used    int64     `json:"used"`           // memory that the host itself uses
-	Root    int64     `json:"root"`           // size of the root file system
-	NICs    []string  `json:"nics,omitempty"` // physical network cards
-	Bridges []*Bridge `json:"bridges"`
+	Name    string            `json:"name"`
+	ID      int               `json:"id"`
+	IP      string            `json:"ip"`
+	State   NodeState         `json:"state"`
+	CPUs    int               `json:"cpus"`
+	Memory  int64             `json:"memory"`
+	Used    int64             `json:"used"`           // memory that the host itself uses
+	Root    int64             `json:"root"`           // size of the root file system
+	NICs    []string          `json:"nics,omitempty"` // physical network cards
+	PCI     map[string]string `json:"pci,omitempty"`  // devices: vendor and device by where they are
+	Bridges []*Bridge         `json:"bridges"`
 	// NewBridges is the config that waits to be applied; nil: none.
 	NewBridges []*Bridge         `json:"newBridges,omitempty"`
 	Booted     time.Time         `json:"booted"`
@@ -91,6 +92,8 @@ type VM struct {
 	// Saved is what the memory of the guest held, by the volume that it was
 	// saved to (snapshots with RAM, suspension to disk).
 	Saved map[string]*Run `json:"saved,omitempty"`
+	// Devices are the PCI devices of its node that it has while it runs.
+	Devices []string `json:"devices,omitempty"`
 
 	digest string // of the config, computed when first asked for
 	index  *guestIndex

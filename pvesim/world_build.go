@@ -54,7 +54,7 @@ func (s *Sim) addWorldNode(w *World, i int, n WorldNode) {
 	node := &Node{
 		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory),
 		Used: 1 << 30, Root: 100 << 30, Booted: s.now().Add(-time.Hour), Conf: map[string]string{},
-		NICs: n.NICs,
+		NICs: n.NICs, PCI: n.PCI,
 	}
 	if w.Cluster == "" {
 		node.ID = 0

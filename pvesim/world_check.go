@@ -71,6 +71,7 @@ func (k *worldCheck) checkNodes() {
 			k.addf("node %s: %d CPUs", n.Name, n.CPUs)
 		}
 		k.checkNetwork(n)
+		k.checkPCI(n)
 		for _, b := range n.Bridges {
 			if err := k.sim.schema.CheckFormat("pve-iface", b.Name); err != nil {
 				k.addf("node %s: bridge %q: %s", n.Name, b.Name, oneLine(err))

@@ -35,6 +35,24 @@ func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, since time.Time
 	return s.cluster.engine.PlanAsOf(ctx, want, since)
 }
 
+// Together is what one person wants of one of several sites.
+type Together struct {
+	Site *Site
+	Name string // for people
+	Want model.Desired
+}
+
+// PlanTogether plans what one person wants of several sites, with what was read since a time. The
+// machines of all count together, so that each plan says which of the others are restarted or replaced first. An
+// error is of the one that is at this place.
+func PlanTogether(ctx context.Context, all []Together, since time.Time) (plans []plan.Plan, at int, err error) {
+	list := make([]engine.Together, len(all))
+	for i, one := range all {
+		list[i] = engine.Together{Engine: one.Site.cluster.engine, Name: one.Name, Want: one.Want}
+	}
+	return engine.PlanTogether(ctx, list, since)
+}
+
 // Replan is a Plan for those who look again and again: it relies on configs that were read
 // before, unless lists show that they may have changed.
 func (s *Site) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
@@ -56,14 +74,15 @@ func (s *Site) LeftOn(ctx context.Context, node string, since time.Time) ([]mode
 }
 
 // Attend joins a budget for what is wanted of Apply, so that of all who share the budget no more
-// machines are restarted or replaced at once than each says. All attend before one applies.
+// machines are restarted or replaced at once than each says. All attend before one applies, in the order in
+// which [engine.Party.Queue] has them take turns.
 func (s *Site) Attend(b *engine.Budget, name string, want model.Desired) *engine.Party {
 	return s.cluster.engine.Attend(b, name, want)
 }
 
 // Apply works on what is wanted until it is so, or nothing more can be done, or ctx ends, and
 // tells how far each object has come. Nothing is looked after when it returns. It is for commands
-// that end; what goes on is put or wanted.
+// that end; what goes on is put or wanted. Two objects with one key are refused, see [ErrSameKey].
 func (s *Site) Apply(ctx context.Context, want model.Desired, opts engine.Options) (engine.Report, error) {
 	return s.cluster.engine.Converge(ctx, want, opts)
 }

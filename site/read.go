@@ -39,7 +39,7 @@ func (s *Site) Read(ctx context.Context, owner model.Owner) (Machine, error) {
 		return Machine{}, err
 	}
 	for _, vmid := range s.candidates(owner) {
-		g, err := s.config(ctx, vmid)
+		g, err := s.cluster.observer.Known(ctx, vmid)
 		if err != nil {
 			return Machine{}, err
 		}
@@ -78,26 +78,6 @@ func (s *Site) candidates(owner model.Owner) (ids []int) {
 	return slices.Compact(ids)
 }
 
-// config is a guest with its config, which is read if it isn't known; nil: there is none.
-func (s *Site) config(ctx context.Context, vmid int) (*model.Guest, error) {
-	g := s.guest(vmid)
-	if g == nil || g.Config != nil {
-		return g, nil
-	}
-	if err := s.cluster.observer.Config(ctx, vmid); err != nil {
-		return nil, err
-	}
-	if g = s.guest(vmid); g != nil && g.Config == nil {
-		return nil, fmt.Errorf("VM %d changed while it was read", vmid)
-	}
-	return g, nil
-}
-
-func (s *Site) guest(vmid int) (g *model.Guest) {
-	s.cluster.observer.View(func(have *model.Observed) { g = have.Guests[vmid] })
-	return g
-}
-
 func (s *Site) machine(owner model.Owner, g *model.Guest) Machine {
 	m := Machine{Owner: owner, Guest: g}
 	s.mu.Lock()
@@ -113,7 +93,7 @@ func (s *Site) Owner(ctx context.Context, vmid int) (model.Owner, error) {
 	if err := s.refresh(ctx); err != nil {
 		return model.Owner{}, err
 	}
-	g, err := s.config(ctx, vmid)
+	g, err := s.cluster.observer.Known(ctx, vmid)
 	switch {
 	case err != nil:
 		return model.Owner{}, err
@@ -195,7 +175,7 @@ func (s *Site) readAll(ctx context.Context, vmids []int) error {
 	errs := make([]error, len(vmids))
 	var all sync.WaitGroup
 	for i, vmid := range vmids {
-		all.Go(func() { _, errs[i] = s.config(ctx, vmid) })
+		all.Go(func() { _, errs[i] = s.cluster.observer.Known(ctx, vmid) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

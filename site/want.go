@@ -21,7 +21,7 @@ var (
 	ErrTaken  = errors.New("another caller looks after it")
 	// ErrSameKey: what one caller wants is told apart by kind, namespace and name. Somebody who
 	// looks after several sets opens a site for each.
-	ErrSameKey = errors.New("this caller has put an object of that name for another owner")
+	ErrSameKey = engine.ErrSameKey
 )
 
 // Put says that a machine is wanted, in place of what the owner wanted before. It returns
@@ -104,9 +104,7 @@ func (s *Site) change(owner model.Owner, do func(*wanted) bool) error {
 
 // put does the same for a caller that holds the lock.
 func (s *Site) put(key model.Key, change func(*wanted) bool) {
-	if _, known := s.want.owner(key); !known {
-		s.want.order = append(s.want.order, key)
-	}
+	s.want.list(key)
 	if change(&s.want) {
 		s.want.versions[key]++
 		delete(s.latest, key)
@@ -179,7 +177,7 @@ func (s *Site) forget(key model.Key) {
 
 // Want says all that this caller wants, in place of everything that it has put: what isn't
 // named any more is left as it is in Proxmox. Versions, which may be nil, say which edition of
-// each object it is; outcomes repeat them.
+// each object it is; outcomes repeat them. Of two objects with one key the last one counts.
 func (s *Site) Want(all model.Desired, versions map[model.Key]int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,16 +188,16 @@ func (s *Site) Want(all model.Desired, versions map[model.Key]int64) {
 	s.want.whole, s.want.rest, s.want.shares, s.want.groups = true, all, all.Shares, all.Groups
 	s.want.rest.VMs, s.want.rest.Images, s.want.rest.Snapshots = nil, nil, nil
 	for _, i := range all.Images {
+		s.want.list(i.Owner.Key)
 		s.want.images[i.Owner.Key] = i
-		s.want.order = append(s.want.order, i.Owner.Key)
 	}
 	for _, v := range all.VMs {
+		s.want.list(v.Owner.Key)
 		s.want.vms[v.Owner.Key] = v
-		s.want.order = append(s.want.order, v.Owner.Key)
 	}
 	for _, snap := range all.Snapshots {
+		s.want.list(snap.Owner.Key)
 		s.want.snaps[snap.Owner.Key] = snap
-		s.want.order = append(s.want.order, snap.Owner.Key)
 	}
 	if versions != nil {
 		s.want.versions = maps.Clone(versions)

@@ -60,6 +60,13 @@ func (w *wanted) owner(k model.Key) (model.Owner, bool) {
 	return s.Owner, ok
 }
 
+// list puts a key behind those that are known.
+func (w *wanted) list(k model.Key) {
+	if _, known := w.owner(k); !known {
+		w.order = append(w.order, k)
+	}
+}
+
 func (w *wanted) drop(k model.Key) {
 	delete(w.vms, k)
 	delete(w.images, k)

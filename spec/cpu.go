@@ -120,10 +120,10 @@ func (r *report) numaNodes(c *class, spec *Class, memory int64) {
 		if mib <= 0 {
 			r.fail(field+".memory", "is missing")
 		}
-		if n.HostNodes == "" && spec.Hugepages != "" {
-			r.fail(field+".hostNodes", "is missing: with %s, memory comes from nodes of the host that are named", called("hugepages"))
-		}
-		if (n.HostNodes == "") != (n.Policy == "") {
+		switch {
+		case n.HostNodes == "" && spec.Hugepages != "":
+			r.fail(field+".hostNodes", "is missing: with %s, memory comes from nodes of the host that are named; give %s, too, such as bind", called("hugepages"), called("policy"))
+		case (n.HostNodes == "") != (n.Policy == ""):
 			r.fail(field+".policy", "goes with %s: give both, or none", called("hostNodes"))
 		}
 		r.numaCPUs(field+".cpus", n.CPUs, most, cpus)

@@ -73,8 +73,8 @@ func (r *report) fail(field, format string, args ...any) {
 }
 
 // tell notes something about a field that isn't wrong.
-func (r *report) tell(field, text string) {
-	r.notes = append(r.notes, &Error{Object: r.object, Field: field, Text: message(text)})
+func (r *report) tell(field, format string, args ...any) {
+	r.notes = append(r.notes, &Error{Object: r.object, Field: field, Text: message(format, args...)})
 }
 
 // forbidden notes that the cluster has a rule against what a field says.

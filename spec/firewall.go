@@ -79,6 +79,9 @@ func (b *build) firewall(nics []nic) *model.Firewall {
 		"enable": orOn(f.Enabled), "policy_in": f.PolicyIn, "policy_out": f.PolicyOut, "log_level_in": f.LogIn, "log_level_out": f.LogOut,
 		"dhcp": orOn(f.DHCP), "ndp": orOn(f.NDP), "radv": flag(f.RouterAdvertisements), "macfilter": orOn(f.MACFilter), "ipfilter": flag(f.IPFilter),
 	})}
+	if f.IPFilter {
+		b.tell(at+"ipFilter", "the machine can then send from those addresses only that its own IP sets in Proxmox have, ipfilter-net0 and so on; without such a set, only from the link-local address of IPv6")
+	}
 	if len(f.Rules) > maxRules {
 		b.fail(at+"rules", "a machine has at most %d rules; a security group of the cluster can hold more", maxRules)
 		return out

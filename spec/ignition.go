@@ -51,10 +51,15 @@ func (b *build) checkIgnition(nics []nic, d boot, config string) {
 		}
 		b.fail(d.texts[0].Field, "it makes a config of version %s, and %s %s reads none newer than %s%s", version, TheImage, b.image.Owner.Name, b.image.OS.Ignition, instead)
 	}
-	for _, n := range nics {
+	for i, n := range nics {
 		switch {
+		case d.UsesAddress(i):
 		case n.pool != nil:
-			b.fail(n.field+".staticIP.fromPool", "Ignition configs set no addresses by themselves, and yours can't know which one the machine gets; use %s, or DHCP", called("staticIP.address"))
+			how := ""
+			if d.Variables == nil {
+				how = fmt.Sprintf(" (Ignition's JSON has variables once %s has one; Butane always has)", called("variables"))
+			}
+			b.fail(n.field+".staticIP.fromPool", "Ignition configs set no addresses by themselves: have yours write ${%s} into a file that does, in /etc/systemd/network on Flatcar, in /etc/NetworkManager/system-connections on Fedora CoreOS%s", firstboot.NICVariable(firstboot.VarAddress, i), how)
 		case len(n.v4)+len(n.v6) > 0:
 			b.tell(n.field+".staticIP", "Ignition configs set no addresses by themselves: have yours write a file that does, in /etc/systemd/network on Flatcar, in /etc/NetworkManager/system-connections on Fedora CoreOS")
 		}

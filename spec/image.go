@@ -212,8 +212,9 @@ func (r *report) sourceSelector(img *model.Image, spec *Image) {
 	}
 }
 
-// packed are endings of files that Proxmox doesn't unpack for disk images.
-var packed = []string{".gz", ".xz", ".zst", ".bz2", ".zip", ".lzo", ".tar", ".7z"}
+// packed are endings of files that nobody unpacks: archives of several files, and what there is no
+// well-kept library for.
+var packed = []string{".zip", ".lzo", ".tar", ".tgz", ".txz", ".7z", ".rar"}
 
 func (r *report) imageURL(img *model.Image, spec *Image) {
 	u, err := url.Parse(spec.URL)
@@ -225,11 +226,17 @@ func (r *report) imageURL(img *model.Image, spec *Image) {
 		r.fail("url", "must not hold a password: Proxmox logs it")
 		return
 	}
-	switch ext := strings.ToLower(path.Ext(u.Path)); {
+	name := strings.ToLower(u.Path)
+	if packing := model.Packing(spec.URL); packing != "" {
+		name = strings.TrimSuffix(name, "."+packing)
+	}
+	switch ext := path.Ext(name); {
 	case ext == ".iso":
 		r.fail("url", "an .iso isn't a disk image: put it on a storage and name it in %s", inImage("iso"))
 	case slices.Contains(packed, ext):
-		r.fail("url", "Proxmox doesn't unpack %s: give a .qcow2, .img, .raw or .vmdk", ext)
+		r.fail("url", "%s isn't unpacked: give a .qcow2, .img, .raw or .vmdk, which may be packed as .xz, .bz2, .gz or .zst, or an .ova", ext)
+	case name != strings.ToLower(u.Path) && model.Packing(name) != "":
+		r.fail("url", "is packed twice: give an image that is packed once, or not at all")
 	}
 	img.URL = spec.URL
 	r.imageChecksum(img, spec)

@@ -225,8 +225,10 @@ func sampled(r firstboot.Recipe, nics []nic) firstboot.Recipe {
 		for _, f := range n.pool.Families() {
 			if f == model.IPv4 {
 				r.NICs[i].Addresses = append(r.NICs[i].Addresses, netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, 1}), n.pool.Prefix.Bits()).String())
+				r.NICs[i].Gateway = n.pool.Gateway
 			} else {
 				r.NICs[i].Addresses = append(r.NICs[i].Addresses, netip.PrefixFrom(netip.MustParseAddr("2001:db8::1"), n.pool.Prefix6.Bits()).String())
+				r.NICs[i].Gateway6 = n.pool.Gateway6
 			}
 		}
 	}

@@ -100,6 +100,9 @@ func (b *build) cloudInit(d *boot, c *CloudInit) bool {
 			b.fail(field+".rerun", "is for cloud-init; Talos reads its machine config once")
 		}
 	}
+	if name := firstboot.OwnVariable(t.Content); name != "" && d.Variables == nil {
+		b.tell(t.Field, "${%s} stays as it is: variables are replaced once %s has one, or where several machines are wanted alike", name, called("variables"))
+	}
 	if _, own := d.metaKeys["instance-id"]; own && c.Rerun {
 		b.fail(field+".rerun", "makes no sense beside an instance-id in %s", inMachine("metaData"))
 	}

@@ -9,18 +9,20 @@ import (
 
 // Node is a host, for tables and for machines.
 type Node struct {
-	Name    string `json:"name"`
-	Online  bool   `json:"online"`
-	CPUs    int    `json:"cpus,omitempty"`
-	Memory  int64  `json:"memoryBytes,omitempty"`
-	Used    int64  `json:"memoryUsedBytes,omitempty"`
-	Guests  int    `json:"guests"`
-	Running int    `json:"running"`
+	Name   string `json:"name"`
+	Online bool   `json:"online"`
+	// Maintenance tells that the HA manager has the node in maintenance.
+	Maintenance bool  `json:"maintenance,omitempty"`
+	CPUs        int   `json:"cpus,omitempty"`
+	Memory      int64 `json:"memoryBytes,omitempty"`
+	Used        int64 `json:"memoryUsedBytes,omitempty"`
+	Guests      int   `json:"guests"`
+	Running     int   `json:"running"`
 }
 
 // NodeOf makes the view of a node and counts its guests.
 func NodeOf(n *model.Node, have *model.Observed) Node {
-	v := Node{Name: n.Name, Online: n.Online, CPUs: n.CPUs, Memory: n.Memory, Used: n.Used}
+	v := Node{Name: n.Name, Online: n.Online, Maintenance: n.Maintenance, CPUs: n.CPUs, Memory: n.Memory, Used: n.Used}
 	for _, g := range have.Guests {
 		if g.Node == n.Name && !g.Template {
 			v.Guests++
@@ -40,8 +42,11 @@ func NodeTable(list []Node) Table {
 	}}
 	for _, n := range list {
 		state, used, free := "online", Percent(n.Used, n.Memory), Size(max(0, n.Memory-n.Used))
-		if !n.Online {
+		switch {
+		case !n.Online:
 			state, used, free = "offline", "", ""
+		case n.Maintenance:
+			state = "maintenance"
 		}
 		t.Rows = append(t.Rows, []string{
 			n.Name, state, fmt.Sprint(n.CPUs), sizeOrNone(n.Memory), used, free, fmt.Sprint(n.Guests), fmt.Sprint(n.Running),

@@ -2,7 +2,9 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -97,7 +99,7 @@ func (d *description) guest(g *model.Guest) {
 	v := VMOf(g)
 	d.line("Name", v.Name)
 	d.line("VMID", v.id())
-	d.line("Node", v.Node)
+	d.line("Node", nodeText(g))
 	state := v.State
 	if g.Template {
 		state = "template"
@@ -117,6 +119,14 @@ func (d *description) guest(g *model.Guest) {
 		d.line("Description", c.Text)
 		d.config(c)
 	}
+}
+
+// nodeText is the node of a guest, and the one that it comes back to.
+func nodeText(g *model.Guest) string {
+	if g.Config == nil || g.Config.Marker == nil || g.Config.Marker.Home == "" || g.Config.Marker.Home == g.Node {
+		return g.Node
+	}
+	return fmt.Sprintf("%s (%s was drained; undrain brings it back there)", g.Node, g.Config.Marker.Home)
 }
 
 func ownerText(g *model.Guest) string {
@@ -144,7 +154,7 @@ func (d *description) config(c *model.Config) {
 		if n.VLAN != 0 {
 			vlan = fmt.Sprint(n.VLAN)
 		}
-		nics.Rows = append(nics.Rows, []string{n.Slot, n.Model, n.MAC, n.Bridge, vlan, pairs(n.Options)})
+		nics.Rows = append(nics.Rows, []string{n.Slot, n.Model, n.MAC, n.Bridge, vlan, nicOptions(n)})
 	}
 	if len(nics.Rows) > 0 {
 		d.rows("Networks", nics, true)
@@ -158,6 +168,21 @@ func (d *description) config(c *model.Config) {
 	if len(options.Rows) > 0 {
 		d.rows("Options", options, false)
 	}
+}
+
+// nicOptions are the options of an interface that have no column of their own, as its config has them.
+func nicOptions(n model.NIC) string {
+	all := maps.Clone(n.Options)
+	if all == nil {
+		all = map[string]string{}
+	}
+	if n.Firewall {
+		all["firewall"] = "1"
+	}
+	if n.MTU != 0 {
+		all["mtu"] = strconv.Itoa(n.MTU)
+	}
+	return pairs(all)
 }
 
 // optionText leaves out what is long or nobody's business.

@@ -238,7 +238,10 @@ func Ended(same, gone int) string {
 
 // String is the last line of a plan.
 func (c Counts) String() string {
-	if !c.Changes() {
+	switch {
+	case c == Counts{}:
+		return "Nothing to do."
+	case !c.Changes():
 		return "Nothing to do: " + Ended(c.Same-c.gone, c.gone) + "."
 	}
 	var parts []string

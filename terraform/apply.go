@@ -27,7 +27,7 @@ func (r *base) Create(ctx context.Context, req resource.CreateRequest, resp *res
 		return
 	}
 	resp.State.Raw = req.Plan.Raw
-	if !r.apply(ctx, limit, req.Config, req.Plan, nil, &resp.State, &resp.Diagnostics) {
+	if !r.apply(ctx, limit, request{said: req.Config, planned: req.Plan}, &resp.State, &resp.Diagnostics) {
 		// A resource that failed half-way would be destroyed and made anew. Without a
 		// state the next apply finds what there is by its owner, and goes on.
 		resp.State.RemoveResource(ctx)
@@ -44,17 +44,27 @@ func (r *base) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 	}
 	before := resp.State.Raw
 	resp.State.Raw = req.Plan.Raw
-	if !r.apply(ctx, limit, req.Config, req.Plan, &req.State, &resp.State, &resp.Diagnostics) {
+	if !r.apply(ctx, limit, request{said: req.Config, planned: req.Plan, before: &req.State, private: req.Private}, &resp.State, &resp.Diagnostics) {
 		resp.State.Raw = before // what is left to do is planned again
+		return
 	}
+	resp.Diagnostics.Append(forgetPending(ctx, resp.Private)...)
+}
+
+// request is what is to be applied.
+type request struct {
+	said    tfsdk.Config
+	planned tfsdk.Plan
+	before  *tfsdk.State // nil: there is none
+	private private      // the same
 }
 
 // apply has the engine make it so, waits, and fills the state.
-func (r *base) apply(ctx context.Context, limit time.Duration, said tfsdk.Config, planned tfsdk.Plan, before, state *tfsdk.State, diags *diag.Diagnostics) bool {
+func (r *base) apply(ctx context.Context, limit time.Duration, req request, state *tfsdk.State, diags *diag.Diagnostics) bool {
 	if !r.ready(diags) {
 		return false
 	}
-	w, known, more := r.kind.parse(said.Raw)
+	w, known, more := r.kind.parse(req.said.Raw)
 	if diags.Append(more...); diags.HasError() {
 		return false
 	}
@@ -62,13 +72,8 @@ func (r *base) apply(ctx context.Context, limit time.Duration, said tfsdk.Config
 		diags.AddError("Something isn't known", "The configuration has values that aren't known even now. This is a defect of the provider or of Terraform.")
 		return false
 	}
-	if diags.Append(r.kind.pin(ctx, &w, planned)...); diags.HasError() {
+	if diags.Append(r.kind.pin(ctx, &w, req.planned)...); diags.HasError() {
 		return false
-	}
-	if before != nil {
-		if diags.Append(r.kind.shrink(&w, *before)...); diags.HasError() {
-			return false
-		}
 	}
 	s, err := r.door.opened(w.wanted.Connection)
 	if err != nil {
@@ -77,6 +82,17 @@ func (r *base) apply(ctx context.Context, limit time.Duration, said tfsdk.Config
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it has taken longer than timeouts allow"))
 	defer cancel()
+	if req.before != nil {
+		a, more := r.former(ctx, &w, *req.before, req.private)
+		if diags.Append(more...); a != nil {
+			diags.Append(a.adopt(ctx, s)...)
+		}
+	} else {
+		diags.Append(r.unclaimed(ctx, s, w)...)
+	}
+	if diags.HasError() {
+		return false
+	}
 	r.door.want(s, w.key, w.wanted.Desired)
 	outcomes, err := r.door.settle(ctx, s, w.owners, site.Ready)
 	if err == nil {
@@ -102,7 +118,19 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	objects, ok := r.ask(ctx, w, &resp.Diagnostics)
+	a, gone := r.adoption(ctx, req.Private, w, &resp.Diagnostics)
+	switch {
+	case resp.Diagnostics.HasError():
+		return
+	case gone:
+		resp.State.RemoveResource(ctx)
+		return
+	case a != nil:
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("drift"), a.differences(w))...)
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("machines"), []aMachine{seen(a.vm.Owner.Name, a.guest)})...)
+		return
+	}
+	s, objects, ok := r.ask(ctx, w, false, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -112,7 +140,7 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 			return
 		}
 	}
-	there, more := r.kind.look(ctx, r.door.site, w, objects, &resp.State)
+	there, more := r.kind.look(ctx, s, w, objects, &resp.State)
 	if resp.Diagnostics.Append(more...); resp.Diagnostics.HasError() {
 		return
 	}
@@ -135,6 +163,10 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	w, _, diags := r.kind.parse(req.State.Raw)
 	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
 		return
+	}
+	a, gone := r.adoption(ctx, req.Private, w, &resp.Diagnostics)
+	if a != nil || gone || resp.Diagnostics.HasError() {
+		return // what was imported and isn't ours yet stays as it is
 	}
 	s, err := r.door.opened(w.wanted.Connection)
 	if err != nil {

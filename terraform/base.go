@@ -6,7 +6,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -21,7 +23,17 @@ import (
 // at what became of it.
 type base struct {
 	configured
-	kind kind
+	kind   kind
+	suffix string // of the resource's name
+}
+
+var (
+	_ resource.ResourceWithConfigure  = (*machine)(nil)
+	_ resource.ResourceWithModifyPlan = (*machine)(nil)
+)
+
+func (r *base) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + r.suffix
 }
 
 // kind is what sets one kind of resource apart from others.
@@ -49,6 +61,7 @@ type part struct {
 	wanted manifest.Wanted
 	owners []model.Owner // of what is its own
 	leaves []model.Owner // of what was its own and is to go
+	from   int           // the VMID of what it is a copy of; 0: that isn't known by its VMID
 	hidden bool          // what it gets at its first boot isn't known here
 }
 
@@ -57,8 +70,11 @@ func (w part) has(o model.Owner) bool {
 	return slices.Contains(w.owners, o) || slices.Contains(w.leaves, o)
 }
 
-// common adds the attributes that all resources have.
+// common adds the attributes that all resources have, and what all have about their names.
 func common(ctx context.Context, a map[string]schema.Attribute) {
+	name := a["name"].(schema.StringAttribute)
+	name.PlanModifiers = []planmodifier.String{renamed()}
+	a["name"] = name
 	a["id"] = schema.StringAttribute{Computed: true, Description: "Whose it is: the set and its name."}
 	a["drift"] = schema.ListAttribute{Computed: true, ElementType: types.StringType, Description: "What differs in Proxmox from what this resource says, since somebody has changed it there. Applying changes it back."}
 	a["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true})

@@ -22,15 +22,15 @@ type batches struct {
 // question is a resource that wants to know what would be done for it.
 type question struct {
 	part model.Key
-	want model.Desired
+	wanting
 	done chan struct{}
 	plan []plan.Object
 	err  error
 }
 
 // ask is the plan for what a resource wants.
-func (b *batches) ask(ctx context.Context, part model.Key, want model.Desired) ([]plan.Object, error) {
-	q := &question{part: part, want: want, done: make(chan struct{})}
+func (b *batches) ask(ctx context.Context, part model.Key, w wanting) ([]plan.Object, error) {
+	q := &question{part: part, wanting: w, done: make(chan struct{})}
 	b.mu.Lock()
 	b.queue = append(b.queue, q)
 	if !b.busy {
@@ -85,32 +85,27 @@ func (q *question) answer(p plan.Plan, err error) {
 // planAll plans what several resources want. What others want is known and isn't planned for.
 func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error) {
 	d.mu.Lock()
-	parts, own := []model.Desired{}, map[model.Key]bool{}
 	for _, q := range list {
-		parts, own[q.part] = append(parts, q.want), true
-		d.planned[q.part] = q.want
+		d.planned[q.part] = q.wanting
 	}
 	if time.Since(d.looked) > picture {
 		d.looked = time.Now()
 	}
-	others := map[model.Key]bool{}
-	for part, want := range d.planned {
-		if own[part] {
-			continue
-		}
-		parts = append(parts, want)
-		for _, k := range keys(want) {
+	parts, others := map[model.Key]model.Desired{}, map[model.Key]bool{}
+	for part, w := range d.planned {
+		parts[part] = w.want
+		for _, k := range keys(w.want) {
 			others[k] = true
 		}
 	}
 	s, looked := d.site, d.looked
 	d.mu.Unlock()
-	want := merged(parts)
 	for _, q := range list {
 		for _, k := range keys(q.want) {
 			delete(others, k)
 		}
 	}
+	want := merged(parts)
 	want.Seen = others
 	return s.PlanAsOf(ctx, want, looked)
 }

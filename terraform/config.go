@@ -11,6 +11,7 @@ import (
 // config is what the provider's block says.
 type config struct {
 	set      string
+	refuses  bool                // machines of the set that the state doesn't have
 	provider map[string]any      // as the spec of a Provider
 	getenv   func(string) string // what the block says, else the environment
 }
@@ -52,12 +53,25 @@ func (p *plugin) read(raw tftypes.Value) (*config, bool, diag.Diagnostics) {
 	case !setName.MatchString(c.set):
 		diags.AddAttributeError(path.Root("set"), "The set's name can't be used", "Want up to 63 small letters, digits and -, beginning and ending with a letter or digit.")
 	}
+	switch existing, _ := said["existing"].(string); existing {
+	case "", adoptExisting:
+	case refuseExisting:
+		c.refuses = true
+	default:
+		diags.AddAttributeError(path.Root("existing"), "existing can't be so", "Want "+adoptExisting+" or "+refuseExisting+".")
+	}
 	return c, true, diags
 }
 
+// What becomes of machines of the set that are there, and not in the state.
+const (
+	adoptExisting  = "Adopt"
+	refuseExisting = "Refuse"
+)
+
 // ownFields are the attributes of the provider that a Provider doesn't have.
 func ownFields() []field {
-	all := []field{{name: "set", key: "set"}}
+	all := []field{{name: "set", key: "set"}, {name: "existing", key: "existing"}}
 	for _, l := range login {
 		all = append(all, field{name: l.name, key: l.name})
 	}

@@ -28,10 +28,23 @@ func (c *configured) ready(diags *diag.Diagnostics) bool {
 	return c.door != nil
 }
 
+// blockError says that a Proxmox can't even be asked, by what the provider's block or the environment say.
+type blockError struct{ err error }
+
+func (e *blockError) Error() string { return e.err.Error() }
+func (e *blockError) Unwrap() error { return e.err }
+
 // failure says why something isn't as it was waited for.
 func failure(err error) (summary, detail string) {
 	var waited *site.AwaitError
-	if !errors.As(err, &waited) {
+	var block *blockError
+	switch {
+	case errors.As(err, &waited):
+	case errors.As(err, &block):
+		return "The provider's block can't be used", err.Error()
+	case errors.Is(err, context.Canceled):
+		return "It was interrupted", "What was begun goes on in Proxmox; the next apply finds it."
+	default:
 		return "Proxmox can't be used", err.Error()
 	}
 	o := waited.Outcome

@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/site"
 )
 
@@ -30,12 +29,13 @@ type door struct {
 	site     *site.Site // nil: nobody has asked for it yet
 	parts    map[model.Key]model.Desired
 	versions map[model.Key]int64
-	planned  map[model.Key]model.Desired // what was planned last
-	looked   time.Time                   // since when what was seen is good enough for plans
+	planned  map[model.Key]wanting // what was planned last
+	coming   map[int]bool          // VMIDs of what was planned
+	looked   time.Time             // since when what was seen is good enough for plans
 }
 
 func newDoor(c config) *door {
-	d := &door{config: c, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]model.Desired{}}
+	d := &door{config: c, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}}
 	d.plans.plan = d.planAll
 	return d
 }
@@ -49,10 +49,33 @@ func (d *door) opened(c manifest.Connection) (*site.Site, error) {
 	}
 	s, err := site.Open(site.Config{Proxmox: c.Config(), SSH: c.SSH, Keys: c.Keys}, site.Options{Door: Door, Set: d.config.set, Options: engine.Options{}})
 	if err != nil {
-		return nil, err
+		return nil, &blockError{err}
 	}
 	d.site = s
 	return s, nil
+}
+
+// expects notes which VMIDs plans have shown.
+func (d *door) expects(objects []plan.Object) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range objects {
+		if o.VMID != 0 {
+			d.coming[o.VMID] = true
+		}
+	}
+}
+
+// unmade reports whether a VM isn't there yet and is to be made by another resource.
+func (d *door) unmade(ctx context.Context, s *site.Site, vmid int) (is bool, err error) {
+	d.mu.Lock()
+	coming := d.coming[vmid]
+	d.mu.Unlock()
+	if !coming {
+		return false, nil
+	}
+	err = s.View(ctx, func(have *model.Observed) { is = have.Guests[vmid] == nil })
+	return is, err
 }
 
 // want says what a resource wants from now on, in place of what it wanted before.
@@ -71,47 +94,12 @@ func (d *door) forget(s *site.Site, part model.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.parts, part)
+	delete(d.planned, part)
 	s.Want(d.all(), maps.Clone(d.versions))
 }
 
 // all is what all resources want together.
-func (d *door) all() model.Desired {
-	parts := make([]model.Desired, 0, len(d.parts))
-	for _, k := range slices.SortedFunc(maps.Keys(d.parts), func(a, b model.Key) int { return strings.Compare(a.String(), b.String()) }) {
-		parts = append(parts, d.parts[k])
-	}
-	return merged(parts)
-}
-
-// merged is what several resources want together. An image that several machines name is wanted
-// once: by its own resource, if that is among them.
-func merged(parts []model.Desired) model.Desired {
-	var all model.Desired
-	seen := map[model.Key]bool{}
-	for _, p := range parts {
-		all.Set, all.Door, all.Range = p.Set, p.Door, p.Range
-		all.VMs, all.Snapshots = append(all.VMs, p.VMs...), append(all.Snapshots, p.Snapshots...)
-		for _, i := range p.Images {
-			if !seen[i.Owner.Key] {
-				all.Images = append(all.Images, i)
-			}
-			seen[i.Owner.Key] = true
-		}
-		for _, s := range p.Shares {
-			if !seen[s.Owner.Key] {
-				all.Shares = append(all.Shares, s)
-			}
-			seen[s.Owner.Key] = true
-		}
-		for _, g := range p.Groups {
-			if !seen[g.Owner.Key] {
-				all.Groups = append(all.Groups, g)
-			}
-			seen[g.Owner.Key] = true
-		}
-	}
-	return all
-}
+func (d *door) all() model.Desired { return merged(d.parts) }
 
 // keys are the objects that are wanted.
 func keys(want model.Desired) (all []model.Key) {

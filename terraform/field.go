@@ -3,7 +3,7 @@ package terraform
 import (
 	"maps"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/proxplane/proxplane/deploy/crds"
 )
@@ -33,6 +33,9 @@ type field struct {
 	secret   bool // it is neither shown nor kept
 }
 
+// writeOnly ends the names of attributes that are for secrets.
+const writeOnly = "_wo"
+
 // foreign are the fields that name other objects of Kubernetes. Here, others are given as they are.
 var foreign = map[string]bool{
 	"providerRef": true, "classRef": true, "imageRef": true, "placementRef": true, "secretRef": true, "configMapRef": true,
@@ -41,12 +44,21 @@ var foreign = map[string]bool{
 
 // fieldsOf are the fields of a kind, without those that Terraform has another way for.
 func fieldsOf(kind string, without ...string) []field {
-	spec, err := crds.Spec(kind)
-	if err != nil {
-		panic(err) // the definitions are part of this program
+	known, ok := kinds.Load(kind)
+	if !ok {
+		spec, err := crds.Spec(kind)
+		if err != nil {
+			panic(err) // the definitions are part of this program
+		}
+		known, _ = kinds.LoadOrStore(kind, objectOf(spec, true))
 	}
-	return slices.DeleteFunc(objectOf(spec, true), func(f field) bool { return slices.Contains(without, f.key) })
+	all, _ := known.([]field)
+	return slices.DeleteFunc(slices.Clone(all), func(f field) bool { return slices.Contains(without, f.key) })
 }
+
+// kinds are the fields of kinds that were read, since each request makes its resource anew:
+// they are never changed.
+var kinds sync.Map
 
 // objectOf are the fields of an object.
 func objectOf(p *crds.Property, top bool) (all []field) {
@@ -59,7 +71,7 @@ func objectOf(p *crds.Property, top bool) (all []field) {
 		all = append(all, f)
 		if key == "inline" {
 			hidden := f
-			hidden.name, hidden.secret, hidden.required = f.name+"_wo", true, false
+			hidden.name, hidden.secret, hidden.required = f.name+writeOnly, true, false
 			hidden.about = "The same for what is secret: it is handed to Proxmox, and neither the state nor a plan has it (write-only)."
 			all = append(all, hidden)
 		}
@@ -68,7 +80,7 @@ func objectOf(p *crds.Property, top bool) (all []field) {
 }
 
 func fieldOf(key string, p *crds.Property) field {
-	f := field{name: snake(key), key: key, about: about(p)}
+	f := field{name: snake(key), key: key, about: ourWords(p.Text())}
 	switch {
 	case p.Items != nil:
 		item := fieldOf("", p.Items)
@@ -87,6 +99,3 @@ func fieldOf(key string, p *crds.Property) field {
 	}
 	return f
 }
-
-// about is the description of a field, with fields by the names that they have here.
-func about(p *crds.Property) string { return strings.TrimSpace(p.Text()) }

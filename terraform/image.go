@@ -8,8 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -25,24 +23,14 @@ type image struct {
 	fields []field
 }
 
-var (
-	_ resource.ResourceWithConfigure  = (*image)(nil)
-	_ resource.ResourceWithModifyPlan = (*image)(nil)
-)
-
 func newImage() *image {
 	r := &image{fields: append(fieldsOf("VMImage"), field{name: "name", key: "name", required: true, about: "The name of the image. Another name is another image."})}
-	r.kind = r
+	r.base = base{kind: r, suffix: "_image"}
 	return r
-}
-
-func (r *image) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_image"
 }
 
 func (r *image) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	a := attributes(r.fields)
-	a["name"] = schema.StringAttribute{Required: true, Description: r.fields[len(r.fields)-1].about, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}}
 	a["templates"] = schema.ListNestedAttribute{Computed: true, Description: "The templates that the image stands for.", NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 		"vmid": schema.Int64Attribute{Computed: true, Description: "Its VMID."},
 		"node": schema.StringAttribute{Computed: true, Description: "The node that it is on."},
@@ -52,13 +40,8 @@ func (r *image) Schema(ctx context.Context, _ resource.SchemaRequest, resp *reso
 }
 
 func (r *image) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagnostics) {
-	said, known, err := manifestOf(r.fields, raw)
-	if err != nil {
-		diags.AddError("The resource can't be read", err.Error())
-		return w, false, diags
-	}
-	name, _ := said["name"].(string)
-	if !known || name == "" {
+	said, name, diags := saidOf(r.fields, raw)
+	if name == "" {
 		return w, false, diags
 	}
 	doc, _ := imageDocument(said)

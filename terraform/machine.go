@@ -7,20 +7,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/plan"
-	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -28,17 +25,15 @@ import (
 // its class, image and placement.
 type machine struct {
 	base
+	shown
+	of     string // the kind of its manifest
+	about  string
 	fields []field
 }
 
-var (
-	_ resource.ResourceWithConfigure  = (*machine)(nil)
-	_ resource.ResourceWithModifyPlan = (*machine)(nil)
-)
-
 func newMachine() *machine {
-	r := &machine{fields: machineFields()}
-	r.kind = r
+	r := &machine{of: "VirtualMachine", about: "A virtual machine, or several of a kind.", fields: machineFields()}
+	r.base = base{kind: r, suffix: "_virtual_machine"}
 	return r
 }
 
@@ -47,50 +42,45 @@ func machineFields() []field {
 	all := fieldsOf("VirtualMachine", "name", "count")
 	image := append(fieldsOf("VMImage"), field{name: "name", key: "name", about: "The name of the image. Images with a url belong to a proxplane_image, which has it."})
 	return append(
-		all,
-		field{name: "name", key: "name", required: true, about: "The name of the machine: of the VirtualMachine that it is to proxplane, and of the guest unless guest_name says otherwise. Another name is another machine."},
-		field{name: "guest_name", key: "guestName", about: "The name of the guest in Proxmox, and its host name. Default: name."},
+		append(all, namedFields()...),
 		field{name: "replicas", key: "count", shape: integer, about: "Make several machines at once, called by the name and a number: web-1, web-2 and so on. vmid and static addresses are those of the first. " +
 			"A smaller number takes the last ones away, if update_policy.scale_down allows it."},
-		field{name: "labels", key: "labels", shape: mapping, item: &field{}, about: "Labels, for the anti-affinity of placements."},
 		field{name: "class", key: "class", shape: object, required: true, fields: fieldsOf("VMClass"), about: "The size of the machine, and its virtual hardware."},
 		field{name: "image", key: "image", shape: object, fields: image, about: "What the machine is made from: image = proxplane_image.debian, or a template that is there: image = { source = \"debian-13\" }. " +
 			"Without it the machine begins with empty disks."},
-		field{name: "placement", key: "placement", shape: object, fields: fieldsOf("VMPlacementPolicy"), about: "Which nodes the machine may be on."},
 	)
 }
 
-func (r *machine) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_virtual_machine"
+// namedFields are what machines and clones can say beside what their kinds have.
+func namedFields() []field {
+	return []field{
+		{name: "name", key: "name", required: true, about: "The name of the machine: of the object that it is to proxplane, and of the guest unless guest_name says otherwise. Another name is another machine."},
+		{name: "guest_name", key: "guestName", about: "The name of the guest in Proxmox, and its host name. Default: name."},
+		{name: "labels", key: "labels", shape: mapping, item: &field{}, about: "Labels, for the anti-affinity of placements."},
+		{name: "placement", key: "placement", shape: object, fields: fieldsOf("VMPlacementPolicy"), about: "Which nodes the machine may be on: placement = proxplane_placement.apart, or what such a one says."},
+	}
 }
 
 func (r *machine) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	a := attributes(r.fields)
-	replace := []planmodifier.String{stringplanmodifier.RequiresReplace()}
-	name := a["name"].(schema.StringAttribute)
-	name.PlanModifiers = replace
-	a["name"] = name
 	a["machines"] = machinesAttribute()
 	common(ctx, a)
-	resp.Schema = schema.Schema{Description: "A virtual machine, or several of a kind.", Attributes: a}
+	resp.Schema = schema.Schema{Description: r.about, Attributes: a}
 }
 
 // parse reads a configuration, a plan or a state. It reports false if not all of it is known yet.
 func (r *machine) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagnostics) {
-	said, known, err := manifestOf(r.fields, raw)
-	if err != nil {
-		diags.AddError("The resource can't be read", err.Error())
-		return w, false, diags
-	}
-	name, _ := said["name"].(string)
-	if !known || name == "" {
+	said, name, diags := saidOf(r.fields, raw)
+	if name == "" {
 		return w, false, diags
 	}
 	docs, diags := r.documents(name, said)
 	if diags.HasError() {
 		return w, true, diags
 	}
-	w.key, w.hidden = model.Key{Kind: "VirtualMachine", Name: name}, hideFirstBoot(docs[len(docs)-1].spec)
+	w.key, w.hidden = model.Key{Kind: r.of, Name: name}, hideFirstBoot(docs[len(docs)-1].spec)
+	source, _ := said["source"].(string)
+	w.from, _ = strconv.Atoi(source) // else it is a name
 	wanted, more := r.door.translate(docs...)
 	diags.Append(more...)
 	w.wanted = wanted
@@ -102,9 +92,12 @@ func (r *machine) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagn
 
 // documents are the manifests that a resource stands for. The machine's own is the last.
 func (r *machine) documents(name string, said map[string]any) (docs []document, diags diag.Diagnostics) {
-	class, _ := said["class"].(map[string]any)
-	docs = append(docs, document{kind: "VMClass", name: called("class", class), spec: class})
-	spec := map[string]any{"classRef": map[string]any{"name": docs[0].name}}
+	spec := map[string]any{}
+	if class, ok := said["class"].(map[string]any); ok {
+		doc := document{kind: "VMClass", name: called("class", class), spec: class}
+		docs = append(docs, doc)
+		spec["classRef"] = map[string]any{"name": doc.name}
+	}
 	if image, ok := said["image"].(map[string]any); ok {
 		doc, wrong := imageDocument(image)
 		if diags.Append(wrong...); diags.HasError() {
@@ -123,12 +116,14 @@ func (r *machine) documents(name string, said map[string]any) (docs []document, 
 		case "name", "labels", "class", "image", "placement":
 		case "guestName":
 			spec["name"] = value
+		case "source":
+			spec["sourceVMRef"] = map[string]any{"name": value}
 		default:
 			spec[key] = value
 		}
 	}
 	labels, _ := said["labels"].(map[string]any)
-	return append(docs, document{kind: "VirtualMachine", name: name, labels: labels, spec: spec}), diags
+	return append(docs, document{kind: r.of, name: name, labels: labels, spec: spec}), diags
 }
 
 // called is a name for something that has none: the same for what is the same.
@@ -149,45 +144,6 @@ func hideFirstBoot(spec map[string]any) bool {
 		}
 	}
 	return false
-}
-
-func (r *machine) foresee(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, planned *tfsdk.Plan) (diags diag.Diagnostics) {
-	var was []aMachine
-	if !state.Raw.IsNull() {
-		diags.Append(state.GetAttribute(ctx, path.Root("machines"), &was)...)
-	}
-	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(w.owners, objects, was))...)
-	return diags
-}
-
-func (r *machine) pin(ctx context.Context, w *part, planned tfsdk.Plan) diag.Diagnostics {
-	return remember(ctx, w, planned)
-}
-
-func (r *machine) fill(ctx context.Context, s *site.Site, w part, _ map[model.Key]site.Outcome, state *tfsdk.State) (diags diag.Diagnostics) {
-	list, err := found(ctx, s, w.owners)
-	if err != nil {
-		diags.AddError(failure(err))
-		return diags
-	}
-	return state.SetAttribute(ctx, path.Root("machines"), list)
-}
-
-func (r *machine) look(ctx context.Context, s *site.Site, w part, _ []plan.Object, state *tfsdk.State) (there bool, diags diag.Diagnostics) {
-	list, err := found(ctx, s, w.owners)
-	if err != nil {
-		diags.AddError(failure(err))
-		return false, diags
-	}
-	if len(list) == 0 && len(w.owners) > 0 {
-		return false, diags
-	}
-	var was []aMachine
-	if diags = state.GetAttribute(ctx, path.Root("machines"), &was); diags.HasError() {
-		return false, diags
-	}
-	keepAddresses(list, was)
-	return true, state.SetAttribute(ctx, path.Root("machines"), list)
 }
 
 // shrink: machines beyond a smaller number of replicas go.

@@ -117,17 +117,21 @@ func found(ctx context.Context, s *site.Site, owners []model.Owner) ([]aMachine,
 		case err != nil:
 			return nil, err
 		}
-		g := m.Guest
-		macs := make([]string, len(g.Config.NICs))
-		for i, n := range g.Config.NICs {
-			macs[i] = n.MAC
-		}
-		list = append(list, aMachine{
-			Name: types.StringValue(o.Name), VMID: types.Int64Value(int64(g.VMID)), Node: types.StringValue(g.Node),
-			State: types.StringValue(status.GuestState(g.Status, "", true)), MACs: texts(macs), Addresses: texts(status.Addresses(g.Addresses)),
-		})
+		list = append(list, seen(o.Name, m.Guest))
 	}
 	return list, nil
+}
+
+// seen is a machine as it is in Proxmox.
+func seen(name string, g *model.Guest) aMachine {
+	macs := make([]string, len(g.Config.NICs))
+	for i, n := range g.Config.NICs {
+		macs[i] = n.MAC
+	}
+	return aMachine{
+		Name: types.StringValue(name), VMID: types.Int64Value(int64(g.VMID)), Node: types.StringValue(g.Node),
+		State: types.StringValue(status.GuestState(g.Status, "", true)), MACs: texts(macs), Addresses: texts(status.Addresses(g.Addresses)),
+	}
 }
 
 // texts is a list of texts.

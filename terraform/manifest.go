@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -19,26 +17,20 @@ import (
 )
 
 // manifests is the resource proxplane_manifest: manifests of the vm door, as they are.
-type manifests struct{ base }
-
-var (
-	_ resource.ResourceWithConfigure  = (*manifests)(nil)
-	_ resource.ResourceWithModifyPlan = (*manifests)(nil)
-)
+type manifests struct {
+	base
+	shown
+}
 
 func newManifests() *manifests {
 	r := &manifests{}
-	r.kind = r
+	r.base = base{kind: r, suffix: "_manifest"}
 	return r
-}
-
-func (r *manifests) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_manifest"
 }
 
 func (r *manifests) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	a := map[string]schema.Attribute{
-		"name": schema.StringAttribute{Required: true, Description: "A name for these manifests. Another name is another resource.", PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()}},
+		"name": schema.StringAttribute{Required: true, Description: "A name for these manifests. Another name is another resource."},
 		"yaml": schema.StringAttribute{Required: true, Description: "Manifests as proxplane apply takes them, several of them separated by ---: file(\"machines.yaml\"). What they say of Providers isn't needed: the provider of this resource is meant."},
 	}
 	a["machines"] = machinesAttribute()
@@ -73,51 +65,10 @@ func (r *manifests) parse(raw tftypes.Value) (w part, known bool, diags diag.Dia
 	return w, true, diags
 }
 
-// guests are those of some owners that are machines.
-func guests(owners []model.Owner) (list []model.Owner) {
-	for _, o := range owners {
-		if o.Kind == "VirtualMachine" || o.Kind == "VMClone" {
-			list = append(list, o)
-		}
-	}
-	return list
-}
-
-func (r *manifests) foresee(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, planned *tfsdk.Plan) (diags diag.Diagnostics) {
-	var was []aMachine
-	if !state.Raw.IsNull() {
-		diags.Append(state.GetAttribute(ctx, path.Root("machines"), &was)...)
-	}
-	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(guests(w.owners), objects, was))...)
-	return diags
-}
-
-func (r *manifests) pin(ctx context.Context, w *part, planned tfsdk.Plan) diag.Diagnostics {
-	return remember(ctx, w, planned)
-}
-
-func (r *manifests) fill(ctx context.Context, s *site.Site, w part, _ map[model.Key]site.Outcome, state *tfsdk.State) (diags diag.Diagnostics) {
-	list, err := found(ctx, s, guests(w.owners))
-	if err != nil {
-		diags.AddError(failure(err))
-		return diags
-	}
-	return state.SetAttribute(ctx, path.Root("machines"), list)
-}
-
-func (r *manifests) look(ctx context.Context, s *site.Site, w part, _ []plan.Object, state *tfsdk.State) (bool, diag.Diagnostics) {
-	list, err := found(ctx, s, guests(w.owners))
-	if err != nil {
-		var diags diag.Diagnostics
-		diags.AddError(failure(err))
-		return false, diags
-	}
-	var was []aMachine
-	if diags := state.GetAttribute(ctx, path.Root("machines"), &was); diags.HasError() {
-		return false, diags
-	}
-	keepAddresses(list, was)
-	return true, state.SetAttribute(ctx, path.Root("machines"), list)
+// look: manifests are there as long as somebody wants them, whatever has become of their machines.
+func (r *manifests) look(ctx context.Context, s *site.Site, w part, objects []plan.Object, state *tfsdk.State) (bool, diag.Diagnostics) {
+	_, diags := r.shown.look(ctx, s, w, objects, state)
+	return true, diags
 }
 
 // shrink: objects that the manifests don't name any more go.
@@ -168,12 +119,17 @@ func (d *door) translateText(file string, text []byte) (manifest.Wanted, diag.Di
 	if err != nil {
 		return manifest.Wanted{}, told(err)
 	}
+	var diags diag.Diagnostics
 	for _, k := range set.Keys() {
-		if k.Kind == "Provider" {
-			var diags diag.Diagnostics
+		switch k.Kind {
+		case "Provider":
 			diags.AddAttributeError(path.Root("yaml"), "A Provider is in the manifests", "Leave "+k.Title()+" out: the provider's block of this configuration says which Proxmox is meant, and how its networks are called.")
-			return manifest.Wanted{}, diags
+		case "Secret":
+			diags.AddAttributeError(path.Root("yaml"), "A Secret is in the manifests", "Leave "+k.Title()+" out: the state and plans would have it in plain text. Machines with secrets are proxplane_virtual_machine, whose write-only attributes neither keeps.")
 		}
+	}
+	if diags.HasError() {
+		return manifest.Wanted{}, diags
 	}
 	provider, err := document{kind: "Provider", name: provided, spec: d.config.provider}.text()
 	if err != nil {

@@ -2,14 +2,16 @@ package terraform
 
 import "testing"
 
-func TestNamesAreSpelledAsTerraformDoes(t *testing.T) {
-	for name, want := range map[string]string{
-		"vmid": "vmid", "onBoot": "on_boot", "maxVMsPerNode": "max_vms_per_node", "maxCPUs": "max_cpus", "staticIP": "static_ip",
-		"primaryGPU": "primary_gpu", "fwCfgName": "fw_cfg_name", "dhcp6": "dhcp6", "isoStorage": "iso_storage", "vmidRange": "vmid_range",
-		"pciMappings": "pci_mappings", "minFreeMemory": "min_free_memory", "CPUType": "cpu_type",
+func TestDescriptionsNameAttributes(t *testing.T) {
+	for text, want := range map[string]string{
+		"MaxVMsPerNode is how many":                 "max_vms_per_node is how many",
+		"Set updatePolicy.move: Allow for it.":      `Set update_policy.move = "Allow" for it.`,
+		"as staticIP.fromPool says; cloud-init":     "as static_ip.from_pool says; cloud-init",
+		"NoCloud, NotIn, VLAN, Machine: Proxmox'":   "NoCloud, NotIn, VLAN, Machine: Proxmox'",
+		"The processor: a name, or \"host\". VMIDs": "The processor: a name, or \"host\". VMIDs",
 	} {
-		if got := snake(name); got != want {
-			t.Errorf("%s is spelled %s, want %s", name, got, want)
+		if got := ourWords(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -29,12 +30,16 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	if !known || diags.HasError() {
 		return
 	}
-	if !req.State.Raw.IsNull() {
-		if resp.Diagnostics.Append(r.kind.shrink(&w, req.State)...); resp.Diagnostics.HasError() {
-			return
+	if s, err := r.door.opened(w.wanted.Connection); err != nil {
+		resp.Diagnostics.AddError(failure(err))
+		return
+	} else if unmade, err := r.door.unmade(ctx, s, w.from); err != nil || unmade {
+		if err != nil {
+			resp.Diagnostics.AddError(failure(err))
 		}
+		return // what is copied is made first; then all is known
 	}
-	objects, ok := r.ask(ctx, w, &resp.Diagnostics)
+	objects, ok := r.foretold(ctx, &w, req, &resp.Diagnostics)
 	if !ok {
 		return
 	}
@@ -45,6 +50,57 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), r.id(w))...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("drift"), r.resolved(ctx, w, objects, req.State, &resp.Diagnostics))...)
 	resp.Diagnostics.Append(r.kind.foresee(ctx, w, objects, req.State, &resp.Plan)...)
+}
+
+// foretold is what would be done for a resource: by the engine, or to adopt what was imported for it.
+func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanRequest, diags *diag.Diagnostics) ([]plan.Object, bool) {
+	if !req.State.Raw.IsNull() {
+		a, more := r.former(ctx, w, req.State, req.Private)
+		if diags.Append(more...); diags.HasError() {
+			return nil, false
+		}
+		if a != nil {
+			diags.AddWarning(a.warning())
+			return []plan.Object{a.object}, true
+		}
+	}
+	s, objects, ok := r.ask(ctx, *w, true, diags)
+	if ok {
+		diags.Append(r.door.disputed(*w)...)
+	}
+	if ok && req.State.Raw.IsNull() {
+		diags.Append(r.unclaimed(ctx, s, *w)...)
+	}
+	return objects, ok && !diags.HasError()
+}
+
+// unclaimed: where people have said so, what is there without a state isn't taken.
+func (r *base) unclaimed(ctx context.Context, s *site.Site, w part) (diags diag.Diagnostics) {
+	if !r.door.config.refuses {
+		return nil
+	}
+	list, err := found(ctx, s, guests(w.owners))
+	if err != nil {
+		diags.AddError(failure(err))
+	}
+	for _, m := range list {
+		diags.AddError(m.Name.ValueString()+" is there already", fmt.Sprintf("VM %d is %s of set %s, and the state doesn't have it. Import it, or set existing = %q in the provider's block to have it found.",
+			m.VMID.ValueInt64(), m.Name.ValueString(), r.door.config.set, adoptExisting))
+	}
+	return diags
+}
+
+// former is what there is of a resource that has a state: a guest that is to be adopted, or its own ones, of
+// which some may be to go.
+func (r *base) former(ctx context.Context, w *part, state tfsdk.State, in private) (a *adoption, diags diag.Diagnostics) {
+	a, gone := r.adoption(ctx, in, *w, &diags)
+	if gone {
+		diags.AddError(w.key.Name+" is gone", "The VM that was imported isn't there any more. Plan again.")
+	}
+	if a == nil && !diags.HasError() {
+		diags.Append(r.kind.shrink(w, state)...)
+	}
+	return a, diags
 }
 
 // resolved is what the attribute drift is planned to be: nothing is to differ any more. Where there is
@@ -63,18 +119,20 @@ func (r *base) resolved(ctx context.Context, w part, objects []plan.Object, stat
 // id is whose the machines are.
 func (r *base) id(w part) string { return r.door.config.set + "/" + w.key.Name }
 
-// ask is what the engine would do for a resource.
-func (r *base) ask(ctx context.Context, w part, diags *diag.Diagnostics) ([]plan.Object, bool) {
-	if _, err := r.door.opened(w.wanted.Connection); err != nil {
-		diags.AddError(failure(err))
-		return nil, false
-	}
-	objects, err := r.door.plans.ask(ctx, w.key, w.wanted.Desired)
+// ask is what the engine would do for a resource, for what its configuration says or for its state.
+func (r *base) ask(ctx context.Context, w part, said bool, diags *diag.Diagnostics) (*site.Site, []plan.Object, bool) {
+	s, err := r.door.opened(w.wanted.Connection)
 	if err != nil {
 		diags.AddError(failure(err))
-		return nil, false
+		return nil, nil, false
 	}
-	return objects, true
+	objects, err := r.door.plans.ask(ctx, w.key, wanting{w.wanted.Desired, said})
+	if err != nil {
+		diags.AddError(failure(err))
+		return nil, nil, false
+	}
+	r.door.expects(objects)
+	return s, objects, true
 }
 
 // effects says what a plan does to machines that are there, and what it can't do.
@@ -85,16 +143,16 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 		}
 		name := o.Owner.Name
 		for _, refused := range o.Refused {
-			diags.AddError(name+" can't be changed so", status.Terraform.Of(plan.Object{Refused: []plan.Refusal{refused}}).Message)
+			diags.AddError(name+": change not allowed", status.Terraform.Of(plan.Object{Refused: []plan.Refusal{refused}}).Message)
 		}
 		if o.Wait != nil && o.Wait.Reason.Blocks() {
-			diags.AddError(name+" can't be made so", status.Terraform.Wait(*o.Wait))
+			diags.AddError(name+": blocked", status.Terraform.Wait(*o.Wait))
 		}
 		if summary, steps := gravest(o.Steps); summary != "" {
 			diags.AddWarning(fmt.Sprintf("%s %s", name, summary), steps)
 		}
 		for _, n := range o.Notes {
-			diags.AddWarning(name+": worth knowing", status.Terraform.Note(n))
+			diags.AddWarning(name+": note", status.Terraform.Note(n))
 		}
 	}
 	return diags

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -24,7 +25,7 @@ type plugin struct {
 	getenv  func(string) string
 }
 
-var _ provider.Provider = (*plugin)(nil)
+var _ provider.ProviderWithFunctions = (*plugin)(nil)
 
 func (p *plugin) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName, resp.Version = Name, p.version
@@ -50,6 +51,8 @@ func (p *plugin) Schema(_ context.Context, _ provider.SchemaRequest, resp *provi
 	for _, l := range login {
 		resp.Schema.Attributes[l.name] = schema.StringAttribute{Optional: true, Description: l.about, Sensitive: l.name == "token_secret" || l.name == "password"}
 	}
+	resp.Schema.Attributes["existing"] = schema.StringAttribute{Optional: true, Description: "What is done with machines of the set that are there while the state has none, since it was lost or an apply was interrupted: " +
+		adoptExisting + " takes them, " + refuseExisting + " is an error when planning. Default: " + adoptExisting + "."}
 	resp.Schema.Attributes["set"] = schema.StringAttribute{Optional: true, Description: "The name of what this configuration makes on the Proxmox cluster, such as shop-${terraform.workspace}. " +
 		"Machines are known by it, so that a lost state loses nothing: two configurations or workspaces never use the same. Default: " + setVariable + "."}
 }
@@ -78,7 +81,12 @@ func (p *plugin) Resources(context.Context) []func() resource.Resource {
 		func() resource.Resource { return newMachine() },
 		func() resource.Resource { return newImage() },
 		func() resource.Resource { return newManifests() },
+		func() resource.Resource { return newClone() },
+		func() resource.Resource { return newPlacement() },
+		func() resource.Resource { return newSnapshot() },
 	}
 }
 
 func (p *plugin) DataSources(context.Context) []func() datasource.DataSource { return sources() }
+
+func (p *plugin) Functions(context.Context) []func() function.Function { return functions() }

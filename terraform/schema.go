@@ -51,6 +51,10 @@ func (f field) element() attr.Type {
 		return types.Float64Type
 	case boolean:
 		return types.BoolType
+	case list:
+		return types.ListType{ElemType: f.item.element()}
+	case mapping:
+		return types.MapType{ElemType: f.item.element()}
 	}
 	return types.StringType
 }

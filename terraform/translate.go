@@ -50,7 +50,9 @@ func (d *door) wanted(file string, text []byte) (manifest.Wanted, diag.Diagnosti
 		return manifest.Wanted{}, told(err)
 	}
 	for _, n := range set.Notes() {
-		diags.AddWarning("Worth knowing", n)
+		if !strings.Contains(n, ": spec.sourceVMRef.name: ") { // a source is one of Proxmox' own here
+			diags.AddWarning("Worth knowing", n)
+		}
 	}
 	return all[0], diags
 }
@@ -92,6 +94,9 @@ func attributeOf(e *manifest.Error) string {
 		}
 	}
 	name := strings.Join(words, ".")
+	if name == snake("sourceVMRef")+".name" {
+		return "source"
+	}
 	switch e.Object.Kind {
 	case "VMClass":
 		return "class." + name

@@ -3,9 +3,23 @@ package terraform
 import (
 	"fmt"
 	"math/big"
+	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
+
+// saidOf is what a resource says, and its name, which is empty as long as not all of it is known.
+func saidOf(fields []field, raw tftypes.Value) (said map[string]any, name string, diags diag.Diagnostics) {
+	said, known, err := manifestOf(fields, raw)
+	if err != nil {
+		diags.AddError("The resource can't be read", err.Error())
+	}
+	if name, _ = said["name"].(string); err != nil || !known {
+		name = ""
+	}
+	return said, name, diags
+}
 
 // manifestOf is what some fields of an object say, as a manifest has it. Fields that aren't set are
 // left out. It reports false if something isn't known yet.
@@ -30,6 +44,9 @@ func manifestOf(fields []field, v tftypes.Value) (map[string]any, bool, error) {
 		said, sure, err := f.manifest(value)
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: %w", f.name, err)
+		}
+		if _, twice := out[f.key]; twice {
+			return nil, false, fmt.Errorf("%s and %s say the same thing: give one of them", strings.TrimSuffix(f.name, writeOnly), f.name)
 		}
 		if known = known && sure; sure {
 			out[f.key] = said

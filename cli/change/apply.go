@@ -32,8 +32,13 @@ type applying struct {
 
 func (a *applying) flags(cmd *cobra.Command) {
 	a.change.flags(cmd)
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "don't ask before something is destroyed, restarted or loses data")
+	a.paceFlags(cmd)
+}
+
+// paceFlags are about how much is done at once, and how long it may take.
+func (a *applying) paceFlags(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVarP(&a.yes, "yes", "y", false, "don't ask before something is destroyed, restarted or loses data")
 	fs.IntVar(&a.parallel, "parallel", 0, "work on at most `N` objects at once (default: as many as Proxmox takes)")
 	fs.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME`, such as 10m (default: when nothing more can be done)")
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -127,6 +128,7 @@ func (c *change) plans(ctx context.Context, list []*target.Site) ([]plan.Plan, e
 // eachPlan plans for all clusters at once; one that can't be asked keeps no other one
 // back.
 func (c *change) eachPlan(ctx context.Context, list []*target.Site) ([]plan.Plan, []error) {
+	begun := time.Now()
 	out, errs := make([]plan.Plan, len(list)), make([]error, len(list))
 	var all sync.WaitGroup
 	for i, one := range list {
@@ -136,6 +138,9 @@ func (c *change) eachPlan(ctx context.Context, list []*target.Site) ([]plan.Plan
 		})
 	}
 	all.Wait()
+	if disrupting(list, out, errs) > 1 {
+		return inTurn(ctx, list, begun)
+	}
 	return out, errs
 }
 

@@ -37,7 +37,7 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 		show.Event(e)
 	}
 	done := results{make([]engine.Report, len(list)), make([]error, len(list))}
-	parties := partiesOf(list)
+	parties := partiesOf(list, plans)
 	var all sync.WaitGroup
 	for i, c := range list {
 		// Who says how long it may take is as patient with agents and locks: twice as long,
@@ -57,20 +57,6 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 		return done, ui.Interrupted(u, stood.Lines()...)
 	}
 	return done, nil
-}
-
-// partiesOf has the machines of several clusters counted together when they are restarted or
-// replaced.
-func partiesOf(list []*target.Site) []*engine.Party {
-	parties := make([]*engine.Party, len(list))
-	if len(list) < 2 {
-		return parties
-	}
-	budget := engine.NewBudget(nil)
-	for i, c := range list {
-		parties[i] = c.Site.Attend(budget, "provider/"+c.Provider.Name, c.Desired)
-	}
-	return parties
 }
 
 // conclude tells what came of it.
@@ -205,13 +191,21 @@ func inWords(vms []status.VM, left []unfinished) []status.VM {
 	words := map[engine.State]string{
 		engine.StateChanging: "not done", engine.StateWaiting: "waiting", engine.StateRefused: "refused", engine.StateFailed: "failed",
 	}
-	states := map[string]engine.State{}
+	type machine struct {
+		object string
+		vmid   int
+	}
+	said := map[machine]string{}
 	for _, o := range left {
-		states[status.Name(o.Owner.Key)] = o.State
+		word := words[o.State]
+		if o.State == engine.StateWaiting && o.Reason.Blocks() {
+			word = "blocked" // by what only a person can change
+		}
+		said[machine{status.Name(o.Owner.Key), o.VMID}] = word
 	}
 	out := slices.Clone(vms)
 	for i, v := range out {
-		if word := words[states[v.Object]]; word != "" {
+		if word := said[machine{v.Object, v.VMID}]; word != "" {
 			out[i].Message = word
 		}
 	}

@@ -87,20 +87,24 @@ func (a *applying) endNamed(ctx context.Context, u *ui.UI, names []string, end f
 	if err != nil {
 		return err
 	}
+	all := parts{c}
 	for _, g := range guests {
 		if err := c.Observer.Config(ctx, g.VMID); err != nil {
 			return c.Fail(err)
 		}
-		now := c.Observer.Snapshot().Guests[g.VMID]
-		if now == nil || now.Config == nil {
-			return fmt.Errorf("VM %d changed while it was read", g.VMID)
+		now, err := c.Observer.Known(ctx, g.VMID)
+		if err != nil {
+			return c.Fail(err)
+		}
+		if now == nil {
+			return fmt.Errorf("VM %d is gone", g.VMID)
 		}
 		v, err := end(now)
 		if err != nil {
 			return err
 		}
 		v.Owner, v.VMID, v.Deleted = now.Config.Marker.Owner, g.VMID, true
-		c.Desired.VMs = append(c.Desired.VMs, v)
+		all.with(v)
 	}
-	return a.carryOut(ctx, u, []*target.Site{c})
+	return a.carryOut(ctx, u, all)
 }

@@ -15,7 +15,7 @@ import (
 
 // NewDrain is `proxplane drain`.
 func NewDrain(u *ui.UI) *cobra.Command {
-	m := &moving{applying: applying{change: change{deleted: true}}}
+	m := &moving{}
 	cmd := &cobra.Command{
 		Use:   "drain NODE",
 		Short: "Migrate all machines of proxplane's away from a node",
@@ -24,7 +24,7 @@ updated or switched off: those that run while they run, with their local disks.
 "proxplane undrain" brings them back. Other VMs and containers stay, and are named.
 
 With -f, the placement policies of the manifests hold for the machines that they
-name. To keep new machines away from the node meanwhile, put it into maintenance: in
+name; for others, only what Proxmox knows: room, storages, devices, HA. To keep new machines away from the node meanwhile, put it into maintenance: in
 the Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
 "ha-manager crm-command node-maintenance enable NODE".`,
 		Example: `  proxplane drain pve1
@@ -43,12 +43,12 @@ the Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
 
 // NewUndrain is `proxplane undrain`.
 func NewUndrain(u *ui.UI) *cobra.Command {
-	m := &moving{applying: applying{change: change{deleted: true}}}
+	m := &moving{}
 	cmd := &cobra.Command{
 		Use:   "undrain NODE",
 		Short: "Bring machines back to a node that was drained",
 		Long: `Migrate the machines back to a node that "proxplane drain" has taken away from there.
-A machine that was moved by "proxplane move" since stays where it is.`,
+A machine that was moved since, by "proxplane move" or in Proxmox, stays where it is.`,
 		Example: `  proxplane undrain pve1
   proxplane undrain pve1 -f machines/`,
 		Args: command.Takes(1, 1),
@@ -87,7 +87,7 @@ func (m *moving) drain(ctx context.Context, u *ui.UI, c *target.Site, have *mode
 		case n.Maintenance && g.HAState != "":
 			managed = append(managed, name)
 		default:
-			m.add(c, g, mark, model.Move{From: node, Why: node + " is drained", Home: node})
+			m.add(g, mark, model.Move{From: node, Why: node + " is drained", Home: node})
 		}
 	}
 	leave := func(names []string, format string) {
@@ -98,7 +98,7 @@ func (m *moving) drain(ctx context.Context, u *ui.UI, c *target.Site, have *mode
 	leave(others, "not proxplane's, so they stay on "+node+": %s")
 	leave(templates, "templates stay on "+node+": %s")
 	leave(managed, "under HA, so that Proxmox moves them itself: %s")
-	if !n.Maintenance {
+	if !n.Maintenance && !closed(c, node) {
 		u.Note("%s isn't in maintenance, so new machines may still go there", node)
 	}
 	return nil
@@ -111,22 +111,39 @@ func (m *moving) undrain(ctx context.Context, u *ui.UI, c *target.Site, have *mo
 		return noNode(have, node)
 	case n.Maintenance:
 		return ui.Advise(fmt.Errorf("node %s is in maintenance", node), fmt.Sprintf("End it first, on any node: ha-manager crm-command node-maintenance disable %s", node))
+	case closed(c, node):
+		return ui.Advise(fmt.Errorf("node %s is in maintenance, as the Provider says", node), fmt.Sprintf("End it first: take spec.nodes.%s.maintenance out of the Provider.", node))
 	}
 	away := false
+	var moved []string
 	for _, g := range guestsOn(have, func(g *model.Guest) bool { return !g.Template }) {
 		mark, err := ours(ctx, c, g)
 		if err != nil {
 			return err
 		}
-		if mark != nil && mark.Home == node {
-			away = true
-			m.add(c, g, mark, model.Move{From: g.Node, To: node, Why: node + " takes machines again"})
+		if mark == nil || mark.Home != node {
+			continue
 		}
+		away = true
+		if mark.MovedSince(g.Node) {
+			moved = append(moved, fmt.Sprintf("%s (%d) on %s", g.Name, g.VMID, g.Node))
+			m.add(g, mark, model.Move{From: g.Node, To: g.Node})
+			continue
+		}
+		m.add(g, mark, model.Move{From: g.Node, To: node, Why: node + " takes machines again"})
+	}
+	if len(moved) > 0 {
+		u.Note("moved in Proxmox since %s was drained, so they stay: %s; to bring one back: proxplane move vm/NAME --to %s", node, few(moved), node)
 	}
 	if !away {
 		u.Note("no machine is away from %s because it was drained", node)
 	}
 	return nil
+}
+
+// closed reports whether the Provider has a node in maintenance.
+func closed(c *target.Site, node string) bool {
+	return model.Place{Facts: c.Nodes}.FactsOf(node).Maintenance
 }
 
 // guestsOn are some of the guests, in the order of their VMIDs.

@@ -17,12 +17,16 @@ import (
 // nodes, and nothing else is done to them.
 type moving struct {
 	applying
-	to string
+	to    string
+	parts parts
+	known map[model.Owner]bool // machines that a manifest describes here
+	// unknown are those that are moved and that none does.
+	unknown []string
 }
 
 // NewMove is `proxplane move`.
 func NewMove(u *ui.UI) *cobra.Command {
-	m := &moving{applying: applying{change: change{deleted: true}}}
+	m := &moving{}
 	cmd := &cobra.Command{
 		Use:   "move vm/NAME… [--to NODE]",
 		Short: "Migrate machines to another node",
@@ -30,21 +34,29 @@ func NewMove(u *ui.UI) *cobra.Command {
 disks if they have some. Nothing else about them changes.
 
 Without --to, the node is chosen as for a new machine. With -f, the placement
-policies of the manifests hold. Only machines that proxplane made or adopted are
-moved.`,
+policies of the manifests hold; without, only what Proxmox knows: room, storages,
+devices, HA. Only machines that proxplane made or adopted are moved.`,
 		Example: `  proxplane move vm/web-1 --to pve2
   proxplane move vm/web-1 vm/web-2 -f machines.yaml`,
 		Args:              command.Takes(1, -1),
 		ValidArgsFunction: m.CompleteKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
-				return m.named(cmd.Context(), c, have, args)
+				return m.byName(cmd.Context(), c, have, args)
 			}, args...)
 		},
 	}
 	m.flags(cmd)
 	cmd.Flags().StringVar(&m.to, "to", "", "the `NODE` that they go to (default: one that can take them)")
 	return cmd
+}
+
+// flags are those of commands that only migrate: nothing is destroyed or restarted, so that nobody is
+// asked, and machines aren't selected by labels, which only manifests have.
+func (m *moving) flags(cmd *cobra.Command) {
+	m.Target.Flags(cmd, true)
+	m.OutputFlag(cmd)
+	m.paceFlags(cmd)
 }
 
 // run moves the machines that choose puts into what is wanted.
@@ -62,14 +74,28 @@ func (m *moving) run(ctx context.Context, u *ui.UI, choose func(*target.Site, *m
 	}
 	known := c.Desired.VMs
 	c.Desired = model.Desired{Set: c.Desired.Set, Door: c.Desired.Door, Range: c.Desired.Range, VMs: known, Moves: map[model.Key]model.Move{}}
+	m.parts, m.known = parts{c}, map[model.Owner]bool{}
+	for _, v := range known {
+		m.known[v.Owner] = true
+	}
 	if err := choose(c, have); err != nil {
 		return err
 	}
-	return m.carryOut(ctx, u, []*target.Site{c})
+	// Other machines of the manifests matter for where these may go. How they are nobody looks at.
+	c.Desired.Seen = map[model.Key]bool{}
+	for _, v := range known {
+		if _, moves := c.Desired.Moves[v.Owner.Key]; !moves {
+			c.Desired.Seen[v.Owner.Key] = true
+		}
+	}
+	if len(m.unknown) > 0 {
+		u.Note("placement policies and labels of nodes aren't known for %s, only what Proxmox knows: room, storages, devices and HA; name their manifests with -f", few(m.unknown))
+	}
+	return m.carryOut(ctx, u, m.parts)
 }
 
-// named moves machines by name.
-func (m *moving) named(ctx context.Context, c *target.Site, have *model.Observed, names []string) error {
+// byName moves machines by name.
+func (m *moving) byName(ctx context.Context, c *target.Site, have *model.Observed, names []string) error {
 	if m.to != "" && have.Nodes[m.to] == nil {
 		return noNode(have, m.to)
 	}
@@ -85,7 +111,7 @@ func (m *moving) named(ctx context.Context, c *target.Site, have *model.Observed
 		case mark == nil:
 			return ui.Advise(fmt.Errorf("VM %d (%s) on %s isn't proxplane's, so it isn't moved", g.VMID, g.Name, g.Node), "Migrate it in Proxmox, or adopt it first: proxplane import --adopt.")
 		}
-		m.add(c, g, mark, model.Move{From: g.Node, To: m.to, Why: "somebody has asked for it"})
+		m.add(g, mark, model.Move{From: g.Node, To: m.to, Why: "requested with proxplane move"})
 	}
 	return nil
 }
@@ -103,9 +129,12 @@ func markerOf(ctx context.Context, c *target.Site, g *model.Guest) (*model.Marke
 	if err := c.Observer.Config(ctx, g.VMID); err != nil {
 		return nil, c.Fail(err)
 	}
-	now := c.Observer.Snapshot().Guests[g.VMID]
-	if now == nil || now.Config == nil {
-		return nil, fmt.Errorf("VM %d changed while it was read", g.VMID)
+	now, err := c.Observer.Known(ctx, g.VMID)
+	if err != nil {
+		return nil, c.Fail(err)
+	}
+	if now == nil {
+		return nil, fmt.Errorf("VM %d is gone", g.VMID)
 	}
 	if mark := now.Config.Marker; mark != nil && mark.Of(g.VMID) {
 		return mark, nil
@@ -114,13 +143,10 @@ func markerOf(ctx context.Context, c *target.Site, g *model.Guest) (*model.Marke
 }
 
 // add has a machine moved. What no manifest describes is known by its marker.
-func (m *moving) add(c *target.Site, g *model.Guest, mark *model.Marker, move model.Move) {
-	key := mark.Owner.Key
-	c.Desired.Moves[key] = move
-	for _, v := range c.Desired.VMs {
-		if v.Owner == mark.Owner {
-			return
-		}
+func (m *moving) add(g *model.Guest, mark *model.Marker, move model.Move) {
+	part := m.parts.with(model.VM{Owner: mark.Owner, Name: g.Name, VMID: g.VMID, Place: model.Place{Facts: m.parts[0].Nodes}})
+	part.Desired.Moves[mark.Owner.Key] = move
+	if !m.known[mark.Owner] {
+		m.unknown = append(m.unknown, fmt.Sprintf("%s (%d)", g.Name, g.VMID))
 	}
-	c.Desired.VMs = append(c.Desired.VMs, model.VM{Owner: mark.Owner, Name: g.Name, VMID: g.VMID})
 }

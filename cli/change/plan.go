@@ -171,6 +171,9 @@ type shownPlan struct {
 func showPlans(u *ui.UI, list []*target.Site, plans []plan.Plan, errs []error, how shownPlan) error {
 	page := u.Page(u.Out)
 	page.All = how.all
+	if parts(list).together() {
+		list, plans, errs = list[:1], []plan.Plan{joined(plans)}, errs[:1]
+	}
 	for i, p := range plans {
 		if errs[i] != nil {
 			continue

@@ -23,6 +23,9 @@ func (c *change) mentionUnnamed(ctx context.Context, u *ui.UI, list []*target.Si
 		return
 	}
 	for _, one := range list {
+		if one.Desired.Moves != nil {
+			continue // the manifests don't say what there is to be
+		}
 		left, unread := unnamedOf(ctx, one)
 		if len(left) > 0 {
 			u.Note("%s", c.unnamedText(left))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ type Flags struct {
 	commands bool
 	user     string
 	token    string
-	userFlag string // the name of the flag
+	also     []string // commands that people use beside apply
+	userFlag string   // the name of the flag
 }
 
 // New is `proxplane doctor`.
@@ -43,11 +45,15 @@ whole life, from the calls that are made for them, for the version of Proxmox th
 answers. It compares them with what the credentials have, and prints the pveum
 commands that grant exactly that. Nothing is changed.
 
+What people do by hand is not part of that life: with --for drain, what it takes to
+migrate these machines is counted in.
+
 The exit status is 1 when something that is needed is missing.`,
 		Example: `  proxplane doctor
   proxplane doctor -f machines.yaml
   proxplane doctor -f machines.yaml --print-commands
   proxplane doctor -f machines.yaml --print-commands --user ci@pve --token proxplane
+  proxplane doctor -f machines.yaml --for move,drain
   proxplane doctor -f machines.yaml -o json`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.Run(cmd.Context(), u) },
@@ -64,6 +70,7 @@ func (f *Flags) AddTo(cmd *cobra.Command, user, token string) {
 	f.userFlag = user
 	fs.StringVarP(&f.output, "output", "o", "", "`FORMAT`: json, for programs")
 	fs.BoolVar(&f.commands, "print-commands", false, "print the pveum commands also when nothing is missing")
+	fs.StringSliceVar(&f.also, "for", nil, "count in what these `COMMANDS` need: "+strings.Join(moving, ", "))
 	fs.StringVar(&f.user, user, "", "`USER@REALM` whom the commands are for (default: the one who is logged in, or proxplane@pve instead of root@pam)")
 	fs.StringVar(&f.token, token, "", "`NAME` of the token that the commands are for (default: the one that is used, or proxplane)")
 }
@@ -74,6 +81,9 @@ func (f *Flags) Run(ctx context.Context, u *ui.UI) error {
 	}
 	if f.user != "" && !strings.Contains(f.user, "@") {
 		return fmt.Errorf("--%s %s: a user has a realm, like proxplane@pve", f.userFlag, f.user)
+	}
+	if err := f.checkFor(); err != nil {
+		return err
 	}
 	all, err := f.patients(u)
 	if err != nil {
@@ -104,6 +114,22 @@ func (f *Flags) Run(ctx context.Context, u *ui.UI) error {
 	}
 	if !ok {
 		return &ui.ExitError{Code: ui.ExitFailed}
+	}
+	return nil
+}
+
+// moving are the commands that migrate machines, which all need the same.
+var moving = []string{"move", "drain", "undrain"}
+
+// checkFor checks which commands privileges are wanted for.
+func (f *Flags) checkFor() error {
+	for _, name := range f.also {
+		if !slices.Contains(moving, name) {
+			return fmt.Errorf("--for %s: it takes %s; what apply and delete need is always counted in", name, strings.Join(moving, ", "))
+		}
+	}
+	if len(f.also) > 0 && !f.Given() {
+		return ui.Advise(fmt.Errorf("--for %s: what that needs depends on the machines", strings.Join(f.also, ",")), "Name their manifests: -f FILE.")
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (e *examination) privileges() {
 		return
 	}
 	for _, text := range e.needs.Unknown {
-		e.warn(areaPrivileges, text, "So more may be asked for below than is needed. Credentials that see everything, such as root@pam's, get the exact answer.")
+		e.warn(areaPrivileges, text, "So what is asked for below is a guess, and mostly more than is needed. For the exact answer run doctor again once that is granted, or now with credentials that see everything, such as root@pam's.")
 	}
 	for _, g := range e.missing {
 		e.lacking(g)
@@ -197,7 +197,7 @@ func (e *examination) commands() {
 	}
 	what := "exactly what is needed"
 	if len(e.needs.Unknown) > 0 {
-		what = "what is needed, and more, since not everything could be seen"
+		what = "what is needed, as far as it could be seen"
 	}
 	if len(e.needs.Root) > 0 {
 		what += ", but for what only root@pam may"

@@ -17,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/host/ssh"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/observe"
 )
 
 // shell is one call of ssh.
@@ -129,7 +130,7 @@ func (s *shell) find(ctx context.Context, u *ui.UI, c *target.Site, g *model.Gue
 			"Give it with --address, or the manifest that has it with -f.")
 	}
 	if len(g.Addresses) == 0 {
-		patience := time.AfterFunc(target.AgentBudget, func() { u.Note("waiting for the guest agent of %s to tell its address", g.Name) })
+		patience := time.AfterFunc(observe.AgentBudget, func() { u.Note("waiting for the guest agent of %s to tell its address", g.Name) })
 		defer patience.Stop()
 		if err := c.Observer.Addresses(ctx, g.VMID); err != nil {
 			var late *ui.TimeoutError

@@ -8,6 +8,7 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/spec/export"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -65,7 +66,7 @@ func (i *importing) markAll(ctx context.Context, u *ui.UI, c *target.Site, list 
 
 // mark puts our marks on one machine, if it is still as it was seen.
 func mark(ctx context.Context, hand *engine.Hand, m importedMachine) error {
-	for _, a := range m.marks() {
+	for _, a := range export.Marks(m.object, m.want, m.guest) {
 		if err := hand.Do(ctx, m.guest, a); err != nil {
 			return fmt.Errorf("adopt VM %d: %w", m.guest.VMID, err)
 		}

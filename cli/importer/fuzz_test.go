@@ -72,8 +72,8 @@ func FuzzAnyConfigIsImportedOrRefused(f *testing.F) {
 			}
 			return
 		}
-		if _, err := manifest.Parse("imported.yaml", []byte(found.docs.text())); err != nil {
-			t.Errorf("what came out can't be read again: %v\n%s", err, found.docs.text())
+		if _, err := manifest.Parse("imported.yaml", []byte(found.docs.Text())); err != nil {
+			t.Errorf("what came out can't be read again: %v\n%s", err, found.docs.Text())
 		}
 	})
 }

@@ -5,7 +5,6 @@ package importer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +18,7 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/manifest/draft"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/spec"
@@ -86,7 +86,7 @@ func (i *importing) run(ctx context.Context, u *ui.UI, names []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(u.Out, found.docs.text()); err != nil {
+	if _, err := io.WriteString(u.Out, found.docs.Text()); err != nil {
 		return err
 	}
 	clean := found.tell(u)
@@ -144,43 +144,15 @@ func readGuests(ctx context.Context, c *target.Site, names []string) ([]int, err
 		}
 		ids = append(ids, g.VMID)
 	}
-	err = c.ReadAll(ctx, ids, func(ctx context.Context, id int) error {
-		return errors.Join(c.Observer.Config(ctx, id), c.Observer.Status(ctx, id), c.Observer.Firewall(ctx, id))
-	})
-	if err != nil {
+	if err := c.Fail(c.Observer.Examine(ctx, ids...)); err != nil {
 		return nil, err
-	}
-	have = c.Observer.Snapshot()
-	var agents []*model.Guest
-	for _, id := range ids {
-		g := have.Guests[id]
-		if g == nil || g.Config == nil {
-			return nil, fmt.Errorf("VM %d changed while it was read", id)
-		}
-		if g.HAState != "" && have.HA == nil {
-			if err := c.Observer.HA(ctx); err != nil {
-				return nil, c.Fail(err)
-			}
-			have = c.Observer.Snapshot()
-		}
-		if model.AgentOn(g.Config.Options) {
-			agents = append(agents, g)
-		}
-	}
-	c.AskAddresses(ctx, agents)
-	for _, id := range ids {
-		for _, d := range have.Guests[id].Config.Disks {
-			if t := export.TemplateOf(d); have.Guests[t] != nil {
-				_ = c.Observer.Config(ctx, t) // what it brings isn't lost
-			}
-		}
 	}
 	return ids, nil
 }
 
 // imported are machines with their manifests.
 type imported struct {
-	docs     *documents
+	docs     *draft.Documents
 	machines []importedMachine
 }
 
@@ -200,7 +172,7 @@ type importedMachine struct {
 // what is there.
 func (i *importing) write(c *target.Site, ids []int) (imported, error) {
 	have := c.Observer.Snapshot()
-	out := imported{docs: newDocuments()}
+	out := imported{docs: &draft.Documents{}}
 	for _, id := range ids {
 		g := have.Guests[id]
 		if m := g.Config.Marker; m != nil && i.others(m.Owner) {
@@ -226,7 +198,7 @@ func (i *importing) write(c *target.Site, ids []int) (imported, error) {
 		if name == "" {
 			best.doubt = i.madeForAnother(have, best)
 		}
-		out.docs.merge(docs)
+		out.docs.Merge(docs)
 		out.machines = append(out.machines, best)
 	}
 	return out, nil
@@ -243,19 +215,19 @@ func (i *importing) others(o model.Owner) bool {
 
 // export writes the manifest of a guest, reads it again, and plans with it as if the
 // guest was ours.
-func (i *importing) export(have *model.Observed, g *model.Guest, networks spec.Networks, name string) (importedMachine, *documents, error) {
+func (i *importing) export(have *model.Observed, g *model.Guest, networks spec.Networks, name string) (importedMachine, *draft.Documents, error) {
 	owner := model.Owner{Door: manifest.Door, Set: i.Set, Key: model.Key{Kind: "VirtualMachine", Name: name}}
 	e, err := export.Of(have, g, owner, networks)
 	if err != nil {
 		return importedMachine{}, nil, err
 	}
-	docs := writeMachine(g, e)
-	read := newDocuments()
+	docs := draft.Machine(g, e)
+	read := &draft.Documents{}
 	if len(networks) > 0 {
-		read.add("", "Provider", "import", writeNetworks(networks))
+		read.Add("", "Provider", "import", draft.Networks(networks))
 	}
-	read.merge(docs)
-	set, err := manifest.Parse("import", []byte(read.text()))
+	read.Merge(docs)
+	set, err := manifest.Parse("import", []byte(read.Text()))
 	if err != nil {
 		return importedMachine{}, nil, err
 	}
@@ -290,12 +262,12 @@ func judge(want model.Desired, name string, have *model.Observed, g *model.Guest
 	at := slices.IndexFunc(want.VMs, func(v model.VM) bool { return v.Owner.Name == name })
 	m := importedMachine{guest: g, owner: want.VMs[at].Owner, want: want.VMs[at]}
 	m.object = export.PlanAs(want, have, g, m.want)
-	m.differences = differences(m.object)
+	m.differences = Differences(m.object)
 	return m
 }
 
-// differences are what a plan would change beside our marks.
-func differences(o plan.Object) []string {
+// Differences are what a plan would change beside our marks.
+func Differences(o plan.Object) []string {
 	var list []string
 	for _, s := range o.Steps {
 		if export.OnlyMarks(s.Action) {

@@ -18,6 +18,7 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/manifest/draft"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -127,7 +128,7 @@ func (i *importingObjects) makeObjects(ctx context.Context, u *ui.UI, c *target.
 		return err
 	}
 	if i.DryRun == "client" && i.Output == "yaml" {
-		_, err := io.WriteString(u.Out, found.docs.text()) // with its comments
+		_, err := io.WriteString(u.Out, found.docs.Text()) // with its comments
 		return err
 	}
 	if i.DryRun == "none" {
@@ -147,38 +148,37 @@ func (i *importingObjects) makeObjects(ctx context.Context, u *ui.UI, c *target.
 
 // settle says where objects belong, and calls those that machines share as they are
 // called there: one that says something else may have that name.
-func settle(ctx context.Context, n *target.Namespace, docs *documents, provider string) error {
-	for at := range docs.list {
-		d := &docs.list[at]
-		d.namespace = n.Name
-		if d.kind == "VirtualMachine" {
-			ref := (&mapping{}).put("providerRef", (&mapping{}).put("name", provider))
-			d.spec.node.Content = append(ref.node.Content, d.spec.node.Content...)
+func settle(ctx context.Context, n *target.Namespace, docs *draft.Documents, provider string) error {
+	for at := range docs.List {
+		d := &docs.List[at]
+		d.Namespace = n.Name
+		if d.Kind == "VirtualMachine" {
+			d.Spec.Before("providerRef", (&draft.Mapping{}).Put("name", provider))
 		}
-		if len(d.users) == 0 {
+		if !d.Shared() {
 			continue
 		}
 		name, err := freeName(ctx, n, *d)
 		if err != nil {
 			return err
 		}
-		d.rename(name)
+		d.Rename(name)
 	}
 	return nil
 }
 
 // freeName finds the name under which a document is there, or can be made.
-func freeName(ctx context.Context, n *target.Namespace, d document) (string, error) {
-	base := d.name
+func freeName(ctx context.Context, n *target.Namespace, d draft.Document) (string, error) {
+	base := d.Name
 	for number := 2; ; number++ {
-		o, err := d.unstructured()
+		o, err := unstructuredOf(d)
 		if err != nil {
 			return "", err
 		}
 		there := o.DeepCopy()
 		err = n.Client.Get(ctx, client.ObjectKeyFromObject(there), there)
 		if apierrors.IsNotFound(err) {
-			return d.name, nil
+			return d.Name, nil
 		} else if err != nil {
 			return "", n.Fail(err)
 		}
@@ -189,27 +189,27 @@ func freeName(ctx context.Context, n *target.Namespace, d document) (string, err
 			return "", n.Fail(err)
 		}
 		if reflect.DeepEqual(o.Object["spec"], there.Object["spec"]) {
-			return d.name, nil
+			return d.Name, nil
 		}
-		d.name = fmt.Sprintf("%s-%d", base, number)
+		d.Name = fmt.Sprintf("%s-%d", base, number)
 	}
 }
 
-// unstructured is the document as an object of Kubernetes.
-func (d document) unstructured() (*unstructured.Unstructured, error) {
+// unstructuredOf is the document as an object of Kubernetes.
+func unstructuredOf(d draft.Document) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
-	return o, yaml.Unmarshal([]byte(d.object().text()), &o.Object)
+	return o, yaml.Unmarshal([]byte(d.Object().Text()), &o.Object)
 }
 
 // make makes objects, and takes those that are there already.
 func (i *importingObjects) make(ctx context.Context, u *ui.UI, found imported) error {
-	for _, d := range found.docs.list {
-		o, err := d.unstructured()
+	for _, d := range found.docs.List {
+		o, err := unstructuredOf(d)
 		if err != nil {
 			return err
 		}
-		if d.kind == "VirtualMachine" {
-			o.SetAnnotations(i.inherited(found.machines, d.name))
+		if d.Kind == "VirtualMachine" {
+			o.SetAnnotations(i.inherited(found.machines, d.Name))
 		}
 		done := "created"
 		if err := i.Create(ctx, i.Objects, o); apierrors.IsAlreadyExists(err) {

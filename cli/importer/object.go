@@ -99,24 +99,3 @@ func unclaimed(have *model.Observed, m importedMachine) error {
 	}
 	return nil
 }
-
-// marks are what makes a machine ours. Where its manifest wants it otherwise than it is,
-// nothing but the marker and the tags is written: the next apply does the rest.
-func (m importedMachine) marks() []model.Configure {
-	var list []model.Configure
-	for _, s := range m.object.Steps {
-		if a, ok := s.Action.(model.Configure); ok && len(m.differences) == 0 {
-			a.Digest = m.guest.Config.Digest
-			list = append(list, a)
-		}
-	}
-	if len(m.differences) == 0 {
-		return list
-	}
-	c := m.guest.Config
-	text := model.Describe(c.Text, *export.Marker(m.want, m.guest))
-	tags := append(export.VisibleTags(c.Tags), model.Tag, model.StateTag(m.owner, "adopted"))
-	slices.Sort(tags)
-	target := model.Target{VMID: m.guest.VMID, Node: m.guest.Node}
-	return []model.Configure{{Target: target, Digest: c.Digest, Description: &text, Tags: &tags}}
-}

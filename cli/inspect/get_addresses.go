@@ -13,26 +13,30 @@ import (
 )
 
 // listAddresses lists the addresses of all VMs: those of the pools, if the manifests have pools, and
-// all that configs say otherwise.
+// all that configs say and agents report otherwise.
 func listAddresses(ctx context.Context, g *Get, names []string) (listing, error) {
 	have, err := g.c.Look(ctx)
 	if err != nil {
 		return listing{}, err
 	}
-	var ids []int
-	for _, guest := range target.Sorted(have, func(g *model.Guest) bool {
+	guests := target.Sorted(have, func(g *model.Guest) bool {
 		return !g.Template && have.Nodes[g.Node] != nil && have.Nodes[g.Node].Online
-	}) {
+	})
+	var ids []int
+	for _, guest := range guests {
 		ids = append(ids, guest.VMID)
 	}
 	if err := g.c.ReadAll(ctx, ids, g.c.Observer.Config); err != nil {
 		return listing{}, err
 	}
+	g.c.AskAddresses(ctx, guests)
 	have = g.c.Observer.Snapshot()
 	var held []model.Holding
 	users := map[netip.Addr]int{}
+	var all []string
 	for _, id := range ids {
 		if guest := have.Guests[id]; guest != nil {
+			all = append(all, guest.Name)
 			for _, h := range guest.Holdings() {
 				users[h.Address]++
 				held = append(held, h)
@@ -42,10 +46,9 @@ func listAddresses(ctx context.Context, g *Get, names []string) (listing, error)
 	slices.SortFunc(held, func(a, b model.Holding) int { return cmp.Or(a.Address.Compare(b.Address), a.VMID-b.VMID) })
 	var l listing
 	var rows []status.Address
-	var all []string
 	for _, h := range held {
 		pool, ok := poolOf(g.c.Networks.Pools(), h)
-		all = append(all, h.Address.String(), h.Name)
+		all = append(all, h.Address.String())
 		if !ok || !named(names, h.Address.String()) && !named(names, h.Name) {
 			continue
 		}

@@ -56,7 +56,7 @@ func completeKindNames(_ *cobra.Command, args []string, _ string) ([]string, cob
 
 const draft = "http://json-schema.org/draft-07/schema#"
 
-// schemaOf is the schema of a kind of manifests; empty: of all of them.
+// jsonSchema is the schema of a kind of manifests; empty: of all of them.
 func jsonSchema(kind string) (map[string]any, error) {
 	if kind != "" {
 		d, err := FindDefinition(kind)

@@ -32,9 +32,9 @@ type bars struct {
 	mu sync.Mutex
 	lines
 	all, ready int
-	places     map[model.Key]int // in the plan, which lines keep
-	shown      map[model.Key]*mpb.Bar
-	hidden     []model.Key // under way, with no line yet
+	places     map[model.Owner]int // in the plan, which lines keep
+	shown      map[model.Owner]*mpb.Bar
+	hidden     []model.Owner // under way, with no line yet
 	total      *mpb.Bar
 	began      time.Time
 }
@@ -46,11 +46,11 @@ const (
 
 func newBars(u *ui.UI, f *os.File, l lines, all plan.Plan) *bars {
 	b := &bars{
-		u: u, file: f, lines: l, shown: map[model.Key]*mpb.Bar{}, places: map[model.Key]int{}, now: time.Now, began: time.Now(),
+		u: u, file: f, lines: l, shown: map[model.Owner]*mpb.Bar{}, places: map[model.Owner]int{}, now: time.Now, began: time.Now(),
 		box: mpb.New(mpb.WithOutput(f), mpb.WithAutoRefresh(), mpb.WithRefreshRate(refreshRate)),
 	}
 	for i, o := range all.Objects {
-		b.places[o.Owner.Key] = i
+		b.places[o.Owner] = i
 		if !o.Ready() {
 			b.all++
 		}
@@ -87,12 +87,12 @@ func (b *bars) Event(e engine.Event) {
 	switch {
 	case r == nil:
 	case ended:
-		drop = b.shown[r.key]
-		delete(b.shown, r.key)
-		b.hidden = slices.DeleteFunc(b.hidden, func(k model.Key) bool { return k == r.key })
+		drop = b.shown[r.owner]
+		delete(b.shown, r.owner)
+		b.hidden = slices.DeleteFunc(b.hidden, func(k model.Owner) bool { return k == r.owner })
 		show = b.promote()
-	case b.shown[r.key] == nil && !slices.Contains(b.hidden, r.key):
-		b.hidden = append(b.hidden, r.key)
+	case b.shown[r.owner] == nil && !slices.Contains(b.hidden, r.owner):
+		b.hidden = append(b.hidden, r.owner)
 		show = b.promote()
 	}
 	b.mu.Unlock()
@@ -104,7 +104,7 @@ func (b *bars) Event(e engine.Event) {
 	for _, r := range show {
 		bar := b.add(b.order(r), func() string { return b.rowLine(r) })
 		b.mu.Lock()
-		b.shown[r.key] = bar
+		b.shown[r.owner] = bar
 		b.mu.Unlock()
 	}
 	if line != "" && (e.Kind == engine.Ready || e.Kind == engine.Failed || e.Action == "RemoveDisk" && e.Kind == engine.Done) {
@@ -124,7 +124,7 @@ func (a overBars) Write(p []byte) (int, error) {
 
 // order keeps lines in the order of the plan.
 func (b *bars) order(r *row) int {
-	if i, ok := b.places[r.key]; ok {
+	if i, ok := b.places[r.owner]; ok {
 		return i
 	}
 	return len(b.places) + 1
@@ -135,9 +135,9 @@ func (b *bars) promote() []*row {
 	room := b.height() - len(b.shown)
 	var list []*row
 	for room > 0 && len(b.hidden) > 0 {
-		key := b.hidden[0]
+		owner := b.hidden[0]
 		b.hidden = b.hidden[1:]
-		if r := b.rows[key]; r != nil {
+		if r := b.rows[owner]; r != nil {
 			list = append(list, r)
 			room--
 		}
@@ -165,7 +165,7 @@ func (b *bars) rowLine(r *row) string {
 	if r.fraction > 0 && r.running > 0 {
 		right = bar(r.fraction) + "  " + right
 	}
-	left := spinner(b.now()) + " " + pad(status.CutMiddle(status.Name(r.key), b.names), b.names) + "  "
+	left := spinner(b.now()) + " " + pad(status.CutMiddle(status.Name(r.owner.Key), b.names), b.names) + "  "
 	room := width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 2
 	return left + fitted(text, max(0, room)) + "  " + b.page.Grey(right)
 }

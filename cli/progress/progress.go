@@ -28,7 +28,7 @@ func New(u *ui.UI, output string, todo plan.Plan) progress {
 	if output == "json" {
 		return &jsonProgress{out: u.Out}
 	}
-	l := lines{page: u.Page(u.Out), names: nameWidth(todo), rows: map[model.Key]*row{}}
+	l := lines{page: u.Page(u.Out), names: nameWidth(todo), rows: map[model.Owner]*row{}}
 	l.page.Width = 0
 	if f, ok := ui.Terminal(u.Out); ok && u.Getenv("TERM") != "dumb" {
 		l.names = min(l.names, max(24, ui.ScreenWidth(f)/3))
@@ -50,7 +50,7 @@ func nameWidth(todo plan.Plan) int {
 
 // row is what is going on with one object.
 type row struct {
-	key      model.Key
+	owner    model.Owner
 	began    time.Time // of the object
 	step     string
 	stepped  time.Time // when the step began
@@ -64,19 +64,19 @@ type row struct {
 type lines struct {
 	page  status.Page
 	names int
-	rows  map[model.Key]*row
+	rows  map[model.Owner]*row
 }
 
 // take notes an event and returns the line that it makes; empty: none. ended
 // tells that the object needs no row any more.
 func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
-	r = l.rows[e.Owner.Key]
+	r = l.rows[e.Owner]
 	if r == nil {
 		if e.Kind == engine.Ready {
 			return nil, "", true // it was up to date all the time
 		}
-		r = &row{key: e.Owner.Key, began: e.Time}
-		l.rows[e.Owner.Key] = r
+		r = &row{owner: e.Owner, began: e.Time}
+		l.rows[e.Owner] = r
 	}
 	switch e.Kind {
 	case engine.Started:
@@ -99,10 +99,13 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 		}
 		if w := waitText(e); w != r.waits {
 			r.waits = w
+			if e.Reason.Blocks() {
+				return r, "", false // the plan has said it, and the last lines do
+			}
 			return r, l.line("…", e, w, ""), false
 		}
 	case engine.Ready:
-		delete(l.rows, e.Owner.Key)
+		delete(l.rows, e.Owner)
 		text := "ready"
 		if e.Text != "" {
 			text = e.Text
@@ -112,11 +115,15 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 	return r, "", false
 }
 
-// waitText is "waits: the image isn't ready" or "waits for its guest agent".
+// waitText is "waits: the image isn't ready" or "waits for its guest agent"; "blocked: there is no pool
+// web" where waiting doesn't help.
 func waitText(e engine.Event) string {
 	text := status.CLI.Say(status.Text(e.Text, e.Diff), e.Hint)
-	if e.Reason == model.WaitAgent {
+	switch {
+	case e.Reason == model.WaitAgent:
 		return "waits " + text
+	case e.Reason.Blocks():
+		return "blocked: " + text
 	}
 	return "waits: " + text
 }

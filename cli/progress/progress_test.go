@@ -27,8 +27,10 @@ func happenings() (plan.Plan, []engine.Event) {
 	add(0, image, engine.Ready, "", "")
 	add(0, web, engine.Planned, "", "2 steps")
 	add(0, web, engine.Started, "clone ubuntu (9000) to VM 101 on pve1", "virtualmachine/web-1 isn't there")
-	add(0, db, engine.Waiting, "", "vmimage/data isn't ready yet")
-	add(0, db, engine.Waiting, "", "vmimage/data isn't ready yet")
+	for range 2 {
+		add(0, db, engine.Waiting, "", "vmimage/data isn't ready yet")
+		events[len(events)-1].Reason = model.WaitSource
+	}
 	add(2*time.Second, web, engine.Progress, "clone ubuntu (9000) to VM 101 on pve1", "")
 	events[len(events)-1].Fraction = 0.5
 	add(2*time.Second, web, engine.Done, "clone ubuntu (9000) to VM 101 on pve1", "virtualmachine/web-1 isn't there")

@@ -18,8 +18,8 @@ import (
 // is interrupted.
 type standing struct {
 	mu      sync.Mutex
-	objects map[model.Key]*stand
-	order   []model.Key
+	objects map[model.Owner]*stand
+	order   []model.Owner
 }
 
 // stand is how far an object has come.
@@ -33,21 +33,21 @@ type stand struct {
 
 // NewStanding begins with what a plan has to do.
 func NewStanding(todo plan.Plan) *standing {
-	s := &standing{objects: map[model.Key]*stand{}}
+	s := &standing{objects: map[model.Owner]*stand{}}
 	for _, o := range todo.Objects {
 		if !o.Ready() {
-			s.of(o.Owner.Key)
+			s.of(o.Owner)
 		}
 	}
 	return s
 }
 
-func (s *standing) of(key model.Key) *stand {
-	o := s.objects[key]
+func (s *standing) of(owner model.Owner) *stand {
+	o := s.objects[owner]
 	if o == nil {
 		o = &stand{steps: map[string]string{}}
-		s.objects[key] = o
-		s.order = append(s.order, key)
+		s.objects[owner] = o
+		s.order = append(s.order, owner)
 	}
 	return o
 }
@@ -56,10 +56,10 @@ func (s *standing) of(key model.Key) *stand {
 func (s *standing) Event(e engine.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.objects[e.Owner.Key]; !known && e.Kind != engine.Started {
+	if _, known := s.objects[e.Owner]; !known && e.Kind != engine.Started {
 		return // it was up to date all the time
 	}
-	o := s.of(e.Owner.Key)
+	o := s.of(e.Owner)
 	switch e.Kind {
 	case engine.Started:
 		o.begun, o.failed, o.waits, o.ended = true, "", "", ""
@@ -94,13 +94,13 @@ func (s *standing) Lines() []string {
 	defer s.mu.Unlock()
 	few := len(s.order) <= mostStanding
 	width := 0
-	var named []model.Key
+	var named []model.Owner
 	ended, begun, idle := 0, 0, 0
-	for _, key := range s.order {
-		o := s.objects[key]
+	for _, owner := range s.order {
+		o := s.objects[owner]
 		switch {
 		case few, len(o.steps) > 0 || o.failed != "" && o.ended == "":
-			named = append(named, key)
+			named = append(named, owner)
 		case o.ended != "":
 			ended++
 		case o.begun:
@@ -111,12 +111,12 @@ func (s *standing) Lines() []string {
 	}
 	more := max(0, len(named)-mostStanding)
 	named = named[:len(named)-more]
-	for _, key := range named {
-		width = max(width, utf8.RuneCountInString(status.Name(key)))
+	for _, owner := range named {
+		width = max(width, utf8.RuneCountInString(status.Name(owner.Key)))
 	}
 	var lines []string
-	for _, key := range named {
-		lines = append(lines, pad(status.Name(key), width)+"  "+s.objects[key].String())
+	for _, owner := range named {
+		lines = append(lines, pad(status.Name(owner.Key), width)+"  "+s.objects[owner].String())
 	}
 	var rest []string
 	for _, part := range []struct {

@@ -2,36 +2,15 @@ package target
 
 import (
 	"context"
-	"time"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
 
-// AgentBudget is how long guest agents are waited for when a list is shown.
-const AgentBudget = 5 * time.Second
-
 // AskAddresses asks the agents of running guests for their addresses, as far as
 // they answer soon.
 func (c *Site) AskAddresses(ctx context.Context, list []*model.Guest) {
-	ctx, cancel := context.WithTimeout(ctx, AgentBudget)
-	defer cancel()
-	var ids []int
-	for _, g := range list {
-		if g != nil && g.Status == model.StatusRunning && !g.Container && len(g.Addresses) == 0 {
-			ids = append(ids, g.VMID)
-		}
-	}
-	done := make(chan struct{}, len(ids))
-	for _, id := range ids {
-		go func() {
-			_ = c.Observer.Addresses(ctx, id) // who doesn't answer has none to show
-			done <- struct{}{}
-		}()
-	}
-	for range ids {
-		<-done
-	}
+	c.Observer.AskAddresses(ctx, list)
 }
 
 // heard asks the agent of an object's guest, if its address is waited for.

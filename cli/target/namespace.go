@@ -34,7 +34,7 @@ type Namespace struct {
 	Cluster  string        // what the Kubernetes is known by
 	find     func(model.Key) any
 	own      bool            // somebody logs in to Proxmox as himself
-	problems manifest.Errors // objects that can't be made so
+	problems manifest.Errors // objects whose specs are invalid
 	About    string          // the machine that a command is about
 }
 

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,10 @@ func (c *Site) Remedy(l model.Lack) []string {
 		lack.Privs = []string{privileges.Least(l.Path, l.Privs)}
 	}
 	joined := strings.Join(lack.Privs, " and ")
-	const doctor = "proxplane doctor shows all that is needed, with the commands."
+	doctor := "proxplane doctor shows all that is needed, with the commands."
+	if slices.Contains(l.Privs, "VM.Migrate") {
+		doctor = "proxplane doctor --for move shows all that is needed, with the commands."
+	}
 	what := fmt.Sprintf("Grant %s on %s to %s", joined, l.Path, ui.Who(creds))
 	sight, err := c.sight(lack)
 	if err != nil {

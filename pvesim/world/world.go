@@ -36,14 +36,16 @@ type World struct {
 
 // Node is a host.
 type Node struct {
-	Name    string    `json:"name"`
-	IP      string    `json:"ip,omitempty"`
-	State   NodeState `json:"state,omitempty"`
-	CPUs    int       `json:"cpus,omitempty"`
-	Memory  Size      `json:"memory,omitempty"`
-	NICs    []string  `json:"nics,omitempty"` // physical network cards
-	Bonds   []Bond    `json:"bonds,omitempty"`
-	Bridges []Bridge  `json:"bridges,omitempty"`
+	Name   string    `json:"name"`
+	IP     string    `json:"ip,omitempty"`
+	State  NodeState `json:"state,omitempty"`
+	CPUs   int       `json:"cpus,omitempty"`
+	Memory Size      `json:"memory,omitempty"`
+	NICs   []string  `json:"nics,omitempty"` // physical network cards
+	// PCI are devices that VMs can get: vendor and device ("10de:2204") by where they are ("0000:01:00.0").
+	PCI     map[string]string `json:"pci,omitempty"`
+	Bonds   []Bond            `json:"bonds,omitempty"`
+	Bridges []Bridge          `json:"bridges,omitempty"`
 }
 
 // Bond is a bond of network cards.

@@ -97,7 +97,7 @@ func (l *lab) observe(ctx context.Context) (*model.Observed, *model.Guest, error
 		return nil, nil, err
 	}
 	for _, d := range o.Snapshot().Guests[l.id].Config.Disks {
-		if t := export.TemplateOf(d); o.Snapshot().Guests[t] != nil {
+		if t := d.Template(); o.Snapshot().Guests[t] != nil {
 			if err := o.Config(ctx, t); err != nil {
 				return nil, nil, err
 			}

@@ -54,6 +54,7 @@ func fit(have *model.Observed, g *model.Guest, owner model.Owner, networks spec.
 	for {
 		w := &writer{have: have, g: g, networks: networks, linked: linked, omit: maps.Clone(omit), where: map[string]string{}}
 		m := Machine{Spec: w.machine(owner), Omitted: w.omit}
+		m.Fetched = w.fetched
 		var err error
 		m.VM, m.Image, err = spec.VM(cluster, m.Spec)
 		before := len(omit)

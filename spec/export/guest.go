@@ -19,10 +19,12 @@ import (
 
 // Machine is what a guest is as a spec.
 type Machine struct {
-	Spec   spec.Machine // with its class and image
-	VM     model.VM     // what it translates to
-	Image  *model.Image // what the guest is a linked clone of; nil: nothing
-	Object plan.Object  // the plan, as if the guest was the machine's
+	Spec  spec.Machine // with its class and image
+	VM    model.VM     // what it translates to
+	Image *model.Image // what the guest is a clone of; nil: nothing that is known
+	// Fetched says that the image is a template that was made from a URL, which nothing in Proxmox names.
+	Fetched bool
+	Object  plan.Object // the plan, as if the guest was the machine's
 	// Omitted are settings that the spec leaves as they are, by option or slot, and why.
 	Omitted map[string]string
 	// Lost is what a machine that is made anew from the spec would be without, by option or
@@ -38,6 +40,7 @@ type writer struct {
 	networks spec.Networks
 	linked   bool // name the template that it is a linked clone of
 	template int  // that template
+	fetched  bool // from a URL
 	said     map[string]bool
 	// hotplugs is what can be plugged, where that isn't what the class would have.
 	hotplugs string
@@ -72,7 +75,8 @@ func (w *writer) machine(owner model.Owner) spec.Machine {
 		to.Pool = g.Pool
 	}
 	w.flags()
-	to.Retain = true
+	own := w.own()
+	to.Retain = own.VMID == 0 || own.Retain
 	to.ExtraConfig = w.extra()
 	return w.to
 }
@@ -96,42 +100,46 @@ func (w *writer) number(key string, otherwise int) int {
 	return n
 }
 
-var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
-
-// TemplateOf is the VMID of the template that a disk is a linked clone of; 0: none.
-func TemplateOf(d model.Disk) int {
-	m := baseVolume.FindStringSubmatch(d.Volume)
-	if m == nil {
-		return 0
-	}
-	id, _ := strconv.Atoi(m[1])
-	return id
-}
-
-// image is the template that the guest is a linked clone of.
+// image is the template that the guest is a clone of. Of a clone that isn't linked only its
+// marker tells, if it is the owner's already.
 func (w *writer) image() *spec.Image {
 	if !w.linked {
 		return nil
 	}
+	own := w.own()
+	id := own.From
 	for _, d := range w.g.Config.Disks {
-		id := TemplateOf(d)
-		if id == 0 {
-			continue
+		if of := d.Template(); of != 0 {
+			id = of
+			break
 		}
-		t := w.have.Guests[id]
-		if t == nil || !t.Template {
-			return nil
-		}
-		w.template = id
-		source := t.Name
-		if len(w.have.Named(t.Name)) != 1 || t.Name == "" {
-			source = strconv.Itoa(id)
-		}
-		owner := w.to.Owner
-		owner.Kind, owner.Name = "VMImage", cmp.Or(Name(t.Name), fmt.Sprintf("template-%d", id))
-		return &spec.Image{Owner: owner, Source: source}
 	}
-	return nil
+	t := w.have.Guests[id]
+	if t == nil || !t.Template {
+		return nil
+	}
+	w.template = id
+	source := t.Name
+	if len(w.have.Named(t.Name)) != 1 || t.Name == "" {
+		source = strconv.Itoa(id)
+	}
+	owner := w.to.Owner
+	owner.Kind, owner.Name = "VMImage", cmp.Or(Name(t.Name), fmt.Sprintf("template-%d", id))
+	if name, ok := strings.CutPrefix(own.Source, model.Key{Kind: owner.Kind, Namespace: owner.Namespace}.String()); ok {
+		owner.Name = name // it would be made anew from one of another name
+	}
+	if m := t.Marker(); m != nil && m.Version != "" {
+		w.fetched = m.From == 0
+	}
+	return &spec.Image{Owner: owner, Source: source}
+}
+
+// own is what the guest's marker says, if it is the machine's already.
+func (w *writer) own() model.Marker {
+	if m := w.g.Config.Marker; m != nil && m.Owner == w.to.Owner && m.VMID == w.g.VMID {
+		return *m
+	}
+	return model.Marker{}
 }
 
 // disks are the disks with their sizes; CD-ROM drives aren't among them. Without the

@@ -29,10 +29,15 @@ func asOwn(have *model.Observed, g *model.Guest, v model.VM) *model.Observed {
 	return &world
 }
 
-// Marker is the marker of a guest that is adopted as a machine. One that was ours before
-// stays what it was.
+// Marker is the marker of a guest that is adopted as a machine. One that is the machine's already
+// stays as it is, and one that was ours before says that.
 func Marker(v model.VM, g *model.Guest) *model.Marker {
 	was := g.Config.Marker
+	if was != nil && was.Owner == v.Owner && was.VMID == g.VMID {
+		m := was.Bare()
+		m.Retain = v.Keeps(&m)
+		return &m
+	}
 	m := &model.Marker{Owner: v.Owner, VMID: g.VMID, Adopted: was == nil || was.Adopted}
 	m.Retain = v.Keeps(m)
 	if was != nil && len(v.Leases) > 0 {
@@ -59,4 +64,24 @@ func Changes(o plan.Object) int {
 func OnlyMarks(action model.Action) bool {
 	a, ok := action.(model.Configure)
 	return ok && len(a.Set)+len(a.Delete)+len(a.Disks)+len(a.NICs) == 0
+}
+
+// Marks are what makes a guest the machine's, by the plan as if it was already. Where the machine is wanted
+// otherwise than the guest is, nothing but the marker and the tags is written: the next plan does the
+// rest.
+func Marks(o plan.Object, want model.VM, g *model.Guest) (list []model.Configure) {
+	c := g.Config
+	if Changes(o) == 0 {
+		for _, s := range o.Steps {
+			if a, ok := s.Action.(model.Configure); ok {
+				a.Digest = c.Digest
+				list = append(list, a)
+			}
+		}
+		return list
+	}
+	text := model.Describe(c.Text, *Marker(want, g))
+	tags := append(VisibleTags(c.Tags), model.Tag, model.StateTag(want.Owner, "adopted"))
+	slices.Sort(tags)
+	return []model.Configure{{Target: model.Target{VMID: g.VMID, Node: g.Node}, Digest: c.Digest, Description: &text, Tags: &tags}}
 }

@@ -43,12 +43,12 @@ type client struct {
 	requests, writes atomic.Int64
 }
 
-// runClient makes machines, and if asked keeps them for a while and makes one
-// more.
+// runClient makes machines, and if asked keeps them for a while and does what other manifests want
+// then.
 func runClient(args []string) error {
 	fs := flag.NewFlagSet(clientWord, flag.ExitOnError)
 	file := fs.String("f", "", "manifests")
-	more := fs.String("more", "", "manifests with one machine more")
+	more := fs.String("more", "", "manifests with one machine more, or with another image")
 	rest := fs.Duration("rest", 0, "how long they are kept")
 	callers := fs.Bool("callers", false, "have each machine put by a caller of its own, all at once")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to this file")
@@ -78,15 +78,16 @@ func runClient(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.print(measure{}); err != nil || *rest == 0 {
+	if err := c.print(measure{}); err != nil || *more == "" {
 		return err
 	}
-	c.site.Want(want, nil)
-	// The first look of the session isn't rest yet.
-	time.Sleep(time.Second)
-	err = c.part(func() error { time.Sleep(*rest); return nil })
-	if err != nil {
-		return err
+	if *rest > 0 {
+		c.site.Want(want, nil)
+		// The first look of the session isn't rest yet.
+		time.Sleep(time.Second)
+		if err := c.part(func() error { time.Sleep(*rest); return nil }); err != nil {
+			return err
+		}
 	}
 	wider, err := read(*more)
 	if err != nil {

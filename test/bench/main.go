@@ -6,7 +6,7 @@
 //	go run ./test/bench -n 1,100 -places 0 -rest 0
 //
 // Each row is a fresh simulator and a fresh client process. The bound is what no
-// client can beat with these times (see bound.go). Failed tasks are counted in
+// client can beat with these times (see world/times.go). Failed tasks are counted in
 // the simulator's state, requests by both sides.
 package main
 
@@ -16,8 +16,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
@@ -62,10 +60,10 @@ func main() {
 }
 
 func (s *settings) run(ctx context.Context, counts, places string) (err error) {
-	if s.counts, err = numbers(counts); err != nil {
+	if s.counts, err = figures.Numbers(counts); err != nil {
 		return fmt.Errorf("-n: %w", err)
 	}
-	if s.places, err = numbers(places); err != nil {
+	if s.places, err = figures.Numbers(places); err != nil {
 		return fmt.Errorf("-places: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "proxplane-bench-")
@@ -84,11 +82,11 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 			return err
 		}
 	}
-	times, err := timesOf(yaml)
+	times, err := world.TimesOf(yaml)
 	if err != nil {
 		return fmt.Errorf("the world: %w", err)
 	}
-	fmt.Print(times.header())
+	fmt.Print(times.Header())
 	r := &report{settings: s, dir: dir, world: yaml, times: times}
 	for _, places := range s.places {
 		fmt.Print(tableHead(places))
@@ -101,6 +99,7 @@ func (s *settings) run(ctx context.Context, counts, places string) (err error) {
 	if r.apart != nil {
 		fmt.Print(r.apart.table())
 		fmt.Print(r.leased.table())
+		fmt.Print(r.images.table(r.times))
 	}
 	if r.kept != nil {
 		fmt.Print(r.kept.table(r.first))
@@ -115,11 +114,12 @@ type report struct {
 	*settings
 	dir     string
 	world   []byte
-	times   times
+	times   world.Times
 	first   time.Duration // of a single machine
 	kept    *keeping
 	apart   *apart
 	leased  *pooled
+	images  *images
 	targets []figures.Target
 }
 
@@ -148,6 +148,9 @@ func (r *report) row(ctx context.Context, n, places int) error {
 		if r.leased, err = r.pooled(ctx, best, n, places); err != nil {
 			return fmt.Errorf("with addresses from a pool: %w", err)
 		}
+		if r.images, err = r.fetched(ctx, n, places); err != nil {
+			return fmt.Errorf("from an image with a URL: %w", err)
+		}
 	}
 	return nil
 }
@@ -166,16 +169,4 @@ func (r *report) callers(ctx context.Context, together *result, n, places int) (
 	a := &apart{n: n, together: together, alone: best}
 	r.targets = append(r.targets, a.targets()...)
 	return a, nil
-}
-
-func numbers(text string) ([]int, error) {
-	var out []int
-	for _, word := range strings.Split(text, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("%q isn't a number", word)
-		}
-		out = append(out, n)
-	}
-	return out, nil
 }

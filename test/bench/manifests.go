@@ -35,7 +35,7 @@ spec: {cpus: 2, memory: 1Gi}
 apiVersion: infra.virtrigaud.io/v1beta1
 kind: VMImage
 metadata: {name: linux}
-spec: {source: %s}
+spec: {%s}
 `
 
 const machine = `---
@@ -52,15 +52,25 @@ spec:
   agent: {waitForAddress: true}
 `
 
-// writeManifests writes a file that wants n machines of the simulator, with addresses from a pool or from DHCP.
-func writeManifests(path string, sim *outside.Sim, n int, pooled bool) error {
+// wanted is what a file of manifests wants.
+type wanted struct {
+	n      int    // machines
+	pooled bool   // their addresses are from a pool, not from DHCP
+	url    string // of their image; empty: it is the template that each node has
+}
+
+// write writes the manifests for a simulator.
+func (w wanted) write(path string, sim *outside.Sim) error {
 	var b strings.Builder
-	address := ""
-	if pooled {
+	address, image := "", "source: "+world.Template
+	if w.pooled {
 		address = ", staticIP: {fromPool: lan}"
 	}
-	fmt.Fprintf(&b, head, world.TokenID, world.TokenSecret, sim.URL, sim.Fingerprint, world.Template)
-	for i := range n {
+	if w.url != "" {
+		image = fmt.Sprintf("url: %q, checksum: %s", w.url, imageSum())
+	}
+	fmt.Fprintf(&b, head, world.TokenID, world.TokenSecret, sim.URL, sim.Fingerprint, image)
+	for i := range w.n {
 		fmt.Fprintf(&b, machine, i+1, address)
 	}
 	return os.WriteFile(path, []byte(b.String()), 0o600)

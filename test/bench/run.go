@@ -22,9 +22,10 @@ type bench struct {
 	dir       string
 	world     []byte
 	n, places int
-	keeps     bool // it goes on when the machines are there
-	callers   bool // each machine is put by a caller of its own
-	pooled    bool // each machine has an address from a pool
+	keeps     bool   // it goes on when the machines are there
+	callers   bool   // each machine is put by a caller of its own
+	pooled    bool   // each machine has an address from a pool
+	images    string // the URL below which their image is, and a second one that takes its place; empty: there are templates
 }
 
 // result is what was measured.
@@ -32,6 +33,7 @@ type result struct {
 	measure
 	failed  []string // tasks
 	keeping *keeping
+	renewed measure // what it cost that the image was another one
 }
 
 // keeping is what was measured after the machines were there.
@@ -63,7 +65,11 @@ func (b *bench) once(ctx context.Context) (*result, error) {
 	}
 	defer func() { _ = sim.Stop() }() // what was measured is known by then
 	file, more := filepath.Join(b.dir, "machines.yaml"), filepath.Join(b.dir, "more.yaml")
-	if err := errors.Join(writeManifests(file, sim, b.n, b.pooled), writeManifests(more, sim, b.n+1, b.pooled)); err != nil {
+	first, then := wanted{n: b.n, pooled: b.pooled}, wanted{n: b.n + 1, pooled: b.pooled}
+	if b.images != "" {
+		first.url, then.url, then.n = b.images+"/first.qcow2", b.images+"/second.qcow2", b.n
+	}
+	if err := errors.Join(first.write(file, sim), then.write(more, sim)); err != nil {
 		return nil, err
 	}
 	c, err := b.startClient(ctx, file, more)
@@ -100,7 +106,7 @@ func (b *bench) measure(ctx context.Context, c *process, sim *outside.Sim) (*res
 	if err != nil {
 		return nil, err
 	}
-	if !b.keeps && int64(seen) != r.Requests {
+	if !b.keeps && b.images == "" && int64(seen) != r.Requests {
 		return nil, fmt.Errorf("the client counts %d requests, the simulator %d", r.Requests, seen)
 	}
 	if b.keeps {
@@ -112,6 +118,11 @@ func (b *bench) measure(ctx context.Context, c *process, sim *outside.Sim) (*res
 			return nil, err
 		}
 		r.keeping = k
+	}
+	if b.images != "" {
+		if r.renewed, err = c.next(); err != nil {
+			return nil, err
+		}
 	}
 	r.failed, err = world.FailedTasks(ctx, sim)
 	return r, err
@@ -132,6 +143,9 @@ func (b *bench) startClient(ctx context.Context, file, more string) (*process, e
 	args := []string{clientWord, "-f", file}
 	if b.keeps {
 		args = append(args, "-more", more, "-rest", b.rest.String())
+	}
+	if b.images != "" {
+		args = append(args, "-more", more)
 	}
 	if b.callers {
 		args = append(args, "-callers")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
+	"github.com/proxplane/proxplane/test/bench/world"
 )
 
 // tableHead begins the table of the runs with so many clones at a time.
@@ -19,8 +20,8 @@ func tableHead(places int) string {
 		"|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
 }
 
-func (r *result) row(t times, n, places int) string {
-	bound := t.bound(n, places)
+func (r *result) row(t world.Times, n, places int) string {
+	bound := t.Bound(n, places)
 	row := fmt.Sprintf("| %d | %s | %s | %.2f | %.1f | %.1f | %d | %s | %s |\n",
 		n, figures.Seconds(r.Wall), figures.Seconds(bound), float64(r.Wall)/float64(bound),
 		float64(r.Requests)/float64(n), float64(r.Writes)/float64(n), len(r.failed), figures.Mebibytes(r.Memory), figures.Seconds(r.CPU))

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
+	"github.com/proxplane/proxplane/test/bench/world"
 )
 
 // targetsOf are the targets for so many machines, as far as there are any.
-func targetsOf(r *result, t times, n, places int) []figures.Target {
-	ratio := float64(r.Wall) / float64(t.bound(n, places))
+func targetsOf(r *result, t world.Times, n, places int) []figures.Target {
+	ratio := float64(r.Wall) / float64(t.Bound(n, places))
 	at := func(what string) string { return fmt.Sprintf("%d machines: %s", n, what) }
 	if places > 0 {
 		return []figures.Target{

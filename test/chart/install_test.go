@@ -193,7 +193,7 @@ func operate(t *testing.T, plane *controlplane.Plane, token string) {
 	})
 }
 
-// troubleIsTold looks at objects that can't be made so: they say why, as the page on the
+// troubleIsTold looks at objects whose specs are invalid: they say why, as the page on the
 // operator has it.
 func troubleIsTold(t *testing.T, plane *controlplane.Plane) {
 	t.Helper()

@@ -121,16 +121,22 @@ func TestTheHookDoesWhatTheManifestAsksFor(t *testing.T) {
 	})
 }
 
-func hookDoesWhatTheManifestAsksFor(t *testing.T, daemon string) {
+// hookLab is a lab with our hook and three hookscripts, which write down in a file when they were called.
+func hookLab(t *testing.T) (l *lab, calls string) {
 	t.Helper()
 	w := tinyWorld(t)
-	calls := filepath.Join(t.TempDir(), "calls")
+	calls = filepath.Join(t.TempDir(), "calls")
 	volumes := []pvesim.WorldVolume{hookVolume(t)}
 	for _, name := range []string{"a", "b", "c"} {
 		volumes = append(volumes, pvesim.WorldVolume{Name: "snippets/" + name + ".sh", Text: fmt.Sprintf("#!/bin/sh\necho %s $2 >> %s\n", name, calls)})
 	}
 	w.Storages[0].Volumes = append(w.Storages[0].Volumes, volumes...)
-	l := newLab(t, w)
+	return newLab(t, w), calls
+}
+
+func hookDoesWhatTheManifestAsksFor(t *testing.T, daemon string) {
+	t.Helper()
+	l, calls := hookLab(t)
 	data, fixed := l.folder("data"), l.folder("fixed")
 	l.allow(daemon + fmt.Sprintf(`rules:
 - vms: [all]

@@ -1,5 +1,7 @@
-// Package licence holds the test that everything that is linked into proxplane may be given
-// away with it: each module has a licence file, and its text is a permissive licence.
+// Package licence holds the test that everything that is linked into the programs may be given
+// away with them: each module has a licence file, and its text is a permissive licence. HashiCorp's modules
+// are under the Mozilla Public License, which asks that their source can be had: it can, as long as they are
+// linked as they are.
 package licence
 
 import "strings"
@@ -41,4 +43,11 @@ func Of(text string) string {
 		}
 	}
 	return ""
+}
+
+// Mozilla reports whether a text is the Mozilla Public License 2.0, and nothing before it says otherwise.
+func Mozilla(text string) bool {
+	plain := strings.NewReplacer("=", "", "-", "", ",", "").Replace(strings.ToLower(text))
+	before, _, is := strings.Cut(strings.Join(strings.Fields(plain), " "), "mozilla public license version 2.0 1. definitions")
+	return is && (before == "" || strings.HasPrefix(before, "copyright ") && len(before) < 200)
 }

@@ -108,7 +108,7 @@ func machinesIn(server *sim.Server) map[string]string {
 			if vm.Run != nil && vm.Run.Guest != nil {
 				lines = append(lines, "inside it is called "+vm.Run.Guest.Name)
 				for _, told := range vm.Run.Guest.Net {
-					lines = append(lines, "inside it is told "+leased.Replace(strings.Join(told, ", ")))
+					lines = append(lines, leased.Replace("inside it is told "+strings.Join(told, ", ")))
 				}
 			}
 			for id, pool := range st.Pools {

@@ -1,9 +1,16 @@
 package operator_test
 
 import (
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -63,5 +70,42 @@ func TestAMachineThatIsMadeAnewGetsTheAddressThatItHad(t *testing.T) {
 	s.waitFor("--for=condition=Ready", "vm/one")
 	if got := s.conf("one", "ipconfig0"); !strings.Contains(got, "ip=192.168.77.107/24") {
 		t.Errorf("it has %s", got)
+	}
+}
+
+// The operator and somebody's apply know nothing of each other, and take addresses from one pool that has just enough for both.
+func TestAnOperatorAndAnApplyChooseFromOnePoolAtOnce(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	const pool = `{bridge: vmbr0, pool: {prefix: 192.168.77.0/24, gateway: 192.168.77.1, ranges: [192.168.77.100-192.168.77.105]}}`
+	folder := t.TempDir()
+	manifests := fmt.Sprintf("apiVersion: infra.virtrigaud.io/v1beta1\nkind: Provider\nmetadata: {name: proxmox}\nspec: {networks: {servers: %s}}\n", pool) +
+		strings.Replace(pooled("hand"), "spec:\n  classRef", "spec:\n  count: 3\n  classRef", 1)
+	if err := os.WriteFile(filepath.Join(folder, "machines.yaml"), []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	patch, err := yaml.YAMLToJSON([]byte("spec: {networks: {servers: " + pool + "}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", string(patch))
+	s.apply(strings.Replace(pooled("kube"), "spec:\n  classRef", "spec:\n  count: 3\n  classRef", 1))
+	s.applyByHand(s.pve, folder)
+	s.waitFor("--for=condition=Ready", "vm/kube")
+	users := map[netip.Addr]string{}
+	s.pve.Do(func(st *pvesim.State) {
+		for _, vm := range st.VMs {
+			for _, a := range model.ConfiguredAddresses(vm.Conf) {
+				if other := users[a]; other != "" {
+					t.Errorf("%s and %s have %s", other, vm.Name(), a)
+				}
+				users[a] = vm.Name()
+			}
+		}
+	})
+	if len(users) != 6 {
+		t.Errorf("the addresses are %v", users)
 	}
 }

@@ -29,7 +29,7 @@ func (a *author) machine(set, name string) model.VM {
 	if a.chance(0.3) {
 		v.Options["ciuser"], v.Options["ipconfig0"] = "ann", "ip=dhcp"
 		if a.chance(0.5) {
-			v.Options["cipassword"] = guestSecret
+			v.Options["cipassword"], v.Secret = guestSecret, hashed(v.Owner)
 		}
 	}
 	for n := range a.number(1, 2) {
@@ -83,7 +83,7 @@ func (a *author) source(v *model.VM) {
 		v.Source = model.Source{VM: key("VirtualMachine", from), Full: true}
 		root.Size = 0
 	default:
-		image := pick(a.dice, w.images...)
+		image := pick(a.dice, w.names()...)
 		v.Source = model.Source{Image: key("VMImage", image), Full: a.chance(0.15)}
 		if v.Source.Full && a.chance(0.5) {
 			v.Source.Storage = pick(a.dice, w.disks...)

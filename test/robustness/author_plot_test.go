@@ -135,13 +135,13 @@ func (a *author) moveMachine() {
 	})
 }
 
-var byHand = flag.Float64("by-hand", 0, "the `PART` of histories that end with templates made by hand and drives in slots of others, such as 0.08; some of them fail, see README.md")
+var byHand = flag.Float64("by-hand", 0.08, "the `PART` of histories that end with templates made by hand and drives in slots of others: 0 none, 1 all")
 
 // handiwork ends some histories with machines that somebody makes templates of, and with drives
 // of another kind in the slots of theirs.
-func (a *author) handiwork() {
+func (a *author) handiwork(part float64) {
 	a.dice = newDice(a.h.seed, "handiwork")
-	if !a.chance(*byHand) {
+	if a.h.hands = a.chance(part); !a.h.hands {
 		return
 	}
 	a.add(rests, 0, (*run).settle, "nothing, until all is at rest")

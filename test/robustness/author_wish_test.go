@@ -116,6 +116,9 @@ func (w *wish) note() {
 	if w.Power != model.PowerOn || w.Update.Restart || w.Deleted || w.unnamed {
 		w.kept = now
 	}
+	if w.Update.Data {
+		w.dropped = now
+	}
 	for _, d := range w.Disks {
 		if w.had == nil {
 			w.had = map[string]bool{}

@@ -32,6 +32,8 @@ const (
 	wishCrowd    kind = "many machines at once"
 	wishMoveDisk kind = "disks on another storage"
 	wishMoveTo   kind = "on another node"
+	wishAddress  kind = "an address from a pool"
+	wishFirewall kind = "another firewall"
 )
 
 // What goes wrong.
@@ -57,6 +59,8 @@ const (
 	faultExpired    kind = "ticket expired"
 	faultToken      kind = "token revoked and given back"
 	faultPassword   kind = "password changed and back"
+
+	faultMaintenance kind = "node in maintenance and back"
 )
 
 // What happens to our process.
@@ -91,6 +95,9 @@ const (
 	othersTemplate kind = "make it a template"
 	othersDisk     kind = "put a disk where a CD-ROM drive is"
 	othersDrive    kind = "put a CD-ROM drive where a disk is"
+	othersFirewall kind = "open its firewall"
+	othersAddress  kind = "give it another address"
+	othersPool     kind = "make a VM with an address of the pool"
 )
 
 // chapter is a part of the census.
@@ -102,16 +109,16 @@ type chapter struct {
 var chapters = []chapter{
 	{"wishes", []kind{
 		wishCreate, wishClone, wishChange, wishClass, wishGrow, wishDisk, wishNIC, wishPower, wishSnapshot, wishUnsnap, wishRevert,
-		wishLabels, wishSeed, wishStanding, wishDelete, wishPrune, wishCrowd, wishMoveDisk, wishMoveTo,
+		wishLabels, wishSeed, wishStanding, wishDelete, wishPrune, wishCrowd, wishMoveDisk, wishMoveTo, wishAddress, wishFirewall,
 	}},
 	{"faults", append(statusKinds(), faultRefused, faultBefore, faultAfter, faultLate, faultTooLate, faultConfigLock, faultStoreLock,
 		faultTask, faultDidIt, faultDidNothing, faultTaskLate, faultFull, faultSlow, faultOffline, faultGone, faultAway, faultRecycled,
-		faultExpired, faultToken, faultPassword)},
+		faultExpired, faultToken, faultPassword, faultMaintenance)},
 	{"our process", []kind{crashBefore, crashWhile, crashAfter, runsTwice}},
 	{"other people", []kind{
 		othersTake, othersEdit, othersMove, othersStop, othersStart, othersReset, othersDestroy, othersNamesake, othersUntag, othersRestore,
 		othersTakeOver, othersClone, othersReuse, othersSly, othersSnapshot, othersLock, othersStrip, othersRescue,
-		othersTemplate, othersDisk, othersDrive,
+		othersTemplate, othersDisk, othersDrive, othersFirewall, othersAddress, othersPool,
 	}},
 }
 
@@ -163,10 +170,13 @@ func (c *census) excuse(what string) {
 }
 
 // happened reports whether something was drawn, and may have made a difference.
-func (c *census) happened(k kind) bool {
+func (c *census) happened(k kind) bool { return c.times(k) > 0 }
+
+// times is how often something was drawn.
+func (c *census) times(k kind) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kinds[k].drawn > 0
+	return c.kinds[k].drawn
 }
 
 // add adds what one history was made of.
@@ -205,7 +215,7 @@ func (c *census) read(t *trace) {
 // deeds are the changes that we make, as the census names them.
 var deeds = []string{
 	"clone", "create", "config", "resize", "start", "stop", "shutdown", "reboot", "snapshot", "snapshot deleted", "rollback", "disk moved", "migrate", "destroy",
-	"upload", "file deleted", "HA", "pool",
+	"upload", "file deleted", "HA", "pool", "firewall",
 }
 
 // deed names a change.
@@ -261,9 +271,6 @@ func (c *census) String() string {
 func (c *census) lacking() (list []string) {
 	for _, ch := range chapters {
 		for _, k := range ch.kinds {
-			if *byHand == 0 && (k == othersTemplate || k == othersDisk || k == othersDrive) {
-				continue // they aren't drawn
-			}
 			if c.kinds[k].told == 0 {
 				list = append(list, string(k))
 			}

@@ -77,7 +77,7 @@ func (w *wish) compare(st *pvesim.State, vm *pvesim.VM) (wrong []string) {
 	if w.Seed != nil {
 		differs("first-boot data on "+w.Seed.Storage, true, hasSeed(st, vm, w.Seed.Storage))
 	}
-	return wrong
+	return append(wrong, w.compareGroup(st, vm)...)
 }
 
 // hasSeed reports whether a machine has first-boot data of ours on a storage in a drive, or will have

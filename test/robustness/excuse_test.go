@@ -28,6 +28,8 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 			if w := s.snap(o.Owner.Name); w != nil {
 				ok = r.excusedSnapshot(st, s, w, o)
 			}
+		case "VMImage":
+			ok = r.excusedImage(st, s, o)
 		case "Set":
 			ok = o.Wait != nil && o.Wait.Reason == model.WaitOwner && anyHalfMade(st)
 		}
@@ -64,9 +66,9 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 			return true // Proxmox can't grow such disks
 		}
 		// Nobody in there hears that it is to shut down.
-		return vm != nil && deaf(st, vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
+		return vm != nil && deaf(vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
 	case len(o.Refused) > 0:
-		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) && !unheard(st, vm, f) && !immovable(vm, f) })
+		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) && !unheard(vm, f) && !immovable(vm, f) })
 	case o.Wait == nil:
 		return false
 	}
@@ -85,6 +87,8 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 			}
 		}
 		return true
+	case model.WaitAddress:
+		return exhausted(st, w, vm)
 	case model.WaitUnfit:
 		return isTemplate(vm) || vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
 	case model.WaitSource:
@@ -139,17 +143,9 @@ func anyHalfMade(st *pvesim.State) bool {
 	return false
 }
 
-// deaf reports whether a machine has no system that could shut down.
-func deaf(st *pvesim.State, vm *pvesim.VM) bool {
-	for _, sp := range st.Spaces {
-		for _, v := range sp.Volumes {
-			if v.VMID == vm.ID && v.System != pvesim.Blank {
-				return false
-			}
-		}
-	}
-	return true
-}
+// deaf reports whether a machine runs without a system that could shut down: it has booted none,
+// though disks that it doesn't boot from may have one.
+func deaf(vm *pvesim.VM) bool { return vm.Run != nil && vm.Run.Booted.IsZero() }
 
 // circle reports whether machines are to be copies of each other.
 func (r *run) circle(s *set, w *wish) bool {
@@ -166,8 +162,8 @@ func (r *run) circle(s *set, w *wish) bool {
 
 // unheard reports whether a guest is rightly not asked again to shut down: there is
 // nobody in it who would hear it.
-func unheard(st *pvesim.State, vm *pvesim.VM, f plan.Refusal) bool {
-	return vm != nil && f.Effect == plan.Restart && strings.Contains(f.Why, "ignored the shutdown") && deaf(st, vm)
+func unheard(vm *pvesim.VM, f plan.Refusal) bool {
+	return vm != nil && f.Effect == plan.Restart && strings.Contains(f.Why, "ignored the shutdown") && deaf(vm)
 }
 
 // immovable reports whether a disk is rightly not moved to another storage: the machine has

@@ -37,6 +37,7 @@ func (r *run) finish() {
 	}
 	for _, s := range r.sets {
 		r.asWanted(s)
+		r.imagesAsWanted(s)
 	}
 	r.tidy()
 	r.stays()
@@ -55,6 +56,7 @@ func (r *run) finish() {
 		})
 		r.converged(s)
 	}
+	r.imagesGo()
 	r.quiet()
 	r.watch.look()
 	if !r.isBroken() {
@@ -216,7 +218,7 @@ func (r *run) nothingLeft() {
 		for _, id := range slices.Sorted(maps.Keys(st.VMs)) {
 			_, m, marked := model.ParseDescription(st.VMs[id].Conf["description"])
 			_, theirs := r.watch.others[id]
-			if theirs || marked && r.excuses[m.Owner] || halfMade(st.VMs[id]) {
+			if theirs || marked && r.excuses[m.Owner] || halfMade(st.VMs[id]) || marked && r.imageStays(st, id, m.Owner) {
 				continue
 			}
 			if _, w := r.wishOf(m.Owner); w != nil && w.unnamed && untagged(st.VMs[id]) {

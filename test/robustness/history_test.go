@@ -18,10 +18,12 @@ type history struct {
 	weak   weakness
 	faults []pvesim.Fault // that are injected by events
 
+	hands     bool // it ends with handiwork
 	neighbour bool // somebody hostile has a VM
 	operator  bool // it is about the operator, and its world has no sets
 	shared    bool // and there is a second namespace
 	fetches   bool // and an image with a URL
+	group     int  // how many events come before those about a group of machines; 0: there are none
 }
 
 // event is something that happens.
@@ -32,7 +34,10 @@ type event struct {
 	do    func(*run)
 }
 
-func drawHistory(seed uint64) *history {
+func drawHistory(seed uint64) *history { return drawWith(seed, *byHand) }
+
+// drawWith draws a history; hands is the part of all that end with handiwork.
+func drawWith(seed uint64, hands float64) *history {
 	h := &history{seed: seed, world: drawWorld(seed)}
 	h.world.drawCPUs(newDice(seed, "cpus"))
 	d := newDice(seed, "history")
@@ -40,7 +45,8 @@ func drawHistory(seed uint64) *history {
 	a.write()
 	a.plot()
 	a.moves()
-	a.handiwork()
+	a.handiwork(hands)
+	a.groups()
 	return h
 }
 
@@ -61,6 +67,15 @@ func (h *history) only(keep []int) *history {
 	out.events = nil
 	for _, i := range keep {
 		out.events = append(out.events, h.events[i])
+	}
+	return &out
+}
+
+// ungrouped is the history without what some end with about a group of machines.
+func (h *history) ungrouped() *history {
+	out := *h
+	if h.group > 0 {
+		out.events = h.events[:h.group]
 	}
 	return &out
 }

@@ -261,6 +261,7 @@ func (k *kube) nothingLeft() {
 			switch {
 			case marked && rec != nil && !rec.released.IsZero():
 			case marked && rec != nil && (rec.there || rec.lost):
+			case marked && m.Owner.Kind == "VMImage" && k.api.Get(images, team, m.Owner.Name) != nil: // a machine that is excused uses it
 			case !marked && (k.let(s.VMs[id].Name()) || k.retained(s.VMs[id].Name())):
 			default:
 				defer k.run.fail("VM %d (%s) is left behind", id, s.VMs[id].Name())

@@ -248,10 +248,10 @@ func (k *kube) excusedByKind(o kubesim.Object, reason string) bool {
 	case o["kind"] == "VMClone" && !k.made(o):
 		source, _ := spec(o)["sourceVMRef"].(map[string]any)
 		return !k.usable(fmt.Sprint(source["name"]))
-	case reason == "StillInUse" && o.Deleting():
-		return slices.ContainsFunc(k.api.List(shots), func(s kubesim.Object) bool { return !s.Deleting() && vmRef(s) == o.Name() })
 	case o["kind"] == "VMImage" && reason == "StillInUse" && o.Deleting():
 		return slices.ContainsFunc(k.objects(), func(m kubesim.Object) bool { return slices.Contains(k.images(m), o.Name()) })
+	case reason == "StillInUse" && o.Deleting():
+		return slices.ContainsFunc(k.api.List(shots), func(s kubesim.Object) bool { return !s.Deleting() && vmRef(s) == o.Name() })
 	case reason == "RolloutInProgress":
 		return k.heldUp(o)
 	case o["kind"] == "VirtualMachine" && slices.Contains(k.images(o), fetchedName) && (reason == "SourceNotReady" || reason == "Invalid"):

@@ -107,7 +107,7 @@ var kubeMisdeeds = []misdeed{
 		r.sim.Do(func(s *pvesim.State) { s.VMs[id].Run = nil })
 		r.kube.saysReady()
 	}, `^VirtualMachine vm-a is Ready with VM \d+, which doesn't run`},
-	{"an object can't be made so", func(r *run, _ int) {
+	{"the spec of an object is invalid", func(r *run, _ int) {
 		r.kube.edit(machines, "vm-a", func(o kubesim.Object) { spec(o)["classRef"] = map[string]any{"name": "nosuch"} })
 	}, `^VirtualMachine vm-a isn't as it should be in the end: False Invalid`},
 	{"an object is never compared with Proxmox again", func(r *run, _ int) {

@@ -39,10 +39,7 @@ func (r *run) notTooMuch() {
 		return // its clock has jumped, and all who waited have waited for too long at that moment
 	}
 	r.census.timeouts = n
-	processes := max(r.h.world.sets, 1)
-	if r.census.happened(runsTwice) {
-		processes++
-	}
+	processes := max(r.h.world.sets, 1) + r.census.times(runsTwice)
 	if n > mostTimeouts*processes {
 		r.fail("%d tasks timed out waiting for the lock of a storage: too much was asked for at once", n)
 	}

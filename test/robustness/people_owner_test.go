@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -16,14 +17,14 @@ import (
 // takeOver makes a machine of ours one of theirs. What we do until we can have
 // noticed is no fault of ours.
 func (o *others) takeOver(id int) bool {
-	was := o.ownerOf(id)
+	was, copied := o.ownerOf(id), o.taggedFor(id)
 	o.call(id, http.MethodPut, "/config", pve.Params{"description": "ours now"})
 	if o.ownerOf(id) != (model.Owner{}) || o.nodeOf(id) == "" {
 		return false
 	}
 	o.mu.Lock()
 	o.taken[id], o.ruined[id] = time.Now(), o.run.sim.Now() // the line that they took out has named files
-	o.former[id] = was
+	o.former[id] = append(o.former[id], was, copied)
 	o.mu.Unlock()
 	time.Sleep(ownerNoticed)
 	if o.ownerOf(id) == (model.Owner{}) {
@@ -58,7 +59,7 @@ func (o *others) hasTaken(s *pvesim.State, uid string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for id, was := range o.former {
-		if vm := s.VMs[id]; vm != nil && was.UID == uid {
+		if vm := s.VMs[id]; vm != nil && slices.ContainsFunc(was, func(o model.Owner) bool { return o.UID == uid }) {
 			if _, _, marked := model.ParseDescription(vm.Conf["description"]); !marked {
 				return true
 			}
@@ -89,6 +90,24 @@ func (o *others) ownerOf(id int) (owner model.Owner) {
 		if vm := s.VMs[id]; vm != nil {
 			_, m, _ := model.ParseDescription(vm.Conf["description"])
 			owner = m.Owner
+		}
+	})
+	return owner
+}
+
+// taggedFor is whose tag a machine has. Proxmox copies tags: a clone of a machine of ours has those of its
+// source until it is configured.
+func (o *others) taggedFor(id int) (owner model.Owner) {
+	o.run.sim.Do(func(s *pvesim.State) {
+		vm := s.VMs[id]
+		if vm == nil {
+			return
+		}
+		tagged, _, ok := model.ParseStateTag(strings.Split(vm.Conf["tags"], ";"))
+		for other, vm := range s.VMs {
+			if _, m, marked := model.ParseDescription(vm.Conf["description"]); ok && marked && m.Of(other) && m.Owner.ID() == tagged {
+				owner = m.Owner
+			}
 		}
 	})
 	return owner

@@ -22,14 +22,14 @@ type others struct {
 	client *pve.Client
 
 	mu      sync.Mutex
-	greedy  int                 // VMIDs that they still take just before us
-	lurking int                 // VMIDs that they still reuse just before our last look
-	touched map[int]time.Time   // until when what happens to a machine is their doing
-	busy    map[int]int         // how many of them are at a machine
-	locked  map[int]time.Time   // since when they keep a machine locked
-	taken   map[int]time.Time   // when they made a machine of ours theirs
-	former  map[int]model.Owner // whose it was
-	ruined  map[int]time.Time   // when they destroyed a machine of ours, or took it over, and knew nothing of its files
+	greedy  int                   // VMIDs that they still take just before us
+	lurking int                   // VMIDs that they still reuse just before our last look
+	touched map[int]time.Time     // until when what happens to a machine is their doing
+	busy    map[int]int           // how many of them are at a machine
+	locked  map[int]time.Time     // since when they keep a machine locked
+	taken   map[int]time.Time     // when they made a machine of ours theirs
+	former  map[int][]model.Owner // whose it was, and whose tags it had
+	ruined  map[int]time.Time     // when they destroyed a machine of ours, or took it over, and knew nothing of its files
 
 	blurred  map[int]time.Time // when they began to restore a machine
 	restored map[int]time.Time // the same, by the clock of Proxmox
@@ -39,7 +39,7 @@ type others struct {
 }
 
 func newOthers(r *run) *others {
-	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, former: map[int]model.Owner{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}, displaced: map[int]bool{}}
+	o := &others{run: r, touched: map[int]time.Time{}, busy: map[int]int{}, locked: map[int]time.Time{}, ruined: map[int]time.Time{}, taken: map[int]time.Time{}, former: map[int][]model.Owner{}, blurred: map[int]time.Time{}, restored: map[int]time.Time{}, debris: map[string]bool{}, displaced: map[int]bool{}}
 	c, err := pve.New(pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!people", theirSecret), RoundTripper: r.newWire("people", false),
 		Rand: func() float64 { return 0.5 }, Timeout: 10 * time.Minute, // they wait for their answers
@@ -53,10 +53,13 @@ func newOthers(r *run) *others {
 
 // meddle does something to the machine of a wish, if it is there.
 func (o *others) meddle(k kind, s *set, name string, do func(o *others, id int) bool) {
-	id := o.find(s.owner("VirtualMachine", name))
-	if id == 0 {
-		return
+	if id := o.find(s.owner("VirtualMachine", name)); id != 0 {
+		o.meddleWith(k, id, do)
 	}
+}
+
+// meddleWith does something to a VM.
+func (o *others) meddleWith(k kind, id int, do func(o *others, id int) bool) {
 	o.run.troubles.Go(func() {
 		leave := o.enter(id)
 		defer leave()
@@ -166,7 +169,7 @@ func (o *others) do(method, path string, params pve.Params) bool {
 
 // taskEnds waits for a task, and reports whether it succeeded.
 func (r *run) taskEnds(upid string) bool {
-	for range 3000 {
+	for range 36_000 { // an hour: storages may be slow
 		exit := ""
 		r.sim.Do(func(s *pvesim.State) {
 			for _, list := range s.Tasks {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/test/kit/steps"
@@ -60,12 +61,13 @@ func (r *run) newProcess(s *set) *process {
 	if err != nil {
 		panic(err)
 	}
-	p.engine = engine.New(observe.New(c).Verifying(r.h.world.keys), act.New(c).Signing(r.h.world.keys))
+	web := imagefile.New(internet{})
+	p.engine = engine.New(observe.New(c).Verifying(r.h.world.keys).Fetching(web), act.New(c).Signing(r.h.world.keys).Fetching(web))
 	return p
 }
 
 func (r *run) newWire(who string, ours bool) *wire {
-	w := &wire{run: r, who: who, ours: ours, seen: map[uint64]uint64{}}
+	w := &wire{run: r, who: who, ours: ours, seen: map[uint64]asked{}}
 	if r.h.world.wire {
 		w.next = r.transport
 	}

@@ -36,8 +36,8 @@ func (w *watch) before(e *entry) {
 		return // Proxmox refuses it
 	}
 	destroys := e.method == http.MethodDelete && e.call() == ""
-	if destroys && conf["lock"] == "destroyed" {
-		return // so it does here: what is being destroyed is locked to its end
+	if conf["lock"] == "destroyed" && e.params.Get("skiplock") == "" {
+		return // so it does here: what is being destroyed is locked to its end, and says nobody's any more
 	}
 	if destroys && !w.run.justRead(e) {
 		w.run.fail("VM %d is to be destroyed, and its config wasn't read right before: %s", id, e)
@@ -47,6 +47,9 @@ func (w *watch) before(e *entry) {
 		return
 	}
 	_, m, ok := model.ParseDescription(conf["description"])
+	if ok && m.Of(id) && w.beforeImage(e, id, m.Owner) {
+		return
+	}
 	s, wish := w.run.wishOf(m.Owner)
 	if !ok || !m.Of(id) || wish == nil {
 		if w.run.others.justTaken(id) && !destroys || !ok && w.run.letGoLate(e) {

@@ -78,6 +78,8 @@ func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map
 		return "the old volume of a disk that was moved when the process that had begun it was gone"
 	case r.unfinished(st, name):
 		return "first-boot data of a machine that can't be finished, whose marker names it"
+	case v.Content == "import" && r.stuckTemplate(st):
+		return "the file of an image of which Proxmox left a half-made guest that says nobody's"
 	case r.late(name):
 		return "a file that came when its process was gone"
 	case r.silent(name):
@@ -88,6 +90,17 @@ func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map
 		return "what others have left"
 	}
 	return ""
+}
+
+// stuckTemplate reports whether there is a half-made guest, which may be the template that a file is
+// for: nobody can go on with it, or with the image, before somebody has looked at it.
+func (r *run) stuckTemplate(st *pvesim.State) bool {
+	for id, vm := range st.VMs {
+		if _, theirs := r.watch.others[id]; !theirs && halfMade(vm) {
+			return true
+		}
+	}
+	return false
 }
 
 // follow notes that one of us has seen the end of a task.
@@ -162,7 +175,7 @@ func (r *run) knows(task string, ended time.Time) bool {
 func (r *run) unfinished(st *pvesim.State, volume string) bool {
 	for _, vm := range st.VMs {
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
-		if ok && r.excuses[m.Owner] && m.Seed != "" && inspect.VolumeOf(st, vm.Node, m.Seed) == volume {
+		if ok && r.excuses[m.Owner] && slices.ContainsFunc(m.Seeds(), func(seed string) bool { return seed != "" && inspect.VolumeOf(st, vm.Node, seed) == volume }) {
 			return true
 		}
 	}

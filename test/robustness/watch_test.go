@@ -21,7 +21,8 @@ type watch struct {
 	others  map[int]string // machines that aren't ours, as they must stay
 	guests  map[int]guest  // ours, at the last look
 	initial map[string]pvesim.Volume
-	reverts map[string]int // how often a machine was rolled back for one wish
+	reverts map[string]int    // how often a machine was rolled back for one wish
+	leased  map[string]string // addresses that machines ran with, by their smbios1
 }
 
 // guest is a machine of ours as it was last seen.
@@ -32,7 +33,7 @@ type guest struct {
 }
 
 func newWatch(r *run) *watch {
-	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}}
+	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}}
 	r.sim.Do(func(s *pvesim.State) {
 		for id := range s.VMs {
 			w.others[id] = inspect.Portrait(s, id)
@@ -118,6 +119,7 @@ func (w *watch) look() {
 	w.run.sim.Do(func(s *pvesim.State) {
 		wrong = append(wrong, w.untouched(s)...)
 		wrong = append(wrong, w.ours(s)...)
+		wrong = append(wrong, w.apart(s)...)
 	})
 	w.mu.Unlock()
 	for _, text := range wrong {
@@ -242,6 +244,9 @@ func (r *run) wishOf(o model.Owner) (*set, *wish) {
 func (r *run) mayLose(o model.Owner, id int, slot string) bool {
 	if r.kube != nil {
 		return r.kube.mayLose(o, id)
+	}
+	if _, i := r.imageOf(o); i != nil {
+		return true // it becomes another volume when it becomes a template; see beforeImage
 	}
 	s, wish := r.wishOf(o)
 	return wish != nil && (s.mayGo(wish, time.Now()) || s.mayDrop(wish, slot))

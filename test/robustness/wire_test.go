@@ -32,13 +32,19 @@ type wire struct {
 	next http.RoundTripper // nil: the simulator's handler itself
 
 	mu      sync.Mutex
-	seen    map[uint64]uint64 // how often the same was asked
+	seen    map[uint64]asked
 	dead    bool
 	crashIn int // requests until the process crashes; 0: never
 	crashAt moment
 	crash   func()
 	recent  []time.Time // requests of the last minute
 	stormed atomic.Bool // there were too many within a minute
+}
+
+// asked is how often the same was asked, and when it was last.
+type asked struct {
+	n  uint64
+	at time.Time
 }
 
 // storm is how many requests of one process in a minute are too many, whatever goes on.
@@ -280,8 +286,11 @@ func (w *wire) latency(req *http.Request, body []byte) (there, back time.Duratio
 	}
 	key := h.Sum64()
 	w.mu.Lock()
-	w.seen[key]++
-	n := w.seen[key]
+	// Of two who ask for the same in one instant nobody is first: else chance decided who goes on first.
+	if was := w.seen[key]; req.Method != http.MethodGet || was.n == 0 || !was.at.Equal(time.Now()) {
+		w.seen[key] = asked{n: was.n + 1, at: time.Now()}
+	}
+	n := w.seen[key].n
 	w.mu.Unlock()
 	var count [8]byte
 	binary.LittleEndian.PutUint64(count[:], n)

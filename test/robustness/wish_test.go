@@ -22,6 +22,7 @@ type set struct {
 	told    int         // how often processes asked what is wanted
 	times   []time.Time // of the changes
 	changed chan struct{}
+	images  []*imageWish
 	vms     []*wish
 	snaps   []*snapWish
 	prune   bool
@@ -34,6 +35,7 @@ type wish struct {
 	// When it may last have been the will of anybody that it goes, or that it
 	// stops: those who act may have begun then.
 	spared, kept time.Time
+	dropped      time.Time       // the same of disks
 	remade       bool            // it was to be made in another way at some time
 	had          map[string]bool // disks that were wanted once
 	wasRetained  bool            // it was to stay when it is deleted, at some time
@@ -48,7 +50,9 @@ type snapWish struct {
 var setNames = []string{"one", "two"}
 
 func newSet(name string, w *world) *set {
-	return &set{name: name, world: w, changed: make(chan struct{})}
+	s := &set{name: name, world: w, changed: make(chan struct{})}
+	s.images = s.newImages()
+	return s
 }
 
 // version counts the changes; the channel is closed at the next one.
@@ -134,7 +138,7 @@ func (s *set) mayStop(w *wish, now time.Time) bool {
 func (s *set) mayDrop(w *wish, slot string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return w.Update.Data && w.had[slot] && !slices.ContainsFunc(w.Disks, func(d model.Disk) bool { return d.Slot == slot })
+	return (w.Update.Data || time.Now().Before(w.dropped.Add(grace))) && w.had[slot] && !slices.ContainsFunc(w.Disks, func(d model.Disk) bool { return d.Slot == slot })
 }
 
 // grace is how long something may still be done that was wanted until now.
@@ -155,12 +159,8 @@ func (s *set) want(weak weakness) model.Desired {
 // wanted is what is wanted now.
 func (s *set) wanted() model.Desired {
 	d := model.Desired{Set: s.name, Range: s.world.vmids, Prune: s.prune}
-	for _, name := range s.world.images {
-		image := model.Image{Owner: s.owner("VMImage", name), Template: name, NoCopies: true}
-		if s.world.pinned {
-			image.Pool = goldenPool
-		}
-		d.Images = append(d.Images, image)
+	for _, i := range s.images {
+		d.Images = append(d.Images, i.Image)
 	}
 	for _, w := range s.vms {
 		if w.unnamed {
@@ -168,6 +168,10 @@ func (s *set) wanted() model.Desired {
 		}
 		v := w.VM
 		v.Options, v.Disks, v.NICs, v.Tags = maps.Clone(v.Options), slices.Clone(v.Disks), slices.Clone(v.NICs), slices.Clone(v.Tags)
+		v.Managed = slices.Clone(v.Managed)
+		for _, l := range v.Leases {
+			v.Managed = append(v.Managed, l.Option())
+		}
 		d.VMs = append(d.VMs, v)
 	}
 	for _, w := range s.snaps {

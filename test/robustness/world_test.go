@@ -31,7 +31,10 @@ type world struct {
 	agents   map[string]bool // templates with a guest agent
 	// everywhere are templates that any node can make a machine of.
 	everywhere map[string]bool
-	vmids      model.Range
+	// spread has templates copied to nodes that need them, and fetched is an image with a URL, whose disks go to a storage.
+	spread                bool
+	fetched, imageStorage string
+	vmids                 model.Range
 	// keys sign markers. Without them machines have no VMIDs but derived ones: others
 	// aren't known as ours once nothing names them.
 	keys  model.Keys

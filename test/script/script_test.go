@@ -8,10 +8,14 @@ package script_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -19,6 +23,7 @@ import (
 
 	"github.com/proxplane/proxplane/cli"
 	"github.com/proxplane/proxplane/test/kit/golden"
+	"github.com/proxplane/proxplane/test/kit/packed"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -65,6 +70,14 @@ func params(t *testing.T, release string) testscript.Params {
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("IMAGE_SHA256", sim.ImageSum())
 			env.Setenv("NO_COLOR", "1")
+			elsewhere := httptest.NewServer(packed.Server{})
+			images := httptest.NewServer(packed.Server{Elsewhere: elsewhere.URL})
+			env.Defer(elsewhere.Close)
+			env.Defer(images.Close)
+			env.Setenv("IMAGES", images.URL)
+			env.Setenv("ELSEWHERE", strings.TrimPrefix(elsewhere.URL, "http://"))
+			xz := sha256.Sum256(packed.Bootable("xz"))
+			env.Setenv("XZ_SHA256", hex.EncodeToString(xz[:]))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -78,6 +91,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"sim-await-file":    simAwaitFile,
 			"sim-vm":            simVM,
 			"sim-list":          simList,
+			"sim-seed":          simSeed,
 			"sim-hide":          simHide,
 			"sim-lock":          simLock,
 			"sim-fill":          simFill,

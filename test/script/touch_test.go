@@ -209,7 +209,14 @@ func pairs(args []string) pve.Params {
 	params := pve.Params{}
 	for _, a := range args {
 		key, value, _ := strings.Cut(a, "=")
-		params[key] = value
+		switch was := params[key].(type) {
+		case nil:
+			params[key] = value
+		case string:
+			params[key] = []string{was, value}
+		case []string:
+			params[key] = append(was, value)
+		}
 	}
 	return params
 }

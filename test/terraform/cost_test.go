@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// What a machine costs Proxmox in requests, with for_each and with replicas. Lists are for all machines
+// What a machine costs Proxmox in requests, with count and with replicas. Lists are for all machines
 // together, and the more the longer it takes: they are printed and not bounded.
 func TestWhatMachinesCost(t *testing.T) {
 	const n = 40
 	for name, config := range map[string]string{
-		"for_each": fleet(n),
+		"count":    fleet(n),
 		"replicas": strings.NewReplacer("count =", "replicas =", "${count.index}", "x").Replace(fleet(n)),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestMachinesComeChangeAndGo(t *testing.T) {
 
 	// What needs a restart says so and isn't done unasked.
 	b.config(shop(3, "4Gi", ""))
-	b.says(b.refused(), "web-1 can't be changed so", "memory is applied at a restart only", `update_policy.restart = "Allow"`)
+	b.says(b.refused(), "web-1: change not allowed", "memory is applied at a restart only", `update_policy.restart = "Allow"`)
 	b.config(shop(3, "4Gi", `update_policy = { restart = "Allow" }`))
 	b.says(b.apply(), "web-1 is restarted", "memory 2048 → 4096 MiB")
 	b.settled()
@@ -131,7 +131,6 @@ func TestALostStateLosesNothing(t *testing.T) {
 
 	// Another set knows nothing of them.
 	other := beside(t, b.server)
-	other.config(strings.ReplaceAll(shop(1, "2Gi", ""), "web", "shop"))
 	other.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"other"`)+shop(2, "2Gi", ""))
 	other.apply()
 	if out, code := other.run("destroy", "-auto-approve"); code != 0 {
@@ -185,10 +184,12 @@ func TestSecretsAreInNoFile(t *testing.T) {
 func TestWhatCantBeIsToldBeforeAnythingIsMade(t *testing.T) {
 	b := begin(t)
 	for want, config := range map[string]string{
-		"class.cpus isn't right":                 strings.ReplaceAll(shop(1, "2Gi", ""), "cpus = 2", "cpus = 0"),
-		"networks[0].vlan isn't right":           shop(1, "2Gi", `networks = [{ name = "lan", vlan = 5000 }]`),
-		"no template is named \"no-such-image\"": strings.ReplaceAll(shop(1, "2Gi", ""), "ubuntu-22-template", "no-such-image"),
-		"image has a url and no name":            strings.ReplaceAll(shop(1, "2Gi", ""), "image    = proxplane_image.ubuntu", `image = { url = "https://example.com/a.qcow2" }`),
+		"class.cpus isn't right":                                         strings.ReplaceAll(shop(1, "2Gi", ""), "cpus = 2", "cpus = 0"),
+		"networks[0].vlan isn't right":                                   shop(1, "2Gi", `networks = [{ name = "lan", vlan = 5000 }]`),
+		"no template is named \"no-such-image\"":                         strings.ReplaceAll(shop(1, "2Gi", ""), "ubuntu-22-template", "no-such-image"),
+		"image has a url and no name":                                    strings.ReplaceAll(shop(1, "2Gi", ""), "image    = proxplane_image.ubuntu", `image = { url = "https://example.com/a.qcow2" }`),
+		"Image ubuntu is said in two ways":                               strings.ReplaceAll(shop(1, "2Gi", ""), "image    = proxplane_image.ubuntu", `image = { name = "ubuntu", source = "9000" }`),
+		"user_data: cloud_init: inline and inline_wo say the same thing": shop(1, "2Gi", `user_data = { cloud_init = { inline = "#cloud-config", inline_wo = "#cloud-config" } }`),
 	} {
 		b.config(config)
 		b.says(b.refused(), want)
@@ -237,8 +238,9 @@ spec: {classRef: {name: small}, imageRef: {name: ubuntu}}
 	if b.machines() != "one" {
 		t.Errorf("there is %s", b.machines())
 	}
-	b.write("machines.yaml", machines+strings.ReplaceAll(more, "cpus", "cpu")+"---\nkind: Provider\n")
-	b.refused()
+	const foreign = "---\napiVersion: infra.virtrigaud.io/v1beta1\nkind: Provider\nmetadata: {name: pve}\nspec: {type: proxmox}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: geheim-4711}\n"
+	b.write("machines.yaml", machines+more+foreign)
+	b.says(b.refused(), "A Provider is in the manifests", "A Secret is in the manifests")
 	b.write("machines.yaml", machines)
 	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
 		t.Fatal(out)

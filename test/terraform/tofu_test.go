@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programs finds or builds OpenTofu, and builds the provider.
+// programs finds or builds OpenTofu, and builds the provider and the command line.
 func programs(folder string) error {
 	ctx := context.Background()
 	set, err := tool.Open(ctx, "../clients/tofu")
@@ -60,7 +60,7 @@ func programs(folder string) error {
 		return err
 	}
 	tofu, provider = set.Path("tofu"), folder
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", folder, "../../cmd/terraform-provider-proxplane")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", folder, "../../cmd/terraform-provider-proxplane", "../../cmd/proxplane")
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
@@ -89,10 +89,12 @@ provider "proxplane" {
 `
 
 // begin starts a Proxmox.
-func begin(t *testing.T) *bench {
+func begin(t *testing.T) *bench { t.Helper(); return beginIn(t, pvesim.DefaultWorld()) }
+
+// beginIn starts a Proxmox with a world of its own.
+func beginIn(t *testing.T, w *pvesim.World) *bench {
 	t.Helper()
 	t.Parallel()
-	w := pvesim.DefaultWorld()
 	sim.Quick(w)
 	sim.Uneven(w)
 	server, err := sim.Start(w)

@@ -48,7 +48,9 @@ type Firewall struct {
 	// +optional
 	MACFilter *bool `json:"macFilter,omitempty"`
 
-	// IPFilter stops packets from other IP addresses than the interface may have.
+	// IPFilter stops packets that the machine sends from other addresses than those in its own IP
+	// set of that interface, ipfilter-net0 and so on. You make these sets in Proxmox; without one,
+	// only the link-local address of IPv6 gets through.
 	// +optional
 	IPFilter bool `json:"ipFilter,omitempty"`
 

@@ -54,8 +54,9 @@ type MachineSpec struct {
 	MetaData *MetaData `json:"metaData,omitempty"`
 
 	// Variables are replaced in UserData: ${name} by the value of "name". There
-	// are also ${vm_id}, ${vm_name}, ${vm_count} and ${vm_index}. What isn't the
-	// name of a variable stays, and $${name} is how ${name} itself is written.
+	// are also ${vm_id}, ${vm_name}, ${vm_count} and ${vm_index}, and of each interface
+	// ${vm_mac}, ${vm_address}, ${vm_address6}, ${vm_gateway}, ${vm_gateway6} and ${vm_dns},
+	// with _1 and so on behind the name for all but the first. What isn't the name of a variable stays, and $${name} is how ${name} itself is written.
 	// Without variables, cloudInit and ignition are taken as they are.
 	// +optional
 	Variables map[string]string `json:"variables,omitempty"`

@@ -74,6 +74,13 @@ type VirtualMachineSpec struct {
 	// +kubebuilder:validation:Maximum=1000
 	Count *int `json:"count,omitempty"`
 
+	// MemberVariables are variables of single machines where there is a count, on top
+	// of Variables: the first entry is for the first machine. Those without an entry
+	// have Variables only.
+	// +optional
+	// +kubebuilder:validation:MaxItems=1000
+	MemberVariables []map[string]string `json:"memberVariables,omitempty"`
+
 	MachineSpec `json:",inline"`
 }
 

@@ -75,14 +75,15 @@ type VMImageSpec struct {
 
 	// URL of a disk image (qcow2, raw or vmdk). Proxmox fetches it, and a template is
 	// made of it: one on a shared storage, or one on each node that machines are placed
-	// on, where storages are local.
+	// on, where storages are local. Packed images (.xz, .bz2, .gz, .zst, and .ova with one
+	// disk) are fetched, unpacked and uploaded by proxplane itself, which Proxmox doesn't do.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https?://[^@/]+/.+$')",message="want a URL like https://example.com/debian.qcow2, without a password in it"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('[.]iso$')",message="an .iso isn't a disk image: put it on a storage and name it in spec.iso"
 	URL string `json:"url,omitempty"`
 
-	// Checksum of what URL gives. When it changes, a new template is made before
+	// Checksum of what URL gives, packed as it is. When it changes, a new template is made before
 	// the old one goes.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`

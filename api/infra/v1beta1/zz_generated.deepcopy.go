@@ -1954,6 +1954,19 @@ func (in *VirtualMachineSpec) DeepCopyInto(out *VirtualMachineSpec) {
 		*out = new(int)
 		**out = **in
 	}
+	if in.MemberVariables != nil {
+		in, out := &in.MemberVariables, &out.MemberVariables
+		*out = make([]map[string]string, len(*in))
+		for i := range *in {
+			if (*in)[i] != nil {
+				in, out := &(*in)[i], &(*out)[i]
+				*out = make(map[string]string, len(*in))
+				for key, val := range *in {
+					(*out)[key] = val
+				}
+			}
+		}
+	}
 	in.MachineSpec.DeepCopyInto(&out.MachineSpec)
 }
 

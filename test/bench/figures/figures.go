@@ -5,6 +5,7 @@ package figures
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,6 +15,19 @@ func Seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 
 // Mebibytes prints a number of bytes.
 func Mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// Numbers reads numbers with commas between them; an empty text has none.
+func Numbers(text string) ([]int, error) {
+	var out []int
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%q isn't a number", word)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
 
 // Target is something that has to hold.
 type Target struct {

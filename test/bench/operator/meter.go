@@ -104,20 +104,25 @@ func (p *part) measure(ctx context.Context, do func() error) (cost, error) {
 // of the operator's rounds.
 const calm = 40 * time.Second
 
-// settle waits until the operator has written nothing for a while, neither to
-// Proxmox nor to Kubernetes.
+// verifications are how many machines the operator verifies in a minute at most. It says
+// when each was, which takes a write to Kubernetes.
+const verifications = 60
+
+// settle waits until for a while the operator has written nothing to Proxmox, and to
+// Kubernetes no more than when machines were verified.
 func (p *part) settle(ctx context.Context) error {
-	last, err := p.read(ctx)
-	if err != nil {
-		return err
-	}
+	var seen []reading
 	return p.until(ctx, "things are at rest", func() (bool, error) {
 		now, err := p.read(ctx)
-		if now.changed != last.changed || now.kubeWrote != last.kubeWrote {
-			last = now
+		for len(seen) > 0 && now.at.Sub(seen[0].at) > calm+10*time.Second {
+			seen = seen[1:]
 		}
+		seen = append(seen, now)
+		was := seen[0]
 		time.Sleep(time.Second) // to be asked is work too
-		return now.at.Sub(last.at) >= calm, err
+		passed := now.at.Sub(was.at)
+		quiet := now.changed == was.changed && float64(now.kubeWrote-was.kubeWrote) <= verifications*passed.Minutes()
+		return quiet && passed >= calm, err
 	})
 }
 

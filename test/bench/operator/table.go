@@ -63,6 +63,6 @@ func (r *report) judge() []figures.Target {
 	return append(list,
 		figures.AtMost(n+"memory", float64(max(r.kept.Resident, r.found.Resident))/mebi, 512, "MiB"),
 		figures.AtMost(n+"requests to Proxmox a minute", max(minutely(r.kept.asked, r.kept), minutely(r.found.asked, r.found)), 60, ""),
-		figures.AtMost(n+"writes to Kubernetes", r.kept.kubeWrote+r.found.kubeWrote, 0, ""),
+		figures.AtMost(n+"writes to Kubernetes a minute", max(minutely(r.kept.kubeWrote, r.kept), minutely(r.found.kubeWrote, r.found)), verifications, ""),
 	)
 }

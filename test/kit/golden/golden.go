@@ -17,7 +17,12 @@ var Update = flag.Bool("update", false, "rewrite what tests compare with from wh
 // Compare compares a text with the file of that name in testdata.
 func Compare(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name)
+	File(t, filepath.Join("testdata", name), got)
+}
+
+// File compares a text with a file anywhere.
+func File(t *testing.T, file, got string) {
+	t.Helper()
 	if *Update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

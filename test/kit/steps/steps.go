@@ -68,6 +68,8 @@ func remover(method, route string, params url.Values) (kinds []string, what stri
 	switch {
 	case guest && part(4) == "config" && method != http.MethodGet && params.Get("delete") != "":
 		return []string{"Configure", "Release", "Detach"}, part(3), true
+	case guest && part(4) == "firewall" && (method == http.MethodDelete || params.Get("delete") != ""):
+		return []string{"SetFirewall"}, part(3), true
 	case route == "/pools" && method == http.MethodPut && params.Get("delete") != "":
 		return []string{"SetPool"}, params.Get("vms"), true
 	case method == http.MethodPut && strings.HasPrefix(route, "/cluster/ha/rules/"):

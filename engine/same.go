@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// ErrSameKey says that what one caller wants is told apart by kind, namespace and name. Somebody who looks
+// after several sets does so with an engine, or a site, for each.
+var ErrSameKey = errors.New("this caller wants an object of that name for another owner, too")
+
+// distinct refuses two objects of one key: one of them would be forgotten without a word.
+func distinct(want model.Desired) error {
+	seen := make(map[model.Key]bool, len(want.VMs)+len(want.Images)+len(want.Snapshots))
+	add := func(o model.Owner) error {
+		if seen[o.Key] {
+			return fmt.Errorf("%s: %w", o.Key, ErrSameKey)
+		}
+		seen[o.Key] = true
+		return nil
+	}
+	var wrong []error
+	for _, v := range want.VMs {
+		wrong = append(wrong, add(v.Owner))
+	}
+	for _, i := range want.Images {
+		wrong = append(wrong, add(i.Owner))
+	}
+	for _, s := range want.Snapshots {
+		wrong = append(wrong, add(s.Owner))
+	}
+	return errors.Join(wrong...)
+}

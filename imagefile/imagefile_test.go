@@ -1,0 +1,191 @@
+package imagefile_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+
+	"github.com/proxplane/proxplane/imagefile"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/packed"
+)
+
+func sum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}
+
+// serve has one file at any path.
+func serve(t *testing.T, content []byte) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		_, _ = w.Write(content)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func TestWhatIsPackedIsFoundMeasuredAndRead(t *testing.T) {
+	image := pvesim.BootableImage()
+	for _, packing := range append([]string{""}, model.Packings...) {
+		file, want, format := packed.Bootable(packing), image, "qcow2"
+		src := imagefile.Source{URL: serve(t, file) + "/image", Packing: packing, Checksum: sum(file), Algorithm: "sha256"}
+		web := imagefile.New(nil)
+		said, err := web.Look(t.Context(), src)
+		if err != nil || said.Format != format || said.Size != int64(len(file)) {
+			t.Errorf("%q: %+v %v", packing, said, err)
+		}
+		part := 0.0
+		m, err := web.Measure(t.Context(), src, 1<<30, func(f float64) { part = f })
+		if err != nil || m.Size != int64(len(want)) || m.SHA256 != sum(want) || m.Format != format || part != 1 {
+			t.Errorf("%q: %+v %v, told %v", packing, m, err, part)
+		}
+		in, err := web.Open(t.Context(), src)
+		if err != nil {
+			t.Errorf("%q: %v", packing, err)
+			continue
+		}
+		got, err := io.ReadAll(in)
+		if err != nil || !bytes.Equal(got, want) || in.Close() != nil {
+			t.Errorf("%q: %d bytes, %v", packing, len(got), err)
+		}
+	}
+}
+
+func TestFormatsAreToldByTheFirstBytes(t *testing.T) {
+	for format, image := range map[string][]byte{"qcow2": pvesim.BootableImage(), "raw": packed.Raw(), "vmdk": packed.VMDK()} {
+		for _, packing := range []string{"", "xz", "ova"} {
+			said, err := imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: serve(t, packed.As(packing, image)), Packing: packing})
+			if err != nil || said.Format != format {
+				t.Errorf("%s in %q: %+v %v", format, packing, said, err)
+			}
+		}
+	}
+}
+
+func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
+	image := pvesim.BootableImage()
+	xzed := packed.As("xz", image)
+	large := bytes.Clone(xzed)
+	// The header of the first block follows twelve bytes: its size, flags, the filter, the size of its
+	// properties, and the dictionary.
+	large[12+4] = 40
+	for _, c := range []struct {
+		name    string
+		content []byte
+		src     imagefile.Source
+		room    int64
+		kind    error
+		says    string
+	}{
+		{"another checksum", xzed, imagefile.Source{Packing: "xz", Checksum: strings.Repeat("0", 64), Algorithm: "sha256"}, 0, imagefile.ErrChecksum, "its sha256 is " + sum(xzed)},
+		{"not packed at all", image, imagefile.Source{Packing: "xz"}, 0, imagefile.ErrContent, "can't be unpacked as xz"},
+		{"cut off", xzed[:len(xzed)-20], imagefile.Source{Packing: "xz"}, 0, imagefile.ErrContent, "ends too early"},
+		{"larger than the room", packed.As("gz", packed.Raw()), imagefile.Source{Packing: "gz"}, 4096, imagefile.ErrRoom, "more than the 4 KiB"},
+		{"empty", packed.As("gz", nil), imagefile.Source{Packing: "gz"}, 0, imagefile.ErrContent, "empty"},
+		{"too much memory", large, imagefile.Source{Packing: "xz"}, 0, imagefile.ErrContent, "pack it with xz -9 or less"},
+		{"an OVA with two disks", packed.OVA(map[string][]byte{"a.vmdk": packed.VMDK(), "b.vmdk": packed.VMDK()}), imagefile.Source{Packing: "ova"}, 0, imagefile.ErrContent, "several disks"},
+		{"an OVA without a disk", packed.OVA(nil), imagefile.Source{Packing: "ova"}, 0, imagefile.ErrContent, "no disk"},
+	} {
+		c.src.URL = serve(t, c.content)
+		_, err := imagefile.New(nil).Measure(t.Context(), c.src, c.room, nil)
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	_, err := imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: serve(t, xzed)})
+	if !errors.Is(err, imagefile.ErrContent) || !strings.Contains(err.Error(), "its name doesn't end in .xz") {
+		t.Errorf("packed under another name: %v", err)
+	}
+}
+
+func TestServersThatDoNotHaveIt(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	_, err := imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: srv.URL})
+	if !errors.Is(err, imagefile.ErrMissing) || !strings.Contains(err.Error(), "404 Not Found") {
+		t.Errorf("%v", err)
+	}
+	srv.Close()
+	_, err = imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: srv.URL + "/image?token=secret"})
+	if !errors.Is(err, imagefile.ErrUnreachable) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+	_, err = imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: "http://169.254.169.254/latest/meta-data"})
+	if !errors.Is(err, imagefile.ErrUnreachable) || !strings.Contains(err.Error(), "an address of the link") {
+		t.Errorf("%v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err = imagefile.New(nil).Measure(ctx, imagefile.Source{URL: srv.URL}, 0, nil); !errors.Is(err, context.Canceled) || errors.Is(err, imagefile.ErrUnreachable) {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	file := packed.Bootable("xz")
+	there := serve(t, file)
+	sent := httptest.NewServer(http.RedirectHandler(there, http.StatusFound))
+	defer sent.Close()
+	src := imagefile.Source{URL: sent.URL, Packing: "xz"}
+	web := imagefile.New(nil)
+	if said, err := web.Look(t.Context(), src); err != nil || said.Elsewhere != strings.TrimPrefix(there, "http://") {
+		t.Errorf("%+v %v", said, err)
+	}
+	if _, err := web.Measure(t.Context(), src, 0, nil); !errors.Is(err, imagefile.ErrRedirect) {
+		t.Errorf("without a checksum: %v", err)
+	}
+	src.Checksum, src.Algorithm = sum(file), "sha256"
+	if _, err := web.Measure(t.Context(), src, 0, nil); err != nil {
+		t.Errorf("with its checksum: %v", err)
+	}
+	tls := httptest.NewTLSServer(http.RedirectHandler(there, http.StatusFound))
+	defer tls.Close()
+	if _, err := imagefile.New(tls.Client().Transport).Look(t.Context(), imagefile.Source{URL: tls.URL}); !errors.Is(err, imagefile.ErrRedirect) || !strings.Contains(err.Error(), "without TLS") {
+		t.Errorf("to no TLS: %v", err)
+	}
+}
+
+// zeros is an endless disk.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestMemoryDoesNotGrowWithTheImage reads 64 MiB that are packed into a few KiB.
+func TestMemoryDoesNotGrowWithTheImage(t *testing.T) {
+	const size = 64 << 20
+	var b bytes.Buffer
+	w, err := xz.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(w, zeros{}, size); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	src := imagefile.Source{URL: serve(t, b.Bytes()), Packing: "xz"}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m, err := imagefile.New(nil).Measure(t.Context(), src, 0, nil)
+	runtime.ReadMemStats(&after)
+	if err != nil || m.Size != size {
+		t.Fatalf("%+v %v", m, err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 32<<20 {
+		t.Errorf("it took %s of memory", model.Bytes(int64(took)))
+	}
+}

@@ -1,0 +1,43 @@
+package model
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Packings are the endings of files that hold a disk image which has to be unpacked. Proxmox doesn't:
+// it unpacks ISO images only.
+var Packings = []string{"xz", "bz2", "gz", "zst", "ova"}
+
+// Formats are the formats of disk images, which are also the endings that Proxmox wants their files to have.
+var Formats = []string{"qcow2", "raw", "vmdk"}
+
+// Packing is how the file at a URL is packed, by its name; empty: it isn't.
+func Packing(address string) string {
+	if ending := ending(address); slices.Contains(Packings, ending) {
+		return ending
+	}
+	return ""
+}
+
+// Packing is how the file of an image is packed; empty: it isn't.
+func (i Image) Packing() string { return Packing(i.URL) }
+
+// NamedFormat is the format that the name of a file at a URL tells; empty: none.
+func NamedFormat(address string) string {
+	if ending := ending(address); slices.Contains(Formats, ending) {
+		return ending
+	}
+	return ""
+}
+
+// ending is how the name of the file at a URL ends, without the dot.
+func ending(address string) string {
+	name := address
+	if u, err := url.Parse(address); err == nil {
+		name = u.Path
+	}
+	return strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
+}

@@ -1,0 +1,140 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Proxmox tells the format of an image's file by the ending of its name. The name of the file at the URL may
+// tell it, or its first bytes, which this process looks at. A file that is there was named right when
+// it was fetched.
+
+// fileStem is the name under which an image is fetched, without its format: one for each generation.
+func fileStem(i model.Image) string { return filePrefix(i) + i.Version() + "." }
+
+// fileOf reports whether a file is the one that templates of an image are made from.
+func fileOf(i model.Image, name string) bool {
+	format, ok := strings.CutPrefix(name, fileStem(i))
+	return ok && slices.Contains(model.Formats, format)
+}
+
+// fetchedFile is the volume of an image's file that a node has, or shares; empty: there is none.
+func (p *planner) fetchedFile(i model.Image, storage, node string) string {
+	for _, format := range model.Formats {
+		if volume := storage + ":import/" + fileStem(i) + format; p.fileOn(volume, node) {
+			return volume
+		}
+	}
+	return ""
+}
+
+// fetching finds the task that fetches the file of an image onto a storage of a node, or onto a shared
+// one from any.
+func (p *planner) fetching(i model.Image, node string, shared bool) *model.Task {
+	for _, format := range model.Formats {
+		if t := p.task(fileStem(i)+format, node, shared); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// task finds the task that fetches a file: Proxmox files it under the file's name. Uploads have
+// none.
+func (p *planner) task(file, node string, shared bool) *model.Task {
+	for _, t := range p.have.Tasks {
+		if t.Type == "download" && t.ID == file && (shared || t.Node == node) {
+			return &t
+		}
+	}
+	return nil
+}
+
+// arriving finds a task that may bring a file of an image, of any generation. Proxmox doesn't say what
+// an upload brings.
+func (p *planner) arriving(i model.Image) *model.Task {
+	for _, t := range p.have.Tasks {
+		if t.Type == "download" && strings.HasPrefix(t.ID, filePrefix(i)) || t.Type == "imgcopy" && i.Packing() != "" {
+			return &t
+		}
+	}
+	return nil
+}
+
+// fileSize is how much is fetched for an image; 0: nobody knows.
+func (p *planner) fileSize(i model.Image, node string) int64 {
+	if i.Packing() != "" {
+		node = ""
+	}
+	return p.have.URLs[model.URLKey(node, i.URL)].Size
+}
+
+// imageFormat is the format of an image. While it is empty, there is something to look at or to wait for.
+func (p *planner) imageFormat(o *Object, i model.Image) string {
+	named := model.NamedFormat(i.URL)
+	if named != "" && named != "raw" {
+		return named // Proxmox refuses what isn't
+	}
+	said, asked := p.have.URLs[model.URLKey("", i.URL)]
+	packed := i.Packing() != ""
+	at, _, _ := strings.Cut(i.URL, "?") // which may hold a secret
+	switch {
+	case !asked:
+		o.Look.URLs = append(o.Look.URLs, model.URLKey("", i.URL))
+	case said.Missing != "" && packed:
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", at, said.Missing))
+	case said.Wrong != "":
+		o.wait(model.WaitUnfit, fmt.Sprintf("%s can't be used: %s", at, said.Wrong))
+	case said.Unreachable != "" && packed:
+		o.wait(model.WaitMissing, fmt.Sprintf("%s has to be unpacked by this machine, which Proxmox doesn't do, and %s; let it reach the URL (HTTPS_PROXY names a proxy), or give an image that isn't packed", at, said.Unreachable))
+	case said.Elsewhere != "" && i.Checksum == "" && packed:
+		o.wait(model.WaitUnfit, fmt.Sprintf("%s leads to %s, and no checksum says what the file is: give the checksum, or the URL at %s", at, said.Elsewhere, said.Elsewhere))
+	case said.Format != "":
+		if said.Elsewhere != "" && i.Checksum == "" {
+			o.note("%s leads to %s, and no checksum says what the file is", at, said.Elsewhere)
+		}
+		return said.Format
+	case named == "":
+		return "qcow2" // what most of them are; Proxmox refuses what isn't
+	}
+	return named
+}
+
+// unsureOfUpload reports whether it wasn't asked yet if these credentials may upload to a storage: Proxmox says so
+// only when it has received everything. See imagePlace for the refusal.
+func (p *planner) unsureOfUpload(o *Object, storage string) bool {
+	path := "/storage/" + storage
+	_, asked := p.have.Rights[path]
+	if !asked {
+		o.Look.Rights = append(o.Look.Rights, path)
+	}
+	return !asked
+}
+
+// fetch brings the file of an image onto a storage: by Proxmox, or through this process where it has
+// to be unpacked.
+func (p *planner) fetch(i model.Image, node, storage, file, why string) Step {
+	if i.Packing() == "" {
+		return Step{
+			Action: model.Download{Node: node, Storage: storage, Content: "import", File: file, URL: i.URL, Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm},
+			What:   "fetch " + i.URL + " onto " + storage, Why: why, Effect: New,
+		}
+	}
+	s := Step{
+		Action: model.Unpack{Node: node, Storage: storage, File: file, URL: i.URL, Packing: i.Packing(), Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm, Room: p.freeOn(storage, node)},
+		What:   fmt.Sprintf("fetch %s through this machine, unpack it and upload a %s onto %s", i.URL, path.Ext(file)[1:], storage), Why: why, Effect: New,
+	}
+	return s
+}
+
+// freeOn is the room on a storage of a node; 0: nobody knows.
+func (p *planner) freeOn(storage, node string) int64 {
+	if s := p.have.Storages[storage]; s != nil && s.OnNode[node].Total > 0 {
+		return s.OnNode[node].Free()
+	}
+	return 0
+}

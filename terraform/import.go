@@ -1,0 +1,144 @@
+package terraform
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/proxplane/proxplane/manifest/draft"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/spec/export"
+)
+
+var _ resource.ResourceWithImportState = (*machine)(nil)
+
+// ImportState writes down a guest as a resource that wants it as it is. Nothing is changed in Proxmox: the guest
+// is adopted when the resource is applied.
+func (r *machine) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	if !r.ready(&resp.Diagnostics) {
+		return
+	}
+	if r.of != "VirtualMachine" {
+		resp.Diagnostics.AddError("A clone can't be imported", "What a machine was copied from isn't known any more: import it as a proxplane_virtual_machine.")
+		return
+	}
+	s, networks, ok := r.open(&resp.Diagnostics)
+	if !ok {
+		return
+	}
+	g, err := guestCalled(ctx, s, req.ID)
+	if err == nil {
+		err = s.Observer().Examine(ctx, g.VMID)
+	}
+	if err != nil {
+		resp.Diagnostics.AddError("Nothing can be imported", err.Error())
+		return
+	}
+	have := s.Observer().Snapshot()
+	g = have.Guests[g.VMID]
+	owner := model.Owner{Door: Door, Set: r.door.config.set, Key: model.Key{Kind: "VirtualMachine", Name: export.NameOf(g)}}
+	e, err := export.Of(have, g, owner, networks)
+	if err != nil {
+		resp.Diagnostics.AddError("Nothing can be imported", fmt.Sprintf("VM %d is what no resource can say: %v", g.VMID, err))
+		return
+	}
+	said, err := draft.Resource(draft.Machine(g, e)).Values()
+	if err == nil {
+		resp.State.Raw, err = valueOf(r.fields, resp.State.Schema.Type().TerraformType(ctx), said)
+	}
+	if err != nil {
+		resp.Diagnostics.AddError("Nothing can be imported", err.Error())
+		return
+	}
+	resp.Diagnostics.Append(omissions(g, e)...)
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), owner.Set+"/"+owner.Name)...)
+	if was := g.Config.Marker; was == nil || was.Owner != owner {
+		resp.Diagnostics.Append(pendingOf(g).keep(ctx, resp.Private)...)
+	}
+}
+
+// open is the Proxmox of the provider, with the networks that it names.
+func (r *machine) open(diags *diag.Diagnostics) (*site.Site, spec.Networks, bool) {
+	wanted, more := r.door.translate()
+	if diags.Append(more...); diags.HasError() {
+		return nil, nil, false
+	}
+	s, err := r.door.opened(wanted.Connection)
+	if err != nil {
+		diags.AddError(failure(err))
+		return nil, nil, false
+	}
+	return s, wanted.Networks, true
+}
+
+// omissions says what of a guest its resource doesn't say.
+func omissions(g *model.Guest, e export.Machine) (diags diag.Diagnostics) {
+	var left, lost []string
+	for _, key := range slices.Sorted(maps.Keys(e.Omitted)) {
+		left = append(left, key+": "+e.Omitted[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.Lost)) {
+		lost = append(lost, key+": "+strings.Join(strings.Fields(e.Lost[key]), " "))
+	}
+	if len(left) > 0 {
+		diags.AddWarning(fmt.Sprintf("Not all of VM %d can be said", g.VMID), "Left out, and so left as they are:\n"+strings.Join(left, "\n"))
+	}
+	if len(lost) > 0 {
+		diags.AddWarning(fmt.Sprintf("VM %d made anew would be another one", g.VMID), "The resource says what the machine is, and not how it came to be. One that is made anew from it is without:\n"+strings.Join(lost, "\n"))
+	}
+	return diags
+}
+
+// private is the part of a state that nobody sees.
+type private interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// pending is a guest that was imported and isn't ours yet: its notes don't say so.
+type pending struct {
+	VMID   int    `json:"vmid"`
+	Origin string `json:"origin"` // tells it from another one that has its VMID later
+}
+
+const pendingKey = "import"
+
+func pendingOf(g *model.Guest) *pending {
+	return &pending{VMID: g.VMID, Origin: model.OriginOf(g.VMID, g.Config.Options)}
+}
+
+// keep writes it down.
+func (p *pending) keep(ctx context.Context, in private) diag.Diagnostics {
+	b, _ := json.Marshal(p) // which has nothing but texts and numbers
+	return in.SetKey(ctx, pendingKey, b)
+}
+
+// forgetPending says that it is ours.
+func forgetPending(ctx context.Context, in private) diag.Diagnostics {
+	p, diags := readPending(ctx, in)
+	if p != nil {
+		diags.Append(in.SetKey(ctx, pendingKey, nil)...)
+	}
+	return diags
+}
+
+// readPending is the guest that was imported for a resource; nil: none, or it is ours by now.
+func readPending(ctx context.Context, in private) (p *pending, diags diag.Diagnostics) {
+	b, diags := in.GetKey(ctx, pendingKey)
+	if len(b) == 0 || diags.HasError() {
+		return nil, diags
+	}
+	if err := json.Unmarshal(b, &p); err != nil {
+		diags.AddError("The state can't be read", err.Error())
+	}
+	return p, diags
+}

@@ -1,0 +1,164 @@
+package terraform_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
+)
+
+// unset takes variables out of the environment.
+func (b *bench) unset(prefix string) {
+	b.env = slices.DeleteFunc(b.env, func(v string) bool { return strings.HasPrefix(v, prefix) })
+}
+
+func TestTheVariablesOfOtherProvidersAreTaken(t *testing.T) {
+	b := begin(t)
+	b.unset("PVE_")
+	b.env = append(b.env, "PROXMOX_VE_ENDPOINT="+b.server.Endpoint, "PROXMOX_VE_API_TOKEN="+sim.TokenID+"="+sim.TokenSecret, "PROXMOX_VE_INSECURE=true")
+	b.config(fleet(1))
+	b.apply()
+	b.settled()
+}
+
+func TestOneEndpointThatAnswersIsEnough(t *testing.T) {
+	b := begin(t)
+	b.unset("PVE_ENDPOINT")
+	b.write("main.tf", strings.ReplaceAll(head, `set = "shop"`, fmt.Sprintf("set = \"shop\"\n  endpoints = [%q, %q]", "https://127.0.0.1:1", b.server.Endpoint))+fleet(1))
+	b.apply()
+	b.settled()
+}
+
+func TestWorkspacesOnOneProxmoxDontMeet(t *testing.T) {
+	b := begin(t)
+	b.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"shop-${terraform.workspace}"`)+fleet(2))
+	for _, name := range []string{"one", "two"} {
+		if out, code := b.run("workspace", "new", name); code != 0 {
+			t.Fatal(out)
+		}
+		b.apply()
+		b.settled()
+	}
+	if got := len(strings.Fields(b.machines())); got != 4 {
+		t.Errorf("there are %d machines", got)
+	}
+	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
+		t.Fatal(out)
+	}
+	if out, code := b.run("workspace", "select", "one"); code != 0 {
+		t.Fatal(out)
+	}
+	b.settled()
+	if got := len(strings.Fields(b.machines())); got != 2 {
+		t.Errorf("there are %d machines", got)
+	}
+}
+
+func TestAnyParallelismMakesTheSame(t *testing.T) {
+	for _, n := range []int{1, 10, 50} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			b := begin(t)
+			b.config(fleet(12))
+			if out, code := b.run("apply", "-auto-approve", fmt.Sprintf("-parallelism=%d", n)); code != 0 {
+				t.Fatal(out)
+			}
+			b.settled()
+			if got := len(strings.Fields(b.machines())); got != 12 {
+				t.Errorf("there are %d machines", got)
+			}
+		})
+	}
+}
+
+// Ctrl-C ends what runs, and the next apply goes on with it.
+func TestAnInterruptedApplyGoesOn(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	b.config(fleet(12))
+	cmd := b.command("apply", "-auto-approve", "-parallelism=12")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitClones(3)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // whether all was made by then is up to the moment
+	b.apply()
+	b.settled()
+	if got := len(strings.Fields(b.machines())); got != 12 {
+		t.Errorf("there are %d machines", got)
+	}
+	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
+		t.Fatal(out)
+	}
+	b.nothingLeft(before)
+}
+
+// What fails keeps nothing else from being made, and is made by the next apply.
+func TestWhatWasMadeIsKnownWhenSomethingFails(t *testing.T) {
+	b := begin(t)
+	const twoThings = `
+resource "proxplane_virtual_machine" "good" {
+  name  = "good"
+  class = { cpus = 1, memory = "1Gi" }
+  image = { source = "ubuntu-22-template" }
+}
+resource "proxplane_virtual_machine" "late" {
+  name     = "late"
+  class    = { cpus = 1, memory = "1Gi" }
+  image    = { source = "ubuntu-22-template" }
+  agent    = { wait_for_address = true }
+  timeouts = { create = "%s" }
+}
+`
+	b.config(fmt.Sprintf(twoThings, "1ms"))
+	out, code := b.run("apply", "-auto-approve")
+	if code != 1 {
+		t.Fatalf("apply ended with %d:\n%s", code, out)
+	}
+	b.says(out, "late isn't ready", "it has taken longer than timeouts allow")
+	if state, _ := b.run("state", "list"); !strings.Contains(state, "good") || strings.Contains(state, "late") {
+		t.Errorf("the state has %s", state)
+	}
+	b.config(fmt.Sprintf(twoThings, "5m"))
+	b.apply()
+	b.settled()
+	if b.machines() != "good late" {
+		t.Errorf("there is %s", b.machines())
+	}
+}
+
+// A machine goes from one set to another as it is, and its notes say whose it is.
+func TestAMachineIsHandedFromSetToSet(t *testing.T) {
+	from := begin(t)
+	from.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"old"`)+fleet(1))
+	from.apply()
+	before := from.configs()
+	to := beside(t, from.server)
+	to.config("import {\n  to = proxplane_virtual_machine.node\n  id = \"old/node-0\"\n}\n")
+	out, code := to.run("plan", "-generate-config-out=node.tf")
+	if code != 0 {
+		t.Fatal(out)
+	}
+	to.says(out, "1 to import, 0 to add, 1 to change, 0 to destroy", "of set old now", "Take it out of what set old is made from")
+	to.apply()
+	to.settled()
+	to.same(before)
+	from.server.Do(func(st *pvesim.State) {
+		if text := sim.VM(st, "node-0").Conf["description"]; !strings.Contains(text, `"set":"shop"`) {
+			t.Errorf("its notes say %s", text)
+		}
+	})
+	// The former set has nothing of it any more.
+	from.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"old"`))
+	from.apply()
+	to.settled()
+}
