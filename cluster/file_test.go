@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/test/kit/golden"
+)
+
+// page is the file of the page that this door is for, unchanged.
+const page = `name: my-proxmox-cluster
+provider:
+  type: proxmox
+  node: pve                   # Proxmox node hostname
+  bridge: vmbr0               # Network bridge (default)
+  datastore: local-lvm        # Storage datastore (default)
+  vip: 192.168.1.200          # Free IP on network for kube-vip
+  # vlanTag: 100              # Optional VLAN tag
+
+kubernetes:
+  version: "1.30"
+  distribution: rke2
+
+nodes:
+  controlPlane:
+    count: 1
+  workers:
+    count: 2
+`
+
+func TestTheFileOfThePageIsReadWithItsDefaults(t *testing.T) {
+	f, err := Read("cluster.yaml", []byte(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cp, workers := f.Nodes.ControlPlane, f.Nodes.Workers
+	if cp.CPU != 4 || cp.Memory != 8192 || cp.Disk != 50 || workers.CPU != 4 || workers.Memory != 8192 || workers.Disk != 100 {
+		t.Errorf("sizes: %+v, %+v", cp, workers)
+	}
+	var names []string
+	for _, n := range NodesOf(f) {
+		names = append(names, n.Name)
+	}
+	if got := strings.Join(names, " "); got != "my-proxmox-cluster-cp-0 my-proxmox-cluster-worker-0 my-proxmox-cluster-worker-1" {
+		t.Errorf("machines: %s", got)
+	}
+	short, err := Read("cluster.yaml", []byte("name: a\nprovider: {type: proxmox, node: pve, vip: 192.168.1.200}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := short.Provider; p.Bridge != "vmbr0" || p.Datastore != "local-lvm" || short.Kubernetes.Distribution != "rke2" || *short.Nodes.Workers.Count != 2 {
+		t.Errorf("defaults: %+v, %+v", p, short.Kubernetes)
+	}
+}
+
+func TestTheSampleCanBeRead(t *testing.T) {
+	if _, err := Read("cluster.yaml", []byte(Sample)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each mistake is one sentence, with the line that it is in.
+func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
+	var all strings.Builder
+	for _, c := range []struct{ why, from, to string }{
+		{"wrong type", "type: proxmox", "type: hetzner"},
+		{"no type", "type: proxmox", ""},
+		{"a field of another provider", "node: pve ", "region: eu\n  node: pve "},
+		{"missing node", "node: pve ", ""},
+		{"node and nodes", "node: pve ", "nodes: [a]\n  node: pve "},
+		{"missing VIP", "vip: 192.168.1.200", ""},
+		{"invalid VIP", "192.168.1.200", "192.168.1"},
+		{"VIP that no machine can have", "192.168.1.200", "127.0.0.1"},
+		{"VIP outside the network", "192.168.1.200", "10.0.0.5\n  network: {prefix: 192.168.1.0/24}"},
+		{"VIP outside the network of static addresses", "count: 1", "count: 1\n    addresses: [10.1.1.2/24]"},
+		{"VIP is the address of a machine", "count: 1", "count: 1\n    addresses: [192.168.1.200/24]"},
+		{"too few addresses", "count: 2", "count: 2\n    addresses: [192.168.1.3/24]"},
+		{"a pool without its network", "vip: 192.168.1.200", "vip: 192.168.1.200\n  network: {pool: [192.168.1.10-192.168.1.20]}"},
+		{"unknown version", `"1.30"`, `newest`},
+		{"release of the other distribution", `"1.30"`, `v1.30.4+k3s1`},
+		{"checksum of a channel", `"1.30"`, `"1.30"` + "\n  checksum: " + strings.Repeat("a", 64)},
+		{"unknown distribution", "distribution: rke2", "distribution: rke"},
+		{"unknown CNI", "distribution: rke2", "distribution: rke2\n  cni: weave"},
+		{"even number of control planes", "count: 1", "count: 2"},
+		{"no control plane", "count: 1", "count: 0"},
+		{"negative count", "count: 2", "count: -1"},
+		{"name with dots", "name: my-proxmox-cluster", "name: my.cluster"},
+		{"no name", "name: my-proxmox-cluster", ""},
+		{"a name that machines can't have", "name: my-proxmox-cluster", "name: My_Cluster"},
+		{"unknown field", "bridge: vmbr0", "brigde: vmbr0"},
+		{"unknown field in a pool", "count: 2", "count: 2\n    mem: 4096"},
+		{"instance type", "count: 2", "count: 2\n    instanceType: t3.large"},
+		{"too little memory", "count: 2", "count: 2\n    memory: 8"},
+		{"a number is wanted", "count: 2", "count: two"},
+		{"fields are wanted", "controlPlane:\n    count: 1", "controlPlane: 1"},
+		{"taint", "count: 2", "count: 2\n    taints: [gpu]"},
+		{"not YAML", "provider:", "provider: ["},
+		{"token in config", "distribution: rke2", "distribution: rke2\n  config: {token: abc}"},
+		{"manifest without content", "distribution: rke2", "distribution: rke2\n  manifests: [{name: a}]"},
+		{"gitops without a repository", "nodes:", "gitops: {enabled: true}\nnodes:"},
+		{"vault mode", "nodes:", "components: {vault: {enabled: true, mode: extern}}\nnodes:"},
+	} {
+		if !strings.Contains(page, c.from) {
+			t.Fatalf("%s: the page has no %q", c.why, c.from)
+		}
+		text := strings.Replace(page, c.from, c.to, 1)
+		_, err := Read("cluster.yaml", []byte(text))
+		if err == nil {
+			t.Errorf("%s: nothing is wrong with it", c.why)
+			continue
+		}
+		all.WriteString(c.why + "\n    " + strings.ReplaceAll(err.Error(), "\n", "\n    ") + "\n")
+	}
+	golden.Compare(t, "mistakes.txt", all.String())
+}
+
+func TestAFileCanNameManifestsBesideIt(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "ns.yaml"), []byte("kind: Namespace\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(filepath.Join(folder, "cluster.yaml"), []byte(strings.Replace(page, "distribution: rke2", "distribution: rke2\n  manifests: [{name: ns, file: ns.yaml}]", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := f.Kubernetes.Manifests[0]; m.Content != "kind: Namespace\n" || m.File != "" {
+		t.Errorf("%+v", m)
+	}
+}
+
+// The notes of a control plane give back what was written, whatever it is.
+func TestTheRecordComesBackFromNotes(t *testing.T) {
+	f, err := Read("cluster.yaml", []byte(everything))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Record{Generation: 3, File: f, Release: someRelease}
+	for _, n := range NodesOf(f) {
+		text, err := r.notes(n, someRelease)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := parseNotes("somebody wrote this\n" + text + "\nand that")
+		if !ok || got.Node != n || got.Release != someRelease {
+			t.Fatalf("%s: %v, %+v", n.Name, ok, got)
+		}
+		if !n.Server() {
+			continue
+		}
+		back, err := unpack(got.Cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := back.pack()
+		if err != nil || again != got.Cluster || back.Generation != 3 || back.File.Nodes.Pools[0].Labels["gpu"] != "yes" {
+			t.Errorf("%s: %v, %+v", n.Name, err, back)
+		}
+	}
+	f.Kubernetes.Manifests = []Manifest{{Name: "big", Content: noise(20000)}}
+	if _, err := r.notes(NodesOf(f)[0], someRelease); err == nil {
+		t.Error("what doesn't fit is taken")
+	}
+}
+
+// noise can't be compressed.
+func noise(n int) string {
+	var b strings.Builder
+	for x := uint32(1); b.Len() < n; x = x*1664525 + 1013904223 {
+		b.WriteByte('!' + byte(x>>24)%90)
+	}
+	return b.String()
+}

@@ -1,0 +1,202 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/spec/suggest"
+)
+
+// Error is one thing that is wrong with a file.
+type Error struct {
+	File  string
+	Line  int    // 0: not known
+	Field string // "provider.vip"
+	Text  string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File + ":")
+		if e.Line > 0 {
+			b.WriteString(strconv.Itoa(e.Line) + ":")
+		}
+		b.WriteString(" ")
+	}
+	if e.Field != "" {
+		b.WriteString(e.Field + ": ")
+	}
+	return b.String() + e.Text
+}
+
+// Errors are all that is wrong.
+type Errors = spec.List[*Error] //nolint:errname // it reads as cluster.Errors
+
+// Read reads a file, with its defaults filled in, and says what is wrong with it. Files that it
+// names are read from its folder.
+func Read(name string, text []byte) (*File, error) {
+	r := &reading{file: name, lines: map[string]int{}}
+	var doc yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	switch err := decoder.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, &Error{File: name, Text: "is empty: want name, provider, kubernetes and nodes"}
+	case err != nil:
+		return nil, r.syntax(err)
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, &Error{File: name, Text: "has several documents; a file is one cluster"}
+	}
+	f := &File{}
+	r.known(doc.Content[0], reflect.TypeOf(*f), "")
+	if len(r.errs) > 0 {
+		return nil, r.errs
+	}
+	if err := doc.Decode(f); err != nil {
+		return nil, r.syntax(err)
+	}
+	r.readManifests(f)
+	f.Fill()
+	r.check(f)
+	slices.SortStableFunc(r.errs, func(a, b *Error) int { return a.Line - b.Line })
+	if len(r.errs) > 0 {
+		return nil, r.errs
+	}
+	return f, nil
+}
+
+// reading is a file that is read.
+type reading struct {
+	file  string
+	lines map[string]int // of fields
+	errs  Errors
+}
+
+// fail notes what is wrong with a field.
+func (r *reading) fail(field, format string, args ...any) {
+	e := &Error{File: r.file, Field: field, Text: fmt.Sprintf(format, args...)}
+	for at := field; at != "" && e.Line == 0; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		e.Line = r.lines[at]
+	}
+	r.errs = append(r.errs, e)
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): (?:cannot unmarshal \S+ (.*) into (\S+))?`)
+
+// syntax says what the parser of YAML says, in the words of people who write files.
+func (r *reading) syntax(err error) error {
+	e := &Error{File: r.file, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		_, e.Text, _ = strings.Cut(err.Error(), m[0])
+		if m[2] != "" {
+			e.Text = fmt.Sprintf("want %s, have %s", plainType(m[3]), strings.Trim(m[2], "`"))
+		}
+	}
+	return e
+}
+
+// plainType says in plain words what a Go type wants.
+func plainType(t string) string {
+	switch {
+	case t == "int":
+		return "a number"
+	case t == "bool":
+		return "true or false"
+	case t == "string":
+		return "a text"
+	case strings.HasPrefix(t, "[]"):
+		return "a list"
+	}
+	return "fields below it"
+}
+
+// known walks through what was written beside the type that it is for, and notes where fields are
+// and which aren't known.
+func (r *reading) known(node *yaml.Node, t reflect.Type, path string) {
+	for node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.Slice && node.Kind == yaml.SequenceNode:
+		for i, item := range node.Content {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			r.lines[at] = item.Line
+			r.known(item, t.Elem(), at)
+		}
+	case t.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
+		fields := fieldsOf(t)
+		names := make([]string, 0, len(fields))
+		for _, f := range fields {
+			names = append(names, f.name)
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, at := node.Content[i], node.Content[i].Value
+			if path != "" {
+				at = path + "." + at
+			}
+			r.lines[at] = key.Line
+			at2 := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+			if at2 < 0 {
+				r.fail(at, "is unknown; %s", suggest.DidYouMean(key.Value, names))
+				continue
+			}
+			r.known(node.Content[i+1], fields[at2].of, at)
+		}
+	case t.Kind() == reflect.Struct && node.Tag != "!!null":
+		r.lines[path] = node.Line
+		r.fail(path, "want fields below it, have %q", suggest.Shortened(node.Value))
+	}
+}
+
+// field is a field of a struct, as YAML names it.
+type field struct {
+	name string
+	of   reflect.Type
+}
+
+func fieldsOf(t reflect.Type) (list []field) {
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		if options == "inline" {
+			list = append(list, fieldsOf(t.Field(i).Type)...)
+			continue
+		}
+		list = append(list, field{name, t.Field(i).Type})
+	}
+	return list
+}
+
+// readManifests reads the files that manifests are in.
+func (r *reading) readManifests(f *File) {
+	for i := range f.Kubernetes.Manifests {
+		m, at := &f.Kubernetes.Manifests[i], fmt.Sprintf("kubernetes.manifests[%d]", i)
+		switch {
+		case (m.File == "") == (m.Content == ""):
+			r.fail(at, "want one of file and content")
+		case m.File != "":
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(r.file), m.File))
+			if err != nil {
+				r.fail(at+".file", "%v", err)
+				continue
+			}
+			m.File, m.Content = "", string(text)
+		}
+	}
+}
