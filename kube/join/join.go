@@ -1,0 +1,56 @@
+// Package join lets machines become nodes of a Kubernetes: a bootstrap token for each machine, the
+// kubeconfig that its kubelet begins with, and the approval of the certificates that its kubelet
+// asks for. Doors whose machines are nodes say which machines they have, see [Machines]; nothing
+// here knows a door or Proxmox.
+//
+// A token belongs to one machine and lives an hour. Its ID follows from the machine, so that a
+// process that was killed finds the token again, and there are never two for one machine. It is
+// deleted when the Node is there, when the machine is gone, and when it has expired.
+package join
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+)
+
+// Machine is what a door knows of a machine that is, or is to be, a node.
+type Machine struct {
+	// ID identifies the machine among all machines of its door: the UID of the object that wants it.
+	ID string
+	// Node is the name of its Node.
+	Node string
+	// Names are further names that its serving certificate may have, such as a fully qualified one.
+	Names []string
+	// Addresses are those that Proxmox reports, or that the machine was given. None: they
+	// aren't known yet.
+	Addresses []netip.Addr
+}
+
+// Machines finds the machines of a door.
+type Machines interface {
+	// ByNode returns the machine whose Node has a name; nil: the door has none.
+	ByNode(ctx context.Context, node string) (*Machine, error)
+	// Exists reports whether there is a machine with an ID.
+	Exists(ctx context.Context, id string) (bool, error)
+}
+
+// hasName reports whether a name is one of the machine's.
+func (m *Machine) hasName(name string) bool {
+	for _, own := range append([]string{m.Node}, m.Names...) {
+		if strings.EqualFold(own, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasAddress reports whether an address is one of the machine's.
+func (m *Machine) hasAddress(a netip.Addr) bool {
+	for _, own := range m.Addresses {
+		if own.Unmap() == a.Unmap() {
+			return true
+		}
+	}
+	return false
+}
