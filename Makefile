@@ -39,7 +39,8 @@ controlplane: ## build the Kubernetes that the operator is tested with (once, so
 	@for set in $(KUBERNETES); do $(GO) run ./test/kit/tool/build $$set >/dev/null || exit 1; done
 
 generate: ## write deploy/crds, the deep copies, docs/reference.md and terraform/docs from the types in api
-	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/... output:crd:dir=deploy/crds
+	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/infra/... output:crd:dir=deploy/crds
+	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/karpenter/... output:crd:dir=deploy/crds/karpenter
 	$(GO) test ./api/... -run Reference -update
 	$(GO) test ./terraform -run Registry -update
 

@@ -9,3 +9,8 @@ import "embed"
 //
 //go:embed *.yaml
 var Files embed.FS
+
+// Karpenter are the definitions of the kinds that Karpenter's nodes are made by, one file a kind.
+//
+//go:embed karpenter/*.yaml
+var Karpenter embed.FS
