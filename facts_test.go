@@ -14,7 +14,8 @@ import (
 // second one: it skips what it doesn't name. Those that remain read the fields of an action;
 // here is which actions each of them has to name, and why it needn't name all.
 var switches = map[string]func(model.Facts) bool{
-	"act/act.go do":                func(model.Facts) bool { return true },
+	"act/act.go do":                func(f model.Facts) bool { return !f.Inside },
+	"act/inside.go inside":         func(f model.Facts) bool { return f.Inside },
 	"act/act.go Words":             func(model.Facts) bool { return true },
 	"act/act.go digestOf":          func(f model.Facts) bool { return f.Proof == model.ProofDigest },
 	"act/storage.go namedStorage":  func(f model.Facts) bool { return f.Busy == model.BusyNamed },
@@ -28,7 +29,7 @@ var switches = map[string]func(model.Facts) bool{
 	"privileges/calls.go reason": func(f model.Facts) bool {
 		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })
 	},
-	"plan/stage/do.go Do":            func(model.Facts) bool { return true },
+	"plan/stage/do.go Do":            func(f model.Facts) bool { return !f.Inside }, // no plan has those
 	"privileges/look.go storagesOf":  nil, // those that use storages
 	"privileges/calls.go made":       nil, // what isn't named makes all of its calls
 	"privileges/calls.go parameters": nil, // a test there has it that none is missing

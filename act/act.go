@@ -55,6 +55,11 @@ func (a *Actor) Keys() model.Keys { return a.keys }
 type Result struct {
 	// Task is the UPID of the task that was started; empty: it is done already.
 	Task string
+	// PID is the process that was started in the guest, which [Actor.Ran] follows.
+	PID int
+	// Content is that of the file that was read; Cut: it goes on.
+	Content []byte
+	Cut     bool
 }
 
 // ErrNoFacts is an action that [model.FactsOf] knows nothing of: nobody can say what has to
@@ -79,6 +84,10 @@ func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Resul
 	}
 	if model.FactsOf(action).Proof == model.ProofDigest && digestOf(action) == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoDigest)
+	}
+	if model.FactsOf(action).Inside {
+		res, err := a.inside(ctx, action)
+		return res, exactly(action, err)
 	}
 	upid, err := a.do(ctx, a.clientFor(action, known), action, known)
 	if err != nil {
@@ -265,6 +274,10 @@ func Words(action model.Action) string {
 		return fmt.Sprintf("take %s away from VM %s", strings.Join(act.Options, ", "), act.Target)
 	case model.SetFirewall:
 		return fmt.Sprintf("set the firewall of VM %s", act.Target)
+	case model.Exec: // arguments may be secrets
+		return fmt.Sprintf("run %s in VM %s", act.Program(), act.Target)
+	case model.ReadFile:
+		return fmt.Sprintf("read %s in VM %s", act.File, act.Target)
 	case model.SetPool:
 		if act.Pool == "" {
 			return fmt.Sprintf("take VM %d out of pool %q", act.VMID, act.From)

@@ -34,3 +34,19 @@ func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) erro
 	h.e.observer.Doubt(action) // whatever came of it
 	return err
 }
+
+// Exec runs a program in a guest of an owner's, and waits until it ends. The end of ctx ends the waiting, and
+// not the program.
+func (h *Hand) Exec(ctx context.Context, g *model.Guest, action model.Exec) (model.Ran, error) {
+	res, err := h.e.actor.Do(ctx, action, act.Known{Node: g.Node, ByHand: g.Name})
+	if err != nil {
+		return model.Ran{}, err
+	}
+	return h.e.actor.Ran(ctx, action.Target, res.PID)
+}
+
+// ReadFile reads a file in a guest of an owner's; whole: that is all of it.
+func (h *Hand) ReadFile(ctx context.Context, g *model.Guest, action model.ReadFile) (content []byte, whole bool, err error) {
+	res, err := h.e.actor.Do(ctx, action, act.Known{Node: g.Node, ByHand: g.Name})
+	return res.Content, !res.Cut, err
+}

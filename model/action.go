@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Action is one Proxmox call that changes something. The set is closed: all
-// actions are in this file.
+// Action is one Proxmox call that changes something, or that reaches into a guest. The set is
+// closed: all actions are in this file.
 type Action interface {
 	// Guest is the VMID that the action is about; 0: none.
 	Guest() int
@@ -279,6 +279,39 @@ type RemoveShare struct {
 	For   int    // the guest that used it last; 0: none
 }
 
+// Exec runs a program in a guest, through the guest agent. No plan has it. That the guest is its
+// owner's is proved right before.
+type Exec struct {
+	Target
+	Owner   Owner
+	Command []string // program and arguments; no shell
+	Input   []byte   // for its standard input
+}
+
+// Program is what is run, without its arguments.
+func (e Exec) Program() string {
+	if len(e.Command) == 0 {
+		return "nothing"
+	}
+	return e.Command[0]
+}
+
+// Ran is what came of a program that was run in a guest.
+type Ran struct {
+	Code     int // the exit code
+	Signal   int // that ended it; 0: none
+	Out, Err string
+	Cut      bool // Proxmox has left out a part of Out or Err
+}
+
+// ReadFile reads a file in a guest, through the guest agent. No plan has it. That the guest is its
+// owner's is proved right before.
+type ReadFile struct {
+	Target
+	Owner Owner
+	File  string
+}
+
 // Guest of each action that isn't a Target.
 func (c Clone) Guest() int          { return c.To.VMID }
 func (Download) Guest() int         { return 0 }
@@ -323,3 +356,5 @@ func (SetFirewall) action()    {}
 func (MakeShare) action()      {}
 func (RemoveShare) action()    {}
 func (Detach) action()         {}
+func (Exec) action()           {}
+func (ReadFile) action()       {}

@@ -37,8 +37,12 @@ type Facts struct {
 	// action is believed.
 	Proved bool
 
-	// ByHand: a person may ask for it by the name of a guest, whosever that is.
+	// ByHand: a person may ask for it by the name of a guest, whosever that is, unless the action
+	// names an owner.
 	ByHand bool
+	// Inside: it is about what is inside a guest. No plan has it, and nothing that is observed
+	// changes.
+	Inside bool
 
 	Busy    Busy
 	Copies  bool // it may take long, and its task says how far it is

@@ -14,6 +14,8 @@ const (
 	underHA   = "put guests under HA"
 	keepApart = "keep guests under HA apart"
 
+	runsPrograms = "run programs in guests"
+
 	setsFirewall = "set the firewall of guests"
 )
 
@@ -101,6 +103,19 @@ var facts = map[string]Facts{
 			{Method: "PUT", Path: VMPath + "/snapshot/{snapname}/config", Why: rollsBack},
 			{Method: "POST", Path: VMPath + "/snapshot/{snapname}/rollback", Why: rollsBack},
 		},
+	},
+
+	// What is inside of them.
+	"Exec": {
+		ByHand: true, Inside: true, Proof: ProofRead,
+		Calls: []Call{
+			{Method: "POST", Path: VMPath + "/agent/exec", Why: runsPrograms},
+			{Method: "GET", Path: VMPath + "/agent/exec-status", Why: runsPrograms},
+		},
+	},
+	"ReadFile": {
+		ByHand: true, Inside: true, Proof: ProofRead,
+		Calls: []Call{{Method: "GET", Path: VMPath + "/agent/file-read", Why: "read files in guests"}},
 	},
 
 	// What the cluster knows of them.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 )
 
 // chapter is something that happens to what is wanted, or to what is there.
@@ -14,7 +15,7 @@ type chapter func(l *life, want *model.Desired)
 // wholeLife is all that happens, in this order. After each chapter, plans put everything right.
 func wholeLife() []chapter {
 	return []chapter{
-		begun, grown, drifted, misplaced, powered(model.PowerOn), moved, sent, paused, powered(model.PowerOffGraceful), powered(model.PowerOn),
+		begun, grown, drifted, misplaced, powered(model.PowerOn), moved, sent, reached, paused, powered(model.PowerOffGraceful), powered(model.PowerOn),
 		powered(model.PowerOff), moved, sent, powered(model.PowerOn), reverted, withoutSnapshots, withoutGuests, withoutImages,
 	}
 }
@@ -250,6 +251,20 @@ func sent(l *life, want *model.Desired) {
 			}
 		}
 		l.settle(away)
+	}
+}
+
+// reached: somebody runs programs in guests, or reads files there.
+func reached(l *life, want *model.Desired) {
+	for _, v := range want.VMs {
+		for _, g := range l.guestsOf(v) {
+			at := model.Target{VMID: g.VMID, Node: g.Node}
+			for _, a := range []model.Action{model.Exec{Target: at, Owner: v.Owner}, model.ReadFile{Target: at, Owner: v.Owner}} {
+				if slices.Contains(l.at.Inside, model.FactsOf(a).Kind) {
+					l.note(plan.Object{Owner: v.Owner}, a)
+				}
+			}
+		}
 	}
 }
 

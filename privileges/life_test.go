@@ -58,7 +58,7 @@ func TestEveryActionIsPartOfALife(t *testing.T) {
 		"RemoveDisk": "plans ask whether they may, and say so where they may not",
 	}
 	want := richSet()
-	l := life{want: want, at: Facts{Release: 9, Have: richWorld(want.VMs[0], want.VMs[1])}}
+	l := life{want: want, at: Facts{Release: 9, Have: richWorld(want.VMs[0], want.VMs[1]), Inside: []string{"Exec", "ReadFile"}}}
 	l.all()
 	done := map[string]bool{}
 	for _, d := range l.deeds {

@@ -21,6 +21,9 @@ type Facts struct {
 	TagsRestricted bool
 	// Moves tells that people move guests and drain nodes: what that takes is counted, too.
 	Moves bool
+	// Inside are the kinds of actions that reach into guests (see [model.Facts]) and that somebody uses: what
+	// they take is counted, too.
+	Inside []string
 }
 
 // Needs is what has to be granted.

@@ -2,6 +2,8 @@ package pve
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 )
 
@@ -91,6 +93,25 @@ type execStatusParams struct {
 // the agent forgets about it.
 func (a Agent) ExecStatus(ctx context.Context, pid int) (ExecStatus, error) {
 	return askAgent[ExecStatus](ctx, a, http.MethodGet, "exec-status", execStatusParams{pid})
+}
+
+// Wait asks again and again until a program has ended. While Proxmox, the node or the agent is away, it goes on
+// trying; the end of ctx ends the waiting, not the program.
+func (a Agent) Wait(ctx context.Context, pid int) (ExecStatus, error) {
+	clock := a.vm.c.core.cfg.Clock
+	start := clock.Now()
+	for {
+		status, err := a.ExecStatus(ctx, pid)
+		switch {
+		case err == nil && status.Exited:
+			return status, nil
+		case err != nil && !passing(err) && !errors.Is(err, ErrAgentNotRunning):
+			return status, fmt.Errorf("wait for process %d of VM %d: %w", pid, a.vm.ID, err)
+		}
+		if ended := sleep(ctx, clock, pollDelay(clock.Now().Sub(start), pollQuick, pollSlow)); ended != nil {
+			return status, fmt.Errorf("wait for process %d of VM %d: %w", pid, a.vm.ID, ended)
+		}
+	}
 }
 
 // GuestFile is the content of a file in the guest.

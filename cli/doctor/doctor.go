@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -46,14 +48,15 @@ answers. It compares them with what the credentials have, and prints the pveum
 commands that grant exactly that. Nothing is changed.
 
 What people do by hand is not part of that life: with --for drain, what it takes to
-migrate these machines is counted in.
+migrate these machines is counted in; with --for exec and --for read-file, what it
+takes to run programs and to read files inside them through the guest agent.
 
 The exit status is 1 when something that is needed is missing.`,
 		Example: `  proxplane doctor
   proxplane doctor -f machines.yaml
   proxplane doctor -f machines.yaml --print-commands
   proxplane doctor -f machines.yaml --print-commands --user ci@pve --token proxplane
-  proxplane doctor -f machines.yaml --for move,drain
+  proxplane doctor -f machines.yaml --for move,drain,exec
   proxplane doctor -f machines.yaml -o json`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.Run(cmd.Context(), u) },
@@ -70,7 +73,7 @@ func (f *Flags) AddTo(cmd *cobra.Command, user, token string) {
 	f.userFlag = user
 	fs.StringVarP(&f.output, "output", "o", "", "`FORMAT`: json, for programs")
 	fs.BoolVar(&f.commands, "print-commands", false, "print the pveum commands also when nothing is missing")
-	fs.StringSliceVar(&f.also, "for", nil, "count in what these `COMMANDS` need: "+strings.Join(moving, ", "))
+	fs.StringSliceVar(&f.also, "for", nil, "count in what these `COMMANDS` need: "+strings.Join(counted(), ", "))
 	fs.StringVar(&f.user, user, "", "`USER@REALM` whom the commands are for (default: the one who is logged in, or proxplane@pve instead of root@pam)")
 	fs.StringVar(&f.token, token, "", "`NAME` of the token that the commands are for (default: the one that is used, or proxplane)")
 }
@@ -121,11 +124,28 @@ func (f *Flags) Run(ctx context.Context, u *ui.UI) error {
 // moving are the commands that migrate machines, which all need the same.
 var moving = []string{"move", "drain", "undrain"}
 
+// inside are the kinds of actions that reach into machines, by what people call them.
+var inside = map[string]string{"exec": "Exec", "read-file": "ReadFile"}
+
+// counted are all that can be counted in.
+func counted() []string { return append(slices.Clone(moving), slices.Sorted(maps.Keys(inside))...) }
+
+// facts are what privileges depend on beside manifests, by what people use.
+func (f *Flags) facts(to privileges.Facts) privileges.Facts {
+	for _, name := range f.also {
+		to.Moves = to.Moves || slices.Contains(moving, name)
+		if kind := inside[name]; kind != "" {
+			to.Inside = append(to.Inside, kind)
+		}
+	}
+	return to
+}
+
 // checkFor checks which commands privileges are wanted for.
 func (f *Flags) checkFor() error {
 	for _, name := range f.also {
-		if !slices.Contains(moving, name) {
-			return fmt.Errorf("--for %s: it takes %s; what apply and delete need is always counted in", name, strings.Join(moving, ", "))
+		if !slices.Contains(counted(), name) {
+			return fmt.Errorf("--for %s: it takes %s; what apply and delete need is always counted in", name, strings.Join(counted(), ", "))
 		}
 	}
 	if len(f.also) > 0 && !f.Given() {

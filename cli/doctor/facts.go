@@ -36,7 +36,7 @@ func (e *examination) gather() error {
 		}
 	}
 	e.have = e.c.Observer.Snapshot()
-	given := privileges.Facts{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted(), Moves: len(e.f.also) > 0}
+	given := e.f.facts(privileges.Facts{Release: e.version.Major(), Have: e.have, Zones: e.zones(), TagsRestricted: e.tagsRestricted()})
 	if e.needs, err = privileges.For(e.want, given); err != nil {
 		return err
 	}
