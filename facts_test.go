@@ -30,11 +30,11 @@ var switches = map[string]func(model.Facts) bool{
 		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })
 	},
 	"plan/stage/do.go Do":            func(f model.Facts) bool { return !f.Inside }, // no plan has those
-	"privileges/look.go storagesOf":  nil, // those that use storages
-	"privileges/calls.go made":       nil, // what isn't named makes all of its calls
-	"privileges/calls.go parameters": nil, // a test there has it that none is missing
-	"status/diff.go with":            nil, // it shows what changes of some settings
-	"spec/export/fit.go avoid":       nil, // the same settings
+	"privileges/look.go storagesOf":  nil,                                           // those that use storages
+	"privileges/calls.go made":       nil,                                           // what isn't named makes all of its calls
+	"privileges/calls.go parameters": nil,                                           // a test there has it that none is missing
+	"status/diff.go with":            nil,                                           // it shows what changes of some settings
+	"spec/export/fit.go avoid":       nil,                                           // the same settings
 }
 
 func TestEveryActionHasItsFacts(t *testing.T) {

@@ -23,6 +23,9 @@ type Marker struct {
 	Seed string `json:"seed,omitempty"`
 	// Old are volumes with earlier first-boot data that are still to go.
 	Old []string `json:"old,omitempty"`
+	// Dropped says that the guest has done with its first-boot data: it gets none until it is made
+	// anew.
+	Dropped bool `json:"dropped,omitempty"`
 	// Source is what the guest was made from: when a manifest names another one,
 	// the guest has to be made anew. Empty: it was adopted.
 	Source string `json:"source,omitempty"`

@@ -22,6 +22,7 @@ type Seed struct {
 	// an ISO image.
 	Snippets []string `json:",omitempty"`
 	Lost     bool     `json:"-"` // its files aren't known any more
+	Dropped  bool     `json:"-"` // the guest has done with it, see [Marker.Dropped]
 	// Leased stands for the addresses from pools that are among the data; empty: there are none.
 	Leased string `json:"-"`
 	// Kept is the name of the file that the guest has, where it has these data already;

@@ -133,6 +133,7 @@ func (c *change) marks(act *model.Configure) {
 	want.Old = c.leftSeeds(seed)
 	was := c.have.Marker
 	want.Source, want.From, want.Image, want.Reverts, want.Adopted, want.Home, want.Away = was.Source, was.From, was.Image, was.Reverts, was.Adopted, was.Home, was.Away // these can't change
+	want.Dropped = was.Dropped && (c.v.Seed == nil || c.done())
 	want.Retain = c.v.Keeps(was)
 	want.Disks = c.volumes()
 	if c.leavesHA() {
@@ -191,7 +192,7 @@ const unfinished = "unfinished"
 // stamp is the fingerprint that the guest may carry once this configuration is
 // applied: the real one only if nothing then remains but what the list shows.
 func (c *change) stamp(m model.Marker) string {
-	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || len(c.misplaced()) > 0 || c.haUnfinished() || c.v.Seed != nil && !c.attached() && !c.intended() {
+	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || len(c.misplaced()) > 0 || c.haUnfinished() || c.v.Seed != nil && !c.done() && !c.attached() && !c.intended() {
 		return unfinished
 	}
 	return c.canonical().Fingerprint()

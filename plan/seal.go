@@ -43,6 +43,7 @@ func (p *planner) recognise(o *Object, v model.VM, g *model.Guest) model.VM {
 			v.Seed = &seed
 		}
 	}
+	v.Seed = doneWith(have.Marker, v.Seed)
 	if mark := markOf(have.Marker, passwordPrefix); mark != "" && v.Password.Mark != "" {
 		if match := v.Password.Match(mark); match != model.OtherSecret {
 			v.Password = model.Seal{Mark: p.markFor(o, have, v.Password, mark, match, model.GuestPassword), Also: []string{mark}}

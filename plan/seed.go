@@ -16,7 +16,7 @@ import (
 // it is made, so that it is never forgotten; its name has a digest of the
 // content, so that a file that is there is the right one.
 func (c *change) seed() []int {
-	if c.v.Seed == nil || !c.intended() {
+	if c.v.Seed == nil || c.done() || !c.intended() {
 		return nil
 	}
 	// A guest that runs has read its drive. One that is to start needs the file,
@@ -78,7 +78,7 @@ func (c *change) intended() bool {
 
 // seeded reports whether the guest has its first-boot data, or gets it by this plan.
 func (c *change) seeded(uploading bool) bool {
-	return c.v.Seed == nil || c.v.Seed.Lost || c.attached() || c.attachable(uploading)
+	return c.v.Seed == nil || c.v.Seed.Lost || c.done() || c.attached() || c.attachable(uploading)
 }
 
 // attachable reports whether the data can be put into the drive by this plan.
@@ -123,7 +123,7 @@ func seedVolume(v model.VM, vmid int) string {
 
 // intendedSeed is the volume that a new guest's marker names.
 func intendedSeed(v model.VM, vmid int) string {
-	if v.Seed == nil {
+	if v.Seed == nil || v.Seed.Dropped {
 		return ""
 	}
 	return seedVolume(v, vmid)
@@ -138,7 +138,7 @@ func (c *change) seedKnown() bool {
 // keepSeed leaves a guest that isn't made anew the data that it has read once.
 func (c *change) keepSeed() {
 	wanted := c.v.Seed
-	if wanted == nil || !wanted.Once {
+	if wanted == nil || !wanted.Once || wanted.Dropped {
 		return
 	}
 	c.v.Seed = nil
@@ -172,6 +172,10 @@ func (p *planner) seedSteps(v model.VM, to model.Target) []Step {
 
 // drives plans the CD-ROM drive that the guest reads at its first boot.
 func (c *change) drives(act *model.Configure, uploading bool) {
+	if c.done() {
+		c.eject(act)
+		return
+	}
 	have, there := c.have.DiskAt(c.seedSlot())
 	noDrive := c.v.Seed == nil || c.v.Seed.Apart || c.snippets()
 	switch {

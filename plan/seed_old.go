@@ -24,7 +24,11 @@ func (c *change) oldSeeds() int {
 			c.o.Wait = wait
 		}
 	}
-	return c.removeFiles(detached, "newer first-boot data has taken its place", 0)
+	why := "newer first-boot data has taken its place"
+	if c.have.Marker.Dropped {
+		why = "it has done with its first-boot data"
+	}
+	return c.removeFiles(detached, why, 0)
 }
 
 // removeFiles plans the end of first-boot data, as far as it is there.

@@ -78,7 +78,7 @@ func (c *change) unlike() (why string, diff model.Difference) {
 		return fmt.Sprintf("it was made from %s, not from %s", was, is), differs(model.FieldSource, was, is)
 	case c.v.VMID != 0 && c.v.VMID != c.g.VMID:
 		return fmt.Sprintf("its VMID is %d, not %d", c.g.VMID, c.v.VMID), differs(model.FieldVMID, itoa(c.g.VMID), itoa(c.v.VMID))
-	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.seedKnown():
+	case c.v.Seed != nil && c.v.Seed.Once && !c.v.Seed.Lost && !c.done() && !c.seedKnown():
 		return "its Ignition config is another one, and is read at the first boot only", differs(model.FieldFirstBoot, "", "")
 	}
 	return "", diff

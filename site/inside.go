@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve"
 )
 
 // Command is a program to run inside a machine.
@@ -19,6 +21,38 @@ type Ran = model.Ran
 
 // ErrCut is the error of reading a file that is larger than Proxmox gives: 16 MiB.
 var ErrCut = errors.New("the file is larger than Proxmox gives")
+
+// ErrNotDropped is the error of dropping first-boot data that are read at each start.
+var ErrNotDropped = errors.New("its first-boot data aren't on an ISO image of their own, and are read at each start")
+
+// DropSeed has an owner's machine do without its first-boot data from now on, which may hold secrets such as the
+// token that it has joined a cluster with. It returns when the drive is empty; the ISO image goes with the next plan of
+// the machine. Neither comes back, whatever is put, until the machine is made anew. To drop what was dropped, or what
+// there isn't, does nothing.
+func (s *Site) DropSeed(ctx context.Context, owner model.Owner) error {
+	const tries = 3 // others change configs, too
+	for try := 1; ; try++ {
+		m, err := s.Read(ctx, owner)
+		if err != nil {
+			return err
+		}
+		change, ok := plan.DropSeed(m.Guest)
+		if !ok && !plan.DropsSeed(m.Guest.Config) {
+			return fmt.Errorf("%s: %w", owner.Key, ErrNotDropped)
+		}
+		if !ok {
+			return nil
+		}
+		err = s.ByHand(ctx).Do(ctx, m.Guest, change)
+		if err == nil {
+			s.Look()
+			return nil
+		}
+		if !errors.Is(err, pve.ErrModified) || try == tries {
+			return fmt.Errorf("%s: drop its first-boot data: %w", owner.Key, err)
+		}
+	}
+}
 
 // Exec runs a program inside an owner's machine, through the guest agent, and waits until it ends; a program
 // that fails is no error. Right before, the machine's notes prove that it is the owner's. The end of ctx ends
