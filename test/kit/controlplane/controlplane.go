@@ -2,16 +2,14 @@
 // built from their Go modules, with kubectl beside them. There are no nodes and no
 // controllers, so nothing runs and nobody collects garbage; but what is stored,
 // checked, defaulted, watched and shown is as in any cluster.
+//
+// [Plane.StartControllers] and [Plane.StartScheduler] start kube-controller-manager and
+// kube-scheduler beside them, for tests with nodes: test/kit/kubelet.
 package controlplane
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
@@ -35,6 +33,7 @@ type Plane struct {
 	set  *tool.Set
 	etcd *process
 	api  *process
+	more []*process // controllers and scheduler
 	port int
 	keep string // the URL of etcd
 	peer string // its other one
@@ -108,16 +107,8 @@ func (p *Plane) StartEtcd() (err error) {
 const token = "administrator-of-a-test"
 
 func (p *Plane) credentials() error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return err
-	}
 	return errors.Join(
-		os.WriteFile(p.file("sa.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600),
+		p.certificates(),
 		os.WriteFile(p.file("audit.yaml"), []byte(auditPolicy), 0o600),
 		os.WriteFile(p.file("tokens.csv"), []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600),
 	)
@@ -131,7 +122,8 @@ func (p *Plane) StartAPI(ctx context.Context) (err error) {
 	p.api, err = start(p.dir, p.set.Path("kube-apiserver"),
 		"--etcd-servers", p.keep, "--bind-address=127.0.0.1", "--secure-port", fmt.Sprint(p.port), "--cert-dir", p.dir,
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file", p.file("sa.key"), "--service-account-signing-key-file", p.file("sa.key"),
-		"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file", p.file("tokens.csv"), "--authorization-mode=RBAC",
+		"--service-cluster-ip-range=10.0.0.0/24", "--token-auth-file", p.file("tokens.csv"), "--authorization-mode=Node,RBAC",
+		"--tls-cert-file", p.file("apiserver.crt"), "--tls-private-key-file", p.file("apiserver.key"), "--client-ca-file", p.file("ca.crt"), "--enable-bootstrap-token-auth",
 		"--audit-policy-file", p.file("audit.yaml"), "--audit-log-path", p.file("audit.log"),
 		"--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount", "--watch-cache=true", "--v=0")
 	if err != nil {
@@ -154,6 +146,9 @@ func (p *Plane) KillEtcd() { p.etcd.kill() }
 
 // Stop stops everything.
 func (p *Plane) Stop() {
+	for _, m := range p.more {
+		m.kill() // they keep nothing, and take their time
+	}
 	p.api.stop() // before what it depends on
 	p.etcd.stop()
 }
@@ -198,7 +193,7 @@ users:
 contexts:
   - name: test
     context: {cluster: test, user: admin}
-`, p.URL, p.file("apiserver.crt"), token)
+`, p.URL, p.file("ca.crt"), token)
 	return os.WriteFile(p.Kubeconfig, []byte(text), 0o600)
 }
 
