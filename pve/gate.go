@@ -158,13 +158,27 @@ func (g *gate) saw(upid UPID, running bool, exitStatus string) {
 	}
 	delete(g.held, upid)
 	g.mu.Unlock()
-	var err error
-	if _, ok := taskSucceeded(exitStatus); !ok {
-		err = exitError(upid, exitStatus, nil)
+	h.slot.Release(h.outcome(upid, exitStatus, g.clock.Now()))
+}
+
+// lockWait is how long Proxmox waits for the lock of a storage.
+const lockWait = 10 * time.Second
+
+// outcome tells the limiter how the task went. A VM is destroyed also when the lock of the storage
+// can't be had: its disks stay, and the exit status counts warnings and doesn't say of what. A destruction
+// with warnings that took as long as Proxmox waits for a lock has waited for it.
+func (h *hold) outcome(upid UPID, exitStatus string, now time.Time) admission.Outcome {
+	warnings, ok := taskSucceeded(exitStatus)
+	switch {
+	case ok && warnings > 0 && upid.Type == "qmdestroy":
+		late := now.Sub(h.since) >= lockWait
+		return admission.Outcome{LockTimeout: late, Failed: !late}
+	case ok:
+		return admission.Outcome{Failed: h.neutral}
 	}
-	outcome := outcomeOf(err)
+	outcome := outcomeOf(exitError(upid, exitStatus, nil))
 	outcome.Failed = outcome.Failed || h.neutral && !outcome.LockTimeout
-	h.slot.Release(outcome)
+	return outcome
 }
 
 // abandon gives the slots of tasks back whose end nobody is going to see.

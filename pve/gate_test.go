@@ -274,3 +274,24 @@ func TestWhatTheLimiterLearns(t *testing.T) {
 		}
 	}
 }
+
+func TestADestructionThatCouldNotRemoveDisksIsNoSuccess(t *testing.T) {
+	for _, c := range []struct {
+		reason, kind, exit string
+		took               time.Duration
+		want               admission.Outcome
+	}{
+		{"all is well", "qmdestroy", "OK", time.Second, admission.Outcome{}},
+		{"it has waited for the lock, and the disk is left", "qmdestroy", "WARNINGS: 1", 11 * time.Second, admission.Outcome{LockTimeout: true}},
+		{"it can't have waited for the lock", "qmdestroy", "WARNINGS: 1", 2 * time.Second, admission.Outcome{Failed: true}},
+		{"warnings of others mean something else", "qmclone", "WARNINGS: 1", 11 * time.Second, admission.Outcome{}},
+		{"it says which lock", "qmclone", "can't lock file '/var/lock/pve-manager/pve-storage-lvm' - got timeout", time.Second, admission.Outcome{LockTimeout: true}},
+		{"something else failed", "qmdestroy", "received interrupt", 11 * time.Second, admission.Outcome{Failed: true}},
+	} {
+		start := time.Now()
+		h := &hold{since: start}
+		if got := h.outcome(UPID{Type: c.kind}, c.exit, start.Add(c.took)); got != c.want {
+			t.Errorf("%s: got %+v", c.reason, got)
+		}
+	}
+}

@@ -146,7 +146,7 @@ type census struct {
 	seeds    int
 	requests int
 	busiest  int
-	timeouts int // of locks, in one history
+	timeouts int // of locks, of one process
 }
 
 func newCensus() *census {
@@ -248,7 +248,7 @@ func (e *entry) deed() string {
 
 func (c *census) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories, %d requests of ours, at most %d of one process within a minute, at most %d timeouts of locks in one history\n", c.seeds, c.requests, c.busiest, c.timeouts)
+	fmt.Fprintf(&b, "%d histories, %d requests of ours, at most %d of one process within a minute, at most %d timeouts of locks of one process\n", c.seeds, c.requests, c.busiest, c.timeouts)
 	for _, ch := range chapters {
 		fmt.Fprintf(&b, "%-42s %7s %7s\n", ch.title, "drawn", "told")
 		for _, k := range ch.kinds {

@@ -58,6 +58,12 @@ var misdeeds = []misdeed{
 			}
 		})
 	}, `^VM \d+ was started 3 times on a node that has too few CPUs for it`},
+	{"too much is asked of a storage at once", func(r *run, id int) {
+		r.timeOut(id, mostInBurst+1, 0)
+	}, `^17 tasks of one#99 timed out waiting for the lock of a storage, and 0 that it began after`},
+	{"too much is asked of a storage again", func(r *run, id int) {
+		r.timeOut(id, mostTimeouts+2, time.Minute)
+	}, `^1 tasks of one#99 timed out waiting for the lock of a storage, and 7 that it began after`},
 	{"a disk with data is destroyed", func(r *run, id int) {
 		r.sim.Do(func(s *pvesim.State) {
 			for _, sp := range s.Spaces {
@@ -256,6 +262,23 @@ func (m misdeed) history() *history {
 
 // bystander is a machine of others.
 func (r *run) bystander() int { return r.h.world.Guests[len(r.h.world.Guests)-1].ID }
+
+// timeOut has n tasks of a process time out waiting for the lock of a storage, one after the other.
+func (r *run) timeOut(id, n int, apart time.Duration) {
+	for i := range n {
+		upid := fmt.Sprintf("UPID:pve1:0000%04X:00000000:00000000:qmdestroy:%d:root@pam!us:", i, id)
+		r.trace.mu.Lock()
+		r.trace.entries = append(r.trace.entries, &entry{who: "one#99", ours: true, method: http.MethodPost, status: http.StatusOK, answer: fmt.Sprintf("{%q:%q}", "data", upid)})
+		r.trace.mu.Unlock()
+		start := time.Now().Add(time.Duration(i) * apart)
+		r.sim.Do(func(s *pvesim.State) {
+			s.Tasks["pve1"] = append(s.Tasks["pve1"], &pvesim.TaskInfo{
+				UPID: upid, Node: "pve1", Type: "qmdestroy", ID: fmt.Sprint(id), User: "root@pam!us", Start: start, End: start.Add(10 * time.Second), Exit: "WARNINGS: 1",
+				Log: []string{"WARN: Could not remove disk 'local:1/vm-1-disk-0.qcow2', check manually: can't lock file '/var/lock/pve-manager/pve-storage-local' - got timeout"},
+			})
+		})
+	}
+}
 
 // misbehave makes a request that one of us would never make.
 func (r *run) misbehave(method string, id int, path string, params ...string) {

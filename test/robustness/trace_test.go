@@ -187,6 +187,22 @@ func (t *trace) count(filter func(*entry) bool) int {
 	return n
 }
 
+var taskBegan = regexp.MustCompile(`UPID:[^"]+:`)
+
+// tasks are the tasks that processes of ours began, and which process each.
+func (t *trace) tasks() map[string]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	began := map[string]string{}
+	for _, e := range t.entries {
+		if e.ours && e.write() && e.status == http.StatusOK {
+			began[taskBegan.FindString(e.answer)] = e.who
+		}
+	}
+	delete(began, "")
+	return began
+}
+
 // String is all that happened, to the nanosecond. What was said at the same instant
 // has no order: nobody decides which of two goroutines is first.
 func (t *trace) String() string {
