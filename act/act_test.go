@@ -115,7 +115,7 @@ func (l *lab) do(a model.Action) error {
 	if err != nil || res.Task == "" {
 		return err
 	}
-	_, err = l.actor.Watch(l.t.Context(), false).Follow(res.Task)
+	_, err = l.actor.Watch(l.t.Context()).Follow(res.Task)
 	return err
 }
 
@@ -375,7 +375,7 @@ func TestTellsHAByGroupsUntil8AndByRulesFrom9(t *testing.T) {
 
 func TestProgressOfATaskThatCannotBeRead(t *testing.T) {
 	inLab(t, "9.2", func(t *testing.T, l *lab) {
-		tasks := l.actor.Watch(t.Context(), false)
+		tasks := l.actor.Watch(t.Context())
 		if at, err := tasks.Progress(t.Context(), "no task"); err == nil || at >= 0 {
 			t.Errorf("%v, %v", at, err)
 		}

@@ -20,7 +20,7 @@ func TestTwoOfUsGoBackToASnapshotOnce(t *testing.T) {
 			all.Go(func() {
 				res, err := act.New(l.client).Do(t.Context(), back, act.Known{})
 				if err == nil && res.Task != "" {
-					_, _ = l.actor.Watch(t.Context(), false).Follow(res.Task)
+					_, _ = l.actor.Watch(t.Context()).Follow(res.Task)
 				}
 			})
 		}

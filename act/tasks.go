@@ -24,9 +24,9 @@ const (
 	watchSlow  = 5 * time.Second
 )
 
-// Watch makes Tasks that follow until ctx ends. With learn, they are looked at when tasks like them have ended so far.
-func (a *Actor) Watch(ctx context.Context, learn bool) *Tasks {
-	return &Tasks{client: a.client, watcher: a.client.Watch(ctx, pve.WatchOptions{Quick: watchQuick, Slow: watchSlow, Learn: learn})}
+// Watch makes Tasks that follow until ctx ends.
+func (a *Actor) Watch(ctx context.Context) *Tasks {
+	return &Tasks{client: a.client, watcher: a.client.Watch(ctx, pve.WatchOptions{Quick: watchQuick, Slow: watchSlow})}
 }
 
 // Follow waits for the end of a task. The error is how it failed, or why nobody

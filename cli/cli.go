@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/proxplane/proxplane/cli/change"
+	"github.com/proxplane/proxplane/cli/cluster"
 	"github.com/proxplane/proxplane/cli/command"
 	"github.com/proxplane/proxplane/cli/doctor"
 	"github.com/proxplane/proxplane/cli/hand"
@@ -90,7 +91,7 @@ any moment.`,
 	add(groupWanted, setup.NewInit(u), kinds.NewValidate(u), change.NewPlan(u), change.NewDiff(u), change.NewApply(u), change.NewEdit(u), change.NewDelete(u), kinds.NewExplain(u), kinds.NewSchema(u))
 	add(groupLook, inspect.NewGet(u), inspect.NewDescribe(u), inspect.NewTop(u), inspect.NewEvents(u), inspect.NewLogs(u), inspect.NewWait(u), doctor.New(u))
 	add(groupDo, hand.NewPower(u), hand.NewSnapshot(u), change.NewClone(u), change.NewMove(u), change.NewDrain(u), change.NewUndrain(u), hand.NewConsole(u), hand.NewSSH(u), importer.New(u), change.NewRelease(u))
-	add(groupOther, setup.NewContext(u), newOperator(u), kubectl.New(u), migrate.New(u), hook.New(u), simulator.New(), simulator.NewDemo(newRoot), loadtest.New(u), version.New(), newCompletion(), newMan())
+	add(groupOther, setup.NewContext(u), newOperator(u), cluster.New(u), kubectl.New(u), migrate.New(u), hook.New(u), simulator.New(), simulator.NewDemo(newRoot), loadtest.New(u), version.New(), newCompletion(), newMan())
 	root.SetHelpCommand(newHelp())
 	return root
 }

@@ -93,7 +93,7 @@ func (w *wanted) machine(n Node) (spec.Machine, error) {
 		},
 		Networks: []spec.Network{{Name: network, StaticIP: w.address(pool, n)}},
 		Disks:    []spec.Disk{{Name: "root", Size: &size, Storage: pool.Datastore, Discard: &yes, IOThread: &yes}},
-		Tags:     []string{"kubernetes", w.file.Name, n.Pool, model.SetTag(n.Owner(w.file.Name))},
+		Tags:     []string{"kubernetes", w.file.Name, n.Pool},
 		Agent:    &spec.Agent{Enabled: &yes, WaitForAddress: &yes},
 		OnBoot:   &yes,
 		Place:    w.place(pool),
@@ -188,8 +188,10 @@ func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 	}
 	for i, r := range results {
 		vm := r.VM
+		vm.Tags = append(vm.Tags, model.SetTag(vm.Owner)) // by which they are found together
+		vm.Inherited = append(vm.Inherited, model.InheritedSeed) // they stay as they were made
 		if w.made.Kept[nodes[i].Name] {
-			vm.Seed, vm.Inherited = nil, append(vm.Inherited, model.InheritedSeed)
+			vm.Seed = nil
 		}
 		out.VMs = append(out.VMs, vm)
 	}

@@ -49,9 +49,6 @@ type Options struct {
 	Agreed *plan.Agreement
 	// Events gets what happens, in order. It should be quick.
 	Events func(Event)
-	// Learn has tasks looked at when tasks like them have ended so far, see [pve.WatchOptions]: for callers
-	// who want one machine after the other.
-	Learn bool
 	// Progress reads how far copies are, now and then.
 	Progress bool
 	// Changed gets the state of an object of a [Session] whenever it has changed. It should be

@@ -17,7 +17,7 @@ type Hand struct {
 
 // ByHand makes a Hand that works until ctx ends.
 func (e *Engine) ByHand(ctx context.Context) *Hand {
-	return &Hand{e: e, tasks: e.actor.Watch(ctx, false)}
+	return &Hand{e: e, tasks: e.actor.Watch(ctx)}
 }
 
 // Do does an action to a guest, and waits for the end of its task. An action that isn't for

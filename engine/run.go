@@ -51,7 +51,7 @@ type run struct {
 
 func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *run {
 	r := &run{
-		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx, opts.Learn), begun: time.Now(),
+		e: e, ctx: ctx, calls: ctx, opts: opts.withDefaults(), tasks: e.actor.Watch(ctx), begun: time.Now(),
 		due: map[*object]bool{}, guests: map[int]*object{}, blocked: map[int][]*object{},
 		waiting: map[*object]bool{}, leaving: map[*object]bool{}, reads: map[string]*reading{}, follows: map[string][]*object{},
 		wake: make(chan struct{}, 1), listPause: firstList,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -20,8 +19,6 @@ type Watcher struct {
 	mu    sync.Mutex
 	nodes map[string]*watchedNode
 
-	habits habits
-
 	telling sync.Mutex // held while OnDone is called
 }
 
@@ -29,12 +26,6 @@ type Watcher struct {
 type WatchOptions struct {
 	// Quick and Slow are the shortest and the longest period. Default: 200 ms and 5 s.
 	Quick, Slow time.Duration
-
-	// Learn has tasks looked at for the first time when others of their type have ended so far, and
-	// looks at a node joined that are due within a sixth of what its tasks take. It is for those who make a few guests
-	// at a time, one after the other: most tasks take one look or two then. A task that ends
-	// earlier than the others is noticed later, by a few seconds at most.
-	Learn bool
 
 	// OnDone, if set, is called for each task that ended, one call at a time. It shouldn't take
 	// long: the watcher waits for it.
@@ -55,7 +46,6 @@ type watchedNode struct {
 
 type watchedTask struct {
 	since   time.Time
-	looked  bool
 	waiting []chan TaskResult
 }
 
@@ -136,15 +126,13 @@ func (w *Watcher) run(name string, node *watchedNode) {
 		if len(tasks) == 0 {
 			return
 		}
-		at := w.clock().Now()
 		looks, err := w.c.Node(name).poll(w.ctx, tasks)
 		if w.ctx.Err() != nil {
 			w.abandon(name, node)
 			return
 		}
 		w.note(name, node, err)
-		w.deliver(node, looks, at)
-		w.looked(node, tasks)
+		w.deliver(node, looks)
 	}
 }
 
@@ -177,19 +165,8 @@ func (w *Watcher) note(name string, node *watchedNode, err error) {
 	}
 }
 
-// looked notes which tasks were looked at, and go on.
-func (w *Watcher) looked(node *watchedNode, tasks []UPID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, upid := range tasks {
-		if task := node.tasks[upid]; task != nil {
-			task.looked = true
-		}
-	}
-}
-
-// deliver hands out the results of tasks that had ended when they were looked at.
-func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look, at time.Time) {
+// deliver hands out the results of tasks that ended.
+func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look) {
 	results := make(chan TaskResult)
 	var reading sync.WaitGroup
 	for upid, l := range looks {
@@ -209,9 +186,6 @@ func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look, at time.Time) 
 		task := node.tasks[result.UPID]
 		delete(node.tasks, result.UPID)
 		w.mu.Unlock()
-		if w.opts.Learn {
-			w.habits.note(result.UPID.Type, at.Sub(task.since), !task.looked, w.opts.Quick)
-		}
 		for _, done := range task.waiting {
 			done <- result
 		}
@@ -247,32 +221,17 @@ func (w *Watcher) rest(node *watchedNode) {
 func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	next, joined := make([]time.Time, 0, len(node.tasks)), w.opts.Quick
 	for upid, task := range node.tasks {
-		next = append(next, w.next(upid, task, last, now))
-		joined = max(joined, w.habits.usual(upid.Type)/6)
-	}
-	slices.SortFunc(next, time.Time.Compare)
-	for _, at := range next {
-		if due.IsZero() || w.opts.Learn && at.Sub(next[0]) < joined {
-			due = at
+		quick := time.Duration(max(1, patience[upid.Type])) * w.opts.Quick
+		next := last.Add(pollDelay(now.Sub(task.since), quick, max(quick, w.opts.Slow)))
+		if first := task.since.Add(shortest[upid.Type]); first.After(next) {
+			next = first
+		}
+		if due.IsZero() || next.Before(due) {
+			due = next
 		}
 	}
 	return due
-}
-
-// next is when a task is looked at next, if its node was looked at last at a time.
-func (w *Watcher) next(upid UPID, task *watchedTask, last, now time.Time) time.Time {
-	quick := time.Duration(max(1, patience[upid.Type])) * w.opts.Quick
-	next := last.Add(pollDelay(now.Sub(task.since), quick, max(quick, w.opts.Slow)))
-	first := shortest[upid.Type]
-	if w.opts.Learn {
-		first = max(first, w.habits.usual(upid.Type))
-	}
-	if at := task.since.Add(first); at.After(next) || w.opts.Learn && !task.looked && first > 0 {
-		return at
-	}
-	return next
 }
 
 // afford waits until there may be another look.

@@ -219,39 +219,3 @@ func TestTasksThatGoOnStartingAreNotWorthALookEachTenthOfASecond(t *testing.T) {
 		}
 	})
 }
-
-func TestTasksAreLookedAtWhenOthersOfTheirTypeHaveEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newTaskServer()
-		w := client(t, virtual(s)).Watch(t.Context(), WatchOptions{Quick: 100 * time.Millisecond, Learn: true})
-		// follow makes two tasks of a node one after the other, and says how many looks they took and how late the end was noticed.
-		follow := func(lasts time.Duration) (looks int, late time.Duration) {
-			before, begun := len(s.requests()), time.Now()
-			a := w.Follow(s.start(taskNode, "qmclone", 1, lasts, "OK").upid)
-			time.Sleep(150 * time.Millisecond)
-			b := w.Follow(s.start(taskNode, "qmclone", 2, lasts, "OK").upid)
-			<-a
-			<-b
-			return len(s.requests()) - before, time.Since(begun) - 150*time.Millisecond - lasts
-		}
-		if looks, _ := follow(2 * time.Second); looks < 10 {
-			t.Fatalf("nothing is known of the first ones, and they were looked at %d times", looks)
-		}
-		for range 5 {
-			if looks, late := follow(2 * time.Second); looks > 3 || late > 400*time.Millisecond {
-				t.Errorf("two tasks took %d looks, and the end was noticed %s late", looks, late)
-			}
-		}
-		// Those that take longer are looked at on, and those that get quicker are noticed earlier with time.
-		if _, late := follow(4 * time.Second); late > 500*time.Millisecond {
-			t.Errorf("the end of longer ones was noticed %s late", late)
-		}
-		var late time.Duration
-		for range 60 {
-			_, late = follow(time.Second)
-		}
-		if late > 300*time.Millisecond {
-			t.Errorf("the end of quicker ones is noticed %s late for ever", late)
-		}
-	})
-}

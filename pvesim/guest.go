@@ -1,7 +1,14 @@
 package pvesim
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,6 +182,7 @@ func (s *Sim) newGuest(vm *VM) *guestos.Guest {
 		name = fmt.Sprintf("VM%d", vm.ID)
 	}
 	g := guestos.New(name, strings.ReplaceAll(s.uuid("machine-id", fmt.Sprint(vm.ID)), "-", ""))
+	g.Birth = vm.Conf["vmgenid"]
 	if sd, ok := s.findSeed(vm); ok {
 		var cards []guestos.NIC
 		for i, key := range vm.Conf.nets() {
@@ -241,4 +249,40 @@ func (h hardware) Reboot() {
 			a.boot(vm)
 		}
 	})
+}
+
+// Guests are those that are up, in the order of their VMIDs.
+func (h hardware) Guests() []*guestos.Guest {
+	var list []*guestos.Guest
+	for _, id := range slices.Sorted(maps.Keys(h.sim.state.VMs)) {
+		if r := h.sim.state.VMs[id].Run; r.up(h.sim.now()) && r.Guest != nil {
+			list = append(list, r.Guest)
+		}
+	}
+	return list
+}
+
+// Kubes are part of what is kept: they are on the disks of their nodes.
+func (h hardware) Kubes() map[string]*guestos.Kube {
+	if h.sim.state.Kubes == nil {
+		h.sim.state.Kubes = map[string]*guestos.Kube{}
+	}
+	return h.sim.state.Kubes
+}
+
+// Fetch gets something from where nodes fetch images.
+func (h hardware) Fetch(url string) (string, error) {
+	res, err := h.sim.client(false).Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return "", errors.New(res.Status)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, res.Body); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }

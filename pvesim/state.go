@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim/access"
+	"github.com/proxplane/proxplane/pvesim/guestos"
 )
 
 // State is all that the simulator knows, as it is kept on disk. Read or
@@ -39,6 +40,8 @@ type State struct {
 	Dirs         map[string]bool                    `json:"dirs"` // directories that exist on the hosts
 	Serial       map[string]uint64                  `json:"serial"`
 	Tasks        map[string][]*TaskInfo             `json:"tasks"` // by node, oldest first
+
+	Kubes map[string]*guestos.Kube `json:"kubes,omitempty"` // Kubernetes clusters that guests form, by their tokens
 }
 
 // Node is a host.

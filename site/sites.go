@@ -118,7 +118,7 @@ func (c *cluster) join(opts engine.Options) *engine.Session {
 	defer c.mu.Unlock()
 	if c.session == nil {
 		ctx, end := context.WithCancel(context.Background())
-		c.session, c.end = c.engine.Serve(ctx, engine.Options{Parallel: opts.Parallel, Learn: opts.Learn}), end
+		c.session, c.end = c.engine.Serve(ctx, engine.Options{Parallel: opts.Parallel}), end
 	}
 	c.joined++
 	return c.session.Join(opts)

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/status"
@@ -60,32 +59,12 @@ type request struct {
 	private private      // the same
 }
 
-// agreed is what the plan has shown, with the secrets of the configuration, which no plan has. The configuration itself
-// isn't what was agreed to: when applying, it has also what ignore_changes leaves out.
-func (r request) agreed(ctx context.Context) (tftypes.Value, error) {
-	return tftypes.Transform(r.planned.Raw, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
-		if a, err := r.planned.Schema.AttributeAtTerraformPath(ctx, at); err != nil || !a.IsWriteOnly() {
-			return v, nil //nolint:nilerr // a list or an item of one is no attribute
-		}
-		said, _, err := tftypes.WalkAttributePath(r.said.Raw, at)
-		if secret, ok := said.(tftypes.Value); ok && err == nil {
-			return secret, nil
-		}
-		return v, nil // the list that it is in is ignored
-	})
-}
-
 // apply has the engine make it so, waits, and fills the state.
 func (r *base) apply(ctx context.Context, limit time.Duration, req request, state *tfsdk.State, diags *diag.Diagnostics) bool {
 	if !r.ready(diags) {
 		return false
 	}
-	agreed, err := req.agreed(ctx)
-	if err != nil {
-		diags.AddError("The plan can't be read", err.Error())
-		return false
-	}
-	w, known, more := r.kind.parse(agreed)
+	w, known, more := r.kind.parse(req.said.Raw)
 	if diags.Append(more...); diags.HasError() {
 		return false
 	}

@@ -88,7 +88,7 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 	for _, q := range list {
 		d.planned[q.part] = q.wanting
 	}
-	if len(d.parts) == 0 && time.Since(d.looked) > picture {
+	if time.Since(d.looked) > picture {
 		d.looked = time.Now()
 	}
 	parts, others := map[model.Key]model.Desired{}, map[model.Key]bool{}
@@ -111,6 +111,5 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 }
 
 // picture is how long one picture of Proxmox is good for: resources are looked at one after another, and
-// are planned for by what was seen then. While something is applied, the session looks by itself, and each resource is planned
-// again right before it is applied: that takes no other picture.
+// are planned for by what was seen then.
 const picture = 30 * time.Second

@@ -47,7 +47,7 @@ func (d *door) opened(c manifest.Connection) (*site.Site, error) {
 	if d.site != nil {
 		return d.site, nil
 	}
-	s, err := site.Open(site.Config{Proxmox: c.Config(), SSH: c.SSH, Keys: c.Keys}, site.Options{Door: Door, Set: d.config.set, Options: engine.Options{Learn: true}})
+	s, err := site.Open(site.Config{Proxmox: c.Config(), SSH: c.SSH, Keys: c.Keys}, site.Options{Door: Door, Set: d.config.set, Options: engine.Options{}})
 	if err != nil {
 		return nil, &blockError{err}
 	}

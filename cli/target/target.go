@@ -66,8 +66,18 @@ func (t *Target) Flags(cmd *cobra.Command, required bool) {
 
 // ConnectionFlags are those that say which Proxmox, and how it is reached.
 func (t *Target) ConnectionFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.Provider, "provider", "", "only objects of the Provider of this `NAME`")
+	t.loginFlags(cmd)
+}
+
+// LoginFlags are those of commands that know no manifests: which Proxmox, and how it is reached.
+func (t *Target) LoginFlags(cmd *cobra.Command) {
+	t.loginFlags(cmd)
+	t.contextFlag(cmd)
+}
+
+func (t *Target) loginFlags(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&t.Provider, "provider", "", "only objects of the Provider of this `NAME`")
 	fs.StringSliceVar(&t.Endpoints, "endpoint", nil, "`URL` of Proxmox; several for the nodes of one cluster")
 	fs.StringVar(&t.TokenID, "token-id", "", "API token, `USER@REALM!NAME`; the secret comes from --token-file or PVE_TOKEN_SECRET, or is asked for")
 	fs.StringVar(&t.TokenFile, "token-file", "", "`FILE` with the token's secret, or with USER@REALM!NAME=SECRET")

@@ -23,6 +23,9 @@ type Guest struct {
 	// Net is what its seed says of its network cards, by MAC: addresses or
 	// "dhcp". Nil: nothing at all.
 	Net map[string][]string `json:"net,omitempty"`
+	// Birth tells machines of the same name apart.
+	Birth string    `json:"birth,omitempty"`
+	Kube  KubeState `json:"kube,omitzero"` // see [Kube]
 }
 
 // Exec is a program that was started through the agent.

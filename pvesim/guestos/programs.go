@@ -1,6 +1,7 @@
 package guestos
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"path"
@@ -254,9 +255,15 @@ func progDate(p *process, args []string) int {
 }
 
 func progCloudInit(p *process, args []string) int {
-	if len(args) > 0 && args[0] == "status" {
-		fmt.Fprintln(&p.out, "status: done")
+	if len(args) == 0 || args[0] != "status" {
+		return 0
 	}
+	settleKube(p.on)
+	if p.guest.Kube.Failed != "" {
+		fmt.Fprintln(&p.out, "status: error")
+		return 1
+	}
+	fmt.Fprintln(&p.out, "status: done")
 	return 0
 }
 
@@ -277,6 +284,9 @@ func progSystemctl(p *process, args []string) int {
 	if len(args) == 0 {
 		return 0
 	}
+	if code, known := p.service(args[0], args[len(args)-1]); known {
+		return code
+	}
 	switch args[0] {
 	case "poweroff", "halt":
 		return progPoweroff(p, nil)
@@ -294,5 +304,29 @@ func progEnv(p *process, _ []string) int {
 	for _, k := range slices.Sorted(maps.Keys(p.vars)) {
 		fmt.Fprintf(&p.out, "%s=%s\n", k, p.vars[k])
 	}
+	return 0
+}
+
+// progHead knows -c N.
+func progHead(p *process, args []string) int {
+	n := len(p.stdin)
+	if len(args) == 2 && args[0] == "-c" {
+		n, _ = strconv.Atoi(args[1])
+	}
+	p.out.Write(p.stdin[:min(n, len(p.stdin))])
+	return 0
+}
+
+func progBase64(p *process, args []string) int {
+	if !slices.Contains(args, "-d") {
+		p.out.WriteString(base64.StdEncoding.EncodeToString(p.stdin))
+		return 0
+	}
+	data, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(p.stdin)))
+	if err != nil {
+		fmt.Fprintln(&p.err, "base64: invalid input")
+		return 1
+	}
+	p.out.Write(data)
 	return 0
 }

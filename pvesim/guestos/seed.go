@@ -3,6 +3,7 @@ package guestos
 import (
 	"net"
 	"net/netip"
+	"path"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -154,6 +155,7 @@ func (g *Guest) Apply(s Seed, cards []NIC) {
 		g.Name = "localhost"
 	}
 	g.Files["/etc/hostname"] = []byte(g.Name + "\n")
+	g.writeFiles(s)
 	plans, ok := s.cards()
 	if !ok {
 		return
@@ -164,6 +166,26 @@ func (g *Guest) Apply(s Seed, cards []NIC) {
 			if p.mac == card.MAC || p.mac == "" && (p.name == card.Slot || p.name == card.Name) {
 				g.Net[card.MAC] = append(g.Net[card.MAC], p.addrs...)
 			}
+		}
+	}
+}
+
+// writeFiles writes the files that a cloud-config has, as plain text.
+func (g *Guest) writeFiles(s Seed) {
+	var user struct {
+		Files []struct {
+			Path     string `json:"path"`
+			Content  string `json:"content"`
+			Encoding string `json:"encoding"`
+		} `json:"write_files"`
+	}
+	if !strings.HasPrefix(s.User, "#cloud-config") || yaml.Unmarshal([]byte(s.User), &user) != nil {
+		return
+	}
+	for _, f := range user.Files {
+		if f.Encoding == "" && strings.HasPrefix(f.Path, "/") {
+			g.makeDirs(path.Dir(f.Path))
+			g.Files[path.Clean(f.Path)] = []byte(f.Content)
 		}
 	}
 }

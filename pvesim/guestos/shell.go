@@ -28,6 +28,12 @@ type Machine interface {
 	Now() time.Time
 	PowerOff()
 	Reboot()
+	// Guests are all guests that run and are up, this one among them.
+	Guests() []*Guest
+	// Kubes are the Kubernetes clusters that guests form, by their tokens.
+	Kubes() map[string]*Kube
+	// Fetch gets something from the internet: its checksum in SHA-256.
+	Fetch(url string) (sum string, err error)
 }
 
 // Run starts a program with its arguments. Only a few programs are
@@ -55,6 +61,8 @@ func init() {
 		"tee": progTee, "test": progTest, "[": progTest, "date": progDate, "cloud-init": progCloudInit,
 		"poweroff": progPoweroff, "shutdown": progPoweroff, "halt": progPoweroff, "reboot": progReboot,
 		"systemctl": progSystemctl, "sync": func(*process, []string) int { return 0 },
+		"kubectl": progKubectl, "rke2": progDistribution, "k3s": progDistribution, "proxplane-node": progNode,
+		"journalctl": progJournalctl, "tail": progTail, "head": progHead, "base64": progBase64,
 		"env": progEnv, "pwd": func(p *process, _ []string) int { fmt.Fprintln(&p.out, "/"); return 0 },
 	}
 }

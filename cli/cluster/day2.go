@@ -1,0 +1,236 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/cluster"
+	"github.com/proxplane/proxplane/model"
+)
+
+func newScale(u *ui.UI) *cobra.Command {
+	w := &working{}
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "scale POOL=COUNT --cluster NAME",
+		Short: "Give a pool more or fewer machines",
+		Long: `Give a pool of a cluster another number of machines. The pools are cp (the control
+plane), worker, and those that the file names. Machines that are too many are drained,
+leave etcd and are destroyed, the last first. What would cost etcd its quorum is
+refused.`,
+		Example: `  proxplane cluster scale worker=5 --cluster lab
+  proxplane cluster scale cp=3 --cluster lab
+  proxplane cluster scale worker=1 --cluster lab --yes`,
+		Args: command.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pool, text, _ := strings.Cut(args[0], "=")
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 {
+				return fmt.Errorf("%s: want POOL=COUNT, such as worker=3", args[0])
+			}
+			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
+				goes := 0
+				for _, m := range c.Members {
+					if m.Pool == pool && m.Index >= n {
+						goes++
+					}
+				}
+				if goes > 0 {
+					if err := u.Agree(ctx, yes, count(goes, "machine")+" of "+c.Name+" will be drained and destroyed"); err != nil {
+						return err
+					}
+				}
+				c, err := work.Scale(ctx, c, pool, n)
+				if err == nil && w.output == "" {
+					u.Say("\nCluster %s has %s.", c.Name, count(len(c.Members), "machine"))
+				}
+				return err
+			})
+		},
+	}
+	w.clusterFlag(cmd)
+	w.paceFlags(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask before machines are destroyed")
+	return cmd
+}
+
+func newUpgrade(u *ui.UI) *cobra.Command {
+	w := &working{}
+	var version, checksum string
+	cmd := &cobra.Command{
+		Use:   "upgrade --cluster NAME --version VERSION",
+		Short: "Install another release of Kubernetes, machine by machine",
+		Long: `Install another release on all machines of a cluster: control planes one by one, then
+workers one by one, each drained before. It stops at the first that fails; run it again
+to go on. Kubernetes is upgraded one minor version at a time, and never downgraded.`,
+		Example: `  proxplane cluster upgrade --cluster lab --version 1.31
+  proxplane cluster upgrade --cluster lab --version v1.31.4+rke2r1`,
+		Args: command.TakesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
+				c, err := work.Upgrade(ctx, c, version, checksum)
+				if err == nil && w.output == "" {
+					u.Say("\nCluster %s runs %s.", c.Name, c.Record.Release.Version)
+				}
+				return err
+			})
+		},
+	}
+	w.clusterFlag(cmd)
+	w.paceFlags(cmd)
+	cmd.Flags().StringVar(&version, "version", "", "`VERSION` of Kubernetes: 1.31, or a release in full")
+	cmd.Flags().StringVar(&checksum, "checksum", "", "`SHA-256` of the release, where its source has no list of checksums")
+	_ = cmd.MarkFlagRequired("version")
+	return cmd
+}
+
+func newReplace(u *ui.UI) *cobra.Command {
+	w := &working{}
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "replace MACHINE --cluster NAME",
+		Short: "Make a machine of a cluster anew",
+		Long: `Make a machine anew: it is drained as far as it answers, leaves the cluster and etcd, is
+destroyed, and joins as a new one of the same name. What would cost etcd its quorum is
+refused.`,
+		Example: `  proxplane cluster replace lab-cp-1 --cluster lab --yes`,
+		Args:    command.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
+				if _, err := c.Member(args[0]); err != nil {
+					return err
+				}
+				if err := u.Agree(ctx, yes, args[0]+" will be destroyed and made anew"); err != nil {
+					return err
+				}
+				_, err := work.Replace(ctx, c, args[0])
+				return err
+			})
+		},
+	}
+	w.clusterFlag(cmd)
+	w.paceFlags(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask before the machine is destroyed")
+	return cmd
+}
+
+func newBackup(u *ui.UI) *cobra.Command {
+	w := &working{}
+	var file, name string
+	cmd := &cobra.Command{
+		Use:   "backup --cluster NAME -o FILE",
+		Short: "Take a snapshot of etcd, and bring it here",
+		Long: `Take a snapshot of etcd in a control plane, and write it to a file with what it takes to
+have the cluster again: its description and its secret. Whoever has the file has the
+whole cluster: keep it as you keep keys.`,
+		Example: `  proxplane cluster backup --cluster lab -o lab.backup`,
+		Args:    command.TakesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
+				b, at, err := work.Backup(ctx, c, name)
+				if err != nil {
+					return err
+				}
+				out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(b.Write(out, time.Now()), out.Close()); err != nil {
+					return err
+				}
+				u.Say("\nWrote %s. The snapshot is also in %s.", file, at)
+				return nil
+			})
+		},
+	}
+	w.clusterFlag(cmd)
+	cmd.Flags().StringVarP(&file, "output", "o", "", "`FILE` to write")
+	cmd.Flags().StringVar(&name, "name", "proxplane", "`NAME` of the snapshot in the control plane")
+	_ = cmd.MarkFlagRequired("output")
+	return cmd
+}
+
+func newRestore(u *ui.UI) *cobra.Command {
+	w := &working{}
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Bring a cluster back to a backup, or make it again from one",
+		Long: `Bring a cluster back to a backup. If it is there, its control planes start from the
+snapshot again, and what has happened since is lost. If it is gone, it is made again,
+with the same name and the same secrets.`,
+		Example: `  proxplane cluster restore lab.backup --yes`,
+		Args:    command.Takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, err := os.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			b, err := cluster.ReadBackup(in)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if err := u.Agree(cmd.Context(), yes, "Cluster "+b.Record.File.Name+" will be as it was then, and what has happened since is lost"); err != nil {
+				return err
+			}
+			return w.work(cmd.Context(), u, model.Allow{}, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
+				c, err := work.Restore(ctx, b)
+				if err == nil && w.output == "" {
+					u.Say("\nCluster %s is back: %s.", c.Name, count(len(c.Members), "machine"))
+				}
+				return err
+			})
+		},
+	}
+	w.LoginFlags(cmd)
+	w.paceFlags(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "don't ask before anything is lost")
+	return cmd
+}
+
+func newDestroy(u *ui.UI) *cobra.Command {
+	w := &working{}
+	var force, cleanup bool
+	cmd := &cobra.Command{
+		Use:   "destroy --cluster NAME",
+		Short: "Destroy a cluster with all its machines",
+		Long: `Destroy all machines of a cluster, with their disks and first-boot data. The image that
+they were made from stays for the next cluster of that name, unless --cleanup says
+otherwise.`,
+		Example: `  proxplane cluster destroy --cluster lab
+  proxplane cluster destroy --cluster lab --force --cleanup`,
+		Args: command.TakesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return w.work(cmd.Context(), u, model.Allow{}, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
+				what := "All machines of cluster " + w.cluster + " will be destroyed"
+				if !force && !u.Asks() {
+					return ui.Advise(errors.New(what+", and there is no terminal to confirm on"), "If that is what you want, add --force.")
+				}
+				if err := u.Agree(ctx, force, what); err != nil {
+					return err
+				}
+				n, err := work.Destroy(ctx, w.cluster, cleanup)
+				if err == nil {
+					u.Say("Cluster %s is gone: %s destroyed.", w.cluster, count(n, "machine"))
+				}
+				return err
+			})
+		},
+	}
+	w.clusterFlag(cmd)
+	w.paceFlags(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "don't ask")
+	cmd.Flags().BoolVar(&cleanup, "cleanup", false, "remove the image that the machines were made from, too")
+	return cmd
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/target"
+	"github.com/proxplane/proxplane/cli/ui"
+	"github.com/proxplane/proxplane/cluster"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/status"
+)
+
+// initializing is one call of init.
+type initializing struct {
+	working
+	config   string
+	generate bool
+	dryRun   bool
+	restart  bool
+}
+
+func newInit(u *ui.UI) *cobra.Command {
+	i := &initializing{}
+	cmd := &cobra.Command{
+		Use:   "init --config FILE",
+		Short: "Make a cluster, or bring it in line with its file",
+		Long: `Make the cluster that a file describes: machines, Kubernetes in them, and the order
+in which they join: the first control plane, the others one by one, all workers at
+once. What is wrong with the file, or stands against it in Proxmox, is said before
+anything is made.
+
+Run it again to go on after an interruption, or after the file was changed. It removes
+nothing: fewer machines are asked for with "scale".`,
+		Example: `  proxplane cluster init --generate-config > cluster.yaml
+  proxplane cluster init --config cluster.yaml
+  proxplane cluster init --config cluster.yaml --dry-run
+  proxplane cluster init --config cluster.yaml --allow-restart`,
+		Args: command.TakesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd.Context(), u) },
+	}
+	cmd.Flags().StringVar(&i.config, "config", "", "`FILE` that describes the cluster, or - for the standard input")
+	cmd.Flags().BoolVar(&i.generate, "generate-config", false, "write a file to begin with: to --config, or to the standard output")
+	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "check everything and show what would be done in Proxmox, with its effects")
+	cmd.Flags().BoolVar(&i.restart, "allow-restart", false, "restart machines whose size has changed")
+	i.paceFlags(cmd)
+	i.LoginFlags(cmd)
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	return cmd
+}
+
+func (i *initializing) run(ctx context.Context, u *ui.UI) error {
+	if i.generate {
+		return i.sample(u)
+	}
+	if i.config == "" {
+		return ui.Advise(errors.New("no file is given"), "Name it with --config; a file to begin with comes from: proxplane cluster init --generate-config")
+	}
+	f, err := readFile(u, i.config)
+	if err != nil {
+		return err
+	}
+	return i.work(ctx, u, model.Allow{Restart: i.restart}, func(ctx context.Context, _ *target.Site, w *cluster.Work) error {
+		if i.dryRun {
+			return i.show(ctx, u, w, f)
+		}
+		c, err := w.Init(ctx, f)
+		if err != nil {
+			return err
+		}
+		if i.output != "json" {
+			u.Say("\nCluster %s is ready: %s with %s, %s.", c.Name, count(len(c.Members), "machine"), c.Record.Release.Version, c.APIServer())
+			u.Say("Next: proxplane cluster kubeconfig --cluster %s --merge --set-context", c.Name)
+		}
+		return nil
+	})
+}
+
+// readFile reads a cluster's file.
+func readFile(u *ui.UI, name string) (*cluster.File, error) {
+	if name == "-" {
+		text, err := io.ReadAll(u.In)
+		if err != nil {
+			return nil, err
+		}
+		return cluster.Read("the standard input", text)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	return cluster.Read(name, text)
+}
+
+// sample writes a file to begin with. One that is there stays.
+func (i *initializing) sample(u *ui.UI) error {
+	if i.config == "" || i.config == "-" {
+		_, err := io.WriteString(u.Out, cluster.Sample)
+		return err
+	}
+	f, err := os.OpenFile(i.config, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if _, err := io.WriteString(f, cluster.Sample); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	u.Say("Wrote %s. Change node and vip, then: proxplane cluster init --config %s", i.config, i.config)
+	return f.Close()
+}
+
+// show prints what would be done.
+func (i *initializing) show(ctx context.Context, u *ui.UI, w *cluster.Work, f *cluster.File) error {
+	p, release, err := w.Plan(ctx, f)
+	if err != nil {
+		return err
+	}
+	if i.output == "json" {
+		return ui.WriteJSON(u.Out, status.CLI.ViewOf(p))
+	}
+	u.Say("%s %s", f.Kubernetes.Distribution, release.Version)
+	_, err = io.WriteString(u.Out, u.Page(u.Out).Plan(p))
+	return err
+}

@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Backup is what it takes to have a cluster again: its record, its secret and a snapshot of etcd.
+// Whoever has it has the whole cluster.
+type Backup struct {
+	Record   Record
+	Token    string
+	Snapshot []byte
+}
+
+// Files in a backup.
+const (
+	backupRecord   = "cluster.yaml"
+	backupToken    = "token"
+	backupSnapshot = "etcd-snapshot"
+)
+
+// Write writes it as a compressed archive.
+func (b *Backup) Write(to io.Writer, now time.Time) error {
+	record, err := yaml.Marshal(b.Record)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(to)
+	t := tar.NewWriter(z)
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{backupRecord, record}, {backupToken, []byte(b.Token)}, {backupSnapshot, b.Snapshot}} {
+		if err := t.WriteHeader(&tar.Header{Name: f.name, Mode: 0o600, Size: int64(len(f.data)), ModTime: now}); err != nil {
+			return err
+		}
+		if _, err := t.Write(f.data); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), z.Close())
+}
+
+// ReadBackup reads such an archive.
+func ReadBackup(from io.Reader) (*Backup, error) {
+	z, err := gzip.NewReader(from)
+	if err != nil {
+		return nil, fmt.Errorf("it is no backup of a cluster: %w", err)
+	}
+	t, files := tar.NewReader(z), map[string][]byte{}
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("it is no backup of a cluster: %w", err)
+		}
+		if files[h.Name], err = io.ReadAll(t); err != nil {
+			return nil, err
+		}
+	}
+	b := &Backup{Token: string(files[backupToken]), Snapshot: files[backupSnapshot]}
+	if err := yaml.Unmarshal(files[backupRecord], &b.Record); err != nil || b.Record.File == nil || b.Token == "" || len(b.Snapshot) == 0 {
+		return nil, errors.New("it is no backup of a cluster: cluster.yaml, token or etcd-snapshot is missing")
+	}
+	return b, nil
+}
+
+// Backup takes a snapshot of etcd in a control plane. It stays there, and is brought here with what
+// it takes to restore it.
+func (w *Work) Backup(ctx context.Context, c *Cluster, name string) (*Backup, string, error) {
+	nodes, err := c.kubeNodes(ctx, "")
+	if err != nil {
+		return nil, "", err
+	}
+	d := c.distribution()
+	at := slices.IndexFunc(c.Members, func(m Member) bool {
+		return m.Server() && has(nodes[m.Name], "Ready") && m.Guest.Status == model.StatusRunning
+	})
+	if at < 0 {
+		return nil, "", ErrNoAPI
+	}
+	m := c.Members[at]
+	w.Report.Doing(m.Name, "takes a snapshot of etcd")
+	if _, err := output(ctx, w.In, m.Guest, "", d.program(), "etcd-snapshot", "save", "--name", name); err != nil {
+		return nil, "", err
+	}
+	folder := d.data("server/db/snapshots")
+	files, err := output(ctx, w.In, m.Guest, "", "ls", folder)
+	if err != nil {
+		return nil, "", err
+	}
+	file := ""
+	for f := range strings.FieldsSeq(files) { // the name has the node and the time behind it
+		if strings.HasPrefix(f, name+"-"+m.Name+"-") && f > file {
+			file = f
+		}
+	}
+	if file == "" {
+		return nil, "", fmt.Errorf("%s: the snapshot %s isn't in %s", m.Name, name, folder)
+	}
+	file = path.Join(folder, file)
+	w.Report.Doing(m.Name, "hands over "+file)
+	b := &Backup{Record: c.Record}
+	if b.Snapshot, err = readLarge(ctx, w.In, m.Guest, file); err != nil {
+		return nil, "", err
+	}
+	if b.Token, err = tokenOf(ctx, w.In, m.Guest, d); err != nil {
+		return nil, "", err
+	}
+	w.Report.Done(m.Name, fmt.Sprintf("snapshot of etcd, %d bytes", len(b.Snapshot)))
+	return b, m.Name + ":" + file, nil
+}
+
+// Restore brings a cluster back to a backup: the one that is there, or a new one where it is gone. What
+// has happened since is lost.
+func (w *Work) Restore(ctx context.Context, b *Backup) (*Cluster, error) {
+	c, err := Find(ctx, w.Site, w.In, b.Record.File.Name)
+	switch {
+	case errors.Is(err, ErrNoCluster) && len(c.Members) == 0:
+		return w.restoreAnew(ctx, c, b)
+	case err != nil:
+		return c, err
+	}
+	token, err := w.token(ctx, c, c.Record)
+	if err != nil {
+		return c, err
+	}
+	if token != b.Token {
+		return c, fmt.Errorf("the backup is of another cluster named %s; destroy this one first, or restore from a backup of its own", c.Name)
+	}
+	return c, w.restoreIn(ctx, c, b)
+}
+
+// restoreAnew makes the cluster again. Its first control plane starts from the snapshot, the others join
+// it.
+func (w *Work) restoreAnew(ctx context.Context, c *Cluster, b *Backup) (*Cluster, error) {
+	if err := w.Check(ctx, b.Record.File); err != nil {
+		return c, err
+	}
+	c.Name, c.site, c.in, c.Record = b.Record.File.Name, w.Site, w.In, b.Record
+	return w.stagesWith(ctx, c, b.Record, b.Token, func(ctx context.Context, c *Cluster) error { return w.restoreIn(ctx, c, b) })
+}
+
+// restoreIn stops the control planes, has the first one start from the snapshot and the others join it
+// anew.
+func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
+	d := c.distribution()
+	const file = "/var/lib/rancher/proxplane-restore"
+	var servers []Member
+	for _, m := range c.Members {
+		if m.Server() {
+			servers = append(servers, m)
+		}
+	}
+	first := servers[0]
+	w.Report.Doing(first.Name, "gets the snapshot")
+	if err := writeLarge(ctx, w.In, first.Guest, file, b.Snapshot); err != nil {
+		return err
+	}
+	for _, m := range servers {
+		w.Report.Doing(m.Name, "stops "+d.unit(true))
+		if _, err := output(ctx, w.In, m.Guest, "", "systemctl", "stop", d.unit(true)); err != nil {
+			return err
+		}
+	}
+	w.Report.Doing(first.Name, "restores the snapshot")
+	if _, err := output(ctx, w.In, first.Guest, "", d.program(), "server", "--cluster-reset", "--cluster-reset-restore-path="+file); err != nil {
+		return err
+	}
+	for i, m := range servers {
+		if i > 0 { // what it has of etcd is of another time
+			if _, err := output(ctx, w.In, m.Guest, "", "rm", "-rf", d.data("server/db/etcd")); err != nil {
+				return err
+			}
+		}
+		if _, err := output(ctx, w.In, m.Guest, "", "systemctl", "start", "--no-block", d.unit(true)); err != nil {
+			return err
+		}
+		if err := w.awaitAll(ctx, c, []Node{m.Node}, ""); err != nil {
+			return err
+		}
+	}
+	if _, err := output(ctx, w.In, first.Guest, "", "rm", "-f", file); err != nil {
+		return err
+	}
+	var workers []Node
+	for _, m := range c.Members {
+		if !m.Server() {
+			workers = append(workers, m.Node)
+			if _, err := output(ctx, w.In, m.Guest, "", "systemctl", "restart", "--no-block", d.unit(false)); err != nil {
+				return err
+			}
+		}
+	}
+	return w.awaitAll(ctx, c, workers, "")
+}

@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/spec/suggest"
+)
+
+// Cluster is a cluster that is there: what Proxmox has of it.
+type Cluster struct {
+	Name    string
+	Record  Record
+	Members []Member // control planes first, in their order
+
+	site *site.Site
+	in   Guests
+}
+
+// Member is a machine of a cluster that is in Proxmox.
+type Member struct {
+	Node
+	Release Release // that it was made with, or upgraded to
+	Guest   *model.Guest
+	// Seeded tells that its first-boot data are there: it has booted with them, or will.
+	Seeded bool
+}
+
+// ErrNoCluster says that there is no cluster of a name.
+var ErrNoCluster = errors.New("there is no such cluster")
+
+// Find reads what there is of a cluster. Its name and the login to Proxmox are enough.
+func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, error) {
+	c := &Cluster{Name: name, site: s, in: in}
+	machines, err := s.List(ctx, Door, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := power(ctx, s, machines); err != nil {
+		return nil, err
+	}
+	for _, m := range machines {
+		g, err := s.Observer().Known(ctx, m.Guest.VMID)
+		if err != nil {
+			return nil, err
+		}
+		if g == nil || g.Config == nil || g.Config.Marker == nil || g.Config.Marker.Owner.Set != name || g.Config.Marker.Owner.Door != Door {
+			continue
+		}
+		own, ok := parseNotes(g.Config.Text)
+		if !ok {
+			return nil, fmt.Errorf("VM %d (%s): its notes in Proxmox no longer say what it is in cluster %s; somebody has changed them", g.VMID, g.Name, name)
+		}
+		c.Members = append(c.Members, Member{Node: own.Node, Release: own.Release, Guest: g, Seeded: seeded(g)})
+		if own.Cluster == "" {
+			continue
+		}
+		r, err := unpack(own.Cluster)
+		if err != nil {
+			return nil, fmt.Errorf("VM %d (%s): read the record of cluster %s in its notes: %w", g.VMID, g.Name, name, err)
+		}
+		if c.Record.File == nil || r.Generation > c.Record.Generation {
+			c.Record = r
+		}
+	}
+	if c.Record.File == nil {
+		return c, unknown(ctx, s, name, len(c.Members))
+	}
+	slices.SortFunc(c.Members, func(a, b Member) int {
+		rank := func(m Member) int {
+			if m.Server() {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Pool, b.Pool), a.Index-b.Index)
+	})
+	return c, nil
+}
+
+// power asks which machines run right now: lists are some seconds late about that.
+func power(ctx context.Context, s *site.Site, machines []site.Machine) error {
+	errs := make([]error, len(machines))
+	var all sync.WaitGroup
+	for i, m := range machines {
+		all.Go(func() { errs[i] = s.Observer().Status(ctx, m.Guest.VMID) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// seeded reports whether the drive with a machine's first-boot data is attached.
+func seeded(g *model.Guest) bool {
+	return g.Config.Marker.Seed != "" && slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return d.Volume == g.Config.Marker.Seed })
+}
+
+// unknown says that there is no such cluster, and which there are.
+func unknown(ctx context.Context, s *site.Site, name string, machines int) error {
+	if machines > 0 {
+		return fmt.Errorf("cluster %s has %d machines and no control plane: %w; remove what is left with: proxplane cluster destroy --cluster %s --force", name, machines, ErrNoCluster, name)
+	}
+	names, err := Names(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("cluster %s: %w: this Proxmox has none; make it with: proxplane cluster init --config FILE", name, ErrNoCluster)
+	}
+	hint := "there is " + strings.Join(names, ", ")
+	if near, ok := suggest.Nearest(name, names); ok {
+		hint = "did you mean " + near + "?"
+	}
+	return fmt.Errorf("cluster %s: %w; %s", name, ErrNoCluster, hint)
+}
+
+// Names are the clusters that a Proxmox has.
+func Names(ctx context.Context, s *site.Site) ([]string, error) {
+	var ids []int
+	if err := s.View(ctx, func(have *model.Observed) {
+		for id, g := range have.Guests {
+			if slices.Contains(g.Tags, "kubernetes") && slices.Contains(g.Tags, model.Tag) {
+				ids = append(ids, id)
+			}
+		}
+	}); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, id := range ids {
+		owner, err := s.Owner(ctx, id)
+		switch {
+		case errors.Is(err, site.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case owner.Door == Door:
+			names[owner.Set] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
+}
+
+func (c *Cluster) distribution() *distribution {
+	return distributions[c.Record.File.Kubernetes.Distribution]
+}
+
+// Member finds a machine by its name.
+func (c *Cluster) Member(name string) (*Member, error) {
+	var names []string
+	for i := range c.Members {
+		if c.Members[i].Name == name {
+			return &c.Members[i], nil
+		}
+		names = append(names, c.Members[i].Name)
+	}
+	return nil, fmt.Errorf("cluster %s has no machine %s; %s", c.Name, name, suggest.DidYouMean(name, names))
+}
+
+// APIServer is where the cluster is reached.
+func (c *Cluster) APIServer() string {
+	return fmt.Sprintf("https://%s:%d", hostOf(c.Record.File.Provider.VIP), apiPort)
+}

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Init makes a cluster, or goes on with one that is half made, or brings one that is there in line
+// with its file. It destroys nothing: fewer machines are asked for with Scale.
+func (w *Work) Init(ctx context.Context, f *File) (*Cluster, error) {
+	c, err := Find(ctx, w.Site, w.In, f.Name)
+	if err != nil && !errors.Is(err, ErrNoCluster) {
+		return nil, err
+	}
+	r, err := w.next(ctx, c, f)
+	if err != nil {
+		return nil, err
+	}
+	return w.stages(ctx, c, r, nil)
+}
+
+// next is the record of a cluster once it is as a file says. Nothing is made before it is checked.
+func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
+	r := Record{Generation: c.Record.Generation, File: f, Release: c.Record.Release}
+	was := c.Record.File
+	if was == nil {
+		if len(c.Members) > 0 {
+			return r, fmt.Errorf("cluster %s has machines of an earlier one: %w", f.Name, ErrNoCluster)
+		}
+		if err := w.Check(ctx, f); err != nil {
+			return r, err
+		}
+		var err error
+		r.Generation = 1
+		r.Release, err = Resolve(ctx, f.Kubernetes)
+		return r, err
+	}
+	if err := mayChange(was, f); err != nil {
+		return r, err
+	}
+	for _, m := range c.Members {
+		if p := f.Pool(m.Pool); p == nil || m.Index >= *p.Count {
+			return r, fmt.Errorf("%s is more than the file wants, and init removes nothing; remove it with: proxplane cluster scale --cluster %s --pool %s --count N", m.Name, f.Name, m.Pool)
+		}
+	}
+	before, err := Record{Generation: r.Generation, File: was, Release: r.Release}.pack()
+	if err != nil {
+		return r, err
+	}
+	after, err := r.pack()
+	if before != after {
+		r.Generation++
+	}
+	return r, err
+}
+
+// mayChange refuses what can't change once a cluster is made.
+func mayChange(was, is *File) error {
+	for _, c := range []struct{ field, was, is, how string }{
+		{"provider.vip", was.Provider.VIP, is.Provider.VIP, "everybody has joined through it"},
+		{"kubernetes.distribution", was.Kubernetes.Distribution, is.Kubernetes.Distribution, "make another cluster"},
+		{"kubernetes.cni", was.Kubernetes.CNI, is.Kubernetes.CNI, "make another cluster"},
+		{"kubernetes.podCIDR", was.Kubernetes.PodCIDR, is.Kubernetes.PodCIDR, "make another cluster"},
+		{"kubernetes.serviceCIDR", was.Kubernetes.ServiceCIDR, is.Kubernetes.ServiceCIDR, "make another cluster"},
+		{"kubernetes.version", was.Kubernetes.Version, is.Kubernetes.Version, "write what it runs into the file, or upgrade it with: proxplane cluster upgrade --cluster " + is.Name + " --version VERSION"},
+	} {
+		if c.was != c.is {
+			return fmt.Errorf("%s: is %q and can't become %q; %s", c.field, c.was, c.is, c.how)
+		}
+	}
+	return nil
+}
+
+// stages makes the machines of a record in their order: the first control plane, the others one by
+// one, since etcd takes one new member at a time, then all workers at once. restored is called once
+// the first control plane is there, if it makes the cluster.
+func (w *Work) stages(ctx context.Context, c *Cluster, r Record, restored func(context.Context, *Cluster) error) (*Cluster, error) {
+	c.Name, c.site, c.in = r.File.Name, w.Site, w.In
+	if c.Record.File == nil {
+		c.Record = r
+	}
+	token, err := w.token(ctx, c, r)
+	if err != nil {
+		return c, err
+	}
+	return w.stagesWith(ctx, c, r, token, restored)
+}
+
+func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token string, restored func(context.Context, *Cluster) error) (*Cluster, error) {
+	var workers []Node
+	for _, n := range NodesOf(r.File) {
+		if !n.Server() {
+			workers = append(workers, n)
+			continue
+		}
+		first := len(c.Members) == 0
+		next, err := w.makeNodes(ctx, c, r, token, []Node{n})
+		if err != nil {
+			return c, err
+		}
+		c = next
+		if first && restored != nil {
+			if err := restored(ctx, c); err != nil {
+				return c, err
+			}
+		}
+	}
+	if len(workers) == 0 {
+		return c, nil
+	}
+	return w.makeNodes(ctx, c, r, token, workers)
+}
+
+// token is the secret of a cluster: read from a control plane that has it, or a new one if nobody has.
+func (w *Work) token(ctx context.Context, c *Cluster, r Record) (string, error) {
+	servers := slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return !m.Server() || !m.Seeded })
+	if len(servers) == 0 {
+		return newToken(), nil
+	}
+	if token, err := w.readToken(ctx, c, servers); err == nil {
+		return token, nil
+	}
+	// They may be off, or still booting: they are told to be on, as they are.
+	wants := c.wanted(r, "")
+	var nodes []Node
+	for _, m := range servers {
+		nodes = append(nodes, m.Node)
+	}
+	want, err := wants.desired(nodes)
+	if err != nil {
+		return "", err
+	}
+	if err := w.apply(ctx, want); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), errors.New("no control plane tells the token"))
+	defer cancel()
+	for p := (pace{}); ; {
+		token, err := w.readToken(ctx, c, servers)
+		if err == nil {
+			return token, nil
+		}
+		w.Report.Doing(servers[0].Name, "waits for its guest agent, which tells the token")
+		if waited := p.next(ctx); waited != nil {
+			return "", errors.Join(waited, err)
+		}
+	}
+}
+
+func (w *Work) readToken(ctx context.Context, c *Cluster, servers []Member) (token string, err error) {
+	for _, m := range servers {
+		if token, err = tokenOf(ctx, w.In, m.Guest, c.distribution()); err == nil {
+			return token, nil
+		}
+	}
+	return "", err
+}

@@ -1,0 +1,251 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/spec/suggest"
+)
+
+// Check finds what Proxmox and the network say against a cluster, before anything is made.
+func (w *Work) Check(ctx context.Context, f *File) error {
+	var errs Errors
+	fail := func(field, format string, args ...any) {
+		errs = append(errs, &Error{Field: field, Text: fmt.Sprintf(format, args...)})
+	}
+	var nodes []string
+	if err := w.Site.View(ctx, func(have *model.Observed) {
+		nodes = checkNodesOf(f, have, fail)
+		checkStorages(f, have, nodes, fail)
+		checkTemplate(f, have, fail)
+	}); err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	if err := w.checkVIP(ctx, f, nodes); err != nil {
+		return err
+	}
+	wants := (&Cluster{}).wanted(Record{Generation: 1, File: f}, newToken())
+	_, err := wants.desired(NodesOf(f)) // what is wrong with addresses, names and sizes
+	return err
+}
+
+type failing = func(field, format string, args ...any)
+
+// checkNodesOf finds nodes that aren't there, and gives those that machines may be on.
+func checkNodesOf(f *File, have *model.Observed, fail failing) []string {
+	known := slices.Sorted(maps.Keys(have.Nodes))
+	check := func(field string, list []string) {
+		for _, n := range list {
+			switch node := have.Nodes[n]; {
+			case node == nil:
+				fail(field, "Proxmox has no node %q; %s", suggest.Shortened(n), suggest.DidYouMean(n, known))
+			case !node.Online:
+				fail(field, "node %s is offline", n)
+			}
+		}
+	}
+	field := "provider.node"
+	if f.Provider.Node == "" {
+		field = "provider.nodes"
+	}
+	check(field, f.Provider.nodes())
+	list := f.Provider.nodes()
+	if list == nil {
+		for _, n := range known {
+			if have.Nodes[n].Online {
+				list = append(list, n)
+			}
+		}
+	}
+	for _, p := range f.Pools() {
+		check(fieldOf(f, p)+".nodes", p.Nodes)
+		for _, n := range p.Nodes {
+			if have.Nodes[n] != nil && !slices.Contains(list, n) {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+// leastDisk is what a machine takes on its storage as soon as Kubernetes runs in it.
+const leastDisk = 10 << 30
+
+// checkStorages finds storages that can't hold what they are to.
+func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) {
+	names := slices.Sorted(maps.Keys(have.Storages))
+	hold := func(field, name, content string) *model.Storage {
+		s := have.Storages[name]
+		switch {
+		case s == nil:
+			fail(field, "Proxmox has no storage %q; %s", suggest.Shortened(name), suggest.DidYouMean(name, names))
+			return nil
+		case !s.Content[content]:
+			fail(field, "storage %s takes no %s (it has content %s); add that content to it in Proxmox (Datacenter, Storage), or name another storage", name, contentWords[content], strings.Join(slices.Sorted(maps.Keys(s.Content)), ", "))
+			return nil
+		}
+		for _, n := range nodes {
+			if _, there := s.OnNode[n]; !there && !s.Late[n] {
+				fail(field, "storage %s isn't on node %s, where machines may be", name, n)
+				return nil
+			}
+		}
+		return s
+	}
+	hold("provider.isoDatastore", f.Provider.ISODatastore, "iso")
+	machines := map[string]int64{}
+	for _, p := range f.Pools() {
+		name := f.Provider.Datastore
+		if p.Datastore != "" {
+			name = p.Datastore
+		}
+		machines[name] += int64(*p.Count)
+	}
+	for _, name := range slices.Sorted(maps.Keys(machines)) {
+		s := hold("provider.datastore", name, "images")
+		if s == nil {
+			continue
+		}
+		var free int64
+		for _, n := range nodes {
+			if free += s.OnNode[n].Free(); s.Shared {
+				break
+			}
+		}
+		if need := machines[name] * leastDisk; free < need {
+			fail("provider.datastore", "storage %s has %d GiB left, and %d machines take %d GiB at least", name, free>>30, machines[name], need>>30)
+		}
+	}
+}
+
+var contentWords = map[string]string{"iso": "ISO images (for first-boot data)", "images": "disks"}
+
+// checkTemplate finds out whether the template is there.
+func checkTemplate(f *File, have *model.Observed, fail failing) {
+	name := f.Provider.Template
+	if name == "" {
+		return
+	}
+	var names []string
+	for _, g := range have.Guests {
+		if g.Template && (g.Name == name || strconv.Itoa(g.VMID) == name) {
+			return
+		}
+		if g.Template {
+			names = append(names, g.Name)
+		}
+	}
+	slices.Sort(names)
+	fail("provider.template", "Proxmox has no template %q; %s", suggest.Shortened(name), suggest.DidYouMean(name, names))
+}
+
+// checkVIP finds out whether the VIP is free and where the machines are, as far as that can be seen.
+func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
+	const field = "provider.vip"
+	vip, err := netip.ParseAddr(f.Provider.VIP)
+	if err != nil {
+		return err
+	}
+	var holder string
+	if err := w.Site.View(ctx, func(have *model.Observed) {
+		for _, g := range have.Guests {
+			for _, h := range g.Holdings() {
+				if h.Address == vip {
+					holder = fmt.Sprintf("VM %d (%s)", g.VMID, g.Name)
+				}
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if holder != "" {
+		return &Error{Field: field, Text: fmt.Sprintf("%s is the address of %s; give a free one", vip, holder)}
+	}
+	if f.Provider.VLANTag == 0 && f.Provider.Network.Prefix == "" && len(f.Nodes.ControlPlane.Addresses) == 0 {
+		if err := w.checkBridge(ctx, f, vip, nodes); err != nil {
+			return err
+		}
+	}
+	if at := answers(ctx, vip); at != "" {
+		return &Error{Field: field, Text: fmt.Sprintf("%s is in use: something answers at %s; give a free address", vip, at)}
+	}
+	return nil
+}
+
+// checkBridge compares the VIP with the network that the bridge has an address of.
+func (w *Work) checkBridge(ctx context.Context, f *File, vip netip.Addr, nodes []string) error {
+	for _, n := range nodes {
+		list, err := w.Site.Client().Node(n).Network(ctx, "any_bridge")
+		if err != nil {
+			continue // who may not look finds out later
+		}
+		for _, i := range list {
+			for _, text := range []string{i.CIDR, i.CIDR6} {
+				p, err := netip.ParsePrefix(text)
+				switch {
+				case i.Name != f.Provider.Bridge || err != nil || p.Addr().Is4() != vip.Is4():
+				case p.Addr() == vip:
+					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is the address of node %s; give a free one", vip, n)}
+				case !p.Contains(vip):
+					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is outside of %s, the network of %s on %s; if the machines get addresses of another network, say it in provider.network.prefix", vip, p.Masked(), i.Name, n)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// answers finds something that answers at an address: a server that speaks TLS, or a machine that
+// refuses the connection. It is asked only if this computer is in the same network: elsewhere,
+// routers and proxies answer for addresses that nobody has.
+func answers(ctx context.Context, vip netip.Addr) (at string) {
+	const patience = time.Second
+	if !near(vip) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for _, port := range []int{apiPort, distributions["rke2"].join} {
+		all.Go(func() {
+			to := net.JoinHostPort(vip.String(), strconv.Itoa(port))
+			d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // nothing is sent
+			conn, err := d.DialContext(ctx, "tcp", to)
+			if err == nil {
+				conn.Close()
+			}
+			if err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+				mu.Lock()
+				at = to
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return at
+}
+
+// near reports whether this computer is in the network of an address.
+func near(vip netip.Addr) bool {
+	list, err := net.InterfaceAddrs()
+	return err == nil && slices.ContainsFunc(list, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Contains(vip)
+	})
+}

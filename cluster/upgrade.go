@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Upgrade installs another release on all machines: control planes one by one, then workers one by
+// one, each drained before and back afterwards. It stops at the first that fails, and goes on from
+// there when it is called again.
+// The checksum is that of the release; empty: as its source says.
+func (w *Work) Upgrade(ctx context.Context, c *Cluster, to, checksum string) (*Cluster, error) {
+	f, err := c.Record.File.clone()
+	if err != nil {
+		return c, err
+	}
+	f.Kubernetes.Version, f.Kubernetes.Checksum = to, checksum
+	check := &reading{lines: map[string]int{}}
+	check.checkKubernetes(&f.Kubernetes)
+	if len(check.errs) > 0 {
+		return c, check.errs
+	}
+	release, err := Resolve(ctx, f.Kubernetes)
+	if err != nil {
+		return c, err
+	}
+	return w.upgradeTo(ctx, c, f, release)
+}
+
+func (w *Work) upgradeTo(ctx context.Context, c *Cluster, f *File, release Release) (*Cluster, error) {
+	if err := mayUpgrade(c.Record.Release.Version, release.Version); err != nil {
+		return c, err
+	}
+	nodes, err := c.kubeNodes(ctx, "")
+	if err != nil {
+		return c, fmt.Errorf("nothing is upgraded: %w", err)
+	}
+	for _, m := range c.Members {
+		if n, there := nodes[m.Name]; !there || !has(n, "Ready") {
+			return c, fmt.Errorf("nothing is upgraded: %s isn't ready; repair or replace it first", m.Name)
+		}
+	}
+	r := Record{Generation: c.Record.Generation + 1, File: f, Release: release}
+	if r.Release == c.Record.Release {
+		r.Generation--
+	}
+	if c, err = w.writeRecord(ctx, c, r); err != nil {
+		return c, err
+	}
+	for _, name := range names(c.Members) {
+		m, err := c.Member(name)
+		if err != nil {
+			return c, err
+		}
+		if nodes[name].Status.NodeInfo.KubeletVersion != release.Version {
+			if err := w.upgrade(ctx, c, m, release); err != nil {
+				return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
+			}
+		}
+		if nodes[name].Spec.Unschedulable || nodes[name].Status.NodeInfo.KubeletVersion != release.Version {
+			if _, err := c.ask(ctx, "uncordon", name); err != nil {
+				return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
+			}
+		}
+		m.Release = release
+	}
+	return w.writeRecord(ctx, c, r)
+}
+
+func names(list []Member) (out []string) {
+	for _, m := range list {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// upgrade installs a release on one machine.
+func (w *Work) upgrade(ctx context.Context, c *Cluster, m *Member, release Release) error {
+	others := slices.ContainsFunc(c.Members, func(o Member) bool { return o.Name != m.Name && o.Server() })
+	if m.Server() && !others {
+		w.Report.Doing(m.Name, "isn't drained: it is the only control plane, and the API is away while it restarts")
+	} else if err := w.drain(ctx, c, m.Name); err != nil {
+		return err
+	}
+	w.Report.Doing(m.Name, "installs "+release.Version)
+	if err := w.In.WriteFile(ctx, m.Guest, releaseFile, releaseText(c.distribution(), release, m.Server())); err != nil {
+		return err
+	}
+	if _, err := output(ctx, w.In, m.Guest, "", nodeProgram); err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, c, []Node{m.Node}, release.Version)
+}
+
+// mayUpgrade refuses what Kubernetes doesn't support: to go back, or to skip a minor version.
+func mayUpgrade(from, to string) error {
+	was, err := version.ParseGeneric(from)
+	if err != nil {
+		return err
+	}
+	is, err := version.ParseGeneric(to)
+	switch {
+	case err != nil:
+		return err
+	case is.Major() != was.Major() || is.Minor() > was.Minor()+1:
+		return fmt.Errorf("%s → %s: Kubernetes is upgraded one minor version at a time; go to %d.%d first", from, to, was.Major(), was.Minor()+1)
+	case is.LessThan(was):
+		return fmt.Errorf("%s → %s: Kubernetes can't be downgraded; restore a backup instead", from, to)
+	}
+	return nil
+}

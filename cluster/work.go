@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/status"
+)
+
+// Report tells what happens to machines, for people who wait.
+type Report interface {
+	// Doing tells what a machine is at, or waits for.
+	Doing(machine, what string)
+	// Done tells that something has come to its end.
+	Done(machine, what string)
+}
+
+// Work changes clusters.
+type Work struct {
+	Site   *site.Site
+	In     Guests
+	Report Report
+	// Allow is what may be done to machines that are there: a change of sizes restarts them.
+	Allow model.Allow
+	// Patience is how long a machine may take to join; 0: half an hour.
+	Patience time.Duration
+}
+
+const defaultPatience = 30 * time.Minute
+
+func (w *Work) patience() time.Duration {
+	if w.Patience > 0 {
+		return w.Patience
+	}
+	return defaultPatience
+}
+
+// newToken is the secret by which machines join. It exists nowhere but in the machines.
+func newToken() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
+}
+
+// apply has Proxmox have what is wanted, and waits for it.
+func (w *Work) apply(ctx context.Context, want model.Desired) error {
+	want.Allow = w.Allow
+	report, err := w.Site.Apply(ctx, want, engine.Options{Events: w.event, Progress: true, Patience: w.patience()})
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var errs []error
+	for _, o := range report.Objects {
+		if o.State != engine.StateReady && o.State != engine.StateGone {
+			errs = append(errs, fmt.Errorf("%s: %s", o.Owner.Name, status.CLI.Say(status.Text(o.Text, o.Diff), o.Do)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// event tells of what the engine does.
+func (w *Work) event(e engine.Event) {
+	switch e.Kind {
+	case engine.Started:
+		w.Report.Doing(e.Owner.Name, e.Step)
+	case engine.Progress:
+		if tenth := int(e.Fraction * 10); tenth > 0 {
+			w.Report.Doing(e.Owner.Name, fmt.Sprintf("%s: %d %%", e.Step, tenth*10))
+		}
+	case engine.Waiting, engine.Failed:
+		w.Report.Doing(e.Owner.Name, e.Text)
+	}
+}
+
+// Plan is what would be done in Proxmox for a file: a change of sizes with its effects. Everything is
+// checked as if it was done.
+func (w *Work) Plan(ctx context.Context, f *File) (plan.Plan, Release, error) {
+	c, err := Find(ctx, w.Site, w.In, f.Name)
+	if err != nil && !errors.Is(err, ErrNoCluster) {
+		return plan.Plan{}, Release{}, err
+	}
+	r, err := w.next(ctx, c, f)
+	if err != nil {
+		return plan.Plan{}, r.Release, err
+	}
+	wants := c.wanted(r, newToken())
+	want, err := wants.desired(wants.nodes(c, NodesOf(f)))
+	if err != nil {
+		return plan.Plan{}, r.Release, err
+	}
+	want.Foresee, want.Allow = true, w.Allow
+	p, err := w.Site.Plan(ctx, want)
+	return p, r.Release, err
+}
+
+// wanted is what is wanted of a cluster, given what there is of it.
+func (c *Cluster) wanted(r Record, token string) *wanted {
+	w := &wanted{file: r.File, record: r, token: token, release: map[string]Release{}, made: Made{Kept: map[string]bool{}}}
+	for _, m := range c.Members {
+		if m.Seeded {
+			w.made.Kept[m.Name] = true
+			w.release[m.Name] = m.Release
+		}
+		if m.First {
+			w.made.First = m.Name
+		}
+	}
+	return w
+}
+
+// nodes are machines as they are or are to be: one that is there has made the cluster or not, and a
+// new one makes it only if nobody has.
+func (w *wanted) nodes(c *Cluster, list []Node) []Node {
+	out := slices.Clone(list)
+	for i, n := range out {
+		if at := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == n.Name && m.Seeded }); at >= 0 {
+			out[i].First = c.Members[at].First
+			continue
+		}
+		out[i].First = n.First && !slices.ContainsFunc(c.Members, func(m Member) bool { return m.Server() && m.Seeded })
+	}
+	return out
+}
+
+// makeNodes makes machines that are wanted together beside those that are there, and waits until they
+// are nodes of the cluster.
+func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string, nodes []Node) (*Cluster, error) {
+	wants := c.wanted(r, token)
+	all := []Node{}
+	for _, m := range c.Members {
+		if r.File.Pool(m.Pool) != nil && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == m.Name }) {
+			all = append(all, m.Node)
+		}
+	}
+	want, err := wants.desired(append(all, wants.nodes(c, nodes)...))
+	if err != nil {
+		return c, err
+	}
+	if err := w.apply(ctx, want); err != nil {
+		return c, err
+	}
+	if c, err = Find(ctx, w.Site, w.In, r.File.Name); err != nil {
+		return c, err
+	}
+	return c, w.awaitAll(ctx, c, nodes, "")
+}
+
+// pace is how often something in a machine is looked at: soon at first, then less and less.
+type pace struct{ wait time.Duration }
+
+// next waits for the next look.
+func (p *pace) next(ctx context.Context) error {
+	const first, most = 200 * time.Millisecond, 5 * time.Second
+	if p.wait = p.wait * 3 / 2; p.wait == 0 {
+		p.wait = first
+	}
+	p.wait = min(p.wait, most)
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(p.wait):
+		return nil
+	}
+}
+
+// oneLine keeps what a machine says short.
+func oneLine(text string) string {
+	const most = 160
+	text = strings.TrimSpace(strings.ReplaceAll(lastLines(text, 1), "\t", " "))
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
