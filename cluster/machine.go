@@ -188,7 +188,7 @@ func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 	}
 	for i, r := range results {
 		vm := r.VM
-		vm.Tags = append(vm.Tags, model.SetTag(vm.Owner)) // by which they are found together
+		vm.Tags = append(vm.Tags, model.SetTag(vm.Owner))        // by which they are found together
 		vm.Inherited = append(vm.Inherited, model.InheritedSeed) // they stay as they were made
 		if w.made.Kept[nodes[i].Name] {
 			vm.Seed = nil

@@ -48,11 +48,12 @@ type working struct {
 	cluster string // its name
 	timeout time.Duration
 	output  string
+	about   bool // it is about one that is named
 }
 
 func (w *working) clusterFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&w.cluster, "cluster", "c", "", "`NAME` of the cluster")
-	_ = cmd.MarkFlagRequired("cluster")
+	w.about = true
 	w.LoginFlags(cmd)
 }
 
@@ -63,6 +64,9 @@ func (w *working) paceFlags(cmd *cobra.Command) {
 
 // open connects to Proxmox.
 func (w *working) open(u *ui.UI) (*target.Site, error) {
+	if w.about && w.cluster == "" {
+		return nil, missing("--cluster", "Name the cluster with it.")
+	}
 	c, err := w.Site(u)
 	switch {
 	case errors.Is(err, manifest.ErrNoEndpoint):
@@ -137,3 +141,6 @@ func count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// missing says that a flag isn't given.
+func missing(flag, do string) error { return ui.Advise(errors.New(flag+" is missing"), do) }

@@ -77,6 +77,9 @@ to go on. Kubernetes is upgraded one minor version at a time, and never downgrad
   proxplane cluster upgrade --cluster lab --version v1.31.4+rke2r1`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version == "" {
+				return missing("--version", "Name the version with it, such as 1.31.")
+			}
 			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
 				c, err := work.Upgrade(ctx, c, version, checksum)
 				if err == nil && w.output == "" {
@@ -90,7 +93,6 @@ to go on. Kubernetes is upgraded one minor version at a time, and never downgrad
 	w.paceFlags(cmd)
 	cmd.Flags().StringVar(&version, "version", "", "`VERSION` of Kubernetes: 1.31, or a release in full")
 	cmd.Flags().StringVar(&checksum, "checksum", "", "`SHA-256` of the release, where its source has no list of checksums")
-	_ = cmd.MarkFlagRequired("version")
 	return cmd
 }
 
@@ -136,6 +138,9 @@ whole cluster: keep it as you keep keys.`,
 		Example: `  proxplane cluster backup --cluster lab -o lab.backup`,
 		Args:    command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return missing("--output", "Name the file to write with it.")
+			}
 			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
 				b, at, err := work.Backup(ctx, c, name)
 				if err != nil {
@@ -156,7 +161,6 @@ whole cluster: keep it as you keep keys.`,
 	w.clusterFlag(cmd)
 	cmd.Flags().StringVarP(&file, "output", "o", "", "`FILE` to write")
 	cmd.Flags().StringVar(&name, "name", "proxplane", "`NAME` of the snapshot in the control plane")
-	_ = cmd.MarkFlagRequired("output")
 	return cmd
 }
 

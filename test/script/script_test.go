@@ -76,6 +76,9 @@ func params(t *testing.T, release string) testscript.Params {
 			env.Defer(images.Close)
 			env.Setenv("IMAGES", images.URL)
 			env.Setenv("ELSEWHERE", strings.TrimPrefix(elsewhere.URL, "http://"))
+			kubernetes := releases()
+			env.Defer(kubernetes.Close)
+			env.Setenv("RELEASES", kubernetes.URL)
 			xz := sha256.Sum256(packed.Bootable("xz"))
 			env.Setenv("XZ_SHA256", hex.EncodeToString(xz[:]))
 			return nil
@@ -98,6 +101,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"by-hand":           byHand,
 			"forget-volumes":    forgetVolumes,
 			"neighbour":         neighbour,
+			"in-guest":          inGuest,
 			"out":               outLine,
 			"err":               errLine,
 			"plain":             plain,
