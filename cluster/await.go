@@ -63,7 +63,7 @@ func (w *Work) await(ctx context.Context, c *Cluster, n Node, version string) er
 	}
 }
 
-// look tells whether a machine is a node that is ready, or what it waits for.
+// look reports whether a machine is a node that is ready, or what it waits for.
 func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) (ready bool, waits string, err error) {
 	phase, err := w.In.Run(ctx, m.Guest, []string{"cat", phaseFile}, "")
 	if err != nil {

@@ -173,6 +173,14 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	}); err != nil {
 		return err
 	}
+	if holder == "" {
+		if holder, err = w.otherVIP(ctx, f); err != nil {
+			return err
+		}
+	}
+	if cluster, is := strings.CutPrefix(holder, "cluster "); is {
+		return &Error{Field: field, Text: fmt.Sprintf("%s is the VIP of cluster %s; give a free address", vip, cluster)}
+	}
 	if holder != "" {
 		return &Error{Field: field, Text: fmt.Sprintf("%s is the address of %s; give a free one", vip, holder)}
 	}
@@ -248,4 +256,23 @@ func near(vip netip.Addr) bool {
 		p, err := netip.ParsePrefix(a.String())
 		return err == nil && p.Contains(vip)
 	})
+}
+
+// otherVIP finds another cluster of this Proxmox that has the VIP; empty: none has.
+func (w *Work) otherVIP(ctx context.Context, f *File) (string, error) {
+	names, err := Names(ctx, w.Site)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		c, err := Find(ctx, w.Site, w.In, name)
+		switch {
+		case errors.Is(err, ErrNoCluster):
+		case err != nil:
+			return "", err
+		case name != f.Name && c.Record.File.Provider.VIP == f.Provider.VIP:
+			return "cluster " + name, nil
+		}
+	}
+	return "", nil
 }

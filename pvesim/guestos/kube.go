@@ -149,8 +149,10 @@ func (g *Guest) joinKube(on Machine) {
 		return
 	}
 	c, kubes := g.kubeConfig(), on.Kubes()
-	var k *Kube
-	if c.Server == "" {
+	k := kubes[c.Token]
+	if k != nil && k.Nodes[c.Name] != nil && k.Nodes[c.Name].Birth == g.Birth {
+		// It has joined before, and what it needs is on its disk.
+	} else if c.Server == "" {
 		if k = kubes[c.Token]; k == nil || k.Nodes[c.Name] == nil || k.Nodes[c.Name].Birth != g.Birth { // nothing is on its disk
 			k = &Kube{Token: c.Token, VIP: g.vip(), Nodes: map[string]*KubeNode{}, Namespaces: map[string]bool{"default": true, "kube-system": true}}
 			kubes[c.Token] = k
