@@ -80,7 +80,6 @@ var apiCalls = []apiCall{
 	{name: "Cluster.Resources", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Cluster().Resources(ctx, "vm"))
 	}},
-	{name: "Cluster.NextID", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().NextID(ctx)) }},
 	{name: "Cluster.CheckID", make: func(ctx context.Context, c *Client, _ release) error { return c.Cluster().CheckID(ctx, 100) }},
 	{name: "Cluster.Tasks", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Tasks(ctx)) }},
 	{name: "Cluster.Log", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Cluster().Log(ctx, 50)) }},
@@ -96,7 +95,6 @@ var apiCalls = []apiCall{
 		return c.HA().RemoveResource(ctx, "vm:100", filled[HARemove](r))
 	}},
 	{name: "HA.Migrate", make: func(ctx context.Context, c *Client, _ release) error { return c.HA().Migrate(ctx, "vm:100", "pve2") }},
-	{name: "HA.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Status(ctx)) }},
 	{name: "HA.Rules", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Rules(ctx)) }},
 	{name: "HA.CreateRule", from: 9, make: func(ctx context.Context, c *Client, r release) error {
 		return perRuleType(r, func(rule HARule) error { return c.HA().CreateRule(ctx, rule) })
@@ -108,7 +106,6 @@ var apiCalls = []apiCall{
 			return c.HA().SetRule(ctx, "r1", change)
 		})
 	}},
-	{name: "HA.DeleteRule", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return c.HA().DeleteRule(ctx, "r1") }},
 	{name: "HA.Groups", until: 8, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Groups(ctx)) }},
 	{name: "HA.CreateGroup", until: 8, make: func(ctx context.Context, c *Client, r release) error {
 		group := filled[HAGroup](r)
@@ -125,12 +122,6 @@ var apiCalls = []apiCall{
 		return c.Mapping().SetDir(ctx, "share", filled[DirMappingChange](r))
 	}},
 	{name: "Mapping.DeleteDir", make: func(ctx context.Context, c *Client, _ release) error { return c.Mapping().DeleteDir(ctx, "share") }},
-	{name: "Mapping.PCIs", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().PCIs(ctx, "pve1")) }},
-	{name: "Mapping.PCI", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Mapping().PCI(ctx, "gpu")) }},
-	{name: "Mapping.CreatePCI", make: func(ctx context.Context, c *Client, r release) error {
-		return c.Mapping().CreatePCI(ctx, filled[NewPCIMapping](r))
-	}},
-	{name: "Mapping.DeletePCI", make: func(ctx context.Context, c *Client, _ release) error { return c.Mapping().DeletePCI(ctx, "gpu") }},
 
 	{name: "Firewall.Options", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Options(ctx)) }},
 	{name: "Firewall.Macros", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Macros(ctx)) }},
@@ -157,19 +148,6 @@ var apiCalls = []apiCall{
 		return c.VM("pve1", 100).DeleteFirewallRule(ctx, 0, samples["digest"])
 	}},
 	{name: "Firewall.Groups", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Groups(ctx)) }},
-	{name: "Firewall.CreateGroup", make: func(ctx context.Context, c *Client, r release) error {
-		return c.Firewall().CreateGroup(ctx, filled[NewFirewallGroup](r))
-	}},
-	{name: "Firewall.DeleteGroup", make: func(ctx context.Context, c *Client, _ release) error {
-		return c.Firewall().DeleteGroup(ctx, "web")
-	}},
-	{name: "Firewall.Rules", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Rules(ctx, "web")) }},
-	{name: "Firewall.AddRule", make: func(ctx context.Context, c *Client, r release) error {
-		return c.Firewall().AddRule(ctx, "web", filled[FirewallRule](r))
-	}},
-	{name: "Firewall.DeleteRule", make: func(ctx context.Context, c *Client, _ release) error {
-		return c.Firewall().DeleteRule(ctx, "web", 0, samples["digest"])
-	}},
 
 	{name: "Pool.Info", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Pool("team/a").Info(ctx)) }},
 	{name: "Pool.Create", make: func(ctx context.Context, c *Client, _ release) error { return c.Pool("team/a").Create(ctx, "ours") }},
@@ -179,15 +157,12 @@ var apiCalls = []apiCall{
 	{name: "Pool.Delete", make: func(ctx context.Context, c *Client, _ release) error { return c.Pool("team/a").Delete(ctx) }},
 
 	{name: "Node.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Status(ctx)) }},
-	{name: "Node.Version", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Version(ctx)) }},
-	{name: "Node.Time", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Time(ctx)) }},
 	{name: "Node.Certificates", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Node("pve1").Certificates(ctx))
 	}},
 	{name: "Node.Network", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Node("pve1").Network(ctx, "any_bridge"))
 	}},
-	{name: "Node.CPUModels", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").CPUModels(ctx)) }},
 	{name: "Node.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Terminal(ctx)) }},
 	{name: "Node.Storages", make: func(ctx context.Context, c *Client, r release) error {
 		return one(c.Node("pve1").Storages(ctx, filled[StorageFilter](r)))
@@ -268,9 +243,6 @@ var apiCalls = []apiCall{
 	{name: "VM.Reboot", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Reboot(ctx, filled[RebootOptions](r)))
 	}},
-	{name: "VM.Reset", make: func(ctx context.Context, c *Client, r release) error {
-		return one(vm(c).Reset(ctx, filled[ResetOptions](r)))
-	}},
 	{name: "VM.Suspend", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Suspend(ctx, filled[SuspendOptions](r)))
 	}},
@@ -299,14 +271,9 @@ var apiCalls = []apiCall{
 		return one(vm(c).DeleteSnapshot(ctx, "s1", true))
 	}},
 	{name: "VM.Rollback", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Rollback(ctx, "s1", true)) }},
-	{name: "VM.MigratePreconditions", make: func(ctx context.Context, c *Client, _ release) error {
-		return one(vm(c).MigratePreconditions(ctx, "pve2"))
-	}},
 	{name: "VM.Migrate", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Migrate(ctx, filled[MigrateOptions](r)))
 	}},
-	{name: "VM.CloudInit", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).CloudInit(ctx)) }},
-	{name: "VM.CloudInitDump", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).CloudInitDump(ctx, "user")) }},
 	{name: "VM.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Terminal(ctx, "serial0")) }},
 	{name: "VM.Screen", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Screen(ctx, filled[ScreenOptions](r)))

@@ -77,11 +77,6 @@ type nextIDParams struct {
 	ID int `pve:"vmid"`
 }
 
-// NextID gives a free VMID. Nothing is reserved: two callers get the same one.
-func (c Cluster) NextID(ctx context.Context) (int, error) {
-	return get[int](ctx, c.c, nil, "/cluster/nextid")
-}
-
 // CheckID says with a nil error that a VMID is free, and with ErrExists that it isn't.
 func (c Cluster) CheckID(ctx context.Context, id int) error {
 	_, err := get[int](ctx, c.c, nextIDParams{id}, "/cluster/nextid")

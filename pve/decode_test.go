@@ -105,7 +105,7 @@ func FuzzDecodingAnswersNeverPanics(f *testing.F) {
 		}
 		for _, out := range []any{
 			new(mixed), new(Settings), new([]Resource), new(NodeStatus), new([]TaskInfo), new(TaskStatus), new(Permissions),
-			new(Preconditions), new([]PendingSetting), new(agentResult[[]GuestInterface]), new(UPID), new(string), new(int), new([]string),
+			new([]PendingSetting), new(agentResult[[]GuestInterface]), new(UPID), new(string), new(int), new([]string),
 		} {
 			_ = decode(env.data, out)
 		}

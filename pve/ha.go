@@ -79,24 +79,6 @@ func (h HA) Migrate(ctx context.Context, id, node string) error {
 	return tell(ctx, h.c, http.MethodPost, haMove{node}, "/cluster/ha/resources/{sid}/migrate", id)
 }
 
-// HAStatus is an entry of HA's status: quorum, master, an agent (lrm) or a guest (service).
-type HAStatus struct {
-	ID           string `json:"id"`
-	Type         string `json:"type"`
-	Node         string `json:"node"`
-	Status       string `json:"status"`
-	SID          string `json:"sid"`
-	State        string `json:"state"`
-	RequestState string `json:"request_state"`
-	CRMState     string `json:"crm_state"`
-	Quorate      bool   `json:"quorate"`
-}
-
-// Status lists the state of HA.
-func (h HA) Status(ctx context.Context) ([]HAStatus, error) {
-	return get[[]HAStatus](ctx, h.c, nil, "/cluster/ha/status/current")
-}
-
 // HARule says where guests should be. Rules exist from PVE 9 on.
 type HARule struct {
 	ID        string   `json:"rule" pve:"-"`
@@ -135,11 +117,6 @@ type HARuleChange struct {
 // SetRule changes a rule. Only from PVE 9 on.
 func (h HA) SetRule(ctx context.Context, id string, change HARuleChange) error {
 	return tell(ctx, h.c, http.MethodPut, change, "/cluster/ha/rules/{rule}", id)
-}
-
-// DeleteRule removes a rule. Only from PVE 9 on.
-func (h HA) DeleteRule(ctx context.Context, id string) error {
-	return tell(ctx, h.c, http.MethodDelete, nil, "/cluster/ha/rules/{rule}", id)
 }
 
 // HAGroup says on which nodes guests may be. From PVE 9 on there are rules instead, and calls

@@ -2,7 +2,6 @@ package pve
 
 import (
 	"context"
-	"time"
 )
 
 // Node is a handle for one node.
@@ -69,22 +68,6 @@ func (n Node) Status(ctx context.Context) (NodeStatus, error) {
 	return get[NodeStatus](ctx, n.c, nil, "/nodes/{node}/status", n.Name)
 }
 
-// Version reads the node's own version.
-func (n Node) Version(ctx context.Context) (Version, error) {
-	return get[Version](ctx, n.c, nil, "/nodes/{node}/version", n.Name)
-}
-
-// NodeTime is a node's clock.
-type NodeTime struct {
-	Time     time.Time `json:"time"`
-	Timezone string    `json:"timezone"`
-}
-
-// Time reads the node's clock.
-func (n Node) Time(ctx context.Context) (NodeTime, error) {
-	return get[NodeTime](ctx, n.c, nil, "/nodes/{node}/time", n.Name)
-}
-
 // Certificate is a certificate that a node has.
 type Certificate struct {
 	File        string `json:"filename"` // pve-root-ca.pem is that of the cluster
@@ -127,16 +110,4 @@ type networkParams struct {
 // VM can use, an empty one all interfaces.
 func (n Node) Network(ctx context.Context, kind string) ([]Interface, error) {
 	return get[[]Interface](ctx, n.c, networkParams{kind}, "/nodes/{node}/network", n.Name)
-}
-
-// CPUModel is a CPU type that VMs can have.
-type CPUModel struct {
-	Name   string `json:"name"`
-	Vendor string `json:"vendor"`
-	Custom bool   `json:"custom"`
-}
-
-// CPUModels lists the CPU types that the node offers.
-func (n Node) CPUModels(ctx context.Context) ([]CPUModel, error) {
-	return get[[]CPUModel](ctx, n.c, nil, "/nodes/{node}/capabilities/qemu/cpu", n.Name)
 }

@@ -34,8 +34,8 @@ var samples = map[string]string{
 
 	"ConfigChange.delete": "net1,unused0", "HAChange.delete": "comment", "HARuleChange.delete": "comment",
 	"DirMappingChange.delete": "description", "StorageFilter.format": "1", "StorageFilter.content": "iso,images", "TaskFilter.source": "all",
-	"NewPCIMapping.map": "node=pve1|path=0000:01:00.0|id=8086:1533", "NewFirewallGroup.group": "web2", "DownloadOptions.filename": "a.iso",
-	"FirewallRule.iface": "net0", "HARule.type": "node-affinity",
+	"DownloadOptions.filename": "a.iso",
+	"FirewallRule.iface":       "net0", "HARule.type": "node-affinity",
 }
 
 // sampleSettings are a config with a bit of everything, and a secret.

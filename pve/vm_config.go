@@ -80,17 +80,3 @@ func (v VM) StartConfig(ctx context.Context, change SlowConfigChange) (UPID, err
 		params: change, storage: diskStorage(change.Set, ""),
 	})
 }
-
-type cloudInitParams struct {
-	Type string `pve:"type"`
-}
-
-// CloudInit lists the cloud-init settings with what waits for the next regeneration.
-func (v VM) CloudInit(ctx context.Context) ([]PendingSetting, error) {
-	return get[[]PendingSetting](ctx, v.c, nil, "/nodes/{node}/qemu/{vmid}/cloudinit", v.Node, v.ID)
-}
-
-// CloudInitDump shows what Proxmox writes on its cloud-init drive: part is user, network or meta.
-func (v VM) CloudInitDump(ctx context.Context, part string) (string, error) {
-	return get[string](ctx, v.c, cloudInitParams{part}, "/nodes/{node}/qemu/{vmid}/cloudinit/dump", v.Node, v.ID)
-}

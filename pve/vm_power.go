@@ -55,16 +55,6 @@ func (v VM) Reboot(ctx context.Context, opts RebootOptions) (UPID, error) {
 	return v.power(ctx, "reboot", opts)
 }
 
-// ResetOptions say how a VM is reset.
-type ResetOptions struct {
-	SkipLock bool `pve:"skiplock"`
-}
-
-// Reset presses the reset button. It must run.
-func (v VM) Reset(ctx context.Context, opts ResetOptions) (UPID, error) {
-	return v.power(ctx, "reset", opts)
-}
-
 // SuspendOptions say how a VM is suspended.
 type SuspendOptions struct {
 	ToDisk       bool   `pve:"todisk"`
