@@ -6,7 +6,7 @@ import (
 )
 
 // Action is one Proxmox call that changes something, or that reaches into a guest. The set is
-// closed: all actions are in this file.
+// closed: action_kinds.go lists all that there are.
 type Action interface {
 	// Guest is the VMID that the action is about; 0: none.
 	Guest() int
@@ -278,83 +278,3 @@ type RemoveShare struct {
 	Maker string // see [ShareMaker]
 	For   int    // the guest that used it last; 0: none
 }
-
-// Exec runs a program in a guest, through the guest agent. No plan has it. That the guest is its
-// owner's is proved right before.
-type Exec struct {
-	Target
-	Owner   Owner
-	Command []string // program and arguments; no shell
-	Input   []byte   // for its standard input
-}
-
-// Program is what is run, without its arguments.
-func (e Exec) Program() string {
-	if len(e.Command) == 0 {
-		return "nothing"
-	}
-	return e.Command[0]
-}
-
-// Ran is what came of a program that was run in a guest.
-type Ran struct {
-	Code     int // the exit code
-	Signal   int // that ended it; 0: none
-	Out, Err string
-	Cut      bool // Proxmox has left out a part of Out or Err
-}
-
-// ReadFile reads a file in a guest, through the guest agent. No plan has it. That the guest is its
-// owner's is proved right before.
-type ReadFile struct {
-	Target
-	Owner Owner
-	File  string
-}
-
-// Guest of each action that isn't a Target.
-func (c Clone) Guest() int          { return c.To.VMID }
-func (Download) Guest() int         { return 0 }
-func (Unpack) Guest() int           { return 0 }
-func (u UploadSeed) Guest() int     { return u.For }
-func (u UploadSnippets) Guest() int { return u.For }
-func (r RemoveFile) Guest() int     { return r.For }
-func (r RemoveDisk) Guest() int     { return r.Left.VMID }
-func (h SetHA) Guest() int          { return h.VMID }
-func (k KeepApart) Guest() int      { return k.VMID }
-func (p SetPool) Guest() int        { return p.VMID }
-func (MakeShare) Guest() int        { return 0 }
-func (r RemoveShare) Guest() int    { return r.For }
-
-func (Clone) action()          {}
-func (Create) action()         {}
-func (Configure) action()      {}
-func (Resize) action()         {}
-func (MoveDisk) action()       {}
-func (Migrate) action()        {}
-func (Start) action()          {}
-func (Resume) action()         {}
-func (Shutdown) action()       {}
-func (Stop) action()           {}
-func (Reboot) action()         {}
-func (Destroy) action()        {}
-func (Release) action()        {}
-func (MakeTemplate) action()   {}
-func (Snap) action()           {}
-func (Unsnap) action()         {}
-func (Rollback) action()       {}
-func (Download) action()       {}
-func (Unpack) action()         {}
-func (UploadSeed) action()     {}
-func (UploadSnippets) action() {}
-func (RemoveFile) action()     {}
-func (RemoveDisk) action()     {}
-func (SetHA) action()          {}
-func (KeepApart) action()      {}
-func (SetPool) action()        {}
-func (SetFirewall) action()    {}
-func (MakeShare) action()      {}
-func (RemoveShare) action()    {}
-func (Detach) action()         {}
-func (Exec) action()           {}
-func (ReadFile) action()       {}

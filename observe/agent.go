@@ -2,13 +2,10 @@ package observe
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve"
 )
 
 // agents asks guests for their addresses. While a guest's agent is down, a
@@ -227,75 +224,4 @@ func (s *agents) finish(n *asker, a *ask, err error) {
 	}
 	a.err = err
 	close(a.done)
-}
-
-// question asks once, and reports whether that was the last time.
-func (s *agents) question(a *ask) (over bool, err error) {
-	asked := time.Now()
-	var list []pve.GuestInterface
-	err = s.o.read(a.ctx, a.vmid, "the addresses", func(vm pve.VM) (err error) {
-		list, err = vm.Agent().Interfaces(a.ctx)
-		return err
-	})
-	now := time.Now()
-	switch {
-	case a.ctx.Err() != nil:
-		return true, a.ctx.Err()
-	case err == nil && s.told(a, list):
-		s.learn(a, asked, now)
-		return true, nil
-	case err == nil:
-		// It is up and has no address yet: asking costs little now.
-		s.later(a, now.Add(min(max(now.Sub(asked), time.Second), 5*time.Second)))
-		return false, nil
-	case errors.Is(err, pve.ErrNotRunning):
-		s.o.Unsure(a.vmid)
-		return true, nil
-	case errors.Is(err, pve.ErrAgentNotConfigured), errors.Is(err, pve.ErrForbidden), errors.Is(err, pve.ErrUnauthorized), errors.Is(err, pve.ErrAgent):
-		s.o.change(a.vmid, func(r *record) { r.agent = model.AgentDown })
-		return true, fmt.Errorf("ask VM %d for its addresses: %w", a.vmid, err)
-	}
-	s.o.change(a.vmid, func(r *record) { r.agent = model.AgentDown })
-	if a.since.IsZero() {
-		a.since = asked
-	}
-	a.down = asked
-	s.later(a, now.Add(again(now.Sub(a.since))))
-	return false, nil
-}
-
-// told takes over the addresses, if there are any. A guest that is gone has no
-// more to tell.
-func (s *agents) told(a *ask, list []pve.GuestInterface) bool {
-	told := true
-	s.o.change(a.vmid, func(r *record) {
-		var nics []model.NIC
-		if r.config != nil {
-			nics = r.config.NICs
-		}
-		r.agent, r.addresses = model.AgentUp, addressesOf(list, nics)
-		r.believe(model.StatusRunning)
-		told = len(r.addresses) > 0
-	})
-	return told
-}
-
-func (s *agents) later(a *ask, due time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a.due = due
-}
-
-// learn notes how long a guest has taken that answers now.
-func (s *agents) learn(a *ask, asked, answered time.Time) {
-	if !a.begun {
-		return
-	}
-	down := time.Duration(0)
-	if !a.down.IsZero() {
-		down = a.down.Sub(a.since)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pace.learn(down, asked.Sub(a.since), answered.Sub(a.since))
 }
