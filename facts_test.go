@@ -29,12 +29,18 @@ var switches = map[string]func(model.Facts) bool{
 	"privileges/calls.go reason": func(f model.Facts) bool {
 		return slices.ContainsFunc(f.Calls, func(c model.Call) bool { return c.Why == "" && !c.Optional })
 	},
-	"plan/stage/do.go Do":            func(f model.Facts) bool { return !f.Inside }, // no plan has those
-	"privileges/look.go storagesOf":  nil,                                           // those that use storages
-	"privileges/calls.go made":       nil,                                           // what isn't named makes all of its calls
-	"privileges/calls.go parameters": nil,                                           // a test there has it that none is missing
-	"status/diff.go with":            nil,                                           // it shows what changes of some settings
-	"spec/export/fit.go avoid":       nil,                                           // the same settings
+	"privileges/look.go storagesOf": func(f model.Facts) bool { // disks that were left are seen by those who look for them
+		return f.Changes != model.AspectLeft && (f.Busy == model.BusyNamed || f.Busy == model.BusyResize || f.Changes == model.AspectFiles)
+	},
+	"status/diff.go with": func(f model.Facts) bool { // the table has the power; snapshots and templates aren't settings
+		return f.Makes || f.Destroys || f.Moves || f.Changes == model.AspectPool || f.Changes == model.AspectConfig && f.Busy != model.BusyGuest
+	},
+	// No plan has what reaches into guests.
+	"plan/stage/do.go Do": func(f model.Facts) bool { return !f.Inside },
+
+	"privileges/calls.go made":       nil, // what isn't named makes all of its calls
+	"privileges/calls.go parameters": nil, // a test there has it that none is missing
+	"spec/export/fit.go avoid":       nil, // the settings that a manifest has fields for
 }
 
 func TestEveryActionHasItsFacts(t *testing.T) {

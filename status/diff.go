@@ -66,10 +66,16 @@ func settingsOf(g *model.Guest) settings {
 	for _, n := range c.NICs {
 		s[n.Slot] = nicText(n)
 	}
-	if c.Text != "" {
-		s["description"] = oneLine(c.Text)
-	}
+	s.text(c.Text)
 	return s
+}
+
+// text notes what people wrote into the description, without the marker.
+func (s settings) text(description string) {
+	text, _, _ := model.ParseDescription(description)
+	if s["description"] = oneLine(text); text == "" {
+		delete(s, "description")
+	}
 }
 
 // with are the settings after an action.
@@ -95,6 +101,24 @@ func (s settings) with(action model.Action) settings {
 		if a.Tags != nil {
 			s.tags(*a.Tags)
 		}
+		if a.Description != nil {
+			s.text(*a.Description)
+		}
+	case model.Release:
+		s.tags(a.Tags)
+		s.text(a.Description)
+	case model.Detach:
+		for _, name := range a.Options {
+			delete(s, name)
+		}
+	case model.Migrate:
+		s["node"] = a.To
+	case model.MoveDisk:
+		parts := strings.Split(s[a.Slot], ",")
+		if i := slices.Index(parts, a.From); i >= 0 {
+			parts[i] = "on " + a.Storage
+		}
+		s[a.Slot] = strings.Join(parts, ",")
 	case model.Resize:
 		first, rest, _ := strings.Cut(s[a.Slot], ",")
 		if strings.HasSuffix(first, "iB") {
