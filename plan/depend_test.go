@@ -3,13 +3,11 @@ package plan
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
-	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/model"
 	_ "github.com/proxplane/proxplane/test/kit/chance"
@@ -107,37 +105,13 @@ func keysIn(want model.Desired) (keys []model.Key) {
 }
 
 func TestAnObjectsPlanIsTheSameWithoutTheOthers(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden plans: %v", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
+	goldens(t, func(t *testing.T, _ string, _ *txtar.Archive, _ map[string]int, want model.Desired, have model.Observed) {
+		for _, key := range keysIn(want) {
+			if diff := partly(want, &have, key); diff != "" {
+				t.Error(diff)
 			}
-			var want model.Desired
-			var have model.Observed
-			for _, f := range a.Files {
-				switch f.Name {
-				case "want.yaml":
-					err = yaml.UnmarshalStrict(f.Data, &want)
-				case "have.yaml":
-					err = yaml.UnmarshalStrict(f.Data, &have)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			fillIn(&want, &have)
-			for _, key := range keysIn(want) {
-				if diff := partly(want, &have, key); diff != "" {
-					t.Error(diff)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // someWanted are objects that have to do with each other.

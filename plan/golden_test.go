@@ -26,9 +26,10 @@ func lossesAreKnown(t *testing.T, p Plan) {
 	}
 }
 
-// TestGoldenPlans: each file in testdata has what is wanted, what is there and
-// the plan, with its actions in full, so that reviewers read diffs of plans.
-func TestGoldenPlans(t *testing.T) {
+// goldens tries each file in testdata, which has what is wanted, what is there and the plan. parts are where
+// the plan and its actions are in the archive.
+func goldens(t *testing.T, try func(t *testing.T, file string, a *txtar.Archive, parts map[string]int, want model.Desired, have model.Observed)) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden plans: %v", err)
@@ -58,34 +59,42 @@ func TestGoldenPlans(t *testing.T) {
 				}
 			}
 			fillIn(&want, &have)
-			made := For(want, &have)
-			lossesAreKnown(t, made)
-			for _, text := range unsaid(made) {
-				t.Error(text)
-			}
-			changed := false
-			for _, part := range []txtar.File{{Name: "plan", Data: []byte(made.String())}, {Name: "actions", Data: []byte(details(made))}} {
-				at, there := parts[part.Name]
-				switch {
-				case there && bytes.Equal(part.Data, a.Files[at].Data), !there && len(part.Data) == 0:
-				case !*golden.Update && there:
-					t.Errorf("%s is\n%s\nwant\n%s", part.Name, part.Data, a.Files[at].Data)
-				case !*golden.Update:
-					t.Errorf("%s isn't there:\n%s", part.Name, part.Data)
-				case there:
-					a.Files[at], changed = part, true
-				default:
-					a.Files, changed = append(a.Files, part), true
-				}
-			}
-			if !changed {
-				return
-			}
-			if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			try(t, file, a, parts, want, have)
 		})
 	}
+}
+
+// TestGoldenPlans: plans are in the files with their actions in full, so that reviewers read diffs of
+// plans.
+func TestGoldenPlans(t *testing.T) {
+	goldens(t, func(t *testing.T, file string, a *txtar.Archive, parts map[string]int, want model.Desired, have model.Observed) {
+		made := For(want, &have)
+		lossesAreKnown(t, made)
+		for _, text := range unsaid(made) {
+			t.Error(text)
+		}
+		changed := false
+		for _, part := range []txtar.File{{Name: "plan", Data: []byte(made.String())}, {Name: "actions", Data: []byte(details(made))}} {
+			at, there := parts[part.Name]
+			switch {
+			case there && bytes.Equal(part.Data, a.Files[at].Data), !there && len(part.Data) == 0:
+			case !*golden.Update && there:
+				t.Errorf("%s is\n%s\nwant\n%s", part.Name, part.Data, a.Files[at].Data)
+			case !*golden.Update:
+				t.Errorf("%s isn't there:\n%s", part.Name, part.Data)
+			case there:
+				a.Files[at], changed = part, true
+			default:
+				a.Files, changed = append(a.Files, part), true
+			}
+		}
+		if !changed {
+			return
+		}
+		if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // allURLs has every node fetch every image.
