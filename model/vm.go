@@ -41,7 +41,7 @@ type VM struct {
 	// Leases are the interfaces that get addresses from pools.
 	Leases []Lease `json:",omitempty"`
 	// Inherited are the parts of this that come from what a copy is made from:
-	// options by their names, [InheritedSeed] and [InheritedNICs]. Once the copy is
+	// options by their names, [InheritedSeed], [InheritedNICs] and [InheritedText]. Once the copy is
 	// made it has them for good, whatever becomes of its source.
 	Inherited []string `json:",omitempty"`
 	// Group is the name of the object that stands for this guest and others.
@@ -117,6 +117,7 @@ const Password = "cipassword"
 const (
 	InheritedSeed = "seed:"
 	InheritedNICs = "nics:"
+	InheritedText = "text:" // the notes
 )
 
 // Alone is what is wanted of a copy that is there: all but what it got from its

@@ -28,6 +28,9 @@ func (c *change) standAlone() {
 	wanted := c.v
 	c.alone, c.v = true, c.v.Alone()
 	c.noteOtherSource(wanted)
+	if wanted.Inherits(model.InheritedText) {
+		c.v.Description = c.have.Text
+	}
 	if !wanted.Inherits(model.InheritedSeed) {
 		return
 	}

@@ -44,7 +44,7 @@ func (r *base) adoption(ctx context.Context, in private, w part, diags *diag.Dia
 	}
 	have := s.Observer().Snapshot()
 	g := have.Guests[p.VMID]
-	if g == nil || g.Config == nil || *pendingOf(g) != *p {
+	if g == nil || g.Config == nil || !p.is(g) {
 		return nil, true
 	}
 	if was := g.Config.Marker; was != nil && w.has(was.Owner) {

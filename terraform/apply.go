@@ -3,6 +3,7 @@ package terraform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -113,12 +114,15 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 	if !r.ready(&resp.Diagnostics) {
 		return
 	}
-	w, known, diags := r.kind.parse(req.State.Raw)
+	if m, is := r.kind.(*machine); is && !m.arrive(ctx, req, resp) {
+		return
+	}
+	w, known, diags := r.kind.parse(resp.State.Raw)
 	resp.Diagnostics.Append(diags...)
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	a, gone := r.adoption(ctx, req.Private, w, &resp.Diagnostics)
+	a, gone := r.adoption(ctx, resp.Private, w, &resp.Diagnostics)
 	switch {
 	case resp.Diagnostics.HasError():
 		return
@@ -165,8 +169,11 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 		return
 	}
 	a, gone := r.adoption(ctx, req.Private, w, &resp.Diagnostics)
+	if a != nil {
+		resp.Diagnostics.AddWarning(w.key.Name+" stays as it is", fmt.Sprintf("VM %d was imported or moved here, and never applied: it isn't this set's, and isn't destroyed.", a.guest.VMID))
+	}
 	if a != nil || gone || resp.Diagnostics.HasError() {
-		return // what was imported and isn't ours yet stays as it is
+		return
 	}
 	s, err := r.door.opened(w.wanted.Connection)
 	if err != nil {

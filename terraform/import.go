@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
 	"github.com/proxplane/proxplane/manifest/draft"
 	"github.com/proxplane/proxplane/model"
@@ -36,11 +37,17 @@ func (r *machine) ImportState(ctx context.Context, req resource.ImportStateReque
 		return
 	}
 	g, err := guestCalled(ctx, s, req.ID)
-	if err == nil {
-		err = s.Observer().Examine(ctx, g.VMID)
-	}
 	if err != nil {
 		resp.Diagnostics.AddError("Nothing can be imported", err.Error())
+		return
+	}
+	r.write(ctx, s, networks, g, &resp.State, resp.Private, &resp.Diagnostics)
+}
+
+// write writes a guest down as a resource that wants it as it is, and that it is to be adopted if it isn't ours.
+func (r *machine) write(ctx context.Context, s *site.Site, networks spec.Networks, g *model.Guest, state *tfsdk.State, in private, diags *diag.Diagnostics) {
+	if err := s.Observer().Examine(ctx, g.VMID); err != nil {
+		diags.AddError("Nothing can be imported", err.Error())
 		return
 	}
 	have := s.Observer().Snapshot()
@@ -48,21 +55,23 @@ func (r *machine) ImportState(ctx context.Context, req resource.ImportStateReque
 	owner := model.Owner{Door: Door, Set: r.door.config.set, Key: model.Key{Kind: "VirtualMachine", Name: export.NameOf(g)}}
 	e, err := export.Of(have, g, owner, networks)
 	if err != nil {
-		resp.Diagnostics.AddError("Nothing can be imported", fmt.Sprintf("VM %d is what no resource can say: %v", g.VMID, err))
+		diags.AddError("Nothing can be imported", fmt.Sprintf("VM %d is what no resource can say: %v", g.VMID, err))
 		return
 	}
 	said, err := draft.Resource(draft.Machine(g, e)).Values()
 	if err == nil {
-		resp.State.Raw, err = valueOf(r.fields, resp.State.Schema.Type().TerraformType(ctx), said)
+		state.Raw, err = valueOf(r.fields, state.Schema.Type().TerraformType(ctx), said)
 	}
 	if err != nil {
-		resp.Diagnostics.AddError("Nothing can be imported", err.Error())
+		diags.AddError("Nothing can be imported", err.Error())
 		return
 	}
-	resp.Diagnostics.Append(omissions(g, e)...)
-	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), owner.Set+"/"+owner.Name)...)
+	diags.Append(omissions(g, e)...)
+	diags.Append(state.SetAttribute(ctx, path.Root("id"), owner.Set+"/"+owner.Name)...)
 	if was := g.Config.Marker; was == nil || was.Owner != owner {
-		resp.Diagnostics.Append(pendingOf(g).keep(ctx, resp.Private)...)
+		diags.Append(pendingOf(g).keep(ctx, in)...)
+	} else {
+		diags.Append(forgetPending(ctx, in)...)
 	}
 }
 
@@ -107,7 +116,9 @@ type private interface {
 // pending is a guest that was imported and isn't ours yet: its notes don't say so.
 type pending struct {
 	VMID   int    `json:"vmid"`
-	Origin string `json:"origin"` // tells it from another one that has its VMID later
+	Origin string `json:"origin"` // tells it from another one that has its VMID later; empty: it was moved here, and not looked at yet
+	// Called is the name that the state of another provider has of it, for as long as it wasn't looked at.
+	Called string `json:"called,omitempty"`
 }
 
 const pendingKey = "import"
@@ -120,6 +131,14 @@ func pendingOf(g *model.Guest) *pending {
 func (p *pending) keep(ctx context.Context, in private) diag.Diagnostics {
 	b, _ := json.Marshal(p) // which has nothing but texts and numbers
 	return in.SetKey(ctx, pendingKey, b)
+}
+
+// is reports whether a guest is the one.
+func (p *pending) is(g *model.Guest) bool {
+	if p.Origin == "" {
+		return g.VMID == p.VMID && g.Config.Options["name"] == p.Called
+	}
+	return *pendingOf(g) == *p
 }
 
 // forgetPending says that it is ours.

@@ -45,6 +45,8 @@ func machineFields() []field {
 		append(all, namedFields()...),
 		field{name: "replicas", key: "count", shape: integer, about: "Make several machines at once, called by the name and a number: web-1, web-2 and so on. vmid and static addresses are those of the first. " +
 			"A smaller number takes the last ones away, if update_policy.scale_down allows it."},
+		field{name: "taken_over", key: takenOver, shape: boolean, about: "The machine was made by others, and goes on as it is: its arguments for QEMU, hookscripts and notes, and what it got at its first boot, stay whatever user_data, " +
+			"filesystems, hookscripts and description say, and so does what it was made from. Machines that aren't there yet get all of it when they are made, and keep it."},
 		field{name: "class", key: "class", shape: object, required: true, fields: fieldsOf("VMClass"), about: "The size of the machine, and its virtual hardware."},
 		field{name: "image", key: "image", shape: object, fields: image, about: "What the machine is made from: image = proxplane_image.debian, or a template that is there: image = { source = \"debian-13\" }. " +
 			"Without it the machine begins with empty disks."},
@@ -84,6 +86,9 @@ func (r *machine) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagn
 	wanted, more := r.door.translate(docs...)
 	diags.Append(more...)
 	w.wanted = wanted
+	if said[takenOver] == true {
+		goOn(wanted.Desired.VMs)
+	}
 	for _, v := range wanted.Desired.VMs {
 		w.owners = append(w.owners, v.Owner)
 	}
@@ -113,7 +118,7 @@ func (r *machine) documents(name string, said map[string]any) (docs []document, 
 	}
 	for key, value := range said {
 		switch key {
-		case "name", "labels", "class", "image", "placement":
+		case "name", "labels", "class", "image", "placement", takenOver:
 		case "guestName":
 			spec["name"] = value
 		case "source":
@@ -124,6 +129,17 @@ func (r *machine) documents(name string, said map[string]any) (docs []document, 
 	}
 	labels, _ := said["labels"].(map[string]any)
 	return append(docs, document{kind: r.of, name: name, labels: labels, spec: spec}), diags
+}
+
+// takenOver is the field that says that a machine goes on as somebody else has made it.
+const takenOver = "takenOver"
+
+// goOn has machines that are there keep what they got when they were made, as copies do.
+func goOn(vms []model.VM) {
+	for i := range vms {
+		vms[i].Source.Copy = true
+		vms[i].Inherited = append(slices.Clone(vms[i].Inherited), "args", "hookscript", model.InheritedSeed, model.InheritedText)
+	}
 }
 
 // called is a name for something that has none: the same for what is the same.

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -25,7 +26,10 @@ type plugin struct {
 	getenv  func(string) string
 }
 
-var _ provider.ProviderWithFunctions = (*plugin)(nil)
+var (
+	_ provider.ProviderWithFunctions          = (*plugin)(nil)
+	_ provider.ProviderWithEphemeralResources = (*plugin)(nil)
+)
 
 func (p *plugin) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName, resp.Version = Name, p.version
@@ -84,9 +88,14 @@ func (p *plugin) Resources(context.Context) []func() resource.Resource {
 		func() resource.Resource { return newClone() },
 		func() resource.Resource { return newPlacement() },
 		func() resource.Resource { return newSnapshot() },
+		func() resource.Resource { return unmanaged{} },
 	}
 }
 
 func (p *plugin) DataSources(context.Context) []func() datasource.DataSource { return sources() }
+
+func (p *plugin) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{func() ephemeral.EphemeralResource { return secret{p.getenv} }}
+}
 
 func (p *plugin) Functions(context.Context) []func() function.Function { return functions() }

@@ -36,6 +36,9 @@ func TestRegistryPages(t *testing.T) {
 	for name, s := range all.DataSourceSchemas {
 		pages["data-sources/"+short(name)+".md"] = page(name+" (Data Source)", s)
 	}
+	for name, s := range all.EphemeralResourceSchemas {
+		pages["ephemeral-resources/"+short(name)+".md"] = page(name+" (Ephemeral Resource)", s)
+	}
 	for name, f := range all.Functions {
 		pages["functions/"+name+".md"] = functionPage(name, f)
 	}

@@ -19,21 +19,10 @@ locals {
   startup = { for part in split(",", var.startup) :
     (strcontains(part, "=") ? trimspace(split("=", part)[0]) : "order") => try(tonumber(reverse(split("=", part))[0]), null)
   }
-}
 
-# All machines are one resource: they are planned together and made at once, however many Terraform works on at a time.
-resource "proxplane_virtual_machine" "vm" {
-  count      = var.vm_count > 0 ? 1 : 0
-  name       = lower(var.name)
-  guest_name = var.name
-  vmid       = var.vmid
-  replicas   = var.vm_count > 1 ? var.vm_count : null
-
-  image        = { source = var.template_name, os = { type = var.os_type } }
-  linked_clone = !var.full_clone
-  placement    = { node_selector = [var.target_node] }
-  pool         = var.pool
-
+  # What all machines have in common.
+  image     = { source = var.template_name, os = { type = var.os_type } }
+  placement = { node_selector = [var.target_node] }
   class = {
     cpus   = var.cores
     memory = "${var.memory}Mi"
@@ -76,8 +65,6 @@ resource "proxplane_virtual_machine" "vm" {
       files    = { folder = local.butane_dir }
     }
   }
-  variables        = local.has_butane && var.vm_count <= 1 ? one(local.butane) : null
-  member_variables = local.has_butane && var.vm_count > 1 ? local.butane : null
 
   filesystems = concat(
     [for fs in var.virtiofs : {
@@ -103,14 +90,42 @@ resource "proxplane_virtual_machine" "vm" {
       multidevs      = fs.multidevs
     }],
   )
+
+  startup_order = { order = lookup(local.startup, "order", null), up_delay = lookup(local.startup, "up", null), down_delay = lookup(local.startup, "down", null) }
+  description   = var.description == null ? null : trimspace(var.description)
+  extra_config  = var.boot == null ? null : { boot = var.boot }
+}
+
+# All machines are one resource: they are planned together and made at once, however many Terraform works on at a time.
+resource "proxplane_virtual_machine" "vm" {
+  count      = var.vm_count > 0 && !var.original ? 1 : 0
+  name       = lower(var.name)
+  guest_name = var.name
+  vmid       = var.vmid
+  replicas   = var.vm_count > 1 ? var.vm_count : null
+
+  image        = local.image
+  linked_clone = !var.full_clone
+  placement    = local.placement
+  pool         = var.pool
+
+  class    = local.class
+  networks = local.networks
+  disks    = local.disks
+
+  user_data        = local.user_data
+  variables        = local.has_butane && var.vm_count <= 1 ? one(local.butane) : null
+  member_variables = local.has_butane && var.vm_count > 1 ? local.butane : null
+
+  filesystems = local.filesystems
   hookscripts = var.hookscripts
 
   agent        = { enabled = var.agent }
   on_boot      = var.onboot
-  startup      = { order = lookup(local.startup, "order", null), up_delay = lookup(local.startup, "up", null), down_delay = lookup(local.startup, "down", null) }
+  startup      = local.startup_order
   tags         = var.tags
-  description  = var.description == null ? null : trimspace(var.description)
-  extra_config = var.boot == null ? null : { boot = var.boot }
+  description  = local.description
+  extra_config = local.extra_config
 
   update_policy = var.update_policy
 }

@@ -9,5 +9,5 @@ output "ignition" {
 
 output "machines" {
   description = "The machines: name, vmid, node, state, mac_addresses and addresses of each."
-  value       = one(proxplane_virtual_machine.vm[*].machines)
+  value       = var.original ? flatten(proxplane_virtual_machine.original[*].machines) : one(proxplane_virtual_machine.vm[*].machines)
 }

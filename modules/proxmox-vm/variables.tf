@@ -288,6 +288,15 @@ variable "update_policy" {
   default = {}
 }
 
+variable "original" {
+  description = <<-EOT
+    The machines were made by terraform-proxmox-vm, and go on as they are: a plan moves them here and changes nothing in Proxmox but whose they are. A machine that isn't there yet gets all that the
+    variables say, by proxplane's hook. What machines got at their first boot stays: for another Butane config, destroy a machine by -replace.
+  EOT
+  type        = bool
+  default     = false
+}
+
 variable "set" {
   description = "What machines are known by in Proxmox. Default: proxmox-vm-VMID."
   type        = string

@@ -32,13 +32,8 @@ func (b *bench) configs() map[string]string {
 // same: nothing of a guest has changed.
 func (b *bench) same(before map[string]string) {
 	b.Helper()
-	now := b.configs()
-	for key, value := range before {
-		if now[key] != value {
-			b.Errorf("%s was %q and is %q", key, value, now[key])
-		}
-	}
-	if len(now) != len(before) {
+	b.unchanged(before)
+	if now := b.configs(); len(now) != len(before) {
 		b.Errorf("there were %d settings and there are %d", len(before), len(now))
 	}
 }

@@ -23,7 +23,7 @@ func (b *bench) originals(vmid int, name string, count int) string {
 			"args": fmt.Sprintf("-fw_cfg name=opt/org.flatcar-linux/config,file=/etc/pve/local/ignition/%d.ign -object memory-backend-file,id=virtiofs-mem,size=1024M,mem-path=/dev/shm,share=on "+
 				"-machine memory-backend=virtiofs-mem -virtfs local,path=/srv/other,mount_tag=other,security_model=mapped-xattr,id=p9,multidevs=warn", id),
 			"hookscript": "local:snippets/one.sh", "serial0": "socket", "agent": "enabled=1", "bios": "ovmf", "ostype": "l26", "cores": 2, "sockets": 1, "cpu": "host", "memory": 1024,
-			"tags": "example;flatcar", "onboot": 1, "startup": "order=999", "scsihw": "virtio-scsi-single", "net0": fmt.Sprintf("virtio=00:8F:12:00:7B:%02X,bridge=vmbr0,tag=5", 32*i),
+			"tags": "example;flatcar", "onboot": 1, "startup": "order=999", "scsihw": "virtio-scsi-single", "net0": "virtio=" + originalMAC(name, id) + ",bridge=vmbr0,tag=5",
 		})
 		b.call("POST", fmt.Sprintf("/nodes/pve1/qemu/%d/status/start", id), nil)
 		instances = append(instances, fmt.Sprintf(`{"index_key": %d, "attributes": {"id": "pve1/qemu/%d", "vmid": %d, "name": %q, "clone": "flatcar-production-qemu-stable-3975.2.0", "define_connection_info": true}}`, i, id, id, own))

@@ -31,6 +31,10 @@ var withTofu = flag.Bool("tofu", false, "build OpenTofu if need be, and try the 
 var tofu, provider string
 
 func TestMain(m *testing.M) {
+	if strings.HasPrefix(filepath.Base(os.Args[0]), "terraform-provider-") {
+		otherProvider()
+		return
+	}
 	flag.Parse()
 	if !*withTofu {
 		fmt.Println("skipped: make test-terraform runs these")

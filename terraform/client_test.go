@@ -1,0 +1,312 @@
+package terraform_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/terraform"
+	"github.com/proxplane/proxplane/test/kit/sim"
+)
+
+// client calls the provider as Terraform does, without Terraform: for what it answers to each request.
+type client struct {
+	*testing.T
+	sim    *sim.Server
+	server tfprotov6.ProviderServer
+	types  map[string]tftypes.Type
+}
+
+// values are those of some attributes; what isn't named is null.
+type values = map[string]any
+
+// unknown is a value that isn't known yet.
+type unknown struct{}
+
+// start starts a Proxmox, and a provider for it.
+func start(t *testing.T) *client {
+	t.Helper()
+	t.Parallel()
+	w := pvesim.DefaultWorld()
+	sim.Quick(w)
+	w.Pools = append(w.Pools, pvesim.WorldPool{ID: "lab"})
+	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 900, Node: "pve1", Template: true, Config: map[string]string{
+		"name": "other-template", "ostype": "l26", "scsihw": "virtio-scsi-single", "scsi0": "local:8,format=qcow2", "boot": "order=scsi0",
+	}})
+	server, err := sim.Start(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &client{T: t, sim: server}
+	c.connect(c.login())
+	return c
+}
+
+// login is the provider's block that works.
+func (c *client) login() values {
+	return values{"set": "shop", "endpoint": c.sim.Endpoint, "ca": string(sim.CA()), "token_id": sim.TokenID, "token_secret": sim.TokenSecret}
+}
+
+// connect starts a provider with a block.
+func (c *client) connect(block values) {
+	c.Helper()
+	server, err := providerserver.NewProtocol6WithError(terraform.New("test")())()
+	if err != nil {
+		c.Fatal(err)
+	}
+	all, err := server.GetProviderSchema(c.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.server, c.types = server, map[string]tftypes.Type{}
+	for name, s := range all.ResourceSchemas {
+		c.types[name] = s.ValueType()
+	}
+	kind := all.Provider.ValueType()
+	resp, err := server.ConfigureProvider(c.Context(), &tfprotov6.ConfigureProviderRequest{Config: packed(c, kind, valueOf(kind, block))})
+	if err != nil {
+		c.Fatal(err)
+	}
+	if said := told(resp.Diagnostics); said.failed {
+		c.Fatal(said)
+	}
+}
+
+// said is what the provider says beside its answer.
+type said struct {
+	failed bool
+	text   string
+}
+
+func (s said) String() string { return s.text }
+
+func told(list []*tfprotov6.Diagnostic) (s said) {
+	for _, d := range list {
+		s.failed = s.failed || d.Severity == tfprotov6.DiagnosticSeverityError
+		s.text += fmt.Sprintf("%s: %s: %s\n", d.Severity, d.Summary, strings.Join(strings.Fields(d.Detail), " "))
+	}
+	return s
+}
+
+// resourceState is a resource with its state.
+type resourceState struct {
+	kind    string
+	state   tftypes.Value
+	private []byte
+}
+
+// none is a resource that has no state.
+func (c *client) none(kind string) resourceState {
+	return resourceState{kind: kind, state: tftypes.NewValue(c.types[kind], nil)}
+}
+
+// step is a change that was planned.
+type step struct {
+	of      resourceState
+	config  tftypes.Value
+	planned *tfprotov6.DynamicValue
+	private []byte
+}
+
+// plan plans a configuration.
+func (c *client) plan(of resourceState, config values) (step, said) {
+	c.Helper()
+	kind := c.types[of.kind]
+	s := step{of: of, config: valueOf(kind, config)}
+	proposed := maps.Clone(config)
+	for _, name := range []string{"id", "drift", "machines"} { // what is computed stays, or isn't known
+		if _, has := kind.(tftypes.Object).AttributeTypes[name]; !has {
+			continue
+		}
+		if proposed[name] = (unknown{}); !of.state.IsNull() {
+			var was map[string]tftypes.Value
+			if err := of.state.As(&was); err != nil {
+				c.Fatal(err)
+			}
+			proposed[name] = was[name]
+		}
+	}
+	for name := range proposed { // nothing that is write-only is planned
+		proposed[name] = withoutSecrets(proposed[name])
+	}
+	resp, err := c.server.PlanResourceChange(c.Context(), &tfprotov6.PlanResourceChangeRequest{
+		TypeName: of.kind, PriorState: packed(c, kind, of.state), PriorPrivate: of.private, ProposedNewState: packed(c, kind, valueOf(kind, proposed)), Config: packed(c, kind, s.config),
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	s.planned, s.private = resp.PlannedState, resp.PlannedPrivate
+	return s, told(resp.Diagnostics)
+}
+
+// withoutSecrets is a value without what is write-only.
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case values:
+		out := values{}
+		for k, x := range v {
+			if !strings.HasSuffix(k, "_wo") {
+				out[k] = withoutSecrets(x)
+			}
+		}
+		return out
+	case []any:
+		out := []any{}
+		for _, x := range v {
+			out = append(out, withoutSecrets(x))
+		}
+		return out
+	}
+	return v
+}
+
+// changes reports whether something is planned.
+func (c *client) changes(s step) bool {
+	c.Helper()
+	v, err := s.planned.Unmarshal(c.types[s.of.kind])
+	if err != nil {
+		c.Fatal(err)
+	}
+	return !v.Equal(s.of.state)
+}
+
+// apply applies what was planned.
+func (c *client) apply(s step) (resourceState, said) {
+	c.Helper()
+	kind := c.types[s.of.kind]
+	resp, err := c.server.ApplyResourceChange(c.Context(), &tfprotov6.ApplyResourceChangeRequest{
+		TypeName: s.of.kind, PriorState: packed(c, kind, s.of.state), PlannedState: s.planned, PlannedPrivate: s.private, Config: packed(c, kind, s.config),
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	now := s.of
+	if now.private = resp.Private; resp.NewState != nil {
+		if now.state, err = resp.NewState.Unmarshal(kind); err != nil {
+			c.Fatal(err)
+		}
+	}
+	return now, told(resp.Diagnostics)
+}
+
+// have plans and applies a configuration, which must succeed.
+func (c *client) have(of resourceState, config values) (resourceState, said) {
+	c.Helper()
+	s, warned := c.plan(of, config)
+	if warned.failed {
+		c.Fatal(warned)
+	}
+	now, failed := c.apply(s)
+	if failed.failed {
+		c.Fatal(failed)
+	}
+	return now, warned
+}
+
+// read refreshes a resource.
+func (c *client) read(of resourceState) (resourceState, said) {
+	c.Helper()
+	kind := c.types[of.kind]
+	resp, err := c.server.ReadResource(c.Context(), &tfprotov6.ReadResourceRequest{TypeName: of.kind, CurrentState: packed(c, kind, of.state), Private: of.private})
+	if err != nil {
+		c.Fatal(err)
+	}
+	if of.private = resp.Private; resp.NewState != nil {
+		if of.state, err = resp.NewState.Unmarshal(kind); err != nil {
+			c.Fatal(err)
+		}
+	}
+	return of, told(resp.Diagnostics)
+}
+
+// moved takes over a resource of another provider.
+func (c *client) moved(kind, from string, state values) (resourceState, said) {
+	c.Helper()
+	raw, err := json.Marshal(state)
+	if err != nil {
+		c.Fatal(err)
+	}
+	resp, err := c.server.MoveResourceState(c.Context(), &tfprotov6.MoveResourceStateRequest{
+		SourceProviderAddress: "registry.opentofu.org/other/other", SourceTypeName: from, SourceState: &tfprotov6.RawState{JSON: raw}, TargetTypeName: kind,
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	of := c.none(kind)
+	if of.private = resp.TargetPrivate; resp.TargetState != nil {
+		if of.state, err = resp.TargetState.Unmarshal(c.types[kind]); err != nil {
+			c.Fatal(err)
+		}
+	}
+	return of, told(resp.Diagnostics)
+}
+
+// conf is what Proxmox has of a machine.
+func (c *client) conf(name string) (conf map[string]string) {
+	c.Helper()
+	c.sim.Do(func(st *pvesim.State) {
+		if vm := sim.VM(st, name); vm != nil {
+			conf = maps.Clone(vm.Conf)
+		}
+	})
+	return conf
+}
+
+func packed(c *client, kind tftypes.Type, v tftypes.Value) *tfprotov6.DynamicValue {
+	c.Helper()
+	d, err := tfprotov6.NewDynamicValue(kind, v)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return &d
+}
+
+// valueOf is a value of a type.
+func valueOf(kind tftypes.Type, v any) tftypes.Value {
+	switch v := v.(type) {
+	case nil:
+		return tftypes.NewValue(kind, nil)
+	case unknown:
+		return tftypes.NewValue(kind, tftypes.UnknownValue)
+	case tftypes.Value:
+		return v
+	case values:
+		all := map[string]tftypes.Value{}
+		if of, ok := kind.(tftypes.Map); ok {
+			for name, item := range v {
+				all[name] = valueOf(of.ElementType, item)
+			}
+			return tftypes.NewValue(kind, all)
+		}
+		of := kind.(tftypes.Object)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if of.AttributeTypes[name] == nil {
+				panic("there is no attribute " + name)
+			}
+		}
+		for name, t := range of.AttributeTypes {
+			all[name] = valueOf(t, v[name])
+		}
+		return tftypes.NewValue(kind, all)
+	case []any:
+		all := []tftypes.Value{}
+		for _, item := range v {
+			all = append(all, valueOf(kind.(tftypes.List).ElementType, item))
+		}
+		return tftypes.NewValue(kind, all)
+	}
+	return tftypes.NewValue(kind, v)
+}

@@ -1,0 +1,65 @@
+package terraform_test
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/proxplane/proxplane/test/kit/sim"
+)
+
+// A Proxmox is known by its authority or by its fingerprint, and by nothing less unless that is said.
+func TestTheCertificateIsChecked(t *testing.T) {
+	c := start(t)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, sim.CA(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own, other := c.fingerprint(), strings.Repeat("AB:", 31)+"AB"
+	for name, try := range map[string]struct {
+		block  values
+		reason string // that nothing can be planned; empty: all can
+	}{
+		"the authority":         {values{"ca": string(sim.CA())}, ""},
+		"a file with it":        {values{"ca": file}, ""},
+		"the fingerprint":       {values{"fingerprint": own}, ""},
+		"another fingerprint":   {values{"fingerprint": other}, "fingerprint"},
+		"nothing":               {values{}, "certificate"},
+		"a file that isn't one": {values{"ca": filepath.Join(t.TempDir(), "none.pem")}, "none.pem"},
+		"whatever it is":        {values{"insecure_skip_verify": true}, ""},
+	} {
+		block := c.login()
+		delete(block, "ca")
+		for k, v := range try.block {
+			block[k] = v
+		}
+		c.connect(block)
+		_, said := c.plan(c.none("proxplane_virtual_machine"), values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}})
+		if said.failed != (try.reason != "") || !strings.Contains(said.text, try.reason) {
+			t.Errorf("%s: want %q, and it says %q", name, try.reason, said)
+		}
+		if strings.Contains(said.text, sim.TokenSecret) {
+			t.Errorf("%s: the secret is told: %s", name, said)
+		}
+	}
+}
+
+// fingerprint is that of the Proxmox, as its own pages show it.
+func (c *client) fingerprint() string {
+	c.Helper()
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(c.sim.Endpoint, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer conn.Close()
+	sum := sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw)
+	text := ""
+	for _, b := range sum {
+		text += fmt.Sprintf(":%02X", b)
+	}
+	return text[1:]
+}
