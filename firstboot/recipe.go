@@ -3,6 +3,7 @@ package firstboot
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -25,6 +26,10 @@ type Recipe struct {
 	Folder   string   // that Butane's local files are in; empty: see Files
 	Files    map[string][]byte
 
+	// Extra are files of the drive by name, such as vendor-data: beside those that are made from the
+	// rest, or in place of them.
+	Extra map[string]string
+
 	// Variables are replaced in the texts; nil: these stay as they are. The VMID
 	// isn't among them: it is known only when the guest is.
 	Variables map[string]string
@@ -46,7 +51,7 @@ func (r Recipe) PerGuest() bool {
 	if r.Variables == nil {
 		return false
 	}
-	for _, text := range append([]string{r.UserData, r.Ignition}, r.Butane...) {
+	for _, text := range slices.Concat([]string{r.UserData, r.Ignition}, r.Butane, slices.Collect(maps.Values(r.Extra))) {
 		if uses(text, VarID) {
 			return true
 		}
@@ -66,12 +71,23 @@ func (r Recipe) Make(vmid int) (map[string][]byte, error) {
 	}
 	in := Input{UserData: text, Hostname: r.Hostname, InstanceID: r.InstanceID, MetaData: meta, NICs: r.NICs}
 	files, err := NoCloud(in)
-	if err != nil || !r.Rerun {
-		return files, err
+	if err != nil {
+		return nil, err
 	}
-	const digits = 8
-	in.InstanceID += "-" + Digest(files)[:digits]
-	return NoCloud(in)
+	if r.Rerun {
+		const digits = 8
+		in.InstanceID += "-" + Digest(files)[:digits]
+		if files, err = NoCloud(in); err != nil {
+			return nil, err
+		}
+	}
+	for name, text := range r.Extra {
+		if text, err = r.expand(text, vmid); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files[name] = []byte(text)
+	}
+	return files, nil
 }
 
 // UsesAddress reports whether a text has the address of an interface in it, by its variable.

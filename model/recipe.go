@@ -16,6 +16,10 @@ type Recipe struct {
 	Folder   string   // that Butane's local files are in; empty: see Files
 	Files    map[string][]byte
 
+	// Extra are files of the drive by name, such as vendor-data: beside those that are made from the
+	// rest, or in place of them.
+	Extra map[string]string
+
 	// Variables are replaced in the texts, and the VMID with them.
 	Variables map[string]string
 }

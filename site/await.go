@@ -150,3 +150,11 @@ func (s *Site) Trouble() (*plan.Wait, time.Time) {
 	defer s.mu.Unlock()
 	return s.trouble, s.since
 }
+
+// Latest is how an object is, as far as that is known; known: something is wanted of it, and was looked at since.
+func (s *Site) Latest(owner model.Owner) (o Outcome, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o, known = s.latest[owner.Key]
+	return o, known && o.Owner == owner
+}

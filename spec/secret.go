@@ -38,6 +38,9 @@ func basis(r firstboot.Recipe) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Files)) {
 		add(name, string(r.Files[name]))
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Extra)) {
+		add(name, r.Extra[name])
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
 		if !slices.Contains([]string{firstboot.VarName, firstboot.VarCount, firstboot.VarIndex, firstboot.VarCountIndex}, name) {
 			add(name, r.Variables[name])

@@ -14,6 +14,9 @@ type FirstBoot struct {
 	UserData  *UserData
 	MetaData  *Text // further keys, in YAML
 	Variables map[string]string
+	// Files are files of the drive by name, such as vendor-data and network-config: beside those that are made from
+	// the rest, or in place of them. They need UserData, and a drive of its own.
+	Files map[string]Text
 	// Inherited says that a copy has all this from its source.
 	Inherited bool
 	// Unread says that it isn't known, since something about it is wrong: nothing is made
@@ -63,6 +66,12 @@ func (b *build) boot(vm *model.VM, spec *FirstBoot) (d boot, ok bool) {
 		return d, ok
 	}
 	d.given, d.way = true, ud.Delivery
+	for name, t := range spec.Files {
+		if d.Extra == nil {
+			d.Extra = map[string]string{}
+		}
+		d.Extra[name] = t.Content
+	}
 	if !b.checkWord("userData.delivery", ud.Delivery, byISO, byProxmox, bySnippets, byFWCfg) {
 		return d, false
 	}

@@ -44,9 +44,9 @@ const (
 	AnnotationNodeClassHash = Group + "/proxmoxnodeclass-hash"
 	// AnnotationNodeClassHashVersion is the version of the way in which the hash is made.
 	AnnotationNodeClassHashVersion = Group + "/proxmoxnodeclass-hash-version"
-	// AnnotationSpecHash is the digest of the machine as it was made: by another one its
-	// hardware would be another one.
-	AnnotationSpecHash = Group + "/machine-hash"
+	// AnnotationMachine is what the machine of a NodeClaim was made from, in JSON: it is kept so until
+	// it goes, whatever becomes of its ProxmoxNodeClass.
+	AnnotationMachine = Group + "/machine"
 )
 
 // LabelRegion is the label of a Provider with the name of the region that it stands for. A

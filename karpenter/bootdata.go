@@ -1,0 +1,169 @@
+package karpenter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/spec"
+)
+
+// bootData makes the first-boot data of machines from the Go templates of people.
+type bootData struct {
+	secrets client.Reader
+	tokens  *join.Tokens
+	cluster join.Cluster // that machines join
+	version string       // of Kubernetes
+}
+
+// The parts of first-boot data that can be templates.
+const (
+	userData      = "user-data"
+	metaData      = "meta-data"
+	networkConfig = "network-config"
+	vendorData    = "vendor-data"
+)
+
+// What machines get where the Secret doesn't say it.
+var defaultParts = map[string]string{
+	userData: "#cloud-config\nhostname: {{ .Metadata.Hostname }}\n",
+	metaData: `hostname: {{ .Hostname }}
+local-hostname: {{ .Hostname }}
+instance-id: {{ .InstanceID }}
+instance-type: {{ .InstanceType }}
+provider-id: {{ .ProviderID }}
+region: {{ .Region }}
+zone: {{ .Zone }}
+availability-zone: {{ .Zone }}
+`,
+}
+
+// data are the first-boot data of a machine; none: the class wants none.
+func (b *bootData) data(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, what made, size Size, m spec.Machine) (spec.FirstBoot, error) {
+	o := class.Spec.MetadataOptions
+	if o == nil || o.Type != api.MetadataCDROM {
+		return spec.FirstBoot{}, nil
+	}
+	parts, values, err := b.read(ctx, o)
+	if err != nil {
+		return spec.FirstBoot{}, err
+	}
+	in := b.values(claim.Name, class, what, size, m)
+	in.Values = values
+	in.Kubernetes.KubeletConfiguration.RegisterWithTaints = append(in.Kubernetes.KubeletConfiguration.RegisterWithTaints, v1.UnregisteredNoExecuteTaint)
+	if b.tokens != nil {
+		token, err := b.tokens.For(ctx, join.Machine{ID: string(claim.UID), Node: claim.Name})
+		if err != nil {
+			return spec.FirstBoot{}, err
+		}
+		in.Kubernetes.BootstrapToken = token.Reveal()
+		kubeconfig, err := b.cluster.Kubeconfig(token)
+		if err != nil {
+			return spec.FirstBoot{}, err
+		}
+		in.Kubernetes.BootstrapKubeconfig = string(kubeconfig)
+	}
+	return render(parts, in)
+}
+
+// check says what is wrong with the first-boot data of a class; nil: nothing.
+func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass) error {
+	o := class.Spec.MetadataOptions
+	if o == nil || o.Type != api.MetadataCDROM {
+		return nil
+	}
+	parts, values, err := b.read(ctx, o)
+	if err != nil {
+		return err
+	}
+	in := b.values("node", class, made{Region: "region", Zone: "zone"}, Grid()[0], spec.Machine{})
+	in.Values = values
+	in.Kubernetes.BootstrapToken = "abcdef.0123456789abcdef"
+	_, err = render(parts, in)
+	return err
+}
+
+// read reads the templates and the values of a class.
+func (b *bootData) read(ctx context.Context, o *api.MetadataOptions) (parts, values map[string]string, err error) {
+	if o.TemplatesRef == nil || o.TemplatesRef.Name == "" {
+		return nil, nil, errors.New("spec.metadataOptions.templatesRef is missing: name the Secret with user-data")
+	}
+	if parts, err = b.secret(ctx, "templatesRef", *o.TemplatesRef); err != nil {
+		return nil, nil, err
+	}
+	values = map[string]string{}
+	if o.ValuesRef != nil && o.ValuesRef.Name != "" {
+		values, err = b.secret(ctx, "valuesRef", *o.ValuesRef)
+	}
+	return parts, values, err
+}
+
+func (b *bootData) secret(ctx context.Context, field string, ref api.SecretRef) (map[string]string, error) {
+	if ref.Namespace == "" {
+		return nil, fmt.Errorf("spec.metadataOptions.%s.namespace is missing", field)
+	}
+	var s corev1.Secret
+	err := b.secrets.Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, &s)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("spec.metadataOptions.%s: there is no Secret %s in namespace %s", field, ref.Name, ref.Namespace)
+	case err != nil:
+		return nil, fmt.Errorf("spec.metadataOptions.%s: read Secret %s/%s: %w", field, ref.Namespace, ref.Name, err)
+	}
+	all := map[string]string{}
+	for key, value := range s.Data {
+		all[key] = string(value)
+	}
+	return all, nil
+}
+
+// render makes the files of a drive. What it says about mistakes has nothing of the values in it.
+func render(parts map[string]string, in bootValues) (spec.FirstBoot, error) {
+	done := map[string]string{}
+	for _, part := range []string{userData, metaData, networkConfig, vendorData} {
+		text, given := parts[part]
+		if !given {
+			text = defaultParts[part]
+		}
+		if text == "" {
+			continue
+		}
+		t, err := template.New(part).Funcs(functions).Option("missingkey=zero").Parse(text)
+		if err != nil {
+			return spec.FirstBoot{}, fmt.Errorf("the template isn't valid: %s", strings.TrimPrefix(err.Error(), "template: "))
+		}
+		var out bytes.Buffer
+		if err := t.Execute(&out, in.root(part)); err != nil {
+			return spec.FirstBoot{}, fmt.Errorf("the template can't be filled in: %s", strings.TrimPrefix(err.Error(), "template: "))
+		}
+		done[part] = out.String()
+	}
+	for _, key := range slices.Sorted(maps.Keys(parts)) {
+		if !slices.Contains([]string{userData, metaData, networkConfig, vendorData}, key) {
+			return spec.FirstBoot{}, fmt.Errorf("the key %s of the Secret has no meaning: want user-data, meta-data, network-config or vendor-data", key)
+		}
+	}
+	boot := spec.FirstBoot{
+		UserData:  &spec.UserData{CloudInit: &spec.CloudInit{Text: spec.Text{Content: done[userData], Secret: true}}},
+		Variables: map[string]string{}, Files: map[string]spec.Text{},
+	}
+	for _, part := range []string{metaData, networkConfig, vendorData} {
+		if text, ok := done[part]; ok {
+			boot.Files[part] = spec.Text{Content: text, Secret: true}
+		}
+	}
+	return boot, nil
+}

@@ -1,0 +1,156 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/model"
+)
+
+func init() {
+	v1.WellKnownLabels = v1.WellKnownLabels.Insert(api.LabelInstanceFamily, api.LabelInstanceCPU, api.LabelInstanceMemory, api.LabelInstanceCPUType, api.LabelInstanceImage)
+}
+
+// CloudProvider is what Karpenter's controllers call.
+type CloudProvider struct {
+	client  client.Client
+	secrets client.Reader // past the cache
+	regions *Regions
+	set     string
+	sizes   []Size
+	factor  float64 // virtual CPUs a CPU
+	boot    *bootData
+	backoff *backoff
+	metrics *metrics
+
+	choosing sync.Mutex // held by who chooses a zone
+	mu       sync.Mutex
+	reserved map[model.Owner]reservation
+}
+
+// reservation is what a machine takes that is being made, or was and isn't listed yet.
+type reservation struct {
+	place
+	vmid  int       // 0: it is being made
+	until time.Time // it counts until then at the latest, if it was made
+}
+
+// place is where a machine is being made, and what it takes there.
+type place struct {
+	zone zone
+	size Size
+}
+
+var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)
+
+// defaultFactor is how many virtual CPUs a CPU stands for where nobody says it.
+const defaultFactor = 4
+
+func newCloudProvider(c client.Client, secrets client.Reader, regions *Regions, set string, sizes []Size, factor float64, tokens *join.Tokens) *CloudProvider {
+	if len(sizes) == 0 {
+		sizes = Grid()
+	}
+	if factor <= 0 {
+		factor = defaultFactor
+	}
+	return &CloudProvider{
+		client: c, secrets: secrets, regions: regions, set: set, sizes: sizes, factor: factor, backoff: newBackoff(time.Now), metrics: newMetrics(),
+		boot: &bootData{secrets: secrets, tokens: tokens}, reserved: map[model.Owner]reservation{},
+	}
+}
+
+// Name is what Karpenter's metrics call the provider.
+func (p *CloudProvider) Name() string { return "proxmox" }
+
+// GetSupportedNodeClasses are the kinds that NodePools may refer to.
+func (p *CloudProvider) GetSupportedNodeClasses() []status.Object {
+	return []status.Object{&api.ProxmoxNodeClass{}}
+}
+
+// unhealthyFor is how long a Node may be not ready before Karpenter replaces it.
+const unhealthyFor = 10 * time.Minute
+
+// RepairPolicies say which Nodes are replaced.
+func (p *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
+	return []cloudprovider.RepairPolicy{
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: unhealthyFor},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, TolerationDuration: unhealthyFor},
+	}
+}
+
+// class reads the ProxmoxNodeClass that a reference names; nil: there is none.
+func (p *CloudProvider) class(ctx context.Context, ref *v1.NodeClassReference) (*api.ProxmoxNodeClass, error) {
+	if ref == nil || ref.Kind != api.KindNodeClass || ref.Group != api.Group {
+		return nil, nil
+	}
+	var class api.ProxmoxNodeClass
+	if err := p.client.Get(ctx, types.NamespacedName{Name: ref.Name}, &class); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &class, nil
+}
+
+// GetInstanceTypes are the sizes of machines with where they can be had now.
+func (p *CloudProvider) GetInstanceTypes(ctx context.Context, pool *v1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	class, err := p.class(ctx, pool.Spec.Template.Spec.NodeClassRef)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the ProxmoxNodeClass of NodePool %s: %w", pool.Name, err)
+	case class == nil:
+		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("NodePool %s: there is no ProxmoxNodeClass %s", pool.Name, pool.Spec.Template.Spec.NodeClassRef.Name))
+	}
+	return p.instanceTypes(ctx, class)
+}
+
+// template reads what a class is made from; nil: there is none.
+func (p *CloudProvider) template(ctx context.Context, class *api.ProxmoxNodeClass) (source, error) {
+	return readTemplate(ctx, p.client, class.Spec.InstanceTemplateRef)
+}
+
+// readTemplate reads a template; nil: there is none.
+func readTemplate(ctx context.Context, c client.Reader, ref api.InstanceTemplateRef) (source, error) {
+	var t source = &api.ProxmoxTemplate{}
+	if ref.Kind == api.KindUnmanagedTemplate {
+		t = &api.ProxmoxUnmanagedTemplate{}
+	}
+	err := c.Get(ctx, types.NamespacedName{Name: ref.Name}, t)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read %s %s: %w", ref.Kind, ref.Name, err)
+	}
+	return t, nil
+}
+
+// source is a ProxmoxTemplate or a ProxmoxUnmanagedTemplate.
+type source interface {
+	status.Object
+}
+
+// statusOf is the status of a template.
+func statusOf(t source) *api.TemplateStatus {
+	switch t := t.(type) {
+	case *api.ProxmoxTemplate:
+		return &t.Status
+	case *api.ProxmoxUnmanagedTemplate:
+		return &t.Status
+	}
+	return nil
+}
+
+// errGone says that a machine isn't there.
+var errGone = errors.New("the machine isn't there")

@@ -1,0 +1,106 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+)
+
+// collector removes machines whose NodeClaim is lost. It knows them by the proof in Proxmox.
+type collector struct {
+	direct   client.Reader // past the cache: a NodeClaim that isn't in the cache yet isn't lost
+	provider *CloudProvider
+	log      *slog.Logger
+	every    time.Duration
+
+	missing map[model.Owner]bool // without a NodeClaim in the last round
+}
+
+// collectEvery is how often machines are compared with NodeClaims.
+const collectEvery = time.Minute
+
+// Start runs until ctx ends.
+func (c *collector) Start(ctx context.Context) error {
+	for {
+		if err := c.round(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errUnread) {
+			c.log.Warn("look for machines without a NodeClaim", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(c.every):
+		}
+	}
+}
+
+// NeedLeaderElection is for the manager: followers touch nothing.
+func (*collector) NeedLeaderElection() bool { return true }
+
+// round looks once. A machine is removed when it has had no NodeClaim in two rounds.
+func (c *collector) round(ctx context.Context) error {
+	// Machines first: one that is made after they were listed is left out.
+	type found struct {
+		region *Region
+		owner  model.Owner
+		vmid   int
+	}
+	regions, err := c.provider.regions.All()
+	if err != nil && len(regions) == 0 {
+		return err
+	}
+	var all []found
+	for _, r := range regions {
+		machines, err := r.Site.List(ctx, Door, c.provider.set)
+		if err != nil {
+			return fmt.Errorf("list the machines of region %s: %w", r.Name, err)
+		}
+		for _, m := range machines {
+			all = append(all, found{r, m.Owner, m.Guest.VMID})
+		}
+	}
+	var claims v1.NodeClaimList
+	if err := c.direct.List(ctx, &claims); err != nil {
+		return fmt.Errorf("list NodeClaims: %w", err)
+	}
+	known, ids := sets.New[string](), sets.New[string]()
+	for i := range claims.Items {
+		known.Insert(string(claims.Items[i].UID))
+		ids.Insert(claims.Items[i].Status.ProviderID)
+	}
+	missing := map[model.Owner]bool{}
+	for _, f := range all {
+		if ids.Has(ProviderID(f.region.Name, f.vmid)) {
+			continue
+		}
+		if f.owner.Key == (model.Key{}) {
+			if f.owner, err = f.region.Site.Owner(ctx, f.vmid); err != nil {
+				if errors.Is(err, site.ErrNotFound) {
+					continue // its notes prove nothing, so it isn't ours
+				}
+				return err
+			}
+		}
+		if f.owner.Kind != kindNodeClaim || f.owner.Door != Door || f.owner.Set != c.provider.set || known.Has(f.owner.UID) {
+			continue
+		}
+		if missing[f.owner] = true; !c.missing[f.owner] {
+			continue
+		}
+		c.log.Info("remove a machine whose NodeClaim is gone", "machine", f.owner.Name, "vmid", f.vmid, "region", f.region.Name)
+		if err := f.region.Site.Remove(ctx, f.owner); err != nil {
+			return fmt.Errorf("remove VM %d of %s: %w", f.vmid, f.owner.Name, err)
+		}
+		c.provider.metrics.orphans.WithLabelValues(f.region.Name).Inc()
+	}
+	c.missing = missing
+	return nil
+}

@@ -1,0 +1,239 @@
+package karpenter
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/manifest"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/spec"
+)
+
+// lab is a simulated Proxmox and a Kubernetes that only remembers, in virtual time.
+type lab struct {
+	*CloudProvider
+	t   *testing.T
+	sim *pvesim.Sim
+}
+
+// inLab runs a test in a lab whose region is called lab.
+func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func(t *testing.T, l *lab)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := pvesim.New(world, pvesim.WithInternet(internet{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sim.Close()
+		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
+			WithStatusSubresource(&api.ProxmoxTemplate{}, &api.ProxmoxUnmanagedTemplate{}, &api.ProxmoxNodeClass{}, &v1.NodeClaim{}).Build()
+		regions := newRegions(new(site.Sites), "k8s-lab", nil, slog.New(slog.DiscardHandler))
+		tr, stop := sim.Transport()
+		defer stop()
+		regions.proxmox = tr
+		regions.update([]declared{{
+			name: "lab", by: "Provider lab", cluster: spec.Cluster{Name: "lab", Range: model.DefaultRange},
+			connection: manifest.Connection{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret")},
+		}})
+		defer regions.close()
+		p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door})
+		p.boot.cluster = join.Cluster{Server: "https://10.0.0.1:6443", CA: []byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")}
+		test(t, &lab{CloudProvider: p, t: t, sim: sim})
+	})
+}
+
+// labWorld has two nodes, each with a template of the same name.
+func labWorld() *pvesim.World {
+	ms := func(n int) pvesim.Duration { return pvesim.Duration(time.Duration(n) * time.Millisecond) }
+	w := &pvesim.World{
+		Release: "9.2", Cluster: "lab",
+		Storages: []pvesim.WorldStorage{
+			{Name: "local", Type: "dir", Path: "/var/lib/vz", Size: 2 << 40, Content: []string{"images", "iso", "import", "snippets"}},
+			{Name: "local-lvm", Type: "lvmthin", Size: 8 << 40, Content: []string{"images"}, Options: map[string]string{"vgname": "pve", "thinpool": "data"}},
+		},
+		Users: []pvesim.WorldUser{{ID: "root@pam", Password: "secret"}},
+		DHCP:  pvesim.WorldDHCP{Range: "10.7.0.1-10.7.200.250", Bits: 16},
+		Timing: pvesim.Timing{
+			Request: ms(5), Config: ms(200), Clone: ms(2000), Start: ms(1000), Boot: ms(1000), Agent: ms(3000), Stop: ms(200), Shutdown: ms(1000), Destroy: ms(500),
+		},
+		Load: pvesim.Load{AgentWait: ms(3000), StatusRound: ms(10000)},
+	}
+	for i := range 2 {
+		name := fmt.Sprintf("pve%d", i+1)
+		w.Nodes = append(w.Nodes, pvesim.WorldNode{Name: name, CPUs: 32, Memory: 64 << 30, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}}})
+		w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 9000 + i, Node: name, Template: true, System: pvesim.WithAgent, Config: map[string]string{
+			"name": "talos", "ostype": "l26", "cores": "2", "memory": "2048", "agent": "enabled=1", "scsihw": "virtio-scsi-pci",
+			"scsi0": "local-lvm:8", "net0": "virtio,bridge=vmbr0", "boot": "order=scsi0",
+		}})
+	}
+	return w
+}
+
+// talos is the template that people made, and a class that nodes are made by.
+func talos() []client.Object {
+	return []client.Object{
+		&api.ProxmoxUnmanagedTemplate{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1}, Spec: api.UnmanagedTemplateSpec{TemplateName: "talos"}},
+		class(api.KindUnmanagedTemplate),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "boot"}, Data: map[string][]byte{
+			"user-data": []byte("#cloud-config\nhostname: {{ .Metadata.Hostname }}\nwrite_files:\n- path: /etc/join\n  content: {{ .Kubernetes.BootstrapToken }} {{ .Metadata.ProviderID }} {{ .Values.flavour }}\n"),
+		}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "values"}, Data: map[string][]byte{"flavour": []byte("vanilla")}},
+	}
+}
+
+func class(kind string) *api.ProxmoxNodeClass {
+	return &api.ProxmoxNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Generation: 1}, Spec: api.NodeClassSpec{
+		InstanceTemplateRef: api.InstanceTemplateRef{Kind: kind, Name: "default"}, BootDevice: &api.BootDevice{Size: "30G"}, Tags: []string{"nodes"},
+		MetadataOptions: &api.MetadataOptions{Type: api.MetadataCDROM, TemplatesRef: &api.SecretRef{Namespace: "kube-system", Name: "boot"}, ValuesRef: &api.SecretRef{Namespace: "kube-system", Name: "values"}},
+	}}
+}
+
+// settle reconciles templates and classes until nothing changes any more.
+func (l *lab) settle() {
+	l.t.Helper()
+	name := reconcile.Request{NamespacedName: types.NamespacedName{Name: "default"}}
+	for range 60 {
+		for _, r := range []reconcile.Reconciler{
+			&templates{client: l.client, regions: l.regions, set: l.set}, &unmanaged{client: l.client, regions: l.regions}, &classes{client: l.client, provider: l.CloudProvider},
+		} {
+			if _, err := r.Reconcile(l.t.Context(), name); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+		if l.class().StatusConditions().Get("Ready").IsTrue() {
+			return
+		}
+		time.Sleep(10 * time.Second) // virtual
+	}
+}
+
+func (l *lab) class() *api.ProxmoxNodeClass {
+	l.t.Helper()
+	var c api.ProxmoxNodeClass
+	if err := l.client.Get(l.t.Context(), types.NamespacedName{Name: "default"}, &c); err != nil {
+		l.t.Fatal(err)
+	}
+	return &c
+}
+
+// claim is a NodeClaim that Karpenter would make.
+func (l *lab) claim(name string, requirements ...v1.NodeSelectorRequirementWithMinValues) *v1.NodeClaim {
+	l.t.Helper()
+	c := &v1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), CreationTimestamp: metav1.Now()}, Spec: v1.NodeClaimSpec{
+		NodeClassRef: &v1.NodeClassReference{Group: api.Group, Kind: api.KindNodeClass, Name: "default"}, Requirements: requirements,
+		Resources: v1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m"), corev1.ResourceMemory: resource.MustParse("2Gi")}},
+	}}
+	if err := l.client.Create(l.t.Context(), c); err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+func (l *lab) create(c *v1.NodeClaim) *v1.NodeClaim {
+	l.t.Helper()
+	made, err := l.Create(l.t.Context(), c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	// What Karpenter does with it.
+	c.Labels, c.Annotations = made.Labels, made.Annotations
+	if err := l.client.Update(l.t.Context(), c); err != nil {
+		l.t.Fatal(err)
+	}
+	c.Status = made.Status
+	c.StatusConditions().SetTrue(v1.ConditionTypeLaunched)
+	if err := l.client.Status().Update(l.t.Context(), c); err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+// config is that of a VM; nil: there is none.
+func (l *lab) config(vmid int) (conf map[string]string) {
+	l.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[vmid]; vm != nil {
+			conf = map[string]string{}
+			for k, v := range vm.Conf {
+				conf[k] = v
+			}
+		}
+	})
+	return conf
+}
+
+func vmidOf(t *testing.T, c *v1.NodeClaim) int {
+	t.Helper()
+	_, id, err := ParseProviderID(c.Status.ProviderID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// guests are the VMs that aren't templates.
+func (l *lab) guests() (n int) {
+	l.sim.Do(func(s *pvesim.State) {
+		for _, vm := range s.VMs {
+			if vm.Conf["template"] != "1" {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// internet has an image at every URL but those with missing in them.
+type internet struct{}
+
+func (internet) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.Contains(r.URL.Path, "missing") {
+		return pvesim.BootableImages{}.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+func zoneIs(node string) v1.NodeSelectorRequirementWithMinValues {
+	return v1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelTopologyZone, Operator: corev1.NodeSelectorOpIn, Values: []string{node}}
+}
+
+// initialized has a Node join, and waits until its machine is as it is to stay.
+func (l *lab) initialized(c *v1.NodeClaim) {
+	l.t.Helper()
+	c.StatusConditions().SetTrue(v1.ConditionTypeInitialized)
+	if err := l.client.Status().Update(l.t.Context(), c); err != nil {
+		l.t.Fatal(err)
+	}
+	l.keep(c)
+}
+
+// keep reconciles the machine of a NodeClaim.
+func (l *lab) keep(c *v1.NodeClaim) {
+	l.t.Helper()
+	k := &keeper{client: l.client, provider: l.CloudProvider}
+	if _, err := k.Reconcile(l.t.Context(), request(c.Name)); err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := l.regions.all["lab"].Site.Await(l.t.Context(), l.ownerOf(c), site.Ready); err != nil {
+		l.t.Fatal(err)
+	}
+}

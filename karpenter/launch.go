@@ -1,0 +1,112 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+)
+
+// launch makes a machine and waits until it runs.
+func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, at place, kept bool) (made, site.Outcome, error) {
+	r, err := p.regions.Get(at.zone.region)
+	if err != nil {
+		return made{}, site.Outcome{}, err
+	}
+	what, err := p.made(ctx, class, at)
+	if err != nil {
+		return made{}, site.Outcome{}, wrongInput(err)
+	}
+	owner := p.ownerOf(claim)
+	m, cluster := what.machine(owner, r.Cluster, inPlaceOf(class))
+	if m.FirstBoot, err = p.boot.data(ctx, claim, class, what, at.size, m); err != nil {
+		return what, site.Outcome{}, wrongInput(err)
+	}
+	vm, image, err := what.translate(m, cluster)
+	if err != nil {
+		return what, site.Outcome{}, wrongInput(err)
+	}
+	if image != nil {
+		if err := r.Site.PutImage(image.Owner, *image); err != nil {
+			return what, site.Outcome{}, err
+		}
+	}
+	if err := r.Site.Put(owner, vm); err != nil {
+		return what, site.Outcome{}, err
+	}
+	out, err := r.Site.Await(ctx, owner, runsOrCant)
+	switch {
+	case err == nil && site.Running(out):
+		return what, out, nil
+	case err == nil:
+		return what, out, p.giveUp(ctx, r, owner, at, out)
+	}
+	var stuck *site.AwaitError
+	if errors.As(err, &stuck) && stuck.Err == nil {
+		return what, stuck.Outcome, p.giveUp(ctx, r, owner, at, stuck.Outcome)
+	}
+	return what, out, fmt.Errorf("make the machine of %s in zone %s: it isn't running yet: %w", claim.Name, at.zone, err)
+}
+
+// runsOrCant waits until a machine runs, or there is no room for it.
+func runsOrCant(o site.Outcome) bool {
+	return site.Running(o) || o.Wait != nil && slices.Contains(fullReasons, o.Wait.Reason)
+}
+
+// giveUp removes a machine that can't be made, and has its zone left alone for a while. Karpenter then looks
+// for another zone.
+func (p *CloudProvider) giveUp(ctx context.Context, r *Region, owner model.Owner, at place, out site.Outcome) error {
+	text := out.Text
+	if out.Failure != nil && text == "" {
+		text = out.Failure.Text
+	}
+	size := at.size.Name
+	if out.State == engine.StateFailed {
+		size = "" // whatever its size
+	}
+	until := p.backoff.failed(at.zone, size, text)
+	err := fmt.Errorf("zone %s: %s; the zone is tried again in %s", at.zone, text, until.Sub(p.backoff.now()))
+	if gone := r.Site.Remove(context.WithoutCancel(ctx), owner); gone != nil {
+		err = errors.Join(err, gone)
+	}
+	return cloudprovider.NewInsufficientCapacityError(err)
+}
+
+// wrongInput is the error of a NodeClaim that can't be made until a person has changed something.
+func wrongInput(err error) error {
+	text := strings.TrimSpace(err.Error())
+	return cloudprovider.NewCreateError(err, "InvalidMachine", text)
+}
+
+// made is what a machine of a class is made from in a place.
+func (p *CloudProvider) made(ctx context.Context, class *api.ProxmoxNodeClass, at place) (made, error) {
+	t, err := p.template(ctx, class)
+	if err != nil {
+		return made{}, err
+	}
+	if t == nil {
+		return made{}, fmt.Errorf("there is no %s %s", class.Spec.InstanceTemplateRef.Kind, class.Spec.InstanceTemplateRef.Name)
+	}
+	m := made{
+		Region: at.zone.region, Zone: at.zone.node, Size: at.size.Name, CPUs: at.size.cpus(), Memory: at.size.memory(), Boot: class.Spec.BootDevice,
+		Source: class.Spec.InstanceTemplateRef, Image: imageIn(t, at.zone.region, at.zone.node), VMID: templateIn(statusOf(t).Zones, at.zone.region, at.zone.node),
+	}
+	if k := class.Spec.KubeletConfiguration; k != nil && k.TopologyManagerPolicy != "" && k.TopologyManagerPolicy != "none" {
+		m.NUMA = true
+	}
+	if managed, ok := t.(*api.ProxmoxTemplate); ok {
+		m.Template, m.VMID = managed.Spec.DeepCopy(), 0
+	} else if m.VMID == 0 {
+		return made{}, fmt.Errorf("%s %s has no template that zone %s reaches", m.Source.Kind, m.Source.Name, at.zone)
+	}
+	return m, nil
+}

@@ -1,0 +1,185 @@
+package karpenter
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/model"
+)
+
+// classes looks after ProxmoxNodeClasses: whether nodes can be made by them, and where.
+type classes struct {
+	client   client.Client
+	provider *CloudProvider
+}
+
+// Reconcile looks after one.
+func (c *classes) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	var class api.ProxmoxNodeClass
+	if err := c.client.Get(ctx, r.NamespacedName, &class); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if class.DeletionTimestamp != nil {
+		return c.finish(ctx, &class)
+	}
+	before := class.DeepCopy()
+	changed := controllerutil.AddFinalizer(&class, api.TerminationFinalizer)
+	if class.Annotations == nil {
+		class.Annotations = map[string]string{}
+	}
+	if hash := hashOf(&class); class.Annotations[api.AnnotationNodeClassHash] != hash || class.Annotations[api.AnnotationNodeClassHashVersion] != hashVersion {
+		class.Annotations[api.AnnotationNodeClassHash], class.Annotations[api.AnnotationNodeClassHashVersion] = hash, hashVersion
+		changed = true
+	}
+	if changed {
+		if err := c.client.Patch(ctx, &class, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	before = class.DeepCopy()
+	if err := c.look(ctx, &class); err != nil {
+		return reconcile.Result{}, err
+	}
+	again := lookLate
+	if !class.StatusConditions().Get("Ready").IsTrue() {
+		again = lookSoon
+	}
+	if equality.Semantic.DeepEqual(before.Status, class.Status) {
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
+	return reconcile.Result{RequeueAfter: again}, client.IgnoreNotFound(c.client.Status().Patch(ctx, &class, client.MergeFrom(before)))
+}
+
+// look notes how a class is.
+func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
+	conditions := class.StatusConditions()
+	if err := c.provider.boot.check(ctx, class); err != nil {
+		conditions.SetFalse(api.ConditionInstanceMetadataOptionsReady, "Invalid", err.Error())
+	} else {
+		conditions.SetTrue(api.ConditionInstanceMetadataOptionsReady)
+	}
+	t, err := c.provider.template(ctx, class)
+	if err != nil {
+		return err
+	}
+	ref := class.Spec.InstanceTemplateRef
+	var zones []string
+	switch {
+	case t == nil:
+		conditions.SetFalse(api.ConditionInstanceTemplateReady, "NotFound", fmt.Sprintf("there is no %s %s: create it, or correct spec.instanceTemplateRef", ref.Kind, ref.Name))
+	case t.GetDeletionTimestamp() != nil:
+		conditions.SetFalse(api.ConditionInstanceTemplateReady, "Deleting", fmt.Sprintf("%s %s is being deleted: name another one in spec.instanceTemplateRef", ref.Kind, ref.Name))
+	case !t.StatusConditions().Get("Ready").IsTrue():
+		conditions.SetFalse(api.ConditionInstanceTemplateReady, "NotReady", fmt.Sprintf("%s %s isn't ready: %s", ref.Kind, ref.Name, t.StatusConditions().Get(api.ConditionTemplateReady).Message))
+		zones = statusOf(t).Zones // those that have one go on
+	default:
+		conditions.SetTrue(api.ConditionInstanceTemplateReady)
+		zones = statusOf(t).Zones
+	}
+	zones, why := c.zones(ctx, class, zones)
+	class.Status.SelectedZones, class.Status.Resources = zones, nodesResource(zones)
+	if why != "" {
+		conditions.SetFalse(api.ConditionPlacementReady, "NoZone", why)
+	} else {
+		conditions.SetTrue(api.ConditionPlacementReady)
+	}
+	return nil
+}
+
+// zones are those of some that the class can use. Where none is left, or something is missing in Proxmox, it says why.
+func (c *classes) zones(ctx context.Context, class *api.ProxmoxNodeClass, zones []string) ([]string, string) {
+	regions, err := c.provider.regions.Meant(class.Spec.Region)
+	if err != nil {
+		return nil, err.Error()
+	}
+	var good, no []string
+	for _, r := range regions {
+		some := slices.DeleteFunc(slices.Clone(zones), func(z string) bool { return !strings.HasPrefix(z, r.Name+"/") })
+		if len(some) == 0 {
+			no = append(no, fmt.Sprintf("no node of region %s has the template", r.Name))
+			continue
+		}
+		err := r.Site.View(ctx, func(have *model.Observed) {
+			for _, z := range some {
+				_, rest, _ := strings.Cut(z, "/")
+				node, _, _ := strings.Cut(rest, "/")
+				if why := lacks(have, class, node); why != "" {
+					no = append(no, r.Name+"/"+node+": "+why)
+				} else {
+					good = append(good, z)
+				}
+			}
+		})
+		if err != nil {
+			no = append(no, fmt.Sprintf("region %s: %v", r.Name, err))
+			good = append(good, slices.DeleteFunc(slices.Clone(class.Status.SelectedZones), func(z string) bool { return !strings.HasPrefix(z, r.Name+"/") })...)
+		}
+	}
+	slices.Sort(good)
+	if len(good) > 0 {
+		return good, ""
+	}
+	return nil, reasons(no)
+}
+
+// lacks says what a node doesn't have that machines of a class need; empty: nothing.
+func lacks(have *model.Observed, class *api.ProxmoxNodeClass, node string) string {
+	if d := class.Spec.BootDevice; d != nil && d.Storage != "" {
+		s := have.Storages[d.Storage]
+		if s == nil {
+			return fmt.Sprintf("there is no storage %s, or this login may not see it: correct spec.bootDevice.storage", d.Storage)
+		}
+		if !s.Content["images"] {
+			return fmt.Sprintf("storage %s holds no disks of VMs: add the content images to it, or correct spec.bootDevice.storage", d.Storage)
+		}
+		if _, there := s.OnNode[node]; !there && !s.Late[node] {
+			return fmt.Sprintf("storage %s isn't there", d.Storage)
+		}
+	}
+	if pool := class.Spec.ResourcePool; pool != "" && have.Pools != nil && !have.Pools[pool] {
+		return fmt.Sprintf("there is no pool %s: create it, or correct spec.resourcePool", pool)
+	}
+	if f := have.Firewall; f != nil && f.Groups != nil {
+		for _, g := range class.Spec.SecurityGroups {
+			if !f.Groups[g.Name] {
+				return fmt.Sprintf("there is no security group %s: create it in Datacenter > Firewall, or correct spec.securityGroups", g.Name)
+			}
+		}
+	}
+	return ""
+}
+
+// finish lets a class go once no NodeClaim uses it.
+func (c *classes) finish(ctx context.Context, class *api.ProxmoxNodeClass) (reconcile.Result, error) {
+	var claims v1.NodeClaimList
+	if err := c.client.List(ctx, &claims); err != nil {
+		return reconcile.Result{}, err
+	}
+	var users []string
+	for i := range claims.Items {
+		if ref := claims.Items[i].Spec.NodeClassRef; ref != nil && ref.Group == api.Group && ref.Name == class.Name {
+			users = append(users, claims.Items[i].Name)
+		}
+	}
+	if len(users) > 0 {
+		before := class.DeepCopy()
+		class.StatusConditions().SetFalse("Ready", "Deleting", fmt.Sprintf("%d NodeClaims use it, such as %s; it goes when none does: delete the NodePools that name it, or these NodeClaims", len(users), users[0]))
+		if equality.Semantic.DeepEqual(before.Status, class.Status) {
+			return reconcile.Result{RequeueAfter: lookSoon}, nil
+		}
+		return reconcile.Result{RequeueAfter: lookSoon}, client.IgnoreNotFound(c.client.Status().Patch(ctx, class, client.MergeFrom(before)))
+	}
+	if !controllerutil.RemoveFinalizer(class, api.TerminationFinalizer) {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{}, client.IgnoreNotFound(c.client.Update(ctx, class))
+}

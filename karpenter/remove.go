@@ -1,0 +1,156 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+)
+
+// Delete removes the machine of a NodeClaim. It returns at once; Karpenter calls again until the machine is gone.
+func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
+	region, vmid, err := ParseProviderID(claim.Status.ProviderID)
+	if err != nil {
+		return fmt.Errorf("delete the machine of %s: %w", claim.Name, err)
+	}
+	r, err := p.regions.Get(region)
+	if err != nil {
+		return fmt.Errorf("delete VM %d of %s: %w", vmid, claim.Name, err)
+	}
+	owner := p.ownerOf(claim)
+	m, err := r.Site.Read(ctx, owner)
+	switch {
+	case errors.Is(err, site.ErrNotFound):
+		if foreign, err := p.foreign(ctx, r, claim, vmid); err != nil || foreign {
+			return errors.Join(err, notOurs(claim, vmid))
+		}
+		r.Site.Forget(owner)
+		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d of %s: %w", vmid, claim.Name, errGone))
+	case err != nil:
+		return fmt.Errorf("find the machine of %s: %w", claim.Name, err)
+	}
+	if err := r.Site.Remove(ctx, owner); err != nil {
+		return fmt.Errorf("delete VM %d of %s: %w", m.Guest.VMID, claim.Name, err)
+	}
+	return nil
+}
+
+// foreign reports whether a NodeClaim is of a machine that isn't ours and is there: one that another provider made, before
+// this one took over. A machine of ours that somebody else's has the VMID of is gone.
+func (p *CloudProvider) foreign(ctx context.Context, r *Region, claim *v1.NodeClaim, vmid int) (bool, error) {
+	if asMade(claim) != nil {
+		return false, nil
+	}
+	there := false
+	err := r.Site.View(ctx, func(have *model.Observed) {
+		g := have.Guests[vmid]
+		there = g != nil && !g.Template && g.Name == claim.Name
+	})
+	return there, err
+}
+
+func notOurs(claim *v1.NodeClaim, vmid int) error {
+	return fmt.Errorf("VM %d of NodeClaim %s wasn't made by proxplane, which destroys nothing that it can't prove to be its own: drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
+}
+
+// Get finds a machine by its provider ID.
+func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, error) {
+	region, vmid, err := ParseProviderID(id)
+	if err != nil {
+		return nil, cloudprovider.NewNodeClaimNotFoundError(err)
+	}
+	r, err := p.regions.Get(region)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := r.Site.Owner(ctx, vmid)
+	switch {
+	case errors.Is(err, site.ErrNotFound):
+	case err != nil:
+		return nil, fmt.Errorf("find out whose VM %d is: %w", vmid, err)
+	case owner.Door == Door && owner.Set == p.set:
+		m, err := r.Site.Read(ctx, owner)
+		if err == nil && m.Guest.VMID == vmid {
+			return p.seen(r, m), nil
+		}
+		if err != nil && !errors.Is(err, site.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d in region %s: %w", vmid, region, errGone))
+}
+
+// List gives all machines of this Kubernetes, and those that another provider made for NodeClaims that are there. It
+// fails if a region can't be asked: Karpenter takes what isn't in it for gone.
+func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
+	regions, err := p.regions.All()
+	if err != nil {
+		return nil, err
+	}
+	var all []*v1.NodeClaim
+	for _, r := range regions {
+		machines, err := r.Site.List(ctx, Door, p.set)
+		if err != nil {
+			return nil, fmt.Errorf("list the machines of region %s: %w", r.Name, err)
+		}
+		for _, m := range machines {
+			all = append(all, p.seen(r, m))
+		}
+	}
+	others, err := p.inherited(ctx)
+	return append(all, others...), err
+}
+
+// inherited are the NodeClaims of machines that another provider made and that are there.
+func (p *CloudProvider) inherited(ctx context.Context) ([]*v1.NodeClaim, error) {
+	var claims v1.NodeClaimList
+	if err := p.client.List(ctx, &claims); err != nil {
+		return nil, fmt.Errorf("list NodeClaims: %w", err)
+	}
+	var all []*v1.NodeClaim
+	for i := range claims.Items {
+		c := &claims.Items[i]
+		region, vmid, err := ParseProviderID(c.Status.ProviderID)
+		if err != nil || asMade(c) != nil {
+			continue
+		}
+		r, err := p.regions.Get(region)
+		if err != nil {
+			continue
+		}
+		is, err := p.foreign(ctx, r, c, vmid)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// seen is a machine as Karpenter knows it.
+func (p *CloudProvider) seen(r *Region, m site.Machine) *v1.NodeClaim {
+	labels := map[string]string{corev1.LabelTopologyRegion: r.Name, corev1.LabelTopologyZone: m.Guest.Node}
+	for _, s := range p.sizes {
+		if s.cpus() == int64(m.Guest.CPUs) && s.memory() == m.Guest.Memory {
+			for k, v := range s.labels() {
+				labels[k] = v
+			}
+			break
+		}
+	}
+	claim := &v1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: m.Guest.Name, Labels: labels}, Status: v1.NodeClaimStatus{ProviderID: ProviderID(r.Name, m.Guest.VMID)}}
+	if m.Outcome != nil && m.Outcome.State == model.StateGone {
+		now := metav1.Now()
+		claim.DeletionTimestamp = &now
+	}
+	return claim
+}

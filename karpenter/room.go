@@ -1,0 +1,141 @@
+package karpenter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// zone is a Proxmox node with what it has left.
+type zone struct {
+	region, node string
+	free         int64  // bytes of memory
+	cpus         int64  // that one machine can have
+	freeCPUs     int64  // virtual ones, by the factor
+	guests       int    // that run
+	closed       string // why it takes nothing; empty: it does
+}
+
+func (z zone) String() string { return z.region + "/" + z.node }
+
+// zonesOf are the nodes of a region with what they have left. CPUs of a node count as factor virtual ones.
+//
+// Memory counts as Proxmox reports it, or as guests that run may take it, if that is more: a machine
+// that has just booted uses little of what it was promised.
+func zonesOf(r *Region, have *model.Observed, factor float64) []zone {
+	promised, cpus, running := map[string]int64{}, map[string]int64{}, map[string]int{}
+	for id, g := range have.Guests {
+		if _, coming := have.Placed[id]; coming || g.Template || g.Status == model.StatusStopped {
+			continue
+		}
+		promised[g.Node] += g.Memory
+		cpus[g.Node] += int64(g.CPUs)
+		running[g.Node]++
+	}
+	coming := map[string]int64{}
+	for _, p := range have.Placed {
+		coming[p.Node] += p.Memory
+		running[p.Node]++
+	}
+	var all []zone
+	for _, name := range model.NamesOf(have.Nodes) {
+		if len(r.Cluster.Nodes) > 0 && !slices.Contains(r.Cluster.Nodes, name) {
+			continue
+		}
+		n := have.Nodes[name]
+		facts := model.Place{Facts: r.Cluster.Facts}.FactsOf(name)
+		z := zone{region: r.Name, node: name, cpus: int64(n.CPUs), guests: running[name]}
+		z.free = max(0, n.Memory-max(n.Used, promised[name])-coming[name]-facts.Reserved)
+		z.freeCPUs = max(0, int64(float64(n.CPUs)*factor)-cpus[name])
+		switch {
+		case !n.Online:
+			z.closed = "offline"
+		case n.Maintenance, facts.Maintenance:
+			z.closed = "in maintenance"
+		}
+		all = append(all, z)
+	}
+	return all
+}
+
+// unfit says why a machine of a size can't be made in the zone; empty: it can.
+func (z zone) unfit(s Size) string {
+	switch {
+	case z.closed != "":
+		return z.closed
+	case s.cpus() > z.cpus:
+		return fmt.Sprintf("%d CPUs, %d needed", z.cpus, s.cpus())
+	case s.cpus() > z.freeCPUs:
+		return fmt.Sprintf("%d virtual CPUs free, %d needed", z.freeCPUs, s.cpus())
+	case s.memory() > z.free:
+		return fmt.Sprintf("%s of memory free, %s needed", model.Bytes(z.free), model.Bytes(s.memory()))
+	}
+	return ""
+}
+
+// backoff is for how long zones are left alone in which machines couldn't be made. It keeps Karpenter from making
+// and removing machines for ever.
+type backoff struct {
+	mu    sync.Mutex
+	now   func() time.Time
+	zones map[string]trouble
+}
+
+// trouble is what went wrong in a zone, for a size or for all.
+type trouble struct {
+	text  string
+	times int
+	until time.Time
+}
+
+const (
+	firstPause = time.Minute
+	lastPause  = 30 * time.Minute
+)
+
+func newBackoff(now func() time.Time) *backoff {
+	return &backoff{now: now, zones: map[string]trouble{}}
+}
+
+// failed notes that a machine couldn't be made in a zone, and returns when the zone is tried again. Of an empty
+// size it holds for all.
+func (b *backoff) failed(z zone, size, text string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := z.String() + " " + size
+	t := b.zones[key]
+	t.times++
+	t.text, t.until = text, b.now().Add(min(lastPause, firstPause<<min(t.times-1, 10)))
+	b.zones[key] = t
+	return t.until
+}
+
+// worked notes that a machine was made in a zone.
+func (b *backoff) worked(z zone, size string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.zones, z.String()+" "+size)
+	delete(b.zones, z.String()+" ")
+}
+
+// why says why a zone is left alone for a size; empty: it isn't.
+func (b *backoff) why(z zone, size string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, key := range []string{z.String() + " " + size, z.String() + " "} {
+		if t, ok := b.zones[key]; ok && b.now().Before(t.until) {
+			return fmt.Sprintf("%s; it is tried again after %s", t.text, t.until.Format(time.TimeOnly))
+		}
+	}
+	return ""
+}
+
+// reasons puts together why no zone is good.
+func reasons(list []string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), "; ")
+}

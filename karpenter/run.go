@@ -1,0 +1,215 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
+	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	infra "github.com/proxplane/proxplane/api/infra/v1beta1"
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/kube"
+	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/site"
+)
+
+// Karpenter's libraries go by the scheme of client-go.
+func init() {
+	if err := errors.Join(api.AddToScheme(scheme.Scheme), infra.AddToScheme(scheme.Scheme)); err != nil {
+		panic(err) // two types of the same name
+	}
+}
+
+// Config says how the door works.
+type Config struct {
+	Kubernetes *rest.Config
+	// Cluster is the name of this Kubernetes among those that share a Proxmox; empty: one that is made from the
+	// UID of the namespace kube-system.
+	Cluster string
+	// Sites are the Proxmox clusters that this process looks after, also for others; nil: this door's alone.
+	Sites  *site.Sites
+	Logger *slog.Logger
+
+	// Regions is a Secret with the original's configuration, beside Providers; empty: there is none.
+	Regions types.NamespacedName
+	// InstanceTypes is a file with instance types; empty: a grid of them.
+	InstanceTypes string
+	// CPUFactor is how many virtual CPUs a CPU of Proxmox stands for; 0: 4.
+	CPUFactor float64
+	// APIServer is the URL by which machines reach Kubernetes; empty: that of kube-public/cluster-info, or the one
+	// that this process uses.
+	APIServer string
+	// Arguments are for Karpenter itself, such as --batch-idle-duration=2s.
+	Arguments []string
+
+	// LeaderElection is the namespace of the Lease by which replicas agree who works; empty: nobody else is there, or
+	// somebody else sees to it.
+	LeaderElection string
+	// Metrics and Health are addresses to listen on; empty: nowhere.
+	Metrics, Health string
+	// Registry gets the metrics; nil: that of controller-runtime.
+	Registry prometheus.Registerer
+	// Proxmox carries the requests to Proxmox; nil: the network.
+	Proxmox http.RoundTripper
+}
+
+// Run works until ctx ends.
+func Run(ctx context.Context, cfg Config) error {
+	opts, err := cfg.options()
+	if err != nil {
+		return err
+	}
+	logger := logr.FromSlogHandler(cfg.Logger.Handler()).V(1)
+	ctx = log.IntoContext(opts.ToContext(ctx), logger)
+	if err := define(ctx, cfg.Kubernetes); err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(cfg.Kubernetes, cfg.manager(ctx, logger))
+	if err != nil {
+		return fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	set := cfg.Cluster
+	if set == "" {
+		if set, err = kube.Name(ctx, mgr.GetAPIReader()); err != nil {
+			return err
+		}
+	}
+	if cfg.Sites == nil {
+		cfg.Sites = new(site.Sites)
+	}
+	p, err := cfg.provider(ctx, mgr, set)
+	if err != nil {
+		return err
+	}
+	if err := setUp(ctx, mgr, p, cfg); err != nil {
+		return err
+	}
+	if err := runKarpenter(ctx, mgr, p); err != nil {
+		return err
+	}
+	cfg.Logger.Info("starting Karpenter", "cluster", set)
+	defer p.regions.close()
+	return mgr.Start(ctx)
+}
+
+// options are Karpenter's own, with what its environment variables say.
+func (cfg Config) options() (*options.Options, error) {
+	opts := &options.Options{}
+	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
+	opts.AddFlags(fs)
+	opts.LogLevel = "info" // ours is said otherwise
+	if err := opts.Parse(fs, cfg.Arguments...); err != nil {
+		return nil, fmt.Errorf("arguments for Karpenter: %w", err)
+	}
+	return opts, nil
+}
+
+func (cfg Config) manager(ctx context.Context, logger logr.Logger) manager.Options {
+	skip := true // several of them may run in one process, in tests
+	o := manager.Options{
+		Scheme: scheme.Scheme, Logger: logger, HealthProbeBindAddress: cfg.Health, Metrics: metricsserver.Options{BindAddress: "0"},
+		BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
+		Controller:  config.Controller{SkipNameValidation: &skip},
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+		}},
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
+	}
+	if cfg.Health == "" {
+		o.HealthProbeBindAddress = "0"
+	}
+	if cfg.Metrics != "" {
+		o.Metrics.BindAddress = cfg.Metrics
+	}
+	if cfg.LeaderElection != "" {
+		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionReleaseOnCancel = true, "proxplane-karpenter", cfg.LeaderElection, true
+	}
+	return o
+}
+
+// provider puts together what Karpenter calls.
+func (cfg Config) provider(ctx context.Context, mgr manager.Manager, set string) (*CloudProvider, error) {
+	var sizes []Size
+	if cfg.InstanceTypes != "" {
+		var err error
+		if sizes, err = ReadSizes(cfg.InstanceTypes); err != nil {
+			return nil, err
+		}
+	}
+	direct, err := client.New(cfg.Kubernetes, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	regions := newRegions(cfg.Sites, set, cfg.Proxmox, cfg.Logger)
+	p := newCloudProvider(mgr.GetClient(), mgr.GetAPIReader(), regions, set, sizes, cfg.CPUFactor, &join.Tokens{Client: direct, Door: Door})
+	regions.observe = p.metrics.exchange
+	if p.boot.cluster, err = join.Find(ctx, mgr.GetAPIReader(), cfg.Kubernetes, cfg.APIServer); err != nil {
+		return nil, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(cfg.Kubernetes)
+	if err != nil {
+		return nil, err
+	}
+	version, err := d.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("ask Kubernetes for its version: %w", err)
+	}
+	p.boot.version = version.String()
+	registry := cfg.Registry
+	if registry == nil {
+		registry = ctrlmetrics.Registry
+	}
+	return p, p.metrics.register(registry)
+}
+
+// runKarpenter has Karpenter's own controllers run in the manager.
+func runKarpenter(ctx context.Context, mgr manager.Manager, p *CloudProvider) error {
+	if err := index(ctx, mgr); err != nil {
+		return err
+	}
+	c, store := clock.RealClock{}, nodeoverlay.NewInstanceTypeStore()
+	decorated := overlay.Decorate(p, mgr.GetClient(), store)
+	cluster := state.NewCluster(c, mgr.GetClient(), decorated)
+	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter")) //nolint:staticcheck // Karpenter takes no other one yet
+	for _, one := range controllers.NewControllers(ctx, mgr, c, mgr.GetClient(), recorder, decorated, p, cluster, store) {
+		if err := one.Register(ctx, mgr); err != nil {
+			return fmt.Errorf("set up Karpenter: %w", err)
+		}
+	}
+	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("not all objects were read yet")
+		}
+		return nil
+	}))
+}

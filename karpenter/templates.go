@@ -1,0 +1,207 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/status"
+)
+
+// How soon objects are looked at again: those that wait for something, and those that are as they should be.
+const (
+	lookSoon = 10 * time.Second
+	lookLate = 5 * time.Minute
+)
+
+// templates looks after ProxmoxTemplates: an image for each of their regions.
+type templates struct {
+	client  client.Client
+	regions *Regions
+	set     string
+}
+
+// Reconcile looks after one.
+func (c *templates) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	var t api.ProxmoxTemplate
+	if err := c.client.Get(ctx, r.NamespacedName, &t); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	owner := imageOf(model.Owner{Door: Door, Set: c.set}, t.Name, &t.Spec).Owner
+	if t.DeletionTimestamp != nil {
+		return c.remove(ctx, &t, owner)
+	}
+	if controllerutil.AddFinalizer(&t, api.TerminationFinalizer) {
+		if err := c.client.Update(ctx, &t); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	before := t.DeepCopy()
+	again := c.look(ctx, &t, owner)
+	if equality.Semantic.DeepEqual(before.Status, t.Status) {
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
+	return reconcile.Result{RequeueAfter: again}, client.IgnoreNotFound(c.client.Status().Patch(ctx, &t, client.MergeFrom(before)))
+}
+
+// look puts the images of a template and notes how they are.
+func (c *templates) look(ctx context.Context, t *api.ProxmoxTemplate, owner model.Owner) time.Duration {
+	regions, err := c.regions.Meant(t.Spec.Region)
+	if err == nil {
+		err = wrongTemplate(t)
+	}
+	if err != nil {
+		settle(t, nil, "", "Invalid", err.Error())
+		return lookSoon
+	}
+	var zones []string
+	var waits []string
+	version := ""
+	for _, r := range regions {
+		some, id, wait := c.inRegion(ctx, r, t, owner)
+		zones, version = append(zones, some...), max(version, id)
+		if wait != "" {
+			waits = append(waits, "region "+r.Name+": "+wait)
+		}
+	}
+	if len(waits) > 0 {
+		settle(t, zones, t.Status.ImageID, "NotReady", strings.Join(waits, "; "))
+		return lookSoon
+	}
+	settle(t, zones, version, "", "")
+	return lookLate
+}
+
+// inRegion puts the image on one region. It returns the zones that have it, its version, and what it waits for.
+func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTemplate, owner model.Owner) (zones []string, version, wait string) {
+	img, errs := r.Cluster.Image(*imageOf(owner, t.Name, &t.Spec))
+	if err := errs.OrNil(); err != nil {
+		return nil, "", inWords(err).Error()
+	}
+	storage, why := storageFor(ctx, r, t.Spec.StorageIDs)
+	if why != "" {
+		return nil, "", why
+	}
+	img.Storage = storage
+	for key, value := range templateOptions(t) {
+		img.Options[key] = value
+	}
+	if err := r.Site.PutImage(owner, img); err != nil {
+		return nil, "", err.Error()
+	}
+	out, told := outcomeOf(r, owner)
+	for _, one := range out.Templates {
+		zones = append(zones, fmt.Sprintf("%s/%s/%d", r.Name, one.Node, one.VMID))
+	}
+	slices.Sort(zones)
+	switch {
+	case !told:
+		wait = "Proxmox is asked for the template"
+	case out.State != engine.StateReady:
+		wait = textOf(out)
+	}
+	return zones, img.Version(), wait
+}
+
+// templateOptions are the options of the template itself.
+func templateOptions(t *api.ProxmoxTemplate) map[string]string {
+	all := map[string]string{}
+	if t.Spec.Machine != "" && t.Spec.Machine != "pc" {
+		all["machine"] = t.Spec.Machine
+	}
+	if cpu := t.Spec.CPU; cpu != nil && cpu.Type != "" {
+		all["cpu"] = cpu.Type
+	}
+	return all
+}
+
+// wrongTemplate says what no region can make of a template.
+func wrongTemplate(t *api.ProxmoxTemplate) error {
+	for i, n := range t.Spec.Network {
+		if text := wrongNetwork(i, n); text != "" {
+			return errors.New(text)
+		}
+	}
+	m := made{Region: "region", Zone: "zone", Size: "any", CPUs: 1, Memory: 1 << 30, Source: api.InstanceTemplateRef{Kind: api.KindTemplate, Name: t.Name}, Template: &t.Spec}
+	one, cluster := m.machine(model.Owner{Door: Door, Key: model.Key{Kind: kindNodeClaim, Name: "node"}}, noCluster, inPlace{})
+	_, _, err := m.translate(one, cluster)
+	return err
+}
+
+// remove has the images of a template go, and then the object.
+func (c *templates) remove(ctx context.Context, t *api.ProxmoxTemplate, owner model.Owner) (reconcile.Result, error) {
+	regions, err := c.regions.Meant(t.Spec.Region)
+	if errors.Is(err, errUnread) {
+		return reconcile.Result{RequeueAfter: lookSoon}, nil
+	}
+	var waits []string
+	for _, r := range regions {
+		img, _ := r.Cluster.Image(*imageOf(owner, t.Name, &t.Spec))
+		img.Deleted = true
+		if is, told := outcomeOf(r, owner); told && is.State == engine.StateGone {
+			continue
+		}
+		if err := r.Site.PutImage(owner, img); err != nil {
+			return reconcile.Result{}, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, lookSoon)
+		out, err := r.Site.Await(ctx, owner, site.Gone)
+		cancel()
+		if err != nil && !errors.Is(err, site.ErrNotWanted) {
+			waits = append(waits, "region "+r.Name+": "+textOf(out))
+		}
+	}
+	if len(waits) > 0 {
+		before := t.DeepCopy()
+		settle(t, t.Status.Zones, t.Status.ImageID, "Deleting", strings.Join(waits, "; "))
+		return reconcile.Result{RequeueAfter: lookSoon}, c.client.Status().Patch(ctx, t, client.MergeFrom(before))
+	}
+	controllerutil.RemoveFinalizer(t, api.TerminationFinalizer)
+	return reconcile.Result{}, client.IgnoreNotFound(c.client.Update(ctx, t))
+}
+
+// outcomeOf is how an object of a region is; told: something is known.
+func outcomeOf(r *Region, owner model.Owner) (site.Outcome, bool) { return r.Site.Latest(owner) }
+
+// textOf is what an object waits for, with what to do about it.
+func textOf(o site.Outcome) string {
+	text := status.Text(o.Text, o.Diff)
+	if o.Failure != nil && !strings.Contains(text, o.Failure.Text) {
+		text += ": " + o.Failure.Text
+	}
+	if text == "" {
+		text = "it is being made"
+	}
+	return strings.TrimPrefix(text, ": ")
+}
+
+// settle notes how a template is. Reason is empty if it is ready.
+func settle(t source, zones []string, image, reason, text string) {
+	s := statusOf(t)
+	s.Zones, s.ImageID = zones, image
+	s.Resources = nodesResource(zones)
+	conditions := t.StatusConditions()
+	if reason == "" {
+		conditions.SetTrue(api.ConditionTemplateReady)
+		return
+	}
+	conditions.SetFalse(api.ConditionTemplateReady, reason, text)
+}
+
+func nodesResource(zones []string) corev1.ResourceList {
+	return corev1.ResourceList{api.ResourceZones: *resource.NewQuantity(int64(len(zones)), resource.DecimalSI)}
+}
