@@ -14,3 +14,9 @@ var Files embed.FS
 //
 //go:embed karpenter/*.yaml
 var Karpenter embed.FS
+
+// Machines are those of the group cluster.k8s.io, which the chart brings along only when it is asked to:
+// who has machine-controller has them already.
+//
+//go:embed machines/*.yaml
+var Machines embed.FS
