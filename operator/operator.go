@@ -68,6 +68,12 @@ type Config struct {
 	// Proxmox carries the requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
 
+	// Doors are other doors that this process serves, on the same manager and the same sites.
+	Doors []Door
+
+	// Without leaves the operator's own kinds alone: only Doors are served.
+	Without bool
+
 	// Events gets what is done in Proxmox, step by step, of all Providers; nil: nobody does. It
 	// is called by several goroutines.
 	Events func(engine.Event)
@@ -127,28 +133,43 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
-	d.providers, d.budget = newProviders(d), engine.NewBudget(d.unread)
-	if d.clusters == nil {
-		d.clusters = new(site.Sites)
+	if cfg.Sites == nil {
+		cfg.Sites = new(site.Sites)
 	}
 	if cfg.Registry == nil {
 		cfg.Registry = ctrlmetrics.Registry
 	}
-	d.metrics = newMetrics(cfg.Registry, d.providers, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
-	if err := awaitKinds(ctx, mgr.GetRESTMapper()); err != nil {
-		return err
+	for _, door := range cfg.Doors {
+		if err := door.SetUp(ctx, cfg.shared(mgr, set)); err != nil {
+			return err
+		}
 	}
-	if err := setUp(ctx, mgr, d); err != nil {
+	if !cfg.Without {
+		err = cfg.own(ctx, mgr, set)
+	} else {
+		err = health(mgr)
+	}
+	if err != nil {
 		return err
 	}
 	cfg.Logger.Info("starting", "cluster", set, "namespaces", cfg.Namespaces)
 	return mgr.Start(ctx)
 }
 
+// own serves the operator's own kinds.
+func (cfg Config) own(ctx context.Context, mgr manager.Manager, set string) error {
+	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
+	d.providers, d.budget = newProviders(d), engine.NewBudget(d.unread)
+	d.metrics = newMetrics(cfg.Registry, d.providers, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
+	if err := awaitKinds(ctx, mgr.GetRESTMapper()); err != nil {
+		return err
+	}
+	return setUp(ctx, mgr, d)
+}
+
 func (cfg Config) options(logger logr.Logger) manager.Options {
 	o := manager.Options{
-		Scheme: kube.Scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, PprofBindAddress: cfg.Profiler, Metrics: cfg.serveMetrics(),
+		Scheme: cfg.scheme(), Logger: logger, HealthProbeBindAddress: cfg.Health, PprofBindAddress: cfg.Profiler, Metrics: cfg.serveMetrics(),
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{

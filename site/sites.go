@@ -2,6 +2,9 @@ package site
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,6 +26,9 @@ type Config struct {
 	SSH     *ssh.Hosts // for what Proxmox has no API for; nil: nodes can't be logged in to
 	Keys    model.Keys // sign and verify the proofs of ownership; none: they aren't signed
 
+	// Proxy is the URL of the HTTP proxy to go through; empty: Proxmox.Proxy, or the environment's.
+	Proxy string
+
 	// Identify asks Proxmox which cluster it is, which takes a request. Clients of one
 	// cluster are then bounded together, whichever credentials they have.
 	Identify bool
@@ -39,7 +45,7 @@ func (c Config) same(o Config) bool {
 	return slices.Equal(c.Proxmox.Endpoints, o.Proxmox.Endpoints) && reflect.DeepEqual(c.Proxmox.Credentials, o.Proxmox.Credentials) &&
 		reflect.DeepEqual(c.Proxmox.TLS, o.Proxmox.TLS) && c.Proxmox.RoundTripper == o.Proxmox.RoundTripper &&
 		reflect.DeepEqual(c.SSH, o.SSH) && reflect.DeepEqual(c.Keys, o.Keys) &&
-		c.Identify == o.Identify && c.Identity == o.Identity && c.Trusted == o.Trusted
+		c.Proxy == o.Proxy && c.Identify == o.Identify && c.Identity == o.Identity && c.Trusted == o.Trusted
 }
 
 // Sites are the Proxmox clusters that a process looks after. The zero value is ready to
@@ -93,6 +99,13 @@ type cluster struct {
 }
 
 func (s *Sites) newCluster(cfg Config) (*cluster, error) {
+	if cfg.Proxy != "" {
+		proxy, err := url.Parse(cfg.Proxy)
+		if err != nil {
+			return nil, fmt.Errorf("the URL of the proxy: %w", err)
+		}
+		cfg.Proxmox.Proxy = http.ProxyURL(proxy)
+	}
 	client, err := pve.New(cfg.Proxmox)
 	if err != nil {
 		return nil, err
