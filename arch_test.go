@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 
 // starters are the only files of a door that import another one: commands that
 // start it.
-var starters = map[string]string{"cli/operator.go": "operator"}
+var starters = map[string]string{"cli/operator.go": "operator", "cli/machines.go": "machines"}
 
 // simUsers are the only files that ship and import the simulator.
 var simUsers = []string{"cli/simulator/sim.go", "cli/simulator/qemu.go", "cli/simulator/ssh.go", "cli/simulator/demo.go"}
@@ -343,9 +343,9 @@ func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
 }
 
 // All who work on a Proxmox cluster do so through a site, so that it is asked once for all of
-// them. The operator tries a new login before it takes the place of another one.
+// them. Doors in Kubernetes try a new login before it takes the place of another one.
 func TestOnlySitesWorkOnClusters(t *testing.T) {
-	tries := map[string]bool{"operator/providerlink.go": true}
+	tries := map[string]bool{"operator/providerlink.go": true, "machines/fleet.go": true}
 	makers := []string{"engine", "observe", "act", "pve"}
 	for _, f := range sources(t) {
 		if f.test || top(f.pkg) == "test" || f.pkg == "site" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,12 +15,15 @@ import (
 	"github.com/proxplane/proxplane/cli/command"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/operator"
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // operatorFlags are what `proxplane operator` was told.
 type operatorFlags struct {
 	operator.Config
 	operator.Election
+	machinesFlags
+	doors               []string
 	kubeconfig, context string
 	alone               bool
 	format              string
@@ -31,7 +35,8 @@ func newOperator(u *ui.UI) *cobra.Command {
 		Use:   "operator",
 		Short: "Run the Kubernetes operator",
 		Long: `Run the Kubernetes operator. It reconciles Providers, VirtualMachines and
-whatever belongs to them, as custom resources (deploy/crds). It runs until it is
+whatever belongs to them, as custom resources (deploy/crds), and with --doors
+MachineDeployments of cluster.k8s.io whose provider is proxmox. It runs until it is
 interrupted. Of several replicas one works, and another one takes over when that
 is gone.
 
@@ -44,6 +49,8 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, u) },
 	}
 	fs := cmd.Flags()
+	fs.StringSliceVar(&f.doors, "doors", []string{doorVM}, "`DOOR` to serve: vm, or machines for MachineDeployments; can be repeated")
+	f.machinesFlags.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where Kubernetes is (default: KUBECONFIG, ~/.kube/config, or the pod's own)")
 	fs.StringVar(&f.context, "context", "", "`NAME` of the context in it")
 	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "look after this `NAMESPACE` only; can be repeated (default: all)")
@@ -67,14 +74,17 @@ func (f *operatorFlags) run(cmd *cobra.Command, u *ui.UI) error {
 	if err := f.startLog(cmd, u); err != nil {
 		return err
 	}
+	if err := f.chooseDoors(); err != nil {
+		return err
+	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	var err error
-	if f.Kubernetes, err = loader.ClientConfig(); err != nil {
+	if f.Config.Kubernetes, err = loader.ClientConfig(); err != nil {
 		return ui.Advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside of Kubernetes, run it with a service account.")
 	}
-	f.Kubernetes.QPS = -1 // the API server sees to it that all get their share
+	f.Config.Kubernetes.QPS = -1 // the API server sees to it that all get their share
 	if !f.alone {
 		if f.Namespace == "" {
 			if f.Namespace, _, err = loader.Namespace(); err != nil {
@@ -103,11 +113,40 @@ func (f *operatorFlags) startLog(cmd *cobra.Command, u *ui.UI) error {
 	options := &slog.HandlerOptions{Level: level}
 	switch f.format {
 	case "text":
-		f.Logger = slog.New(slog.NewTextHandler(u.Err, options))
+		f.Config.Logger = slog.New(slog.NewTextHandler(u.Err, options))
 	case "json":
-		f.Logger = slog.New(slog.NewJSONHandler(u.Err, options))
+		f.Config.Logger = slog.New(slog.NewJSONHandler(u.Err, options))
 	default:
 		return fmt.Errorf("--log-format %s: want text or json", f.format)
 	}
 	return nil
+}
+
+// Doors of the operator, as --doors names them.
+const (
+	doorVM       = "vm"
+	doorMachines = "machines"
+)
+
+// operatorDoors are all of them.
+var operatorDoors = []string{doorVM, doorMachines}
+
+// chooseDoors takes over which doors are to be served.
+func (f *operatorFlags) chooseDoors() error {
+	for _, name := range f.doors {
+		if !slices.Contains(operatorDoors, name) {
+			return fmt.Errorf("--doors: %s", suggest.OneOf(name, operatorDoors))
+		}
+	}
+	if len(f.doors) == 0 {
+		return fmt.Errorf("--doors: name one at least: %s", strings.Join(operatorDoors, ", "))
+	}
+	f.Without = !slices.Contains(f.doors, doorVM)
+	if !slices.Contains(f.doors, doorMachines) {
+		return nil
+	}
+	f.Doors = append(f.Doors, operator.Door{Scheme: machinesScheme, SetUp: func(ctx context.Context, s operator.Shared) error {
+		return f.machinesFlags.setUp(ctx, s.Manager, machinesOptions{Kubernetes: s.Kubernetes, Set: s.Set, Sites: s.Sites, Registry: s.Registry, Proxmox: s.Proxmox, Logger: s.Logger})
+	}})
+	return f.machinesFlags.check()
 }

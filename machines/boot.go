@@ -1,0 +1,192 @@
+package machines
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
+	"k8c.io/machine-controller/sdk/bootstrap"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/machines/userdata"
+)
+
+// What the Secret of a Machine with its user-data has.
+const (
+	bootKey      = "userdata"
+	bootIgnition = "machines.proxplane.io/ignition"
+	bootLabel    = "machines.proxplane.io/machine"
+
+	// bootAge is how old user-data may be when a guest is made from them: their token lives an hour.
+	bootAge = join.Lifetime / 2
+
+	machineName = "<MACHINE_NAME>" // which the operating-system-manager leaves to be replaced
+)
+
+func bootName(m *clusterv1alpha1.Machine) client.ObjectKey {
+	return client.ObjectKey{Namespace: m.Namespace, Name: m.Name + "-user-data"}
+}
+
+// userData are those of the machine: made once, and kept beside it. Nil: it is said what is waited for.
+func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
+	var s corev1.Secret
+	err := t.direct.Get(ctx, bootName(t.m), &s)
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return nil, fmt.Errorf("read the user-data: %w", err)
+	case !metav1.IsControlledBy(&s, t.m):
+		return nil, &wrongError{fmt.Sprintf("the Secret %s, which is for its user-data, belongs to something else; remove it", bootName(t.m))}
+	case t.record.VMID != 0 || t.now().Sub(s.CreationTimestamp.Time) < bootAge:
+		return &userdata.Made{Text: string(s.Data[bootKey]), Ignition: s.Annotations[bootIgnition] == "true"}, nil
+	default: // nothing was made from them yet, and their token ends
+		if err := client.IgnoreNotFound(t.direct.Delete(ctx, &s, client.Preconditions{UID: &s.UID})); err != nil {
+			return nil, err
+		}
+	}
+	made, err := t.makeUserData(ctx)
+	if err != nil || made == nil {
+		return nil, err
+	}
+	s = corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: t.m.Namespace, Name: bootName(t.m).Name, Labels: map[string]string{bootLabel: t.m.Name},
+			Annotations:     map[string]string{bootIgnition: fmt.Sprint(made.Ignition)},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.m, clusterv1alpha1.SchemeGroupVersion.WithKind(Kind))},
+		},
+		Data: map[string][]byte{bootKey: []byte(made.Text)},
+	}
+	if err := t.direct.Create(ctx, &s); err != nil {
+		return nil, fmt.Errorf("write the user-data: %w", err)
+	}
+	return made, nil
+}
+
+func (t *turn) dropUserData(ctx context.Context) error {
+	s := &corev1.Secret{}
+	if err := t.direct.Get(ctx, bootName(t.m), s); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if !metav1.IsControlledBy(s, t.m) {
+		return nil
+	}
+	return client.IgnoreNotFound(t.direct.Delete(ctx, s, client.Preconditions{UID: &s.UID}))
+}
+
+// makeUserData makes them: those that people give, those of the operating-system-manager, or our own.
+func (t *turn) makeUserData(ctx context.Context) (*userdata.Made, error) {
+	if own := t.value.OverwriteCloudConfig; own != nil {
+		return t.given(*own), nil
+	}
+	if made, wait, err := t.managed(ctx); made != nil || wait || err != nil {
+		return made, err
+	}
+	cluster, err := join.Find(ctx, t.direct, t.Kubernetes, t.APIServer)
+	if err != nil {
+		return nil, err
+	}
+	token, err := t.tokens.For(ctx, t.joins())
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := cluster.Kubeconfig(token)
+	if err != nil {
+		return nil, err
+	}
+	c := userdata.Config{
+		OS: t.value.OperatingSystem, Name: t.m.Spec.Name, Kubelet: t.m.Spec.Versions.Kubelet, Kubeconfig: kubeconfig, CA: cluster.CA,
+		ProviderID: fmt.Sprintf(providerIDFormat, t.m.UID), Taints: t.m.Spec.Taints, SSHKeys: t.value.SSHPublicKeys, SSHUserCA: t.value.CAPublicKey,
+	}
+	if c.Kubelet == "" {
+		if c.Kubelet, err = t.serverVersion(); err != nil {
+			return nil, fmt.Errorf("find out the API server's version: %w", err)
+		}
+	}
+	if c.ClusterDNS, err = t.nameServers(ctx); err != nil {
+		return nil, err
+	}
+	s := t.value.OperatingSystemSpec
+	c.DistUpgradeOnBoot, c.DisableAutoUpdate, c.DisableLocksmithD = s.DistUpgradeOnBoot, s.DisableAutoUpdate || s.DisableUpdateEngine, s.DisableLocksmithD
+	if s.RHELSubscriptionManagerUser != "" || s.RHELActivationKey != "" {
+		c.Subscription = &userdata.Subscription{
+			User: s.RHELSubscriptionManagerUser, Password: s.RHELSubscriptionManagerPassword, Organization: s.RHELOrganizationName, ActivationKey: s.RHELActivationKey, Attach: s.AttachSubscription,
+		}
+	}
+	made, err := userdata.Make(c)
+	if err != nil {
+		return nil, &wrongError{err.Error()}
+	}
+	return &made, nil
+}
+
+// given are user-data that others have made.
+func (t *turn) given(text string) *userdata.Made {
+	text = strings.ReplaceAll(text, machineName, t.m.Spec.Name)
+	return &userdata.Made{Text: text, Ignition: strings.HasPrefix(strings.TrimSpace(text), "{")}
+}
+
+// managed are those of the operating-system-manager; wait: it hasn't made the right ones yet.
+func (t *turn) managed(ctx context.Context) (made *userdata.Made, wait bool, err error) {
+	name, revision, err := t.deployment(ctx)
+	if err != nil || name == "" {
+		return nil, false, err
+	}
+	key := client.ObjectKey{Namespace: bootstrap.CloudInitSettingsNamespace, Name: fmt.Sprintf(bootstrap.CloudConfigSecretNamePattern, name, t.m.Namespace, bootstrap.BootstrapCloudConfig)}
+	var s corev1.Secret
+	if err := t.direct.Get(ctx, key, &s); err != nil {
+		if apierrors.IsForbidden(err) {
+			return nil, false, nil
+		}
+		return nil, false, client.IgnoreNotFound(err)
+	}
+	if is := s.Annotations[bootstrap.MachineDeploymentRevision]; is != revision {
+		t.again = 3 * time.Second
+		t.said.waits("UserDataNotReady", fmt.Sprintf("the operating-system-manager's Secret %s is for revision %s, and the MachineSet is revision %s", key, is, revision))
+		return nil, true, nil
+	}
+	return t.given(string(s.Data["cloud-config"])), false, nil
+}
+
+// nameServers are the cluster's.
+func (t *turn) nameServers(ctx context.Context) ([]string, error) {
+	if len(t.ClusterDNS) > 0 {
+		return t.ClusterDNS, nil
+	}
+	var s corev1.Service
+	if err := t.direct.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-dns"}, &s); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return s.Spec.ClusterIPs, nil
+}
+
+// serverVersion is the API server's.
+func (r *reconciler) serverVersion() (string, error) {
+	r.server.Lock()
+	defer r.server.Unlock()
+	if r.server.version != "" && r.now().Sub(r.server.at) < serverAge {
+		return r.server.version, nil
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(r.Kubernetes)
+	if err != nil {
+		return "", err
+	}
+	info, err := d.ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	r.server.version, r.server.at = strings.TrimPrefix(info.GitVersion, "v"), r.now()
+	return r.server.version, nil
+}
+
+// serverAge is how long the API server's version is believed to be the same.
+const serverAge = time.Minute
+
+// joins is the machine for those who let it join.
+func (t *turn) joins() join.Machine { return joinsAs(t.m) }

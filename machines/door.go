@@ -1,0 +1,115 @@
+package machines
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8c.io/machine-controller/pkg/controller/machinedeployment"
+	"k8c.io/machine-controller/pkg/controller/machineset"
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/proxplane/proxplane/kube/drain"
+	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/site"
+)
+
+// Door is what this door's machines are known by in Proxmox.
+const Door = "machines"
+
+// Kind is the kind of objects that machines belong to.
+const Kind = "Machine"
+
+// Options say how the door works.
+type Options struct {
+	// Beside says that machine-controller runs, too: it controls MachineDeployments and MachineSets,
+	// and only Machines whose provider is proxmox are ours.
+	Beside bool
+	// JoinTimeout is after how long a machine that hasn't become a node is replaced; 0: never.
+	JoinTimeout time.Duration
+	// SkipEvictionAfter is for how long a drain is waited for.
+	SkipEvictionAfter time.Duration
+	// APIServer is the URL by which machines reach the API server; empty: that of cluster-info.
+	APIServer string
+	// ClusterDNS are the addresses of the cluster's name servers; none: that of the Service kube-dns.
+	ClusterDNS []string
+
+	Kubernetes *rest.Config
+	Set        string
+	Sites      *site.Sites
+	Registry   prometheus.Registerer
+	Proxmox    http.RoundTripper
+	Logger     *slog.Logger
+}
+
+// The defaults, as in the original.
+const (
+	DefaultJoinTimeout       = 25 * time.Minute
+	DefaultSkipEvictionAfter = 2 * time.Hour
+
+	workers = 10
+)
+
+// Scheme adds the kinds.
+func Scheme(s *runtime.Scheme) error { return clusterv1alpha1.AddToScheme(s) }
+
+// SetUp adds the controllers to a manager.
+func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
+	direct, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return err
+	}
+	log := o.Logger.With("door", Door)
+	r := &reconciler{
+		Options: o, client: client.WithFieldOwner(mgr.GetClient(), "proxplane"), direct: direct, log: log, now: time.Now, getenv: os.Getenv,
+		events:  mgr.GetEventRecorder("proxplane-" + Door),
+		drainer: &drain.Drainer{Client: mgr.GetClient(), Pods: direct},
+		tokens:  &join.Tokens{Client: direct, Door: Door},
+		metrics: newMetrics(o.Registry, mgr.GetClient()),
+		secrets: newContents(direct),
+	}
+	r.fleet = newFleet(o, direct, log)
+	if o.Beside {
+		log.Info("machine-controller controls MachineDeployments and MachineSets; only Machines whose cloudProvider is proxmox are looked after here")
+	} else {
+		for name, add := range map[string]func() error{
+			"MachineDeployments": func() error { return machinedeployment.Add(mgr, zapLogger(log)) },
+			"MachineSets":        func() error { return machineset.Add(mgr, zapLogger(log)) },
+		} {
+			if err := add(); err != nil {
+				return fmt.Errorf("control %s: %w", name, err)
+			}
+		}
+	}
+	skip := true
+	one, err := controller.New("machines", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip})
+	if err != nil {
+		return err
+	}
+	r.metrics.workers.Set(workers)
+	for _, s := range []source.Source{
+		source.Kind[client.Object](mgr.GetCache(), &clusterv1alpha1.Machine{}, &handler.EnqueueRequestForObject{}),
+		source.Kind[client.Object](mgr.GetCache(), &corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.ofNode), nodeChanged{}),
+		&r.fleet.feed,
+	} {
+		if err := one.Watch(s); err != nil {
+			return err
+		}
+	}
+	if err := mgr.Add(closing{r.fleet}); err != nil {
+		return err
+	}
+	return join.Setup(mgr, r.tokens, &joining{r})
+}

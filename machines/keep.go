@@ -1,0 +1,129 @@
+package machines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8c.io/machine-controller/sdk/apis/cluster/common"
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proxplane/proxplane/machines/providerspec"
+	"github.com/proxplane/proxplane/machines/userdata"
+)
+
+// keep has the guest made, and kept as it is.
+func (t *turn) keep(ctx context.Context) error {
+	boot, err := t.userData(ctx)
+	var wrong *wrongError
+	switch {
+	case errors.As(err, &wrong):
+		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", err.Error())
+		return nil
+	case err != nil:
+		return err
+	case boot == nil:
+		return nil // it is said what is waited for
+	}
+	vm, image, err := t.value.Machine(providerspec.Want{
+		Owner: t.owner, Name: t.m.Spec.Name, Labels: t.m.Labels, VMID: t.record.VMID, Had: t.record.Addresses, UserData: boot.Text, Ignition: boot.Ignition,
+	})
+	if err != nil {
+		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", oneLine(err))
+		return nil
+	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	t.said.put = true
+	return t.fleet.put(t.berth, vm, image)
+}
+
+// begin writes down that there may be something in Proxmox, before there is.
+func (t *turn) begin(ctx context.Context) error {
+	for _, f := range []string{finalizerInstance, finalizerNode} {
+		if !slices.Contains(t.m.Finalizers, f) {
+			t.m.Finalizers = append(t.m.Finalizers, f)
+		}
+	}
+	if id := fmt.Sprintf(providerIDFormat, t.m.UID); t.m.Spec.ProviderID == nil {
+		t.m.Spec.ProviderID = &id
+	}
+	t.record.Spec = digest(t.m)
+	if len(t.before.Finalizers) == len(t.m.Finalizers) && recordOf(t.before).Spec == t.record.Spec {
+		return nil
+	}
+	return t.store(ctx)
+}
+
+// wrongError is something that is wrong with what is wanted.
+type wrongError struct{ text string }
+
+func (e *wrongError) Error() string { return e.text }
+
+// checkVersion says what is wrong with the kubelet's version.
+func (t *turn) checkVersion() error {
+	if t.m.Spec.Versions.Kubelet == "" {
+		return nil // the API server's
+	}
+	v, err := userdata.Version(t.m.Spec.Versions.Kubelet)
+	if err != nil {
+		return err
+	}
+	server, err := t.serverVersion()
+	if err != nil {
+		return nil //nolint:nilerr // it says so when the user-data are made
+	}
+	if is, err := userdata.Version(server); err == nil && (v.Major() > is.Major() || v.Major() == is.Major() && v.Minor() > is.Minor()) {
+		return fmt.Errorf("versions.kubelet: %s is newer than the API server, which has %s; a kubelet may be as new at most", v, is)
+	}
+	return nil
+}
+
+// deployment is the MachineDeployment of a Machine, with its revision; empty: it has none.
+func (t *turn) deployment(ctx context.Context) (name, revision string, err error) {
+	of := metav1.GetControllerOf(t.m)
+	if of == nil || of.Kind != "MachineSet" {
+		return "", "", nil
+	}
+	var set clusterv1alpha1.MachineSet
+	if err := t.client.Get(ctx, client.ObjectKey{Namespace: t.m.Namespace, Name: of.Name}, &set); err != nil {
+		return "", "", client.IgnoreNotFound(err)
+	}
+	up := metav1.GetControllerOf(&set)
+	if up == nil || up.Kind != "MachineDeployment" {
+		return "", "", nil
+	}
+	return up.Name, set.Annotations[common.RevisionAnnotation], nil
+}
+
+// inSet reports whether a MachineSet makes another Machine when this one is gone.
+func (t *turn) inSet() bool {
+	of := metav1.GetControllerOf(t.m)
+	return of != nil && of.Kind == "MachineSet"
+}
+
+// replace has a Machine whose guest is gone replaced by another one, or made anew where nobody makes another.
+func (t *turn) replace(ctx context.Context) error {
+	text := fmt.Sprintf("VM %d is gone from Proxmox, and not by us", t.record.VMID)
+	if t.inSet() {
+		t.events.Eventf(t.m, nil, corev1.EventTypeWarning, "InstanceLost", "Replace", "%s; another machine takes its place", text)
+		return client.IgnoreNotFound(t.client.Delete(ctx, t.m, client.Preconditions{UID: &t.m.UID}))
+	}
+	t.events.Eventf(t.m, nil, corev1.EventTypeWarning, "InstanceLost", "Renew", "%s; it is made anew", text)
+	if err := t.dropUserData(ctx); err != nil {
+		return err
+	}
+	t.record.Made = false
+	t.fleet.found(t.owner)
+	t.again = 1
+	return nil
+}
+
+// oneLine is an error of several lines as one sentence.
+func oneLine(err error) string { return strings.Join(strings.Split(err.Error(), "\n"), "; ") }
