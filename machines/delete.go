@@ -111,13 +111,14 @@ func (t *turn) destroy(ctx context.Context) (bool, error) {
 		t.stuck(oneLine(err))
 		return false, nil
 	}
-	o, known, trouble := t.fleet.outcome(t.berth, t.owner)
+	o, known, _ := t.fleet.outcome(t.berth, t.owner)
 	if known && o.State == model.StateGone {
 		return true, nil
 	}
 	if err := t.fleet.put(t.berth, vm, image); err != nil {
 		return false, err
 	}
+	o, known, trouble := t.fleet.outcome(t.berth, t.owner)
 	switch {
 	case trouble != nil:
 		t.again = loginAgain
@@ -127,7 +128,7 @@ func (t *turn) destroy(ctx context.Context) (bool, error) {
 	case known:
 		t.said.waits("Deleting", verdict(o))
 	default:
-		t.said.waits("Deleting", "the guest is being removed")
+		t.said.waits("Deleting", fmt.Sprintf("VM %d is being removed", t.record.VMID))
 	}
 	return false, nil
 }

@@ -41,6 +41,7 @@ type fleet struct {
 	berths   map[string]*berth // by the source of their login
 	outcomes map[model.Owner]site.Outcome
 	lost     map[model.Owner]bool
+	going    map[model.Owner]bool // that are being removed
 }
 
 // feed wakes Machines.
@@ -59,7 +60,7 @@ type berth struct {
 }
 
 func newFleet(o Options, direct client.Client, log *slog.Logger) *fleet {
-	return &fleet{options: o, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]site.Outcome{}, lost: map[model.Owner]bool{}}
+	return &fleet{options: o, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]site.Outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{}}
 }
 
 // Start is called by the controller.
@@ -216,6 +217,12 @@ func (f *fleet) outcome(b *berth, o model.Owner) (out site.Outcome, known bool, 
 func (f *fleet) put(b *berth, vm model.VM, image *model.Image) error {
 	f.mu.Lock()
 	b.machines[vm.Owner] = image.Owner
+	if o, known := f.outcomes[vm.Owner]; vm.Deleted && !f.going[vm.Owner] {
+		f.going[vm.Owner] = true
+		if known && o.State != model.StateGone {
+			delete(f.outcomes, vm.Owner) // it is about what was wanted before
+		}
+	}
 	f.mu.Unlock()
 	return errors.Join(b.site.PutImage(image.Owner, *image), b.site.Put(vm.Owner, vm))
 }
@@ -225,6 +232,7 @@ func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	f.mu.Lock()
 	delete(f.outcomes, o)
 	delete(f.lost, o)
+	delete(f.going, o)
 	f.mu.Unlock()
 	for _, b := range f.list() {
 		f.mu.Lock()
