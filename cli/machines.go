@@ -3,11 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/machines"
 )
 
@@ -41,3 +48,50 @@ func machinesScheme(s *runtime.Scheme) error { return machines.Scheme(s) }
 
 // machinesOptions are what the operator's process gives that door.
 type machinesOptions = machines.Options
+
+// newMachinesDoctor is the command that says what MachineDeployments need.
+func newMachinesDoctor(u *ui.UI) *cobra.Command {
+	var release, token string
+	cmd := &cobra.Command{
+		Use:   "machines FILE",
+		Short: "Print the role that MachineDeployments need",
+		Long: `Print the least privileges that the MachineDeployments of a file need over their
+whole life, and the pveum commands that grant them to a token. No Proxmox is asked.
+
+The privileges of machine-controller's page are compared with that: VM.Monitor, for
+one, is gone in Proxmox VE 9.`,
+		Example: `  proxplane doctor machines workers.yaml
+  proxplane doctor machines workers.yaml --release 8.4 --token machines@pve!controller`,
+		Args: command.Takes(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			major, err := strconv.Atoi(strings.SplitN(release, ".", 2)[0])
+			if err != nil || major < 8 || major > 9 {
+				return fmt.Errorf("--release %s: want 8.4 or 9", release)
+			}
+			if user, name, _ := strings.Cut(token, "!"); name == "" || !strings.Contains(user, "@") {
+				return fmt.Errorf("--token %s: want USER@REALM!NAME", token)
+			}
+			role, err := machines.RoleOf(text, major, token)
+			if err != nil {
+				return err
+			}
+			u.Say("On a node of Proxmox VE %d, as root, these commands give %s exactly what is needed:", role.Release, token)
+			for _, line := range role.Commands {
+				u.Say("  %s", line)
+			}
+			u.Say("")
+			u.Say("The privileges of machine-controller's page:")
+			for _, p := range role.Page {
+				u.Say("  %s %s  %s", map[bool]string{true: "✓", false: "-"}[p.Needed], p.Name, p.Why)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&release, "release", "9", "`VERSION` of Proxmox VE: 8.4 or 9")
+	cmd.Flags().StringVar(&token, "token", "machines@pve!proxplane", "`USER@REALM!NAME` of the token that the commands are for")
+	return cmd
+}
