@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/machines/providerspec"
@@ -242,5 +245,34 @@ func TestWhatCannotBeReadIsNoErrorOfTheSpec(t *testing.T) {
 	var notRead *providerspec.NotReadError
 	if !errors.As(err, &notRead) {
 		t.Errorf("have %T %v", err, err)
+	}
+}
+
+func TestTheExamplesAreUnderstood(t *testing.T) {
+	files, err := filepath.Glob("../../examples/machines/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc := range strings.SplitSeq(string(text), "\n---\n") {
+			var md clusterv1alpha1.MachineDeployment
+			if err := yaml.Unmarshal([]byte(doc), &md); err != nil {
+				t.Fatal(err)
+			}
+			if md.Kind != "MachineDeployment" {
+				continue
+			}
+			v, err := providerspec.Decode(md.Spec.Template.Spec.ProviderSpec.Value.Raw)
+			if err == nil {
+				_, _, err = v.Machine(want)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
 	}
 }

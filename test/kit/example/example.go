@@ -18,6 +18,7 @@ import (
 var elsewhere = map[string]string{
 	"testdata": "is no example",
 	"flatcar":  "has files beside its manifest, which Kubernetes hasn't",
+	"machines": "has objects of another door, see test/machines",
 	"snippets": "logs in to nodes, as the tests of the command line do",
 }
 
