@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 
 // starters are the only files of a door that import another one: commands that
 // start it.
-var starters = map[string]string{"cli/operator.go": "operator", "cli/machines.go": "machines"}
+var starters = map[string]string{"cli/operator.go": "operator", "cli/machines.go": "machines", "cli/karpenter.go": "karpenter"}
 
 // simUsers are the only files that ship and import the simulator.
 var simUsers = []string{"cli/simulator/sim.go", "cli/simulator/qemu.go", "cli/simulator/ssh.go", "cli/simulator/demo.go"}

@@ -23,6 +23,7 @@ type operatorFlags struct {
 	operator.Config
 	operator.Election
 	machinesFlags
+	karpenter           karpenterFlags
 	doors               []string
 	kubeconfig, context string
 	alone               bool
@@ -36,8 +37,8 @@ func newOperator(u *ui.UI) *cobra.Command {
 		Short: "Run the Kubernetes operator",
 		Long: `Run the Kubernetes operator. It reconciles Providers, VirtualMachines and
 whatever belongs to them, as custom resources (deploy/crds), and with --doors
-MachineDeployments of cluster.k8s.io whose provider is proxmox. It runs until it is
-interrupted. Of several replicas one works, and another one takes over when that
+MachineDeployments of cluster.k8s.io whose provider is proxmox, or Karpenter with
+nodes on Proxmox. It runs until it is interrupted. Of several replicas one works, and another one takes over when that
 is gone.
 
 Inside of Kubernetes it finds its API by itself. Elsewhere KUBECONFIG or --kubeconfig
@@ -49,8 +50,9 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, u) },
 	}
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.doors, "doors", []string{doorVM}, "`DOOR` to serve: vm, or machines for MachineDeployments; can be repeated")
+	fs.StringSliceVar(&f.doors, "doors", []string{doorVM}, "`DOOR` to serve: vm, machines for MachineDeployments, or karpenter for nodes that come and go with the load; can be repeated")
 	f.machinesFlags.add(fs)
+	f.karpenter.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where Kubernetes is (default: KUBECONFIG, ~/.kube/config, or the pod's own)")
 	fs.StringVar(&f.context, "context", "", "`NAME` of the context in it")
 	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "look after this `NAMESPACE` only; can be repeated (default: all)")
@@ -124,12 +126,13 @@ func (f *operatorFlags) startLog(cmd *cobra.Command, u *ui.UI) error {
 
 // Doors of the operator, as --doors names them.
 const (
-	doorVM       = "vm"
-	doorMachines = "machines"
+	doorVM        = "vm"
+	doorMachines  = "machines"
+	doorKarpenter = "karpenter"
 )
 
 // operatorDoors are all of them.
-var operatorDoors = []string{doorVM, doorMachines}
+var operatorDoors = []string{doorVM, doorMachines, doorKarpenter}
 
 // chooseDoors takes over which doors are to be served.
 func (f *operatorFlags) chooseDoors() error {
@@ -142,6 +145,14 @@ func (f *operatorFlags) chooseDoors() error {
 		return fmt.Errorf("--doors: name one at least: %s", strings.Join(operatorDoors, ", "))
 	}
 	f.Without = !slices.Contains(f.doors, doorVM)
+	if slices.Contains(f.doors, doorKarpenter) {
+		if err := f.karpenter.check(); err != nil {
+			return err
+		}
+		f.Doors = append(f.Doors, operator.Door{SetUp: func(_ context.Context, s operator.Shared) error {
+			return f.karpenter.setUp(s.Manager, karpenterConfig{Kubernetes: s.Kubernetes, Cluster: s.Set, Sites: s.Sites, Registry: s.Registry, Proxmox: s.Proxmox, Logger: s.Logger})
+		}})
+	}
 	if !slices.Contains(f.doors, doorMachines) {
 		return nil
 	}

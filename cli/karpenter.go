@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/proxplane/proxplane/karpenter"
+)
+
+// karpenterFlags are what `proxplane operator` was told about Karpenter.
+type karpenterFlags struct {
+	karpenter.Config
+	regions string
+}
+
+func (f *karpenterFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.regions, "karpenter-regions", "", "Secret, as `NAMESPACE/NAME`, with regions for Karpenter as karpenter-provider-proxmox has them, beside Providers")
+	fs.StringVar(&f.InstanceTypes, "karpenter-instance-types", "", "`FILE` with instance types for Karpenter, in JSON (default: 1 to 16 CPUs with 2, 3, 4 and 8 GiB each)")
+	fs.Float64Var(&f.CPUFactor, "karpenter-cpu-factor", 0, "virtual CPUs that a CPU of Proxmox stands for (default 4)")
+	fs.StringVar(&f.APIServer, "karpenter-api-server", "", "`URL` by which Karpenter's nodes reach Kubernetes (default: that of the ConfigMap kube-public/cluster-info, or the operator's own)")
+	fs.StringArrayVar(&f.Arguments, "karpenter-argument", nil, "`ARGUMENT` for Karpenter itself, such as --batch-idle-duration=2s; can be repeated")
+}
+
+// check says what is wrong with the flags.
+func (f *karpenterFlags) check() error {
+	if f.regions == "" {
+		return nil
+	}
+	namespace, name, ok := strings.Cut(f.regions, "/")
+	if !ok || namespace == "" || name == "" {
+		return fmt.Errorf("--karpenter-regions %s: want a Secret such as kube-system/karpenter-regions", f.regions)
+	}
+	f.Config.Regions = types.NamespacedName{Namespace: namespace, Name: name}
+	return nil
+}
+
+// setUp has Karpenter run while this replica works. It has a manager of its own, since its libraries want another cache.
+func (f *karpenterFlags) setUp(mgr manager.Manager, cfg karpenter.Config) error {
+	cfg.Regions, cfg.InstanceTypes, cfg.CPUFactor, cfg.APIServer, cfg.Arguments = f.Config.Regions, f.InstanceTypes, f.CPUFactor, f.APIServer, f.Arguments
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return karpenter.Run(ctx, cfg) }))
+}
+
+// karpenterConfig is what the operator's process gives Karpenter.
+type karpenterConfig = karpenter.Config
