@@ -29,8 +29,15 @@ func (p *planner) newAddresses(o *Object, v model.VM, vmid int) (model.VM, bool)
 	if !ok {
 		return v, false
 	}
-	p.holdings.place(vmid, model.Placement{Owner: v.Owner, Addresses: addressesOf(leases)})
 	return v.Leased(leases), true
+}
+
+// reserve keeps the addresses that were chosen for a guest from those that are planned after it, once it is
+// known that the guest can be made: nobody waits for an address of one that can't.
+func (p *planner) reserve(v model.VM, vmid int) {
+	if len(v.Leases) > 0 {
+		p.holdings.place(vmid, model.Placement{Owner: v.Owner, Addresses: addressesOf(v.Leases)})
+	}
 }
 
 // choose completes leases by the first addresses that nobody has; false: there are none.

@@ -46,6 +46,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		return
 	}
 	if spot.source != nil && spot.source.future != nil {
+		p.reserve(v, vmid)
 		p.goes(o, v, spot)
 		o.Awaits = spot.source.future.Object().Key
 		p.bound[v.Owner.Key] = model.Bound{Node: spot.node, Template: o.Awaits}
@@ -71,6 +72,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 			return
 		}
 	}
+	p.reserve(v, vmid)
 	p.goes(o, v, spot)
 	p.tight(o, v, spot, full)
 	why := absent(v.Owner)

@@ -30,11 +30,38 @@ func (p *planner) removeOld(o *Object, i model.Image) {
 			o.Earlier = append(o.Earlier, Earlier{Template: model.Template{VMID: g.VMID, Name: g.Name, Node: g.Node}, Linked: linked})
 			continue
 		}
+		if p.have.Volumes == nil {
+			// Guests without our tags are linked clones, too, and Proxmox destroys no template that has any.
+			o.Look.Volumes = true
+			continue
+		}
+		if linked = p.hangOn(g); len(linked) > 0 {
+			o.note("template %d on %s, an earlier one, stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked))
+			o.Earlier = append(o.Earlier, Earlier{Template: model.Template{VMID: g.VMID, Name: g.Name, Node: g.Node}, Linked: linked})
+			continue
+		}
 		o.step(Step{
 			Action: model.Destroy{Target: model.Target{VMID: g.VMID, Node: g.Node}, Owner: g.Config.Marker.Owner, Owned: !g.Config.Signed.Proves()},
 			What:   fmt.Sprintf("destroy template %d", g.VMID), Why: "a newer one has taken its place", Effect: Live,
 		})
 	}
+}
+
+// hangOn names what the disks are of that hang on those of a template, by what the storages list.
+func (p *planner) hangOn(g *model.Guest) []string {
+	base := fmt.Sprintf("base-%d-", g.VMID)
+	var list []string
+	for _, v := range p.have.Volumes.LinkedTo(g.VMID, func(volume string) bool { return strings.Contains(volume, base) }) {
+		switch of := p.have.Guests[v.VMID]; {
+		case of != nil && of.Template:
+		case of != nil:
+			list = append(list, nameFor(g, of))
+		case !p.removes(v.ID):
+			list = append(list, fmt.Sprintf("disk %s without a VM", v.ID))
+		}
+	}
+	model.SortNames(list)
+	return slices.Compact(list)
 }
 
 // removeHalfMade plans the end of a VM that was to be a template of an earlier generation, once nothing is done
@@ -242,6 +269,10 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		}
 		if hangers := p.hangers(g); len(hangers) > 0 {
 			o.wait(model.WaitDependents, fmt.Sprintf("disks that no VM has any more are linked clones of template %d: %s; look what is on them, and remove them with pvesm free", g.VMID, strings.Join(hangers, ", ")))
+			continue
+		}
+		if linked = p.hangOn(g); len(linked) > 0 {
+			o.wait(model.WaitDependents, fmt.Sprintf("%s a linked clone of template %d on %s, which goes after that", whoIs(linked), g.VMID, g.Node))
 			continue
 		}
 		o.step(Step{

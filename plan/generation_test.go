@@ -36,6 +36,36 @@ func TestMachinesOfOtherSetsDoNotKeepAnEarlierTemplate(t *testing.T) {
 	}
 }
 
+// TestGuestsWithoutOurTagsKeepTheTemplateThatTheyHangOn: nobody reads their configs, and Proxmox destroys no template
+// that has linked clones.
+func TestGuestsWithoutOurTagsKeepTheTemplateThatTheyHangOn(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		w, img := newWorld(), fetched("cloud")
+		img.Storage = "nfs"
+		want := model.Desired{Set: "default", Images: []model.Image{img}}
+		converge(t, w, want)
+		old := 0
+		for id, g := range w.Guests {
+			if g.Name == "cloud" {
+				old = id
+			}
+		}
+		w.plain(733, "theirs", "pve2").Config.Disks[0].Volume = "nfs:" + itoa(old) + "/base-" + itoa(old) + "-disk-0.qcow2/733/vm-733-disk-0.qcow2"
+		if img.Deleted = deleted; !deleted {
+			img.Checksum = "bb"
+		}
+		want.Images = []model.Image{img}
+		p := converge(t, w, want)
+		if w.Guests[old] == nil {
+			t.Errorf("deleted: %t; a template is destroyed that a guest hangs on:\n%s", deleted, p)
+		}
+		delete(w.Guests, 733)
+		if p = converge(t, w, want); w.Guests[old] != nil {
+			t.Errorf("deleted: %t; a template stays that nothing hangs on:\n%s", deleted, p)
+		}
+	}
+}
+
 // TestAHalfMadeTemplateGoesWhenItsImageChanges: it isn't a template yet, and nobody would finish it.
 func TestAHalfMadeTemplateGoesWhenItsImageChanges(t *testing.T) {
 	for _, storage := range []string{"nfs", "local-lvm"} {
