@@ -43,19 +43,20 @@ func (o *others) takeAddress(pool model.AddressPool, n int) {
 	if !o.make(id, "theirs") {
 		return
 	}
-	var free []netip.Addr // when it is made: that has taken a while
-	o.run.sim.Do(func(s *pvesim.State) {
+	o.run.watch.release(id)
+	o.run.sim.Do(func(s *pvesim.State) { // at once: nobody of us gets the address meanwhile
+		var free []netip.Addr
 		held := held(s, 0)
 		for a := range pool.Candidates(model.Owner{}, "", model.IPv4) {
 			if len(held[a]) == 0 {
 				free = append(free, a)
 			}
 		}
+		if vm := s.VMs[id]; vm != nil && len(free) > 0 {
+			vm.Conf["ipconfig0"] = fmt.Sprintf("ip=%s/16", free[n%len(free)])
+			o.run.tells(othersPool)
+		}
 	})
-	o.run.watch.release(id)
-	if len(free) > 0 && o.config(id, "ipconfig0", fmt.Sprintf("ip=%s/16", free[n%len(free)])) {
-		o.run.tells(othersPool)
-	}
 	o.run.watch.adopt(id)
 }
 

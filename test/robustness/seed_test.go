@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -75,9 +74,6 @@ func TestHistories(t *testing.T) {
 			seed := *firstSeed + uint64(i)
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				if slices.Contains(stillFailing, seed) {
-					t.Skip("it fails, see README.md")
-				}
 				res := check(t, drawHistory(seed))
 				all.add(res.census)
 			})
