@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/examples"
 	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
@@ -171,4 +172,14 @@ func noise(n int) string {
 		b.WriteByte('!' + byte(x>>24)%90)
 	}
 	return b.String()
+}
+
+func TestTheExampleIsACluster(t *testing.T) {
+	text, err := examples.Cluster.ReadFile("cluster/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := Read("cluster.yaml", text); err != nil || len(NodesOf(f)) != 3 {
+		t.Errorf("%v", err)
+	}
 }

@@ -107,10 +107,13 @@ func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token strin
 			}
 		}
 	}
-	if len(workers) == 0 {
-		return c, nil
+	if len(workers) > 0 {
+		var err error
+		if c, err = w.makeNodes(ctx, c, r, token, workers); err != nil {
+			return c, err
+		}
 	}
-	return w.makeNodes(ctx, c, r, token, workers)
+	return w.writeRecord(ctx, c, r) // from now on they are machines that are there
 }
 
 // token is the secret of a cluster: read from a control plane that has it, or a new one if nobody has.

@@ -161,6 +161,24 @@ func (w *wanted) place(pool *Pool) model.Place {
 	return place
 }
 
+// check finds what is wrong with machines. Secrets, whose hashes take long, are left out.
+func (w *wanted) check(nodes []Node) error {
+	c, t := w.cluster(), spec.Translation{Set: w.file.Name}
+	errs := c.Check()
+	for _, n := range nodes {
+		m, err := w.machine(n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+		m.FirstBoot = spec.FirstBoot{}
+		errs = append(errs, t.Machine(c, m).Errors...)
+	}
+	if errs = append(errs, t.Finish()...); len(errs) > 0 {
+		return inWords(errs)
+	}
+	return nil
+}
+
 // desired is what some machines are in Proxmox, with what they are made from.
 func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 	out := model.Desired{Door: Door, Set: w.file.Name, Range: spec.DefaultRange}
@@ -188,10 +206,9 @@ func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 	}
 	for i, r := range results {
 		vm := r.VM
-		vm.Tags = append(vm.Tags, model.SetTag(vm.Owner))        // by which they are found together
-		vm.Inherited = append(vm.Inherited, model.InheritedSeed) // they stay as they were made
-		if w.made.Kept[nodes[i].Name] {
-			vm.Seed = nil
+		vm.Tags = append(vm.Tags, model.SetTag(vm.Owner)) // by which they are found together
+		if w.made.Kept[nodes[i].Name] {                   // they stay as they were made
+			vm.Seed, vm.Inherited = nil, append(vm.Inherited, model.InheritedSeed)
 		}
 		out.VMs = append(out.VMs, vm)
 	}

@@ -40,8 +40,7 @@ func (w *Work) Check(ctx context.Context, f *File) error {
 		return err
 	}
 	wants := (&Cluster{}).wanted(Record{Generation: 1, File: f}, newToken())
-	_, err := wants.desired(NodesOf(f)) // what is wrong with addresses, names and sizes
-	return err
+	return wants.check(NodesOf(f)) // what is wrong with addresses, names and sizes
 }
 
 type failing = func(field, format string, args ...any)
@@ -161,6 +160,9 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	if err != nil {
 		return err
 	}
+	if err := w.readGuests(ctx); err != nil {
+		return err
+	}
 	var holder string
 	if err := w.Site.View(ctx, func(have *model.Observed) {
 		for _, g := range have.Guests {
@@ -275,4 +277,25 @@ func (w *Work) otherVIP(ctx context.Context, f *File) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// readGuests reads the configs of all guests: they say which addresses are taken.
+func (w *Work) readGuests(ctx context.Context) error {
+	var ids []int
+	if err := w.Site.View(ctx, func(have *model.Observed) {
+		for id, g := range have.Guests {
+			if g.Config == nil && !g.Template && !g.Container {
+				ids = append(ids, id)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	errs := make([]error, len(ids))
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() { _, errs[i] = w.Site.Observer().Known(ctx, id) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }

@@ -7,3 +7,8 @@ import "embed"
 //
 //go:embed quickstart
 var Quickstart embed.FS
+
+// Cluster is the folder cluster: the file of a Kubernetes cluster.
+//
+//go:embed cluster
+var Cluster embed.FS

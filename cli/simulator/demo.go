@@ -27,21 +27,35 @@ import (
 func NewDemo(root func(*ui.UI) *cobra.Command) *cobra.Command {
 	speed := 5.0
 	cmd := &cobra.Command{
-		Use:   "demo",
+		Use:   "demo [cluster]",
 		Short: "See proxplane at work on a simulated Proxmox",
 		Long: `Start a simulated Proxmox VE cluster in this process and apply examples/quickstart to
 it: an image that is fetched, three machines, a snapshot. Then change something,
 and remove everything again. It takes less than half a minute and leaves nothing
-behind.`,
+behind.
+
+"demo cluster" makes a Kubernetes cluster from examples/cluster instead, scales it and
+removes it again, on simulated machines: no container runs in them.`,
 		Example: `  proxplane demo
-  proxplane demo --speed 2`,
-		Args: command.TakesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  proxplane demo --speed 2
+  proxplane demo cluster`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return command.TakesOneOf("cluster")(cmd, args)
+		},
+		ValidArgs: []string{"cluster"},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := startDemo(cmd, root, speed)
 			if err != nil {
 				return err
 			}
-			return errors.Join(d.play(cmd.Context()), d.close())
+			play := d.play
+			if len(args) > 0 {
+				play = d.playCluster
+			}
+			return errors.Join(play(cmd.Context()), d.close())
 		},
 	}
 	cmd.Flags().Float64Var(&speed, "speed", speed, "how many `TIMES` as fast as real time the simulated cluster is")
@@ -54,6 +68,7 @@ type demo struct {
 	root   func(*ui.UI) *cobra.Command
 	sim    *pvesim.Sim
 	folder string // that the manifests are in
+	serves string // where images and releases are
 	env    map[string]string
 	pin    string // fingerprint of the cluster's certificate
 	began  time.Time
@@ -108,10 +123,13 @@ func (d *demo) unpack() error {
 	if err != nil {
 		return err
 	}
+	d.serves = "http://" + l.Addr().String()
 	image := pvesim.BootableImage()
 	go func() {
 		_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(image))
+			if !serveReleases(w, r, image) {
+				http.ServeContent(w, r, r.URL.Path, time.Time{}, bytes.NewReader(image))
+			}
 		}))
 	}()
 	parent, err := os.MkdirTemp("", "proxplane-demo-")
@@ -120,11 +138,11 @@ func (d *demo) unpack() error {
 	}
 	d.stop = append(d.stop, func() error { return os.RemoveAll(parent) })
 	d.folder = filepath.Join(parent, "quickstart")
-	if err := os.CopyFS(parent, examples.Quickstart); err != nil {
+	if err := errors.Join(os.CopyFS(parent, examples.Quickstart), os.CopyFS(parent, examples.Cluster)); err != nil {
 		return err
 	}
 	return errors.Join(
-		d.edit("image.yaml", "https://cloud.debian.org/images/cloud/bookworm/latest", "http://"+l.Addr().String()),
+		d.edit("image.yaml", "https://cloud.debian.org/images/cloud/bookworm/latest", d.serves),
 		d.edit("image.yaml", "spec:\n", "spec:\n  os:\n    agent: true\n"), // so that the guests tell their addresses
 	)
 }
@@ -196,8 +214,11 @@ func (d *demo) types(args ...string) func(context.Context) error {
 		d.say("$ proxplane %s", strings.Join(args, " "))
 		args := slices.Clone(args)
 		for i, a := range args {
-			if a == "quickstart" {
+			switch a {
+			case "quickstart":
 				args[i] = d.folder
+			case clusterFile:
+				args[i] = filepath.Join(filepath.Dir(d.folder), a)
 			}
 		}
 		args = append(args, "--fingerprint", d.pin)

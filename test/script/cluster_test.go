@@ -51,3 +51,17 @@ func inGuest(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("it ended with %d", done.ExitCode)
 	}
 }
+
+// simAwaitVM NAME waits until there is a machine of that name.
+func simAwaitVM(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(time.Minute)
+	for time.Now().Before(deadline) {
+		found := false
+		at(ts).Do(func(st *pvesim.State) { found = sim.VM(st, args[0]) != nil })
+		if found {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("there is no machine %s", args[0])
+}

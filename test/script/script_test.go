@@ -92,6 +92,7 @@ func params(t *testing.T, release string) testscript.Params {
 			"sim-await":         simAwait,
 			"sim-await-lists":   simAwaitLists,
 			"sim-await-file":    simAwaitFile,
+			"sim-await-vm":      simAwaitVM,
 			"sim-vm":            simVM,
 			"sim-list":          simList,
 			"sim-seed":          simSeed,
