@@ -1,0 +1,117 @@
+// Package karpenter_test holds the stories of the Karpenter door: with a real kube-apiserver, etcd, kube-controller-manager
+// and kube-scheduler, Karpenter's own controllers in a process of their own, a simulated Proxmox a story, and
+// machines that join as real ones do (test/kit/kubelet).
+//
+// All stories share one control plane and one Karpenter: each has a region, a NodePool and a class of its own.
+package karpenter_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proxplane/proxplane/karpenter"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+)
+
+// asKarpenter has the test's own binary be the controllers.
+const asKarpenter = "PROXPLANE_TEST_IS_KARPENTER"
+
+var (
+	plane *controlplane.Plane
+	kube  client.Client
+	// shared are the controllers of all stories that don't kill them.
+	shared *process
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asKarpenter) != "" {
+		os.Exit(controllers())
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // stories wait more than they work
+		panic(err)
+	}
+	os.Exit(run(m))
+}
+
+// controllers run until a signal.
+func controllers() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctrl.SetLogger(logr.Discard())
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err == nil {
+		config.QPS = -1
+		err = karpenter.Run(ctx, karpenter.Config{
+			Kubernetes: config, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Arguments: []string{"--batch-idle-duration=300ms", "--batch-max-duration=3s"},
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	ctx := context.Background()
+	programs, err := controlplane.Programs(ctx)
+	if err == nil && !programs.Built() && os.Getenv("CI") == "" {
+		fmt.Fprintln(os.Stderr, "SKIPPED: the Kubernetes to test with isn't built yet; make controlplane does it once, in some minutes")
+		return 0
+	}
+	var dir string
+	if err == nil {
+		dir, err = os.MkdirTemp("", "proxplane-karpenter")
+	}
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = start(ctx, dir)
+	}
+	if plane != nil {
+		defer plane.Stop()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func start(ctx context.Context, dir string) (err error) {
+	if plane, err = controlplane.Start(ctx, dir); err != nil {
+		return err
+	}
+	if err := plane.StartControllers(ctx); err != nil {
+		return err
+	}
+	if err := plane.StartScheduler(); err != nil {
+		return err
+	}
+	for _, folder := range []string{"../../deploy/crds", "../../deploy/crds/karpenter"} {
+		if err := plane.Define(ctx, folder); err != nil {
+			return err
+		}
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	kube, err = client.New(config, client.Options{Scheme: scheme.Scheme})
+	return err
+}
