@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
@@ -112,7 +113,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	o.task = task
 	r.emit(o, Event{Kind: Progress, Action: kindOf(s.Action), Step: s.What, Task: task})
 	r.tell(o)
-	stop := r.watchProgress(o, s, task)
+	stop, begun := r.watchProgress(o, s, task), time.Now()
 	r.e.observer.Following(task, s.Action, o.owner)
 	r.call(func() func() {
 		warnings, err := r.tasks.Follow(task)
@@ -129,7 +130,9 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			} else {
 				r.succeeded(o, s, task)
 			}
-			o.onward = o.onward.after(false)
+			// A task that ended well says of a config what the answer to a short call does, and the config was ours when the
+			// task began.
+			o.onward = o.onward.after(done == nil && len(warnings) == 0 && isConfigure(s.Action) && time.Since(begun) < proofAge)
 			r.stepEnded(o)
 		}
 	})

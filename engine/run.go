@@ -39,6 +39,7 @@ type run struct {
 
 	listing   bool
 	listDue   time.Time // zero: nobody needs one
+	listLast  time.Time // when one is needed if somebody still waits then for what this run makes
 	listPause time.Duration
 
 	fatal   error

@@ -144,16 +144,30 @@ func (r *run) dispatch(o *object) {
 	case len(steps) > 0:
 		r.announce(o)
 		r.start(o, steps)
+		if tidies(steps) {
+			r.wakeUsers(o) // what they need of it is there
+		}
 	case len(agents) > 0 || p.Wait != nil && p.Wait.Reason == model.WaitAgent:
 		r.ask(o, p.VMID)
 	case p.Wait != nil:
 		r.wait(o, p.Wait)
+		if p.Wait.Reason == model.WaitFailed {
+			r.wakeUsers(o) // they may do without it
+		}
 	case len(p.Refused) > 0:
 		r.wait(o, refused(p.Refused[0]))
 		r.wakeUsers(o) // it won't get any further
 	default:
 		r.finish(o)
 	}
+}
+
+// tidies reports whether steps only remove files that aren't needed any more.
+func tidies(steps []plan.Step) bool {
+	return !slices.ContainsFunc(steps, func(s plan.Step) bool {
+		_, ok := s.Action.(model.RemoveFile)
+		return !ok
+	})
 }
 
 // unsure are the guests that are to be started or stopped by what the list says

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		r.await(o, w.Task)
 	case w.Reason == model.WaitFailed:
 		r.retryLater(o)
+	case w.Reason == model.WaitSource && r.madeHere(o):
+		r.lastListBy(time.Now().Add(lastList)) // whoever makes it wakes this object
 	case w.Reason.Facts().Listed:
 		r.listBy(time.Now().Add(r.listPause))
 	}
@@ -48,6 +51,21 @@ func (r *run) wait(o *object, w *plan.Wait) {
 		// The list is late about what runs.
 		r.e.observer.Unsure(o.plan.VMID)
 	}
+}
+
+// madeHere reports whether this run is at work on the image that an object is made from, or on its templates.
+func (r *run) madeHere(o *object) bool {
+	want := o.part.want
+	making := slices.Clone(want.Copies(o.owner.Key))
+	for _, key := range want.Sources(o.owner.Key) {
+		if _, ok := want.Image(key); ok {
+			making = append(append(making, key), want.Copies(key)...)
+		}
+	}
+	return slices.ContainsFunc(making, func(key model.Key) bool {
+		s := o.part.objects[key]
+		return s != nil && s.phase.pending() && !r.waiting[s]
+	})
 }
 
 // words are a text without its figures, which change all the time.
@@ -169,6 +187,29 @@ func (r *run) listBy(at time.Time) {
 	}
 }
 
+// lastListBy asks for a list at a time if somebody still waits then for what another object is made from.
+func (r *run) lastListBy(at time.Time) {
+	if r.listLast.IsZero() || at.Before(r.listLast) {
+		r.listLast = at
+	}
+}
+
+// overdue asks for a list now if what is made in this run has been waited for so long that it may have come otherwise.
+func (r *run) overdue(now time.Time, by func(time.Time)) {
+	switch {
+	case r.listLast.IsZero():
+	case r.listLast.After(now):
+		by(r.listLast)
+	default:
+		r.listLast = time.Time{}
+		for o := range r.waiting {
+			if o.wait.reason == model.WaitSource {
+				r.listBy(now)
+			}
+		}
+	}
+}
+
 // listSoon asks for a list after a moment, in which others may need one too.
 func (r *run) listSoon() { r.listBy(time.Now().Add(listSoon)) }
 
@@ -243,6 +284,7 @@ func (r *run) rest() (next time.Time, over bool) {
 	if r.live != nil {
 		r.keepWatch(now, by)
 	}
+	r.overdue(now, by)
 	if !r.listDue.IsZero() && !r.listing {
 		if !r.listDue.After(now) {
 			r.list()

@@ -128,6 +128,9 @@ func (w *Wanted) Users(k model.Key) []model.Key {
 	return w.users[k]
 }
 
+// Copies are the templates of an image, one a node, that plans have asked for.
+func (w *Wanted) Copies(image model.Key) []model.Key { return w.copies[image] }
+
 // addCopy notes a template of an image that a plan has asked for: from now on it is wanted.
 func (w *Wanted) addCopy(k model.Key) {
 	image, node, ok := k.CopyOf()

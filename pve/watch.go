@@ -244,13 +244,13 @@ func (w *Watcher) afford() {
 // shortest is how long tasks take at least: even when there is next to nothing to do, these
 // start programs and wait for them.
 var shortest = map[string]time.Duration{
-	"qmclone": 500 * time.Millisecond, "qmstart": 500 * time.Millisecond, "qmcreate": 300 * time.Millisecond,
-	"download": 500 * time.Millisecond,
+	"qmclone": 700 * time.Millisecond, "qmstart": 700 * time.Millisecond, "qmcreate": 600 * time.Millisecond,
+	"qmtemplate": 500 * time.Millisecond, "download": 1500 * time.Millisecond,
 }
 
 // patience is how many times longer the shortest period is for tasks that take seconds: each node makes one template of an
 // image, and looks at them shouldn't use up the allowance before machines are made from them.
-var patience = map[string]int{"download": 3, "qmtemplate": 3}
+var patience = map[string]int{"download": 3, "qmcreate": 3, "qmtemplate": 3}
 
 // abandon tells all who wait that there is nobody left to look.
 func (w *Watcher) abandon(name string, node *watchedNode) {
