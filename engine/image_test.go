@@ -90,3 +90,25 @@ func TestAnImageThatIsNotWhatItsChecksumSaysIsNotUsed(t *testing.T) {
 		}
 	})
 }
+
+// The disks of its machine were listed while they were still there.
+func TestAnEarlierTemplateGoesWithItsLastMachine(t *testing.T) {
+	url, checksum := library(t)
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		want := model.Desired{Set: "test", Images: []model.Image{fetched(url, checksum)}}
+		vm := machine("a")
+		vm.Source, vm.Disks, vm.WaitAddress = model.Source{Image: want.Images[0].Owner.Key}, nil, false
+		want.VMs = []model.VM{vm}
+		l.mustConverge(want)
+		want.Images[0].URL = strings.Replace(url, "noble", "noble-2", 1)
+		l.mustConverge(want)
+		if n := len(l.nodesOf(true)); n != 2 {
+			t.Fatalf("there are %d templates, want the one that a machine is a linked clone of and the new one", n)
+		}
+		want.Delete()
+		l.mustConverge(want)
+		if n := len(l.ours()); n != 0 {
+			t.Errorf("%d guests are left", n)
+		}
+	})
+}

@@ -16,6 +16,7 @@ import (
 // theirs. What can't be read is left out: nobody concludes anything from it.
 func (o *Observer) Volumes(ctx context.Context) error {
 	var ask []place
+	begun := time.Now()
 	o.View(func(have *model.Observed) { ask = places(have, "images") })
 	all := model.Volumes{}
 	var mu sync.Mutex
@@ -46,6 +47,11 @@ func (o *Observer) Volumes(ctx context.Context) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for _, went := range o.gone {
+		if went.After(begun) {
+			return nil // the list may have disks of a guest that was destroyed meanwhile: whoever needs it asks again
+		}
+	}
 	o.have.Volumes = all
 	return nil
 }
