@@ -34,6 +34,7 @@ const (
 	OwnData       Do = "give it first-boot data of its own"
 	NameTemplate  Do = "say which template is meant"
 	AllowCopies   Do = "allow copies"       // of a template, for nodes that don't reach its disks
+	DescribeImage Do = "describe the image" // a template that is named directly isn't copied
 	AllowSource   Do = "allow the source"   // the guest VMID, which is no template
 	NameVMID      Do = "name the VMID"      // VMID, if the guest is what it says
 	MakeDirectory Do = "make the directory" // on the node, or name nodes that have it
@@ -52,7 +53,7 @@ var Dos = []Do{
 	AllowRestart, AllowReplace, AllowDataLoss, AllowStop, AllowMove, AllowScaleDown, AllowLate, AllowDelete,
 	RenewGuest, ImportGuest, ProveGuest, TakeOver, TakeOverSnap, DeleteGuest, InstallHook,
 	CheckBridge, CheckStorage, CheckPrivs, StopGuest, MoveDisks, DropSnapshots,
-	OwnData, NameTemplate, AllowCopies, AllowSource, NameVMID, MakeDirectory, TrustCA,
+	OwnData, NameTemplate, AllowCopies, DescribeImage, AllowSource, NameVMID, MakeDirectory, TrustCA,
 	NameSSH, RenewHostKey, TrustHostKey, AuthorizeSSH, CheckSSHKey, FreeSnippets, OpenSSH,
 }
 

@@ -64,6 +64,19 @@ func (p *planner) hangOn(g *model.Guest) []string {
 	return slices.Compact(list)
 }
 
+// noteOld says what becomes of the templates of earlier generations while the new ones aren't ready.
+func (p *planner) noteOld(o *Object, i model.Image) {
+	for _, g := range p.earlier(i) {
+		switch linked, _ := p.linkedTo(g); {
+		case !g.Template:
+		case len(linked) > 0:
+			o.note("template %d on %s, an earlier one, stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked))
+		default:
+			o.note("template %d on %s, an earlier one, goes when the new ones are ready", g.VMID, g.Node)
+		}
+	}
+}
+
 // removeHalfMade plans the end of a VM that was to be a template of an earlier generation, once nothing is done
 // with it any more.
 func (p *planner) removeHalfMade(o *Object, g *model.Guest) {

@@ -112,6 +112,9 @@ func (p *planner) gather(o *Object, i model.Image) (copies []Object) {
 	} else {
 		p.removeStrays(o, i, late)
 	}
+	if len(late) > 0 {
+		p.noteOld(o, i)
+	}
 	switch {
 	case len(late) == 0:
 		p.removeOld(o, i)

@@ -138,6 +138,9 @@ func (p *planner) roomFor(i model.Image, node, storage string) unfit {
 // imageFirst says that a template has to be made before a guest can be.
 func (p *planner) imageFirst(c model.Image) *Wait {
 	text := fmt.Sprintf("first: %s on %s", c.Owner.Name, c.On)
+	if f, failed := p.have.Failed[c.Object().Key]; failed && !f.Unread {
+		return &Wait{Reason: model.WaitSource, Text: text + fmt.Sprintf(", where %s failed: %s", f.What, f.Text)}
+	}
 	if _, from := p.origin(c, &Look{}); from != nil {
 		return &Wait{Reason: model.WaitSource, Text: text + fmt.Sprintf(", a copy of template %d on %s", from.VMID, from.Node)}
 	}

@@ -63,8 +63,11 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	}
 	if len(good) == 0 {
 		wait := &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}
-		if img.NoCopies && len(sources) > 0 && !sources[0].shared {
+		switch away := len(sources) > 0 && !sources[0].shared; {
+		case away && img.NoCopies:
 			wait.Do = model.Advice{Do: model.AllowCopies}
+		case away && img.Implied:
+			wait.Do = model.Advice{Do: model.DescribeImage}
 		}
 		for _, n := range p.nodesFor(v) {
 			if wait.Do.None() && p.have.Nodes[n.Name] != nil {

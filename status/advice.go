@@ -108,6 +108,7 @@ var advice = map[model.Do][2]func(model.Advice) string{
 	model.AllowCopies: fields(func(_ model.Advice, spec string) string {
 		return fmt.Sprintf("let the image be copied to other nodes with %scopies: auto, or make a template of the same name there", spec)
 	}),
+	model.DescribeImage: both(same("describe the template as a VMImage and name that as the source: it is copied to the nodes that need it then; or make a template of the same name there")),
 	model.AllowSource: fields(func(a model.Advice, spec string) string {
 		return fmt.Sprintf("whoever may change the Provider can allow it with %sallow.sources: [\"%d\"]", spec, a.VMID)
 	}),
