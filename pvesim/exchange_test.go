@@ -116,7 +116,7 @@ func newTalk(t *testing.T, world, release string) *talk {
 	if worlds[world] == nil {
 		t.Fatalf("there is no world %q", world)
 	}
-	sim, err := New(worlds[world](release))
+	sim, err := New(worlds[world](release), WithInternet(library{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +126,17 @@ func newTalk(t *testing.T, world, release string) *talk {
 		t: t, sim: sim, http: &http.Client{Transport: tr}, release: release,
 		headers: map[string]http.Header{"none": {}}, vars: map[string]string{},
 	}
+}
+
+// library is an Internet with images, but for paths that say that there is none.
+type library struct{ BootableImages }
+
+func (l library) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := l.BootableImages.RoundTrip(r)
+	if strings.HasPrefix(r.URL.Path, "/gone") {
+		res.StatusCode, res.Status = http.StatusNotFound, "404 Not Found"
+	}
+	return res, err
 }
 
 // minorityWorld is a cluster of which most is down.

@@ -2,9 +2,11 @@ package pvesim
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // BootableImage is a disk of 2 GiB in the format qcow2 with a boot sector and
@@ -27,12 +29,23 @@ func BootableImage() []byte {
 }
 
 // BootableImages is an Internet that answers every request with
-// [BootableImage]; see [WithInternet].
+// [BootableImage], packed if the path ends in .gz; see [WithInternet].
 type BootableImages struct{}
 
 // RoundTrip answers.
 func (BootableImages) RoundTrip(r *http.Request) (*http.Response, error) {
 	image := BootableImage()
+	if strings.HasSuffix(r.URL.Path, ".gz") {
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		if _, err := w.Write(image); err != nil {
+			return nil, err
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+		image = packed.Bytes()
+	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        http.Header{"Content-Type": {"application/octet-stream"}},
