@@ -50,6 +50,7 @@ var machines = map[string][]string{
 	"first-boot/talos":         {"talos-1", "talos-2", "talos-3"},
 	"first-boot/ubuntu":        {"shop"},
 	"fields":                   {"desk", "mail-1", "mail-test", "api-1", "api-2"},
+	"images":                   {"web-1", "web-2", "router"},
 	"quickstart":               {"web-1", "web-2", "db"},
 	"seed/clone":               {"web-clone"},
 	"seed/custom-ca":           {"web-server"},

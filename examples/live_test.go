@@ -51,6 +51,7 @@ var seconds = map[string]second{
 	"first-boot/shares":        {allow: model.Allow{Restart: true}, edits: []edit{{"shares.yaml", "cache: auto", "cache: never"}}},
 	"first-boot/talos":         {edits: []edit{{"talos.yaml", "size: 20Gi", "size: 24Gi"}}},
 	"first-boot/ubuntu":        {edits: []edit{{"ubuntu.yaml", "nginx", "apache2"}}},
+	"images":                   {edits: []edit{{"machines.yaml", "count: 2", "count: 3"}, {"images.yaml", "24.10.4", "24.10.5"}}},
 	"quickstart": {edits: []edit{
 		{"classes.yaml", "cpus: 1\n", "cpus: 2\n"},
 		{"classes.yaml", "memory: 1Gi", "memory: 2Gi"},

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"sigs.k8s.io/yaml"
 )
 
 // Pages that somebody can paste from the first block to the last work so, and show what is printed. A block of YAML whose
-// first line is a comment with a name is that file; "$ " comes before a command, "root@pve1:~# " before one on a host.
+// first line is a comment with a name is that file; lab.yaml is the world of the simulator; "$ " comes before a command, "root@pve1:~# " before one on a host.
 func TestWhatPagesShowWorks(t *testing.T) {
-	for _, page := range []string{"addresses", "firewall", "placement"} {
+	for _, page := range []string{"addresses", "firewall", "images", "placement"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile("../../docs/" + page + ".md")
 			if err != nil {
@@ -40,16 +41,23 @@ func TestWhatPagesShowWorks(t *testing.T) {
 // storyOf makes a story of the blocks of a page.
 func storyOf(t *testing.T, page string) string {
 	var files strings.Builder
-	script := &strings.Builder{}
-	script.WriteString("sim-start\n")
+	script, world := &strings.Builder{}, ""
 	for _, block := range fence.FindAllStringSubmatch(page, -1) {
-		if name, rest, ok := strings.Cut(block[2], "\n"); block[1] == "yaml" && ok && strings.HasPrefix(name, "# ") {
+		name, rest, ok := strings.Cut(block[2], "\n")
+		switch named := block[1] == "yaml" && ok && strings.HasPrefix(name, "# "); {
+		case named && name == "# lab.yaml":
+			flow, err := yaml.YAMLToJSON([]byte(rest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			world = " '" + string(flow) + "'"
+		case named:
 			fmt.Fprintf(&files, "-- %s --\n%s", strings.TrimPrefix(name, "# "), rest)
-			continue
+		case block[1] != "yaml":
+			commands(t, script, block[2])
 		}
-		commands(t, script, block[2])
 	}
-	return script.String() + files.String()
+	return "sim-start" + world + "\n" + script.String() + files.String()
 }
 
 // commands writes what a block shows: commands, and what they print.
