@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -194,6 +195,18 @@ func TestAnImageSaysWhatHoldsUpItsTemplate(t *testing.T) {
 		rep := l.converge(spreadOut(0, fetched(url, checksum)))
 		if o := rep.Objects[0]; o.Reason != model.WaitOwner || !strings.Contains(o.Text, "its template on pve1: VM ") {
 			t.Errorf("%s\n%s", describe(rep), l.story())
+		}
+	})
+}
+
+func TestAnImageThatNoNodeCanMakeIsNotReady(t *testing.T) {
+	url, _ := library(t)
+	inLab(t, localWorld(2), func(t *testing.T, l *lab) {
+		want := spreadOut(2, fetched(url, strings.Repeat("0", 64)))
+		for _, o := range l.converge(want).Objects {
+			if o.State == engine.StateReady {
+				t.Errorf("%s is %s: %s\n%s", o.Owner.Key, o.State, o.Text, l.story())
+			}
 		}
 	})
 }

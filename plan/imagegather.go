@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -118,10 +119,30 @@ func (p *planner) gather(o *Object, i model.Image) (copies []Object) {
 	switch {
 	case len(late) == 0:
 		p.removeOld(o, i)
+		if p.nowhere(o, i) {
+			copies = []Object{} // none is asked for
+		}
 	case len(late) == 1:
 		o.wait(model.WaitSource, fmt.Sprintf("its template on %s isn't ready yet", late[0]))
 	default:
 		o.wait(model.WaitSource, fmt.Sprintf("its templates on %s aren't ready yet", join(late)))
 	}
 	return copies
+}
+
+// nowhere waits if no node has a template of an image, since those that were to make one failed.
+func (p *planner) nowhere(o *Object, i model.Image) bool {
+	if len(o.Templates)+len(o.Steps) > 0 || o.Wait != nil || !o.Look.Empty() {
+		return false
+	}
+	var failed []string
+	for _, node := range model.NamesOf(p.have.Nodes) {
+		if f, ok := p.have.Failed[i.Copy(node).Object().Key]; ok && !f.Unread {
+			failed = append(failed, fmt.Sprintf("%s: %s failed: %s", node, f.What, f.Text))
+		}
+	}
+	if len(failed) > 0 {
+		o.wait(model.WaitFailed, "no node could make its template ("+strings.Join(failed, "; ")+")")
+	}
+	return o.Wait != nil
 }
