@@ -157,7 +157,7 @@ func (f *operatorFlags) chooseDoors() error {
 		return nil
 	}
 	f.Doors = append(f.Doors, operator.Door{Scheme: machinesScheme, SetUp: func(ctx context.Context, s operator.Shared) error {
-		return f.machinesFlags.setUp(ctx, s.Manager, machinesOptions{Kubernetes: s.Kubernetes, Set: s.Set, Sites: s.Sites, Registry: s.Registry, Proxmox: s.Proxmox, Logger: s.Logger})
+		return f.machinesFlags.setUp(ctx, s.Manager, machinesOptions{Namespaces: s.Namespaces, Kubernetes: s.Kubernetes, Set: s.Set, Sites: s.Sites, Registry: s.Registry, Proxmox: s.Proxmox, Logger: s.Logger})
 	}})
 	return f.machinesFlags.check()
 }

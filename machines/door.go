@@ -2,10 +2,14 @@ package machines
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,6 +50,9 @@ type Options struct {
 	// ClusterDNS are the addresses of the cluster's name servers; none: that of the Service kube-dns.
 	ClusterDNS []string
 
+	// Namespaces are those that are looked after; none: all.
+	Namespaces []string
+
 	Kubernetes *rest.Config
 	Set        string
 	Sites      *site.Sites
@@ -76,7 +83,7 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 		Options: o, client: client.WithFieldOwner(mgr.GetClient(), "proxplane"), direct: direct, log: log, now: time.Now, getenv: os.Getenv,
 		events:  mgr.GetEventRecorder("proxplane-" + Door),
 		drainer: &drain.Drainer{Client: mgr.GetClient(), Pods: direct},
-		tokens:  &join.Tokens{Client: direct, Door: Door},
+		tokens:  &join.Tokens{Client: direct, Door: tokenDoor(o.Namespaces)},
 		metrics: newMetrics(o.Registry, mgr.GetClient()),
 		secrets: newContents(direct),
 	}
@@ -112,4 +119,14 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 		return err
 	}
 	return join.Setup(mgr, r.tokens, &joining{r})
+}
+
+// tokenDoor is what bootstrap tokens are known by. Operators for other namespaces have tokens of their own: who
+// doesn't see a machine would deny its certificate.
+func tokenDoor(namespaces []string) string {
+	if len(namespaces) == 0 {
+		return Door
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(namespaces)), "\x00")))
+	return Door + "-" + hex.EncodeToString(sum[:4])
 }
