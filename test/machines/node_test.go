@@ -105,7 +105,7 @@ func TestMachinesRollToANewTemplateAndBack(t *testing.T) {
 		s.until("all are made from it", func() bool {
 			ready, right := 0, 0
 			for _, m := range s.list() {
-				if m.Status.NodeRef != nil && m.DeletionTimestamp == nil {
+				if m.Status.NodeRef != nil && m.DeletionTimestamp == nil && m.Spec.Versions.Kubelet == cmp.Or(p.kubelet, "1.30.1") {
 					ready++
 				}
 			}
