@@ -57,6 +57,9 @@ func TestTheSchemaTakesEveryExample(t *testing.T) {
 			if err := yaml.Unmarshal(doc, &object); err != nil || object["kind"] == nil {
 				continue // comments only, or a file that isn't a manifest
 			}
+			if version, _ := object["apiVersion"].(string); version != "v1" && !strings.HasPrefix(version, "infra.virtrigaud.io/") {
+				continue // an object of another door, which Kubernetes checks
+			}
 			kind := object["kind"].(string)
 			checked[kind]++
 			if result := schemaOf(t, kind).Validate(object); !result.IsValid() {
