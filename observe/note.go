@@ -26,7 +26,7 @@ func (o *Observer) Made(g model.Guest) {
 		rec.forgetConfig()
 		rec.forgetFirewall()
 		rec.listed.Pool = g.Pool
-		rec.born = time.Now()
+		rec.born, rec.stray = time.Now(), false
 		rec.believe(model.StatusStopped)
 		o.put(g.VMID)
 		return
@@ -63,7 +63,7 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 		r.believe(now)
 		r.forgetAgent()
 		r.started = time.Time{}
-		r.born = time.Time{} // from now on what runs is its own process
+		r.born, r.stray = time.Time{}, false // from now on what runs is its own process
 		if now == model.StatusRunning {
 			r.started, r.unseen = time.Now(), true
 		}

@@ -267,6 +267,9 @@ func TestAGuestThatWasStartedIsNoStray(t *testing.T) {
 		}
 		l.o.Powered(100, model.StatusStopped)
 		l.o.Powered(100, model.StatusRunning)
+		if l.guest(100).Stray {
+			t.Error("what was read before it was started still counts")
+		}
 		l.o.change(100, func(r *record) { r.takeStatus(older, time.Now()) })
 		if l.guest(100).Stray {
 			t.Error("its own process is taken for that of another guest")

@@ -19,6 +19,7 @@ func TestCallsHaveTheParametersThatTheirPermissionsAreAbout(t *testing.T) {
 		model.Resize{}, model.MoveDisk{}, model.Start{}, model.Reboot{}, model.Resume{}, model.Shutdown{}, model.Stop{}, model.Snap{}, model.Unsnap{}, model.Rollback{},
 		model.SetHA{}, model.SetHA{HA: ha}, model.SetHA{HA: ha, New: true}, model.KeepApart{}, model.KeepApart{New: true}, model.SetPool{Pool: "web", From: "old"}, model.SetFirewall{},
 		model.Download{}, model.Unpack{}, model.UploadSeed{}, model.UploadSnippets{}, model.RemoveFile{}, model.RemoveDisk{}, model.MakeShare{}, model.MakeShare{New: true}, model.RemoveShare{},
+		model.Exec{}, model.ReadFile{},
 	} {
 		known[model.FactsOf(a).Kind] = true
 		for _, release := range []int{8, 9} {
