@@ -77,7 +77,7 @@ one, is gone in Proxmox VE 9.`,
 			}
 			role, err := machines.RoleOf(text, major, token)
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			u.Say("On a node of Proxmox VE %d, as root, these commands give %s exactly what is needed:", role.Release, token)
 			for _, line := range role.Commands {

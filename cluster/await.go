@@ -67,7 +67,7 @@ func (w *Work) await(ctx context.Context, c *Cluster, n Node, version string) er
 func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) (ready bool, waits string, err error) {
 	phase, err := w.In.Run(ctx, m.Guest, []string{"cat", phaseFile}, "")
 	if err != nil {
-		return false, "its guest agent", nil // it comes with the first boot, and goes with a restart
+		return false, "its guest agent", nil //nolint:nilerr // it comes with the first boot, and goes with a restart
 	}
 	if reason, failed := strings.CutPrefix(strings.TrimSpace(phase.Out), "failed: "); failed {
 		log, _ := w.In.Run(ctx, m.Guest, []string{"tail", "-n", "10", "/var/log/cloud-init-output.log"}, "")

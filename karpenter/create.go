@@ -38,13 +38,13 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	if ready := class.StatusConditions().Get("Ready"); !ready.IsTrue() {
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("ProxmoxNodeClass %s isn't ready: %s", class.Name, ready.Message))
 	}
-	at, kept, err := p.choose(ctx, claim, class)
+	at, err := p.choose(ctx, claim, class)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
-	what, out, err := p.launch(ctx, claim, class, at, kept)
+	what, out, err := p.launch(ctx, claim, class, at)
 	p.settled(claim, out.VMID, err)
 	if err != nil {
 		p.metrics.failed(at.zone, err)
@@ -55,20 +55,19 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	return p.launched(class, what, at, out), nil
 }
 
-// choose finds where the machine goes and how large it is. One that was begun earlier stays where it is; kept: there is
-// one.
-func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass) (at place, kept bool, err error) {
-	if at, kept, err = p.begun(ctx, claim, class); err != nil || at.size.Name != "" {
-		return at, kept, err
+// choose finds where the machine goes and how large it is. One that was begun earlier stays where it is.
+func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass) (place, error) {
+	earlier, begun, err := p.begun(ctx, claim, class)
+	if err != nil || earlier.size.Name != "" {
+		return earlier, err
 	}
-	begun := at.zone
 	// One at a time, so that all see what the others have chosen.
 	p.choosing.Lock()
 	defer p.choosing.Unlock()
 	wanted := scheduling.NewNodeSelectorRequirementsWithMinValues(claim.Spec.Requirements...)
 	zones, err := p.zones(ctx, class)
 	if err != nil {
-		return place{}, false, err
+		return place{}, err
 	}
 	mine := p.spread(ctx, class)
 	var good []place
@@ -83,7 +82,7 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 			if !wanted.IsCompatible(labels, scheduling.AllowUndefinedWellKnownLabels) {
 				continue
 			}
-			if kept && z.String() != begun.String() {
+			if begun && z.String() != earlier.zone.String() {
 				continue
 			}
 			if why := cmp.Or(z.unfit(s.in(class)), p.backoff.why(z, s.Name)); why != "" {
@@ -97,14 +96,14 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 		if len(no) == 0 {
 			no = []string{"no instance type and zone meets its requirements"}
 		}
-		return place{}, false, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("no machine can be made for %s: %s", claim.Name, reasons(no)))
+		return place{}, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("no machine can be made for %s: %s", claim.Name, reasons(no)))
 	}
 	packs := strategyOf(class) == api.ZoneAvailabilityFirst
 	slices.SortFunc(good, func(a, b place) int { return order(a, b, packs, mine) })
 	p.mu.Lock()
 	p.reserved[p.ownerOf(claim)] = reservation{place: good[0]}
 	p.mu.Unlock()
-	return good[0], kept, nil
+	return good[0], nil
 }
 
 // order prefers cheap machines, then by the strategy zones with few nodes of the class, or those that are in use.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -27,9 +28,12 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 	if err := k.client.Get(ctx, r.NamespacedName, &claim); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	region, vmid, err := ParseProviderID(claim.Status.ProviderID)
-	if err != nil || claim.DeletionTimestamp != nil {
+	if !strings.HasPrefix(claim.Status.ProviderID, idScheme) || claim.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
+	}
+	region, vmid, err := ParseProviderID(claim.Status.ProviderID)
+	if err != nil {
+		return reconcile.Result{}, reconcile.TerminalError(err)
 	}
 	was := asMade(&claim)
 	if was == nil {
@@ -40,7 +44,7 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 	}
 	at, err := k.provider.regions.Get(region)
 	if err != nil {
-		return reconcile.Result{RequeueAfter: lookSoon}, nil
+		return reconcile.Result{}, err
 	}
 	class, err := k.provider.class(ctx, claim.Spec.NodeClassRef)
 	if err != nil || class == nil {

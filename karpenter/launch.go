@@ -17,7 +17,7 @@ import (
 )
 
 // launch makes a machine and waits until it runs.
-func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, at place, kept bool) (made, site.Outcome, error) {
+func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, at place) (made, site.Outcome, error) {
 	r, err := p.regions.Get(at.zone.region)
 	if err != nil {
 		return made{}, site.Outcome{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,9 +31,15 @@ func (m *machines) ByNode(ctx context.Context, node string) (*join.Machine, erro
 		return nil, client.IgnoreNotFound(err)
 	}
 	one := &join.Machine{ID: string(claim.UID), Node: node}
+	if claim.Status.ProviderID == "" {
+		return one, nil // it isn't launched yet, so nothing is known of its addresses
+	}
+	if !strings.HasPrefix(claim.Status.ProviderID, idScheme) {
+		return nil, nil // it isn't ours
+	}
 	region, _, err := ParseProviderID(claim.Status.ProviderID)
 	if err != nil {
-		return one, nil // it isn't launched yet, so nothing is known of its addresses
+		return nil, err
 	}
 	r, err := m.provider.regions.Get(region)
 	if err != nil {

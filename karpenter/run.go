@@ -109,7 +109,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := setUp(ctx, mgr, p, cfg); err != nil {
+	if err := setUp(mgr, p, cfg); err != nil {
 		return err
 	}
 	if err := runKarpenter(ctx, mgr, p); err != nil {

@@ -40,7 +40,7 @@ var uncached = []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
 const workers = 4
 
 // setUp connects our controllers with the manager.
-func setUp(ctx context.Context, mgr manager.Manager, p *CloudProvider, cfg Config) error {
+func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 	news := make(chan event.GenericEvent, 1024)
 	p.regions.changed = func(key model.Key) {
 		if key.Kind != api.KindTemplate {

@@ -110,8 +110,8 @@ func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconc
 	if err == nil {
 		err = t.write(ctx)
 	}
-	if ctx.Err() != nil {
-		return reconcile.Result{}, nil
+	if err != nil && ctx.Err() != nil {
+		return reconcile.Result{}, nil //nolint:nilerr // it is being stopped: nothing went wrong
 	}
 	if err != nil {
 		r.metrics.errors.Inc()

@@ -75,7 +75,9 @@ func judged(priv string, release int, grants []privileges.Grant) PagePrivilege {
 	case p.Needed:
 	case priv == "VM.Monitor" && release >= agentSince:
 		p.Why = "Proxmox VE 9 has no such privilege, and refuses a role with it; VM.GuestAgent.Audit is for the guest agent"
-	case strings.HasPrefix(priv, "Pool."):
+	case priv == "Pool.Allocate":
+		p.Why = "isn't needed: machines are cloned into their pool, which VM.Allocate on the pool allows"
+	case priv == "Pool.Audit":
 		p.Why = "is for machines in a pool (cloudProviderSpec.pool)"
 	case priv == "Sys.Console":
 		p.Why = "is for HA (cloudProviderSpec.ha)"

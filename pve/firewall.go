@@ -39,12 +39,6 @@ type FirewallRule struct {
 	Digest    string `json:"digest" pve:"-"` // of all rules of the list
 }
 
-type newFirewallRule struct {
-	FirewallRule
-	Position *int   `pve:"pos"`
-	Digest   string `pve:"digest"`
-}
-
 type deleteRuleParams struct {
 	Digest string `pve:"digest"`
 }

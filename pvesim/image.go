@@ -29,13 +29,13 @@ func BootableImage() []byte {
 }
 
 // BootableImages is an Internet that answers every request with
-// [BootableImage], packed if the path ends in .gz; see [WithInternet].
+// [BootableImage], packed if the path ends in .gz and isn't an archive; see [WithInternet].
 type BootableImages struct{}
 
 // RoundTrip answers.
 func (BootableImages) RoundTrip(r *http.Request) (*http.Response, error) {
 	image := BootableImage()
-	if strings.HasSuffix(r.URL.Path, ".gz") {
+	if strings.HasSuffix(r.URL.Path, ".gz") && !strings.HasSuffix(r.URL.Path, ".tar.gz") {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
 		if _, err := w.Write(image); err != nil {

@@ -202,20 +202,6 @@ func (c *client) apply(s step) (resourceState, said) {
 	return now, told(resp.Diagnostics)
 }
 
-// have plans and applies a configuration, which must succeed.
-func (c *client) have(of resourceState, config values) (resourceState, said) {
-	c.Helper()
-	s, warned := c.plan(of, config)
-	if warned.failed {
-		c.Fatal(warned)
-	}
-	now, failed := c.apply(s)
-	if failed.failed {
-		c.Fatal(failed)
-	}
-	return now, warned
-}
-
 // read refreshes a resource.
 func (c *client) read(of resourceState) (resourceState, said) {
 	c.Helper()

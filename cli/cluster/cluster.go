@@ -134,12 +134,12 @@ func (w *working) look(ctx context.Context, u *ui.UI, do func(*cluster.Cluster) 
 	return failed(s, do(c))
 }
 
-// count is a number with its noun.
-func count(n int, noun string) string {
+// machines is a number of them.
+func machines(n int) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 machine"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d machines", n)
 }
 
 // missing says that a flag isn't given.

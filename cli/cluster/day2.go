@@ -46,13 +46,13 @@ refused.`,
 					}
 				}
 				if goes > 0 {
-					if err := u.Agree(ctx, yes, count(goes, "machine")+" of "+c.Name+" will be drained and destroyed"); err != nil {
+					if err := u.Agree(ctx, yes, machines(goes)+" of "+c.Name+" will be drained and destroyed"); err != nil {
 						return err
 					}
 				}
 				c, err := work.Scale(ctx, c, pool, n)
 				if err == nil && w.output == "" {
-					u.Say("\nCluster %s has %s.", c.Name, count(len(c.Members), "machine"))
+					u.Say("\nCluster %s has %s.", c.Name, machines(len(c.Members)))
 				}
 				return err
 			})
@@ -191,7 +191,7 @@ with the same name and the same secrets.`,
 			return w.work(cmd.Context(), u, model.Allow{}, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
 				c, err := work.Restore(ctx, b)
 				if err == nil && w.output == "" {
-					u.Say("\nCluster %s is back: %s.", c.Name, count(len(c.Members), "machine"))
+					u.Say("\nCluster %s is back: %s.", c.Name, machines(len(c.Members)))
 				}
 				return err
 			})
@@ -226,7 +226,7 @@ otherwise.`,
 				}
 				n, err := work.Destroy(ctx, w.cluster, cleanup)
 				if err == nil {
-					u.Say("Cluster %s is gone: %s destroyed.", w.cluster, count(n, "machine"))
+					u.Say("Cluster %s is gone: %s destroyed.", w.cluster, machines(n))
 				}
 				return err
 			})

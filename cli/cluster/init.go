@@ -75,7 +75,7 @@ func (i *initializing) run(ctx context.Context, u *ui.UI) error {
 			return err
 		}
 		if i.output != "json" {
-			u.Say("\nCluster %s is ready: %s with %s, %s.", c.Name, count(len(c.Members), "machine"), c.Record.Release.Version, c.APIServer())
+			u.Say("\nCluster %s is ready: %s with %s, %s.", c.Name, machines(len(c.Members)), c.Record.Release.Version, c.APIServer())
 			u.Say("Next: proxplane cluster kubeconfig --cluster %s --merge --set-context", c.Name)
 		}
 		return nil

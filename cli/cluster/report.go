@@ -63,6 +63,3 @@ func (r *report) standing() (lines []string) {
 	}
 	return lines
 }
-
-// took is how long it has taken so far.
-func (r *report) took() string { return time.Since(r.began).Round(100 * time.Millisecond).String() }

@@ -36,7 +36,7 @@ type Answer int
 // The answers.
 const (
 	Ignore  Answer = iota // it isn't from one of our machines: others decide
-	Wait                  // it may be right later: an address may not be known yet
+	Wait                  // it may be right later: a machine or an address may not be known yet
 	Approve               // it is what it should be
 	Deny                  // it is from one of our machines, and asks for what that machine isn't
 )
@@ -94,7 +94,9 @@ func (r *Request) Judge(machine *Machine, owner string) Verdict {
 		switch {
 		case owner == "":
 			return Verdict{Ignore, "the bootstrap token isn't one of ours"}
-		case machine == nil || machine.ID != owner:
+		case machine == nil:
+			return Verdict{Wait, fmt.Sprintf("no machine of node %q is known (yet)", r.Node)}
+		case machine.ID != owner:
 			return Verdict{Deny, fmt.Sprintf("bootstrap token %s is that of another machine than node %q", r.Token, r.Node)}
 		}
 	} else if machine == nil {

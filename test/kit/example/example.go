@@ -16,10 +16,13 @@ import (
 
 // elsewhere are folders that Kubernetes can't take.
 var elsewhere = map[string]string{
-	"testdata": "is no example",
-	"flatcar":  "has files beside its manifest, which Kubernetes hasn't",
-	"machines": "has objects of another door, see test/machines",
-	"snippets": "logs in to nodes, as the tests of the command line do",
+	"testdata":  "is no example",
+	"cluster":   "is a file of the command line",
+	"flatcar":   "has files beside its manifest, which Kubernetes hasn't",
+	"images":    "fetches files that only a test which serves them has, see examples and test/operator",
+	"karpenter": "has objects of another door, see test/karpenter",
+	"machines":  "has objects of another door, see test/machines",
+	"snippets":  "logs in to nodes, as the tests of the command line do",
 }
 
 // Folders are the examples that Kubernetes can take, below the folder that has all.

@@ -100,7 +100,7 @@ func ask(ctx context.Context, c kubernetes.Interface, signer, node string, usage
 		return nil, nil, err
 	}
 	request := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
-	name, uid, err := csr.RequestCertificate(c, request, "", signer, nil, []certv1.KeyUsage{certv1.UsageDigitalSignature, usage}, private)
+	name, uid, err := csr.RequestCertificateWithContext(ctx, c, request, "", signer, nil, []certv1.KeyUsage{certv1.UsageDigitalSignature, usage}, private)
 	if err != nil {
 		return nil, nil, err
 	}
