@@ -105,14 +105,14 @@ func (a *approver) Reconcile(ctx context.Context, r reconcile.Request) (reconcil
 }
 
 func (a *approver) judge(ctx context.Context, r *Request) (Verdict, error) {
-	owner := ""
+	var owner *Machine
 	var err error
 	if r.Token != "" {
 		if owner, err = a.tokens.Owner(ctx, r.Token); err != nil {
 			return Verdict{}, err
 		}
-		if owner == "" {
-			return r.Judge(nil, ""), nil
+		if owner == nil {
+			return r.Judge(nil, nil), nil
 		}
 	}
 	machine, err := a.machines.ByNode(ctx, r.Node)

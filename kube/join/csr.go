@@ -88,16 +88,16 @@ func parse(text []byte) (*x509.CertificateRequest, error) {
 }
 
 // Judge decides about the request. Machine is the one whose Node has the requested name; nil: there is
-// none. Owner is the ID of the machine that the token of who asks was made for; empty: the token isn't ours.
-func (r *Request) Judge(machine *Machine, owner string) Verdict {
+// none. Owner is the machine that the token of who asks was made for; nil: the token isn't ours.
+func (r *Request) Judge(machine, owner *Machine) Verdict {
 	if r.Token != "" {
 		switch {
-		case owner == "":
+		case owner == nil:
 			return Verdict{Ignore, "the bootstrap token isn't one of ours"}
-		case machine == nil:
-			return Verdict{Wait, fmt.Sprintf("no machine of node %q is known (yet)", r.Node)}
-		case machine.ID != owner:
+		case owner.Node != r.Node || machine != nil && machine.ID != owner.ID:
 			return Verdict{Deny, fmt.Sprintf("bootstrap token %s is that of another machine than node %q", r.Token, r.Node)}
+		case machine == nil:
+			return Verdict{Wait, fmt.Sprintf("the machine of node %s isn't known yet", r.Node)}
 		}
 	} else if machine == nil {
 		return Verdict{Ignore, "the node isn't a machine of ours"}

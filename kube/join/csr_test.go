@@ -61,7 +61,8 @@ func servingCert() asked {
 	}
 }
 
-// The machines are n1 and n2; abc123 is the token of n1, and others aren't ours.
+// The machines are n1 and n2; abc123 is the token of n1, early1 that of n3, which
+// isn't known yet, and others aren't ours.
 func judge(t *testing.T, a asked) join.Verdict {
 	t.Helper()
 	r := join.Read(a.csr(t))
@@ -72,9 +73,12 @@ func judge(t *testing.T, a asked) join.Verdict {
 		"n1": {ID: "uid-1", Node: "n1", Names: []string{"n1.example.com"}, Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}},
 		"n2": {ID: "uid-2", Node: "n2", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.2")}},
 	}
-	owner := ""
-	if r.Token == "abc123" {
-		owner = "uid-1"
+	var owner *join.Machine
+	switch r.Token {
+	case "abc123":
+		owner = machines["n1"]
+	case "early1":
+		owner = &join.Machine{ID: "uid-3", Node: "n3"}
 	}
 	return r.Judge(machines[r.Node], owner)
 }
@@ -90,7 +94,8 @@ func TestCertificatesAreThoseOfTheMachine(t *testing.T) {
 		{"kubelets with RSA keys ask for key encipherment", clientCert, func(a *asked) { a.usages = append(a.usages, certv1.UsageKeyEncipherment) }, join.Approve},
 		{"a node renews its client certificate", clientCert, func(a *asked) { a.by, a.groups = "system:node:n1", []string{"system:nodes"} }, join.Approve},
 		{"n1's token asks for n2's certificate", clientCert, func(a *asked) { a.template.Subject.CommonName = "system:node:n2" }, join.Deny},
-		{"n1's token asks for that of a node that isn't ours", clientCert, func(a *asked) { a.template.Subject.CommonName = "system:node:control-plane" }, join.Wait},
+		{"n1's token asks for that of a node that isn't ours", clientCert, func(a *asked) { a.template.Subject.CommonName = "system:node:control-plane" }, join.Deny},
+		{"a machine that isn't known yet", clientCert, func(a *asked) { a.by, a.template.Subject.CommonName = "system:bootstrap:early1", "system:node:n3" }, join.Wait},
 		{"n1's token asks to be an administrator", clientCert, func(a *asked) { a.template.Subject.Organization = []string{"system:masters"} }, join.Deny},
 		{"… and a node beside it", clientCert, func(a *asked) { a.template.Subject.Organization = []string{"system:nodes", "system:masters"} }, join.Deny},
 		{"a name that isn't a node's", clientCert, func(a *asked) { a.template.Subject.CommonName = "n1" }, join.Deny},

@@ -166,21 +166,21 @@ func (t *Tokens) read(s *corev1.Secret) (token Token, good bool) {
 	return token, good
 }
 
-// Owner returns the ID of the machine that a token of this door was made for, by the ID of the token;
-// empty: there is no such token.
-func (t *Tokens) Owner(ctx context.Context, tokenID string) (machine string, err error) {
+// Owner returns the machine that a token of this door was made for, with its ID and the name of its Node, by the
+// ID of the token; nil: there is no such token.
+func (t *Tokens) Owner(ctx context.Context, tokenID string) (*Machine, error) {
 	var s corev1.Secret
-	err = t.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: namePrefix + tokenID}, &s)
+	err := t.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: namePrefix + tokenID}, &s)
 	if err != nil {
-		return "", client.IgnoreNotFound(err)
+		return nil, client.IgnoreNotFound(err)
 	}
 	if !t.owns(&s, s.Annotations[ownerNote]) {
-		return "", nil
+		return nil, nil
 	}
 	if _, good := t.read(&s); !good {
-		return "", nil
+		return nil, nil
 	}
-	return s.Annotations[ownerNote], nil
+	return &Machine{ID: s.Annotations[ownerNote], Node: s.Annotations[nodeNote]}, nil
 }
 
 // Delete deletes the token of a machine, if there is one.

@@ -137,7 +137,7 @@ func TestTokensOfOthersAreLeftAlone(t *testing.T) {
 	if left := secrets(t, c); len(left) != 1 || left[0].Name != foreign.Name {
 		t.Errorf("left are %v", left)
 	}
-	if owner, err := tokens(c, begin).Owner(t.Context(), first.ID); err != nil || owner != "" {
+	if owner, err := tokens(c, begin).Owner(t.Context(), first.ID); err != nil || owner != nil {
 		t.Errorf("the foreign token is said to be that of %q (%v)", owner, err)
 	}
 }
