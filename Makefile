@@ -32,7 +32,7 @@ test: tools ## all tests that are quick
 	$(GO) vet ./...
 	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then \
 		echo "first what needs no Kubernetes; it is built afterwards"; \
-		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/join$$ -e /test/karpenter$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$ -e /test/terraform$$) && $(MAKE) controlplane; fi
+		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/join$$ -e /test/karpenter$$ -e /test/machines$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$ -e /test/terraform$$) && $(MAKE) controlplane; fi
 	$(GO) test -p 4 -timeout 40m ./...
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
