@@ -27,7 +27,7 @@ func TestManyNewMachinesDontKeepADeletionWaiting(t *testing.T) {
 		all.WriteString(text[strings.LastIndex(text, "---"):])
 	}
 	s.apply(all.String())
-	s.waitFor("--for=jsonpath={.status.vmid}", "vm/new-0") // they have begun
+	s.until("they have begun", func() bool { return len(strings.Fields(s.kubectl("get", "vm", "-o", `jsonpath={.items[*].status.vmid}`))) > 1 })
 	waiting := func() int {
 		return strings.Count(s.kubectl("get", "vm", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`), "False")
 	}

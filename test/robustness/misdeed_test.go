@@ -59,11 +59,11 @@ var misdeeds = []misdeed{
 		})
 	}, `^VM \d+ was started 3 times on a node that has too few CPUs for it`},
 	{"too much is asked of a storage at once", func(r *run, id int) {
-		r.timeOut(id, mostInBurst+1, 0)
-	}, `^17 tasks of one#99 timed out waiting for the lock of a storage, and 0 that it began after`},
+		r.timeOut(id, mostInBurst*r.h.world.sets+1, 0)
+	}, `^33 tasks of one#99 timed out waiting for the lock of a storage, and 0 that it began after`},
 	{"too much is asked of a storage again", func(r *run, id int) {
-		r.timeOut(id, mostTimeouts+2, time.Minute)
-	}, `^1 tasks of one#99 timed out waiting for the lock of a storage, and 7 that it began after`},
+		r.timeOut(id, mostTimeouts*r.h.world.sets+2, time.Minute)
+	}, `^1 tasks of one#99 timed out waiting for the lock of a storage, and 13 that it began after`},
 	{"a disk with data is destroyed", func(r *run, id int) {
 		r.sim.Do(func(s *pvesim.State) {
 			for _, sp := range s.Spaces {
@@ -190,16 +190,6 @@ var misdeeds = []misdeed{
 			r.misbehave(http.MethodGet, id, "/config")
 		}
 	}, `^900 requests of one process within a minute`},
-	{"too much is asked of a storage", func(r *run, _ int) {
-		r.sim.Do(func(s *pvesim.State) {
-			for i := range mostTimeouts*r.h.world.sets + 1 {
-				s.Tasks["pve1"] = append(s.Tasks["pve1"], &pvesim.TaskInfo{
-					UPID: fmt.Sprintf("UPID:pve1:%08X:00000001:386D4380:qmclone:9000:root@pam:", i), Node: "pve1", Type: "qmclone", ID: "9000", Exit: "OK",
-					End: s.Nodes["pve1"].Booted, Log: []string{"can't lock file '/var/lock/pve-manager/pve-storage-local' - got timeout"},
-				})
-			}
-		})
-	}, `tasks timed out waiting for the lock of a storage: too much was asked for at once`},
 	{"there is no end of requests", func(r *run, id int) {
 		r.limit = 300
 		for range 300 {
