@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test tools test-race test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-sim mutants lint vuln build help
+.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test tools test-race test-chart test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-sim mutants lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,13 +27,20 @@ build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 # Stories wait for a Kubernetes and for guests more than they compute, so four packages are tested at once on any machine.
 # On a machine without them yet, what needs no Kubernetes is tested before it is built; the second run finds those results in Go's cache.
 KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm test/chart/promql
+# What needs a Kubernetes, and what has a target of its own: it takes minutes.
+NEED_KUBERNETES = -e /test/operator$$ -e /test/join$$ -e /test/karpenter$$ -e /test/machines$$ -e /test/terraform$$
+SLOW = -e /test/chart$$ -e /test/guest$$ -e /test/outside$$
+
 test: tools ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
 	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then \
 		echo "first what needs no Kubernetes; it is built afterwards"; \
-		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v -e /test/operator$$ -e /test/join$$ -e /test/karpenter$$ -e /test/machines$$ -e /test/chart$$ -e /test/guest$$ -e /test/outside$$ -e /test/terraform$$) && $(MAKE) controlplane; fi
-	$(GO) test -p 4 -timeout 40m ./...
+		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v $(SLOW) $(NEED_KUBERNETES)) && $(MAKE) controlplane; fi
+	$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v $(SLOW))
+
+test-chart: controlplane ## the Helm chart on a Kubernetes: rights, upgrades, every example under its constraints (some minutes)
+	$(GO) test -count=1 -timeout 30m ./test/chart
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
 	@for set in $(KUBERNETES); do $(GO) run ./test/kit/tool/build $$set >/dev/null || exit 1; done
