@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -37,7 +39,31 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	utilruntime.ErrorHandlers = nil // Kubernetes' libraries sleep there, by a clock of their own
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, line := range failures.sorted() {
+		fmt.Println(line)
+	}
+	os.Exit(code)
+}
+
+// failures are the histories that went wrong, a line each: they are repeated at the end, where people look.
+var failures failed
+
+type failed struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (f *failed) add(test, what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = append(f.lines, "went wrong: "+test+": "+what)
+}
+
+func (f *failed) sorted() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(slices.Values(f.lines))
 }
 
 // live lives through a history.
@@ -108,6 +134,7 @@ func check(t *testing.T, h *history) result {
 		t.Log("\n" + res.trace.String())
 	}
 	if len(res.broken) > 0 {
+		failures.add(t.Name(), res.broken[0])
 		t.Error(explain(t, h, res))
 	}
 	return res
