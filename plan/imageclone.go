@@ -167,13 +167,20 @@ func (p *planner) gatherCopies(o *Object, i model.Image) (copies []Object) {
 	return p.gather(o, rooted)
 }
 
-// dropFailed destroys clones that were to be copies and that their nodes couldn't take. Machines
-// are placed elsewhere then.
+// dropFailed destroys clones that were to be copies and that their nodes couldn't take: also those that
+// Proxmox calls templates, but whose disks it couldn't make base volumes. Machines are placed elsewhere
+// then.
 func (p *planner) dropFailed(o *Object, i model.Image) {
 	for _, node := range model.NamesOf(p.have.Nodes) {
 		c := i.Copy(node)
 		g := p.find(versioned(c), 0, c.Range).guest
-		if g == nil || g.Template || g.Config == nil || g.Lock != "" || !p.givenUp(c) || len(p.have.TasksOf(g.VMID)) > 0 {
+		switch {
+		case g == nil || g.Lock != "" || !p.givenUp(c) || len(p.have.TasksOf(g.VMID)) > 0:
+			continue
+		case g.Config == nil:
+			o.Look.Configs = append(o.Look.Configs, g.VMID)
+			continue
+		case g.Template && len(p.unconverted(g)) == 0:
 			continue
 		}
 		o.step(Step{

@@ -55,9 +55,12 @@ func (i *imageWish) current(o model.Owner) bool {
 	return !i.fetched || version == i.Version()
 }
 
-// finished reports whether a VM is a template.
+// finished reports whether a VM is a template that clones can be made of. Proxmox calls a VM a template first, and makes
+// base volumes of its disks then, which may fail.
 func (w *watch) finished(id int) (finished bool) {
-	w.run.sim.Do(func(s *pvesim.State) { finished = s.VMs[id] != nil && s.VMs[id].Template() })
+	w.run.sim.Do(func(s *pvesim.State) {
+		finished = s.VMs[id] != nil && s.VMs[id].Template() && strings.Contains(s.VMs[id].Conf["scsi0"], "base-")
+	})
 	return finished
 }
 
