@@ -18,7 +18,9 @@ type About struct {
 	Guest *model.Guest // nil: it isn't there
 	Want  *plan.Object // nil: the manifests weren't given
 	Tasks []Task
-	Now   time.Time
+	// Templates are all of an image; one alone is the guest.
+	Templates []Image
+	Now       time.Time
 }
 
 // Describe tells all about a guest, section by section.
@@ -31,6 +33,9 @@ func (p Page) Describe(a About) string {
 		d.line("State", unseen(*a.Want))
 	}
 	d.conditions(a)
+	if len(a.Templates) > 1 {
+		d.table("Templates", ImageTable(a.Templates, a.Now), []string{"NODE", "VMID", "SIZE", "AGE", "OURS", "USED BY", "READY", "MESSAGE"})
+	}
 	if a.Want != nil && (len(a.Want.Steps) > 0 || len(a.Want.Refused) > 0) {
 		d.section("Plan")
 		for line := range strings.Lines(p.Object(*a.Want)) {

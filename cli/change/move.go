@@ -52,9 +52,11 @@ devices, HA. Only machines that proxplane made or adopted are moved.`,
 }
 
 // flags are those of commands that only migrate: nothing is destroyed or restarted, so that nobody is
-// asked, and machines aren't selected by labels, which only manifests have.
+// asked, and machines aren't selected by labels, which only manifests have. --yes is there for scripts
+// that pass it to all commands.
 func (m *moving) flags(cmd *cobra.Command) {
 	m.Target.Flags(cmd, true)
+	cmd.Flags().BoolVarP(&m.yes, "yes", "y", false, "for scripts: migrations are never asked about")
 	m.OutputFlag(cmd)
 	m.paceFlags(cmd)
 }

@@ -104,6 +104,7 @@ func describeVM(ctx context.Context, c *target.Site, u *ui.UI, name string, want
 func DescribeGuest(ctx context.Context, c *target.Site, u *ui.UI, about status.About, vmid int) (string, error) {
 	g := c.Observer.Snapshot().Guests[vmid]
 	if g == nil {
+		about.Now = c.Client.Now()
 		return u.Page(u.Out).Describe(about), nil
 	}
 	// The config is read here, so that the plan is as of the lists alone.
@@ -131,11 +132,23 @@ func describeImage(ctx context.Context, c *target.Site, u *ui.UI, name string, w
 		if err != nil {
 			return "", err
 		}
-		return DescribeGuest(ctx, c, u, status.About{Want: &o}, o.VMID)
+		image, _, _ := o.Owner.CopyOf()
+		templates, _, err := wantedImages(ctx, c, []string{image.Name})
+		if err != nil {
+			return "", err
+		}
+		return DescribeGuest(ctx, c, u, status.About{Want: &o, Templates: templates}, o.VMID)
 	}
 	have, err := c.Look(ctx)
 	if err != nil {
 		return "", err
+	}
+	if len(templatesNamed(have, []string{name})) > 1 {
+		if have, err = readUsers(ctx, c, have); err != nil {
+			return "", err
+		}
+		about := status.About{Templates: templatesNamed(have, []string{name}), Now: c.Client.Now()}
+		return u.Page(u.Out).Describe(about), nil
 	}
 	g, err := target.FindGuest(have, name)
 	if errors.Is(err, target.ErrNoGuest) {

@@ -26,13 +26,10 @@ func listImages(ctx context.Context, g *Get, names []string) (listing, error) {
 	if err := g.c.Observer.Files(ctx); err != nil {
 		return listing{}, g.c.Fail(err)
 	}
-	if have, err = g.readUsers(ctx, have); err != nil {
+	if have, err = readUsers(ctx, g.c, have); err != nil {
 		return listing{}, err
 	}
-	var rows []status.Image
-	for _, t := range target.Sorted(have, func(g *model.Guest) bool { return g.Template && !g.Container }) {
-		rows = append(rows, templateRow(status.Image{Name: t.Name, VMID: t.VMID, Node: t.Node}, have))
-	}
+	rows := templatesNamed(have, nil)
 	for _, volume := range model.NamesOf(have.Files) {
 		f := have.Files[volume]
 		rows = append(rows, status.Image{Name: path.Base(volume), Type: f.Content, Volume: volume, Node: f.Node, Size: f.Size})
@@ -56,11 +53,19 @@ func listImages(ctx context.Context, g *Get, names []string) (listing, error) {
 	return l, nil
 }
 
+// templatesNamed are the templates of some names; none: of all.
+func templatesNamed(have *model.Observed, names []string) (rows []status.Image) {
+	for _, t := range target.Sorted(have, func(g *model.Guest) bool { return g.Template && !g.Container && named(names, g.Name) }) {
+		rows = append(rows, templateRow(status.Image{Name: t.Name, VMID: t.VMID, Node: t.Node}, have))
+	}
+	return rows
+}
+
 // readUsers reads what tells how old templates are, and what was made from them: the disks of all
 // storages, and the configs of machines of ours where disks don't say what they are clones of.
-func (g *Get) readUsers(ctx context.Context, have *model.Observed) (*model.Observed, error) {
-	if err := g.c.Observer.Volumes(ctx); err != nil {
-		return nil, g.c.Fail(err)
+func readUsers(ctx context.Context, c *target.Site, have *model.Observed) (*model.Observed, error) {
+	if err := c.Observer.Volumes(ctx); err != nil {
+		return nil, c.Fail(err)
 	}
 	silent := slices.ContainsFunc(model.NamesOf(have.Storages), func(name string) bool {
 		return slices.Contains([]string{"lvmthin", "lvm"}, have.Storages[name].Type)
@@ -71,10 +76,10 @@ func (g *Get) readUsers(ctx context.Context, have *model.Observed) (*model.Obser
 			ids = append(ids, guest.VMID)
 		}
 	}
-	if err := g.c.ReadAll(ctx, ids, g.c.Observer.Config); err != nil {
+	if err := c.ReadAll(ctx, ids, c.Observer.Config); err != nil {
 		return nil, err
 	}
-	return g.c.Observer.Snapshot(), nil
+	return c.Observer.Snapshot(), nil
 }
 
 // templateRow completes a row by what is known of its template.
@@ -96,24 +101,35 @@ func templateRow(i status.Image, have *model.Observed) status.Image {
 	return i
 }
 
-// listWantedImages lists the images of the manifests: a row for each template, also for those that are
-// being made and for earlier ones that stay.
+// listWantedImages lists the images of the manifests.
 func listWantedImages(ctx context.Context, g *Get, names []string) (listing, error) {
-	p, err := g.c.Site.Replan(ctx, g.c.Desired)
-	if err != nil {
-		return listing{}, g.c.Fail(err)
-	}
-	have, err := g.readUsers(ctx, g.c.Observer.Snapshot())
+	rows, all, err := wantedImages(ctx, g.c, names)
 	if err != nil {
 		return listing{}, err
+	}
+	var l listing
+	for _, i := range rows {
+		l.add(i.Object, i)
+	}
+	l.table = status.ImageTable(rows, time.Now())
+	return l, missing("image", names, all)
+}
+
+// wantedImages are the templates of the manifests' images, also those that are being made and earlier
+// ones that stay, and the names of all images.
+func wantedImages(ctx context.Context, c *target.Site, names []string) (rows []status.Image, all []string, err error) {
+	p, err := c.Site.Replan(ctx, c.Desired)
+	if err != nil {
+		return nil, nil, c.Fail(err)
+	}
+	have, err := readUsers(ctx, c, c.Observer.Snapshot())
+	if err != nil {
+		return nil, nil, err
 	}
 	made := map[int]bool{} // templates that have rows of their own
 	for _, o := range p.Objects {
 		made[o.VMID] = made[o.VMID] || o.On != ""
 	}
-	var l listing
-	var rows []status.Image
-	var all []string
 	for n, o := range p.Objects {
 		if o.Owner.Kind != "VMImage" {
 			continue
@@ -139,9 +155,5 @@ func listWantedImages(ctx context.Context, g *Get, names []string) (listing, err
 			rows = append(rows, templateRow(status.Image{Name: image.Name, VMID: e.VMID, Node: e.Node, Object: row.Object, Ready: &old, Message: e.String()}, have))
 		}
 	}
-	for _, i := range rows {
-		l.add(i.Object, i)
-	}
-	l.table = status.ImageTable(rows, time.Now())
-	return l, missing("image", names, all)
+	return rows, all, nil
 }
