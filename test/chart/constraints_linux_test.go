@@ -50,7 +50,7 @@ func TestEveryExampleIsMadeUnderTheChartsConstraints(t *testing.T) {
 		for _, folder := range folders {
 			t.Run(filepath.Base(folder), func(t *testing.T) {
 				t.Parallel()
-				seeds.Add(int64(makeExample(t, plane, folder)))
+				seeds.Add(int64(makeExample(t, plane, example.Served(t, folder))))
 			})
 		}
 	})

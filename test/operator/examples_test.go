@@ -28,7 +28,7 @@ func TestEveryExampleIsTheSameBothWays(t *testing.T) {
 	for _, f := range folders {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			t.Parallel()
-			bothWays(t, f)
+			bothWays(t, example.Served(t, f))
 		})
 	}
 }
@@ -77,9 +77,10 @@ var (
 )
 
 // machinesIn are all guests of a Proxmox, by name and in words, without what is each
-// guest's own: its VMID, whose it is, and addresses that come from that.
-func machinesIn(server *sim.Server) map[string]string {
-	out := map[string]string{}
+// guest's own: its VMID, whose it is, and addresses that come from that. Copies of a template share
+// a name.
+func machinesIn(server *sim.Server) map[string][]string {
+	out := map[string][]string{}
 	server.Do(func(st *pvesim.State) {
 		for _, vm := range st.VMs {
 			var lines []string
@@ -122,7 +123,8 @@ func machinesIn(server *sim.Server) map[string]string {
 				}
 			}
 			slices.Sort(lines)
-			out[vm.Name()] = strings.Join(lines, "\n")
+			out[vm.Name()] = append(out[vm.Name()], strings.Join(lines, "\n"))
+			slices.Sort(out[vm.Name()])
 		}
 	})
 	return out

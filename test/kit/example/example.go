@@ -19,7 +19,6 @@ var elsewhere = map[string]string{
 	"testdata":  "is no example",
 	"cluster":   "is a file of the command line",
 	"flatcar":   "has files beside its manifest, which Kubernetes hasn't",
-	"images":    "fetches files that only a test which serves them has, see examples and test/operator",
 	"karpenter": "has objects of another door, see test/karpenter",
 	"machines":  "has objects of another door, see test/machines",
 	"snippets":  "logs in to nodes, as the tests of the command line do",
@@ -39,7 +38,7 @@ func Folders(all string) ([]string, error) {
 			}
 		}
 	}
-	const known = 23
+	const known = 24
 	if len(folders) < known {
 		return nil, fmt.Errorf("there are only %d examples in %s", len(folders), all)
 	}
