@@ -69,17 +69,22 @@ func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) 
 	if err != nil {
 		return false, "its guest agent", nil //nolint:nilerr // it comes with the first boot, and goes with a restart
 	}
-	if reason, failed := strings.CutPrefix(strings.TrimSpace(phase.Out), "failed: "); failed {
-		log, _ := w.In.Run(ctx, m.Guest, []string{"tail", "-n", "10", "/var/log/cloud-init-output.log"}, "")
-		return false, "", &InstallError{Machine: m.Name, Reason: "its installation failed: " + reason, Log: lastLines(log.Out, 10)}
+	if err := w.installFailed(ctx, m, phase.Out); err != nil {
+		return false, "", err
 	}
 	if phase.Code != 0 {
 		status, err := w.In.Run(ctx, m.Guest, []string{"cloud-init", "status"}, "")
-		if err == nil && strings.Contains(status.Out, "error") {
-			log, _ := w.In.Run(ctx, m.Guest, []string{"tail", "-n", "10", "/var/log/cloud-init-output.log"}, "")
-			return false, "", &InstallError{Machine: m.Name, Reason: "cloud-init failed", Log: lastLines(log.Out, 10)}
+		switch {
+		case err == nil && strings.Contains(status.Out, "error"):
+			phase, _ = w.In.Run(ctx, m.Guest, []string{"cat", phaseFile}, "") // it may have come meanwhile
+			if err := w.installFailed(ctx, m, phase.Out); err != nil {
+				return false, "", err
+			}
+			return false, "", w.installError(ctx, m, "cloud-init failed")
+		case strings.Contains(status.Out, "running"):
+			return false, "cloud-init (" + oneLine(status.Out) + ")", err
 		}
-		return false, "cloud-init (" + oneLine(status.Out) + ")", err
+		return false, "its installation to begin", err
 	}
 	if nodes, err := c.kubeNodes(ctx, ""); err == nil {
 		n, there := nodes[m.Name]
@@ -103,4 +108,18 @@ func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) 
 		return false, unit + ": " + line, nil
 	}
 	return false, unit + " to join", nil
+}
+
+// installFailed is the failure that a machine tells of in its phase; nil: it tells of none.
+func (w *Work) installFailed(ctx context.Context, m *Member, phase string) error {
+	if reason, failed := strings.CutPrefix(strings.TrimSpace(phase), "failed: "); failed {
+		return w.installError(ctx, m, "its installation failed: "+reason)
+	}
+	return nil
+}
+
+// installError is a failure with the last lines of the machine's log.
+func (w *Work) installError(ctx context.Context, m *Member, reason string) error {
+	log, _ := w.In.Run(ctx, m.Guest, []string{"tail", "-n", "10", "/var/log/cloud-init-output.log"}, "")
+	return &InstallError{Machine: m.Name, Reason: reason, Log: lastLines(log.Out, 10)}
 }

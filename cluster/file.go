@@ -17,7 +17,7 @@ type Provider struct {
 	Nodes     []string `yaml:"nodes,omitempty"`     // machines are spread over these; ["*"]: over all
 	Bridge    string   `yaml:"bridge,omitempty"`    // default: vmbr0
 	VLANTag   int      `yaml:"vlanTag,omitempty"`   // 0: none
-	Datastore string   `yaml:"datastore,omitempty"` // of disks; default: local-lvm
+	Datastore string   `yaml:"datastore,omitempty"` // of disks; default: local-lvm, or where the template is
 	// ISODatastore holds the first-boot data and the image; default: local.
 	ISODatastore string `yaml:"isoDatastore,omitempty"`
 	VIP          string `yaml:"vip"`
@@ -202,10 +202,10 @@ func (f *File) Fill() {
 	}
 	p, k := &f.Provider, &f.Kubernetes
 	or(&p.Bridge, DefaultBridge)
-	or(&p.Datastore, DefaultDatastore)
 	or(&p.ISODatastore, DefaultISODatastore)
 	if p.Template == "" {
 		or(&p.Image.URL, DefaultImage)
+		or(&p.Datastore, DefaultDatastore)
 	}
 	or(&k.Distribution, "rke2")
 	or(&k.Version, DefaultVersion)

@@ -103,8 +103,10 @@ func (w *wanted) machine(n Node) (spec.Machine, error) {
 		m.HA = &model.HA{}
 	}
 	m.Source = spec.Source{Image: w.image(), Template: w.file.Provider.Template, Full: true, Copy: true}
-	if m.Source.Image != nil {
+	if m.Source.Image != nil { // which is on the datastore already
 		m.Source.Full = false
+	} else if m.Disks[0].Storage == "" {
+		m.Disks[0].Storage = w.file.Provider.Datastore
 	}
 	text, err := w.record.notes(n, w.releaseOf(n))
 	if err != nil {

@@ -65,21 +65,14 @@ func checkNodesOf(f *File, have *model.Observed, fail failing) []string {
 	check(field, f.Provider.nodes())
 	list := f.Provider.nodes()
 	if list == nil {
-		for _, n := range known {
-			if have.Nodes[n].Online {
-				list = append(list, n)
-			}
-		}
+		list = known
 	}
 	for _, p := range f.Pools() {
 		check(fieldOf(f, p)+".nodes", p.Nodes)
-		for _, n := range p.Nodes {
-			if have.Nodes[n] != nil && !slices.Contains(list, n) {
-				list = append(list, n)
-			}
-		}
+		list = append(slices.Clone(list), p.Nodes...)
 	}
-	return list
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(n string) bool { return have.Nodes[n] == nil || !have.Nodes[n].Online })
 }
 
 // leastDisk is what a machine takes on its storage as soon as Kubernetes runs in it.
@@ -113,7 +106,9 @@ func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) 
 		if p.Datastore != "" {
 			name = p.Datastore
 		}
-		machines[name] += int64(*p.Count)
+		if name != "" { // else it is where the template is
+			machines[name] += int64(*p.Count)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(machines)) {
 		s := hold("provider.datastore", name, "images")
@@ -126,7 +121,7 @@ func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) 
 				break
 			}
 		}
-		if need := machines[name] * leastDisk; free < need {
+		if need := machines[name] * leastDisk; len(nodes) > 0 && free < need {
 			fail("provider.datastore", "storage %s has %d GiB left, and %d machines take %d GiB at least", name, free>>30, machines[name], need>>30)
 		}
 	}

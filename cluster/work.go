@@ -80,8 +80,10 @@ func (w *Work) event(e engine.Event) {
 		if tenth := int(e.Fraction * 10); tenth > 0 {
 			w.Report.Doing(e.Owner.Name, fmt.Sprintf("%s: %d %%", e.Step, tenth*10))
 		}
-	case engine.Waiting, engine.Failed:
-		w.Report.Doing(e.Owner.Name, e.Text)
+	case engine.Waiting:
+		w.Report.Doing(e.Owner.Name, status.CLI.Waits(plan.Wait{Reason: e.Reason, Text: e.Text, Diff: e.Diff, Do: e.Hint}))
+	case engine.Failed:
+		w.Report.Doing(e.Owner.Name, fmt.Sprintf("%s failed: %s", e.Step, status.Text(e.Text, e.Diff)))
 	}
 }
 

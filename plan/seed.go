@@ -179,7 +179,7 @@ func (c *change) drives(act *model.Configure, uploading bool) {
 	have, there := c.have.DiskAt(c.seedSlot())
 	noDrive := c.v.Seed == nil || c.v.Seed.Apart || c.snippets()
 	switch {
-	case noDrive && there && madeSeed(have.Volume):
+	case noDrive && there && madeSeed(have.Volume) && (!c.have.Marker.Adopted || c.ourSeed(have.Volume)): // one that was adopted keeps what it came with
 		c.sayDrive(have.Slot, model.Difference{Verb: model.VerbRemove, Field: model.FieldFirstBoot})
 		act.Delete = append(act.Delete, have.Slot)
 	case noDrive && wantsCloudInit(c.v) && !hasCloudInit(c.have) && c.driveLeaves() != "":

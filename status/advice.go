@@ -185,6 +185,17 @@ func (w Words) Note(n plan.Note) string {
 // Wait is why nothing more can be done now.
 func (w Words) Wait(why plan.Wait) string { return w.Say(Text(why.Text, why.Diff), why.Do) }
 
+// Waits says that an object waits, with the reason.
+func (w Words) Waits(why plan.Wait) string {
+	switch {
+	case why.Reason == model.WaitAgent:
+		return "waits " + w.Wait(why)
+	case why.Reason.Blocks():
+		return "blocked: " + w.Wait(why)
+	}
+	return "waits: " + w.Wait(why)
+}
+
 // takeOver is the command by which an object gets what another one had, or what it had
 // itself in a Kubernetes of another name.
 func takeOver(a model.Advice) string {

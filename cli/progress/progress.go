@@ -118,14 +118,7 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 // waitText is "waits: the image isn't ready" or "waits for its guest agent"; "blocked: there is no pool
 // web" where waiting doesn't help.
 func waitText(e engine.Event) string {
-	text := status.CLI.Say(status.Text(e.Text, e.Diff), e.Hint)
-	switch {
-	case e.Reason == model.WaitAgent:
-		return "waits " + text
-	case e.Reason.Blocks():
-		return "blocked: " + text
-	}
-	return "waits: " + text
+	return status.CLI.Waits(plan.Wait{Reason: e.Reason, Text: e.Text, Diff: e.Diff, Do: e.Hint})
 }
 
 func done(e engine.Event) string {

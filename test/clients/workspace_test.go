@@ -32,11 +32,10 @@ func (c changes) String() string {
 	return fmt.Sprintf("%d created, %d changed, %d destroyed", c.added, c.changed, c.destroyed)
 }
 
-// newWorkspace copies the configuration and installs the provider from a
-// mirror on disk, where `tofu init` finds it under the name in main.tf.
+// newWorkspace copies the configuration into a workspace.
 func newWorkspace(t *testing.T, tofu, provider, providerVersion string) *workspace {
 	t.Helper()
-	w := &workspace{dir: t.TempDir(), tofu: tofu}
+	w := emptyWorkspace(t, tofu, provider, providerVersion)
 	files, err := filepath.Glob(filepath.Join("terraform", "*.tf*"))
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +47,14 @@ func newWorkspace(t *testing.T, tofu, provider, providerVersion string) *workspa
 		}
 		w.write(t, filepath.Base(from), string(data))
 	}
+	return w
+}
+
+// emptyWorkspace installs the provider from a mirror on disk, where `tofu init` finds it under the
+// name in main.tf.
+func emptyWorkspace(t *testing.T, tofu, provider, providerVersion string) *workspace {
+	t.Helper()
+	w := &workspace{dir: t.TempDir(), tofu: tofu}
 	mirror := t.TempDir()
 	target := filepath.Join(mirror, "mirror.test", "bpg", "proxmox", providerVersion, runtime.GOOS+"_"+runtime.GOARCH)
 	if err := os.MkdirAll(target, 0o755); err != nil {
