@@ -2,13 +2,8 @@ package cluster
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +13,7 @@ import (
 )
 
 // Finding is what a check found.
+
 type Finding struct {
 	Check   string `json:"check"`
 	OK      bool   `json:"ok"`
@@ -27,6 +23,7 @@ type Finding struct {
 }
 
 // Verification is a run of checks.
+
 type Verification struct {
 	// Image is what test pods run: a shell with nslookup and wget.
 	Image string
@@ -38,9 +35,11 @@ type Verification struct {
 }
 
 // DefaultTestImage is what test pods run.
+
 const DefaultTestImage = "docker.io/library/busybox:1.37"
 
 // Verify checks a cluster, from machines to pods.
+
 func (c *Cluster) Verify(ctx context.Context, v Verification) []Finding {
 	s := &verifying{Cluster: c, Verification: v}
 	for _, check := range []func(context.Context) Finding{
@@ -68,6 +67,7 @@ func (s *verifying) add(f Finding) {
 }
 
 // wrong says what is wrong, or that nothing is.
+
 func wrong(check, fine string, problems []string, do string) Finding {
 	if len(problems) == 0 {
 		return Finding{Check: check, OK: true, Text: fine}
@@ -76,6 +76,7 @@ func wrong(check, fine string, problems []string, do string) Finding {
 }
 
 // machines compares what the record wants with what Proxmox has.
+
 func (s *verifying) machines(context.Context) Finding {
 	var problems []string
 	for _, n := range NodesOf(s.Record.File) {
@@ -91,6 +92,7 @@ func (s *verifying) machines(context.Context) Finding {
 }
 
 // api asks the API server through the VIP.
+
 func (s *verifying) api(ctx context.Context) Finding {
 	_, err := s.ask(ctx, "--server", s.APIServer(), "get", "--raw", "/readyz")
 	if err == nil {
@@ -104,11 +106,13 @@ func (s *verifying) api(ctx context.Context) Finding {
 }
 
 // unasked is a check that needs an API server that isn't there.
+
 func unasked(check string) Finding {
 	return Finding{Check: check, Text: "not known: the API server doesn't answer"}
 }
 
 // nodes looks whether all are ready, and which version they run.
+
 func (s *verifying) nodes(context.Context) Finding {
 	if !s.answer {
 		return unasked("nodes")
@@ -137,6 +141,7 @@ func (s *verifying) nodes(context.Context) Finding {
 }
 
 // pods looks at what Kubernetes itself runs.
+
 func (s *verifying) pods(ctx context.Context) Finding {
 	if !s.answer {
 		return unasked("system pods")
@@ -164,6 +169,7 @@ func podReady(p corev1.Pod) bool {
 }
 
 // podState says why a pod isn't ready.
+
 func podState(p corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil && w.Reason != "" {
@@ -177,6 +183,7 @@ func podState(p corev1.Pod) string {
 }
 
 // etcd counts members and those that vote.
+
 func (s *verifying) etcd(context.Context) Finding {
 	if !s.answer {
 		return unasked("etcd")
@@ -193,112 +200,17 @@ func (s *verifying) etcd(context.Context) Finding {
 }
 
 // vip tells which control plane has the VIP.
-func (s *verifying) vip(ctx context.Context) Finding {
-	if !s.answer {
-		return unasked("vip")
-	}
-	var lease struct {
-		Spec struct {
-			Holder string `json:"holderIdentity"`
-		} `json:"spec"`
-	}
-	text, err := s.ask(ctx, "-n", "kube-system", "get", "lease", vipLease, "-o", "json")
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &lease)
-	}
-	switch {
-	case err != nil:
-		return Finding{Check: "vip", Text: err.Error()}
-	case lease.Spec.Holder == "":
-		return Finding{Check: "vip", Text: "no control plane holds " + s.Record.File.Provider.VIP}
-	}
-	return Finding{Check: "vip", OK: true, Text: fmt.Sprintf("%s is held by %s", s.Record.File.Provider.VIP, lease.Spec.Holder)}
-}
 
 // pressure looks for nodes that run short.
-func (s *verifying) pressure(context.Context) Finding {
-	if !s.answer {
-		return unasked("pressure")
-	}
-	var problems []string
-	for name, n := range s.known {
-		for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
-			if has(n, string(kind)) {
-				problems = append(problems, fmt.Sprintf("%s has %s", name, kind))
-			}
-		}
-	}
-	slices.Sort(problems)
-	return wrong("pressure", "no node is short of memory, disk or processes", problems, "Give the pool more memory or disk in the file, and run: proxplane cluster init --config FILE --allow-restart")
-}
 
 // soon is how early it is said that a certificate expires.
-const soon = 30 * 24 * time.Hour
 
 // certificates reads when the API server's certificates expire.
-func (s *verifying) certificates(ctx context.Context) Finding {
-	var problems []string
-	var first time.Time
-	for _, m := range s.Members {
-		if !m.Server() || m.Guest.Status != model.StatusRunning {
-			continue
-		}
-		text, err := s.in.ReadFile(ctx, m.Guest, s.distribution().data("server/tls/serving-kube-apiserver.crt"))
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", m.Name, err))
-			continue
-		}
-		block, _ := pem.Decode([]byte(text))
-		if block == nil {
-			problems = append(problems, m.Name+": its certificate can't be read")
-			continue
-		}
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", m.Name, err))
-			continue
-		}
-		if first.IsZero() || cert.NotAfter.Before(first) {
-			first = cert.NotAfter
-		}
-		if cert.NotAfter.Before(s.Now.Add(soon)) {
-			problems = append(problems, fmt.Sprintf("%s: its certificate expires on %s", m.Name, cert.NotAfter.Format(time.DateOnly)))
-		}
-	}
-	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "They are renewed when the service restarts: proxplane cluster upgrade to the same version, or restart "+s.distribution().unit(true))
-}
 
 // clocks compares the clocks of the machines with each other.
-func (s *verifying) clocks(ctx context.Context) Finding {
-	const most = 5 * time.Second
-	var least, highest time.Duration
-	var problems []string
-	seen := 0
-	for _, m := range s.Members {
-		if m.Guest.Status != model.StatusRunning {
-			continue
-		}
-		began := time.Now()
-		text, err := output(ctx, s.in, m.Guest, "", "date", "+%s")
-		took := time.Since(began)
-		seconds, bad := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		if err = errors.Join(err, bad); err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", m.Name, err))
-			continue
-		}
-		off := time.Unix(seconds, 0).Sub(began.Add(took / 2))
-		if seen++; seen == 1 {
-			least, highest = off, off
-		}
-		least, highest = min(least, off), max(highest, off)
-	}
-	if apart := highest - least; apart > most {
-		problems = append(problems, fmt.Sprintf("they are %s apart", apart.Round(time.Second)))
-	}
-	return wrong("clocks", fmt.Sprintf("within %s of each other", most), problems, "Have the machines reach a time server")
-}
 
 // Healthy reports whether nothing is wrong.
+
 func Healthy(list []Finding) bool {
 	return !slices.ContainsFunc(list, func(f Finding) bool { return !f.OK && !f.Skipped })
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 type object = map[string]any
 
 // progKubectl knows what is needed to look after nodes.
+
 func progKubectl(p *process, args []string) int {
 	settleKube(p.on)
 	flags, words, rest := kubectlArgs(args)
@@ -34,6 +34,7 @@ func progKubectl(p *process, args []string) int {
 }
 
 // kubectlArgs takes flags, words, and what stands behind -- apart.
+
 func kubectlArgs(args []string) (flags map[string]string, words, rest []string) {
 	flags = map[string]string{}
 	for len(args) > 0 {
@@ -120,6 +121,7 @@ func (k *Kube) kubectl(p *process, flags map[string]string, words, rest []string
 }
 
 // exec is a program in a pod: it works if the pod's node does.
+
 func (k *Kube) exec(p *process, pod string, _ []string) int {
 	for name := range k.Nodes {
 		if pod == "check-"+name && k.runs(p.on, name) != nil {
@@ -131,6 +133,7 @@ func (k *Kube) exec(p *process, pod string, _ []string) int {
 }
 
 // get prints objects as JSON.
+
 func (k *Kube) get(p *process, kind, namespace string) int {
 	var items []object
 	names := slices.Sorted(maps.Keys(k.Nodes))
@@ -184,6 +187,7 @@ func condition(kind string, is bool) object {
 }
 
 // object is the node as the API server shows it.
+
 func (n *KubeNode) object(name string, ready bool) object {
 	labels, conditions := object{}, []object{condition("MemoryPressure", false), condition("DiskPressure", false), condition("PIDPressure", false), condition("Ready", ready)}
 	for _, l := range n.Labels {
@@ -201,129 +205,13 @@ func (n *KubeNode) object(name string, ready bool) object {
 }
 
 // progDistribution is rke2, and k3s with its kubectl.
-func progDistribution(p *process, args []string) int {
-	settleKube(p.on)
-	if len(args) > 0 && args[0] == "kubectl" {
-		return progKubectl(p, args[1:])
-	}
-	flags, words, _ := kubectlArgs(args)
-	for i, a := range args { // its flags have values of their own
-		if a == "--name" && i+1 < len(args) {
-			flags["name"] = args[i+1]
-		}
-	}
-	k := p.on.Kubes()[p.guest.Kube.Joined]
-	switch {
-	case len(words) > 1 && words[0] == "etcd-snapshot" && words[1] == "save" && k != nil && k.alive(p.on):
-		text, _ := json.Marshal(object{"namespaces": slices.Sorted(maps.Keys(k.Namespaces))})
-		file := p.guest.kubePlace("/var/lib/rancher", "server/db/snapshots", fmt.Sprintf("%s-%s-%d", flags["name"], p.guest.Name, p.on.Now().Unix()))
-		p.guest.Files[file] = text
-		return 0
-	case slices.Contains(args, "--cluster-reset") && p.guest.Kube.Stopped && k != nil:
-		return k.reset(p, flags["cluster-reset-restore-path"])
-	}
-	fmt.Fprintf(&p.err, "level=fatal msg=\"%s: failed\"\n", strings.Join(args, " "))
-	return 1
-}
 
 // reset makes this node the only one of its cluster again, with what a snapshot has.
-func (k *Kube) reset(p *process, file string) int {
-	text, err := p.guest.Read(file)
-	var was struct {
-		Namespaces []string `json:"namespaces"`
-	}
-	if err != nil || json.Unmarshal(text, &was) != nil {
-		fmt.Fprintf(&p.err, "level=fatal msg=\"starting kubernetes: etcd: snapshot path %s does not exist\"\n", file)
-		return 1
-	}
-	k.Namespaces = map[string]bool{}
-	for _, n := range was.Namespaces {
-		k.Namespaces[n] = true
-	}
-	own := p.guest.kubeConfig().Name
-	for name := range k.Nodes {
-		if name != own {
-			delete(k.Nodes, name)
-		}
-	}
-	for _, g := range p.on.Guests() { // the others know nothing of it
-		if g.Kube.Joined == k.Token && g != p.guest {
-			g.Kube.Joined = ""
-		}
-	}
-	return 0
-}
 
 // progNode is the script of the first-boot data, run again: it installs what is named now.
-func progNode(p *process, _ []string) int {
-	g, joined := p.guest, p.guest.Kube.Joined
-	g.Kube.Installed, g.Kube.Failed = "", ""
-	g.installKube(p.on)
-	if g.Kube.Failed != "" {
-		return 1
-	}
-	if k := p.on.Kubes()[joined]; k != nil {
-		if n := k.Nodes[g.kubeConfig().Name]; n != nil {
-			n.Version = g.Kube.Installed
-		}
-	}
-	return 0
-}
 
 // progService starts and stops the service.
-func (p *process) service(verb, unit string) (code int, known bool) {
-	r, asked := p.guest.release()
-	if !asked || strings.TrimSuffix(unit, ".service") != r["UNIT"] {
-		return 0, false
-	}
-	settleKube(p.on)
-	switch verb {
-	case "stop":
-		p.guest.Kube.Stopped = true
-	case "start", "restart":
-		p.guest.Kube.Stopped = false
-		settleKube(p.on)
-	case "is-active":
-		word := "active"
-		if p.guest.Kube.Stopped || p.guest.Kube.Joined == "" {
-			word, code = "activating", 3
-		}
-		fmt.Fprintln(&p.out, word)
-	}
-	return code, true
-}
-
-func progJournalctl(p *process, _ []string) int {
-	settleKube(p.on)
-	if line := p.guest.Kube.Log; line != "" {
-		fmt.Fprintln(&p.out, line)
-	}
-	return 0
-}
 
 // progTail knows -n N and -c +N.
-func progTail(p *process, args []string) int {
-	text, rest := p.stdin, args
-	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "/") {
-		data, err := p.guest.Read(args[n-1])
-		if err != nil {
-			fmt.Fprintf(&p.err, "tail: cannot open '%s' for reading: %s\n", args[n-1], err)
-			return 1
-		}
-		text, rest = data, args[:n-1]
-	}
-	var from int
-	if len(rest) == 2 && rest[0] == "-c" {
-		_, _ = fmt.Sscanf(rest[1], "+%d", &from)
-		text = text[min(max(0, from-1), len(text)):]
-	}
-	p.out.Write(text)
-	return 0
-}
 
 // makeDirs makes a folder with those above it.
-func (g *Guest) makeDirs(dir string) {
-	for d := path.Clean(dir); d != "/" && d != "." && !g.isDir(d); d = path.Dir(d) {
-		g.Dirs[d] = true
-	}
-}

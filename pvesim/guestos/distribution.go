@@ -1,0 +1,106 @@
+package guestos
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+func progDistribution(p *process, args []string) int {
+	settleKube(p.on)
+	if len(args) > 0 && args[0] == "kubectl" {
+		return progKubectl(p, args[1:])
+	}
+	flags, words, _ := kubectlArgs(args)
+	for i, a := range args { // its flags have values of their own
+		if a == "--name" && i+1 < len(args) {
+			flags["name"] = args[i+1]
+		}
+	}
+	k := p.on.Kubes()[p.guest.Kube.Joined]
+	switch {
+	case len(words) > 1 && words[0] == "etcd-snapshot" && words[1] == "save" && k != nil && k.alive(p.on):
+		text, _ := json.Marshal(object{"namespaces": slices.Sorted(maps.Keys(k.Namespaces))})
+		file := p.guest.kubePlace("/var/lib/rancher", "server/db/snapshots", fmt.Sprintf("%s-%s-%d", flags["name"], p.guest.Name, p.on.Now().Unix()))
+		p.guest.Files[file] = text
+		return 0
+	case slices.Contains(args, "--cluster-reset") && p.guest.Kube.Stopped && k != nil:
+		return k.reset(p, flags["cluster-reset-restore-path"])
+	}
+	fmt.Fprintf(&p.err, "level=fatal msg=\"%s: failed\"\n", strings.Join(args, " "))
+	return 1
+}
+
+func (k *Kube) reset(p *process, file string) int {
+	text, err := p.guest.Read(file)
+	var was struct {
+		Namespaces []string `json:"namespaces"`
+	}
+	if err != nil || json.Unmarshal(text, &was) != nil {
+		fmt.Fprintf(&p.err, "level=fatal msg=\"starting kubernetes: etcd: snapshot path %s does not exist\"\n", file)
+		return 1
+	}
+	k.Namespaces = map[string]bool{}
+	for _, n := range was.Namespaces {
+		k.Namespaces[n] = true
+	}
+	own := p.guest.kubeConfig().Name
+	for name := range k.Nodes {
+		if name != own {
+			delete(k.Nodes, name)
+		}
+	}
+	for _, g := range p.on.Guests() { // the others know nothing of it
+		if g.Kube.Joined == k.Token && g != p.guest {
+			g.Kube.Joined = ""
+		}
+	}
+	return 0
+}
+
+func progNode(p *process, _ []string) int {
+	g, joined := p.guest, p.guest.Kube.Joined
+	g.Kube.Installed, g.Kube.Failed = "", ""
+	g.installKube(p.on)
+	if g.Kube.Failed != "" {
+		return 1
+	}
+	if k := p.on.Kubes()[joined]; k != nil {
+		if n := k.Nodes[g.kubeConfig().Name]; n != nil {
+			n.Version = g.Kube.Installed
+		}
+	}
+	return 0
+}
+
+func (p *process) service(verb, unit string) (code int, known bool) {
+	r, asked := p.guest.release()
+	if !asked || strings.TrimSuffix(unit, ".service") != r["UNIT"] {
+		return 0, false
+	}
+	settleKube(p.on)
+	switch verb {
+	case "stop":
+		p.guest.Kube.Stopped = true
+	case "start", "restart":
+		p.guest.Kube.Stopped = false
+		settleKube(p.on)
+	case "is-active":
+		word := "active"
+		if p.guest.Kube.Stopped || p.guest.Kube.Joined == "" {
+			word, code = "activating", 3
+		}
+		fmt.Fprintln(&p.out, word)
+	}
+	return code, true
+}
+
+func progJournalctl(p *process, _ []string) int {
+	settleKube(p.on)
+	if line := p.guest.Kube.Log; line != "" {
+		fmt.Fprintln(&p.out, line)
+	}
+	return 0
+}
