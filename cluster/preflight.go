@@ -13,7 +13,6 @@ import (
 )
 
 // Check finds what Proxmox and the network say against a cluster, before anything is made.
-
 func (w *Work) Check(ctx context.Context, f *File) error {
 	var errs Errors
 	fail := func(field, format string, args ...any) {
@@ -40,7 +39,6 @@ func (w *Work) Check(ctx context.Context, f *File) error {
 type failing = func(field, format string, args ...any)
 
 // checkNodesOf finds nodes that aren't there, and gives those that machines may be on.
-
 func checkNodesOf(f *File, have *model.Observed, fail failing) []string {
 	known := slices.Sorted(maps.Keys(have.Nodes))
 	check := func(field string, list []string) {
@@ -71,11 +69,9 @@ func checkNodesOf(f *File, have *model.Observed, fail failing) []string {
 }
 
 // leastDisk is what a machine takes on its storage as soon as Kubernetes runs in it.
-
 const leastDisk = 10 << 30
 
 // checkStorages finds storages that can't hold what they are to.
-
 func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) {
 	names := slices.Sorted(maps.Keys(have.Storages))
 	hold := func(field, name, content string) *model.Storage {
@@ -127,7 +123,6 @@ func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) 
 var contentWords = map[string]string{"iso": "ISO images (for first-boot data)", "images": "disks"}
 
 // checkTemplate finds out whether the template is there.
-
 func checkTemplate(f *File, have *model.Observed, fail failing) {
 	name := f.Provider.Template
 	if name == "" {
@@ -145,19 +140,3 @@ func checkTemplate(f *File, have *model.Observed, fail failing) {
 	slices.Sort(names)
 	fail("provider.template", "Proxmox has no template %q; %s", suggest.Shortened(name), suggest.DidYouMean(name, names))
 }
-
-// checkVIP finds out whether the VIP is free and where the machines are, as far as that can be seen.
-
-// checkBridge compares the VIP with the network that the bridge has an address of.
-
-// answers finds something that answers at an address: a server that speaks TLS, or a machine that
-
-// refuses the connection. It is asked only if this computer is in the same network: elsewhere,
-
-// routers and proxies answer for addresses that nobody has.
-
-// near reports whether this computer is in the network of an address.
-
-// otherVIP finds another cluster of this Proxmox that has the VIP; empty: none has.
-
-// readGuests reads the configs of all guests: they say which addresses are taken.

@@ -17,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
+// checkVIP finds out whether the VIP is free and where the machines are, as far as that can be seen.
 func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	const field = "provider.vip"
 	vip, err := netip.ParseAddr(f.Provider.VIP)
@@ -60,6 +61,7 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	return nil
 }
 
+// checkBridge compares the VIP with the network that the bridge has an address of.
 func (w *Work) checkBridge(ctx context.Context, f *File, vip netip.Addr, nodes []string) error {
 	for _, n := range nodes {
 		list, err := w.Site.Client().Node(n).Network(ctx, "any_bridge")
@@ -82,6 +84,9 @@ func (w *Work) checkBridge(ctx context.Context, f *File, vip netip.Addr, nodes [
 	return nil
 }
 
+// answers finds something that answers at an address: a server that speaks TLS, or a machine that
+// refuses the connection. It is asked only if this computer is in the same network: elsewhere,
+// routers and proxies answer for addresses that nobody has.
 func answers(ctx context.Context, vip netip.Addr) (at string) {
 	const patience = time.Second
 	if !near(vip) {
@@ -110,6 +115,7 @@ func answers(ctx context.Context, vip netip.Addr) (at string) {
 	return at
 }
 
+// near reports whether this computer is in the network of an address.
 func near(vip netip.Addr) bool {
 	list, err := net.InterfaceAddrs()
 	return err == nil && slices.ContainsFunc(list, func(a net.Addr) bool {
@@ -118,6 +124,7 @@ func near(vip netip.Addr) bool {
 	})
 }
 
+// otherVIP finds another cluster of this Proxmox that has the VIP; empty: none has.
 func (w *Work) otherVIP(ctx context.Context, f *File) (string, error) {
 	names, err := Names(ctx, w.Site)
 	if err != nil {
@@ -136,6 +143,7 @@ func (w *Work) otherVIP(ctx context.Context, f *File) (string, error) {
 	return "", nil
 }
 
+// readGuests reads the configs of all guests: they say which addresses are taken.
 func (w *Work) readGuests(ctx context.Context) error {
 	var ids []int
 	if err := w.Site.View(ctx, func(have *model.Observed) {

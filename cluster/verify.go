@@ -13,7 +13,6 @@ import (
 )
 
 // Finding is what a check found.
-
 type Finding struct {
 	Check   string `json:"check"`
 	OK      bool   `json:"ok"`
@@ -23,7 +22,6 @@ type Finding struct {
 }
 
 // Verification is a run of checks.
-
 type Verification struct {
 	// Image is what test pods run: a shell with nslookup and wget.
 	Image string
@@ -35,11 +33,9 @@ type Verification struct {
 }
 
 // DefaultTestImage is what test pods run.
-
 const DefaultTestImage = "docker.io/library/busybox:1.37"
 
 // Verify checks a cluster, from machines to pods.
-
 func (c *Cluster) Verify(ctx context.Context, v Verification) []Finding {
 	s := &verifying{Cluster: c, Verification: v}
 	for _, check := range []func(context.Context) Finding{
@@ -67,7 +63,6 @@ func (s *verifying) add(f Finding) {
 }
 
 // wrong says what is wrong, or that nothing is.
-
 func wrong(check, fine string, problems []string, do string) Finding {
 	if len(problems) == 0 {
 		return Finding{Check: check, OK: true, Text: fine}
@@ -76,7 +71,6 @@ func wrong(check, fine string, problems []string, do string) Finding {
 }
 
 // machines compares what the record wants with what Proxmox has.
-
 func (s *verifying) machines(context.Context) Finding {
 	var problems []string
 	for _, n := range NodesOf(s.Record.File) {
@@ -92,7 +86,6 @@ func (s *verifying) machines(context.Context) Finding {
 }
 
 // api asks the API server through the VIP.
-
 func (s *verifying) api(ctx context.Context) Finding {
 	_, err := s.ask(ctx, "--server", s.APIServer(), "get", "--raw", "/readyz")
 	if err == nil {
@@ -106,13 +99,11 @@ func (s *verifying) api(ctx context.Context) Finding {
 }
 
 // unasked is a check that needs an API server that isn't there.
-
 func unasked(check string) Finding {
 	return Finding{Check: check, Text: "not known: the API server doesn't answer"}
 }
 
 // nodes looks whether all are ready, and which version they run.
-
 func (s *verifying) nodes(context.Context) Finding {
 	if !s.answer {
 		return unasked("nodes")
@@ -141,7 +132,6 @@ func (s *verifying) nodes(context.Context) Finding {
 }
 
 // pods looks at what Kubernetes itself runs.
-
 func (s *verifying) pods(ctx context.Context) Finding {
 	if !s.answer {
 		return unasked("system pods")
@@ -169,7 +159,6 @@ func podReady(p corev1.Pod) bool {
 }
 
 // podState says why a pod isn't ready.
-
 func podState(p corev1.Pod) string {
 	for _, c := range p.Status.ContainerStatuses {
 		if w := c.State.Waiting; w != nil && w.Reason != "" {
@@ -183,7 +172,6 @@ func podState(p corev1.Pod) string {
 }
 
 // etcd counts members and those that vote.
-
 func (s *verifying) etcd(context.Context) Finding {
 	if !s.answer {
 		return unasked("etcd")
@@ -199,18 +187,7 @@ func (s *verifying) etcd(context.Context) Finding {
 	return wrong("etcd", fmt.Sprintf("%d of %d members work; it takes %d", healthy, members, members/2+1), problems, "Replace the control plane that is lost with: proxplane cluster replace NAME")
 }
 
-// vip tells which control plane has the VIP.
-
-// pressure looks for nodes that run short.
-
-// soon is how early it is said that a certificate expires.
-
-// certificates reads when the API server's certificates expire.
-
-// clocks compares the clocks of the machines with each other.
-
 // Healthy reports whether nothing is wrong.
-
 func Healthy(list []Finding) bool {
 	return !slices.ContainsFunc(list, func(f Finding) bool { return !f.OK && !f.Skipped })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
+// vip tells which control plane has the VIP.
 func (s *verifying) vip(ctx context.Context) Finding {
 	if !s.answer {
 		return unasked("vip")
@@ -39,6 +40,7 @@ func (s *verifying) vip(ctx context.Context) Finding {
 	return Finding{Check: "vip", OK: true, Text: fmt.Sprintf("%s is held by %s", s.Record.File.Provider.VIP, lease.Spec.Holder)}
 }
 
+// pressure looks for nodes that run short.
 func (s *verifying) pressure(context.Context) Finding {
 	if !s.answer {
 		return unasked("pressure")
@@ -55,8 +57,10 @@ func (s *verifying) pressure(context.Context) Finding {
 	return wrong("pressure", "no node is short of memory, disk or processes", problems, "Give the pool more memory or disk in the file, and run: proxplane cluster init --config FILE --allow-restart")
 }
 
+// soon is how early it is said that a certificate expires.
 const soon = 30 * 24 * time.Hour
 
+// certificates reads when the API server's certificates expire.
 func (s *verifying) certificates(ctx context.Context) Finding {
 	var problems []string
 	var first time.Time
@@ -89,6 +93,7 @@ func (s *verifying) certificates(ctx context.Context) Finding {
 	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "They are renewed when the service restarts: proxplane cluster upgrade to the same version, or restart "+s.distribution().unit(true))
 }
 
+// clocks compares the clocks of the machines with each other.
 func (s *verifying) clocks(ctx context.Context) Finding {
 	const most = 5 * time.Second
 	var least, highest time.Duration

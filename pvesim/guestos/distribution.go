@@ -8,6 +8,7 @@ import (
 	"strings"
 )
 
+// progDistribution is rke2, and k3s with its kubectl.
 func progDistribution(p *process, args []string) int {
 	settleKube(p.on)
 	if len(args) > 0 && args[0] == "kubectl" {
@@ -33,6 +34,7 @@ func progDistribution(p *process, args []string) int {
 	return 1
 }
 
+// reset makes this node the only one of its cluster again, with what a snapshot has.
 func (k *Kube) reset(p *process, file string) int {
 	text, err := p.guest.Read(file)
 	var was struct {
@@ -60,6 +62,7 @@ func (k *Kube) reset(p *process, file string) int {
 	return 0
 }
 
+// progNode is the script of the first-boot data, run again: it installs what is named now.
 func progNode(p *process, _ []string) int {
 	g, joined := p.guest, p.guest.Kube.Joined
 	g.Kube.Installed, g.Kube.Failed = "", ""
@@ -75,6 +78,7 @@ func progNode(p *process, _ []string) int {
 	return 0
 }
 
+// progService starts and stops the service.
 func (p *process) service(verb, unit string) (code int, known bool) {
 	r, asked := p.guest.release()
 	if !asked || strings.TrimSuffix(unit, ".service") != r["UNIT"] {

@@ -13,7 +13,6 @@ import (
 type object = map[string]any
 
 // progKubectl knows what is needed to look after nodes.
-
 func progKubectl(p *process, args []string) int {
 	settleKube(p.on)
 	flags, words, rest := kubectlArgs(args)
@@ -34,7 +33,6 @@ func progKubectl(p *process, args []string) int {
 }
 
 // kubectlArgs takes flags, words, and what stands behind -- apart.
-
 func kubectlArgs(args []string) (flags map[string]string, words, rest []string) {
 	flags = map[string]string{}
 	for len(args) > 0 {
@@ -121,7 +119,6 @@ func (k *Kube) kubectl(p *process, flags map[string]string, words, rest []string
 }
 
 // exec is a program in a pod: it works if the pod's node does.
-
 func (k *Kube) exec(p *process, pod string, _ []string) int {
 	for name := range k.Nodes {
 		if pod == "check-"+name && k.runs(p.on, name) != nil {
@@ -133,7 +130,6 @@ func (k *Kube) exec(p *process, pod string, _ []string) int {
 }
 
 // get prints objects as JSON.
-
 func (k *Kube) get(p *process, kind, namespace string) int {
 	var items []object
 	names := slices.Sorted(maps.Keys(k.Nodes))
@@ -187,7 +183,6 @@ func condition(kind string, is bool) object {
 }
 
 // object is the node as the API server shows it.
-
 func (n *KubeNode) object(name string, ready bool) object {
 	labels, conditions := object{}, []object{condition("MemoryPressure", false), condition("DiskPressure", false), condition("PIDPressure", false), condition("Ready", ready)}
 	for _, l := range n.Labels {
@@ -203,15 +198,3 @@ func (n *KubeNode) object(name string, ready bool) object {
 		"status": object{"conditions": conditions, "nodeInfo": object{"kubeletVersion": n.Version}},
 	}
 }
-
-// progDistribution is rke2, and k3s with its kubectl.
-
-// reset makes this node the only one of its cluster again, with what a snapshot has.
-
-// progNode is the script of the first-boot data, run again: it installs what is named now.
-
-// progService starts and stops the service.
-
-// progTail knows -n N and -c +N.
-
-// makeDirs makes a folder with those above it.

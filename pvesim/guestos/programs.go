@@ -84,10 +84,6 @@ func progID(p *process, args []string) int {
 	return 0
 }
 
-// entries lists a directory.
-
-// progTest knows -e -f -d -n -z = and !=.
-
 func progDate(p *process, args []string) int {
 	now := p.on.Now().UTC()
 	if len(args) > 0 && args[0] == "+%s" {
@@ -150,5 +146,3 @@ func progEnv(p *process, _ []string) int {
 	}
 	return 0
 }
-
-// progHead knows -c N.

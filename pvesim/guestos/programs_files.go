@@ -51,6 +51,7 @@ func progLs(p *process, args []string) int {
 	return code
 }
 
+// entries lists a directory.
 func (g *Guest) entries(dir string) []string {
 	var names []string
 	for f := range g.Files {
@@ -140,6 +141,7 @@ func progTee(p *process, args []string) int {
 	return 0
 }
 
+// progTest knows -e -f -d -n -z = and !=.
 func progTest(p *process, args []string) int {
 	if n := len(args); n > 0 && args[n-1] == "]" {
 		args = args[:n-1]
@@ -165,6 +167,7 @@ func progTest(p *process, args []string) int {
 	return 1
 }
 
+// progHead knows -c N.
 func progHead(p *process, args []string) int {
 	n := len(p.stdin)
 	if len(args) == 2 && args[0] == "-c" {
@@ -188,6 +191,7 @@ func progBase64(p *process, args []string) int {
 	return 0
 }
 
+// progTail knows -n N and -c +N.
 func progTail(p *process, args []string) int {
 	text, rest := p.stdin, args
 	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "/") {
@@ -207,6 +211,7 @@ func progTail(p *process, args []string) int {
 	return 0
 }
 
+// makeDirs makes a folder with those above it.
 func (g *Guest) makeDirs(dir string) {
 	for d := path.Clean(dir); d != "/" && d != "." && !g.isDir(d); d = path.Dir(d) {
 		g.Dirs[d] = true
