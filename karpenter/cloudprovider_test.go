@@ -145,7 +145,7 @@ func TestAMachineWhoseNodeClaimIsLostIsCollected(t *testing.T) {
 		if err := l.client.Delete(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		k := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]bool{}}
+		k := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]string{}}
 		for range 2 {
 			if l.guests() != 2 {
 				t.Fatal("it went at once")

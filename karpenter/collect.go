@@ -22,7 +22,7 @@ type collector struct {
 	log      *slog.Logger
 	every    time.Duration
 
-	missing map[model.Owner]bool // without a NodeClaim in the last round
+	missing map[model.Owner]string // without a NodeClaim in the last round, with their region
 }
 
 // collectEvery is how often machines are compared with NodeClaims.
@@ -45,27 +45,20 @@ func (c *collector) Start(ctx context.Context) error {
 // NeedLeaderElection is for the manager: followers touch nothing.
 func (*collector) NeedLeaderElection() bool { return true }
 
-// round looks once. A machine is removed when it has had no NodeClaim in two rounds.
+// found is a machine in Proxmox.
+type found struct {
+	region *Region
+	owner  model.Owner
+	vmid   int
+}
+
+// round looks once. A machine is removed when it has had no NodeClaim in two rounds. A region that can't be asked holds up
+// no other one.
 func (c *collector) round(ctx context.Context) error {
 	// Machines first: one that is made after they were listed is left out.
-	type found struct {
-		region *Region
-		owner  model.Owner
-		vmid   int
-	}
-	regions, err := c.provider.regions.All()
-	if err != nil && len(regions) == 0 {
-		return err
-	}
-	var all []found
-	for _, r := range regions {
-		machines, err := r.Site.List(ctx, Door, c.provider.set)
-		if err != nil {
-			return fmt.Errorf("list the machines of region %s: %w", r.Name, err)
-		}
-		for _, m := range machines {
-			all = append(all, found{r, m.Owner, m.Guest.VMID})
-		}
+	all, asked, errs := c.list(ctx)
+	if errors.Is(errs, errUnread) {
+		return errs
 	}
 	var claims v1.NodeClaimList
 	if err := c.direct.List(ctx, &claims); err != nil {
@@ -76,31 +69,57 @@ func (c *collector) round(ctx context.Context) error {
 		known.Insert(string(claims.Items[i].UID))
 		ids.Insert(claims.Items[i].Status.ProviderID)
 	}
-	missing := map[model.Owner]bool{}
+	missing := map[model.Owner]string{}
+	for owner, region := range c.missing {
+		if !asked.Has(region) {
+			missing[owner] = region
+		}
+	}
 	for _, f := range all {
 		if ids.Has(ProviderID(f.region.Name, f.vmid)) {
 			continue
 		}
 		if f.owner.Key == (model.Key{}) {
+			var err error
 			if f.owner, err = f.region.Site.Owner(ctx, f.vmid); err != nil {
-				if errors.Is(err, site.ErrNotFound) {
-					continue // its notes prove nothing, so it isn't ours
+				if !errors.Is(err, site.ErrNotFound) { // else its notes prove nothing, so it isn't ours
+					errs = errors.Join(errs, fmt.Errorf("find out whose VM %d in region %s is: %w", f.vmid, f.region.Name, err))
 				}
-				return err
+				continue
 			}
 		}
 		if f.owner.Kind != kindNodeClaim || f.owner.Door != Door || f.owner.Set != c.provider.set || known.Has(f.owner.UID) {
 			continue
 		}
-		if missing[f.owner] = true; !c.missing[f.owner] {
+		missing[f.owner] = f.region.Name
+		if c.missing[f.owner] == "" {
 			continue
 		}
 		c.log.Info("remove a machine whose NodeClaim is gone", "machine", f.owner.Name, "vmid", f.vmid, "region", f.region.Name)
 		if err := f.region.Site.Remove(ctx, f.owner); err != nil {
-			return fmt.Errorf("remove VM %d of %s: %w", f.vmid, f.owner.Name, err)
+			errs = errors.Join(errs, fmt.Errorf("remove VM %d of %s: %w", f.vmid, f.owner.Name, err))
+			continue
 		}
 		c.provider.metrics.orphans.WithLabelValues(f.region.Name).Inc()
 	}
 	c.missing = missing
-	return nil
+	return errs
+}
+
+// list lists the machines of all regions, and which regions were asked.
+func (c *collector) list(ctx context.Context) (all []found, asked sets.Set[string], errs error) {
+	regions, errs := c.provider.regions.All()
+	asked = sets.New[string]()
+	for _, r := range regions {
+		machines, err := r.Site.List(ctx, Door, c.provider.set)
+		if err != nil {
+			errs = errors.Join(errs, fmt.Errorf("list the machines of region %s: %w", r.Name, err))
+			continue
+		}
+		asked.Insert(r.Name)
+		for _, m := range machines {
+			all = append(all, found{r, m.Owner, m.Guest.VMID})
+		}
+	}
+	return all, asked, errs
 }

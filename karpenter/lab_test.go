@@ -34,6 +34,8 @@ type lab struct {
 	*CloudProvider
 	t   *testing.T
 	sim *pvesim.Sim
+
+	ending []func()
 }
 
 // inLab runs a test in a lab whose region is called lab.
@@ -51,15 +53,41 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 		tr, stop := sim.Transport()
 		defer stop()
 		regions.proxmox = tr
-		regions.update([]declared{{
-			name: "lab", by: "Provider lab", cluster: spec.Cluster{Name: "lab", Range: model.DefaultRange},
-			connection: manifest.Connection{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret")},
-		}})
-		defer regions.close()
+		regions.update([]declared{declaredAs("lab")})
+		l := &lab{t: t, sim: sim}
+		defer func() {
+			regions.close()
+			for _, end := range l.ending {
+				end()
+			}
+		}()
 		p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door})
 		p.boot.cluster = join.Cluster{Server: "https://10.0.0.1:6443", CA: []byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")}
-		test(t, &lab{CloudProvider: p, t: t, sim: sim})
+		l.CloudProvider = p
+		test(t, l)
 	})
+}
+
+// declaredAs is a region whose Proxmox is the one that is opened next.
+func declaredAs(name string) declared {
+	return declared{
+		name: name, by: "Provider " + name, cluster: spec.Cluster{Name: name, Range: model.DefaultRange},
+		connection: manifest.Connection{Endpoints: []string{"https://" + name + ":8006"}, Credentials: pve.Password("root@pam", "secret")},
+	}
+}
+
+// addRegion adds a region beside lab.
+func (l *lab) addRegion(name string, world *pvesim.World) *pvesim.Sim {
+	l.t.Helper()
+	sim, err := pvesim.New(world, pvesim.WithInternet(internet{}))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	tr, stop := sim.Transport()
+	l.regions.proxmox = tr
+	l.regions.update([]declared{declaredAs("lab"), declaredAs(name)})
+	l.ending = append(l.ending, stop, func() { _ = sim.Close() })
+	return sim
 }
 
 // labWorld has two nodes, each with a template of the same name.

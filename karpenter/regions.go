@@ -77,7 +77,7 @@ func (r *Regions) Get(name string) (*Region, error) {
 	case !r.read:
 		return nil, errUnread
 	}
-	return nil, fmt.Errorf("there is no region %s: create a Provider of that name, or give one the label %s=%[1]s%s", name, labelRegion, r.known())
+	return nil, fmt.Errorf("there is no region %s: create a Provider of that name, or give one the label %s=%s%s", name, labelRegion, name, r.known())
 }
 
 // known lists the regions, behind a sentence. The caller holds the lock.

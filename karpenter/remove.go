@@ -87,29 +87,35 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d in region %s: %w", vmid, region, errGone))
 }
 
-// List gives all machines of this Kubernetes, and those that another provider made for NodeClaims that are there. It
-// fails if a region can't be asked: Karpenter takes what isn't in it for gone.
+// List gives all machines of this Kubernetes, and those that another provider made for NodeClaims that are there. Karpenter
+// takes what isn't in it for gone, so of a region that can't be asked all NodeClaims are in it.
 func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
 	regions, err := p.regions.All()
-	if err != nil {
+	if errors.Is(err, errUnread) {
 		return nil, err
 	}
 	var all []*v1.NodeClaim
+	asked := map[string]*Region{}
 	for _, r := range regions {
 		machines, err := r.Site.List(ctx, Door, p.set)
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil, fmt.Errorf("list the machines of region %s: %w", r.Name, err)
+		case err != nil:
+			continue
 		}
+		asked[r.Name] = r
 		for _, m := range machines {
 			all = append(all, p.seen(r, m))
 		}
 	}
-	others, err := p.inherited(ctx)
+	others, err := p.unlisted(ctx, asked)
 	return append(all, others...), err
 }
 
-// inherited are the NodeClaims of machines that another provider made and that are there.
-func (p *CloudProvider) inherited(ctx context.Context) ([]*v1.NodeClaim, error) {
+// unlisted are the NodeClaims whose machines no list shows though they may be there: those in regions that weren't asked, and
+// those that another provider made.
+func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) ([]*v1.NodeClaim, error) {
 	var claims v1.NodeClaimList
 	if err := p.client.List(ctx, &claims); err != nil {
 		return nil, fmt.Errorf("list NodeClaims: %w", err)
@@ -118,22 +124,29 @@ func (p *CloudProvider) inherited(ctx context.Context) ([]*v1.NodeClaim, error) 
 	for i := range claims.Items {
 		c := &claims.Items[i]
 		region, vmid, err := ParseProviderID(c.Status.ProviderID)
-		if err != nil || asMade(c) != nil {
-			continue
-		}
-		r, err := p.regions.Get(region)
 		if err != nil {
 			continue
 		}
-		is, err := p.foreign(ctx, r, c, vmid)
-		if err != nil {
-			return nil, err
+		r := asked[region]
+		if r == nil {
+			all = append(all, there(c))
+			continue
 		}
-		if is {
-			all = append(all, c)
+		if asMade(c) != nil {
+			continue
+		}
+		if is, err := p.foreign(ctx, r, c, vmid); err != nil || is {
+			all = append(all, there(c))
 		}
 	}
 	return all, nil
+}
+
+// there is a NodeClaim as a list has it whose machine isn't known to be gone.
+func there(claim *v1.NodeClaim) *v1.NodeClaim {
+	claim = claim.DeepCopy()
+	claim.DeletionTimestamp = nil
+	return claim
 }
 
 // seen is a machine as Karpenter knows it.

@@ -72,7 +72,7 @@ func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(opts).
 			Watches(&api.ProxmoxNodeClass{}, byRegion(&v1.NodeClaimList{}), generation).
 			Complete(&keeper{client: mgr.GetClient(), provider: p}),
-		mgr.Add(&collector{direct: mgr.GetAPIReader(), provider: p, log: cfg.Logger, every: collectEvery, missing: map[model.Owner]bool{}}),
+		mgr.Add(&collector{direct: mgr.GetAPIReader(), provider: p, log: cfg.Logger, every: collectEvery, missing: map[model.Owner]string{}}),
 		join.Setup(mgr, p.boot.tokens, &machines{client: mgr.GetClient(), provider: p}),
 	)
 }

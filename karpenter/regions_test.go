@@ -1,0 +1,102 @@
+package karpenter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/site"
+)
+
+func regionIs(name string) v1.NodeSelectorRequirementWithMinValues {
+	return v1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelTopologyRegion, Operator: corev1.NodeSelectorOpIn, Values: []string{name}}
+}
+
+func (l *lab) listed() map[string]bool {
+	l.t.Helper()
+	list, err := l.List(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, c := range list {
+		all[c.Status.ProviderID] = c.DeletionTimestamp == nil
+	}
+	return all
+}
+
+// Karpenter takes for gone what isn't listed, so machines of a region that can't be asked are listed; those of others are
+// collected as ever.
+func TestARegionThatCantBeAskedHoldsUpNoOtherOne(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		far := l.addRegion("far", labWorld())
+		l.settle()
+		here, lost, there, away := l.create(l.claim("here", regionIs("lab"))), l.create(l.claim("lost", regionIs("lab"))), l.create(l.claim("there", regionIs("far"))), l.create(l.claim("away", regionIs("far")))
+		l.initialized(lost) // else it would be made again
+		if _, err := far.AddFault(pvesim.Fault{Path: "/**", Status: 503}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // what was read before is too old then
+		id := vmidOf(t, lost)
+		l.sim.Do(func(s *pvesim.State) { delete(s.VMs, id) })
+		time.Sleep(time.Minute)
+		all := l.listed()
+		if !all[here.Status.ProviderID] || all[lost.Status.ProviderID] || !all[there.Status.ProviderID] || !all[away.Status.ProviderID] {
+			t.Errorf("listed are %v", all)
+		}
+
+		// Machines whose NodeClaims are lost: that of the region that answers goes, the other one when its region answers again.
+		for _, c := range []*v1.NodeClaim{here, there} {
+			if err := l.client.Delete(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]string{}}
+		for range 3 {
+			if err := k.round(t.Context()); err == nil || !strings.Contains(err.Error(), "region far") {
+				t.Errorf("got %v", err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if _, err := l.regions.all["lab"].Site.Await(t.Context(), l.ownerOf(here), site.Gone); err != nil {
+			t.Fatal(err)
+		}
+		far.RemoveFault(0)
+		for range 3 {
+			time.Sleep(time.Minute)
+			if err := k.round(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := l.regions.all["far"].Site.Await(t.Context(), l.ownerOf(there), site.Gone); err != nil {
+			t.Fatal(err)
+		}
+		far.Do(func(s *pvesim.State) {
+			if s.VMs[vmidOf(t, away)] == nil {
+				t.Error("the machine of a NodeClaim that is there has gone")
+			}
+		})
+	})
+}
+
+// Whoever deletes a Provider whose machines are there must not lose their NodeClaims by it.
+func TestMachinesOfARegionThatNobodyDeclaresAreListed(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.addRegion("far", labWorld())
+		l.settle()
+		c := l.create(l.claim("there", regionIs("far")))
+		l.regions.update([]declared{declaredAs("lab")})
+		if all := l.listed(); !all[c.Status.ProviderID] {
+			t.Errorf("listed are %v", all)
+		}
+		err := l.Delete(t.Context(), c)
+		if err == nil || strings.Count(err.Error(), "karpenter.proxmox.sinextra.dev/region") > 1 || !strings.Contains(err.Error(), "/region=far; known are lab") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
