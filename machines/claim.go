@@ -1,0 +1,57 @@
+package machines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// errLost: a guest that was there is gone from Proxmox. It isn't made again.
+var errLost = errors.New("the guest is gone from Proxmox, and isn't made again with the user-data of the former one")
+
+// claim writes down which VMID a machine gets, before a guest is made under it.
+func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
+	if owner.Kind != Kind {
+		return nil
+	}
+	var m clusterv1alpha1.Machine
+	if err := f.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &m); err != nil {
+		return err
+	}
+	switch {
+	case string(m.UID) != owner.UID:
+		return fmt.Errorf("%s is another one by now", owner.Key)
+	case recordOf(&m).Made:
+		f.mu.Lock()
+		f.lost[owner] = true
+		f.mu.Unlock()
+		f.feed.wake(owner)
+		return errLost
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.UID}, "status": map[string]any{"providerStatus": map[string]any{"vmid": vmid}}})
+	if err != nil {
+		return err
+	}
+	return f.direct.Patch(ctx, &m, client.RawPatch(types.MergePatchType, patch))
+}
+
+// isLost reports whether a machine's guest is gone.
+func (f *fleet) isLost(o model.Owner) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost[o]
+}
+
+// found notes that a machine may be made again.
+func (f *fleet) found(o model.Owner) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.lost, o)
+}
