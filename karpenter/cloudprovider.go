@@ -35,6 +35,7 @@ type CloudProvider struct {
 	boot    *bootData
 	backoff *backoff
 	metrics *metrics
+	events  teller
 
 	choosing sync.Mutex // held by who chooses a zone
 	mu       sync.Mutex

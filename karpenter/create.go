@@ -40,6 +40,7 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	}
 	at, err := p.choose(ctx, claim, class)
 	if err != nil {
+		p.events.full(class, err)
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
@@ -48,6 +49,7 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	p.settled(claim, out.VMID, err)
 	if err != nil {
 		p.metrics.failed(at.zone, err)
+		p.events.full(class, err)
 		return nil, err
 	}
 	p.backoff.worked(at.zone, at.size.Name)

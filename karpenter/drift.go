@@ -30,6 +30,12 @@ const (
 
 // IsDrifted says why a node should be replaced; empty: it shouldn't.
 func (p *CloudProvider) IsDrifted(ctx context.Context, claim *v1.NodeClaim) (cloudprovider.DriftReason, error) {
+	reason, err := p.drift(ctx, claim)
+	p.events.drifted(claim, reason)
+	return reason, err
+}
+
+func (p *CloudProvider) drift(ctx context.Context, claim *v1.NodeClaim) (cloudprovider.DriftReason, error) {
 	was := asMade(claim)
 	if was == nil {
 		return "", nil // another provider made it, which proxplane leaves alone

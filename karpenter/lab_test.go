@@ -142,7 +142,7 @@ func (l *lab) settle() {
 	name := reconcile.Request{NamespacedName: types.NamespacedName{Name: "default"}}
 	for range 60 {
 		for _, r := range []reconcile.Reconciler{
-			&templates{client: l.client, regions: l.regions, set: l.set}, &unmanaged{client: l.client, regions: l.regions}, &classes{client: l.client, provider: l.CloudProvider},
+			&templates{client: l.client, regions: l.regions, set: l.set, events: l.events}, &unmanaged{client: l.client, regions: l.regions, events: l.events}, &classes{client: l.client, provider: l.CloudProvider},
 		} {
 			if _, err := r.Reconcile(l.t.Context(), name); err != nil {
 				l.t.Fatal(err)

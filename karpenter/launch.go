@@ -35,6 +35,16 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 	if err != nil {
 		return what, site.Outcome{}, wrongInput(err)
 	}
+	if what.Template != nil { // the same as that of the template's own controller
+		img, why, err := wantedImage(ctx, r, owner, what.Source.Name, what.Template)
+		switch {
+		case err != nil:
+			return what, site.Outcome{}, err
+		case why != "":
+			return what, site.Outcome{}, wrongInput(errors.New(why))
+		}
+		image = &img
+	}
 	if image != nil {
 		if err := r.Site.PutImage(image.Owner, *image); err != nil {
 			return what, site.Outcome{}, err

@@ -1,6 +1,7 @@
 package karpenter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -56,6 +57,15 @@ func (c *classes) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	if equality.Semantic.DeepEqual(before.Status, class.Status) {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
+	for _, condition := range []string{api.ConditionInstanceTemplateReady, api.ConditionInstanceMetadataOptionsReady, api.ConditionPlacementReady} {
+		if class.StatusConditions().Get(condition).IsFalse() {
+			c.provider.events.turned(before, &class, condition, "")
+			break // the others follow from it
+		}
+	}
+	if class.StatusConditions().Get("Ready").IsTrue() {
+		c.provider.events.turned(before, &class, "Ready", fmt.Sprintf("nodes can be made in %d zones", len(class.Status.SelectedZones)))
+	}
 	return reconcile.Result{RequeueAfter: again}, client.IgnoreNotFound(c.client.Status().Patch(ctx, &class, client.MergeFrom(before)))
 }
 
@@ -85,7 +95,7 @@ func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
 		conditions.SetTrue(api.ConditionInstanceTemplateReady)
 		zones = statusOf(t).Zones
 	}
-	zones, why := c.zones(ctx, class, zones)
+	zones, why := c.zones(ctx, class, needOf(class, t), zones)
 	class.Status.SelectedZones, class.Status.Resources = zones, nodesResource(zones)
 	if why != "" {
 		conditions.SetFalse(api.ConditionPlacementReady, "NoZone", why)
@@ -96,23 +106,24 @@ func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
 }
 
 // zones are those of some that the class can use. Where none is left, or something is missing in Proxmox, it says why.
-func (c *classes) zones(ctx context.Context, class *api.ProxmoxNodeClass, zones []string) ([]string, string) {
+func (c *classes) zones(ctx context.Context, class *api.ProxmoxNodeClass, needs need, zones []string) ([]string, string) {
 	regions, err := c.provider.regions.Meant(class.Spec.Region)
 	if err != nil {
 		return nil, err.Error()
 	}
 	var good, no []string
 	for _, r := range regions {
-		some := slices.DeleteFunc(slices.Clone(zones), func(z string) bool { return !strings.HasPrefix(z, r.Name+"/") })
+		some := within(zones, r.Name)
 		if len(some) == 0 {
 			no = append(no, fmt.Sprintf("no node of region %s has the template", r.Name))
 			continue
 		}
+		needs.learn(ctx, r, fresh(some, class.Status.SelectedZones)...)
 		err := r.Site.View(ctx, func(have *model.Observed) {
 			for _, z := range some {
 				_, rest, _ := strings.Cut(z, "/")
 				node, _, _ := strings.Cut(rest, "/")
-				if why := lacks(have, class, node); why != "" {
+				if why := cmp.Or(lacks(have, class, node), needs.missing(have, node)); why != "" {
 					no = append(no, r.Name+"/"+node+": "+why)
 				} else {
 					good = append(good, z)
@@ -121,7 +132,7 @@ func (c *classes) zones(ctx context.Context, class *api.ProxmoxNodeClass, zones 
 		})
 		if err != nil {
 			no = append(no, fmt.Sprintf("region %s: %v", r.Name, err))
-			good = append(good, slices.DeleteFunc(slices.Clone(class.Status.SelectedZones), func(z string) bool { return !strings.HasPrefix(z, r.Name+"/") })...)
+			good = append(good, within(class.Status.SelectedZones, r.Name)...)
 		}
 	}
 	slices.Sort(good)
@@ -129,6 +140,18 @@ func (c *classes) zones(ctx context.Context, class *api.ProxmoxNodeClass, zones 
 		return good, ""
 	}
 	return nil, reasons(no)
+}
+
+// fresh are the nodes of zones that weren't selected before.
+func fresh(zones, selected []string) (nodes []string) {
+	known := nodesOf(selected)
+	for _, z := range nodesOf(zones) {
+		if !slices.Contains(known, z) {
+			_, node, _ := strings.Cut(z, "/")
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
 }
 
 // lacks says what a node doesn't have that machines of a class need; empty: nothing.

@@ -21,14 +21,27 @@ import (
 // zones are the zones of a class with what they have left, without what machines take that are being made and that
 // no list shows yet.
 func (p *CloudProvider) zones(ctx context.Context, class *api.ProxmoxNodeClass) ([]zone, error) {
+	t, err := p.template(ctx, class)
+	if err != nil {
+		return nil, err
+	}
 	var all []zone
+	needs := needOf(class, t)
 	for _, name := range regionsOf(class.Status.SelectedZones) {
 		r, err := p.regions.Get(name)
 		if err != nil {
 			continue // what is left of the others is still true
 		}
+		needs.learn(ctx, r)
 		var some []zone
-		err = r.Site.View(ctx, func(have *model.Observed) { some = p.less(zonesOf(r, have, p.factor), have, name) })
+		err = r.Site.View(ctx, func(have *model.Observed) {
+			some = p.less(zonesOf(r, have, p.factor), have, name)
+			for i := range some {
+				z := &some[i]
+				z.needs = needs
+				z.closed = cmp.Or(z.closed, needs.missing(have, z.node), needs.full(have, name, z.node, z.unseen))
+			}
+		})
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -69,6 +82,7 @@ func (p *CloudProvider) less(zones []zone, have *model.Observed, region string) 
 				zones[i].free -= r.size.memory()
 				zones[i].freeCPUs -= r.size.cpus()
 				zones[i].guests++
+				zones[i].unseen = append(zones[i].unseen, r.zone.needs)
 			}
 		}
 	}

@@ -50,6 +50,12 @@ func TestARegionThatCantBeAskedHoldsUpNoOtherOne(t *testing.T) {
 			t.Errorf("listed are %v", all)
 		}
 
+		// Nodes are made where Proxmox answers.
+		l.settle()
+		if ready := l.class().StatusConditions().Get("Ready"); !ready.IsTrue() {
+			t.Errorf("the class isn't ready: %+v", ready)
+		}
+
 		// Machines whose NodeClaims are lost: that of the region that answers goes, the other one when its region answers again.
 		for _, c := range []*v1.NodeClaim{here, there} {
 			if err := l.client.Delete(t.Context(), c); err != nil {

@@ -18,6 +18,8 @@ type zone struct {
 	freeCPUs     int64  // virtual ones, by the factor
 	guests       int    // that run
 	closed       string // why it takes nothing; empty: it does
+	needs        need   // what machines of the class take beside memory and CPUs
+	unseen       []need // the same of machines that are being made and that no list shows
 }
 
 func (z zone) String() string { return z.region + "/" + z.node }

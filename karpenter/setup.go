@@ -41,6 +41,7 @@ const workers = 4
 
 // setUp connects our controllers with the manager.
 func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
+	p.events = teller{mgr.GetEventRecorder("proxplane-karpenter")}
 	news := make(chan event.GenericEvent, 1024)
 	p.regions.changed = func(key model.Key) {
 		if key.Kind != api.KindTemplate {
@@ -61,10 +62,10 @@ func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 		ctrl.NewControllerManagedBy(mgr).Named("karpenter-template").For(&api.ProxmoxTemplate{}, generation).WithOptions(opts).
 			WatchesRawSource(ctrlsource.Channel(news, &handler.EnqueueRequestForObject{})).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxTemplateList{}), generation).
-			Complete(&templates{client: mgr.GetClient(), regions: p.regions, set: p.set}),
+			Complete(&templates{client: mgr.GetClient(), regions: p.regions, set: p.set, events: p.events}),
 		ctrl.NewControllerManagedBy(mgr).Named("karpenter-unmanagedtemplate").For(&api.ProxmoxUnmanagedTemplate{}, generation).WithOptions(opts).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxUnmanagedTemplateList{}), generation).
-			Complete(&unmanaged{client: mgr.GetClient(), regions: p.regions}),
+			Complete(&unmanaged{client: mgr.GetClient(), regions: p.regions, events: p.events}),
 		ctrl.NewControllerManagedBy(mgr).Named("karpenter-nodeclass").For(&api.ProxmoxNodeClass{}, generation).WithOptions(opts).
 			Watches(&api.ProxmoxTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Watches(&api.ProxmoxUnmanagedTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).

@@ -13,13 +13,13 @@ import (
 var noCluster = spec.Cluster{Name: "any", Defaults: spec.Defaults{Storage: "any", Bridge: "vmbr0"}}
 
 // storageFor chooses the storage for the disk of a template: the first of some that can hold disks and is on most nodes. If none can, it says
-// why, and what to do.
-func storageFor(ctx context.Context, r *Region, ids []string) (name, why string) {
-	err := r.Site.View(ctx, func(have *model.Observed) { name, why = pickStorage(have, ids) })
+// why, and what to do. The error says that Proxmox can't be asked.
+func storageFor(ctx context.Context, r *Region, ids []string) (name, why string, err error) {
+	err = r.Site.View(ctx, func(have *model.Observed) { name, why = pickStorage(have, ids) })
 	if err != nil {
-		return "", fmt.Sprintf("ask Proxmox for its storages: %v", err)
+		err = fmt.Errorf("ask Proxmox for its storages: %w", err)
 	}
-	return name, why
+	return name, why, err
 }
 
 func pickStorage(have *model.Observed, ids []string) (name, why string) {

@@ -1,6 +1,7 @@
 package karpenter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type templates struct {
 	client  client.Client
 	regions *Regions
 	set     string
+	events  teller
 }
 
 // Reconcile looks after one.
@@ -55,6 +57,7 @@ func (c *templates) Reconcile(ctx context.Context, r reconcile.Request) (reconci
 	if equality.Semantic.DeepEqual(before.Status, t.Status) {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
+	c.events.turned(before, &t, api.ConditionTemplateReady, fmt.Sprintf("the template is in %d zones", len(t.Status.Zones)))
 	return reconcile.Result{RequeueAfter: again}, client.IgnoreNotFound(c.client.Status().Patch(ctx, &t, client.MergeFrom(before)))
 }
 
@@ -68,42 +71,65 @@ func (c *templates) look(ctx context.Context, t *api.ProxmoxTemplate, owner mode
 		settle(t, nil, "", "Invalid", err.Error())
 		return lookSoon
 	}
-	var zones []string
-	var waits []string
+	var zones, waits, away []string
 	version := ""
 	for _, r := range regions {
-		some, id, wait := c.inRegion(ctx, r, t, owner)
+		some, id, wait, err := c.inRegion(ctx, r, t, owner)
+		if err != nil { // what was there is there
+			away, some = append(away, fmt.Sprintf("region %s: %v", r.Name, err)), within(t.Status.Zones, r.Name)
+		}
 		zones, version = append(zones, some...), max(version, id)
 		if wait != "" {
 			waits = append(waits, "region "+r.Name+": "+wait)
 		}
 	}
-	if len(waits) > 0 {
-		settle(t, zones, t.Status.ImageID, "NotReady", strings.Join(waits, "; "))
+	switch {
+	case len(waits) > 0, len(away) > 0 && len(zones) == 0:
+		settle(t, zones, t.Status.ImageID, "NotReady", strings.Join(append(waits, away...), "; "))
+		return lookSoon
+	case len(away) > 0: // holds up no other region
+		settle(t, zones, cmp.Or(version, t.Status.ImageID), "", "")
 		return lookSoon
 	}
 	settle(t, zones, version, "", "")
 	return lookLate
 }
 
-// inRegion puts the image on one region. It returns the zones that have it, its version, and what it waits for.
-func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTemplate, owner model.Owner) (zones []string, version, wait string) {
-	img, errs := r.Cluster.Image(*imageOf(owner, t.Name, &t.Spec))
-	if err := errs.OrNil(); err != nil {
-		return nil, "", inWords(err).Error()
+// within are those of some zones that are in a region.
+func within(zones []string, region string) []string {
+	return slices.DeleteFunc(slices.Clone(zones), func(z string) bool { return !strings.HasPrefix(z, region+"/") })
+}
+
+// wantedImage is the image of a ProxmoxTemplate in a region; why says why there can't be one. The error says that Proxmox can't be
+// asked.
+func wantedImage(ctx context.Context, r *Region, owner model.Owner, name string, t *api.TemplateSpec) (img model.Image, why string, err error) {
+	img, errs := r.Cluster.Image(*imageOf(owner, name, t))
+	if wrong := errs.OrNil(); wrong != nil {
+		return img, inWords(wrong).Error(), nil
 	}
-	storage, why := storageFor(ctx, r, t.Spec.StorageIDs)
-	if why != "" {
-		return nil, "", why
+	if img.Storage, why, err = storageFor(ctx, r, t.StorageIDs); err != nil || why != "" {
+		return img, why, err
 	}
-	img.Storage = storage
 	for key, value := range templateOptions(t) {
 		img.Options[key] = value
 	}
+	return img, "", nil
+}
+
+// inRegion puts the image on one region. It returns the zones that have it, its version, and what it waits for. The error says that Proxmox can't
+// be asked.
+func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTemplate, owner model.Owner) (zones []string, version, wait string, err error) {
+	img, why, err := wantedImage(ctx, r, owner, t.Name, &t.Spec)
+	if err != nil || why != "" {
+		return nil, "", why, err
+	}
 	if err := r.Site.PutImage(owner, img); err != nil {
-		return nil, "", err.Error()
+		return nil, "", err.Error(), nil
 	}
 	out, told := outcomeOf(r, owner)
+	if was := within(t.Status.Zones, r.Name); !told && len(was) > 0 && t.Status.ImageID == img.Version() {
+		return was, img.Version(), "", nil // this process has just begun
+	}
 	for _, one := range out.Templates {
 		zones = append(zones, fmt.Sprintf("%s/%s/%d", r.Name, one.Node, one.VMID))
 	}
@@ -114,16 +140,16 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 	case out.State != engine.StateReady:
 		wait = textOf(out)
 	}
-	return zones, img.Version(), wait
+	return zones, img.Version(), wait, nil
 }
 
 // templateOptions are the options of the template itself.
-func templateOptions(t *api.ProxmoxTemplate) map[string]string {
+func templateOptions(t *api.TemplateSpec) map[string]string {
 	all := map[string]string{}
-	if t.Spec.Machine != "" && t.Spec.Machine != "pc" {
-		all["machine"] = t.Spec.Machine
+	if t.Machine != "" && t.Machine != "pc" {
+		all["machine"] = t.Machine
 	}
-	if cpu := t.Spec.CPU; cpu != nil && cpu.Type != "" {
+	if cpu := t.CPU; cpu != nil && cpu.Type != "" {
 		all["cpu"] = cpu.Type
 	}
 	return all

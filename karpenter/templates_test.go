@@ -1,10 +1,13 @@
 package karpenter
 
 import (
+	"crypto/md5" //nolint:gosec // as the page has it
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,7 +18,7 @@ import (
 )
 
 // page is the ProxmoxTemplate of the document, with a URL, a checksum and storages of the lab.
-const page = `
+var page = strings.ReplaceAll(`
 apiVersion: karpenter.proxmox.sinextra.dev/v1alpha1
 kind: ProxmoxTemplate
 metadata:
@@ -24,8 +27,11 @@ spec:
   sourceImage:
     url: http://127.0.0.1:1/noble-server-cloudimg-amd64.img
     imageName: ubuntu-amd64.qcow2
+    checksum: CHECKSUM
+    checksumType: md5
   storageIDs:
     - local
+    - system
   machine: q35
   cpu:
     type: x86-64-v2-AES
@@ -43,7 +49,12 @@ spec:
   tags:
     - talos-k8s-proxmox
     - karpenter
-`
+`, "CHECKSUM", md5Of(pvesim.BootableImage()))
+
+func md5Of(b []byte) string {
+	sum := md5.Sum(b) //nolint:gosec // as the page has it
+	return hex.EncodeToString(sum[:])
+}
 
 func fromYAML(t *testing.T, text string) *api.ProxmoxTemplate {
 	t.Helper()
@@ -134,13 +145,14 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*api.ProxmoxTemplate, *api.ProxmoxNodeClass)
 		world  func(*pvesim.World)
+		fault  pvesim.Fault
 		want   string // in the message of the template, or of the class
 	}{
 		"URL that is 404": {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) {
 			o.Spec.SourceImage.URL = "http://127.0.0.1:1/missing.img"
 		}, want: "404"},
 		"wrong checksum": {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) {
-			o.Spec.SourceImage.Checksum = strings.Repeat("0", 64)
+			o.Spec.SourceImage.Checksum, o.Spec.SourceImage.ChecksumType = strings.Repeat("0", 64), "sha256"
 		}, want: "checksum"},
 		"checksum of no kind": {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) {
 			o.Spec.SourceImage.Checksum = strings.Repeat("0", 33)
@@ -148,7 +160,18 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 		"storage without the content": {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.StorageIDs = []string{"backup"} }, world: func(w *pvesim.World) {
 			w.Storages = append(w.Storages, pvesim.WorldStorage{Name: "backup", Type: "dir", Path: "/backup", Size: 1 << 40, Content: []string{"backup"}})
 		}, want: "add the content images"},
-		"storage that doesn't exist":    {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.StorageIDs = []string{"nowhere"} }, want: "there is no storage nowhere"},
+		"storage that doesn't exist": {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.StorageIDs = []string{"nowhere"} }, want: "there is no storage nowhere"},
+		"bridge in no zone":          {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.Network[0].Bridge = "vmbr9" }, want: "there is no bridge vmbr9"},
+		"mapping that doesn't exist": {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) {
+			o.Spec.PCIDevices = []api.PCIDevice{{Mapping: "gpu"}}
+		}, want: "there is no mapping gpu"},
+		"disk full in the middle": {change: func(*api.ProxmoxTemplate, *api.ProxmoxNodeClass) {}, fault: pvesim.Fault{Task: "download", Error: "write failed: No space left on device"}, want: "No space left on device"},
+		"disk too small": {change: func(*api.ProxmoxTemplate, *api.ProxmoxNodeClass) {}, world: func(w *pvesim.World) {
+			w.Storages[0].Size = 1 << 10
+		}, want: "make room on pve1"},
+		"user-data that doesn't compile": {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) {
+			c.Spec.MetadataOptions.TemplatesRef.Name = "broken"
+		}, want: "the template isn't valid: user-data:3: unclosed action started at user-data:2"},
 		"region that doesn't exist":     {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.Region = "moon" }, want: "there is no region moon"},
 		"region of the class":           {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.Region = "moon" }, want: "there is no region moon"},
 		"template that doesn't exist":   {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.InstanceTemplateRef.Name = "other" }, want: "there is no ProxmoxTemplate other"},
@@ -165,7 +188,13 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 			}
 			o, cl := fromYAML(t, page), class(api.KindTemplate)
 			c.change(o, cl)
-			inLab(t, w, append(talos()[2:], o, cl), func(t *testing.T, l *lab) {
+			broken := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "broken"}, Data: map[string][]byte{"user-data": []byte("#cloud-config\nhostname: {{ .Metadata.Hostname\n")}}
+			inLab(t, w, append(talos()[2:], o, cl, broken), func(t *testing.T, l *lab) {
+				if c.fault.Task != "" {
+					if _, err := l.sim.AddFault(c.fault); err != nil {
+						t.Fatal(err)
+					}
+				}
 				for range 3 {
 					l.settle()
 				}
@@ -186,11 +215,18 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 	}
 }
 
-func TestADotlessImageNameIsNoReasonToFail(t *testing.T) {
-	o := fromYAML(t, page)
-	o.Spec.SourceImage.ImageName = "ubuntu"
-	if err := wrongTemplate(o); err != nil {
-		t.Error(err)
+// The original panics on the one, and never becomes ready with the other.
+func TestADotlessImageNameAndNoBootStorageAreNoReasonToFail(t *testing.T) {
+	for name, boot := range map[string]*api.BootDevice{"no storage": {Size: "30G"}, "nothing": nil} {
+		o, c := fromYAML(t, page), class(api.KindTemplate)
+		o.Spec.SourceImage.ImageName, c.Spec.BootDevice = "ubuntu", boot
+		inLab(t, labWorld(), append(talos()[2:], o, c), func(t *testing.T, l *lab) {
+			l.settle()
+			conf := l.config(vmidOf(t, l.create(l.claim("node-1"))))
+			if !strings.HasPrefix(conf["scsi0"], "local:") {
+				t.Errorf("%s: the disk is %q, want it on the storage of the template", name, conf["scsi0"])
+			}
+		})
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 type unmanaged struct {
 	client  client.Client
 	regions *Regions
+	events  teller
 }
 
 // Reconcile looks for one.
@@ -36,6 +37,7 @@ func (c *unmanaged) Reconcile(ctx context.Context, r reconcile.Request) (reconci
 	if equality.Semantic.DeepEqual(before.Status, t.Status) {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
+	c.events.turned(before, &t, api.ConditionTemplateReady, fmt.Sprintf("the template is in %d zones", len(t.Status.Zones)))
 	return reconcile.Result{RequeueAfter: again}, client.IgnoreNotFound(c.client.Status().Patch(ctx, &t, client.MergeFrom(before)))
 }
 
@@ -48,13 +50,18 @@ func (c *unmanaged) look(ctx context.Context, t *api.ProxmoxUnmanagedTemplate) t
 		settle(t, nil, "", "Invalid", err.Error())
 		return lookSoon
 	}
-	var zones []string
+	var zones, away []string
 	ids := map[string]string{}
 	for _, r := range regions {
 		found, err := findTemplates(ctx, r, t.Spec)
-		if err != nil {
-			settle(t, t.Status.Zones, t.Status.ImageID, "NotReady", fmt.Sprintf("region %s: %v", r.Name, err))
-			return lookSoon
+		if err != nil { // what was there is there, and the region holds up no other one
+			away = append(away, fmt.Sprintf("region %s: %v", r.Name, err))
+			for _, z := range within(t.Status.Zones, r.Name) {
+				at := nodesOf([]string{z})[0]
+				_, node, _ := strings.Cut(at, "/")
+				zones, ids[at] = append(zones, z), imageIn(t, r.Name, node)
+			}
+			continue
 		}
 		for node, g := range found {
 			zones = append(zones, fmt.Sprintf("%s/%s/%d", r.Name, node, g.VMID))
@@ -62,6 +69,10 @@ func (c *unmanaged) look(ctx context.Context, t *api.ProxmoxUnmanagedTemplate) t
 		}
 	}
 	slices.Sort(zones)
+	if len(zones) == 0 && len(away) > 0 {
+		settle(t, nil, "", "NotReady", strings.Join(away, "; "))
+		return lookSoon
+	}
 	if len(zones) == 0 {
 		settle(t, nil, "", "NotFound", "no template in Proxmox "+called(t.Spec)+": make one (qm template VMID), or correct spec.templateName and spec.tags")
 		return lookSoon
