@@ -57,6 +57,10 @@ var ways = map[string][]string{
 		"--set-string", "proxy.https=http://proxy.example:3128,extraEnv[0].name=GOGC,extraEnv[0].value=100",
 		"--set", "topologySpreadConstraints[0].maxSkew=1,topologySpreadConstraints[0].topologyKey=zone,topologySpreadConstraints[0].whenUnsatisfiable=ScheduleAnyway",
 	},
+	"with all doors": {
+		"--set", "machines.enabled=true,karpenter.enabled=true,karpenter.regionsSecret=kube-system/regions,podAnnotations.note=x",
+		"--set", "karpenter.instanceTypes[0].name=db.8VCPU-64GB,karpenter.instanceTypes[0].capacity.cpu=8,karpenter.instanceTypes[0].capacity.memory=64Gi",
+	},
 	"for two namespaces":  {"--set", "namespaces={lab,shop},clusterName=east,replicas=1"},
 	"with another's name": {"--set", "serviceAccount.create=false,serviceAccount.name=other,crds.install=false,networkPolicy.enabled=false"},
 }
@@ -73,9 +77,10 @@ func TestTheChartIsWellFormed(t *testing.T) {
 func TestWrongValuesAreRefused(t *testing.T) {
 	helm := program(t, "helm")
 	for set, want := range map[string]string{
-		"replicas=many":  "replicas",
-		"image.tags=1":   "tags",
-		"log.level=loud": "level",
+		"replicas=many":                             "replicas",
+		"karpenter.instanceTypes[0].name=small":     "instanceTypes",
+		"image.tags=1":                              "tags",
+		"log.level=loud":                            "level",
 		"networkPolicy.proxmox.cidrs={pve.example}": "cidrs",
 		"namespaces={UPPER}":                        "namespaces",
 		"rbac.secretNamespaces={*}":                 "secretNamespaces",

@@ -1,6 +1,8 @@
 package chart
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/karpenter"
 )
 
 // envOf is the environment that the chart gives the operator.
@@ -90,6 +94,42 @@ func TestSecretsAreReadWhereItIsAllowed(t *testing.T) {
 	}
 	if slices.Sort(where); !slices.Equal(where, []string{"lab", "shop"}) {
 		t.Errorf("they may be read in %v", where)
+	}
+}
+
+// Instance types are a file that the operator can read, and a change of them restarts it.
+func TestInstanceTypesAreAFileOfTheOperator(t *testing.T) {
+	with := func(cpus string) (pod corev1.PodTemplateSpec, file corev1.ConfigMap) {
+		all := rendered(t, "--set", "karpenter.enabled=true", "--set-json", `karpenter.instanceTypes=[{"name":"db.large","capacity":{"cpu":`+cpus+`,"memory":"64Gi"},"price":0.3}]`)
+		for _, doc := range all["ConfigMap"] {
+			var c corev1.ConfigMap
+			if err := yaml.Unmarshal([]byte(doc), &c); err != nil {
+				t.Fatal(err)
+			}
+			if c.Data["instance-types.json"] != "" {
+				return only[appsv1.Deployment](t, all, "Deployment").Spec.Template, c
+			}
+		}
+		t.Fatal("there is no file")
+		return pod, file
+	}
+	pod, file := with("8")
+	const arg, folder = "--karpenter-instance-types=/etc/proxplane/karpenter/instance-types.json", "/etc/proxplane/karpenter"
+	c := pod.Spec.Containers[0]
+	if !slices.Contains(c.Args, arg) || !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == folder }) ||
+		!slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == file.Name }) {
+		t.Errorf("it isn't where it is looked for: %v %+v", c.Args, pod.Spec.Volumes)
+	}
+	at := filepath.Join(t.TempDir(), "types.json")
+	if err := os.WriteFile(at, []byte(file.Data["instance-types.json"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := karpenter.ReadSizes(at)
+	if err != nil || len(sizes) != 1 || sizes[0].Name != "db.large" || sizes[0].Capacity.Memory().String() != "64Gi" || *sizes[0].Price != 0.3 {
+		t.Errorf("%v, %v", sizes, err)
+	}
+	if other, _ := with("16"); other.Annotations["proxplane.io/instance-types"] == pod.Annotations["proxplane.io/instance-types"] {
+		t.Error("a change doesn't restart the operator")
 	}
 }
 
