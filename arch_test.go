@@ -345,7 +345,7 @@ func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
 // All who work on a Proxmox cluster do so through a site, so that it is asked once for all of
 // them. Doors in Kubernetes try a new login before it takes the place of another one.
 func TestOnlySitesWorkOnClusters(t *testing.T) {
-	tries := map[string]bool{"operator/providerlink.go": true, "machines/fleet.go": true}
+	tries := map[string]bool{"operator/providerlink.go": true, "machines/berth.go": true}
 	makers := []string{"engine", "observe", "act", "pve"}
 	for _, f := range sources(t) {
 		if f.test || top(f.pkg) == "test" || f.pkg == "site" {

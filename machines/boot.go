@@ -2,6 +2,7 @@ package machines
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,8 +15,11 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/proxplane/proxplane/act"
+	"github.com/proxplane/proxplane/kube/drain"
 	"github.com/proxplane/proxplane/kube/join"
 	"github.com/proxplane/proxplane/machines/userdata"
+	"github.com/proxplane/proxplane/site"
 )
 
 // What the Secret of a Machine with its user-data has.
@@ -78,6 +82,20 @@ func (t *turn) dropUserData(ctx context.Context) error {
 		return nil
 	}
 	return client.IgnoreNotFound(t.direct.Delete(ctx, s, client.Preconditions{UID: &s.UID}))
+}
+
+// dropSeed takes the first-boot data out of the machine once it is a ready node: they hold the token that it has joined with.
+func (t *turn) dropSeed(ctx context.Context) {
+	if t.record.SeedDropped || !t.record.Made || t.node == nil || !drain.Ready(t.node) {
+		return
+	}
+	switch err := t.berth.site.DropSeed(ctx, t.owner); {
+	case err == nil, errors.Is(err, site.ErrNotDropped): // by snippets or Ignition there is no image of its own
+		t.record.SeedDropped = true
+	case !errors.Is(err, site.ErrNotFound):
+		t.said.note("its first-boot data, which hold a token, are still in its drive: %s", act.Judge(err).Text)
+		t.again = loginAgain
+	}
 }
 
 // makeUserData makes them: those that people give, those of the operating-system-manager, or our own.

@@ -119,7 +119,7 @@ func (t *turn) replace(ctx context.Context) error {
 	if err := t.dropUserData(ctx); err != nil {
 		return err
 	}
-	t.record.Made = false
+	t.record.Made, t.record.SeedDropped = false, false
 	t.fleet.found(t.owner)
 	t.again = 1
 	return nil

@@ -149,6 +149,7 @@ func (t *turn) run(ctx context.Context) error {
 	if err := t.match(ctx); err != nil {
 		return err
 	}
+	t.dropSeed(ctx)
 	return t.judge(ctx)
 }
 

@@ -19,6 +19,8 @@ type record struct {
 	Made bool `json:"made,omitempty"`
 	// Started is when the guest was first seen to run.
 	Started *metav1.Time `json:"started,omitempty"`
+	// SeedDropped says that the first-boot data, which hold a token, were taken out of its drive.
+	SeedDropped bool `json:"seedDropped,omitempty"`
 	// Spec is a digest of what the machine was made from.
 	Spec string `json:"spec,omitempty"`
 	// Addresses are those that it has from pools.

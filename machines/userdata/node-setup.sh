@@ -22,6 +22,26 @@ fetch() {
   curl --fail --silent --show-error --location --retry 30 --retry-delay 5 --retry-all-errors --output "$2" "$1"
 }
 
+# checked URL FILE SUMS: fetches a file, and keeps it only if it has the checksum that its release publishes at SUMS.
+checked() {
+  fetch "$1" "$2"
+  fetch "$3" "$2.sums"
+  want=""
+  while read -r sum name || [ -n "$sum" ]; do
+    name="${name#\*}"
+    case "$name" in
+      "" | "${1##*/}") want="$sum" ;;
+    esac
+    sum=""
+  done <"$2.sums"
+  rm -f "$2.sums"
+  if [ -z "$want" ] || ! echo "$want  $2" | sha256sum --check --status; then
+    rm -f "$2"
+    echo "$1 isn't what its release has: the checksum at $3 is another one" >&2
+    return 1
+  fi
+}
+
 packages() {
   case "$os" in
     ubuntu | debian)
@@ -61,14 +81,37 @@ if ! have containerd; then
   case "$os" in
     ubuntu | debian) packages containerd ;;
     *)
-      fetch "https://github.com/containerd/containerd/releases/download/v@CONTAINERD@/containerd-@CONTAINERD@-linux-$arch.tar.gz" /tmp/containerd.tar.gz
+      url="https://github.com/containerd/containerd/releases/download/v@CONTAINERD@/containerd-@CONTAINERD@-linux-$arch.tar.gz"
+      checked "$url" /tmp/containerd.tar.gz "$url.sha256sum"
       tar -xzf /tmp/containerd.tar.gz -C /usr/local
       rm -f /tmp/containerd.tar.gz
-      fetch "https://raw.githubusercontent.com/containerd/containerd/v@CONTAINERD@/containerd.service" /etc/systemd/system/containerd.service ;;
+      cat >/etc/systemd/system/containerd.service <<'UNIT'
+[Unit]
+Description=containerd container runtime
+After=network.target local-fs.target
+
+[Service]
+ExecStartPre=-/sbin/modprobe overlay
+ExecStart=/usr/local/bin/containerd
+Type=notify
+Delegate=yes
+KillMode=process
+Restart=always
+RestartSec=5
+LimitNPROC=infinity
+LimitCORE=infinity
+TasksMax=infinity
+OOMScoreAdjust=-999
+
+[Install]
+WantedBy=multi-user.target
+UNIT
+      ;;
   esac
 fi
 if ! have runc && [ "$os" != flatcar ]; then
-  fetch "https://github.com/opencontainers/runc/releases/download/v@RUNC@/runc.$arch" "$bin/runc"
+  url="https://github.com/opencontainers/runc/releases/download/v@RUNC@"
+  checked "$url/runc.$arch" "$bin/runc" "$url/runc.sha256sum"
   chmod 0755 "$bin/runc"
   ln -sf "$bin/runc" /usr/local/sbin/runc
 fi
@@ -78,7 +121,8 @@ if [ "$os" != flatcar ]; then
 fi
 
 if [ ! -x /opt/cni/bin/loopback ]; then
-  fetch "https://github.com/containernetworking/plugins/releases/download/v@CNI@/cni-plugins-linux-$arch-v@CNI@.tgz" /tmp/cni.tgz
+  url="https://github.com/containernetworking/plugins/releases/download/v@CNI@/cni-plugins-linux-$arch-v@CNI@.tgz"
+  checked "$url" /tmp/cni.tgz "$url.sha256"
   tar -xzf /tmp/cni.tgz -C /opt/cni/bin
   rm -f /tmp/cni.tgz
 fi
@@ -87,13 +131,10 @@ if ! [ -x "$bin/kubelet" ] && have kubelet; then
   ln -s "$(command -v kubelet)" "$bin/kubelet"
 fi
 if [ "$("$bin/kubelet" --version 2>/dev/null || true)" != "Kubernetes $kubelet" ]; then
-  base="https://dl.k8s.io/release/$kubelet/bin/linux/$arch/kubelet"
-  fetch "$base" "$bin/kubelet.new"
-  fetch "$base.sha256" "$bin/kubelet.sha256"
-  echo "$(cat "$bin/kubelet.sha256")  $bin/kubelet.new" | sha256sum --check --quiet
+  url="https://dl.k8s.io/release/$kubelet/bin/linux/$arch/kubelet"
+  checked "$url" "$bin/kubelet.new" "$url.sha256"
   chmod 0755 "$bin/kubelet.new"
   mv -f "$bin/kubelet.new" "$bin/kubelet"
-  rm -f "$bin/kubelet.sha256"
 fi
 
 if have restorecon; then
