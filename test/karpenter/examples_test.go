@@ -23,7 +23,7 @@ func TestExamplesMakeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(ca)
-	for _, how := range []string{"kubeadm", "k3s", "rke2"} {
+	for _, how := range []string{"kubeadm", "k3s", "rke2", "talos"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			s := begin(t, "example-"+how)

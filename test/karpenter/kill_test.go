@@ -36,7 +36,7 @@ func (s *story) running() (n int) {
 // However often the controllers are killed while they make ten machines: there are ten, each for one NodeClaim, and nothing else.
 // The story runs before all others, since these share controllers.
 func TestKilledControllersMakeNoMachineTwice(t *testing.T) {
-	shared = control(t)
+	shared = control(t, "--alone")
 	s := beginAlone(t, "killed")
 	s.await(func() string { // it is known what machines are made from
 		out, err := plane.Kubectl(t.Context(), "get", "proxmoxnodeclass", s.name, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`).CombinedOutput()
@@ -54,7 +54,7 @@ func TestKilledControllersMakeNoMachineTwice(t *testing.T) {
 		if s.running() < 10 {
 			meanwhile++
 		}
-		shared = control(t)
+		shared = control(t, "--alone")
 	}
 	if meanwhile < kills/2 {
 		t.Errorf("only %d of %d kills were while machines were made", meanwhile, kills)

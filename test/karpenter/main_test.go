@@ -1,6 +1,6 @@
 // Package karpenter_test holds the stories of the Karpenter door: with a real kube-apiserver, etcd, kube-controller-manager
-// and kube-scheduler, Karpenter's own controllers in a process of their own, a simulated Proxmox a story, and
-// machines that join as real ones do (test/kit/kubelet).
+// and kube-scheduler, `proxplane operator` with this door in a process of its own, as the chart runs it and with no other
+// rights, a simulated Proxmox a story, and machines that join as real ones do (test/kit/kubelet).
 //
 // All stories share one control plane and one Karpenter: each has a region, a NodePool and a class of its own.
 package karpenter_test
@@ -9,7 +9,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -21,49 +20,34 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/proxplane/proxplane/karpenter"
+	"github.com/proxplane/proxplane/cli"
+	_ "github.com/proxplane/proxplane/karpenter" // its kinds
 	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/installed"
 )
 
-// asKarpenter has the test's own binary be the controllers.
-const asKarpenter = "PROXPLANE_TEST_IS_KARPENTER"
+// asProxplane has the test's own binary be proxplane.
+const asProxplane = "PROXPLANE_TEST_IS_PROXPLANE"
 
 var (
 	plane *controlplane.Plane
+	chart *installed.Chart
 	kube  client.Client
 	// shared are the controllers of all stories that don't kill them.
 	shared *process
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asKarpenter) != "" {
-		os.Exit(controllers())
+	if os.Getenv(asProxplane) != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, stop)
+		os.Exit(cli.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil { // stories wait more than they work
 		panic(err)
 	}
 	os.Exit(run(m))
-}
-
-// controllers run until a signal.
-func controllers() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctrl.SetLogger(logr.Discard())
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err == nil {
-		config.QPS = -1
-		err = karpenter.Run(ctx, karpenter.Config{
-			Kubernetes: config, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-			Arguments: []string{"--batch-idle-duration=300ms", "--batch-max-duration=3s"},
-		})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
 }
 
 func run(m *testing.M) int {
@@ -89,7 +73,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	return chart.Verdict(m.Run())
 }
 
 func start(ctx context.Context, dir string) (err error) {
@@ -112,6 +96,9 @@ func start(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	config.QPS = -1
-	kube, err = client.New(config, client.Options{Scheme: scheme.Scheme})
+	if kube, err = client.New(config, client.Options{Scheme: scheme.Scheme}); err != nil {
+		return err
+	}
+	chart, err = installed.Install(ctx, plane, dir, "karpenter.enabled=true", "karpenter.only=true", "karpenter.arguments={--batch-idle-duration=300ms,--batch-max-duration=3s}")
 	return err
 }

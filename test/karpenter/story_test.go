@@ -55,15 +55,15 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// control starts the controllers.
-func control(t *testing.T) *process {
+// control starts proxplane, as the chart does but for some flags.
+func control(t *testing.T, flags ...string) *process {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(program), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), asKarpenter+"=1", "KUBECONFIG="+plane.Kubeconfig)
+	p := &process{cmd: exec.Command(program, append(slices.Clone(chart.Args), flags...)...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+chart.Kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := child.Start(p.cmd); err != nil {
 		t.Fatal(err)
@@ -287,17 +287,21 @@ func (s *story) seeds() (list []string) {
 // await waits until something is so; what says what isn't.
 func (s *story) await(what func() string) {
 	s.t.Helper()
-	const patience = 4 * time.Minute
+	const patience = 4 * time.Minute // without progress: on a busy machine everything takes longer
+	last := ""
 	for end := time.Now().Add(patience); ; {
 		left := what()
 		if left == "" {
 			return
 		}
+		if left != last {
+			last, end = left, time.Now().Add(patience)
+		}
 		if time.Now().After(end) {
 			out, _ := plane.Kubectl(context.Background(), "get", "nodeclaims,nodes,proxmoxnodeclasses,pods", "-A", "-o", "wide").CombinedOutput()
 			events, _ := plane.Kubectl(context.Background(), "get", "events", "-A", "--sort-by=.lastTimestamp").CombinedOutput()
 			lines := strings.Split(string(events), "\n")
-			s.t.Fatalf("%s\n%s\n%s", left, out, strings.Join(lines[max(0, len(lines)-30):], "\n"))
+			s.t.Fatalf("%s\n%s\n%s\nin machines: %v", left, out, strings.Join(lines[max(0, len(lines)-30):], "\n"), s.fleet.Problems())
 		}
 		select {
 		case <-s.t.Context().Done():

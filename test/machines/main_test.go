@@ -1,5 +1,5 @@
 // Package machines_test holds the stories of MachineDeployments: with a real Kubernetes, a simulated
-// Proxmox whose machines join it as nodes, and the operator as a process of its own.
+// Proxmox whose machines join it as nodes, and the operator as a process of its own, with the rights that the chart gives it.
 package machines_test
 
 import (
@@ -20,6 +20,7 @@ import (
 
 	"github.com/proxplane/proxplane/cli"
 	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/installed"
 )
 
 // asProxplane has the test's own binary be proxplane.
@@ -29,6 +30,7 @@ const asProxplane = "PROXPLANE_TEST_IS_PROXPLANE"
 var (
 	kube       client.Client
 	kubeconfig string
+	chart      *installed.Chart
 )
 
 func TestMain(m *testing.M) {
@@ -69,11 +71,14 @@ func run(m *testing.M) int {
 		kubeconfig = plane.Kubeconfig
 		err = connect()
 	}
+	if err == nil {
+		chart, err = installed.Install(ctx, plane, dir, "machines.enabled=true", "machines.only=true")
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return m.Run()
+	return chart.Verdict(m.Run())
 }
 
 func connect() error {

@@ -313,10 +313,8 @@ func (s *story) operate(flags ...string) *process {
 		s.t.Fatal(err)
 	}
 	p := &process{name: fmt.Sprintf("operator %d", len(s.operators)+1), done: make(chan struct{})}
-	p.cmd = exec.Command(self, append([]string{
-		"operator", "--doors", "machines", "--namespace", s.namespace, "--alone", "--metrics-address", "", "--health-address", "",
-	}, flags...)...)
-	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+kubeconfig, "LOG_LEVEL=info")
+	p.cmd = exec.Command(self, append(append(slices.Clone(chart.Args), "--namespace", s.namespace, "--alone"), flags...)...)
+	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+chart.Kubeconfig, "LOG_LEVEL=info")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := child.Start(p.cmd); err != nil {
 		s.t.Fatal(err)
