@@ -37,6 +37,10 @@ func (t *turn) keep(ctx context.Context) error {
 		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", oneLine(err))
 		return nil
 	}
+	if why := t.wrongDisk(ctx); why != "" {
+		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", why)
+		return nil
+	}
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
