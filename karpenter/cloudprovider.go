@@ -40,6 +40,15 @@ type CloudProvider struct {
 	choosing sync.Mutex // held by who chooses a zone
 	mu       sync.Mutex
 	reserved map[model.Owner]reservation
+	// since is when this process began, and tried where it has begun machines since then, and when.
+	since time.Time
+	tried map[model.Owner]try
+}
+
+// try is that a machine was begun in a region.
+type try struct {
+	region string
+	at     time.Time
 }
 
 // reservation is what a machine takes that is being made, or was and isn't listed yet.
@@ -70,6 +79,7 @@ func newCloudProvider(c client.Client, secrets client.Reader, regions *Regions, 
 	return &CloudProvider{
 		client: c, secrets: secrets, regions: regions, set: set, sizes: sizes, factor: factor, backoff: newBackoff(time.Now), metrics: newMetrics(),
 		boot: &bootData{secrets: secrets, tokens: tokens}, reserved: map[model.Owner]reservation{},
+		since: time.Now(), tried: map[model.Owner]try{},
 	}
 }
 

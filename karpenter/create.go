@@ -104,8 +104,35 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 	slices.SortFunc(good, func(a, b place) int { return order(a, b, packs, mine) })
 	p.mu.Lock()
 	p.reserved[p.ownerOf(claim)] = reservation{place: good[0]}
+	p.note(p.ownerOf(claim), good[0].zone.region)
 	p.mu.Unlock()
 	return good[0], nil
+}
+
+const (
+	// triedFor is longer than Karpenter tries to launch a NodeClaim.
+	triedFor = time.Hour
+	// clocksDiffer is by how much, at most.
+	clocksDiffer = time.Minute
+)
+
+// note remembers where a machine is begun. The caller holds the lock.
+func (p *CloudProvider) note(owner model.Owner, region string) {
+	now := time.Now()
+	for o, t := range p.tried {
+		if now.Sub(t.at) > triedFor {
+			delete(p.tried, o)
+		}
+	}
+	p.tried[owner] = try{region: region, at: now}
+}
+
+// untried reports whether no machine can have been begun for a NodeClaim in a region: the NodeClaim is younger than this process, which hasn't.
+func (p *CloudProvider) untried(claim *v1.NodeClaim, region string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, tried := p.tried[p.ownerOf(claim)]
+	return claim.CreationTimestamp.After(p.since.Add(clocksDiffer)) && !(tried && t.region == region)
 }
 
 // order prefers cheap machines, then by the strategy zones with few nodes of the class, or those that are in use.
@@ -160,12 +187,12 @@ func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *a
 	owner := p.ownerOf(claim)
 	for _, name := range regionsOf(class.Status.SelectedZones) {
 		r, err := p.regions.Get(name)
-		if err != nil {
-			return place{}, false, err
+		var m site.Machine
+		if err == nil {
+			m, err = r.Site.Read(ctx, owner)
 		}
-		m, err := r.Site.Read(ctx, owner)
-		if errors.Is(err, site.ErrNotFound) {
-			continue
+		if errors.Is(err, site.ErrNotFound) || err != nil && ctx.Err() == nil && p.untried(claim, name) {
+			continue // a region that can't be asked holds up no other one
 		}
 		if err != nil {
 			return place{}, false, fmt.Errorf("find the machine of %s in region %s: %w", claim.Name, name, err)

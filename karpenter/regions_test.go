@@ -56,6 +56,15 @@ func TestARegionThatCantBeAskedHoldsUpNoOtherOne(t *testing.T) {
 			t.Errorf("the class isn't ready: %+v", ready)
 		}
 
+		if c := l.create(l.claim("fresh")); c.Labels[corev1.LabelTopologyRegion] != "lab" {
+			t.Errorf("it is in %s", c.Labels[corev1.LabelTopologyRegion])
+		}
+		// One that may have been begun there isn't made a second time.
+		l.since = time.Now().Add(time.Hour)
+		if _, err := l.Create(t.Context(), l.claim("begun")); err == nil || !strings.Contains(err.Error(), "region far") {
+			t.Errorf("got %v", err)
+		}
+
 		// Machines whose NodeClaims are lost: that of the region that answers goes, the other one when its region answers again.
 		for _, c := range []*v1.NodeClaim{here, there} {
 			if err := l.client.Delete(t.Context(), c); err != nil {
