@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test tools test-race test-chart test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-sim mutants lint vuln build help
+.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test tools test-race test-chart test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-karpenter bench-machines bench-sim mutants lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -113,6 +113,12 @@ bench-operator: controlplane ## what the operator costs with 1,000 and 10,000 ma
 
 bench-terraform: ## what machines cost with OpenTofu: our provider, and bpg/proxmox beside it; writes docs/performance.md (6 minutes)
 	$(GO) run ./test/bench/terraform
+
+bench-karpenter: controlplane ## what nodes cost that Karpenter makes for 100 pending pods, and 1,000 at rest; writes docs/performance.md
+	$(GO) run ./test/bench/nodes -door karpenter
+
+bench-machines: controlplane ## what nodes cost that a MachineDeployment makes, from 0 to 100 replicas; writes docs/performance.md
+	$(GO) run ./test/bench/nodes -door machines
 
 bench-sim: ## what requests to the simulator cost, with 100 and with 10,000 VMs
 	@echo "measuring for half a minute ..."
