@@ -189,6 +189,19 @@ func TestAProxmoxNodeThatIsLostAndComesBack(t *testing.T) {
 	})
 }
 
+// An operator for some namespaces leaves the Nodes of others alone, though it sees all.
+func TestNodesOfOtherNamespacesWakeNobody(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		l.Namespaces = []string{"kube-system"}
+		for namespace, want := range map[string]int{"kube-system": 1, "other": 0} {
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "md-1", Annotations: map[string]string{machineAnnotation: namespace + "/md-1"}}}
+			if got := l.ofNode(t.Context(), n); len(got) != want {
+				t.Errorf("%s: %v", namespace, got)
+			}
+		}
+	})
+}
+
 // Dashboards and alerts of machine-controller go by these names.
 func TestMetricsHaveTheOriginalsNames(t *testing.T) {
 	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {

@@ -123,6 +123,9 @@ func own(list []corev1.NodeCondition) []corev1.NodeCondition {
 // ofNode finds the Machine of a Node.
 func (r *reconciler) ofNode(ctx context.Context, o client.Object) []reconcile.Request {
 	if ns, name, ok := strings.Cut(o.GetAnnotations()[machineAnnotation], "/"); ok {
+		if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, ns) {
+			return nil // others look after it
+		}
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: ns, Name: name}}}
 	}
 	m, err := r.byNode(ctx, o.GetName())

@@ -58,24 +58,10 @@ func TestANodeIsAsItsMachineSaysAndIsDrained(t *testing.T) {
 		}
 	}
 	goes := s.machines()[0]
-	s.apply(`apiVersion: v1
-kind: Pod
-metadata: {name: web, labels: {app: web}}
-spec: {nodeName: ` + goes + `, terminationGracePeriodSeconds: 0, containers: [{name: web, image: web}]}
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: web}
-spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}`)
+	s.apply(podWithBudget(goes))
 	s.change(&clusterv1alpha1.Machine{}, goes, `{"metadata":{"annotations":{"cluster.k8s.io/delete-machine":"true"}}}`)
 	s.scale("md", 1)
-	s.until("the drain waits for the Pod, and says so", func() bool {
-		return slices.ContainsFunc(s.list(), func(m machine) bool {
-			return m.Name == goes && slices.ContainsFunc(m.Status.Conditions, func(c corev1.NodeCondition) bool {
-				return c.Type == "Drained" && c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "1 Pod is left: Pod "+s.namespace+"/web")
-			})
-		})
-	})
+	s.until("the drain waits for the Pod, and says so", func() bool { return s.drains(goes) })
 	if n := s.node(goes); n == nil || !n.Spec.Unschedulable || !slices.Contains(s.guests(), goes) {
 		t.Errorf("node %+v, guests %v", n, s.guests())
 	}
@@ -84,6 +70,28 @@ spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}`)
 	}
 	s.until("guest, Node and Machine are gone", func() bool {
 		return !slices.Contains(s.guests(), goes) && s.node(goes) == nil && len(s.machines()) == 1
+	})
+}
+
+// podWithBudget is a Pod on a node that may not be evicted.
+func podWithBudget(node string) string {
+	return `apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec: {nodeName: ` + node + `, terminationGracePeriodSeconds: 0, containers: [{name: web, image: web}]}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}`
+}
+
+// drains reports whether a Machine says that its Node has one Pod left.
+func (s *story) drains(name string) bool {
+	return slices.ContainsFunc(s.list(), func(m machine) bool {
+		return m.Name == name && slices.ContainsFunc(m.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == "Drained" && c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "1 Pod is left: Pod "+s.namespace+"/web")
+		})
 	})
 }
 
@@ -98,10 +106,14 @@ func TestMachinesRollToANewTemplateAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	const many = 10
-	roll := func(p pool) {
+	begin := func(p pool) {
 		t.Helper()
 		p.name, p.replicas, p.more = "md", many, "strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 2, maxUnavailable: 0}}"
 		s.apply(s.pool(p))
+	}
+	roll := func(p pool) {
+		t.Helper()
+		begin(p)
 		s.until("all are made from it", func() bool {
 			ready, right := 0, 0
 			for _, m := range s.list() {
@@ -121,6 +133,21 @@ func TestMachinesRollToANewTemplateAndBack(t *testing.T) {
 	}
 	roll(pool{})
 	first := s.machines()
+
+	// A budget that allows nothing holds up the machine of its Pod, and says so, until it is gone.
+	held := first[0]
+	s.apply(podWithBudget(held))
+	begin(pool{template: 9001})
+	s.until("the drain waits for the Pod, and says so", func() bool { return s.drains(held) })
+	s.until("others are replaced meanwhile", func() bool {
+		return !slices.ContainsFunc(first[1:], func(name string) bool { return slices.Contains(s.guests(), name) })
+	})
+	if !slices.Contains(s.guests(), held) || s.node(held) == nil {
+		t.Errorf("%s is gone in spite of the budget", held)
+	}
+	if err := kube.DeleteAllOf(t.Context(), &policyv1.PodDisruptionBudget{}, client.InNamespace(s.namespace)); err != nil {
+		t.Fatal(err)
+	}
 	roll(pool{template: 9001})
 	second := s.machines()
 	roll(pool{})
