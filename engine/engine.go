@@ -86,12 +86,6 @@ func (e *Engine) Plan(ctx context.Context, want model.Desired) (plan.Plan, error
 	return e.planSince(ctx, want, whole(time.Now()), nil)
 }
 
-// PlanAsOf is a Plan that relies on all that was read since a time. It is for those who plan for many
-// objects one after another, and want one picture of them all.
-func (e *Engine) PlanAsOf(ctx context.Context, want model.Desired, since time.Time) (plan.Plan, error) {
-	return e.planSince(ctx, want, whole(since), nil)
-}
-
 // Replan is a Plan for those who look again and again: it relies on configs that were
 // read before, unless lists show that they may have changed.
 func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
@@ -111,7 +105,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 		return plan.Plan{}, err
 	}
 	want.Foresee = true
-	if err := e.observer.Refresh(ctx, max(0, time.Since(since.lists).Truncate(time.Millisecond))); err != nil {
+	if err := e.refreshSince(ctx, since.lists); err != nil {
 		return plan.Plan{}, err
 	}
 	steps := e.seal(want)

@@ -71,9 +71,9 @@ func (s *Session) Plan(ctx context.Context, want model.Desired) (plan.Plan, erro
 	return s.r.e.planSince(ctx, want, whole(time.Now()), s.part.standing)
 }
 
-// PlanAsOf is the same with what was read since a time, see [Engine.PlanAsOf].
-func (s *Session) PlanAsOf(ctx context.Context, want model.Desired, since time.Time) (plan.Plan, error) {
-	return s.r.e.planSince(ctx, want, whole(since), s.part.standing)
+// PlanAsOf is the same by a picture, see [Engine.PlanAsOf].
+func (s *Session) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture) (plan.Plan, error) {
+	return s.r.e.planAsOf(ctx, want, pic, s.part.standing)
 }
 
 // Touches reports whether the session may still change something for the object with

@@ -25,6 +25,9 @@ type Desired struct {
 	Quick bool `json:",omitempty"`
 	// Foresee shows also what follows when what is waited for is there.
 	Foresee bool
+	// Unasked are new objects of which those who foresee don't ask whether their VMIDs are taken by guests that aren't
+	// visible: Proxmox refuses to make them then, and that is told when they are made.
+	Unasked map[Key]bool `json:"-"`
 	// MaxUnavailable bounds how many guests of all that is wanted are restarted or
 	// replaced at once, on top of what each guest's Rollout says; zero: nothing does.
 	MaxUnavailable Limit `json:",omitzero"`

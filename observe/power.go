@@ -82,6 +82,28 @@ func (o *Observer) Powers(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
+// PowersSince has the power states of some guests read since a time, by one list of each node that has some of
+// them. Nodes that don't answer leave their guests as the cluster's list has them.
+func (o *Observer) PowersSince(ctx context.Context, since time.Time, vmids ...int) error {
+	nodes := map[string]bool{}
+	o.mu.RLock()
+	for _, id := range vmids {
+		if r := o.records[id]; r != nil && r.statusAt.Before(since) && !r.listed.Container && !r.listed.Template {
+			n := o.have.Nodes[r.listed.Node]
+			nodes[r.listed.Node] = n != nil && n.Online
+		}
+	}
+	o.mu.RUnlock()
+	var all sync.WaitGroup
+	for name, online := range nodes {
+		if online {
+			all.Go(func() { _ = o.callRoll(ctx, name, o.nodePower(name)) })
+		}
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
 // whereabouts is the node that has a guest, and whether it is under HA.
 func (o *Observer) whereabouts(vmid int) (node string, managed, ok bool) {
 	o.mu.RLock()

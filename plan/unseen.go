@@ -30,7 +30,7 @@ func (p *planner) unseen(o *Object, v model.VM, free int) bool {
 func (p *planner) makes(key model.Key, free int) bool {
 	_, failed := p.have.Failed[key]
 	_, asked := p.have.IDs[free]
-	return !failed && !asked && !p.want.Foresee
+	return !failed && !asked && (!p.want.Foresee || p.want.Unasked[key])
 }
 
 // hidden waits while one of an owner's VMIDs is taken by a guest that isn't visible.

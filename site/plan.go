@@ -23,16 +23,16 @@ func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) 
 	return s.cluster.engine.Plan(ctx, want)
 }
 
-// PlanAsOf is a Plan that relies on all that was read since a time. It is for those who plan for many
-// objects one after another, and want one picture of them all.
-func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, since time.Time) (plan.Plan, error) {
+// PlanAsOf is a Plan that relies on a picture: what was read for it by earlier plans isn't read again. It is for
+// those who plan for many objects one after another, and says which configs needn't be read.
+func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, pic *engine.Picture) (plan.Plan, error) {
 	s.mu.Lock()
 	session := s.session
 	s.mu.Unlock()
 	if session != nil {
-		return session.PlanAsOf(ctx, want, since)
+		return session.PlanAsOf(ctx, want, pic)
 	}
-	return s.cluster.engine.PlanAsOf(ctx, want, since)
+	return s.cluster.engine.PlanAsOf(ctx, want, pic)
 }
 
 // Together is what one person wants of one of several sites.

@@ -134,7 +134,7 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("machines"), []aMachine{seen(a.vm.Owner.Name, a.guest)})...)
 		return
 	}
-	s, objects, ok := r.ask(ctx, w, false, &resp.Diagnostics)
+	s, objects, ok := r.ask(ctx, w, wanting{}, &resp.Diagnostics)
 	if !ok {
 		return
 	}

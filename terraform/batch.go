@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
@@ -88,8 +89,9 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 	for _, q := range list {
 		d.planned[q.part] = q.wanting
 	}
-	if time.Since(d.looked) > picture {
-		d.looked = time.Now()
+	now := time.Now()
+	if d.picture == nil || now.Sub(d.picture.Since) > pictureAge {
+		d.picture = d.config.picture(now)
 	}
 	parts, others := map[model.Key]model.Desired{}, map[model.Key]bool{}
 	for part, w := range d.planned {
@@ -98,7 +100,7 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 			others[k] = true
 		}
 	}
-	s, looked := d.site, d.looked
+	s, pic := d.site, d.picture
 	d.mu.Unlock()
 	for _, q := range list {
 		for _, k := range keys(q.want) {
@@ -106,10 +108,42 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 		}
 	}
 	want := merged(parts)
-	want.Seen = others
-	return s.PlanAsOf(ctx, want, looked)
+	want.Seen, want.Unasked = others, d.unasked(list)
+	return s.PlanAsOf(ctx, want, pic)
 }
 
-// picture is how long one picture of Proxmox is good for: resources are looked at one after another, and
-// are planned for by what was seen then.
-const picture = 30 * time.Second
+// unasked are the new machines of some questions whose VMIDs aren't asked for, since enough of the configuration were.
+func (d *door) unasked(list []*question) map[model.Key]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	keys := map[model.Key]bool{}
+	for _, q := range list {
+		for _, v := range q.want.VMs {
+			switch {
+			case !q.fresh || d.config.whole || d.asked[v.Owner.Key]:
+			case len(d.asked) < sample:
+				d.asked[v.Owner.Key] = true
+			default:
+				keys[v.Owner.Key] = true
+			}
+		}
+	}
+	return keys
+}
+
+const (
+	// pictureAge is how long one picture of Proxmox is good for: resources are looked at one after another, and
+	// are planned for by what was seen then.
+	pictureAge = 30 * time.Second
+	// sample is how many configs a refresh reads of machines that the lists show to be up to date.
+	sample = 30
+)
+
+// picture is a new picture of Proxmox. Another minute begins with other machines.
+func (c *config) picture(now time.Time) *engine.Picture {
+	pic := &engine.Picture{Since: now, Most: sample, First: int(now.Unix()/60) * sample}
+	if c.whole {
+		pic.Most = -1
+	}
+	return pic
+}

@@ -12,6 +12,7 @@ import (
 type config struct {
 	set      string
 	refuses  bool                // machines of the set that the state doesn't have
+	whole    bool                // all configs are read whenever machines are looked at
 	provider map[string]any      // as the spec of a Provider
 	getenv   func(string) string // what the block says, else the environment
 }
@@ -60,8 +61,21 @@ func (p *plugin) read(raw tftypes.Value) (*config, bool, diag.Diagnostics) {
 	default:
 		diags.AddAttributeError(path.Root("existing"), "existing can't be so", "Want "+adoptExisting+" or "+refuseExisting+".")
 	}
+	switch refresh, _ := said["refresh"].(string); refresh {
+	case "", refreshLists:
+	case refreshConfigs:
+		c.whole = true
+	default:
+		diags.AddAttributeError(path.Root("refresh"), "refresh can't be so", "Want "+refreshLists+" or "+refreshConfigs+".")
+	}
 	return c, true, diags
 }
+
+// What is read of machines whenever they are looked at.
+const (
+	refreshLists   = "Lists"
+	refreshConfigs = "Configs"
+)
 
 // What becomes of machines of the set that are there, and not in the state.
 const (
@@ -71,7 +85,7 @@ const (
 
 // ownFields are the attributes of the provider that a Provider doesn't have.
 func ownFields() []field {
-	all := []field{{name: "set", key: "set"}, {name: "existing", key: "existing"}}
+	all := []field{{name: "set", key: "set"}, {name: "existing", key: "existing"}, {name: "refresh", key: "refresh"}}
 	for _, l := range login {
 		all = append(all, field{name: l.name, key: l.name})
 	}

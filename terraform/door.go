@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"time"
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/manifest"
@@ -31,11 +30,12 @@ type door struct {
 	versions map[model.Key]int64
 	planned  map[model.Key]wanting // what was planned last
 	coming   map[int]bool          // VMIDs of what was planned
-	looked   time.Time             // since when what was seen is good enough for plans
+	asked    map[model.Key]bool    // new machines of which it was asked whether their VMIDs are free
+	picture  *engine.Picture       // what was seen that is good enough for plans
 }
 
 func newDoor(c config) *door {
-	d := &door{config: c, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}}
+	d := &door{config: c, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}, asked: map[model.Key]bool{}}
 	d.plans.plan = d.planAll
 	return d
 }

@@ -98,12 +98,20 @@ func remember(ctx context.Context, w *part, planned tfsdk.Plan) diag.Diagnostics
 	vms := w.wanted.Desired.VMs
 	for i := range vms {
 		for _, m := range shown {
-			if m.Name.ValueString() == vms[i].Owner.Name && vms[i].VMID == 0 && m.VMID.ValueInt64() != 0 {
-				vms[i].Remembered = int(m.VMID.ValueInt64())
+			if id := int(m.VMID.ValueInt64()); m.Name.ValueString() == vms[i].Owner.Name && vms[i].VMID == 0 && id != 0 && id != firstChoice(vms[i]) {
+				vms[i].Remembered = id
 			}
 		}
 	}
 	return diags
+}
+
+// firstChoice is the VMID that a machine gets unless somebody has it.
+func firstChoice(v model.VM) int {
+	for id := range v.Owner.Candidates(v.Range) {
+		return id
+	}
+	return 0
 }
 
 // found are the machines as they are in Proxmox; those that aren't there are left out.
@@ -118,6 +126,45 @@ func found(ctx context.Context, s *site.Site, owners []model.Owner) ([]aMachine,
 			return nil, err
 		}
 		list = append(list, seen(o.Name, m.Guest))
+	}
+	return list, nil
+}
+
+// refreshed are the machines as they are in Proxmox. Of those that the lists are enough for, the MAC addresses are
+// what they were.
+func refreshed(ctx context.Context, s *site.Site, owners []model.Owner, objects []plan.Object, was []aMachine) ([]aMachine, error) {
+	guests := map[model.Owner]*model.Guest{}
+	err := s.View(ctx, func(have *model.Observed) {
+		for _, o := range objects {
+			if g := have.Guests[o.VMID]; g != nil && g.Config == nil {
+				guests[o.Owner] = g
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	before := map[string]aMachine{}
+	for _, m := range was {
+		before[m.Name.ValueString()] = m
+	}
+	list := []aMachine{}
+	for _, o := range owners {
+		m, known := before[o.Name]
+		if g := guests[o]; g != nil && known && m.VMID.ValueInt64() == int64(g.VMID) {
+			now := types.StringValue(status.GuestState(g.Status, "", true))
+			if !now.Equal(m.State) {
+				m.Addresses = texts(nil)
+			}
+			m.Node, m.State = types.StringValue(g.Node), now
+			list = append(list, m)
+			continue
+		}
+		one, err := found(ctx, s, []model.Owner{o})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
 	}
 	return list, nil
 }

@@ -17,6 +17,8 @@ import (
 type wanting struct {
 	want model.Desired
 	said bool // by its configuration, and not by a state that may be about to change
+	// fresh says that there is no state: it is new, or was made by a configuration whose state is lost.
+	fresh bool
 }
 
 // rank orders resources: what several of them say about one object is taken from the first.

@@ -37,7 +37,7 @@ func TestAnImageIsSaidInOneWay(t *testing.T) {
 		{"a state is of before, and is about to change", "ubuntu", false, ""},
 	} {
 		d := newDoor(config{})
-		d.planned[own] = wanting{wantsImage("debian"), c.said}
+		d.planned[own] = wanting{want: wantsImage("debian"), said: c.said}
 		machine.wanted.Desired = wantsImage(c.template)
 		machine.wanted.Desired.Images[0].Used = true
 		got := ""

@@ -64,7 +64,7 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 			return []plan.Object{a.object}, true
 		}
 	}
-	s, objects, ok := r.ask(ctx, *w, true, diags)
+	s, objects, ok := r.ask(ctx, *w, wanting{said: true, fresh: req.State.Raw.IsNull()}, diags)
 	if ok {
 		diags.Append(r.door.disputed(*w)...)
 	}
@@ -120,13 +120,14 @@ func (r *base) resolved(ctx context.Context, w part, objects []plan.Object, stat
 func (r *base) id(w part) string { return r.door.config.set + "/" + w.key.Name }
 
 // ask is what the engine would do for a resource, for what its configuration says or for its state.
-func (r *base) ask(ctx context.Context, w part, said bool, diags *diag.Diagnostics) (*site.Site, []plan.Object, bool) {
+func (r *base) ask(ctx context.Context, w part, as wanting, diags *diag.Diagnostics) (*site.Site, []plan.Object, bool) {
 	s, err := r.door.opened(w.wanted.Connection)
 	if err != nil {
 		diags.AddError(failure(err))
 		return nil, nil, false
 	}
-	objects, err := r.door.plans.ask(ctx, w.key, wanting{w.wanted.Desired, said})
+	as.want = w.wanted.Desired
+	objects, err := r.door.plans.ask(ctx, w.key, as)
 	if err != nil {
 		diags.AddError(failure(err))
 		return nil, nil, false

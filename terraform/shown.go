@@ -37,15 +37,15 @@ func (shown) fill(ctx context.Context, s *site.Site, w part, _ map[model.Key]sit
 	return state.SetAttribute(ctx, path.Root("machines"), list)
 }
 
-func (shown) look(ctx context.Context, s *site.Site, w part, _ []plan.Object, state *tfsdk.State) (there bool, diags diag.Diagnostics) {
-	owners := guests(w.owners)
-	list, err := found(ctx, s, owners)
-	if err != nil {
-		diags.AddError(failure(err))
-		return false, diags
-	}
+func (shown) look(ctx context.Context, s *site.Site, w part, objects []plan.Object, state *tfsdk.State) (there bool, diags diag.Diagnostics) {
 	var was []aMachine
 	if diags = state.GetAttribute(ctx, path.Root("machines"), &was); diags.HasError() {
+		return false, diags
+	}
+	owners := guests(w.owners)
+	list, err := refreshed(ctx, s, owners, objects, was)
+	if err != nil {
+		diags.AddError(failure(err))
 		return false, diags
 	}
 	keepAddresses(list, was)

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
+)
+
+// Picture is what several plans rely on that are asked for one after another: what one of them has read, the
+// others don't read again. Plans of one Picture may be made at the same time.
+//
+// The lists show whether a guest was left up to date, its node, name, tags, lock, pool, power state, CPUs, memory
+// and root disk. The config of a guest that the lists show something to do for is always read. Of the others,
+// so many are read as Most says; what somebody has changed in one that isn't read, and that no list shows, isn't seen.
+type Picture struct {
+	Since time.Time // what was read earlier doesn't count
+	Most  int       // configs that are read though the lists show nothing to do; negative: all
+	First int       // with which of those guests reading begins, so that another picture can begin with others
+
+	mu   sync.Mutex
+	read int // of Most
+}
+
+// take reports whether one more config may be read.
+func (pic *Picture) take() bool {
+	pic.mu.Lock()
+	defer pic.mu.Unlock()
+	if pic.Most >= 0 && pic.read >= pic.Most {
+		return false
+	}
+	pic.read++
+	return true
+}
+
+// PlanAsOf is a Plan that relies on a picture. It is for those who plan for many objects one after another.
+func (e *Engine) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture) (plan.Plan, error) {
+	return e.planAsOf(ctx, want, pic, nil)
+}
+
+func (e *Engine) planAsOf(ctx context.Context, want model.Desired, pic *Picture, known *standing) (plan.Plan, error) {
+	if err := e.refreshSince(ctx, pic.Since); err != nil {
+		return plan.Plan{}, err
+	}
+	if len(want.VMs) > aFewPowers {
+		if err := e.observer.PowersSince(ctx, pic.Since, e.tagged(want)...); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	unread := e.unread(e.seemUpToDate(want, known), pic)
+	if len(unread) == 0 {
+		return e.planSince(ctx, want, whole(pic.Since), known)
+	}
+	rest := want
+	rest.Seen = map[model.Key]bool{}
+	for k, seen := range want.Seen {
+		rest.Seen[k] = seen
+	}
+	for _, o := range unread {
+		rest.Seen[o.Owner.Key] = true
+	}
+	p, err := e.planSince(ctx, rest, whole(pic.Since), known)
+	p.Objects = append(p.Objects, unread...)
+	return p, err
+}
+
+// aFewPowers is how many guests are asked one by one whether they run; of more, their nodes are asked for lists.
+const aFewPowers = 3
+
+// seemUpToDate are the machines that there is nothing to do for by the lists alone.
+func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.Object) {
+	want.Quick, want.Foresee = true, true
+	want = e.seal(want)
+	vms, machines := slices.Clone(want.VMs), map[model.Key]bool{}
+	for i := range vms {
+		vms[i].WaitAddress = false
+		machines[vms[i].Owner.Key] = !vms[i].Deleted
+	}
+	want.VMs = vms
+	for _, o := range e.plan(want, known).Objects {
+		if machines[o.Owner.Key] && o.VMID != 0 && !o.Gone && o.Ready() && len(o.Notes) == 0 {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// unread are those of some machines that the lists are enough for.
+func (e *Engine) unread(list []plan.Object, pic *Picture) (left []plan.Object) {
+	for i := range list {
+		o := list[(i+pic.First)%len(list)]
+		if config, _ := e.observer.Outdated(o.VMID, pic.Since, pic.Since); config && !pic.take() {
+			left = append(left, o)
+		}
+	}
+	return left
+}
+
+// tagged are the guests whose tags say that they are of machines that are planned for.
+func (e *Engine) tagged(want model.Desired) (ids []int) {
+	e.observer.View(func(have *model.Observed) {
+		for _, v := range want.VMs {
+			if want.Seen[v.Owner.Key] {
+				continue
+			}
+			for _, g := range have.Tagged(v.Owner) {
+				ids = append(ids, g.VMID)
+			}
+		}
+	})
+	return ids
+}
+
+// refreshSince has the lists read since a time.
+func (e *Engine) refreshSince(ctx context.Context, since time.Time) error {
+	return e.observer.Refresh(ctx, max(0, time.Since(since).Truncate(time.Millisecond)))
+}
