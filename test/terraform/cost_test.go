@@ -2,8 +2,11 @@ package terraform_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/proxplane/proxplane/pve"
 )
 
 // What a machine costs Proxmox in requests, with count and with replicas. Lists are for all machines
@@ -23,8 +26,8 @@ func TestWhatMachinesCost(t *testing.T) {
 			if made.own/n > 9 {
 				t.Errorf("a machine takes %.1f requests", made.own/n)
 			}
-			if looked.own/n > 2 {
-				t.Errorf("to look at a machine takes %.1f requests", looked.own/n)
+			if read := looked.own + looked.lists; read > 30+30 { // configs of 30, and a handful
+				t.Errorf("to look at %d machines takes %.0f requests", n, read)
 			}
 		})
 	}
@@ -45,4 +48,40 @@ func (b *bench) requests(do func()) (c cost) {
 		}
 	}
 	return c
+}
+
+// Of many machines, lists show what matters most, and refresh = "Configs" all.
+func TestWhatIsSeenOfManyMachines(t *testing.T) {
+	b := begin(t)
+	config := strings.NewReplacer("count =", "on_boot = true\n  replicas =", "${count.index}", "x").Replace(fleet(40))
+	b.config(config)
+	b.apply()
+	b.touch("node-x-7", "POST", "/config", pve.Params{"tags": "people"})
+	b.touch("node-x-8", "POST", "/status/stop", nil)
+	b.server.Settle()
+	out := b.planned()
+	b.says(out, "node-x-7: configure VM", "node-x-8: start VM")
+
+	b.apply()
+	b.settled()
+	for i := range 40 {
+		b.touch(fmt.Sprint("node-x-", i+1), "POST", "/config", pve.Params{"onboot": "0"})
+	}
+	b.write("main.tf", strings.Replace(head, `set = "shop"`, "set = \"shop\"\n  refresh = \"Configs\"", 1)+config)
+	if told := changed(b.planned()); told != 40 {
+		t.Errorf("%d of 40 changes are told", told)
+	}
+	b.config(config)
+	if told := changed(b.planned()); told < 30 || told == 40 {
+		t.Errorf("with lists %d of 40 changes are told, want those of 30 machines", told)
+	}
+}
+
+// changed is of how many machines a plan says that they are configured.
+func changed(plan string) int {
+	names := map[string]bool{}
+	for _, name := range regexp.MustCompile(`node-x-\d+: configure VM`).FindAllString(plan, -1) {
+		names[name] = true
+	}
+	return len(names)
 }

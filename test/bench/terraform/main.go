@@ -37,17 +37,25 @@ func main() {
 	counts := flag.String("n", "1,20,100", "numbers of machines")
 	plans := flag.String("plans", "100,1000", "numbers of machines whose plan has nothing to do; the largest one isn't made by bpg")
 	page := flag.String("page", "docs/performance.md", "`FILE` to write the tables into; empty: none")
+	only := flag.String("only", "", "measure clients only whose name has this `TEXT`, such as for_each")
+	list := flag.Bool("requests", false, "list the requests of each command by their kinds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *counts, *plans, *page); err != nil {
+	if err := run(ctx, *counts, *plans, *page, choice{*only, *list}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-terraform:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, counts, plans, page string) error {
+// choice is what is measured and shown.
+type choice struct {
+	only string
+	list bool
+}
+
+func run(ctx context.Context, counts, plans, page string, c choice) error {
 	create, err := figures.Numbers(counts)
 	if err != nil {
 		return fmt.Errorf("-n: %w", err)
@@ -70,7 +78,8 @@ func run(ctx context.Context, counts, plans, page string) error {
 		return fmt.Errorf("the world: %w", err)
 	}
 	begun := time.Now()
-	r := &report{times: times, versions: p.versions}
+	p.list = c.list
+	r := &report{times: times, versions: p.versions, only: c.only}
 	if err := r.measure(ctx, p, create, look); err != nil {
 		return err
 	}
@@ -90,6 +99,7 @@ func run(ctx context.Context, counts, plans, page string) error {
 type programs struct {
 	dir, proxplane, tofu, ours, bpg string
 	versions                        string // of those that aren't ours
+	list                            bool   // requests by their kinds
 }
 
 // findPrograms builds what isn't there.

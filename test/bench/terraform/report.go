@@ -26,12 +26,16 @@ type row struct {
 type report struct {
 	times      world.Times
 	versions   string
+	only       string // a part of the names of clients
 	made, seen []row
 }
 
 // measure makes machines with each client, and then plans where nothing is to be done.
 func (r *report) measure(ctx context.Context, p *programs, counts, plans []int) error {
 	for _, c := range clients() {
+		if !strings.Contains(c.name, r.only) {
+			continue
+		}
 		all := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(counts), plans...))))
 		for _, n := range all {
 			made := slices.Contains(counts, n)
@@ -120,7 +124,7 @@ func (r *report) targets() (list []figures.Target) {
 	}
 	for _, m := range r.seen {
 		if !m.client.theirs {
-			list = append(list, figures.AtMost(fmt.Sprintf("%s, plan of %d machines: requests", m.client.name, m.n), float64(m.requests)/float64(m.n), 2, "a machine"))
+			list = append(list, figures.AtMost(fmt.Sprintf("%s, plan of %d machines: requests", m.client.name, m.n), float64(m.requests), 100, ""))
 		}
 	}
 	return list

@@ -20,6 +20,7 @@ type workspace struct {
 	dir, tofu, meter string
 	env              []string
 	sim              *outside.Sim
+	list             bool // requests by their kinds
 }
 
 // cost is what a command has cost.
@@ -36,7 +37,7 @@ func open(ctx context.Context, p *programs, c client, n int) (*workspace, error)
 	if err != nil {
 		return nil, err
 	}
-	w := &workspace{dir: dir, tofu: p.tofu, meter: filepath.Join(dir, "meter")}
+	w := &workspace{dir: dir, tofu: p.tofu, meter: filepath.Join(dir, "meter"), list: p.list}
 	if w.sim, err = world.Start(ctx, p.proxplane, dir, world.YAML, 0); err != nil {
 		return nil, err
 	}
@@ -91,6 +92,12 @@ func (w *workspace) run(ctx context.Context, args ...string) (c cost, err error)
 		return c, err
 	}
 	c.requests = after - before
+	if w.list {
+		fmt.Fprintf(os.Stderr, "tofu %s:\n", strings.Join(args, " "))
+		if err := listRequests(ctx, w.sim, before); err != nil {
+			return c, err
+		}
+	}
 	failed, err := world.FailedTasks(ctx, w.sim)
 	if err != nil {
 		return c, err
