@@ -116,6 +116,9 @@ func (w *Work) Backup(ctx context.Context, c *Cluster, name string) (*Backup, st
 	file = path.Join(folder, file)
 	w.Report.Doing(m.Name, "hands over "+file)
 	b := &Backup{Record: c.Record}
+	if b.Record.File, err = c.secretsOf(ctx, b.Record.File); err != nil {
+		return nil, "", err
+	}
 	if b.Snapshot, err = readLarge(ctx, w.In, m.Guest, file); err != nil {
 		return nil, "", err
 	}

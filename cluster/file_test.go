@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
 	"github.com/proxplane/proxplane/examples"
 	"github.com/proxplane/proxplane/test/kit/golden"
 )
@@ -181,5 +184,38 @@ func TestTheExampleIsACluster(t *testing.T) {
 	}
 	if f, err := Read("cluster.yaml", text); err != nil || len(NodesOf(f)) != 3 {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestRecordsHaveNoCredentialsOfRegistries(t *testing.T) {
+	f := &File{Name: "lab"}
+	f.Kubernetes.Registries = map[string]any{
+		"mirrors": map[string]any{"docker.io": map[string]any{"endpoint": []any{"https://mirror.test"}}},
+		"configs": map[string]any{"mirror.test": map[string]any{"auth": map[string]any{"username": "me", "password": "a-strong-password"}, "tls": map[string]any{"ca_file": "/ca"}}},
+	}
+	written, err := yaml.Marshal(f.Kubernetes.Registries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := Record{File: f}.pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := unpack(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := yaml.Marshal(r); err != nil || strings.Contains(string(text), "a-strong-password") {
+		t.Errorf("the record has the password (%v):\n%s", err, text)
+	}
+	if !r.File.lacksSecrets() || f.lacksSecrets() {
+		t.Error("the record has to say that credentials are missing, and the file stays as it was")
+	}
+	full, err := r.File.withSecrets(string(written))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(f.Kubernetes.Registries, full.Kubernetes.Registries); diff != "" {
+		t.Errorf("with what a machine has, it isn't the file again (-want +have):\n%s", diff)
 	}
 }

@@ -44,11 +44,18 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 	if err != nil {
 		return nil, err
 	}
-	if err := power(ctx, s, machines); err != nil {
+	ids, err := untagged(ctx, s, name)
+	if err != nil {
 		return nil, err
 	}
 	for _, m := range machines {
-		g, err := s.Observer().Known(ctx, m.Guest.VMID)
+		ids = append(ids, m.Guest.VMID)
+	}
+	if err := power(ctx, s, ids); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		g, err := s.Observer().Known(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -86,12 +93,26 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 	return c, nil
 }
 
+// untagged are guests that are named as a machine of a cluster is, and have lost the tag that lists go
+// by. Their configs tell whether they are one.
+func untagged(ctx context.Context, s *site.Site, name string) (ids []int, err error) {
+	err = s.View(ctx, func(have *model.Observed) {
+		for id, g := range have.Guests {
+			if _, _, tagged := model.ParseStateTag(g.Tags); !tagged && !g.Template && !g.Container && strings.HasPrefix(g.Name, name+"-") {
+				ids = append(ids, id)
+			}
+		}
+	})
+	slices.Sort(ids)
+	return ids, err
+}
+
 // power asks which machines run right now: lists are some seconds late about that.
-func power(ctx context.Context, s *site.Site, machines []site.Machine) error {
-	errs := make([]error, len(machines))
+func power(ctx context.Context, s *site.Site, ids []int) error {
+	errs := make([]error, len(ids))
 	var all sync.WaitGroup
-	for i, m := range machines {
-		all.Go(func() { errs[i] = s.Observer().Status(ctx, m.Guest.VMID) })
+	for i, id := range ids {
+		all.Go(func() { errs[i] = s.Observer().Status(ctx, id) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
@@ -105,7 +126,7 @@ func seeded(g *model.Guest) bool {
 // unknown says that there is no such cluster, and which there are.
 func unknown(ctx context.Context, s *site.Site, name string, machines int) error {
 	if machines > 0 {
-		return fmt.Errorf("cluster %s has %d machines and no control plane: %w; remove what is left with: proxplane cluster destroy --cluster %s --force", name, machines, ErrNoCluster, name)
+		return fmt.Errorf("cluster %s has no control plane, and %d of its other machines: %w; remove what is left with: proxplane cluster destroy --cluster %s --force", name, machines, ErrNoCluster, name)
 	}
 	names, err := Names(ctx, s)
 	if err != nil {

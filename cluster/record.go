@@ -63,6 +63,10 @@ func (r Record) notes(n Node, runs Release) (string, error) {
 
 // pack makes a text of the record that any notes can have.
 func (r Record) pack() (string, error) {
+	var err error
+	if r.File, err = r.File.withoutSecrets(); err != nil {
+		return "", err
+	}
 	text, err := yaml.Marshal(r)
 	if err != nil {
 		return "", err

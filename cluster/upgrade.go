@@ -34,14 +34,9 @@ func (w *Work) upgradeTo(ctx context.Context, c *Cluster, f *File, release Relea
 	if err := mayUpgrade(c.Record.Release.Version, release.Version); err != nil {
 		return c, err
 	}
-	nodes, err := c.kubeNodes(ctx, "")
+	nodes, err := c.allReady(ctx)
 	if err != nil {
 		return c, fmt.Errorf("nothing is upgraded: %w", err)
-	}
-	for _, m := range c.Members {
-		if n, there := nodes[m.Name]; !there || !has(n, "Ready") {
-			return c, fmt.Errorf("nothing is upgraded: %s isn't ready; repair or replace it first", m.Name)
-		}
 	}
 	r := Record{Generation: c.Record.Generation + 1, File: f, Release: release}
 	if r.Release == c.Record.Release {

@@ -40,14 +40,25 @@ type writeFile struct {
 
 // UserData is what a machine gets at its first boot: the token is the cluster's.
 func UserData(f *File, r Release, n Node, token string) (string, error) {
-	d := distributions[f.Kubernetes.Distribution]
 	c := cloudConfig{Hostname: n.Name, SSHKeys: f.Provider.SSHKeys}
 	if f.Provider.Template == "" { // cloud images don't have it
 		c.PackageUpdate, c.Packages = true, []string{"qemu-guest-agent"}
 		c.RunCmd = append(c.RunCmd, []string{"systemctl", "enable", "--now", "qemu-guest-agent"})
 	}
+	var err error
+	if c.WriteFiles, err = nodeFiles(f, r, n, token); err != nil {
+		return "", err
+	}
+	c.RunCmd = append(c.RunCmd, []string{nodeProgram})
+	text, err := yaml.Marshal(c)
+	return "#cloud-config\n" + string(text), err
+}
+
+// nodeFiles are the files that a machine gets at its first boot.
+func nodeFiles(f *File, r Release, n Node, token string) (files []writeFile, err error) {
+	d := distributions[f.Kubernetes.Distribution]
 	write := func(path, mode, content string) {
-		c.WriteFiles = append(c.WriteFiles, writeFile{path, mode, content})
+		files = append(files, writeFile{path, mode, content})
 	}
 	write(nodeProgram, "0755", nodeScript)
 	write(releaseFile, "0644", releaseText(d, r, n.Server()))
@@ -67,13 +78,13 @@ func UserData(f *File, r Release, n Node, token string) (string, error) {
 	}
 	config, err := yaml.Marshal(nodeConfig(f, n, token))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	write(d.config("config.yaml"), "0600", string(config))
 	if len(f.Kubernetes.Registries) > 0 {
 		text, err := yaml.Marshal(f.Kubernetes.Registries)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		write(d.config("registries.yaml"), "0600", string(text))
 	}
@@ -83,20 +94,18 @@ func UserData(f *File, r Release, n Node, token string) (string, error) {
 	if n.Server() {
 		pod, err := kubeVIP(f)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		write(d.data("agent/pod-manifests/kube-vip.yaml"), "0600", pod)
 		all, err := manifests(f)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			write(d.data("server/manifests/proxplane-"+name+".yaml"), "0600", all[name])
 		}
 	}
-	c.RunCmd = append(c.RunCmd, []string{nodeProgram})
-	text, err := yaml.Marshal(c)
-	return "#cloud-config\n" + string(text), err
+	return files, nil
 }
 
 // releaseText is the file that says what a node installs.

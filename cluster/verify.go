@@ -28,6 +28,8 @@ type Verification struct {
 	// Quick leaves out what needs test pods.
 	Quick bool
 	Now   time.Time
+	// File is compared with what was applied last; nil: there is none to compare.
+	File *File
 	// Report gets each finding as soon as it is there; it may be nil.
 	Report func(Finding)
 }
@@ -39,7 +41,7 @@ const DefaultTestImage = "docker.io/library/busybox:1.37"
 func (c *Cluster) Verify(ctx context.Context, v Verification) []Finding {
 	s := &verifying{Cluster: c, Verification: v}
 	for _, check := range []func(context.Context) Finding{
-		s.machines, s.api, s.nodes, s.pods, s.etcd, s.vip, s.pressure, s.certificates, s.clocks,
+		s.machines, s.api, s.nodes, s.pods, s.etcd, s.vip, s.pressure, s.certificates, s.clocks, s.drift,
 	} {
 		s.add(check(ctx))
 	}

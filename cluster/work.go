@@ -140,6 +140,10 @@ func (w *wanted) nodes(c *Cluster, list []Node) []Node {
 // makeNodes makes machines that are wanted together beside those that are there, and waits until they
 // are nodes of the cluster.
 func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string, nodes []Node) (*Cluster, error) {
+	var err error
+	if r.File, err = c.secretsOf(ctx, r.File); err != nil {
+		return c, err
+	}
 	wants := c.wanted(r, token)
 	all := []Node{}
 	for _, m := range c.Members {

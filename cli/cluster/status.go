@@ -22,6 +22,7 @@ type looking struct {
 	every time.Duration
 	quick bool
 	image string
+	file  *cluster.File // that the cluster is compared with
 }
 
 func (l *looking) flags(cmd *cobra.Command) {
@@ -111,30 +112,43 @@ func dash(text string) string {
 }
 
 func newValidate(u *ui.UI) *cobra.Command {
-	l := &looking{}
+	l, config := &looking{}, ""
 	cmd := &cobra.Command{
-		Use:   "validate --cluster NAME",
+		Use:   "validate --cluster NAME|--config FILE",
 		Short: "Check a cluster, from its machines to its pods",
 		Long: `Check a cluster: machines, API server through the VIP, nodes and their version, system
-pods, etcd and its quorum, who holds the VIP, pressure, certificates, clocks; and with
-test pods on each node: scheduling, DNS, and the network between pods. The exit status
-is 0 only if nothing is wrong.`,
+pods, etcd and its quorum, who holds the VIP, pressure, certificates, clocks, and drift:
+machines that aren't as the file says that was applied last, in Proxmox or inside; with
+--config also what of a file isn't applied. Then with test pods on each node:
+scheduling, DNS, and the network between pods. The exit status is 0 only if nothing is
+wrong.`,
 		Example: `  proxplane cluster validate --cluster lab
   proxplane cluster validate --cluster lab --quick
+  proxplane cluster validate --config cluster.yaml
   proxplane cluster validate --cluster lab -o json`,
 		Args: command.TakesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if config != "" {
+				if l.file, err = readFile(u, config); err != nil {
+					return err
+				}
+				if l.cluster != "" && l.cluster != l.file.Name {
+					return fmt.Errorf("--config: %s is of cluster %s, not of %s", config, l.file.Name, l.cluster)
+				}
+				l.cluster = l.file.Name
+			}
 			return l.again(cmd.Context(), u, l.validate)
 		},
 	}
 	l.flags(cmd)
+	cmd.Flags().StringVar(&config, "config", "", "`FILE` of the cluster, to tell which of its fields aren't applied")
 	cmd.Flags().BoolVar(&l.quick, "quick", false, "leave out what needs test pods")
 	cmd.Flags().StringVar(&l.image, "image", cluster.DefaultTestImage, "container `IMAGE` of the test pods: a shell with nslookup, wget and httpd")
 	return cmd
 }
 
 func (l *looking) validate(ctx context.Context, u *ui.UI, c *cluster.Cluster) error {
-	v := cluster.Verification{Image: l.image, Quick: l.quick, Now: time.Now()}
+	v := cluster.Verification{Image: l.image, Quick: l.quick, Now: time.Now(), File: l.file}
 	if l.output == "" {
 		v.Report = func(f cluster.Finding) { tellFinding(u, f) }
 	}

@@ -27,6 +27,11 @@ func progDistribution(p *process, args []string) int {
 		file := p.guest.kubePlace("/var/lib/rancher", "server/db/snapshots", fmt.Sprintf("%s-%s-%d", flags["name"], p.guest.Name, p.on.Now().Unix()))
 		p.guest.Files[file] = text
 		return 0
+	case len(words) > 1 && words[0] == "certificate" && words[1] == "rotate" && p.guest.Kube.Stopped:
+		if file := p.guest.kubePlace("/var/lib/rancher", "server/tls/serving-kube-apiserver.crt"); p.guest.Files[file] != nil {
+			p.guest.Files[file] = certificate(p.on.Now())
+		}
+		return 0
 	case slices.Contains(args, "--cluster-reset") && p.guest.Kube.Stopped && k != nil:
 		return k.reset(p, flags["cluster-reset-restore-path"])
 	}

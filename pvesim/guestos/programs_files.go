@@ -1,6 +1,7 @@
 package guestos
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"path"
@@ -216,4 +217,18 @@ func (g *Guest) makeDirs(dir string) {
 	for d := path.Clean(dir); d != "/" && d != "." && !g.isDir(d); d = path.Dir(d) {
 		g.Dirs[d] = true
 	}
+}
+
+func progSHA256Sum(p *process, args []string) int {
+	code := 0
+	for _, file := range args {
+		data, err := p.guest.Read(file)
+		if err != nil {
+			fmt.Fprintf(&p.err, "sha256sum: %s: %s\n", file, err)
+			code = 1
+			continue
+		}
+		fmt.Fprintf(&p.out, "%x  %s\n", sha256.Sum256(data), file)
+	}
+	return code
 }
