@@ -45,6 +45,7 @@ spec: {` + image + `}
 	}
 	return []story{
 		{name: "an image that each node fetches", world: localDisks, yaml: apart(`url: "https://images.example.com/os.qcow2"`)},
+		{name: "a packed image that this process uploads", world: localDisks, yaml: apart(`url: "https://images.example.com/os.qcow2.gz"`)},
 		{name: "a template that is copied", world: localDisks, yaml: apart("source: debian-12")},
 		{name: "a machine with a firewall", prepare: securityGroup, yaml: class + image + machine("one", fromImage+`
   networks: [{name: lan}]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/observe"
@@ -163,7 +164,8 @@ func (s story) live(c *cluster, creds pve.Credentials, want model.Desired) error
 }
 
 func engineFor(client *pve.Client) *engine.Engine {
-	return engine.New(observe.New(client), act.New(client))
+	web := imagefile.New(pvesim.BootableImages{}) // the network doesn't belong into the bubble
+	return engine.New(observe.New(client).Fetching(web), act.New(client).Fetching(web))
 }
 
 func (c *cluster) converge(e *engine.Engine, want model.Desired) error {
