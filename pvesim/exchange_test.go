@@ -29,7 +29,7 @@ import (
 //
 // A request names who asks (root, another user or a token), and has its
 // parameters as key=value, with %XX for what can't stand there; "json={…}" is
-// a body. Its task is waited for, unless "&" comes last; "| a b" picks keys of
+// a body, "filename=@os.qcow2" uploads an image. Its task is waited for, unless "&" comes last; "| a b" picks keys of
 // the answer. "sleep 5s" lets time pass. Answers are the status, the reason
 // or the texts by parameter, the data, and how the task ended. A world of both
 // releases ("lab 9.2 8.4") is played twice; "<8" is 8.4's answer.
@@ -345,7 +345,12 @@ func picked(data any, pick []string) any {
 func (k *talk) send(who, method, path string, params []string) (status int, reason string, body []byte) {
 	k.t.Helper()
 	var pairs []string
-	ctype, payload := "application/x-www-form-urlencoded", ""
+	ctype, payload := multipartBody(k.t, params)
+	if payload != "" {
+		params = nil
+	} else {
+		ctype = "application/x-www-form-urlencoded"
+	}
 	for _, p := range params {
 		if text, ok := strings.CutPrefix(p, "json="); ok {
 			ctype, payload = "application/json", text
