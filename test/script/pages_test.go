@@ -10,6 +10,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"sigs.k8s.io/yaml"
+
+	"github.com/proxplane/proxplane/pvesim"
 )
 
 // Pages that somebody can paste from the first block to the last work so, and show what is printed. A block of YAML whose
@@ -46,6 +48,16 @@ func storyOf(t *testing.T, page string) string {
 		name, rest, ok := strings.Cut(block[2], "\n")
 		switch named := block[1] == "yaml" && ok && strings.HasPrefix(name, "# "); {
 		case named && name == "# lab.yaml":
+			// The simulator must take it as it stands in the page, without what the stories' worlds have beside it.
+			w, err := pvesim.ParseWorld([]byte(block[2]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone, err := pvesim.New(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone.Close()
 			flow, err := yaml.YAMLToJSON([]byte(rest))
 			if err != nil {
 				t.Fatal(err)
