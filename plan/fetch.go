@@ -67,6 +67,10 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 			o.wait(model.WaitPlace, full.reason+fmt.Sprintf("; make room on %s", node))
 			return
 		}
+		if size := p.fileSize(i, node); size > 0 {
+			o.Space = map[string]int64{storage: size}
+			p.fetches[o.Owner.Key] = fetchOf{p.spaceAt(node, storage), size}
+		}
 		file := fileStem(i) + format
 		volume = storage + ":import/" + file
 		fetched = o.step(p.fetch(i, node, storage, file, why))

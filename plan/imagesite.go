@@ -109,7 +109,7 @@ func (p *planner) makeable(i model.Image, node string, look *Look) (*source, unf
 	case g.Template && g.Config != nil && g.Lock == "" && p.converting(g) == nil:
 		return &source{guest: g, shared: p.allShared(g.Config)}, unfit{}
 	}
-	if why := p.roomFor(i, slot, site.fetch); why.no() {
+	if why := p.roomFor(c, slot, site.fetch); why.no() {
 		return cannot(why)
 	}
 	g := expected(model.Target{Node: slot}, i.Owner.Name, "")
@@ -129,10 +129,42 @@ func (p *planner) roomFor(i model.Image, node, storage string) unfit {
 	if s == nil || size == 0 || p.fetchedFile(i, storage, node) != "" {
 		return unfit{}
 	}
-	if r, there := s.OnNode[node]; there && r.Total > 0 && r.Free() < size {
-		return now("storage %s has %s free, and the file has %s", storage, model.Bytes(r.Free()), model.Bytes(size))
+	r, there := s.OnNode[node]
+	others := p.promisedBeside(i, p.spaceAt(node, storage))
+	free := max(0, r.Free()-others)
+	switch {
+	case !there || r.Total == 0 || free >= size:
+		return unfit{}
+	case others > 0:
+		return now("storage %s has %s free beside the %s that is for what is being made, and the file has %s", storage, model.Bytes(free), model.Bytes(others), model.Bytes(size))
 	}
-	return unfit{}
+	return now("storage %s has %s free, and the file has %s", storage, model.Bytes(free), model.Bytes(size))
+}
+
+// promisedBeside is what others get on a storage: guests that are being made, and files of other images that
+// are fetched. A file of the image itself is the one that is asked about, whichever node fetches it.
+func (p *planner) promisedBeside(i model.Image, at spaceAt) (sum int64) {
+	other := func(k model.Key) bool {
+		image, _, _ := k.CopyOf()
+		return image != i.Owner.Key
+	}
+	for _, pl := range p.have.Placed {
+		if other(pl.Owner.Key) && p.spaceAt(pl.Node, at.storage) == at {
+			sum += pl.Space[at.storage]
+		}
+	}
+	for key, f := range p.fetches {
+		if other(key) && f.at == at {
+			sum += f.size
+		}
+	}
+	return sum
+}
+
+// fetchOf is the file of an image that this plan fetches.
+type fetchOf struct {
+	at   spaceAt
+	size int64
 }
 
 // imageFirst says that a template has to be made before a guest can be.

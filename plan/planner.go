@@ -120,14 +120,15 @@ func (p *planner) note(n Note) {
 
 // planner is what the parts of one plan share.
 type planner struct {
-	want   model.Desired
-	have   *model.Observed
-	images map[model.Key]model.Image
-	vms    map[model.Key]model.VM
-	found  map[model.Owner]finding
-	placed map[int]model.Placement // guests this plan makes
-	fixed  map[int]model.Owner     // who gets a VMID that a manifest names
-	load   *nodeLoad
+	want    model.Desired
+	have    *model.Observed
+	images  map[model.Key]model.Image
+	vms     map[model.Key]model.VM
+	found   map[model.Owner]finding
+	placed  map[int]model.Placement // guests this plan makes
+	fetches map[model.Key]fetchOf   // files of images that are fetched, by object
+	fixed   map[int]model.Owner     // who gets a VMID that a manifest names
+	load    *nodeLoad
 	// holdings are the addresses that guests have; nil: not looked for yet.
 	holdings *holdings
 	cloned   map[model.Key]origins // by image
@@ -163,7 +164,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		found:  map[model.Owner]finding{}, cloned: map[model.Key]origins{}, spread: map[model.Key]bool{},
 		needed: map[model.Key]map[string]bool{}, making: map[model.Key][]string{}, bound: maps.Clone(have.Bound),
 		fixed:  want.Reserved,
-		placed: map[int]model.Placement{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
+		placed: map[int]model.Placement{}, fetches: map[model.Key]fetchOf{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
 	}
 	if p.fixed == nil {
 		p.fixed = reserved(want.VMs)
