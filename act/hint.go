@@ -87,6 +87,8 @@ func hintText(err error) string {
 		return "check the URL; the node must be able to reach it"
 	case is(pve.ErrExists) && strings.HasPrefix(e.Subject, "vm "):
 		return "the VMID is taken by a guest that these credentials can't see (it needs VM.Audit), or that is just being made"
+	case is(pve.ErrExists) && makesTemplate(err):
+		return "an earlier VM with the same VMID has left that volume: if nobody needs it, remove it with pvesm free on the node"
 	case is(pve.ErrNotFound) && e.Fields["upid"] != "":
 		return "the task isn't known any more, perhaps since its node went down; what it has done is looked at"
 	case is(pve.ErrAgentNotConfigured):
@@ -101,6 +103,12 @@ func hintText(err error) string {
 		return invalidHint(e)
 	}
 	return ""
+}
+
+// makesTemplate reports whether a task failed that makes base volumes of disks.
+func makesTemplate(err error) bool {
+	var failed *pve.TaskError
+	return errors.As(err, &failed) && failed.UPID.Type == "qmtemplate"
 }
 
 // otherText is for what Proxmox has no part in.
