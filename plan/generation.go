@@ -191,7 +191,6 @@ func (p *planner) generations(i model.Image) []*model.Guest {
 // linkedTo names the guests whose disks hang on those of the template; unread
 // are the guests of which that isn't known, since their configs weren't read.
 func (p *planner) linkedTo(template *model.Guest) (linked []string, unread []int) {
-	base := fmt.Sprintf("base-%d-", template.VMID)
 	shared := template.Config == nil || p.anyShared(template.Config)
 	for _, g := range p.have.Guests {
 		if g.VMID == template.VMID || g.Template || !shared && g.Node != template.Node {
@@ -203,7 +202,7 @@ func (p *planner) linkedTo(template *model.Guest) (linked []string, unread []int
 			}
 			continue
 		}
-		if slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return strings.Contains(d.Volume, base) }) {
+		if slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return hangsOn(template, d.Volume) }) {
 			linked = append(linked, nameFor(template, g))
 		}
 	}
@@ -218,7 +217,24 @@ func nameFor(template, g *model.Guest) string {
 	if of, m := template.Marker(), g.Marker(); of != nil && m != nil && of.Owner.Namespace != m.Owner.Namespace {
 		return "a machine of another namespace"
 	}
+	if unnamed(g) {
+		return fmt.Sprintf("VM %d", g.VMID)
+	}
 	return fmt.Sprintf("%s (%d)", g.Name, g.VMID)
+}
+
+// hangsOn reports whether a disk needs those of a template: it is a linked clone of one, or is one itself, which
+// somebody has attached to another VM. A base volume that was left of an earlier template with the same VMID
+// needs nothing.
+func hangsOn(template *model.Guest, volume string) bool {
+	base := fmt.Sprintf("base-%d-", template.VMID)
+	switch {
+	case !strings.Contains(volume, base):
+		return false
+	case !strings.HasPrefix(model.VolumeName(volume), base) || template.Config == nil:
+		return true
+	}
+	return slices.ContainsFunc(template.Config.Disks, func(d model.Disk) bool { return d.Volume == volume })
 }
 
 // removeImage plans the end of an image: what we made for it goes, unless

@@ -20,7 +20,7 @@ func Users(t *model.Guest, have *model.Observed) []*model.Guest {
 	var list []*model.Guest
 	for _, id := range slices.Sorted(keysOf(have.Guests)) {
 		g := have.Guests[id]
-		linked := g.Config != nil && slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return hangs(d.Volume) })
+		linked := g.Config != nil && slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return hangsOn(t, d.Volume) })
 		if id != t.VMID && !g.Template && (found[id] || linked || cameFrom(g, t, have)) {
 			list = append(list, g)
 		}
