@@ -16,10 +16,11 @@ RELEASE = $(GO) tool -modfile=tools/release/go.mod
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-demo: ## see proxplane at work, on a simulated Proxmox
+DEMO ?=
+demo: ## see proxplane at work, on a simulated Proxmox (DEMO=cluster: a Kubernetes cluster)
 	@echo "building proxplane (the first time takes two minutes on two cores) ..."
 	@$(GO) build -ldflags "$(STAMP)" -o bin/proxplane ./cmd/proxplane
-	@bin/proxplane demo
+	@bin/proxplane demo $(DEMO)
 
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
@@ -66,7 +67,8 @@ nightly: controlplane ## what draws other cases each time, and fails on them: pr
 test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too, by manifests and by the Terraform module (some minutes; builds Debian and OpenTofu once)
 	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian -tofu
 
-test-clients: ## OpenTofu and go-proxmox against the simulator (builds them once, some minutes)
+test-clients: ## OpenTofu and go-proxmox against the simulator, and kube-vip's generator (builds them once, some minutes)
+	$(GO) test -count=1 -v -timeout 40m -run KubeVIP ./cluster -kube-vip
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .
 
 test-terraform: ## the provider with OpenTofu on the simulator (builds OpenTofu once, some minutes)

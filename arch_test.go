@@ -97,7 +97,7 @@ var commandLine = map[string][]string{
 	"cli/hook":      {"cli/ui", "cli/command", "cli/target", "cli/login"},
 	"cli/loadtest":  {"cli/ui", "cli/command", "cli/target", "cli/inspect"},
 	"cli/simulator": {"cli/ui", "cli/command"},
-	"cli/cluster":   {"cli/ui", "cli/command", "cli/target", "cluster"},
+	"cli/cluster":   {"cli/ui", "cli/command", "cli/target", "cli/login", "cluster"},
 	"cli/kubectl":   {"cli/ui", "cli/command", "cli/target", "cli/version", "cli/change", "cli/inspect", "cli/hand", "cli/doctor", "cli/importer"},
 }
 

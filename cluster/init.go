@@ -42,7 +42,7 @@ func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 	}
 	for _, m := range c.Members {
 		if p := f.Pool(m.Pool); p == nil || m.Index >= *p.Count {
-			return r, fmt.Errorf("%s is more than the file wants, and init removes nothing; remove it with: proxplane cluster scale --cluster %s --pool %s --count N", m.Name, f.Name, m.Pool)
+			return r, fmt.Errorf("%s is more than the file wants, and init removes nothing; remove it with: proxplane cluster scale %s=%d --cluster %s", m.Name, m.Pool, countOf(f, m.Pool), f.Name)
 		}
 	}
 	before, err := Record{Generation: r.Generation, File: was, Release: r.Release}.pack()
@@ -54,6 +54,14 @@ func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 		r.Generation++
 	}
 	return r, err
+}
+
+// countOf is how many machines of a pool a file wants.
+func countOf(f *File, pool string) int {
+	if p := f.Pool(pool); p != nil {
+		return *p.Count
+	}
+	return 0
 }
 
 // mayChange refuses what can't change once a cluster is made.

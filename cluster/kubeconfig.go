@@ -19,21 +19,33 @@ func (c *Cluster) Kubeconfig(ctx context.Context) (*clientcmdapi.Config, error) 
 		if !m.Server() || m.Guest.Status != model.StatusRunning {
 			continue
 		}
-		text, err := c.in.ReadFile(ctx, m.Guest, c.distribution().kubeconfig())
+		text, err := c.in.ReadFile(ctx, m.Guest, c.KubeconfigFile())
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: read its kubeconfig: %w", m.Name, err))
 			continue
 		}
-		config, err := clientcmd.Load([]byte(text))
+		config, err := c.ParseKubeconfig(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: its kubeconfig: %w", m.Name, err)
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
 		}
-		return c.renamed(config)
+		return config, nil
 	}
 	if len(errs) == 0 {
 		return nil, fmt.Errorf("cluster %s: %w: none of them runs", c.Name, ErrNoAPI)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// KubeconfigFile is where control planes have it.
+func (c *Cluster) KubeconfigFile() string { return c.distribution().kubeconfig() }
+
+// ParseKubeconfig reads the kubeconfig of a control plane, for use elsewhere.
+func (c *Cluster) ParseKubeconfig(text string) (*clientcmdapi.Config, error) {
+	config, err := clientcmd.Load([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("read its kubeconfig: %w", err)
+	}
+	return c.renamed(config)
 }
 
 // renamed is a kubeconfig with the cluster's name and the VIP.

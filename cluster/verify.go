@@ -130,7 +130,7 @@ func (s *verifying) nodes(context.Context) Finding {
 		}
 	}
 	slices.Sort(problems)
-	return wrong("nodes", fmt.Sprintf("%d nodes are ready with %s", len(s.known), s.Record.Release.Version), problems, "Replace a machine that doesn't come back with: proxplane cluster replace NAME; finish an upgrade by running it again")
+	return wrong("nodes", fmt.Sprintf("%d nodes are ready with %s", len(s.known), s.Record.Release.Version), problems, "Replace a machine that doesn't come back with: proxplane cluster replace NAME --cluster "+s.Name+"; finish an upgrade by running it again")
 }
 
 // pods looks at what Kubernetes itself runs.
@@ -186,7 +186,7 @@ func (s *verifying) etcd(context.Context) Finding {
 	if healthy < members {
 		problems = append(problems, fmt.Sprintf("%d of %d members work, it takes %d", healthy, members, members/2+1))
 	}
-	return wrong("etcd", fmt.Sprintf("%d of %d members work; it takes %d", healthy, members, members/2+1), problems, "Replace the control plane that is lost with: proxplane cluster replace NAME")
+	return wrong("etcd", fmt.Sprintf("%d of %d members work; it takes %d", healthy, members, members/2+1), problems, "Replace the control plane that is lost with: proxplane cluster replace NAME --cluster "+s.Name)
 }
 
 // Healthy reports whether nothing is wrong.

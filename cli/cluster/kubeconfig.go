@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/proxplane/proxplane/cli/command"
+	"github.com/proxplane/proxplane/cli/login"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/cluster"
+	"github.com/proxplane/proxplane/host/ssh"
 )
 
 // kubeconfigs is one call of kubeconfig.
@@ -23,6 +26,10 @@ type kubeconfigs struct {
 	file  string
 	merge bool
 	use   bool
+
+	ssh     bool
+	address string
+	login   login.SSH
 }
 
 func newKubeconfig(u *ui.UI) *cobra.Command {
@@ -31,10 +38,14 @@ func newKubeconfig(u *ui.UI) *cobra.Command {
 		Use:   "kubeconfig --cluster NAME",
 		Short: "Get the kubeconfig of a cluster",
 		Long: `Get the administrator's kubeconfig of a cluster from a control plane, through the guest
-agent. It reaches the cluster through its VIP. Without -o and --merge it is printed.`,
+agent. It reaches the cluster through its VIP. Without -o and --merge it is printed.
+
+Where the guest agent doesn't answer, --ssh reads it over SSH from the control plane
+that holds the VIP, or from --address; the user needs sudo without a password.`,
 		Example: `  proxplane cluster kubeconfig --cluster lab > lab.yaml
   proxplane cluster kubeconfig --cluster lab -o lab.yaml
-  proxplane cluster kubeconfig --cluster lab --merge --set-context`,
+  proxplane cluster kubeconfig --cluster lab --merge --set-context
+  proxplane cluster kubeconfig --cluster lab --ssh -i ~/.ssh/id_ed25519 > lab.yaml`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error { return k.run(cmd.Context(), u) },
 	}
@@ -42,6 +53,9 @@ agent. It reaches the cluster through its VIP. Without -o and --merge it is prin
 	cmd.Flags().StringVarP(&k.file, "output", "o", "", "`FILE` to write (with --merge: KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().BoolVar(&k.merge, "merge", false, "add it to the file, beside the clusters that are there")
 	cmd.Flags().BoolVar(&k.use, "set-context", false, "make it the current context of the file")
+	cmd.Flags().BoolVar(&k.ssh, "ssh", false, "read it over SSH instead of through the guest agent")
+	cmd.Flags().StringVar(&k.address, "address", "", "`HOST[:PORT]` of a control plane, for --ssh (default: the VIP)")
+	k.login.Flags(cmd.Flags(), "default: "+sshUser)
 	return cmd
 }
 
@@ -50,7 +64,7 @@ func (k *kubeconfigs) run(ctx context.Context, u *ui.UI) error {
 		return ui.Advise(errors.New("--set-context is about a file"), "Add --merge, or name a file with -o.")
 	}
 	return k.look(ctx, u, func(c *cluster.Cluster) error {
-		config, err := c.Kubeconfig(ctx)
+		config, err := k.read(ctx, u, c)
 		if err != nil {
 			return err
 		}
@@ -84,6 +98,40 @@ func (k *kubeconfigs) run(ctx context.Context, u *ui.UI) error {
 		u.Say("Wrote %s. Try: kubectl --kubeconfig %s --context %s get nodes", file, ui.Quoted(file), c.Name)
 		return nil
 	})
+}
+
+// read gets the kubeconfig from a control plane.
+func (k *kubeconfigs) read(ctx context.Context, u *ui.UI, c *cluster.Cluster) (*clientcmdapi.Config, error) {
+	if !k.ssh {
+		return c.Kubeconfig(ctx)
+	}
+	text, err := overSSH(ctx, u, &k.login, cmp.Or(k.address, c.Record.File.Provider.VIP), c.KubeconfigFile())
+	if err != nil {
+		return nil, err
+	}
+	return c.ParseKubeconfig(text)
+}
+
+// sshUser is who logs in to machines of Ubuntu's cloud image.
+const sshUser = "ubuntu"
+
+// overSSH reads a file that only root may read.
+func overSSH(ctx context.Context, u *ui.UI, l *login.SSH, address, file string) (string, error) {
+	config, err := l.Config(ctx, u, "")
+	if err != nil {
+		return "", err
+	}
+	config.User = cmp.Or(config.User, sshUser)
+	conn, err := ssh.Dial(ctx, address, config)
+	if err != nil {
+		return "", l.Explain(u, err, address)
+	}
+	defer conn.Close()
+	text, err := conn.Run(ctx, "sudo -n cat "+file, nil)
+	if err != nil {
+		return "", fmt.Errorf("read %s at %s: %w", file, address, err)
+	}
+	return text, nil
 }
 
 // path is the file to write.

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -102,10 +103,11 @@ func powerTasks(st *pvesim.State, vmid int) []string {
 	return types
 }
 
-// simList vms|volumes|tasks|requests|ha|shares prints what there is.
+// simList vms|volumes|tasks|requests|ha|shares|world prints what there is. The world is all of it, but for
+// what only tells of the past: tasks, DHCP's leases, counters.
 func simList(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
-		ts.Fatalf("usage: sim-list vms|volumes|tasks|requests|ha|shares")
+		ts.Fatalf("usage: sim-list vms|volumes|tasks|requests|ha|shares|world")
 	}
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -134,6 +136,13 @@ func simList(ts *testscript.TestScript, neg bool, args []string) {
 					add("%s %s %s", t.Type, t.ID, t.Exit)
 				}
 			}
+		case "world":
+			now := *st
+			now.Version, now.Serial, now.Tasks, now.DHCP, now.Kubes = 0, nil, nil, pvesim.DHCP{}, nil
+			now.HA.Awake = false
+			text, err := json.MarshalIndent(now, "", " ")
+			ts.Check(err)
+			add("%s", text)
 		case "shares":
 			for id, m := range st.DirMaps {
 				add("%s %s", id, strings.Join(m.Map, " "))
