@@ -124,7 +124,7 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 		return nil, "", why, err
 	}
 	if err := r.Site.PutImage(owner, img); err != nil {
-		return nil, "", err.Error(), nil
+		return nil, "", err.Error(), nil //nolint:nilerr // what is wrong with it is told as what it waits for
 	}
 	out, told := outcomeOf(r, owner)
 	if was := within(t.Status.Zones, r.Name); !told && len(was) > 0 && t.Status.ImageID == img.Version() {

@@ -43,12 +43,11 @@ func (e *exporting) run(ctx context.Context, u *ui.UI) error {
 		return ui.Advise(errors.New("want --manifests or --tofu"), "Add --manifests for VirtualMachines, or --tofu for OpenTofu and Terraform.")
 	}
 	return e.look(ctx, u, func(c *cluster.Cluster) error {
-		text, err := "", error(nil)
+		export := c.Manifests
 		if e.tofu {
-			text, err = c.Tofu(ctx)
-		} else {
-			text, err = c.Manifests(ctx)
+			export = c.Tofu
 		}
+		text, err := export(ctx)
 		if err != nil {
 			return err
 		}

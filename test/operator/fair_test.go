@@ -27,7 +27,9 @@ func TestManyNewMachinesDontKeepADeletionWaiting(t *testing.T) {
 		all.WriteString(text[strings.LastIndex(text, "---"):])
 	}
 	s.apply(all.String())
-	s.until("they have begun", func() bool { return len(strings.Fields(s.kubectl("get", "vm", "-o", `jsonpath={.items[*].status.vmid}`))) > 1 })
+	s.until("they have begun", func() bool {
+		return len(strings.Fields(s.kubectl("get", "vm", "-o", `jsonpath={.items[*].status.vmid}`))) > 1
+	})
 	waiting := func() int {
 		return strings.Count(s.kubectl("get", "vm", "-o", `jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}`), "False")
 	}

@@ -57,5 +57,6 @@ func serveImage(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	defer func() { _ = answer.Body.Close() }()
 	_, _ = io.Copy(w, answer.Body)
 }

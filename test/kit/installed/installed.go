@@ -63,7 +63,7 @@ func Install(ctx context.Context, plane *controlplane.Plane, dir string, values 
 	if _, err := c.kubectl(ctx, &rights, "apply", "-f", "-"); err != nil {
 		return nil, err
 	}
-	return c, c.login(ctx, dir)
+	return c, c.login(ctx)
 }
 
 // render renders the chart, by helm.
@@ -109,7 +109,7 @@ func (c *Chart) readArgs(text string) error {
 }
 
 // login writes the kubeconfig of the service account.
-func (c *Chart) login(ctx context.Context, dir string) error {
+func (c *Chart) login(ctx context.Context) error {
 	token, err := c.kubectl(ctx, nil, "-n", namespace, "create", "token", release+"-proxplane", "--duration", "24h")
 	if err != nil {
 		return err
