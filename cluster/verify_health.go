@@ -90,7 +90,7 @@ func (s *verifying) certificates(ctx context.Context) Finding {
 			problems = append(problems, fmt.Sprintf("%s: its certificate expires on %s", m.Name, cert.NotAfter.Format(time.DateOnly)))
 		}
 	}
-	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "Renew them with: proxplane cluster rotate-certificates --cluster "+s.Name)
+	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "Renew them with: proxplane cluster rotate --cluster "+s.Name)
 }
 
 // clocks compares the clocks of the machines with each other.

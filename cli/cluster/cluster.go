@@ -1,5 +1,5 @@
 // Package cluster has the commands for Kubernetes clusters from one file: init, status, validate,
-// kubeconfig, scale, upgrade, rotate-certificates, replace, backup, restore, export and destroy.
+// kubeconfig, scale, upgrade, rotate, replace, backup, restore, export and destroy.
 package cluster
 
 import (
@@ -21,7 +21,7 @@ import (
 // New is `proxplane cluster`.
 func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "cluster init|status|validate|kubeconfig|scale|upgrade|rotate-certificates|replace|backup|restore|export|destroy",
+		Use:   "cluster init|status|validate|kubeconfig|scale|upgrade|rotate|replace|backup|restore|export|destroy",
 		Short: "Make and keep Kubernetes clusters from one file",
 		Long: `Make Kubernetes clusters (RKE2 or k3s) from one file, and look after them: scale,
 upgrade, replace machines, back up and restore, destroy.

@@ -99,13 +99,13 @@ to go on. Kubernetes is upgraded one minor version at a time, and never downgrad
 func newRotate(u *ui.UI) *cobra.Command {
 	w := &working{}
 	cmd := &cobra.Command{
-		Use:   "rotate-certificates --cluster NAME",
+		Use:   "rotate --cluster NAME",
 		Short: "Renew the certificates of a cluster, machine by machine",
 		Long: `Renew the certificates of all machines of a cluster: control planes one by one, then
 workers one by one. The service of each is stopped meanwhile; pods go on. All machines
 have to be ready before. Kubeconfigs that were handed out before work until their own
 certificate expires; get a new one with "kubeconfig".`,
-		Example: `  proxplane cluster rotate-certificates --cluster lab`,
+		Example: `  proxplane cluster rotate --cluster lab`,
 		Args:    command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
