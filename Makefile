@@ -25,20 +25,19 @@ demo: ## see proxplane at work, on a simulated Proxmox (DEMO=cluster: a Kubernet
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
-# Stories wait for a Kubernetes and for guests more than they compute, so four packages are tested at once on any machine.
-# On a machine without them yet, what needs no Kubernetes is tested before it is built; the second run finds those results in Go's cache.
+# Tests wait more than they compute, so four packages are tested at once on any machine. Stories with a Kubernetes come
+# last, on a machine without one after it was built, and one suite at a time: each has a control plane and some processes.
 KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm test/chart/promql
-# What needs a Kubernetes, and what has a target of its own: it takes minutes.
-NEED_KUBERNETES = -e /test/operator$$ -e /test/join$$ -e /test/karpenter$$ -e /test/machines$$ -e /test/terraform$$
-SLOW = -e /test/chart$$ -e /test/guest$$ -e /test/outside$$
-
+WITH_KUBERNETES = ./test/join ./test/karpenter ./test/machines ./test/operator
+# What has a target of its own: it takes minutes.
+SLOW = ./test/chart ./test/guest ./test/outside
 test: tools ## all tests that are quick
 	@echo "vetting and testing (the first time takes a few minutes to build) ..."
 	$(GO) vet ./...
-	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then \
-		echo "first what needs no Kubernetes; it is built afterwards"; \
-		$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v $(SLOW) $(NEED_KUBERNETES)) && $(MAKE) controlplane; fi
-	$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v $(SLOW))
+	$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v $(patsubst .%,-e %$$,$(WITH_KUBERNETES) $(SLOW)))
+	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then echo "building a Kubernetes to test with (some minutes, once) ..."; fi
+	@$(MAKE) --no-print-directory controlplane
+	$(GO) test -p 1 -timeout 40m $(WITH_KUBERNETES)
 
 test-chart: controlplane ## the Helm chart on a Kubernetes: rights, upgrades, every example under its constraints (some minutes)
 	$(GO) test -count=1 -timeout 30m ./test/chart
