@@ -254,7 +254,7 @@ func (w *Watcher) learn(node *watchedNode, looks map[UPID]look, at time.Time) {
 		}
 		took := min(at.Sub(task.since), mostLearnt)
 		if was := w.took[upid.Type]; was > 0 && task.ran < was*3/4 {
-			took = min(took, was) * 31 / 32
+			took = min(took, was) * 7 / 8
 		}
 		w.took[upid.Type] = took
 	}
