@@ -18,7 +18,6 @@ type Watcher struct {
 
 	mu    sync.Mutex
 	nodes map[string]*watchedNode
-	took  map[string]time.Duration // how long tasks of each type seem to take
 
 	telling sync.Mutex // held while OnDone is called
 }
@@ -47,7 +46,6 @@ type watchedNode struct {
 
 type watchedTask struct {
 	since   time.Time
-	ran     time.Duration // its age when it was last seen to run
 	waiting []chan TaskResult
 }
 
@@ -55,7 +53,7 @@ type watchedTask struct {
 func (c *Client) Watch(ctx context.Context, opts WatchOptions) *Watcher {
 	defaultTo(&opts.Quick, pollQuick)
 	defaultTo(&opts.Slow, pollSlow)
-	return &Watcher{c: c, opts: opts, ctx: ctx, nodes: map[string]*watchedNode{}, took: map[string]time.Duration{}}
+	return &Watcher{c: c, opts: opts, ctx: ctx, nodes: map[string]*watchedNode{}}
 }
 
 // Follow starts following a task, and gives the channel on which its result arrives, once. The
@@ -128,14 +126,12 @@ func (w *Watcher) run(name string, node *watchedNode) {
 		if len(tasks) == 0 {
 			return
 		}
-		at := w.clock().Now()
 		looks, err := w.c.Node(name).poll(w.ctx, tasks)
 		if w.ctx.Err() != nil {
 			w.abandon(name, node)
 			return
 		}
 		w.note(name, node, err)
-		w.learn(node, looks, at)
 		w.deliver(node, looks)
 	}
 }
@@ -228,7 +224,7 @@ func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 	for upid, task := range node.tasks {
 		quick := time.Duration(max(1, patience[upid.Type])) * w.opts.Quick
 		next := last.Add(pollDelay(now.Sub(task.since), quick, max(quick, w.opts.Slow)))
-		if first := task.since.Add(max(shortest[upid.Type], w.took[upid.Type])); first.After(next) {
+		if first := task.since.Add(shortest[upid.Type]); first.After(next) {
 			next = first
 		}
 		if due.IsZero() || next.Before(due) {
@@ -237,31 +233,6 @@ func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 	}
 	return due
 }
-
-// learn notes how long tasks took, so that those of the same type are looked at first when they are likely to have ended. A
-// task that wasn't seen to run just before may have ended earlier.
-func (w *Watcher) learn(node *watchedNode, looks map[UPID]look, at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for upid, l := range looks {
-		task := node.tasks[upid]
-		if task == nil || l.gone != nil {
-			continue
-		}
-		if !l.ended {
-			task.ran = at.Sub(task.since)
-			continue
-		}
-		took := min(at.Sub(task.since), mostLearnt)
-		if was := w.took[upid.Type]; was > 0 && task.ran < was*3/4 {
-			took = min(took, was) * 7 / 8
-		}
-		w.took[upid.Type] = took
-	}
-}
-
-// mostLearnt bounds how late a task can be seen to have ended that was quicker than those before it.
-const mostLearnt = 2500 * time.Millisecond
 
 // afford waits until there may be another look.
 func (w *Watcher) afford() {

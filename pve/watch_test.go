@@ -219,30 +219,3 @@ func TestTasksThatGoOnStartingAreNotWorthALookEachTenthOfASecond(t *testing.T) {
 		}
 	})
 }
-
-// Tasks of a type mostly take as long as those before them: they are looked at when they are likely to have
-// ended, and not all the time.
-func TestTasksAreLookedAtWhenTheyAreLikelyToHaveEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newTaskServer()
-		c := client(t, virtual(s))
-		w := c.Watch(t.Context(), WatchOptions{})
-		const rounds, takes = 30, 2 * time.Second
-		one := func(i int, takes time.Duration) (late time.Duration) {
-			begun := time.Now()
-			<-w.Follow(s.start("pve1", "qmclone", i, takes, "OK").upid)
-			return time.Since(begun) - takes
-		}
-		for i := range rounds {
-			if late := one(i, takes); late > takes/5 {
-				t.Errorf("the end of task %d was noticed %v late", i, late)
-			}
-		}
-		if n := len(s.requests()); n > 2*rounds {
-			t.Errorf("%d requests for %d tasks", n, rounds)
-		}
-		if late := one(rounds, takes/4); late > mostLearnt {
-			t.Errorf("the end of a quicker task was noticed %v late", late)
-		}
-	})
-}
