@@ -41,6 +41,8 @@ func unpack(packing string, r io.Reader) (io.ReadCloser, error) {
 		if d, err = zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostDictionary)); err == nil {
 			return &content{packing, d.IOReadCloser()}, nil
 		}
+	case "lzo":
+		in, err = newLZOP(buffered)
 	case "ova":
 		in = &archive{tar: tar.NewReader(buffered)}
 	default:
@@ -150,7 +152,7 @@ func format(head []byte) string {
 }
 
 // packings are the first bytes of packed files, which aren't disk images.
-var packings = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bz2", "\x1f\x8b": "gz", "\x28\xb5\x2f\xfd": "zst", "PK\x03\x04": "zip"}
+var packings = map[string]string{"\xfd7zXZ\x00": "xz", "BZh": "bz2", "\x1f\x8b": "gz", "\x28\xb5\x2f\xfd": "zst", lzopMagic: "lzo", "PK\x03\x04": "zip"}
 
 // packed is how a file is packed, by its first bytes; empty: it isn't, or nobody knows.
 func packed(head []byte) string {

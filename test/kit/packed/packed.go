@@ -25,7 +25,7 @@ import (
 //go:embed bootable.qcow2.bz2
 var bootable []byte
 
-// Bootable is [pvesim.BootableImage], packed: xz, bz2, gz, zst or ova.
+// Bootable is [pvesim.BootableImage], packed: xz, bz2, gz, zst, lzo or ova.
 func Bootable(packing string) []byte {
 	if packing == "bz2" {
 		return bootable
@@ -36,7 +36,7 @@ func Bootable(packing string) []byte {
 // packs are images that were packed: that takes xz more than the tests around it.
 var packs sync.Map
 
-// As packs an image: xz, gz, zst or ova; another word leaves it as it is.
+// As packs an image: xz, gz, zst, lzo or ova; another word leaves it as it is.
 func As(packing string, image []byte) []byte {
 	key := packing + " " + string(image)
 	if done, ok := packs.Load(key); ok {
@@ -58,6 +58,8 @@ func pack(packing string, image []byte) []byte {
 		w = gzip.NewWriter(&b)
 	case "zst":
 		w, err = zstd.NewWriter(&b)
+	case "lzo":
+		return lzop(image)
 	case "ova":
 		return OVA(map[string][]byte{"box-disk1.vmdk": image})
 	default:
