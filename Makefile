@@ -11,7 +11,7 @@ STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=
 
 RELEASE = $(GO) tool -modfile=tools/release/go.mod
 
-.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test tools test-race test-chart test-guest test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-karpenter bench-machines bench-sim mutants lint vuln build help
+.PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test test-kubernetes test-script test-others test-all tools test-race test-chart test-guest test-guest-nodes test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-karpenter bench-machines bench-sim mutants lint vuln build help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -25,21 +25,39 @@ demo: ## see proxplane at work, on a simulated Proxmox (DEMO=cluster: a Kubernet
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
-# Tests wait more than they compute, so four packages are tested at once on any machine. Stories with a Kubernetes come
-# last, on a machine without one after it was built, and one suite at a time: each has a control plane and some processes.
-KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm test/chart/promql
-WITH_KUBERNETES = ./test/join ./test/karpenter ./test/machines ./test/operator
+# Three groups of tests run at once; on a machine without a Kubernetes to test with, those that need none come before it is built.
+# Stories with a Kubernetes wait more than they compute, and come one suite at a time: each has a control plane and some processes, and those of Karpenter, the last, give up on a machine that is too busy. Those of the command line
+# run beside them. The others compute, mostly in virtual time: they take what the stories leave.
+# Tests collect garbage less often: there is a lot of it, and none of it is big. They are vetted once, before they run.
+KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm
+WITH_KUBERNETES = ./test/operator ./test/machines ./test/join ./test/karpenter
+STORIES = $(WITH_KUBERNETES) ./test/script
 # What has a target of its own: it takes minutes.
-SLOW = ./test/chart ./test/guest ./test/outside
+SLOW = ./test/chart ./test/guest ./test/outside ./test/terraform
+TEST = env GOGC=400 $(GO) test -vet=off -timeout 40m
 test: tools ## all tests that are quick
-	@echo "vetting and testing (the first time takes a few minutes to build) ..."
+	@echo "vetting and testing (the first time takes some minutes to build) ..."
 	$(GO) vet ./...
-	$(GO) test -p 4 -timeout 40m $$($(GO) list ./... | grep -v $(patsubst .%,-e %$$,$(WITH_KUBERNETES) $(SLOW)))
-	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then echo "building a Kubernetes to test with (some minutes, once) ..."; fi
-	@$(MAKE) --no-print-directory controlplane
-	$(GO) test -p 1 -timeout 40m $(WITH_KUBERNETES)
+	@if [ -n "$$($(GO) run ./test/kit/tool/build -missing $(KUBERNETES))" ]; then \
+		$(MAKE) --no-print-directory -j2 test-script test-others && \
+		echo "building a Kubernetes to test with (some minutes, once) ..." && \
+		$(MAKE) --no-print-directory controlplane && $(MAKE) --no-print-directory test-kubernetes; \
+	else $(MAKE) --no-print-directory -j3 test-kubernetes test-script test-others; fi
+
+test-kubernetes:
+	$(TEST) -p 1 $(WITH_KUBERNETES)
+
+test-script:
+	$(TEST) ./test/script
+
+test-others:
+	nice $(TEST) -p 3 $$($(GO) list ./... | grep -v $(patsubst .%,-e %$$,$(STORIES) $(SLOW)))
+
+test-all: controlplane ## what "make test" leaves out because it is much like something else: stories on the older Proxmox, privileges left out there, examples with the operator (some minutes)
+	PROXPLANE_ALL=1 $(TEST) -p 2 -count=1 -run 'OlderRelease|LeftOut/.*/8[.]4|EveryExampleIsTheSame' ./test/script ./test/operator ./privileges
 
 test-chart: controlplane ## the Helm chart on a Kubernetes: rights, upgrades, every example under its constraints (some minutes)
+	@$(GO) run ./test/kit/tool/build test/chart/promql >/dev/null
 	$(GO) test -count=1 -timeout 30m ./test/chart
 
 controlplane: ## build the Kubernetes that the operator is tested with (once, some minutes)
@@ -66,6 +84,9 @@ nightly: controlplane ## what draws other cases each time, and fails on them: pr
 test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too, by manifests and by the Terraform module (some minutes; builds Debian and OpenTofu once)
 	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian -tofu
 
+test-guest-nodes: tools controlplane ## guests that become nodes of Kubernetes: a real kubelet with Debian's containerd by our user-data, and a cluster from one file with the real programs where RKE2 has them (emulated: many minutes; builds a kubelet and a Debian once)
+	$(GO) test -count=1 -v -timeout 120m -run 'RealKubelet|RealParts' ./test/guest -nodes -patience 30m
+
 test-clients: ## OpenTofu and go-proxmox against the simulator, and kube-vip's generator (builds them once, some minutes)
 	$(GO) test -count=1 -v -timeout 40m -run KubeVIP ./cluster -kube-vip
 	cd test/clients && $(GO) test -count=1 -v -timeout 40m .
@@ -80,13 +101,14 @@ test-outside: controlplane ## proxplane and its operator as processes, killed KI
 
 SEEDS ?= 10000
 OPERATOR_SEEDS ?= 2000
+IMAGE_SEEDS ?= 500
 NEIGHBOUR_SEEDS ?= 2000
 BASE ?= 0
-robustness: ## SEEDS histories in virtual time, OPERATOR_SEEDS about the operator and NEIGHBOUR_SEEDS with somebody hostile, beginning with seed BASE (a number, or random), with the count of all that happened (some minutes)
+robustness: ## SEEDS histories in virtual time, OPERATOR_SEEDS about the operator, IMAGE_SEEDS about images and NEIGHBOUR_SEEDS with somebody hostile, beginning with seed BASE (a number, or random), with the count of all that happened (some minutes)
 	@mkdir -p bin
 	@base=$(BASE); [ "$$base" != random ] || base=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
-	echo "seeds $$base to $$((base + $(SEEDS) - 1)); again: make robustness BASE=$$base SEEDS=$(SEEDS) OPERATOR_SEEDS=$(OPERATOR_SEEDS) NEIGHBOUR_SEEDS=$(NEIGHBOUR_SEEDS)"; \
-	$(GO) test -count=1 -timeout 120m ./test/robustness -first $$base -seeds $(SEEDS) -operator-seeds $(OPERATOR_SEEDS) -neighbour-seeds $(NEIGHBOUR_SEEDS) -census $(CURDIR)/bin/census.txt
+	echo "seeds $$base to $$((base + $(SEEDS) - 1)); again: make robustness BASE=$$base SEEDS=$(SEEDS) OPERATOR_SEEDS=$(OPERATOR_SEEDS) IMAGE_SEEDS=$(IMAGE_SEEDS) NEIGHBOUR_SEEDS=$(NEIGHBOUR_SEEDS)"; \
+	$(GO) test -count=1 -timeout 120m ./test/robustness -first $$base -seeds $(SEEDS) -operator-seeds $(OPERATOR_SEEDS) -image-seeds $(IMAGE_SEEDS) -neighbour-seeds $(NEIGHBOUR_SEEDS) -census $(CURDIR)/bin/census.txt
 	@cat bin/census.txt
 
 EVERY ?= 1

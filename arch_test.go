@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -97,12 +98,13 @@ var commandLine = map[string][]string{
 	"cli/hook":      {"cli/ui", "cli/command", "cli/target", "cli/login"},
 	"cli/loadtest":  {"cli/ui", "cli/command", "cli/target", "cli/inspect"},
 	"cli/simulator": {"cli/ui", "cli/command"},
-	"cli/cluster":   {"cli/ui", "cli/command", "cli/target", "cli/login", "cluster"},
+	"cli/cluster":   {"cli/ui", "cli/command", "cli/target", "cli/login", "cli/doctor", "cluster"},
 	"cli/kubectl":   {"cli/ui", "cli/command", "cli/target", "cli/version", "cli/change", "cli/inspect", "cli/hand", "cli/doctor", "cli/importer"},
 }
 
 type goFile struct {
 	path, pkg string
+	tree      *ast.File
 	imports   []string // of ours, without the module's path
 	test      bool
 	doc       bool
@@ -110,10 +112,22 @@ type goFile struct {
 	clock     bool     // it asks what time it is, or lets time pass
 }
 
+// sources are all Go files of this module but those at its root.
 func sources(t *testing.T) []goFile {
 	t.Helper()
-	var files []goFile
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	files, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("no sources found")
+	}
+	return files
+}
+
+// read reads them, once for all tests.
+var read = sync.OnceValues(func() (files []goFile, err error) {
+	err = filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -129,27 +143,18 @@ func sources(t *testing.T) []goFile {
 			return nil
 		}
 		f, err := parseFile(filepath.ToSlash(p))
-		if err != nil {
-			return err
-		}
 		files = append(files, f)
-		return nil
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Fatal("no sources found")
-	}
-	return files
-}
+	return files, err
+})
 
 func parseFile(p string) (goFile, error) {
-	tree, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments)
+	tree, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return goFile{}, err
 	}
-	f := goFile{path: p, pkg: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), doc: tree.Doc != nil}
+	f := goFile{path: p, pkg: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), doc: tree.Doc != nil, tree: tree}
 	for _, spec := range tree.Imports {
 		name, _ := strconv.Unquote(spec.Path.Value)
 		if rest, ok := strings.CutPrefix(name, module); ok {
@@ -351,11 +356,7 @@ func TestOnlySitesWorkOnClusters(t *testing.T) {
 		if f.test || top(f.pkg) == "test" || f.pkg == "site" {
 			continue
 		}
-		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(tree, func(n ast.Node) bool {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
 			sel, ok := n.(*ast.SelectorExpr)
 			if !ok || sel.Sel.Name != "New" {
 				return true

@@ -2,8 +2,6 @@ package proxplane_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
 	"testing"
 
@@ -94,7 +92,7 @@ func actionKinds(t *testing.T) (kinds []string) {
 		if f.pkg != "model" || f.test {
 			continue
 		}
-		for _, decl := range parsed(t, f).Decls {
+		for _, decl := range f.tree.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Name.Name == "action" && fn.Recv != nil {
 				kinds = append(kinds, receiver(fn))
 			}
@@ -118,7 +116,7 @@ func receiver(fn *ast.FuncDecl) string {
 func actionSwitches(t *testing.T, f goFile, kinds []string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	for _, decl := range parsed(t, f).Decls {
+	for _, decl := range f.tree.Decls {
 		fn, ok := decl.(*ast.FuncDecl)
 		if !ok {
 			continue
@@ -155,13 +153,4 @@ func modelType(f goFile, e ast.Expr) string {
 		return ""
 	}
 	return sel.Sel.Name
-}
-
-func parsed(t *testing.T, f goFile) *ast.File {
-	t.Helper()
-	tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tree
 }

@@ -3,6 +3,7 @@ module github.com/proxplane/proxplane
 go 1.26.6
 
 require (
+	github.com/anchore/go-lzo v0.1.1
 	github.com/awslabs/operatorpkg v0.0.0-20260708223819-4da4c353c5fa
 	github.com/coder/websocket v1.8.15
 	github.com/coreos/butane v0.26.0

@@ -12,11 +12,10 @@ import (
 func TestNothingOfTheClientIsUnused(t *testing.T) {
 	calls, used := map[string]string{}, map[string]bool{}
 	for _, f := range sources(t) {
-		tree := parsed(t, f)
 		if f.pkg == "pve" && f.test {
 			continue
 		}
-		ast.Inspect(tree, func(n ast.Node) bool {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				used[sel.Sel.Name] = true
 			}
@@ -25,7 +24,7 @@ func TestNothingOfTheClientIsUnused(t *testing.T) {
 		if f.pkg != "pve" {
 			continue
 		}
-		for _, decl := range tree.Decls {
+		for _, decl := range f.tree.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
 			if ok && fn.Recv != nil && fn.Name.IsExported() && sends(fn) {
 				calls[receiver(fn)+"."+fn.Name.Name] = fn.Name.Name

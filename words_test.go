@@ -56,11 +56,7 @@ func TestCommentsAreInTheWordsOfThisField(t *testing.T) {
 		if f.test || top(f.pkg) == "test" {
 			continue
 		}
-		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, group := range tree.Comments {
+		for _, group := range f.tree.Comments {
 			for _, c := range group.List {
 				if found := words.FindString(c.Text); found != "" {
 					t.Errorf("%s: %q in %q", f.path, found, c.Text)
@@ -128,11 +124,7 @@ func textsOf(t *testing.T, packages ...string) (list []said) {
 		if !slices.Contains(packages, f.pkg) || f.test {
 			continue
 		}
-		tree, err := parser.ParseFile(token.NewFileSet(), f.path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(tree, func(n ast.Node) bool {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.Field:
 				return n.Tag == nil

@@ -90,7 +90,7 @@ any moment.`,
 	}
 	add(groupWanted, setup.NewInit(u), kinds.NewValidate(u), change.NewPlan(u), change.NewDiff(u), change.NewApply(u), change.NewEdit(u), change.NewDelete(u), kinds.NewExplain(u), kinds.NewSchema(u))
 	examine := doctor.New(u)
-	examine.AddCommand(newMachinesDoctor(u))
+	examine.AddCommand(newMachinesDoctor(u), cluster.NewDoctor(u))
 	add(groupLook, inspect.NewGet(u), inspect.NewDescribe(u), inspect.NewTop(u), inspect.NewEvents(u), inspect.NewLogs(u), inspect.NewWait(u), examine)
 	add(groupDo, hand.NewPower(u), hand.NewSnapshot(u), change.NewClone(u), change.NewMove(u), change.NewDrain(u), change.NewUndrain(u), hand.NewConsole(u), hand.NewSSH(u), importer.New(u), change.NewRelease(u))
 	add(groupOther, setup.NewContext(u), newOperator(u), cluster.New(u), kubectl.New(u), migrate.New(u), hook.New(u), simulator.New(), simulator.NewDemo(newRoot), loadtest.New(u), version.New(), newCompletion(), newMan())

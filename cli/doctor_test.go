@@ -23,7 +23,7 @@ func TestDoctorLooksAtAClusterWithoutManifests(t *testing.T) {
 		`^  ✓ 127\.0\.0\.1:\d+ answers \(\d+m?s\)$`, `^  ✓ TLS: the certificate is signed by the authority that was given, valid until 20\d\d-\d\d-\d\d$`,
 		`^  ✓ the clock of `, `^  ✓ Proxmox VE 9\.2`, `^  ✓ cluster lab has its quorum$`, `^  ✓ 3 nodes are online: pve1, pve2, pve3$`,
 		`^  ✓ storages for images fetched from URLs \(import\): local, nfs$`, `^  ! root@pam, with the password: may do everything$`,
-		`^Nothing that is needed is missing; 1 warning\.$`)
+		`^No problem with the connection and the cluster; 1 warning\. With -f, what manifests need is checked too: names and privileges\.$`)
 }
 
 // diagnose runs the doctor for programs.
@@ -72,7 +72,7 @@ func (l *lab) login(grants []privileges.Grant) {
 }
 
 func TestDoctorIsContentWithWhatItAskedFor(t *testing.T) {
-	l := newLab(t)
+	l := newClockLab(t)
 	file := l.write("shop.yaml", shop)
 	code, d := l.diagnose("-f", file, "--print-commands")
 	if code != ui.ExitOK || !d.OK || len(d.Needed) == 0 || len(d.Missing) > 0 {
@@ -85,7 +85,7 @@ func TestDoctorIsContentWithWhatItAskedFor(t *testing.T) {
 	out := l.must("doctor", "-f", file)
 	wantText(t, out,
 		`^  ✓ template ubuntu-22-template: VM 9000 on pve1$`, `^  ✓ bridge vmbr0 is on pve1, pve2, pve3$`, `^  ✓ guest agent: 2 machines are ready once`,
-		`^  ✓ token ci@pve!doctor `, `^  ✓ all \d+ privileges on \d+ paths that these manifests need are there$`,
+		`^  ✓ token ci@pve!doctor `, `^  ✓ all \d+ privileges on \d+ paths that are needed for this are there$`,
 		`^    With pool: NAME in their manifests, rights on that pool are enough\.$`, `^All is well: these manifests can be applied\.$`)
 	if strings.Contains(out, "pveum") {
 		t.Errorf("commands that nobody asked for:\n%s", out)
@@ -174,7 +174,7 @@ func TestDoctorSaysWhatIsWrongWithTheConnection(t *testing.T) {
 			`^  · nothing more can be checked`}},
 		{"nobody is there", map[string]string{"PVE_ENDPOINT": "https://127.0.0.1:1"}, []string{`^  ✗ 127\.0\.0\.1:1 doesn't answer$`, `connection refused`}},
 		{"one of several is enough", map[string]string{"PVE_ENDPOINT": endpoint + ",https://127.0.0.1:1"}, []string{
-			`^  ! 127\.0\.0\.1:1 doesn't answer`, `^  ✓ Proxmox VE`, `^Nothing that is needed is missing; 2 warnings\.$`}},
+			`^  ! 127\.0\.0\.1:1 doesn't answer`, `^  ✓ Proxmox VE`, `^No problem with the connection and the cluster; 2 warnings\. With -f`}},
 		{"any certificate is trusted", map[string]string{"PVE_CA_BUNDLE": "", "PVE_INSECURE_SKIP_VERIFY": "true"}, []string{
 			`^  ! any certificate is trusted`, `--fingerprint [0-9A-F]{2}:`}},
 		{"the password is wrong", map[string]string{"PVE_PASSWORD": "a-typo-in-it"}, []string{`^  ✗ the login failed: `, `Check user, realm and password`}},

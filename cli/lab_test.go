@@ -74,6 +74,11 @@ func startLabWith(t testing.TB, clock pvesim.Clock) *lab {
 	w := pvesim.DefaultWorld()
 	sim.Uneven(w)
 	w.Timing.Template = pvesim.Duration(3 * time.Second) // as real as the rest: the clock is what is fast
+	return startLabIn(t, clock, w)
+}
+
+func startLabIn(t testing.TB, clock pvesim.Clock, w *pvesim.World) *lab {
+	t.Helper()
 	cluster, err := pvesim.New(w, pvesim.WithClock(clock), pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		t.Fatal(err)

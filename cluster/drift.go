@@ -22,7 +22,7 @@ import (
 // drift compares the file that was applied last with the machines, in Proxmox and inside of them, and
 // with the file that is given.
 func (s *verifying) drift(ctx context.Context) Finding {
-	problems, err := s.unapplied()
+	problems, err := s.unapplied(ctx)
 	if err == nil {
 		var more []string
 		more, err = s.machineDrift(ctx)
@@ -37,15 +37,20 @@ func (s *verifying) drift(ctx context.Context) Finding {
 }
 
 // unapplied are the fields of the file that is given which differ from the one that was applied last.
-func (s *verifying) unapplied() (list []string, err error) {
+func (s *verifying) unapplied(ctx context.Context) (list []string, err error) {
 	if s.File == nil {
 		return nil, nil
 	}
-	was, err := fieldsIn(s.Record.File)
-	if err != nil {
-		return nil, err
+	applied, given := s.Record.File, s.File
+	if full, err := s.secretsOf(ctx, applied); err == nil {
+		applied = full
+	} else {
+		list = append(list, fmt.Sprintf("whether values that only control planes have are applied isn't known: %v", err))
+		if given, err = given.withoutSecrets(); err != nil {
+			return nil, err
+		}
 	}
-	given, err := s.File.withoutSecrets()
+	was, err := fieldsIn(applied)
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +136,10 @@ func differences(o plan.Object) (list []string) {
 
 // nodeDrift is what machines have inside otherwise than the file says.
 func (s *verifying) nodeDrift(ctx context.Context) []string {
+	file, err := s.secretsOf(ctx, s.Record.File)
+	if err != nil {
+		return []string{err.Error()}
+	}
 	found := make([][]string, len(s.Members))
 	var all sync.WaitGroup
 	for i, m := range s.Members {
@@ -138,7 +147,7 @@ func (s *verifying) nodeDrift(ctx context.Context) []string {
 			continue
 		}
 		all.Go(func() {
-			list, err := s.driftIn(ctx, m)
+			list, err := s.driftIn(ctx, m, file)
 			if err != nil {
 				list = []string{err.Error()}
 			}
@@ -150,7 +159,7 @@ func (s *verifying) nodeDrift(ctx context.Context) []string {
 }
 
 // driftIn compares the files of a machine with those that it would get now.
-func (s *verifying) driftIn(ctx context.Context, m Member) (list []string, err error) {
+func (s *verifying) driftIn(ctx context.Context, m Member, file *File) (list []string, err error) {
 	config := s.distribution().config("config.yaml")
 	text, err := s.in.ReadFile(ctx, m.Guest, config)
 	if err != nil {
@@ -161,16 +170,6 @@ func (s *verifying) driftIn(ctx context.Context, m Member) (list []string, err e
 		return nil, fmt.Errorf("%s: read %s: %w", m.Name, config, err)
 	}
 	token, _ := have["token"].(string)
-	file := s.Record.File
-	if file.lacksSecrets() {
-		text, err := s.in.ReadFile(ctx, m.Guest, s.distribution().config("registries.yaml"))
-		if err == nil {
-			file, err = file.withSecrets(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: read registries.yaml: %w", m.Name, err)
-		}
-	}
 	files, err := nodeFiles(file, m.Release, m.Node, token)
 	if err != nil {
 		return nil, err

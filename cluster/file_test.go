@@ -162,7 +162,11 @@ func TestTheRecordComesBackFromNotes(t *testing.T) {
 			t.Errorf("%s: %v, %+v", n.Name, err, back)
 		}
 	}
-	f.Kubernetes.Manifests = []Manifest{{Name: "big", Content: noise(20000)}}
+	f.Kubernetes.Manifests = []Manifest{{Name: "big", Content: noise(20000)}} // only the machines have it
+	if _, err := r.notes(NodesOf(f)[0], someRelease); err != nil {
+		t.Error(err)
+	}
+	f.Kubernetes.SANs = []string{noise(20000)}
 	if _, err := r.notes(NodesOf(f)[0], someRelease); err == nil {
 		t.Error("what doesn't fit is taken")
 	}
@@ -187,15 +191,17 @@ func TestTheExampleIsACluster(t *testing.T) {
 	}
 }
 
-func TestRecordsHaveNoCredentialsOfRegistries(t *testing.T) {
+func TestRecordsHaveNoSecrets(t *testing.T) {
 	f := &File{Name: "lab"}
-	f.Kubernetes.Registries = map[string]any{
-		"mirrors": map[string]any{"docker.io": map[string]any{"endpoint": []any{"https://mirror.test"}}},
-		"configs": map[string]any{"mirror.test": map[string]any{"auth": map[string]any{"username": "me", "password": "a-strong-password"}, "tls": map[string]any{"ca_file": "/ca"}}},
-	}
-	written, err := yaml.Marshal(f.Kubernetes.Registries)
-	if err != nil {
-		t.Fatal(err)
+	f.Kubernetes = Kubernetes{
+		Registries: map[string]any{
+			"mirrors": map[string]any{"docker.io": map[string]any{"endpoint": []any{"https://mirror.test"}}},
+			"configs": map[string]any{"mirror.test": map[string]any{"auth": map[string]any{"username": "me", "password": "secret-1"}, "tls": map[string]any{"ca_file": "/ca"}}},
+		},
+		Env:       map[string]string{"HTTPS_PROXY": "http://me:secret-2@proxy:3128"},
+		Config:    map[string]any{"etcd-s3": true, "etcd-s3-secret-key": "secret-3", "nothing": nil},
+		Manifests: []Manifest{{Name: "key", Content: "{kind: Secret, stringData: {key: secret-4}}"}},
+		Charts:    []Chart{{Name: "db", Chart: "db", Values: map[string]any{"auth": map[string]any{"password": "secret-5"}}}},
 	}
 	packed, err := Record{File: f}.pack()
 	if err != nil {
@@ -205,17 +211,25 @@ func TestRecordsHaveNoCredentialsOfRegistries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := yaml.Marshal(r); err != nil || strings.Contains(string(text), "a-strong-password") {
-		t.Errorf("the record has the password (%v):\n%s", err, text)
+	if text, err := yaml.Marshal(r); err != nil || strings.Contains(string(text), "secret-1") || strings.Contains(string(text), "secret-2") || strings.Contains(string(text), "secret-3") ||
+		strings.Contains(string(text), "secret-4") || strings.Contains(string(text), "secret-5") || !strings.Contains(string(text), "etcd-s3-secret-key") {
+		t.Errorf("the record has a secret, or lacks what isn't one (%v):\n%s", err, text)
 	}
-	if !r.File.lacksSecrets() || f.lacksSecrets() {
-		t.Error("the record has to say that credentials are missing, and the file stays as it was")
+	if !r.File.lacksSecrets() || r.File.hasSecrets() || f.lacksSecrets() || !f.hasSecrets() {
+		t.Error("the record has to say that values are missing, and the file stays as it was")
 	}
-	full, err := r.File.withSecrets(string(written))
+	full, err := r.File.withSecrets(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(f.Kubernetes.Registries, full.Kubernetes.Registries); diff != "" {
+	if diff := cmp.Diff(f.Kubernetes, full.Kubernetes); diff != "" {
 		t.Errorf("with what a machine has, it isn't the file again (-want +have):\n%s", diff)
+	}
+	if !sameSecrets(f, full) || sameSecrets(f, r.File) {
+		t.Error("the same secrets have to be told from others")
+	}
+	delete(f.Kubernetes.Env, "HTTPS_PROXY")
+	if _, err := r.File.withSecrets(f); err == nil || !strings.Contains(err.Error(), "don't have kubernetes.env.HTTPS_PROXY;") {
+		t.Errorf("a value that no machine has gives: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 		return nil, err
 	}
 	for _, id := range ids {
-		g, err := s.Observer().Known(ctx, id)
+		g, err := known(ctx, s, id)
 		if err != nil {
 			return nil, err
 		}
@@ -91,6 +91,19 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Pool, b.Pool), a.Index-b.Index)
 	})
 	return c, nil
+}
+
+// known is a guest with its config. Where another list has cast doubt on whether it runs since that was
+// asked, it is asked again.
+func known(ctx context.Context, s *site.Site, id int) (*model.Guest, error) {
+	g, err := s.Observer().Known(ctx, id)
+	if err != nil || g == nil || g.Status != model.StatusUnknown {
+		return g, err
+	}
+	if err := s.Observer().Status(ctx, id); err != nil {
+		return nil, err
+	}
+	return s.Observer().Known(ctx, id)
 }
 
 // untagged are guests that are named as a machine of a cluster is, and have lost the tag that lists go

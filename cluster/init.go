@@ -18,7 +18,11 @@ func (w *Work) Init(ctx context.Context, f *File) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.stages(ctx, c, r, nil)
+	had := c.Record.File != nil && c.Record.File.lacksSecrets()
+	if c, err = w.stages(ctx, c, r, nil); err == nil && had && !f.hasSecrets() {
+		err = w.dropSecrets(ctx, c)
+	}
+	return c, err
 }
 
 // next is the record of a cluster once it is as a file says. Nothing is made before it is checked.
@@ -50,7 +54,7 @@ func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 		return r, err
 	}
 	after, err := r.pack()
-	if before != after {
+	if before != after || c.otherSecrets(ctx, f) {
 		r.Generation++
 	}
 	return r, err

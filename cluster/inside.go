@@ -105,9 +105,9 @@ func readLarge(ctx context.Context, in Guests, g *model.Guest, file string) ([]b
 	}
 }
 
-// writeLarge writes a file of any size and any bytes.
+// writeLarge writes a file of any size and any bytes, which only root can read.
 func writeLarge(ctx context.Context, in Guests, g *model.Guest, file string, data []byte) error {
-	to := "base64 -d > " + file
+	to := "umask 077; base64 -d > " + file
 	for first := true; first || len(data) > 0; first = false {
 		part := data[:min(partIn, len(data))]
 		data = data[len(part):]

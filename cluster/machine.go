@@ -115,7 +115,7 @@ func (w *wanted) machine(n Node) (spec.Machine, error) {
 	m.Description = text
 	data := "#cloud-config\n{}\n" // it has other data, which stay
 	if !w.made.Kept[n.Name] {
-		if data, err = UserData(w.file, w.releaseOf(n), n, w.token); err != nil {
+		if data, err = UserData(w.record, n, w.token); err != nil {
 			return m, err
 		}
 	}
@@ -215,6 +215,29 @@ func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 		out.VMs = append(out.VMs, vm)
 	}
 	return out, nil
+}
+
+// Wanted is all that a file wants of Proxmox over the cluster's life, for those who look at what that
+// takes: it may be scaled, and several control planes take more than one, such as rules of HA.
+func Wanted(f *File) (model.Desired, error) {
+	const several = 3
+	larger, err := f.clone()
+	if err != nil {
+		return model.Desired{}, err
+	}
+	for _, p := range larger.Pools() {
+		*p.Count = max(*p.Count, several)
+	}
+	want, err := wantedOf(larger)
+	if err != nil { // such as a network without addresses for more
+		return wantedOf(f)
+	}
+	return want, nil
+}
+
+func wantedOf(f *File) (model.Desired, error) {
+	wants := (&Cluster{}).wanted(Record{Generation: 1, File: f}, newToken())
+	return wants.desired(NodesOf(f))
 }
 
 // inWords are errors of the translation with the fields of the file.

@@ -15,7 +15,7 @@ import (
 
 // Record is what is known of a cluster: the file that it was last changed by, and the release that
 // its version means. The notes of its control planes in Proxmox have it, so that nothing else has
-// to be kept anywhere. There is no secret in it.
+// to be kept anywhere. There is no secret in it: see withoutSecrets.
 type Record struct {
 	// Generation counts changes: of several records, the one with the highest counts.
 	Generation int     `json:"generation" yaml:"generation"`
@@ -40,7 +40,7 @@ const (
 )
 
 // ErrTooLarge says that a file doesn't fit into Proxmox' notes.
-var ErrTooLarge = errors.New("the file is too large for the notes of machines in Proxmox, which is where it is kept; have manifests come from a chart or from gitops")
+var ErrTooLarge = errors.New("the file is too large for the notes of machines in Proxmox, which is where it is kept; have less in labels, addresses and charts, or take what the cluster runs from gitops")
 
 // notes are what a machine's notes in Proxmox say: a line for people, and the record.
 func (r Record) notes(n Node, runs Release) (string, error) {

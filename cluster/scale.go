@@ -75,7 +75,8 @@ func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*
 	return w.stages(ctx, c, r, nil)
 }
 
-// writeRecord has the control planes' notes say what is wanted from now on.
+// writeRecord has the control planes' notes say what is wanted from now on, and the control planes
+// have what notes leave out.
 func (w *Work) writeRecord(ctx context.Context, c *Cluster, r Record) (*Cluster, error) {
 	wants := c.wanted(r, "")
 	var nodes []Node
@@ -94,6 +95,9 @@ func (w *Work) writeRecord(ctx context.Context, c *Cluster, r Record) (*Cluster,
 		}
 	}
 	if err := w.apply(ctx, want); err != nil {
+		return c, err
+	}
+	if err := w.keepSecrets(ctx, c, r); err != nil {
 		return c, err
 	}
 	return Find(ctx, w.Site, w.In, c.Name)

@@ -39,15 +39,25 @@ type writeFile struct {
 }
 
 // UserData is what a machine gets at its first boot: the token is the cluster's.
-func UserData(f *File, r Release, n Node, token string) (string, error) {
+func UserData(r Record, n Node, token string) (string, error) {
+	f := r.File
 	c := cloudConfig{Hostname: n.Name, SSHKeys: f.Provider.SSHKeys}
 	if f.Provider.Template == "" { // cloud images don't have it
 		c.PackageUpdate, c.Packages = true, []string{"qemu-guest-agent"}
 		c.RunCmd = append(c.RunCmd, []string{"systemctl", "enable", "--now", "qemu-guest-agent"})
 	}
 	var err error
-	if c.WriteFiles, err = nodeFiles(f, r, n, token); err != nil {
+	if c.WriteFiles, err = nodeFiles(f, r.Release, n, token); err != nil {
 		return "", err
+	}
+	if n.Server() {
+		text, err := secretsText(r)
+		if err != nil {
+			return "", err
+		}
+		if text != "" {
+			c.WriteFiles = append(c.WriteFiles, writeFile{secretsFile, "0600", text})
+		}
 	}
 	c.RunCmd = append(c.RunCmd, []string{nodeProgram})
 	text, err := yaml.Marshal(c)

@@ -73,7 +73,7 @@ func rendered(t *testing.T) map[string]string {
 		}
 		nodes := NodesOf(f)
 		for _, i := range pick {
-			data, err := UserData(f, r, nodes[i], "s3cret-token")
+			data, err := UserData(Record{Generation: 1, File: f, Release: r}, nodes[i], "s3cret-token")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestEverybodyJoinsThroughTheVIP(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, n := range NodesOf(f) {
-		text, err := UserData(f, someRelease, n, "s3cret-token")
+		text, err := UserData(Record{Generation: 1, File: f, Release: someRelease}, n, "s3cret-token")
 		if err != nil {
 			t.Fatal(err)
 		}

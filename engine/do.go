@@ -123,7 +123,11 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			done = r.e.observer.Check(r.ctx, s.Action)
 		}
 		return func() {
-			r.taskEnded(task, err)
+			if !r.taskEnded(task, err) {
+				r.e.mu.Lock()
+				r.e.memory.leave(o.owner, s.Action, task)
+				r.e.mu.Unlock()
+			}
 			r.e.observer.Followed(task, warnings, err, r.ctx.Err() != nil)
 			if done != nil {
 				r.failed(o, s, done)
@@ -138,12 +142,14 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	})
 }
 
-// taskEnded notes the end of a task, unless we have only stopped to look: then it
+// taskEnded notes the end of a task, and reports whether it has ended: we may have only stopped to look, and then it
 // runs on, and whoever looks next has to wait for it.
-func (r *run) taskEnded(task string, err error) {
-	if err == nil || r.ctx.Err() == nil {
+func (r *run) taskEnded(task string, err error) bool {
+	ended := err == nil || r.ctx.Err() == nil
+	if ended {
 		r.e.observer.TaskEnded(task)
 	}
+	return ended
 }
 
 // stepEnded goes on with the object when all that it had started has ended.
@@ -237,6 +243,20 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 		if vm := o.part.objects[snap.VM]; vm != nil {
 			vm.phase = vm.phase.doubted()
 			r.due[vm] = true
+		}
+	}
+	if _, destroyed := s.Action.(model.Destroy); destroyed {
+		r.outlived(o.part)
+	}
+}
+
+// outlived looks again at the images of a part that have templates of earlier generations: the guest that was destroyed may
+// have been the last that is a linked clone of one.
+func (r *run) outlived(of *part) {
+	for _, i := range of.want.All().Images {
+		if o := of.objects[i.Object().Key]; o != nil && o.phase == done && len(o.plan.Earlier) > 0 {
+			o.phase = o.phase.doubted()
+			r.due[o] = true
 		}
 	}
 }

@@ -62,6 +62,9 @@ type Options struct {
 	// Party has the machines counted together with those of others, when they are restarted or
 	// replaced; nil: they are counted alone. For [Engine.Converge] it is one of [Engine.Attend].
 	Party *Party
+	// Verify is within which time the configs of all guests of a [Session] are read again, at most a few at a time: what somebody changes by
+	// hand isn't always seen in lists. Default: an hour.
+	Verify time.Duration
 	// Claim writes down which VMID an object gets, before a guest is made under it.
 	Claim func(ctx context.Context, owner model.Owner, vmid int, node string) error
 }
@@ -71,6 +74,9 @@ const defaultPatience = 5 * time.Minute
 func (o Options) withDefaults() Options {
 	if o.Patience == 0 {
 		o.Patience = defaultPatience
+	}
+	if o.Verify == 0 {
+		o.Verify = verifyRound
 	}
 	if o.Events == nil {
 		o.Events = func(Event) {}
@@ -208,7 +214,7 @@ func (e *Engine) planLocked(want model.Desired, known *standing) (p plan.Plan) {
 	e.observer.View(func(have *model.Observed) {
 		e.memory.expire(have.At)
 		have.Placed, have.Kept, have.Failed, have.Ignored = e.memory.placed, e.memory.kept, known.failed, known.deaf(have.At)
-		have.Coming = e.memory.coming(have.Listed)
+		have.Coming, have.Begun = e.memory.coming(have.Listed), e.memory.begun
 		have.Rolling, have.Elsewhere, have.Bound = known.underWay(), nil, known.bound
 		if !want.Foresee || known.party.attending() {
 			have.Elsewhere = known.party.elsewhere(want, have.At)

@@ -112,3 +112,20 @@ func TestAnEarlierTemplateGoesWithItsLastMachine(t *testing.T) {
 		}
 	})
 }
+
+// Its machine is replaced when the new template is ready, and nothing would be done for the image after that.
+func TestAnEarlierTemplateGoesWhenItsLastMachineIsReplaced(t *testing.T) {
+	url, checksum := library(t)
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		want := model.Desired{Set: "test", Images: []model.Image{fetched(url, checksum)}}
+		vm := machine("a")
+		vm.Source, vm.Disks, vm.WaitAddress = model.Source{Image: want.Images[0].Owner.Key}, nil, false
+		want.VMs, want.Allow = []model.VM{vm}, model.Allow{Replace: true}
+		l.mustConverge(want)
+		want.Images[0].URL = strings.Replace(url, "noble", "noble-2", 1)
+		l.mustConverge(want)
+		if n := len(l.nodesOf(true)); n != 1 {
+			t.Errorf("there are %d templates, want the new one alone\n%s", n, l.story())
+		}
+	})
+}

@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -145,4 +147,39 @@ func TestCopiesFollowTheTemplateThatTheyAreOf(t *testing.T) {
 		}
 		l.check(want)
 	})
+}
+
+// Proxmox has destroyed an earlier copy without the volume of its cloud-init drive, and whoever knew of it was killed.
+func TestACopyGetsPastTheCloudInitVolumeOfAnEarlierOne(t *testing.T) {
+	for _, storage := range []string{"local", "local-lvm"} {
+		inLab(t, handmade(2, storage), func(t *testing.T, l *lab) {
+			image := named("ubuntu")
+			image.Ahead = []string{"pve2"}
+			want := model.Desired{Set: "test", Images: []model.Image{image}}
+			l.mustConverge(want)
+			var id int
+			l.sim.Do(func(s *pvesim.State) {
+				for _, vm := range s.VMs {
+					if vm.Node == "pve2" {
+						id = vm.ID
+					}
+				}
+			})
+			want.Images[0].Deleted = true
+			l.mustConverge(want)
+			name := fmt.Sprintf("vm-%d-cloudinit", id)
+			if storage == "local" {
+				name += ".qcow2"
+			}
+			if _, err := l.client.Storage("pve2", storage).Alloc(t.Context(), pve.AllocOptions{VMID: id, Filename: name, Size: "4M"}); err != nil {
+				t.Fatal(err)
+			}
+			want.Images[0].Deleted = false
+			l.mustConverge(want)
+			if !strings.Contains(l.story(), "has left it on pve2, and the migration can't get past it") || !slices.Equal(l.nodesOf(true), []string{"pve2"}) {
+				t.Errorf("%s: copies are on %v\n%s", storage, l.nodesOf(true), l.story())
+			}
+			l.check(want)
+		})
+	}
 }

@@ -132,8 +132,8 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 // address. What can't be read now can be later.
 func (r *run) round() {
 	r.listing = true
-	guests := r.restingGuests()
-	agent, configs, disks := r.nextAgent(), r.nextConfigs(guests), r.nextDisks(guests)
+	guests, within := r.restingGuests()
+	agent, configs, disks := r.nextAgent(), r.nextConfigs(within), r.nextDisks(guests)
 	if now := time.Now(); now.After(r.live.haAsked.Add(haPause)) {
 		r.live.haAsked = now
 		r.e.observer.HAUnsure() // whoever has a machine under HA reads it again, for all

@@ -68,6 +68,9 @@ func (e *Engine) questions(l plan.Look) []question {
 	if l.Firewall {
 		some("firewall of the cluster", e.observer.ClusterFirewall)
 	}
+	if l.FirewallOff {
+		some("switch of the cluster's firewall", e.observer.FirewallOff)
+	}
 	if l.Volumes {
 		some("disks of the storages", e.observer.Volumes)
 	}

@@ -15,6 +15,7 @@ import (
 type memory struct {
 	placed  map[int]model.Placement      // their memory counts as taken
 	spots   map[model.Owner]int          // the same by owner
+	begun   map[model.Owner]model.Begun  // guests that Proxmox was making when we stopped to look
 	kept    map[model.Owner][]netip.Addr // addresses of guests that are being replaced
 	settled map[model.Owner]time.Time
 	lost    map[model.Owner]request
@@ -25,7 +26,7 @@ type memory struct {
 
 func newMemory() memory {
 	m := memory{
-		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, kept: map[model.Owner][]netip.Addr{}, settled: map[model.Owner]time.Time{}, lost: map[model.Owner]request{},
+		placed: map[int]model.Placement{}, spots: map[model.Owner]int{}, begun: map[model.Owner]model.Begun{}, kept: map[model.Owner][]netip.Addr{}, settled: map[model.Owner]time.Time{}, lost: map[model.Owner]request{},
 		alone: newStanding(), all: map[*standing]bool{},
 	}
 	m.all[m.alone] = true
@@ -65,6 +66,13 @@ func (m *memory) begin(vmid int) {
 	if p, ok := m.placed[vmid]; ok {
 		p.Begun = true
 		m.placed[vmid] = p
+	}
+}
+
+// leave notes that Proxmox goes on with a task that makes a guest, and that we don't follow it any more.
+func (m *memory) leave(owner model.Owner, a model.Action, task string) {
+	if model.FactsOf(a).Makes {
+		m.begun[owner] = model.Begun{VMID: a.Guest(), Task: task}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -55,6 +56,56 @@ func TestASessionFindsAMissingDisk(t *testing.T) {
 		if web := s.of("web"); web.State != engine.StateReady {
 			t.Errorf("with its disk back web is told as %s: %s", web.State, web.Text)
 		}
+	})
+}
+
+// Proxmox starts no machine whose drive holds a file that isn't there, so that first-boot data that somebody has
+// removed are uploaded again.
+func TestFirstBootDataThatSomebodyHasRemovedAreUploadedAgain(t *testing.T) {
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		want := desired(seeded("web"), seeded("db"))
+		l.mustConverge(want)
+		lose := func(when string) {
+			l.vm("web", func(st *pvesim.State, vm *pvesim.VM) {
+				for slot, value := range vm.Conf {
+					if strings.Contains(value, ":iso/") && slot != "description" && st.LoseDisk(vm, slot) {
+						return
+					}
+				}
+				t.Errorf("%s there are no first-boot data", when)
+			})
+		}
+		lose("when it was made")
+		e := l.engine()
+		p, err := e.Plan(t.Context(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range p.Objects {
+			switch {
+			case o.Owner.Name == "web" && (len(o.Steps) != 1 || o.Steps[0].What != "upload its first-boot data" || o.Steps[0].Effect != plan.Live || !strings.Contains(o.Steps[0].Why, "storage local doesn't have it any more")):
+				t.Errorf("the plan for web is\n%+v", o)
+			case o.Owner.Name == "db" && !o.Unchanged():
+				t.Errorf("the plan for db is\n%+v", o)
+			}
+		}
+		if rep, err := e.Converge(t.Context(), want, l.options()); err != nil || !rep.Converged() {
+			t.Fatalf("not converged: %v\n%s", err, describe(rep))
+		}
+		if p, err = e.Plan(t.Context(), want); err != nil || !p.Unchanged() {
+			t.Errorf("afterwards: %v\n%s", err, p)
+		}
+		s := l.serve(l.client)
+		defer s.end()
+		s.Want(want, nil)
+		s.await("web", engine.StateReady)
+		time.Sleep(2 * time.Hour)
+		lose("after the first time")
+		time.Sleep(2 * time.Hour)
+		if web := s.of("web"); web.State != engine.StateReady {
+			t.Errorf("web is told as %s: %s", web.State, web.Text)
+		}
+		lose("after the second time")
 	})
 }
 

@@ -15,7 +15,8 @@ import (
 //
 // The lists show whether a guest was left up to date, its node, name, tags, lock, pool, power state, CPUs, memory
 // and root disk. The config of a guest that the lists show something to do for is always read. Of the others,
-// so many are read as Most says; what somebody has changed in one that isn't read, and that no list shows, isn't seen.
+// so many are read as Most says; what somebody has changed in one that isn't read, and that no list shows, isn't seen: it is
+// [plan.Object.Unread].
 type Picture struct {
 	Since time.Time // what was read earlier doesn't count
 	Most  int       // configs that are read though the lists show nothing to do; negative: all
@@ -93,6 +94,7 @@ func (e *Engine) unread(list []plan.Object, pic *Picture) (left []plan.Object) {
 	for i := range list {
 		o := list[(i+pic.First)%len(list)]
 		if config, _ := e.observer.Outdated(o.VMID, pic.Since, pic.Since); config && !pic.take() {
+			o.Unread = true
 			left = append(left, o)
 		}
 	}

@@ -54,7 +54,7 @@ func (r Report) Late() bool {
 // outcome is how far an object has come.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
-	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Since: o.wait.since, State: StateWaiting}
+	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Awaits: p.Awaits, Since: o.wait.since, State: StateWaiting}
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[p.VMID]; g != nil {
 			out.Node, out.Addresses, out.Status, out.Leased = g.Node, g.Addresses, g.Status, g.Leased()

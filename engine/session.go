@@ -113,6 +113,17 @@ func (s *Session) Look() {
 	})
 }
 
+// Recheck has one object compared again with what there is, since something may be otherwise than it seems. It reads only what is
+// in doubt.
+func (s *Session) Recheck(owner model.Owner) {
+	s.r.post(func() {
+		if o := s.part.objects[owner.Key]; o != nil && o.owner == owner {
+			o.phase = o.phase.doubted()
+			s.r.due[o] = true
+		}
+	})
+}
+
 // rewant takes over what is wanted now. What is the same as before isn't touched.
 func (r *run) rewant(p *part, want model.Desired, versions map[model.Key]int64) {
 	was := p.want

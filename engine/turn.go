@@ -224,6 +224,7 @@ func (r *run) finish(o *object) {
 	r.e.mu.Lock()
 	r.e.memory.settled[o.owner] = time.Now()
 	delete(r.e.memory.kept, o.owner)
+	delete(r.e.memory.begun, o.owner)
 	r.e.mu.Unlock()
 	end := Event{Kind: Ready, Reason: model.ReasonUpToDate}
 	switch {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -11,7 +13,7 @@ import (
 // configs of its guests again, one after the other, and the disks that the storages have.
 
 const (
-	// verifyRound is within which time each guest's config is read again.
+	// verifyRound is within which time each guest's config is read again, unless its owner says otherwise.
 	verifyRound = time.Hour
 	// maxVerify bounds how many are read in each restPeriod, so that with the lists, an
 	// agent and a storage there are no more than 60 requests a minute, however many guests
@@ -27,29 +29,34 @@ const (
 	verifyPause = 10 * time.Minute
 )
 
-// verifyShare is how many of so many guests are read in each restPeriod.
-func verifyShare(guests int) int {
-	periods := int(verifyRound / restPeriod)
+// verifyShare is how many of so many guests are read in each restPeriod, if all are within a time.
+func verifyShare(guests int, within time.Duration) int {
+	periods := max(1, int(within/restPeriod))
 	return min((guests+periods-1)/periods, maxVerify)
 }
 
-// restingGuests are those that nobody works on at present.
-func (r *run) restingGuests() []int {
+// restingGuests are those that nobody works on at present: all, and by within which time they are read again.
+func (r *run) restingGuests() (ids []int, within map[time.Duration][]int) {
 	seen := map[int]bool{}
-	var ids []int
+	within = map[time.Duration][]int{}
 	for _, o := range r.order {
 		if id := o.plan.VMID; id != 0 && !o.busy() && !o.plan.Gone && !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
+			within[o.part.opts.Verify] = append(within[o.part.opts.Verify], id)
 		}
 	}
-	return ids
+	return ids, within
 }
 
 // nextConfigs are the guests whose configs are read in this round: those that seem to lack
 // a disk, and those that were read the longest ago.
-func (r *run) nextConfigs(guests []int) []int {
-	return r.e.observer.Oldest(guests, verifyShare(len(guests)), maxVerify)
+func (r *run) nextConfigs(within map[time.Duration][]int) (ids []int) {
+	for _, period := range slices.Sorted(maps.Keys(within)) {
+		guests := within[period]
+		ids = append(ids, r.e.observer.Oldest(guests, verifyShare(len(guests), period), maxVerify-len(ids))...)
+	}
+	return ids
 }
 
 // nextDisks asks for the disks of a storage that it is time for; nil: of none.

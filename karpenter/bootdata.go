@@ -76,7 +76,22 @@ func (b *bootData) data(ctx context.Context, claim *v1.NodeClaim, class *api.Pro
 		}
 		in.Kubernetes.BootstrapKubeconfig = string(kubeconfig)
 	}
-	return render(parts, in)
+	boot, err := render(parts, in)
+	boot.Random = in.Kubernetes.BootstrapToken != "" && holds(boot, in.Kubernetes.BootstrapToken)
+	return boot, err
+}
+
+// holds reports whether first-boot data have a text in them.
+func holds(boot spec.FirstBoot, text string) bool {
+	if boot.UserData != nil && strings.Contains(boot.UserData.CloudInit.Content, text) {
+		return true
+	}
+	for _, file := range boot.Files {
+		if strings.Contains(file.Content, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // check says what is wrong with the first-boot data of a class; nil: nothing.

@@ -201,7 +201,7 @@ func TestTheTemplateThatTheDocumentHasPeopleMake(t *testing.T) {
 		l.settle()
 		c := l.create(l.claim("node-1"))
 		conf := l.config(vmidOf(t, c))
-		if conf["cores"] != "2" || conf["memory"] != "4096" || conf["machine"] != "q35" || !strings.Contains(conf["net0"], "bridge=vmbr0") || !strings.Contains(conf["scsi0"], "size=28G") /* 30 GB */ {
+		if conf["cores"] != "2" || conf["memory"] != "4096" || conf["machine"] != "q35" || !strings.Contains(conf["net0"], "bridge=vmbr0") || !strings.Contains(conf["scsi0"], "size=30G") {
 			t.Errorf("it is %v", conf)
 		}
 		if conf["ide2"] != "" || !strings.Contains(conf["ide0"], "proxplane-") { // without its drive, cicustom is for nobody

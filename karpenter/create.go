@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
@@ -20,10 +21,10 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// createTimeout is how long one call waits for a machine. Karpenter calls again.
-const createTimeout = 4 * time.Minute
+// createTimeout is how long one call waits until a machine is begun. Karpenter calls again, and does nothing else meanwhile.
+const createTimeout = 30 * time.Second
 
-// Create makes the machine of a NodeClaim. It returns when the machine runs. A call for the same NodeClaim goes on
+// Create makes the machine of a NodeClaim. It returns when the machine is being made. A call for the same NodeClaim goes on
 // with the same machine.
 func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.NodeClaim, error) {
 	class, err := p.class(ctx, claim.Spec.NodeClassRef)
@@ -46,14 +47,12 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
 	what, out, err := p.launch(ctx, claim, class, at)
-	p.settled(claim, out.VMID, err)
 	if err != nil {
+		p.settled(claim, 0, err)
 		p.metrics.failed(at.zone, err)
 		p.events.full(class, err)
 		return nil, err
 	}
-	p.backoff.worked(at.zone, at.size.Name)
-	p.metrics.made(at.zone, time.Since(claim.CreationTimestamp.Time))
 	return p.launched(class, what, at, out), nil
 }
 
@@ -148,7 +147,7 @@ func order(a, b place, packs bool, mine map[string]int) int {
 func (p *CloudProvider) spread(ctx context.Context, class *api.ProxmoxNodeClass) map[string]int {
 	count := map[string]int{}
 	var claims v1.NodeClaimList
-	if err := p.client.List(ctx, &claims); err != nil {
+	if err := p.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return count // they are spread by what is free then
 	}
 	for i := range claims.Items {

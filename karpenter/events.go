@@ -19,6 +19,7 @@ const (
 	eventNotReady   = "NotReady"   // they can't any more, or not yet
 	eventNoCapacity = "NoCapacity" // no zone has room for a machine of the class
 	eventDrifted    = "Drifted"    // a node is to be replaced
+	eventNotMade    = "NotMade"    // the machine of a node couldn't be made
 )
 
 // teller emits events. The zero one emits none.

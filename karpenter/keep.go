@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/proxplane/proxplane/kube/join"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
 )
 
-// keeper has machines stay as they were made once their Node is initialized: what is changed in place is changed, and
+// keeper has machines that were begun be finished, and stay as they were made once their Node is initialized: what is changed in place is changed, and
 // first-boot data, which hold a token, are taken away. A machine that vanishes isn't made again: Karpenter replaces its
 // NodeClaim.
 type keeper struct {
@@ -39,9 +41,6 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 	if was == nil {
 		return reconcile.Result{RequeueAfter: lookLate}, k.protect(ctx, &claim)
 	}
-	if !claim.StatusConditions().Get(v1.ConditionTypeInitialized).IsTrue() {
-		return reconcile.Result{}, nil // it has its first-boot data until then
-	}
 	at, err := k.provider.regions.Get(region)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -50,7 +49,14 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 	if err != nil || class == nil {
 		return reconcile.Result{}, err
 	}
+	if !claim.StatusConditions().Get(v1.ConditionTypeInitialized).IsTrue() { // it has its first-boot data until then
+		return k.making(ctx, &claim, class, was, at, vmid)
+	}
 	owner := k.provider.ownerOf(&claim)
+	k.provider.runs(&claim, was, vmid)
+	if left := join.Settle - time.Since(claim.StatusConditions().Get(v1.ConditionTypeInitialized).LastTransitionTime.Time); left > 0 {
+		return reconcile.Result{RequeueAfter: left}, nil
+	}
 	switch err := at.Site.DropSeed(ctx, owner); {
 	case errors.Is(err, site.ErrNotFound):
 		return reconcile.Result{RequeueAfter: lookLate}, nil // whoever collects NodeClaims without a machine sees to it

@@ -183,7 +183,24 @@ func (l *lab) create(c *v1.NodeClaim) *v1.NodeClaim {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	// What Karpenter does with it.
+	region, _, err := ParseProviderID(made.Status.ProviderID)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := l.regions.all[region].Site.Await(l.t.Context(), l.ownerOf(c), site.Running); err != nil {
+		l.t.Fatal(err)
+	}
+	l.launched(c, made)
+	k := &keeper{client: l.client, provider: l.CloudProvider}
+	if _, err := k.Reconcile(l.t.Context(), request(c.Name)); err != nil {
+		l.t.Fatal(err)
+	}
+	return c
+}
+
+// launched does what Karpenter does with a machine that is launched.
+func (l *lab) launched(c, made *v1.NodeClaim) {
+	l.t.Helper()
 	c.Labels, c.Annotations = made.Labels, made.Annotations
 	if err := l.client.Update(l.t.Context(), c); err != nil {
 		l.t.Fatal(err)
@@ -193,7 +210,6 @@ func (l *lab) create(c *v1.NodeClaim) *v1.NodeClaim {
 	if err := l.client.Status().Update(l.t.Context(), c); err != nil {
 		l.t.Fatal(err)
 	}
-	return c
 }
 
 // config is that of a VM; nil: there is none.
@@ -247,10 +263,12 @@ func zoneIs(node string) v1.NodeSelectorRequirementWithMinValues {
 // initialized has a Node join, and waits until its machine is as it is to stay.
 func (l *lab) initialized(c *v1.NodeClaim) {
 	l.t.Helper()
+	c.StatusConditions().SetTrue(v1.ConditionTypeRegistered)
 	c.StatusConditions().SetTrue(v1.ConditionTypeInitialized)
 	if err := l.client.Status().Update(l.t.Context(), c); err != nil {
 		l.t.Fatal(err)
 	}
+	time.Sleep(join.Settle)
 	l.keep(c)
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// launch makes a machine and waits until it runs.
+// launch begins a machine and waits until it is being made under its VMID. Karpenter does nothing else, for no NodePool, while a
+// NodeClaim has no provider ID, so nobody waits here for what takes long: see [keeper.making].
 func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, at place) (made, site.Outcome, error) {
 	r, err := p.regions.Get(at.zone.region)
 	if err != nil {
@@ -27,35 +28,12 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 		return made{}, site.Outcome{}, wrongInput(err)
 	}
 	owner := p.ownerOf(claim)
-	m, cluster := what.machine(owner, r.Cluster, inPlaceOf(class))
-	if m.FirstBoot, err = p.boot.data(ctx, claim, class, what, at.size, m); err != nil {
-		return what, site.Outcome{}, wrongInput(err)
-	}
-	vm, image, err := what.translate(m, cluster)
-	if err != nil {
-		return what, site.Outcome{}, wrongInput(err)
-	}
-	if what.Template != nil { // the same as that of the template's own controller
-		img, why, err := wantedImage(ctx, r, owner, what.Source.Name, what.Template)
-		switch {
-		case err != nil:
-			return what, site.Outcome{}, err
-		case why != "":
-			return what, site.Outcome{}, wrongInput(errors.New(why))
-		}
-		image = &img
-	}
-	if image != nil {
-		if err := r.Site.PutImage(image.Owner, *image); err != nil {
-			return what, site.Outcome{}, err
-		}
-	}
-	if err := r.Site.Put(owner, vm); err != nil {
+	if err := p.put(ctx, r, claim, class, what, at.size); err != nil {
 		return what, site.Outcome{}, err
 	}
-	out, err := r.Site.Await(ctx, owner, runsOrCant)
+	out, err := r.Site.Await(ctx, owner, begunOrCant)
 	switch {
-	case err == nil && site.Running(out):
+	case err == nil && !cant(out):
 		return what, out, nil
 	case err == nil:
 		return what, out, p.giveUp(ctx, r, owner, at, out)
@@ -64,12 +42,47 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 	if errors.As(err, &stuck) && stuck.Err == nil {
 		return what, stuck.Outcome, p.giveUp(ctx, r, owner, at, stuck.Outcome)
 	}
-	return what, out, fmt.Errorf("make the machine of %s in zone %s: it isn't running yet: %w", claim.Name, at.zone, err)
+	return what, out, fmt.Errorf("make the machine of %s in zone %s: it isn't begun yet: %w", claim.Name, at.zone, err)
 }
 
-// runsOrCant waits until a machine runs, or there is no room for it.
-func runsOrCant(o site.Outcome) bool {
-	return site.Running(o) || o.Wait != nil && slices.Contains(fullReasons, o.Wait.Reason)
+// put has the machine of a NodeClaim made, or made on.
+func (p *CloudProvider) put(ctx context.Context, r *Region, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, what made, size Size) error {
+	owner := p.ownerOf(claim)
+	m, cluster := what.machine(owner, r.Cluster, inPlaceOf(class))
+	var err error
+	if m.FirstBoot, err = p.boot.data(ctx, claim, class, what, size, m); err != nil {
+		return wrongInput(err)
+	}
+	vm, image, err := what.translate(m, cluster)
+	if err != nil {
+		return wrongInput(err)
+	}
+	if what.Template != nil { // the same as that of the template's own controller
+		img, why, err := wantedImage(ctx, r, owner, what.Source.Name, what.Template)
+		switch {
+		case err != nil:
+			return err
+		case why != "":
+			return wrongInput(errors.New(why))
+		}
+		image = &img
+	}
+	if image != nil {
+		if err := r.Site.PutImage(image.Owner, *image); err != nil {
+			return err
+		}
+	}
+	return r.Site.Put(owner, vm)
+}
+
+// begunOrCant waits until a machine is being made, or there is no room for it.
+func begunOrCant(o site.Outcome) bool {
+	return cant(o) || o.VMID != 0 && (site.Running(o) || site.Ready(o) || o.State == engine.StateChanging)
+}
+
+// cant reports whether a machine can't be made where it was to be.
+func cant(o site.Outcome) bool {
+	return !site.Running(o) && o.Wait != nil && slices.Contains(fullReasons, o.Wait.Reason)
 }
 
 // giveUp removes a machine that can't be made, and has its zone left alone for a while. Karpenter then looks

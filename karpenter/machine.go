@@ -78,9 +78,7 @@ func (m made) machine(owner model.Owner, cluster spec.Cluster, at inPlace) (spec
 	root := spec.Disk{Name: "root"}
 	if b := m.Boot; b != nil {
 		root.Storage = b.Storage
-		if size, err := resource.ParseQuantity(b.Size); err == nil {
-			root.Size = &size
-		}
+		root.Size = bootSize(b)
 	}
 	out.Disks = []spec.Disk{root}
 	out.Source = spec.Source{Copy: true}
@@ -91,6 +89,22 @@ func (m made) machine(owner model.Owner, cluster spec.Cluster, at inPlace) (spec
 	}
 	out.Firewall = firewallOf(at.Groups)
 	return out, &cluster
+}
+
+// bootSize is how large the disk of a machine is; nil: as large as that of the template. As in Proxmox, 30G are 30 GiB.
+func bootSize(b *api.BootDevice) *resource.Quantity {
+	if b == nil || b.Size == "" {
+		return nil
+	}
+	text := b.Size
+	if strings.HasSuffix(text, "G") || strings.HasSuffix(text, "T") {
+		text += "i"
+	}
+	size, err := resource.ParseQuantity(text)
+	if err != nil {
+		return nil // the API server takes no such text
+	}
+	return &size
 }
 
 // firewallOf is the firewall with some groups; nil: none is asked for, and it is left as it is.

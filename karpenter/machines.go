@@ -73,7 +73,7 @@ func bare(list []netip.Prefix) (all []netip.Addr) {
 // Exists reports whether there is a NodeClaim with a UID.
 func (m *machines) Exists(ctx context.Context, id string) (bool, error) {
 	var claims v1.NodeClaimList
-	if err := m.client.List(ctx, &claims); err != nil {
+	if err := m.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
 	}
 	for i := range claims.Items {

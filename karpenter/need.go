@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
 	"github.com/proxplane/proxplane/model"
 )
@@ -26,7 +24,7 @@ func needOf(class *api.ProxmoxNodeClass, t source) need {
 	n := need{devices: map[string]int{}}
 	if d := class.Spec.BootDevice; d != nil {
 		n.storage = d.Storage
-		if size, err := resource.ParseQuantity(d.Size); err == nil {
+		if size := bootSize(d); size != nil {
 			n.disk = size.Value()
 		}
 	}

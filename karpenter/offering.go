@@ -174,10 +174,8 @@ func (s Size) is(c *model.Config) bool {
 // in is the size as machines of a class have it: with the disk and the number of pods that the class says.
 func (s Size) in(class *api.ProxmoxNodeClass) Size {
 	s.Capacity = s.Capacity.DeepCopy()
-	if d := class.Spec.BootDevice; d != nil && d.Size != "" {
-		if size, err := resource.ParseQuantity(d.Size); err == nil {
-			s.Capacity[corev1.ResourceEphemeralStorage] = size
-		}
+	if size := bootSize(class.Spec.BootDevice); size != nil {
+		s.Capacity[corev1.ResourceEphemeralStorage] = *size
 	}
 	if k := class.Spec.KubeletConfiguration; k != nil && k.MaxPods != nil {
 		s.Capacity[corev1.ResourcePods] = *resource.NewQuantity(int64(*k.MaxPods), resource.DecimalSI)

@@ -192,8 +192,8 @@ func (r *Regions) open(w declared, was *Region) error {
 		cfg.Proxmox.Observe = r.observe(w.name)
 	}
 	opened, err := r.sites.Open(cfg, site.Options{Door: Door, Set: r.set, Range: w.cluster.Range, Options: engine.Options{
-		Parallel: maxParallel,
-		Changed:  func(o engine.Outcome) { r.changed(o.Owner.Key) },
+		Parallel: maxParallel, Verify: verifyNodes,
+		Changed: func(o engine.Outcome) { r.changed(o.Owner.Key) },
 		Trouble: func(why *plan.Wait, _ time.Time) {
 			if why != nil {
 				r.log.Warn("trouble with Proxmox", "region", w.name, "reason", why.Reason, "error", why.Text)
@@ -209,6 +209,10 @@ func (r *Regions) open(w declared, was *Region) error {
 	r.all[w.name] = &Region{Name: w.name, Cluster: w.cluster, Site: opened, connection: w.connection, identity: w.identity}
 	return nil
 }
+
+// verifyNodes is within which time the configs of all nodes are read again: nodes come and go, and nobody is to change them by hand, so
+// that a thousand of them cost no more requests than a few.
+const verifyNodes = 24 * time.Hour
 
 // maxParallel is how many machines of a region are worked on at once.
 const maxParallel = 1000

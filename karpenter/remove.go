@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -28,6 +29,10 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	m, err := r.Site.Read(ctx, owner)
 	switch {
 	case errors.Is(err, site.ErrNotFound):
+		if r.Site.Wants(owner) && !claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() { // it is being made
+			p.settled(claim, 0, errGone)
+			return r.Site.Remove(ctx, owner)
+		}
 		if foreign, err := p.foreign(ctx, r, claim, vmid); err != nil || foreign {
 			return errors.Join(err, notOurs(claim, vmid))
 		}
@@ -36,6 +41,7 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	case err != nil:
 		return fmt.Errorf("find the machine of %s: %w", claim.Name, err)
 	}
+	p.settled(claim, 0, errGone)
 	if err := r.Site.Remove(ctx, owner); err != nil {
 		return fmt.Errorf("delete VM %d of %s: %w", m.Guest.VMID, claim.Name, err)
 	}
@@ -117,7 +123,7 @@ func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
 // those that another provider made.
 func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) ([]*v1.NodeClaim, error) {
 	var claims v1.NodeClaimList
-	if err := p.client.List(ctx, &claims); err != nil {
+	if err := p.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list NodeClaims: %w", err)
 	}
 	var all []*v1.NodeClaim

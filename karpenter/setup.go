@@ -29,6 +29,7 @@ import (
 
 	infra "github.com/proxplane/proxplane/api/infra/v1beta1"
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/kube/join"
 	"github.com/proxplane/proxplane/model"
 )
@@ -36,14 +37,21 @@ import (
 // uncached are kinds of objects that are read when they are needed: there are many of them, and few matter.
 var uncached = []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}
 
-// workers is how many objects of a kind are looked after at once.
-const workers = 4
+// workers is how many objects of a kind are looked after at once, and keepers how many machines.
+const (
+	workers = 4
+	keepers = 16
+)
 
 // setUp connects our controllers with the manager.
 func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 	p.events = teller{mgr.GetEventRecorder("proxplane-karpenter")}
 	news := make(chan event.GenericEvent, 1024)
+	feed := &kube.Feed{}
 	p.regions.changed = func(key model.Key) {
+		if key.Kind == kindNodeClaim {
+			feed.Wake(types.NamespacedName{Name: key.Name})
+		}
 		if key.Kind != api.KindTemplate {
 			return
 		}
@@ -70,7 +78,8 @@ func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 			Watches(&api.ProxmoxTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Watches(&api.ProxmoxUnmanagedTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Complete(&classes{client: mgr.GetClient(), provider: p}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(opts).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(controller.Options{MaxConcurrentReconciles: keepers}).
+			WatchesRawSource(feed).
 			Watches(&api.ProxmoxNodeClass{}, byRegion(&v1.NodeClaimList{}), generation).
 			Complete(&keeper{client: mgr.GetClient(), provider: p}),
 		mgr.Add(&collector{direct: mgr.GetAPIReader(), provider: p, log: cfg.Logger, every: collectEvery, missing: map[model.Owner]string{}}),

@@ -115,7 +115,8 @@ func findUsers(ctx context.Context, c *pve.Client, left model.Left, found *model
 	if err != nil {
 		return fmt.Errorf("list who may use what was left of VM %d: %w", left.VMID, err)
 	}
-	guests, unknown := mayUse(all, left, found.There)
+	shared := sharedStorages(all)
+	guests, unknown := mayUse(all, left, found.There, shared)
 	if unknown != "" {
 		found.Unknown = unknown
 		return nil
@@ -137,7 +138,7 @@ func findUsers(ctx context.Context, c *pve.Client, left model.Left, found *model
 			}
 		}
 		for _, v := range found.There {
-			if named(v, configs) {
+			if reaches(g, left, v, shared) && named(v, configs) {
 				found.Users[v] = append(found.Users[v], g.VMID)
 			}
 		}
@@ -147,11 +148,7 @@ func findUsers(ctx context.Context, c *pve.Client, left model.Left, found *model
 
 // mayUse are the VMs that can use one of the volumes, or have the VMID. Nothing is known
 // where a container can: what those mount isn't read.
-func mayUse(all []pve.Resource, left model.Left, volumes []string) (guests []pve.Resource, unknown string) {
-	shared := map[string]bool{}
-	for _, r := range all {
-		shared[r.Storage] = shared[r.Storage] || r.Type == "storage" && r.Shared
-	}
+func mayUse(all []pve.Resource, left model.Left, volumes []string, shared map[string]bool) (guests []pve.Resource, unknown string) {
 	anywhere := slices.ContainsFunc(volumes, func(v string) bool { return shared[model.StorageOf(v)] })
 	for _, g := range all {
 		near := anywhere || g.Node == left.Node || g.VMID == left.VMID
@@ -163,6 +160,20 @@ func mayUse(all []pve.Resource, left model.Left, volumes []string) (guests []pve
 		}
 	}
 	return guests, ""
+}
+
+// reaches reports whether a guest can use a volume: on another node a local volume of that name is another one.
+func reaches(g pve.Resource, left model.Left, volume string, shared map[string]bool) bool {
+	return g.Node == left.Node || shared[model.StorageOf(volume)]
+}
+
+// sharedStorages are the storages on which a volume is the same on all nodes.
+func sharedStorages(all []pve.Resource) map[string]bool {
+	shared := map[string]bool{}
+	for _, r := range all {
+		shared[r.Storage] = shared[r.Storage] || r.Type == "storage" && r.Shared
+	}
+	return shared
 }
 
 // named reports whether one of the configs names a volume.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -34,6 +35,12 @@ func By(action model.Action, task string, warnings []string, failure error) *mod
 		// Proxmox says that the task is OK whether or not it could remove the old volume.
 		if failure == nil && a.From != "" {
 			left.Node, left.VMID, left.Volumes, left.Moved = a.Node, a.VMID, []string{a.From}, true
+			return left
+		}
+	case model.Migrate:
+		// The volume of a cloud-init drive that an earlier guest with the VMID has left: Proxmox gives others a free name.
+		if errors.As(failure, &failed) && strings.HasPrefix(model.VolumeName(failed.InTheWay()), fmt.Sprintf("vm-%d-cloudinit", a.VMID)) {
+			left.Node, left.VMID, left.Volumes, left.Blocks = a.To, a.VMID, []string{failed.InTheWay()}, true
 			return left
 		}
 	case model.Clone:

@@ -13,6 +13,9 @@ func TestTasksThatMayHaveLeftDisksAreKnown(t *testing.T) {
 	failed := &pve.TaskError{ExitStatus: "interrupted by signal"}
 	to := model.Target{VMID: 555, Node: "pve2"}
 	warned := []string{"Could not remove disk 'nfs:5/vm-5-disk-0.raw', check manually: x"}
+	blocked := func(volume string) error {
+		return &pve.TaskError{ExitStatus: "migration aborted", Log: []string{"ERROR: migration aborted (duration 00:00:02): volume '" + volume + "' already exists"}}
+	}
 	for _, c := range []struct {
 		action   model.Action
 		warnings []string
@@ -29,6 +32,10 @@ func TestTasksThatMayHaveLeftDisksAreKnown(t *testing.T) {
 		{model.Destroy{Target: to}, []string{"something else"}, nil, false, "a warning about something else"},
 		{model.Destroy{Target: to}, nil, failed, false, "a destruction that failed"},
 		{model.Destroy{Target: to}, nil, &pve.TaskError{Log: []string{"WARN: " + warned[0]}}, true, "one that says so, and has left a disk"},
+		{model.Migrate{Target: model.Target{VMID: 555, Node: "pve1"}, To: "pve2"}, nil, blocked("lvm:vm-555-cloudinit"), true, "the cloud-init volume of an earlier guest is in the way"},
+		{model.Migrate{Target: model.Target{VMID: 555, Node: "pve1"}, To: "pve2"}, nil, blocked("local:555/vm-555-cloudinit.qcow2"), true, "the same on a storage with files"},
+		{model.Migrate{Target: model.Target{VMID: 555, Node: "pve1"}, To: "pve2"}, nil, blocked("lvm:vm-555-state-x"), false, "something else is in the way, which may be worth keeping"},
+		{model.Migrate{Target: model.Target{VMID: 555, Node: "pve1"}, To: "pve2"}, nil, failed, false, "nothing is in the way"},
 		{model.Start{Target: to}, warned, failed, false, "it makes no disks"},
 	} {
 		got := leftover.By(c.action, task, c.warnings, c.err)

@@ -33,7 +33,8 @@ func TestOnlyGuestsThatCanUseADiskAreAsked(t *testing.T) {
 		{"containers elsewhere don't matter", []pve.Resource{guest("lxc", "pve2", 8)}, "local-lvm:vm-100-disk-0", nil, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			guests, unknown := mayUse(slices.Concat(storages, c.guests), left, []string{c.volume})
+			all := slices.Concat(storages, c.guests)
+			guests, unknown := mayUse(all, left, []string{c.volume}, sharedStorages(all))
 			var ids []int
 			for _, g := range guests {
 				ids = append(ids, g.VMID)
@@ -42,5 +43,22 @@ func TestOnlyGuestsThatCanUseADiskAreAsked(t *testing.T) {
 				t.Errorf("%v, %q; want %v, known: %v", ids, unknown, c.want, c.known)
 			}
 		})
+	}
+}
+
+func TestALocalVolumeOfAnotherNodeIsAnotherOne(t *testing.T) {
+	left := model.Left{Node: "pve1", VMID: 100}
+	shared := sharedStorages([]pve.Resource{{Type: "storage", Storage: "lvm", Node: "pve1"}, {Type: "storage", Storage: "ceph", Node: "pve1", Shared: true}})
+	for _, c := range []struct {
+		node, volume string
+		want         bool
+	}{
+		{"pve1", "lvm:vm-100-disk-0", true},
+		{"pve2", "lvm:vm-100-disk-0", false},
+		{"pve2", "ceph:vm-100-disk-0", true},
+	} {
+		if got := reaches(pve.Resource{Node: c.node, VMID: 100}, left, c.volume, shared); got != c.want {
+			t.Errorf("VM 100 on %s reaches %s: %v", c.node, c.volume, got)
+		}
 	}
 }

@@ -70,11 +70,14 @@ func (f *fleet) at(ctx context.Context, login providerspec.Login) (*berth, error
 	return next, nil
 }
 
+// verifyMachines is within which time the configs of all machines are read again: machines are replaced, and nobody is to change them by hand.
+const verifyMachines = 24 * time.Hour
+
 // open connects. Whether Proxmox can be reached shows later.
 func (f *fleet) open(b *berth, login providerspec.Login) error {
 	cfg := f.config(login)
 	s, err := f.options.Sites.Open(cfg, site.Options{Door: Door, Set: f.options.Set, Options: engine.Options{
-		Changed: f.changed,
+		Changed: f.changed, Verify: verifyMachines,
 		Trouble: func(w *plan.Wait, since time.Time) { f.troubled(b, w, since) },
 		Claim:   f.claim,
 	}})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +28,7 @@ import (
 const (
 	bootKey      = "userdata"
 	bootIgnition = "machines.proxplane.io/ignition"
+	bootRandom   = "machines.proxplane.io/own-token"
 	bootLabel    = "machines.proxplane.io/machine"
 
 	// bootAge is how old user-data may be when a guest is made from them: their token lives an hour.
@@ -38,8 +41,46 @@ func bootName(m *clusterv1alpha1.Machine) client.ObjectKey {
 	return client.ObjectKey{Namespace: m.Namespace, Name: m.Name + "-user-data"}
 }
 
+// boots are the user-data of machines that were read or made, so that they aren't read at each look.
+type boots struct {
+	mu    sync.Mutex
+	known map[types.UID]boot
+}
+
+type boot struct {
+	made userdata.Made
+	at   time.Time // when they were made
+}
+
+func (b *boots) get(of types.UID) (boot, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one, known := b.known[of]
+	return one, known
+}
+
+func (b *boots) put(of types.UID, made userdata.Made, at time.Time) *userdata.Made {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.known == nil {
+		b.known = map[types.UID]boot{}
+	}
+	b.known[of] = boot{made, at}
+	return &made
+}
+
+func (b *boots) drop(of types.UID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.known, of)
+}
+
 // userData are those of the machine: made once, and kept beside it. Nil: it is said what is waited for.
 func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
+	good := func(at time.Time) bool { return t.record.VMID != 0 || t.now().Sub(at) < bootAge }
+	if b, known := t.boots.get(t.m.UID); known && good(b.at) {
+		return &b.made, nil
+	}
 	var s corev1.Secret
 	err := t.direct.Get(ctx, bootName(t.m), &s)
 	switch {
@@ -48,8 +89,8 @@ func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
 		return nil, fmt.Errorf("read the user-data: %w", err)
 	case !metav1.IsControlledBy(&s, t.m):
 		return nil, &wrongError{fmt.Sprintf("the Secret %s, which is for its user-data, belongs to something else; remove it", bootName(t.m))}
-	case t.record.VMID != 0 || t.now().Sub(s.CreationTimestamp.Time) < bootAge:
-		return &userdata.Made{Text: string(s.Data[bootKey]), Ignition: s.Annotations[bootIgnition] == "true"}, nil
+	case good(s.CreationTimestamp.Time):
+		return t.boots.put(t.m.UID, userdata.Made{Text: string(s.Data[bootKey]), Ignition: s.Annotations[bootIgnition] == "true", Random: s.Annotations[bootRandom] == "true"}, s.CreationTimestamp.Time), nil
 	default: // nothing was made from them yet, and their token ends
 		if err := client.IgnoreNotFound(t.direct.Delete(ctx, &s, client.Preconditions{UID: &s.UID})); err != nil {
 			return nil, err
@@ -62,7 +103,7 @@ func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
 	s = corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: t.m.Namespace, Name: bootName(t.m).Name, Labels: map[string]string{bootLabel: t.m.Name},
-			Annotations:     map[string]string{bootIgnition: fmt.Sprint(made.Ignition)},
+			Annotations:     map[string]string{bootIgnition: fmt.Sprint(made.Ignition), bootRandom: fmt.Sprint(made.Random)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.m, clusterv1alpha1.SchemeGroupVersion.WithKind(Kind))},
 		},
 		Data: map[string][]byte{bootKey: []byte(made.Text)},
@@ -70,10 +111,11 @@ func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
 	if err := t.direct.Create(ctx, &s); err != nil {
 		return nil, fmt.Errorf("write the user-data: %w", err)
 	}
-	return made, nil
+	return t.boots.put(t.m.UID, *made, t.now()), nil
 }
 
 func (t *turn) dropUserData(ctx context.Context) error {
+	t.boots.drop(t.m.UID)
 	s := &corev1.Secret{}
 	if err := t.direct.Get(ctx, bootName(t.m), s); err != nil {
 		return client.IgnoreNotFound(err)
@@ -84,9 +126,13 @@ func (t *turn) dropUserData(ctx context.Context) error {
 	return client.IgnoreNotFound(t.direct.Delete(ctx, s, client.Preconditions{UID: &s.UID}))
 }
 
-// dropSeed takes the first-boot data out of the machine once it is a ready node: they hold the token that it has joined with.
+// dropSeed takes the first-boot data out of the machine once it has been a ready node for a moment: they hold the token that it has joined with.
 func (t *turn) dropSeed(ctx context.Context) {
 	if t.record.SeedDropped || !t.record.Made || t.node == nil || !drain.Ready(t.node) {
+		return
+	}
+	if left := join.Settle - t.now().Sub(drain.ReadySince(t.node)); left > 0 {
+		t.again = left
 		return
 	}
 	switch err := t.berth.site.DropSeed(ctx, t.owner); {
@@ -141,6 +187,7 @@ func (t *turn) makeUserData(ctx context.Context) (*userdata.Made, error) {
 	if err != nil {
 		return nil, &wrongError{err.Error()}
 	}
+	made.Random = true // the token
 	return &made, nil
 }
 

@@ -68,7 +68,7 @@ func (t *turn) find(ctx context.Context) error {
 func (t *turn) drain(ctx context.Context) (bool, error) {
 	var nodes corev1.NodeList
 	var machines clusterv1alpha1.MachineList
-	if err := errors.Join(t.client.List(ctx, &nodes), t.client.List(ctx, &machines)); err != nil {
+	if err := errors.Join(t.client.List(ctx, &nodes, client.UnsafeDisableDeepCopy), t.client.List(ctx, &machines, client.UnsafeDisableDeepCopy)); err != nil {
 		return false, err
 	}
 	joining := slices.ContainsFunc(machines.Items, func(m clusterv1alpha1.Machine) bool { return m.Status.NodeRef == nil && m.DeletionTimestamp == nil })

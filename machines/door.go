@@ -66,7 +66,7 @@ const (
 	DefaultJoinTimeout       = 25 * time.Minute
 	DefaultSkipEvictionAfter = 2 * time.Hour
 
-	workers = 10
+	workers = 20
 )
 
 // Scheme adds the kinds.
@@ -85,7 +85,7 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 		drainer: &drain.Drainer{Client: mgr.GetClient(), Pods: direct},
 		tokens:  &join.Tokens{Client: direct, Door: tokenDoor(o.Namespaces)},
 		metrics: newMetrics(o.Registry, mgr.GetClient()),
-		secrets: newContents(direct),
+		secrets: newContents(direct), boots: &boots{},
 	}
 	r.fleet = newFleet(o, direct, log)
 	if o.Beside {

@@ -31,7 +31,7 @@ func (t *turn) keep(ctx context.Context) error {
 		return nil // it is said what is waited for
 	}
 	vm, image, err := t.value.Machine(providerspec.Want{
-		Owner: t.owner, Name: t.m.Spec.Name, Labels: t.m.Labels, VMID: t.record.VMID, Had: t.record.Addresses, UserData: boot.Text, Ignition: boot.Ignition,
+		Owner: t.owner, Name: t.m.Spec.Name, Labels: t.m.Labels, VMID: t.record.VMID, Had: t.record.Addresses, UserData: boot.Text, Ignition: boot.Ignition, Random: boot.Random,
 	})
 	if err != nil {
 		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", oneLine(err))

@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/proxplane/proxplane/kube/drain"
@@ -80,7 +82,7 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 			t.Fatal(err)
 		}
 		login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxmox"}, Data: map[string][]byte{"token": []byte("00000000-0000-0000-0000-000000000001")}}
-		c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, login)...).WithStatusSubresource(&corev1.Node{}).
+		c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Create: asServed}).WithObjects(append(objects, login)...).WithStatusSubresource(&corev1.Node{}).
 			WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 		o := Options{
 			Set: "k8s-lab", Sites: new(site.Sites), Proxmox: tr, Logger: slog.New(slog.DiscardHandler), JoinTimeout: DefaultJoinTimeout, SkipEvictionAfter: DefaultSkipEvictionAfter,
@@ -89,7 +91,7 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 		recorder := events.NewFakeRecorder(10_000)
 		r := &reconciler{
 			Options: o, client: c, direct: c, log: o.Logger, now: time.Now, getenv: func(string) string { return "" }, events: recorder,
-			drainer: &drain.Drainer{Client: c, Pods: c}, tokens: &join.Tokens{Client: c, Door: Door}, metrics: newMetrics(nil, c), secrets: newContents(c),
+			drainer: &drain.Drainer{Client: c, Pods: c}, tokens: &join.Tokens{Client: c, Door: Door}, metrics: newMetrics(nil, c), secrets: newContents(c), boots: &boots{},
 		}
 		r.server.version, r.server.at = "1.37.1", time.Now().Add(24*time.Hour)
 		r.fleet = newFleet(o, c, o.Logger)
@@ -100,6 +102,23 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 		}()
 		test(t, &lab{reconciler: r, t: t, sim: sim, said: recorder})
 	})
+}
+
+// asServed creates an object as an API server does.
+func asServed(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+	if at := o.GetCreationTimestamp(); at.IsZero() {
+		o.SetCreationTimestamp(metav1.Now())
+	}
+	if s, ok := o.(*corev1.Secret); ok {
+		for k, v := range s.StringData {
+			if s.Data == nil {
+				s.Data = map[string][]byte{}
+			}
+			s.Data[k] = []byte(v)
+		}
+		s.StringData = nil
+	}
+	return c.Create(ctx, o, opts...)
 }
 
 // machineOf is a Machine whose cloudProviderSpec has some further fields.
@@ -163,7 +182,7 @@ func (l *lab) joinsAsNode(m *clusterv1alpha1.Machine) {
 	l.t.Helper()
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: m.Name, CreationTimestamp: metav1.Now()}, Spec: corev1.NodeSpec{ProviderID: *m.Spec.ProviderID},
-		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}}},
 	}
 	l.add(n)
 	if err := l.direct.Status().Update(l.t.Context(), n); err != nil {

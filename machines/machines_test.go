@@ -26,8 +26,8 @@ func TestTheSeedIsDroppedOnceTheNodeIsReady(t *testing.T) {
 			t.Fatalf("there are the images %v", l.volumes("iso/"))
 		}
 		l.joinsAsNode(m)
-		m = l.until("md-1", "it is a node", inPhase(phaseRunning))
-		l.until("md-1", "the image is gone", func(*clusterv1alpha1.Machine) bool { return len(l.volumes("iso/")) == 0 })
+		l.until("md-1", "it is a node", inPhase(phaseRunning))
+		m = l.until("md-1", "the image is gone", func(*clusterv1alpha1.Machine) bool { return len(l.volumes("iso/")) == 0 })
 		if !recordOf(m).SeedDropped {
 			t.Errorf("it is tried again and again: %+v", recordOf(m))
 		}

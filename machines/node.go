@@ -135,10 +135,10 @@ func (r *reconciler) ofNode(ctx context.Context, o client.Object) []reconcile.Re
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(m)}}
 }
 
-// byNode is the Machine whose Node has a name; nil: there is none.
+// byNode is the Machine whose Node has a name; nil: there is none. It is the cache's: nobody may change it.
 func (r *reconciler) byNode(ctx context.Context, name string) (*clusterv1alpha1.Machine, error) {
 	var list clusterv1alpha1.MachineList
-	if err := r.client.List(ctx, &list); err != nil {
+	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
@@ -175,7 +175,7 @@ func (j *joining) ByNode(ctx context.Context, node string) (*join.Machine, error
 // Exists reports whether there is a machine with an ID.
 func (j *joining) Exists(ctx context.Context, id string) (bool, error) {
 	var list clusterv1alpha1.MachineList
-	if err := j.client.List(ctx, &list); err != nil {
+	if err := j.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(list.Items, func(m clusterv1alpha1.Machine) bool { return string(m.UID) == id }), nil

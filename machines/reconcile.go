@@ -53,6 +53,7 @@ type reconciler struct {
 	tokens  *join.Tokens
 	metrics *metrics
 	secrets *contents
+	boots   *boots
 	now     func() time.Time
 	getenv  func(string) string
 

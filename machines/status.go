@@ -174,12 +174,47 @@ func (t *turn) write(ctx context.Context) error {
 	if t.node != nil && drain.Ready(t.node) && !wasReady(t.before) {
 		t.metrics.provisioning.Observe(t.now().Sub(t.m.CreationTimestamp.Time).Seconds())
 	}
+	if t.early() {
+		return nil
+	}
 	return t.store(ctx)
 }
 
 func wasReady(m *clusterv1alpha1.Machine) bool {
 	return slices.ContainsFunc(m.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 }
+
+// progressPause is how soon after the last report of progress the next one is written, if nothing else is new: a machine that is made takes many
+// short steps.
+const progressPause = 5 * time.Second
+
+// early reports whether nothing is new but what is being done for a machine, so soon after the last report that the next look writes it.
+func (t *turn) early() bool {
+	if t.said.err != "" || t.m.Status.LastUpdated == nil || t.before.Status.LastUpdated == nil {
+		return false
+	}
+	left := progressPause - t.now().Sub(t.before.Status.LastUpdated.Time)
+	if left <= 0 {
+		return false
+	}
+	quiet := t.m.DeepCopy()
+	is, was := slices.IndexFunc(quiet.Status.Conditions, isInstance), slices.IndexFunc(t.before.Status.Conditions, isInstance)
+	if is < 0 || was < 0 || quiet.Status.Conditions[is].Status != t.before.Status.Conditions[was].Status {
+		return false
+	}
+	quiet.Status.Conditions[is], quiet.Status.LastUpdated = t.before.Status.Conditions[was], t.before.Status.LastUpdated
+	t.record.into(quiet)
+	b, err := client.MergeFrom(t.before).Data(quiet)
+	if err != nil || string(b) != "{}" {
+		return false
+	}
+	if t.again == 0 || t.again > left {
+		t.again = left
+	}
+	return true
+}
+
+func isInstance(c corev1.NodeCondition) bool { return c.Type == conditionInstance }
 
 // store writes the Machine, if something has changed.
 func (t *turn) store(ctx context.Context) error {
@@ -232,7 +267,8 @@ func (t *turn) condition(c corev1.NodeCondition) {
 	if t.said.err != "" && c.Type == conditionInstance {
 		kind = corev1.EventTypeWarning
 	}
-	if was.Reason != c.Reason || kind == corev1.EventTypeWarning && was.Message != c.Message {
+	turned := was.Status != c.Status && (c.Status == corev1.ConditionTrue || was.Status != "") // what is waited for meanwhile is in the condition
+	if turned || was.Reason != c.Reason && c.Type == conditionDrained || kind == corev1.EventTypeWarning && (was.Reason != c.Reason || was.Message != c.Message) {
 		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", cut(c.Message))
 	}
 }

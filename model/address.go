@@ -154,12 +154,17 @@ func IPConfig(value string) []Address {
 // ConfiguredAddresses are the fixed addresses that options of Proxmox give the interfaces of a
 // guest, in the order of the interfaces.
 func ConfiguredAddresses(options map[string]string) []netip.Addr {
-	var list []netip.Addr
-	for _, key := range NamesOf(options) {
+	var keys []string
+	for key := range options {
 		if strings.HasPrefix(key, ipconfig) {
-			for _, a := range IPConfig(options[key]) {
-				list = append(list, a.Addr())
-			}
+			keys = append(keys, key)
+		}
+	}
+	SortNames(keys)
+	var list []netip.Addr
+	for _, key := range keys {
+		for _, a := range IPConfig(options[key]) {
+			list = append(list, a.Addr())
 		}
 	}
 	return list

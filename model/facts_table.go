@@ -38,7 +38,7 @@ var facts = map[string]Facts{
 		Calls: []Call{{Method: "GET", Path: VMPath + "/config", Why: "read configs"}, {Method: "DELETE", Path: VMPath, Why: "destroy guests"}},
 	},
 	"Migrate": {
-		Moves: true, AsSeen: true, Changes: AspectConfig | AspectPower | AspectAgent, Copies: true, Awaited: true,
+		Moves: true, AsSeen: true, Changes: AspectConfig | AspectPower | AspectAgent, Copies: true, Awaited: true, Leaves: true,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/migrate", Why: "move guests to other nodes"}},
 	},
 	"MakeTemplate": {

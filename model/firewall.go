@@ -119,7 +119,6 @@ type SeenFirewall struct {
 
 // ClusterFirewall is what rules of guests may refer to.
 type ClusterFirewall struct {
-	Off    bool            // it is known to be off, and with it those of all guests
 	Groups map[string]bool // security groups; nil: not known
 	Macros map[string]bool // in lower case; nil: not known
 	Refs   map[string]bool // aliases and "+set"s, in lower case; nil: not known

@@ -23,6 +23,8 @@ type Image struct {
 	// Ahead are the nodes that get a template of the image before a machine needs it there,
 	// where templates are on local storages; [AllNodes]: all of them.
 	Ahead []string `json:",omitempty"`
+	// Asked are the nodes that machines of other namespaces wait on for a template of it.
+	Asked []string `json:",omitempty"`
 	// NoCopies says that a template that people made is used where it is, and not copied to nodes
 	// that don't reach its disks.
 	NoCopies bool `json:",omitempty"`
@@ -75,7 +77,7 @@ const AllNodes = "*"
 // Copy is the template of an image for one node, where templates are on local storages. It
 // is planned as an object of its own, so that nodes don't wait for each other.
 func (i Image) Copy(node string) Image {
-	i.On, i.Ahead = node, nil
+	i.On, i.Ahead, i.Asked = node, nil, nil
 	return i
 }
 

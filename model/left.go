@@ -18,6 +18,7 @@ type Left struct {
 	VMID    int
 	Volumes []string  // that a destruction says that it couldn't remove, or that a disk was moved away from
 	Moved   bool      // the guest has what was on them elsewhere
+	Blocks  bool      // an earlier guest had them, and a migration of the guest to their node can't get past them
 	Since   time.Time // or such as were made since, by a task that failed
 	Ended   time.Time // when the task ended: nothing younger is meant
 	// Watched tells that this process has seen the end of the task a moment ago: nobody has had the

@@ -22,11 +22,13 @@ type Look struct {
 	URLs      []string // whether nodes can fetch these, as [URLKey] has them
 	Rights    []string // what these credentials may do on these paths
 	Groups    []string // which guests of these rollout groups are unavailable elsewhere
+
+	FirewallOff bool // whether the firewall of the cluster is off
 }
 
 // Empty reports whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Firewalls)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Firewall && !l.Volumes && !l.Left
+	return len(l.Configs)+len(l.Snapshots)+len(l.Firewalls)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Firewall && !l.FirewallOff && !l.Volumes && !l.Left
 }
 
 // Add adds what another look is about.
@@ -43,6 +45,7 @@ func (l *Look) Add(o Look) {
 	l.Dirs = l.Dirs || o.Dirs
 	l.HA = l.HA || o.HA
 	l.Firewall = l.Firewall || o.Firewall
+	l.FirewallOff = l.FirewallOff || o.FirewallOff
 	l.Volumes = l.Volumes || o.Volumes
 	l.Left = l.Left || o.Left
 	l.Bridges = append(l.Bridges, o.Bridges...)

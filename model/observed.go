@@ -52,6 +52,9 @@ type Observed struct {
 	Devices map[string]Devices
 	// Firewall is what rules of guests may refer to; nil: not read.
 	Firewall *ClusterFirewall
+	// FirewallOff is true if the firewall of the cluster is known to be off, and with it those of all
+	// guests; nil: not read.
+	FirewallOff *bool
 	// URLs tells of files in the Internet, by node and URL (see [URLKey]), what a node said
 	// that was asked for them.
 	URLs map[string]URLState
@@ -63,6 +66,8 @@ type Observed struct {
 	IDs map[int]bool
 	// Placed are guests that we are making and that don't show up yet.
 	Placed map[int]Placement
+	// Begun are the guests that Proxmox was making when we stopped to look, of objects that weren't ready since.
+	Begun map[Owner]Begun
 	// Coming are requests of objects that would make something, whose answers were lost, and
 	// which Proxmox may still carry out.
 	Coming map[Owner]string
@@ -241,6 +246,12 @@ func (o *Observed) AtLeast(major, minor int) bool {
 type Bound struct {
 	Node     string // where it is placed
 	Template Key    // the template of its image that is made first; see [Image.Object]
+}
+
+// Begun is a guest that Proxmox is making, or was when we last looked.
+type Begun struct {
+	VMID int
+	Task string
 }
 
 // Placement is where a guest is being made.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // CompareNames orders names as people do, with numbers in them by their value:
@@ -24,16 +23,23 @@ func CompareNames(a, b string) int {
 // cutNumber takes the text up to the next number off a name, and the number, without
 // the zeros before it. They may be of any length.
 func cutNumber(name *string) (text, number string) {
-	const digits = "0123456789"
-	at := strings.IndexAny(*name, digits)
-	if at < 0 {
-		at = len(*name)
+	at := 0
+	for at < len(*name) && !isDigit((*name)[at]) {
+		at++
 	}
-	text, number = (*name)[:at], (*name)[at:]
-	end := len(number) - len(strings.TrimLeft(number, digits))
-	*name, number = number[end:], number[:end]
-	return text, strings.TrimLeft(number, "0")
+	end := at
+	for end < len(*name) && isDigit((*name)[end]) {
+		end++
+	}
+	text, number = (*name)[:at], (*name)[at:end]
+	*name = (*name)[end:]
+	for number != "" && number[0] == '0' {
+		number = number[1:]
+	}
+	return text, number
 }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // NamesOf are the keys of a map in the order of [CompareNames].
 func NamesOf[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), CompareNames) }

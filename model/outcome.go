@@ -85,6 +85,7 @@ type Outcome struct {
 	Failure   *Failure
 	Repeats   bool       // what is being done is what has failed
 	Templates []Template // that an image stands for
+	Awaits    Key        // the template on Node that its guest is to be made from, while there is none
 	Addresses []netip.Prefix
 	// Leased are the addresses that the guest has from pools, or is to get; nil: that isn't known.
 	Leased []netip.Addr

@@ -9,7 +9,7 @@ import (
 
 // Packings are the endings of files that hold a disk image which has to be unpacked. Proxmox doesn't:
 // it unpacks ISO images only.
-var Packings = []string{"xz", "bz2", "gz", "zst", "ova"}
+var Packings = []string{"xz", "bz2", "gz", "zst", "lzo", "ova"}
 
 // Formats are the formats of disk images, which are also the endings that Proxmox wants their files to have.
 var Formats = []string{"qcow2", "raw", "vmdk"}

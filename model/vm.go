@@ -117,6 +117,7 @@ const Password = "cipassword"
 const (
 	InheritedSeed = "seed:"
 	InheritedNICs = "nics:"
+	InheritedMACs = "macs:" // the addresses of its interfaces
 	InheritedText = "text:" // the notes
 )
 
@@ -134,6 +135,11 @@ func (v VM) Alone() VM {
 			v.Seed = nil
 		case InheritedNICs:
 			v.NICs = nil
+		case InheritedMACs:
+			v.NICs = slices.Clone(v.NICs)
+			for i := range v.NICs {
+				v.NICs[i].MAC = ""
+			}
 		case Password:
 			delete(options, part)
 			v.Password, v.Secret = Seal{}, nil

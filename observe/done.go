@@ -22,6 +22,8 @@ func (o *Observer) Done(action model.Action, answers bool) {
 		return
 	case facts.Power == model.StatusStopped:
 		o.Powered(vmid, model.StatusStopped)
+	case facts.Boots:
+		o.ownProcess(vmid)
 	case facts.Moves:
 		o.HAMoving(vmid)
 	}

@@ -25,7 +25,7 @@ const factsAge = 5 * time.Minute
 // forgetFacts drops facts that are too old for a list.
 func (o *Observer) forgetFacts(at time.Time) {
 	if at.Sub(o.factsAt) > factsAge {
-		o.have.Bridges, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.URLs, o.have.Firewall, o.rooms = nil, nil, nil, nil, nil, nil, nil
+		o.have.Bridges, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.URLs, o.have.Firewall, o.have.FirewallOff, o.rooms = nil, nil, nil, nil, nil, nil, nil, nil
 		o.factsAt = at
 	}
 }

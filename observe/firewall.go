@@ -90,21 +90,27 @@ func (o *Observer) ClusterFirewall(ctx context.Context) error {
 		return fmt.Errorf("list the macros of the firewall: %w", err)
 	}
 	seen.Macros = namesOf(macros, err, func(m pve.FirewallMacro) string { return strings.ToLower(m.Name) })
-	options, err := fw.Options(ctx)
+	refs, err := fw.Refs(ctx)
 	if err != nil && !unknowable(ctx, err) {
-		return fmt.Errorf("read the options of the cluster's firewall: %w", err)
+		return fmt.Errorf("list aliases and IP sets: %w", err)
 	}
-	if err == nil { // who may read the options may read these
-		seen.Off = options["enable"] == "" || options["enable"] == "0"
-		refs, err := fw.Refs(ctx)
-		if err != nil && !unknowable(ctx, err) {
-			return fmt.Errorf("list aliases and IP sets: %w", err)
-		}
-		seen.Refs = namesOf(refs, err, refName)
-	}
+	seen.Refs = namesOf(refs, err, refName)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Firewall = seen
+	return nil
+}
+
+// FirewallOff reads whether the firewall of the cluster is off. Who may not read that doesn't know it.
+func (o *Observer) FirewallOff(ctx context.Context) error {
+	options, err := o.client.Firewall().Options(ctx)
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("read the options of the cluster's firewall: %w", err)
+	}
+	off := err == nil && (options["enable"] == "" || options["enable"] == "0")
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.have.FirewallOff = &off
 	return nil
 }
 

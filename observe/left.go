@@ -114,7 +114,7 @@ func (o *Observer) FollowedOther(task string, owner model.Owner, going bool, war
 func (o *Observer) noteLeft(l *leftBy, left *model.Left) {
 	l.phase = leftOver
 	if left != nil {
-		left.Owner, left.Ended, left.Watched = l.left.Owner, o.client.Now(), !left.Moved
+		left.Owner, left.Ended, left.Watched = l.left.Owner, o.client.Now(), !left.Moved && !left.Blocks
 		l.phase, l.left, l.since = leftKnown, *left, time.Now()
 	}
 }

@@ -73,6 +73,12 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 	})
 }
 
+// ownProcess tells that what runs under a VMID from now on is the guest's own process: Proxmox
+// doesn't start a guest under whose VMID another process runs.
+func (o *Observer) ownProcess(vmid int) {
+	o.change(vmid, func(r *record) { r.born, r.stray = time.Time{}, false })
+}
+
 // Unsure tells that nobody knows whether a guest runs.
 func (o *Observer) Unsure(vmid int) {
 	o.change(vmid, func(r *record) { r.believe(model.StatusUnknown) })

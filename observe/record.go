@@ -184,8 +184,17 @@ func (r *record) resized(was, now *model.Guest, at time.Time) bool {
 		return false // they may have changed before it was read
 	case now.Name == "" || now.Memory == 0:
 		return false // its node has told nothing lately
+	case accountsFor(r.config, r.name, now):
+		return false
 	}
 	return was.Name != now.Name || was.CPUs != now.CPUs || was.Memory != now.Memory || was.Disk != now.Disk
+}
+
+// accountsFor reports whether a config says what a list shows of its guest. Lists are late: they may have shown
+// something else before.
+func accountsFor(c *model.Config, name string, listed *model.Guest) bool {
+	return listed.Name == name && listed.CPUs == max(1, model.CPUsOf(c.Options)) && listed.Memory == model.MemoryOf(c.Options) &&
+		(listed.Disk == 0 || slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.Size == listed.Disk }))
 }
 
 // restarted tells by the list's uptime whether the guest was started since the

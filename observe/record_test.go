@@ -276,3 +276,17 @@ func TestAGuestThatWasStartedIsNoStray(t *testing.T) {
 		}
 	})
 }
+
+// Whether anybody waits for an agent or not.
+func TestAGuestWithoutAnAgentThatWasStartedIsNoStray(t *testing.T) {
+	inLists(t, func(t *testing.T, l *lists) {
+		l.o.Made(model.Guest{VMID: 100, Node: "pve1", Name: "a"})
+		l.o.Done(model.Start{Target: model.Target{VMID: 100, Node: "pve1"}}, false)
+		l.o.change(100, func(r *record) {
+			r.takeStatus(pve.VMStatus{Name: "a", Status: "running", Uptime: 3600}, time.Now())
+		})
+		if l.guest(100).Stray {
+			t.Error("its own process is taken for that of another guest")
+		}
+	})
+}

@@ -13,11 +13,12 @@ import (
 )
 
 // Volumes reads which disks the storages have, whoever uses them, and which guests lack one of
-// theirs. What can't be read is left out: nobody concludes anything from it.
+// theirs, or their first-boot data. What can't be read is left out: nobody concludes anything from it.
 func (o *Observer) Volumes(ctx context.Context) error {
 	var ask []place
 	begun := time.Now()
 	o.View(func(have *model.Observed) { ask = places(have, "images") })
+	ask = append(ask, o.seedPlaces()...)
 	all := model.Volumes{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -30,7 +31,7 @@ func (o *Observer) Volumes(ctx context.Context) error {
 			switch {
 			case hopeless(ctx, err):
 				failed = err
-			case err == nil:
+			case err == nil && p.content == "images":
 				all[p.storage] = append(all[p.storage], list...)
 			}
 		})
@@ -95,10 +96,13 @@ func (i inventory) lists(d model.Disk) bool {
 	return i.names == nil || i.names[model.VolumeName(d.Volume)]
 }
 
-// home is the place that has a disk of a guest on a node; false: disks aren't looked for there.
-func (o *Observer) home(d model.Disk, node string) (place, bool) {
-	s := o.have.Storages[d.Storage]
-	if s == nil || d.CDROM || d.CloudInit {
+// home is the place that has a disk of a guest, or its first-boot data; false: disks aren't looked for there.
+func (o *Observer) home(r *record, d model.Disk) (place, bool) {
+	s, node, content := o.have.Storages[d.Storage], r.listed.Node, "images"
+	if d.CDROM {
+		content = "iso"
+	}
+	if s == nil || d.CloudInit || d.CDROM && !r.seededBy(d) {
 		return place{}, false
 	}
 	if s.Shared {
@@ -107,13 +111,35 @@ func (o *Observer) home(d model.Disk, node string) (place, bool) {
 	if _, active := s.OnNode[node]; !active || o.have.Nodes[node] == nil || !o.have.Nodes[node].Online {
 		return place{}, false
 	}
-	return place{node, d.Storage, "images"}, true
+	return place{node, s.Name, content}, true
+}
+
+// seededBy reports whether a drive holds the first-boot data of the guest.
+func (r *record) seededBy(d model.Disk) bool {
+	return r.config.Marker != nil && d.Volume != "" && r.config.Marker.Seed == d.Volume
+}
+
+// seedPlaces are the places that have first-boot data of guests.
+func (o *Observer) seedPlaces() (list []place) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	for _, r := range o.records {
+		if r.config == nil {
+			continue
+		}
+		for _, d := range r.config.Disks {
+			if p, ok := o.home(r, d); ok && d.CDROM && !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
 }
 
 // inspect lists the disks of a place and notes which guests seem to lack one.
 func (o *Observer) inspect(ctx context.Context, p place) ([]model.Volume, error) {
 	found := inventory{at: time.Now()}
-	list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: "images"})
+	list, err := o.client.Storage(p.node, p.storage).Content(ctx, pve.ContentFilter{Content: p.content})
 	if hopeless(ctx, err) {
 		return nil, err
 	}
@@ -136,9 +162,12 @@ func (o *Observer) inspect(ctx context.Context, p place) ([]model.Volume, error)
 			continue // it may name disks that were made since
 		}
 		for _, d := range r.config.Disks {
-			if at, ok := o.home(d, r.listed.Node); ok && at == p {
+			if at, ok := o.home(r, d); ok && at == p {
 				r.lack(d.Volume, !found.lists(d), found.at)
 				o.put(vmid)
+				if _, listed := o.have.Files[d.Volume]; listed && !found.lists(d) {
+					o.have.Files = nil // that list is older
+				}
 			}
 		}
 	}
@@ -159,7 +188,7 @@ func (o *Observer) NextDisks(vmids []int, age, again time.Duration) (ask func(co
 			continue
 		}
 		for _, d := range r.config.Disks {
-			p, ok := o.home(d, r.listed.Node)
+			p, ok := o.home(r, d)
 			if !ok {
 				continue
 			}

@@ -17,6 +17,7 @@ import (
 // something new of an object writes it here, and the object's controller is told.
 type ledger struct {
 	feeds map[string]*feed // by kind
+	asked feed             // of namespaces whose images machines of others wait for
 
 	mu      sync.Mutex
 	entries map[model.Key]*entry
@@ -139,6 +140,10 @@ func (l *ledger) told(provider model.Key, o engine.Outcome) {
 	from := teller{provider: provider}
 	if e.found.group {
 		from.member = o.Owner.Name
+	}
+	if was := e.outcomes[from]; was.Awaits != o.Awaits {
+		l.askIn(key.Namespace, was.Awaits)
+		l.askIn(key.Namespace, o.Awaits)
 	}
 	e.outcomes[from] = o
 	delete(e.doubts, from)

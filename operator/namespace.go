@@ -59,6 +59,7 @@ func (n *namespaces) Reconcile(ctx context.Context, r reconcile.Request) (reconc
 	if search.err != nil {
 		return reconcile.Result{}, search.err
 	}
+	handOn(parts.Wanted, n.ledger.asks(r.Namespace))
 	found, work := apportion(objects, names, parts, lent)
 	n.ledger.translated(r.Namespace, found)
 	if !n.providers.assign(r.Namespace, work) {

@@ -60,7 +60,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 			return fmt.Errorf("watch %s: %w", name, err)
 		}
 	}
-	if err := every.Watch(&n.lending.feed); err != nil {
+	if err := errors.Join(every.Watch(&n.lending.feed), every.Watch(&d.ledger.asked)); err != nil {
 		return fmt.Errorf("watch what is shared: %w", err)
 	}
 	return errors.Join(mgr.Add(d.providers), mgr.Add(d.events), health(mgr))

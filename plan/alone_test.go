@@ -75,7 +75,7 @@ func TestNoVirtualCPUsAreNotSaid(t *testing.T) {
 		{map[string]string{"vcpus": "0", "cores": "4"}, 4},
 		{map[string]string{"vcpus": "3", "cores": "4"}, 3},
 	} {
-		if got := cpusOf(c.options); got != c.want {
+		if got := model.CPUsOf(c.options); got != c.want {
 			t.Errorf("%v: %d", c.options, got)
 		}
 	}

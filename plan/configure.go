@@ -95,7 +95,7 @@ func (c *change) means(key, want, have string) bool {
 	}
 	// A size that the config leaves out is Proxmox' own: setting it would change nothing, and
 	// wait for a restart.
-	own := defaults[key]
+	own := model.DefaultSizes[key]
 	return cmp.Or(want, own) == cmp.Or(have, own)
 }
 

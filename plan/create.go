@@ -196,10 +196,10 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 // summary says in a few words what a new guest gets.
 func summary(v model.VM) string {
 	var parts []string
-	if n := cpusOf(v.Options); n > 0 {
+	if n := model.CPUsOf(v.Options); n > 0 {
 		parts = append(parts, plural(n, "CPU"))
 	}
-	if m := memoryOf(v.Options); m > 0 {
+	if m := model.MemoryOf(v.Options); m > 0 {
 		parts = append(parts, model.Bytes(m))
 	}
 	if len(v.NICs) > 0 {

@@ -76,7 +76,12 @@ func (c *change) disks(act *model.Configure) {
 			c.o.Refused = append(c.o.Refused, c.inTheWay(d, have))
 		case d.CDROM && d.Volume != "" && have.CDROM && have.Volume != d.Volume:
 			c.media(act, d, have)
-		case !firmware(slot):
+		case firmware(slot):
+			c.firmwareAsMade(d, have)
+		default:
+			if d.Root() {
+				c.bootsElsewhere(slot)
+			}
 			if want := c.withOptions(d, have); !maps.Equal(want.Options, have.Options) {
 				c.sayDisk(have, want)
 				act.Disks = append(act.Disks, model.NewDisk{Disk: want})
@@ -116,6 +121,10 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 			c.kept = append(c.kept, mark)
 			continue
 		}
+		if c.heldBySnapshots(d, goes) {
+			c.kept = append(c.kept, mark)
+			continue
+		}
 		c.say(LosesData, goes)
 		back := c.undoes(d.Slot, func(running *model.Config) bool { _, was := running.DiskAt(d.Slot); return !was })
 		if c.running() && !c.hotplugs(d.Slot) && !back {
@@ -123,6 +132,32 @@ func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 		}
 		act.Delete = append(act.Delete, d.Slot)
 	}
+}
+
+// heldBySnapshots reports whether a disk has to stay since snapshots have it, and refuses its removal. Proxmox wouldn't
+// remove it, and would fail each further change of the config for that: the removal stays pending.
+func (c *change) heldBySnapshots(d model.Disk, goes model.Difference) bool {
+	if c.g.Snapshots == nil {
+		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
+		return true
+	}
+	if len(c.g.Snapshots) == 0 {
+		return false
+	}
+	c.o.Refused = append(c.o.Refused, Refusal{
+		What: "remove " + d.Slot, Why: fmt.Sprintf("nothing declares this disk of %s; Proxmox removes no disks that snapshots have: delete %s first", model.Bytes(d.Size), c.snapshotNames()),
+		Diff: one(goes, LosesData), Effect: LosesData,
+	})
+	return true
+}
+
+// snapshotNames are the names of the guest's snapshots.
+func (c *change) snapshotNames() string {
+	names := make([]string, 0, len(c.g.Snapshots))
+	for _, i := range c.g.Snapshots {
+		names = append(names, i.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // resizes reports whether a disk is of another size than wanted, other than a

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -41,6 +43,26 @@ func (c *change) withOptions(want, have model.Disk) model.Disk {
 	}
 	have.Options = options
 	return have
+}
+
+// firmwareAsMade says which properties that are declared the disk of a firmware doesn't have: Proxmox gives it
+// them when it is made, and never after.
+func (c *change) firmwareAsMade(want, have model.Disk) {
+	for _, key := range []string{"pre-enrolled-keys", "version"} {
+		if value := want.Options[key]; value != "" && have.Options[key] != value {
+			c.o.note("%s has %s=%s, and %s is declared: that is set only when the disk is made, so it stays as it is", have.Slot, key, cmp.Or(have.Options[key], "default"), value)
+		}
+	}
+}
+
+// bootsElsewhere says that a guest which was made from its declaration doesn't boot from its root disk, unless that
+// declares another order.
+func (c *change) bootsElsewhere(root string) {
+	order, ok := strings.CutPrefix(c.have.Options["boot"], "order=")
+	if _, declared := c.v.Options["boot"]; !ok || declared || c.have.Marker == nil || c.have.Marker.Adopted || slices.Contains(strings.Split(order, ";"), root) {
+		return
+	}
+	c.o.note("VM %d doesn't boot from its root disk: the boot order is %s, without %s; qm set %d --boot 'order=%s' on %s puts it back", c.g.VMID, order, root, c.g.VMID, root, c.g.Node)
 }
 
 // Options of drives that a running guest gets at its next start: Proxmox keeps the cold

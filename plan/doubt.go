@@ -27,6 +27,29 @@ func (p *planner) beingMade(g *model.Guest) string {
 	return text
 }
 
+// begun looks at the VMID under which we have begun to make the owner's guest, if it is to be made under another one
+// now: its manifest may have named that VMID, and doesn't any more. Until it is made nothing in Proxmox tells whose
+// it is.
+func (p *planner) begun(o model.Owner, free int) finding {
+	was := p.have.Begun[o]
+	id := was.VMID
+	g := p.have.Guests[id]
+	switch {
+	case id == 0 || id == free:
+		return finding{}
+	case g == nil:
+		// Lists show it late.
+		if slices.ContainsFunc(p.have.Tasks, func(t model.Task) bool { return t.UPID == was.Task && t.Ended.IsZero() }) {
+			return finding{wait: &Wait{Reason: model.WaitOwner, Text: fmt.Sprintf("VM %d is being made, and may be that of %s", id, o.Key)}}
+		}
+	case g.Config == nil && unnamed(g):
+		return finding{look: Look{Configs: []int{id}}}
+	case g.Config != nil && g.Config.Half:
+		return finding{wait: &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}}
+	}
+	return finding{}
+}
+
 // restoring waits while a backup is put in the place of a guest: until it is there
 // nothing tells whose it is, not even its VMID if a manifest had named another one
 // before. That is seldom enough to wait for any of them.

@@ -106,7 +106,7 @@ func edits() []edit {
 		{"the drive is empty", func(g *model.Guest, _ *model.VM) { disk(g.Config, "ide0").Volume = "" }},
 		{"a disk is where the drive was", func(g *model.Guest, _ *model.VM) { disk(g.Config, "ide0").CDROM = false }},
 		{"sizes that Proxmox would take anyway are left out", func(g *model.Guest, v *model.VM) {
-			for k, size := range defaults {
+			for k, size := range model.DefaultSizes {
 				v.Options[k] = size
 				delete(g.Config.Options, k)
 			}

@@ -43,6 +43,9 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 	if f = p.claimed(o, f); f.unsure() {
 		return f
 	}
+	if wait := p.begun(o, f.free); wait.unsure() {
+		return wait
+	}
 	if fixed == 0 && f.free != 0 && !v.Deleted {
 		if former := p.former(o); former.unsure() {
 			return former

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/proxplane/proxplane/model"
@@ -82,6 +83,49 @@ func TestWhoWaitsForAnImageNeedsNoneOfItsVMIDs(t *testing.T) {
 	for _, o := range For(want, have).Objects[2:4] {
 		if o.Wait == nil || o.Wait.Reason != model.WaitSource || o.Wait.Text != "vmimage/cloud isn't ready yet" {
 			t.Errorf("plan:\n%s", o)
+		}
+	}
+}
+
+// While Proxmox makes a guest nothing says whose it is, and its manifest may name another VMID by then, or none.
+func TestAGuestThatIsBeingMadeUnderAnEarlierVMIDIsWaitedFor(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	clone := model.Task{UPID: "UPID:it", Type: "qmclone", Node: "pve1", VMID: 9000}
+	other := model.Task{UPID: "UPID:other", Type: "qmclone", Node: "pve1", VMID: 9000}
+	half := &model.Guest{VMID: 5090, Node: "pve1", Name: "VM 5090", Lock: "clone"}
+	for _, c := range []struct {
+		reason string
+		begun  int
+		guest  *model.Guest
+		config *model.Config
+		tasks  []model.Task
+		waits  bool
+		looks  bool
+	}{
+		{reason: "nothing was begun", guest: half, tasks: []model.Task{clone}},
+		{reason: "the lists don't show it yet", begun: 5090, tasks: []model.Task{clone}, waits: true},
+		{reason: "it isn't being made any more", begun: 5090, tasks: []model.Task{other}},
+		{reason: "its config wasn't read", begun: 5090, guest: half, tasks: []model.Task{clone}, looks: true},
+		{reason: "its config is half of one", begun: 5090, guest: half, config: &model.Config{Half: true}, tasks: []model.Task{clone}, waits: true},
+		{reason: "it is somebody else's", begun: 5090, guest: half, config: &model.Config{}},
+	} {
+		have := w.observe(Look{Configs: []int{9000, 9001, 9002}})
+		have.Begun, have.Tasks = map[model.Owner]model.Begun{v.Owner: {VMID: c.begun, Task: clone.UPID}}, c.tasks
+		if c.guest != nil {
+			g := *c.guest
+			g.Config = c.config
+			have.Guests[g.VMID] = &g
+		}
+		o := For(desired(v), have).Objects[2]
+		if waits := o.Wait != nil && o.Wait.Reason == model.WaitOwner; waits != c.waits {
+			t.Errorf("%s: it waits: %v\n%+v", c.reason, waits, o)
+		}
+		if looks := slices.Contains(o.Look.Configs, 5090); looks != c.looks {
+			t.Errorf("%s: it looks: %v\n%+v", c.reason, looks, o)
+		}
+		if goesOn := o.VMID != 0; goesOn == (c.waits || c.looks) {
+			t.Errorf("%s: it is made elsewhere: %v\n%+v", c.reason, goesOn, o)
 		}
 	}
 }

@@ -26,12 +26,19 @@ func (c *change) lookFirewall() {
 	if c.wantedFirewall() != nil && c.g.Firewall == nil {
 		c.o.Look.Firewalls = append(c.o.Look.Firewalls, c.g.VMID)
 	}
+	c.p.lookFirewall(c.o, c.v.Firewall)
+}
+
+// lookFirewall asks whether the firewall of the cluster is off, if a guest is to have one that is on.
+func (p *planner) lookFirewall(o *Object, want *model.Firewall) {
+	o.Look.FirewallOff = o.Look.FirewallOff || want.On() && p.have.FirewallOff == nil
 }
 
 // firewall plans the change of a guest's firewall. It comes before all that lets the guest be
 // reached: the mark that it is up to date, and its start.
 func (c *change) firewall() int {
 	want, have := c.wantedFirewall(), c.g.Firewall
+	c.p.noteFirewall(c.o, c.v.Firewall, c.nicsThen())
 	if want == nil || want.Equal(&have.Firewall) {
 		return 0
 	}
@@ -40,9 +47,6 @@ func (c *change) firewall() int {
 		OptionsFirst: !want.On(), OptionsDigest: have.OptionsDigest, RulesDigest: have.RulesDigest,
 	}
 	act.Set, act.Unset = optionEdits(have.Options, want.Options)
-	if c.v.Firewall != nil {
-		c.p.noteFirewall(c.o, want, c.nicsThen())
-	}
 	return c.o.step(Step{
 		Action: act, What: fmt.Sprintf("set the firewall of VM %d", c.g.VMID), Diff: firewallDiff(have.Firewall, *want), Effect: Live,
 	})
@@ -195,8 +199,8 @@ func (p *planner) lacksRules(o *Object, want *model.Firewall, have *model.SeenFi
 		rules = withoutRules(rules, have.Rules)
 	}
 	cluster := p.have.Firewall
-	if cluster == nil {
-		o.Look.Firewall = true
+	if p.lookFirewall(o, want); cluster == nil || o.Look.FirewallOff {
+		o.Look.Firewall = cluster == nil
 		return true
 	}
 	for _, r := range rules {
@@ -239,7 +243,7 @@ func (p *planner) noteFirewall(o *Object, want *model.Firewall, nics []model.NIC
 	if !want.On() {
 		return
 	}
-	if p.have.Firewall != nil && p.have.Firewall.Off {
+	if off := p.have.FirewallOff; off != nil && *off {
 		o.note("the firewall of the cluster is off, and so is that of the machine: turn it on under Datacenter, Firewall, Options")
 	}
 	for _, n := range nics {

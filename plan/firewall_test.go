@@ -59,6 +59,41 @@ func TestTheLifeOfAFirewall(t *testing.T) {
 	)
 }
 
+// A firewall that is set already has no effect either while that of the cluster is off, and each plan says so.
+func TestAFirewallWithoutEffectIsNotedByEachPlan(t *testing.T) {
+	w, v := newWorld(), testVM("web")
+	v.NICs[0].Firewall, v.Firewall = true, walls("in ACCEPT SSH")
+	want := desired(v)
+	notes := func() (texts []string) {
+		p := w.plan(want)
+		for _, n := range p.Objects[len(p.Objects)-1].Notes {
+			texts = append(texts, n.Text)
+		}
+		return texts
+	}
+	w.settle(t, &want)
+	if have := notes(); len(have) > 0 {
+		t.Errorf("with the firewall of the cluster on: %q", have)
+	}
+	w.also = func(o *model.Observed) {
+		if o.FirewallOff != nil {
+			*o.FirewallOff = true
+		}
+	}
+	if have := notes(); len(have) != 1 || !strings.HasPrefix(have[0], "the firewall of the cluster is off") {
+		t.Errorf("with the firewall of the cluster off: %q", have)
+	}
+	want.VMs[0].NICs[0].Firewall = false
+	if have := notes(); len(have) != 2 || !strings.HasSuffix(have[1], "has no effect on net0, which isn't under it") {
+		t.Errorf("with an interface beside it: %q", have)
+	}
+	delete(want.VMs[0].Firewall.Options, "enable")
+	w.settle(t, &want)
+	if have := notes(); len(have) > 0 {
+		t.Errorf("of a machine whose firewall is to be off: %q", have)
+	}
+}
+
 // A machine is never started before its firewall is what it is to be, nor marked as up to date.
 func TestNothingStartsWithoutItsFirewall(t *testing.T) {
 	for _, blank := range []bool{false, true} {

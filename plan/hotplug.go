@@ -102,11 +102,11 @@ func (c *change) atRestart(keys []string) Pending {
 	}
 	cpus := func(k string) bool { return k == "cores" || k == "sockets" || k == "vcpus" }
 	var p Pending
-	if from, to := cpusOf(was), cpusOf(is); slices.ContainsFunc(keys, cpus) && from != to && to > 0 {
+	if from, to := model.CPUsOf(was), model.CPUsOf(is); slices.ContainsFunc(keys, cpus) && from != to && to > 0 {
 		p.CPUs, p.NextCPUs = max(1, from), to
 		keys = slices.DeleteFunc(slices.Clone(keys), cpus)
 	}
-	if from, to := memoryOf(was), memoryOf(is); slices.Contains(keys, "memory") && from != to && from > 0 && to > 0 {
+	if from, to := model.MemoryOf(was), model.MemoryOf(is); slices.Contains(keys, "memory") && from != to && from > 0 && to > 0 {
 		p.Memory, p.NextMemory = from, to
 		keys = slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k == "memory" })
 	}

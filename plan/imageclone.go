@@ -147,7 +147,7 @@ func (p *planner) settle(o *Object, c model.Image, g *model.Guest, why string) i
 func (p *planner) gatherCopies(o *Object, i model.Image) (copies []Object) {
 	there := p.copiesSeen(i) && (!i.NoCopies || len(p.have.Named(i.CopyName())) > 0)
 	asked := slices.ContainsFunc(p.want.Images, func(c model.Image) bool { return c.On != "" && c.Owner == i.Owner })
-	if i.Implied || i.Lent || !there && !asked && len(p.needed[i.Owner.Key])+len(i.Ahead) == 0 {
+	if i.Implied || i.Lent || !there && !asked && len(p.needed[i.Owner.Key])+len(i.Ahead)+len(i.Asked) == 0 {
 		return nil
 	}
 	if p.lookAtGenerations(o, i); !o.Look.Empty() {

@@ -29,15 +29,7 @@ func TestACopyThatCannotBecomeATemplateGoes(t *testing.T) {
 		d.Images = []model.Image{image}
 		w.settle(t, &d)
 		d.Images[0].Ahead = nil
-		made := w.Guests[0]
-		for _, g := range w.Guests {
-			if g.Name == "debian-copy" {
-				made = g
-			}
-		}
-		if made == nil || !made.Template {
-			t.Fatalf("%s: there is no copy: %v", c.reason, made)
-		}
+		made := w.copied(t, "debian-copy")
 		made.Config.Disks[0].Volume = fmt.Sprintf("local-lvm:%s-%d-disk-0", c.disk, made.VMID)
 		of := Key{Kind: "VMImage", Name: "debian@pve2"}
 		w.fails = map[Key]model.Failure{of: {What: "make it a template", Text: "file exists", Hard: c.hard}}
@@ -52,4 +44,47 @@ func TestACopyThatCannotBecomeATemplateGoes(t *testing.T) {
 			t.Errorf("%s: it goes: %t, want %t\n%s", c.reason, goes, c.goes, p)
 		}
 	}
+}
+
+// TestNothingIsMadeFromACopyThatIsBeingDestroyed, nor from one of which nobody knows whose it is: machines wait, and say for what.
+func TestNothingIsMadeFromACopyThatIsBeingDestroyed(t *testing.T) {
+	w, d := newWorld(), desired()
+	w.template(9000, "debian", "pve1", "local-lvm")
+	d.Images = []model.Image{{Owner: owner("VMImage", "debian"), Template: "debian", Ahead: []string{"pve2"}, Range: model.Range{First: 6000, Last: 6999}}}
+	w.settle(t, &d)
+	web := testVM("web")
+	web.Source.Image, web.Place.Nodes = d.Images[0].Owner.Key, []string{"pve2"}
+	d.VMs = []model.VM{web}
+	made := w.copied(t, "debian-copy")
+	for _, c := range []struct {
+		reason string
+		also   func(*model.Observed)
+		want   string
+	}{
+		{"it is there", nil, fmt.Sprintf("clone debian-copy (%d)", made.VMID)},
+		{"it is being destroyed", func(have *model.Observed) {
+			have.Tasks = []model.Task{{UPID: "UPID:x", Node: "pve2", Type: "qmdestroy", VMID: made.VMID}}
+		}, "first: debian on pve2"},
+		{"it was left half made", func(have *model.Observed) {
+			have.Guests[made.VMID] = &model.Guest{VMID: made.VMID, Node: "pve2", Lock: "create", Config: &model.Config{Half: true}}
+		}, fmt.Sprintf("first: debian on pve2: VM %d on pve2 is being made and doesn't say yet whose it is", made.VMID)},
+	} {
+		w.also = c.also
+		p, _ := w.planLooks(d)
+		if !strings.Contains(p.String(), c.want) || c.also != nil && strings.Contains(p.String(), "clone debian-copy") {
+			t.Errorf("%s: want %q\n%s", c.reason, c.want, p)
+		}
+	}
+}
+
+// copied is the copy of a template.
+func (w *world) copied(t *testing.T, name string) *model.Guest {
+	t.Helper()
+	for _, g := range w.Guests {
+		if g.Name == name && g.Template {
+			return g
+		}
+	}
+	t.Fatalf("there is no template %s", name)
+	return nil
 }

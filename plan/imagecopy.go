@@ -108,6 +108,9 @@ func (p *planner) copyNodes(o *Object, i model.Image) []string {
 	for _, node := range p.ahead(o, i) {
 		nodes[node] = true
 	}
+	for _, node := range p.asked(o, i) {
+		nodes[node] = true
+	}
 	for _, node := range model.NamesOf(p.have.Nodes) {
 		f := p.find(versioned(i.Copy(node)), 0, i.Range)
 		o.Look.Add(f.look)

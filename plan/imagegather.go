@@ -75,7 +75,7 @@ func (p *planner) stuckOn(o *Object, node string, made Object) {
 // isn't there.
 func (p *planner) gathers(i model.Image) bool {
 	f := p.find(versioned(i), 0, i.Range)
-	if f.guest == nil || len(p.needed[i.Owner.Key])+len(i.Ahead) > 0 || f.guest.Config != nil && !p.allShared(f.guest.Config) {
+	if f.guest == nil || len(p.needed[i.Owner.Key])+len(i.Ahead)+len(i.Asked) > 0 || f.guest.Config != nil && !p.allShared(f.guest.Config) {
 		return true
 	}
 	return slices.ContainsFunc(model.NamesOf(p.have.Nodes), func(node string) bool { return len(p.have.Tagged(versioned(i.Copy(node)))) > 0 })

@@ -30,7 +30,7 @@ func (p *planner) imageSite(i model.Image, node string, look *Look) (imageSite, 
 	case at < 0 && len(takes) > 0:
 		return imageSite{}, never("these credentials lack %s on %s", mayFetch, storageNames(takes))
 	case at < 0:
-		return imageSite{}, never("no storage has the content type import")
+		return imageSite{}, never("no storage has the content type import: add it to one")
 	}
 	site := imageSite{fetch: takes[at].Name, storage: i.Storage}
 	if site.storage == "" {
@@ -172,6 +172,12 @@ func (p *planner) imageFirst(c model.Image) *Wait {
 	text := fmt.Sprintf("first: %s on %s", c.Owner.Name, c.On)
 	if f, failed := p.have.Failed[c.Object().Key]; failed && !f.Unread {
 		return &Wait{Reason: model.WaitSource, Text: text + fmt.Sprintf(", where %s failed: %s", f.What, f.Text)}
+	}
+	if f := p.find(versioned(c), 0, c.Range); f.wait != nil && f.unsure() {
+		return &Wait{Reason: model.WaitSource, Text: text + ": " + f.wait.Text}
+	}
+	if c.Lent {
+		return &Wait{Reason: model.WaitSource, Text: text + ", which namespace " + c.Owner.Namespace + " makes"}
 	}
 	if _, from := p.origin(c, &Look{}); from != nil {
 		return &Wait{Reason: model.WaitSource, Text: text + fmt.Sprintf(", a copy of template %d on %s", from.VMID, from.Node)}

@@ -118,6 +118,8 @@ func whyLeft(l model.Left) (why string, e Effect) {
 	switch {
 	case l.Half():
 		return fmt.Sprintf("a copy that failed has left it half made, for VM %d", l.VMID), Live
+	case l.Blocks:
+		return fmt.Sprintf("an earlier VM %d has left it on %s, and the migration can't get past it", l.VMID, l.Node), Live
 	case l.Moved:
 		return fmt.Sprintf("Proxmox couldn't remove it when the disk of VM %d was moved", l.VMID), Live
 	}

@@ -52,3 +52,50 @@ func TestALentImageIsOnlyClonedFrom(t *testing.T) {
 		}
 	}
 }
+
+// Where no node with a template of another namespace's image can take a machine, the machine is placed on one that could have
+// a template, and says which it waits for. The other namespace has it made there.
+func TestATemplateOfALentImageIsAskedFor(t *testing.T) {
+	image := model.Image{
+		Owner: model.Owner{Door: "vm", Set: "k8s", Key: model.Key{Kind: "VMImage", Namespace: "base", Name: "debian"}, UID: "u-1"},
+		URL:   "https://example.com/debian.qcow2", Lent: true,
+	}
+	w := newWorld()
+	template := &model.Guest{}
+	for _, g := range w.Guests {
+		if g.Template {
+			g.Config.Marker = &model.Marker{Owner: versioned(image)}
+			template = g
+		}
+	}
+	for _, s := range w.Storages {
+		s.Shared = false
+	}
+	image.VMID = template.VMID
+	v := testVM("web")
+	v.Source = model.Source{Image: image.Owner.Key}
+	want := desired(v)
+	want.Images = []model.Image{image}
+	if o := w.plan(want).object(t, "web"); o.Node != template.Node || o.Wait != nil {
+		t.Errorf("a node that has the template isn't preferred:\n%+v", o)
+	}
+	other := ""
+	for name := range w.Nodes {
+		if name != template.Node {
+			other = name
+		}
+	}
+	want.VMs[0].Place.Nodes = []string{other}
+	p := w.plan(want)
+	o := p.object(t, "web")
+	if o.Node != other || o.Awaits != image.Copy(other).Object().Key || o.Wait == nil || !strings.Contains(o.Wait.Text, "first: debian on "+other+", which namespace base makes") {
+		t.Errorf("it isn't asked for:\n%s", p)
+	}
+
+	// In the namespace of the image it is one of the nodes that need it.
+	image.Lent, image.VMID, image.Asked, image.Range = false, 0, []string{other, "nowhere"}, model.Range{First: 5000, Last: 5999}
+	p = w.plan(model.Desired{Set: "k8s", Images: []model.Image{image}})
+	if made := p.object(t, "debian@"+other); len(made.Steps) == 0 {
+		t.Errorf("it isn't made:\n%s", p)
+	}
+}

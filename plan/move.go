@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
@@ -116,11 +115,7 @@ func (c *change) immovable(m move) string {
 	case m.slot == "tpmstate0" && c.running():
 		return "Proxmox can't do that while the machine runs"
 	case len(c.g.Snapshots) > 0:
-		var names []string
-		for _, i := range c.g.Snapshots {
-			names = append(names, i.Name)
-		}
-		return fmt.Sprintf("Proxmox moves no disks that snapshots have: delete %s first", strings.Join(names, ", "))
+		return fmt.Sprintf("Proxmox moves no disks that snapshots have: delete %s first", c.snapshotNames())
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 		}
 		return spot{}, wait, Look{}
 	}
-	best := p.pick(v, good, free, no)
+	best := p.pick(v, madeBefore(good), free, no)
 	load.take(best.node, best.memory, v)
 	best.space = spaceFor(v, best.source, full || best.source != nil && p.copiedFull(v, best.source.guest))
 	load.fill(p, best.node, best.space)
@@ -86,7 +86,10 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 // orMade is the template of an image that can be made for a node, where there is none in reach.
 func (p *planner) orMade(img model.Image, node string, src *source, why unfit, look *Look) (*source, unfit) {
 	var own Look
-	if p.spreads(img, &own) {
+	switch {
+	case img.Lent:
+		src, why = p.askable(img, node, src, why, &own)
+	case p.spreads(img, &own):
 		src, why = p.makeable(img, node, &own)
 	}
 	look.Add(own)
@@ -105,7 +108,7 @@ func (s spot) detour() int64 {
 // memoryFrom is how much memory a guest has that is made from a source: as much
 // as that one, if its manifest doesn't say.
 func memoryFrom(v model.VM, src *source) int64 {
-	if m := memoryOf(v.Options); m > 0 || src == nil {
+	if m := model.MemoryOf(v.Options); m > 0 || src == nil {
 		return m
 	}
 	return src.guest.Memory

@@ -98,6 +98,8 @@ type Object struct {
 	Templates []model.Template
 	// Earlier are templates that it doesn't stand for any more, and that stay.
 	Earlier []Earlier
+	// Unread says that the guest's config wasn't read: by the lists alone it is up to date.
+	Unread bool
 }
 
 // Placement is where a guest is made, and what it takes there.

@@ -146,6 +146,31 @@ func TestEffectsThatHurtAreRefusedUntilAllowed(t *testing.T) {
 	}
 }
 
+// Proxmox removes no disk that a snapshot has, and fails every further change of the config once it was asked to.
+func TestADiskThatSnapshotsHaveStays(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.Disks = append(v.Disks, model.Disk{Slot: "scsi1", Name: "data", Size: 10 << 30, Storage: "nfs"})
+	id := converge(t, w, desired(v)).Objects[2].VMID
+	w.Guests[id].Snapshots = []model.SnapshotInfo{{Name: "before"}}
+	v.Disks, v.Update, v.Tags = v.Disks[:1], model.Allow{Data: true}, append(v.Tags, "new")
+	p := converge(t, w, desired(v))
+	if o := p.Objects[2]; len(o.Refused) != 1 || o.Refused[0].What != "remove scsi1" || !strings.Contains(o.Refused[0].Why, "delete before first") {
+		t.Fatalf("want a refusal that names the snapshot:\n%s", p)
+	}
+	if _, there := w.Guests[id].Config.DiskAt("scsi1"); !there {
+		t.Error("the disk was removed")
+	}
+	if !slices.Contains(w.Guests[id].Config.Tags, "new") {
+		t.Errorf("the rest wasn't done: %v", w.Guests[id].Config.Tags)
+	}
+	w.Guests[id].Snapshots = []model.SnapshotInfo{}
+	converge(t, w, desired(v))
+	if _, there := w.Guests[id].Config.DiskAt("scsi1"); there {
+		t.Error("the disk stays when the snapshot has gone")
+	}
+}
+
 func TestShrinkingADiskIsRefusedWhateverIsAllowed(t *testing.T) {
 	w := newWorld()
 	v := testVM("web")

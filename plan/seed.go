@@ -22,7 +22,8 @@ func (c *change) seed() []int {
 	// A guest that runs has read its drive. One that is to start needs the file,
 	// which a removal that was given up halfway may have taken away. The hook of the
 	// node, and Proxmox itself, read theirs at each start.
-	if !c.v.Seed.Apart && !c.snippets() && c.attached() && (c.running() || c.v.Power != model.PowerOn) {
+	lacks := !c.v.Seed.Apart && !c.snippets() && c.attached() && slices.Contains(c.g.Missing, c.seedSlot())
+	if !c.v.Seed.Apart && !c.snippets() && c.attached() && (c.running() || c.v.Power != model.PowerOn) && !lacks {
 		return nil
 	}
 	if c.lookSeed(seedVolume(c.v, c.g.VMID)) || c.v.Seed.Lost {
@@ -31,6 +32,9 @@ func (c *change) seed() []int {
 	elsewhere := c.strayCopies()
 	var steps []int
 	for _, s := range c.p.seedSteps(c.v, c.target()) {
+		if lacks {
+			s.Effect, s.Why = Live, fmt.Sprintf("%s holds it, and storage %s doesn't have it any more", c.seedSlot(), c.v.Seed.Storage)
+		}
 		steps = append(steps, c.o.step(s, elsewhere))
 	}
 	return steps

@@ -146,3 +146,24 @@ func TestFirstBootDataIsRememberedWhileItsUploadRuns(t *testing.T) {
 		t.Errorf("when it has ended: files %v, %+v", w.Files, o)
 	}
 }
+
+// First-boot data that a guest has in its drive and that can't be made again, since the manifest has others by now, are
+// named when their storage doesn't have them any more; else they are uploaded while it runs.
+func TestLostFirstBootDataAreNamed(t *testing.T) {
+	w, v := newWorld(), testVM("web")
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "aaaaaaaaaaaaaaaa", Once: true}
+	g := w.Guests[converge(t, w, desired(v)).Objects[2].VMID]
+	clear(w.Files)
+	for _, d := range g.Config.Disks {
+		if d.CDROM {
+			g.Missing = []string{d.Slot}
+		}
+	}
+	if o := w.plan(desired(v)).Objects[2]; o.Wait != nil || len(o.Steps) != 1 || o.Steps[0].What != "upload its first-boot data" || o.Steps[0].Effect != Live {
+		t.Errorf("what can be made again: %v", o)
+	}
+	v.Seed = &model.Seed{Storage: "nfs", Digest: "bbbbbbbbbbbbbbbb", Once: true}
+	if o := w.plan(desired(v)).Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitDisk || len(o.Steps) > 0 {
+		t.Errorf("what can't: %v", o)
+	}
+}

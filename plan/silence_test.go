@@ -138,6 +138,7 @@ func wishes() map[string]wish {
 		"Image.OnlyTemplate":      {exempt: "it says which VMs guests may be made from"},
 		"Image.Implied":           {exempt: "it follows from who names the template"},
 		"Image.Ahead":             {exempt: "templates that are there stay, and on a shared storage one is enough"},
+		"Image.Asked":             {exempt: "as of Ahead"},
 		"Image.NoCopies":          {exempt: "copies that machines are linked clones of stay; on a shared storage there are none"},
 		"Image.Origin":            {exempt: "plans find it"},
 		"Image.On":                {exempt: "it is another template of the image"},

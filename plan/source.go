@@ -151,9 +151,14 @@ func (p *planner) anyShared(c *model.Config) bool {
 	})
 }
 
-// allShared reports whether a guest's disks can be reached from all nodes.
+// allShared reports whether a guest's disks can be reached from all nodes, also those that it has only until it restarts:
+// Proxmox copies the guest as it runs.
 func (p *planner) allShared(c *model.Config) bool {
-	for _, d := range c.Disks {
+	disks := c.Disks
+	if c.Running != nil {
+		disks = slices.Concat(disks, c.Running.Disks)
+	}
+	for _, d := range disks {
 		if d.Volume == "" || d.Volume == "none" {
 			continue
 		}

@@ -11,11 +11,15 @@ import (
 // Proxmox calls a VM a template first, and makes base volumes of its disks afterwards. Until then
 // nobody can make linked clones of it.
 
-// converting waits while a template is still being made; nil: it is finished, as far as is known.
+// converting waits while a template is still being made, or is being destroyed: nothing can be made from it any more.
+// nil: it is finished, as far as is known.
 func (p *planner) converting(g *model.Guest) *Wait {
 	for _, t := range p.have.TasksOf(g.VMID) {
-		if t.Type == "qmtemplate" {
+		switch t.Type {
+		case "qmtemplate":
 			return &Wait{Reason: model.WaitTask, Text: fmt.Sprintf("VM %d on %s is still being made a template", g.VMID, g.Node), Task: t.UPID}
+		case "qmdestroy":
+			return &Wait{Reason: model.WaitTask, Text: fmt.Sprintf("template %d on %s is being destroyed", g.VMID, g.Node), Task: t.UPID}
 		}
 	}
 	for _, d := range p.unconverted(g) {

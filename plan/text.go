@@ -139,6 +139,9 @@ func lookText(l Look) string {
 	if l.Firewall {
 		b.WriteString(" firewall")
 	}
+	if l.FirewallOff {
+		b.WriteString(" switch of the firewall")
+	}
 	if l.Volumes {
 		b.WriteString(" volumes")
 	}

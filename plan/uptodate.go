@@ -52,10 +52,10 @@ func powered(v model.VM, g *model.Guest) bool {
 // figures reports whether a guest has the memory, the CPUs and the root disk that are
 // wanted.
 func (p *planner) figures(v model.VM, g *model.Guest) bool {
-	if mem := memoryOf(v.Options); mem > 0 && g.Memory != mem {
+	if mem := model.MemoryOf(v.Options); mem > 0 && g.Memory != mem {
 		return false
 	}
-	if cpus := cpusOf(v.Options); cpus > 0 && g.CPUs != cpus && !p.allCPUs(g) {
+	if cpus := model.CPUsOf(v.Options); cpus > 0 && g.CPUs != cpus && !p.allCPUs(g) {
 		return false
 	}
 	return !slices.ContainsFunc(v.Disks, func(d model.Disk) bool { return d.Root() && d.Size > g.Disk })

@@ -43,6 +43,9 @@ func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 		}
 		return g.VMID, false
 	}
+	if p.want.Unasked[v.Owner.Key] {
+		return 0, false
+	}
 	f := p.find(v.Owner, v.VMID, v.Range)
 	return f.free, true
 }
@@ -70,6 +73,9 @@ func (p *planner) noteOrphans(o *Object, vmid int) {
 func (c *change) torn() bool {
 	for _, slot := range c.g.Missing {
 		d, _ := c.have.DiskAt(slot)
+		if d.CDROM && (c.v.Seed == nil || !c.v.Seed.Lost) {
+			continue // first-boot data are uploaded again, see seed
+		}
 		c.o.wait(model.WaitDisk, fmt.Sprintf("%s of VM %d is missing: storage %s has no %s; put it back from a backup, or take %[1]s out of the VM", slot, c.g.VMID, d.Storage, d.Volume))
 	}
 	return c.o.Wait != nil

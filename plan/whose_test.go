@@ -68,7 +68,7 @@ func guestCases(mine model.Owner) []guestCase {
 		{"half destroyed", func(g *model.Guest, _ *model.Observed) { half(g, "destroyed") }},
 		{"half destroyed while a clone runs", func(g *model.Guest, have *model.Observed) { half(g, "destroyed"); task(have, "qmclone", 9000) }},
 		{"half destroyed while it is destroyed", func(g *model.Guest, have *model.Observed) { half(g, "destroyed"); task(have, "qmdestroy", g.VMID) }},
-		{"half destroyed while another one is", func(g *model.Guest, have *model.Observed) { half(g, "destroyed"); task(have, "qmdestroy", 9000) }},
+		{"half destroyed while another one is", func(g *model.Guest, have *model.Observed) { half(g, "destroyed"); task(have, "qmdestroy", 9900) }},
 		{"being restored elsewhere", func(_ *model.Guest, have *model.Observed) {
 			have.Guests[7000] = &model.Guest{VMID: 7000, Node: "pve2", Lock: "create", Name: "VM 7000"}
 			task(have, "qmrestore", 7000)

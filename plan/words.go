@@ -6,18 +6,14 @@ import (
 	"iter"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/proxplane/proxplane/model"
 )
 
-// defaults are what Proxmox takes for sizes that a config leaves out.
-var defaults = map[string]string{"cores": "1", "memory": "512", "sockets": "1"}
-
 // differs is what an option changes from and to. Proxmox' own size stands for one that
 // the config leaves out. Passwords aren't told.
 func differs(field, have, want string) model.Difference {
-	if d := defaults[field]; d != "" {
+	if d := model.DefaultSizes[field]; d != "" {
 		have, want = cmp.Or(have, d), cmp.Or(want, d)
 	}
 	if field == model.Password {
@@ -92,41 +88,6 @@ func number(n int) string {
 }
 
 func keysOf[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
-
-// memoryOf is how much memory a guest is to have, in bytes; 0: not said.
-func memoryOf(options map[string]string) int64 {
-	text, _, _ := strings.Cut(said(options, "memory"), ",")
-	mib, err := strconv.ParseInt(strings.TrimPrefix(text, "current="), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return mib << 20
-}
-
-// said is the value of an option; that of Proxmox where it is to be absent, which
-// is how a spec says so.
-func said(options map[string]string, key string) string {
-	value, there := options[key]
-	if there && value == "" {
-		return defaults[key]
-	}
-	return value
-}
-
-// cpusOf is how many CPUs a guest has; 0: not said.
-func cpusOf(options map[string]string) int {
-	if n, err := strconv.Atoi(options["vcpus"]); err == nil && n > 0 {
-		return n
-	}
-	cores, err := strconv.Atoi(said(options, "cores"))
-	if err != nil {
-		cores = 0
-	}
-	if sockets, err := strconv.Atoi(options["sockets"]); err == nil && sockets > 1 {
-		return max(1, cores) * sockets
-	}
-	return cores
-}
 
 // taskName is a task's type in words.
 func taskName(typ string) string {

@@ -28,7 +28,7 @@ func newWorld() *world {
 	w.Address = testAddress
 	w.Live = func(g *model.Guest, option string) bool { return (&change{g: g, have: g.Config}).hotplugs(option) }
 	w.List = func(g *model.Guest) {
-		g.Memory, g.CPUs = memoryOf(g.Config.Options), max(1, cpusOf(g.Config.Options))
+		g.Memory, g.CPUs = model.MemoryOf(g.Config.Options), max(1, model.CPUsOf(g.Config.Options))
 	}
 	for i := 1; i <= 3; i++ {
 		name := fmt.Sprintf("pve%d", i)
@@ -107,7 +107,7 @@ func (w *world) plan(want model.Desired) Plan {
 
 // planAll is the plan for what is wanted when all is read.
 func (w *world) planAll(want model.Desired) Plan {
-	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Firewall: true}
+	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Firewall: true, FirewallOff: true}
 	for id := range w.Guests {
 		look.Configs, look.Snapshots, look.Agents = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id)
 		look.Status, look.Firewalls = append(look.Status, id), append(look.Firewalls, id)

@@ -2,9 +2,7 @@ package privileges_test
 
 import (
 	"context"
-	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -63,22 +61,6 @@ func TestExactlyTheComputedPrivilegesAreEnoughForImagesAndFirewalls(t *testing.T
 // machines that keep apart aren't all made then.
 func TestNoneOfThePrivilegesForImagesAndFirewallsCanBeLeftOut(t *testing.T) {
 	for _, s := range imageStories() {
-		for _, release := range []string{"8.4", "9.2"} {
-			t.Run(s.name+"/"+release, func(t *testing.T) {
-				t.Parallel()
-				needs := s.computed(t, release, root)
-				for _, g := range needs.Grants {
-					for _, p := range g.Names() {
-						t.Run(strings.ReplaceAll(g.Path, "/", "_")+" "+p, func(t *testing.T) {
-							synctest.Test(t, func(t *testing.T) {
-								if err := s.lived(t, release, without(needs.Grants, g.Path, p)); err == nil {
-									t.Errorf("all goes well without %s on %s", p, g.Path)
-								}
-							})
-						})
-					}
-				}
-			})
-		}
+		s.needsAll(t)
 	}
 }

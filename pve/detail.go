@@ -15,12 +15,13 @@ var said = []struct{ exit, line *regexp.Regexp }{
 	{regexp.MustCompile(`\bQEMU exited\b`), regexp.MustCompile(`^(bridge '[^']+' does not exist)$`)},
 	// An option that is complained of is repeated with all of its values.
 	{regexp.MustCompile(`\bQEMU exited\b`), regexp.MustCompile(`^kvm: (?:-\S+ .*?: )?(.+)$`)},
+	{regexp.MustCompile(`^migration aborted$`), regexp.MustCompile(`\bERROR: migration aborted \(duration [^)]*\): (.+)$`)},
 	{regexp.MustCompile(`^hookscript error\b`), regexp.MustCompile(`^(?:proxplane: VM \d+: )?(.+)$`)},
 }
 
 // Detail is what the log tells beyond the exit status: for a URL that couldn't be fetched what
 // its server said, such as "404: Not Found"; for a VM that doesn't start what QEMU or its
-// hookscript said. Empty: nothing.
+// hookscript said; for one that couldn't be migrated why. Empty: nothing.
 func (e *TaskError) Detail() string {
 	for _, s := range said {
 		if !s.exit.MatchString(e.ExitStatus) {

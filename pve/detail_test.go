@@ -19,6 +19,12 @@ func TestTheLogTellsWhatTheExitStatusDoesNot(t *testing.T) {
 			"",
 			"TASK ERROR: download failed: exit code 8",
 		}},
+		{exit: "migration aborted", want: "storage migration for 'lvm:vm-5-cloudinit' to storage 'lvm' failed - volume 'lvm:vm-5-cloudinit' already exists", log: []string{
+			"2026-11-15 04:00:00 ERROR: storage migration for 'lvm:vm-5-cloudinit' to storage 'lvm' failed - volume 'lvm:vm-5-cloudinit' already exists",
+			"2026-11-15 04:00:00 aborting phase 1 - cleanup resources",
+			"2026-11-15 04:00:00 ERROR: migration aborted (duration 00:00:02): storage migration for 'lvm:vm-5-cloudinit' to storage 'lvm' failed - volume 'lvm:vm-5-cloudinit' already exists",
+			"TASK ERROR: migration aborted",
+		}},
 		{exit: "clone failed", log: []string{"ERROR", "ERRORS 12: x", "kvm: no", "TASK ERROR: clone failed"}},
 		{exit: "start failed: QEMU exited with code 1", missing: "path /srv/a b", want: "cannot initialize fsdev 'p9fs0': failed to open '/srv/a b': No such file or directory", log: []string{
 			"generating cloud-init ISO",

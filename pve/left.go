@@ -20,6 +20,18 @@ func LeftDisks(warnings []string) []string {
 	return volumes
 }
 
+var inTheWay = regexp.MustCompile(`\bvolume '([^']+)' already exists`)
+
+// InTheWay is the volume that a task has failed to make since one of that name is there; empty: none.
+func (e *TaskError) InTheWay() string {
+	for _, line := range slices.Backward(e.Log) {
+		if m := inTheWay.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 var cloneStarts = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
 
 // CloneTarget is the VMID that a clone was to get, by the beginning of its log: its UPID names the

@@ -52,6 +52,9 @@ func scrub(text string, secrets []string) string {
 			text = strings.ReplaceAll(text, secret, redacted)
 		}
 	}
+	if !strings.Contains(text, "://") {
+		return text
+	}
 	text = inURL.ReplaceAllString(text, "${1}"+redacted+"@")
 	return queryOfURL.ReplaceAllString(text, "${1}"+redacted)
 }

@@ -58,10 +58,10 @@ func (c *core) attempt(ctx context.Context, r *request) (*answer, error) {
 		if ans.status == http.StatusUnauthorized && !again && r.login == nil && session.refused(auth) && r.upload.rewind() {
 			continue
 		}
-		if ans.status/100 == 2 {
+		if ans.failed == nil {
 			return ans, nil
 		}
-		e := answerError(r.method, r.path, ans.status, ans.reason, ans.body)
+		e := ans.failed
 		e.hide(r.secrets(auth))
 		if e.Kind == ErrUnknownOutcome {
 			e.Sent = r.form.summary(r.route)
@@ -139,6 +139,9 @@ func (c *core) exchange(ctx context.Context, endpoint int, r *request, auth auth
 
 	start := time.Now()
 	ans, err := c.roundTrip(req)
+	if err == nil && ans.status/100 != 2 {
+		ans.failed = answerError(r.method, r.path, ans.status, ans.reason, ans.body)
+	}
 	var l *lost
 	if errors.As(err, &l) && r.upload.incomplete() {
 		l.sent = false
@@ -160,8 +163,8 @@ func (c *core) record(ctx context.Context, r *request, host string, took time.Du
 		attrs = append(attrs, slog.String("error", scrub(err.Error(), r.secrets(auth))))
 	default:
 		x.Status = ans.status
-		if ans.status/100 != 2 {
-			x.Kind = answerError(r.method, r.path, ans.status, ans.reason, ans.body).Kind
+		if ans.failed != nil {
+			x.Kind = ans.failed.Kind
 		}
 		attrs = append(attrs, slog.Int("status", ans.status), slog.String("reason", scrub(ans.reason, r.secrets(auth))))
 	}

@@ -50,6 +50,7 @@ type answer struct {
 	status int
 	reason string
 	body   []byte
+	failed *Error // what it says went wrong; nil: nothing
 }
 
 // lost is an exchange without an answer.
@@ -85,7 +86,7 @@ func (c *core) roundTrip(req *http.Request) (*answer, error) {
 		return nil, &lost{errTooLarge, true}
 	}
 	reason := strings.TrimSpace(strings.TrimPrefix(res.Status, fmt.Sprint(res.StatusCode)))
-	return &answer{res.StatusCode, reason, body}, nil
+	return &answer{status: res.StatusCode, reason: reason, body: body}, nil
 }
 
 // unsent reports whether an error without a connection proves that nothing was sent. With our own
@@ -105,5 +106,14 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	if d <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
+	return context.WithTimeoutCause(ctx, d, noAnswerError(d))
 }
+
+// noAnswerError is the error of an exchange that took longer than it may.
+type noAnswerError time.Duration
+
+func (d noAnswerError) Error() string {
+	return fmt.Sprintf("no answer within %v: %v", time.Duration(d), context.DeadlineExceeded)
+}
+
+func (d noAnswerError) Unwrap() error { return context.DeadlineExceeded }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Watcher follows any number of tasks of a cluster: each node that has some is asked for one
-// list in a period, and a node that has none isn't asked at all. Periods are short while a task
-// is young and get longer.
+// list in a period, and a node that has none isn't asked at all. A task is first looked at when tasks
+// of its type usually end; after that, periods are short while it is young and get longer.
 type Watcher struct {
 	c    *Client
 	opts WatchOptions
@@ -19,6 +20,7 @@ type Watcher struct {
 	mu    sync.Mutex
 	nodes map[string]*watchedNode
 
+	pace    pace
 	telling sync.Mutex // held while OnDone is called
 }
 
@@ -46,6 +48,7 @@ type watchedNode struct {
 
 type watchedTask struct {
 	since   time.Time
+	ran     time.Time // when it was last seen running
 	waiting []chan TaskResult
 }
 
@@ -121,17 +124,17 @@ func (w *Watcher) run(name string, node *watchedNode) {
 	for {
 		// Rest first: who starts one task often starts more of them.
 		w.rest(node)
-		w.afford()
-		tasks := w.tasksOf(name, node)
-		if len(tasks) == 0 {
-			return
+		if len(w.tasksOf(name, node)) == 0 {
+			return // before a look is paid for
 		}
-		looks, err := w.c.Node(name).poll(w.ctx, tasks)
+		w.afford()
+		looks, err := w.c.Node(name).poll(w.ctx, w.tasksOf(name, node)) // more may have come meanwhile
 		if w.ctx.Err() != nil {
 			w.abandon(name, node)
 			return
 		}
 		w.note(name, node, err)
+		w.learn(node, looks)
 		w.deliver(node, looks)
 	}
 }
@@ -209,7 +212,11 @@ func (w *Watcher) rest(node *watchedNode) {
 		case <-w.ctx.Done():
 			return
 		case <-node.wake:
-			// A young task: the period may be shorter now.
+			// A young task: the period may be shorter now. But what was due at this instant is due, whichever of the two
+			// is noticed first.
+			if !w.clock().Now().Before(due) {
+				return
+			}
 		case <-w.clock().After(due.Sub(now)):
 			return
 		}
@@ -217,21 +224,43 @@ func (w *Watcher) rest(node *watchedNode) {
 }
 
 // due is when the node is looked at next, if it was looked at last at a time; in the past when
-// there are no tasks.
+// there are no tasks. Tasks that are due a moment later are worth the moment: one look shows all.
 func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	all := make([]time.Time, 0, len(node.tasks))
 	for upid, task := range node.tasks {
 		quick := time.Duration(max(1, patience[upid.Type])) * w.opts.Quick
-		next := last.Add(pollDelay(now.Sub(task.since), quick, max(quick, w.opts.Slow)))
-		if first := task.since.Add(shortest[upid.Type]); first.After(next) {
-			next = first
-		}
-		if due.IsZero() || next.Before(due) {
+		all = append(all, w.pace.nextLook(upid, task.since, last, now, quick, max(quick, w.opts.Slow)))
+	}
+	if len(all) == 0 {
+		return due
+	}
+	due = slices.MinFunc(all, time.Time.Compare)
+	moment := due.Add(w.opts.Quick / 2)
+	for _, next := range all {
+		if next.After(due) && !next.After(moment) {
 			due = next
 		}
 	}
 	return due
+}
+
+// learn notes how long the tasks took that have ended.
+func (w *Watcher) learn(node *watchedNode, looks map[UPID]look) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock().Now()
+	for upid, l := range looks {
+		task := node.tasks[upid]
+		switch {
+		case task == nil || l.gone != nil:
+		case !l.ended:
+			task.ran = now
+		default:
+			w.pace.ended(upid.Type, now, now.Sub(task.since), now.Sub(task.ran) <= 2*w.opts.Quick)
+		}
+	}
 }
 
 // afford waits until there may be another look.
@@ -249,8 +278,8 @@ var shortest = map[string]time.Duration{
 }
 
 // patience is how many times longer the shortest period is for tasks that take seconds: each node makes one template of an
-// image, and looks at them shouldn't use up the allowance before machines are made from them.
-var patience = map[string]int{"download": 3, "qmcreate": 3, "qmtemplate": 3}
+// image, and looks at that shouldn't use up the allowance before machines are made from it.
+var patience = map[string]int{"download": 4, "qmcreate": 3, "qmtemplate": 3}
 
 // abandon tells all who wait that there is nobody left to look.
 func (w *Watcher) abandon(name string, node *watchedNode) {

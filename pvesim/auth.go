@@ -211,7 +211,11 @@ var authValues = map[string]*regexp.Regexp{
 // authValue takes "key=value" or "key value" out of a header; "0" counts as
 // nothing.
 func authValue(h http.Header, name, key string) string {
-	m := authValues[key].FindStringSubmatch(strings.Join(h.Values(name), ", "))
+	text := strings.Join(h.Values(name), ", ")
+	if !strings.Contains(text, key) {
+		return ""
+	}
+	m := authValues[key].FindStringSubmatch(text)
 	if m == nil || m[1] == "0" {
 		return ""
 	}

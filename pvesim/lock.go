@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -45,15 +46,10 @@ func (a *actor) acquire(name string, room int, wait time.Duration) (release func
 	} else if !a.queue(name, l, wait) {
 		return nil, false
 	}
-	released := false
-	return func() {
-		if released {
-			return
-		}
-		released = true
+	return sync.OnceFunc(func() {
 		l.pass()
 		a.forgetLock(name, l)
-	}, true
+	}), true
 }
 
 // forgetLock drops a lock that nobody has or wants.

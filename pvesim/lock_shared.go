@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -35,15 +36,10 @@ func (a *actor) acquireShared(name string, wait time.Duration) (release func(), 
 	case !a.queueShared(name, l, wait):
 		return nil, false
 	}
-	released := false
-	return func() {
-		if released {
-			return
-		}
-		released = true
+	return sync.OnceFunc(func() {
 		l.leave()
 		a.forgetLock(name, l)
-	}, true
+	}), true
 }
 
 // queueShared waits for a writer to finish.

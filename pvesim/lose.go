@@ -32,7 +32,7 @@ func (s *State) LoseDisk(vm *VM, slot string) bool {
 	}
 	for _, key := range []SpaceKey{{Storage: storage, Node: vm.Node}, {Storage: storage}} {
 		if sp := s.Spaces[key]; sp != nil && sp.Volumes[volumeKey(name)] != nil {
-			delete(sp.Volumes, volumeKey(name))
+			sp.drop(volumeKey(name))
 			return true
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Site) Await(ctx context.Context, owner model.Owner, until Until) (Outco
 			return o, fmt.Errorf("%s: %w", owner.Key, ErrNotWanted)
 		case until(o):
 			return o, nil
-		case s.stuck(o):
+		case s.Stuck(o):
 			return o, &AwaitError{Outcome: o}
 		}
 		for _, last := range w.take() {
@@ -113,8 +113,16 @@ func (s *Site) unwanted(ctx context.Context, owner model.Owner) (Outcome, error)
 	return Outcome{Owner: owner, VMID: g.VMID, Node: g.Node, Status: g.Status, Addresses: g.Addresses, State: engine.StateWaiting}, nil
 }
 
-// stuck reports whether waiting doesn't help.
-func (s *Site) stuck(o Outcome) bool {
+// Wants reports whether this caller wants something of an owner, even if only that nothing is left of it.
+func (s *Site) Wants(owner model.Owner) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	is, known := s.want.owner(owner.Key)
+	return known && is == owner
+}
+
+// Stuck reports whether waiting doesn't help an object: something failed for good, needs what isn't allowed, or is missing.
+func (s *Site) Stuck(o Outcome) bool {
 	switch o.State {
 	case engine.StateFailed, engine.StateRefused:
 		return true
@@ -140,7 +148,7 @@ func (s *Site) sourceStuck(key model.Key) bool {
 		source, told = s.latest[v.Source.VM]
 	}
 	s.mu.Unlock()
-	return told && s.stuck(source)
+	return told && s.Stuck(source)
 }
 
 // Trouble is why nothing can be done at all at present, and since when; nil: nothing is known

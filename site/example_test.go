@@ -18,7 +18,7 @@ import (
 
 // simulator is a Proxmox cluster in this process, in which everything takes no time.
 func simulator() (*pvesim.Sim, pve.Config) {
-	world := labWorld()
+	world := labWorld(2)
 	world.Timing, world.Load = pvesim.Timing{}, pvesim.Load{AgentWait: pvesim.Duration(time.Millisecond)}
 	sim, err := pvesim.New(world)
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *Site) DropSeed(ctx context.Context, owner model.Owner) error {
 		}
 		err = s.ByHand(ctx).Do(ctx, m.Guest, change)
 		if err == nil {
-			s.Look()
+			s.recheck(owner)
 			return nil
 		}
 		if !errors.Is(err, pve.ErrModified) || try == tries {

@@ -24,8 +24,13 @@ type lab struct {
 
 func inLab(t *testing.T, test func(t *testing.T, l *lab)) {
 	t.Helper()
+	inWorld(t, labWorld(2), test)
+}
+
+func inWorld(t *testing.T, w *pvesim.World, test func(t *testing.T, l *lab)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		sim, err := pvesim.New(labWorld())
+		sim, err := pvesim.New(w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,8 +41,8 @@ func inLab(t *testing.T, test func(t *testing.T, l *lab)) {
 	})
 }
 
-// labWorld has two nodes, each with a template of the same name.
-func labWorld() *pvesim.World {
+// labWorld has some nodes, each with a template of the same name.
+func labWorld(nodes int) *pvesim.World {
 	ms := func(n int) pvesim.Duration { return pvesim.Duration(time.Duration(n) * time.Millisecond) }
 	w := &pvesim.World{
 		Release: "9.2", Cluster: "lab",
@@ -49,11 +54,11 @@ func labWorld() *pvesim.World {
 		DHCP:  pvesim.WorldDHCP{Range: "10.7.0.1-10.7.200.250", Bits: 16},
 		Timing: pvesim.Timing{
 			Request: ms(5), Config: ms(200), Clone: ms(2000), Start: ms(1000), Boot: ms(1000), Agent: ms(3000), Stop: ms(200), Shutdown: ms(1000), Destroy: ms(500),
-			Snapshot: ms(500),
+			Snapshot: ms(500), Resize: ms(300),
 		},
 		Load: pvesim.Load{AgentWait: ms(3000), StatusRound: ms(10000)},
 	}
-	for i := range 2 {
+	for i := range nodes {
 		name := fmt.Sprintf("pve%d", i+1)
 		w.Nodes = append(w.Nodes, pvesim.WorldNode{Name: name, CPUs: 64, Memory: 1 << 40, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}}})
 		w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 9000 + i, Node: name, Template: true, System: pvesim.WithAgent, Config: map[string]string{
@@ -124,7 +129,7 @@ func (l *lab) guests() map[int]map[string]string {
 	all := map[int]map[string]string{}
 	l.sim.Do(func(s *pvesim.State) {
 		for id, vm := range s.VMs {
-			if id < 9000 || id > 9001 {
+			if id < 9000 || id > 9009 {
 				conf := map[string]string{}
 				for k, v := range vm.Conf {
 					conf[k] = v

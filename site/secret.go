@@ -58,7 +58,10 @@ type slowSums struct {
 }
 
 // slowKey is what [model.Slow] depends on.
-type slowKey struct{ door, set, namespace, kind, basis string }
+type slowKey struct {
+	door, set, namespace, kind, basis string
+	random                            bool
+}
 
 // maxSlow bounds how many are remembered.
 const maxSlow = 10_000
@@ -67,7 +70,7 @@ func (s *slowSums) hash(owner model.Owner, secret *model.Secret) {
 	if secret.Slow != "" {
 		return
 	}
-	key := slowKey{owner.Door, owner.Set, owner.Namespace, secret.Kind, secret.Basis}
+	key := slowKey{owner.Door, owner.Set, owner.Namespace, secret.Kind, secret.Basis, secret.Random}
 	s.mu.Lock()
 	sum := s.sums[key]
 	if sum == nil {

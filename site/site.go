@@ -105,6 +105,16 @@ func (s *Site) Look() {
 	}
 }
 
+// recheck has one object compared again with what there is: it was changed past its plan.
+func (s *Site) recheck(owner model.Owner) {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	if session != nil {
+		session.Recheck(owner)
+	}
+}
+
 // Touches reports whether something may still be changed in Proxmox for the object with
 // that UID.
 func (s *Site) Touches(uid string) bool {

@@ -163,6 +163,7 @@ func (b *build) seed(vm *model.VM, nics []nic, d boot) {
 		return
 	}
 	vm.Seed = &model.Seed{Storage: b.cluster.isoStorage(), Secret: secretOf(d.Recipe, files), Once: d.ignition, Rerun: d.Rerun}
+	vm.Seed.Secret.Random = b.m.FirstBoot.Random
 	b.hash(vm.Owner, &vm.Seed.Secret)
 	if d.way == bySnippets {
 		b.snippetParts(vm.Seed, files)

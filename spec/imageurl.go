@@ -14,7 +14,7 @@ import (
 
 // packed are endings of files that nobody unpacks: archives of several files, and what there is no
 // well-kept library for.
-var packed = []string{".zip", ".lzo", ".tar", ".tgz", ".txz", ".7z", ".rar"}
+var packed = []string{".zip", ".tar", ".tgz", ".txz", ".7z", ".rar"}
 
 func (r *report) imageURL(img *model.Image, spec *Image) {
 	u, err := url.Parse(spec.URL)
@@ -34,7 +34,7 @@ func (r *report) imageURL(img *model.Image, spec *Image) {
 	case ext == ".iso":
 		r.fail("url", "an .iso isn't a disk image: put it on a storage and name it in %s", inImage("iso"))
 	case slices.Contains(packed, ext):
-		r.fail("url", "%s isn't unpacked: give a .qcow2, .img, .raw or .vmdk, which may be packed as .xz, .bz2, .gz or .zst, or an .ova", ext)
+		r.fail("url", "%s isn't unpacked: give a .qcow2, .img, .raw or .vmdk, which may be packed as .xz, .bz2, .gz, .zst or .lzo, or an .ova", ext)
 	case name != strings.ToLower(u.Path) && model.Packing(name) != "":
 		r.fail("url", "is packed twice: give an image that is packed once, or not at all")
 	}

@@ -104,10 +104,13 @@ func (t *Translation) hashSecrets() {
 }
 
 // slowKey is what [model.Slow] depends on.
-type slowKey struct{ door, set, namespace, kind, basis string }
+type slowKey struct {
+	door, set, namespace, kind, basis string
+	random                            bool
+}
 
 func slowKeyOf(o model.Owner, s *model.Secret) slowKey {
-	return slowKey{o.Door, o.Set, o.Namespace, s.Kind, s.Basis}
+	return slowKey{o.Door, o.Set, o.Namespace, s.Kind, s.Basis, s.Random}
 }
 
 // slowKeys keeps what was computed for the sets that are translated again and again.

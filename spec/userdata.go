@@ -17,6 +17,8 @@ type FirstBoot struct {
 	// Files are files of the drive by name, such as vendor-data and network-config: beside those that are made from
 	// the rest, or in place of them. They need UserData, and a drive of its own.
 	Files map[string]Text
+	// Random says that all this has something in it that nobody can guess and no other machine has, such as a token to join a cluster with.
+	Random bool
 	// Inherited says that a copy has all this from its source.
 	Inherited bool
 	// Unread says that it isn't known, since something about it is wrong: nothing is made

@@ -20,7 +20,7 @@ func Diff(o plan.Object, g *model.Guest) []string {
 	before := settingsOf(g)
 	after := maps.Clone(before)
 	for _, s := range o.Steps {
-		after = after.with(s.Action)
+		after, _ = after.with(s.Action)
 	}
 	var lines []string
 	names := model.NamesOf(merged(before, after))
@@ -32,6 +32,31 @@ func Diff(o plan.Object, g *model.Guest) []string {
 		}
 		if has && (!had || was != is) {
 			lines = append(lines, "+"+name+": "+is)
+		}
+	}
+	return lines
+}
+
+// DiffComments says what a diff of settings doesn't show: what is refused, what is in the way,
+// and the steps that aren't about settings. With every, all steps are said.
+func DiffComments(o plan.Object, every bool) (lines []string) {
+	for _, r := range o.Refused {
+		if r.Allow == "" {
+			lines = append(lines, fmt.Sprintf("can't be done: %s (%s)", r.What, Reason(r.Why, r.Diff)))
+		} else {
+			lines = append(lines, fmt.Sprintf("refused unless %s: %s (%s)", CLI.Consent(r.Allow), r.What, Reason(r.Why, r.Diff)))
+		}
+	}
+	switch w := o.Wait; {
+	case w == nil:
+	case w.Reason.Blocks():
+		lines = append(lines, "blocked: "+CLI.Wait(*w))
+	default:
+		lines = append(lines, "waits: "+CLI.Wait(*w))
+	}
+	for _, s := range o.Steps {
+		if _, aboutSettings := (settings{}).with(s.Action); every && len(o.Refused) == 0 || !aboutSettings {
+			lines = append(lines, s.What+": "+Reason(s.Why, s.Diff))
 		}
 	}
 	return lines
@@ -78,11 +103,11 @@ func (s settings) text(description string) {
 	}
 }
 
-// with are the settings after an action.
-func (s settings) with(action model.Action) settings {
+// with are the settings after an action, and whether it is about settings.
+func (s settings) with(action model.Action) (settings, bool) {
 	if power := model.FactsOf(action).Power; power != "" {
 		s["state"] = string(power)
-		return s
+		return s, true
 	}
 	switch a := action.(type) {
 	case model.Clone:
@@ -132,8 +157,10 @@ func (s settings) with(action model.Action) settings {
 		}
 	case model.Destroy:
 		s = settings{}
+	default:
+		return s, false
 	}
-	return s
+	return s, true
 }
 
 func (s settings) set(options map[string]string) {

@@ -115,6 +115,12 @@ func (v VM) With(out Verdict) VM {
 	return v
 }
 
+// Unread is the view of a guest that is up to date by the cluster's list: whether it is ready isn't known.
+func (v VM) Unread() VM {
+	v.Ready, v.Reason, v.Message = nil, model.ReasonUnread, "up to date by the cluster's list; its config and its guest agent weren't read"
+	return v
+}
+
 // Addresses are a guest's addresses as text, those that others can reach
 // first.
 func Addresses(list []netip.Prefix) []string {

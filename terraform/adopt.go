@@ -3,6 +3,8 @@ package terraform
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -21,45 +23,132 @@ type adoption struct {
 	guest  *model.Guest
 	vm     model.VM
 	object plan.Object
+	ours   bool // it is, by now
 }
 
-// adoption finds the guest that was imported for a resource. It is nil if there is none, or if it is the resource's
-// by now; gone says that the guest isn't there any more.
-func (r *base) adoption(ctx context.Context, in private, w part, diags *diag.Diagnostics) (a *adoption, gone bool) {
+// adoptions are the guests that were imported for a resource: one, or one for each of its replicas.
+type adoptions []*adoption
+
+// adoption finds the guests that were imported for a resource. There are none if all of them are the resource's
+// by now; gone says that a guest isn't there any more.
+func (r *base) adoption(ctx context.Context, in private, w part, diags *diag.Diagnostics) (list adoptions, gone bool) {
 	p, more := readPending(ctx, in)
 	if diags.Append(more...); p == nil || diags.HasError() {
 		return nil, false
 	}
 	s, err := r.door.opened(w.wanted.Connection)
-	there := false
 	if err == nil {
-		err = s.View(ctx, func(have *model.Observed) { there = have.Guests[p.VMID] != nil })
-	}
-	if err == nil && there {
-		err = s.Observer().Examine(ctx, p.VMID)
+		err = examine(ctx, s, p.vmids())
 	}
 	if err != nil {
 		diags.AddError(failure(err))
 		return nil, false
 	}
 	have := s.Observer().Snapshot()
-	g := have.Guests[p.VMID]
-	if g == nil || g.Config == nil || !p.is(g) {
-		return nil, true
+	left := false
+	for _, one := range p.all() {
+		g := have.Guests[one.VMID]
+		if g == nil || g.Config == nil || !one.is(g) {
+			return nil, true
+		}
+		was := g.Config.Marker
+		a := &adoption{guest: g, ours: was != nil && w.has(was.Owner)}
+		list, left = append(list, a), left || !a.ours
 	}
-	if was := g.Config.Marker; was != nil && w.has(was.Owner) {
+	if !left {
 		return nil, false
 	}
-	vms := w.wanted.Desired.VMs
-	switch {
-	case len(vms) != 1 || vms[0].Owner.Name != w.key.Name:
-		diags.AddAttributeError(path.Root("replicas"), "An imported machine is one machine", "Leave replicas out, and import each machine as a resource of its own, such as with for_each.")
-	case vms[0].VMID != p.VMID:
-		diags.AddAttributeError(path.Root("vmid"), "The VMID is missing", fmt.Sprintf("Say vmid = %d: it is how the imported machine is known, also when the state is lost.", p.VMID))
-	default:
-		return &adoption{g, vms[0], export.PlanAs(w.wanted.Desired, have, g, vms[0])}, false
+	return r.matched(list, w, have, diags), false
+}
+
+// examine reads all that is to know about those of some guests that are there.
+func examine(ctx context.Context, s *site.Site, vmids []int) error {
+	var there []int
+	err := s.View(ctx, func(have *model.Observed) {
+		there = slices.DeleteFunc(slices.Clone(vmids), func(id int) bool { return have.Guests[id] == nil })
+	})
+	if err != nil || len(there) == 0 {
+		return err
 	}
-	return nil, false
+	return s.Observer().Examine(ctx, there...)
+}
+
+// matched gives each guest its machine, in the order in which they were imported.
+func (r *base) matched(list adoptions, w part, have *model.Observed, diags *diag.Diagnostics) adoptions {
+	vms := w.wanted.Desired.VMs
+	if len(vms) < len(list) || len(list) == 1 && len(vms) > 1 {
+		diags.AddAttributeError(path.Root("replicas"), "The number of machines isn't that of the import", fmt.Sprintf("%d VMs were imported and the resource has %d machines. "+
+			"Name one VM for each of the first replicas, such as id = \"104,105,106\", or import each as a resource of its own, such as with for_each.", len(list), len(vms)))
+		return nil
+	}
+	for i, a := range list {
+		a.vm = vms[i]
+		switch {
+		case a.vm.VMID == a.guest.VMID:
+			a.object = export.PlanAs(w.wanted.Desired, have, a.guest, a.vm)
+		case len(list) == 1:
+			diags.AddAttributeError(path.Root("vmid"), "The VMID is missing", fmt.Sprintf("Say vmid = %d: it is how the imported machine is known, also when the state is lost.", a.guest.VMID))
+		default:
+			diags.AddAttributeError(path.Root("vmids"), "The VMIDs are missing", fmt.Sprintf("VM %d was imported as %s. Say vmids = %s: it is how the imported machines are known, also when the state is lost.", a.guest.VMID, a.vm.Owner.Name, list.vmids()))
+			return nil
+		}
+	}
+	if diags.HasError() {
+		return nil
+	}
+	return list
+}
+
+// objects are the plans as if the guests were the resource's.
+func (list adoptions) objects() (all []plan.Object) {
+	for _, a := range list {
+		all = append(all, a.object)
+	}
+	return all
+}
+
+// vmids are those of the guests, as a configuration has them.
+func (list adoptions) vmids() string {
+	var ids []string
+	for _, a := range list {
+		ids = append(ids, fmt.Sprint(a.guest.VMID))
+	}
+	return "[" + strings.Join(ids, ", ") + "]"
+}
+
+// warn says what people agree to.
+func (list adoptions) warn(diags *diag.Diagnostics) {
+	for _, a := range list {
+		if !a.ours {
+			diags.AddWarning(a.warning())
+		}
+	}
+}
+
+// differences are what the resource says otherwise than it is, beside whose it is.
+func (list adoptions) differences(w part) (all []string) {
+	for _, a := range list {
+		all = append(all, a.differences(w)...)
+	}
+	return all
+}
+
+// seen are the guests as they are in Proxmox.
+func (list adoptions) seen() (all []aMachine) {
+	for _, a := range list {
+		all = append(all, seen(a.vm.Owner.Name, a.guest))
+	}
+	return all
+}
+
+// adopt puts our marks on the guests.
+func (list adoptions) adopt(ctx context.Context, s *site.Site) (diags diag.Diagnostics) {
+	for _, a := range list {
+		if !a.ours {
+			diags.Append(a.adopt(ctx, s)...)
+		}
+	}
+	return diags
 }
 
 // what says what is done to the guest.
@@ -81,7 +170,7 @@ func (a *adoption) warning() (summary, text string) {
 }
 
 // differences are what the resource says otherwise than it is, beside whose it is.
-func (a *adoption) differences(w part) []string {
+func (a *adoption) differences(w part) (list []string) {
 	o := a.object
 	o.Steps = nil
 	for _, s := range a.object.Steps {
@@ -89,7 +178,10 @@ func (a *adoption) differences(w part) []string {
 			o.Steps = append(o.Steps, s)
 		}
 	}
-	return append([]string{a.vm.Owner.Name + ": " + a.what()}, differences(w, []plan.Object{o})...)
+	if !a.ours {
+		list = append(list, a.vm.Owner.Name+": "+a.what())
+	}
+	return append(list, differences(w, []plan.Object{o})...)
 }
 
 // adopt puts our marks on the guest.

@@ -131,7 +131,7 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 		return
 	case a != nil:
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("drift"), a.differences(w))...)
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("machines"), []aMachine{seen(a.vm.Owner.Name, a.guest)})...)
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("machines"), a.seen())...)
 		return
 	}
 	s, objects, ok := r.ask(ctx, w, wanting{}, &resp.Diagnostics)
@@ -169,8 +169,8 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 		return
 	}
 	a, gone := r.adoption(ctx, req.Private, w, &resp.Diagnostics)
-	if a != nil {
-		resp.Diagnostics.AddWarning(w.key.Name+" stays as it is", fmt.Sprintf("VM %d was imported or moved here, and never applied: it isn't this set's, and isn't destroyed.", a.guest.VMID))
+	for _, one := range a {
+		resp.Diagnostics.AddWarning(one.vm.Owner.Name+" stays as it is", fmt.Sprintf("VM %d was imported or moved here, and never applied: it isn't destroyed.", one.guest.VMID))
 	}
 	if a != nil || gone || resp.Diagnostics.HasError() {
 		return

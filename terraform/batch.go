@@ -112,7 +112,8 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 	return s.PlanAsOf(ctx, want, pic)
 }
 
-// unasked are the new machines of some questions whose VMIDs aren't asked for, since enough of the configuration were.
+// unasked are the new machines of some questions whose VMIDs aren't asked for, since enough of the configuration were, or since
+// it is being applied: then Proxmox says whether they are taken.
 func (d *door) unasked(list []*question) map[model.Key]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,8 +121,8 @@ func (d *door) unasked(list []*question) map[model.Key]bool {
 	for _, q := range list {
 		for _, v := range q.want.VMs {
 			switch {
-			case !q.fresh || d.config.whole || d.asked[v.Owner.Key]:
-			case len(d.asked) < sample:
+			case !q.fresh || d.config.refresh == refreshConfigs || d.asked[v.Owner.Key]:
+			case len(d.asked) < probes && len(d.parts) == 0:
 				d.asked[v.Owner.Key] = true
 			default:
 				keys[v.Owner.Key] = true
@@ -137,12 +138,15 @@ const (
 	pictureAge = 30 * time.Second
 	// sample is how many configs a refresh reads of machines that the lists show to be up to date.
 	sample = 30
+	// probes is of how many new machines it is asked whether guests that these credentials can't see have their VMIDs. Credentials
+	// that see nothing of what was made before are found out by a few.
+	probes = 5
 )
 
 // picture is a new picture of Proxmox. Another minute begins with other machines.
 func (c *config) picture(now time.Time) *engine.Picture {
 	pic := &engine.Picture{Since: now, Most: sample, First: int(now.Unix()/60) * sample}
-	if c.whole {
+	if c.refresh == refreshConfigs {
 		pic.Most = -1
 	}
 	return pic

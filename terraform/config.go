@@ -12,7 +12,7 @@ import (
 type config struct {
 	set      string
 	refuses  bool                // machines of the set that the state doesn't have
-	whole    bool                // all configs are read whenever machines are looked at
+	refresh  string              // what is read whenever machines are looked at; empty: people haven't said
 	provider map[string]any      // as the spec of a Provider
 	getenv   func(string) string // what the block says, else the environment
 }
@@ -61,10 +61,8 @@ func (p *plugin) read(raw tftypes.Value) (*config, bool, diag.Diagnostics) {
 	default:
 		diags.AddAttributeError(path.Root("existing"), "existing can't be so", "Want "+adoptExisting+" or "+refuseExisting+".")
 	}
-	switch refresh, _ := said["refresh"].(string); refresh {
-	case "", refreshLists:
-	case refreshConfigs:
-		c.whole = true
+	switch c.refresh, _ = said["refresh"].(string); c.refresh {
+	case "", refreshLists, refreshConfigs:
 	default:
 		diags.AddAttributeError(path.Root("refresh"), "refresh can't be so", "Want "+refreshLists+" or "+refreshConfigs+".")
 	}

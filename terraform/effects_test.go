@@ -174,7 +174,7 @@ func allChanges() []change {
 
 // untried are attributes of which no change is tried here, and why.
 var untried = map[string]string{
-	"name": "another name is another machine", "replicas": "TestMachinesComeChangeAndGo", "taken_over": "TestMachinesOfOtherProvidersAreMovedHere", "member_variables": "as variables, with replicas", "timeouts": "says nothing of Proxmox",
+	"name": "another name is another machine", "replicas": "TestMachinesComeChangeAndGo", "taken_over": "TestMachinesOfOtherProvidersAreMovedHere", "vmids": "TestSeveralMachinesAreImportedAsReplicas", "member_variables": "as variables, with replicas", "timeouts": "says nothing of Proxmox",
 	"class.cpu.affinity": "takes root", "class.hugepages": "takes root", "class.keep_hugepages": "takes root", "filesystems": "takes root or a directory mapping: TestExamplesOfTheModule", "hookscripts": "takes root",
 	"ha.group": "groups were before Proxmox VE 9", "image": "is another image: image.source", "pci_mappings": "needs devices", "meta_data": "first-boot data, as cloud_init", "user_data.butane": "first-boot data, as ignition", "user_data.delivery": "first-boot data, as ignition",
 	"user_data.fw_cfg_name": "takes root", "user_data.ignition.inline_wo": "as that of cloud_init", "placement": "nothing of the machine itself: placement.strategy", "class.numa.nodes": "one of its attributes is tried with all", "update_policy": "says what is allowed",

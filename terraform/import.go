@@ -36,23 +36,35 @@ func (r *machine) ImportState(ctx context.Context, req resource.ImportStateReque
 	if !ok {
 		return
 	}
-	g, err := guestCalled(ctx, s, req.ID)
-	if err != nil {
-		resp.Diagnostics.AddError("Nothing can be imported", err.Error())
-		return
+	var ids []int
+	for _, id := range strings.Split(req.ID, ",") {
+		g, err := guestCalled(ctx, s, strings.TrimSpace(id))
+		if err == nil && slices.Contains(ids, g.VMID) {
+			err = fmt.Errorf("VM %d is named twice", g.VMID)
+		}
+		if err != nil {
+			resp.Diagnostics.AddError("Nothing can be imported", err.Error())
+			return
+		}
+		ids = append(ids, g.VMID)
 	}
-	r.write(ctx, s, networks, g, &resp.State, resp.Private, &resp.Diagnostics)
+	r.write(ctx, s, networks, ids, &resp.State, resp.Private, &resp.Diagnostics)
 }
 
-// write writes a guest down as a resource that wants it as it is, and that it is to be adopted if it isn't ours.
-func (r *machine) write(ctx context.Context, s *site.Site, networks spec.Networks, g *model.Guest, state *tfsdk.State, in private, diags *diag.Diagnostics) {
-	if err := s.Observer().Examine(ctx, g.VMID); err != nil {
+// write writes a guest down as a resource that wants it as it is, and that it is to be adopted if it isn't ours. Several are
+// replicas, which are wanted as the first one is.
+func (r *machine) write(ctx context.Context, s *site.Site, networks spec.Networks, ids []int, state *tfsdk.State, in private, diags *diag.Diagnostics) {
+	if err := s.Observer().Examine(ctx, ids...); err != nil {
 		diags.AddError("Nothing can be imported", err.Error())
 		return
 	}
 	have := s.Observer().Snapshot()
-	g = have.Guests[g.VMID]
-	owner := model.Owner{Door: Door, Set: r.door.config.set, Key: model.Key{Kind: "VirtualMachine", Name: export.NameOf(g)}}
+	var guests []*model.Guest
+	for _, id := range ids {
+		guests = append(guests, have.Guests[id])
+	}
+	g := guests[0]
+	owner := model.Owner{Door: Door, Set: r.door.config.set, Key: model.Key{Kind: "VirtualMachine", Name: stem(guests)}}
 	e, err := export.Of(have, g, owner, networks)
 	if err != nil {
 		diags.AddError("Nothing can be imported", fmt.Sprintf("VM %d is what no resource can say: %v", g.VMID, err))
@@ -60,6 +72,7 @@ func (r *machine) write(ctx context.Context, s *site.Site, networks spec.Network
 	}
 	said, err := draft.Resource(draft.Machine(g, e)).Values()
 	if err == nil {
+		alike(said, ids)
 		state.Raw, err = valueOf(r.fields, state.Schema.Type().TerraformType(ctx), said)
 	}
 	if err != nil {
@@ -68,10 +81,43 @@ func (r *machine) write(ctx context.Context, s *site.Site, networks spec.Network
 	}
 	diags.Append(omissions(g, e)...)
 	diags.Append(state.SetAttribute(ctx, path.Root("id"), owner.Set+"/"+owner.Name)...)
-	if was := g.Config.Marker; was == nil || was.Owner != owner {
-		diags.Append(pendingOf(g).keep(ctx, in)...)
+	if was := g.Config.Marker; len(guests) > 1 || was == nil || was.Owner != owner {
+		diags.Append(pendingOf(guests...).keep(ctx, in)...)
 	} else {
 		diags.Append(forgetPending(ctx, in)...)
+	}
+}
+
+// stem is the name of the resource that some guests are machines of: web for web-1, web-2 and so on.
+func stem(guests []*model.Guest) string {
+	name := export.NameOf(guests[0])
+	for i, g := range guests {
+		if before, numbered := strings.CutSuffix(export.NameOf(g), fmt.Sprintf("-%d", i+1)); len(guests) == 1 || !numbered || i > 0 && before != name {
+			return export.NameOf(guests[0])
+		} else if i == 0 {
+			name = before
+		}
+	}
+	return name
+}
+
+// alike takes out of what is said about one machine what can't be said about several.
+func alike(said map[string]any, ids []int) {
+	if len(ids) == 1 {
+		return
+	}
+	all := make([]any, len(ids))
+	for i, id := range ids {
+		all[i] = id
+	}
+	said["count"], said[takenOver], said[vmidsOf] = len(ids), true, all
+	delete(said, "vmid")
+	delete(said, "guestName")
+	nets, _ := said["networks"].([]any)
+	for _, n := range nets {
+		if net, ok := n.(map[string]any); ok {
+			delete(net, "mac")
+		}
 	}
 }
 
@@ -119,12 +165,29 @@ type pending struct {
 	Origin string `json:"origin"` // tells it from another one that has its VMID later; empty: it was moved here, and not looked at yet
 	// Called is the name that the state of another provider has of it, for as long as it wasn't looked at.
 	Called string `json:"called,omitempty"`
+	// More are those of the replicas after the first.
+	More []pending `json:"more,omitempty"`
 }
 
 const pendingKey = "import"
 
-func pendingOf(g *model.Guest) *pending {
-	return &pending{VMID: g.VMID, Origin: model.OriginOf(g.VMID, g.Config.Options)}
+func pendingOf(guests ...*model.Guest) *pending {
+	var all []pending
+	for _, g := range guests {
+		all = append(all, pending{VMID: g.VMID, Origin: model.OriginOf(g.VMID, g.Config.Options)})
+	}
+	all[0].More = all[1:]
+	return &all[0]
+}
+
+// all are the guests, the first one first.
+func (p *pending) all() []pending { return append([]pending{*p}, p.More...) }
+
+func (p *pending) vmids() (ids []int) {
+	for _, one := range p.all() {
+		ids = append(ids, one.VMID)
+	}
+	return ids
 }
 
 // keep writes it down.
@@ -138,7 +201,7 @@ func (p *pending) is(g *model.Guest) bool {
 	if p.Origin == "" {
 		return g.VMID == p.VMID && g.Config.Options["name"] == p.Called
 	}
-	return *pendingOf(g) == *p
+	return pendingOf(g).Origin == p.Origin && g.VMID == p.VMID
 }
 
 // forgetPending says that it is ours.

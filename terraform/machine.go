@@ -46,7 +46,8 @@ func machineFields() []field {
 		field{name: "replicas", key: "count", shape: integer, about: "Make several machines at once, called by the name and a number: web-1, web-2 and so on. vmid and static addresses are those of the first. " +
 			"A smaller number takes the last ones away, if update_policy.scale_down allows it."},
 		field{name: "taken_over", key: takenOver, shape: boolean, about: "The machine was made by others, and goes on as it is: its arguments for QEMU, hookscripts and notes, and what it got at its first boot, stay whatever user_data, " +
-			"filesystems, hookscripts and description say, and so does what it was made from. Machines that aren't there yet get all of it when they are made, and keep it."},
+			"filesystems, hookscripts and description say, and so does what it was made from. With replicas, the MAC addresses of machines that are there stay, too. Machines that aren't there yet get all of it when they are made, and keep it."},
+		field{name: "vmids", key: vmidsOf, shape: list, item: &field{shape: integer}, about: "The VMIDs of the first replicas, in their order, where they don't follow one another: those of machines that were imported. Machines beyond them choose their own."},
 		field{name: "class", key: "class", shape: object, required: true, fields: fieldsOf("VMClass"), about: "The size of the machine, and its virtual hardware."},
 		field{name: "image", key: "image", shape: object, fields: image, about: "What the machine is made from: image = proxplane_image.debian, or a template that is there: image = { source = \"debian-13\" }. " +
 			"Without it the machine begins with empty disks."},
@@ -86,6 +87,7 @@ func (r *machine) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagn
 	wanted, more := r.door.translate(docs...)
 	diags.Append(more...)
 	w.wanted = wanted
+	diags.Append(numbered(wanted.Desired.VMs, said)...)
 	if said[takenOver] == true {
 		goOn(wanted.Desired.VMs)
 	}
@@ -118,7 +120,7 @@ func (r *machine) documents(name string, said map[string]any) (docs []document, 
 	}
 	for key, value := range said {
 		switch key {
-		case "name", "labels", "class", "image", "placement", takenOver:
+		case "name", "labels", "class", "image", "placement", takenOver, vmidsOf:
 		case "guestName":
 			spec["name"] = value
 		case "source":
@@ -134,11 +136,41 @@ func (r *machine) documents(name string, said map[string]any) (docs []document, 
 // takenOver is the field that says that a machine goes on as somebody else has made it.
 const takenOver = "takenOver"
 
+// vmidsOf is the field with the VMIDs of replicas.
+const vmidsOf = "vmids"
+
+// numbered gives replicas the VMIDs that are said.
+func numbered(vms []model.VM, said map[string]any) (diags diag.Diagnostics) {
+	ids, there := said[vmidsOf].([]any)
+	at := path.Root("vmids")
+	switch {
+	case !there:
+		return nil
+	case said["vmid"] != nil:
+		diags.AddAttributeError(at, "vmids and vmid say the same thing", "Leave one of them out: vmid is that of the first machine, which the others follow.")
+	case len(ids) > len(vms) && len(vms) > 0:
+		diags.AddAttributeError(at, "There are more VMIDs than machines", fmt.Sprintf("%d VMIDs for %d replicas.", len(ids), len(vms)))
+	}
+	for i, id := range ids {
+		n, _ := id.(int64)
+		if slices.Contains(ids[:i], id) || n < 100 {
+			diags.AddAttributeError(at, "A VMID can't be used", fmt.Sprintf("Want a number from 100 on that is there once, have %d.", n))
+		}
+		if !diags.HasError() {
+			vms[i].VMID = int(n)
+		}
+	}
+	return diags
+}
+
 // goOn has machines that are there keep what they got when they were made, as copies do.
 func goOn(vms []model.VM) {
 	for i := range vms {
 		vms[i].Source.Copy = true
 		vms[i].Inherited = append(slices.Clone(vms[i].Inherited), "args", "hookscript", model.InheritedSeed, model.InheritedText)
+		if len(vms) > 1 { // networks can't say the addresses of several
+			vms[i].Inherited = append(vms[i].Inherited, model.InheritedMACs)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ type aMachine struct {
 
 // foreseen is what is known of the machines before anything is done: what is planned for, and of what
 // stays what was known.
-func foreseen(owners []model.Owner, objects []plan.Object, was []aMachine) []aMachine {
+func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was []aMachine) []aMachine {
 	will := []aMachine{}
 	for _, owner := range owners {
 		m := aMachine{Name: types.StringValue(owner.Name), VMID: types.Int64Unknown(), Node: types.StringUnknown(), State: types.StringUnknown(), MACs: types.ListUnknown(types.StringType), Addresses: types.ListUnknown(types.StringType)}
@@ -51,12 +51,39 @@ func foreseen(owners []model.Owner, objects []plan.Object, was []aMachine) []aMa
 		if at >= 0 && objects[at].VMID != 0 {
 			m.VMID = types.Int64Value(int64(objects[at].VMID))
 		}
+		if wanted := slices.IndexFunc(vms, func(v model.VM) bool { return v.Owner == owner }); wanted >= 0 && at >= 0 {
+			m.MACs, m.Node = decided(vms[wanted], objects[at])
+		}
 		if at >= 0 && before >= 0 && was[before].VMID.Equal(m.VMID) {
 			m = kept(m, was[before], objects[at].Steps)
 		}
 		will = append(will, m)
 	}
 	return will
+}
+
+// decided is what is certain of a machine that is to be made before it is there: its MAC addresses, which follow from its owner
+// where nobody says otherwise, and its node, if it may be on one only.
+func decided(v model.VM, o plan.Object) (macs types.List, node types.String) {
+	macs, node = types.ListUnknown(types.StringType), types.StringUnknown()
+	if !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
+		return macs, node
+	}
+	var list []string
+	for _, n := range v.NICs {
+		if n.MAC == "" {
+			list = nil
+			break
+		}
+		list = append(list, n.MAC)
+	}
+	if len(list) > 0 {
+		macs = texts(list)
+	}
+	if len(v.Place.Nodes) == 1 && o.Node == v.Place.Nodes[0] {
+		node = types.StringValue(o.Node)
+	}
+	return macs, node
 }
 
 // kept is what is known of a machine that is there, but for what steps may change.

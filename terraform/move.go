@@ -79,6 +79,6 @@ func (r *machine) arrive(ctx context.Context, req resource.ReadRequest, resp *re
 		resp.Diagnostics.AddError("Another machine has the VMID", fmt.Sprintf("The former provider's state says that VM %d is %s, and in Proxmox it is called otherwise. Import the one that is meant instead.", p.VMID, p.Called))
 		return false
 	}
-	r.write(ctx, s, networks, g, &resp.State, resp.Private, &resp.Diagnostics)
+	r.write(ctx, s, networks, []int{g.VMID}, &resp.State, resp.Private, &resp.Diagnostics)
 	return !resp.Diagnostics.HasError()
 }

@@ -44,6 +44,9 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 		return
 	}
 	resp.Diagnostics.Append(effects(w, objects)...)
+	if r.door.config.refresh == "" {
+		resp.Diagnostics.Append(unread(w, objects)...)
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -60,8 +63,8 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 			return nil, false
 		}
 		if a != nil {
-			diags.AddWarning(a.warning())
-			return []plan.Object{a.object}, true
+			a.warn(diags)
+			return a.objects(), true
 		}
 	}
 	s, objects, ok := r.ask(ctx, *w, wanting{said: true, fresh: req.State.Raw.IsNull()}, diags)
@@ -92,7 +95,7 @@ func (r *base) unclaimed(ctx context.Context, s *site.Site, w part) (diags diag.
 
 // former is what there is of a resource that has a state: a guest that is to be adopted, or its own ones, of
 // which some may be to go.
-func (r *base) former(ctx context.Context, w *part, state tfsdk.State, in private) (a *adoption, diags diag.Diagnostics) {
+func (r *base) former(ctx context.Context, w *part, state tfsdk.State, in private) (a adoptions, diags diag.Diagnostics) {
 	a, gone := r.adoption(ctx, in, *w, &diags)
 	if gone {
 		diags.AddError(w.key.Name+" is gone", "The VM that was imported isn't there any more. Plan again.")
@@ -156,6 +159,27 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 			diags.AddWarning(name+": note", status.Terraform.Note(n))
 		}
 	}
+	return diags
+}
+
+// unread says which machines a plan knows by the lists alone. Terraform shows warnings of many resources with one summary as one.
+func unread(w part, objects []plan.Object) (diags diag.Diagnostics) {
+	var list []model.Owner
+	for _, o := range objects {
+		if o.Unread && w.has(o.Owner) {
+			list = append(list, o.Owner)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	const shown = 3
+	who := names(list[:min(len(list), shown)])
+	if more := len(list) - shown; more > 0 {
+		who += fmt.Sprintf(" and %d others", more)
+	}
+	diags.AddWarning("Not every config was read", fmt.Sprintf("%s: up to date by the cluster's lists, which show node, name, tags, pool, power, CPUs, memory and root disk. What somebody else has changed beside that is seen when it is their turn "+
+		"(configs of %d machines are read each time). Set refresh = %q in the provider's block to read all of them each time, or %q to leave it at that without this warning.", who, sample, refreshConfigs, refreshLists))
 	return diags
 }
 

@@ -60,7 +60,7 @@ func (p *plugin) Schema(_ context.Context, _ provider.SchemaRequest, resp *provi
 		adoptExisting + " takes them, " + refuseExisting + " is an error when planning. Default: " + adoptExisting + "."}
 	resp.Schema.Attributes["refresh"] = schema.StringAttribute{Optional: true, Description: fmt.Sprintf("What is read of machines that were left up to date, whenever they are looked at. %s: the cluster's lists, which show changes of "+
 		"node, name, tags, pool, power, CPUs, memory and root disk, and the configs of %d machines, each time of other ones, so that with up to %d machines every change by hand is seen. "+
-		"%s: the config of each machine, with a request for each. What is to be changed is always read. Default: %s.", refreshLists, sample, sample, refreshConfigs, refreshLists)}
+		"%s: the config of each machine, with a request for each. What is to be changed is always read. Default: as %s, with a warning in plans if configs weren't read.", refreshLists, sample, sample, refreshConfigs, refreshLists)}
 	resp.Schema.Attributes["set"] = schema.StringAttribute{Optional: true, Description: "The name of what this configuration makes on the Proxmox cluster, such as shop-${terraform.workspace}. " +
 		"Machines are known by it, so that a lost state loses nothing: two configurations or workspaces never use the same. Default: " + setVariable + "."}
 }

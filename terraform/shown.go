@@ -20,7 +20,7 @@ func (shown) foresee(ctx context.Context, w part, objects []plan.Object, state t
 	if !state.Raw.IsNull() {
 		diags.Append(state.GetAttribute(ctx, path.Root("machines"), &was)...)
 	}
-	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(guests(w.owners), objects, was))...)
+	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(guests(w.owners), w.wanted.Desired.VMs, objects, was))...)
 	return diags
 }
 

@@ -212,7 +212,11 @@ func (a *applying) nothing(u *ui.UI, list []*target.Site, plans []plan.Plan) err
 		have := list[i].Observer.Snapshot()
 		for _, o := range p.Objects {
 			if target.IsVM(o.Owner.Kind) {
-				sum.VMs = append(sum.VMs, status.Wanted(have.Guests[o.VMID], o))
+				row := status.Wanted(have.Guests[o.VMID], o)
+				if a.quick && !o.Gone {
+					row = row.Unread()
+				}
+				sum.VMs = append(sum.VMs, row)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (a *applying) summary(u *ui.UI, list []*target.Site, reports []engine.Repor
 				if o.Owner.Kind == "Set" && finished(o) {
 					continue // pruning is none of the objects that plans count
 				}
-				if target.IsVM(o.Owner.Kind) {
+				if target.IsVM(o.Owner.Kind) && !isGroup(o) {
 					row := summaryOf(o, have.Guests[o.VMID])
 					if id := a.released[o.Owner]; id != 0 && o.State == engine.StateGone {
 						row = letGo(o, id, have.Guests[id])
@@ -137,13 +137,13 @@ func (a *applying) summary(u *ui.UI, list []*target.Site, reports []engine.Repor
 }
 
 // askAddressesOf asks the machines for their addresses that nobody has asked since there
-// was nothing to do for them.
+// was nothing to do for them, or nothing that is allowed.
 func askAddressesOf(list []*target.Site, reports []engine.Report) {
 	for i, r := range reports {
 		have := list[i].Observer.Snapshot()
 		var guests []*model.Guest
 		for _, o := range r.Objects {
-			if g := have.Guests[o.VMID]; g != nil && target.IsVM(o.Owner.Kind) && o.State == engine.StateReady && hasAgent(g) {
+			if g := have.Guests[o.VMID]; g != nil && target.IsVM(o.Owner.Kind) && (o.State == engine.StateReady || o.State == engine.StateRefused) && hasAgent(g) {
 				guests = append(guests, g)
 			}
 		}
@@ -235,13 +235,17 @@ func (o unfinished) whatToDo(lookUp bool) []string {
 	return nil
 }
 
+// isGroup reports whether an object stands for several machines and isn't one itself: what is
+// refused is a smaller count.
+func isGroup(o engine.Outcome) bool { return o.VMID == 0 && o.State == engine.StateRefused }
+
 func finished(o engine.Outcome) bool {
 	return o.State == engine.StateReady || o.State == engine.StateGone
 }
 
 // summaryOf is a row of the table at the end.
 func summaryOf(o engine.Outcome, g *model.Guest) status.VM {
-	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: o.VMID, Node: o.Node, Gone: o.State == engine.StateGone})
+	v := status.Wanted(g, plan.Object{Owner: o.Owner, VMID: o.VMID, Node: o.Node, Gone: o.State == engine.StateGone, Wait: o.Wait, Refused: o.Refused})
 	switch {
 	case o.State == engine.StateGone:
 		v.State, v.Message = "absent", "gone"

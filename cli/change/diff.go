@@ -26,7 +26,12 @@ func NewDiff(u *ui.UI) *cobra.Command {
 has begins with -, what the manifests want with +. Nothing is changed. plan shows the
 steps, why they are taken and what they mean for running machines.
 
-The exit status is 0 if nothing differs, 2 if something does, and 1 on errors.`,
+An object that can't be compared or changed now, since something is missing or in its way,
+is named with the reason. Steps that aren't about settings (firewall, HA, snapshots) are
+comments.
+
+The exit status is 0 if nothing differs, 2 if something does, and 1 on errors and if
+something is blocked.`,
 		Example: `  proxplane diff -f machines.yaml
   proxplane diff -f machines/ -l app=web
   proxplane diff -f machines.yaml --prune --set shop`,
@@ -55,12 +60,15 @@ func (d *diffing) run(cmd *cobra.Command, u *ui.UI) error {
 	differ := false
 	for i, one := range list {
 		one.Observer.View(func(have *model.Observed) {
-			for _, o := range plans[i].Objects {
+			for _, o := range shown(plans[i]).Objects {
 				differ = showDiff(u, o, have.Guests[o.VMID]) || differ
 			}
 		})
 	}
-	if differ {
+	switch {
+	case joined(plans).Blocked():
+		return &ui.ExitError{Code: ui.ExitFailed}
+	case differ:
 		return &ui.ExitError{Code: ui.ExitChanges}
 	}
 	return nil
@@ -69,7 +77,10 @@ func (d *diffing) run(cmd *cobra.Command, u *ui.UI) error {
 // showDiff writes what differs about an object, and reports whether something does.
 func showDiff(u *ui.UI, o plan.Object, g *model.Guest) bool {
 	lines := status.Diff(o, g)
-	if len(lines) == 0 && len(o.Steps)+len(o.Refused) == 0 {
+	if len(lines) == 0 && len(o.Steps)+len(o.Refused) == 0 && o.Wait == nil {
+		for _, n := range o.Notes {
+			u.Say("# %s: %s", status.Name(o.Owner.Key), status.CLI.Note(n))
+		}
 		return false
 	}
 	page := u.Page(u.Out)
@@ -87,17 +98,8 @@ func showDiff(u *ui.UI, o plan.Object, g *model.Guest) bool {
 		}
 		u.Say("%s", line)
 	}
-	for _, r := range o.Refused {
-		if r.Allow == "" {
-			u.Say("# can't be done: %s (%s)", r.What, status.Reason(r.Why, r.Diff))
-		} else {
-			u.Say("# refused unless %s: %s (%s)", status.CLI.Consent(r.Allow), r.What, status.Reason(r.Why, r.Diff))
-		}
-	}
-	if len(lines) == 0 && len(o.Refused) == 0 {
-		for _, s := range o.Steps {
-			u.Say("# %s: %s", s.What, status.Reason(s.Why, s.Diff))
-		}
+	for _, line := range status.DiffComments(o, len(lines) == 0) {
+		u.Say("# %s", line)
 	}
 	return true
 }

@@ -19,6 +19,9 @@ const mostUnread = 500
 // mentionUnnamed says which machines of the set no manifest names any more: they stay,
 // which may be a mistake.
 func (c *change) mentionUnnamed(ctx context.Context, u *ui.UI, list []*target.Site) {
+	if c.prune && !c.deleted {
+		c.mentionUnseen(ctx, u, list)
+	}
 	if c.prune || c.deleted || c.Objects != nil || c.Selector != "" {
 		return
 	}
@@ -32,6 +35,16 @@ func (c *change) mentionUnnamed(ctx context.Context, u *ui.UI, list []*target.Si
 		}
 		if unread > 0 {
 			u.Note("whose %s are that no manifest here names couldn't be read: they may be of set %s", status.Count(unread, "more machine"), c.Set)
+		}
+	}
+}
+
+// mentionUnseen says that pruning can't find what the credentials may not see.
+func (c *change) mentionUnseen(ctx context.Context, u *ui.UI, list []*target.Site) {
+	for _, one := range list {
+		rights, err := one.Client.Access().Permissions(ctx, "", "/vms")
+		if err == nil && !rights["/vms"]["VM.Audit"] {
+			u.Note("%s sees only some machines: those of set %s that aren't visible aren't pruned. VM.Audit on /vms shows all", ui.Who(one.Connection.Credentials), c.Set)
 		}
 	}
 }

@@ -30,7 +30,16 @@ type Flags struct {
 	token    string
 	also     []string // commands that people use beside apply
 	userFlag string   // the name of the flag
+
+	about *model.Desired // what is wanted, where no manifests say so
 }
+
+// About has the doctor look at what somebody else than manifests wants, who also does these things inside of
+// machines: exec, read-file.
+func (f *Flags) About(want model.Desired, inside ...string) { f.about, f.also = &want, inside }
+
+// given reports whether it is known what is wanted.
+func (f *Flags) given() bool { return f.about != nil || f.Given() }
 
 // New is `proxplane doctor`.
 func New(u *ui.UI) *cobra.Command {
@@ -69,11 +78,16 @@ The exit status is 1 when something that is needed is missing.`,
 // AddTo adds the flags to a command; those for whom its commands are may have other
 // names.
 func (f *Flags) AddTo(cmd *cobra.Command, user, token string) {
+	cmd.Flags().StringSliceVar(&f.also, "for", nil, "count in what these `COMMANDS` need: "+strings.Join(counted(), ", "))
+	f.PrintFlags(cmd, user, token)
+}
+
+// PrintFlags adds those of them that say what is printed.
+func (f *Flags) PrintFlags(cmd *cobra.Command, user, token string) {
 	fs := cmd.Flags()
 	f.userFlag = user
 	fs.StringVarP(&f.output, "output", "o", "", "`FORMAT`: json, for programs")
 	fs.BoolVar(&f.commands, "print-commands", false, "print the pveum commands also when nothing is missing")
-	fs.StringSliceVar(&f.also, "for", nil, "count in what these `COMMANDS` need: "+strings.Join(counted(), ", "))
 	fs.StringVar(&f.user, user, "", "`USER@REALM` whom the commands are for (default: the one who is logged in, or proxplane@pve instead of root@pam)")
 	fs.StringVar(&f.token, token, "", "`NAME` of the token that the commands are for (default: the one that is used, or proxplane)")
 }
@@ -148,7 +162,7 @@ func (f *Flags) checkFor() error {
 			return fmt.Errorf("--for %s: it takes %s; what apply and delete need is always counted in", name, strings.Join(counted(), ", "))
 		}
 	}
-	if len(f.also) > 0 && !f.Given() {
+	if len(f.also) > 0 && !f.given() {
 		return ui.Advise(fmt.Errorf("--for %s: what that needs depends on the machines", strings.Join(f.also, ",")), "Name their manifests: -f FILE.")
 	}
 	return nil
@@ -161,12 +175,15 @@ func (f *Flags) patients(u *ui.UI) ([]manifest.Wanted, error) {
 		return f.Wanted(u)
 	}
 	w, err := f.One(u)
+	if f.about != nil {
+		w.Desired = *f.about
+	}
 	return []manifest.Wanted{w}, err
 }
 
 // examine looks at one cluster.
 func (f *Flags) examine(ctx context.Context, u *ui.UI, w manifest.Wanted) *Diagnosis {
-	d := &Diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: f.Given()}
+	d := &Diagnosis{Provider: w.Provider.Name, Endpoints: w.Connection.Endpoints, Manifests: f.given()}
 	e := &examination{ctx: ctx, u: u, f: f, d: d, conn: w.Connection, want: w.Desired, allow: w.Allow}
 	e.endpoints()
 	if e.reached {

@@ -73,7 +73,7 @@ func (e *examination) privileges() {
 		e.lacking(g)
 	}
 	if len(e.needs.Grants) > 0 && len(e.missing) == 0 {
-		e.good(areaPrivileges, "all %s on %s that these manifests need are there", status.Count(count(e.needs.Grants), "privilege"), status.Count(len(e.needs.Grants), "path"))
+		e.good(areaPrivileges, "all %s on %s that are needed for this are there", status.Count(count(e.needs.Grants), "privilege"), status.Count(len(e.needs.Grants), "path"))
 	}
 	e.surplus()
 	e.wide()

@@ -121,6 +121,9 @@ func (c check) write(w io.Writer, page status.Page) {
 	}
 }
 
+// beyond is what isn't checked without manifests.
+const beyond = " With -f, what manifests need is checked too: names and privileges."
+
 // summary is the last line.
 func (d *Diagnosis) summary(page status.Page) string {
 	problems, warnings := d.count(bad), d.count(warning)
@@ -129,10 +132,12 @@ func (d *Diagnosis) summary(page status.Page) string {
 		return page.Red(fmt.Sprintf("%s to be solved, %s.", status.Count(problems, "problem"), status.Count(warnings, "warning")))
 	case problems > 0:
 		return page.Red(fmt.Sprintf("%s to be solved.", status.Count(problems, "problem")))
+	case warnings > 0 && !d.Manifests:
+		return page.Yellow(fmt.Sprintf("No problem with the connection and the cluster; %s.", status.Count(warnings, "warning"))) + beyond
 	case warnings > 0:
 		return page.Yellow(fmt.Sprintf("Nothing that is needed is missing; %s.", status.Count(warnings, "warning")))
 	case d.Manifests:
 		return page.Green("All is well: these manifests can be applied.")
 	}
-	return page.Green("All is well.") + " With -f, what manifests need is checked too."
+	return page.Green("No problem with the connection and the cluster.") + beyond
 }

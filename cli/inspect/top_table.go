@@ -95,12 +95,15 @@ func vmLoads(list []load) status.Table {
 		{Name: "MEMORY", Right: true}, {Name: "OF", Right: true}, {Name: "UP", Right: true},
 	}, rateColumns...)}
 	for _, l := range list {
-		cpu, memory := percent(l.CPU), status.Size(l.Memory)
+		cpu, memory, cpus, most := percent(l.CPU), status.Size(l.Memory), fmt.Sprint(l.CPUs), status.Size(l.MemoryOf)
 		if l.State != string(model.StatusRunning) {
 			cpu, memory = "", ""
 		}
+		if l.CPUs == 0 { // the list doesn't know the machine's figures yet
+			cpus, most = "", ""
+		}
 		t.Rows = append(t.Rows, append([]string{
-			l.Name, fmt.Sprint(l.VMID), l.Node, l.State, fmt.Sprint(l.CPUs), cpu, memory, status.Size(l.MemoryOf), up(l.Uptime),
+			l.Name, fmt.Sprint(l.VMID), l.Node, l.State, cpus, cpu, memory, most, up(l.Uptime),
 		}, rateCells(l.Rates)...))
 	}
 	return t

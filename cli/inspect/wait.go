@@ -142,7 +142,11 @@ func (w *awaiting) late(ctx context.Context, err error, left []string, why map[s
 	for _, name := range left {
 		do = append(do, fmt.Sprintf("vm/%s: %s", target.Bare(name), cmp.Or(why[name], "Proxmox hadn't answered by then")))
 	}
-	return ui.Advise(fmt.Errorf("not %s after %s", w.state, w.timeout), do...)
+	missing := "not " + w.state
+	if w.state == "address" {
+		missing = "no address"
+	}
+	return ui.Advise(fmt.Errorf("%s after %s", missing, w.timeout), do...)
 }
 
 // asPlanned reports whether the manifests say what is waited for.

@@ -88,6 +88,9 @@ type noGuestError string
 func (e noGuestError) Error() string        { return string(e) }
 func (e noGuestError) Is(target error) bool { return target == ErrNoGuest }
 
+// whichThereAre says what a search was made in: Proxmox lists only what the credentials may see.
+const whichThereAre = "proxplane get vms shows which there are, of those that these credentials may see (VM.Audit)."
+
 // FindGuest finds a machine by its name or VMID.
 func FindGuest(have *model.Observed, name string) (*model.Guest, error) {
 	name = Bare(name)
@@ -95,14 +98,14 @@ func FindGuest(have *model.Observed, name string) (*model.Guest, error) {
 		if g := have.Guests[id]; g != nil && !g.Container {
 			return g, nil
 		}
-		return nil, ui.Advise(noGuestError(fmt.Sprintf("there is no VM %d", id)), "proxplane get vms shows which there are.")
+		return nil, ui.Advise(noGuestError(fmt.Sprintf("there is no VM %d", id)), whichThereAre)
 	}
 	named := slices.DeleteFunc(slices.Clone(have.Named(name)), func(g *model.Guest) bool { return g.Container })
 	switch len(named) {
 	case 1:
 		return named[0], nil
 	case 0:
-		return nil, ui.Advise(noGuestError(fmt.Sprintf("no VM is named %q", name)), NearNames(have, name), "proxplane get vms shows which there are.")
+		return nil, ui.Advise(noGuestError(fmt.Sprintf("no VM is named %q", name)), NearNames(have, name), whichThereAre)
 	}
 	var ids []string
 	for _, g := range named {

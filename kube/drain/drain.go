@@ -85,6 +85,16 @@ func Ready(node *corev1.Node) bool {
 	return false
 }
 
+// ReadySince is since when a Node is ready; zero: it isn't, or nobody knows.
+func ReadySince(node *corev1.Node) time.Time {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
 // Run cordons a Node and asks for the eviction of its Pods.
 func (d *Drainer) Run(ctx context.Context, node *corev1.Node) (State, error) {
 	if !node.Spec.Unschedulable {

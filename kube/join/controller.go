@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -30,6 +31,7 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 	})
 	err := ctrl.NewControllerManagedBy(mgr).Named(tokens.Door+"-certificates").
 		For(&certv1.CertificateSigningRequest{}, builder.WithPredicates(pending)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: approvers}).
 		Complete(&approver{Client: mgr.GetClient(), tokens: tokens, machines: machines})
 	if err != nil {
 		return err
@@ -53,6 +55,9 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 			return reconcile.Result{RequeueAfter: pruneEvery}, nil
 		}))
 }
+
+// approvers is how many certificates are decided about at once: many machines may boot together.
+const approvers = 8
 
 // How soon tokens are looked through after a Node has come, and how often as long as there are any.
 const (

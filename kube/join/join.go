@@ -12,7 +12,12 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+	"time"
 )
+
+// Settle is how long a machine has been a node before its first-boot data are taken away. Their token was deleted when the Node
+// came; and while others are being made, Proxmox has better to do.
+const Settle = 15 * time.Second
 
 // Machine is what a door knows of a machine that is, or is to be, a node.
 type Machine struct {

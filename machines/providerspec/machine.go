@@ -30,6 +30,7 @@ type Want struct {
 	Had      []string          // addresses of pools that it had
 	UserData string
 	Ignition bool // UserData is an Ignition config
+	Random   bool // UserData has something in it that nobody can guess
 	Deleted  bool // it is to go
 }
 
@@ -125,7 +126,7 @@ func (v *Value) machine(w Want, r *report) spec.Machine {
 		} else {
 			ud.CloudInit = &spec.CloudInit{Text: text}
 		}
-		m.FirstBoot = spec.FirstBoot{UserData: ud}
+		m.FirstBoot = spec.FirstBoot{UserData: ud, Random: w.Random}
 	}
 	return m
 }

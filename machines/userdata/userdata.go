@@ -55,6 +55,7 @@ type Subscription struct {
 type Made struct {
 	Text     string
 	Ignition bool // else it is for cloud-init
+	Random   bool // it has a token in it that is for this machine alone
 }
 
 // Make makes the user-data.

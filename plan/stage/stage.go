@@ -69,6 +69,9 @@ func (w *World) Observe(l model.Look) *model.Observed {
 	if l.Firewall {
 		o.Firewall = &model.ClusterFirewall{}
 	}
+	if l.FirewallOff {
+		o.FirewallOff = new(bool)
+	}
 	if l.Files {
 		o.Files = maps.Clone(w.Files)
 	}

@@ -127,6 +127,25 @@ func progRm(p *process, args []string) int {
 	return 0
 }
 
+// progMv renames a file.
+func progMv(p *process, args []string) int {
+	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") })
+	if len(args) != 2 {
+		fmt.Fprintln(&p.err, "mv: want a file and its new name")
+		return 1
+	}
+	data, err := p.guest.Read(args[0])
+	if err == nil {
+		err = p.guest.Write(args[1], data, false)
+	}
+	if err != nil {
+		fmt.Fprintf(&p.err, "mv: cannot move '%s' to '%s': %s\n", args[0], args[1], err)
+		return 1
+	}
+	delete(p.guest.Files, path.Clean(args[0]))
+	return 0
+}
+
 func progTee(p *process, args []string) int {
 	add := len(args) > 0 && args[0] == "-a"
 	if add {

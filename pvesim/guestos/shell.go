@@ -57,7 +57,7 @@ func init() {
 		"true": func(*process, []string) int { return 0 }, ":": func(*process, []string) int { return 0 },
 		"false": func(*process, []string) int { return 1 },
 		"echo":  progEcho, "cat": progCat, "sleep": progSleep, "hostname": progHostname, "uname": progUname,
-		"whoami": progWhoami, "id": progID, "ls": progLs, "touch": progTouch, "mkdir": progMkdir, "rm": progRm,
+		"whoami": progWhoami, "id": progID, "ls": progLs, "touch": progTouch, "mkdir": progMkdir, "rm": progRm, "mv": progMv,
 		"tee": progTee, "test": progTest, "[": progTest, "date": progDate, "cloud-init": progCloudInit,
 		"poweroff": progPoweroff, "shutdown": progPoweroff, "halt": progPoweroff, "reboot": progReboot,
 		"systemctl": progSystemctl, "sync": func(*process, []string) int { return 0 },
@@ -141,7 +141,7 @@ func (p *process) command(c shellCommand) {
 			p.code, _ = strconv.Atoi(words[1])
 		}
 		return
-	case "export", "set", "cd":
+	case "export", "set", "cd", "umask":
 		p.code = 0
 		for _, w := range words[1:] {
 			if name, value, ok := strings.Cut(w, "="); ok && isName(name) {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -16,7 +17,7 @@ import (
 // gateway is the way from this host into the private network: QEMU's own
 // network stack in user space, in a process without a machine, plugged into
 // the switch. It forwards ports of 127.0.0.1 to guests; guests can't get out
-// through it.
+// through it, but for what is offered to them.
 type gateway struct {
 	process *process
 	port    *port
@@ -26,8 +27,41 @@ type gateway struct {
 	forwards map[netip.AddrPort]string // what is forwarded from where
 }
 
+// Offer is something that guests can connect to.
+type Offer struct {
+	// At is where guests find it: an address of their network that nobody else has.
+	At netip.AddrPort
+	// Run is a program with its arguments. It is started for each connection, which is its standard
+	// input and output. No word may need quotes for a shell, or have a comma.
+	Run []string
+}
+
+// Offer lets guests of a network reach programs of this host, and nothing else. It is called once,
+// before anybody calls Dial.
+func (b *Backend) Offer(ctx context.Context, network netip.Prefix, list ...Offer) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		return net.ErrClosed
+	case b.gate != nil:
+		return errors.New("the gateway runs, and offers what it did when it was started")
+	}
+	for _, o := range list {
+		if o.At.Addr() == firstHost(network) || !network.Contains(o.At.Addr()) {
+			return fmt.Errorf("offer %s: want an address of %s, and not the router's", o.At, network)
+		}
+		if words := strings.Join(o.Run, " "); len(o.Run) == 0 || strings.ContainsAny(words, "'\"\\$`*?;&|<>(),\n") || len(strings.Fields(words)) != len(o.Run) {
+			return fmt.Errorf("offer %s: QEMU can't start %q", o.At, o.Run)
+		}
+	}
+	var err error
+	b.gate, err = b.startGateway(ctx, network, list...)
+	return err
+}
+
 // startGateway puts a router into a network, at its first address.
-func (b *Backend) startGateway(ctx context.Context, network netip.Prefix) (*gateway, error) {
+func (b *Backend) startGateway(ctx context.Context, network netip.Prefix, offers ...Offer) (*gateway, error) {
 	port, cable, err := b.lan.plug(segment{}, netip.Prefix{})
 	if err != nil {
 		return nil, err
@@ -41,10 +75,14 @@ func (b *Backend) startGateway(ctx context.Context, network netip.Prefix) (*gate
 		return nil, errors.Join(err, cable.Close())
 	}
 	router := firstHost(network)
+	stack := fmt.Sprintf("user,id=stack,net=%s,host=%s,dhcpstart=%s,restrict=on,ipv6=off", network.Masked(), router, router.Next())
+	for _, o := range offers {
+		stack += fmt.Sprintf(",guestfwd=tcp:%s-cmd:%s", o.At, strings.Join(o.Run, " "))
+	}
 	p, err := b.launcher.start(b.dir, []*os.File{end, cable}, b.tools.qemu,
 		"-machine", "none", "-nodefaults", "-no-user-config", "-display", "none",
 		"-chardev", "socket,id=qmp,fd=3", "-mon", "chardev=qmp,mode=control",
-		"-netdev", fmt.Sprintf("user,id=stack,net=%s,host=%s,dhcpstart=%s,restrict=on,ipv6=off", network.Masked(), router, router.Next()),
+		"-netdev", stack,
 		"-netdev", "dgram,id=cable,local.type=fd,local.str=4",
 		"-netdev", "hubport,id=hub0,hubid=0,netdev=stack", "-netdev", "hubport,id=hub1,hubid=0,netdev=cable")
 	if err != nil {

@@ -139,3 +139,26 @@ func TestCardsGetTheirLeases(t *testing.T) {
 	}
 	b.silent(t)
 }
+
+func TestOffersThatCantBeAreRefused(t *testing.T) {
+	b := &Backend{}
+	network := netip.MustParsePrefix("192.168.77.0/24")
+	for _, c := range []struct {
+		reason, at string
+		run        []string
+	}{
+		{"an address of another network", "192.168.78.4:443", []string{"/bin/cat"}},
+		{"the router's own", "192.168.77.1:443", []string{"/bin/cat"}},
+		{"no program", "192.168.77.4:443", nil},
+		{"a word that a shell would take apart", "192.168.77.4:443", []string{"/bin/cat", "a b"}},
+		{"an option of QEMU's", "192.168.77.4:443", []string{"/bin/cat,restrict=off"}},
+	} {
+		if err := b.Offer(t.Context(), network, Offer{At: netip.MustParseAddrPort(c.at), Run: c.run}); err == nil {
+			t.Errorf("%s is offered", c.reason)
+		}
+	}
+	b.closed = true
+	if err := b.Offer(t.Context(), network); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a backend that is closed says: %v", err)
+	}
+}

@@ -22,5 +22,14 @@ func (*Backend) Dial(context.Context, netip.Prefix, netip.AddrPort) (net.Conn, e
 	return nil, Missing()
 }
 
+// Offer is for Linux only.
+type Offer struct {
+	At  netip.AddrPort
+	Run []string
+}
+
+// Offer fails here.
+func (*Backend) Offer(context.Context, netip.Prefix, ...Offer) error { return Missing() }
+
 // New fails here.
 func New(string) (*Backend, error) { return nil, Missing() }

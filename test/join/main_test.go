@@ -5,7 +5,6 @@ package join_test
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"os"
 	"testing"
@@ -31,37 +30,13 @@ var (
 	c      client.Client
 )
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
+func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	ctx := context.Background()
-	programs, err := controlplane.Programs(ctx)
-	if err == nil && !programs.Built() && os.Getenv("CI") == "" {
-		fmt.Fprintln(os.Stderr, "SKIPPED: the Kubernetes to test with isn't built yet; make controlplane does it once, in some minutes")
-		return 0
-	}
-	if err == nil {
-		err = begin(ctx)
-	}
-	if plane != nil {
-		defer plane.Stop()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+	os.Exit(controlplane.Suite(begin, m.Run))
 }
 
-func begin(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "proxplane-join")
-	if err != nil {
-		return err
-	}
-	if plane, err = controlplane.Start(ctx, dir); err != nil {
-		return err
-	}
+func begin(ctx context.Context, p *controlplane.Plane, _ string) (err error) {
+	plane = p
 	if err := plane.StartControllers(ctx); err != nil {
 		return err
 	}

@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
@@ -18,13 +15,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/proxplane/proxplane/cli"
 	"github.com/proxplane/proxplane/test/kit/controlplane"
 	"github.com/proxplane/proxplane/test/kit/installed"
+	"github.com/proxplane/proxplane/test/kit/itself"
 )
-
-// asProxplane has the test's own binary be proxplane.
-const asProxplane = "PROXPLANE_TEST_IS_PROXPLANE"
 
 // kube is an administrator of the Kubernetes, and kubeconfig is where that is.
 var (
@@ -34,51 +28,21 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProxplane) != "" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, stop)
-		os.Exit(cli.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
+	itself.Run()
 	flag.Parse()
-	os.Exit(run(m))
+	os.Exit(controlplane.Suite(prepare, func() int { return chart.Verdict(m.Run()) }))
 }
 
-func run(m *testing.M) int {
-	ctx := context.Background()
-	programs, err := controlplane.Programs(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	if !programs.Built() && os.Getenv("CI") == "" {
-		fmt.Fprintln(os.Stderr, "SKIPPED: the Kubernetes to test with isn't built yet; make controlplane does it once, in some minutes")
-		return 0
-	}
-	dir, err := os.MkdirTemp("", "proxplane-machines")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	plane, err := controlplane.Start(ctx, dir)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer plane.Stop()
-	err = errors.Join(plane.StartControllers(ctx), plane.StartScheduler(), plane.Define(ctx, "../../deploy/crds/machines"))
+func prepare(ctx context.Context, p *controlplane.Plane, dir string) error {
+	err := errors.Join(p.StartControllers(ctx), p.StartScheduler(), p.Define(ctx, "../../deploy/crds/machines"))
 	if err == nil {
-		kubeconfig = plane.Kubeconfig
+		kubeconfig = p.Kubeconfig
 		err = connect()
 	}
 	if err == nil {
-		chart, err = installed.Install(ctx, plane, dir, "machines.enabled=true", "machines.only=true")
+		chart, err = installed.Install(ctx, p, dir, "machines.enabled=true", "machines.only=true")
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return chart.Verdict(m.Run())
+	return err
 }
 
 func connect() error {

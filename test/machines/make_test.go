@@ -104,7 +104,7 @@ func TestAKilledOperatorMakesNothingTwice(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5} {
 		p := s.operate()
 		s.until("it has begun", func() bool { return len(s.guests()) >= n })
-		p.kill()
+		p.Kill()
 	}
 	s.operate()
 	s.until("all run", func() bool { return s.phases()["Joining"] == 5 })

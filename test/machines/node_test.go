@@ -128,7 +128,7 @@ func TestMachinesRollToANewTemplateAndBack(t *testing.T) {
 					}
 				}
 			})
-			return ready == many && right == many && len(s.guests()) == many
+			return ready == many && right == many && len(s.guests()) == many && len(s.list()) == many
 		})
 	}
 	roll(pool{})

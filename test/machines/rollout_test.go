@@ -118,7 +118,7 @@ func TestBesideMachineController(t *testing.T) {
 	if s.warned("other", "cloudProvider") {
 		t.Error("it is said of the other's Machine that nobody makes it")
 	}
-	if !strings.Contains(s.operators[0].log(), "only Machines whose cloudProvider is proxmox") {
+	if !strings.Contains(s.operators[0].Log(), "only Machines whose cloudProvider is proxmox") {
 		t.Error("nobody says what is left to machine-controller")
 	}
 }

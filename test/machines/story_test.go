@@ -1,16 +1,12 @@
 package machines_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +20,7 @@ import (
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/itself"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -34,7 +31,7 @@ type story struct {
 	t         *testing.T
 	namespace string
 	pve       *sim.Server
-	operators []*process
+	operators []*child.Process
 }
 
 var stories atomic.Int64
@@ -90,9 +87,9 @@ func (s *story) end() {
 		s.show()
 	}
 	for _, p := range s.operators {
-		p.stop()
+		p.Stop()
 		if s.t.Failed() {
-			s.t.Logf("%s:\n%s", p.name, p.log())
+			s.t.Logf("%s:\n%s", p.Name, p.Log())
 		}
 	}
 }
@@ -282,61 +279,20 @@ spec:
 `, p.name, p.replicas, p.template, p.kubelet, p.endpoint, sim.TokenID, p.secret, p.more, p.machine, s.namespace, strings.Join(p.spec, "\n            "), p.disk)
 }
 
-// process is an operator that runs.
-type process struct {
-	name string
-	cmd  *exec.Cmd
-	done chan struct{}
-
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-// Write collects what it says.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.Write(b)
-}
-
-func (p *process) log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.out.String()
-}
-
 // operate starts an operator for the story's namespace.
-func (s *story) operate(flags ...string) *process {
+func (s *story) operate(flags ...string) *child.Process {
 	s.t.Helper()
-	self, err := os.Executable()
+	cmd, err := itself.Command(context.Background(), append(append(slices.Clone(chart.Args), "--namespace", s.namespace, "--alone"), flags...)...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := &process{name: fmt.Sprintf("operator %d", len(s.operators)+1), done: make(chan struct{})}
-	p.cmd = exec.Command(self, append(append(slices.Clone(chart.Args), "--namespace", s.namespace, "--alone"), flags...)...)
-	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+chart.Kubeconfig, "LOG_LEVEL=info")
-	p.cmd.Stdout, p.cmd.Stderr = p, p
-	if err := child.Start(p.cmd); err != nil {
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+chart.Kubeconfig, "LOG_LEVEL=info")
+	p, err := child.Watch(fmt.Sprintf("operator %d", len(s.operators)+1), cmd)
+	if err != nil {
 		s.t.Fatal(err)
 	}
-	go func() {
-		_ = p.cmd.Wait() // what it said is shown
-		close(p.done)
-	}()
 	s.operators = append(s.operators, p)
 	return p
-}
-
-// stop asks the operator to end, and waits for it.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(os.Interrupt)
-	<-p.done
-}
-
-// kill ends it in the middle of whatever it does.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	<-p.done
 }
 
 // volumes are all that storages have but what is of templates.

@@ -168,7 +168,7 @@ func TestATokenIsRevokedAndRotated(t *testing.T) {
 	}
 	s.secret("proxmox", token.Value)
 	s.until("the new token is taken", func() bool { return s.phases()["Joining"] == 2 && len(s.guests()) == 2 })
-	if log := s.operators[0].log(); strings.Contains(log, token.Value) || strings.Contains(log, sim.TokenSecret) {
+	if log := s.operators[0].Log(); strings.Contains(log, token.Value) || strings.Contains(log, sim.TokenSecret) {
 		t.Error("a token is in the log")
 	}
 }

@@ -173,7 +173,7 @@ spec:
 	for _, end := range speak {
 		end()
 	}
-	s.operators[0].kill()
+	s.operators[0].Kill()
 	s.operate("--alone", "--namespace", guests)
 	for _, namespace := range []string{s.namespace, guests} {
 		in(namespace, vm("late", "powerState: \"Off\""), "apply", "-f", "-")

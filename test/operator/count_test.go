@@ -85,7 +85,7 @@ func TestACountThatChangesWhileMachinesAreMadeLeavesNothing(t *testing.T) {
 	s.apply(several("4", "Allow"))
 	s.until("all have a VMID", func() bool { return len(strings.Fields(s.field("vm/web", ".status.members[*].vmid"))) == 4 })
 	s.kubectl("scale", "vm/web", "--replicas=1")
-	o.kill()
+	o.Kill()
 	s.operate("--alone")
 	s.until("one is left", func() bool {
 		s.release()

@@ -185,7 +185,7 @@ func TestTheLoginGoesAfterTheMachines(t *testing.T) {
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.until("the Secret is held", func() bool { return s.field("secret/pve-credentials", ".metadata.finalizers") != "" })
-	o.stop()
+	o.Stop()
 	s.kubectl("delete", "secret/pve-credentials", "vmclass/small", "vmimage/ubuntu", "vm/web", "provider/proxmox", "--wait=false")
 	s.operate("--alone") // it knows nothing but what is written down
 	s.waitFor("--for=delete", "vm/web", "provider/proxmox", "secret/pve-credentials", "vmclass/small", "vmimage/ubuntu")
@@ -202,7 +202,7 @@ func TestEachObjectSaysThatItsLoginIsGone(t *testing.T) {
 	s.provide()
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
-	o.stop()
+	o.Stop()
 	secret := s.kubectl("get", "secret/pve-credentials", "-o", "yaml")
 	s.lose("secret/pve-credentials")
 	s.operate("--alone")

@@ -68,8 +68,8 @@ func TestEventsTellWhatMatters(t *testing.T) {
 	}
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
 	for _, want := range []string{`msg=created .*object=virtualmachine/` + s.namespace + `/web vmid=\d+ node=pve\d`, `msg=changed .*/web vmid.*cores 2 → 4`, `msg=refused .*/web vmid=\d+ node=pve\d`, `msg=deleted .*/web vmid=\d+ node=pve\d`} {
-		if n := len(regexp.MustCompile(want).FindAllString(o.log(), -1)); n != 1 {
-			t.Errorf("the log has %d lines like %s:\n%s", n, want, o.log())
+		if n := len(regexp.MustCompile(want).FindAllString(o.Log(), -1)); n != 1 {
+			t.Errorf("the log has %d lines like %s:\n%s", n, want, o.Log())
 		}
 	}
 }

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/child"
 )
 
 // leader waits until one of the operators works, and says which.
-func (s *story) leader() (working, idle *process) {
+func (s *story) leader() (working, idle *child.Process) {
 	s.t.Helper()
 	s.until("somebody leads", func() bool {
 		working, idle = nil, nil
 		for _, p := range s.operators {
-			if strings.Contains(p.log(), "this replica works now") {
+			if strings.Contains(p.Log(), "this replica works now") {
 				working = p
 			} else {
 				idle = p
@@ -62,8 +63,8 @@ func TestKillingTheLeaderLeavesOneMachine(t *testing.T) {
 			s.provide()
 			s.apply(machine("web"))
 			s.until(moment.name, func() bool { return moment.when(s) })
-			working.kill()
-			s.until("the other one takes over", func() bool { return strings.Contains(idle.log(), "this replica works now") })
+			working.Kill()
+			s.until("the other one takes over", func() bool { return strings.Contains(idle.Log(), "this replica works now") })
 			s.goesOn("vm/web")
 			if s.machines() != "web" {
 				t.Errorf("there is %q", s.machines())
@@ -82,7 +83,7 @@ func TestAnOperatorThatIsStoppedHandsOverAtOnce(t *testing.T) {
 	s.provide()
 	s.apply(machine("web"))
 	s.waitFor("--for=jsonpath={.status.task}", "vm/web")
-	working.stop()
+	working.Stop()
 	begun := time.Now()
 	s.until("the Lease changes hands", func() bool { return s.field("lease/proxplane", ".spec.leaseTransitions") == "1" })
 	t.Logf("the other one took over after %s", time.Since(begun).Round(time.Second))
@@ -110,7 +111,7 @@ func TestTheAPIServerComesBack(t *testing.T) {
 		t.Errorf("there is %q", names)
 	}
 	select {
-	case <-operator.done:
+	case <-operator.Done:
 		t.Error("the operator has ended")
 	default:
 	}
@@ -140,7 +141,7 @@ func TestAReplicaThatLacksObjectsIsNotReady(t *testing.T) {
 	ports := freeAddresses(t, 1)
 	s.operate("--alone", "--cluster-name", "limited", "--kubeconfig", s.limited(), "--health-address", ports[0])
 	s.until("it is alive", func() bool { return get(t, "http://"+ports[0]+"/healthz") == "ok" })
-	s.until("it says what is lacking", func() bool { return strings.Contains(s.operators[0].log(), "vmsnapshots") })
+	s.until("it says what is lacking", func() bool { return strings.Contains(s.operators[0].Log(), "vmsnapshots") })
 	if got := get(t, "http://"+ports[0]+"/readyz"); got == "ok" || got == "" {
 		t.Errorf("readyz says %q", got)
 	}

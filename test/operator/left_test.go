@@ -27,7 +27,7 @@ func TestDisksThatProxmoxHasLeftGo(t *testing.T) {
 	}
 	s.kubectl("delete", "vm", "web", "--wait=false")
 	s.until("the machine is destroyed", func() bool { return s.machines() == "db" })
-	first.kill()
+	first.Kill()
 	disk := s.volume(disks)
 	if disk == "" {
 		t.Fatal("Proxmox has left no disk")
@@ -36,7 +36,7 @@ func TestDisksThatProxmoxHasLeftGo(t *testing.T) {
 	s.until("the disk is gone", func() bool { return s.volume(disks) == "" })
 	s.waitFor("--for=delete", "vm/web")
 	s.until("the log tells it", func() bool {
-		return strings.Contains(second.log(), "disks that Proxmox has left") && strings.Contains(second.log(), disk)
+		return strings.Contains(second.Log(), "disks that Proxmox has left") && strings.Contains(second.Log(), disk)
 	})
 	if s.machines() != "db" {
 		t.Errorf("there is %s", s.machines())

@@ -15,10 +15,10 @@ func TestTheLogTellsAsMuchAsIsAskedFor(t *testing.T) {
 	s.provide()
 	s.waitFor("--for=condition=Ready", "provider/proxmox")
 	s.until("requests are told", func() bool {
-		return strings.Contains(told.log(), `"level":"DEBUG"`) && strings.Contains(told.log(), "/cluster/resources")
+		return strings.Contains(told.Log(), `"level":"DEBUG"`) && strings.Contains(told.Log(), "/cluster/resources")
 	})
-	told.stop() // so that no line is on its way
-	for line := range strings.Lines(told.log()) {
+	told.Stop() // so that no line is on its way
+	for line := range strings.Lines(told.Log()) {
 		var entry struct {
 			Time, Level, Msg string
 		}
@@ -30,7 +30,7 @@ func TestTheLogTellsAsMuchAsIsAskedFor(t *testing.T) {
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	// As long as it works: what is under way when it ends, a library may complain about.
-	if log := quiet.log(); log != "" {
+	if log := quiet.Log(); log != "" {
 		t.Errorf("it isn't quiet:\n%s", log)
 	}
 }

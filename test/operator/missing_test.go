@@ -19,7 +19,7 @@ func TestAMachineThatLacksADiskSaysWhichFile(t *testing.T) {
 	s.apply(machine("db"))
 	s.waitFor("--for=condition=Ready", "vm/web", "vm/db")
 	// An operator that begins asks the storages soon; one that rests does so once an hour.
-	first.stop()
+	first.Stop()
 	kept := map[pvesim.SpaceKey]map[string]*pvesim.Volume{}
 	s.vm("web", func(st *pvesim.State, vm *pvesim.VM) {
 		for key, space := range st.Spaces {
@@ -47,7 +47,7 @@ func TestAMachineThatLacksADiskSaysWhichFile(t *testing.T) {
 		}
 	}
 	// Somebody puts it back.
-	second.stop()
+	second.Stop()
 	s.pve.Do(func(st *pvesim.State) {
 		for key, volumes := range kept {
 			st.Spaces[key].Volumes = volumes

@@ -2,7 +2,6 @@ package operator_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/itself"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -19,8 +19,7 @@ import (
 func (s *story) plugins() (folder string) {
 	s.t.Helper()
 	folder = filepath.Join(s.dir, "bin")
-	cmd := exec.CommandContext(s.t.Context(), self(s.t), "kubectl", "install", "--dir", folder)
-	cmd.Env = append(os.Environ(), asProxplane+"=1")
+	cmd := proxplane(s.t.Context(), s.t, "kubectl", "install", "--dir", folder)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "isn't in PATH") {
 		s.t.Fatalf("proxplane kubectl install: %v\n%s", err, out)
@@ -34,7 +33,7 @@ func (s *story) plugin(folder string, args ...string) (stdout, stderr string, er
 		args = append(args, "-n", s.namespace)
 	}
 	cmd := plane.Kubectl(s.t.Context(), args...)
-	cmd.Env = append(cmd.Env, asProxplane+"=1", "PATH="+folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(cmd.Env, itself.As, "PATH="+folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var out, complaint strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err = cmd.Run()

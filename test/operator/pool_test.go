@@ -63,7 +63,7 @@ func TestAMachineThatIsMadeAnewGetsTheAddressThatItHad(t *testing.T) {
 		`{"spec":{"networks":{"servers":{"bridge":"vmbr0","pool":{"prefix":"192.168.77.0/24","ranges":["192.168.77.100-192.168.77.120"]}}}}}`)
 	s.apply(pooled("one"))
 	s.until("the machine has its address from the pool", func() bool { return s.field("vm/one", ".status.leasedAddresses[0]") == "192.168.77.107" })
-	o.stop()
+	o.Stop()
 	s.vm("one", func(st *pvesim.State, vm *pvesim.VM) { delete(st.VMs, vm.ID) })
 	s.operate("--alone")
 	s.until("it is made anew", func() bool { return strings.Contains(s.machines(), "one") })

@@ -68,13 +68,13 @@ func TestALoginIsRotatedWithoutARestart(t *testing.T) {
 	}
 	s.login("me@pve!second", token.Value)
 	s.waitFor("--for=condition=Ready", "provider/proxmox")
-	s.until("the new login is in use", func() bool { return strings.Contains(operator.log(), "new credentials are in use") })
+	s.until("the new login is in use", func() bool { return strings.Contains(operator.Log(), "new credentials are in use") })
 	if err := s.pve.Root.Call(t.Context(), "DELETE", "/access/users/me@pve/token/laptop", nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.apply(machine("after"))
 	s.waitFor("--for=condition=Ready", "vm/after", "provider/proxmox")
-	if log := operator.log(); strings.Contains(log, token.Value) || strings.Contains(log, sim.TokenSecret) {
+	if log := operator.Log(); strings.Contains(log, token.Value) || strings.Contains(log, sim.TokenSecret) {
 		t.Error("the log has a secret")
 	}
 }

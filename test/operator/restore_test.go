@@ -29,7 +29,7 @@ func TestObjectsOfABackupTakeOverTheirMachines(t *testing.T) {
 	s.apply(machine("web") + snapshot)
 	s.waitFor("--for=condition=Ready", "vm/web", "vmsnapshot/before")
 	vmid := s.field("vm/web", ".status.vmid")
-	o.stop()
+	o.Stop()
 	backup := s.kubectl("get", "virtrigaud", "-o", "yaml")
 	s.lose("vm/web", "vmimage/ubuntu", "vmsnapshot/before", "provider/proxmox")
 	s.apply(backup)
@@ -56,7 +56,7 @@ func TestACountOfABackupForgetsNoMachine(t *testing.T) {
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("scale", "vm/web", "--replicas=1")
 	s.waits("vm/web", "destroy web-2, web-3 ")
-	o.stop()
+	o.Stop()
 	backup := s.kubectl("get", "vm", "web", "-o", "yaml")
 	s.lose("vm/web")
 	s.apply(backup)
@@ -83,7 +83,7 @@ func TestObjectsThatAreWrittenAnewMakeNoSecondMachine(t *testing.T) {
 	s.apply(web)
 	s.waitFor("--for=condition=Ready", "vm/web")
 	vmid := s.field("vm/web", ".status.vmid")
-	o.stop()
+	o.Stop()
 	s.lose("vm/web")
 	s.apply(web)
 	s.operate("--alone")
@@ -120,7 +120,7 @@ spec: {count: 2, classRef: {name: small}, imageRef: {name: ubuntu}, powerState: 
 	s.apply(all)
 	s.waitFor("--for=condition=Ready", "vm/web", "vmsnapshot/before", "vmclone/copy", "vm/several")
 	had := machinesIn(s.pve)
-	o.stop()
+	o.Stop()
 	lost := []string{"vmsnapshot/before", "vmimage/ubuntu", "vmclone/copy", "vm/several"}
 	s.lose(lost...)
 	s.apply(all)
@@ -151,7 +151,7 @@ func TestAnotherClusterNameMakesNoSecondMachines(t *testing.T) {
 	s.apply(machine("web") + pair + snapshot)
 	s.waitFor("--for=condition=Ready", "vm/web", "vm/several", "vmsnapshot/before")
 	had := machinesIn(s.pve)
-	o.stop()
+	o.Stop()
 	o = s.operate("--alone", "--cluster-name", "west")
 	for _, name := range []string{"provider/proxmox", "vm/web", "vm/several", "vmsnapshot/before", "vmimage/ubuntu"} {
 		s.waits(name, "belongs to the Kubernetes named east, and the operator runs for west")
@@ -176,7 +176,7 @@ func TestAnotherClusterNameMakesNoSecondMachines(t *testing.T) {
 	if s.machines() != "" {
 		t.Errorf("there is still %s", s.machines())
 	}
-	o.stop()
+	o.Stop()
 }
 
 // A Provider and its login stay while machines are on it that another cluster name has.
@@ -187,7 +187,7 @@ func TestAProviderStaysForTheMachinesOfAnotherClusterName(t *testing.T) {
 	s.provide()
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
-	o.stop()
+	o.Stop()
 	s.operate("--alone", "--cluster-name", "west")
 	s.waits("vm/web", "belongs to the Kubernetes named east")
 	s.kubectl("delete", "provider/proxmox", "secret/pve-credentials", "--wait=false")
@@ -210,7 +210,7 @@ func TestObjectsFindTheirMachinesByTheirUID(t *testing.T) {
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	vmid := s.field("vm/web", ".status.vmid")
-	o.stop()
+	o.Stop()
 	s.kubectl("annotate", "virtrigaud", "--all", "infra.virtrigaud.io/cluster-name-")
 	backup := s.kubectl("get", "virtrigaud", "-o", "yaml")
 	s.lose("vm/web", "vmimage/ubuntu", "provider/proxmox")
@@ -253,7 +253,7 @@ func TestAMachineThatLostItsNotesAndTagsGetsNoTwin(t *testing.T) {
 		t.Fatalf("there is %s", s.machines())
 	}
 	// A replica that takes over knows no more than what is written down.
-	o.stop()
+	o.Stop()
 	s.operate("--alone")
 	for _, name := range []string{"web", "db"} {
 		s.does(bin, "proxplane", "import", s.field("vm/"+name, ".status.vmid"), "--yes")

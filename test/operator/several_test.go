@@ -9,6 +9,7 @@ import (
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/itself"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -126,7 +127,7 @@ func TestPluginsFindKubernetesAsKubectlDoes(t *testing.T) {
 	run := func(args ...string) (string, error) {
 		cmd := plane.Kubectl(t.Context(), args...)
 		list := string(filepath.ListSeparator)
-		cmd.Env = append(cmd.Env, asProxplane+"=1", "KUBECONFIG="+strings.Join(files, list), "PATH="+bin+list+os.Getenv("PATH"))
+		cmd.Env = append(cmd.Env, itself.As, "KUBECONFIG="+strings.Join(files, list), "PATH="+bin+list+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

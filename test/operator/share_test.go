@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,27 @@ func TestClassesAndImagesAreSharedWithOtherNamespaces(t *testing.T) {
 	})
 }
 
+// An image with a URL is made on the nodes that machines of other namespaces are placed on, by the namespace that has it, and goes with it.
+func TestAnImageIsMadeWhereMachinesOfOtherNamespacesGo(t *testing.T) {
+	t.Parallel()
+	s := begin(t, localDisks)
+	base, shared := s.catalog(`"` + s.namespace + `"`)
+	s.kubectl("create", "namespace", base)
+	s.operate("--alone", "--namespace", base)
+	s.provide()
+	s.must(shared+"---\n"+s.pve.Provider("proxmox", "pve-credentials"), "apply", "-n", base, "-f", "-")
+	s.apply(strings.Replace(apart("source: debian-12"), "imageRef: {name: img}", "imageRef: {name: debian, namespace: "+base+"}", 1))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if machines, templates := s.nodesOf(false), s.nodesOf(true); !slices.Equal(machines, []string{"pve1", "pve2", "pve3"}) || !slices.Equal(templates, machines) {
+		t.Errorf("machines are on %v, templates on %v", machines, templates)
+	}
+	s.kubectl("delete", "vm/web", "--timeout", patience.String())
+	s.kubectl("delete", "vmimage/debian", "-n", base, "--timeout", patience.String())
+	if templates := s.nodesOf(true); len(templates) > 0 {
+		t.Errorf("templates are left on %v", templates)
+	}
+}
+
 // Who takes a share back stops what is made by it, and nobody can hold it any more.
 func TestAShareThatIsTakenBackIsNoMore(t *testing.T) {
 	t.Parallel()
@@ -140,7 +162,7 @@ func TestWhatAnotherClusterNameHasIsNotUsed(t *testing.T) {
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("wait", "-n", base, "--for=condition=Ready", "vmimage/ubuntu", "--timeout", patience.String())
-	first.stop()
+	first.Stop()
 
 	s.operate("--alone", "--namespace", base, "--cluster-name", "west")
 	s.kubectl("annotate", "provider", "proxmox", "infra.virtrigaud.io/taken-over-by=west") // and nothing that was made on it

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/child"
 	"github.com/proxplane/proxplane/test/kit/example"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
@@ -26,7 +26,7 @@ type story struct {
 	pve       *sim.Server
 	dir       string
 	env       []string // of operators, beside the usual
-	operators []*process
+	operators []*child.Process
 }
 
 var stories atomic.Int64
@@ -82,9 +82,9 @@ func (s *story) serve(w *pvesim.World, options ...pvesim.Option) *sim.Server {
 // end shows what the operators said when the story went wrong.
 func (s *story) end() {
 	for _, p := range s.operators {
-		p.stop()
+		p.Stop()
 		if s.t.Failed() {
-			s.t.Logf("%s:\n%s", p.name, p.log())
+			s.t.Logf("%s:\n%s", p.Name, p.Log())
 		}
 	}
 	if s.t.Failed() {
@@ -139,7 +139,15 @@ func (s *story) waitFor(args ...string) {
 // field is a field of an object.
 func (s *story) field(object, path string) string {
 	s.t.Helper()
-	return s.kubectl("get", object, "-o", "jsonpath={"+path+"}")
+	r, err := reading()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text, err := r.field(s.t.Context(), s.namespace, object, path)
+	if err != nil {
+		s.t.Fatalf("read %s of %s: %v", path, object, err)
+	}
+	return text
 }
 
 // until waits until something holds that kubectl can't wait for.
@@ -150,7 +158,7 @@ func (s *story) until(what string, holds func() bool) {
 			s.t.Fatalf("%s: never", what)
 		}
 		select {
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(150 * time.Millisecond):
 		case <-s.t.Context().Done():
 			s.t.Fatal("it is over")
 		}
@@ -246,10 +254,9 @@ func (s *story) applyByHand(server *sim.Server, folder string) {
 	if example.NeedsRoot(folder) {
 		login = []string{"--username", "root@pam", "--password-file", file("password", []byte("proxplane"))}
 	}
-	cmd := exec.CommandContext(s.t.Context(), self(s.t), append([]string{
+	cmd := proxplane(s.t.Context(), s.t, append([]string{
 		"apply", "-f", folder, "--yes", "--allow-restart", "--endpoint", server.Endpoint, "--ca-file", file("ca.pem", sim.CA()),
 	}, login...)...)
-	cmd.Env = append(os.Environ(), asProxplane+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("proxplane apply -f %s: %v\n%s", folder, err, out)
 	}

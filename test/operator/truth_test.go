@@ -20,7 +20,7 @@ func TestReadyMeansTheSameAfterARestart(t *testing.T) {
 	s.provide()
 	s.apply(machine("web"))
 	s.waits("vm/web", "its guest agent hasn't reported an address")
-	first.kill()
+	first.Kill()
 	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"metadata":{"annotations":{"seen":"by-the-next"}},"spec":{"description":"as the next operator knows it"}}`)
 	s.operate("--alone")
 	s.until("the next operator has worked on it", func() bool { return s.conf("web", "description") != "" && s.observed("vm/web") })

@@ -93,13 +93,15 @@ func hasSeed(st *pvesim.State, vm *pvesim.VM, storage string) bool {
 	return false
 }
 
-// free reports whether nothing holds a machine on its node: no disk of it is on that alone, and
-// there are CPUs enough on all others.
+// free reports whether nothing holds a machine on its node: no disk that it has, or gets at its next start, is on that
+// alone, and there are CPUs enough on all others.
 func free(st *pvesim.State, vm *pvesim.VM) bool {
-	for slot, value := range vm.Conf {
-		storage, _, ok := strings.Cut(value, ":")
-		if ok && isDrive(slot) && !st.Storages[storage].Shared() {
-			return false
+	for _, conf := range []pvesim.Conf{vm.Conf, vm.Pending} {
+		for slot, value := range conf {
+			storage, _, ok := strings.Cut(value, ":")
+			if ok && isDrive(slot) && !st.Storages[storage].Shared() {
+				return false
+			}
 		}
 	}
 	for _, n := range st.Nodes {

@@ -92,7 +92,10 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	case model.WaitUnfit:
 		return isTemplate(vm) || vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
 	case model.WaitSource:
-		// It is to be a copy of a machine that isn't wanted, or can't be made.
+		// It is to be a copy of a machine that isn't wanted, or can't be made, or of an image that can't be made.
+		if i := s.image(w.Source.Image.Name); i != nil && r.excuses[i.Owner] && anyHalfMade(st) {
+			return true
+		}
 		from := s.find(w.Source.VM.Name)
 		return w.Source.VM.Name != "" && (from == nil || from.Deleted || from.unnamed || r.excuses[from.Owner] || from == w || r.circle(s, w))
 	}
@@ -166,15 +169,16 @@ func unheard(vm *pvesim.VM, f plan.Refusal) bool {
 	return vm != nil && f.Effect == plan.Restart && strings.Contains(f.Why, "ignored the shutdown") && deaf(vm)
 }
 
-// immovable reports whether a disk is rightly not moved to another storage: the machine has
-// snapshots, and Proxmox moves no disk that one of them has. Which disks those are isn't read, so
+// immovable reports whether a disk is rightly neither moved to another storage nor removed: the machine has
+// snapshots, and Proxmox does that to no disk that one of them has. Which disks those are isn't read, so
 // that younger disks stay, too.
 func immovable(vm *pvesim.VM, f plan.Refusal) bool {
-	slot, _, ok := strings.Cut(strings.TrimPrefix(f.What, "move "), " to ")
-	if vm == nil || !ok || !strings.HasPrefix(f.What, "move ") {
+	if vm == nil || len(vm.Snaps) == 0 {
 		return false
 	}
-	return isDrive(slot) && len(vm.Snaps) > 0
+	slot, _, moves := strings.Cut(strings.TrimPrefix(f.What, "move "), " to ")
+	removed, removes := strings.CutPrefix(f.What, "remove ")
+	return moves && strings.HasPrefix(f.What, "move ") && isDrive(slot) || removes && isDrive(removed)
 }
 
 // refusable reports whether a step is rightly refused.

@@ -7,7 +7,7 @@ import (
 )
 
 var (
-	operatorSeeds = flag.Int("operator-seeds", 60, "how many seeds about the operator")
+	operatorSeeds = flag.Int("operator-seeds", 10, "how many seeds about the operator")
 	operatorSeed  = flag.Int64("operator-seed", -1, "the one seed that TestOperatorSeed repeats")
 	onlyMachines  = flag.Bool("only-machines", false, "TestOperatorSeed: without objects of other kinds than VirtualMachines of one machine each")
 )

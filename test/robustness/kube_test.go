@@ -216,7 +216,7 @@ func (k *kube) went(rec *record, o kubesim.Object) {
 // guests are the machines that carry an identity.
 func (k *kube) guests(s *pvesim.State, identity string) (ids []int) {
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
-		_, m, ok := model.ParseDescription(s.VMs[id].Conf["description"])
+		m, ok := k.run.watch.marker(s.VMs[id].Conf["description"])
 		if ok && m.Of(id) && m.Owner.UID == identity {
 			ids = append(ids, id)
 		}
@@ -240,7 +240,7 @@ func mayStop(o kubesim.Object) bool {
 // before judges a request of ours about a guest at the moment when Proxmox gets it.
 func (k *kube) before(e *entry, conf pvesim.Conf) {
 	id := e.vmid()
-	_, m, ok := model.ParseDescription(conf["description"])
+	m, ok := k.run.watch.marker(conf["description"])
 	destroys := e.method == http.MethodDelete && e.call() == ""
 	if !ok || !m.Of(id) {
 		if k.run.others.justTaken(id) && !destroys || !ok && (k.run.letGoLate(e) || k.dying(id)) {
@@ -340,7 +340,7 @@ func (k *kube) alone(s *pvesim.State) (wrong []string) {
 	byIdentity, byMAC := map[string][]int{}, map[string][]int{}
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
 		vm := s.VMs[id]
-		_, m, ok := model.ParseDescription(vm.Conf["description"])
+		m, ok := k.run.watch.marker(vm.Conf["description"])
 		if _, theirs := k.run.watch.others[id]; ok && m.Of(id) && !theirs {
 			who := m.Owner.UID + " (" + m.Owner.Name + ")"
 			byIdentity[who] = append(byIdentity[who], id)
@@ -424,7 +424,7 @@ func (k *kube) isThere(rec *record, name string, id int, on bool) {
 			wrong = "which isn't there"
 			return
 		}
-		_, m, ok := model.ParseDescription(vm.Conf["description"])
+		m, ok := k.run.watch.marker(vm.Conf["description"])
 		switch {
 		case (!ok || !m.Of(id)) && k.unread(id):
 		case !ok || !m.Of(id):

@@ -178,7 +178,7 @@ func (n *neighbour) used(e *entry) {
 	}
 }
 
-var neighbourSeeds = flag.Int("neighbour-seeds", 60, "how many seeds with a hostile neighbour")
+var neighbourSeeds = flag.Int("neighbour-seeds", 10, "how many seeds with a hostile neighbour")
 
 func TestNeighbourHistories(t *testing.T) {
 	for i := range *neighbourSeeds {

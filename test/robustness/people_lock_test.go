@@ -7,14 +7,25 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// lockedFor is how long others have kept a machine locked.
+// lockedFor is how long others have kept a machine locked, as far as that was seen: Proxmox may take a while to
+// begin what locks it.
 func (o *others) lockedFor(id int) time.Duration {
+	locked := false
+	o.run.sim.Do(func(s *pvesim.State) {
+		vm := s.VMs[id]
+		locked = vm != nil && vm.Conf["lock"] != ""
+	})
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if since, ok := o.locked[id]; ok {
-		return time.Since(since)
+	since, ok := o.locked[id]
+	switch {
+	case !ok:
+		return 0
+	case !locked:
+		o.locked[id] = time.Now()
+		return 0
 	}
-	return 0
+	return time.Since(since)
 }
 
 // unlockStuck does what we ask for when a machine is locked and no task is at it: a

@@ -48,8 +48,11 @@ func (o *others) slips(id int) {
 	}
 	leave := o.enter(id)
 	defer leave()
+	theirs := o.run.watch.release(id) // they may have taken it over before
 	if o.reuse(id) {
 		o.run.tells(othersSly)
+	} else if theirs {
+		o.run.watch.adopt(id)
 	}
 }
 

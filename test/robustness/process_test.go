@@ -55,7 +55,7 @@ func (r *run) newProcess(s *set) *process {
 	jitter := newDice(r.h.seed, p.name).Float64()
 	cfg := pve.Config{
 		Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: p.wire, Rand: func() float64 { return jitter },
-		Logger: slog.New(slog.NewJSONHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug})), Limiter: r.h.limiter(),
+		Logger: slog.New(diary{run: r}), Limiter: r.h.limiter(),
 	}
 	c, err := pve.New(cfg)
 	if err != nil {
@@ -151,8 +151,8 @@ func (p *process) tell(e engine.Event) {
 	}
 	p.run.Write(line)
 	p.steps.Event(e)
-	if e.Kind == engine.Started && e.Action == "Clone" {
-		// Many may start at this instant, and who comes first to the limiter matters.
+	if e.Kind == engine.Started && (e.Action == "Clone" || e.Action == "RemoveDisk") {
+		// Many may start at this instant, and who comes first to the limiter, or to read who uses a disk, matters.
 		time.Sleep(time.Microsecond)
 	}
 	if left, ok := strings.CutPrefix(e.Text, "stopped before what Proxmox has left was removed: "); ok {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/steps"
 )
@@ -46,7 +45,7 @@ func (w *watch) before(e *entry) {
 		w.run.kube.before(e, conf)
 		return
 	}
-	_, m, ok := model.ParseDescription(conf["description"])
+	m, ok := w.marker(conf["description"])
 	if ok && m.Of(id) && w.beforeImage(e, id, m.Owner) {
 		return
 	}
@@ -121,7 +120,7 @@ func (r *run) letGoLate(now *entry) bool {
 		return false
 	})
 	return looked > 0 && r.trace.count(func(e *entry) bool {
-		_, _, marked := model.ParseDescription(e.params.Get("description"))
+		_, marked := r.watch.marker(e.params.Get("description"))
 		return e.ours && e.left && e.method == http.MethodPut && e.vmid() == now.vmid() && e.params.Has("description") && !marked && e.done > looked
 	}) > 0
 }

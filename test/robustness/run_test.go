@@ -32,6 +32,7 @@ type run struct {
 	done      chan struct{} // closed at the end
 	troubles  sync.WaitGroup
 	flights   sync.WaitGroup // requests that the simulator works on
+	idle      chan func()    // goroutines that have worked on requests wait there for the next
 
 	mu     sync.Mutex
 	procs  []*process
@@ -70,7 +71,7 @@ type result struct {
 func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r := &run{
 		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{}, unheard: map[model.Owner]bool{}, adrift: map[string]bool{}, beside: map[string]bool{},
-		census: newCensus(), limit: mostRequests, done: make(chan struct{}), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
+		census: newCensus(), limit: mostRequests, done: make(chan struct{}), idle: make(chan func()), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
 	}
 	shown.Store(r.trace)
 	defer close(r.done)

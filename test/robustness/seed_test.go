@@ -19,7 +19,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("first", 0, "the first seed")
-	seeds     = flag.Int("seeds", 500, "how many seeds")
+	seeds     = flag.Int("seeds", 100, "how many seeds")
 	oneSeed   = flag.Int64("seed", -1, "the one seed that TestSeed repeats")
 	whole     = flag.Bool("whole", false, "print all that happened in TestSeed")
 	asIs      = flag.Bool("asis", false, "don't look for a shorter history that fails")
@@ -34,8 +34,8 @@ func init() { flag.Var(&kept, "keep", "numbers of the events that TestSeed keeps
 
 // TestMain collects garbage less often: there is a lot of it, and none of it is big.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	if err := os.Setenv("GOGC", "400"); err != nil { // so that the operator leaves it alone
+	debug.SetGCPercent(1000)
+	if err := os.Setenv("GOGC", "1000"); err != nil { // so that the operator leaves it alone
 		panic(err)
 	}
 	utilruntime.ErrorHandlers = nil // Kubernetes' libraries sleep there, by a clock of their own

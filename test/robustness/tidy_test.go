@@ -72,8 +72,10 @@ func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map
 	switch {
 	case r.h.world.password && missed[v.VMID] && v.Content == "images":
 		return "a disk that only the log of a task names whose process was gone, which had a password"
-	case r.h.world.password && r.adrift[name]:
+	case r.adrift[name] && (r.h.world.password || len(movedFrom(st, name, v.VMID)) > 0):
 		return "a disk that a process which was stopped has named"
+	case r.theirsNow(v):
+		return "a disk of ours whose VMID others have taken before it could be removed"
 	case r.movedUnseen(st, name, v.VMID):
 		return "the old volume of a disk that was moved when the process that had begun it was gone"
 	case r.unfinished(st, name):
@@ -141,22 +143,30 @@ func (r *run) missed(st *pvesim.State) map[int]bool {
 // that, and the process that had begun it was gone. Such a task is OK, and plans name the volume
 // to people.
 func (r *run) movedUnseen(st *pvesim.State, volume string, vmid int) bool {
+	return slices.ContainsFunc(movedFrom(st, volume, vmid), func(t *pvesim.TaskInfo) bool { return !r.knows(t.UPID, t.End) })
+}
+
+// movedFrom are the tasks that have moved a disk away from a volume.
+func movedFrom(st *pvesim.State, volume string, vmid int) (tasks []*pvesim.TaskInfo) {
 	_, name, _ := strings.Cut(volume, "/")
 	storage, name, _ := strings.Cut(name, ":")
 	for _, list := range st.Tasks {
 		for _, t := range list {
-			if t.Type != "qmmove" || number(t.ID) != vmid {
-				continue
-			}
-			from := slices.ContainsFunc(t.Log, func(line string) bool {
+			if t.Type == "qmmove" && number(t.ID) == vmid && slices.ContainsFunc(t.Log, func(line string) bool {
 				return strings.HasPrefix(line, "removing source volume '"+storage+":") && strings.Contains(line, name+"'")
-			})
-			if from && !r.knows(t.UPID, t.End) {
-				return true
+			}) {
+				tasks = append(tasks, t)
 			}
 		}
 	}
-	return false
+	return tasks
+}
+
+// theirsNow reports whether a disk has the VMID of a machine that others have made by hand: whose it is nobody
+// can tell any more.
+func (r *run) theirsNow(v pvesim.Volume) bool {
+	is, theirs := r.watch.others[v.VMID]
+	return v.Content == "images" && theirs && strings.Contains(is, "description: "+madeByHand)
 }
 
 // knows reports whether the process that has begun a task still was there when it ended.

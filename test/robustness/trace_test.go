@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -39,12 +40,13 @@ func (e *entry) write() bool { return e.method != "" && e.method != http.MethodG
 
 // vmid is the guest that a request is about; 0: none.
 func (e *entry) vmid() int {
-	_, rest, ok := strings.Cut(e.path, "/qemu/")
-	id := 0
-	if ok {
-		fmt.Sscanf(rest, "%d", &id)
+	_, rest, _ := strings.Cut(e.path, "/qemu/")
+	id, _, _ := strings.Cut(rest, "/")
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return 0
 	}
-	return id
+	return n
 }
 
 // call is the last part of a request about a guest: "config", "status/stop".
@@ -125,14 +127,19 @@ func (t *trace) end(e *entry, res *http.Response, err error) {
 		return
 	}
 	e.status = res.StatusCode
-	if e.method == http.MethodGet && e.status == http.StatusOK {
+	if e.method == http.MethodGet && e.status == http.StatusOK && !e.log() {
 		return
 	}
-	e.answer = bodyText(res)
+	e.answer = bodyText(res, e.log())
 }
 
-// bodyText is what an answer says, without taking it away.
-func bodyText(res *http.Response) string {
+// log reports whether it is a look at the log of a task, which says why that has failed.
+func (e *entry) log() bool {
+	return strings.Contains(e.path, "/tasks/") && strings.HasSuffix(e.path, "/log")
+}
+
+// bodyText is what an answer says, or the end of a log, without taking it away.
+func bodyText(res *http.Response, log bool) string {
 	b, err := io.ReadAll(res.Body)
 	res.Body.Close()
 	res.Body = io.NopCloser(strings.NewReader(string(b)))
@@ -140,8 +147,11 @@ func bodyText(res *http.Response) string {
 		return err.Error()
 	}
 	text := strings.TrimSpace(string(b))
-	if len(text) > 200 {
-		text = text[:200] + "…"
+	const most = 200
+	if log && len(text) > 2*most {
+		text = "…" + text[len(text)-2*most:] // its end says what went wrong
+	} else if len(text) > most {
+		text = text[:most] + "…"
 	}
 	return text
 }
@@ -166,7 +176,7 @@ func (t *trace) around(n int) string {
 	defer t.mu.Unlock()
 	var lines []string
 	for i := len(t.entries) - 1; i >= 0 && len(lines) < n; i-- {
-		if e := t.entries[i]; e.method != http.MethodGet || e.status != http.StatusOK || strings.Contains(e.path, "/qemu/") {
+		if e := t.entries[i]; e.method != http.MethodGet || e.status != http.StatusOK || e.log() || strings.Contains(e.path, "/qemu/") {
 			lines = append(lines, e.String())
 		}
 	}

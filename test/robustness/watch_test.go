@@ -23,6 +23,27 @@ type watch struct {
 	initial map[string]pvesim.Volume
 	reverts map[string]int    // how often a machine was rolled back for one wish
 	leased  map[string]string // addresses that machines ran with, by their smbios1
+
+	reading sync.Mutex
+	markers map[string]marker // by the description that they were read from
+}
+
+// marker is what a description says of whose a machine is.
+type marker struct {
+	model.Marker
+	ok bool
+}
+
+// marker reads a description, or remembers what it says: most have been read many times.
+func (w *watch) marker(description string) (model.Marker, bool) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	m, known := w.markers[description]
+	if !known {
+		_, m.Marker, m.ok = model.ParseDescription(description)
+		w.markers[description] = m
+	}
+	return m.Marker, m.ok
 }
 
 // guest is a machine of ours as it was last seen.
@@ -33,7 +54,7 @@ type guest struct {
 }
 
 func newWatch(r *run) *watch {
-	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}}
+	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}, markers: map[string]marker{}}
 	r.sim.Do(func(s *pvesim.State) {
 		for id := range s.VMs {
 			w.others[id] = inspect.Portrait(s, id)
@@ -63,11 +84,13 @@ func (w *watch) adopt(id int) {
 	})
 }
 
-// release forgets a machine of others, which they are about to change.
-func (w *watch) release(id int) {
+// release forgets a machine of others, which they are about to change; false: it isn't one.
+func (w *watch) release(id int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	_, theirs := w.others[id]
 	delete(w.others, id)
+	return theirs
 }
 
 // after looks when a request was answered.
@@ -178,7 +201,7 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	owners := map[model.Owner][]int{}
 	for _, id := range slices.Sorted(maps.Keys(s.VMs)) {
 		vm := s.VMs[id]
-		_, m, ok := model.ParseDescription(vm.Conf["description"])
+		m, ok := w.marker(vm.Conf["description"])
 		if !ok || !m.Of(id) || w.others[id] != "" || id == neighbourVM {
 			continue
 		}

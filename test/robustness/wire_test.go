@@ -79,7 +79,7 @@ func (w *wire) hurry() {
 	n := len(w.recent)
 	w.mu.Unlock()
 	w.run.most(n)
-	if n >= w.stormy(now) && !w.stormed.Swap(true) {
+	if n >= storm && n >= w.stormy(now) && !w.stormed.Swap(true) {
 		w.run.fail("%d requests of one process within a minute", n)
 	}
 }
@@ -153,7 +153,7 @@ func (w *wire) send(req *http.Request, body []byte, die func(), back time.Durati
 		w.run.again(entry)
 	}
 	answered := make(chan exchanged, 1)
-	w.run.flights.Go(func() {
+	w.run.fly(func() {
 		if w.ours {
 			w.run.others.beforeUs(entry)
 			w.run.watch.before(entry)
@@ -185,6 +185,28 @@ func (w *wire) send(req *http.Request, body []byte, die func(), back time.Durati
 		w.run.trace.leave(entry)
 		return nil, nil, context.Cause(req.Context())
 	}
+}
+
+// fly works on a request beside everything else, in a goroutine that has done so before if one is free: its
+// stack has grown already.
+func (r *run) fly(work func()) {
+	r.flights.Add(1)
+	select {
+	case r.idle <- work:
+		return
+	default:
+	}
+	go func() {
+		for {
+			work()
+			r.flights.Done()
+			select {
+			case work = <-r.idle:
+			case <-r.done:
+				return
+			}
+		}
+	}()
 }
 
 type exchanged struct {

@@ -1,9 +1,13 @@
 package script_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -103,11 +107,11 @@ func powerTasks(st *pvesim.State, vmid int) []string {
 	return types
 }
 
-// simList vms|volumes|tasks|requests|ha|shares|world prints what there is. The world is all of it, but for
+// simList vms|volumes|tasks|requests|ha|shares|notes|world prints what there is. The world is all of it, but for
 // what only tells of the past: tasks, DHCP's leases, counters.
 func simList(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
-		ts.Fatalf("usage: sim-list vms|volumes|tasks|requests|ha|shares|world")
+		ts.Fatalf("usage: sim-list vms|volumes|tasks|requests|ha|shares|notes|world")
 	}
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -143,6 +147,10 @@ func simList(ts *testscript.TestScript, neg bool, args []string) {
 			text, err := json.MarshalIndent(now, "", " ")
 			ts.Check(err)
 			add("%s", text)
+		case "notes":
+			for id, vm := range st.VMs {
+				add("%d %s", id, unpacked(ts, vm.Conf["description"]))
+			}
 		case "shares":
 			for id, m := range st.DirMaps {
 				add("%s %s", id, strings.Join(m.Map, " "))
@@ -330,4 +338,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if fmt.Sprint(status) != args[0] {
 		ts.Fatalf("%s ends with %d, want %s", strings.Join(args[1:], " "), status, args[0])
 	}
+}
+
+// packedRecord is a record of a cluster in the notes of a machine.
+var packedRecord = regexp.MustCompile(`"cluster":"([A-Za-z0-9_-]+)"`)
+
+// unpacked are notes with the record of a cluster as it was before it was packed.
+func unpacked(ts *testscript.TestScript, notes string) string {
+	m := packedRecord.FindStringSubmatch(strings.ReplaceAll(notes, `\u002d`, "-"))
+	if m == nil {
+		return notes
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(m[1])
+	ts.Check(err)
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	ts.Check(err)
+	text, err := io.ReadAll(z)
+	ts.Check(err)
+	return notes + "\n" + string(text)
 }

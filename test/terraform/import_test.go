@@ -176,3 +176,63 @@ func TestExistingMachinesAreRefusedIfPeopleSaySo(t *testing.T) {
 	}
 	b.settled()
 }
+
+// replicasOf are three machines that somebody has made by hand, alike but for their addresses, as one resource.
+const replicasOf = `
+resource "proxplane_virtual_machine" "web" {
+  name            = "web"
+  replicas        = 3
+  taken_over      = true
+  vmids           = [703, 790]
+  class           = { cpus = 1, memory = "1Gi" }
+  networks        = [{ name = "net0", slot = "net0", bridge = "vmbr0", dhcp = false }]
+  disks           = [{ name = "root", size = "8Gi", storage = "local-lvm" }]
+  extra_config    = { ostype = "other" }
+  power_state     = "Off"
+  deletion_policy = "Retain"
+}
+`
+
+func TestSeveralMachinesAreImportedAsReplicas(t *testing.T) {
+	b := begin(t)
+	ids := []int{703, 790, 711} // in no order
+	for i, id := range ids {
+		conf := maps.Clone(anyguest.ByHand[0].Config)
+		conf["name"], conf["net0"] = fmt.Sprint("web-", i+1), fmt.Sprintf("virtio=02:00:00:00:07:%02d,bridge=vmbr0", i)
+		b.byHand(id, conf)
+	}
+	b.server.Advance(10 * time.Second) // lists show names then
+	before := b.configs()
+	block := func(id string) string {
+		return fmt.Sprintf("import {\n  to = proxplane_virtual_machine.web\n  id = %q\n}\n", id)
+	}
+	b.config(block("web-1, 790") + replicasOf)
+	b.says(b.planned(), "1 to import, 0 to add, 1 to change", "web-1 is adopted", "web-2 is adopted") // and web-3 is new
+	b.config(block("703,711") + replicasOf)
+	b.says(b.refused(), "The VMIDs are missing", "Say vmids = [703, 711]")
+	b.config(block("703,703") + replicasOf)
+	b.says(b.refused(), "VM 703 is named twice")
+	b.config(block("703") + replicasOf)
+	b.says(b.refused(), "The number of machines isn't that of the import")
+	b.same(before)
+
+	b.config(block("703,790,711"))
+	if out, code := b.run("plan", "-generate-config-out=generated.tf", "-detailed-exitcode"); code != 2 {
+		t.Fatalf("plan ended with %d:\n%s", code, out)
+	} else {
+		b.says(out, "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy", "web-3 is adopted", "VM 711 on pve2 gets a marker in its notes, and two tags")
+	}
+	b.same(before)
+	b.apply()
+	b.same(before)
+	b.settled()
+
+	// A lost state finds them again.
+	if err := os.Remove(filepath.Join(b.dir, "terraform.tfstate")); err != nil {
+		t.Fatal(err)
+	}
+	b.write("main.tf", head)
+	b.apply()
+	b.same(before)
+	b.settled()
+}

@@ -247,3 +247,35 @@ spec: {classRef: {name: small}, imageRef: {name: ubuntu}}
 	}
 	b.nothingLeft(before)
 }
+
+// What follows from a machine's name, and where it has to be, is known before it is there.
+func TestMACAddressesAndNodesAreKnownWhenPlanned(t *testing.T) {
+	b := begin(t)
+	b.config(`
+resource "proxplane_virtual_machine" "web" {
+  name      = "web"
+  replicas  = 2
+  class     = { cpus = 1, memory = "1Gi" }
+  image     = { source = "ubuntu-22-template" }
+  networks  = [{ name = "lan", bridge = "vmbr0" }]
+  placement = { node_selector = ["pve1"] }
+}
+output "macs" {
+  value = [for m in proxplane_virtual_machine.web.machines : "${m.node} ${m.mac_addresses[0]} ${provider::proxplane::mac("shop", m.name, "lan")}"]
+}
+`)
+	out := b.planned()
+	b.apply()
+	b.settled()
+	var lines []string
+	b.output("macs", &lines)
+	if len(lines) != 2 {
+		t.Fatalf("%q", lines)
+	}
+	for _, line := range lines {
+		b.says(out, line) // the output was known
+		if words := strings.Fields(line); len(words) != 3 || words[0] != "pve1" || !strings.EqualFold(words[1], words[2]) {
+			t.Errorf("%s", line)
+		}
+	}
+}

@@ -75,7 +75,7 @@ type VMImageSpec struct {
 
 	// URL of a disk image (qcow2, raw or vmdk). Proxmox fetches it, and a template is
 	// made of it: one on a shared storage, or one on each node that machines are placed
-	// on, where storages are local. Packed images (.xz, .bz2, .gz, .zst, and .ova with one
+	// on, where storages are local. Packed images (.xz, .bz2, .gz, .zst, .lzo, and .ova with one
 	// disk) are fetched, unpacked and uploaded by proxplane itself, which Proxmox doesn't do.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048

@@ -118,7 +118,7 @@ type TemplateSpec struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.checksumType) || has(self.checksum)",message="checksumType needs a checksum"
 type SourceImage struct {
-	// URL of the image: qcow2, raw or vmdk, also compressed as xz, gz, bz2 or zst.
+	// URL of the image: qcow2, raw or vmdk, also compressed as xz, gz, bz2, zst or lzo.
 	// +kubebuilder:validation:Pattern=`^https?://\S+$`
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`

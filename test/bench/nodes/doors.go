@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proxplane/proxplane/test/bench/world"
 	"github.com/proxplane/proxplane/test/kit/sim"
@@ -20,7 +19,7 @@ type door struct {
 	prepare func(ctx context.Context, l *lab) error
 	// want wants so many nodes, and there tells whether they are.
 	want  func(ctx context.Context, l *lab, n int) error
-	there func(ctx context.Context, l *lab, n int) (bool, error)
+	there func(l *lab, n int) bool
 }
 
 var doors = map[string]door{
@@ -116,18 +115,14 @@ func (l *lab) patch(ctx context.Context, kind, namespace, patch string) error {
 }
 
 // podsRun reports whether all Pods are bound.
-func podsRun(ctx context.Context, l *lab, n int) (bool, error) {
-	list, err := l.kube.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
-	if err != nil {
-		return false, err
-	}
+func podsRun(l *lab, n int) bool {
 	bound := 0
-	for _, p := range list.Items {
-		if p.Spec.NodeName != "" {
+	for _, o := range l.pods.List() {
+		if p, ok := o.(*corev1.Pod); ok && p.Labels["app"] == "web" && p.Spec.NodeName != "" {
 			bound++
 		}
 	}
-	return bound == n, nil
+	return bound == n
 }
 
 // machinePool makes a MachineDeployment without machines.
@@ -169,18 +164,18 @@ func replicas(ctx context.Context, l *lab, n int) error {
 }
 
 // nodesReady reports whether so many Nodes are ready.
-func nodesReady(ctx context.Context, l *lab, n int) (bool, error) {
-	list, err := l.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return false, err
-	}
+func nodesReady(l *lab, n int) bool {
 	ready := 0
-	for _, node := range list.Items {
+	for _, o := range l.nodes.List() {
+		node, ok := o.(*corev1.Node)
+		if !ok {
+			continue
+		}
 		for _, c := range node.Status.Conditions {
 			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
 				ready++
 			}
 		}
 	}
-	return ready == n, nil
+	return ready == n
 }

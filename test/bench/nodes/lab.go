@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/proxplane/proxplane/pvesim"
-	"github.com/proxplane/proxplane/test/bench/world"
 	"github.com/proxplane/proxplane/test/kit/controlplane"
 	"github.com/proxplane/proxplane/test/kit/installed"
 	"github.com/proxplane/proxplane/test/kit/kubelet"
@@ -28,11 +31,13 @@ type lab struct {
 	pve      *sim.Server
 	operator *outside.Process
 	kube     kubernetes.Interface
+	nodes    cache.Store // of all Nodes and Pods: to list them again and again would take the time that is measured
+	pods     cache.Store
 	ending   []func() error
 }
 
 // open starts all of it.
-func open(ctx context.Context, d door, dir string) (l *lab, err error) {
+func open(ctx context.Context, d door, dir string, yaml []byte) (l *lab, err error) {
 	l = &lab{}
 	defer func() {
 		if err != nil {
@@ -63,7 +68,10 @@ func open(ctx context.Context, d door, dir string) (l *lab, err error) {
 	if l.kube, err = kubernetes.NewForConfig(config); err != nil {
 		return l, err
 	}
-	if err := l.serve(); err != nil {
+	if err := l.watch(ctx); err != nil {
+		return l, err
+	}
+	if err := l.serve(yaml); err != nil {
 		return l, err
 	}
 	chart, err := installed.Install(ctx, l.plane, dir, d.values...)
@@ -77,9 +85,23 @@ func open(ctx context.Context, d door, dir string) (l *lab, err error) {
 	return l, err
 }
 
+// watch begins to follow Nodes and Pods.
+func (l *lab) watch(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactory(l.kube, 0)
+	nodes, pods := factory.Core().V1().Nodes().Informer(), factory.Core().V1().Pods().Informer()
+	l.nodes, l.pods = nodes.GetStore(), pods.GetStore()
+	ctx, cancel := context.WithCancel(ctx)
+	l.ending = append(l.ending, func() error { cancel(); return nil })
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), nodes.HasSynced, pods.HasSynced) {
+		return errors.New("nodes and pods can't be watched")
+	}
+	return nil
+}
+
 // serve starts the Proxmox, and has its machines join.
-func (l *lab) serve() error {
-	w, err := pvesim.ParseWorld(world.YAML)
+func (l *lab) serve(yaml []byte) error {
+	w, err := pvesim.ParseWorld(yaml)
 	if err != nil {
 		return err
 	}
@@ -144,13 +166,72 @@ type figure struct {
 	nodes    int
 	wall     time.Duration
 	requests int
+	kinds    map[string]int // requests by what they ask
+	served   map[string]int // those to Kubernetes, of all programs
 	peak     int64
-	cpu      time.Duration
+	cpu      map[string]time.Duration // by program
+}
+
+// Names of programs that aren't Kubernetes' own.
+const (
+	operatorName = "proxplane operator"
+	benchName    = "simulator and kubelets"
+)
+
+// cpu is what all programs have used so far.
+func (l *lab) cpu() (map[string]time.Duration, error) {
+	pids := l.plane.Pids()
+	pids[operatorName], pids[benchName] = l.operator.Pid(), os.Getpid()
+	used := map[string]time.Duration{}
+	for name, pid := range pids {
+		u, err := outside.UsageOf(pid)
+		if err != nil {
+			return nil, err
+		}
+		used[name] = u.CPU
+	}
+	return used, nil
+}
+
+var servedLine = regexp.MustCompile(`^apiserver_request_total\{.*resource="([^"]*)".*subresource="([^"]*)",verb="([^"]*)".*\} (\d+)`)
+
+// served are the requests that Kubernetes has answered so far, by verb and kind.
+func (l *lab) served(ctx context.Context) (map[string]int, error) {
+	text, err := l.kube.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	count := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		if m := servedLine.FindStringSubmatch(line); m != nil {
+			n, err := strconv.Atoi(m[4])
+			if err != nil {
+				return nil, err
+			}
+			count[strings.TrimSuffix(m[3]+" "+m[1]+"/"+m[2], "/")] += n
+		}
+	}
+	return count, nil
+}
+
+var someID = regexp.MustCompile(`/(UPID(:|%3A)[^/]*|local%3A[^?]*|\d+|pve\d+)|\?.*`)
+
+// kindsOf counts requests by what they ask, whichever guest, node and task it is about.
+func kindsOf(requests []pvesim.Request) map[string]int {
+	count := map[string]int{}
+	for _, r := range requests {
+		count[r.Method+" "+someID.ReplaceAllString(strings.TrimPrefix(r.URL, "/api2/json"), "/N")]++
+	}
+	return count
 }
 
 // take measures how long it takes until so many nodes are there.
 func (l *lab) take(ctx context.Context, d door, n int) (f figure, err error) {
-	before, err := l.operator.Usage()
+	before, err := l.cpu()
+	if err != nil {
+		return f, err
+	}
+	answered, err := l.served(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -158,24 +239,36 @@ func (l *lab) take(ctx context.Context, d door, n int) (f figure, err error) {
 	if err := d.want(ctx, l, n); err != nil {
 		return f, err
 	}
-	if err := l.until(ctx, fmt.Sprintf("%d nodes", n), func() (bool, error) { return d.there(ctx, l, n) }); err != nil {
+	if err := l.until(ctx, fmt.Sprintf("%d nodes", n), func() (bool, error) { return d.there(l, n), nil }); err != nil {
 		return f, err
 	}
-	f = figure{nodes: n, wall: time.Since(begun), requests: l.pve.RequestCount() - from}
+	f = figure{nodes: n, wall: time.Since(begun), requests: l.pve.RequestCount() - from, kinds: kindsOf(l.pve.Requests(from))}
+	if f.cpu, err = l.cpu(); err != nil {
+		return f, err
+	}
+	for name := range f.cpu {
+		f.cpu[name] -= before[name]
+	}
+	if f.served, err = l.served(ctx); err != nil {
+		return f, err
+	}
+	for kind := range f.served {
+		f.served[kind] -= answered[kind]
+	}
 	now, err := l.operator.Usage()
-	f.peak, f.cpu = now.Peak, now.CPU-before.CPU
+	f.peak = now.Peak
 	return f, err
 }
 
-// measure makes one node, takes it away, and makes many.
-func (r *report) measure(ctx context.Context, d door) error {
+// measure makes one node, takes it away, and makes many, in a world.
+func (s *pass) measure(ctx context.Context, d door, n int) error {
 	dir, err := os.MkdirTemp("", "proxplane-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	said("starting ...")
-	l, err := open(ctx, d, dir)
+	l, err := open(ctx, d, dir, s.yaml)
 	if err != nil {
 		return err
 	}
@@ -184,7 +277,7 @@ func (r *report) measure(ctx context.Context, d door) error {
 		return err
 	}
 	said("one node ...")
-	if r.one, err = l.take(ctx, d, 1); err != nil {
+	if s.one, err = l.take(ctx, d, 1); err != nil {
 		return err
 	}
 	if err := d.want(ctx, l, 0); err != nil {
@@ -193,8 +286,8 @@ func (r *report) measure(ctx context.Context, d door) error {
 	if err := l.until(ctx, "it is gone", func() (bool, error) { return l.machines() == 0, nil }); err != nil {
 		return err
 	}
-	said("%d nodes ...", r.n)
-	r.many, err = l.take(ctx, d, r.n)
+	said("%d nodes ...", n)
+	s.many, err = l.take(ctx, d, n)
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/test/bench/figures"
+	"github.com/proxplane/proxplane/test/bench/world"
 )
 
 // settings are what the flags say.
@@ -26,6 +27,8 @@ type settings struct {
 	door string
 	n    int
 	rest int
+	slow time.Duration
+	list bool
 	page string
 }
 
@@ -34,6 +37,8 @@ func main() {
 	flag.StringVar(&set.door, "door", "karpenter", "karpenter or machines")
 	flag.IntVar(&set.n, "n", 100, "nodes that are made at once")
 	flag.IntVar(&set.rest, "rest", 1000, "nodes at rest; 0: leave that part out. Only with karpenter")
+	flag.DurationVar(&set.slow, "slow", 20*time.Second, "measure as well with clones that take as long; 0: don't")
+	flag.BoolVar(&set.list, "requests", false, "list the requests by their kinds")
 	flag.StringVar(&set.page, "page", "docs/performance.md", "`FILE` to write the tables into; empty: none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -51,9 +56,14 @@ func (s settings) run(ctx context.Context) error {
 		return fmt.Errorf("-door %s: want karpenter or machines", s.door)
 	}
 	begun := time.Now()
-	r := &report{settings: s}
-	if err := r.measure(ctx, door); err != nil {
-		return err
+	r := &report{settings: s, passes: []*pass{{yaml: world.YAML}}}
+	if s.slow > 0 {
+		r.passes = append(r.passes, &pass{yaml: slower(world.YAML, s.slow)})
+	}
+	for _, one := range r.passes {
+		if err := one.measure(ctx, door, s.n); err != nil {
+			return err
+		}
 	}
 	if s.door == "karpenter" && s.rest > 0 {
 		said("%d nodes at rest, in virtual time ...", s.rest)

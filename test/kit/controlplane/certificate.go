@@ -10,9 +10,16 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
 	"time"
 )
+
+// guests is where guests under QEMU reach the API server, if somebody offers it to them there.
+var guests = netip.MustParseAddr(GuestAddress)
+
+// GuestAddress is that as a text.
+const GuestAddress = "192.168.77.4"
 
 // certificates makes the CA of the cluster, by which the API server and the kubelets are known, and the key of
 // service accounts.
@@ -26,7 +33,7 @@ func (p *Plane) certificates() error {
 		return err
 	}
 	_, err = p.issue("apiserver", &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "kube-apiserver"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "kube-apiserver"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), guests.AsSlice()},
 		DNSNames: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, ca, signer)

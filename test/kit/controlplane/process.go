@@ -35,6 +35,17 @@ func start(dir, path string, args ...string) (*process, error) {
 	return p, nil
 }
 
+// Pids are the programs that run, by their names.
+func (p *Plane) Pids() map[string]int {
+	pids := map[string]int{}
+	for _, one := range append([]*process{p.etcd, p.api}, p.more...) {
+		if one != nil {
+			pids[filepath.Base(one.cmd.Path)] = one.cmd.Process.Pid
+		}
+	}
+	return pids
+}
+
 // stop ends the process, at once if it takes too long.
 func (p *process) stop() {
 	if p == nil {

@@ -23,8 +23,8 @@ type kernel struct {
 	modules map[string][]byte // by file name
 }
 
-// readKernel takes a kernel out of its package.
-func readKernel(ctx context.Context, deb string) (*kernel, error) {
+// readKernel takes a kernel out of its package, with some of its modules.
+func readKernel(ctx context.Context, deb string, modules []string) (*kernel, error) {
 	all, err := files(ctx, deb, func(name string) bool {
 		return strings.HasPrefix(name, "boot/vmlinuz") || strings.Contains(name, "lib/modules/") && strings.Contains(name, ".ko")
 	})
@@ -166,7 +166,7 @@ func Kernel(ctx context.Context) (path string, err error) {
 		return "", err
 	}
 	return once("vmlinux-"+id, func(path string) error {
-		k, err := readKernel(ctx, deb)
+		k, err := readKernel(ctx, deb, nil)
 		if err != nil {
 			return err
 		}

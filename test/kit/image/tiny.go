@@ -83,7 +83,7 @@ func TinyDisk() (path string, err error) {
 }
 
 func writeTiny(ctx context.Context, path, deb, box, init string) error {
-	k, err := readKernel(ctx, deb)
+	k, err := readKernel(ctx, deb, modules)
 	if err != nil {
 		return err
 	}

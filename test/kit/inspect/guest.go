@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
@@ -19,35 +19,35 @@ func Portrait(s *pvesim.State, id int) string {
 		return "gone"
 	}
 	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	add := func(parts ...string) { lines = append(lines, strings.Join(parts, "")) }
 	section := func(name string, c pvesim.Conf) {
 		for k, v := range c {
-			add("%s%s: %s", name, k, v)
+			add(name, k, ": ", v)
 		}
 	}
-	add("node %s", vm.Node)
-	add("running %t", vm.Run != nil)
+	add("node ", vm.Node)
+	add("running ", strconv.FormatBool(vm.Run != nil))
 	section("", vm.Conf)
 	section("pending ", vm.Pending)
 	for name, snap := range vm.Snaps {
 		section("snapshot "+name+" ", snap.Conf)
 	}
 	for k := range vm.Deletes {
-		add("delete %s", k)
+		add("delete ", k)
 	}
 	for key, sp := range s.Spaces {
 		for name, v := range sp.Volumes {
 			if v.VMID == id && v.Content != "backup" {
-				add("volume %s/%s:%s %d", key.Node, key.Storage, name, v.Size)
+				add("volume ", key.Node, "/", key.Storage, ":", name, " ", strconv.FormatInt(v.Size, 10))
 			}
 		}
 	}
-	for k, v := range s.HA.Resources[fmt.Sprintf("vm:%d", id)] {
-		add("HA %s: %s", k, v)
+	for k, v := range s.HA.Resources["vm:"+strconv.Itoa(id)] {
+		add("HA ", k, ": ", v)
 	}
 	for name, pool := range s.Pools {
 		if pool.VMs[id] {
-			add("pool %s", name)
+			add("pool ", name)
 		}
 	}
 	slices.Sort(lines)

@@ -12,11 +12,45 @@ func (o Object) Copy() Object {
 	if o == nil {
 		return nil
 	}
-	text, err := json.Marshal(o)
+	out, _ := copied(map[string]any(o)).(map[string]any)
+	return out
+}
+
+// copied is a value as JSON would give it back: numbers are floats, and lists and objects are plain ones.
+func copied(value any) any {
+	switch v := value.(type) {
+	case nil, string, bool, float64:
+		return v
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case Object:
+		return copied(map[string]any(v))
+	case map[string]any:
+		if v == nil {
+			return nil
+		}
+		out := make(map[string]any, len(v))
+		for key, inner := range v {
+			out[key] = copied(inner)
+		}
+		return out
+	case []any:
+		if v == nil {
+			return nil
+		}
+		out := make([]any, len(v))
+		for i, inner := range v {
+			out[i] = copied(inner)
+		}
+		return out
+	}
+	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
 	}
-	var out Object
+	var out any
 	if err := json.Unmarshal(text, &out); err != nil {
 		panic(err)
 	}

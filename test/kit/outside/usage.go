@@ -18,8 +18,11 @@ type Usage struct {
 const tick = 10 * time.Millisecond
 
 // Usage tells what a program that runs has used so far. It needs Linux.
-func (p *Process) Usage() (u Usage, err error) {
-	at := fmt.Sprintf("/proc/%d/", p.Pid())
+func (p *Process) Usage() (u Usage, err error) { return UsageOf(p.Pid()) }
+
+// UsageOf tells the same of any program.
+func UsageOf(pid int) (u Usage, err error) {
+	at := fmt.Sprintf("/proc/%d/", pid)
 	status, err := os.ReadFile(at + "status")
 	if err != nil {
 		return u, err

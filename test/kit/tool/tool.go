@@ -39,7 +39,11 @@ type Set struct {
 }
 
 // Open reads what a folder says. Nothing is built.
-func Open(ctx context.Context, dir string) (*Set, error) {
+func Open(ctx context.Context, dir string) (*Set, error) { return OpenAs(ctx, dir, "") }
+
+// OpenAs does the same for programs that say of their version that it has something behind it, as
+// those of distributions do: "+rke2r1".
+func OpenAs(ctx context.Context, dir, suffix string) (*Set, error) {
 	s := &Set{dir: dir}
 	text, err := os.ReadFile(filepath.Join(dir, "tool.json"))
 	if err != nil {
@@ -55,7 +59,7 @@ func Open(ctx context.Context, dir string) (*Set, error) {
 		return nil, fmt.Errorf("find the version of %s: %w", s.Module, err)
 	}
 	s.Version = strings.TrimPrefix(string(bytes.TrimSpace(version)), "v")
-	s.LDFlags = strings.ReplaceAll(s.LDFlags, "VERSION", "v"+s.Version)
+	s.LDFlags = strings.ReplaceAll(s.LDFlags, "VERSION", "v"+s.Version+suffix)
 	print, err := s.fingerprint()
 	if err != nil {
 		return nil, err

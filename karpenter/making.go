@@ -1,0 +1,92 @@
+package karpenter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
+)
+
+// making sees to it that a machine that was begun is finished, or its NodeClaim goes, so that Karpenter makes another one.
+func (k *keeper) making(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, was *made, r *Region, vmid int) (reconcile.Result, error) {
+	p, owner := k.provider, k.provider.ownerOf(claim)
+	if !r.Site.Wants(owner) {
+		return reconcile.Result{}, k.goOn(ctx, claim, class, was, r, vmid)
+	}
+	out, known := r.Site.Latest(owner)
+	switch {
+	case !known || claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue():
+	case out.VMID != 0 && out.VMID != vmid:
+		return reconcile.Result{}, k.replace(ctx, claim, fmt.Errorf("somebody else has taken VMID %d", vmid))
+	case site.Running(out):
+		p.runs(claim, was, vmid)
+	case out.State != model.StateGone && (r.Site.Stuck(out) || cant(out) && !slices.Contains(outages, out.Wait.Reason)):
+		err := p.giveUp(ctx, r, owner, p.placeOf(was), out)
+		p.settled(claim, 0, err)
+		p.metrics.failed(zone{region: was.Region, node: was.Zone}, err)
+		p.events.full(class, err)
+		return reconcile.Result{}, k.replace(ctx, claim, err)
+	}
+	return reconcile.Result{}, nil
+}
+
+// outages are reasons why nothing can be done in a whole region: machines that were begun there wait until it is over.
+var outages = []model.Reason{model.WaitAway, model.WaitLogin}
+
+// goOn goes on with a machine that a process before this one has begun. One that runs has all that it needs.
+func (k *keeper) goOn(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, was *made, r *Region, vmid int) error {
+	m, err := r.Site.Read(ctx, k.provider.ownerOf(claim))
+	switch {
+	case err == nil && m.Guest.Status == model.StatusRunning:
+		return nil
+	case err != nil && !errors.Is(err, site.ErrNotFound):
+		return fmt.Errorf("find the machine of %s: %w", claim.Name, err)
+	}
+	if claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() {
+		return nil // it is a node already; whoever collects NodeClaims without a machine sees to it
+	}
+	if err := k.provider.put(ctx, r, claim, class, *was, k.provider.placeOf(was).size.in(class)); err != nil {
+		return fmt.Errorf("go on with VM %d of %s: %w", vmid, claim.Name, err)
+	}
+	return nil
+}
+
+// replace has Karpenter make another machine.
+func (k *keeper) replace(ctx context.Context, claim *v1.NodeClaim, why error) error {
+	k.provider.events.say(claim, corev1.EventTypeWarning, eventNotMade, "Replace", "%v; another node is made if it is still needed", why)
+	return client.IgnoreNotFound(k.client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
+}
+
+// placeOf is where a machine is made, and how large it is.
+func (p *CloudProvider) placeOf(was *made) place {
+	at := place{zone: zone{region: was.Region, node: was.Zone}}
+	for _, s := range p.sizes {
+		if s.Name == was.Size {
+			at.size = s
+		}
+	}
+	return at
+}
+
+// runs notes that a machine runs.
+func (p *CloudProvider) runs(claim *v1.NodeClaim, was *made, vmid int) {
+	p.mu.Lock()
+	r, known := p.reserved[p.ownerOf(claim)]
+	p.mu.Unlock()
+	if !known || r.vmid != 0 {
+		return // that was noted, or this process hasn't begun it
+	}
+	p.settled(claim, vmid, nil)
+	p.backoff.worked(r.zone, was.Size)
+	p.metrics.made(r.zone, time.Since(claim.CreationTimestamp.Time))
+}

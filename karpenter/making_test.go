@@ -1,0 +1,153 @@
+package karpenter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/proxplane/proxplane/pve"
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/site"
+)
+
+// begin creates the machine of a NodeClaim, and has Kubernetes know as much of it as Karpenter then says.
+func (l *lab) begin(name string) *v1.NodeClaim {
+	l.t.Helper()
+	c := l.claim(name)
+	made, err := l.Create(l.t.Context(), c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.launched(c, made)
+	return c
+}
+
+// await reconciles NodeClaims until something is so.
+func (l *lab) await(what string, holds func() bool, claims ...string) {
+	l.t.Helper()
+	k := &keeper{client: l.client, provider: l.CloudProvider}
+	for range 120 {
+		for _, c := range claims {
+			if _, err := k.Reconcile(l.t.Context(), request(c)); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+		if holds() {
+			return
+		}
+		time.Sleep(time.Second) // virtual
+	}
+	l.t.Fatalf("%s: never", what)
+}
+
+func (l *lab) isThere(name string) bool {
+	l.t.Helper()
+	err := l.client.Get(l.t.Context(), types.NamespacedName{Name: name}, &v1.NodeClaim{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		l.t.Fatal(err)
+	}
+	return err == nil
+}
+
+// Karpenter does nothing for any NodePool while a NodeClaim has no provider ID, so that is known long before the machine runs.
+func TestAMachineIsLaunchedBeforeItRuns(t *testing.T) {
+	w := labWorld()
+	w.Timing.Clone = pvesim.Duration(3 * time.Minute)
+	inLab(t, w, talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		begun := time.Now()
+		c := l.begin("node-1")
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("it took %v until the machine was begun", took)
+		}
+		// What takes long isn't given up, however often it is looked at.
+		id := vmidOf(t, c)
+		k := &keeper{client: l.client, provider: l.CloudProvider}
+		for range 2 {
+			if _, err := k.Reconcile(t.Context(), request(c.Name)); err != nil || !l.isThere(c.Name) {
+				t.Fatalf("the NodeClaim is gone, or %v", err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if len(l.reserved) != 1 {
+			t.Errorf("what it takes isn't counted: %v", l.reserved)
+		}
+		out, err := l.regions.all["lab"].Site.Await(t.Context(), l.ownerOf(c), site.Running)
+		if err != nil || out.VMID != id {
+			t.Fatalf("VM %d, %v", out.VMID, err)
+		}
+		// One that goes while it is being made leaves nothing.
+		c = l.begin("node-2")
+		l.gone(c)
+		if n := l.guests(); n != 1 {
+			t.Errorf("there are %d machines", n)
+		}
+	})
+}
+
+// What a process has begun, the next one finishes, as the same machine.
+func TestTheNextProcessGoesOnWithAMachine(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Second, 2100 * time.Millisecond, 2500 * time.Millisecond, 4 * time.Second} {
+		inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+			l.settle()
+			c := l.begin("node-1")
+			time.Sleep(after)
+			at := l.regions.all["lab"].Site
+			at.Forget(l.ownerOf(c))
+			l.await("it runs", func() bool {
+				conf := l.config(vmidOf(t, c))
+				running := false
+				l.sim.Do(func(s *pvesim.State) { running = conf != nil && s.VMs[vmidOf(t, c)].Run != nil })
+				return running
+			}, c.Name)
+			if n := l.guests(); n != 1 || !l.isThere(c.Name) {
+				t.Errorf("after %v there are %d machines", after, n)
+			}
+			l.initialized(c)
+		})
+	}
+}
+
+// A machine that can't be made after all goes with its NodeClaim, its zone is left alone, and people are told.
+func TestAMachineThatFailsLaterIsReplaced(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		if _, err := l.sim.AddFault(pvesim.Fault{Task: "qmstart", Error: "KVM virtualisation configured, but not available."}); err != nil {
+			t.Fatal(err)
+		}
+		c := l.begin("node-1")
+		l.await("the NodeClaim goes", func() bool { return !l.isThere(c.Name) }, c.Name)
+		if why := l.backoff.why(zone{region: "lab", node: c.Labels["topology.kubernetes.io/zone"]}, "c1.2VCPU-4GB"); !strings.Contains(why, "KVM virtualisation") {
+			t.Errorf("the zone is said to be left alone because of %q", why)
+		}
+		l.gone(c)
+		if n := l.guests(); n != 0 || len(l.reserved) != 0 {
+			t.Errorf("%d machines and %v are left", n, l.reserved)
+		}
+	})
+}
+
+// Somebody else takes the VMID between the moment when it was chosen and the clone: theirs stays, and the NodeClaim, whose provider ID is theirs now,
+// is replaced.
+func TestAMachineWhoseVMIDIsTakenIsReplaced(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		if _, err := l.sim.AddFault(pvesim.Fault{Task: "qmclone", Error: "can't lock file '/var/lock/qemu-server/lock-9000.conf' - got timeout", Times: 1}); err != nil {
+			t.Fatal(err)
+		}
+		c := l.begin("node-1")
+		id := vmidOf(t, c)
+		for taken := false; !taken; time.Sleep(100 * time.Millisecond) {
+			taken = l.regions.all["lab"].Site.Client().Call(t.Context(), "POST", "/nodes/pve1/qemu", pve.Params{"vmid": id, "name": "foreign", "memory": 512}, nil) == nil
+		}
+		l.await("the NodeClaim goes", func() bool { return !l.isThere(c.Name) }, c.Name)
+		l.gone(c)
+		if conf := l.config(id); l.guests() != 1 || conf["name"] != "foreign" {
+			t.Errorf("there are %d machines, and VM %d is %v", l.guests(), id, conf)
+		}
+	})
+}

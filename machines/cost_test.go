@@ -1,0 +1,123 @@
+package machines
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/proxplane/proxplane/pvesim"
+)
+
+// together is how many Machines are made at once.
+var together = flag.Int("together", 40, "Machines that are made at once")
+
+var someID = regexp.MustCompile(`/(UPID(:|%3A)[^/]*|local%3A[^?]*|\d+|pve\d+)|\?.*`)
+
+// kinds counts requests by what they ask, whichever guest, node and task it is about.
+func kinds(requests []pvesim.Request) string {
+	count := map[string]int{}
+	for _, r := range requests {
+		count[r.Method+" "+someID.ReplaceAllString(r.URL, "/N")]++
+	}
+	var b strings.Builder
+	for _, k := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) }) {
+		fmt.Fprintf(&b, "%5d %s\n", count[k], k)
+	}
+	return b.String()
+}
+
+// control reconciles Machines as a controller does: when something of them has changed, and when they ask for it. It returns what ends it.
+func (l *lab) control() (wake func(name string), end func()) {
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	if err := l.fleet.feed.Start(l.t.Context(), queue); err != nil {
+		l.t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for {
+				q, over := queue.Get()
+				if over {
+					return
+				}
+				res, err := l.Reconcile(l.t.Context(), q)
+				if err != nil {
+					queue.AddRateLimited(q)
+				} else if queue.Forget(q); res.RequeueAfter > 0 {
+					queue.AddAfter(q, res.RequeueAfter)
+				}
+				queue.Done(q)
+			}
+		})
+	}
+	return func(name string) {
+			queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "kube-system", Name: name}})
+		}, func() {
+			queue.ShutDown()
+			all.Wait()
+		}
+}
+
+// Many Machines at once cost few requests each, from the first until the last one is a node.
+func TestMachinesTakeFewRequests(t *testing.T) {
+	const most = 10 // 9 with a hundred of them
+	n := *together
+	w := labWorld()
+	for i := range w.Nodes {
+		w.Nodes[i].CPUs, w.Nodes[i].Memory = 4096, 16<<40
+	}
+	w.Load = pvesim.Load{}
+	inLab(t, w, nil, func(t *testing.T, l *lab) {
+		wake, end := l.control()
+		defer end()
+		from, begun := l.sim.RequestCount(), time.Now()
+		names := map[string]bool{}
+		for i := range n {
+			m := machineOf(fmt.Sprintf("web-%d", i))
+			names[m.Name] = true
+			l.add(m)
+			wake(m.Name)
+		}
+		for len(names) > 0 {
+			time.Sleep(100 * time.Millisecond)
+			var up []string
+			l.sim.Do(func(s *pvesim.State) {
+				for _, vm := range s.VMs {
+					if names[vm.Name()] && vm.Run != nil && !vm.Run.Booted.IsZero() && time.Now().After(vm.Run.Booted) {
+						up = append(up, vm.Name())
+					}
+				}
+			})
+			for _, name := range up {
+				var m clusterv1alpha1.Machine
+				if err := l.direct.Get(t.Context(), types.NamespacedName{Namespace: "kube-system", Name: name}, &m); err != nil {
+					t.Fatal(err)
+				}
+				l.joinsAsNode(&m)
+				wake(name)
+				delete(names, name)
+			}
+		}
+		joined := l.sim.Requests(from)
+		took := time.Since(begun)
+		time.Sleep(time.Minute)
+		requests := l.sim.Requests(from)
+		each := float64(len(joined)) / float64(n)
+		t.Logf("%d machines are nodes in %v: %.1f requests each\n%s\nand %.1f after another minute:\n%s", n, took, each, kinds(joined), float64(len(requests))/float64(n), kinds(requests[len(joined):]))
+		if each > most {
+			t.Errorf("%d machines take %.1f requests each, want %d at most:\n%s", n, each, most, kinds(joined))
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package guest
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/need"
+	"github.com/proxplane/proxplane/test/kit/tool"
+)
+
+// suffix is what a distribution puts behind the version of its programs.
+const suffix = "+rke2r1"
+
+// unit is the service of a node as a release of RKE2 brings it.
+const unit = `[Unit]
+Description=Stand-in for RKE2 (%[1]s)
+Wants=network-online.target
+After=network-online.target
+
+[Install]
+WantedBy=multi-user.target
+
+[Service]
+Type=notify
+NotifyAccess=all
+EnvironmentFile=-/etc/default/rke2-%[1]s
+Delegate=yes
+LimitNOFILE=1048576
+TasksMax=infinity
+TimeoutStartSec=0
+Restart=always
+RestartSec=5s
+ExecStart=/usr/local/bin/rke2 %[1]s
+`
+
+// releaseArchive is a release of the stand-in for RKE2: laid out as RKE2's archive is, with the real programs of Kubernetes.
+func releaseArchive(t *testing.T, parts nodeParts) (version string, archive []byte) {
+	t.Helper()
+	ctx := t.Context()
+	plane, err := controlplane.Programs(ctx)
+	if err == nil {
+		err = plane.Build(ctx, os.Stderr)
+	}
+	need.None(t, err)
+	nodes, err := tool.OpenAs(ctx, "kubernetes", suffix)
+	if err == nil {
+		err = nodes.Build(ctx, os.Stderr)
+	}
+	need.None(t, err)
+	rke2 := filepath.Join(t.TempDir(), "rke2")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", rke2, "./rke2")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the stand-in: %v\n%s", err, out)
+	}
+	files := map[string]string{"bin/rke2": rke2}
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"} {
+		files["share/rke2/bin/"+name] = plane.Path(name)
+	}
+	files["share/rke2/bin/kubelet"] = nodes.Path("kubelet")
+	for _, name := range []string{"loopback", "bridge", "host-local"} {
+		files["share/rke2/bin/"+name] = parts.cni.Path(name)
+	}
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := tar.NewWriter(z)
+	for name, from := range files {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addFile(t, a, name, data)
+	}
+	for _, role := range []string{"server", "agent"} {
+		addFile(t, a, "lib/systemd/system/rke2-"+role+".service", fmt.Appendf(nil, unit, role))
+	}
+	if err := errors.Join(a.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return "v" + nodes.Version + suffix, out.Bytes()
+}
+
+const clusterFile = `
+name: lab
+provider: {type: proxmox, node: pve1, vip: 192.168.77.20, template: node, datastore: local, isoDatastore: local}
+kubernetes: {version: %q, source: "https://releases.test/rke2", checksum: %s, env: {WORD: a-secret-word}}
+nodes:
+  controlPlane: {count: 1, cpu: 2, memory: 3072, disk: 20}
+  workers: {count: 1, cpu: 2, memory: 2048, disk: 20}
+`
+
+// A cluster from one file, with real machines that boot our user-data, and the real programs of Kubernetes where RKE2 has
+// them: a control plane, and a worker that joins it through the VIP with the token.
+func TestAClusterFromOneFileWithRealParts(t *testing.T) {
+	w, parts := nodeWorld(t)
+	version, archive := releaseArchive(t, parts)
+	l := newLab(t, w)
+	m := newMirror(t)
+	l.offer(map[uint16]string{443: m.address})
+	at := "releases.test/rke2/" + version + "/rke2.linux-amd64.tar.gz"
+	m.put(at, archive, "")
+	before := l.inventory()
+	file := filepath.Join(l.dir, "lab.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, clusterFile, version, sha(archive)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	timed := func(args ...string) string {
+		t.Helper()
+		began := time.Now()
+		out, err := l.run(l.as(append([]string{"cluster"}, args...)...)...)
+		t.Logf("cluster %s took %s\n%s", args[0], time.Since(began).Round(time.Second), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	t.Logf("the archive has %d MiB", len(archive)>>20)
+	timed("init", "--config", file, "--timeout", (2 * *patience).String())
+	m.wasAsked(t, at)
+	if out := timed("status", "-c", "lab"); strings.Count(out, " ready ") != 2 {
+		t.Errorf("status:\n%s", out)
+	}
+	l.usesKubeconfig(timed("kubeconfig", "-c", "lab"))
+	l.validates(version)
+	// Each machine has of the others' secrets what it needs, and the notes have none.
+	l.has(l.vm("lab-worker-0"), "cat /etc/proxplane/env; test ! -e /etc/proxplane/cluster.yaml", "WORD=a-secret-word")
+	l.has(l.vm("lab-cp-0"), "stat -c %a /etc/proxplane/cluster.yaml /etc/rancher/rke2/config.yaml", "600\n600")
+	timed("destroy", "-c", "lab", "--force", "--cleanup")
+	if after := l.inventory(); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// inventory is what Proxmox has of machines and volumes.
+func (l *lab) inventory() string {
+	var lines []string
+	l.sim.Do(func(st *pvesim.State) {
+		for id, vm := range st.VMs {
+			lines = append(lines, fmt.Sprintf("%d %s", id, vm.Name()))
+		}
+		for at, space := range st.Spaces {
+			for _, v := range space.Volumes {
+				lines = append(lines, at.Storage+":"+v.Name)
+			}
+		}
+	})
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// usesKubeconfig asks the API server through the VIP, as somebody with the kubeconfig.
+func (l *lab) usesKubeconfig(text string) {
+	l.t.Helper()
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(text))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if config.Host != "https://192.168.77.20:6443" {
+		l.t.Errorf("the kubeconfig is for %s", config.Host)
+	}
+	trust, err := rest.TLSConfigFor(config)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	nodes := corev1.NodeList{}
+	l.eventually("an answer at the VIP", func(ctx context.Context) error {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust.Clone(), DisableKeepAlives: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return l.backend.Dial(ctx, l.sim.GuestNetwork(), to)
+		}}}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/api/v1/nodes", nil)
+		if err != nil {
+			return err
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err == nil && res.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s: %s", res.Status, body)
+		}
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &nodes)
+	})
+	if len(nodes.Items) != 2 {
+		l.t.Errorf("there are %d nodes", len(nodes.Items))
+	}
+}
+
+// validates has all checks agree that don't need images of containers.
+func (l *lab) validates(version string) {
+	l.t.Helper()
+	began := time.Now()
+	out, _ := l.run(l.as("cluster", "validate", "-c", "lab", "--quick", "-o", "json")...)
+	l.t.Logf("cluster validate took %s", time.Since(began).Round(time.Second))
+	var said struct {
+		Checks []struct {
+			Check, Text string
+			OK, Skipped bool
+		}
+	}
+	if err := json.Unmarshal([]byte(out[:strings.LastIndex(out, "}")+1]), &said); err != nil {
+		l.t.Fatalf("%v in %s", err, out)
+	}
+	for _, c := range said.Checks {
+		l.t.Logf("%-13s %v %s", c.Check, c.OK, c.Text)
+		switch {
+		case c.Check == "system pods": // of kube-vip's there is the static pod, and no image
+			if !strings.Contains(c.Text, "kube-vip-lab-cp-0") {
+				l.t.Errorf("kube-vip's static pod isn't known to the API server: %s", c.Text)
+			}
+		case !c.OK && !c.Skipped:
+			l.t.Errorf("%s: %s", c.Check, c.Text)
+		case c.Check == "nodes" && !strings.Contains(c.Text, "2 nodes are ready with "+version):
+			l.t.Errorf("nodes: %s", c.Text)
+		}
+	}
+}
