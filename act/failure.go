@@ -117,6 +117,9 @@ func Judge(err error) Failure {
 	return f
 }
 
+// Unreachable reports whether no endpoint of Proxmox could be reached.
+func Unreachable(err error) bool { return pve.Unreachable(err) && !stopped(err) }
+
 // stopped reports whether we were told to stop. An answer that didn't come in time is
 // something else, though its error is a deadline too: nobody but its request has
 // ended.

@@ -111,7 +111,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 		return plan.Plan{}, err
 	}
 	want.Foresee = true
-	if err := e.refreshSince(ctx, since.lists); err != nil {
+	if err := e.reconnecting(ctx, func() error { return e.refreshSince(ctx, since.lists) }); err != nil {
 		return plan.Plan{}, err
 	}
 	steps := e.seal(want)
@@ -175,7 +175,7 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standi
 		if look.Empty() {
 			break
 		}
-		if err := e.read(ctx, look, known.partyOf().questions(look.Groups)...); err != nil {
+		if err := e.reconnecting(ctx, func() error { return e.read(ctx, look, known.partyOf().questions(look.Groups)...) }); err != nil {
 			return p, err
 		}
 		p = e.plan(want, known)

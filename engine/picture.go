@@ -43,11 +43,11 @@ func (e *Engine) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture)
 }
 
 func (e *Engine) planAsOf(ctx context.Context, want model.Desired, pic *Picture, known *standing) (plan.Plan, error) {
-	if err := e.refreshSince(ctx, pic.Since); err != nil {
+	if err := e.reconnecting(ctx, func() error { return e.refreshSince(ctx, pic.Since) }); err != nil {
 		return plan.Plan{}, err
 	}
 	if len(want.VMs) > aFewPowers {
-		if err := e.observer.PowersSince(ctx, pic.Since, e.tagged(want)...); err != nil {
+		if err := e.reconnecting(ctx, func() error { return e.observer.PowersSince(ctx, pic.Since, e.tagged(want)...) }); err != nil {
 			return plan.Plan{}, err
 		}
 	}

@@ -90,6 +90,9 @@ func New(client *pve.Client) *Observer {
 	return o
 }
 
+// Answered reports whether Proxmox has answered at least once.
+func (o *Observer) Answered() bool { return o.client.Answered() }
+
 // Verifying has the observer verify the signatures of markers.
 func (o *Observer) Verifying(keys model.Keys) *Observer {
 	o.keys, o.have.Keyed = keys, len(keys) > 0

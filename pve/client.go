@@ -85,6 +85,9 @@ func (c *Client) Endpoint() string {
 	return c.core.endpoints.all[c.core.endpoints.order()[0]].String()
 }
 
+// Answered reports whether an endpoint has answered at least once.
+func (c *Client) Answered() bool { return c.core.answered.Load() }
+
 // Option changes how calls are made; see [Client.With].
 type Option func(*callOptions)
 

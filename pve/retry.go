@@ -27,3 +27,6 @@ func retryable(err error) bool {
 	}
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrNodeUnreachable)
 }
+
+// Unreachable reports whether no endpoint could be reached, for a reason that may pass.
+func Unreachable(err error) bool { return errors.Is(err, ErrConnection) && retryable(err) }
