@@ -234,10 +234,7 @@ func (s *Sim) needCloneDevices(job *cloneJob, conf Conf) error {
 			return err
 		}
 	}
-	if err := s.needNets(job.who, conf); err != nil {
-		return err
-	}
-	return s.needCPUModel(job.who, job.node, conf["cpu"], "")
+	return s.needNets(job.who, conf)
 }
 
 // notCloned are options that belong to the source alone.

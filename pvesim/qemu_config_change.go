@@ -181,11 +181,6 @@ func (ch *change) check(s *Sim, final bool) (*VM, error) {
 	if truthy(ch.digest) && ch.digest != vm.Digest() {
 		return nil, die("checksum mismatch (file change by other user?)")
 	}
-	if cpu, ok := ch.set.conf["cpu"]; ok {
-		if err := s.needCPUModel(ch.who, ch.node, cpu, vm.Conf["cpu"]); err != nil {
-			return nil, err
-		}
-	}
 	wakes := slices.Contains(ch.deletes, "vmstate") && vm.Conf["lock"] == "suspended"
 	if slices.Contains(ch.deletes, "vmstate") && final {
 		if wakes {

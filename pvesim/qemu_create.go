@@ -104,7 +104,6 @@ func (cr *creation) check(c *call) error {
 		func() error { return c.needOptions(c.who, cr.vmid, cr.pool, set.keys()) },
 		func() error { return c.needDevices(c.who, cr.vmid, cr.pool, set.conf) },
 		func() error { return c.needNets(c.who, set.conf) },
-		func() error { return c.needCPUModel(c.who, cr.node, set.conf["cpu"], "") },
 		func() error { return c.checkDrives(cr.node, set) },
 	} {
 		if err := check(); err != nil {

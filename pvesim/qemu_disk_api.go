@@ -59,8 +59,6 @@ func (job *resizeJob) run(t *task, vm *VM) error {
 	switch {
 	case err != nil:
 		return err
-	case !t.atLeast(9) && n.format == "qcow2" && len(vm.Snaps) > 0:
-		return die("can't resize volume: %s if snapshot exists", job.disk)
 	case d.cdrom():
 		return die("you can't resize a cdrom")
 	}

@@ -236,19 +236,3 @@ func trunkTags(trunks string) []string {
 	}
 	return sortedKeys(set)
 }
-
-// needCPUModel checks that who may use a CPU model made by people.
-func (s *Sim) needCPUModel(who *access.Identity, node, cpu, old string) error {
-	model, _ := property(cpu, "cputype", "cputype")
-	if was, _ := property(old, "cputype", "cputype"); model == was {
-		return nil
-	}
-	name, custom := strings.CutPrefix(model, "custom-")
-	if !custom {
-		return nil
-	}
-	if s.atLeast(9) {
-		return s.need(who, "/mapping/cpu/"+name, "Mapping.Use")
-	}
-	return s.need(who, "/nodes/"+node, "Sys.Audit")
-}

@@ -222,11 +222,16 @@ func (t *task) freeze(vm *VM) bool {
 		t.logf("skipping guest filesystem freeze - disabled in VM options")
 		return false
 	}
+	if !t.agentAnswers(vm) {
+		if t.atLeast(9) {
+			t.logf("skipping guest filesystem freeze - agent configured but not running?")
+		} else {
+			t.logf("QEMU Guest Agent is not running - VM %d qmp command 'guest-ping' failed - got timeout", vm.ID)
+		}
+		return false
+	}
 	r := vm.Run
 	switch {
-	case !t.agentAnswers(vm):
-		t.logf("skipping guest filesystem freeze - agent configured but not running?")
-		return false
 	case t.machines != nil:
 		if err := t.freezeMachine(vm, true); err != nil {
 			t.logf("%v", err)

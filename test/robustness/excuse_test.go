@@ -62,9 +62,6 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	}
 	switch {
 	case o.State == engine.StateFailed:
-		if vm != nil && len(vm.Snaps) > 0 && strings.Contains(o.Text, "if snapshot exists") {
-			return true // Proxmox can't grow such disks
-		}
 		// Nobody in there hears that it is to shut down.
 		return vm != nil && deaf(vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
 	case len(o.Refused) > 0:
