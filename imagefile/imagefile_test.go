@@ -76,6 +76,26 @@ func TestFormatsAreToldByTheFirstBytes(t *testing.T) {
 	}
 }
 
+func TestSizesOfDisksAreToldByTheFirstBytes(t *testing.T) {
+	raw := packed.Raw()
+	for _, c := range []struct {
+		image   []byte
+		packing string
+		disk    int64
+	}{
+		{pvesim.BootableImage(), "", 2 << 30},
+		{pvesim.BootableImage(), "xz", 2 << 30},
+		{packed.VMDK(), "", 1 << 30},
+		{raw, "", int64(len(raw))},
+		{raw, "gz", 0}, // the server says how large the packed file is
+	} {
+		said, err := imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: serve(t, packed.As(c.packing, c.image)), Packing: c.packing})
+		if err != nil || said.Disk != c.disk {
+			t.Errorf("%q, packed as %q: %+v %v, want %d", c.image[:4], c.packing, said, err, c.disk)
+		}
+	}
+}
+
 func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
 	image := pvesim.BootableImage()
 	xzed := packed.As("xz", image)

@@ -22,6 +22,7 @@ var hashes = map[string]func() hash.Hash{"md5": md5.New, "sha1": sha1.New, "sha2
 type Said struct {
 	Size      int64  // of the file as it is there; 0: the server doesn't say
 	Format    string // of the disk image in it
+	Disk      int64  // how large the disk is that is made of it; 0: not known
 	Elsewhere string // the host that has it, when the server has sent us to another one
 }
 
@@ -49,6 +50,9 @@ func (w *Web) Look(ctx context.Context, src Source) (Said, error) {
 		return said, fmt.Errorf("%w: it is packed as %s, and its name doesn't end in .%s", ErrContent, more, more)
 	}
 	said.Format = format(head[:n])
+	if said.Disk = diskSize(head[:n]); said.Format == "raw" && src.Packing == "" {
+		said.Disk = said.Size
+	}
 	return said, nil
 }
 

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -149,6 +151,26 @@ func format(head []byte) string {
 		return "vmdk"
 	}
 	return "raw"
+}
+
+// diskSize is how large the disk of an image is, by its first bytes; 0: they don't say.
+func diskSize(head []byte) int64 {
+	var size uint64
+	switch {
+	case len(head) < 32:
+	case bytes.HasPrefix(head, []byte("QFI\xfb")):
+		size = binary.BigEndian.Uint64(head[24:])
+	case bytes.HasPrefix(head, []byte("KDMV")):
+		size = binary.LittleEndian.Uint64(head[12:])
+		if size > math.MaxInt64>>9 {
+			return 0
+		}
+		size <<= 9 // sectors
+	}
+	if size > math.MaxInt64 {
+		return 0
+	}
+	return int64(size)
 }
 
 // packings are the first bytes of packed files, which aren't disk images.

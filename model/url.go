@@ -11,6 +11,7 @@ type URLState struct {
 
 	// Of this process only, which looks at the first bytes:
 	Format    string // of the disk image
+	Disk      int64  // how large the disk in it is; 0: not known
 	Wrong     string // why it can't be used
 	Elsewhere string // the host that the server has sent us to
 }

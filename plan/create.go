@@ -34,6 +34,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 		return
 	}
 	spot, wait, look := p.place(v, sources, full)
+	full = full || spot.source != nil && p.copiedFull(v, spot.source.guest)
 	if !look.Empty() {
 		o.Look = look
 		return

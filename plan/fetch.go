@@ -67,6 +67,13 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 			o.wait(model.WaitPlace, full.reason+fmt.Sprintf("; make room on %s", node))
 			return
 		}
+		full := p.roomForDisk(i, node, imageSite{fetch: storage, storage: i.Storage}, &o.Look)
+		if full.no() {
+			o.wait(model.WaitPlace, full.reason+fmt.Sprintf("; make room on %s, or name another storage", node))
+		}
+		if full.no() || !o.Look.Empty() {
+			return
+		}
 		if size := p.fileSize(i, node); size > 0 {
 			o.Space = map[string]int64{storage: size}
 			p.fetches[o.Owner.Key] = fetchOf{p.spaceAt(node, storage), size}

@@ -112,12 +112,15 @@ func (p *planner) makeable(i model.Image, node string, look *Look) (*source, unf
 	if why := p.roomFor(c, slot, site.fetch); why.no() {
 		return cannot(why)
 	}
+	if why := p.roomForDisk(c, slot, site, look); why.no() || !look.Empty() {
+		return cannot(why)
+	}
 	g := expected(model.Target{Node: slot}, i.Owner.Name, "")
 	g.Template = true
 	for k, v := range i.Options {
 		g.Config.Options[k] = v
 	}
-	g.Config.Disks = []model.Disk{{Slot: "scsi0", Storage: site.storage, Volume: site.storage + ":base-0-disk-0"}}
+	g.Config.Disks = []model.Disk{{Slot: "scsi0", Storage: site.storage, Volume: site.storage + ":base-0-disk-0", Size: p.have.URLs[model.URLKey("", i.URL)].Disk}}
 	return &source{guest: g, shared: site.shared, future: &c}, unfit{}
 }
 
@@ -139,6 +142,24 @@ func (p *planner) roomFor(i model.Image, node, storage string) unfit {
 		return now("storage %s has %s free beside the %s that is for what is being made, and the file has %s", storage, model.Bytes(free), model.Bytes(others), model.Bytes(size))
 	}
 	return now("storage %s has %s free, and the file has %s", storage, model.Bytes(free), model.Bytes(size))
+}
+
+// roomForDisk says that a storage has too little room for the disk of an image, as far as its size is known: of
+// storages whose disks take all of their size at once.
+func (p *planner) roomForDisk(i model.Image, node string, site imageSite, look *Look) unfit {
+	s := p.have.Storages[site.storage]
+	if s == nil || thin(s) || s.OnNode[node].Total == 0 || p.fetchedFile(i, site.fetch, node) != "" {
+		return unfit{}
+	}
+	said, asked := p.have.URLs[model.URLKey("", i.URL)]
+	if !asked {
+		look.URLs = append(look.URLs, model.URLKey("", i.URL))
+		return unfit{}
+	}
+	if free := p.spaceLeft(s, node); free < said.Disk {
+		return now("storage %s has %s free, and the disk of the image has %s", s.Name, model.Bytes(free), model.Bytes(said.Disk))
+	}
+	return unfit{}
 }
 
 // promisedBeside is what others get on a storage: guests that are being made, and files of other images that
