@@ -126,6 +126,15 @@ func whoIs(names []string) string {
 	return join(names) + " are each"
 }
 
+// staying joins what is said of templates that can't go yet.
+func staying(texts []string) string {
+	const most = 3
+	if n := len(texts); n > most {
+		return fmt.Sprintf("%s; and %d more", strings.Join(texts[:most], "; "), n-most)
+	}
+	return strings.Join(texts, "; ")
+}
+
 // earlier are the templates of earlier generations of an image.
 func (p *planner) earlier(i model.Image) []*model.Guest {
 	return slices.DeleteFunc(p.generations(i), func(g *model.Guest) bool { return madeOf(g, i) && !p.superseded(i, g) })
@@ -278,10 +287,16 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 		o.Gone = !p.hidden(o, i.Owner, p.firstFree(versioned(i), i.Range))
 		return
 	}
+	var stay []string
+	defer func() {
+		if len(stay) > 0 {
+			o.wait(model.WaitDependents, staying(stay))
+		}
+	}()
 	for _, g := range list {
 		linked, unread := p.linkedTo(g)
 		if len(linked) > 0 {
-			o.wait(model.WaitDependents, fmt.Sprintf("%s a linked clone of template %d on %s, which goes after that", whoIs(linked), g.VMID, g.Node))
+			stay = append(stay, fmt.Sprintf("template %d on %s stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked)))
 			continue
 		}
 		if len(unread) > 0 {
@@ -301,7 +316,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 			continue
 		}
 		if linked = p.hangOn(g); len(linked) > 0 {
-			o.wait(model.WaitDependents, fmt.Sprintf("%s a linked clone of template %d on %s, which goes after that", whoIs(linked), g.VMID, g.Node))
+			stay = append(stay, fmt.Sprintf("template %d on %s stays while %s a linked clone of it", g.VMID, g.Node, whoIs(linked)))
 			continue
 		}
 		o.step(Step{

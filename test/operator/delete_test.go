@@ -60,7 +60,7 @@ func TestAFetchedImageStaysWhileMachinesHangOnIt(t *testing.T) {
 	s.waits("vmimage/ubuntu", "1 machine uses it; it goes when none does")
 	s.kubectl("patch", "vm", "web", "--type=merge", "-p", `{"spec":{"deletionPolicy":"Retain"}}`)
 	s.kubectl("delete", "vm", "web", "--timeout", patience.String())
-	s.waits("vmimage/ubuntu", "web .* is a linked clone of template")
+	s.waits("vmimage/ubuntu", "template .* stays while web .* is a linked clone of it")
 	if err := s.pve.Touch(t.Context(), "web", "DELETE", "", nil); err != nil {
 		t.Fatal(err)
 	}
