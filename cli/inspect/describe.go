@@ -144,7 +144,7 @@ func describeImage(ctx context.Context, c *target.Site, u *ui.UI, name string, w
 		return "", err
 	}
 	if len(templatesNamed(have, []string{name})) > 1 {
-		if have, err = readUsers(ctx, c, have); err != nil {
+		if have, err = readUsers(ctx, c); err != nil {
 			return "", err
 		}
 		about := status.About{Templates: templatesNamed(have, []string{name}), Now: c.Client.Now()}

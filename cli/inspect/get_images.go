@@ -11,6 +11,7 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -19,14 +20,14 @@ func listImages(ctx context.Context, g *Get, names []string) (listing, error) {
 	if len(g.c.Desired.Images) > 0 {
 		return listWantedImages(ctx, g, names)
 	}
-	have, err := g.c.Look(ctx)
-	if err != nil {
+	if _, err := g.c.Look(ctx); err != nil {
 		return listing{}, err
 	}
 	if err := g.c.Observer.Files(ctx); err != nil {
 		return listing{}, g.c.Fail(err)
 	}
-	if have, err = readUsers(ctx, g.c, have); err != nil {
+	have, err := readUsers(ctx, g.c)
+	if err != nil {
 		return listing{}, err
 	}
 	rows := templatesNamed(have, nil)
@@ -62,17 +63,19 @@ func templatesNamed(have *model.Observed, names []string) (rows []status.Image) 
 }
 
 // readUsers reads what tells how old templates are, and what was made from them: the disks of all
-// storages, and the configs of machines of ours where disks don't say what they are clones of.
-func readUsers(ctx context.Context, c *target.Site, have *model.Observed) (*model.Observed, error) {
+// storages, and configs where disks don't say it.
+func readUsers(ctx context.Context, c *target.Site) (*model.Observed, error) {
 	if err := c.Observer.Volumes(ctx); err != nil {
 		return nil, c.Fail(err)
 	}
+	have := c.Observer.Snapshot()
 	silent := slices.ContainsFunc(model.NamesOf(have.Storages), func(name string) bool {
 		return slices.Contains([]string{"lvmthin", "lvm"}, have.Storages[name].Type)
 	})
 	var ids []int
 	for _, guest := range target.Sorted(have, func(g *model.Guest) bool { return !g.Container && g.Config == nil }) {
-		if _, _, ours := model.ParseStateTag(guest.Tags); ours && (silent || guest.Template) {
+		_, _, ours := model.ParseStateTag(guest.Tags)
+		if ours && (silent || guest.Template) || guest.Template && dated(guest, have.Volumes).IsZero() {
 			ids = append(ids, guest.VMID)
 		}
 	}
@@ -89,16 +92,39 @@ func templateRow(i status.Image, have *model.Observed) status.Image {
 		return i
 	}
 	i.Type, i.Size, i.Ours = "template", t.Disk, status.VMOf(t).Ours
-	for _, v := range have.Volumes.Of(t.VMID) {
-		if i.Created.IsZero() || v.Created.Before(i.Created) {
-			i.Created = v.Created
-		}
+	if i.Created = dated(t, have.Volumes); i.Created.IsZero() {
+		i.Created = created(t)
 	}
 	for _, user := range plan.Users(t, have) {
 		i.UsedBy = append(i.UsedBy, user.Name)
 	}
 	model.SortNames(i.UsedBy)
 	return i
+}
+
+// dated is when the first disk of a guest was made; zero: the storages don't say.
+func dated(g *model.Guest, volumes model.Volumes) (first time.Time) {
+	for _, v := range volumes.Of(g.VMID) {
+		if first.IsZero() || v.Created.Before(first) {
+			first = v.Created
+		}
+	}
+	return first
+}
+
+// created is when Proxmox made a guest, as its config says; a clone has the date of its source. ZFS and Ceph list no
+// dates of disks.
+func created(g *model.Guest) time.Time {
+	if g.Config == nil {
+		return time.Time{}
+	}
+	meta, _ := prop.ParseList(g.Config.Options["meta"])
+	text, _ := meta.Get("ctime")
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
 }
 
 // listWantedImages lists the images of the manifests.
@@ -122,7 +148,7 @@ func wantedImages(ctx context.Context, c *target.Site, names []string) (rows []s
 	if err != nil {
 		return nil, nil, c.Fail(err)
 	}
-	have, err := readUsers(ctx, c, c.Observer.Snapshot())
+	have, err := readUsers(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
