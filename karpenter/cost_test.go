@@ -1,13 +1,8 @@
 package karpenter
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,25 +10,11 @@ import (
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // together is how many nodes are made at once.
 var together = flag.Int("together", 40, "nodes that are made at once")
-
-var someID = regexp.MustCompile(`/(UPID(:|%3A)[^/]*|local%3A[^?]*|\d+|pve\d+)|\?.*`)
-
-// kinds counts requests by what they ask, whichever guest, node and task it is about.
-func kinds(requests []pvesim.Request) string {
-	count := map[string]int{}
-	for _, r := range requests {
-		count[r.Method+" "+someID.ReplaceAllString(r.URL, "/N")]++
-	}
-	var b strings.Builder
-	for _, k := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) }) {
-		fmt.Fprintf(&b, "%5d %s\n", count[k], k)
-	}
-	return b.String()
-}
 
 // Many nodes at once cost few requests each, from the NodeClaim until nothing is left of the join: the certificates that the kubelet asks for,
 // and the first-boot data that are taken away.
@@ -83,9 +64,9 @@ func TestNodesTakeFewRequests(t *testing.T) {
 		}
 		requests := l.sim.Requests(from)
 		each := float64(len(requests)) / float64(n)
-		t.Logf("%d nodes in %v, all done after %v: %.1f requests each\n%s", n, took, time.Since(begun), each, kinds(requests))
+		t.Logf("%d nodes in %v, all done after %v: %.1f requests each\n%s", n, took, time.Since(begun), each, sim.KindsOf(requests))
 		if each > most {
-			t.Errorf("%d nodes take %.1f requests each, want %d at most:\n%s", n, each, most, kinds(requests))
+			t.Errorf("%d nodes take %.1f requests each, want %d at most:\n%s", n, each, most, sim.KindsOf(requests))
 		}
 	})
 }

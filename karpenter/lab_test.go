@@ -1,7 +1,6 @@
 package karpenter
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -27,6 +26,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // lab is a simulated Proxmox and a Kubernetes that only remembers, in virtual time.
@@ -92,29 +92,7 @@ func (l *lab) addRegion(name string, world *pvesim.World) *pvesim.Sim {
 
 // labWorld has two nodes, each with a template of the same name.
 func labWorld() *pvesim.World {
-	ms := func(n int) pvesim.Duration { return pvesim.Duration(time.Duration(n) * time.Millisecond) }
-	w := &pvesim.World{
-		Release: "9.2", Cluster: "lab",
-		Storages: []pvesim.WorldStorage{
-			{Name: "local", Type: "dir", Path: "/var/lib/vz", Size: 2 << 40, Content: []string{"images", "iso", "import", "snippets"}},
-			{Name: "local-lvm", Type: "lvmthin", Size: 8 << 40, Content: []string{"images"}, Options: map[string]string{"vgname": "pve", "thinpool": "data"}},
-		},
-		Users: []pvesim.WorldUser{{ID: "root@pam", Password: "secret"}},
-		DHCP:  pvesim.WorldDHCP{Range: "10.7.0.1-10.7.200.250", Bits: 16},
-		Timing: pvesim.Timing{
-			Request: ms(5), Config: ms(200), Clone: ms(2000), Start: ms(1000), Boot: ms(1000), Agent: ms(3000), Stop: ms(200), Shutdown: ms(1000), Destroy: ms(500),
-		},
-		Load: pvesim.Load{AgentWait: ms(3000), StatusRound: ms(10000)},
-	}
-	for i := range 2 {
-		name := fmt.Sprintf("pve%d", i+1)
-		w.Nodes = append(w.Nodes, pvesim.WorldNode{Name: name, CPUs: 32, Memory: 64 << 30, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}}})
-		w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 9000 + i, Node: name, Template: true, System: pvesim.WithAgent, Config: map[string]string{
-			"name": "talos", "ostype": "l26", "cores": "2", "memory": "2048", "agent": "enabled=1", "scsihw": "virtio-scsi-pci",
-			"scsi0": "local-lvm:8", "net0": "virtio,bridge=vmbr0", "boot": "order=scsi0",
-		}})
-	}
-	return w
+	return sim.Lab(2, pvesim.WorldNode{CPUs: 32, Memory: 64 << 30}, "talos")
 }
 
 // talos is the template that people made, and a class that nodes are made by.

@@ -1,13 +1,8 @@
 package machines
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,25 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // together is how many Machines are made at once.
 var together = flag.Int("together", 40, "Machines that are made at once")
-
-var someID = regexp.MustCompile(`/(UPID(:|%3A)[^/]*|local%3A[^?]*|\d+|pve\d+)|\?.*`)
-
-// kinds counts requests by what they ask, whichever guest, node and task it is about.
-func kinds(requests []pvesim.Request) string {
-	count := map[string]int{}
-	for _, r := range requests {
-		count[r.Method+" "+someID.ReplaceAllString(r.URL, "/N")]++
-	}
-	var b strings.Builder
-	for _, k := range slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) }) {
-		fmt.Fprintf(&b, "%5d %s\n", count[k], k)
-	}
-	return b.String()
-}
 
 // control reconciles Machines as a controller does: when something of them has changed, and when they ask for it. It returns what ends it.
 func (l *lab) control() (wake func(name string), end func()) {
@@ -115,9 +96,9 @@ func TestMachinesTakeFewRequests(t *testing.T) {
 		time.Sleep(time.Minute)
 		requests := l.sim.Requests(from)
 		each := float64(len(joined)) / float64(n)
-		t.Logf("%d machines are nodes in %v: %.1f requests each\n%s\nand %.1f after another minute:\n%s", n, took, each, kinds(joined), float64(len(requests))/float64(n), kinds(requests[len(joined):]))
+		t.Logf("%d machines are nodes in %v: %.1f requests each\n%s\nand %.1f after another minute:\n%s", n, took, each, sim.KindsOf(joined), float64(len(requests))/float64(n), sim.KindsOf(requests[len(joined):]))
 		if each > most {
-			t.Errorf("%d machines take %.1f requests each, want %d at most:\n%s", n, each, most, kinds(joined))
+			t.Errorf("%d machines take %.1f requests each, want %d at most:\n%s", n, each, most, sim.KindsOf(joined))
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -36,15 +35,7 @@ func inTown(t *testing.T, release string, change func(*World), test func(t *test
 		if change != nil {
 			change(w)
 		}
-		sim, err := New(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, stop := sim.Transport()
-		defer sim.Close()
-		defer stop()
-		o := &office{t: t, sim: sim, http: &http.Client{Transport: tr}}
-		test(t, &lab{o.root()})
+		depot(t, w, test)
 	})
 }
 

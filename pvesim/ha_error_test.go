@@ -1,7 +1,6 @@
 package pvesim
 
 import (
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +13,7 @@ func inHALab(t *testing.T, test func(t *testing.T, l *lab)) {
 		w := labWorld("9.2")
 		w.Nodes = append(w.Nodes, WorldNode{Name: "pve3", CPUs: 8, Memory: 32 << 30})
 		w.Load.HARound, w.Timing.Destroy = Duration(10*time.Second), Duration(2*time.Second)
-		sim, err := New(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, stop := sim.Transport()
-		defer sim.Close()
-		defer stop()
-		o := &office{t: t, sim: sim, http: &http.Client{Transport: tr}}
-		test(t, &lab{o.root()})
+		depot(t, w, test)
 	})
 }
 

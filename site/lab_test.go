@@ -12,6 +12,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // lab is a simulated cluster in virtual time, with the clusters that a process looks after.
@@ -43,29 +44,8 @@ func inWorld(t *testing.T, w *pvesim.World, test func(t *testing.T, l *lab)) {
 
 // labWorld has some nodes, each with a template of the same name.
 func labWorld(nodes int) *pvesim.World {
-	ms := func(n int) pvesim.Duration { return pvesim.Duration(time.Duration(n) * time.Millisecond) }
-	w := &pvesim.World{
-		Release: "9.2", Cluster: "lab",
-		Storages: []pvesim.WorldStorage{
-			{Name: "local", Type: "dir", Path: "/var/lib/vz", Size: 2 << 40, Content: []string{"images", "iso", "import", "snippets"}},
-			{Name: "local-lvm", Type: "lvmthin", Size: 8 << 40, Content: []string{"images"}, Options: map[string]string{"vgname": "pve", "thinpool": "data"}},
-		},
-		Users: []pvesim.WorldUser{{ID: "root@pam", Password: "secret"}},
-		DHCP:  pvesim.WorldDHCP{Range: "10.7.0.1-10.7.200.250", Bits: 16},
-		Timing: pvesim.Timing{
-			Request: ms(5), Config: ms(200), Clone: ms(2000), Start: ms(1000), Boot: ms(1000), Agent: ms(3000), Stop: ms(200), Shutdown: ms(1000), Destroy: ms(500),
-			Snapshot: ms(500), Resize: ms(300),
-		},
-		Load: pvesim.Load{AgentWait: ms(3000), StatusRound: ms(10000)},
-	}
-	for i := range nodes {
-		name := fmt.Sprintf("pve%d", i+1)
-		w.Nodes = append(w.Nodes, pvesim.WorldNode{Name: name, CPUs: 64, Memory: 1 << 40, Bridges: []pvesim.WorldBridge{{Name: "vmbr0"}}})
-		w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 9000 + i, Node: name, Template: true, System: pvesim.WithAgent, Config: map[string]string{
-			"name": "debian", "ostype": "l26", "cores": "2", "memory": "2048", "agent": "enabled=1", "scsihw": "virtio-scsi-pci",
-			"scsi0": "local-lvm:8", "net0": "virtio,bridge=vmbr0", "boot": "order=scsi0",
-		}})
-	}
+	w := sim.Lab(nodes, pvesim.WorldNode{CPUs: 64, Memory: 1 << 40}, "debian")
+	w.Timing.Snapshot, w.Timing.Resize = pvesim.Duration(500*time.Millisecond), pvesim.Duration(300*time.Millisecond)
 	return w
 }
 

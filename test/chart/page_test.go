@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/child"
 	"github.com/proxplane/proxplane/test/kit/controlplane"
+	"github.com/proxplane/proxplane/test/kit/itself"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -89,12 +91,11 @@ func TestThePageLeadsToAMachineOnTheSimulator(t *testing.T) {
 		return output(t, cmd)
 	}
 	shell(blocks[0])
-	self, err := os.Executable()
+	operator, err := itself.Command(context.Background(), "operator", "--alone", "--metrics-address=", "--health-address=") // other tests have these ports
 	if err != nil {
 		t.Fatal(err)
 	}
-	operator := exec.Command(self, "operator", "--alone", "--metrics-address=", "--health-address=") // other tests have these ports
-	operator.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+plane.Kubeconfig)
+	operator.Env = append(operator.Env, "KUBECONFIG="+plane.Kubeconfig)
 	operator.Stdout, operator.Stderr = t.Output(), t.Output()
 	if err := child.Start(operator); err != nil {
 		t.Fatal(err)
@@ -128,12 +129,10 @@ func serve(t *testing.T, plane *controlplane.Plane, account string) {
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
+	cmd, err := itself.Command(t.Context(), append(args, "--kubeconfig", kubeconfig, "--metrics-address", "", "--health-address", "", "--lease-duration", (2*patience).String(), "--renew-deadline", patience.String())...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, append(args, "--kubeconfig", kubeconfig, "--metrics-address", "", "--health-address", "", "--lease-duration", (2*patience).String(), "--renew-deadline", patience.String())...)
-	cmd.Env = append(os.Environ(), asProxplane+"=1")
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := child.Start(cmd); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -20,14 +18,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/proxplane/proxplane/cli"
 	_ "github.com/proxplane/proxplane/karpenter" // its kinds
 	"github.com/proxplane/proxplane/test/kit/controlplane"
 	"github.com/proxplane/proxplane/test/kit/installed"
+	"github.com/proxplane/proxplane/test/kit/itself"
 )
-
-// asProxplane has the test's own binary be proxplane.
-const asProxplane = "PROXPLANE_TEST_IS_PROXPLANE"
 
 var (
 	plane *controlplane.Plane
@@ -38,11 +33,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProxplane) != "" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, stop)
-		os.Exit(cli.Run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
-	}
+	itself.Run()
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil { // stories wait more than they work
 		panic(err)

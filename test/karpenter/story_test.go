@@ -22,6 +22,7 @@ import (
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/child"
+	"github.com/proxplane/proxplane/test/kit/itself"
 	"github.com/proxplane/proxplane/test/kit/kubelet"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
@@ -58,12 +59,12 @@ func (p *process) kill() {
 // control starts proxplane, as the chart does but for some flags.
 func control(t *testing.T, flags ...string) *process {
 	t.Helper()
-	program, err := os.Executable()
+	cmd, err := itself.Command(context.Background(), append(slices.Clone(chart.Args), flags...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(program, append(slices.Clone(chart.Args), flags...)...), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), asProxplane+"=1", "KUBECONFIG="+chart.Kubeconfig)
+	p := &process{cmd: cmd, done: make(chan struct{})}
+	p.cmd.Env = append(p.cmd.Env, "KUBECONFIG="+chart.Kubeconfig)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	if err := child.Start(p.cmd); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/await"
 	"github.com/proxplane/proxplane/test/kit/child"
 	"github.com/proxplane/proxplane/test/kit/itself"
 	"github.com/proxplane/proxplane/test/kit/sim"
@@ -176,16 +177,7 @@ func (s *story) phases() map[string]int {
 // until waits until something holds.
 func (s *story) until(what string, holds func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		if time.Now().After(end) {
-			s.t.Fatalf("%s: never", what)
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-s.t.Context().Done():
-			s.t.Fatal("it is over")
-		}
-	}
+	await.Until(s.t, patience, what, holds)
 }
 
 // machines are the names of the Machines.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/await"
 	"github.com/proxplane/proxplane/test/kit/child"
 	"github.com/proxplane/proxplane/test/kit/example"
 	"github.com/proxplane/proxplane/test/kit/sim"
@@ -153,16 +154,7 @@ func (s *story) field(object, path string) string {
 // until waits until something holds that kubectl can't wait for.
 func (s *story) until(what string, holds func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
-		if time.Now().After(end) {
-			s.t.Fatalf("%s: never", what)
-		}
-		select {
-		case <-time.After(150 * time.Millisecond):
-		case <-s.t.Context().Done():
-			s.t.Fatal("it is over")
-		}
-	}
+	await.Until(s.t, patience, what, holds)
 }
 
 // waits waits until an object tells that it waits for something.

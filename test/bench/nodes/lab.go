@@ -214,17 +214,6 @@ func (l *lab) served(ctx context.Context) (map[string]int, error) {
 	return count, nil
 }
 
-var someID = regexp.MustCompile(`/(UPID(:|%3A)[^/]*|local%3A[^?]*|\d+|pve\d+)|\?.*`)
-
-// kindsOf counts requests by what they ask, whichever guest, node and task it is about.
-func kindsOf(requests []pvesim.Request) map[string]int {
-	count := map[string]int{}
-	for _, r := range requests {
-		count[r.Method+" "+someID.ReplaceAllString(strings.TrimPrefix(r.URL, "/api2/json"), "/N")]++
-	}
-	return count
-}
-
 // take measures how long it takes until so many nodes are there.
 func (l *lab) take(ctx context.Context, d door, n int) (f figure, err error) {
 	before, err := l.cpu()
@@ -242,7 +231,7 @@ func (l *lab) take(ctx context.Context, d door, n int) (f figure, err error) {
 	if err := l.until(ctx, fmt.Sprintf("%d nodes", n), func() (bool, error) { return d.there(l, n), nil }); err != nil {
 		return f, err
 	}
-	f = figure{nodes: n, wall: time.Since(begun), requests: l.pve.RequestCount() - from, kinds: kindsOf(l.pve.Requests(from))}
+	f = figure{nodes: n, wall: time.Since(begun), requests: l.pve.RequestCount() - from, kinds: sim.KindsOf(l.pve.Requests(from))}
 	if f.cpu, err = l.cpu(); err != nil {
 		return f, err
 	}
