@@ -82,9 +82,15 @@ func (c *change) disks(act *model.Configure) {
 			if d.Root() {
 				c.bootsElsewhere(slot)
 			}
-			if want := c.withOptions(d, have); !maps.Equal(want.Options, have.Options) {
+			want := c.withOptions(d, have)
+			switch {
+			case !maps.Equal(want.Options, have.Options):
 				c.sayDisk(have, want)
 				act.Disks = append(act.Disks, model.NewDisk{Disk: want})
+			case !c.running() && c.volumePends(have):
+				// Proxmox applies what is pending of a stopped guest when its config is written.
+				c.say(Live, model.Difference{Verb: model.VerbAttach, Field: slot, To: have.Volume})
+				act.Disks = append(act.Disks, model.NewDisk{Disk: have})
 			}
 		}
 	}
@@ -99,6 +105,19 @@ func (c *change) runsWith(slot string) (model.Disk, bool) {
 	}
 	d, there := c.have.Running.DiskAt(slot)
 	return d, there && !d.CDROM && d.Volume != ""
+}
+
+// swapped reports whether the running guest has something else in the slot of a disk, or nothing, until it
+// restarts. Proxmox moves and grows what the guest runs with: this disk only after the restart.
+func (c *change) swapped(d model.Disk) bool { return c.volumePends(d) && c.running() }
+
+// volumePends reports whether the volume of a disk waits for the next start of the guest.
+func (c *change) volumePends(d model.Disk) bool {
+	if _, pends := c.have.Pending[d.Slot]; !pends || c.undone[d.Slot] || c.have.Running == nil {
+		return false
+	}
+	was, _ := c.have.Running.DiskAt(d.Slot)
+	return was.Volume != d.Volume
 }
 
 // dropDisks takes away disks that were ours and aren't wanted any more.
@@ -179,7 +198,7 @@ func (c *change) grow(after int) int {
 		slot := c.slotOf(d)
 		have, ok := c.have.DiskAt(slot)
 		switch {
-		case !ok || rightSize(d.Size, have.Size):
+		case !ok || rightSize(d.Size, have.Size) || c.swapped(have):
 		case d.Size < have.Size:
 			c.o.Refused = append(c.o.Refused, Refusal{
 				What: "shrink " + slot, Why: model.Bytes(have.Size) + " → " + model.Bytes(d.Size) + ", which Proxmox can't do; ask for " + model.Bytes(have.Size) + " or more",

@@ -27,7 +27,7 @@ func (c *change) misplaced() []move {
 	root := ""
 	for _, d := range c.v.Disks {
 		have, _ := c.have.DiskAt(c.slotOf(d))
-		if d.Volume != "" || have.CDROM || have.Storage == "" {
+		if d.Volume != "" || have.CDROM || have.Storage == "" || c.swapped(have) {
 			continue
 		}
 		m := move{slot: have.Slot, have: have, storage: d.Storage}
