@@ -103,10 +103,14 @@ func (o *Observer) Check(ctx context.Context, action model.Action) error {
 
 // Doubt notes that an action may have been done or not.
 func (o *Observer) Doubt(action model.Action) {
-	o.doubtLists(model.FactsOf(action).Changes)
+	facts := model.FactsOf(action)
+	o.doubtLists(facts.Changes)
 	if vmid := action.Guest(); vmid != 0 {
 		o.Changed(vmid)
 		o.Unsure(vmid)
+		if facts.Boots || facts.Changes.Has(model.AspectAgent) {
+			o.AgentUnsure(vmid) // the guest may have restarted: what its agent reported before says nothing
+		}
 		o.change(vmid, func(r *record) { r.forgetFirewall() })
 	}
 }

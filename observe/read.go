@@ -186,7 +186,7 @@ func (r *record) takeStatus(s pve.VMStatus, at time.Time) {
 	}
 	r.status, r.statusAt, r.power, r.unseen = now, at, now, false
 	r.figures = figures{known: true, name: s.Name, cpus: int(s.CPUs), memory: s.MaxMemory, disk: s.MaxDisk}
-	if r.restarted(s.Uptime, at) || now != was {
+	if r.restarted(now, s.Uptime, at) || now != was {
 		r.forgetAgent()
 		r.started = time.Time{}
 	}

@@ -147,7 +147,7 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 		r.haMoving, r.missing = time.Time{}, nil // other storages have its disks now
 	}
 	now := r.guest()
-	restarted := r.restarted(uptime, at)
+	restarted := r.restarted(listed.Status, uptime, at)
 	if now.Status != was.Status || restarted || moved {
 		r.forgetAgent()
 	}
@@ -197,10 +197,10 @@ func accountsFor(c *model.Config, name string, listed *model.Guest) bool {
 		(listed.Disk == 0 || slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.Size == listed.Disk }))
 }
 
-// restarted tells by the list's uptime whether the guest was started since the
-// list before.
-func (r *record) restarted(uptime int64, at time.Time) bool {
-	if uptime <= 0 {
+// restarted tells by the uptime whether the guest was started since it was seen
+// before. In its first second a guest runs and has none.
+func (r *record) restarted(now model.Status, uptime int64, at time.Time) bool {
+	if uptime <= 0 && (now != model.StatusRunning || r.booted.IsZero()) {
 		r.booted = time.Time{}
 		return false
 	}

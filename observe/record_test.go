@@ -235,6 +235,7 @@ func TestDoubtsAloneTakeNoAddressesAway(t *testing.T) {
 	}{
 		{"it has run on", 10 * time.Minute, "running", true},
 		{"it was restarted", 5 * time.Second, "running", false},
+		{"it was restarted within this second", 0, "running", false},
 		{"it is off", 0, "stopped", false},
 	} {
 		inLists(t, func(t *testing.T, l *lists) {
@@ -250,6 +251,31 @@ func TestDoubtsAloneTakeNoAddressesAway(t *testing.T) {
 			})
 			if keeps := len(l.guest(100).Addresses) > 0; keeps != c.keeps {
 				t.Errorf("%s: its address is known: %v", c.reason, keeps)
+			}
+		})
+	}
+}
+
+// A task that restarts a guest may fail when that is done: what the agent reported before is in doubt.
+func TestAStepThatMayHaveRestartedAGuestTakesItsAddressesAway(t *testing.T) {
+	at := model.Target{VMID: 100, Node: "pve1"}
+	for _, c := range []struct {
+		failed model.Action
+		keeps  bool
+	}{
+		{model.Reboot{Target: at}, false},
+		{model.Start{Target: at}, false},
+		{model.Rollback{Target: at}, false},
+		{model.Configure{Target: at}, true},
+	} {
+		inLists(t, func(t *testing.T, l *lists) {
+			l.show(running("a"))
+			l.o.change(100, func(r *record) {
+				r.agent, r.addresses = model.AgentUp, []netip.Prefix{netip.MustParsePrefix("10.0.0.7/24")}
+			})
+			l.o.Doubt(c.failed)
+			if keeps := len(l.guest(100).Addresses) > 0; keeps != c.keeps {
+				t.Errorf("%T failed: its address is known: %v", c.failed, keeps)
 			}
 		})
 	}
