@@ -23,6 +23,8 @@ type ledger struct {
 	entries map[model.Key]*entry
 	// members are the machines of objects that stand for several, each with its object.
 	members map[model.Key]model.Key
+	// troubles are why Proxmox can't be asked at present, by Provider.
+	troubles map[model.Key]plan.Wait
 }
 
 // entry is what is known of one object.
@@ -81,7 +83,7 @@ func (f found) has(s teller) bool {
 func (f found) equal(o found) bool { return reflect.DeepEqual(f, o) }
 
 func newLedger() *ledger {
-	l := &ledger{feeds: map[string]*feed{}, entries: map[model.Key]*entry{}, members: map[model.Key]model.Key{}}
+	l := &ledger{feeds: map[string]*feed{}, entries: map[model.Key]*entry{}, members: map[model.Key]model.Key{}, troubles: map[model.Key]plan.Wait{}}
 	for _, k := range kinds {
 		l.feeds[k.Name] = &feed{}
 	}
@@ -129,7 +131,8 @@ func (l *ledger) assigned(namespace string) {
 	}
 }
 
-// told takes over what a Provider's session tells of an object.
+// told takes over what a Provider's session tells of an object. While Proxmox can't be asked, that is what was seen
+// before: the doubt stays.
 func (l *ledger) told(provider model.Key, o engine.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +149,11 @@ func (l *ledger) told(provider model.Key, o engine.Outcome) {
 		l.askIn(key.Namespace, o.Awaits)
 	}
 	e.outcomes[from] = o
-	delete(e.doubts, from)
+	if why, troubled := l.troubles[provider]; troubled {
+		e.doubts[from] = why
+	} else {
+		delete(e.doubts, from)
+	}
 	l.wake(key, e.found.deleting)
 }
 
@@ -181,10 +188,18 @@ func (l *ledger) object(o model.Owner) (key model.Key, uid types.UID, ok bool) {
 func (l *ledger) forget(provider model.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	delete(l.troubles, provider)
 	for _, e := range l.entries {
 		maps.DeleteFunc(e.outcomes, func(s teller, _ engine.Outcome) bool { return s.provider == provider })
 		maps.DeleteFunc(e.doubts, func(s teller, _ plan.Wait) bool { return s.provider == provider })
 	}
+}
+
+// trust notes that a Provider's Proxmox can be asked again: what is told from now on is so.
+func (l *ledger) trust(provider model.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.troubles, provider)
 }
 
 // doubt notes that a Provider's Proxmox can't be asked: what was told by now may not be so
@@ -192,6 +207,7 @@ func (l *ledger) forget(provider model.Key) {
 func (l *ledger) doubt(provider model.Key, why plan.Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.troubles[provider] = why
 	for _, e := range l.entries {
 		for s := range e.outcomes {
 			if s.provider == provider {

@@ -151,6 +151,7 @@ func (p *provider) troubled(w *plan.Wait, _ time.Time) {
 		p.deps.ledger.doubt(p.key, *w)
 		p.log.Warn("trouble with Proxmox", "reason", w.Reason, "error", w.Text)
 	} else {
+		p.deps.ledger.trust(p.key)
 		p.log.Info("Proxmox answers")
 	}
 	p.deps.ledger.wakeAll(p.key)

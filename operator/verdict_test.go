@@ -94,6 +94,14 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 		t.Errorf("since Proxmox is away: %q", got)
 	}
 	l.told(provider, told)
+	if got := doubt(); got != model.WaitAway {
+		t.Errorf("after it is told what was seen before, since its object was edited: %q", got)
+	}
+	l.trust(provider)
+	if got := doubt(); got != model.WaitAway {
+		t.Errorf("before it is told what is seen since: %q", got)
+	}
+	l.told(provider, told)
 	if got := doubt(); got != "" {
 		t.Errorf("after it is told again: %q", got)
 	}
