@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func (s *Sim) haLooksAfter(vmid, tries int) {
 			return
 		}
 		switch {
-		case vm.Conf["lock"] != "" || s.state.Nodes[vm.Node].State != Online:
+		case vm.Conf["lock"] != "" || s.state.Nodes[vm.Node].State != Online || s.starting(vm):
 			s.haLooksAfter(vmid, tries)
 		case tries == 0:
 			s.haGivesUp(sid)
@@ -92,6 +93,14 @@ func (s *Sim) haLooksAfter(vmid, tries int) {
 			s.haStarts(vm)
 			s.haLooksAfter(vmid, tries-1)
 		}
+	})
+}
+
+// starting reports whether a task is about to start a VM. The manager's agent on the node waits for its own, which may
+// wait for the lock of the config.
+func (s *Sim) starting(vm *VM) bool {
+	return slices.ContainsFunc(s.state.Tasks[vm.Node], func(t *TaskInfo) bool {
+		return t.Running() && t.Type == "qmstart" && t.ID == itoa(vm.ID)
 	})
 }
 

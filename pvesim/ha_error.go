@@ -36,7 +36,7 @@ func (s *Sim) haGivesUp(sid string) {
 }
 
 // haRecovers has the manager notice, in its next round, that a resource which it has given
-// up is disabled, ignored or removed: that is the way out of the state error.
+// up is disabled, ignored or removed: that is the way out of the state error. It stops only what is disabled.
 func (s *Sim) haRecovers(sid string) {
 	if !s.state.HA.Failed[sid] {
 		return
@@ -46,7 +46,9 @@ func (s *Sim) haRecovers(sid string) {
 		if r := s.state.HA.Resources[sid]; s.state.HA.Failed[sid] && (r == nil || want == "disabled" || want == "ignored") {
 			delete(s.state.HA.Failed, sid)
 			s.dirty()
-			s.haStops(sid, haPatience)
+			if want == "disabled" {
+				s.haStops(sid, haPatience)
+			}
 		}
 	}
 	round := s.world.Load.HARound.D()

@@ -98,3 +98,45 @@ func TestAResourceThatDoesNotStartGetsIntoTheStateError(t *testing.T) {
 		}
 	})
 }
+
+// pve-ha-manager: the local agent runs one command at a time for a resource, and judges by how that ended. A start that
+// waits for the lock of the config hasn't failed.
+func TestTheHAManagerWaitsForItsOwnStart(t *testing.T) {
+	inHALab(t, func(t *testing.T, l *lab) {
+		l.create()
+		if _, err := l.sim.AddFault(Fault{Task: "qmstart", Delay: Duration(90 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		l.must("POST", "/cluster/ha/resources", "sid", "vm:100")
+		time.Sleep(3 * time.Minute)
+		if state := l.haState(); state != "started" || !l.powered() {
+			t.Errorf("the state is %v, runs: %t", state, l.powered())
+		}
+		if starts := len(l.must("GET", "/nodes/pve1/tasks", "typefilter", "qmstart").([]any)); starts != 1 {
+			t.Errorf("%d starts", starts)
+		}
+	})
+}
+
+// pve-ha-manager: a resource that is removed or ignored is forgotten, and its VM left as it is.
+func TestAVMRunsOnWhenItsResourceIsRemovedInTheStateError(t *testing.T) {
+	inHALab(t, func(t *testing.T, l *lab) {
+		l.create()
+		id, err := l.sim.AddFault(Fault{Task: "qmstart", Error: "start failed: QEMU exited with code 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.must("POST", "/cluster/ha/resources", "sid", "vm:100")
+		time.Sleep(2 * time.Minute)
+		if state := l.haState(); state != "error" {
+			t.Fatalf("the state is %v, want error", state)
+		}
+		l.sim.RemoveFault(id)
+		l.must("DELETE", "/cluster/ha/resources/vm:100")
+		l.run("POST", labVM+"/status/start")
+		time.Sleep(2 * time.Minute)
+		if !l.powered() {
+			t.Error("the VM was stopped")
+		}
+	})
+}
