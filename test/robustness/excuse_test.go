@@ -73,6 +73,9 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 	case model.WaitForeign:
 		// The VMID that was asked for is somebody else's.
 		return w.VMID != 0 && st.VMs[w.VMID] != nil && !slices.Contains(owned(st)[w.Owner], w.VMID) || anotherAsksForItsVMID(s, w) || anotherHasItsMAC(st, w)
+	case model.WaitHA:
+		// It runs, and to clear the error in which the HA manager has it would stop it.
+		return vm != nil && vm.Run != nil && st.HA.Failed["vm:"+strconv.Itoa(vm.ID)]
 	case model.WaitOwner:
 		return anyHalfMade(st)
 	case model.WaitDependents:
