@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // progDistribution is rke2, and k3s with its kubectl.
@@ -23,7 +24,7 @@ func progDistribution(p *process, args []string) int {
 	k := p.on.Kubes()[p.guest.Kube.Joined]
 	switch {
 	case len(words) > 1 && words[0] == "etcd-snapshot" && words[1] == "save" && k != nil && k.alive(p.on):
-		text, _ := json.Marshal(object{"namespaces": slices.Sorted(maps.Keys(k.Namespaces))})
+		text, _ := json.Marshal(object{"namespaces": slices.Sorted(maps.Keys(k.Namespaces)), "nodes": k.Nodes})
 		file := p.guest.kubePlace("/var/lib/rancher", "server/db/snapshots", fmt.Sprintf("%s-%s-%d", flags["name"], p.guest.Name, p.on.Now().Unix()))
 		p.guest.Files[file] = text
 		return 0
@@ -39,11 +40,12 @@ func progDistribution(p *process, args []string) int {
 	return 1
 }
 
-// reset makes this node the only one of its cluster again, with what a snapshot has.
+// reset makes this node the only member of etcd, with what a snapshot has.
 func (k *Kube) reset(p *process, file string) int {
 	text, err := p.guest.Read(file)
 	var was struct {
-		Namespaces []string `json:"namespaces"`
+		Namespaces []string             `json:"namespaces"`
+		Nodes      map[string]*KubeNode `json:"nodes"`
 	}
 	if err != nil || json.Unmarshal(text, &was) != nil {
 		fmt.Fprintf(&p.err, "level=fatal msg=\"starting kubernetes: etcd: snapshot path %s does not exist\"\n", file)
@@ -53,15 +55,24 @@ func (k *Kube) reset(p *process, file string) int {
 	for _, n := range was.Namespaces {
 		k.Namespaces[n] = true
 	}
+	// Nodes are as the snapshot has them, ready or not, until nobody has heard of them for a while. None but this
+	// one is a member of etcd.
+	const grace = 40 * time.Second
 	own := p.guest.kubeConfig().Name
-	for name := range k.Nodes {
-		if name != own {
-			delete(k.Nodes, name)
-		}
+	if k.Nodes = was.Nodes; k.Nodes == nil {
+		k.Nodes = map[string]*KubeNode{}
 	}
+	for _, n := range k.Nodes {
+		n.Left, n.Stale = true, p.on.Now().Add(grace)
+	}
+	_, err = p.guest.Read(p.guest.kubePlace("/var/lib/rancher", "agent/pod-manifests/kube-vip.yaml"))
+	k.Nodes[own] = &KubeNode{Birth: p.guest.Birth, Server: err == nil, Version: p.guest.Kube.Installed}
 	for _, g := range p.on.Guests() { // the others know nothing of it
 		if g.Kube.Joined == k.Token && g != p.guest {
 			g.Kube.Joined = ""
+			if n := k.Nodes[g.kubeConfig().Name]; n != nil { // its kubelet is as it was
+				n.Version = g.Kube.Installed
+			}
 		}
 	}
 	return 0

@@ -34,6 +34,10 @@ type KubeNode struct {
 	Cordoned bool     `json:"cordoned,omitempty"`
 	Labels   []string `json:"labels,omitempty"`
 	Taints   []string `json:"taints,omitempty"`
+	// Left tells that it is no member of etcd any more, since that was restored.
+	Left bool `json:"left,omitempty"`
+	// Stale is until when it is said to be ready, though nobody has heard of it since etcd was restored.
+	Stale time.Time `json:"stale,omitzero"`
 }
 
 // KubeState is how far a guest is with it.
@@ -178,6 +182,7 @@ func (g *Guest) joinKube(on Machine) {
 		n = &KubeNode{Birth: g.Birth, Server: err == nil, Version: s.Installed, Labels: c.Labels, Taints: c.Taints}
 		k.Nodes[c.Name] = n
 	}
+	n.Left, n.Stale = false, time.Time{}
 	s.Installed, s.Joined, s.Log = n.Version, k.Token, "Node "+c.Name+" is registered"
 	if n.Server {
 		g.writeKubeFiles(k, on.Now())
@@ -213,7 +218,7 @@ func (k *Kube) runs(on Machine, name string) *Guest {
 func (k *Kube) alive(on Machine) bool {
 	members, running := 0, 0
 	for name, n := range k.Nodes {
-		if n.Server {
+		if n.Server && !n.Left {
 			members++
 			if k.runs(on, name) != nil {
 				running++
@@ -221,6 +226,25 @@ func (k *Kube) alive(on Machine) bool {
 		}
 	}
 	return running*2 > members
+}
+
+// holder is the control plane that has the VIP; empty: none.
+func (k *Kube) holder(on Machine) string {
+	for _, name := range slices.Sorted(maps.Keys(k.Nodes)) {
+		if k.Nodes[name].Server && k.runs(on, name) != nil && k.alive(on) {
+			return name
+		}
+	}
+	return ""
+}
+
+// progIP shows the VIP where it is held, and nothing else.
+func progIP(p *process, _ []string) int {
+	settleKube(p.on)
+	if k := p.on.Kubes()[p.guest.Kube.Joined]; k != nil && k.holder(p.on) == p.guest.kubeConfig().Name {
+		fmt.Fprintf(&p.out, "2: eth0    inet %s/32 scope global eth0\n", k.VIP)
+	}
+	return 0
 }
 
 // writeKubeFiles writes what a control plane has.

@@ -76,6 +76,9 @@ func (k *Kube) kubectl(p *process, flags map[string]string, words, rest []string
 	}
 	switch node := k.Nodes[words[1]]; words[0] + " " + kind {
 	case "get nodes", "get pods", "get lease", "get namespaces":
+		if kind == "lease" {
+			return k.lease(p, flags["n"], name)
+		}
 		return k.get(p, kind, flags["n"])
 	case "delete node":
 		if k.Nodes[name] == nil {
@@ -118,35 +121,59 @@ func (k *Kube) kubectl(p *process, flags map[string]string, words, rest []string
 	}
 }
 
-// exec is a program in a pod: it works if the pod's node does.
-func (k *Kube) exec(p *process, pod string, _ []string) int {
-	for name := range k.Nodes {
-		if pod == "check-"+name && k.runs(p.on, name) != nil {
-			return 0
+// lease prints who holds the VIP, or when a kubelet has last renewed its own.
+func (k *Kube) lease(p *process, namespace, name string) int {
+	spec := object{"holderIdentity": k.holder(p.on)}
+	if namespace == "kube-node-lease" {
+		if k.runs(p.on, name) == nil {
+			spec = object{"holderIdentity": name}
+		} else {
+			spec = object{"holderIdentity": name, "renewTime": p.on.Now().UTC().Format("2006-01-02T15:04:05.000000Z")}
 		}
 	}
+	return printJSON(p, object{"kind": "Lease", "spec": spec})
+}
+
+// exec is a program in a pod: it works if the pod's node does. Pods serve their own names.
+func (k *Kube) exec(p *process, from string, command []string) int {
+	names := slices.Sorted(maps.Keys(k.Nodes))
+	for _, name := range names {
+		if from != "check-"+name || k.runs(p.on, name) == nil {
+			continue
+		}
+		for i, to := range names {
+			if slices.Contains(command, "http://"+podIP(i)+":8080/") && k.runs(p.on, to) != nil {
+				fmt.Fprintln(&p.out, "check-"+to)
+			}
+		}
+		return 0
+	}
+	pod := from
 	fmt.Fprintf(&p.err, "error: unable to upgrade connection: pod %s isn't running\n", pod)
 	return 1
 }
+
+// podIP is the address of the pod on the n-th node.
+func podIP(n int) string { return fmt.Sprintf("10.42.%d.5", n) }
 
 // get prints objects as JSON.
 func (k *Kube) get(p *process, kind, namespace string) int {
 	var items []object
 	names := slices.Sorted(maps.Keys(k.Nodes))
-	for _, name := range names {
+	for i, name := range names {
 		n := k.Nodes[name]
-		ready := k.runs(p.on, name) != nil
+		ready := k.runs(p.on, name) != nil || p.on.Now().Before(n.Stale)
 		switch {
 		case kind == "nodes":
 			items = append(items, n.object(name, ready))
 		case kind == "pods" && namespace == "kube-system" && n.Server:
-			items = append(items, pod("etcd-"+name, name, ready), pod("kube-apiserver-"+name, name, ready), pod("kube-vip-"+name, name, ready))
+			for _, part := range []string{"etcd-", "kube-apiserver-", "kube-vip-"} {
+				items = append(items, pod(part+name, name, podIP(i), ready))
+			}
 		case kind == "pods" && namespace == "kube-system":
-			items = append(items, pod("rke2-canal-"+name, name, ready))
+			items = append(items, pod("rke2-canal-"+name, name, podIP(i), ready))
 		case kind == "pods":
-			items = append(items, pod("check-"+name, name, ready))
-		case kind == "lease" && n.Server && ready:
-			return printJSON(p, object{"kind": "Lease", "spec": object{"holderIdentity": name}})
+			items = append(items, pod("check-"+name, name, podIP(i), ready))
 		}
 	}
 	if kind == "namespaces" {
@@ -166,14 +193,14 @@ func printJSON(p *process, o object) int {
 	return 0
 }
 
-func pod(name, node string, ready bool) object {
+func pod(name, node, address string, ready bool) object {
 	phase := "Running"
 	if !ready {
 		phase = "Unknown"
 	}
 	return object{
 		"metadata": object{"name": name}, "spec": object{"nodeName": node},
-		"status": object{"phase": phase, "podIP": "10.42.0.5", "conditions": []object{condition("Ready", ready)}},
+		"status": object{"phase": phase, "podIP": address, "conditions": []object{condition("Ready", ready)}},
 	}
 }
 

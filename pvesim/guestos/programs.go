@@ -86,8 +86,12 @@ func progID(p *process, args []string) int {
 
 func progDate(p *process, args []string) int {
 	now := p.on.Now().UTC()
-	if len(args) > 0 && args[0] == "+%s" {
+	switch strings.Join(args, " ") {
+	case "+%s":
 		fmt.Fprintln(&p.out, now.Unix())
+		return 0
+	case "+%s.%N":
+		fmt.Fprintf(&p.out, "%d.%09d\n", now.Unix(), now.Nanosecond())
 		return 0
 	}
 	fmt.Fprintln(&p.out, now.Format("Mon Jan _2 15:04:05 UTC 2006"))

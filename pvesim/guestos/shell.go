@@ -63,7 +63,7 @@ func init() {
 		"systemctl": progSystemctl, "sync": func(*process, []string) int { return 0 },
 		"kubectl": progKubectl, "rke2": progDistribution, "k3s": progDistribution, "proxplane-node": progNode,
 		"journalctl": progJournalctl, "tail": progTail, "head": progHead, "base64": progBase64, "sha256sum": progSHA256Sum,
-		"env": progEnv, "pwd": func(p *process, _ []string) int { fmt.Fprintln(&p.out, "/"); return 0 },
+		"ip": progIP, "env": progEnv, "pwd": func(p *process, _ []string) int { fmt.Fprintln(&p.out, "/"); return 0 },
 	}
 }
 
