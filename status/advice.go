@@ -19,6 +19,7 @@ const (
 	CLI        Words = iota // flags, commands and fields of manifests
 	Kubernetes              // fields of objects, kubectl and its plugin
 	Terraform               // attributes of resources
+	Cluster                 // flags of `proxplane cluster`, whose machines have no manifest
 )
 
 // consents are what agrees to a step that was refused.
@@ -33,10 +34,16 @@ var consents = map[model.Do][2]string{
 	model.AllowLate:      {"--yes", "another look at the plan"},
 }
 
+// clusterConsents are the flags of `proxplane cluster` by which people agree.
+var clusterConsents = map[model.Do]string{model.AllowRestart: "--allow-restart"}
+
 // Consent names what agrees to a step that was refused: a flag, a field.
 func (w Words) Consent(do model.Do) string {
-	if w == Terraform {
+	switch w {
+	case Terraform:
 		return terraformConsents[do]
+	case Cluster:
+		return clusterConsents[do]
 	}
 	return consents[do][w]
 }
@@ -154,8 +161,10 @@ func (w Words) Advice(a model.Advice) string {
 	switch {
 	case w == Terraform && consent != "":
 		return "set " + consent
-	case w == Terraform:
-		w = CLI // whose commands are at hand beside Terraform's
+	case w == Cluster && consent != "":
+		return "allow it with " + consent
+	case w == Terraform, w == Cluster:
+		w = CLI // whose commands are at hand beside theirs
 	}
 	if say := advice[a.Do][w]; say != nil {
 		return say(a)
