@@ -2,12 +2,18 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proxplane/proxplane/pve"
 )
 
 // InstallError is an installation that has failed, with what its machine says about it.
@@ -24,31 +30,40 @@ func (e *InstallError) Error() string {
 	return text
 }
 
-// awaitAll waits until machines are nodes that are ready; with a version, until they run that.
-func (w *Work) awaitAll(ctx context.Context, c *Cluster, nodes []Node, version string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), fmt.Errorf("not done after %s", w.patience()))
+// expected is what machines are awaited with.
+type expected struct {
+	version string // of the kubelet; empty: any
+	// since are moments by the machines' own clocks, by their names: a node is ready if its kubelet has
+	// said so since then. What Kubernetes says of a node is otherwise up to a minute old, and as old as
+	// the snapshot after etcd was restored.
+	since map[string]time.Time
+}
+
+// awaitAll waits until machines are nodes that are ready.
+func (w *Work) awaitAll(ctx context.Context, c *Cluster, nodes []Node, e expected) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), fmt.Errorf("not done after %s (--timeout); look at it with: proxplane cluster status --cluster %s, and run the same command again to go on", w.patience(), c.Name))
 	defer cancel()
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i, n := range nodes {
-		all.Go(func() { errs[i] = w.await(ctx, c, n, version) })
+		all.Go(func() { errs[i] = w.await(ctx, c, n, e) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
 // await waits until a machine is a node that is ready, and tells what it waits for.
-func (w *Work) await(ctx context.Context, c *Cluster, n Node, version string) error {
+func (w *Work) await(ctx context.Context, c *Cluster, n Node, e expected) error {
 	m, err := c.Member(n.Name)
 	if err != nil {
 		return err
 	}
 	last := "the cluster"
 	for p := (pace{}); ; {
-		ready, waits, err := w.look(ctx, c, m, version)
+		ready, waits, err := w.look(ctx, c, m, e)
 		var failed *InstallError
 		switch {
-		case errors.As(err, &failed):
+		case errors.As(err, &failed), errors.Is(err, pve.ErrForbidden):
 			return err
 		case ready:
 			w.Report.Done(n.Name, "is a node that is ready")
@@ -64,15 +79,21 @@ func (w *Work) await(ctx context.Context, c *Cluster, n Node, version string) er
 }
 
 // look reports whether a machine is a node that is ready, or what it waits for.
-func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) (ready bool, waits string, err error) {
+func (w *Work) look(ctx context.Context, c *Cluster, m *Member, e expected) (ready bool, waits string, err error) {
 	phase, err := w.In.Run(ctx, m.Guest, []string{"cat", phaseFile}, "")
-	if err != nil {
-		return false, "its guest agent", nil //nolint:nilerr // it comes with the first boot, and goes with a restart
+	switch {
+	case errors.Is(err, pve.ErrForbidden):
+		return false, "", fmt.Errorf("%s: its guest agent: %w", m.Name, err)
+	case err != nil:
+		return false, "its guest agent", nil // it comes with the first boot, and goes with a restart
 	}
 	if err := w.installFailed(ctx, m, phase.Out); err != nil {
 		return false, "", err
 	}
-	if phase.Code != 0 {
+	if ready, waits = c.joined(ctx, m, e); ready || waits != "" {
+		return ready, waits, nil
+	}
+	if phase.Code != 0 { // it is gone after a restart, too
 		status, err := w.In.Run(ctx, m.Guest, []string{"cloud-init", "status"}, "")
 		switch {
 		case err == nil && strings.Contains(status.Out, "error"):
@@ -83,23 +104,10 @@ func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) 
 			return false, "", w.installError(ctx, m, "cloud-init failed")
 		case strings.Contains(status.Out, "running"):
 			return false, "cloud-init (" + oneLine(status.Out) + ")", err
+		case !strings.Contains(status.Out, "done"):
+			return false, "its installation to begin", err
 		}
-		return false, "its installation to begin", err
-	}
-	if nodes, err := c.kubeNodes(ctx, ""); err == nil {
-		n, there := nodes[m.Name]
-		switch {
-		case there && version != "" && n.Status.NodeInfo.KubeletVersion != version:
-			return false, fmt.Sprintf("%s to run, it has %s", version, n.Status.NodeInfo.KubeletVersion), nil
-		case there && has(n, string(corev1.NodeReady)) && (!m.Server() || isVoter(n)):
-			return true, "", nil
-		case there && has(n, string(corev1.NodeReady)):
-			return false, "etcd to make it a voting member", nil
-		case there:
-			return false, "its node to become ready", nil
-		}
-	}
-	if !strings.HasPrefix(phase.Out, "started") {
+	} else if !strings.HasPrefix(phase.Out, "started") {
 		return false, "its installation: " + oneLine(phase.Out), nil
 	}
 	unit := c.distribution().unit(m.Server())
@@ -108,6 +116,64 @@ func (w *Work) look(ctx context.Context, c *Cluster, m *Member, version string) 
 		return false, unit + ": " + line, nil
 	}
 	return false, unit + " to join", nil
+}
+
+// joined reports whether Kubernetes has a machine as a node that is ready, or what it waits for. Both
+// empty: Kubernetes doesn't know it, or doesn't answer.
+func (c *Cluster) joined(ctx context.Context, m *Member, e expected) (ready bool, waits string) {
+	nodes, err := c.kubeNodes(ctx, "")
+	n, there := nodes[m.Name]
+	switch {
+	case err != nil || !there:
+		return false, ""
+	case e.version != "" && n.Status.NodeInfo.KubeletVersion != e.version:
+		return false, fmt.Sprintf("%s to run, it has %s", e.version, n.Status.NodeInfo.KubeletVersion)
+	case !has(n, string(corev1.NodeReady)):
+		return false, "its node to become ready"
+	case m.Server() && !isVoter(n):
+		return false, "etcd to make it a voting member"
+	}
+	if since, ok := e.since[m.Name]; ok {
+		renewed, err := c.renewed(ctx, m.Name)
+		if err != nil || renewed.Before(since) {
+			return false, "its kubelet to report again"
+		}
+	}
+	return true, ""
+}
+
+// renewed is when a kubelet has last said that it is there, by its own clock.
+func (c *Cluster) renewed(ctx context.Context, name string) (time.Time, error) {
+	text, err := c.ask(ctx, "-n", corev1.NamespaceNodeLease, "get", "lease", name, "-o", "json")
+	if err != nil {
+		return time.Time{}, err
+	}
+	var lease coordinationv1.Lease
+	if err := json.Unmarshal([]byte(text), &lease); err != nil {
+		return time.Time{}, fmt.Errorf("read the lease of node %s: %w", name, err)
+	}
+	if lease.Spec.RenewTime == nil {
+		return time.Time{}, nil
+	}
+	return lease.Spec.RenewTime.Time, nil
+}
+
+// clock reads the clock of a machine.
+func (c *Cluster) clock(ctx context.Context, m *Member) (time.Time, error) {
+	text, err := output(ctx, c.in, m.Guest, "", "date", "+%s.%N")
+	if err != nil {
+		return time.Time{}, err
+	}
+	whole, part, _ := strings.Cut(strings.TrimSpace(text), ".")
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: read its clock: %w", m.Name, err)
+	}
+	nanos, err := strconv.ParseInt(part, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: read its clock: %w", m.Name, err)
+	}
+	return time.Unix(seconds, nanos).Truncate(time.Microsecond), nil // as leases have it
 }
 
 // installFailed is the failure that a machine tells of in its phase; nil: it tells of none.

@@ -3,8 +3,11 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/proxplane/proxplane/model"
 )
 
 // RotateCertificates has all machines renew their certificates: control planes one by one, then workers
@@ -14,19 +17,50 @@ func (w *Work) RotateCertificates(ctx context.Context, c *Cluster) error {
 	if _, err := c.allReady(ctx); err != nil {
 		return fmt.Errorf("nothing is renewed: %w", err)
 	}
-	d := c.distribution()
 	for _, m := range c.Members {
 		w.Report.Doing(m.Name, "renews its certificates")
-		for _, command := range [][]string{{"systemctl", "stop", d.unit(m.Server())}, {d.program(), "certificate", "rotate"}, {"systemctl", "start", d.unit(m.Server())}} {
-			if _, err := output(ctx, w.In, m.Guest, "", command...); err != nil {
-				return fmt.Errorf("it stops at %s: %w", m.Name, err)
-			}
-		}
-		if err := w.awaitAll(ctx, c, []Node{m.Node}, ""); err != nil {
+		if err := w.rotate(ctx, c, &m); err != nil {
 			return fmt.Errorf("it stops at %s: %w", m.Name, err)
 		}
 	}
 	return nil
+}
+
+// rotate renews the certificates of one machine. Others go on only when it is back: a control plane that
+// is stopped is missing in etcd.
+func (w *Work) rotate(ctx context.Context, c *Cluster, m *Member) error {
+	if m.Server() {
+		nodes, err := c.kubeNodes(ctx, "")
+		if err != nil {
+			return err
+		}
+		members, err := c.membersNow(ctx, nodes)
+		if err != nil {
+			return err
+		}
+		if err := guardRestart(members, m.Name); err != nil {
+			return err
+		}
+	}
+	d := c.distribution()
+	for _, command := range [][]string{{"systemctl", "stop", d.unit(m.Server())}, {d.program(), "certificate", "rotate"}} {
+		if _, err := output(ctx, w.In, m.Guest, "", command...); err != nil {
+			return err
+		}
+	}
+	return w.startAgain(ctx, c, m)
+}
+
+// startAgain starts the service of a machine in which it is stopped, and waits until its kubelet reports.
+func (w *Work) startAgain(ctx context.Context, c *Cluster, m *Member) error {
+	now, err := c.clock(ctx, m)
+	if err != nil {
+		return err
+	}
+	if _, err := output(ctx, w.In, m.Guest, "", "systemctl", "start", "--no-block", c.distribution().unit(m.Server())); err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, c, []Node{m.Node}, expected{since: map[string]time.Time{m.Name: now}})
 }
 
 // allReady are the nodes of a cluster, if each machine is one that is ready.
@@ -36,7 +70,7 @@ func (c *Cluster) allReady(ctx context.Context) (map[string]corev1.Node, error) 
 		return nil, err
 	}
 	for _, m := range c.Members {
-		if n, there := nodes[m.Name]; !there || !has(n, string(corev1.NodeReady)) {
+		if n, there := nodes[m.Name]; !there || !has(n, string(corev1.NodeReady)) || m.Guest.Status != model.StatusRunning {
 			return nil, fmt.Errorf("%s isn't ready; repair or replace it first", m.Name)
 		}
 	}

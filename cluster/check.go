@@ -37,6 +37,7 @@ func (r *reading) check(f *File) {
 	}
 	r.checkNetwork(f)
 	r.checkKubernetes(&f.Kubernetes)
+	r.checkPodNetworks(f)
 	r.checkNodes(f)
 	r.checkComponents(f)
 }
@@ -76,50 +77,6 @@ func (r *reading) checkProvider(p *Provider) bool {
 		r.fail("provider.template", "is instead of an image; leave one of them away")
 	}
 	return true
-}
-
-// checkNetwork checks addresses, the VIP among them.
-func (r *reading) checkNetwork(f *File) {
-	p, n := &f.Provider, &f.Provider.Network
-	vip, err := netip.ParseAddr(p.VIP)
-	switch {
-	case p.VIP == "":
-		r.fail("provider.vip", "is missing: give a free address of the machines' network, by which the API server is reached")
-	case err != nil:
-		r.fail("provider.vip", "want an IP address such as 192.168.1.200, have %q", suggest.Shortened(p.VIP))
-	case vip.IsLoopback() || vip.IsUnspecified() || vip.IsMulticast():
-		r.fail("provider.vip", "%s can't be the address of a machine", vip)
-	}
-	var prefix netip.Prefix
-	if n.Prefix != "" {
-		if prefix, err = netip.ParsePrefix(n.Prefix); err != nil || prefix != prefix.Masked() {
-			r.fail("provider.network.prefix", "want a network such as 192.168.1.0/24, have %q", suggest.Shortened(n.Prefix))
-			return
-		}
-	}
-	if prefix.IsValid() && vip.IsValid() && !prefix.Contains(vip) {
-		r.fail("provider.vip", "%s is outside of %s, the network of the machines", vip, prefix)
-	}
-	if len(n.Pool) > 0 && !prefix.IsValid() {
-		r.fail("provider.network.prefix", "is missing: a pool needs the network that its addresses are in")
-	}
-	for _, pool := range f.Pools() {
-		field := fieldOf(f, pool) + ".addresses"
-		if len(pool.Addresses) > 0 && len(pool.Addresses) != *pool.Count {
-			r.fail(field, "has %d addresses for %d machines; give one for each", len(pool.Addresses), *pool.Count)
-		}
-		for i, text := range pool.Addresses {
-			a, err := netip.ParsePrefix(text)
-			switch {
-			case err != nil:
-				r.fail(fmt.Sprintf("%s[%d]", field, i), "want an address with its prefix length, such as 192.168.1.11/24, have %q", suggest.Shortened(text))
-			case a.Addr() == vip:
-				r.fail(fmt.Sprintf("%s[%d]", field, i), "%s is the VIP; machines need addresses of their own", vip)
-			case vip.IsValid() && !a.Masked().Contains(vip):
-				r.fail("provider.vip", "%s is outside of %s, the network of the machines", vip, a.Masked())
-			}
-		}
-	}
 }
 
 // fieldOf is where a pool is written.

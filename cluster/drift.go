@@ -143,7 +143,11 @@ func (s *verifying) nodeDrift(ctx context.Context) []string {
 	found := make([][]string, len(s.Members))
 	var all sync.WaitGroup
 	for i, m := range s.Members {
-		if m.Guest.Status != model.StatusRunning || !m.Seeded || s.Record.File.Pool(m.Pool) == nil {
+		if !m.Seeded || s.Record.File.Pool(m.Pool) == nil {
+			continue // it is made later, or is to go
+		}
+		if m.Guest.Status != model.StatusRunning {
+			found[i] = []string{fmt.Sprintf("what %s has inside isn't known: it is %s", m.Name, m.Guest.Status)}
 			continue
 		}
 		all.Go(func() {

@@ -104,6 +104,13 @@ func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
 		{"token in config", "distribution: rke2", "distribution: rke2\n  config: {token: abc}"},
 		{"manifest without content", "distribution: rke2", "distribution: rke2\n  manifests: [{name: a}]"},
 		{"gitops without a repository", "nodes:", "gitops: {enabled: true}\nnodes:"},
+		{"VIP that is the gateway", "192.168.1.200", "192.168.1.1\n  network: {prefix: 192.168.1.0/24, gateway: 192.168.1.1}"},
+		{"VIP that is the address of all", "192.168.1.200", "192.168.1.255\n  network: {prefix: 192.168.1.0/24}"},
+		{"VIP that is the network", "192.168.1.200", "192.168.1.0\n  network: {prefix: 192.168.1.0/24}"},
+		{"the same address twice", "count: 2", "count: 2\n    addresses: [192.168.1.3/24, 192.168.1.3/24]"},
+		{"pods in the network of the machines", "distribution: rke2", "distribution: rke2\n  podCIDR: 192.168.0.0/16"},
+		{"a password in a URL", "nodes:", "gitops: {enabled: true, repository: \"https://me:secret@git.test/lab\"}\nnodes:"},
+		{"a token in a URL of a mirror", "distribution: rke2", "distribution: rke2\n  registries: {mirrors: {docker.io: {endpoint: [\"https://token@mirror.test\"]}}}"},
 		{"vault mode", "nodes:", "components: {vault: {enabled: true, mode: extern}}\nnodes:"},
 	} {
 		if !strings.Contains(page, c.from) {
@@ -118,6 +125,49 @@ func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
 		all.WriteString(c.why + "\n    " + strings.ReplaceAll(err.Error(), "\n", "\n    ") + "\n")
 	}
 	golden.Compare(t, "mistakes.txt", all.String())
+}
+
+func TestPasswordsAreTakenWhereRecordsDoNotHaveThem(t *testing.T) {
+	text := strings.Replace(page, "distribution: rke2", `distribution: rke2
+  env: {HTTPS_PROXY: "http://me:secret@proxy:3128"}
+  config: {etcd-s3-endpoint: "https://me:secret@s3.test"}
+  registries: {configs: {mirror.test: {auth: {password: "https://me:secret@x"}}}}
+  manifests: [{name: a, content: "https://me:secret@x"}]
+  charts: [{name: a, chart: a, values: {url: "https://me:secret@x"}}]`, 1)
+	text = strings.Replace(text, "nodes:", "gitops: {enabled: true, repository: \"ssh://git@git.test/lab\"}\nnodes:", 1)
+	f, err := Read("cluster.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packed, err := f.withoutSecrets(); err != nil || strings.Contains(toYAML(t, packed), "secret@") {
+		t.Errorf("the record has a password (%v)", err)
+	}
+}
+
+func toYAML(t *testing.T, v any) string {
+	t.Helper()
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestNoMachineGetsTheVIPFromThePool(t *testing.T) {
+	for _, c := range []struct {
+		pool, exclude []string
+		want          string
+	}{
+		{[]string{"192.168.1.100-192.168.1.250"}, nil, "192.168.1.200"},
+		{[]string{"192.168.1.192/28"}, []string{"192.168.1.193"}, "192.168.1.193 192.168.1.200"},
+		{[]string{"192.168.1.10", "192.168.1.200"}, nil, "192.168.1.200"},
+		{[]string{"192.168.1.100-192.168.1.250"}, []string{"192.168.1.200-192.168.1.210"}, "192.168.1.200-192.168.1.210"},
+		{[]string{"192.168.1.100-192.168.1.199"}, nil, ""},
+	} {
+		if have := strings.Join(excluded(Network{Pool: c.pool, Exclude: c.exclude}, "192.168.1.200"), " "); have != c.want {
+			t.Errorf("of %v without %v, no machine gets %q, want %q", c.pool, c.exclude, have, c.want)
+		}
+	}
 }
 
 func TestAFileCanNameManifestsBesideIt(t *testing.T) {

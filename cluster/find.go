@@ -131,8 +131,12 @@ func power(ctx context.Context, s *site.Site, ids []int) error {
 	return errors.Join(errs...)
 }
 
-// seeded reports whether the drive with a machine's first-boot data is attached.
+// seeded reports whether a machine has its first-boot data: the drive with them is attached, or the machine
+// runs, which it doesn't before it has them. Somebody may have removed the drive since.
 func seeded(g *model.Guest) bool {
+	if g.Status == model.StatusRunning {
+		return true
+	}
 	return g.Config.Marker.Seed != "" && slices.ContainsFunc(g.Config.Disks, func(d model.Disk) bool { return d.Volume == g.Config.Marker.Seed })
 }
 

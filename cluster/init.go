@@ -19,6 +19,11 @@ func (w *Work) Init(ctx context.Context, f *File) (*Cluster, error) {
 		return nil, err
 	}
 	had := c.Record.File != nil && c.Record.File.lacksSecrets()
+	if w.Restart && c.Record.File != nil {
+		if c, err = w.resize(ctx, c, r); err != nil {
+			return c, err
+		}
+	}
 	if c, err = w.stages(ctx, c, r, nil); err == nil && had && !f.hasSecrets() {
 		err = w.dropSecrets(ctx, c)
 	}
@@ -132,6 +137,11 @@ func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token strin
 func (w *Work) token(ctx context.Context, c *Cluster, r Record) (string, error) {
 	servers := slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return !m.Server() || !m.Seeded })
 	if len(servers) == 0 {
+		for _, m := range c.Members { // it was made with a token that only control planes have
+			if m.Seeded {
+				return "", fmt.Errorf("the token of cluster %s isn't known: its control planes are off and have lost their first-boot data; start one with: proxplane power on NAME", c.Name)
+			}
+		}
 		return newToken(), nil
 	}
 	if token, err := w.readToken(ctx, c, servers); err == nil {

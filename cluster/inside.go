@@ -34,6 +34,12 @@ type agents struct{ site *site.Site }
 
 func (a agents) Run(ctx context.Context, g *model.Guest, command []string, input string) (Ran, error) {
 	ran, err := a.site.Exec(ctx, g.Config.Marker.Owner, site.Command{Args: command, Input: []byte(input)})
+	switch {
+	case err == nil && ran.Cut:
+		err = fmt.Errorf("%s printed more than Proxmox shows", command[0])
+	case ran.Signal != 0: // it has no exit code then
+		ran.Code = 128 + ran.Signal
+	}
 	return Ran{Out: ran.Out, Err: ran.Err, Code: ran.Code}, err
 }
 

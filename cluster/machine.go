@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -42,7 +41,7 @@ func (w *wanted) cluster() *spec.Cluster {
 	}
 	if n := p.Network; len(n.Pool) > 0 {
 		own := c.Networks[network]
-		own.Pool = &spec.Pool{Ranges: n.Pool, Exclude: n.Exclude, Gateway: n.Gateway, DNS: n.DNS, Search: n.Search}
+		own.Pool = &spec.Pool{Ranges: n.Pool, Exclude: excluded(n, p.VIP), Gateway: n.Gateway, DNS: n.DNS, Search: n.Search}
 		if isIPv6(p.VIP) {
 			own.Pool.Prefix6, own.Pool.Gateway6, own.Pool.Gateway = n.Prefix, n.Gateway, ""
 		} else {
@@ -129,24 +128,6 @@ func (w *wanted) releaseOf(n Node) Release {
 		return r
 	}
 	return w.record.Release
-}
-
-// address is the fixed address of a machine; nil: it gets one by DHCP.
-func (w *wanted) address(pool *Pool, n Node) *spec.StaticIP {
-	net := w.file.Provider.Network
-	switch {
-	case n.Index < len(pool.Addresses):
-		s := &spec.StaticIP{Address: pool.Addresses[n.Index], DNS: net.DNS, Search: net.Search}
-		if p, err := netip.ParsePrefix(s.Address); err == nil && p.Addr().Is6() {
-			s.Gateway6 = net.Gateway
-		} else {
-			s.Gateway = net.Gateway
-		}
-		return s
-	case len(net.Pool) > 0:
-		return &spec.StaticIP{FromPool: network}
-	}
-	return nil
 }
 
 // place spreads the machines of a pool over the nodes: control planes never share one where there are

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/spec/suggest"
+	"github.com/proxplane/proxplane/status"
 )
 
 // Check finds what Proxmox and the network say against a cluster, before anything is made.
@@ -33,7 +35,30 @@ func (w *Work) Check(ctx context.Context, f *File) error {
 		return err
 	}
 	wants := (&Cluster{}).wanted(Record{Generation: 1, File: f}, newToken())
-	return wants.check(NodesOf(f)) // what is wrong with addresses, names and sizes
+	if err := wants.check(NodesOf(f)); err != nil { // what is wrong with addresses, names and sizes
+		return err
+	}
+	return w.checkPlan(ctx, wants, NodesOf(f))
+}
+
+// checkPlan finds machines that Proxmox can't take: a bridge that isn't there, no node with enough memory, a
+// storage without room. All are looked at together, so that nothing is made of a cluster that can't be whole.
+func (w *Work) checkPlan(ctx context.Context, wants *wanted, nodes []Node) error {
+	want, err := wants.desired(nodes)
+	if err != nil {
+		return err
+	}
+	want.Foresee = true
+	p, err := w.Site.Plan(ctx, want)
+	if err != nil {
+		return err
+	}
+	for _, o := range p.Objects { // they are alike: the first one says it
+		if o.Blocked() && o.Wait != nil {
+			return &Error{Text: fmt.Sprintf("%s can't be made: %s", o.Owner.Name, status.Cluster.Wait(*o.Wait))}
+		}
+	}
+	return nil
 }
 
 type failing = func(field, format string, args ...any)
@@ -93,18 +118,19 @@ func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) 
 		return s
 	}
 	hold("provider.isoDatastore", f.Provider.ISODatastore, "iso")
-	machines := map[string]int64{}
+	machines, fields := map[string]int64{}, map[string]string{}
 	for _, p := range f.Pools() {
-		name := f.Provider.Datastore
+		name, field := f.Provider.Datastore, "provider.datastore"
 		if p.Datastore != "" {
-			name = p.Datastore
+			name, field = p.Datastore, fieldOf(f, p)+".datastore"
 		}
 		if name != "" { // else it is where the template is
 			machines[name] += int64(*p.Count)
+			fields[name] = cmp.Or(fields[name], field)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(machines)) {
-		s := hold("provider.datastore", name, "images")
+		s := hold(fields[name], name, "images")
 		if s == nil {
 			continue
 		}
@@ -115,7 +141,7 @@ func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) 
 			}
 		}
 		if need := machines[name] * leastDisk; len(nodes) > 0 && free < need {
-			fail("provider.datastore", "storage %s has %d GiB left, and %d machines take %d GiB at least", name, free>>30, machines[name], need>>30)
+			fail(fields[name], "storage %s has %d GiB left, and %d machines take %d GiB at least", name, free>>30, machines[name], need>>30)
 		}
 	}
 }

@@ -27,6 +27,17 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	if err := w.readGuests(ctx); err != nil {
 		return err
 	}
+	var running []*model.Guest
+	if err := w.Site.View(ctx, func(have *model.Observed) {
+		for _, g := range have.Guests {
+			if g.Config != nil && model.AgentOn(g.Config.Options) {
+				running = append(running, g)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	w.Site.Observer().AskAddresses(ctx, running)
 	var holder string
 	if err := w.Site.View(ctx, func(have *model.Observed) {
 		for _, g := range have.Guests {
@@ -75,6 +86,10 @@ func (w *Work) checkBridge(ctx context.Context, f *File, vip netip.Addr, nodes [
 				case i.Name != f.Provider.Bridge || err != nil || p.Addr().Is4() != vip.Is4():
 				case p.Addr() == vip:
 					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is the address of node %s; give a free one", vip, n)}
+				case p.Contains(vip) && reserved(p.Masked(), vip):
+					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is no address for machines in %s; give another one", vip, p.Masked())}
+				case p.Contains(vip) && i.Gateway == vip.String():
+					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is the gateway of node %s; give a free address", vip, n)}
 				case !p.Contains(vip):
 					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is outside of %s, the network of %s on %s; if the machines get addresses of another network, say it in provider.network.prefix", vip, p.Masked(), i.Name, n)}
 				}

@@ -68,6 +68,7 @@ func Read(name string, text []byte) (*File, error) {
 	if err := doc.Decode(f); err != nil {
 		return nil, r.syntax(err)
 	}
+	r.checkPasswords(doc.Content[0], "")
 	r.readManifests(f)
 	f.Fill()
 	r.check(f)

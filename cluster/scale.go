@@ -54,10 +54,14 @@ func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*
 			return c, fmt.Errorf("nothing is removed: %w", err)
 		}
 		if goes[0].Server() { // all of it is refused before any of it is done
-			for _, m := range goes {
-				if err := guardQuorum(nodes, m.Name); err != nil {
-					return c, fmt.Errorf("nothing is removed: %w", err)
-				}
+			members, err := c.membersNow(ctx, nodes)
+			if err != nil {
+				return c, fmt.Errorf("nothing is removed: %w", err)
+			}
+			last := names(goes)
+			slices.Reverse(last)
+			if err := guardQuorum(members, last...); err != nil {
+				return c, fmt.Errorf("nothing is removed: %w", err)
 			}
 		}
 	}
@@ -104,8 +108,10 @@ func (w *Work) writeRecord(ctx context.Context, c *Cluster, r Record) (*Cluster,
 }
 
 // leave takes a machine out of Kubernetes: what runs there moves, its node goes, and with it its
-// membership of etcd.
+// membership of etcd. A machine that is gone is one without a guest.
 func (w *Work) leave(ctx context.Context, c *Cluster, m Member) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), fmt.Errorf("not done after %s (--timeout); run the same command again to go on", w.patience()))
+	defer cancel()
 	nodes, err := c.kubeNodes(ctx, m.Name)
 	if err != nil {
 		return fmt.Errorf("%s isn't removed: %w", m.Name, err)
@@ -115,11 +121,15 @@ func (w *Work) leave(ctx context.Context, c *Cluster, m Member) error {
 		return nil
 	}
 	if isMember(n) {
-		if err := guardQuorum(nodes, m.Name); err != nil {
+		members, err := c.membersNow(ctx, nodes)
+		if err == nil {
+			err = guardQuorum(members, m.Name)
+		}
+		if err != nil {
 			return fmt.Errorf("%s isn't removed: %w", m.Name, err)
 		}
 	}
-	if has(n, "Ready") {
+	if has(n, "Ready") && m.Guest != nil && m.Guest.Status == model.StatusRunning {
 		if err := w.drain(ctx, c, m.Name); err != nil {
 			return err
 		}
@@ -165,32 +175,6 @@ func (w *Work) destroyMachines(ctx context.Context, c *Cluster, list ...Member) 
 		return next, nil
 	}
 	return next, err
-}
-
-// Replace makes a machine anew: it leaves the cluster, is destroyed, and joins as a new one of the same
-// name.
-func (w *Work) Replace(ctx context.Context, c *Cluster, name string) (*Cluster, error) {
-	m, err := c.Member(name)
-	if err != nil {
-		return c, err
-	}
-	gone := *m
-	token, err := w.token(ctx, c, c.Record)
-	if err != nil {
-		return c, fmt.Errorf("%s stays: %w", name, err)
-	}
-	if err := w.leave(ctx, c, gone); err != nil {
-		return c, err
-	}
-	if c, err = w.destroyMachines(ctx, c, gone); err != nil {
-		return c, err
-	}
-	if c.Record.File == nil {
-		return c, fmt.Errorf("%s was the last control plane: %w", name, ErrQuorum)
-	}
-	fresh := gone.Node
-	fresh.First = false
-	return w.makeNodes(ctx, c, c.Record, token, []Node{fresh})
 }
 
 // Destroy destroys all machines of a cluster; with what they were made from, if cleanup says so.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,6 +113,47 @@ func (f *File) hasSecrets() bool {
 // lacksSecrets reports whether values are left to the machines.
 func (f *File) lacksSecrets() bool {
 	return slices.ContainsFunc(f.secretPlaces(), func(p place) bool { return isWithheld(p.get()) })
+}
+
+// checkPasswords refuses URLs with passwords in fields that records have: whoever may see the machines in
+// Proxmox could read them.
+func (r *reading) checkPasswords(node *yaml.Node, path string) {
+	for _, field := range []string{"kubernetes.config", "kubernetes.env", "kubernetes.registries.configs"} {
+		if path == field {
+			return // records have no values of these
+		}
+	}
+	switch node.Kind {
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			r.checkPasswords(item, fmt.Sprintf("%s[%d]", path, i))
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			if strings.HasPrefix(path, "kubernetes.charts[") && key.Value == "values" || strings.HasPrefix(path, "kubernetes.manifests[") && key.Value == "content" {
+				continue
+			}
+			at := strings.TrimPrefix(path+"."+key.Value, ".")
+			r.lines[at] = key.Line
+			r.checkPasswords(value, at)
+		}
+	case yaml.ScalarNode:
+		if hasPassword(node.Value) {
+			r.fail(path, "has a user or a password in the URL, which everybody who may see the machines in Proxmox could read; leave it away, and give it by kubernetes.registries.configs, kubernetes.env or a Secret of kubernetes.manifests")
+		}
+	}
+}
+
+// hasPassword reports whether a text is a URL with credentials. A user alone is none with SSH, and may be a
+// token with HTTP.
+func hasPassword(text string) bool {
+	at, err := url.Parse(text)
+	if err != nil || at.Host == "" || at.User == nil {
+		return false
+	}
+	_, has := at.User.Password()
+	return has || at.Scheme != "ssh"
 }
 
 func isWithheld(v any) bool { return v == any(withheld) }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -49,8 +48,7 @@ func (c *Cluster) Status(ctx context.Context) Status {
 	if err != nil {
 		s.Ready, s.Problem = false, err.Error()
 	} else {
-		members, healthy := quorum(nodes, "")
-		s.Etcd = fmt.Sprintf("%d of %d members work; it takes %d", healthy, members, members/2+1)
+		s.Etcd = quorumText(c.members(nodes))
 	}
 	list := NodesOf(f)
 	for _, m := range c.Members { // more than there should be

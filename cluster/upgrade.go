@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/util/version"
 )
@@ -31,12 +30,14 @@ func (w *Work) Upgrade(ctx context.Context, c *Cluster, to, checksum string) (*C
 }
 
 func (w *Work) upgradeTo(ctx context.Context, c *Cluster, f *File, release Release) (*Cluster, error) {
-	if err := mayUpgrade(c.Record.Release.Version, release.Version); err != nil {
-		return c, err
-	}
 	nodes, err := c.allReady(ctx)
 	if err != nil {
 		return c, fmt.Errorf("nothing is upgraded: %w", err)
+	}
+	for _, m := range c.Members { // an upgrade that was interrupted has left several versions
+		if err := mayUpgrade(nodes[m.Name].Status.NodeInfo.KubeletVersion, release.Version); err != nil {
+			return c, fmt.Errorf("%s: %w", m.Name, err)
+		}
 	}
 	r := Record{Generation: c.Record.Generation + 1, File: f, Release: release}
 	if r.Release == c.Record.Release {
@@ -50,15 +51,14 @@ func (w *Work) upgradeTo(ctx context.Context, c *Cluster, f *File, release Relea
 		if err != nil {
 			return c, err
 		}
-		if nodes[name].Status.NodeInfo.KubeletVersion != release.Version {
-			if err := w.upgrade(ctx, c, m, release); err != nil {
-				return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
-			}
+		switch n := nodes[name]; {
+		case n.Status.NodeInfo.KubeletVersion != release.Version:
+			err = w.aside(ctx, c, m, func() error { return w.upgrade(ctx, c, m, release) })
+		case n.Spec.Unschedulable: // an upgrade that was interrupted has left it so
+			_, err = c.ask(ctx, "uncordon", name)
 		}
-		if nodes[name].Spec.Unschedulable || nodes[name].Status.NodeInfo.KubeletVersion != release.Version {
-			if _, err := c.ask(ctx, "uncordon", name); err != nil {
-				return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
-			}
+		if err != nil {
+			return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
 		}
 		m.Release = release
 	}
@@ -74,12 +74,6 @@ func names(list []Member) (out []string) {
 
 // upgrade installs a release on one machine.
 func (w *Work) upgrade(ctx context.Context, c *Cluster, m *Member, release Release) error {
-	others := slices.ContainsFunc(c.Members, func(o Member) bool { return o.Name != m.Name && o.Server() })
-	if m.Server() && !others {
-		w.Report.Doing(m.Name, "isn't drained: it is the only control plane, and the API is away while it restarts")
-	} else if err := w.drain(ctx, c, m.Name); err != nil {
-		return err
-	}
 	w.Report.Doing(m.Name, "installs "+release.Version)
 	if err := w.In.WriteFile(ctx, m.Guest, releaseFile, releaseText(c.distribution(), release, m.Server())); err != nil {
 		return err
@@ -87,7 +81,7 @@ func (w *Work) upgrade(ctx context.Context, c *Cluster, m *Member, release Relea
 	if _, err := output(ctx, w.In, m.Guest, "", nodeProgram); err != nil {
 		return err
 	}
-	return w.awaitAll(ctx, c, []Node{m.Node}, release.Version)
+	return w.awaitAll(ctx, c, []Node{m.Node}, expected{version: release.Version})
 }
 
 // mayUpgrade refuses what Kubernetes doesn't support: to go back, or to skip a minor version.

@@ -84,7 +84,12 @@ func (s *verifying) machines(context.Context) Finding {
 			problems = append(problems, n.Name+" is "+string(s.Members[at].Guest.Status))
 		}
 	}
-	return wrong("machines", fmt.Sprintf("%d machines run", len(s.Members)), problems, "Make what is missing with: proxplane cluster init --config FILE; start what is off with: proxplane power on NAME")
+	for _, m := range s.Members {
+		if p := s.Record.File.Pool(m.Pool); p == nil || m.Index >= *p.Count { // such as after an interrupted scale
+			problems = append(problems, fmt.Sprintf("%s is more than the file wants", m.Name))
+		}
+	}
+	return wrong("machines", fmt.Sprintf("%d machines run", len(s.Members)), problems, "Make what is missing with: proxplane cluster replace NAME --cluster "+s.Name+"; start what is off with: proxplane power on NAME; remove what is too much with: proxplane cluster scale POOL=COUNT --cluster "+s.Name)
 }
 
 // api asks the API server through the VIP.
@@ -151,7 +156,7 @@ func (s *verifying) pods(ctx context.Context) Finding {
 	if len(list) == 0 {
 		problems = []string{"there are none"}
 	}
-	return wrong("system pods", fmt.Sprintf("%d run", len(list)), problems, "")
+	return wrong("system pods", fmt.Sprintf("%d run", len(list)), problems, "Look at them with: kubectl -n kube-system describe pods")
 }
 
 func podReady(p corev1.Pod) bool {
@@ -173,20 +178,28 @@ func podState(p corev1.Pod) string {
 	return string(p.Status.Phase)
 }
 
-// etcd counts members and those that vote.
-func (s *verifying) etcd(context.Context) Finding {
+// etcd counts members and those that vote, and has each control plane ask its own.
+func (s *verifying) etcd(ctx context.Context) Finding {
 	if !s.answer {
 		return unasked("etcd")
 	}
-	members, healthy := quorum(s.known, "")
+	members := s.members(s.known)
 	var problems []string
-	if want := *s.Record.File.Nodes.ControlPlane.Count; members != want {
-		problems = append(problems, fmt.Sprintf("%d members, not %d", members, want))
+	if want := *s.Record.File.Nodes.ControlPlane.Count; len(members) != want {
+		problems = append(problems, fmt.Sprintf("%d members, not %d", len(members), want))
 	}
-	if healthy < members {
-		problems = append(problems, fmt.Sprintf("%d of %d members work, it takes %d", healthy, members, members/2+1))
+	if n := working(members); n < len(members) {
+		problems = append(problems, fmt.Sprintf("%d of %d members work, it takes %d", n, len(members), len(members)/2+1))
 	}
-	return wrong("etcd", fmt.Sprintf("%d of %d members work; it takes %d", healthy, members, members/2+1), problems, "Replace the control plane that is lost with: proxplane cluster replace NAME --cluster "+s.Name)
+	for _, m := range s.servers() {
+		if !members[m.Name] {
+			continue // it is counted above
+		}
+		if _, err := s.kubectl(ctx, m.Guest, "", "get", "--raw", "/readyz/etcd"); err != nil {
+			problems = append(problems, fmt.Sprintf("the API server of %s doesn't reach it: %v", m.Name, err))
+		}
+	}
+	return wrong("etcd", quorumText(members), problems, "Replace the control plane that is lost with: proxplane cluster replace NAME --cluster "+s.Name)
 }
 
 // Healthy reports whether nothing is wrong.

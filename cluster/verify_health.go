@@ -5,10 +5,8 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,10 +15,15 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// vip tells which control plane has the VIP.
+// vip tells which control plane has the VIP: who has the lease, and has the address.
 func (s *verifying) vip(ctx context.Context) Finding {
 	if !s.answer {
 		return unasked("vip")
+	}
+	const do = "Look at kube-vip with: kubectl -n kube-system logs kube-vip-NAME"
+	vip := s.Record.File.Provider.VIP
+	fail := func(format string, args ...any) Finding {
+		return Finding{Check: "vip", Text: fmt.Sprintf(format, args...), Do: do}
 	}
 	var lease struct {
 		Spec struct {
@@ -33,11 +36,25 @@ func (s *verifying) vip(ctx context.Context) Finding {
 	}
 	switch {
 	case err != nil:
-		return Finding{Check: "vip", Text: err.Error()}
+		return fail("%v", err)
 	case lease.Spec.Holder == "":
-		return Finding{Check: "vip", Text: "no control plane holds " + s.Record.File.Provider.VIP}
+		return fail("no control plane holds %s", vip)
 	}
-	return Finding{Check: "vip", OK: true, Text: fmt.Sprintf("%s is held by %s", s.Record.File.Provider.VIP, lease.Spec.Holder)}
+	m, err := s.Member(lease.Spec.Holder)
+	switch {
+	case err != nil:
+		return fail("%s is held by %s, which is no machine of this cluster", vip, lease.Spec.Holder)
+	case m.Guest.Status != model.StatusRunning:
+		return fail("%s is said to be held by %s, which is %s", vip, m.Name, m.Guest.Status)
+	}
+	addresses, err := output(ctx, s.in, m.Guest, "", "ip", "-o", "addr")
+	switch {
+	case err != nil:
+		return fail("whether %s has %s isn't known: %v", m.Name, vip, err)
+	case !strings.Contains(addresses, " "+vip+"/"):
+		return fail("%s is said to hold %s, and doesn't have that address", m.Name, vip)
+	}
+	return Finding{Check: "vip", OK: true, Text: fmt.Sprintf("%s is held by %s", vip, m.Name)}
 }
 
 // pressure looks for nodes that run short.
@@ -48,7 +65,11 @@ func (s *verifying) pressure(context.Context) Finding {
 	var problems []string
 	for name, n := range s.known {
 		for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
-			if has(n, string(kind)) {
+			at := slices.IndexFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == kind })
+			switch {
+			case at < 0 || n.Status.Conditions[at].Status == corev1.ConditionUnknown:
+				problems = append(problems, fmt.Sprintf("whether %s has %s isn't known", name, kind))
+			case n.Status.Conditions[at].Status == corev1.ConditionTrue:
 				problems = append(problems, fmt.Sprintf("%s has %s", name, kind))
 			}
 		}
@@ -65,7 +86,11 @@ func (s *verifying) certificates(ctx context.Context) Finding {
 	var problems []string
 	var first time.Time
 	for _, m := range s.Members {
-		if !m.Server() || m.Guest.Status != model.StatusRunning {
+		if !m.Server() {
+			continue
+		}
+		if m.Guest.Status != model.StatusRunning {
+			problems = append(problems, fmt.Sprintf("those of %s aren't known: it is %s", m.Name, m.Guest.Status))
 			continue
 		}
 		text, err := s.in.ReadFile(ctx, m.Guest, s.distribution().data("server/tls/serving-kube-apiserver.crt"))
@@ -90,7 +115,7 @@ func (s *verifying) certificates(ctx context.Context) Finding {
 			problems = append(problems, fmt.Sprintf("%s: its certificate expires on %s", m.Name, cert.NotAfter.Format(time.DateOnly)))
 		}
 	}
-	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "Renew them with: proxplane cluster rotate --cluster "+s.Name)
+	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "Start machines that are off with: proxplane power on NAME; renew certificates with: proxplane cluster rotate --cluster "+s.Name)
 }
 
 // clocks compares the clocks of the machines with each other.
@@ -101,17 +126,17 @@ func (s *verifying) clocks(ctx context.Context) Finding {
 	seen := 0
 	for _, m := range s.Members {
 		if m.Guest.Status != model.StatusRunning {
+			problems = append(problems, fmt.Sprintf("that of %s isn't known: it is %s", m.Name, m.Guest.Status))
 			continue
 		}
 		began := time.Now()
-		text, err := output(ctx, s.in, m.Guest, "", "date", "+%s")
+		now, err := s.clock(ctx, &m)
 		took := time.Since(began)
-		seconds, bad := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-		if err = errors.Join(err, bad); err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", m.Name, err))
+		if err != nil {
+			problems = append(problems, err.Error())
 			continue
 		}
-		off := time.Unix(seconds, 0).Sub(began.Add(took / 2))
+		off := now.Sub(began.Add(took / 2))
 		if seen++; seen == 1 {
 			least, highest = off, off
 		}
@@ -120,5 +145,5 @@ func (s *verifying) clocks(ctx context.Context) Finding {
 	if apart := highest - least; apart > most {
 		problems = append(problems, fmt.Sprintf("they are %s apart", apart.Round(time.Second)))
 	}
-	return wrong("clocks", fmt.Sprintf("within %s of each other", most), problems, "Have the machines reach a time server")
+	return wrong("clocks", fmt.Sprintf("within %s of each other", most), problems, "Start machines that are off with: proxplane power on NAME; have all of them reach a time server")
 }

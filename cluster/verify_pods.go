@@ -3,6 +3,9 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -78,10 +81,22 @@ func (s *verifying) schedule(ctx context.Context) ([]corev1.Pod, Finding) {
 	switch {
 	case err != nil:
 		return fail(err)
-	case len(pods) < len(s.known):
-		return fail(fmt.Errorf("%d of %d nodes run a pod", len(pods), len(s.known)))
+	}
+	pods = slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !podReady(p) || p.DeletionTimestamp != nil })
+	if lacking := lackPod(s.known, pods); len(lacking) > 0 {
+		return fail(fmt.Errorf("no test pod runs on %s", strings.Join(lacking, ", ")))
 	}
 	return pods, Finding{Check: "scheduling", OK: true, Text: fmt.Sprintf("a pod runs on each of %d nodes", len(pods))}
+}
+
+// lackPod are the nodes that none of some pods is on.
+func lackPod(nodes map[string]corev1.Node, pods []corev1.Pod) (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if !slices.ContainsFunc(pods, func(p corev1.Pod) bool { return p.Spec.NodeName == name }) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // dns resolves a name in a pod of each node.
@@ -99,10 +114,17 @@ func (s *verifying) dns(ctx context.Context, pods []corev1.Pod) Finding {
 // network has pods of each node reach the next one.
 func (s *verifying) network(ctx context.Context, pods []corev1.Pod) Finding {
 	var problems []string
+	if len(pods) < 2 {
+		return Finding{Check: "networking", Skipped: true, Text: "skipped: there is only one node"}
+	}
 	for i, p := range pods {
 		to := pods[(i+1)%len(pods)]
-		if _, err := s.ask(ctx, "-n", testNamespace, "exec", p.Name, "--", "wget", "-q", "-T", "5", "-O", "-", fmt.Sprintf("http://%s:8080/", hostOf(to.Status.PodIP))); err != nil {
+		said, err := s.ask(ctx, "-n", testNamespace, "exec", p.Name, "--", "wget", "-q", "-T", "5", "-O", "-", fmt.Sprintf("http://%s:8080/", hostOf(to.Status.PodIP)))
+		switch {
+		case err != nil:
 			problems = append(problems, fmt.Sprintf("a pod on %s doesn't reach one on %s", p.Spec.NodeName, to.Spec.NodeName))
+		case strings.TrimSpace(said) != to.Name: // pods serve their own names
+			problems = append(problems, fmt.Sprintf("a pod on %s reaches something else than the one on %s at %s", p.Spec.NodeName, to.Spec.NodeName, to.Status.PodIP))
 		}
 	}
 	return wrong("networking", "pods reach each other across nodes", problems, "Look at the network's pods (canal, cilium, …), and at firewalls between the machines")

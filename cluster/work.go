@@ -30,8 +30,8 @@ type Work struct {
 	Site   *site.Site
 	In     Guests
 	Report Report
-	// Allow is what may be done to machines that are there: a change of sizes restarts them.
-	Allow model.Allow
+	// Restart says that machines may be restarted, one by one, where a change of sizes takes that.
+	Restart bool
 	// Patience is how long a machine may take to join; 0: half an hour.
 	Patience time.Duration
 }
@@ -54,7 +54,6 @@ func newToken() string {
 
 // apply has Proxmox have what is wanted, and waits for it.
 func (w *Work) apply(ctx context.Context, want model.Desired) error {
-	want.Allow = w.Allow
 	report, err := w.Site.Apply(ctx, want, engine.Options{Events: w.event, Progress: true, Patience: w.patience()})
 	if err != nil {
 		return err
@@ -65,7 +64,7 @@ func (w *Work) apply(ctx context.Context, want model.Desired) error {
 	var errs []error
 	for _, o := range report.Objects {
 		if o.State != engine.StateReady && o.State != engine.StateGone {
-			errs = append(errs, fmt.Errorf("%s: %s", o.Owner.Name, status.CLI.Say(status.Text(o.Text, o.Diff), o.Do)))
+			errs = append(errs, fmt.Errorf("%s: %s", o.Owner.Name, status.Cluster.Say(status.Text(o.Text, o.Diff), o.Do)))
 		}
 	}
 	return errors.Join(errs...)
@@ -81,7 +80,7 @@ func (w *Work) event(e engine.Event) {
 			w.Report.Doing(e.Owner.Name, fmt.Sprintf("%s: %d %%", e.Step, tenth*10))
 		}
 	case engine.Waiting:
-		w.Report.Doing(e.Owner.Name, status.CLI.Waits(plan.Wait{Reason: e.Reason, Text: e.Text, Diff: e.Diff, Do: e.Hint}))
+		w.Report.Doing(e.Owner.Name, status.Cluster.Waits(plan.Wait{Reason: e.Reason, Text: e.Text, Diff: e.Diff, Do: e.Hint}))
 	case engine.Failed:
 		w.Report.Doing(e.Owner.Name, fmt.Sprintf("%s failed: %s", e.Step, status.Text(e.Text, e.Diff)))
 	}
@@ -103,7 +102,7 @@ func (w *Work) Plan(ctx context.Context, f *File) (plan.Plan, Release, error) {
 	if err != nil {
 		return plan.Plan{}, r.Release, err
 	}
-	want.Foresee, want.Allow = true, w.Allow
+	want.Foresee, want.Allow = true, model.Allow{Restart: w.Restart}
 	p, err := w.Site.Plan(ctx, want)
 	return p, r.Release, err
 }
@@ -144,6 +143,9 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 	if r.File, err = c.secretsOf(ctx, r.File); err != nil {
 		return c, err
 	}
+	if err := w.dropLost(ctx, c, nodes); err != nil {
+		return c, err
+	}
 	wants := c.wanted(r, token)
 	all := []Node{}
 	for _, m := range c.Members {
@@ -161,7 +163,7 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 	if c, err = Find(ctx, w.Site, w.In, r.File.Name); err != nil {
 		return c, err
 	}
-	return c, w.awaitAll(ctx, c, nodes, "")
+	return c, w.awaitAll(ctx, c, nodes, expected{})
 }
 
 // pace is how often something in a machine is looked at: soon at first, then less and less.

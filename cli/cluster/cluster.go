@@ -15,7 +15,6 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/cluster"
 	"github.com/proxplane/proxplane/manifest"
-	"github.com/proxplane/proxplane/model"
 )
 
 // New is `proxplane cluster`.
@@ -78,7 +77,7 @@ func (w *working) open(u *ui.UI) (*target.Site, error) {
 }
 
 // work connects, and does something that changes a cluster.
-func (w *working) work(ctx context.Context, u *ui.UI, allow model.Allow, do func(context.Context, *target.Site, *cluster.Work) error) error {
+func (w *working) work(ctx context.Context, u *ui.UI, do func(context.Context, *target.Site, *cluster.Work) error) error {
 	if err := command.CheckOutput(w.output, "json"); err != nil {
 		return err
 	}
@@ -88,7 +87,7 @@ func (w *working) work(ctx context.Context, u *ui.UI, allow model.Allow, do func
 	}
 	defer c.Site.Close()
 	report := newReport(u, w.output == "json")
-	err = do(ctx, c, &cluster.Work{Site: c.Site, In: cluster.Agents(c.Site), Report: report, Allow: allow, Patience: w.timeout})
+	err = do(ctx, c, &cluster.Work{Site: c.Site, In: cluster.Agents(c.Site), Report: report, Patience: w.timeout})
 	if ctx.Err() != nil {
 		return ui.Interrupted(u, report.standing()...)
 	}
@@ -111,7 +110,7 @@ func failed(c *target.Site, err error) error {
 
 // onCluster does something to a cluster that is there.
 func (w *working) onCluster(ctx context.Context, u *ui.UI, do func(context.Context, *cluster.Work, *cluster.Cluster) error) error {
-	return w.work(ctx, u, model.Allow{}, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
+	return w.work(ctx, u, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
 		c, err := cluster.Find(ctx, work.Site, work.In, w.cluster)
 		if err != nil {
 			return err

@@ -15,7 +15,6 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/cluster"
-	"github.com/proxplane/proxplane/model"
 )
 
 func newScale(u *ui.UI) *cobra.Command {
@@ -129,19 +128,22 @@ func newReplace(u *ui.UI) *cobra.Command {
 		Use:   "replace MACHINE --cluster NAME",
 		Short: "Make a machine of a cluster anew",
 		Long: `Make a machine anew: it is drained as far as it answers, leaves the cluster and etcd, is
-destroyed, and joins as a new one of the same name. What would cost etcd its quorum is
-refused.`,
+destroyed, and joins as a new one of the same name. One that is lost leaves the cluster
+and is made again. What would cost etcd its quorum is refused.`,
 		Example: `  proxplane cluster replace lab-cp-1 --cluster lab --yes`,
 		Args:    command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
-				if _, err := c.Member(args[0]); err != nil {
+				_, there, err := c.Wanted(args[0])
+				if err != nil {
 					return err
 				}
-				if err := u.Agree(ctx, yes, args[0]+" will be destroyed and made anew"); err != nil {
-					return err
+				if there { // one that is gone is only made
+					if err := u.Agree(ctx, yes, args[0]+" will be destroyed and made anew"); err != nil {
+						return err
+					}
 				}
-				_, err := work.Replace(ctx, c, args[0])
+				_, err = work.Replace(ctx, c, args[0])
 				return err
 			})
 		},
@@ -214,7 +216,7 @@ with the same name and the same secrets.`,
 			if err := u.Agree(cmd.Context(), yes, "Cluster "+b.Record.File.Name+" will be as it was then, and what has happened since is lost"); err != nil {
 				return err
 			}
-			return w.work(cmd.Context(), u, model.Allow{}, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
+			return w.work(cmd.Context(), u, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
 				c, err := work.Restore(ctx, b)
 				if err == nil && w.output == "" {
 					u.Say("\nCluster %s is back: %s.", c.Name, machines(len(c.Members)))
@@ -242,7 +244,7 @@ otherwise.`,
   proxplane cluster destroy --cluster lab --force --cleanup`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return w.work(cmd.Context(), u, model.Allow{}, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
+			return w.work(cmd.Context(), u, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
 				what := "All machines of cluster " + w.cluster + " will be destroyed"
 				if !force && !u.Asks() {
 					return ui.Advise(errors.New(what+", and there is no terminal to confirm on"), "If that is what you want, add --force.")

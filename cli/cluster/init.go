@@ -13,7 +13,6 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/cluster"
-	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/status"
 )
 
@@ -48,7 +47,7 @@ nothing: fewer machines are asked for with "scale".`,
 	cmd.Flags().StringVar(&i.config, "config", "", "`FILE` that describes the cluster, or - for the standard input")
 	cmd.Flags().BoolVar(&i.generate, "generate-config", false, "write a file to begin with: to --config, or to the standard output")
 	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "check everything and show what would be done in Proxmox, with its effects")
-	cmd.Flags().BoolVar(&i.restart, "allow-restart", false, "restart machines whose size has changed")
+	cmd.Flags().BoolVar(&i.restart, "allow-restart", false, "restart machines whose size has changed: one by one, drained before")
 	i.paceFlags(cmd)
 	i.LoginFlags(cmd)
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
@@ -66,7 +65,8 @@ func (i *initializing) run(ctx context.Context, u *ui.UI) error {
 	if err != nil {
 		return err
 	}
-	return i.work(ctx, u, model.Allow{Restart: i.restart}, func(ctx context.Context, _ *target.Site, w *cluster.Work) error {
+	return i.work(ctx, u, func(ctx context.Context, _ *target.Site, w *cluster.Work) error {
+		w.Restart = i.restart
 		if i.dryRun {
 			return i.show(ctx, u, w, f)
 		}
@@ -122,9 +122,11 @@ func (i *initializing) show(ctx context.Context, u *ui.UI, w *cluster.Work, f *c
 		return err
 	}
 	if i.output == "json" {
-		return ui.WriteJSON(u.Out, status.CLI.ViewOf(p))
+		return ui.WriteJSON(u.Out, status.Cluster.ViewOf(p))
 	}
 	u.Say("%s %s", f.Kubernetes.Distribution, release.Version)
-	_, err = io.WriteString(u.Out, u.Page(u.Out).Plan(p))
+	page := u.Page(u.Out)
+	page.Words = status.Cluster
+	_, err = io.WriteString(u.Out, page.Plan(p))
 	return err
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -56,12 +57,13 @@ func (l *looking) again(ctx context.Context, u *ui.UI, show func(context.Context
 	if err := command.CheckOutput(l.output, "json"); err != nil {
 		return err
 	}
-	for {
-		err := l.look(ctx, u, func(c *cluster.Cluster) error { return show(ctx, u, c) })
-		if !l.watch {
+	for shown := false; ; {
+		err := l.look(ctx, u, func(c *cluster.Cluster) error { shown = true; return show(ctx, u, c) })
+		if !l.watch || err != nil && !shown && ctx.Err() == nil { // a cluster that was never seen is a mistake
 			return err
 		}
-		if err != nil && ctx.Err() == nil {
+		var wrong *ui.ExitError // it was shown
+		if err != nil && ctx.Err() == nil && !errors.As(err, &wrong) {
 			u.Complain(err)
 		}
 		select {

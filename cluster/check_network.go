@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/proxplane/proxplane/spec/suggest"
+)
+
+// checkNetwork checks addresses, the VIP among them.
+func (r *reading) checkNetwork(f *File) {
+	p, n := &f.Provider, &f.Provider.Network
+	vip, err := netip.ParseAddr(p.VIP)
+	switch {
+	case p.VIP == "":
+		r.fail("provider.vip", "is missing: give a free address of the machines' network, by which the API server is reached")
+	case err != nil:
+		r.fail("provider.vip", "want an IP address such as 192.168.1.200, have %q", suggest.Shortened(p.VIP))
+	case vip.IsLoopback() || vip.IsUnspecified() || vip.IsMulticast():
+		r.fail("provider.vip", "%s can't be the address of a machine", vip)
+	}
+	var prefix netip.Prefix
+	if n.Prefix != "" {
+		if prefix, err = netip.ParsePrefix(n.Prefix); err != nil || prefix != prefix.Masked() {
+			r.fail("provider.network.prefix", "want a network such as 192.168.1.0/24, have %q", suggest.Shortened(n.Prefix))
+			return
+		}
+	}
+	if prefix.IsValid() && vip.IsValid() {
+		if !prefix.Contains(vip) {
+			r.fail("provider.vip", "%s is outside of %s, the network of the machines", vip, prefix)
+		} else if reserved(prefix, vip) {
+			r.fail("provider.vip", "%s is no address for machines in %s; give another one", vip, prefix)
+		}
+	}
+	if p.VIP != "" && p.VIP == n.Gateway {
+		r.fail("provider.vip", "%s is the gateway; give a free address", p.VIP)
+	}
+	taken := map[netip.Addr]string{}
+	if len(n.Pool) > 0 && !prefix.IsValid() {
+		r.fail("provider.network.prefix", "is missing: a pool needs the network that its addresses are in")
+	}
+	for _, pool := range f.Pools() {
+		field := fieldOf(f, pool) + ".addresses"
+		if len(pool.Addresses) > 0 && len(pool.Addresses) != *pool.Count {
+			r.fail(field, "has %d addresses for %d machines; give one for each", len(pool.Addresses), *pool.Count)
+		}
+		for i, text := range pool.Addresses {
+			a, err := netip.ParsePrefix(text)
+			switch {
+			case err != nil:
+				r.fail(fmt.Sprintf("%s[%d]", field, i), "want an address with its prefix length, such as 192.168.1.11/24, have %q", suggest.Shortened(text))
+			case a.Addr() == vip:
+				r.fail(fmt.Sprintf("%s[%d]", field, i), "%s is the VIP; machines need addresses of their own", vip)
+			case taken[a.Addr()] != "":
+				r.fail(fmt.Sprintf("%s[%d]", field, i), "%s is in %s, too; machines need addresses of their own", a.Addr(), taken[a.Addr()])
+			case vip.IsValid() && !a.Masked().Contains(vip):
+				r.fail("provider.vip", "%s is outside of %s, the network of the machines", vip, a.Masked())
+			}
+			if err == nil {
+				taken[a.Addr()] = fmt.Sprintf("%s[%d]", field, i)
+			}
+		}
+	}
+}
+
+// reserved reports whether an address of a network is the network's own, or the one of all.
+func reserved(network netip.Prefix, a netip.Addr) bool {
+	if !network.Addr().Is4() || network.Bits() > 30 {
+		return false
+	}
+	return a == network.Masked().Addr() || !network.Contains(a.Next())
+}
+
+// checkPodNetworks finds networks of pods and services that the machines' own network is part of.
+func (r *reading) checkPodNetworks(f *File) {
+	vip, err := netip.ParseAddr(f.Provider.VIP)
+	if err != nil {
+		return // it is told elsewhere
+	}
+	for _, c := range []struct{ field, text string }{{"kubernetes.podCIDR", f.Kubernetes.PodCIDR}, {"kubernetes.serviceCIDR", f.Kubernetes.ServiceCIDR}} {
+		for part := range strings.SplitSeq(c.text, ",") {
+			if p, err := netip.ParsePrefix(strings.TrimSpace(part)); err == nil && p.Contains(vip) {
+				r.fail(c.field, "%s has the VIP %s in it, and so the machines' own network; give another network", p, vip)
+			}
+		}
+	}
+}

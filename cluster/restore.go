@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/proxplane/proxplane/model"
+)
+
+// Restore brings a cluster back to a backup: the one that is there, or a new one where it is gone. What
+// has happened since is lost. It can be interrupted, and called again.
+func (w *Work) Restore(ctx context.Context, b *Backup) (*Cluster, error) {
+	c, err := Find(ctx, w.Site, w.In, b.Record.File.Name)
+	switch {
+	case errors.Is(err, ErrNoCluster) && len(c.Members) == 0:
+		if err := w.Check(ctx, b.Record.File); err != nil {
+			return c, err
+		}
+		return w.restoreAnew(ctx, c, b)
+	case err != nil:
+		return c, err
+	}
+	if !slices.ContainsFunc(c.Members, func(m Member) bool { return m.Server() && m.Seeded }) { // it was interrupted at once
+		return w.restoreAnew(ctx, c, b)
+	}
+	token, err := w.token(ctx, c, c.Record)
+	if err != nil {
+		return c, err
+	}
+	if token != b.Token {
+		return c, fmt.Errorf("the backup is of another cluster named %s; destroy this one first, or restore from a backup of its own", c.Name)
+	}
+	if err := w.restoreIn(ctx, c, b); err != nil {
+		return c, err
+	}
+	return w.stagesWith(ctx, c, c.Record, token, nil) // those that are missing
+}
+
+// restoreAnew makes the cluster again. Its first control plane starts from the snapshot, the others join
+// it.
+func (w *Work) restoreAnew(ctx context.Context, c *Cluster, b *Backup) (*Cluster, error) {
+	c.Name, c.site, c.in, c.Record = b.Record.File.Name, w.Site, w.In, b.Record
+	return w.stagesWith(ctx, c, b.Record, b.Token, func(ctx context.Context, c *Cluster) error { return w.restoreIn(ctx, c, b) })
+}
+
+// restoreIn stops the control planes, has the first one start from the snapshot and the others join it
+// anew.
+func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
+	d := c.distribution()
+	const file = "/var/lib/rancher/proxplane-restore"
+	var servers, workers []Member
+	for _, m := range c.Members { // before anything is stopped
+		switch {
+		case !m.Seeded:
+			continue // it has never booted, and joins later
+		case m.Guest.Status != model.StatusRunning:
+			return fmt.Errorf("nothing is restored: %s is %s; start it with: proxplane power on %s, or destroy VM %d in Proxmox if it is lost, and it is made anew", m.Name, m.Guest.Status, m.Name, m.Guest.VMID)
+		case m.Server():
+			servers = append(servers, m)
+		default:
+			workers = append(workers, m)
+		}
+	}
+	first := servers[0]
+	w.Report.Doing(first.Name, "gets the snapshot")
+	if err := writeLarge(ctx, w.In, first.Guest, file, b.Snapshot); err != nil {
+		return err
+	}
+	for _, m := range servers {
+		w.Report.Doing(m.Name, "stops "+d.unit(true))
+		if _, err := output(ctx, w.In, m.Guest, "", "systemctl", "stop", d.unit(true)); err != nil {
+			return err
+		}
+	}
+	w.Report.Doing(first.Name, "restores the snapshot")
+	if _, err := output(ctx, w.In, first.Guest, "", d.program(), "server", "--cluster-reset", "--cluster-reset-restore-path="+file); err != nil {
+		return err
+	}
+	for i, m := range servers {
+		if i > 0 { // what it has of etcd is of another time
+			if _, err := output(ctx, w.In, m.Guest, "", "rm", "-rf", d.data("server/db/etcd")); err != nil {
+				return err
+			}
+		}
+		if err := w.startAgain(ctx, c, &m); err != nil {
+			return err
+		}
+		if i == 0 {
+			if err := w.dropForeign(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := output(ctx, w.In, first.Guest, "", "rm", "-f", file); err != nil {
+		return err
+	}
+	return w.restartWorkers(ctx, c, workers)
+}
+
+// dropForeign removes the nodes that a snapshot has and no machine is. Machines of their names that are made
+// later couldn't join otherwise: Kubernetes knows them by what is gone.
+func (w *Work) dropForeign(ctx context.Context, c *Cluster) error {
+	nodes, err := c.kubeNodes(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		if m, err := c.Member(name); err == nil && m.Seeded {
+			continue
+		}
+		if _, err := c.ask(ctx, "delete", "node", name, "--wait=false"); err != nil {
+			return fmt.Errorf("%s: delete its node: %w", name, err)
+		}
+		w.Report.Done(name, "has left the cluster: the snapshot knows it, and there is no such machine")
+	}
+	return nil
+}
+
+// restartWorkers has workers connect to a control plane that knows what it knew when the snapshot was taken.
+func (w *Work) restartWorkers(ctx context.Context, c *Cluster, workers []Member) error {
+	var nodes []Node
+	since := map[string]time.Time{}
+	for _, m := range workers {
+		if _, err := output(ctx, w.In, m.Guest, "", "systemctl", "restart", "--no-block", c.distribution().unit(false)); err != nil {
+			return err
+		}
+		now, err := c.clock(ctx, &m)
+		if err != nil {
+			return err
+		}
+		nodes, since[m.Name] = append(nodes, m.Node), now
+	}
+	return w.awaitAll(ctx, c, nodes, expected{since: since})
+}
