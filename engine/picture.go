@@ -14,27 +14,39 @@ import (
 // others don't read again. Plans of one Picture may be made at the same time.
 //
 // The lists show whether a guest was left up to date, its node, name, tags, lock, pool, power state, CPUs, memory
-// and root disk. The config of a guest that the lists show something to do for is always read. Of the others,
-// so many are read as Most says; what somebody has changed in one that isn't read, and that no list shows, isn't seen: it is
-// [plan.Object.Unread].
+// and root disk. The config of a guest that the lists show something to do for is always read. Of the others, some are read
+// for whoever asks first, and beside them those whose turn it is. What somebody has changed in one that isn't read, and that no
+// list shows, isn't seen: it is [plan.Object.Unread].
 type Picture struct {
 	Since time.Time // what was read earlier doesn't count
-	Most  int       // configs that are read though the lists show nothing to do; negative: all
-	First int       // with which of those guests reading begins, so that another picture can begin with others
+	Few   int       // configs that are read anyway, as long as nobody asks for more machines at once; negative: all
+	Turn  int       // beside them, so many have their turn
+	First int       // with which of all guests the turn begins, so that another picture can go on with others
 
 	mu   sync.Mutex
-	read int // of Most
+	read int // of Few
 }
 
-// take reports whether one more config may be read.
+// take reports whether one more config may be read without its turn.
 func (pic *Picture) take() bool {
 	pic.mu.Lock()
 	defer pic.mu.Unlock()
-	if pic.Most >= 0 && pic.read >= pic.Most {
+	if pic.Few >= 0 && pic.read >= pic.Few {
 		return false
 	}
 	pic.read++
 	return true
+}
+
+// turns are the guests whose turn it is, of some. It goes by their VMIDs, and not by who asks first: so pictures that go on
+// one after another come to all guests, in whichever order they are asked for.
+func (pic *Picture) turns(ids []int) map[int]bool {
+	turn := map[int]bool{}
+	slices.Sort(ids)
+	for i := range min(pic.Turn, len(ids)) {
+		turn[ids[(pic.First+i)%len(ids)]] = true
+	}
+	return turn
 }
 
 // PlanAsOf is a Plan that relies on a picture. It is for those who plan for many objects one after another.
@@ -82,6 +94,7 @@ func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.
 	}
 	want.VMs = vms
 	for _, o := range e.plan(want, known).Objects {
+		o.Look.Volumes = false // lists of storages are for machines whose configs are read
 		if machines[o.Owner.Key] && o.VMID != 0 && !o.Gone && o.Ready() && len(o.Notes) == 0 {
 			list = append(list, o)
 		}
@@ -91,14 +104,34 @@ func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.
 
 // unread are those of some machines that the lists are enough for.
 func (e *Engine) unread(list []plan.Object, pic *Picture) (left []plan.Object) {
-	for i := range list {
-		o := list[(i+pic.First)%len(list)]
-		if config, _ := e.observer.Outdated(o.VMID, pic.Since, pic.Since); config && !pic.take() {
+	many, ids := pic.Few >= 0 && len(list) > pic.Few, []int{}
+	if many {
+		for _, o := range list {
+			ids = append(ids, o.VMID)
+		}
+	} else {
+		ids = e.marked()
+	}
+	turn := pic.turns(ids)
+	for _, o := range list {
+		if config, _ := e.observer.Outdated(o.VMID, pic.Since, pic.Since); config && !turn[o.VMID] && (many || !pic.take()) {
 			o.Unread = true
 			left = append(left, o)
 		}
 	}
 	return left
+}
+
+// marked are all guests that tags call somebody's.
+func (e *Engine) marked() (ids []int) {
+	e.observer.View(func(have *model.Observed) {
+		for id, g := range have.Guests {
+			if _, _, ok := model.ParseStateTag(g.Tags); ok {
+				ids = append(ids, id)
+			}
+		}
+	})
+	return ids
 }
 
 // tagged are the guests whose tags say that they are of machines that are planned for.

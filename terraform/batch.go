@@ -136,18 +136,20 @@ const (
 	// pictureAge is how long one picture of Proxmox is good for: resources are looked at one after another, and
 	// are planned for by what was seen then.
 	pictureAge = 30 * time.Second
-	// sample is how many configs a refresh reads of machines that the lists show to be up to date.
-	sample = 30
+	// few is of how many machines a refresh reads the configs though the lists show them to be up to date.
+	few = 100
+	// turn is how many more have their turn.
+	turn = 30
 	// probes is of how many new machines it is asked whether guests that these credentials can't see have their VMIDs. Credentials
 	// that see nothing of what was made before are found out by a few.
 	probes = 5
 )
 
-// picture is a new picture of Proxmox. Another minute begins with other machines.
+// picture is a new picture of Proxmox. Another minute goes on with other machines.
 func (c *config) picture(now time.Time) *engine.Picture {
-	pic := &engine.Picture{Since: now, Most: sample, First: int(now.Unix()/60) * sample}
+	pic := &engine.Picture{Since: now, Few: few, Turn: turn, First: int(now.Unix()/60) * turn}
 	if c.refresh == refreshConfigs {
-		pic.Most = -1
+		pic.Few = -1
 	}
 	return pic
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -61,9 +62,11 @@ func (c *client) login() values {
 }
 
 // connect starts a provider with a block.
-func (c *client) connect(block values) {
+func (c *client) connect(block values) { c.Helper(); c.connectTo(terraform.New("test")(), block) }
+
+func (c *client) connectTo(p provider.Provider, block values) {
 	c.Helper()
-	server, err := providerserver.NewProtocol6WithError(terraform.New("test")())()
+	server, err := providerserver.NewProtocol6WithError(p)()
 	if err != nil {
 		c.Fatal(err)
 	}

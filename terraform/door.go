@@ -22,6 +22,7 @@ const Address = "terraform.local/" + Name + "/" + Name
 // door is a configured provider: one Proxmox cluster, and what all resources want of it.
 type door struct {
 	config config
+	open   opener
 	plans  batches
 
 	mu       sync.Mutex
@@ -34,8 +35,8 @@ type door struct {
 	picture  *engine.Picture       // what was seen that is good enough for plans
 }
 
-func newDoor(c config) *door {
-	d := &door{config: c, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}, asked: map[model.Key]bool{}}
+func newDoor(c config, open opener) *door {
+	d := &door{config: c, open: open, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}, asked: map[model.Key]bool{}}
 	d.plans.plan = d.planAll
 	return d
 }
@@ -47,7 +48,7 @@ func (d *door) opened(c manifest.Connection) (*site.Site, error) {
 	if d.site != nil {
 		return d.site, nil
 	}
-	s, err := site.Open(site.Config{Proxmox: c.Config(), SSH: c.SSH, Keys: c.Keys}, site.Options{Door: Door, Set: d.config.set, Options: engine.Options{}})
+	s, err := d.open(site.Config{Proxmox: c.Config(), SSH: c.SSH, Keys: c.Keys}, site.Options{Door: Door, Set: d.config.set, Options: engine.Options{}})
 	if err != nil {
 		return nil, &blockError{err}
 	}

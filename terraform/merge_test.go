@@ -36,7 +36,7 @@ func TestAnImageIsSaidInOneWay(t *testing.T) {
 		{"both configurations say so", "ubuntu", true, "proxplane_image x says something else"},
 		{"a state is of before, and is about to change", "ubuntu", false, ""},
 	} {
-		d := newDoor(config{})
+		d := newDoor(config{}, nil)
 		d.planned[own] = wanting{want: wantsImage("debian"), said: c.said}
 		machine.wanted.Desired = wantsImage(c.template)
 		machine.wanted.Desired.Images[0].Used = true

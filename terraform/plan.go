@@ -179,7 +179,7 @@ func unread(w part, objects []plan.Object) (diags diag.Diagnostics) {
 		who += fmt.Sprintf(" and %d others", more)
 	}
 	diags.AddWarning("Not every config was read", fmt.Sprintf("%s: up to date by the cluster's lists, which show node, name, tags, pool, power, CPUs, memory and root disk. What somebody else has changed beside that is seen when it is their turn "+
-		"(configs of %d machines are read each time). Set refresh = %q in the provider's block to read all of them each time, or %q to leave it at that without this warning.", who, sample, refreshConfigs, refreshLists))
+		"(where there are more than %d machines, the configs of %d have their turn each minute). Set refresh = %q in the provider's block to read all of them each time, or %q to leave it at that without this warning.", who, few, turn, refreshConfigs, refreshLists))
 	return diags
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/proxplane/proxplane/site"
 )
 
 // Name is what the provider is called, and what the names of its resources begin with.
@@ -18,17 +20,22 @@ const Name = "proxplane"
 
 // New makes the provider.
 func New(version string) func() provider.Provider {
-	return func() provider.Provider { return &plugin{version: version, getenv: os.Getenv} }
+	return func() provider.Provider { return &plugin{version: version, getenv: os.Getenv, open: site.Open} }
 }
 
 // plugin is the provider.
 type plugin struct {
 	version string
 	getenv  func(string) string
+	open    opener
 }
+
+// opener opens a site.
+type opener func(site.Config, site.Options) (*site.Site, error)
 
 var (
 	_ provider.ProviderWithFunctions          = (*plugin)(nil)
+	_ provider.ProviderWithValidateConfig     = (*plugin)(nil)
 	_ provider.ProviderWithEphemeralResources = (*plugin)(nil)
 )
 
@@ -59,8 +66,8 @@ func (p *plugin) Schema(_ context.Context, _ provider.SchemaRequest, resp *provi
 	resp.Schema.Attributes["existing"] = schema.StringAttribute{Optional: true, Description: "What is done with machines of the set that are there while the state has none, since it was lost or an apply was interrupted: " +
 		adoptExisting + " takes them, " + refuseExisting + " is an error when planning. Default: " + adoptExisting + "."}
 	resp.Schema.Attributes["refresh"] = schema.StringAttribute{Optional: true, Description: fmt.Sprintf("What is read of machines that were left up to date, whenever they are looked at. %s: the cluster's lists, which show changes of "+
-		"node, name, tags, pool, power, CPUs, memory and root disk, and the configs of %d machines, each time of other ones, so that with up to %d machines every change by hand is seen. "+
-		"%s: the config of each machine, with a request for each. What is to be changed is always read. Default: as %s, with a warning in plans if configs weren't read.", refreshLists, sample, sample, refreshConfigs, refreshLists)}
+		"node, name, tags, pool, power, CPUs, memory and root disk, and the configs of up to %d machines, so that with no more of them every change by hand is seen. With more, %d have their turn each minute. "+
+		"%s: the config of each machine, with a request for each. What is to be changed is always read. Default: as %s, with a warning in plans if configs weren't read.", refreshLists, few, turn, refreshConfigs, refreshLists)}
 	resp.Schema.Attributes["set"] = schema.StringAttribute{Optional: true, Description: "The name of what this configuration makes on the Proxmox cluster, such as shop-${terraform.workspace}. " +
 		"Machines are known by it, so that a lost state loses nothing: two configurations or workspaces never use the same. Default: " + setVariable + "."}
 }
@@ -80,7 +87,7 @@ func (p *plugin) Configure(_ context.Context, req provider.ConfigureRequest, res
 		}
 		return // nothing can be planned by it; whoever tries says so
 	}
-	d := newDoor(*c)
+	d := newDoor(*c, p.open)
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = d, d, d
 }
 

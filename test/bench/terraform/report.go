@@ -123,8 +123,8 @@ func (r *report) targets() (list []figures.Target) {
 		}
 	}
 	for _, m := range r.seen {
-		if !m.client.theirs {
-			list = append(list, figures.AtMost(fmt.Sprintf("%s, plan of %d machines: requests", m.client.name, m.n), float64(m.requests), 100, ""))
+		if !m.client.theirs { // configs of up to 100 machines, those whose turn it is, and lists
+			list = append(list, figures.AtMost(fmt.Sprintf("%s, plan of %d machines: requests", m.client.name, m.n), float64(m.requests), 175, ""))
 		}
 	}
 	return list

@@ -1,0 +1,22 @@
+package terraform
+
+import (
+	"net/http"
+
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+
+	"github.com/proxplane/proxplane/site"
+)
+
+// NewThrough makes a provider whose requests go through a round tripper. What it has opened is handed to a function, which
+// closes it: a provider's process never does.
+func NewThrough(rt http.RoundTripper, opened func(*site.Site)) provider.Provider {
+	return &plugin{version: "test", getenv: func(string) string { return "" }, open: func(cfg site.Config, opts site.Options) (*site.Site, error) {
+		cfg.Proxmox.RoundTripper = rt
+		s, err := site.Open(cfg, opts)
+		if err == nil {
+			opened(s)
+		}
+		return s, err
+	}}
+}

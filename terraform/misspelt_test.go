@@ -1,0 +1,60 @@
+package terraform_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/proxplane/proxplane/terraform"
+)
+
+// A misspelt name in an object, which Terraform drops without a word, is an error of the provider.
+func TestMisspeltNamesInObjectsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	server, err := providerserver.NewProtocol6WithError(terraform.New("test")())()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := all.Provider.ValueType()
+	empty, err := tfprotov6.NewDynamicValue(kind, valueOf(kind, values{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	validate := func(text string) said {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: &empty})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told(resp.Diagnostics)
+	}
+	const machine = "resource \"proxplane_virtual_machine\" \"web\" {\n  name = \"web\"\n  class = { cpus = 2, memory = \"1Gi\" }\n  networks = [{ name = \"lan\", vlan = 5 }]\n  timeouts = { create = \"5m\" }\n}\n"
+	for have, want := range map[string]string{
+		`{ cpus = 2`:      "",
+		`{ cpu_count = 2`: "ERROR: Unsupported nested attribute: main.tf:3: proxplane_virtual_machine.web: class.cpu_count: known are ",
+		`{ cpuss = 2`:     "class.cpuss: did you mean cpus?",
+	} {
+		out := validate(strings.Replace(machine, "{ cpus = 2", have, 1))
+		if out.failed != (want != "") || !strings.Contains(out.text, want) {
+			t.Errorf("%s: nothing says %q:\n%s", have, want, out)
+		}
+	}
+	if out := validate(strings.ReplaceAll(machine, "vlan =", "vlna =")); !strings.Contains(out.text, "networks[0].vlna: did you mean vlan?") {
+		t.Errorf("a list of objects isn't looked at:\n%s", out)
+	}
+	if out := validate("locals {\n  class = { cpuss = 2 }\n}\n" + strings.Replace(machine, "{ cpus = 2, memory = \"1Gi\" }", "local.class", 1)); out.failed || !strings.Contains(out.text, "WARNING: A nested attribute has no effect: main.tf:2") {
+		t.Errorf("a local isn't followed:\n%s", out)
+	}
+}
