@@ -14,6 +14,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/terraform"
+	"github.com/proxplane/proxplane/test/kit/thorough"
 )
 
 // fleet is a simulated cluster with the times of the benchmarks, in virtual time, and what Terraform does with it: a process of
@@ -148,7 +149,11 @@ func benchMachine(name string, replicas int) values {
 // bound is the shortest time that one machine takes there.
 const bound = (2000 + 200 + 300 + 1000 + 3000 + 5*5) * time.Millisecond
 
+// With for_each Terraform works on ten machines at a time.
 func TestWhatAHundredResourcesCost(t *testing.T) {
+	if !thorough.All() {
+		t.Skip("replicas run through the same code in a tenth of the time")
+	}
 	const machines = 100
 	inFleet(t, func(t *testing.T, f *fleet) {
 		var resources []values
@@ -161,6 +166,7 @@ func TestWhatAHundredResourcesCost(t *testing.T) {
 	})
 }
 
+// With replicas all machines are made at once.
 func TestWhatAHundredReplicasCost(t *testing.T) {
 	const machines = 100
 	inFleet(t, func(t *testing.T, f *fleet) {
