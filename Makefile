@@ -85,7 +85,7 @@ test-guest: tools ## guests that really boot, Debian with cloud-init and Ignitio
 	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian -tofu
 
 test-guest-nodes: tools controlplane ## guests that become nodes of Kubernetes: a real kubelet with Debian's containerd by our user-data, and a cluster from one file with the real programs where RKE2 has them (emulated: many minutes; builds a kubelet and a Debian once)
-	$(GO) test -count=1 -v -timeout 120m -run 'RealKubelet|RealParts' ./test/guest -nodes -patience 30m
+	$(GO) test -count=1 -v -timeout 240m -run 'RealKubelet|RealParts' ./test/guest -nodes -patience 30m
 
 test-clients: ## OpenTofu and go-proxmox against the simulator, and kube-vip's generator (builds them once, some minutes)
 	$(GO) test -count=1 -v -timeout 40m -run KubeVIP ./cluster -kube-vip

@@ -30,8 +30,11 @@ import (
 	"github.com/proxplane/proxplane/test/kit/tool"
 )
 
-// suffix is what a distribution puts behind the version of its programs.
-const suffix = "+rke2r1"
+// What a distribution puts behind the version of its programs: of the release that a cluster is made with, and of the next.
+const (
+	suffix     = "+rke2r1"
+	nextSuffix = "+rke2r2"
+)
 
 // unit is the service of a node as a release of RKE2 brings it.
 const unit = `[Unit]
@@ -56,7 +59,7 @@ ExecStart=/usr/local/bin/rke2 %[1]s
 `
 
 // releaseArchive is a release of the stand-in for RKE2: laid out as RKE2's archive is, with the real programs of Kubernetes.
-func releaseArchive(t *testing.T, parts nodeParts) (version string, archive []byte) {
+func releaseArchive(t *testing.T, parts nodeParts, suffix string) (version string, archive []byte) {
 	t.Helper()
 	ctx := t.Context()
 	plane, err := controlplane.Programs(ctx)
@@ -67,6 +70,11 @@ func releaseArchive(t *testing.T, parts nodeParts) (version string, archive []by
 	nodes, err := tool.OpenAs(ctx, "kubernetes", suffix)
 	if err == nil {
 		err = nodes.Build(ctx, os.Stderr)
+	}
+	need.None(t, err)
+	etcdutl, err := tool.Open(ctx, "etcdutl")
+	if err == nil {
+		err = etcdutl.Build(ctx, os.Stderr)
 	}
 	need.None(t, err)
 	rke2 := filepath.Join(t.TempDir(), "rke2")
@@ -80,6 +88,7 @@ func releaseArchive(t *testing.T, parts nodeParts) (version string, archive []by
 		files["share/rke2/bin/"+name] = plane.Path(name)
 	}
 	files["share/rke2/bin/kubelet"] = nodes.Path("kubelet")
+	files["share/rke2/bin/etcdutl"] = etcdutl.Path("etcdutl")
 	for _, name := range []string{"loopback", "bridge", "host-local"} {
 		files["share/rke2/bin/"+name] = parts.cni.Path(name)
 	}
@@ -115,45 +124,49 @@ nodes:
 `
 
 // A cluster from one file, with real machines that boot our user-data, and the real programs of Kubernetes where RKE2 has
-// them: a control plane, and a worker that joins it through the VIP with the token.
+// them: a control plane, and workers that join it through the VIP with the token. Each thing that is done to it is a test of its
+// own, so that what has passed is seen; after one that fails, the others are left out.
 func TestAClusterFromOneFileWithRealParts(t *testing.T) {
 	w, parts := nodeWorld(t)
-	version, archive := releaseArchive(t, parts)
+	version, archive := releaseArchive(t, parts, suffix)
 	l := newLab(t, w)
-	m := newMirror(t)
-	l.offer(map[uint16]string{443: m.address})
-	at := "releases.test/rke2/" + version + "/rke2.linux-amd64.tar.gz"
-	m.put(at, archive, "")
+	r := &realCluster{lab: l, mirror: newMirror(t), version: version}
+	l.offer(map[uint16]string{443: r.mirror.address})
+	at := r.offers(version, archive)
 	before := l.inventory()
 	file := filepath.Join(l.dir, "lab.yaml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, clusterFile, version, sha(archive)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	timed := func(args ...string) string {
-		t.Helper()
-		began := time.Now()
-		out, err := l.run(l.as(append([]string{"cluster"}, args...)...)...)
-		t.Logf("cluster %s took %s\n%s", args[0], time.Since(began).Round(time.Second), out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
 	t.Logf("the archive has %d MiB", len(archive)>>20)
-	timed("init", "--config", file, "--timeout", (2 * *patience).String())
-	m.wasAsked(t, at)
-	if out := timed("status", "-c", "lab"); strings.Count(out, " ready ") != 2 {
-		t.Errorf("status:\n%s", out)
-	}
-	l.usesKubeconfig(timed("kubeconfig", "-c", "lab"))
-	l.validates(version)
-	// Each machine has of the others' secrets what it needs, and the notes have none.
-	l.has(l.vm("lab-worker-0"), "cat /etc/proxplane/env; test ! -e /etc/proxplane/cluster.yaml", "WORD=a-secret-word")
-	l.has(l.vm("lab-cp-0"), "stat -c %a /etc/proxplane/cluster.yaml /etc/rancher/rke2/config.yaml", "600\n600")
-	timed("destroy", "-c", "lab", "--force", "--cleanup")
-	if after := l.inventory(); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
+	r.stage("init", func() {
+		r.timed("init", "--config", file, "--timeout", (2 * *patience).String())
+		r.mirror.wasAsked(l.t, at)
+		r.hasReady(2)
+	})
+	r.stage("kubeconfig", func() { l.usesKubeconfig(r.timed("kubeconfig", "-c", "lab")) })
+	r.stage("validate", func() { l.validates(r.version) })
+	r.stage("secrets", func() {
+		// Each machine has of the others' secrets what it needs, and the notes have none.
+		l.has(l.vm("lab-worker-0"), "cat /etc/proxplane/env; test ! -e /etc/proxplane/cluster.yaml", "WORD=a-secret-word")
+		l.has(l.vm("lab-cp-0"), "stat -c %a /etc/proxplane/cluster.yaml /etc/rancher/rke2/config.yaml", "600\n600")
+	})
+	r.stage("scale", r.scales)
+	r.stage("backup", r.backsUp)
+	r.stage("upgrade", func() {
+		next, archive := releaseArchive(l.t, parts, nextSuffix)
+		r.upgrades(next, archive)
+	})
+	r.stage("replace", r.replaces)
+	r.stage("restore", r.restores)
+	r.stage("rotate", r.rotates)
+	r.stage("validate again", func() { l.validates(r.version) })
+	r.stage("destroy", func() {
+		r.timed("destroy", "-c", "lab", "--force", "--cleanup")
+		if after := l.inventory(); after != before {
+			l.t.Errorf("before:\n%s\nafter:\n%s", before, after)
+		}
+	})
 }
 
 // inventory is what Proxmox has of machines and volumes.

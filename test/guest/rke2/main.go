@@ -3,8 +3,8 @@
 // Command rke2 stands in for RKE2 in real guests of the tests: it is fetched, verified, unpacked and started
 // as a release of RKE2 is, reads the same config.yaml, and has the same files, ports and services. What it
 // starts are the real programs of Kubernetes and etcd, as processes instead of static pods, since no
-// images of containers can be had. It knows one control plane with any number of agents and no snapshots, and
-// sets the VIP itself, in the place of kube-vip.
+// images of containers can be had. It knows one control plane with any number of agents, and sets the VIP itself,
+// in the place of kube-vip.
 package main
 
 import (
@@ -59,13 +59,20 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	switch strings.Join(args, " ") {
+	line := strings.Join(args, " ")
+	switch line {
 	case "server":
 		return serve(&c)
 	case "agent":
 		return c.agent()
 	case "certificate rotate":
 		return rotate()
+	}
+	if name, ok := strings.CutPrefix(line, "etcd-snapshot save --name "); ok {
+		return c.snapshot(name)
+	}
+	if snapshot, ok := strings.CutPrefix(line, "server --cluster-reset --cluster-reset-restore-path="); ok {
+		return c.reset(snapshot)
 	}
 	return fmt.Errorf("the stand-in doesn't know %q", args)
 }

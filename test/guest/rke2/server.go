@@ -43,7 +43,7 @@ func serve(c *config) error {
 	}
 	f := &family{ended: make(chan error, 8)}
 	f.start("etcd", "--data-dir", etcdData, "--name", c.Name, "--listen-client-urls", etcdURL, "--advertise-client-urls", etcdURL,
-		"--listen-peer-urls", "http://127.0.0.1:2380", "--initial-advertise-peer-urls", "http://127.0.0.1:2380", "--initial-cluster", c.Name+"=http://127.0.0.1:2380", "--log-level=warn")
+		"--listen-peer-urls", peerURL, "--initial-advertise-peer-urls", peerURL, "--initial-cluster", c.Name+"="+peerURL, "--log-level=warn")
 	f.start("kube-apiserver", "--etcd-servers", etcdURL, "--secure-port=6443", "--advertise-address", own, "--authorization-mode=Node,RBAC", "--allow-privileged",
 		"--tls-cert-file", file("serving-kube-apiserver.crt"), "--tls-private-key-file", file("serving-kube-apiserver.key"), "--client-ca-file", file("server-ca.crt"),
 		"--kubelet-client-certificate", file("client-admin.crt"), "--kubelet-client-key", file("client-admin.key"),
@@ -64,7 +64,11 @@ func serve(c *config) error {
 	return f.wait()
 }
 
-const etcdURL = "http://127.0.0.1:2379"
+// Where etcd is reached.
+const (
+	etcdURL = "http://127.0.0.1:2379"
+	peerURL = "http://127.0.0.1:2380"
+)
 
 // mark says of the node what RKE2 and kube-vip say: that it is a control plane, a member of etcd, and holds the VIP.
 func mark(c *config) error {

@@ -1,0 +1,136 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// realCluster is a cluster of real machines.
+type realCluster struct {
+	*lab
+	mirror  *mirror
+	version string // that it runs
+}
+
+// stage is a test of its own, unless one before it has failed.
+func (r *realCluster) stage(name string, do func()) {
+	whole := r.t
+	if whole.Failed() {
+		return
+	}
+	whole.Run(name, func(t *testing.T) {
+		r.t = t
+		defer func() { r.t = whole }()
+		do()
+	})
+}
+
+// offers has the mirror have a release.
+func (r *realCluster) offers(version string, archive []byte) (at string) {
+	at = "releases.test/rke2/" + version + "/rke2.linux-amd64.tar.gz"
+	r.mirror.put(at, archive, "")
+	return at
+}
+
+// timed runs a command, and says how long it took.
+func (r *realCluster) timed(args ...string) string {
+	r.t.Helper()
+	began := time.Now()
+	out, err := r.run(r.as(append([]string{"cluster"}, args...)...)...)
+	r.t.Logf("cluster %s took %s\n%s", args[0], time.Since(began).Round(time.Second), out)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out
+}
+
+// changes runs a command that waits for machines.
+func (r *realCluster) changes(args ...string) string {
+	r.t.Helper()
+	return r.timed(append(args, "-c", "lab", "--timeout", (2 * *patience).String())...)
+}
+
+// hasReady waits until as many machines are nodes that are ready and run the version. A kubelet that starts says that it is there
+// before it says what it is.
+func (r *realCluster) hasReady(n int) {
+	r.t.Helper()
+	r.eventually("nodes", func(context.Context) error {
+		out, err := r.run(r.as("cluster", "status", "-c", "lab")...)
+		if err == nil && (strings.Count(out, " ready ") != n || strings.Count(out, " "+r.version+"\n") != n) {
+			err = fmt.Errorf("want %d nodes that are ready with %s:\n%s", n, r.version, out)
+		}
+		return err
+	})
+}
+
+// kubectl runs it in the control plane.
+func (r *realCluster) kubectl(args string) string {
+	r.t.Helper()
+	return r.sh(r.vm("lab-cp-0"), "/var/lib/rancher/rke2/bin/kubectl --kubeconfig /etc/rancher/rke2/rke2.yaml "+args)
+}
+
+// scales adds a worker, which gets the token and the secrets from the control plane, and removes it again.
+func (r *realCluster) scales() {
+	r.changes("scale", "worker=2")
+	r.hasReady(3)
+	r.has(r.vm("lab-worker-1"), "cat /etc/proxplane/env", "WORD=a-secret-word")
+	r.changes("scale", "worker=1", "--yes")
+	r.hasReady(2)
+	if nodes := r.kubectl("get nodes -o name"); strings.Contains(nodes, "lab-worker-1") {
+		r.t.Errorf("a node is left: %s", nodes)
+	}
+}
+
+// backupFile is where the backup is.
+func (r *realCluster) backupFile() string { return filepath.Join(r.dir, "lab.backup") }
+
+// backsUp takes a snapshot of an etcd that has a namespace, which is deleted afterwards.
+func (r *realCluster) backsUp() {
+	r.kubectl("create namespace shop")
+	r.timed("backup", "-c", "lab", "-o", r.backupFile())
+	r.kubectl("delete namespace shop --wait=false")
+}
+
+// upgrades installs the next release on both machines.
+func (r *realCluster) upgrades(version string, archive []byte) {
+	at := r.offers(version, archive)
+	r.changes("upgrade", "--version", version, "--checksum", sha(archive))
+	r.mirror.wasAsked(r.t, at)
+	r.version = version
+	r.hasReady(2)
+}
+
+// replaces makes the worker anew.
+func (r *realCluster) replaces() {
+	was := r.sh(r.vm("lab-worker-0"), "cat /etc/machine-id")
+	r.changes("replace", "lab-worker-0", "--yes")
+	r.hasReady(2)
+	if r.sh(r.vm("lab-worker-0"), "cat /etc/machine-id") == was {
+		r.t.Error("it is the same machine")
+	}
+}
+
+// restores goes back to the backup, which is of the time before the upgrade: what etcd had then is there again, and the
+// machines are as they are now.
+func (r *realCluster) restores() {
+	r.timed("restore", r.backupFile(), "--yes", "--timeout", (2 * *patience).String())
+	if names := r.kubectl("get namespaces -o name"); !strings.Contains(names, "namespace/shop") {
+		r.t.Errorf("what the snapshot has isn't there: %s", names)
+	}
+	r.hasReady(2)
+}
+
+// rotates renews the certificates.
+func (r *realCluster) rotates() {
+	const serial = "sha256sum /var/lib/rancher/rke2/server/tls/serving-kube-apiserver.crt"
+	was := r.sh(r.vm("lab-cp-0"), serial)
+	r.changes("rotate")
+	if r.sh(r.vm("lab-cp-0"), serial) == was {
+		r.t.Error("the certificate of the API server is the same")
+	}
+	r.hasReady(2)
+}
