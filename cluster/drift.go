@@ -98,7 +98,7 @@ func (s *verifying) machineDrift(ctx context.Context) (list []string, err error)
 	wants := s.wanted(s.Record, "")
 	var nodes []Node
 	for _, m := range s.Members {
-		if s.Record.File.Pool(m.Pool) != nil && m.Seeded {
+		if s.Record.File.Pool(m.Pool) != nil && m.Seeded && !m.Away { // of those nothing is known, which is told below
 			nodes = append(nodes, m.Node)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/spec/suggest"
 )
@@ -32,6 +33,8 @@ type Member struct {
 	Guest   *model.Guest
 	// Seeded tells that its first-boot data are there: it has booted with them, or will.
 	Seeded bool
+	// Away tells that its node in Proxmox doesn't answer: nothing is known of it but its name.
+	Away bool
 }
 
 // ErrNoCluster says that there is no cluster of a name.
@@ -51,11 +54,19 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 	for _, m := range machines {
 		ids = append(ids, m.Guest.VMID)
 	}
-	if err := power(ctx, s, ids); err != nil {
+	away, err := power(ctx, s, ids)
+	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
+		if away[id] {
+			continue
+		}
 		g, err := known(ctx, s, id)
+		if errors.Is(err, pve.ErrNodeUnreachable) {
+			away[id] = true
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +89,16 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 			c.Record = r
 		}
 	}
+	if c.Record.File == nil && len(away) > 0 {
+		return c, fmt.Errorf("cluster %s: machines that may be its control planes are on nodes of Proxmox that don't answer; wait until they are back", name)
+	}
 	if c.Record.File == nil {
 		return c, unknown(ctx, s, name, len(c.Members))
+	}
+	for _, m := range machines { // a tag says that they are of this cluster; their notes can't be read
+		if away[m.Guest.VMID] {
+			c.Members = append(c.Members, c.awayMember(m.Guest))
+		}
 	}
 	slices.SortFunc(c.Members, func(a, b Member) int {
 		rank := func(m Member) int {
@@ -91,6 +110,32 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Pool, b.Pool), a.Index-b.Index)
 	})
 	return c, nil
+}
+
+// awayMember is a machine whose node doesn't answer. Proxmox doesn't know its name then: its tag tells which
+// one it is.
+func (c *Cluster) awayMember(g *model.Guest) Member {
+	guest := *g
+	guest.Status = model.StatusUnknown
+	m := Member{Node: Node{Name: fmt.Sprintf("VM %d", g.VMID)}, Guest: &guest, Seeded: true, Away: true}
+	id, _, _ := model.ParseStateTag(g.Tags)
+	for _, n := range NodesOf(c.Record.File) {
+		if n.Owner(c.Name).ID() == id {
+			m.Node, guest.Name = n, n.Name
+		}
+	}
+	return m
+}
+
+// errAway says of machines that nothing could be done to them; nil: of none.
+func errAway(list []Member) error {
+	var errs []error
+	for _, m := range list {
+		if m.Away {
+			errs = append(errs, fmt.Errorf("%s stays as it is: its node %s doesn't answer; run the same command again when it is back", m.Name, m.Guest.Node))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // known is a guest with its config. Where another list has cast doubt on whether it runs since that was
@@ -120,15 +165,22 @@ func untagged(ctx context.Context, s *site.Site, name string) (ids []int, err er
 	return ids, err
 }
 
-// power asks which machines run right now: lists are some seconds late about that.
-func power(ctx context.Context, s *site.Site, ids []int) error {
+// power asks which machines run right now: lists are some seconds late about that. It gives those whose
+// nodes don't answer.
+func power(ctx context.Context, s *site.Site, ids []int) (away map[int]bool, err error) {
 	errs := make([]error, len(ids))
 	var all sync.WaitGroup
 	for i, id := range ids {
 		all.Go(func() { errs[i] = s.Observer().Status(ctx, id) })
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	away = map[int]bool{}
+	for i, id := range ids {
+		if errors.Is(errs[i], pve.ErrNodeUnreachable) {
+			away[id], errs[i] = true, nil
+		}
+	}
+	return away, errors.Join(errs...)
 }
 
 // seeded reports whether a machine has its first-boot data: the drive with them is attached, or the machine

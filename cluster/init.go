@@ -108,6 +108,9 @@ func (w *Work) stages(ctx context.Context, c *Cluster, r Record, restored func(c
 func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token string, restored func(context.Context, *Cluster) error) (*Cluster, error) {
 	var workers []Node
 	for _, n := range NodesOf(r.File) {
+		if m, err := c.Member(n.Name); err == nil && m.Away {
+			continue // it is told in the end
+		}
 		if !n.Server() {
 			workers = append(workers, n)
 			continue
@@ -130,12 +133,16 @@ func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token strin
 			return c, err
 		}
 	}
-	return w.writeRecord(ctx, c, r) // from now on they are machines that are there
+	c, err := w.writeRecord(ctx, c, r) // from now on they are machines that are there
+	if err != nil {
+		return c, err
+	}
+	return c, errAway(c.Members)
 }
 
 // token is the secret of a cluster: read from a control plane that has it, or a new one if nobody has.
 func (w *Work) token(ctx context.Context, c *Cluster, r Record) (string, error) {
-	servers := slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return !m.Server() || !m.Seeded })
+	servers := slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return !m.Server() || !m.Seeded || m.Away })
 	if len(servers) == 0 {
 		for _, m := range c.Members { // it was made with a token that only control planes have
 			if m.Seeded {

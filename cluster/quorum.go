@@ -41,15 +41,20 @@ func (c *Cluster) members(nodes map[string]corev1.Node) map[string]bool {
 func (c *Cluster) membersNow(ctx context.Context, nodes map[string]corev1.Node) (map[string]bool, error) {
 	var ids []int
 	for _, m := range c.Members {
-		if m.Server() {
+		if m.Server() && !m.Away {
 			ids = append(ids, m.Guest.VMID)
 		}
 	}
-	if err := power(ctx, c.site, ids); err != nil {
+	away, err := power(ctx, c.site, ids)
+	if err != nil {
 		return nil, err
 	}
 	for i := range c.Members {
-		if m := &c.Members[i]; m.Server() {
+		switch m := &c.Members[i]; {
+		case !m.Server() || m.Away:
+		case away[m.Guest.VMID]:
+			c.Members[i] = c.awayMember(m.Guest)
+		default:
 			g, err := known(ctx, c.site, m.Guest.VMID)
 			switch {
 			case err != nil:

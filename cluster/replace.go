@@ -39,6 +39,9 @@ func (w *Work) Replace(ctx context.Context, c *Cluster, name string) (*Cluster, 
 		if err != nil {
 			return c, err
 		}
+		if gone.Away { // it can't be destroyed, and two of a name can't be
+			return c, fmt.Errorf("%w; meanwhile others can take its place: proxplane cluster scale %s=COUNT --cluster %s", errAway([]Member{*gone}), gone.Pool, c.Name)
+		}
 		if err := w.leave(ctx, c, *gone); err != nil {
 			return c, err
 		}

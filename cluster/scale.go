@@ -49,6 +49,9 @@ func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*
 	r := Record{Generation: c.Record.Generation + 1, File: f, Release: c.Record.Release}
 	goes := slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return m.Pool != pool || m.Index < count })
 	if len(goes) > 0 {
+		if err := errAway(goes); err != nil {
+			return c, fmt.Errorf("nothing is removed: %w", err)
+		}
 		nodes, err := c.kubeNodes(ctx, "")
 		if err != nil {
 			return c, fmt.Errorf("nothing is removed: %w", err)
@@ -85,7 +88,7 @@ func (w *Work) writeRecord(ctx context.Context, c *Cluster, r Record) (*Cluster,
 	wants := c.wanted(r, "")
 	var nodes []Node
 	for _, m := range c.Members {
-		if r.File.Pool(m.Pool) != nil && m.Seeded {
+		if r.File.Pool(m.Pool) != nil && m.Seeded && !m.Away {
 			nodes = append(nodes, m.Node)
 		}
 	}
@@ -187,6 +190,8 @@ func (w *Work) Destroy(ctx context.Context, name string, cleanup bool) (int, err
 		return 0, err
 	}
 	want := model.Desired{Door: Door, Set: name, Range: model.DefaultRange, Prune: true}
+	away := errAway(c.Members)
+	c.Members = slices.DeleteFunc(c.Members, func(m Member) bool { return m.Away })
 	for _, m := range c.Members {
 		want.VMs = append(want.VMs, model.VM{Owner: m.Owner(name), Name: m.Name, Range: model.DefaultRange, Deleted: true, Destroy: true})
 	}
@@ -201,8 +206,8 @@ func (w *Work) Destroy(ctx context.Context, name string, cleanup bool) (int, err
 	if f.Provider.Template == "" && (cleanup || len(c.Members) > 0) {
 		want.Images = []model.Image{image}
 	}
-	if !cleanup {
+	if !cleanup || away != nil { // what is left is made from it
 		want.Images, want.Prune = nil, false
 	}
-	return len(c.Members), w.apply(ctx, want)
+	return len(c.Members), errors.Join(w.apply(ctx, want), away)
 }

@@ -80,6 +80,8 @@ func (s *verifying) machines(context.Context) Finding {
 		switch {
 		case at < 0:
 			problems = append(problems, n.Name+" isn't there")
+		case s.Members[at].Away:
+			problems = append(problems, fmt.Sprintf("whether %s runs isn't known: its node %s doesn't answer", n.Name, s.Members[at].Guest.Node))
 		case s.Members[at].Guest.Status != model.StatusRunning:
 			problems = append(problems, n.Name+" is "+string(s.Members[at].Guest.Status))
 		}

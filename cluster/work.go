@@ -149,7 +149,7 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 	wants := c.wanted(r, token)
 	all := []Node{}
 	for _, m := range c.Members {
-		if r.File.Pool(m.Pool) != nil && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == m.Name }) {
+		if r.File.Pool(m.Pool) != nil && !m.Away && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == m.Name }) {
 			all = append(all, m.Node)
 		}
 	}
