@@ -49,6 +49,14 @@ func calls() []call {
 			l.t.Fatal(err)
 		}
 	}
+	const rulesDigest = "da39a3ee5e6b4b0d3255bfef95601890afd80709" // of none
+	ruled := func(l *lab) {
+		l.must(model.SetFirewall{Target: at(100), Set: map[string]string{"enable": "1"}, Edits: []model.RuleEdit{
+			{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "DROP"}},
+			{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "HTTPS"}},
+			{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "SSH", Disabled: true, Comment: "later"}},
+		}})
+	}
 	rules := func(kind string) func(l *lab) {
 		return func(l *lab) {
 			for _, id := range []int{100, 101, 102} {
@@ -169,6 +177,19 @@ func calls() []call {
 		}, action: model.SetHA{VMID: 100, HA: &model.HA{Group: "fast"}, New: true}},
 		{name: "keep apart", before: rules(""), action: model.KeepApart{VMID: 100, Rule: "apart", Resources: []string{"vm:100", "vm:101"}, New: true}},
 		{name: "keep more apart", before: rules("resource-affinity"), action: model.KeepApart{VMID: 100, Rule: "apart", Resources: []string{"vm:100", "vm:101", "vm:102"}}},
+		{name: "turn the firewall on, after its rules", action: model.SetFirewall{Target: at(100), Set: map[string]string{"enable": "1"}, Unset: []string{"dhcp"}, RulesDigest: rulesDigest, Edits: []model.RuleEdit{
+			{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "SSH", Disabled: true}},
+			{Verb: model.RuleInsert, Rule: model.FirewallRule{Type: "in", Action: "DROP"}}, {Verb: model.RuleEnable, At: 1},
+		}}},
+		{name: "turn the firewall off, before its rules go", before: ruled, action: model.SetFirewall{Target: at(100), Set: map[string]string{"enable": "0"}, OptionsFirst: true, Edits: []model.RuleEdit{{Verb: model.RuleRemove, At: 1}}}},
+		{name: "change rules of a firewall only", before: ruled, action: model.SetFirewall{Target: at(100), Edits: []model.RuleEdit{
+			{Verb: model.RuleMove, At: 0, To: 1}, {Verb: model.RuleMove, At: 2, To: 0}, {Verb: model.RuleMove, At: 1, To: 1},
+			{Verb: model.RuleEnable, At: 0}, {Verb: model.RuleSet, At: 1, Rule: model.FirewallRule{Type: "in", Action: "ACCEPT", Macro: "HTTP"}, Drop: []string{"comment"}},
+		}}},
+		{name: "drop options of a firewall only", before: ruled, action: model.SetFirewall{Target: at(100), Unset: []string{"enable"}}},
+		{name: "change rules that somebody has changed", before: ruled, action: model.SetFirewall{Target: at(100), RulesDigest: rulesDigest, Set: map[string]string{"enable": "1"}, Edits: []model.RuleEdit{{Verb: model.RuleRemove, At: 0}}}},
+		{name: "read a file in a guest that is off", action: model.ReadFile{Target: at(100), Owner: us, File: "/etc/hostname"}},
+		{name: "run a program in a guest that is off", action: model.Exec{Target: at(100), Owner: us, Command: []string{"true"}}},
 		{name: "put into a pool", action: model.SetPool{VMID: 100, Pool: "a"}},
 		{name: "put into another pool", before: func(l *lab) { l.must(model.SetPool{VMID: 100, Pool: "a"}) }, action: model.SetPool{VMID: 100, Pool: "b", From: "a"}},
 		{name: "take out of a pool", before: func(l *lab) { l.must(model.SetPool{VMID: 100, Pool: "a"}) }, action: model.SetPool{VMID: 100, From: "a"}},
@@ -176,12 +197,12 @@ func calls() []call {
 		{name: "make a mapping", before: shared, action: model.MakeShare{Name: "more", Path: "/srv/other", Nodes: []string{"pve1", "pve2"}, Maker: "us", New: true}},
 		{name: "remove a mapping", before: shared, action: model.RemoveShare{Name: "data", Maker: "us"}},
 		{name: "remove a mapping of others", before: shared, action: model.RemoveShare{Name: "data", Maker: "them"}},
-		{name: "remove a mapping of others for nobody", before: func(l *lab) {
+		{name: "remove a mapping of others that is described by our name", before: func(l *lab) {
 			shared(l)
-			if err := l.client.Mapping().CreateDir(l.t.Context(), pve.NewDirMapping{ID: "theirs", Description: "mine", Map: []string{"node=pve1,path=/srv/data"}}); err != nil {
+			if err := l.client.Mapping().CreateDir(l.t.Context(), pve.NewDirMapping{ID: "theirs", Description: "us", Map: []string{"node=pve1,path=/srv/data"}}); err != nil {
 				l.t.Fatal(err)
 			}
-		}, action: model.RemoveShare{Name: "theirs"}},
+		}, action: model.RemoveShare{Name: "theirs", Maker: "us"}},
 		{name: "remove a mapping that is gone", action: model.RemoveShare{Name: "data", Maker: "us"}},
 		{name: "take options away", before: func(l *lab) { l.must(model.Configure{Target: at(100), Set: map[string]string{"cores": "2"}}) }, action: model.Detach{Target: at(100), Options: []string{"cores"}}},
 	}

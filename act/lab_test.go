@@ -22,6 +22,9 @@ const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5
 
 var us = model.Owner{Door: "vm", Set: "test", Key: model.Key{Kind: "VirtualMachine", Name: "web"}}
 
+// inner owns the guest with a system that boots and an agent that answers.
+var inner = model.Owner{Door: "vm", Set: "test", Key: model.Key{Kind: "VirtualMachine", Name: "inner"}}
+
 func world(release string) *pvesim.World {
 	them := us
 	them.Set = "other"
@@ -43,6 +46,9 @@ func world(release string) *pvesim.World {
 			guest(100, "web", model.Describe("", model.Marker{Owner: us})),
 			guest(101, "theirs", "somebody's"),
 			guest(102, "others", model.Describe("", model.Marker{Owner: them})),
+			{ID: 103, Node: "pve1", System: pvesim.WithAgent, Config: map[string]string{
+				"name": "inner", "description": model.Describe("", model.Marker{Owner: inner}), "agent": "1", "scsi0": "local:4", "boot": "order=scsi0",
+			}},
 		},
 	}
 }
