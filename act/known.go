@@ -19,7 +19,8 @@ type Known struct {
 	Node  string
 	Owner model.Owner
 	// ByHand is the name of the guest that a person has asked for the action by; empty: a plan
-	// asks. Whose the guest is doesn't matter then, but it has to be that one.
+	// asks. Whose the guest is doesn't matter then, but it has to be that one: by its name, and by its
+	// marker if the person has named it as an owner's.
 	ByHand string
 	// Progress, if set, is called with the part of the action that is done, of what passes through
 	// this process.
@@ -44,7 +45,7 @@ func (a *Actor) clientFor(action model.Action, known Known) *pve.Client {
 	c := known.Storage.client(a.client)
 	if known.ByHand != "" && model.FactsOf(action).Proof == model.ProofFresh {
 		return c.With(pve.Before(func(ctx context.Context, _ time.Duration) error {
-			return a.stillNamed(ctx, model.Target{VMID: action.Guest(), Node: known.Node}, known.ByHand)
+			return a.stillNamed(ctx, model.Target{VMID: action.Guest(), Node: known.Node}, known)
 		}))
 	}
 	if model.FactsOf(action).Proof != model.ProofFresh || known.Owner == (model.Owner{}) {
@@ -75,13 +76,19 @@ func (a *Actor) stillOf(ctx context.Context, guest model.Target, owner model.Own
 var ErrAnother = errors.New("it isn't the guest that was named")
 
 // stillNamed checks that a guest is still the one that a person has named.
-func (a *Actor) stillNamed(ctx context.Context, guest model.Target, name string) error {
+func (a *Actor) stillNamed(ctx context.Context, guest model.Target, known Known) error {
 	now, err := a.client.VM(guest.Node, guest.VMID).Config(ctx, pve.ConfigOptions{Current: true})
 	if err != nil {
 		return fmt.Errorf("read which guest it is: %w", err)
 	}
-	if is := cmp.Or(now.Settings["name"], fmt.Sprintf("VM %d", guest.VMID)); is != name { // as Proxmox lists it
-		return fmt.Errorf("VM %d is %q by now, and was %q: %w", guest.VMID, is, name, ErrAnother)
+	if is := cmp.Or(now.Settings["name"], fmt.Sprintf("VM %d", guest.VMID)); is != known.ByHand { // as Proxmox lists it
+		return fmt.Errorf("VM %d is %q by now, and was %q: %w", guest.VMID, is, known.ByHand, ErrAnother)
+	}
+	if known.Owner == (model.Owner{}) {
+		return nil
+	}
+	if err := proves(now.Settings["description"], known.Owner, guest.VMID); err != nil {
+		return fmt.Errorf("VM %d was %s of set %q, and isn't any more: %w", guest.VMID, known.Owner.Key, known.Owner.Set, ErrAnother)
 	}
 	return nil
 }

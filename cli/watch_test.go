@@ -120,5 +120,13 @@ func TestTheTimeThatWasGivenIsOver(t *testing.T) {
 	if !strings.Contains(stderr, "30ms") {
 		t.Errorf("it isn't said why:\n%s%s", out, stderr)
 	}
+	if strings.Contains(out, "Done:") {
+		t.Errorf("it says that it is done:\n%s", out)
+	}
+	// Not even the first list comes: nothing is known, and nothing is green.
+	code, out, _ = l.run("apply", "-f", file, "--timeout", "1ns", "-o", "json")
+	if code != ui.ExitFailed || !strings.Contains(out, `"converged":false`) {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
 	wantText(t, l.must("apply", "-f", file), `^Done: 3 objects`)
 }

@@ -98,7 +98,7 @@ func TestNothingElseIsRestartedAnywhereWhenOneDoesntComeBack(t *testing.T) {
 			for _, o := range rep.Objects {
 				if o.Wait != nil && o.Wait.Reason == model.WaitRollout {
 					waits++
-					if !strings.Contains(o.Text, "virtualmachine/web-0 has to be ready first (at most 1 unavailable)") {
+					if !strings.Contains(o.Text, "virtualmachine/web-0 has to be ready first") {
 						t.Errorf("%s: %s", o.Owner.Name, o.Text)
 					}
 				}

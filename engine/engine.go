@@ -135,10 +135,25 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 		}
 		return l
 	})
-	if err != nil || want.Quick {
+	switch {
+	case err != nil:
 		return p, err
+	case want.Quick:
+		return byLists(p, want), nil
 	}
 	return e.heardOf(p, want, known), nil
+}
+
+// byLists is a plan that says of which machines nothing but the lists was read.
+func byLists(p plan.Plan, want model.Desired) plan.Plan {
+	machines := map[model.Key]bool{}
+	for _, v := range want.VMs {
+		machines[v.Owner.Key] = !v.Deleted
+	}
+	for i, o := range p.Objects {
+		p.Objects[i].Unread = machines[o.Owner.Key] && o.VMID != 0 && o.Ready()
+	}
+	return p
 }
 
 // Heard is a plan with what is known by now of guest agents: whether those of guests that

@@ -21,11 +21,15 @@ func (e *Engine) ByHand(ctx context.Context) *Hand {
 }
 
 // Do does an action to a guest, and waits for the end of its task. An action that isn't for
-// people is refused, see [model.Facts], and so is one whose guest has become another one.
+// people is refused, see [model.Facts], and so is one whose guest has become another one: by its name or, if
+// its marker was read, by its owner.
 func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) error {
 	var known act.Known
 	h.e.observer.View(func(have *model.Observed) { known = act.Know(action, have) })
-	known.Node, known.ByHand = g.Node, g.Name
+	known.Node, known.ByHand, known.Owner = g.Node, g.Name, model.Owner{}
+	if m := g.Marker(); m != nil && m.Of(g.VMID) {
+		known.Owner = m.Owner
+	}
 	res, err := h.e.actor.Do(ctx, action, known)
 	if err == nil && res.Task != "" {
 		h.e.observer.TaskStarted(res.Task)

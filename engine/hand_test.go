@@ -107,3 +107,24 @@ func TestNothingElseIsDoneByHand(t *testing.T) {
 		}
 	})
 }
+
+// A person who names a machine of a manifest means the one that is the manifest's: a namesake under its VMID isn't.
+func TestAGuestThatIsNoLongerItsOwnersIsLeftAloneByHand(t *testing.T) {
+	inLab(t, mailWorld(), func(t *testing.T, l *lab) {
+		owner := model.Owner{Door: "vm", Set: "shop", Key: model.Key{Kind: "VirtualMachine", Name: "mail"}}
+		l.setConfig("mail", "description", model.Describe("", model.Marker{Owner: owner, VMID: 500}))
+		hand, at := l.engine().ByHand(t.Context()), model.Target{VMID: 500, Node: "pve1"}
+		ours := mail
+		ours.Config = &model.Config{Marker: &model.Marker{Owner: owner, VMID: 500}}
+		if err := hand.Do(t.Context(), &ours, model.Start{Target: at}); err != nil {
+			t.Fatal(err)
+		}
+		l.setConfig("mail", "description", "made anew by hand")
+		if err := hand.Do(t.Context(), &ours, model.Stop{Target: at}); !errors.Is(err, act.ErrAnother) {
+			t.Errorf("it isn't its owner's any more: %v", err)
+		}
+		if err := hand.Do(t.Context(), &mail, model.Stop{Target: at}); err != nil {
+			t.Errorf("a person who names it by its name alone: %v", err)
+		}
+	})
+}

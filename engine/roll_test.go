@@ -131,7 +131,7 @@ func TestNothingElseIsRestartedWhenOneDoesntComeBack(t *testing.T) {
 		}
 		rep := l.converge(desired(classed(n, "8192", model.Allow{Restart: true}, model.Limit{})...))
 		for _, o := range rep.Objects[2:] {
-			if o.State != engine.StateWaiting || o.Wait == nil || o.Wait.Reason != model.WaitRollout || !strings.Contains(o.Text, "virtualmachine/web-0 has to be ready first (at most 1 unavailable)") {
+			if o.State != engine.StateWaiting || o.Wait == nil || o.Wait.Reason != model.WaitRollout || !strings.Contains(o.Text, "virtualmachine/web-0 has to be ready first") {
 				t.Errorf("%s is %s: %s", o.Owner.Name, o.State, o.Text)
 			}
 			l.vm(o.Owner.Name, func(_ *pvesim.State, vm *pvesim.VM) {

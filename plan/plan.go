@@ -100,6 +100,9 @@ type Object struct {
 	Earlier []Earlier
 	// Unread says that the guest's config wasn't read: by the lists alone it is up to date.
 	Unread bool
+	// Unasked says that the guest's agent wasn't asked for the address that is waited for; all else is up to
+	// date.
+	Unasked bool
 }
 
 // Placement is where a guest is made, and what it takes there.
@@ -111,6 +114,10 @@ func (o Object) Placement() model.Placement {
 func (o Object) Ready() bool {
 	return len(o.Steps) == 0 && o.Wait == nil && len(o.Refused) == 0 && o.Look.Empty()
 }
+
+// Verified reports whether the object is up to date by all that tells it. Of one that is only ready,
+// something may not have been read.
+func (o Object) Verified() bool { return o.Ready() && !o.Unread && !o.Unasked }
 
 // Unchanged reports whether nothing is to be done for the object: it is up to date, or
 // only its guest agent hasn't been asked or hasn't reported an address.

@@ -232,36 +232,49 @@ func powers(task string) bool {
 }
 
 // hold has a guest wait for its turn. What is only foreseen is shown all the same, behind those that
-// have their turn right before.
+// have their turn right before. What is carried out waits for those that are away now; who has the turn right before is said,
+// too, as the plan that was shown has said it.
 func (r *rollout) hold(i int, group string, before []int, others []model.Absent, limit int) {
 	o := &r.objects[i]
-	var names, elsewhere []string
+	var here, elsewhere, line []string
 	for _, a := range others {
 		elsewhere = append(elsewhere, whoIsAway(a, o.Owner.Namespace, group))
 	}
-	if r.p.want.Foresee {
-		before = append(slices.Clip(before), r.line[group]...)
-		names, elsewhere = elsewhere, nil
+	for _, n := range before {
+		here = append(here, r.p.want.VMs[n].Owner.Key.String())
+	}
+	for _, n := range r.line[group] {
+		line = append(line, r.p.want.VMs[n].Owner.Key.String())
 	}
 	r.line[group] = append(r.line[group], i)
-	for _, n := range before {
-		names = append(names, r.p.want.VMs[n].Owner.Key.String())
-	}
-	if names = append(names, elsewhere...); r.p.want.Foresee {
-		names = names[max(0, len(names)-limit):]
-	}
-	names = slices.Compact(names[:min(limit, len(names))])
-	first := strings.Join(names, ", ")
-	if len(names) > 1 {
-		first = "one of " + first
-	}
-	o.wait(model.WaitRollout, fmt.Sprintf("%s has to be ready first (at most %d unavailable)", first, limit))
 	if r.p.want.Foresee {
+		names := slices.Concat(elsewhere, here, line)
+		o.wait(model.WaitRollout, fmt.Sprintf("%s (at most %d unavailable)", readyFirst(names[max(0, len(names)-limit):]), limit))
 		return
 	}
+	names := slices.Concat(here, elsewhere)
+	text := readyFirst(names[:min(limit, len(names))])
+	switch line = line[max(0, len(line)-limit):]; len(line) {
+	case 0:
+	case 1:
+		text += "; " + line[0] + " comes before it"
+	default:
+		text += "; " + strings.Join(line, ", ") + " come before it"
+	}
+	o.wait(model.WaitRollout, fmt.Sprintf("%s (at most %d unavailable)", text, limit))
 	held := map[int]bool{}
 	o.Steps = slices.DeleteFunc(o.Steps, func(s Step) bool {
 		held[s.N] = disruptive(r.p.want.VMs[i], s) || slices.ContainsFunc(s.After, func(n int) bool { return held[n] })
 		return held[s.N]
 	})
+}
+
+// readyFirst says which guests a guest waits for.
+func readyFirst(names []string) string {
+	names = slices.Compact(names)
+	first := strings.Join(names, ", ")
+	if len(names) > 1 {
+		first = "one of " + first
+	}
+	return first + " has to be ready first"
 }

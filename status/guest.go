@@ -108,16 +108,13 @@ func Wanted(g *model.Guest, o plan.Object) VM {
 	return v.With(CLI.Of(o))
 }
 
-// With adds how far a guest is from what is wanted.
+// With adds how far a guest is from what is wanted. Whether one is ready of which not all was read isn't known.
 func (v VM) With(out Verdict) VM {
 	ready := out.State == model.StateReady || out.State == model.StateGone
 	v.Ready, v.Reason, v.Message = &ready, out.Reason, out.Message
-	return v
-}
-
-// Unread is the view of a guest that is up to date by the cluster's list: whether it is ready isn't known.
-func (v VM) Unread() VM {
-	v.Ready, v.Reason, v.Message = nil, model.ReasonUnread, "up to date by the cluster's list; its config and its guest agent weren't read"
+	if out.State == model.StateUnread {
+		v.Ready = nil
+	}
 	return v
 }
 

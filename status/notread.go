@@ -18,7 +18,7 @@ func NotReadOf(p plan.Plan, quick bool) []string {
 	switch {
 	case quick:
 		return []string{NotReadConfigs, NotReadPower, NotReadAgents}
-	case len(p.Look().Agents) > 0:
+	case unasked(p) > 0:
 		return []string{NotReadAgents}
 	}
 	return nil
@@ -27,13 +27,23 @@ func NotReadOf(p plan.Plan, quick bool) []string {
 // NotRead is the last line of a plan for which not everything was read; empty: it was.
 func (p Page) NotRead(all plan.Plan, quick bool) string {
 	var text string
-	switch n := len(all.Look().Agents); {
+	switch n := unasked(all); {
 	case quick:
 		text = "Not looked at because of --quick: configs of machines that the cluster's list shows as up to date, power states of the last ten seconds, guest agents."
-	case n > 0 && all.Unchanged():
+	case n > 0:
 		text = fmt.Sprintf("Not looked at: whether %s an address; apply and wait do that.", Count(n, "guest agent reports", "guest agents report"))
 	default:
 		return ""
 	}
 	return p.Grey(Wrap(text, p.Width, "      ")) + "\n"
+}
+
+// unasked is how many guest agents weren't asked for the address that is waited for.
+func unasked(p plan.Plan) (n int) {
+	for _, o := range p.Objects {
+		if o.Unasked {
+			n++
+		}
+	}
+	return n
 }

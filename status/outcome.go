@@ -31,11 +31,23 @@ func (w Words) Of(o plan.Object) Verdict {
 	case len(o.Refused) > 0:
 		return w.refused(o.Refused)
 	}
+	if !o.Verified() {
+		return unverified(o)
+	}
 	text := "up to date"
 	for _, n := range o.Notes {
 		text += "; " + w.Note(n)
 	}
 	return Verdict{model.StateReady, model.ReasonUpToDate, text}
+}
+
+// unverified is the verdict on an object that nothing is to be done for by what was read, which isn't all.
+func unverified(o plan.Object) Verdict {
+	text := "up to date, but for its guest agent, which wasn't asked for an address"
+	if o.Unread {
+		text = "up to date by the cluster's list; its config and its guest agent weren't read"
+	}
+	return Verdict{model.StateUnread, model.ReasonUnread, text}
 }
 
 func (w Words) waiting(why model.Wait) Verdict {

@@ -98,8 +98,10 @@ func (p Page) heading(o plan.Object) string {
 	switch {
 	case o.Gone:
 		text += "  gone"
-	case o.Ready():
+	case o.Verified():
 		text += "  up to date"
+	case o.Ready():
+		text += "  not verified"
 	}
 	if e == "" {
 		return sign + " " + text
@@ -181,6 +183,7 @@ type Counts struct {
 	Blocked int `json:"blocked"` // nothing but a person can bring them further
 	Wait    int `json:"wait"`
 	Same    int `json:"same"`
+	Unread  int `json:"unread,omitempty"` // nothing to do by what was read, which wasn't all
 
 	gone int // of those: they were to go, and nothing of them is left
 }
@@ -204,6 +207,8 @@ func CountOf(all plan.Plan) Counts {
 		case len(o.Refused) == 0 && o.Blocked(): // counted below
 		case len(o.Refused) == 0 && (o.Wait != nil || !o.Look.Empty()):
 			c.Wait++
+		case len(o.Refused) == 0 && !o.Gone && !o.Verified():
+			c.Unread++
 		case len(o.Refused) == 0:
 			c.Same++
 			if o.Gone {
@@ -236,13 +241,24 @@ func Ended(same, gone int) string {
 	return fmt.Sprintf("%s up to date, %d gone", Count(same, "object"), gone)
 }
 
+// ended says how many objects are up to date, and of how many that isn't verified.
+func (c Counts) ended() string {
+	switch {
+	case c.Unread == 0:
+		return Ended(c.Same-c.gone, c.gone)
+	case c.Same == 0:
+		return Count(c.Unread, "object") + " not verified"
+	}
+	return fmt.Sprintf("%s, %d not verified", Ended(c.Same-c.gone, c.gone), c.Unread)
+}
+
 // String is the last line of a plan.
 func (c Counts) String() string {
 	switch {
 	case c == Counts{}:
 		return "Nothing to do."
 	case !c.Changes():
-		return "Nothing to do: " + Ended(c.Same-c.gone, c.gone) + "."
+		return "Nothing to do: " + c.ended() + "."
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -250,7 +266,7 @@ func (c Counts) String() string {
 		text string
 	}{
 		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "to go or lose data"},
-		{c.Refused, "refused"}, {c.Blocked, "blocked"}, {c.Wait, "waiting"}, {c.Same, "up to date"},
+		{c.Refused, "refused"}, {c.Blocked, "blocked"}, {c.Wait, "waiting"}, {c.Same, "up to date"}, {c.Unread, "not verified"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,11 +111,8 @@ func (a *applying) carryOut(ctx context.Context, u *ui.UI, list []*target.Site) 
 		if err != nil {
 			return err
 		}
-		heard := joined(plans).Unchanged()
-		if heard {
-			a.hear(ctx, list, plans)
-		}
-		if err := a.show(u, list, plans, heard); err != nil {
+		a.hearAll(ctx, list, plans)
+		if err := a.show(u, list, plans); err != nil {
 			return err
 		}
 		if before == nil {
@@ -154,15 +151,15 @@ func (a *applying) carryOut(ctx context.Context, u *ui.UI, list []*target.Site) 
 	}
 }
 
-// hear asks guest agents before it is said that there is nothing to do.
-func (a *applying) hear(ctx context.Context, list []*target.Site, plans []plan.Plan) {
+// hearAll asks guest agents: all of them, before it is said that there is nothing to do.
+func (a *applying) hearAll(ctx context.Context, list []*target.Site, plans []plan.Plan) {
 	ctx, cancel := ui.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	var all sync.WaitGroup
-	for i, c := range list {
-		all.Go(func() { plans[i] = c.Hear(ctx, plans[i]) })
+	most := mostAgents
+	if joined(plans).Unchanged() {
+		most = math.MaxInt
 	}
-	all.Wait()
+	a.hear(ctx, list, plans, make([]error, len(list)), most)
 }
 
 // agree notes that somebody has seen the plans and wants them done.
@@ -192,14 +189,14 @@ func (a *applying) noteReleased(p plan.Plan) {
 }
 
 // show prints the plan before it is done.
-func (a *applying) show(u *ui.UI, list []*target.Site, plans []plan.Plan, heard bool) error {
+func (a *applying) show(u *ui.UI, list []*target.Site, plans []plan.Plan) error {
 	if a.output == "json" {
 		return ui.WriteLine(u.Out, struct {
 			Type string `json:"type"`
 			status.PlanView
 		}{"plan", a.view(plans, u.Words)})
 	}
-	return showPlans(u, list, plans, make([]error, len(list)), shownPlan{heard: heard})
+	return showPlans(u, list, plans, make([]error, len(list)), false)
 }
 
 // nothing ends an apply that has nothing to do.
@@ -212,11 +209,7 @@ func (a *applying) nothing(u *ui.UI, list []*target.Site, plans []plan.Plan) err
 		have := list[i].Observer.Snapshot()
 		for _, o := range p.Objects {
 			if target.IsVM(o.Owner.Kind) {
-				row := status.Wanted(have.Guests[o.VMID], o)
-				if a.quick && !o.Gone {
-					row = row.Unread()
-				}
-				sum.VMs = append(sum.VMs, row)
+				sum.VMs = append(sum.VMs, status.Wanted(have.Guests[o.VMID], o))
 			}
 		}
 	}

@@ -153,12 +153,39 @@ func joined(plans []plan.Plan) plan.Plan {
 	return all
 }
 
-// shown is a plan as people see it. That the agents of running guests weren't
-// asked yet is no change.
-func shown(p plan.Plan) plan.Plan {
+// mostAgents is how many guest agents are asked for a plan. Those of a node answer one after the other, and one
+// that is down keeps a worker of its node busy for seconds.
+const mostAgents = 100
+
+// hear asks guest agents before it is said which machines are up to date, unless there are more than most of them.
+// Machines whose agents weren't asked aren't called up to date.
+func (c *change) hear(ctx context.Context, list []*target.Site, plans []plan.Plan, errs []error, most int) {
+	if c.quick {
+		return
+	}
+	few := len(joined(plans).Look().Agents) <= most
+	var all sync.WaitGroup
+	for i, one := range list {
+		switch {
+		case errs[i] != nil:
+		case few:
+			all.Go(func() { plans[i] = one.Hear(ctx, plans[i]) })
+		default:
+			plans[i] = unasked(plans[i])
+		}
+	}
+	all.Wait()
+}
+
+// unasked is a plan for which guest agents weren't asked.
+func unasked(p plan.Plan) plan.Plan {
 	out := plan.Plan{Notes: p.Notes}
 	for _, o := range p.Objects {
-		out.Objects = append(out.Objects, told(o))
+		if len(o.Look.Agents) > 0 {
+			o.Look.Agents = nil
+			o.Unasked = o.Ready()
+		}
+		out.Objects = append(out.Objects, o)
 	}
 	return out
 }
@@ -197,11 +224,4 @@ func danger(all plan.Plan) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// told is an object's plan without the look at the guest's agent: a plan shows
-// changes, and that isn't one.
-func told(o plan.Object) plan.Object {
-	o.Look.Agents = nil
-	return o
 }

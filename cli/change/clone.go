@@ -76,7 +76,7 @@ func (c *cloning) run(ctx context.Context, u *ui.UI, source, name string) error 
 	if err != nil {
 		return err
 	}
-	have, err := one.Look(ctx)
+	have, err := one.LookNow(ctx)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 		}
 		all.Go(func() {
 			report, err := c.Site.Apply(ctx, c.Desired, opts)
-			done.reports[i], done.errs[i] = report, c.Fail(err)
+			done.reports[i], done.errs[i] = report, c.Fail(ui.Ending(ctx, err))
 		})
 	}
 	all.Wait()
@@ -61,7 +61,7 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 
 // conclude tells what came of it.
 func (a *applying) conclude(u *ui.UI, list []*target.Site, done results) error {
-	if err := a.summary(u, list, done.reports); err != nil {
+	if err := a.summary(u, list, done); err != nil {
 		return err
 	}
 	code := ui.ExitOK
@@ -99,12 +99,12 @@ type objectState struct {
 }
 
 // summary prints what became of everything.
-func (a *applying) summary(u *ui.UI, list []*target.Site, reports []engine.Report) error {
-	askAddressesOf(list, reports)
+func (a *applying) summary(u *ui.UI, list []*target.Site, done results) error {
+	askAddressesOf(list, done.reports)
 	sum := summaryLine{Type: "summary", Converged: true, VMs: []status.VM{}}
 	var left []unfinished
-	for i, r := range reports {
-		sum.Converged = sum.Converged && r.Converged()
+	for i, r := range done.reports {
+		sum.Converged = sum.Converged && r.Converged() && done.errs[i] == nil
 		sum.Seconds = max(sum.Seconds, r.Took.Seconds())
 		list[i].Observer.View(func(have *model.Observed) {
 			for _, o := range r.Objects {
@@ -178,7 +178,10 @@ func (a *applying) table(u *ui.UI, sum summaryLine, left []unfinished) error {
 		ended = status.Count(done, "object") + " gone, but for what the notes say"
 	}
 	verdict := page.Green(fmt.Sprintf("Done: %s, after %.1f s.", ended, sum.Seconds))
-	if len(left) > 0 {
+	switch {
+	case len(left) == 0 && !sum.Converged:
+		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, of the others nothing is known, after %.1f s.", done, sum.Seconds))
+	case len(left) > 0:
 		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, %d not, after %.1f s.", done, len(left), sum.Seconds))
 	}
 	_, err := fmt.Fprintln(u.Out, verdict)

@@ -79,11 +79,7 @@ func (a *applying) endNamed(ctx context.Context, u *ui.UI, names []string, end f
 	if err != nil {
 		return err
 	}
-	have, err := c.Look(ctx)
-	if err != nil {
-		return err
-	}
-	guests, err := target.FindGuests(have, names)
+	guests, err := c.Guests(ctx, names...)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (d *diffing) run(cmd *cobra.Command, u *ui.UI) error {
 	differ := false
 	for i, one := range list {
 		one.Observer.View(func(have *model.Observed) {
-			for _, o := range shown(plans[i]).Objects {
+			for _, o := range plans[i].Objects {
 				differ = showDiff(u, o, have.Guests[o.VMID]) || differ
 			}
 		})

@@ -101,7 +101,7 @@ func (m *moving) byName(ctx context.Context, c *target.Site, have *model.Observe
 	if m.to != "" && have.Nodes[m.to] == nil {
 		return noNode(have, m.to)
 	}
-	guests, err := target.FindGuests(have, names)
+	guests, err := c.Guests(ctx, names...)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/proxplane/proxplane/cli/command"
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
-	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
 )
@@ -46,8 +45,10 @@ The exit status is 1 if something can't be done by waiting: an unknown storage,
 a VMID that is taken, more CPUs than any node has.
 
 Each machine's config is read, and from its node whether it runs, so that changes
-made by hand show, too. With --quick, machines that are up to date by the cluster's
+made by hand show, too. Guest agents are asked for the addresses that are waited for,
+of at most 100 machines. With --quick, machines that are up to date by the cluster's
 list aren't read: that is quicker for thousands of them, and up to ten seconds late.
+Machines of which not all was read are counted as not verified.
 
 With -o FILE (a name with a dot or a slash) the plan is saved, too: "proxplane apply
 FILE" does exactly that, without asking, and only if the manifests and the machines
@@ -74,7 +75,7 @@ func (p *Planning) planOutput(cmd *cobra.Command) {
 }
 
 func (p *Planning) DisplayFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do, 0 if not, 1 on errors and if something is blocked")
+	cmd.Flags().BoolVar(&p.detailed, "detailed-exitcode", false, "exit with 2 if there is anything to do or to wait for, 0 if not, 1 on errors and if something is blocked")
 	cmd.Flags().BoolVar(&p.all, "all", false, "also show what is up to date")
 }
 
@@ -91,6 +92,7 @@ func (p *Planning) Run(cmd *cobra.Command, u *ui.UI) error {
 		return err
 	}
 	plans, errs := p.eachPlan(cmd.Context(), list)
+	p.hear(cmd.Context(), list, plans, errs, mostAgents)
 	if len(list) == 1 && errs[0] != nil {
 		return errs[0]
 	}
@@ -111,7 +113,7 @@ func (p *Planning) Run(cmd *cobra.Command, u *ui.UI) error {
 	switch {
 	case failed, joined(plans).Blocked():
 		return &ui.ExitError{Code: ui.ExitFailed}
-	case p.detailed && !shown(joined(plans)).Ready():
+	case p.detailed && !joined(plans).Ready():
 		return &ui.ExitError{Code: ui.ExitChanges}
 	}
 	return nil
@@ -133,14 +135,14 @@ func (p *Planning) write(u *ui.UI, list []*target.Site, plans []plan.Plan, errs 
 		}
 		return err
 	case "name":
-		for _, o := range view.Objects {
-			if o.State != model.StateReady || p.all {
-				u.Say("%s", o.Object)
+		for _, o := range joined(plans).Objects {
+			if !o.Ready() || p.all {
+				u.Say("%s", status.Name(o.Owner.Key))
 			}
 		}
 		return nil
 	}
-	if err := showPlans(u, list, plans, errs, shownPlan{all: p.all}); err != nil || p.output == "" {
+	if err := showPlans(u, list, plans, errs, p.all); err != nil || p.output == "" {
 		return err
 	}
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
@@ -156,21 +158,15 @@ func (p *Planning) write(u *ui.UI, list []*target.Site, plans []plan.Plan, errs 
 // view is plans for machines.
 func (c *change) view(plans []plan.Plan, words status.Words) status.PlanView {
 	all := joined(plans)
-	v := words.ViewOf(shown(all))
+	v := words.ViewOf(all)
 	v.NotRead = status.NotReadOf(all, c.quick)
 	return v
 }
 
-// shownPlan is how plans are shown.
-type shownPlan struct {
-	all   bool // also what is up to date
-	heard bool // guest agents were asked
-}
-
-// showPlans prints the plan of each cluster that has one.
-func showPlans(u *ui.UI, list []*target.Site, plans []plan.Plan, errs []error, how shownPlan) error {
+// showPlans prints the plan of each cluster that has one; all: also what is up to date.
+func showPlans(u *ui.UI, list []*target.Site, plans []plan.Plan, errs []error, all bool) error {
 	page := u.Page(u.Out)
-	page.All = how.all
+	page.All = all
 	if parts(list).together() {
 		list, plans, errs = list[:1], []plan.Plan{joined(plans)}, errs[:1]
 	}
@@ -181,14 +177,7 @@ func showPlans(u *ui.UI, list []*target.Site, plans []plan.Plan, errs []error, h
 		if len(list) > 1 {
 			fmt.Fprintf(u.Out, "%s\n\n", page.Bold("provider/"+list[i].Provider.Name))
 		}
-		quick := list[i].Desired.Quick
-		text := page.Plan(p)
-		if !how.heard {
-			text = page.Plan(shown(p)) + page.NotRead(p, quick)
-		} else if quick {
-			text += page.NotRead(p, quick)
-		}
-		if _, err := io.WriteString(u.Out, text); err != nil {
+		if _, err := io.WriteString(u.Out, page.Plan(p)+page.NotRead(p, list[i].Desired.Quick)); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func (c *change) save(file string, list []*target.Site, plans []plan.Plan) error
 		return err
 	}
 	for i, one := range list {
-		s.Clusters = append(s.Clusters, savedCluster{one.Provider.Name, status.CLI.ViewOf(shown(plans[i])), seen(one, plans[i])})
+		s.Clusters = append(s.Clusters, savedCluster{one.Provider.Name, status.CLI.ViewOf(plans[i]), seen(one, plans[i])})
 	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *savedPlan) holds(file string, list []*target.Site, plans []plan.Plan) e
 	}
 	for i := 0; i < min(len(list), len(s.Clusters)); i++ {
 		was := s.Clusters[i]
-		diffs = append(diffs, changedSince(was, savedCluster{list[i].Provider.Name, status.CLI.ViewOf(shown(plans[i])), seen(list[i], plans[i])})...)
+		diffs = append(diffs, changedSince(was, savedCluster{list[i].Provider.Name, status.CLI.ViewOf(plans[i]), seen(list[i], plans[i])})...)
 	}
 	if len(diffs) == 0 {
 		return nil
@@ -245,6 +245,10 @@ func orNone(text string) string {
 	return text
 }
 
+// unchanged are the reasons of objects that nothing is to be done for. Whether a guest agent has answered meanwhile
+// makes no other plan.
+var unchanged = map[model.Reason]bool{model.ReasonUpToDate: true, model.ReasonUnread: true, model.WaitAgent: true}
+
 // stepsOf is all that decides what is done to an object.
 func stepsOf(o status.ObjectView) string {
 	parts := []string{}
@@ -257,7 +261,7 @@ func stepsOf(o status.ObjectView) string {
 	for _, r := range o.Refused {
 		parts = append(parts, "refused: "+r.What)
 	}
-	if len(o.Steps)+len(o.Refused) == 0 {
+	if len(o.Steps)+len(o.Refused) == 0 && !unchanged[o.Reason] {
 		parts = append(parts, string(o.Reason))
 	}
 	return strings.Join(parts, "; ")

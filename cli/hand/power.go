@@ -97,7 +97,7 @@ func newPowerAction(u *ui.UI, a powerAction) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names, err := p.Chosen(cmd.Context(), c, args, false)
+			names, err := p.Chosen(cmd.Context(), c, args)
 			if err != nil {
 				return err
 			}
@@ -116,11 +116,7 @@ func newPowerAction(u *ui.UI, a powerAction) *cobra.Command {
 }
 
 func (p *powering) run(ctx context.Context, u *ui.UI, c *target.Site, a powerAction, names []string) error {
-	have, err := c.Look(ctx)
-	if err != nil {
-		return err
-	}
-	guests, err := target.FindGuests(have, names)
+	guests, err := c.Guests(ctx, names...)
 	if err != nil {
 		return err
 	}

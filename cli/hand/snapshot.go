@@ -1,6 +1,7 @@
 package hand
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -82,14 +83,10 @@ func (s *snapshotting) create(ctx context.Context, u *ui.UI, vms []string, name 
 	if err != nil {
 		return err
 	}
-	if vms, err = s.Chosen(ctx, c, vms, false); err != nil {
+	if vms, err = s.Chosen(ctx, c, vms); err != nil {
 		return err
 	}
-	have, err := c.Look(ctx)
-	if err != nil {
-		return err
-	}
-	guests, err := target.FindGuests(have, vms)
+	guests, err := c.Guests(ctx, vms...)
 	if err != nil {
 		return err
 	}
@@ -175,7 +172,15 @@ func (s *snapshotting) revert(ctx context.Context, c *target.Site, g *model.Gues
 	if err := hand.Do(ctx, g, model.Rollback{Target: target.At(g), Name: name}); err != nil || !s.start {
 		return err
 	}
-	return (&powering{}).press(ctx, c, hand, powerOn, g)
+	// It has the name and the marker of the snapshot now.
+	if _, err := statusNow(ctx, c, g); err != nil {
+		return err
+	}
+	now, err := c.Observer.Known(ctx, g.VMID)
+	if err != nil || now == nil {
+		return cmp.Or(err, fmt.Errorf("VM %d isn't there any more", g.VMID))
+	}
+	return (&powering{}).press(ctx, c, hand, powerOn, now)
 }
 
 func newSnapshotDelete(u *ui.UI) *cobra.Command {

@@ -129,7 +129,7 @@ func (found imported) tell(u *ui.UI) (clean bool) {
 
 // readGuests reads all about some guests.
 func readGuests(ctx context.Context, c *target.Site, names []string) ([]int, error) {
-	have, err := c.Look(ctx)
+	have, err := c.LookNow(ctx)
 	if err != nil {
 		return nil, err
 	}

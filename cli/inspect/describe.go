@@ -87,11 +87,7 @@ func describeVM(ctx context.Context, c *target.Site, u *ui.UI, name string, want
 		}
 		about.Want, vmid = &o, o.VMID
 	} else {
-		have, err := c.Look(ctx)
-		if err != nil {
-			return "", err
-		}
-		g, err := target.FindGuest(have, name)
+		g, err := c.Guest(ctx, name)
 		if err != nil {
 			return "", err
 		}

@@ -114,12 +114,14 @@ func (e *eventing) read(ctx context.Context, c *target.Site, names []string) ([]
 		return nil, err
 	}
 	only := map[int]bool{}
-	guests, err := target.FindGuests(have, names)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range guests {
-		only[g.VMID] = true
+	if len(names) > 0 {
+		guests, err := c.Guests(ctx, names...)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range guests {
+			only[g.VMID] = true
+		}
 	}
 	tasks, err := c.Client.Cluster().Tasks(ctx)
 	if err != nil {

@@ -64,7 +64,7 @@ func missing(what string, names, there []string) error {
 // listSnapshots lists the snapshots of machines: all, those named or selected, or those
 // of the manifests.
 func listSnapshots(ctx context.Context, g *Get, names []string) (listing, error) {
-	names, err := g.Chosen(ctx, g.c, names, false)
+	names, err := g.Chosen(ctx, g.c, names)
 	if err != nil {
 		return listing{}, err
 	}
@@ -75,7 +75,7 @@ func listSnapshots(ctx context.Context, g *Get, names []string) (listing, error)
 	guests := target.Sorted(have, func(g *model.Guest) bool { return !g.Container })
 	switch {
 	case len(names) > 0:
-		if guests, err = target.FindGuests(have, names); err != nil {
+		if guests, err = g.c.Guests(ctx, names...); err != nil {
 			return listing{}, err
 		}
 	case len(g.c.Desired.VMs) > 0:

@@ -43,7 +43,7 @@ func listTasks(ctx context.Context, g *Get, names []string) (listing, error) {
 		return listing{}, err
 	}
 	if len(names) > 0 {
-		guests, err := target.FindGuests(have, names)
+		guests, err := g.c.Guests(ctx, names...)
 		if err != nil {
 			return listing{}, err
 		}

@@ -187,7 +187,7 @@ func (l *taskLogs) tasksOf(ctx context.Context, c *target.Site, name string) ([]
 	if err != nil {
 		return nil, err
 	}
-	g, err := target.FindGuest(have, name)
+	g, err := c.Guest(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ The exit status is 0 when all machines are in that state, and 1 when the time is
 			}
 			ctx, cancel := ui.WithTimeout(cmd.Context(), w.timeout)
 			defer cancel()
-			names, err := w.Chosen(ctx, c, args, w.asPlanned(c))
+			names, err := w.Chosen(ctx, c, args)
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (w *awaiting) check(ctx context.Context, c *target.Site, have *model.Observ
 	if w.asPlanned(c) {
 		return w.checkWanted(ctx, c, name)
 	}
-	g, err := target.FindGuest(have, name)
+	g, err := w.find(ctx, c, have, name)
 	switch {
 	case err != nil && !errors.Is(err, target.ErrNoGuest):
 		return false, "", err
@@ -172,6 +172,27 @@ func (w *awaiting) check(ctx context.Context, c *target.Site, have *model.Observ
 		return false, err.Error(), nil //nolint:nilerr // it may still be made
 	}
 	return w.checkGuest(ctx, c, g)
+}
+
+// find finds a machine by its name: one of the manifests by its owner, others by the cluster's list. What the list says is a
+// status round old, so it is proved before a machine is taken for another one, or for gone.
+func (w *awaiting) find(ctx context.Context, c *target.Site, have *model.Observed, name string) (*model.Guest, error) {
+	if c.Declared(name) {
+		return c.Guest(ctx, name)
+	}
+	g, err := target.FindGuest(have, name)
+	if g != nil {
+		if err := c.Observer.Status(ctx, g.VMID); err != nil {
+			return nil, c.Fail(err)
+		}
+		if now := c.Observer.Snapshot().Guests[g.VMID]; now != nil && now.Name == g.Name {
+			return now, nil
+		}
+	}
+	if g != nil || w.state == "gone" && errors.Is(err, target.ErrNoGuest) {
+		return c.Guest(ctx, name)
+	}
+	return g, err
 }
 
 func stillThere(g *model.Guest) (bool, string, error) {
@@ -198,13 +219,6 @@ func (w *awaiting) checkWanted(ctx context.Context, c *target.Site, name string)
 }
 
 func (w *awaiting) checkGuest(ctx context.Context, c *target.Site, g *model.Guest) (bool, string, error) {
-	// The list is some seconds late about what runs.
-	if err := c.Observer.Status(ctx, g.VMID); err != nil {
-		return false, "", c.Fail(err)
-	}
-	if g = c.Observer.Snapshot().Guests[g.VMID]; g == nil {
-		return false, "it isn't there any more", nil
-	}
 	running := g.Status == model.StatusRunning
 	switch {
 	case w.state == "off":

@@ -19,7 +19,6 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
-	"github.com/proxplane/proxplane/status"
 )
 
 // Namespace is one of a Kubernetes, whose objects are what is wanted.
@@ -197,11 +196,7 @@ func (c *Site) guestOf(ctx context.Context, name string) (*model.Guest, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := c.Observer.Snapshot().Guests[o.VMID]
-	if g == nil {
-		return nil, fmt.Errorf("%s isn't there yet: %s", status.Name(o.Owner.Key), status.Kubernetes.Of(o).Message)
-	}
-	return g, nil
+	return c.proved(ctx, o)
 }
 
 // SnapshotOf finds the snapshot of an object in Proxmox: VMID/NAME.

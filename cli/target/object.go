@@ -40,18 +40,11 @@ func (t *Target) On(ctx context.Context, u *ui.UI, name string, do func(*Site, *
 	if err != nil {
 		return err
 	}
+	find := c.Guest
 	if t.Objects != nil {
-		g, err := c.guestOf(ctx, name)
-		if err != nil {
-			return err
-		}
-		return do(c, g)
+		find = c.guestOf
 	}
-	have, err := c.Look(ctx)
-	if err != nil {
-		return err
-	}
-	g, err := FindGuest(have, name)
+	g, err := find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -60,11 +53,7 @@ func (t *Target) On(ctx context.Context, u *ui.UI, name string, do func(*Site, *
 
 // Snapshot finds a snapshot of a machine.
 func (c *Site) Snapshot(ctx context.Context, vm, name string) (*model.Guest, status.Snapshot, error) {
-	have, err := c.Look(ctx)
-	if err != nil {
-		return nil, status.Snapshot{}, err
-	}
-	g, err := FindGuest(have, vm)
+	g, err := c.Guest(ctx, vm)
 	if err != nil {
 		return nil, status.Snapshot{}, err
 	}

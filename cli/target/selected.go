@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +26,8 @@ func (s *Selection) TakesNames(cmd *cobra.Command, args []string) error {
 }
 
 // Chosen are the machines that a command is about: those that are named, or those that -l
-// selects. byObject names them as their manifests do instead of as Proxmox does.
-func (s *Selection) Chosen(ctx context.Context, c *Site, names []string, byObject bool) ([]string, error) {
+// selects. Those of manifests are named as they are there.
+func (s *Selection) Chosen(ctx context.Context, c *Site, names []string) ([]string, error) {
 	sel, err := s.Parse()
 	switch {
 	case err != nil || sel == nil:
@@ -36,7 +35,7 @@ func (s *Selection) Chosen(ctx context.Context, c *Site, names []string, byObjec
 	case len(names) > 0:
 		return nil, errors.New("either names or -l: not both")
 	case len(c.Desired.VMs) > 0:
-		return s.ofManifests(c.Desired.VMs, sel, byObject)
+		return s.ofManifests(c.Desired.VMs, sel)
 	}
 	have, err := c.Look(ctx)
 	if err != nil {
@@ -59,14 +58,10 @@ func (s *Selection) Chosen(ctx context.Context, c *Site, names []string, byObjec
 }
 
 // ofManifests are the machines of manifests that are selected.
-func (s *Selection) ofManifests(vms []model.VM, sel labels.Selector, byObject bool) (names []string, err error) {
+func (s *Selection) ofManifests(vms []model.VM, sel labels.Selector) (names []string, err error) {
 	for _, v := range vms {
-		switch {
-		case !sel.Matches(labels.Set(v.Labels)):
-		case byObject:
+		if sel.Matches(labels.Set(v.Labels)) {
 			names = append(names, v.Owner.Name)
-		default:
-			names = append(names, cmp.Or(v.Name, v.Owner.Name))
 		}
 	}
 	if len(names) == 0 {

@@ -11,7 +11,7 @@ import (
 const (
 	ExitOK          = 0
 	ExitFailed      = 1
-	ExitChanges     = 2   // plan --detailed-exitcode: there is something to do
+	ExitChanges     = 2   // plan --detailed-exitcode: there is something to do or to wait for
 	ExitInterrupted = 130 // as shells say it
 )
 

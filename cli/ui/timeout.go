@@ -28,6 +28,15 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // again is what people should know when it ends early.
 const again = "Tasks that were started go on in Proxmox; running the same command again continues."
 
+// Ending is an error, or the end of --timeout if that has caused it: what was under way says only that its time was over.
+func Ending(ctx context.Context, err error) error {
+	var late *TimeoutError
+	if errors.Is(err, context.DeadlineExceeded) && errors.As(context.Cause(ctx), &late) {
+		return late
+	}
+	return err
+}
+
 // Lateness tells what --timeout means for what was begun.
 func Lateness(err error) error {
 	var late *TimeoutError
