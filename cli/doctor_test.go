@@ -115,6 +115,19 @@ spec: {classRef: {name: small}, imageRef: {name: mute}}
 	wantText(t, l.must("doctor", "-f", file), `^  ✓ guest agent: 2 machines are ready once`, `^  · guest agent: it is off for silent, so addresses won't be known$`)
 }
 
+// What these credentials don't see isn't called missing, and nothing is concluded from it.
+func TestDoctorConcludesNothingFromWhatIsntVisible(t *testing.T) {
+	l := newClockLab(t)
+	file := l.write("shop.yaml", shop)
+	l.login([]privileges.Grant{{Path: "/storage", Privs: []privileges.Priv{{Name: "Datastore.Audit"}}}})
+	_, out, _ := l.run("doctor", "-f", file)
+	wantText(t, out, `^  ✗ template ubuntu-22-template, which image/ubuntu needs, isn't there or isn't visible$`,
+		`^  · guest agent: whether it is on for web-1 and web-2 isn't known, since the template can't be seen$`)
+	if strings.Contains(out, "it is off for") || strings.Contains(out, "there is no template") {
+		t.Errorf("it concludes from what isn't visible:\n%s", out)
+	}
+}
+
 func TestDoctorSaysWhatIsMissingAndHowToGrantIt(t *testing.T) {
 	l := newClockLab(t)
 	file := l.write("shop.yaml", shop)

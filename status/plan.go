@@ -266,7 +266,7 @@ func (c Counts) String() string {
 		text string
 	}{
 		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "to go or lose data"},
-		{c.Refused, "refused"}, {c.Blocked, "blocked"}, {c.Wait, "waiting"}, {c.Same, "up to date"}, {c.Unread, "not verified"},
+		{c.Refused, "refused"}, {c.Blocked, "blocked"}, {c.Wait, "waiting"}, {c.Same - c.gone, "up to date"}, {c.gone, "gone"}, {c.Unread, "not verified"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))

@@ -182,7 +182,13 @@ func (a *applying) table(u *ui.UI, sum summaryLine, left []unfinished) error {
 	case len(left) == 0 && !sum.Converged:
 		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, of the others nothing is known, after %.1f s.", done, sum.Seconds))
 	case len(left) > 0:
-		verdict = page.Yellow(fmt.Sprintf("Not done: %d up to date, %d not, after %.1f s.", done, len(left), sum.Seconds))
+		ended := fmt.Sprintf("%d up to date", done-sum.gone)
+		if sum.gone > 0 && sum.gone == done {
+			ended = fmt.Sprintf("%d gone", sum.gone)
+		} else if sum.gone > 0 {
+			ended += fmt.Sprintf(", %d gone", sum.gone)
+		}
+		verdict = page.Yellow(fmt.Sprintf("Not done: %s, %d not, after %.1f s.", ended, len(left), sum.Seconds))
 	}
 	_, err := fmt.Fprintln(u.Out, verdict)
 	return err

@@ -48,6 +48,8 @@ func (e *examination) notSeen(i model.Image, what, path string) {
 	}
 	if e.lacks(path, "VM.Audit") {
 		do += " These credentials lack VM.Audit on " + path + ", so there may be more."
+		e.bad(areaManifests, fmt.Sprintf("%s, which %s needs, isn't there or isn't visible", what, i.Owner.Key), do)
+		return
 	}
 	e.bad(areaManifests, fmt.Sprintf("there is no %s, which %s needs", what, i.Owner.Key), do)
 }
@@ -165,16 +167,22 @@ func (e *examination) bridgesOf(wanted map[string]map[string]bool) map[string][]
 
 // guests checks what machines ask for beyond disks and networks.
 func (e *examination) guests() {
-	var silent, waiting []string
+	var silent, waiting, unknown []string
 	for _, v := range e.want.VMs {
 		if !v.WaitAddress {
 			continue
 		}
-		if e.agentOn(v) {
+		switch on, known := e.agentOn(v); {
+		case !known:
+			unknown = append(unknown, v.Name)
+		case on:
 			waiting = append(waiting, v.Name)
-		} else {
+		default:
 			silent = append(silent, v.Name)
 		}
+	}
+	if len(unknown) > 0 {
+		e.skip(areaManifests, fmt.Sprintf("guest agent: whether it is on for %s isn't known, since the template can't be seen", ui.AndList(unknown)), "")
 	}
 	if len(waiting) > 0 {
 		e.good(areaManifests, "guest agent: %s ready once the agent has reported an address; it must be in the image", areIs(len(waiting), "machine"))
@@ -186,18 +194,26 @@ func (e *examination) guests() {
 	}
 }
 
-// agentOn reports whether Proxmox will talk to the agent of a machine.
-func (e *examination) agentOn(v model.VM) bool {
+// agentOn reports whether Proxmox will talk to the agent of a machine; known: that can be told from what is visible.
+func (e *examination) agentOn(v model.VM) (on, known bool) {
 	if _, said := v.Options["agent"]; said {
-		return model.AgentOn(v.Options)
+		return model.AgentOn(v.Options), true
 	}
 	if at := slices.IndexFunc(e.want.VMs, func(o model.VM) bool { return o.Owner.Key == v.Source.VM }); at >= 0 {
 		return e.agentOn(e.want.VMs[at])
 	}
 	at := slices.IndexFunc(e.want.Images, func(i model.Image) bool { return i.Owner.Key == v.Source.Image })
-	return at >= 0 && slices.ContainsFunc(guestsOf(e.want.Images[at], e.have), func(g *model.Guest) bool {
-		return g.Config != nil && model.AgentOn(g.Config.Options)
-	})
+	if at < 0 {
+		return false, true
+	}
+	image := e.want.Images[at]
+	known = image.Template == "" && image.VMID == 0 // it is made without one
+	for _, g := range guestsOf(image, e.have) {
+		if g.Config != nil {
+			on, known = on || model.AgentOn(g.Config.Options), true
+		}
+	}
+	return on, known
 }
 
 // discs reports whether machines can be moved with their first-boot data.
