@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// collector removes machines whose NodeClaim is lost. It knows them by the proof in Proxmox.
+// collector removes machines whose NodeClaim is lost, or has its machine in another region. It knows them by the proof in Proxmox.
 type collector struct {
 	direct   client.Reader // past the cache: a NodeClaim that isn't in the cache yet isn't lost
 	provider *CloudProvider
@@ -31,13 +31,16 @@ const collectEvery = time.Minute
 // Start runs until ctx ends.
 func (c *collector) Start(ctx context.Context) error {
 	for {
-		if err := c.round(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errUnread) {
+		pause := c.every
+		if err := c.round(ctx); errors.Is(err, errUnread) {
+			pause = time.Second
+		} else if err != nil && ctx.Err() == nil {
 			c.log.Warn("look for machines without a NodeClaim", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(c.every):
+		case <-time.After(pause):
 		}
 	}
 }
@@ -64,10 +67,15 @@ func (c *collector) round(ctx context.Context) error {
 	if err := c.direct.List(ctx, &claims); err != nil {
 		return fmt.Errorf("list NodeClaims: %w", err)
 	}
-	known, ids := sets.New[string](), sets.New[string]()
+	known, ids := map[string]string{}, sets.New[string]() // regions of NodeClaims by their UID; empty: it isn't known yet
 	for i := range claims.Items {
-		known.Insert(string(claims.Items[i].UID))
-		ids.Insert(claims.Items[i].Status.ProviderID)
+		c := &claims.Items[i]
+		region, _, err := ParseProviderID(c.Status.ProviderID)
+		if err != nil {
+			region = ""
+		}
+		known[string(c.UID)] = region
+		ids.Insert(c.Status.ProviderID)
 	}
 	missing := map[model.Owner]string{}
 	for owner, region := range c.missing {
@@ -88,14 +96,16 @@ func (c *collector) round(ctx context.Context) error {
 				continue
 			}
 		}
-		if f.owner.Kind != kindNodeClaim || f.owner.Door != Door || f.owner.Set != c.provider.set || known.Has(f.owner.UID) {
+		// A NodeClaim whose machine is in another region has no use for this one.
+		at, there := known[f.owner.UID]
+		if f.owner.Kind != kindNodeClaim || f.owner.Door != Door || f.owner.Set != c.provider.set || there && (at == "" || at == f.region.Name) {
 			continue
 		}
 		missing[f.owner] = f.region.Name
 		if c.missing[f.owner] == "" {
 			continue
 		}
-		c.log.Info("remove a machine whose NodeClaim is gone", "machine", f.owner.Name, "vmid", f.vmid, "region", f.region.Name)
+		c.log.Info("remove a machine that no NodeClaim has", "machine", f.owner.Name, "vmid", f.vmid, "region", f.region.Name)
 		if err := f.region.Site.Remove(ctx, f.owner); err != nil {
 			errs = errors.Join(errs, fmt.Errorf("remove VM %d of %s: %w", f.vmid, f.owner.Name, err))
 			continue

@@ -184,7 +184,12 @@ const listsLate = 2 * time.Minute
 // begun finds a machine that was made for the NodeClaim, or is being made: a process before this one may have begun it.
 func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass) (place, bool, error) {
 	owner := p.ownerOf(claim)
-	for _, name := range regionsOf(class.Status.SelectedZones) {
+	// In all regions: the class may have had others when the machine was begun.
+	names, err := p.regions.Names()
+	if err != nil {
+		return place{}, false, err
+	}
+	for _, name := range names {
 		r, err := p.regions.Get(name)
 		var m site.Machine
 		if err == nil {

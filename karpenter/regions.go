@@ -107,6 +107,18 @@ func (r *Regions) All() ([]*Region, error) {
 	return list, errors.Join(errs...)
 }
 
+// Names are those of all regions that are declared, whether they can be used or not.
+func (r *Regions) Names() ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.read {
+		return nil, errUnread
+	}
+	names := append(model.NamesOf(r.all), model.NamesOf(r.wrong)...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 // Meant are the regions that an object is about: the one that it names, or all.
 func (r *Regions) Meant(name string) ([]*Region, error) {
 	if name == "" {
