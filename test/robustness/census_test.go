@@ -115,6 +115,7 @@ var chapters = []chapter{
 		faultTask, faultDidIt, faultDidNothing, faultTaskLate, faultFull, faultSlow, faultOffline, faultGone, faultAway, faultRecycled,
 		faultExpired, faultToken, faultPassword, faultMaintenance)},
 	{"our process", []kind{crashBefore, crashWhile, crashAfter, runsTwice}},
+	{"moves by hand", []kind{handDrain, handUndrain, handMove}},
 	{"other people", []kind{
 		othersTake, othersEdit, othersMove, othersStop, othersStart, othersReset, othersDestroy, othersNamesake, othersUntag, othersRestore,
 		othersTakeOver, othersClone, othersReuse, othersSly, othersSnapshot, othersLock, othersStrip, othersRescue,

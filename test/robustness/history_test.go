@@ -47,6 +47,7 @@ func drawWith(seed uint64, hands float64) *history {
 	a.moves()
 	a.handiwork(hands)
 	a.groups()
+	a.drains()
 	return h
 }
 

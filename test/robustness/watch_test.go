@@ -23,6 +23,7 @@ type watch struct {
 	initial map[string]pvesim.Volume
 	reverts map[string]int    // how often a machine was rolled back for one wish
 	leased  map[string]string // addresses that machines ran with, by their smbios1
+	drained map[string]bool   // nodes that were drained
 
 	reading sync.Mutex
 	markers map[string]marker // by the description that they were read from
@@ -54,7 +55,7 @@ type guest struct {
 }
 
 func newWatch(r *run) *watch {
-	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}, markers: map[string]marker{}}
+	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}, drained: map[string]bool{}, markers: map[string]marker{}}
 	r.sim.Do(func(s *pvesim.State) {
 		for id := range s.VMs {
 			w.others[id] = inspect.Portrait(s, id)
@@ -143,6 +144,7 @@ func (w *watch) look() {
 		wrong = append(wrong, w.untouched(s)...)
 		wrong = append(wrong, w.ours(s)...)
 		wrong = append(wrong, w.apart(s)...)
+		wrong = append(wrong, w.homes(s)...)
 	})
 	w.mu.Unlock()
 	for _, text := range wrong {
@@ -167,12 +169,12 @@ func (w *watch) untouched(s *pvesim.State) (wrong []string) {
 	return wrong
 }
 
-// theirMigration reports whether other people have moved a machine to another node, or are about
+// theirMigration reports whether other people or the HA manager have moved a machine to another node, or are about
 // to: they may have asked for that long ago, when another machine had the VMID.
 func theirMigration(s *pvesim.State, id int) (running, done bool) {
 	for _, list := range s.Tasks {
 		for _, t := range list {
-			if t.Type == "qmigrate" && number(t.ID) == id && strings.HasSuffix(t.UPID, "!people:") {
+			if t.Type == "qmigrate" && number(t.ID) == id && (strings.HasSuffix(t.UPID, "!people:") || underHA(s, id) && !strings.HasSuffix(t.UPID, "!us:")) {
 				running, done = running || t.Running(), true
 			}
 		}
