@@ -132,6 +132,10 @@ func TestWhatImagesStandFor(t *testing.T) {
 			w.template(9100, "ubuntu-22-template", "pve2", "nfs")
 			w.Guests[9100].Config.Disks[0].Size *= 2
 		}},
+		{"templates on two nodes with different systems", func(_ T, w W, d D) {
+			w.template(9100, "ubuntu-22-template", "pve2", "nfs")
+			w.Guests[9100].Config.Options["ostype"], w.Guests[9100].Config.Options["bios"] = "win11", "ovmf"
+		}},
 		{"two templates on one node", func(_ T, w W, d D) { w.template(9100, "ubuntu-22-template", "pve1", "nfs") }},
 		{"three templates on one node, one elsewhere", func(_ T, w W, d D) {
 			w.template(9100, "ubuntu-22-template", "pve2", "nfs")

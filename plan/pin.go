@@ -147,10 +147,16 @@ func (p *planner) resolved(o *Object, i model.Image, guests []*model.Guest) {
 	}
 }
 
-// unlike tells if templates of one name aren't the same image by what their configs show: the sizes of their disks.
+// unlike tells if templates of one name aren't the same image by what their configs show: the sizes of their disks, the
+// firmware and the kind of the system on them.
 func (p *planner) unlike(o *Object, i model.Image, guests []*model.Guest) {
-	sizes := func(g *model.Guest) string {
+	content := func(g *model.Guest) string {
 		var list []string
+		for _, k := range []string{"bios", "ostype"} {
+			if value := g.Config.Options[k]; value != "" {
+				list = append(list, k+" "+value)
+			}
+		}
 		for _, d := range g.Config.Disks {
 			if !d.CDROM && !d.CloudInit {
 				list = append(list, d.Slot+" of "+model.Bytes(d.Size))
@@ -162,11 +168,11 @@ func (p *planner) unlike(o *Object, i model.Image, guests []*model.Guest) {
 	var first *model.Guest
 	for _, g := range guests {
 		switch {
-		case g.Config == nil || sizes(g) == "":
+		case g.Config == nil || content(g) == "":
 		case first == nil:
 			first = g
-		case sizes(g) != sizes(first):
-			o.note("templates named %s aren't alike: %d on %s has %s, %d on %s has %s; say which is meant: by its VMID, pool, tag or nodes", i.Template, first.VMID, first.Node, sizes(first), g.VMID, g.Node, sizes(g))
+		case content(g) != content(first):
+			o.note("templates named %s aren't alike: %d on %s has %s, %d on %s has %s; say which is meant: by its VMID, pool, tag or nodes", i.Template, first.VMID, first.Node, content(first), g.VMID, g.Node, content(g))
 			return
 		}
 	}
