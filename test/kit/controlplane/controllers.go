@@ -16,6 +16,7 @@ var controllers = []string{
 	"bootstrap-signer-controller", "token-cleaner-controller", "certificatesigningrequest-signing-controller", "certificatesigningrequest-cleaner-controller",
 	"node-lifecycle-controller", "taint-eviction-controller", "pod-garbage-collector-controller", "garbage-collector-controller", "namespace-controller",
 	"replicaset-controller", "deployment-controller", "daemonset-controller", "statefulset-controller", "job-controller", "disruption-controller",
+	"horizontal-pod-autoscaler-controller",
 }
 
 // Grace is how long a node may be silent before it is no longer ready.
@@ -32,7 +33,7 @@ func (p *Plane) StartControllers(ctx context.Context) error {
 		"--kubeconfig", p.Kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port", fmt.Sprint(ports[0]), "--cert-dir", p.file("controller-manager"),
 		"--controllers", strings.Join(controllers, ","), "--service-account-private-key-file", p.file("sa.key"), "--root-ca-file", p.file("ca.crt"),
 		"--cluster-signing-cert-file", p.file("ca.crt"), "--cluster-signing-key-file", p.file("ca.key"),
-		"--node-monitor-period=1s", "--node-monitor-grace-period", Grace, "--kube-api-qps=500", "--kube-api-burst=1000", "--v=0")
+		"--node-monitor-period=1s", "--horizontal-pod-autoscaler-sync-period=1s", "--node-monitor-grace-period", Grace, "--kube-api-qps=500", "--kube-api-burst=1000", "--v=0")
 	if err != nil {
 		return err
 	}
