@@ -51,15 +51,21 @@ func (l *lab) control() (wake func(name string), end func()) {
 		}
 }
 
-// Many Machines at once cost few requests each, from the first until the last one is a node.
+// Many Machines at once cost few requests each, from the first until the last one is a node. Guests take as long as real ones: questions to
+// agents that aren't up yet, and what is asked again while they boot, count, too.
 func TestMachinesTakeFewRequests(t *testing.T) {
-	const most = 10 // 9 with a hundred of them
+	const (
+		most  = 10 // 9 with a hundred of them
+		boots = 25 * time.Second
+		joins = 5 * time.Second // the kubelet, and its certificates
+	)
 	n := *together
 	w := labWorld()
 	for i := range w.Nodes {
 		w.Nodes[i].CPUs, w.Nodes[i].Memory = 4096, 16<<40
 	}
-	w.Load = pvesim.Load{}
+	w.Timing.Boot, w.Timing.Agent = pvesim.Duration(boots), pvesim.Duration(boots)
+	w.Load.Workers = 3
 	inLab(t, w, nil, func(t *testing.T, l *lab) {
 		wake, end := l.control()
 		defer end()
@@ -76,7 +82,7 @@ func TestMachinesTakeFewRequests(t *testing.T) {
 			var up []string
 			l.sim.Do(func(s *pvesim.State) {
 				for _, vm := range s.VMs {
-					if names[vm.Name()] && vm.Run != nil && !vm.Run.Booted.IsZero() && time.Now().After(vm.Run.Booted) {
+					if names[vm.Name()] && vm.Run != nil && !vm.Run.Booted.IsZero() && time.Now().After(vm.Run.Booted.Add(joins)) {
 						up = append(up, vm.Name())
 					}
 				}

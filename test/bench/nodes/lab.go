@@ -166,6 +166,7 @@ type figure struct {
 	nodes    int
 	wall     time.Duration
 	requests int
+	after    int            // until the first-boot data of all are gone
 	kinds    map[string]int // requests by what they ask
 	served   map[string]int // those to Kubernetes, of all programs
 	peak     int64
@@ -276,8 +277,16 @@ func (s *pass) measure(ctx context.Context, d door, n int) error {
 		return err
 	}
 	said("%d nodes ...", n)
-	s.many, err = l.take(ctx, d, n)
-	return err
+	from := l.pve.RequestCount()
+	if s.many, err = l.take(ctx, d, n); err != nil {
+		return err
+	}
+	said("%d nodes lose their first-boot data ...", n)
+	if err := l.until(ctx, "the first-boot data are gone", func() (bool, error) { return l.seeds() == 0, nil }); err != nil {
+		return err
+	}
+	s.many.after = l.pve.RequestCount() - from - s.many.requests
+	return nil
 }
 
 // machines counts the VMs that are no templates.
@@ -286,6 +295,20 @@ func (l *lab) machines() (n int) {
 		for _, vm := range s.VMs {
 			if vm.Conf["template"] == "" {
 				n++
+			}
+		}
+	})
+	return n
+}
+
+// seeds counts the images with first-boot data.
+func (l *lab) seeds() (n int) {
+	l.pve.Do(func(s *pvesim.State) {
+		for _, space := range s.Spaces {
+			for name := range space.Volumes {
+				if strings.Contains(name, "iso/") {
+					n++
+				}
 			}
 		}
 	})
