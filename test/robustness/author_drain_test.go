@@ -27,8 +27,8 @@ func (a *author) drains() {
 		a.h.group = len(a.h.events)
 	}
 	a.add(rests, 0, (*run).settle, "nothing, until all is at rest")
-	for range a.number(1, 3) {
-		a.createToMove()
+	for n := range a.number(1, 3) {
+		a.createToMove("moved-" + string(rune('a'+n)))
 	}
 	for range a.number(1, 3) {
 		if a.chance(0.7) {
@@ -61,8 +61,8 @@ func (a *author) drains() {
 }
 
 // createToMove wants a machine. It is no copy: one of a machine with an address from a pool would need an address of its own.
-func (a *author) createToMove() {
-	i, name := a.setIndex(), "moved-"+string(rune('a'+a.IntN(3)))
+func (a *author) createToMove(name string) {
+	i := a.setIndex()
 	v := a.machine(setNames[i], name)
 	if v.Source.VM.Name != "" {
 		v.Source = model.Source{Image: key("VMImage", a.h.world.images[0])}
