@@ -75,6 +75,9 @@ func TestTheTableAtTheEndHasAllAddresses(t *testing.T) {
 	l.must("apply", "-f", file)
 	more := l.write("more.yaml", shop+strings.Replace(shop[strings.LastIndex(shop, "---"):], "web-2", "web-3", 1))
 	wantText(t, l.must("apply", "-f", more), `^web-1 +running +pve\d +\d+ +192\.168\.77\.\d+ +yes`, `^web-3 +running +pve\d +\d+ +192\.168\.77\.\d+ +yes`)
+	large := l.write("large.yaml", strings.Replace(shop, "cpus: 2", "cpus: 99", 1))
+	_, out, _ := l.run("apply", "-f", large)
+	wantText(t, out, `^web-1 +running +pve\d +\d+ +192\.168\.77\.\d+ +no +blocked`)
 }
 
 func TestTheSizeOfAMachineIsThatOfAllItsDisks(t *testing.T) {

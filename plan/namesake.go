@@ -21,7 +21,7 @@ func (p *planner) namesakes(o *Object, v model.VM) (look Look) {
 		if g.Template || g.Container || ours || g.Config != nil && g.Config.Marker != nil {
 			continue
 		}
-		o.note("VM %d on %s has the same name and isn't proxplane's; commands that name %s can't tell which is meant: rename one, or use VMIDs", g.VMID, g.Node, v.Name)
+		o.note("VM %d on %s has the same name and isn't proxplane's; commands that go by the name %s alone can't tell which is meant: rename one, or use VMIDs", g.VMID, g.Node, v.Name)
 	}
 	return look
 }

@@ -137,18 +137,23 @@ func (a *applying) summary(u *ui.UI, list []*target.Site, done results) error {
 }
 
 // askAddressesOf asks the machines for their addresses that nobody has asked since there
-// was nothing to do for them, or nothing that is allowed.
+// was nothing to do for them, or nothing that is allowed or that can be done.
 func askAddressesOf(list []*target.Site, reports []engine.Report) {
 	for i, r := range reports {
 		have := list[i].Observer.Snapshot()
 		var guests []*model.Guest
 		for _, o := range r.Objects {
-			if g := have.Guests[o.VMID]; g != nil && target.IsVM(o.Owner.Kind) && (o.State == engine.StateReady || o.State == engine.StateRefused) && hasAgent(g) {
+			if g := have.Guests[o.VMID]; g != nil && target.IsVM(o.Owner.Kind) && settled(o) && hasAgent(g) {
 				guests = append(guests, g)
 			}
 		}
 		list[i].AskAddresses(context.Background(), guests)
 	}
+}
+
+// settled reports whether nothing was done for an object, and nothing will be.
+func settled(o engine.Outcome) bool {
+	return o.State == engine.StateReady || o.State == engine.StateRefused || o.State == engine.StateWaiting && o.Reason.Blocks()
 }
 
 // hasAgent reports whether a guest may have an agent, as far as its config was read.

@@ -157,11 +157,11 @@ func (g *Get) Run(ctx context.Context, u *ui.UI, kind string, names []string) er
 	if err != nil {
 		return err
 	}
-	return g.show(u, l)
+	return g.show(u, l, names)
 }
 
 // show writes a listing in the format that was asked for.
-func (g *Get) show(u *ui.UI, l listing) error {
+func (g *Get) show(u *ui.UI, l listing, names []string) error {
 	if l.values == nil {
 		l.values = []any{}
 	}
@@ -185,11 +185,22 @@ func (g *Get) show(u *ui.UI, l listing) error {
 		if creds := g.c.Connection.Credentials; creds.User() != "root@pam" || creds.IsToken() {
 			seen = " that " + ui.Who(creds) + " may see"
 		}
-		fmt.Fprintf(u.Err, "There are no %s%s.\n", l.kind, seen)
+		fmt.Fprintf(u.Err, "There are no %s%s%s.\n", l.kind, g.scope(names), seen)
 		return nil
 	}
 	_, err := io.WriteString(u.Out, l.table.Text(u.Layout(g.output == "wide")))
 	return err
+}
+
+// scope says which of a kind were asked for, if not all.
+func (g *Get) scope(names []string) string {
+	switch {
+	case g.Selector != "":
+		return " for -l " + g.Selector
+	case len(names) > 0:
+		return " of " + strings.Join(names, ", ")
+	}
+	return ""
 }
 
 // follow shows the listing and then each row that changes.
