@@ -63,7 +63,7 @@ func (e *Engine) planAsOf(ctx context.Context, want model.Desired, pic *Picture,
 			return plan.Plan{}, err
 		}
 	}
-	unread := e.unread(e.seemUpToDate(want, known), pic)
+	unread := e.unread(e.seemUpToDate(want, known), want, pic)
 	if len(unread) == 0 {
 		return e.planSince(ctx, want, whole(pic.Since), known)
 	}
@@ -102,14 +102,11 @@ func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.
 	return list
 }
 
-// unread are those of some machines that the lists are enough for.
-func (e *Engine) unread(list []plan.Object, pic *Picture) (left []plan.Object) {
-	many, ids := pic.Few >= 0 && len(list) > pic.Few, []int{}
-	if many {
-		for _, o := range list {
-			ids = append(ids, o.VMID)
-		}
-	} else {
+// unread are those of the machines that are planned for and that the lists are enough for.
+func (e *Engine) unread(list []plan.Object, want model.Desired, pic *Picture) (left []plan.Object) {
+	ids := e.tagged(want) // all of them, so that whoever asks again within the picture gets the same answer
+	many := pic.Few >= 0 && len(ids) > pic.Few
+	if !many {
 		ids = e.marked()
 	}
 	turn := pic.turns(ids)

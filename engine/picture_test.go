@@ -107,6 +107,38 @@ func TestPicturesTakeTurns(t *testing.T) {
 	})
 }
 
+// What a picture has left out for a question it leaves out again, though it knows by then what is to be done for others.
+func TestAPictureStandsByWhatItHasLeftOut(t *testing.T) {
+	const n, few, turn = 20, 18, 5
+	inLab(t, labWorld(2), func(t *testing.T, l *lab) {
+		want := desired(machines(n)...)
+		l.mustConverge(want)
+		time.Sleep(time.Minute) // lists are late
+		for _, v := range want.VMs {
+			l.setConfig(v.Name, "net0", "virtio,bridge=vmbr1") // which no list shows
+		}
+		e, pic := l.engine(), &engine.Picture{Since: time.Now(), Few: few, Turn: turn}
+		for range 2 {
+			p, err := e.PlanAsOf(t.Context(), want, pic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed, unread := 0, 0
+			for _, o := range p.Objects {
+				if len(o.Steps)+len(o.Refused) > 0 {
+					changed++
+				}
+				if o.Unread {
+					unread++
+				}
+			}
+			if changed != turn || unread != n-turn {
+				t.Errorf("%d are changed and %d unread, want %d and %d", changed, unread, turn, n-turn)
+			}
+		}
+	})
+}
+
 // Whether VMIDs are taken isn't asked where people don't want to know.
 func TestVMIDsThatNobodyAsksFor(t *testing.T) {
 	inLab(t, labWorld(2), func(t *testing.T, l *lab) {

@@ -181,13 +181,16 @@ func called(word string, spec map[string]any) string {
 	return word + "-" + hex.EncodeToString(sum[:6])
 }
 
-// hideFirstBoot takes first-boot data out of a manifest whose text isn't there: it was write-only, and
-// this is a state.
+// hidden are texts in the place of first-boot data that a state doesn't have, since they were write-only.
+var hidden = map[string]string{"cloudInit": "#cloud-config\n{}\n", "ignition": `{"ignition":{"version":"3.3.0"}}`, "butane": "variant: flatcar\nversion: 1.1.0\n"}
+
+// hideFirstBoot gives a manifest others in the place of first-boot data that aren't there: they were write-only, and
+// this is a state. That they differ from what the machine got is no drift, see [part.visible].
 func hideFirstBoot(spec map[string]any) bool {
 	data, _ := spec["userData"].(map[string]any)
-	for _, format := range []string{"cloudInit", "ignition", "butane"} {
+	for format, text := range hidden {
 		if of, ok := data[format].(map[string]any); ok && of["inline"] == nil && of["snippets"] == nil {
-			delete(spec, "userData")
+			of["inline"] = text
 			return true
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // ValidateConfig refuses misspelt names in objects. Terraform refuses those of a resource's own attributes, and drops those in their objects
 // before a provider sees them: they are found in the files of the configuration, whose folder providers are started in.
 func (p *plugin) ValidateConfig(ctx context.Context, _ provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
-	const dropped = ". Terraform drops names that an object doesn't have, so this one has no effect."
+	const dropped = "\nTerraform drops names that an object doesn't have, so this one has no effect."
 	for _, f := range written.Unknown(".", p.schemas(ctx)) {
 		if f.Sure {
 			resp.Diagnostics.AddError("Unsupported nested attribute", f.String()+dropped)

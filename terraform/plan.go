@@ -73,8 +73,29 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 	}
 	if ok && req.State.Raw.IsNull() {
 		diags.Append(r.unclaimed(ctx, s, *w)...)
+		diags.Append(r.foundAgain(ctx, s, *w, objects)...)
 	}
 	return objects, ok && !diags.HasError()
+}
+
+// foundAgain says which machines are there already though the state doesn't have them: Terraform's plan calls them new.
+func (r *base) foundAgain(ctx context.Context, s *site.Site, w part, objects []plan.Object) (diags diag.Diagnostics) {
+	var there []string
+	own := guests(w.owners)
+	err := s.View(ctx, func(have *model.Observed) {
+		for _, o := range objects {
+			if slices.Contains(own, o.Owner) && have.Guests[o.VMID] != nil && !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
+				there = append(there, fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID))
+			}
+		}
+	})
+	if err != nil {
+		diags.AddError(failure(err))
+	}
+	if len(there) > 0 {
+		diags.AddWarning("Machines are there already", fmt.Sprintf("The state doesn't have %s of set %s. Applying takes what is there into the state, and makes nothing twice.", strings.Join(there, ", "), r.door.config.set))
+	}
+	return diags
 }
 
 // unclaimed: where people have said so, what is there without a state isn't taken.
@@ -110,9 +131,10 @@ func (r *base) former(ctx context.Context, w *part, state tfsdk.State, in privat
 // something to do that no attribute shows, such as another secret, it is what says so.
 func (r *base) resolved(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, diags *diag.Diagnostics) types.List {
 	var was []string
-	if !state.Raw.IsNull() {
-		diags.Append(state.GetAttribute(ctx, path.Root("drift"), &was)...)
+	if state.Raw.IsNull() {
+		return texts(nil) // all of it is new, which needs no word here
 	}
+	diags.Append(state.GetAttribute(ctx, path.Root("drift"), &was)...)
 	if len(was) == 0 && slices.ContainsFunc(objects, func(o plan.Object) bool { return w.has(o.Owner) && len(o.Steps) > 0 }) {
 		return types.ListUnknown(types.StringType)
 	}
@@ -227,16 +249,31 @@ func differences(w part, objects []plan.Object) []string {
 			continue
 		}
 		for _, s := range o.Steps {
-			if w.hidden && slices.ContainsFunc(s.Diff, aboutFirstBoot) {
-				continue
+			if about := len(s.Diff); about > 0 {
+				if s.Diff = w.visible(s.Diff); len(s.Diff) == 0 {
+					continue
+				}
 			}
 			list = append(list, o.Owner.Name+": "+sentence(s))
 		}
 		for _, refused := range o.Refused {
+			if about := len(refused.Diff); about > 0 {
+				if refused.Diff = w.visible(refused.Diff); len(refused.Diff) == 0 {
+					continue
+				}
+			}
 			list = append(list, o.Owner.Name+": "+strings.TrimSpace(status.Reason(refused.Why, refused.Diff)))
 		}
 	}
 	return list
+}
+
+// visible are the differences but for those about first-boot data, where these aren't known.
+func (w part) visible(list []model.Difference) []model.Difference {
+	if !w.hidden {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), aboutFirstBoot)
 }
 
 // aboutFirstBoot reports whether a difference is about what a machine gets at its first boot.
