@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -145,7 +146,7 @@ func firstChoice(v model.VM) int {
 func found(ctx context.Context, s *site.Site, owners []model.Owner) ([]aMachine, error) {
 	list := []aMachine{}
 	for _, o := range owners {
-		m, err := s.Read(ctx, o)
+		m, err := powered(ctx, s, o)
 		switch {
 		case errors.Is(err, site.ErrNotFound):
 			continue
@@ -155,6 +156,19 @@ func found(ctx context.Context, s *site.Site, owners []model.Owner) ([]aMachine,
 		list = append(list, seen(o.Name, m.Guest))
 	}
 	return list, nil
+}
+
+// powered is a machine with its power state. The cluster's list is late with it: a guest that was just made by hand is unknown there, and
+// its node is asked.
+func powered(ctx context.Context, s *site.Site, o model.Owner) (site.Machine, error) {
+	m, err := s.Read(ctx, o)
+	if err != nil || m.Guest.Status != model.StatusUnknown {
+		return m, err
+	}
+	if err := s.Observer().PowersSince(ctx, time.Now(), m.Guest.VMID); err != nil {
+		return m, err
+	}
+	return s.Read(ctx, o)
 }
 
 // refreshed are the machines as they are in Proxmox. Of those that the lists are enough for, the MAC addresses are
