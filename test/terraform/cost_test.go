@@ -78,7 +78,7 @@ func TestWhatIsSeenOfManyMachines(t *testing.T) {
 	if told := changed(out); told < 30 || told == n {
 		t.Errorf("with lists %d of the changes are told, want those of 30 machines", told)
 	}
-	b.says(out, unread, "and 71 others: up to date by the cluster's lists", `Set refresh = "Configs"`)  // all but those whose turn it is
+	b.says(out, unread, "and 71 others: up to date by the cluster's lists", `Set refresh = "Configs"`) // all but those whose turn it is
 	b.write("main.tf", strings.Replace(head, `set = "shop"`, "set = \"shop\"\n  refresh = \"Lists\"", 1)+config)
 	if out := b.planned(); strings.Contains(out, unread) {
 		t.Errorf("who has asked for lists is warned of them:\n%s", out)
