@@ -2,7 +2,9 @@ package cluster
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -106,23 +108,36 @@ func readLarge(ctx context.Context, in Guests, g *model.Guest, file string) ([]b
 			return nil, fmt.Errorf("%s: read %s: %w", g.Name, file, err)
 		}
 		if all = append(all, data...); len(data) < partOut {
-			return all, nil
+			return all, sameThere(ctx, in, g, file, all)
 		}
 	}
 }
 
+// sameThere compares what a machine has in a file with what was read or written in parts.
+func sameThere(ctx context.Context, in Guests, g *model.Guest, file string, data []byte) error {
+	said, err := output(ctx, in, g, "", "sha256sum", file)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	if have, _, _ := strings.Cut(strings.TrimSpace(said), " "); have != hex.EncodeToString(sum[:]) {
+		return fmt.Errorf("%s: %s has changed on its way; try again", g.Name, file)
+	}
+	return nil
+}
+
 // writeLarge writes a file of any size and any bytes, which only root can read.
 func writeLarge(ctx context.Context, in Guests, g *model.Guest, file string, data []byte) error {
-	to := "umask 077; base64 -d > " + file
-	for first := true; first || len(data) > 0; first = false {
-		part := data[:min(partIn, len(data))]
-		data = data[len(part):]
+	to, rest := "umask 077; base64 -d > "+file, data
+	for first := true; first || len(rest) > 0; first = false {
+		part := rest[:min(partIn, len(rest))]
+		rest = rest[len(part):]
 		if _, err := output(ctx, in, g, base64.StdEncoding.EncodeToString(part), "sh", "-c", to); err != nil {
 			return err
 		}
 		to = "base64 -d >> " + file
 	}
-	return nil
+	return sameThere(ctx, in, g, file, data)
 }
 
 // errNoToken says that a control plane has no token yet.

@@ -90,7 +90,7 @@ func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 			return err
 		}
 		if i == 0 {
-			if err := w.dropForeign(ctx, c); err != nil {
+			if err := w.dropOthers(ctx, c, first.Name); err != nil {
 				return err
 			}
 		}
@@ -101,21 +101,21 @@ func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 	return w.restartWorkers(ctx, c, workers)
 }
 
-// dropForeign removes the nodes that a snapshot has and no machine is. Machines of their names that are made
-// later couldn't join otherwise: Kubernetes knows them by what is gone.
-func (w *Work) dropForeign(ctx context.Context, c *Cluster) error {
+// dropOthers removes the nodes that a snapshot has beside the one that it was restored in. Kubernetes knows
+// them by passwords of that time: machines that were made anew since, or will be, couldn't join
+// otherwise. Those that are the same join again.
+func (w *Work) dropOthers(ctx context.Context, c *Cluster, first string) error {
 	nodes, err := c.kubeNodes(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
-		if m, err := c.Member(name); err == nil && m.Seeded {
+		if name == first {
 			continue
 		}
 		if _, err := c.ask(ctx, "delete", "node", name, "--wait=false"); err != nil {
 			return fmt.Errorf("%s: delete its node: %w", name, err)
 		}
-		w.Report.Done(name, "has left the cluster: the snapshot knows it, and there is no such machine")
 	}
 	return nil
 }

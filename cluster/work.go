@@ -61,13 +61,21 @@ func (w *Work) apply(ctx context.Context, want model.Desired) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var errs []error
+	var failed, waiting []error
 	for _, o := range report.Objects {
-		if o.State != engine.StateReady && o.State != engine.StateGone {
-			errs = append(errs, fmt.Errorf("%s: %s", o.Owner.Name, status.Cluster.Say(status.Text(o.Text, o.Diff), o.Do)))
+		err := fmt.Errorf("%s: %s", o.Owner.Name, status.Cluster.Say(status.Text(o.Text, o.Diff), o.Do))
+		switch o.State {
+		case engine.StateReady, engine.StateGone:
+		case engine.StateFailed:
+			failed = append(failed, err)
+		default:
+			waiting = append(waiting, err)
 		}
 	}
-	return errors.Join(errs...)
+	if len(failed) > 0 { // the others wait for these
+		return errors.Join(failed...)
+	}
+	return errors.Join(waiting...)
 }
 
 // event tells of what the engine does.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -174,11 +175,11 @@ whole cluster: keep it as you keep keys.`,
 				if err != nil {
 					return err
 				}
-				out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-				if err != nil {
+				var text bytes.Buffer
+				if err := b.Write(&text, time.Now()); err != nil {
 					return err
 				}
-				if err := errors.Join(b.Write(out, time.Now()), out.Close()); err != nil {
+				if err := ui.WriteWhole(file, text.Bytes(), 0o600); err != nil { // an earlier one stays until then
 					return err
 				}
 				u.Say("\nWrote %s. The snapshot is also in %s.", file, at)
