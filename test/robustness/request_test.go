@@ -3,6 +3,7 @@ package robustness
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,25 @@ func (w *watch) before(e *entry) {
 		w.run.fail("VM %d (%s) is to stop, and nobody has allowed that: %s", id, wish.Owner.Key, e)
 	case strings.HasSuffix(e.path, "/rollback"):
 		w.rollback(s, wish, e)
+	case e.call() == "config":
+		w.removes(s, wish, e)
+	}
+}
+
+// removes notes the disks that a request removes and that nobody wants as it comes.
+func (w *watch) removes(of *set, wish *wish, e *entry) {
+	var disks map[string]string
+	w.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[e.vmid()]; vm != nil {
+			disks = disksOf(s, vm)
+		}
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for volume, slot := range disks {
+		if slices.Contains(strings.Split(e.params.Get("delete"), ","), slot) && of.mayDrop(wish, slot) {
+			w.removed[volume] = time.Now()
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ type watch struct {
 	reverts map[string]int    // how often a machine was rolled back for one wish
 	leased  map[string]string // addresses that machines ran with, by their smbios1
 	drained map[string]bool   // nodes that were drained
+	// removed are disks whose removal we have asked for while nobody wanted them, and when: it is carried out though they are wanted again.
+	removed map[string]time.Time
 
 	reading sync.Mutex
 	markers map[string]marker // by the description that they were read from
@@ -55,7 +57,7 @@ type guest struct {
 }
 
 func newWatch(r *run) *watch {
-	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}, drained: map[string]bool{}, markers: map[string]marker{}}
+	w := &watch{run: r, others: map[int]string{}, guests: map[int]guest{}, reverts: map[string]int{}, leased: map[string]string{}, drained: map[string]bool{}, removed: map[string]time.Time{}, markers: map[string]marker{}}
 	r.sim.Do(func(s *pvesim.State) {
 		for id := range s.VMs {
 			w.others[id] = inspect.Portrait(s, id)
@@ -226,7 +228,7 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 		for _, v := range slices.Sorted(maps.Keys(was.volumes)) {
 			if _, ok := there[v]; ok {
 				left++
-			} else if was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, id, was.volumes[v]) && !moved(s, id, v) {
+			} else if was.whole && !w.run.others.theirDoing(id) && !w.run.mayLose(was.owner, id, was.volumes[v]) && !moved(s, id, v) && !w.onItsWay(v) {
 				wrong = append(wrong, fmt.Sprintf("disk %s of VM %d (%s) was destroyed, and nobody wanted that", v, id, was.owner.Key))
 			}
 		}
@@ -236,6 +238,12 @@ func (w *watch) ours(s *pvesim.State) (wrong []string) {
 	}
 	w.guests = now
 	return wrong
+}
+
+// onItsWay reports whether a request to remove a disk was under way when the disk was wanted again.
+func (w *watch) onItsWay(volume string) bool {
+	at, asked := w.removed[volume]
+	return asked && time.Since(at) < time.Minute
 }
 
 // moved reports whether a machine still has what was on a volume of it that is gone: Proxmox
