@@ -236,21 +236,3 @@ func TestSeveralMachinesAreImportedAsReplicas(t *testing.T) {
 	b.same(before)
 	b.settled()
 }
-
-// A VM that somebody made a moment ago, whose power state isn't in the cluster's list yet, becomes what the plan has said.
-func TestAVMThatWasJustMadeIsImported(t *testing.T) {
-	b := begin(t)
-	if err := b.server.Call(t.Context(), "POST", "/nodes/pve1/qemu", pve.Params{"vmid": "777", "name": "handmade", "memory": "1024", "cores": "2", "ostype": "l26", "scsi0": "local-lvm:8"}); err != nil {
-		t.Fatal(err)
-	}
-	b.config("import {\n  to = proxplane_virtual_machine.handmade\n  id = \"handmade\"\n}\noutput \"state\" {\n  value = proxplane_virtual_machine.handmade.machines[0].state\n}\n")
-	if out, code := b.run("plan", "-generate-config-out=generated.tf", "-detailed-exitcode"); code != 2 {
-		t.Fatalf("plan ended with %d:\n%s", code, out)
-	}
-	b.apply()
-	var state string
-	if b.output("state", &state); state != "stopped" {
-		t.Errorf("the state is %q", state)
-	}
-	b.settled()
-}
