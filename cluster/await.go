@@ -85,7 +85,7 @@ func (w *Work) look(ctx context.Context, c *Cluster, m *Member, e expected) (rea
 	case errors.Is(err, pve.ErrForbidden):
 		return false, "", fmt.Errorf("%s: its guest agent: %w", m.Name, err)
 	case err != nil:
-		return false, "its guest agent", nil // it comes with the first boot, and goes with a restart
+		return false, "its guest agent", nil //nolint:nilerr // it comes with the first boot, and goes with a restart
 	}
 	if err := w.installFailed(ctx, m, phase.Out); err != nil {
 		return false, "", err
