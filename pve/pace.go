@@ -19,8 +19,6 @@ type typePace struct {
 	usual time.Duration // 0: not known
 	seen  time.Duration // the shortest that was seen at an instant, not yet part of usual; 0: nothing
 	at    time.Time     // that instant
-	// nodes are those that had tasks of the type before it was known how long they take, and since when.
-	nodes map[string]time.Time
 }
 
 const (
@@ -29,78 +27,32 @@ const (
 	mostPatient = 2500 * time.Millisecond
 	// leastPace leaves tasks alone that end at once.
 	leastPace = 50 * time.Millisecond
-	// mostSharing bounds how many nodes take turns with looks.
-	mostSharing = 5
 )
-
-// of is what is known of a type. The caller holds the lock.
-func (p *pace) of(kind string) *typePace {
-	if p.types == nil {
-		p.types = map[string]*typePace{}
-	}
-	t := p.types[kind]
-	if t == nil {
-		t = &typePace{nodes: map[string]time.Time{}}
-		p.types[kind] = t
-	}
-	return t
-}
-
-// begun notes that a node has a task of a type.
-func (p *pace) begun(kind, node string, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t := p.of(kind); t.usual == 0 && t.nodes[node].IsZero() {
-		t.nodes[node] = now
-	}
-}
-
-// turn is when a node's turn comes after a time, as long as it isn't known how long tasks of a type take: nodes that have
-// some take turns, since the first end that is seen on one of them says when to look at the others. With more of them, each
-// is looked at less often, and the first end is noticed sooner.
-func (p *pace) turn(kind, node string, last, now time.Time, quick time.Duration) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	place, all := 0, 1
-	for name, since := range p.of(kind).nodes {
-		if name == node || !since.Before(now) { // others count from the next instant on
-			continue
-		}
-		if all++; name < node {
-			place++
-		}
-	}
-	if all == 1 {
-		return last
-	}
-	all = min(all, mostSharing)
-	slot := quick / 2
-	round := time.Duration(all) * slot
-	due := last.Truncate(round).Add(time.Duration(place%all) * slot)
-	for !due.After(last) {
-		due = due.Add(round)
-	}
-	return due
-}
 
 // usual is how long tasks of a type take, by what was seen before now; 0: that isn't known.
 func (p *pace) usual(kind string, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.of(kind)
-	t.settle(now)
-	if t.usual == 0 {
-		return t.seen // the first one; whoever asked before is woken
+	if t := p.types[kind]; t != nil {
+		t.settle(now)
+		return t.usual
 	}
-	return t.usual
+	return 0
 }
 
 // ended notes that a task was seen to have ended at an age. If it wasn't seen running just before, it may have ended
-// any time earlier. It reports whether it is the first to tell how long such tasks take.
-func (p *pace) ended(kind string, now time.Time, age time.Duration, seenRunning bool) (first bool) {
+// any time earlier.
+func (p *pace) ended(kind string, now time.Time, age time.Duration, seenRunning bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.of(kind)
+	if p.types == nil {
+		p.types = map[string]*typePace{}
+	}
+	t := p.types[kind]
+	if t == nil {
+		t = &typePace{}
+		p.types[kind] = t
+	}
 	t.settle(now)
 	if !seenRunning {
 		age = age * 255 / 256
@@ -108,9 +60,7 @@ func (p *pace) ended(kind string, now time.Time, age time.Duration, seenRunning 
 	age = max(age, leastPace)
 	if t.seen == 0 || age < t.seen {
 		t.seen, t.at = age, now
-		return t.usual == 0
 	}
-	return false
 }
 
 // settle takes over what was seen before now. A slow task doesn't say that the next ones are slow, too.
@@ -141,11 +91,6 @@ func (p *pace) nextLook(task UPID, since, last, now time.Time, quick, slow time.
 			return expected
 		}
 		return seldom
-	case usual == 0:
-		if turn := p.turn(task.Type, task.Node, last, now, quick); turn.After(next) {
-			return turn
-		}
-		return next
 	default:
 		return next
 	}

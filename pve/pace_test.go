@@ -1,7 +1,6 @@
 package pve
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -72,36 +71,6 @@ func TestALongTaskIsLookedAtSeldomBeforeItIsExpectedToEnd(t *testing.T) {
 			t.Errorf("a quicker one was noticed %v late", late)
 		}
 	})
-}
-
-// Tasks of a type that nothing is known of yet: nodes take turns, and the first end that is seen is enough for all of them.
-func TestNodesTakeTurnsUntilAnEndIsSeen(t *testing.T) {
-	const nodes, takes = 5, 2 * time.Second
-	follow := func(t *testing.T, nodes int) (looks int, late time.Duration) {
-		t.Helper()
-		synctest.Test(t, func(t *testing.T) {
-			s := newTaskServer()
-			w := client(t, virtual(s)).Watch(t.Context(), WatchOptions{})
-			var done []<-chan TaskResult
-			begun := time.Now()
-			for i := range nodes {
-				done = append(done, w.Follow(s.start(fmt.Sprint("pve", i), "qmclone", i, takes, "OK").upid))
-			}
-			for _, one := range done {
-				<-one
-			}
-			looks, late = len(s.requests()), time.Since(begun)-takes
-		})
-		return looks, late
-	}
-	alone, latest := follow(t, 1)
-	together, late := follow(t, nodes)
-	if together > alone*nodes*2/3 {
-		t.Errorf("%d looks at one node, and %d at %d", alone, together, nodes)
-	}
-	if late > latest+20*time.Millisecond {
-		t.Errorf("the end was noticed %v late on one node, and %v on the last of %d", latest, late, nodes)
-	}
 }
 
 // What is learnt at one instant doesn't depend on who answers first.

@@ -42,7 +42,7 @@ type Trouble struct {
 
 type watchedNode struct {
 	tasks   map[UPID]*watchedTask
-	wake    chan struct{} // the next look may be due sooner
+	wake    chan struct{} // a young task came
 	trouble *Trouble
 }
 
@@ -83,20 +83,14 @@ func (w *Watcher) Follow(upid UPID) <-chan TaskResult {
 	if task == nil {
 		task = &watchedTask{since: w.clock().Now()}
 		node.tasks[upid] = task
-		w.pace.begun(upid.Type, upid.Node, task.since)
 		w.c.core.looks.earn(looksPerTask)
 	}
 	task.waiting = append(task.waiting, done)
-	node.stir()
-	return done
-}
-
-// stir has it decided anew when the node is looked at.
-func (n *watchedNode) stir() {
 	select {
-	case n.wake <- struct{}{}:
+	case node.wake <- struct{}{}:
 	default:
 	}
+	return done
 }
 
 // Following is the number of tasks that haven't ended yet.
@@ -256,7 +250,7 @@ func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 func (w *Watcher) learn(node *watchedNode, looks map[UPID]look) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now, first := w.clock().Now(), false
+	now := w.clock().Now()
 	for upid, l := range looks {
 		task := node.tasks[upid]
 		switch {
@@ -264,12 +258,7 @@ func (w *Watcher) learn(node *watchedNode, looks map[UPID]look) {
 		case !l.ended:
 			task.ran = now
 		default:
-			first = w.pace.ended(upid.Type, now, now.Sub(task.since), now.Sub(task.ran) <= 2*w.opts.Quick) || first
-		}
-	}
-	if first {
-		for _, other := range w.nodes {
-			other.stir()
+			w.pace.ended(upid.Type, now, now.Sub(task.since), now.Sub(task.ran) <= 2*w.opts.Quick)
 		}
 	}
 }
