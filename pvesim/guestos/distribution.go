@@ -94,7 +94,7 @@ func progNode(p *process, _ []string) int {
 	return 0
 }
 
-// progService starts and stops the service.
+// service starts and stops the service.
 func (p *process) service(verb, unit string) (code int, known bool) {
 	r, asked := p.guest.release()
 	if !asked || strings.TrimSuffix(unit, ".service") != r["UNIT"] {
@@ -105,6 +105,9 @@ func (p *process) service(verb, unit string) (code int, known bool) {
 	case "stop":
 		p.guest.Kube.Stopped = true
 	case "start", "restart":
+		if p.guest.Kube.Removed { // a kubelet registers its node when it starts
+			p.guest.Kube.Removed, p.guest.Kube.Joined = false, ""
+		}
 		p.guest.Kube.Stopped = false
 		settleKube(p.on)
 	case "is-active":
