@@ -278,9 +278,8 @@ var shortest = map[string]time.Duration{
 }
 
 // patience is how many times longer the shortest period is for tasks that take seconds: each node makes one template of an
-// image, and looks at that shouldn't use up the allowance before machines are made from it. What follows the start of a guest waits for the
-// guest itself, which boots for much longer.
-var patience = map[string]int{"download": 4, "qmcreate": 3, "qmtemplate": 3, "qmstart": 3}
+// image, and looks at that shouldn't use up the allowance before machines are made from it.
+var patience = map[string]int{"download": 4, "qmcreate": 3, "qmtemplate": 3}
 
 // abandon tells all who wait that there is nobody left to look.
 func (w *Watcher) abandon(name string, node *watchedNode) {
