@@ -55,7 +55,7 @@ func (l *lab) control() (wake func(name string), end func()) {
 // agents that aren't up yet, and what is asked again while they boot, count, too.
 func TestMachinesTakeFewRequests(t *testing.T) {
 	const (
-		most  = 10 // 9 with a hundred of them
+		most  = 11 // 9.9 to 10.5, by which of two requests comes first; 9.0 to 9.4 with a hundred of them
 		boots = 25 * time.Second
 		joins = 5 * time.Second // the kubelet, and its certificates
 	)
