@@ -29,18 +29,8 @@ func (w *Work) RotateCertificates(ctx context.Context, c *Cluster) error {
 // rotate renews the certificates of one machine. Others go on only when it is back: a control plane that
 // is stopped is missing in etcd.
 func (w *Work) rotate(ctx context.Context, c *Cluster, m *Member) error {
-	if m.Server() {
-		nodes, err := c.kubeNodes(ctx, "")
-		if err != nil {
-			return err
-		}
-		members, err := c.membersNow(ctx, nodes)
-		if err != nil {
-			return err
-		}
-		if err := guardRestart(members, m.Name); err != nil {
-			return err
-		}
+	if err := c.mayRestart(ctx, m); err != nil {
+		return err
 	}
 	d := c.distribution()
 	for _, command := range [][]string{{"systemctl", "stop", d.unit(m.Server())}, {d.program(), "certificate", "rotate"}} {

@@ -113,3 +113,19 @@ func guardRestart(members map[string]bool, name string) error {
 	}
 	return nil
 }
+
+// mayRestart refuses to stop a control plane while the others aren't a majority of etcd.
+func (c *Cluster) mayRestart(ctx context.Context, m *Member) error {
+	if !m.Server() {
+		return nil
+	}
+	nodes, err := c.kubeNodes(ctx, "")
+	if err != nil {
+		return err
+	}
+	members, err := c.membersNow(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	return guardRestart(members, m.Name)
+}

@@ -14,18 +14,8 @@ import (
 // back afterwards. A control plane is stopped only while the others are a majority of etcd.
 func (w *Work) aside(ctx context.Context, c *Cluster, m *Member, do func() error) error {
 	alone := !slices.ContainsFunc(c.Members, func(o Member) bool { return o.Name != m.Name && o.Server() })
-	if m.Server() {
-		nodes, err := c.kubeNodes(ctx, "")
-		if err != nil {
-			return err
-		}
-		members, err := c.membersNow(ctx, nodes)
-		if err != nil {
-			return err
-		}
-		if err := guardRestart(members, m.Name); err != nil {
-			return err
-		}
+	if err := c.mayRestart(ctx, m); err != nil {
+		return err
 	}
 	if m.Server() && alone {
 		w.Report.Doing(m.Name, "isn't drained: it is the only control plane, and the API is away while it restarts")
