@@ -63,7 +63,8 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	}
 	if len(good) == 0 {
 		wait := &Wait{Reason: no.kind(), Text: "no node can take it (" + no.String() + ")"}
-		switch away := len(sources) > 0 && !sources[0].shared; {
+		known := slices.ContainsFunc(p.nodesFor(v), func(n *model.Node) bool { return p.have.Nodes[n.Name] != nil })
+		switch away := len(sources) > 0 && !sources[0].shared && known; {
 		case away && img.NoCopies:
 			wait.Do = model.Advice{Do: model.AllowCopies}
 		case away && img.Implied:
@@ -137,6 +138,9 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 	if len(sources) == 0 {
 		return nil, unfit{}
 	}
+	if p.have.Nodes[node] == nil {
+		return nil, p.unknown()
+	}
 	for _, s := range sources {
 		if s.guest.Node == node {
 			return s, unfit{}
@@ -158,10 +162,15 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 	return nil, never("%s (%d) is on %s with local disks", s.guest.Name, s.guest.VMID, s.guest.Node)
 }
 
+// unknown is why a node can't take a guest that isn't in the cluster.
+func (p *planner) unknown() unfit {
+	return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
+}
+
 // fits says why a node can't take a guest.
 func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad, look *Look) unfit {
 	if p.have.Nodes[n.Name] == nil {
-		return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
+		return p.unknown()
 	}
 	if why := p.closed(v, n); why.no() {
 		return why

@@ -60,7 +60,7 @@ func (p *planner) sendTo(c *change, move model.Move) (to string, no refusals) {
 	n := p.have.Nodes[move.To]
 	switch {
 	case n == nil:
-		no.add(move.To, never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", ")))
+		no.add(move.To, p.unknown())
 	case len(c.v.Place.Nodes) > 0 && !slices.Contains(c.v.Place.Nodes, move.To):
 		no.add(move.To, never("its placement allows %s only", strings.Join(c.v.Place.Nodes, ", ")))
 	default:

@@ -29,6 +29,7 @@ import (
 type settings struct {
 	tests   []string
 	every   int
+	offset  int
 	only    int
 	files   string
 	longest time.Duration
@@ -43,6 +44,7 @@ func main() {
 	var set settings
 	tests := flag.String("tests", "", "packages whose tests are run, in this order, `A,B:TestX -arg`: only some of its tests, with further arguments (default: all tests of the packages themselves)")
 	flag.IntVar(&set.every, "every", 1, "try each `N`th mutant only")
+	flag.IntVar(&set.offset, "offset", 0, "with -every: begin with the `K`th mutant, counted from 0, for another sample of the same size")
 	flag.IntVar(&set.only, "only", 0, "try this mutant only, by its `NUMBER`")
 	flag.StringVar(&set.files, "files", "", "try only mutants of files whose paths match this `REGEXP`")
 	flag.DurationVar(&set.longest, "longest", 0, "leave out tests that take longer than this")
@@ -120,7 +122,7 @@ func (s settings) choose(mutants []mutant) ([]mutant, error) {
 		if !files.MatchString(m.where.Filename) || s.only != 0 && s.only != m.n {
 			continue
 		}
-		if count%max(1, s.every) == 0 {
+		if count%max(1, s.every) == s.offset%max(1, s.every) {
 			some = append(some, m)
 		}
 		count++
