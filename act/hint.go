@@ -153,13 +153,13 @@ var otherHints = []struct {
 	{ssh.ErrUnreachable, model.OpenSSH},
 }
 
-// misnamed tells that something isn't there that a manifest names and that only people
+// misnamed says that something isn't there that a manifest names and that only people
 // make. Guests and files come and go by themselves, and lists are late about them.
 func misnamed(err error) bool {
 	return slices.ContainsFunc([]string{"path", "storage", "pool", "bridge"}, func(what string) bool { return lacking(err, what) })
 }
 
-// lacking tells that something of a kind isn't there.
+// lacking says that something of a kind isn't there.
 func lacking(err error, what string) bool {
 	var e *pve.Error
 	return errors.As(err, &e) && e.Kind == pve.ErrNotFound && strings.HasPrefix(e.Subject, what+" ")

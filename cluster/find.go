@@ -31,9 +31,9 @@ type Member struct {
 	Node
 	Release Release // that it was made with, or upgraded to
 	Guest   *model.Guest
-	// Seeded tells that its first-boot data are there: it has booted with them, or will.
+	// Seeded means that its first-boot data are there: it has booted with them, or will.
 	Seeded bool
-	// Away tells that its node in Proxmox doesn't answer: nothing is known of it but its name.
+	// Away means that its node in Proxmox doesn't answer: nothing is known of it but its name.
 	Away bool
 }
 

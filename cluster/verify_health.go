@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// vip tells which control plane has the VIP: who has the lease, and has the address.
+// vip says which control plane has the VIP: who has the lease, and has the address.
 func (s *verifying) vip(ctx context.Context) Finding {
 	if !s.answer {
 		return unasked("vip")

@@ -17,11 +17,11 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// Report tells what happens to machines, for people who wait.
+// Report says what happens to machines, for people who wait.
 type Report interface {
-	// Doing tells what a machine is at, or waits for.
+	// Doing says what a machine is at, or waits for.
 	Doing(machine, what string)
-	// Done tells that something has come to its end.
+	// Done reports that something has come to its end.
 	Done(machine, what string)
 }
 
@@ -78,7 +78,7 @@ func (w *Work) apply(ctx context.Context, want model.Desired) error {
 	return errors.Join(waiting...)
 }
 
-// event tells of what the engine does.
+// event reports what the engine does.
 func (w *Work) event(e engine.Event) {
 	switch e.Kind {
 	case engine.Started:

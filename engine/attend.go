@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// attends is how an engine can tell of a party's guests, also when no run looks after them:
+// attends is how an engine answers for a party's guests, also when no run looks after them:
 // before [Engine.Converge] begins, and after it has ended.
 type attends struct {
 	e        *Engine

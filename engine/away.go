@@ -58,19 +58,18 @@ func (e *Engine) away(ctx context.Context, want model.Desired, known *standing, 
 	if err := e.observer.Refresh(ctx, countFor); err != nil {
 		return nil, err
 	}
-	for n := 0; ; n++ {
-		away, unknown, look := e.awayNow(want, known, group)
-		if look.Empty() || n == maxLooks {
-			return append(away, unknown...), nil
-		}
-		if err := e.read(ctx, look); err != nil {
-			away, unknown, _ = e.awayNow(want, known, group)
-			for i := range unknown {
-				unknown[i].Unknown = act.Judge(err).Text
-			}
-			return append(away, unknown...), nil
+	var away, unknown []model.Absent
+	missing := func() (look plan.Look) {
+		away, unknown, look = e.awayNow(want, known, group)
+		return look
+	}
+	if err := untilKnown(missing, func(look plan.Look) error { return e.read(ctx, look) }); err != nil {
+		missing()
+		for i := range unknown {
+			unknown[i].Unknown = act.Judge(err).Text
 		}
 	}
+	return append(away, unknown...), nil
 }
 
 func (e *Engine) awayNow(want model.Desired, known *standing, group string) (away, unknown []model.Absent, look plan.Look) {

@@ -37,7 +37,7 @@ type Party struct {
 
 	// All that follows belongs to the budget's lock.
 	guests  map[string][]guest     // by group
-	attends *attends               // nil: only a run can tell of them
+	attends *attends               // nil: only a run knows them
 	run     *run                   // nil: nobody looks after them at present
 	part    *part                  // of the run
 	resting bool                   // the run can't go on before others have
@@ -217,7 +217,7 @@ func (p *Party) release(key model.Key) {
 	}
 }
 
-// missed has those count anew that were told that a guest is unavailable.
+// missed has those parties count anew that were answered that a guest is unavailable.
 func (p *Party) missed(key model.Key) {
 	for _, other := range p.budget.parties {
 		for group, c := range other.counts {

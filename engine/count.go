@@ -139,7 +139,7 @@ func answers(ctx context.Context, parties []*Party, group string) [][]model.Abse
 	return list
 }
 
-// answer says which guests of a group are unavailable, as far as somebody can tell.
+// answer says which guests of a group are unavailable, as far as that is known.
 func (p *Party) answer(ctx context.Context, group string) []model.Absent {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
@@ -164,7 +164,7 @@ func (p *Party) answer(ctx context.Context, group string) []model.Absent {
 	}
 }
 
-// unknown are a party's guests of a group that are missed, when nobody can tell how they are.
+// unknown are a party's guests of a group that are missed, while it isn't known how they are.
 func (p *Party) unknown(group, why string) (away []model.Absent) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()

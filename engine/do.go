@@ -134,7 +134,7 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 			} else {
 				r.succeeded(o, s, task)
 			}
-			// A task that ended well says of a config what the answer to a short call does, and the config was ours when the
+			// The success of a task is evidence about a config just as the answer to a short call is, and the config was ours when the
 			// task began.
 			o.onward = o.onward.after(done == nil && len(warnings) == 0 && isConfigure(s.Action) && time.Since(begun) < proofAge)
 			r.stepEnded(o)

@@ -144,7 +144,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 	return e.heardOf(p, want, known), nil
 }
 
-// byLists is a plan that says of which machines nothing but the lists was read.
+// byLists is a plan that marks the machines of which only the lists were read.
 func byLists(p plan.Plan, want model.Desired) plan.Plan {
 	machines := map[model.Key]bool{}
 	for _, v := range want.VMs {
@@ -177,9 +177,9 @@ func (e *Engine) heardOf(p plan.Plan, want model.Desired, known *standing) plan.
 
 // planDeep plans, and reads what the plan needs to know until it is complete; more is
 // what is to be read beside that.
-func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standing, more func(plan.Object) plan.Look) (plan.Plan, error) {
-	p := e.plan(want, known)
-	for range maxLooks {
+func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standing, more func(plan.Object) plan.Look) (p plan.Plan, err error) {
+	err = untilKnown(func() plan.Look {
+		p = e.plan(want, known)
 		look := p.Look()
 		look.Agents = nil
 		for _, o := range p.Objects {
@@ -187,15 +187,25 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standi
 			look.Configs = append(look.Configs, e.unproved(o.Next())...)
 			look.Add(more(o))
 		}
-		if look.Empty() {
-			break
+		return look
+	}, func(look plan.Look) error {
+		return e.reconnecting(ctx, func() error { return e.read(ctx, look, known.partyOf().questions(look.Groups)...) })
+	})
+	return p, err
+}
+
+// untilKnown reads what somebody needs to know, who is asked again with what was read, until nothing is missing. A session does the same
+// for each object, without waiting for an answer: see [run.look].
+func untilKnown(missing func() plan.Look, read func(plan.Look) error) error {
+	for n := 0; ; n++ {
+		look := missing()
+		if look.Empty() || n == maxLooks {
+			return nil
 		}
-		if err := e.reconnecting(ctx, func() error { return e.read(ctx, look, known.partyOf().questions(look.Groups)...) }); err != nil {
-			return p, err
+		if err := read(look); err != nil {
+			return err
 		}
-		p = e.plan(want, known)
 	}
-	return p, nil
 }
 
 // View lets fn see what is known now, with the guests that are being made in have.Placed. While

@@ -9,7 +9,7 @@ import (
 // A session that begins knows of its guests what the lists show, and has to read the config of
 // each and ask its agent before it can say how it is. All of that at once would be a burst of
 // thousands of requests. So it begins with those that the lists show something to do for; the
-// others follow bit by bit, and nothing is said of them before.
+// others follow bit by bit, and no event reports them before.
 
 const (
 	// firstAtOnce is how many objects are read at once that there seems to be nothing to do for.
@@ -51,7 +51,7 @@ func (r *run) later(due []*object) (now []*object) {
 		default:
 			o.phase = unread
 			r.live.unread = append(r.live.unread, o)
-			r.tell(o) // that Proxmox isn't away any more, if that was told
+			r.tell(o) // that Proxmox isn't away any more, if that was reported
 		}
 	}
 	return now

@@ -157,7 +157,7 @@ type unanswered struct {
 }
 
 // lookedInVain notes what couldn't be read for an object, in the same order whoever has answered first: the
-// last is told.
+// last is reported.
 func (r *run) lookedInVain(o *object) {
 	slices.SortFunc(o.unanswered, func(a, b unanswered) int { return strings.Compare(a.what, b.what) })
 	for _, u := range o.unanswered {

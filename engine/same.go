@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// ErrSameKey says that what one caller wants is told apart by kind, namespace and name. Somebody who looks
+// ErrSameKey means that two objects of one caller have the same kind, namespace and name. Somebody who looks
 // after several sets does so with an engine, or a site, for each.
 var ErrSameKey = errors.New("this caller wants an object of that name for another owner, too")
 

@@ -145,7 +145,7 @@ func (r *run) followed(task string) {
 	delete(r.follows, task)
 }
 
-// ask waits for a guest's agent to tell its addresses.
+// ask waits until a guest's agent reports its addresses.
 func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
 	if o.wait.reason != model.WaitAgent {

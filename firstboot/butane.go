@@ -18,7 +18,7 @@ import (
 // only warns of is an error. Local files are taken from a folder; empty: there
 // are none.
 func Butane(text, folder string) (ignition string, err error) {
-	// Butane tells of YAML that isn't any by the line only.
+	// Butane names only the line of what isn't YAML.
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		return "", yamlProblems(text, err)

@@ -27,7 +27,7 @@ const (
 // otherBegins are the beginnings of further formats that cloud-init knows.
 var otherBegins = []string{"#include", "#cloud-boothook", "#part-handler", "## template:", "#cloud-config-archive", "\x1f\x8b"}
 
-// FormatOf tells what user-data is written in, as the guest would.
+// FormatOf says what user-data is written in, as the guest would.
 func FormatOf(text string) Format {
 	first, _, _ := strings.Cut(text, "\n")
 	switch {

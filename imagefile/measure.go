@@ -145,7 +145,7 @@ type both struct {
 
 func (b *both) Close() error { return errors.Join(b.ReadCloser.Close(), b.under.Close()) }
 
-// counted tells how much was read.
+// counted says how much was read.
 type counted struct {
 	io.Reader
 	read, size int64

@@ -158,7 +158,7 @@ func (s scope) instance(vm *api.VirtualMachine, index, count int) *object {
 	return &object{Object: one, key: key, places: s.o.places, several: several{of: s.o, index: index, count: count}}
 }
 
-// assignGroups tells how many machines each object stands for, so that those are
+// assignGroups says how many machines each object stands for, so that those are
 // found that were made when there were more.
 func (t *translator) assignGroups() {
 	for _, s := range t.groups {

@@ -124,7 +124,7 @@ type Reboot struct {
 type Destroy struct {
 	Target
 	Owner Owner
-	// Owned tells that the VMID is one of the owner's; else the marker must be signed.
+	// Owned means that the VMID is one of the owner's; else the marker must be signed.
 	Owned bool
 }
 

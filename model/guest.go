@@ -115,14 +115,14 @@ type Guest struct {
 	Node   string
 	Name   string
 	Status Status
-	// StalePower tells that Status is what the cluster's list says, which shows each
+	// StalePower means that Status is what the cluster's list says, which shows each
 	// guest as a status round of its node saw it, up to ten seconds ago.
 	StalePower bool
-	// Unseen tells that it runs, as Status says, because the task that started it said OK:
+	// Unseen means that it runs, as Status says, because the task that started it said OK:
 	// nobody has seen it run, and its agent hasn't answered.
 	Unseen   bool
 	Template bool
-	// Container tells that it is an LXC container: it takes a VMID and addresses, and is never
+	// Container means that it is an LXC container: it takes a VMID and addresses, and is never
 	// ours.
 	Container bool
 	Tags      []string
@@ -134,7 +134,7 @@ type Guest struct {
 	Disk      int64 // size of the boot disk
 
 	Config *Config
-	// Ahead tells that Config was read after the lists were asked for.
+	// Ahead means that Config was read after the lists were asked for.
 	Ahead bool
 	// Missing are the slots of disks that the config names and the storage doesn't have, as far as
 	// that was looked at.
@@ -146,7 +146,7 @@ type Guest struct {
 	// InFlight is what a request may still change whose answer nobody waits for any more.
 	InFlight Aspect
 	Stray    bool // a process runs under its VMID that is older than itself
-	// Shown tells that the cluster's list shows the guest as its config was read: whatever was
+	// Shown means that the cluster's list shows the guest as its config was read: whatever was
 	// written before that config was, the list shows, too.
 	Shown bool
 }
@@ -169,7 +169,7 @@ type Config struct {
 	// Running are the options, disks and NICs in Pending as the running guest has them;
 	// nil: nothing is pending, or it isn't known.
 	Running *Config
-	// Half tells that the config is what a clone in progress has at first, or a
+	// Half means that the config is what a clone in progress has at first, or a
 	// guest that is being destroyed has left: it can't say whose it is.
 	Half bool
 }

@@ -21,7 +21,7 @@ type Left struct {
 	Blocks  bool      // an earlier guest had them, and a migration of the guest to their node can't get past them
 	Since   time.Time // or such as were made since, by a task that failed
 	Ended   time.Time // when the task ended: nothing younger is meant
-	// Watched tells that this process has seen the end of the task a moment ago: nobody has had the
+	// Watched means that this process has seen the end of the task a moment ago: nobody has had the
 	// time to find the disks and put them to use.
 	Watched bool
 

@@ -13,10 +13,10 @@ type Observed struct {
 	Listed  time.Time // when the lists were asked for
 	Release int       // major version
 	Minor   int
-	// Root tells that we are root@pam, logged in with its password: some options
+	// Root means that we are root@pam, logged in with its password: some options
 	// nobody else may set.
 	Root bool
-	// Keyed tells that we have a key to sign markers with.
+	// Keyed means that we have a key to sign markers with.
 	Keyed    bool
 	Nodes    map[string]*Node
 	Storages map[string]*Storage
@@ -55,12 +55,11 @@ type Observed struct {
 	// FirewallOff is true if the firewall of the cluster is known to be off, and with it those of all
 	// guests; nil: not read.
 	FirewallOff *bool
-	// URLs tells of files in the Internet, by node and URL (see [URLKey]), what a node said
-	// that was asked for them.
+	// URLs has, by node and URL (see [URLKey]), what a node said about a file on the Internet.
 	URLs map[string]URLState
 	// Rights are the privileges that these credentials have, on each path that was asked for.
 	Rights map[string]map[string]bool
-	// IDs tells of VMIDs that no list shows whether they are taken all the same, by a
+	// IDs has, of VMIDs that no list shows, whether they are taken all the same, by a
 	// guest that our credentials don't let us see. Those that aren't in it weren't asked
 	// about; nil: nobody needs to ask.
 	IDs map[int]bool
@@ -80,11 +79,11 @@ type Observed struct {
 	// Rolling are the guests that we are restarting or replacing, until they are
 	// ready again.
 	Rolling map[Key]bool
-	// Elsewhere tells of rollout groups that have guests which others look after.
+	// Elsewhere has the rollout groups with guests that others look after.
 	Elsewhere map[string]Elsewhere
 	// Left are disks that tasks of ours have left.
 	Left []Left
-	// Unclean tells that tasks of ours have ended otherwise than well, and that nobody has read
+	// Unclean means that tasks of ours have ended otherwise than well, and that nobody has read
 	// yet whether they have left disks.
 	Unclean bool
 	// Failed are the steps that failed lately.
@@ -107,7 +106,7 @@ type Node struct {
 	CPUs   int
 	Memory int64 // bytes
 	Used   int64
-	// Maintenance tells that the HA manager has the node in maintenance: it takes guests away from
+	// Maintenance means that the HA manager has the node in maintenance: it takes guests away from
 	// there and brings none.
 	Maintenance bool
 }

@@ -20,7 +20,7 @@ type Rollout struct {
 type Elsewhere struct {
 	Guests int      // that belong to the group
 	Away   []Absent // those of them that are unavailable, or may be
-	// Known tells that Away is complete; if not, it has to be asked for.
+	// Known means that Away is complete; if not, it has to be asked for.
 	Known bool
 }
 

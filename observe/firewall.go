@@ -54,7 +54,7 @@ func firewallOf(options pve.Settings, rules []pve.FirewallRule) *model.SeenFirew
 	return seen
 }
 
-// FirewallSet tells what the firewall of a guest was made.
+// FirewallSet notes what the firewall of a guest was made.
 func (o *Observer) FirewallSet(vmid int, now model.Firewall) {
 	o.change(vmid, func(r *record) {
 		r.firewall, r.firewallAt, r.firewallDoubt = &model.SeenFirewall{Firewall: now}, time.Now(), time.Now()

@@ -177,7 +177,7 @@ func (o *Observer) changeLeft(task string, fn func(*leftBy)) {
 	}
 }
 
-// LeftRemoved tells that a disk that a task has left was removed.
+// LeftRemoved notes that a disk that a task has left was removed.
 func (o *Observer) LeftRemoved(task, volume string) {
 	o.changeLeft(task, func(l *leftBy) {
 		if l.left.Found == nil {
@@ -205,7 +205,7 @@ func (o *Observer) checkRemoved(ctx context.Context, r model.RemoveDisk) error {
 	return nil
 }
 
-// LeftUnsure tells that it isn't certain any more what tasks have left.
+// LeftUnsure notes that it isn't certain any more what tasks have left.
 func (o *Observer) LeftUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,7 +17,7 @@ type ownTask struct {
 	ended   bool
 }
 
-// Made tells of a new guest that no list shows yet.
+// Made notes a new guest that no list shows yet.
 func (o *Observer) Made(g model.Guest) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -39,7 +39,7 @@ func (o *Observer) Made(g model.Guest) {
 	o.put(g.VMID)
 }
 
-// Gone tells that a guest was destroyed.
+// Gone notes that a guest was destroyed.
 func (o *Observer) Gone(vmid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,13 +50,13 @@ func (o *Observer) Gone(vmid int) {
 	o.put(vmid)
 }
 
-// Changed tells that a guest's config or snapshots aren't as they were read
+// Changed notes that a guest's config or snapshots aren't as they were read
 // any more.
 func (o *Observer) Changed(vmid int) {
 	o.change(vmid, func(r *record) { r.forgetConfig() })
 }
 
-// Powered tells that a guest was started or stopped. What was pending for it
+// Powered notes that a guest was started or stopped. What was pending for it
 // has been taken over then.
 func (o *Observer) Powered(vmid int, now model.Status) {
 	o.change(vmid, func(r *record) {
@@ -73,23 +73,23 @@ func (o *Observer) Powered(vmid int, now model.Status) {
 	})
 }
 
-// ownProcess tells that what runs under a VMID from now on is the guest's own process: Proxmox
+// ownProcess notes that what runs under a VMID from now on is the guest's own process: Proxmox
 // doesn't start a guest under whose VMID another process runs.
 func (o *Observer) ownProcess(vmid int) {
 	o.change(vmid, func(r *record) { r.born, r.stray = time.Time{}, false })
 }
 
-// Unsure tells that nobody knows whether a guest runs.
+// Unsure notes that nobody knows whether a guest runs.
 func (o *Observer) Unsure(vmid int) {
 	o.change(vmid, func(r *record) { r.believe(model.StatusUnknown) })
 }
 
-// AgentUnsure tells that a guest may have other addresses than its agent has reported.
+// AgentUnsure notes that a guest may have other addresses than its agent has reported.
 func (o *Observer) AgentUnsure(vmid int) {
 	o.change(vmid, func(r *record) { r.forgetAgent() })
 }
 
-// Pooled tells the pool that a guest was put into.
+// Pooled notes the pool that a guest was put into.
 func (o *Observer) Pooled(vmid int, pool string) {
 	o.change(vmid, func(r *record) {
 		r.listed.Pool = pool
@@ -97,7 +97,7 @@ func (o *Observer) Pooled(vmid int, pool string) {
 	})
 }
 
-// FileMade tells of a new file.
+// FileMade notes a new file.
 func (o *Observer) FileMade(f model.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,7 +119,7 @@ func (o *Observer) files(volume string) map[string]model.File {
 	return o.have.Files
 }
 
-// FileGone tells that a file was removed from a node's storage.
+// FileGone notes that a file was removed from a node's storage.
 func (o *Observer) FileGone(node, volume string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,21 +142,21 @@ func (o *Observer) shares(volume string) bool {
 	return s != nil && s.Shared
 }
 
-// FilesUnsure tells that nobody knows which files there are.
+// FilesUnsure notes that nobody knows which files there are.
 func (o *Observer) FilesUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Files, o.have.Snippets = nil, nil
 }
 
-// DirsUnsure tells that nobody knows which directory mappings there are.
+// DirsUnsure notes that nobody knows which directory mappings there are.
 func (o *Observer) DirsUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Dirs = nil
 }
 
-// HATold tells what the manager of high availability was told about a guest:
+// HATold notes what the manager of high availability was asked about a guest:
 // the state that is asked for, or nothing.
 func (o *Observer) HATold(vmid int, state string) {
 	o.HAUnsure()
@@ -166,27 +166,27 @@ func (o *Observer) HATold(vmid int, state string) {
 	})
 }
 
-// HACleared tells that the error of a guest is to be cleared, which the manager of high
+// HACleared notes that the error of a guest is to be cleared, which the manager of high
 // availability does in its next round.
 func (o *Observer) HACleared(vmid int) {
 	o.HAUnsure()
 	o.change(vmid, func(r *record) { r.haCleared = time.Now() })
 }
 
-// HAMoving tells that the manager of high availability, if it has the guest, was asked to
+// HAMoving notes that the manager of high availability, if it has the guest, was asked to
 // take it to another node, which it does in its next round.
 func (o *Observer) HAMoving(vmid int) {
 	o.change(vmid, func(r *record) { r.haMoving = time.Now() })
 }
 
-// HAUnsure tells that nobody knows what the manager of high availability was told.
+// HAUnsure notes that it isn't known what the manager of high availability was asked for.
 func (o *Observer) HAUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.HA, o.have.Rules, o.have.HAGroups, o.have.HALimits = nil, nil, nil, nil
 }
 
-// TaskStarted tells of a task of ours.
+// TaskStarted notes a task of ours.
 func (o *Observer) TaskStarted(upid string) {
 	id, err := pve.ParseUPID(upid)
 	if err != nil {
@@ -199,7 +199,7 @@ func (o *Observer) TaskStarted(upid string) {
 	o.have.AddTask(task)
 }
 
-// TaskEnded tells that a task, ours or not, was seen to have ended.
+// TaskEnded notes that a task, ours or not, was seen to have ended.
 func (o *Observer) TaskEnded(upid string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -197,7 +197,7 @@ func accountsFor(c *model.Config, name string, listed *model.Guest) bool {
 		(listed.Disk == 0 || slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.Size == listed.Disk }))
 }
 
-// restarted tells by the uptime whether the guest was started since it was seen
+// restarted reports, by the uptime, whether the guest was started since it was seen
 // before. In its first second a guest runs and has none.
 func (r *record) restarted(now model.Status, uptime int64, at time.Time) bool {
 	if uptime <= 0 && (now != model.StatusRunning || r.booted.IsZero()) {

@@ -13,7 +13,7 @@ type object = kube.Object
 // kind is a kind of objects.
 type kind struct {
 	kube.Kind
-	// guests tells that something in Proxmox belongs to such objects, or is reached by
+	// guests means that something in Proxmox belongs to such objects, or is reached by
 	// them.
 	guests bool
 }

@@ -115,7 +115,7 @@ func (relevant) Update(e event.UpdateEvent) bool {
 		!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) || made(was) != made(is) || len(was.GetFinalizers()) != len(is.GetFinalizers())
 }
 
-// made tells which machines were ever begun for an object: where they are is part of
+// made says which machines were ever begun for an object: where they are is part of
 // what is wanted, and those that it doesn't ask for any more have to go.
 func made(o client.Object) string {
 	var s api.MachineStatus

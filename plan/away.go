@@ -20,10 +20,10 @@ func (w *Wanted) Group(group string) model.Desired {
 }
 
 // Away are the guests of a rollout group that are unavailable. Unknown are those of which
-// that can't be told before what look names was read.
+// that isn't known before what look names was read.
 func Away(want model.Desired, have *model.Observed, group string) (away, unknown []model.Absent, look Look) {
 	p := newPlanner(want, have)
-	// Those that aren't made yet are left out: only their plans would tell, and nobody misses them.
+	// Those that aren't made yet are left out: only their plans would show how they are, and no rollout depends on them.
 	r := &rollout{p: p, objects: make([]Object, len(want.VMs))}
 	for i, v := range want.VMs {
 		if !slices.Contains(RolledWith(want, v), group) {
@@ -42,12 +42,12 @@ func Away(want model.Desired, have *model.Observed, group string) (away, unknown
 	return away, unknown, look
 }
 
-// Counts reports whether a guest is missed by its rollout group when nobody can tell how it
+// Counts reports whether a guest counts as missing in its rollout group while it isn't known how it
 // is: it is to run, and was made.
 func Counts(v model.VM) bool { return !v.Deleted && v.Power == model.PowerOn && v.Remembered != 0 }
 
 // whoIsAway names a guest that others look after, in words for an object of a namespace. What
-// other namespaces have isn't told, unless one person wants all of them.
+// other namespaces have isn't named, unless one person wants all of them.
 func whoIsAway(a model.Absent, namespace, group string) string {
 	name := a.Key.String()
 	if a.Key.Namespace != namespace && group != everyone {

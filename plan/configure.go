@@ -40,7 +40,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	for _, k := range slices.Sorted(keysOf(c.v.Options)) {
 		want, have := c.v.Options[k], c.have.Options[k]
 		if k == snippetsOption && c.snippets() && !c.attachable(uploading) {
-			continue // Proxmox reads them as soon as it is told
+			continue // Proxmox reads them as soon as the option names them
 		}
 		if want == have || c.means(k, want, have) {
 			continue
@@ -160,7 +160,7 @@ func (c *change) marks(act *model.Configure) {
 }
 
 // sayText says what is different about the description: what people wrote, or what
-// the hook of the node is told.
+// the hook of the node reads.
 func (c *change) sayText(have, want string) {
 	plain := func(text string) string { return strings.TrimRight(strings.Replace(text, hookPart(text), "", 1), "\n") }
 	if hookPart(have) != hookPart(want) {
@@ -260,7 +260,7 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 }
 
 // fresh reports whether a guest has what its source had: no configuration of ours was
-// applied yet. Its tags don't tell, since people change them.
+// applied yet. Its tags don't show that, since people change them.
 func fresh(have *model.Config) bool { return have.Marker.Fresh }
 
 // visible are tags without our marks.

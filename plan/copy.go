@@ -95,7 +95,7 @@ func (c *change) seedThatItHas() *model.Seed {
 	return &s
 }
 
-// keepHookPart has the description tell the hook of the node what it tells it now.
+// keepHookPart keeps the part of the description that the hook of the node reads.
 func (c *change) keepHookPart() {
 	own := strings.TrimRight(strings.Replace(c.v.Description, hookPart(c.v.Description), "", 1), "\n")
 	c.v.Description = strings.TrimLeft(own+"\n\n"+hookPart(c.have.Text), "\n")

@@ -136,7 +136,7 @@ func taggedLater(v model.VM) bool { return v.Pool != "" }
 
 // firstStamp is the fingerprint that a guest without a source may carry from its
 // first moment: with first-boot data it isn't up to date yet, nor where HA has to be
-// told something beside what the list of guests shows.
+// changed in something that the list of guests doesn't show.
 func (p *planner) firstStamp(v model.VM) string {
 	if v.Seed != nil || len(v.Leases) > 0 || p.joins(v) || v.Firewall != nil {
 		return unfinished

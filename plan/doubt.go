@@ -28,7 +28,7 @@ func (p *planner) beingMade(g *model.Guest) string {
 }
 
 // begun looks at the VMID under which we have begun to make the owner's guest, if it is to be made under another one
-// now: its manifest may have named that VMID, and doesn't any more. Until it is made nothing in Proxmox tells whose
+// now: its manifest may have named that VMID, and doesn't any more. Until it is made nothing in Proxmox says whose
 // it is.
 func (p *planner) begun(o model.Owner, free int) finding {
 	was := p.have.Begun[o]
@@ -51,7 +51,7 @@ func (p *planner) begun(o model.Owner, free int) finding {
 }
 
 // restoring waits while a backup is put in the place of a guest: until it is there
-// nothing tells whose it is, not even its VMID if a manifest had named another one
+// nothing says whose it is, not even its VMID if a manifest had named another one
 // before. That is seldom enough to wait for any of them.
 func (p *planner) restoring() *Wait {
 	if g := p.untold(); g != nil {

@@ -126,7 +126,7 @@ func whoIs(names []string) string {
 	return join(names) + " are each"
 }
 
-// staying joins what is said of templates that can't go yet.
+// staying joins the sentences about templates that can't be removed yet.
 func staying(texts []string) string {
 	const most = 3
 	if n := len(texts); n > most {
@@ -221,7 +221,7 @@ func (p *planner) linkedTo(template *model.Guest) (linked []string, unread []int
 }
 
 // nameFor is a guest in words for whoever looks after a template. What other namespaces have
-// isn't told.
+// isn't named.
 func nameFor(template, g *model.Guest) string {
 	if of, m := template.Marker(), g.Marker(); of != nil && m != nil && of.Owner.Namespace != m.Owner.Namespace {
 		return "a machine of another namespace"

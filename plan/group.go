@@ -8,7 +8,7 @@ import (
 )
 
 // beyond is how far above a count guests are looked for that were made when it was
-// larger. Looking is cheap: their tags tell.
+// larger. Looking is cheap: their tags show it.
 const beyond = 1000
 
 // groups plans the end of guests whose object stands for fewer now. With prune,

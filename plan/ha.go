@@ -17,7 +17,7 @@ func (p *planner) ruled() bool { return p.have.Release >= firstRules }
 // sid is what a guest is called under HA.
 func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
-// ha plans what the high-availability manager is told: of a new guest only when
+// ha plans the changes of a guest's HA resource: of a new guest only when
 // it is up to date, since the manager starts it at once.
 func (c *change) ha(after ...int) int {
 	managed := c.g.HAState != ""
@@ -44,7 +44,7 @@ func (c *change) leavesHA() bool {
 	return c.v.HA == nil && c.managed("ha") && (c.g.HAState != "" || c.mayStillCome(model.AspectHA))
 }
 
-// lookHA asks for what HA was told, where that matters.
+// lookHA has the HA resources read where they matter.
 func (c *change) lookHA() {
 	if says(c.v.HA) && c.g.HAState != "" && c.p.have.HA == nil {
 		c.o.Look.HA = true
@@ -76,7 +76,7 @@ func (c *change) unprotected() {
 // says reports whether a manifest says more than that a guest is under HA.
 func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
 
-// haUnlike is what HA was told otherwise about a guest that is under it. What the
+// haUnlike is how the HA resource of a guest differs from what is wanted. What the
 // manifest doesn't say may be as it is.
 func (c *change) haUnlike() (list []model.Difference) {
 	told, known := c.p.have.HA[sid(c.g.VMID)]
@@ -105,7 +105,7 @@ func (c *change) haUnlike() (list []model.Difference) {
 	return list
 }
 
-// haUnfinished reports whether HA will still have to be told something that the list of
+// haUnfinished reports whether the HA resource will still have to change in something that the list of
 // guests doesn't show: that shows only whether a guest is under HA.
 func (c *change) haUnfinished() bool {
 	if c.g.HAState == "" {

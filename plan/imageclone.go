@@ -8,8 +8,8 @@ import (
 )
 
 // copyImage plans the copy of a template for a node: clone it, tag the clone, migrate it to the node,
-// make it a template there. The marker tells whose it is from its first moment, and where it is and
-// whether it is a template tells what is left to do.
+// make it a template there. The marker proves its owner from its first moment; its node, and
+// whether it is a template, show what is left to do.
 func (p *planner) copyImage(o *Object, c model.Image) {
 	f := p.find(versioned(c), 0, c.Range)
 	noteOf(o, f)

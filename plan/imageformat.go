@@ -9,8 +9,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Proxmox tells the format of an image's file by the ending of its name. The name of the file at the URL may
-// tell it, or its first bytes, which this process looks at. A file that is there was named right when
+// Proxmox knows the format of an image's file by the ending of its name. The name of the file at the URL may
+// show it, or its first bytes, which this process looks at. A file that is there was named right when
 // it was fetched.
 
 // fileStem is the name under which an image is fetched, without its format: one for each generation.

@@ -19,7 +19,7 @@ func copyable(i model.Image) bool {
 	return i.Made() && !i.NoCopies && !i.Implied && !i.Deleted
 }
 
-// origin is the template that copies of an image are made of, and the image with what tells it from
+// origin is the template that copies of an image are made of, and the image with what distinguishes it from
 // others; nil: there is none with local disks. One that is locked, by a backup say, stays the origin:
 // its copies are as good as before.
 func (p *planner) origin(i model.Image, look *Look) (model.Image, *model.Guest) {

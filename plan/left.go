@@ -8,7 +8,7 @@ import (
 )
 
 // Disks that tasks of ours have left, see [model.Left]. They go by steps of the object whose guest they
-// were of, before another guest is made under its VMID: then nobody could tell their disks apart. Others,
+// were of, before another guest is made under its VMID: then their disks couldn't be told apart. Others,
 // of which nobody knows any more whose they were, go by steps of an object of their own.
 
 // clean plans the end of what tasks have left.
@@ -91,7 +91,7 @@ func (p *planner) cleanUp(o *Object, lefts []model.Left) {
 }
 
 // removeLeft plans the end of the disks of what was left that may go. Where these credentials may not
-// remove them, people are told.
+// remove them, a note says so.
 func (p *planner) removeLeft(o *Object, l model.Left) {
 	for _, volume := range l.Removable() {
 		path := "/storage/" + model.StorageOf(volume)

@@ -21,7 +21,7 @@ func Templates(i model.Image, have *model.Observed) (list []*model.Guest, why st
 	case wait != nil:
 		return nil, wait.Text
 	case !look.Empty():
-		return have.Named(i.Template), "" // which ones their configs tell
+		return have.Named(i.Template), "" // their configs show which ones
 	}
 	return list, ""
 }
@@ -147,7 +147,7 @@ func (p *planner) resolved(o *Object, i model.Image, guests []*model.Guest) {
 	}
 }
 
-// unlike tells if templates of one name aren't the same image by what their configs show: the sizes of their disks, the
+// unlike says how templates of one name aren't the same image by what their configs show: the sizes of their disks, the
 // firmware and the kind of the system on them.
 func (p *planner) unlike(o *Object, i model.Image, guests []*model.Guest) {
 	content := func(g *model.Guest) string {
@@ -178,7 +178,7 @@ func (p *planner) unlike(o *Object, i model.Image, guests []*model.Guest) {
 	}
 }
 
-// moved tells if a guest is to be cloned from another template than those before it:
+// moved says that a guest is to be cloned from another template than those before it:
 // the name stands for another one now. What it stood for is in the markers of the
 // guests that were made from it.
 func (p *planner) moved(o *Object, v model.VM, from *model.Guest) {

@@ -115,7 +115,7 @@ func (o Object) Ready() bool {
 	return len(o.Steps) == 0 && o.Wait == nil && len(o.Refused) == 0 && o.Look.Empty()
 }
 
-// Verified reports whether the object is up to date by all that tells it. Of one that is only ready,
+// Verified reports whether the object is up to date by everything that was read. Of one that is only ready,
 // something may not have been read.
 func (o Object) Verified() bool { return o.Ready() && !o.Unread && !o.Unasked }
 

@@ -132,7 +132,7 @@ type planner struct {
 	// holdings are the addresses that guests have; nil: not looked for yet.
 	holdings *holdings
 	cloned   map[model.Key]origins // by image
-	// spread tells of fetched images whether they are one template a node.
+	// spread has, by fetched image, whether it is one template a node.
 	spread map[model.Key]bool
 	// needed are the nodes that need a template of an image for guests that this plan places there.
 	needed map[model.Key]map[string]bool

@@ -141,7 +141,7 @@ func (c *change) stop() {
 	}
 }
 
-// address waits for the guest agent to tell one. Where none is waited for, a guest that was
+// address waits until the guest agent reports one. Where none is waited for, a guest that was
 // started has to be seen to run.
 func (c *change) address() {
 	switch {

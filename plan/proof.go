@@ -44,7 +44,7 @@ func (c *change) unsigned() bool {
 	return c.p.have.Keyed && c.have.Signed != model.Signed && c.have.Signed != model.OtherKey
 }
 
-// noteOf tells of guests that say that they are an object's and aren't.
+// noteOf notes guests whose markers name an object that they don't belong to.
 func noteOf(o *Object, f finding) {
 	for _, g := range f.claims {
 		if f.guest != g && !f.doubt {

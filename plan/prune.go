@@ -104,7 +104,7 @@ func (p *planner) inGroup(m *model.Marker) bool {
 	return m.Group != "" && slices.ContainsFunc(p.want.Groups, func(g model.Group) bool { return g.Owner.Name == m.Group })
 }
 
-// suspect tells, from the list alone, whether this set may have made a guest that
+// suspect reports, from the list alone, whether this set may have made a guest that
 // it no longer names. Copies get our tags only when they are configured, and have
 // those of their source until then: they don't run yet. Nor does a guest whose tags
 // somebody has taken off and that somebody has made a template of.

@@ -18,7 +18,7 @@ func (p *planner) relocate(o *Object, v model.VM, g *model.Guest) {
 	c := &change{p: p, o: o, v: v, g: g, have: g.Config}
 	switch {
 	case g.Status == model.StatusUnknown:
-		o.Look.Status = append(o.Look.Status, g.VMID) // also when it has arrived: people are told how it is
+		o.Look.Status = append(o.Look.Status, g.VMID) // also when it has arrived: its state is reported
 		return
 	case g.Node != move.From || g.Node == move.To:
 		if move.Home == "" && c.have.Marker.Home != "" {

@@ -60,7 +60,7 @@ func (c *change) strayCopies() (last int) {
 	return last
 }
 
-// lookSeed asks for the list that shows where first-boot data are; it tells
+// lookSeed asks for the list that shows where first-boot data are; it reports
 // whether that has to be read.
 func (c *change) lookSeed(volume string) bool {
 	switch snippets := model.SeedSnippets(volume); {
@@ -107,7 +107,7 @@ func (c *change) occupied() bool {
 
 func (c *change) uploaded() bool { return len(c.p.seedSteps(c.v, c.target())) == 0 }
 
-// attached reports whether the drive holds what it should, or the hook is told to
+// attached reports whether the drive holds what it should, or the hook has instructions to
 // take it.
 func (c *change) attached() bool {
 	switch {

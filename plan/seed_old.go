@@ -96,7 +96,7 @@ func (c *change) holds(seed string) bool {
 
 // leftSeeds are the files that will still have to go once the configuration is
 // up to date. One that the marker meant until now counts even if the list of files
-// doesn't show it: its upload may be under way. Later lists tell.
+// doesn't show it: its upload may be under way. Later lists show it.
 func (c *change) leftSeeds(current string) []string {
 	var old []string
 	for _, seed := range c.have.Marker.Seeds() {

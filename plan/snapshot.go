@@ -255,7 +255,7 @@ func (o *Object) unsnap(g *model.Guest, i model.SnapshotInfo, why string, e Effe
 }
 
 // ancestors counts the snapshots that another one was taken after. Of two that
-// were taken within one second, it tells which is newer.
+// were taken within one second, it shows which is newer.
 func ancestors(g *model.Guest, s model.SnapshotInfo) int {
 	parents := make(map[string]string, len(g.Snapshots))
 	for _, i := range g.Snapshots {

@@ -29,7 +29,7 @@ func stamped(v model.VM, g *model.Guest) bool {
 }
 
 // standing reports whether pool and HA are up to date. Whether a guest needs a rule of HA's
-// that it isn't in is told by a deeper look.
+// that it isn't in is found by a deeper look.
 func (p *planner) standing(v model.VM, g *model.Guest) bool {
 	if nodes := v.Place.Nodes; len(nodes) > 0 && !slices.Contains(nodes, g.Node) || p.unwelcome(v, g) != "" {
 		return false

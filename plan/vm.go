@@ -66,7 +66,7 @@ func (p *planner) vm(v model.VM) Object {
 	return o
 }
 
-// unread is what the cluster's list can't tell of a guest: its config, and whether it
+// unread is what the cluster's list doesn't show of a guest: its config, and whether it
 // runs right now.
 func (p *planner) unread(g *model.Guest) (l Look) {
 	if p.want.Quick {

@@ -11,7 +11,7 @@ import (
 // disk's file, behind Proxmox' back. They are looked for in plans that people see, since that takes a
 // list of each storage.
 
-// inspect has the disks listed, which tells which are missing, and mentions those that were left.
+// inspect has the disks listed, which shows which are missing, and notes those that were left.
 func (p *planner) inspect(out *Plan) {
 	look := out.Look()
 	if look.Agents, look.Ready = nil, nil; !look.Empty() {
@@ -35,7 +35,7 @@ func (p *planner) inspect(out *Plan) {
 }
 
 // inspected is the VMID whose disks matter to an object: that of its guest, if its config is known,
-// or the one that it gets or would have had; asks tells that there is no such guest.
+// or the one that it gets or would have had; asks means that there is no such guest.
 func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 	if g := p.have.Guests[o.VMID]; g != nil {
 		if g.Config == nil || v.Deleted {

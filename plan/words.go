@@ -11,7 +11,7 @@ import (
 )
 
 // differs is what an option changes from and to. Proxmox' own size stands for one that
-// the config leaves out. Passwords aren't told.
+// the config leaves out. Passwords are left out.
 func differs(field, have, want string) model.Difference {
 	if d := model.DefaultSizes[field]; d != "" {
 		have, want = cmp.Or(have, d), cmp.Or(want, d)

@@ -16,10 +16,10 @@ type Facts struct {
 	Release int               // major version of Proxmox
 	Have    *model.Observed   // with the configs of the templates, where they could be read
 	Zones   map[string]string // of SDN's VNets; other bridges are in localnetwork
-	// TagsRestricted tells that the data centre lets only privileged users make
+	// TagsRestricted means that the data centre lets only privileged users make
 	// up tags.
 	TagsRestricted bool
-	// Moves tells that people move guests and drain nodes: what that takes is counted, too.
+	// Moves means that people move guests and drain nodes: what that takes is counted, too.
 	Moves bool
 	// Inside are the kinds of actions that reach into guests (see [model.Facts]) and that somebody uses: what
 	// they take is counted, too.

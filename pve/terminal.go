@@ -174,7 +174,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// Resize tells how large the screen is.
+// Resize says how large the screen is.
 func (t *Terminal) Resize(columns, rows int) error {
 	return t.conn.Write(t.ctx, websocket.MessageText, fmt.Appendf(nil, "1:%d:%d:", columns, rows))
 }

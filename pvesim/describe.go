@@ -12,7 +12,7 @@ type Info struct {
 	Guests                 int
 }
 
-// Describe tells what there is. The passwords and token secrets of the world
+// Describe says what there is. The passwords and token secrets of the world
 // are shown: they protect nothing.
 func (s *Sim) Describe() Info {
 	s.mu.Lock()

@@ -187,7 +187,7 @@ func agentFileRead(c *call) (any, error) {
 }
 
 // readInGuest reads up to count bytes of a file after the first skip ones.
-// more tells that the end wasn't seen: that takes reading past it.
+// more means that the end wasn't seen: that takes reading past it.
 func (c *call) readInGuest(vm *VM, file string, skip, count int) (data []byte, more bool, err error) {
 	if c.machines != nil {
 		return c.realRead(vm, file, skip, count)

@@ -11,7 +11,7 @@ type draft struct {
 	conf    Conf
 	pending Conf
 	deletes map[string]bool // true: their volumes too
-	// cloudInit tells how the config differs from what the cloud-init drive
+	// cloudInit says how the config differs from what the cloud-init drive
 	// was made of: the old values, and under "added" the new options.
 	cloudInit Conf
 }

@@ -21,7 +21,7 @@ func qemuMigrateRoutes() map[string]handler {
 	}
 }
 
-// getMigrate tells where the VM could go, and what is in the way.
+// getMigrate says where the VM could go, and what is in the way.
 func getMigrate(c *call) (any, error) {
 	vm, err := c.vm()
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *Sim) Requests(after int) []Request {
 	return list
 }
 
-// RequestCount tells how many requests there have been.
+// RequestCount says how many requests there have been.
 func (s *Sim) RequestCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

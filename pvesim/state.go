@@ -88,7 +88,7 @@ type VM struct {
 	// go away then (true: their volumes too).
 	Pending Conf            `json:"pending,omitempty"`
 	Deletes map[string]bool `json:"deletes,omitempty"`
-	// CloudInit tells how the config differs from what the cloud-init drive
+	// CloudInit says how the config differs from what the cloud-init drive
 	// was made of: the old values, and under "added" the new options.
 	CloudInit Conf `json:"cloudInit,omitempty"`
 	Run       *Run `json:"run,omitempty"` // nil: stopped

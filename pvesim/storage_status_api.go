@@ -39,7 +39,7 @@ func (s *Sim) storageInfo(st *Storage, node string) map[string]any {
 	return out
 }
 
-// addFormats tells which formats of disks a storage has.
+// addFormats says which formats of disks a storage has.
 func (s *Sim) addFormats(out map[string]any, st *Storage) {
 	if out["enabled"] == 0 {
 		return

@@ -10,9 +10,9 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Plan tells what would be done to have what is wanted: each step with its reason and its effect.
+// Plan returns what would be done to have what is wanted: each step with its reason and its effect.
 // Nothing is changed. All configs that matter are read, so that changes made by hand show. With
-// what [Site.Desired] gives it tells how what this caller has differs from what it wants.
+// what [Site.Desired] gives it shows how what this caller has differs from what it wants.
 func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	s.mu.Lock()
 	session := s.session

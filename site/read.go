@@ -32,7 +32,7 @@ const listAge = 20 * time.Second
 // refresh sees to it that the lists were read. A session reads them again and again.
 func (s *Site) refresh(ctx context.Context) error { return s.cluster.observer.Refresh(ctx, listAge) }
 
-// Read tells what Proxmox has of an owner, with the machine's whole config. It reads what isn't
+// Read returns what Proxmox has of an owner, with the machine's whole config. It reads what isn't
 // known already. The error is [ErrNotFound] if there is no machine.
 func (s *Site) Read(ctx context.Context, owner model.Owner) (Machine, error) {
 	if err := s.refresh(ctx); err != nil {
@@ -88,7 +88,7 @@ func (s *Site) machine(owner model.Owner, g *model.Guest) Machine {
 	return m
 }
 
-// Owner tells whose a machine is, by the notes in its config, which is read if it isn't known.
+// Owner says whose a machine is, by the notes in its config, which is read if it isn't known.
 func (s *Site) Owner(ctx context.Context, vmid int) (model.Owner, error) {
 	if err := s.refresh(ctx); err != nil {
 		return model.Owner{}, err
@@ -103,7 +103,7 @@ func (s *Site) Owner(ctx context.Context, vmid int) (model.Owner, error) {
 	return g.Config.Marker.Owner, nil
 }
 
-// List tells which machines of a door's set there are, whoever has put them and whenever, in the
+// List returns the machines of a door's set, whoever has put them and whenever, in the
 // order of their VMIDs. It takes no request a machine: what has been put says in a tag which set it
 // is of. Tags can be forged by whoever may change a machine, so they prove nothing; before
 // anything is changed, the notes in the machine's config are read.

@@ -37,7 +37,7 @@ func (b *build) butane(vm *model.VM, d *boot, spec *FirstBoot) {
 	}
 }
 
-// checkIgnition tells what a good config would still lack in the guest.
+// checkIgnition says what a good config would still lack in the guest.
 func (b *build) checkIgnition(nics []nic, d boot, config string) {
 	version, err := firstboot.CheckIgnition(config)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 type Node struct {
 	Name   string `json:"name"`
 	Online bool   `json:"online"`
-	// Maintenance tells that the HA manager has the node in maintenance.
+	// Maintenance means that the HA manager has the node in maintenance.
 	Maintenance bool  `json:"maintenance,omitempty"`
 	CPUs        int   `json:"cpus,omitempty"`
 	Memory      int64 `json:"memoryBytes,omitempty"`

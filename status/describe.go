@@ -23,7 +23,7 @@ type About struct {
 	Now       time.Time
 }
 
-// Describe tells all about a guest, section by section.
+// Describe has the details of a guest, section by section.
 func (p Page) Describe(a About) string {
 	d := &description{page: p}
 	if a.Guest != nil {

@@ -59,7 +59,7 @@ func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site
 	return done, nil
 }
 
-// conclude tells what came of it.
+// conclude says what came of it.
 func (a *applying) conclude(u *ui.UI, list []*target.Site, done results) error {
 	if err := a.summary(u, list, done); err != nil {
 		return err

@@ -32,10 +32,10 @@ type progressLine struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Doing tells what a machine is at, or waits for.
+// Doing says what a machine is at, or waits for.
 func (r *report) Doing(machine, what string) { r.tell(machine, what, "doing", "·") }
 
-// Done tells that something has come to its end.
+// Done reports that something has come to its end.
 func (r *report) Done(machine, what string) { r.tell(machine, what, "done", "✓") }
 
 func (r *report) tell(machine, what, state, mark string) {
@@ -54,7 +54,7 @@ func (r *report) tell(machine, what, state, mark string) {
 	fmt.Fprintf(r.u.Out, "%s %s  %s\n", mark, machine, what)
 }
 
-// standing tells how far each machine has come, for those who interrupt.
+// standing says how far each machine has come, for those who interrupt.
 func (r *report) standing() (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,7 +34,7 @@ func (e *examination) quorum() {
 	}
 }
 
-// nodes tells which are online, and whether those that the manifests name exist.
+// nodes says which are online, and whether those that the manifests name exist.
 func (e *examination) nodes() {
 	var online, away []string
 	for _, name := range model.NamesOf(e.have.Nodes) {
@@ -106,7 +106,7 @@ func (e *examination) storages() {
 	}
 }
 
-// capabilities tells what the storages can be used for.
+// capabilities says what the storages can be used for.
 func (e *examination) capabilities() {
 	if len(e.have.Storages) == 0 {
 		e.warn(areaCluster, "no storage is shown to these credentials", "Datastore.Audit on a storage shows it.")

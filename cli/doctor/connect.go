@@ -105,7 +105,7 @@ func (e *examination) endpoint(u *url.URL) {
 	e.clock(u, resp.Header.Get("Date"))
 }
 
-// certificate tells who vouches for an endpoint.
+// certificate says who vouches for an endpoint.
 func (e *examination) certificate(u *url.URL, cert *x509.Certificate) (trusted bool) {
 	if u.Scheme == "http" {
 		e.warn(areaConnection, u.Host+" is asked without TLS: passwords and tokens can be read on the way", "Use https.")

@@ -86,7 +86,7 @@ func (e *examination) leaving(have *model.Observed) []*model.Guest {
 	return list
 }
 
-// zones tells which zone each of SDN's VNets is in. Who may not see them, or has
+// zones says which zone each of SDN's VNets is in. Who may not see them, or has
 // none, gets none.
 func (e *examination) zones() map[string]string {
 	var list []struct {

@@ -16,7 +16,7 @@ import (
 
 const rootUser = "root@pam"
 
-// account tells who is logged in, and what that means.
+// account says who is logged in, and what that means.
 func (e *examination) account() {
 	creds := e.conn.Credentials
 	switch {
@@ -82,7 +82,7 @@ func (e *examination) privileges() {
 	}
 }
 
-// lacking tells what is missing on a path; what it is for only if that isn't much.
+// lacking says what is missing on a path; what it is for only if that isn't much.
 func (e *examination) lacking(g privileges.Grant) {
 	const few = 3
 	if len(g.Privs) > few {
@@ -114,7 +114,7 @@ func purposes(all []string) []string {
 	return out
 }
 
-// surplus tells which privileges the credentials have that nothing here needs.
+// surplus says which privileges the credentials have that nothing here needs.
 func (e *examination) surplus() {
 	if e.conn.Credentials.User() == rootUser {
 		return // told already
@@ -139,7 +139,7 @@ func (e *examination) surplus() {
 	}
 }
 
-// wide tells which rights reach far, and how to need less.
+// wide says which rights reach far, and how to need less.
 func (e *examination) wide() {
 	for _, g := range e.needs.Grants {
 		if slices.Contains(g.Names(), "Datastore.Allocate") {

@@ -41,7 +41,7 @@ is missing. Machines and images can also be named by their VMID.`,
 	return cmd
 }
 
-// Describe tells about one thing.
+// Describe prints the details of one object.
 func Describe(ctx context.Context, t *target.Target, u *ui.UI, what string) error {
 	kind, name, ok := strings.Cut(what, "/")
 	if !ok || name == "" {
@@ -76,7 +76,7 @@ func Describe(ctx context.Context, t *target.Target, u *ui.UI, what string) erro
 	return err
 }
 
-// describeVM tells about a machine; with the manifests, about one of theirs.
+// describeVM prints the details of a machine; with the manifests, of one of theirs.
 func describeVM(ctx context.Context, c *target.Site, u *ui.UI, name string, wanted bool) (string, error) {
 	about := status.About{}
 	var vmid int
@@ -159,7 +159,7 @@ func describeImage(ctx context.Context, c *target.Site, u *ui.UI, name string, w
 	return DescribeGuest(ctx, c, u, status.About{}, g.VMID)
 }
 
-// describeSnapshot tells about a snapshot, VM/NAME.
+// describeSnapshot prints the details of a snapshot, VM/NAME.
 func describeSnapshot(ctx context.Context, c *target.Site, name string) (string, error) {
 	vm, name, ok := strings.Cut(name, "/")
 	if !ok {

@@ -119,7 +119,7 @@ func (m *migration) run(ctx context.Context, u *ui.UI, source string) error {
 	return verdict(u, len(taken), len(left), changed)
 }
 
-// verdict tells how far it went.
+// verdict says how far it went.
 func verdict(u *ui.UI, taken, left, changed int) error {
 	if left > 0 {
 		u.Note("%s: see the comments at the end", status.Count(left, "machine isn't taken over", "machines aren't taken over"))

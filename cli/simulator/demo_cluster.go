@@ -14,7 +14,7 @@ import (
 // clusterFile is the file of the cluster that the demo makes, as it is typed.
 const clusterFile = "cluster/cluster.yaml"
 
-// serveReleases tells which releases of Kubernetes there are, as far as it is asked for that. What nodes
+// serveReleases says which releases of Kubernetes there are, as far as it is asked for that. What nodes
 // fetch is a file like any other.
 func serveReleases(w http.ResponseWriter, r *http.Request, release []byte) bool {
 	switch {

@@ -43,7 +43,7 @@ type SiteError struct {
 func (e *SiteError) Error() string { return e.Err.Error() }
 func (e *SiteError) Unwrap() error { return e.Err }
 
-// Complain tells a person about an error.
+// Complain prints an error for a person.
 func (u *UI) Complain(err error) {
 	fmt.Fprint(u.Err, explain(err).text(u.Page(u.Err)))
 }

@@ -37,7 +37,7 @@ func Ending(ctx context.Context, err error) error {
 	return err
 }
 
-// Lateness tells what --timeout means for what was begun.
+// Lateness says what --timeout means for what was begun.
 func Lateness(err error) error {
 	var late *TimeoutError
 	if errors.As(err, &late) {

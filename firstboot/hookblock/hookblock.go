@@ -81,7 +81,7 @@ func (b Block) String() string {
 	return strings.Join(append(lines, fence), "\n")
 }
 
-// Check tells what of a block can't be written, or couldn't be done by any
+// Check says what of a block can't be written, or couldn't be done by any
 // host.
 func (b Block) Check() error {
 	var errs []error

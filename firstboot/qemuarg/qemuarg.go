@@ -25,7 +25,7 @@ func Option(flag string, params ...Param) string {
 // Line puts options together.
 func Line(options ...string) string { return strings.Join(options, " ") }
 
-// Check tells what keeps a value from being carried. `args` is one line of a
+// Check says what keeps a value from being carried. `args` is one line of a
 // file, and Proxmox writes some letters beyond ASCII there in Latin-1: QEMU
 // would look for a file of another name.
 func Check(value string) error {

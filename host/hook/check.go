@@ -4,7 +4,7 @@ package hook
 
 import "fmt"
 
-// Check tells what would be done before the start of a VM. The error is what
+// Check says what would be done before the start of a VM. The error is what
 // would be refused. Nothing is changed, and what the steps themselves would find
 // wrong isn't known.
 func (h *Host) Check(vmid int) ([]string, error) {

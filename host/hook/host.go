@@ -42,12 +42,12 @@ func (h *Host) run(parts ...string) string {
 	return h.path(append([]string{"/run/proxplane"}, parts...)...)
 }
 
-// note tells what was done.
+// note says what was done.
 func (h *Host) note(vmid int, format string, args ...any) {
 	h.tell(false, vmid, fmt.Sprintf(format, args...))
 }
 
-// warn tells what went wrong, and didn't stop us.
+// warn says what went wrong, and didn't stop us.
 func (h *Host) warn(vmid int, err error) {
 	for _, e := range split(err) {
 		h.tell(true, vmid, "warning: "+e.Error())

@@ -205,7 +205,7 @@ func (c *Conn) ReadFile(ctx context.Context, name string) (data []byte, err erro
 	return data, err
 }
 
-// Stat tells about a file.
+// Stat describes a file.
 func (c *Conn) Stat(ctx context.Context, name string) (info fs.FileInfo, err error) {
 	err = c.do(ctx, "look at", name, func(files *sftp.Client) error {
 		info, err = files.Stat(name)

@@ -193,7 +193,7 @@ type Sight struct {
 	Through bool
 }
 
-// Saw tells what was seen of the work. What doesn't have to wait lets many more in,
+// Saw says what was seen of the work. What doesn't have to wait lets many more in,
 // what doesn't wait for long some more. Work doesn't come to the lock in the order
 // in which it was begun, so whoever tells that it doesn't wait must have looked at
 // several.

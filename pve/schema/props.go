@@ -91,7 +91,7 @@ func (p *Props) Clone() *Props {
 	return &Props{keys: slices.Clone(p.keys), values: maps.Clone(p.values)}
 }
 
-// PropsError tells what is wrong inside a property string, by "net0.model".
+// PropsError says what is wrong inside a property string, by "net0.model".
 type PropsError struct{ Fields Errors }
 
 func (e *PropsError) Error() string {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// typeError tells what is wrong with the type of a value, "" when nothing is.
+// typeError says what is wrong with the type of a value, "" when nothing is.
 func typeError(want string, value any) string {
 	failed := "type check ('" + want + "') failed"
 	text, isText := value.(string)

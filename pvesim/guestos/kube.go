@@ -34,7 +34,7 @@ type KubeNode struct {
 	Cordoned bool     `json:"cordoned,omitempty"`
 	Labels   []string `json:"labels,omitempty"`
 	Taints   []string `json:"taints,omitempty"`
-	// Left tells that it is no member of etcd any more, since that was restored.
+	// Left means that it is no member of etcd any more, since that was restored.
 	Left bool `json:"left,omitempty"`
 	// Stale is until when it is said to be ready, though nobody has heard of it since etcd was restored.
 	Stale time.Time `json:"stale,omitzero"`

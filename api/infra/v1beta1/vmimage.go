@@ -160,7 +160,7 @@ type VMImageOS struct {
 	// +optional
 	Ignition string `json:"ignition,omitempty"`
 
-	// Agent tells that the QEMU guest agent is installed.
+	// Agent is true if the QEMU guest agent is installed.
 	// +optional
 	Agent bool `json:"agent,omitempty"`
 
