@@ -10,32 +10,24 @@ import (
 	"github.com/proxplane/proxplane/test/kit/golden"
 )
 
-// matrix compares plans with a golden file: those of each stage, as it is done and as it is foreseen, and those of each stage with
-// each trouble that makes a difference. A plan is the names of its parts, which follow from what they say; a part is written down
-// where it comes first.
+// matrix compares plans with a golden file: those of each stage, as it is done, as it is foreseen, and with each trouble that makes a
+// difference to it. A plan is the names of its parts, which follow from what they say; a part is written down where it comes first. Of plans
+// with a trouble, the file has the parts that are new and those that aren't there any more.
 func matrix(t *testing.T, file string, stages, troubles []situation) {
 	t.Helper()
 	var b strings.Builder
-	parts := map[string]string{}
-	write := func(name string, said, before []string) {
-		if slices.Equal(said, before) {
-			return
-		}
-		fmt.Fprintf(&b, "# %s:", name)
-		var first []string
+	texts := map[string]string{}
+	write := func(name string, names []string, said []string) {
+		fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(names, " "))
 		for _, part := range said {
-			of := model.Digest(part)[:6]
-			if other, known := parts[of]; !known {
-				parts[of] = part
-				first = append(first, of)
-			} else if other != part {
+			of := partName(part)
+			switch other, known := texts[of]; {
+			case !known:
+				texts[of] = part
+				fmt.Fprintf(&b, "%s: %s", of, part)
+			case other != part:
 				t.Fatalf("two parts have the name %s", of)
 			}
-			b.WriteString(" " + of)
-		}
-		b.WriteString("\n")
-		for _, of := range first {
-			fmt.Fprintf(&b, "%s: %s", of, parts[of])
 		}
 	}
 	for _, stage := range stages {
@@ -44,19 +36,42 @@ func matrix(t *testing.T, file string, stages, troubles []situation) {
 		want := desired(testVM("web"))
 		stage.do(t, w, &want)
 		plain := planParts(t, stage.name, w, want)
-		write(stage.name, plain, nil)
+		var names []string
+		for _, part := range plain {
+			names = append(names, partName(part))
+		}
+		write("# "+stage.name, names, plain)
+		besides := func(name string, w *world, want model.Desired) {
+			said := planParts(t, stage.name+", "+name, w, want)
+			var names []string
+			for _, part := range plain {
+				if !slices.Contains(said, part) {
+					names = append(names, "-"+partName(part))
+				}
+			}
+			for _, part := range said {
+				if !slices.Contains(plain, part) {
+					names = append(names, "+"+partName(part))
+				}
+			}
+			if len(names) > 0 {
+				write("## "+name, names, said)
+			}
+		}
 		foreseen := deep(want)
 		foreseen.Foresee = true
-		write(stage.name+", foreseen", planParts(t, stage.name, w, foreseen), plain)
+		besides("foreseen", w, foreseen)
 		for _, trouble := range troubles {
-			name := stage.name + "; " + trouble.name
 			there, wanted := w.copy(), deep(want)
 			trouble.do(t, there, &wanted)
-			write(name, planParts(t, name, there, wanted), plain)
+			besides(trouble.name, there, wanted)
 		}
 	}
 	golden.Compare(t, "lives/"+file+".golden", b.String())
 }
+
+// partName is a short name for what a part says.
+func partName(part string) string { return model.Digest(part)[:6] }
 
 // planParts is what a plan says, by object, with what has to be read for it.
 func planParts(t *testing.T, name string, w *world, want model.Desired) (parts []string) {
