@@ -56,7 +56,7 @@ func TestMachinesOfAnImageThatIsFetchedTakeLittleMoreThanOthers(t *testing.T) {
 	}
 	w.Timing.Download, w.Timing.Create, w.Timing.Template = ms(3000), ms(2000), ms(1000)
 	w.Timing.Clone, w.Timing.Link, w.Timing.ClonePerGiB = 0, ms(2000), 0
-	w.Load = pvesim.Load{}
+	w.Load = pvesim.Load{TaskLag: ms(100)}
 	inLab(t, w, func(t *testing.T, l *lab) {
 		want := model.Desired{Set: "test", Images: []model.Image{fetched(url, checksum)}}
 		want.Images[0].Storage = ""

@@ -23,6 +23,10 @@ type taskServer struct {
 	tasks  []*fakeTask
 	away   map[string]int // node → status that it answers with
 	listed map[string]int // node → status of its list
+
+	all    int           // status of the list of the cluster
+	unseen bool          // the list of the cluster shows nothing
+	late   time.Duration // it shows ends so much later
 }
 
 type fakeTask struct {
@@ -70,6 +74,10 @@ func (s *taskServer) serve(w http.ResponseWriter, r seen) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.path == "/cluster/tasks" {
+		s.listAll(w)
+		return
+	}
 	node := parts[1]
 	if status := s.away[node]; status != 0 {
 		w.WriteHeader(status)
@@ -135,4 +143,29 @@ func (s *taskServer) list(w http.ResponseWriter, node string, query url.Values) 
 	}
 	all := append(active, archive...)
 	_ = json.NewEncoder(w).Encode(map[string]any{"data": all[:min(limit, len(all))], "total": len(all)})
+}
+
+// listAll answers as Proxmox: of each node 25 tasks, those that run first. A node that is away tells nobody what has ended there.
+func (s *taskServer) listAll(w http.ResponseWriter) {
+	if s.all != 0 {
+		w.WriteHeader(s.all)
+		return
+	}
+	count, list := map[string]int{}, []map[string]any{}
+	for _, ended := range []bool{false, true} {
+		for _, task := range slices.Backward(s.tasks) {
+			node := task.upid.Node
+			runs := s.away[node] != 0 || time.Now().Before(task.ends.Add(s.late))
+			if ended == runs || s.unseen || task.hidden || task.gone || ended && count[node] >= 25 {
+				continue
+			}
+			count[node]++
+			entry := map[string]any{"upid": task.upid, "node": node, "starttime": task.upid.Start, "type": task.upid.Type, "id": task.upid.ID}
+			if ended {
+				entry["status"], entry["endtime"] = task.exit, task.ends.Unix()
+			}
+			list = append(list, entry)
+		}
+	}
+	answerData(w, list)
 }

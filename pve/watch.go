@@ -10,15 +10,18 @@ import (
 )
 
 // Watcher follows any number of tasks of a cluster: each node that has some is asked for one
-// list in a period, and a node that has none isn't asked at all. A task is first looked at when tasks
-// of its type usually end; after that, periods are short while it is young and get longer.
+// list in a period, or one list of the cluster shows the tasks of several nodes, and a node that has none isn't asked at all.
+// A task is first looked at when tasks of its type usually end; after that, periods are short while it is young and get longer.
 type Watcher struct {
 	c    *Client
 	opts WatchOptions
 	ctx  context.Context
 
-	mu    sync.Mutex
-	nodes map[string]*watchedNode
+	mu      sync.Mutex
+	nodes   map[string]*watchedNode
+	left    map[string]time.Time // nodes that aren't watched any more, and when the last of their tasks ended
+	sharing chan struct{}        // closed when the look at all nodes that is under way has ended; nil: there is none
+	alone   time.Time            // until then each node is asked itself
 
 	pace    pace
 	telling sync.Mutex // held while OnDone is called
@@ -42,13 +45,20 @@ type Trouble struct {
 
 type watchedNode struct {
 	tasks   map[UPID]*watchedTask
-	wake    chan struct{} // a young task came
+	wake    chan struct{} // a young task came, or the node was looked at with the others
 	trouble *Trouble
+
+	empty time.Time // when the last of its tasks ended
+	last  time.Time // when it was last looked at
+	since time.Time // when the list of the cluster was first read after the node was asked itself
+	alone time.Time // until then the node is asked itself
+	ask   bool      // the list shows a task running that should have ended, or not any more: the node is asked itself
 }
 
 type watchedTask struct {
 	since   time.Time
 	ran     time.Time // when it was last seen running
+	shown   bool      // in the list of the cluster
 	waiting []chan TaskResult
 }
 
@@ -56,7 +66,7 @@ type watchedTask struct {
 func (c *Client) Watch(ctx context.Context, opts WatchOptions) *Watcher {
 	defaultTo(&opts.Quick, pollQuick)
 	defaultTo(&opts.Slow, pollSlow)
-	return &Watcher{c: c, opts: opts, ctx: ctx, nodes: map[string]*watchedNode{}}
+	return &Watcher{c: c, opts: opts, ctx: ctx, nodes: map[string]*watchedNode{}, left: map[string]time.Time{}}
 }
 
 // Follow starts following a task, and gives the channel on which its result arrives, once. The
@@ -73,24 +83,29 @@ func (w *Watcher) Follow(upid UPID) <-chan TaskResult {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	node := w.nodes[upid.Node]
+	node, now := w.nodes[upid.Node], w.clock().Now()
 	if node == nil {
-		node = &watchedNode{tasks: map[UPID]*watchedTask{}, wake: make(chan struct{}, 1)}
+		node = &watchedNode{tasks: map[UPID]*watchedTask{}, wake: make(chan struct{}, 1), last: now}
 		w.nodes[upid.Node] = node
 		go w.run(upid.Node, node)
 	}
 	task := node.tasks[upid]
 	if task == nil {
-		task = &watchedTask{since: w.clock().Now()}
+		task = &watchedTask{since: now}
 		node.tasks[upid] = task
 		w.c.core.looks.earn(looksPerTask)
 	}
 	task.waiting = append(task.waiting, done)
+	node.stir()
+	return done
+}
+
+// stir has it decided anew when the node is looked at.
+func (n *watchedNode) stir() {
 	select {
-	case node.wake <- struct{}{}:
+	case n.wake <- struct{}{}:
 	default:
 	}
-	return done
 }
 
 // Following is the number of tasks that haven't ended yet.
@@ -123,34 +138,66 @@ func (w *Watcher) clock() Clock { return w.c.core.cfg.Clock }
 func (w *Watcher) run(name string, node *watchedNode) {
 	for {
 		// Rest first: who starts one task often starts more of them.
-		w.rest(node)
-		if len(w.tasksOf(name, node)) == 0 {
+		last := w.rest(node)
+		switch {
+		case w.leave(name, node):
 			return // before a look is paid for
-		}
-		w.afford()
-		looks, err := w.c.Node(name).poll(w.ctx, w.tasksOf(name, node)) // more may have come meanwhile
-		if w.ctx.Err() != nil {
+		case w.ctx.Err() != nil:
 			w.abandon(name, node)
 			return
 		}
-		w.note(name, node, err)
-		w.learn(node, looks)
-		w.deliver(node, looks)
+		switch turn, shared := w.turn(node, last); turn {
+		case lookAgain:
+		case lookShared:
+			select {
+			case <-shared:
+			case <-w.ctx.Done():
+			}
+		case lookAtAll:
+			w.lookAtAll(shared)
+		case lookAlone:
+			w.lookAt(name, node)
+		}
 	}
 }
 
-// tasksOf lists what to look at. When that is nothing, the node isn't watched any more.
-func (w *Watcher) tasksOf(name string, node *watchedNode) []UPID {
+// lookAt asks a node about its tasks.
+func (w *Watcher) lookAt(name string, node *watchedNode) {
+	w.afford()
+	looks, err := w.c.Node(name).poll(w.ctx, w.tasksOf(node)) // more may have come meanwhile
+	if w.ctx.Err() != nil {
+		return
+	}
+	w.note(name, node, err)
+	w.learn(node, looks)
+	w.deliver(w.take(node, looks), looks)
+	w.looked(node)
+}
+
+// looked notes that a node was looked at.
+func (w *Watcher) looked(node *watchedNode) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(node.tasks) == 0 {
-		delete(w.nodes, name)
+	node.last = w.clock().Now()
+}
+
+// leave reports whether the node has no task any more. Then it isn't watched any more.
+func (w *Watcher) leave(name string, node *watchedNode) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(node.tasks) > 0 {
+		return false
 	}
-	tasks := make([]UPID, 0, len(node.tasks))
-	for upid := range node.tasks {
-		tasks = append(tasks, upid)
-	}
-	return tasks
+	delete(w.nodes, name)
+	w.left[name] = node.empty
+	return true
+}
+
+// tasksOf lists what to look at.
+func (w *Watcher) tasksOf(node *watchedNode) []UPID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(node.tasks))
 }
 
 // note remembers that the node can't be asked, or can again.
@@ -159,7 +206,7 @@ func (w *Watcher) note(name string, node *watchedNode, err error) {
 	defer w.mu.Unlock()
 	switch {
 	case err == nil:
-		node.trouble = nil
+		node.trouble, node.since, node.ask = nil, time.Time{}, false
 	case node.trouble == nil:
 		node.trouble = &Trouble{w.clock().Now(), err}
 		w.c.core.cfg.Logger.Warn("pve: tasks of a node can't be looked at, trying on", "node", name, "error", err)
@@ -168,28 +215,24 @@ func (w *Watcher) note(name string, node *watchedNode, err error) {
 	}
 }
 
-// deliver hands out the results of tasks that ended.
-func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look) {
+// deliver hands out the results of tasks that are over.
+func (w *Watcher) deliver(over map[UPID]*watchedTask, looks map[UPID]look) {
 	results := make(chan TaskResult)
 	var reading sync.WaitGroup
-	for upid, l := range looks {
-		switch {
-		case l.gone != nil:
+	for upid := range over {
+		l := looks[upid]
+		if l.gone != nil {
 			reading.Go(func() { results <- TaskResult{UPID: upid, Err: l.gone} })
-		case l.ended:
-			reading.Go(func() { results <- w.c.finish(w.ctx, upid, l.exitStatus) })
+			continue
 		}
+		reading.Go(func() { results <- w.c.finish(w.ctx, upid, l.exitStatus) })
 	}
 	go func() {
 		reading.Wait()
 		close(results)
 	}()
 	for result := range results {
-		w.mu.Lock()
-		task := node.tasks[result.UPID]
-		delete(node.tasks, result.UPID)
-		w.mu.Unlock()
-		for _, done := range task.waiting {
+		for _, done := range over[result.UPID].waiting {
 			done <- result
 		}
 		if w.opts.OnDone != nil {
@@ -200,41 +243,59 @@ func (w *Watcher) deliver(node *watchedNode, looks map[UPID]look) {
 	}
 }
 
-// rest waits until it is time for the next look.
-func (w *Watcher) rest(node *watchedNode) {
-	for start := w.clock().Now(); ; {
+// take takes the tasks of a node that have ended or are gone out of what is watched.
+func (w *Watcher) take(node *watchedNode, looks map[UPID]look) map[UPID]*watchedTask {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	over := map[UPID]*watchedTask{}
+	for upid, l := range looks {
+		if task := node.tasks[upid]; task != nil && (l.ended || l.gone != nil) {
+			over[upid] = task
+			delete(node.tasks, upid)
+		}
+	}
+	if len(over) > 0 && len(node.tasks) == 0 {
+		node.empty = w.clock().Now()
+	}
+	return over
+}
+
+// rest waits until it is time for the next look, and returns when the last one was.
+func (w *Watcher) rest(node *watchedNode) (last time.Time) {
+	for {
 		now := w.clock().Now()
-		due := w.due(node, start, now)
+		due, last := w.due(node, now)
 		if !due.After(now) {
-			return
+			return last
 		}
 		select {
 		case <-w.ctx.Done():
-			return
+			return last
 		case <-node.wake:
 			// A young task: the period may be shorter now. But what was due at this instant is due, whichever of the two
 			// is noticed first.
 			if !w.clock().Now().Before(due) {
-				return
+				return last
 			}
 		case <-w.clock().After(due.Sub(now)):
-			return
+			return last
 		}
 	}
 }
 
-// due is when the node is looked at next, if it was looked at last at a time; in the past when
-// there are no tasks. Tasks that are due a moment later are worth the moment: one look shows all.
-func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
+// due is when the node is looked at next, in the past when there are no tasks, and when it was looked at last. Tasks that are due
+// a moment later are worth the moment: one look shows all.
+func (w *Watcher) due(node *watchedNode, now time.Time) (due, last time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	last = node.last
 	all := make([]time.Time, 0, len(node.tasks))
 	for upid, task := range node.tasks {
 		quick := time.Duration(max(1, patience[upid.Type])) * w.opts.Quick
 		all = append(all, w.pace.nextLook(upid, task.since, last, now, quick, max(quick, w.opts.Slow)))
 	}
 	if len(all) == 0 {
-		return due
+		return due, last
 	}
 	due = slices.MinFunc(all, time.Time.Compare)
 	moment := due.Add(w.opts.Quick / 2)
@@ -243,7 +304,7 @@ func (w *Watcher) due(node *watchedNode, last, now time.Time) (due time.Time) {
 			due = next
 		}
 	}
-	return due
+	return due, last
 }
 
 // learn notes how long the tasks took that have ended.

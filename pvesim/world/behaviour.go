@@ -36,6 +36,7 @@ type Load struct {
 	Workers     int      `json:"workers,omitempty"`     // of each daemon of each node; Proxmox has 3
 	AgentWait   Duration `json:"agentWait,omitempty"`   // how long a call waits for an agent that is down; Proxmox waits 3s
 	StatusRound Duration `json:"statusRound,omitempty"` // how old figures may be; Proxmox' round is 10s
+	TaskLag     Duration `json:"taskLag,omitempty"`     // how much later than others one end in eight shows in the list of the cluster's tasks: the worker that began it is busy
 	HARound     Duration `json:"haRound,omitempty"`     // until the HA manager takes up what it was told; Proxmox' round is 10s
 	AuthDelay   Duration `json:"authDelay,omitempty"`   // before a 401; Proxmox waits 3s
 	Recycle     int      `json:"recycle,omitempty"`     // requests after which a worker ends; Proxmox' do after 1000

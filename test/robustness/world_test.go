@@ -178,7 +178,7 @@ func (w *world) drawTiming(d dice) {
 	}
 	w.Locks = pvesim.Locks{Storage: pick(d, 1, 1, 4)}
 	w.Load = pvesim.Load{
-		Workers: 3, AgentWait: pvesim.Duration(3 * time.Second), StatusRound: pvesim.Duration(10 * time.Second),
+		Workers: 3, AgentWait: pvesim.Duration(3 * time.Second), StatusRound: pvesim.Duration(10 * time.Second), TaskLag: pvesim.Duration(2 * time.Second),
 		AuthDelay: pvesim.Duration(3 * time.Second), Recycle: pick(d, 40, 200, 1000),
 	}
 }
