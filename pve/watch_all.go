@@ -55,10 +55,10 @@ func (w *Watcher) shares(node *watchedNode, now time.Time) bool {
 		!now.Before(node.alone) && !now.Before(w.alone)
 }
 
-// others reports whether another node has tasks, or had until now. The caller holds the lock.
+// others reports whether the list shows another node's tasks, too, or would have until now. The caller holds the lock.
 func (w *Watcher) others(node *watchedNode, now time.Time) bool {
 	for _, other := range w.nodes {
-		if other != node && other.busy(now) {
+		if other != node && len(other.tasks) <= listRoom && other.busy(now) {
 			return true
 		}
 	}
