@@ -16,8 +16,9 @@ import (
 // errLost: a guest that was there is gone from Proxmox. It isn't made again.
 var errLost = errors.New("the guest is gone from Proxmox, and isn't made again with the user-data of the former one")
 
-// claim writes down which VMID a machine gets, before a guest is made under it.
-func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, _ string) error {
+// claim writes down which VMID a machine gets, before a guest is made under it, and what follows from that: what a look afterwards finds new
+// isn't worth another write.
+func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, node string) error {
 	if owner.Kind != Kind {
 		return nil
 	}
@@ -35,7 +36,11 @@ func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, _ string
 		f.feed.wake(owner)
 		return errLost
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.UID}, "status": map[string]any{"providerStatus": map[string]any{"vmid": vmid}}})
+	status := map[string]any{"providerStatus": map[string]any{"vmid": vmid, "node": node}}
+	if m.Status.ErrorReason == nil {
+		status["phase"] = phaseProvisioning
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.UID}, "status": status})
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,8 @@ func TestMachinesTakeFewRequests(t *testing.T) {
 		most  = 11 // 9.9 to 10.5, by which of two requests comes first; 9.0 to 9.4 with a hundred of them
 		boots = 25 * time.Second
 		joins = 5 * time.Second // the kubelet, and its certificates
+
+		mostPatches = 6 // finalizers, VMID, what is done, that the guest runs, its addresses, its node
 	)
 	n := *together
 	w := labWorld()
@@ -97,14 +99,17 @@ func TestMachinesTakeFewRequests(t *testing.T) {
 				delete(names, name)
 			}
 		}
-		joined := l.sim.Requests(from)
+		joined, patches := l.sim.Requests(from), float64(l.patched.Load())/float64(n)
 		took := time.Since(begun)
 		time.Sleep(time.Minute)
 		requests := l.sim.Requests(from)
 		each := float64(len(joined)) / float64(n)
-		t.Logf("%d machines are nodes in %v: %.1f requests each\n%s\nand %.1f after another minute:\n%s", n, took, each, sim.KindsOf(joined), float64(len(requests))/float64(n), sim.KindsOf(requests[len(joined):]))
+		t.Logf("%d machines are nodes in %v: %.1f requests each, %.1f patches\n%s\nand %.1f after another minute:\n%s", n, took, each, patches, sim.KindsOf(joined), float64(len(requests))/float64(n), sim.KindsOf(requests[len(joined):]))
 		if each > most {
 			t.Errorf("%d machines take %.1f requests each, want %d at most:\n%s", n, each, most, sim.KindsOf(joined))
+		}
+		if patches > mostPatches {
+			t.Errorf("%d Machines are patched %.1f times each, want %d at most", n, patches, mostPatches)
 		}
 	})
 }

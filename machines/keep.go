@@ -62,6 +62,10 @@ func (t *turn) begin(ctx context.Context) error {
 	if len(t.before.Finalizers) == len(t.m.Finalizers) && recordOf(t.before).Spec == t.record.Spec {
 		return nil
 	}
+	if t.said.reason == "" && len(t.before.Status.Conditions) == 0 {
+		t.unread() // which the end of this turn doesn't have to write then
+		t.tell()
+	}
 	return t.store(ctx)
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,8 @@ type lab struct {
 	t    *testing.T
 	sim  *pvesim.Sim
 	said *events.FakeRecorder
+
+	patched *atomic.Int64 // Machines, so many times
 }
 
 // labWorld has two nodes that share a storage, and a template.
@@ -81,8 +84,9 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 		if err := Scheme(scheme); err != nil {
 			t.Fatal(err)
 		}
+		var patched atomic.Int64
 		login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxmox"}, Data: map[string][]byte{"token": []byte("00000000-0000-0000-0000-000000000001")}}
-		c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Create: asServed}).WithObjects(append(objects, login)...).WithStatusSubresource(&corev1.Node{}).
+		c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Create: asServed, Patch: counting(&patched)}).WithObjects(append(objects, login)...).WithStatusSubresource(&corev1.Node{}).
 			WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 		o := Options{
 			Set: "k8s-lab", Sites: new(site.Sites), Proxmox: tr, Logger: slog.New(slog.DiscardHandler), JoinTimeout: DefaultJoinTimeout, SkipEvictionAfter: DefaultSkipEvictionAfter,
@@ -100,8 +104,18 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 				b.site.Close()
 			}
 		}()
-		test(t, &lab{reconciler: r, t: t, sim: sim, said: recorder})
+		test(t, &lab{reconciler: r, t: t, sim: sim, said: recorder, patched: &patched})
 	})
+}
+
+// counting counts how often Machines are patched.
+func counting(n *atomic.Int64) func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+	return func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		if _, ok := o.(*clusterv1alpha1.Machine); ok {
+			n.Add(1)
+		}
+		return c.Patch(ctx, o, patch, opts...)
+	}
 }
 
 // asServed creates an object as an API server does.

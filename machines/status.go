@@ -90,7 +90,7 @@ func (t *turn) judge(ctx context.Context) error {
 			t.said.failed(common.CreateMachineError, string(trouble.Reason), words(trouble.Text, trouble.Do))
 		}
 	case !known:
-		t.said.waits("Unread", "Proxmox is being looked at")
+		t.unread()
 	case o.State == model.StateReady:
 		t.said.ready, t.said.reason, t.said.message = true, "UpToDate", fmt.Sprintf("VM %d runs on %s", o.VMID, o.Node)
 	case blocked(o):
@@ -100,6 +100,9 @@ func (t *turn) judge(ctx context.Context) error {
 	}
 	return t.joinInTime(ctx)
 }
+
+// unread says that nothing is known of the guest yet.
+func (t *turn) unread() { t.said.waits("Unread", "Proxmox is being looked at") }
 
 // remember takes over what is known of the guest.
 func (t *turn) remember(o site.Outcome) {
@@ -152,6 +155,18 @@ func (t *turn) joinInTime(ctx context.Context) error {
 
 // write puts into the Machine what there is to say, and says it in an event if it is new.
 func (t *turn) write(ctx context.Context) error {
+	t.tell()
+	if t.node != nil && drain.Ready(t.node) && !wasReady(t.before) {
+		t.metrics.provisioning.Observe(t.now().Sub(t.m.CreationTimestamp.Time).Seconds())
+	}
+	if t.early() {
+		return nil
+	}
+	return t.store(ctx)
+}
+
+// tell sets the Machine's status by what there is to say.
+func (t *turn) tell() {
 	if t.said.reason != "" {
 		t.condition(corev1.NodeCondition{Type: conditionInstance, Status: truth(t.said.ready), Reason: t.said.reason, Message: strings.Join(append([]string{t.said.message}, t.said.notes...), "; ")})
 		t.m.Status.ErrorReason, t.m.Status.ErrorMessage = nil, nil
@@ -171,13 +186,6 @@ func (t *turn) write(ctx context.Context) error {
 	} else {
 		t.m.Status.Conditions = t.before.Status.Conditions // but for times of heartbeats
 	}
-	if t.node != nil && drain.Ready(t.node) && !wasReady(t.before) {
-		t.metrics.provisioning.Observe(t.now().Sub(t.m.CreationTimestamp.Time).Seconds())
-	}
-	if t.early() {
-		return nil
-	}
-	return t.store(ctx)
 }
 
 func wasReady(m *clusterv1alpha1.Machine) bool {
