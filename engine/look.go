@@ -109,6 +109,11 @@ func (e *Engine) read(ctx context.Context, l plan.Look, more ...question) error 
 	return errors.Join(errs...)
 }
 
+// Learn reads what a plan that was made elsewhere needs to know.
+func (e *Engine) Learn(ctx context.Context, l plan.Look) error {
+	return e.reconnecting(ctx, func() error { return e.read(ctx, l) })
+}
+
 // look reads what an object's plan needs to know. What is being read for somebody
 // else already isn't read again.
 func (r *run) look(o *object, l plan.Look) {

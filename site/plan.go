@@ -64,6 +64,9 @@ func (s *Site) Heard(p plan.Plan, want model.Desired) plan.Plan {
 	return s.cluster.engine.Heard(p, want)
 }
 
+// Learn reads what a plan that somebody makes by [observe.Observer.Snapshot] needs to know.
+func (s *Site) Learn(ctx context.Context, l plan.Look) error { return s.cluster.engine.Learn(ctx, l) }
+
 // ByHand does single actions that somebody asks for and no manifest, until ctx ends.
 func (s *Site) ByHand(ctx context.Context) *engine.Hand { return s.cluster.engine.ByHand(ctx) }
 

@@ -58,7 +58,7 @@ func (r *base) adoption(ctx context.Context, in private, w part, diags *diag.Dia
 	if !left {
 		return nil, false
 	}
-	return r.matched(list, w, have, diags), false
+	return r.matched(ctx, s, list, w, diags), false
 }
 
 // examine reads all that is to know about those of some guests that are there.
@@ -74,7 +74,7 @@ func examine(ctx context.Context, s *site.Site, vmids []int) error {
 }
 
 // matched gives each guest its machine, in the order in which they were imported.
-func (r *base) matched(list adoptions, w part, have *model.Observed, diags *diag.Diagnostics) adoptions {
+func (r *base) matched(ctx context.Context, s *site.Site, list adoptions, w part, diags *diag.Diagnostics) adoptions {
 	vms := w.wanted.Desired.VMs
 	if len(vms) < len(list) || len(list) == 1 && len(vms) > 1 {
 		diags.AddAttributeError(path.Root("replicas"), "The number of machines isn't that of the import", fmt.Sprintf("%d VMs were imported and the resource has %d machines. "+
@@ -85,7 +85,9 @@ func (r *base) matched(list adoptions, w part, have *model.Observed, diags *diag
 		a.vm = vms[i]
 		switch {
 		case a.vm.VMID == a.guest.VMID:
-			a.object = export.PlanAs(w.wanted.Desired, have, a.guest, a.vm)
+			if err := a.plan(ctx, s, w.wanted.Desired); err != nil {
+				diags.AddError(failure(err))
+			}
 		case len(list) == 1:
 			diags.AddAttributeError(path.Root("vmid"), "The VMID is missing", fmt.Sprintf("Say vmid = %d: it is how the imported machine is known, also when the state is lost.", a.guest.VMID))
 		default:
@@ -97,6 +99,21 @@ func (r *base) matched(list adoptions, w part, have *model.Observed, diags *diag
 		return nil
 	}
 	return list
+}
+
+// plan plans as if the guest was the resource's, and reads what that needs to know.
+func (a *adoption) plan(ctx context.Context, s *site.Site, want model.Desired) error {
+	const rounds = 5 // what is read can show that something else has to be read
+	for range rounds {
+		a.object = export.PlanAs(want, s.Observer().Snapshot(), a.guest, a.vm)
+		if a.object.Look.Empty() {
+			return nil
+		}
+		if err := s.Learn(ctx, a.object.Look); err != nil {
+			return err
+		}
+	}
+	return nil // the marks don't depend on it, and the next plan does the rest
 }
 
 // objects are the plans as if the guests were the resource's.

@@ -243,6 +243,23 @@ func (c *client) moved(kind, from string, state values) (resourceState, said) {
 	return of, told(resp.Diagnostics)
 }
 
+// imported is a resource for what an id names.
+func (c *client) imported(kind, id string) (resourceState, said) {
+	c.Helper()
+	resp, err := c.server.ImportResourceState(c.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: kind, ID: id})
+	if err != nil {
+		c.Fatal(err)
+	}
+	of := c.none(kind)
+	for _, one := range resp.ImportedResources {
+		of.private = one.Private
+		if of.state, err = one.State.Unmarshal(c.types[kind]); err != nil {
+			c.Fatal(err)
+		}
+	}
+	return of, told(resp.Diagnostics)
+}
+
 // conf is what Proxmox has of a machine.
 func (c *client) conf(name string) (conf map[string]string) {
 	c.Helper()

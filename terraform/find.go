@@ -46,13 +46,28 @@ func guestsCalled(ctx context.Context, s *site.Site, id string) (list []*model.G
 	if strings.Contains(id, "/") {
 		return guestsOf(ctx, s, id)
 	}
-	number, bad := strconv.Atoi(id)
+	if number, bad := strconv.Atoi(id); bad == nil {
+		err = s.View(ctx, func(have *model.Observed) {
+			if g := have.Guests[number]; g != nil {
+				list = append(list, g)
+			}
+		})
+		return list, err
+	}
+	return guestsNamed(ctx, s, id)
+}
+
+// guestsNamed are the VMs with a name. Nodes are asked for their own lists: the cluster's list is some seconds late with names, so that it
+// hasn't one that was just made, and may have another one that was called so.
+func guestsNamed(ctx context.Context, s *site.Site, name string) (list []*model.Guest, err error) {
+	if err := s.View(ctx, func(*model.Observed) {}); err != nil { // which has the lists read
+		return nil, err
+	}
+	if err := s.Observer().Powers(ctx); err != nil {
+		return nil, err
+	}
 	err = s.View(ctx, func(have *model.Observed) {
-		if g := have.Guests[number]; bad == nil {
-			list = slices.DeleteFunc([]*model.Guest{g}, func(g *model.Guest) bool { return g == nil })
-			return
-		}
-		list = slices.DeleteFunc(slices.Clone(have.Named(id)), func(g *model.Guest) bool { return g.Container })
+		list = slices.DeleteFunc(slices.Clone(have.Named(name)), func(g *model.Guest) bool { return g.Container })
 	})
 	return list, err
 }

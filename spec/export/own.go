@@ -67,8 +67,8 @@ func OnlyMarks(action model.Action) bool {
 }
 
 // Marks are what makes a guest the machine's, by the plan as if it was already. Where the machine is wanted
-// otherwise than the guest is, nothing but the marker and the tags is written: the next plan does the
-// rest.
+// otherwise than the guest is, or the plan isn't complete since something has to be read first, nothing but the marker and the tags is
+// written: the next plan does the rest.
 func Marks(o plan.Object, want model.VM, g *model.Guest) (list []model.Configure) {
 	c := g.Config
 	if Changes(o) == 0 {
@@ -78,6 +78,8 @@ func Marks(o plan.Object, want model.VM, g *model.Guest) (list []model.Configure
 				list = append(list, a)
 			}
 		}
+	}
+	if len(list) > 0 {
 		return list
 	}
 	text := model.Describe(c.Text, *Marker(want, g))
