@@ -63,6 +63,7 @@ type part struct {
 	leaves []model.Owner // of what was its own and is to go
 	from   int           // the VMID of what it is a copy of; 0: that isn't known by its VMID
 	hidden bool          // what it gets at its first boot isn't known here
+	there  []aMachine    // of those that the state doesn't have, what is there already
 }
 
 // has reports whether an object is the resource's own.

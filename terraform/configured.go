@@ -50,7 +50,10 @@ func failure(err error) (summary, detail string) {
 	o := waited.Outcome
 	v := status.Terraform.Outcome(o)
 	summary, detail = o.Owner.Name+" isn't ready", v.Message
-	if waited.Err != nil {
+	switch {
+	case errors.Is(waited.Err, context.Canceled):
+		summary = o.Owner.Name + " was interrupted"
+	case waited.Err != nil:
 		detail = fmt.Sprintf("%s (%v)", detail, waited.Err)
 	}
 	if o.VMID != 0 && o.State != engine.StateGone {

@@ -73,19 +73,30 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 	}
 	if ok && req.State.Raw.IsNull() {
 		diags.Append(r.unclaimed(ctx, s, *w)...)
-		diags.Append(r.foundAgain(ctx, s, *w, objects)...)
+		diags.Append(r.foundAgain(ctx, s, w, objects)...)
 	}
 	return objects, ok && !diags.HasError()
 }
 
-// foundAgain says which machines are there already though the state doesn't have them: Terraform's plan calls them new.
-func (r *base) foundAgain(ctx context.Context, s *site.Site, w part, objects []plan.Object) (diags diag.Diagnostics) {
+// foundAgain says which machines are there already though the state doesn't have them: Terraform's plan calls them new. What is known
+// of them is part of the plan.
+func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []plan.Object) (diags diag.Diagnostics) {
 	var there []string
 	own := guests(w.owners)
 	err := s.View(ctx, func(have *model.Observed) {
 		for _, o := range objects {
-			if slices.Contains(own, o.Owner) && have.Guests[o.VMID] != nil && !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
-				there = append(there, fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID))
+			g := have.Guests[o.VMID]
+			if !slices.Contains(own, o.Owner) || g == nil || slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
+				continue
+			}
+			there = append(there, fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID))
+			if g.Config != nil {
+				m := seen(o.Owner.Name, g)
+				m.Addresses = types.ListUnknown(types.StringType) // agents are asked when it is applied
+				if g.Status == model.StatusUnknown {
+					m.State = types.StringUnknown()
+				}
+				w.there = append(w.there, m)
 			}
 		}
 	})

@@ -16,7 +16,7 @@ import (
 type shown struct{}
 
 func (shown) foresee(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, planned *tfsdk.Plan) (diags diag.Diagnostics) {
-	var was []aMachine
+	was := w.there
 	if !state.Raw.IsNull() {
 		diags.Append(state.GetAttribute(ctx, path.Root("machines"), &was)...)
 	}

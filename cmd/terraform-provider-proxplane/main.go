@@ -18,6 +18,7 @@ var version = "dev"
 
 func main() {
 	calm()
+	endWithParent()
 	err := providerserver.Serve(context.Background(), terraform.New(version), providerserver.ServeOpts{Address: terraform.Address})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "terraform-provider-proxplane:", err)

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/await"
 )
 
 // fleet are machines of count, which are all made at once.
@@ -45,6 +47,33 @@ func TestAKilledProviderMakesNothingTwice(t *testing.T) {
 			t.Fatalf("apply succeeded though its provider was killed:\n%s", &out)
 		}
 	}
+	b.apply()
+	b.settled()
+	if got := len(strings.Fields(b.machines())); got != 20 {
+		t.Errorf("there are %d machines: %s", got, b.machines())
+	}
+	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
+		t.Fatal(out)
+	}
+	b.nothingLeft(before)
+}
+
+// A provider whose OpenTofu was killed would go on alone, and make machines anew that somebody destroys. It ends, too.
+func TestAProviderEndsWithItsOpenTofu(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	b.config(fleet(20))
+	cmd := b.command("apply", "-auto-approve")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitProvider()
+	b.awaitClones(5)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	await.Until(t, time.Minute, "its provider to end", func() bool { return len(b.providers()) == 0 })
 	b.apply()
 	b.settled()
 	if got := len(strings.Fields(b.machines())); got != 20 {

@@ -123,6 +123,13 @@ func TestALostStateLosesNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(b.dir, "terraform.tfstate")); err != nil {
 		t.Fatal(err)
 	}
+	out := b.planned()
+	b.says(out, "Machines are there already")
+	for _, known := range []string{"node", "state", "mac_addresses", "vmid"} {
+		if strings.Contains(out, known+" = (known after apply)") {
+			t.Errorf("the plan doesn't know the %s of machines that are there:\n%s", known, out)
+		}
+	}
 	b.apply()
 	if now := b.vmids(); now != vmids {
 		t.Errorf("there were %s, and now there are %s", vmids, now)
