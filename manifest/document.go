@@ -81,7 +81,7 @@ func (r *reader) document(file string, node *yaml.Node) {
 	}
 	for i, part := range splitObjects(node) {
 		if i > 0 {
-			r.notes = append(r.notes, (&Error{File: file, Line: part.Line, Text: `"---" is missing before this object; it was read as one of its own`}).Error())
+			r.notes = append(r.notes, &Error{File: file, Line: part.Line, Text: `"---" is missing before this object; it was read as one of its own`})
 		}
 		r.object(file, part)
 	}

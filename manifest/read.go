@@ -49,7 +49,7 @@ func Parse(file string, data []byte) (*Set, error) {
 type reader struct {
 	docs  []*document
 	errs  Errors
-	notes []string
+	notes []*Error
 	nodes int // of the present document
 
 	instead map[string][]byte // texts in the place of files

@@ -54,7 +54,7 @@ func (s scope) add(e *Error) {
 // tell notes something about a field that isn't wrong.
 func (s scope) tell(field, format string, args ...any) {
 	at := s.o.where(field)
-	s.note((&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: fmt.Sprintf(format, args...)}).Error())
+	s.note(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
 // owner is whose the guests of this object are.

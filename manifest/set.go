@@ -13,11 +13,19 @@ import (
 type Set struct {
 	objects []*object // in the order in which they were given
 	index   map[model.Key]*object
-	notes   []string
+	notes   []*Error
 }
 
 // Notes are what people should know about what was read, though it isn't wrong.
-func (s *Set) Notes() []string { return s.notes }
+func (s *Set) Notes() (list []string) {
+	for _, n := range s.notes {
+		list = append(list, n.Error())
+	}
+	return list
+}
+
+// Remarks are the same with their objects and fields, for those who have other words for these.
+func (s *Set) Remarks() []*Error { return s.notes }
 
 // Keys are the names of all objects, in the order in which they were given.
 func (s *Set) Keys() []model.Key {

@@ -133,11 +133,11 @@ func (t *translator) finish() {
 
 // note adds something that people should know. Translating a set twice doesn't
 // tell it twice.
-func (t *translator) note(text string) {
+func (t *translator) note(about *Error) {
 	for _, n := range t.given.notes {
-		if n == text {
+		if *n == *about {
 			return
 		}
 	}
-	t.given.notes = append(t.given.notes, text)
+	t.given.notes = append(t.given.notes, about)
 }

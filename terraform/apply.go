@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/status"
 )
@@ -33,6 +35,7 @@ func (r *base) Create(ctx context.Context, req resource.CreateRequest, resp *res
 		// state the next apply finds what there is by its owner, and goes on.
 		resp.State.RemoveResource(ctx)
 	}
+	resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
 }
 
 // Update changes what there is.
@@ -50,6 +53,7 @@ func (r *base) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 		return
 	}
 	resp.Diagnostics.Append(forgetPending(ctx, resp.Private)...)
+	resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
 }
 
 // request is what is to be applied.
@@ -94,6 +98,10 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 	if diags.HasError() {
 		return false
 	}
+	r.door.claims.apply(w)
+	stay := r.door.claims.stay(w.leaves)
+	stays := func(o model.Owner) bool { return slices.Contains(stay, o) }
+	w.wanted.Desired, w.leaves = without(w.wanted.Desired, stays), slices.DeleteFunc(w.leaves, stays)
 	r.door.want(s, w.key, w.wanted.Desired)
 	outcomes, err := r.door.settle(ctx, s, w.owners, site.Ready)
 	if err == nil {
@@ -118,10 +126,11 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 		return
 	}
 	w, known, diags := r.kind.parse(resp.State.Raw)
-	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(diags.Errors()...) // what is worth knowing is about the configuration
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
+	r.door.claims.hold(w)
 	a, gone := r.adoption(ctx, resp.Private, w, &resp.Diagnostics)
 	switch {
 	case resp.Diagnostics.HasError():
@@ -182,7 +191,17 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it has taken longer than timeouts allow"))
 	defer cancel()
-	r.door.want(s, w.key, r.kind.leave(w.wanted.Desired))
+	stay := r.door.claims.stay(w.owners)
+	if len(stay) > 0 {
+		resp.Diagnostics.AddWarning(names(stay)+" isn't destroyed", "Another resource of this configuration has it since a moment ago, or the same one has with create_before_destroy: objects are known by their names, so there is no second one beside it. "+
+			"To have it made anew, use -replace without create_before_destroy.")
+	}
+	if len(stay) == len(w.owners) && len(stay) > 0 {
+		return
+	}
+	stays := func(o model.Owner) bool { return slices.Contains(stay, o) }
+	w.owners = slices.DeleteFunc(w.owners, stays)
+	r.door.want(s, w.key, without(r.kind.leave(w.wanted.Desired), stays))
 	if _, err := r.door.settle(ctx, s, w.owners, site.Gone); err != nil {
 		resp.Diagnostics.AddError(failure(err))
 		return

@@ -94,8 +94,11 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 		d.picture = d.config.picture(now)
 	}
 	parts, others := map[model.Key]model.Desired{}, map[model.Key]bool{}
+	said := d.said()
 	for part, w := range d.planned {
-		parts[part] = w.want
+		if parts[part] = w.want; !w.said {
+			parts[part] = without(w.want, func(o model.Owner) bool { return said[o.Key] })
+		}
 		for _, k := range keys(w.want) {
 			others[k] = true
 		}
@@ -110,6 +113,24 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 	want := merged(parts)
 	want.Seen, want.Unasked = others, d.unasked(list)
 	return s.PlanAsOf(ctx, want, pic)
+}
+
+// said are the machines and snapshots that configurations say something about. What a state has of one that another resource's
+// configuration wants doesn't count. The caller holds the lock.
+func (d *door) said() map[model.Key]bool {
+	all := map[model.Key]bool{}
+	for _, w := range d.planned {
+		if !w.said {
+			continue
+		}
+		for _, v := range w.want.VMs {
+			all[v.Owner.Key] = true
+		}
+		for _, s := range w.want.Snapshots {
+			all[s.Owner.Key] = true
+		}
+	}
+	return all
 }
 
 // unasked are the new machines of some questions whose VMIDs aren't asked for, since enough of the configuration were, or since

@@ -22,6 +22,7 @@ import (
 type client struct {
 	*testing.T
 	sim    *sim.Server
+	plugin provider.Provider
 	server tfprotov6.ProviderServer
 	types  map[string]tftypes.Type
 }
@@ -74,7 +75,7 @@ func (c *client) connectTo(p provider.Provider, block values) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	c.server, c.types = server, map[string]tftypes.Type{}
+	c.plugin, c.server, c.types = p, server, map[string]tftypes.Type{}
 	for name, s := range all.ResourceSchemas {
 		c.types[name] = s.ValueType()
 	}
@@ -124,8 +125,15 @@ type step struct {
 	private []byte
 }
 
-// plan plans a configuration.
+// plan plans a configuration in a walk of its own.
 func (c *client) plan(of resourceState, config values) (step, said) {
+	c.Helper()
+	terraform.NewWalk(c.plugin)
+	return c.planBeside(of, config)
+}
+
+// planBeside plans a configuration beside what was planned before.
+func (c *client) planBeside(of resourceState, config values) (step, said) {
 	c.Helper()
 	kind := c.types[of.kind]
 	s := step{of: of, config: valueOf(kind, config)}

@@ -111,7 +111,7 @@ func (f *fleet) made(resources []values) []resourceState {
 // planned is a plan that succeeds.
 func (f *fleet) planned(of resourceState, config values) step {
 	f.Helper()
-	s, out := f.plan(of, config)
+	s, out := f.planBeside(of, config)
 	if out.failed {
 		f.Error(out)
 	}

@@ -24,6 +24,7 @@ type door struct {
 	config config
 	open   opener
 	plans  batches
+	claims *claims
 
 	mu       sync.Mutex
 	site     *site.Site // nil: nobody has asked for it yet
@@ -36,7 +37,7 @@ type door struct {
 }
 
 func newDoor(c config, open opener) *door {
-	d := &door{config: c, open: open, parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}, asked: map[model.Key]bool{}}
+	d := &door{config: c, open: open, claims: newClaims(c.set), parts: map[model.Key]model.Desired{}, versions: map[model.Key]int64{}, planned: map[model.Key]wanting{}, coming: map[int]bool{}, asked: map[model.Key]bool{}}
 	d.plans.plan = d.planAll
 	return d
 }

@@ -20,3 +20,13 @@ func NewThrough(rt http.RoundTripper, opened func(*site.Site)) provider.Provider
 		return s, err
 	}}
 }
+
+// NewWalk has a provider begin anew, as a process does that Terraform starts for its next walk.
+func NewWalk(p provider.Provider) {
+	if d := p.(*plugin).door; d != nil {
+		d.claims.forget()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		clear(d.planned)
+	}
+}

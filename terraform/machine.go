@@ -210,10 +210,20 @@ func (r *machine) shrink(w *part, state tfsdk.State) diag.Diagnostics {
 		v.Deleted = true
 		w.wanted.Desired.VMs, w.leaves = append(w.wanted.Desired.VMs, v), append(w.leaves, v.Owner)
 	}
-	if len(w.leaves) > 0 && !scalesDown(w.wanted.Desired) {
-		diags.AddAttributeError(path.Root("replicas"), "Machines would be destroyed", fmt.Sprintf("With fewer replicas %s goes, with its disks: set %s to allow it.", names(w.leaves), status.Terraform.Consent(model.AllowScaleDown)))
+	switch {
+	case len(w.leaves) == 0:
+	case was.key != w.key && !replaces(w.wanted.Desired):
+		diags.AddAttributeError(path.Root("name"), "Another name is another machine", fmt.Sprintf("%s would be destroyed, with all disks, to make %s: set %s to allow it. guest_name is what the guest is called in Proxmox; that can be changed.",
+			names(w.leaves), names(w.owners), status.Terraform.Consent(model.AllowReplace)))
+	case was.key == w.key && !scalesDown(w.wanted.Desired):
+		diags.AddAttributeError(path.Root("replicas"), "Machines would be destroyed", fmt.Sprintf("With that number of replicas %s would be destroyed, with all disks: set %s to allow it.", names(w.leaves), status.Terraform.Consent(model.AllowScaleDown)))
 	}
 	return diags
+}
+
+// replaces reports whether machines may be destroyed and made anew.
+func replaces(want model.Desired) bool {
+	return !slices.ContainsFunc(want.VMs, func(v model.VM) bool { return !v.Deleted && !v.Update.Replace })
 }
 
 // scalesDown reports whether machines may go because fewer are wanted.

@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -117,7 +118,7 @@ func together(want, left model.Desired, stay []model.Owner) (model.Desired, []mo
 func (d *door) translateText(file string, text []byte) (manifest.Wanted, diag.Diagnostics) {
 	set, err := manifest.Parse(file, text)
 	if err != nil {
-		return manifest.Wanted{}, told(err)
+		return manifest.Wanted{}, toldAsWritten(err)
 	}
 	var diags diag.Diagnostics
 	for _, k := range set.Keys() {
@@ -133,7 +134,20 @@ func (d *door) translateText(file string, text []byte) (manifest.Wanted, diag.Di
 	}
 	provider, err := document{kind: "Provider", name: provided, spec: d.config.provider}.text()
 	if err != nil {
-		return manifest.Wanted{}, told(err)
+		return manifest.Wanted{}, toldAsWritten(err)
 	}
-	return d.wanted(file, append(append(provider, text...), '\n'))
+	// The Provider comes last, so that lines are those of the manifests.
+	set, err = manifest.Parse(file, slices.Concat(text, []byte("\n"), provider))
+	if err != nil {
+		return manifest.Wanted{}, toldAsWritten(err)
+	}
+	wanted, err := d.wanted(set)
+	if err != nil {
+		return manifest.Wanted{}, toldAsWritten(err)
+	}
+	for _, n := range set.Notes() {
+		diags.AddWarning(worthKnowing, n)
+	}
+	return wanted, diags
+
 }

@@ -58,3 +58,38 @@ func TestMisspeltNamesInObjectsAreRefused(t *testing.T) {
 		t.Errorf("a local isn't followed:\n%s", out)
 	}
 }
+
+// Of manifests, it is said in which line of which object something is wrong, also by what needs the provider's block.
+func TestWrongManifestsAreToldWithTheirLines(t *testing.T) {
+	c := start(t)
+	const web = `apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMClass
+metadata: {name: small}
+spec: {cpus: 2, memory: 2Gi}
+---
+apiVersion: infra.virtrigaud.io/v1beta1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  classRef: {name: small}
+  disks: [{name: root, size: 8Gi}]
+  networks: [{name: lan, bridge: vmbr0}]
+`
+	for text, want := range map[string]string{
+		strings.Replace(web, "bridge:", "bridg:", 1):                               "yaml:12: VirtualMachine web: spec.networks[0].bridg: there is no such field",
+		strings.Replace(web, "classRef: {name: small", "classRef: {name: smal", 1): "yaml:10: VirtualMachine web: spec.classRef",
+	} {
+		if _, said := c.plan(c.none("proxplane_manifest"), values{"name": "all", "yaml": text}); !said.failed || !strings.Contains(said.text, want) {
+			t.Errorf("want %q, have %s", want, said)
+		}
+	}
+}
+
+// What is worth knowing about a resource is said in the words of its attributes.
+func TestNotesNameAttributes(t *testing.T) {
+	c := start(t)
+	_, said := c.plan(c.none("proxplane_virtual_machine"), values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}, "extra_config": values{"args": "-s"}})
+	if !strings.Contains(said.text, "web: extra_config.args: only root@pam itself") || strings.Contains(said.text, "spec.") {
+		t.Error(said)
+	}
+}

@@ -22,14 +22,26 @@ import (
 // ModifyPlan asks the engine what would be done, and says what Terraform can't know: which change
 // restarts, replaces or loses data, and what isn't allowed.
 func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	if req.Plan.Raw.IsNull() || r.door == nil {
+	switch {
+	case r.door == nil:
+		return
+	case req.Plan.Raw.IsNull():
+		if w, known, diags := r.kind.parse(req.State.Raw); known && !diags.HasError() {
+			resp.Diagnostics.Append(r.door.claims.leave(w)...)
+		}
 		return
 	}
+	again, diags := r.door.claims.mark(ctx, req.Private, resp.Private)
+	resp.Diagnostics.Append(diags...)
 	w, known, diags := r.kind.parse(req.Config.Raw)
 	resp.Diagnostics.Append(diags...)
 	if !known || diags.HasError() {
 		return
 	}
+	if resp.Diagnostics.Append(r.door.claims.plan(w, again)...); resp.Diagnostics.HasError() {
+		return
+	}
+	r.remember(w, req.State)
 	if s, err := r.door.opened(w.wanted.Connection); err != nil {
 		resp.Diagnostics.AddError(failure(err))
 		return
@@ -39,8 +51,8 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 		}
 		return // what is copied is made first; then all is known
 	}
-	objects, ok := r.foretold(ctx, &w, req, &resp.Diagnostics)
-	if !ok {
+	objects, ok := r.foretold(ctx, &w, req, again, &resp.Diagnostics)
+	if resp.Diagnostics.Append(r.door.claims.lose(w)...); !ok || resp.Diagnostics.HasError() {
 		return
 	}
 	resp.Diagnostics.Append(effects(w, objects)...)
@@ -55,8 +67,18 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	resp.Diagnostics.Append(r.kind.foresee(ctx, w, objects, req.State, &resp.Plan)...)
 }
 
+// remember notes what the state of a resource has, unless it was read before.
+func (r *base) remember(w part, state tfsdk.State) {
+	if state.Raw.IsNull() || r.door.claims.holds(w.key) {
+		return
+	}
+	if was, known, diags := r.kind.parse(state.Raw); known && !diags.HasError() {
+		r.door.claims.hold(was)
+	}
+}
+
 // foretold is what would be done for a resource: by the engine, or to adopt what was imported for it.
-func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanRequest, diags *diag.Diagnostics) ([]plan.Object, bool) {
+func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanRequest, again bool, diags *diag.Diagnostics) ([]plan.Object, bool) {
 	if !req.State.Raw.IsNull() {
 		a, more := r.former(ctx, w, req.State, req.Private)
 		if diags.Append(more...); diags.HasError() {
@@ -73,15 +95,15 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 	}
 	if ok && req.State.Raw.IsNull() {
 		diags.Append(r.unclaimed(ctx, s, *w)...)
-		diags.Append(r.foundAgain(ctx, s, w, objects)...)
+		diags.Append(r.foundAgain(ctx, s, w, objects, again)...)
 	}
 	return objects, ok && !diags.HasError()
 }
 
 // foundAgain says which machines are there already though the state doesn't have them: Terraform's plan calls them new. What is known
-// of them is part of the plan.
-func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []plan.Object) (diags diag.Diagnostics) {
-	var there []string
+// of them is part of the plan. Of a resource that is planned again because it is to be replaced, Terraform says so itself.
+func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []plan.Object, again bool) (diags diag.Diagnostics) {
+	var there, held []string
 	own := guests(w.owners)
 	err := s.View(ctx, func(have *model.Observed) {
 		for _, o := range objects {
@@ -89,8 +111,12 @@ func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []
 			if !slices.Contains(own, o.Owner) || g == nil || slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
 				continue
 			}
-			there = append(there, fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID))
-			if g.Config != nil {
+			name := fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID)
+			if r.door.claims.holds(o.Owner.Key) {
+				held = append(held, name)
+				continue
+			}
+			if there = append(there, name); g.Config != nil {
 				m := seen(o.Owner.Name, g)
 				m.Addresses = types.ListUnknown(types.StringType) // agents are asked when it is applied
 				if g.Status == model.StatusUnknown {
@@ -105,6 +131,9 @@ func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []
 	}
 	if len(there) > 0 {
 		diags.AddWarning("Machines are there already", fmt.Sprintf("The state doesn't have %s of set %s. Applying takes what is there into the state, and makes nothing twice.", strings.Join(there, ", "), r.door.config.set))
+	}
+	if len(held) > 0 && !again {
+		diags.AddWarning("Machines are in the state already", fmt.Sprintf("%s of set %s. Where this plan destroys them, they are made anew, with empty disks or those of their image; else applying takes what is there.", strings.Join(held, ", "), r.door.config.set))
 	}
 	return diags
 }

@@ -28,6 +28,7 @@ type plugin struct {
 	version string
 	getenv  func(string) string
 	open    opener
+	door    *door // that was configured last
 }
 
 // opener opens a site.
@@ -88,6 +89,7 @@ func (p *plugin) Configure(_ context.Context, req provider.ConfigureRequest, res
 		return // nothing can be planned by it; whoever tries says so
 	}
 	d := newDoor(*c, p.open)
+	p.door = d
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = d, d, d
 }
 

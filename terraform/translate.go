@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/manifest"
@@ -35,26 +36,32 @@ func (d *door) translate(docs ...document) (manifest.Wanted, diag.Diagnostics) {
 		}
 		all = append(all, text...)
 	}
-	return d.wanted("configuration", all)
-}
-
-// wanted is what manifests want of Proxmox.
-func (d *door) wanted(file string, text []byte) (manifest.Wanted, diag.Diagnostics) {
+	set, err := manifest.Parse("configuration", all)
+	if err != nil {
+		return manifest.Wanted{}, told(err)
+	}
+	wanted, err := d.wanted(set)
+	if err != nil {
+		return manifest.Wanted{}, told(err)
+	}
 	var diags diag.Diagnostics
-	set, err := manifest.Parse(file, text)
-	if err != nil {
-		return manifest.Wanted{}, told(err)
-	}
-	all, err := set.Wanted(manifest.Options{Set: d.config.set, Door: Door, Getenv: d.config.getenv, ReadFile: os.ReadFile})
-	if err != nil {
-		return manifest.Wanted{}, told(err)
-	}
-	for _, n := range set.Notes() {
-		if !strings.Contains(n, ": spec.sourceVMRef.name: ") { // a source is one of Proxmox' own here
-			diags.AddWarning("Worth knowing", n)
+	for _, n := range set.Remarks() {
+		if n.Field != "spec.sourceVMRef.name" { // a source is one of Proxmox' own here
+			diags.AddWarning(worthKnowing, fmt.Sprintf("%s: %s: %s", n.Object.Name, attributeOf(n), n.Text))
 		}
 	}
-	return all[0], diags
+	return wanted, diags
+}
+
+const worthKnowing = "Worth knowing"
+
+// wanted is what manifests want of Proxmox.
+func (d *door) wanted(set *manifest.Set) (manifest.Wanted, error) {
+	all, err := set.Wanted(manifest.Options{Set: d.config.set, Door: Door, Getenv: d.config.getenv, ReadFile: os.ReadFile})
+	if err != nil {
+		return manifest.Wanted{}, err
+	}
+	return all[0], nil
 }
 
 // text is the document as YAML, which JSON is.
@@ -80,6 +87,18 @@ func told(err error) (diags diag.Diagnostics) {
 	}
 	for _, e := range list {
 		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), e.Text)
+	}
+	return diags
+}
+
+// toldAsWritten says what is wrong with manifests that people wrote as such: in which line of which object.
+func toldAsWritten(err error) (diags diag.Diagnostics) {
+	var list manifest.Errors
+	if !errors.As(err, &list) {
+		return told(err)
+	}
+	for _, e := range list {
+		diags.AddAttributeError(path.Root("yaml"), "The manifests aren't right", e.Error())
 	}
 	return diags
 }

@@ -1,0 +1,58 @@
+package terraform_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Machines are known by their names, so two resources of one name would be one machine.
+func TestTwoResourcesAreNotOneMachine(t *testing.T) {
+	c := start(t)
+	const kind = "proxplane_virtual_machine"
+	vm := func(name string, replicas int) values {
+		v := values{"name": name, "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
+		if replicas > 0 {
+			v["replicas"] = replicas
+		}
+		return v
+	}
+	for name, others := range map[string][]values{"web": {vm("web", 0), vm("web", 3)}, "web-2": {vm("web-2", 0), vm("web", 2)}} {
+		for i := range others {
+			if _, said := c.plan(c.none(kind), others[i]); said.failed {
+				t.Fatal(said)
+			}
+			if _, said := c.planBeside(c.none(kind), others[1-i]); !said.failed || !strings.Contains(said.text, "Two resources are "+name) {
+				t.Errorf("want two of %s, have %s", name, said)
+			}
+		}
+	}
+	if _, said := c.plan(c.none(kind), vm("web", 0)); said.failed {
+		t.Fatal(said)
+	}
+	if _, said := c.planBeside(c.none(kind), vm("db", 0)); said.failed {
+		t.Error(said)
+	}
+}
+
+// Another name is another machine: that the present one is destroyed takes consent.
+func TestAnotherNameTakesConsent(t *testing.T) {
+	c := start(t)
+	const kind = "proxplane_virtual_machine"
+	config := values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
+	s, said := c.plan(c.none(kind), config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	of, said := c.apply(s)
+	if said.failed {
+		t.Fatal(said)
+	}
+	config["name"] = "front"
+	if _, said = c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks, to make front: set update_policy.replace") {
+		t.Error(said)
+	}
+	config["update_policy"] = values{"replace": "Allow"}
+	if _, said = c.plan(of, config); said.failed {
+		t.Error(said)
+	}
+}
