@@ -49,6 +49,7 @@ type CloudProvider struct {
 type try struct {
 	region string
 	at     time.Time
+	gone   bool // its NodeClaim is
 }
 
 // reservation is what a machine takes that is being made, or was and isn't listed yet.

@@ -39,6 +39,9 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	if ready := class.StatusConditions().Get("Ready"); !ready.IsTrue() {
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("ProxmoxNodeClass %s isn't ready: %s", class.Name, ready.Message))
 	}
+	if p.abandoned(claim) {
+		return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("NodeClaim %s is gone", claim.Name))
+	}
 	at, err := p.choose(ctx, claim, class)
 	if err != nil {
 		p.events.full(class, err)
@@ -124,6 +127,13 @@ func (p *CloudProvider) note(owner model.Owner, region string) {
 		}
 	}
 	p.tried[owner] = try{region: region, at: now}
+}
+
+// abandoned reports whether a NodeClaim is gone that a cache still has.
+func (p *CloudProvider) abandoned(claim *v1.NodeClaim) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tried[p.ownerOf(claim)].gone
 }
 
 // untried reports whether no machine can have been begun for a NodeClaim in a region: the NodeClaim is younger than this process, which hasn't.

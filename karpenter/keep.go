@@ -27,8 +27,11 @@ type keeper struct {
 // Reconcile keeps the machine of one NodeClaim.
 func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var claim v1.NodeClaim
-	if err := k.client.Get(ctx, r.NamespacedName, &claim); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+	if err := k.client.Get(ctx, r.NamespacedName, &claim); client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, err
+	}
+	if err := k.provider.abandon(ctx, r.Name, claim.UID); err != nil || claim.UID == "" {
+		return reconcile.Result{}, err
 	}
 	if !strings.HasPrefix(claim.Status.ProviderID, idScheme) || claim.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -38,6 +39,31 @@ func (k *keeper) making(ctx context.Context, claim *v1.NodeClaim, class *api.Pro
 		return reconcile.Result{}, k.replace(ctx, claim, err)
 	}
 	return reconcile.Result{}, nil
+}
+
+// abandon removes what was begun for NodeClaims of a name that are gone: Karpenter tells nobody that it has deleted one that wasn't launched yet. The one
+// with the UID is there; empty: none is.
+func (p *CloudProvider) abandon(ctx context.Context, name string, there types.UID) error {
+	lost := map[model.Owner]string{}
+	p.mu.Lock()
+	for owner, t := range p.tried {
+		if owner.Name == name && owner.UID != string(there) {
+			t.gone = true
+			p.tried[owner], lost[owner] = t, t.region
+			delete(p.reserved, owner)
+		}
+	}
+	p.mu.Unlock()
+	for owner, region := range lost {
+		r, err := p.regions.Get(region)
+		if err != nil || !r.Site.Wants(owner) {
+			continue // a region that nobody declares any more makes nothing
+		}
+		if err := r.Site.Remove(ctx, owner); err != nil {
+			return fmt.Errorf("remove what was begun for %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // outages are reasons why nothing can be done in a whole region: machines that were begun there wait until it is over.

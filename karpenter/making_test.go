@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
@@ -150,4 +151,46 @@ func TestAMachineWhoseVMIDIsTakenIsReplaced(t *testing.T) {
 			t.Errorf("there are %d machines, and VM %d is %v", l.guests(), id, conf)
 		}
 	})
+}
+
+// Karpenter deletes a NodeClaim that isn't launched in time, and calls nobody then: no machine is made for it afterwards.
+func TestANodeClaimThatGoesBeforeItIsLaunchedGetsNoMachine(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		slow, err := l.sim.AddFault(pvesim.Fault{Path: "/**", Delay: pvesim.Duration(50 * time.Second)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := l.claim("node-1")
+		if _, err := l.Create(t.Context(), c); err == nil || cloudprovider.IsInsufficientCapacityError(err) {
+			t.Fatalf("a machine was begun, or given up: %v", err)
+		}
+		if err := l.client.Delete(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		l.sim.RemoveFault(slow)
+		k := &keeper{client: l.client, provider: l.CloudProvider}
+		for range 60 {
+			if _, err := k.Reconcile(t.Context(), request(c.Name)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if n := l.clones(); n != 0 {
+			t.Errorf("%d machines were made for nobody", n)
+		}
+		if len(l.reserved) > 0 {
+			t.Errorf("what it would have taken is counted: %v", l.reserved)
+		}
+	})
+}
+
+// clones counts the machines that Proxmox was asked for.
+func (l *lab) clones() (n int) {
+	for _, r := range l.sim.Requests(0) {
+		if r.Method == "POST" && strings.HasSuffix(r.URL, "/clone") {
+			n++
+		}
+	}
+	return n
 }
