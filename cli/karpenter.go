@@ -22,12 +22,17 @@ func (f *karpenterFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.regions, "karpenter-regions", "", "Secret, as `NAMESPACE/NAME`, with regions for Karpenter as karpenter-provider-proxmox has them, beside Providers")
 	fs.StringVar(&f.InstanceTypes, "karpenter-instance-types", "", "`FILE` with instance types for Karpenter, in JSON (default: 1 to 16 CPUs with 2, 3, 4 and 8 GiB each)")
 	fs.Float64Var(&f.CPUFactor, "karpenter-cpu-factor", 0, "count each CPU of Proxmox as `N` virtual CPUs (default 4)")
+	fs.StringVar(&f.NodePolicy, "karpenter-node-policy", "", "simple, or static to pin each of Karpenter's machines to CPUs of its Proxmox node, which takes root@pam's password (default simple)")
+	fs.StringVar(&f.NodeSettings, "karpenter-node-settings", "", "`FILE` with reserved CPUs and memory and the NUMA nodes of Proxmox nodes, in JSON, as karpenter-provider-proxmox has it")
 	fs.StringVar(&f.APIServer, "karpenter-api-server", "", "`URL` by which Karpenter's nodes reach Kubernetes (default: that of the ConfigMap kube-public/cluster-info, or the operator's own)")
 	fs.StringArrayVar(&f.Arguments, "karpenter-argument", nil, "`ARGUMENT` for Karpenter itself, such as --batch-idle-duration=2s; can be repeated")
 }
 
 // check says what is wrong with the flags.
 func (f *karpenterFlags) check() error {
+	if p := f.NodePolicy; p != "" && p != karpenter.PolicySimple && p != karpenter.PolicyStatic {
+		return fmt.Errorf("--karpenter-node-policy %s: want %s or %s", p, karpenter.PolicySimple, karpenter.PolicyStatic)
+	}
 	if f.regions == "" {
 		return nil
 	}
@@ -41,6 +46,7 @@ func (f *karpenterFlags) check() error {
 
 // setUp has Karpenter run while this replica works. It has a manager of its own, since its libraries want another cache.
 func (f *karpenterFlags) setUp(mgr manager.Manager, cfg karpenter.Config) error {
+	cfg.NodePolicy, cfg.NodeSettings = f.NodePolicy, f.NodeSettings
 	cfg.Regions, cfg.InstanceTypes, cfg.CPUFactor, cfg.APIServer, cfg.Arguments = f.Config.Regions, f.InstanceTypes, f.CPUFactor, f.APIServer, f.Arguments
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return karpenter.Run(ctx, cfg) }))
 }

@@ -32,6 +32,9 @@ type CloudProvider struct {
 	set     string
 	sizes   []Size
 	factor  float64 // virtual CPUs a CPU
+	// static has machines pinned to CPUs, and settings are what people say about Proxmox nodes.
+	static   bool
+	settings NodeSettings
 	boot    *bootData
 	backoff *backoff
 	metrics *metrics
@@ -63,6 +66,7 @@ type reservation struct {
 type place struct {
 	zone zone
 	size Size
+	pin  *pin // CPUs of the Proxmox node; nil: any
 }
 
 var _ cloudprovider.CloudProvider = (*CloudProvider)(nil)

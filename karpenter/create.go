@@ -104,11 +104,15 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 	}
 	packs := strategyOf(class) == api.ZoneAvailabilityFirst
 	slices.SortFunc(good, func(a, b place) int { return order(a, b, packs, mine) })
+	best := good[0]
+	if h := best.zone.pins; h != nil {
+		best.pin, _ = h.pin(int(best.size.cpus())) // it fits
+	}
 	p.mu.Lock()
-	p.reserved[p.ownerOf(claim)] = reservation{place: good[0]}
-	p.note(p.ownerOf(claim), good[0].zone.region)
+	p.reserved[p.ownerOf(claim)] = reservation{place: best}
+	p.note(p.ownerOf(claim), best.zone.region)
 	p.mu.Unlock()
-	return good[0], nil
+	return best, nil
 }
 
 const (
@@ -212,6 +216,9 @@ func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *a
 			return place{}, false, fmt.Errorf("find the machine of %s in region %s: %w", claim.Name, name, err)
 		}
 		at := place{zone: zone{region: name, node: m.Guest.Node}}
+		if p.static {
+			at.pin = pinOf(m.Guest.Config)
+		}
 		for _, s := range p.sizes {
 			if s.is(m.Guest.Config) {
 				at.size = s.in(class)

@@ -50,8 +50,11 @@ func TestThePageHasWhatItSays(t *testing.T) {
 		t.Errorf("there are %d objects and %d templates", objects, templates)
 	}
 	for _, block := range blocks(string(text), "json") {
-		if _, err := parseSizes([]byte(block)); err != nil {
-			t.Error(err)
+		if _, err := parseSizes([]byte(block)); err == nil {
+			continue
+		}
+		if _, err := parseNodeSettings([]byte(block)); err != nil {
+			t.Errorf("it is neither instance types nor settings of nodes: %v", err)
 		}
 	}
 }

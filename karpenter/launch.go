@@ -121,7 +121,7 @@ func (p *CloudProvider) made(ctx context.Context, class *api.ProxmoxNodeClass, a
 	}
 	m := made{
 		Region: at.zone.region, Zone: at.zone.node, Size: at.size.Name, CPUs: at.size.cpus(), Memory: at.size.memory(), Boot: class.Spec.BootDevice,
-		Source: class.Spec.InstanceTemplateRef, Image: imageIn(t, at.zone.region, at.zone.node), VMID: templateIn(statusOf(t).Zones, at.zone.region, at.zone.node),
+		Pin: at.pin, Source: class.Spec.InstanceTemplateRef, Image: imageIn(t, at.zone.region, at.zone.node), VMID: templateIn(statusOf(t).Zones, at.zone.region, at.zone.node),
 	}
 	if k := class.Spec.KubeletConfiguration; k != nil && k.TopologyManagerPolicy != "" && k.TopologyManagerPolicy != "none" {
 		m.NUMA = true

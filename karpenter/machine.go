@@ -25,6 +25,7 @@ type made struct {
 	CPUs     int64                   `json:"cpus"`
 	Memory   int64                   `json:"memory"`
 	NUMA     bool                    `json:"numa,omitempty"`
+	Pin      *pin                    `json:"pin,omitempty"`
 	Boot     *api.BootDevice         `json:"boot,omitempty"`
 	Source   api.InstanceTemplateRef `json:"source"`
 	Template *api.TemplateSpec       `json:"template,omitempty"` // nil: people made it
@@ -75,6 +76,7 @@ func (m made) machine(owner model.Owner, cluster spec.Cluster, at inPlace) (spec
 	if m.NUMA {
 		out.Class.NUMA = &spec.NUMA{}
 	}
+	m.Pin.into(out.Class)
 	root := spec.Disk{Name: "root"}
 	if b := m.Boot; b != nil {
 		root.Storage = b.Storage

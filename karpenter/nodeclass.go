@@ -120,6 +120,10 @@ func (c *classes) zones(ctx context.Context, class *api.ProxmoxNodeClass, needs 
 		}
 		needs.learn(ctx, r, fresh(some, class.Status.SelectedZones)...)
 		err := r.Site.View(ctx, func(have *model.Observed) {
+			if c.provider.static && !have.Root {
+				no = append(no, "region "+r.Name+": "+needsRoot)
+				return
+			}
 			for _, z := range some {
 				_, rest, _ := strings.Cut(z, "/")
 				node, _, _ := strings.Cut(rest, "/")

@@ -48,6 +48,19 @@ func (p *CloudProvider) zones(ctx context.Context, class *api.ProxmoxNodeClass) 
 			}
 			continue // while Proxmox is away nothing can be made there
 		}
+		for i := range some {
+			said := p.settings.of(name, some[i].node)
+			some[i].free = max(0, some[i].free-said.ReservedMemory)
+			some[i].freeCPUs = max(0, some[i].freeCPUs-int64(float64(len(said.ReservedCPUs))*p.factor))
+		}
+		if p.static {
+			if err := p.pinnable(ctx, r, some); err != nil {
+				if ctx.Err() != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
 		all = append(all, some...)
 	}
 	selected := sets.New(nodesOf(class.Status.SelectedZones)...)

@@ -20,6 +20,7 @@ type zone struct {
 	closed       string // why it takes nothing; empty: it does
 	needs        need   // what machines of the class take beside memory and CPUs
 	unseen       []need // the same of machines that are being made and that no list shows
+	pins         *host  // what machines can be pinned to; nil: they aren't
 }
 
 func (z zone) String() string { return z.region + "/" + z.node }
@@ -71,7 +72,9 @@ func (z zone) unfit(s Size) string {
 		return z.closed
 	case s.cpus() > z.cpus:
 		return fmt.Sprintf("%d CPUs, %d needed", z.cpus, s.cpus())
-	case s.cpus() > z.freeCPUs:
+	case z.pins != nil && s.cpus() > z.pins.room():
+		return fmt.Sprintf("%d CPUs that nobody is pinned to, %d needed", z.pins.room(), s.cpus())
+	case z.pins == nil && s.cpus() > z.freeCPUs:
 		return fmt.Sprintf("%d virtual CPUs free, %d needed", z.freeCPUs, s.cpus())
 	case s.memory() > z.free:
 		return fmt.Sprintf("%s of memory free, %s needed", model.Bytes(z.free), model.Bytes(s.memory()))

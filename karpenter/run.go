@@ -64,6 +64,10 @@ type Config struct {
 	InstanceTypes string
 	// CPUFactor is how many virtual CPUs a CPU of Proxmox stands for; 0: 4.
 	CPUFactor float64
+	// NodePolicy is PolicySimple or PolicyStatic; empty: the former.
+	NodePolicy string
+	// NodeSettings is a file with settings of Proxmox nodes; empty: there are none.
+	NodeSettings string
 	// APIServer is the URL by which machines reach Kubernetes; empty: that of kube-public/cluster-info, or the one
 	// that this process uses.
 	APIServer string
@@ -171,6 +175,16 @@ func (cfg Config) provider(ctx context.Context, mgr manager.Manager, set string)
 	regions := newRegions(cfg.Sites, set, cfg.Proxmox, cfg.Logger)
 	p := newCloudProvider(mgr.GetClient(), mgr.GetAPIReader(), regions, set, sizes, cfg.CPUFactor, &join.Tokens{Client: direct, Door: Door})
 	regions.observe = p.metrics.exchange
+	switch p.static = cfg.NodePolicy == PolicyStatic; cfg.NodePolicy {
+	case "", PolicySimple, PolicyStatic:
+	default:
+		return nil, fmt.Errorf("node policy %q: want %s or %s", cfg.NodePolicy, PolicySimple, PolicyStatic)
+	}
+	if cfg.NodeSettings != "" {
+		if p.settings, err = ReadNodeSettings(cfg.NodeSettings); err != nil {
+			return nil, err
+		}
+	}
 	if p.boot.cluster, err = join.Find(ctx, mgr.GetAPIReader(), cfg.Kubernetes, cfg.APIServer); err != nil {
 		return nil, err
 	}

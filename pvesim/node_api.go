@@ -75,7 +75,7 @@ func nodeStatus(c *call) (any, error) {
 		"current-kernel": map[string]any{"sysname": "Linux", "release": kernel, "version": "#1 SMP PREEMPT_DYNAMIC PMX", "machine": "x86_64"},
 		"boot-info":      map[string]any{"mode": "efi", "secureboot": 0},
 		"cpuinfo": map[string]any{
-			"model": "Simulated CPU", "sockets": 1, "cores": n.CPUs, "cpus": n.CPUs,
+			"model": "Simulated CPU", "sockets": max(1, n.NUMA), "cores": n.CPUs, "cpus": n.CPUs,
 			"mhz": "2400.000", "flags": "vmx aes", "hvm": "1", "user_hz": 100,
 		},
 		"memory": memory, "swap": map[string]any{"total": 0, "used": 0, "free": 0},

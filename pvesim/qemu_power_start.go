@@ -41,7 +41,7 @@ func (t *task) checkStart(vm *VM, restored bool) error {
 	if have := t.state.Nodes[vm.Node].CPUs; cpus > have {
 		return die("MAX %d vcpus allowed per VM on this node", have)
 	}
-	if err := checkMemory(c); err != nil {
+	if err := checkMemory(c, max(1, t.state.Nodes[vm.Node].NUMA)); err != nil {
 		return err
 	}
 	for _, d := range c.drives() {

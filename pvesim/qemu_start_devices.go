@@ -74,8 +74,8 @@ func (s *Sim) mappedOn(kind, id, node string) []string {
 	return nil
 }
 
-// checkMemory checks what memory hotplug and NUMA ask for.
-func checkMemory(c Conf) error {
+// checkMemory checks what memory hotplug and NUMA ask for on a host with so many NUMA nodes.
+func checkMemory(c Conf, hosts int) error {
 	mib := memoryOf(c) >> 20
 	plug := hotplugFeatures(c)["memory"]
 	if plug {
@@ -95,7 +95,7 @@ func checkMemory(c Conf) error {
 	if !truthy(c["numa"]) {
 		return nil
 	}
-	return checkNUMA(c, mib)
+	return checkNUMA(c, mib, hosts)
 }
 
 func checkMemoryPlug(c Conf, mib int64) error {
@@ -120,8 +120,8 @@ func checkMemoryPlug(c Conf, mib int64) error {
 	return nil
 }
 
-// checkNUMA checks the nodes that a VM describes; hosts have one.
-func checkNUMA(c Conf, mib int64) error {
+// checkNUMA checks the nodes that a VM describes, on a host with so many.
+func checkNUMA(c Conf, mib int64, hosts int) error {
 	total := int64(0)
 	for i := range 8 {
 		value := c[fmt.Sprintf("numa%d", i)]
@@ -141,7 +141,7 @@ func checkNUMA(c Conf, mib int64) error {
 			continue
 		}
 		for _, n := range expandSets(nodes) {
-			if n != "0" {
+			if atoi(n) >= hosts {
 				return die("host NUMA node%s doesn't exist", n)
 			}
 		}

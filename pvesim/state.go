@@ -52,6 +52,7 @@ type Node struct {
 	State   NodeState         `json:"state"`
 	CPUs    int               `json:"cpus"`
 	Memory  int64             `json:"memory"`
+	NUMA    int               `json:"numaNodes,omitempty"` // as many sockets; 0: one
 	Used    int64             `json:"used"`           // memory that the host itself uses
 	Root    int64             `json:"root"`           // size of the root file system
 	NICs    []string          `json:"nics,omitempty"` // physical network cards

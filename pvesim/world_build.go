@@ -52,7 +52,7 @@ func (s *Sim) build(w *World) error {
 
 func (s *Sim) addWorldNode(w *World, i int, n WorldNode) {
 	node := &Node{
-		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory),
+		Name: n.Name, ID: i + 1, IP: n.IP, State: n.State, CPUs: n.CPUs, Memory: int64(n.Memory), NUMA: n.NUMA,
 		Used: 1 << 30, Root: 100 << 30, Booted: s.now().Add(-time.Hour), Conf: map[string]string{},
 		NICs: n.NICs, PCI: n.PCI,
 	}

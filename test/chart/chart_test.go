@@ -79,6 +79,8 @@ func TestWrongValuesAreRefused(t *testing.T) {
 	for set, want := range map[string]string{
 		"replicas=many":                             "replicas",
 		"karpenter.instanceTypes[0].name=small":     "instanceTypes",
+		"karpenter.nodePolicy=dynamic":              "nodePolicy",
+		"karpenter.nodeSettings.lab.pve1.cpus=4":    "nodeSettings",
 		"image.tags=1":                              "tags",
 		"log.level=loud":                            "level",
 		"networkPolicy.proxmox.cidrs={pve.example}": "cidrs",

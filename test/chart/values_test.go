@@ -128,7 +128,7 @@ func TestInstanceTypesAreAFileOfTheOperator(t *testing.T) {
 	if err != nil || len(sizes) != 1 || sizes[0].Name != "db.large" || sizes[0].Capacity.Memory().String() != "64Gi" || *sizes[0].Price != 0.3 {
 		t.Errorf("%v, %v", sizes, err)
 	}
-	if other, _ := with("16"); other.Annotations["proxplane.io/instance-types"] == pod.Annotations["proxplane.io/instance-types"] {
+	if other, _ := with("16"); other.Annotations["proxplane.io/karpenter-files"] == pod.Annotations["proxplane.io/karpenter-files"] {
 		t.Error("a change doesn't restart the operator")
 	}
 }
@@ -149,5 +149,31 @@ func TestMetricsAreServedWithTheChosenCertificate(t *testing.T) {
 	monitor := rendered(t, "--set", "metrics.secure=true,metrics.serviceMonitor.enabled=true,metrics.serviceMonitor.tlsConfig.serverName=pp")["ServiceMonitor"][0]
 	if !strings.Contains(monitor, "scheme: https") || !strings.Contains(monitor, "serverName: pp") || strings.Contains(monitor, "insecureSkipVerify") {
 		t.Error("Prometheus doesn't verify the certificate as it is told to:\n" + monitor)
+	}
+}
+
+// Settings of Proxmox nodes are a file that the operator can read, also without instance types.
+func TestSettingsOfNodesAreAFileOfTheOperator(t *testing.T) {
+	all := rendered(t, "--set", "karpenter.enabled=true,karpenter.nodePolicy=static", "--set-json", `karpenter.nodeSettings={"lab":{"*":{"reservedcpus":[0],"reservedmemory":4294967296}}}`)
+	c := only[appsv1.Deployment](t, all, "Deployment").Spec.Template.Spec.Containers[0]
+	for _, arg := range []string{"--karpenter-node-policy=static", "--karpenter-node-settings=/etc/proxplane/karpenter/node-settings.json"} {
+		if !slices.Contains(c.Args, arg) {
+			t.Errorf("%s isn't among %v", arg, c.Args)
+		}
+	}
+	at := filepath.Join(t.TempDir(), "settings.json")
+	for _, doc := range all["ConfigMap"] {
+		var c corev1.ConfigMap
+		if err := yaml.Unmarshal([]byte(doc), &c); err != nil {
+			t.Fatal(err)
+		}
+		if text := c.Data["node-settings.json"]; text != "" {
+			if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if s, err := karpenter.ReadNodeSettings(at); err != nil || len(s["lab"]) != 1 {
+		t.Errorf("%v, %v", s, err)
 	}
 }
