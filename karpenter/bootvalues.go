@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/firstboot"
 	"github.com/proxplane/proxplane/spec"
 )
 
@@ -43,7 +44,8 @@ type bootInterface struct {
 	NodeGateway6          string
 }
 
-type bootResources struct{ CPU, Memory int64 }
+// bootResources are what a machine has; huge pages are counted.
+type bootResources struct{ CPU, Memory, Hugepages2Mi, Hugepages1Gi int64 }
 
 type bootKubernetes struct {
 	Version              string
@@ -75,7 +77,7 @@ func (b *bootData) values(name string, class *api.ProxmoxNodeClass, what made, s
 			Hostname: name, InstanceID: vmidVariable, InstanceUUID: m.Owner.ID(), InstanceType: what.Size, ProviderID: idScheme + what.Region + "/" + vmidVariable,
 			Region: what.Region, Zone: what.Zone, Tags: class.Spec.Tags, NodeClass: class.Name,
 		},
-		Resources:  bootResources{CPU: size.cpus(), Memory: size.memory()},
+		Resources:  resourcesOf(size),
 		Kubernetes: bootKubernetes{Version: b.version, RootCA: string(b.cluster.CA), APIServer: b.cluster.Server},
 	}
 	if hashes, err := b.cluster.CAHashes(); err == nil {
@@ -100,10 +102,29 @@ func (b *bootData) values(name string, class *api.ProxmoxNodeClass, what made, s
 		if t := what.Template; t != nil && i < len(t.Network) {
 			one.Gateway4, one.Gateway6 = t.Network[i].Gateway4, t.Network[i].Gateway6
 			in.Network.NameServers = append(in.Network.NameServers, t.Network[i].DNSServers...)
+			if _, _, ok := addresses(t.Network[i].Address4); ok {
+				one.Address4 = []string{addressVariable(firstboot.VarAddress, i)}
+			}
+			if _, _, ok := addresses(t.Network[i].Address6); ok {
+				one.Address6 = []string{addressVariable(firstboot.VarAddress6, i)}
+			}
 		}
 		in.Network.Interfaces = append(in.Network.Interfaces, one)
 	}
 	return in
+}
+
+// addressVariable stands for an address of a pool until that is chosen.
+func addressVariable(name string, nic int) string {
+	return "${" + firstboot.NICVariable(name, nic) + "}"
+}
+
+func resourcesOf(size Size) bootResources {
+	count := func(name corev1.ResourceName, each int64) int64 { q := size.Capacity[name]; return q.Value() / each }
+	return bootResources{
+		CPU: size.cpus(), Memory: size.memory(),
+		Hugepages2Mi: count(corev1.ResourceHugePagesPrefix+"2Mi", 2<<20), Hugepages1Gi: count(corev1.ResourceHugePagesPrefix+"1Gi", 1<<30),
+	}
 }
 
 func quantities(list corev1.ResourceList) map[string]string {

@@ -35,10 +35,10 @@ type CloudProvider struct {
 	// static has machines pinned to CPUs, and settings are what people say about Proxmox nodes.
 	static   bool
 	settings NodeSettings
-	boot    *bootData
-	backoff *backoff
-	metrics *metrics
-	events  teller
+	boot     *bootData
+	backoff  *backoff
+	metrics  *metrics
+	events   teller
 
 	choosing sync.Mutex // held by who chooses a zone
 	mu       sync.Mutex

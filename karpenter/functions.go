@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
 	"reflect"
 	"regexp"
@@ -17,11 +18,11 @@ import (
 
 // functions are those that templates of first-boot data can call.
 var functions = template.FuncMap{
-	"default": func(otherwise, value any) any {
-		if empty(value) {
+	"default": func(otherwise any, value ...any) any {
+		if len(value) == 0 || empty(value[0]) {
 			return otherwise
 		}
-		return value
+		return value[0]
 	},
 	"coalesce": func(values ...any) any {
 		for _, v := range values {
@@ -43,7 +44,7 @@ var functions = template.FuncMap{
 	"toYaml":       toYAML, "toYamlPretty": toYAML, "toPrettyYaml": toYAML,
 	"indent":          indent,
 	"nindent":         func(n int, text string) string { return "\n" + indent(n, text) },
-	"quote":           func(v any) string { return strconv.Quote(fmt.Sprint(v)) },
+	"quote":           quote,
 	"upper":           strings.ToUpper,
 	"lower":           strings.ToLower,
 	"trim":            strings.TrimSpace,
@@ -56,8 +57,8 @@ var functions = template.FuncMap{
 	"contains":        func(part, text string) bool { return strings.Contains(text, part) },
 	"hasPrefix":       func(start, text string) bool { return strings.HasPrefix(text, start) },
 	"hasSuffix":       func(end, text string) bool { return strings.HasSuffix(text, end) },
-	"hasTag":          func(tag string, tags []string) bool { return slices.Contains(tags, tag) },
-	"hasKey":          func(m map[string]string, key string) bool { _, ok := m[key]; return ok },
+	"hasTag":          func(tags []string, tag string) bool { return slices.Contains(tags, tag) },
+	"hasKey":          hasKey,
 	"get":             func(m map[string]string, key string) string { return m[key] },
 	"getValue":        getValue,
 	"regexFind":       regexFind,
@@ -68,7 +69,8 @@ var functions = template.FuncMap{
 		b, err := base64.StdEncoding.DecodeString(text)
 		return string(b), err
 	},
-	"cidrhost": cidrHost,
+	"cidrhost":  cidrHost,
+	"cidrslaac": cidrSLAAC,
 }
 
 func empty(v any) bool {
@@ -86,16 +88,37 @@ func indent(n int, text string) string {
 	return space + strings.ReplaceAll(text, "\n", "\n"+space)
 }
 
-// getValue is the value of a key in tags such as key=value or key-value.
-func getValue(key string, tags []string) string {
-	for _, t := range tags {
-		for _, between := range []string{"=", "-"} {
-			if value, ok := strings.CutPrefix(t, key+between); ok {
-				return value
-			}
+// getValue is the value of a key in a text such as ds=nocloud;i=1234.
+func getValue(text, key string) string {
+	for part := range strings.SplitSeq(text, ";") {
+		if value, ok := strings.CutPrefix(part, key+"="); ok {
+			return value
 		}
 	}
 	return ""
+}
+
+// quote puts values into quotes.
+func quote(values ...any) string {
+	var all []string
+	for _, v := range values {
+		if v != nil {
+			all = append(all, strconv.Quote(fmt.Sprint(v)))
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// hasKey reports whether a map with texts as keys has one.
+func hasKey(m any, key string) (bool, error) {
+	r := reflect.ValueOf(m)
+	if !r.IsValid() {
+		return false, nil
+	}
+	if r.Kind() != reflect.Map || r.Type().Key().Kind() != reflect.String {
+		return false, fmt.Errorf("hasKey: want a map such as .Values, have %T", m)
+	}
+	return r.MapIndex(reflect.ValueOf(key).Convert(r.Type().Key())).IsValid(), nil
 }
 
 func regexFind(pattern, text string) (string, error) {
@@ -139,4 +162,23 @@ func cidrHost(prefix string, n ...int) (string, error) {
 		a = a.Next()
 	}
 	return a.String(), nil
+}
+
+// cidrSLAAC is the address that an interface gives itself in an IPv6 prefix, with the length of the prefix.
+func cidrSLAAC(mac, prefix string) (string, error) {
+	p, err := netip.ParsePrefix(prefix)
+	if err != nil {
+		return "", err
+	}
+	hw, err := net.ParseMAC(mac)
+	const longest = 112
+	if err != nil || len(hw) != 6 || !p.Addr().Is6() || p.Bits() > longest {
+		return "", fmt.Errorf("cidrslaac: want a MAC and an IPv6 prefix of up to %d bits, have %q and %q", longest, mac, prefix)
+	}
+	a := p.Masked().Addr().As16()
+	id := [8]byte{hw[0] ^ 2, hw[1], hw[2], 0xff, 0xfe, hw[3], hw[4], hw[5]}
+	for i := max(8, p.Bits()/8); i < len(a); i++ {
+		a[i] = id[i-8]
+	}
+	return netip.PrefixFrom(netip.AddrFrom16(a), p.Bits()).String(), nil
 }

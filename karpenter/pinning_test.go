@@ -59,12 +59,12 @@ func TestSettingsOfNodesAreReadAsTheOriginalHasThem(t *testing.T) {
 		t.Errorf("%+v", one)
 	}
 	for text, want := range map[string]string{
-		`{"lab": {"pve1": {"reservedCPU": [0]}}}`:                                     "unknown field",
-		`{"lab": {"pve1": {"nodes": {"0": {"cpus": "7-3"}}}}}`:                        "want CPUs such as 0-3,8",
-		`{"lab": {"pve1": {"nodes": {"a": {"cpus": "0"}}}}}`:                          "number of a NUMA node",
+		`{"lab": {"pve1": {"reservedCPU": [0]}}}`:                                    "unknown field",
+		`{"lab": {"pve1": {"nodes": {"0": {"cpus": "7-3"}}}}}`:                       "want CPUs such as 0-3,8",
+		`{"lab": {"pve1": {"nodes": {"a": {"cpus": "0"}}}}}`:                         "number of a NUMA node",
 		`{"lab": {"pve1": {"nodes": {"0": {"cpus": "0-3"}, "1": {"cpus": "3-4"}}}}}`: "CPU 3 is in two NUMA nodes",
-		`{"lab": {"pve1": {"nodes": {"0": {"cpus": ""}}}}}`:                           "cpus is missing",
-		`{"lab": {"pve1": {"reservedcpus": [-1]}}}`:                                   "there is no CPU -1",
+		`{"lab": {"pve1": {"nodes": {"0": {"cpus": ""}}}}}`:                          "cpus is missing",
+		`{"lab": {"pve1": {"reservedcpus": [-1]}}}`:                                  "there is no CPU -1",
 	} {
 		if _, err := parseNodeSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

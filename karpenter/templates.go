@@ -110,6 +110,7 @@ func wantedImage(ctx context.Context, r *Region, owner model.Owner, name string,
 	if img.Storage, why, err = storageFor(ctx, r, t.StorageIDs); err != nil || why != "" {
 		return img, why, err
 	}
+	img.Tags, img.Description = tagsOf(t), t.Description
 	for key, value := range templateOptions(t) {
 		img.Options[key] = value
 	}
@@ -141,6 +142,16 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 		wait = textOf(out)
 	}
 	return zones, img.Version(), wait, nil
+}
+
+// tagsOf are the tags of the template itself, as Proxmox keeps them.
+func tagsOf(t *api.TemplateSpec) []string {
+	var tags []string
+	for _, tag := range t.Tags {
+		tags = append(tags, strings.ToLower(tag))
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
 }
 
 // templateOptions are the options of the template itself.

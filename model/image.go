@@ -37,6 +37,10 @@ type Image struct {
 	// Used says that machines are to be made from it.
 	Used    bool `json:"-"`
 	Options map[string]string
+	// Tags and Description are what people want a template to have that is made of it, beside what it is known by.
+	Tags        []string `json:",omitempty"`
+	Description string   `json:",omitempty"`
+
 	Range   Range
 	Deleted bool
 	Hold    Hold `json:",omitzero"` // as of a VM

@@ -86,9 +86,9 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 	made := o.step(Step{
 		Action: model.Create{
 			Target: model.Target{VMID: vmid, Node: node}, Name: i.Owner.Name,
-			Description: model.Describe("", model.Marker{Owner: owner, VMID: vmid, Version: i.Version(), Seed: volume}),
+			Description: model.Describe(i.Description, model.Marker{Owner: owner, VMID: vmid, Version: i.Version(), Seed: volume}),
 			Options:     i.Options, Disks: []model.NewDisk{{Disk: disk, Import: volume}},
-			Tags: []string{model.Tag, model.StateTag(owner, i.Version())},
+			Tags: append([]string{model.Tag, model.StateTag(owner, i.Version())}, i.Tags...),
 		},
 		What: fmt.Sprintf("make VM %d on %s from it", vmid, node), Why: why, Effect: New,
 	}, fetched)
