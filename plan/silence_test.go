@@ -131,6 +131,8 @@ func wishes() map[string]wish {
 		"Image.ChecksumAlgorithm": {exempt: "it says what Checksum is"},
 		"Image.Storage":           {change: func(d *model.Desired) { d.Images[2].Storage = "local-lvm" }},
 		"Image.Options":           {change: func(d *model.Desired) { d.Images[2].Options = map[string]string{"bios": "ovmf"} }},
+		"Image.Tags":              {exempt: "they are for people: a template that is there keeps those that it was made with"},
+		"Image.Description":       {exempt: "as of Tags"},
 		"Image.Range":             {exempt: "a template that is there has its VMID"},
 		"Image.Deleted":           {change: func(d *model.Desired) { d.Images[2].Deleted = true }},
 		"Image.Pin":               ofImage(func(i *model.Image) { i.Pin = model.Pin{Nodes: []string{"pve2"}} }),
