@@ -92,9 +92,9 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 		log.Info("machine-controller controls MachineDeployments and MachineSets; only Machines whose cloudProvider is proxmox are looked after here")
 	} else {
 		for name, add := range map[string]func() error{
-			"MachineDeployments":              func() error { return machinedeployment.Add(scalable{mgr}, zapLogger(log)) },
-			"MachineSets":                     func() error { return machineset.Add(mgr, zapLogger(log)) },
-			"selectors of MachineDeployments": func() error { return watchSelectors(mgr) },
+			"MachineDeployments":             func() error { return machinedeployment.Add(scalable{mgr}, zapLogger(log)) },
+			"MachineSets":                    func() error { return machineset.Add(mgr, zapLogger(log)) },
+			"progress of MachineDeployments": func() error { return watchProgress(mgr, r.events) },
 		} {
 			if err := add(); err != nil {
 				return fmt.Errorf("control %s: %w", name, err)

@@ -129,7 +129,7 @@ func (r *reconciler) foreign(m *clusterv1alpha1.Machine) {
 		return
 	}
 	r.events.Eventf(m, nil, corev1.EventTypeWarning, "NotOurs", "Ignore",
-		"cloudProvider is %q: only proxmox machines are made here; others need machine-controller, and --machines=beside here", provider(m))
+		"cloudProvider is %q: only proxmox machines are made here; others need machine-controller, and --machines-beside here", provider(m))
 }
 
 // run does what can be done now.

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proxplane/proxplane/pve"
@@ -132,9 +134,13 @@ func TestAMachineThatNeverJoinsIsReplaced(t *testing.T) {
 func TestATemplateThatComesLater(t *testing.T) {
 	t.Parallel()
 	s := begin(t)
-	s.apply(s.pool(pool{name: "md", replicas: 1, template: 9001}))
+	s.apply(s.pool(pool{name: "md", replicas: 1, template: 9001, more: "progressDeadlineSeconds: 3"}))
 	s.until("it says that the template isn't there", func() bool {
 		return len(s.list()) == 1 && func() bool { _, text := message(s.list()[0]); return strings.Contains(text, "9001") }()
+	})
+	s.until("the MachineDeployment says that it stands still, and why", func() bool {
+		reason, text := s.progress("md")
+		return reason == "ProgressDeadlineExceeded" && strings.Contains(text, "9001") && s.warned("md", "nothing has changed for 3s")
 	})
 	if err := s.pve.Call(t.Context(), "POST", "/nodes/pve1/qemu/9000/clone", pve.Params{"newid": "9001", "name": "another", "full": "1"}); err != nil {
 		t.Fatal(err)
@@ -143,6 +149,65 @@ func TestATemplateThatComesLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("it is made by itself", func() bool { reason, _ := message(s.list()[0]); return s.phases()["Joining"] == 1 && reason == "" })
+}
+
+// progress is what the condition Progressing of a MachineDeployment says.
+func (s *story) progress(name string) (reason, text string) {
+	s.t.Helper()
+	d := &unstructured.Unstructured{}
+	d.SetGroupVersionKind(clusterv1alpha1.SchemeGroupVersion.WithKind("MachineDeployment"))
+	if err := kube.Get(s.t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, d); err != nil {
+		s.t.Fatal(err)
+	}
+	list, _, _ := unstructured.NestedSlice(d.Object, "status", "conditions")
+	for _, one := range list {
+		if c, ok := one.(map[string]any); ok && c["type"] == "Progressing" {
+			return fmt.Sprint(c["reason"]), fmt.Sprint(c["message"])
+		}
+	}
+	return "", ""
+}
+
+// MachineSets take away the newest or the oldest machine as they are told, or one that is marked.
+func TestDeletePoliciesOfMachineSets(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	set := func(name, policy string, replicas int) {
+		t.Helper()
+		text := s.pool(pool{name: name, replicas: replicas})
+		s.apply(strings.Replace(strings.Replace(text, "kind: MachineDeployment", "kind: MachineSet", 1), "  selector:", "  deletePolicy: "+policy+"\n  selector:", 1))
+	}
+	of := func(name string) (names []string) {
+		for _, m := range s.list() {
+			if m.Labels["pool"] == name {
+				names = append(names, m.Name)
+			}
+		}
+		return names
+	}
+	policies := []string{"Newest", "Oldest"}
+	first := map[string]string{}
+	for _, policy := range policies {
+		name := strings.ToLower(policy)
+		set(name, policy, 1)
+		s.until("there is a machine", func() bool { return len(of(name)) == 1 })
+		first[name] = of(name)[0]
+	}
+	// Machines are told apart by their age in seconds.
+	s.until("a second has passed", func() bool {
+		return !slices.ContainsFunc(s.list(), func(m machine) bool { return time.Since(m.CreationTimestamp.Time) < 2*time.Second })
+	})
+	for _, policy := range policies {
+		set(strings.ToLower(policy), policy, 2)
+	}
+	s.until("there are two of each", func() bool { return len(of("newest")) == 2 && len(of("oldest")) == 2 && len(s.guests()) == 4 })
+	for _, policy := range policies {
+		set(strings.ToLower(policy), policy, 1)
+	}
+	s.until("there is one of each", func() bool { return len(of("newest")) == 1 && len(of("oldest")) == 1 && len(s.guests()) == 2 })
+	if of("newest")[0] != first["newest"] || of("oldest")[0] == first["oldest"] {
+		t.Errorf("%v are left, and %v were first", s.machines(), first)
+	}
 }
 
 func TestATokenIsRevokedAndRotated(t *testing.T) {
