@@ -2,6 +2,7 @@ package karpenter
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // changeClass changes the class.
@@ -306,6 +308,41 @@ func TestEventsTellWhatHappens(t *testing.T) {
 		}
 		if n := strings.Count(all, "the template is in 2 zones"); n != 1 {
 			t.Errorf("it is said %d times that the template is ready", n)
+		}
+	})
+}
+
+// A Proxmox node that is lost keeps a machine from going: that is said, and the machine goes when the node is back.
+func TestAMachineOnALostProxmoxNodeGoesWhenItIsBack(t *testing.T) {
+	inLab(t, sim.Lab(3, pvesim.WorldNode{CPUs: 32, Memory: 64 << 30}, "talos"), talos(), func(t *testing.T, l *lab) {
+		recorder := events.NewFakeRecorder(1000)
+		l.events = teller{recorder}
+		l.settle()
+		c := l.create(l.claim("node-1", zoneIs("pve2")))
+		l.initialized(c)
+		l.sim.Do(func(s *pvesim.State) { s.Nodes["pve2"].State = pvesim.Offline })
+		time.Sleep(time.Minute)
+		for range 5 {
+			if err := l.Delete(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		all := ""
+		for len(recorder.Events) > 0 {
+			all += <-recorder.Events + "\n"
+		}
+		if !strings.Contains(all, "Warning NotRemoved VM "+strconv.Itoa(vmidOf(t, c))+" isn't removed yet: ") || !strings.Contains(all, "pve2") {
+			t.Errorf("nobody says why:\n%s", all)
+		}
+		// Others are made meanwhile, and not there.
+		if other := l.create(l.claim("node-2")); other.Labels[corev1.LabelTopologyZone] == "pve2" {
+			t.Errorf("the next one is on %v", other.Labels)
+		}
+		l.sim.Do(func(s *pvesim.State) { s.Nodes["pve2"].State = pvesim.Online })
+		l.gone(c)
+		if n := l.guests(); n != 1 {
+			t.Errorf("%d machines are left", n)
 		}
 	})
 }

@@ -20,6 +20,7 @@ const (
 	eventNoCapacity = "NoCapacity" // no zone has room for a machine of the class
 	eventDrifted    = "Drifted"    // a node is to be replaced
 	eventNotMade    = "NotMade"    // the machine of a node couldn't be made
+	eventNotRemoved = "NotRemoved" // the machine of a node can't be removed yet
 )
 
 // teller emits events. The zero one emits none.

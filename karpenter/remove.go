@@ -45,6 +45,9 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	if err := r.Site.Remove(ctx, owner); err != nil {
 		return fmt.Errorf("delete VM %d of %s: %w", m.Guest.VMID, claim.Name, err)
 	}
+	if out, known := r.Site.Latest(owner); known && (out.Wait != nil && out.Wait.Reason.Facts().Ends != model.EndsByItself || r.Site.Stuck(out)) {
+		p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "VM %d isn't removed yet: %s", m.Guest.VMID, textOf(out))
+	}
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -132,6 +134,10 @@ func (cfg Config) options() (*options.Options, error) {
 	opts.LogLevel = "info" // ours is said otherwise
 	if err := opts.Parse(fs, cfg.Arguments...); err != nil {
 		return nil, fmt.Errorf("arguments for Karpenter: %w", err)
+	}
+	const repair = "NodeRepair"
+	if !strings.Contains(strings.Join(append(cfg.Arguments, os.Getenv("FEATURE_GATES")), " "), repair) {
+		opts.FeatureGates.NodeRepair = true // a Proxmox node that is lost takes nodes with it, and nobody else replaces them
 	}
 	return opts, nil
 }
