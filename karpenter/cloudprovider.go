@@ -53,6 +53,7 @@ type try struct {
 	region string
 	at     time.Time
 	gone   bool // its NodeClaim is
+	alone  bool // it has been noted that the machine didn't become a node
 }
 
 // reservation is what a machine takes that is being made, or was and isn't listed yet.

@@ -89,7 +89,7 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 			if begun && z.String() != earlier.zone.String() {
 				continue
 			}
-			if why := cmp.Or(z.unfit(s.in(class)), p.backoff.why(z, s.Name)); why != "" {
+			if why := cmp.Or(z.unfit(s.in(class)), p.backoff.why(z, s.Name, class.Name)); why != "" {
 				no = append(no, fmt.Sprintf("%s for %s: %s", z, s.Name, why))
 				continue
 			}

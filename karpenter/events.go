@@ -20,6 +20,7 @@ const (
 	eventNoCapacity = "NoCapacity" // no zone has room for a machine of the class
 	eventDrifted    = "Drifted"    // a node is to be replaced
 	eventNotMade    = "NotMade"    // the machine of a node couldn't be made
+	eventNotJoined  = "NotJoined"  // a machine of the class didn't become a node
 	eventNotRemoved = "NotRemoved" // the machine of a node can't be removed yet
 )
 

@@ -56,6 +56,7 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 		return k.making(ctx, &claim, class, was, at, vmid)
 	}
 	owner := k.provider.ownerOf(&claim)
+	k.provider.backoff.joined(class.Name)
 	k.provider.runs(&claim, was, vmid)
 	if left := join.Settle - time.Since(claim.StatusConditions().Get(v1.ConditionTypeInitialized).LastTransitionTime.Time); left > 0 {
 		return reconcile.Result{RequeueAfter: left}, nil

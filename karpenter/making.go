@@ -41,6 +41,31 @@ func (k *keeper) making(ctx context.Context, claim *v1.NodeClaim, class *api.Pro
 	return reconcile.Result{}, nil
 }
 
+// joinTime is how long Karpenter waits for the Node of a machine.
+const joinTime = 15 * time.Minute
+
+// notJoined has the next machine of a class wait if the machine of a NodeClaim that goes didn't become a node in time: its first-boot data are wrong, as
+// a rule, so that each further one would be made and destroyed for nothing.
+func (p *CloudProvider) notJoined(ctx context.Context, claim *v1.NodeClaim, vmid int) {
+	if claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() || time.Since(claim.CreationTimestamp.Time) < joinTime {
+		return
+	}
+	owner := p.ownerOf(claim)
+	p.mu.Lock()
+	t := p.tried[owner]
+	noted := t.alone
+	t.alone, t.at = true, time.Now()
+	p.tried[owner] = t
+	p.mu.Unlock()
+	class, err := p.class(ctx, claim.Spec.NodeClassRef)
+	if noted || err != nil || class == nil {
+		return
+	}
+	text := fmt.Sprintf("VM %d of %s didn't become a node within %s: see what its first boot says (proxplane console, or /var/log/cloud-init-output.log in it), and user-data of spec.metadataOptions.templatesRef", vmid, claim.Name, joinTime)
+	until := p.backoff.unjoined(class.Name, text)
+	p.events.say(class, corev1.EventTypeWarning, eventNotJoined, "Join", "%s; the next machine of the class is made in %s", text, until.Sub(p.backoff.now()))
+}
+
 // abandon removes what was begun for NodeClaims of a name that are gone: Karpenter tells nobody that it has deleted one that wasn't launched yet. The one
 // with the UID is there; empty: none is.
 func (p *CloudProvider) abandon(ctx context.Context, name string, there types.UID) error {

@@ -1,12 +1,14 @@
 package karpenter
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -122,7 +124,7 @@ func TestAMachineThatFailsLaterIsReplaced(t *testing.T) {
 		}
 		c := l.begin("node-1")
 		l.await("the NodeClaim goes", func() bool { return !l.isThere(c.Name) }, c.Name)
-		if why := l.backoff.why(zone{region: "lab", node: c.Labels["topology.kubernetes.io/zone"]}, "c1.2VCPU-4GB"); !strings.Contains(why, "KVM virtualisation") {
+		if why := l.backoff.why(zone{region: "lab", node: c.Labels["topology.kubernetes.io/zone"]}, "c1.2VCPU-4GB", "default"); !strings.Contains(why, "KVM virtualisation") {
 			t.Errorf("the zone is said to be left alone because of %q", why)
 		}
 		l.gone(c)
@@ -181,6 +183,42 @@ func TestANodeClaimThatGoesBeforeItIsLaunchedGetsNoMachine(t *testing.T) {
 		}
 		if len(l.reserved) > 0 {
 			t.Errorf("what it would have taken is counted: %v", l.reserved)
+		}
+	})
+}
+
+// A class whose machines never become nodes makes fewer and fewer of them, and says why; one that joins ends that.
+func TestAClassWhoseMachinesNeverJoinSlowsDown(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		recorder := events.NewFakeRecorder(1000)
+		l.events = teller{recorder}
+		l.settle()
+		for i, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+			c := l.create(l.claim(fmt.Sprintf("node-%d", i)))
+			time.Sleep(joinTime)
+			l.gone(c)
+			if l.offered("pve1")+l.offered("pve2") > 0 {
+				t.Fatal("machines are promised that won't join")
+			}
+			if _, err := l.Create(t.Context(), l.claim(fmt.Sprintf("late-%d", i))); !cloudprovider.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "didn't become a node within 15m0s") {
+				t.Errorf("got %v", err)
+			}
+			said := ""
+			for len(recorder.Events) > 0 {
+				said += <-recorder.Events + "\n"
+			}
+			if !strings.Contains(said, "Warning NotJoined VM ") || !strings.Contains(said, "is made in "+pause.String()) {
+				t.Errorf("it is said: %s", said)
+			}
+			time.Sleep(pause)
+			if l.offered("pve1") == 0 {
+				t.Errorf("nothing is made after %v", pause)
+			}
+		}
+		l.initialized(l.create(l.claim("good")))
+		l.backoff.unjoined("default", "again")
+		if l.backoff.zones[classKey("default")].times != 1 {
+			t.Error("a machine that has joined doesn't count")
 		}
 	})
 }

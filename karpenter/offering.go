@@ -147,7 +147,7 @@ func (p *CloudProvider) instanceType(s Size, class *api.ProxmoxNodeClass, zones 
 		regions.Insert(z.region)
 		offerings = append(offerings, &cloudprovider.Offering{
 			Price:     s.price(packs && z.guests == 0),
-			Available: z.unfit(s) == "" && p.backoff.why(z, s.Name) == "",
+			Available: z.unfit(s) == "" && p.backoff.why(z, s.Name, class.Name) == "",
 			Requirements: scheduling.NewLabelRequirements(map[string]string{
 				corev1.LabelTopologyRegion: z.region, corev1.LabelTopologyZone: z.node, v1.CapacityTypeLabelKey: s.CapacityType,
 			}),

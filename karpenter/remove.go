@@ -42,6 +42,7 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 		return fmt.Errorf("find the machine of %s: %w", claim.Name, err)
 	}
 	p.settled(claim, 0, errGone)
+	p.notJoined(ctx, claim, m.Guest.VMID)
 	if err := r.Site.Remove(ctx, owner); err != nil {
 		return fmt.Errorf("delete VM %d of %s: %w", m.Guest.VMID, claim.Name, err)
 	}

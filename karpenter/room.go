@@ -109,9 +109,26 @@ func newBackoff(now func() time.Time) *backoff {
 // failed notes that a machine couldn't be made in a zone, and returns when the zone is tried again. Of an empty
 // size it holds for all.
 func (b *backoff) failed(z zone, size, text string) time.Time {
+	return b.note(z.String()+" "+size, text)
+}
+
+// unjoined notes that a machine of a class didn't become a node, and returns when the next one is made.
+func (b *backoff) unjoined(class, text string) time.Time { return b.note(classKey(class), text) }
+
+// joined notes that one did.
+func (b *backoff) joined(class string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := z.String() + " " + size
+	delete(b.zones, classKey(class))
+}
+
+// classKey is what a class is known by among zones, whose names have no space at their beginning.
+func classKey(name string) string { return " " + name }
+
+// note notes that something failed, and returns when it is tried again.
+func (b *backoff) note(key, text string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	t := b.zones[key]
 	t.times++
 	t.text, t.until = text, b.now().Add(min(lastPause, firstPause<<min(t.times-1, 10)))
@@ -127,11 +144,11 @@ func (b *backoff) worked(z zone, size string) {
 	delete(b.zones, z.String()+" ")
 }
 
-// why says why a zone is left alone for a size; empty: it isn't.
-func (b *backoff) why(z zone, size string) string {
+// why says why a zone is left alone for a size and a class; empty: it isn't.
+func (b *backoff) why(z zone, size, class string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, key := range []string{z.String() + " " + size, z.String() + " "} {
+	for _, key := range []string{z.String() + " " + size, z.String() + " ", classKey(class)} {
 		if t, ok := b.zones[key]; ok && b.now().Before(t.until) {
 			return fmt.Sprintf("%s; it is tried again after %s", t.text, t.until.Format(time.TimeOnly))
 		}

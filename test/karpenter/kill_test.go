@@ -2,6 +2,8 @@ package karpenter_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +35,27 @@ func (s *story) running() (n int) {
 	return n
 }
 
+// oneEach holds that Proxmox was asked for one VM of each NodeClaim that there ever was, under one VMID.
+func (s *story) oneEach() {
+	s.t.Helper()
+	ids := map[string]map[string]bool{}
+	for _, r := range s.pve.Requests(0) {
+		if r.Method == "POST" && strings.HasSuffix(r.URL, "/clone") {
+			name := r.Params["name"]
+			if ids[name] == nil {
+				ids[name] = map[string]bool{}
+			}
+			ids[name][r.Params["newid"]] = true
+		}
+	}
+	for name, all := range ids {
+		if len(all) > 1 {
+			s.t.Errorf("NodeClaim %s was to have the VMs %v", name, slices.Sorted(maps.Keys(all)))
+		}
+	}
+	s.t.Logf("%d NodeClaims had machines, and %d are there", len(ids), len(s.claims()))
+}
+
 // However often the controllers are killed while they make ten machines: there are ten, each for one NodeClaim, and nothing else.
 // The story runs before all others, since these share controllers.
 func TestKilledControllersMakeNoMachineTwice(t *testing.T) {
@@ -61,6 +84,7 @@ func TestKilledControllersMakeNoMachineTwice(t *testing.T) {
 	}
 	s.awaitReady(10)
 	s.awaitMachines(10)
+	s.oneEach()
 	vms := s.machines()
 	for _, c := range s.claims() {
 		id, err := strconv.Atoi(c.Status.ProviderID[strings.LastIndex(c.Status.ProviderID, "/")+1:])
