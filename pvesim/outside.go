@@ -29,6 +29,15 @@ func (s *Sim) client(insecure bool) *http.Client {
 	}}
 }
 
+// Fetch has a program on the node fetch a file from the outside world.
+func (h *Host) Fetch(url string) (*http.Response, error) {
+	q, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return h.sim.client(false).Do(q)
+}
+
 // ReadVolume gives the bytes of a file on a storage, as a node sees it: there is
 // no call in Proxmox' API for that. Volumes that were made without bytes, such as
 // disks, read as nothing.

@@ -25,6 +25,7 @@ func init() {
 		"grep": progGrep, "cut": progCut, "wc": progWc,
 		"md5sum": progSum(md5.New), "sha256sum": progSum(sha256.New), "sha512sum": progSum(sha512.New),
 		"qm": progQm, "pvesm": progPvesm, "pvesh": progPvesh, "pveversion": progPveversion, "ha-manager": progHAManager,
+		"wget": progWget,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path"
 	"strconv"
@@ -64,6 +65,46 @@ func progTee(p *process) int {
 		}
 	}
 	return status
+}
+
+// progWget is "wget [-q] [-O FILE] URL".
+func progWget(p *process) int {
+	var url, to string
+	for i := 0; i < len(p.args); i++ {
+		switch a := p.args[i]; {
+		case a == "-O" && i+1 < len(p.args):
+			i++
+			to = p.args[i]
+		case !strings.HasPrefix(a, "-"):
+			url = a
+		}
+	}
+	if url == "" {
+		fmt.Fprintln(p.err, "wget: missing URL")
+		return 1
+	}
+	if to == "" {
+		to = path.Base(url)
+	}
+	answer, err := p.node.host.Fetch(url)
+	if err != nil {
+		fmt.Fprintf(p.err, "wget: %v\n", err)
+		return 4
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		fmt.Fprintf(p.err, "ERROR %s.\n", answer.Status)
+		return 8
+	}
+	file, err := p.files().stream(p.path(to), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return p.fail("wget", to, err)
+	}
+	_, err = io.Copy(file, answer.Body)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return p.fail("wget", to, err)
+	}
+	return 0
 }
 
 func progLs(p *process) int {

@@ -271,8 +271,15 @@ func (p *process) keys(data any) {
 	}
 }
 
-// progHAManager is "ha-manager crm-command node-maintenance enable|disable NODE".
+// progHAManager is "ha-manager add SID [OPTIONS]" and "ha-manager crm-command node-maintenance enable|disable NODE".
 func progHAManager(p *process) int {
+	if name, words, options := arguments(p.args); name == "add" && len(words) == 1 {
+		options["sid"] = words[0]
+		if _, err := p.node.host.Call("POST", "/cluster/ha/resources", options, p.print); err != nil {
+			return p.complain(err.Error())
+		}
+		return 0
+	}
 	switch a := p.args; {
 	case len(a) != 4 || a[0] != "crm-command" || a[1] != "node-maintenance":
 		return p.unknown("ha-manager", strings.Join(a, " "))

@@ -117,6 +117,22 @@ func begin(t *testing.T, name string, change ...func(*pvesim.World)) *story {
 // beginAlone begins a story without controllers.
 func beginAlone(t *testing.T, name string, change ...func(*pvesim.World)) *story {
 	t.Helper()
+	s := open(t, name, change...)
+	s.apply(s.pve.Provider(name, name))
+	s.apply(s.bootData())
+	s.apply(fmt.Sprintf(`apiVersion: karpenter.proxmox.sinextra.dev/v1alpha1
+kind: ProxmoxUnmanagedTemplate
+metadata: {name: %[1]s}
+spec: {region: %[1]s, templateName: linux}
+`, name))
+	s.apply(s.class("ProxmoxUnmanagedTemplate"))
+	s.apply(s.pool("0s"))
+	return s
+}
+
+// open begins a story with a Proxmox whose machines join, and nothing in Kubernetes.
+func open(t *testing.T, name string, change ...func(*pvesim.World)) *story {
+	t.Helper()
 	w := world()
 	for _, c := range change {
 		c(w)
@@ -132,15 +148,6 @@ func beginAlone(t *testing.T, name string, change ...func(*pvesim.World)) *story
 	}
 	t.Cleanup(s.fleet.Stop)
 	t.Cleanup(s.end)
-	s.apply(s.pve.Provider(name, name))
-	s.apply(s.bootData())
-	s.apply(fmt.Sprintf(`apiVersion: karpenter.proxmox.sinextra.dev/v1alpha1
-kind: ProxmoxUnmanagedTemplate
-metadata: {name: %[1]s}
-spec: {region: %[1]s, templateName: linux}
-`, name))
-	s.apply(s.class("ProxmoxUnmanagedTemplate"))
-	s.apply(s.pool("0s"))
 	return s
 }
 

@@ -51,14 +51,7 @@ func TestThePagesExampleEndsInAReadyNode(t *testing.T) {
 	t.Parallel()
 	s := begin(t)
 	s.joins()
-	text, err := os.ReadFile("../../examples/machines/proxmox-machinedeployment.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.apply(strings.NewReplacer(
-		"https://pve.example.com:8006", s.pve.Endpoint, "machine-controller@pve!token", sim.TokenID, "00000000-0000-0000-0000-000000000000", sim.TokenSecret,
-		"namespace: kube-system", "namespace: "+s.namespace,
-	).Replace(string(text)))
+	s.apply(s.example())
 	s.until("there is a ready node", func() bool { return s.phases()["Running"] == 1 })
 	s.pve.Do(func(st *pvesim.State) {
 		vm := sim.VM(st, s.machines()[0])
@@ -66,6 +59,41 @@ func TestThePagesExampleEndsInAReadyNode(t *testing.T) {
 			t.Errorf("%+v", vm)
 		}
 	})
+}
+
+// The template that the page has people make in a shell of a Proxmox node, and its example, end in a ready node.
+func TestThePagesStepsEndInAReadyNode(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.joins()
+	if err := s.pve.Call(t.Context(), "DELETE", "/nodes/pve1/qemu/9000", nil); err != nil { // there is one from the start
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/machines.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```bash\n")
+	script, _, found := strings.Cut(rest, "```")
+	if !found || !strings.Contains(script, "qm template") {
+		t.Fatal("the page has no script")
+	}
+	s.pve.Shell(t, "pve1", script)
+	s.apply(s.example())
+	s.until("there is a ready node", func() bool { return s.phases()["Running"] == 1 })
+}
+
+// example is the example that belongs to the page, but for where Proxmox is and who logs in.
+func (s *story) example() string {
+	s.t.Helper()
+	text, err := os.ReadFile("../../examples/machines/proxmox-machinedeployment.yaml")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.NewReplacer(
+		"https://pve.example.com:8006", s.pve.Endpoint, "machine-controller@pve!token", sim.TokenID, "00000000-0000-0000-0000-000000000000", sim.TokenSecret,
+		"namespace: kube-system", "namespace: "+s.namespace,
+	).Replace(string(text))
 }
 
 func TestScaleUpAndDown(t *testing.T) {
