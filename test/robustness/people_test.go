@@ -66,7 +66,6 @@ func (o *others) meddleWith(k kind, id int, do func(o *others, id int) bool) {
 		if do(o, id) {
 			o.run.tells(k)
 		}
-		o.run.watch.look()
 	})
 }
 
@@ -76,6 +75,7 @@ func (o *others) enter(id int) (leave func()) {
 	defer o.mu.Unlock()
 	o.busy[id]++
 	return func() {
+		o.run.watch.look() // what they did until now isn't ours, however late the next look is
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.busy[id]--
