@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // Set is some programs that are built together.
@@ -89,8 +91,19 @@ func (s *Set) missing() []string {
 	})
 }
 
-// Build builds what isn't there yet, and says so.
+// Build builds what isn't there yet, and says so. Of several processes that need the set one builds it, and the others wait.
 func (s *Set) Build(ctx context.Context, say io.Writer) error {
+	if s.Built() {
+		return nil
+	}
+	if err := os.MkdirAll(s.Bin, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockedfile.MutexAt(s.Bin + ".lock").Lock()
+	if err != nil {
+		return fmt.Errorf("wait for another build of %s: %w", s.Name, err)
+	}
+	defer unlock()
 	missing := s.missing()
 	if len(missing) == 0 {
 		return nil
