@@ -22,8 +22,9 @@ type Cluster struct {
 	Record  Record
 	Members []Member // control planes first, in their order
 
-	site *site.Site
-	in   Guests
+	site  *site.Site
+	in    Guests
+	hosts int // nodes of Proxmox
 }
 
 // Member is a machine of a cluster that is in Proxmox.
@@ -45,6 +46,9 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 	c := &Cluster{Name: name, site: s, in: in}
 	machines, err := s.List(ctx, Door, name)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.View(ctx, func(have *model.Observed) { c.hosts = len(have.Nodes) }); err != nil {
 		return nil, err
 	}
 	ids, err := untagged(ctx, s, name)

@@ -54,6 +54,9 @@ func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 			return r, fmt.Errorf("%s is more than the file wants, and init removes nothing; remove it with: proxplane cluster scale %s=%d --cluster %s", m.Name, m.Pool, countOf(f, m.Pool), f.Name)
 		}
 	}
+	if err := w.checkMore(ctx, c, r); err != nil {
+		return r, err
+	}
 	before, err := Record{Generation: r.Generation, File: was, Release: r.Release}.pack()
 	if err != nil {
 		return r, err

@@ -29,6 +29,7 @@ type wanted struct {
 	token   string
 	made    Made
 	release map[string]Release // of machines that are there, by name
+	hosts   int                // nodes of Proxmox
 }
 
 // spec of the Proxmox cluster.
@@ -131,14 +132,18 @@ func (w *wanted) releaseOf(n Node) Release {
 }
 
 // place spreads the machines of a pool over the nodes: control planes never share one where there are
-// enough, workers go where the most memory is free.
+// enough, workers go where the most memory is free. A node that is offline counts: it comes back.
 func (w *wanted) place(pool *Pool) model.Place {
 	place := model.Place{Nodes: pool.Nodes}
 	nodes := pool.Nodes
 	if len(nodes) == 0 {
 		nodes = w.file.Provider.nodes()
 	}
-	if pool.Name == controlPool && len(nodes) != 1 && (nodes == nil || len(nodes) >= *pool.Count) {
+	enough := len(nodes)
+	if nodes == nil {
+		enough = w.hosts
+	}
+	if pool.Name == controlPool && enough > 1 && enough >= *pool.Count {
 		place.AntiAffinity = []model.Selector{{Key: "pool", Operator: "In", Values: []string{controlPool}}}
 	}
 	return place
@@ -217,7 +222,7 @@ func Wanted(f *File) (model.Desired, error) {
 }
 
 func wantedOf(f *File) (model.Desired, error) {
-	wants := (&Cluster{}).wanted(Record{Generation: 1, File: f}, newToken())
+	wants := (&Cluster{hosts: *f.Nodes.ControlPlane.Count}).wanted(Record{Generation: 1, File: f}, newToken())
 	return wants.desired(NodesOf(f))
 }
 

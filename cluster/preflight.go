@@ -21,7 +21,9 @@ func (w *Work) Check(ctx context.Context, f *File) error {
 		errs = append(errs, &Error{Field: field, Text: fmt.Sprintf(format, args...)})
 	}
 	var nodes []string
+	there := &Cluster{}
 	if err := w.Site.View(ctx, func(have *model.Observed) {
+		there.hosts = len(have.Nodes)
 		nodes = checkNodesOf(f, have, fail)
 		checkStorages(f, have, nodes, fail)
 		checkTemplate(f, have, fail)
@@ -34,16 +36,36 @@ func (w *Work) Check(ctx context.Context, f *File) error {
 	if err := w.checkVIP(ctx, f, nodes); err != nil {
 		return err
 	}
-	wants := (&Cluster{}).wanted(Record{Generation: 1, File: f}, newToken())
+	wants := there.wanted(Record{Generation: 1, File: f}, newToken())
 	if err := wants.check(NodesOf(f)); err != nil { // what is wrong with addresses, names and sizes
 		return err
 	}
-	return w.checkPlan(ctx, wants, NodesOf(f))
+	return w.checkPlan(ctx, wants, NodesOf(f), nil)
+}
+
+// checkMore finds out whether Proxmox can take the machines that a record has more than there are, before
+// anybody writes down that they are wanted.
+func (w *Work) checkMore(ctx context.Context, c *Cluster, r Record) error {
+	fresh := map[string]bool{}
+	for _, n := range NodesOf(r.File) {
+		if !slices.ContainsFunc(c.Members, func(m Member) bool { return m.Name == n.Name }) {
+			fresh[n.Name] = true
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	wants := c.wanted(r, newToken())
+	nodes := slices.DeleteFunc(wants.nodes(c, NodesOf(r.File)), func(n Node) bool {
+		return slices.ContainsFunc(c.Members, func(m Member) bool { return m.Name == n.Name && m.Away })
+	})
+	return w.checkPlan(ctx, wants, nodes, fresh)
 }
 
 // checkPlan finds machines that Proxmox can't take: a bridge that isn't there, no node with enough memory, a
-// storage without room. All are looked at together, so that nothing is made of a cluster that can't be whole.
-func (w *Work) checkPlan(ctx context.Context, wants *wanted, nodes []Node) error {
+// storage without room. All are looked at together, so that nothing is made of a cluster that can't be whole; only
+// the fresh ones are told, unless fresh is nil.
+func (w *Work) checkPlan(ctx context.Context, wants *wanted, nodes []Node, fresh map[string]bool) error {
 	want, err := wants.desired(nodes)
 	if err != nil {
 		return err
@@ -54,7 +76,7 @@ func (w *Work) checkPlan(ctx context.Context, wants *wanted, nodes []Node) error
 		return err
 	}
 	for _, o := range p.Objects { // they are alike: the first one says it
-		if o.Blocked() && o.Wait != nil {
+		if o.Blocked() && o.Wait != nil && (fresh == nil || fresh[o.Owner.Name]) {
 			return &Error{Text: fmt.Sprintf("%s can't be made: %s", o.Owner.Name, status.Cluster.Wait(*o.Wait))}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -105,6 +107,8 @@ func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 // them by passwords of that time: machines that were made anew since, or will be, couldn't join
 // otherwise. Those that are the same join again.
 func (w *Work) dropOthers(ctx context.Context, c *Cluster, first string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), fmt.Errorf("not done after %s (--timeout); run the same command again to go on", w.patience()))
+	defer cancel()
 	nodes, err := c.kubeNodes(ctx, "")
 	if err != nil {
 		return err
@@ -117,7 +121,16 @@ func (w *Work) dropOthers(ctx context.Context, c *Cluster, first string) error {
 			return fmt.Errorf("%s: delete its node: %w", name, err)
 		}
 	}
-	return nil
+	w.Report.Doing(first, "waits for the nodes of the snapshot to go")
+	for p := (pace{}); ; { // a kubelet that finds its old node makes no new one
+		now, err := c.kubeNodes(ctx, "")
+		if err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(now)), func(n corev1.Node) bool { return n.Name != first && n.UID == nodes[n.Name].UID }) {
+			return nil
+		}
+		if waited := p.next(ctx); waited != nil {
+			return errors.Join(fmt.Errorf("%s waits for the nodes of the snapshot to go: %w", first, waited), err)
+		}
+	}
 }
 
 // restartWorkers has workers connect to a control plane that knows what it knew when the snapshot was taken.

@@ -47,6 +47,9 @@ func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*
 		return c, check.errs
 	}
 	r := Record{Generation: c.Record.Generation + 1, File: f, Release: c.Record.Release}
+	if err := w.checkMore(ctx, c, r); err != nil {
+		return c, err
+	}
 	goes := slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return m.Pool != pool || m.Index < count })
 	if len(goes) > 0 {
 		if err := errAway(goes); err != nil {

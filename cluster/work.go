@@ -117,7 +117,7 @@ func (w *Work) Plan(ctx context.Context, f *File) (plan.Plan, Release, error) {
 
 // wanted is what is wanted of a cluster, given what there is of it.
 func (c *Cluster) wanted(r Record, token string) *wanted {
-	w := &wanted{file: r.File, record: r, token: token, release: map[string]Release{}, made: Made{Kept: map[string]bool{}}}
+	w := &wanted{file: r.File, record: r, token: token, hosts: c.hosts, release: map[string]Release{}, made: Made{Kept: map[string]bool{}}}
 	for _, m := range c.Members {
 		if m.Seeded {
 			w.made.Kept[m.Name] = true

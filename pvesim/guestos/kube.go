@@ -29,6 +29,7 @@ type Kube struct {
 // KubeNode is a node as the API server knows it.
 type KubeNode struct {
 	Birth    string   `json:"birth"` // of the machine
+	UID      string   `json:"uid"`   // another one each time that the machine registers
 	Server   bool     `json:"server,omitempty"`
 	Version  string   `json:"version"`
 	Cordoned bool     `json:"cordoned,omitempty"`
@@ -179,7 +180,7 @@ func (g *Guest) joinKube(on Machine) {
 	}
 	if n == nil {
 		_, err := g.Read(g.kubePlace("/var/lib/rancher", "agent/pod-manifests/kube-vip.yaml"))
-		n = &KubeNode{Birth: g.Birth, Server: err == nil, Version: s.Installed, Labels: c.Labels, Taints: c.Taints}
+		n = &KubeNode{Birth: g.Birth, UID: fmt.Sprintf("%s-%d", g.Birth, on.Now().UnixNano()), Server: err == nil, Version: s.Installed, Labels: c.Labels, Taints: c.Taints}
 		k.Nodes[c.Name] = n
 	}
 	n.Left, n.Stale = false, time.Time{}

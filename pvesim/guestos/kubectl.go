@@ -221,7 +221,7 @@ func (n *KubeNode) object(name string, ready bool) object {
 		conditions = append(conditions, condition("EtcdIsVoter", true))
 	}
 	return object{
-		"metadata": object{"name": name, "labels": labels}, "spec": object{"unschedulable": n.Cordoned},
+		"metadata": object{"name": name, "uid": n.UID, "labels": labels}, "spec": object{"unschedulable": n.Cordoned},
 		"status": object{"conditions": conditions, "nodeInfo": object{"kubeletVersion": n.Version}},
 	}
 }
