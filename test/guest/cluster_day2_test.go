@@ -2,7 +2,10 @@ package guest
 
 import (
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,8 +15,22 @@ import (
 // realCluster is a cluster of real machines.
 type realCluster struct {
 	*lab
+	parts   nodeParts
 	mirror  *mirror
 	version string // that it runs
+	release string // where it is fetched
+	before  string // what there was before it was made
+}
+
+var hold = flag.Bool("hold", false, "leave a real cluster running after a stage has failed, until it is interrupted, and say how proxplane finds it")
+
+// held waits until somebody has looked at what failed.
+func (r *realCluster) held() {
+	if !*hold || !r.t.Failed() {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "held: proxplane cluster status %s\n", strings.Join(r.as(), " "))
+	select {}
 }
 
 // stage is a test of its own, unless one before it has failed.
@@ -24,7 +41,10 @@ func (r *realCluster) stage(name string, do func()) {
 	}
 	whole.Run(name, func(t *testing.T) {
 		r.t = t
-		defer func() { r.t = whole }()
+		defer func() {
+			r.held()
+			r.t = whole
+		}()
 		do()
 	})
 }
@@ -133,4 +153,53 @@ func (r *realCluster) rotates() {
 		r.t.Error("the certificate of the API server is the same")
 	}
 	r.hasReady(2)
+}
+
+// isDestroyed destroys the cluster, and compares what is left with what was there before it was made.
+func (r *realCluster) isDestroyed() {
+	r.timed("destroy", "-c", "lab", "--force", "--cleanup")
+	if after := r.inventory(); after != r.before {
+		r.t.Errorf("before:\n%s\nafter:\n%s", r.before, after)
+	}
+}
+
+// check is what validate says.
+type check struct {
+	Check, Text string
+	OK, Skipped bool
+}
+
+// checks are those that need no images of containers.
+func (r *realCluster) checks() map[string]check {
+	r.t.Helper()
+	began := time.Now()
+	out, _ := r.run(r.as("cluster", "validate", "-c", "lab", "--quick", "-o", "json")...)
+	var said struct{ Checks []check }
+	if err := json.Unmarshal([]byte(out[:strings.LastIndex(out, "}")+1]), &said); err != nil {
+		r.t.Fatalf("%v in %s", err, out)
+	}
+	all := map[string]check{}
+	for _, c := range said.Checks {
+		r.t.Logf("%-13s %v %s", c.Check, c.OK, c.Text)
+		all[c.Check] = c
+	}
+	r.t.Logf("cluster validate took %s", time.Since(began).Round(time.Second))
+	return all
+}
+
+// validates has all checks agree that there is a cluster with as many nodes.
+func (r *realCluster) validates(nodes int) {
+	r.t.Helper()
+	for _, c := range r.checks() {
+		switch {
+		case c.Check == "system pods": // kube-vip's static pods are known, and there is no image for them
+			if !strings.Contains(c.Text, "kube-vip-lab-cp-0") {
+				r.t.Errorf("kube-vip's static pod isn't known to the API server: %s", c.Text)
+			}
+		case !c.OK && !c.Skipped:
+			r.t.Errorf("%s: %s", c.Check, c.Text)
+		case c.Check == "nodes" && !strings.Contains(c.Text, fmt.Sprintf("%d nodes are ready with %s", nodes, r.version)):
+			r.t.Errorf("nodes: %s", c.Text)
+		}
+	}
 }

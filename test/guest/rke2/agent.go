@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Files of a kubelet.
@@ -29,7 +30,7 @@ const (
 // agent is a worker.
 func (c *config) agent() error {
 	f := &family{ended: make(chan error, 2)}
-	if err := c.kubelet(f); err != nil {
+	if err := c.kubelet(f, c.Server); err != nil {
 		return err
 	}
 	if err := ready(); err != nil {
@@ -38,12 +39,8 @@ func (c *config) agent() error {
 	return f.wait()
 }
 
-// kubelet starts the kubelet with what it needs: containerd, a network, and a certificate from the control plane.
-func (c *config) kubelet(f *family) error {
-	server := "https://127.0.0.1:9345"
-	if c.Server != "" {
-		server = c.Server
-	}
+// kubelet starts the kubelet with what it needs: containerd, a network, and a certificate from a control plane.
+func (c *config) kubelet(f *family, server string) error {
 	at, err := url.Parse(server)
 	if err != nil {
 		return err
@@ -90,14 +87,23 @@ failSwapOn: false
 	return nil
 }
 
-// join asks the control plane for a certificate. Who it is isn't known yet, as with RKE2's short tokens.
+// join asks a control plane for a certificate.
 func (c *config) join(server string) error {
-	req, err := http.NewRequest(http.MethodGet, server+"/join/"+c.Name, nil)
+	var got admission
+	if err := c.supervisor(server, "/join/"+c.Name, &got); err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(nodeFolder, 0o755), os.WriteFile(nodeCA, []byte(got.CA), 0o600), os.WriteFile(nodeKey, []byte(got.Key), 0o600), os.WriteFile(nodeCert, []byte(got.Cert), 0o600))
+}
+
+// supervisor asks a control plane for something, with the token. Who it is isn't known yet, as with RKE2's short tokens.
+func (c *config) supervisor(server, path string, into any) error {
+	req, err := http.NewRequest(http.MethodGet, server+path, nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
 		return err
@@ -108,11 +114,7 @@ func (c *config) join(server string) error {
 		return err
 	}
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("join at %s: %s: %s", server, res.Status, text)
+		return fmt.Errorf("%s%s: %s: %s", server, path, res.Status, text)
 	}
-	var got admission
-	if err := json.Unmarshal(text, &got); err != nil {
-		return err
-	}
-	return errors.Join(os.MkdirAll(nodeFolder, 0o755), os.WriteFile(nodeCA, []byte(got.CA), 0o600), os.WriteFile(nodeKey, []byte(got.Key), 0o600), os.WriteFile(nodeCert, []byte(got.Cert), 0o600))
+	return json.Unmarshal(text, into)
 }

@@ -2,9 +2,9 @@
 
 // Command rke2 stands in for RKE2 in real guests of the tests: it is fetched, verified, unpacked and started
 // as a release of RKE2 is, reads the same config.yaml, and has the same files, ports and services. What it
-// starts are the real programs of Kubernetes and etcd, as processes instead of static pods, since no
-// images of containers can be had. It knows one control plane with any number of agents, and sets the VIP itself,
-// in the place of kube-vip.
+// starts are the real programs of Kubernetes, etcd and kube-vip, as processes instead of static pods, since no
+// images of containers can be had. Members of etcd talk to each other without TLS, and programs wait longer for
+// each other than RKE2 has them wait: the machines are emulated.
 package main
 
 import (
@@ -80,12 +80,18 @@ func run(args []string) error {
 // family are the programs that a node runs. When one ends, all do, and systemd starts the node again.
 type family struct{ ended chan error }
 
-// start starts one of them, with its output in the journal.
-func (f *family) start(name string, args ...string) {
+// program is one of them, with its output in the journal.
+func program(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(programs, name), args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	fmt.Println("starting", name)
+	return cmd
+}
+
+// start starts one of them.
+func (f *family) start(name string, args ...string) {
+	cmd := program(name, args...)
 	if err := cmd.Start(); err != nil {
 		f.ended <- fmt.Errorf("start %s: %w", name, err)
 		return

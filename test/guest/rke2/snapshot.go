@@ -65,8 +65,16 @@ func copyBlobs(to io.Writer, from io.Reader) error {
 
 // reset makes this the only member of an etcd that has what a snapshot has.
 func (c *config) reset(snapshot string) error {
+	pod, err := vipPod()
+	if err != nil {
+		return err
+	}
+	own, err := ownAddress(pod.env("address"))
+	if err != nil {
+		return err
+	}
 	if err := os.RemoveAll(etcdData); err != nil {
 		return err
 	}
-	return command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", snapshot, "--data-dir", etcdData, "--name", c.Name, "--initial-cluster", c.Name+"="+peerURL, "--initial-advertise-peer-urls", peerURL)
+	return command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", snapshot, "--data-dir", etcdData, "--name", c.Name, "--initial-cluster", c.Name+"="+peerURL(own), "--initial-advertise-peer-urls", peerURL(own))
 }
