@@ -68,6 +68,7 @@ func releaseArchive(t *testing.T, parts nodeParts, suffix string) (version strin
 	need.None(t, err)
 	nodes, err := tool.OpenAs(ctx, "kubernetes", suffix)
 	if err == nil {
+		nodes = nodes.Only("kubelet")
 		err = nodes.Build(ctx, os.Stderr)
 	}
 	need.None(t, err)

@@ -27,19 +27,17 @@ var withNodes = flag.Bool("nodes", false, "boot nodes of Kubernetes too: a real 
 
 // nodeParts is what nodes are made of.
 type nodeParts struct {
-	disk            string
-	kubernetes, cni *tool.Set
+	disk string
+	cni  *tool.Set
 }
 
 var buildNode = sync.OnceValues(func() (p nodeParts, err error) {
 	ctx := context.Background()
-	for dir, set := range map[string]**tool.Set{"kubernetes": &p.kubernetes, "cni": &p.cni} {
-		if *set, err = tool.Open(ctx, dir); err == nil {
-			err = (*set).Build(ctx, os.Stderr)
-		}
-		if err != nil {
-			return p, err
-		}
+	if p.cni, err = tool.Open(ctx, "cni"); err == nil {
+		err = p.cni.Build(ctx, os.Stderr)
+	}
+	if err != nil {
+		return p, err
 	}
 	_, _, ca := authority()
 	p.disk, err = image.Node(ctx, ca, hosts(), os.Stderr)
@@ -69,14 +67,21 @@ func nodeWorld(t *testing.T) (*pvesim.World, nodeParts) {
 // kubernetes is a control plane on this host that guests join.
 type kubernetes struct {
 	*controlplane.Plane
-	l *lab
-	m *mirror
+	l       *lab
+	m       *mirror
+	kubelet *tool.Set // that guests install
 }
 
 // newKubernetes starts one, with a mirror that has what nodes fetch.
 func newKubernetes(l *lab, parts nodeParts) *kubernetes {
 	t := l.t
 	t.Helper()
+	nodes, err := tool.Open(t.Context(), "kubernetes")
+	if err == nil {
+		nodes = nodes.Only("kubelet")
+		err = nodes.Build(t.Context(), os.Stderr)
+	}
+	need.None(t, err)
 	plane, err := controlplane.Start(t.Context(), l.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -89,13 +94,13 @@ func newKubernetes(l *lab, parts nodeParts) *kubernetes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kubernetes{Plane: plane, l: l, m: newMirror(t)}
+	k := &kubernetes{Plane: plane, l: l, m: newMirror(t), kubelet: nodes}
 	l.offer(map[uint16]string{443: k.m.address, 6443: at.Host})
-	kubelet, err := os.ReadFile(parts.kubernetes.Path("kubelet"))
+	kubelet, err := os.ReadFile(nodes.Path("kubelet"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.m.put(kubeletAt(parts), kubelet, kubeletAt(parts)+".sha256")
+	k.m.put(kubeletAt(nodes), kubelet, kubeletAt(nodes)+".sha256")
 	k.m.put(pluginsAt(parts), archived(t, map[string]string{
 		"./loopback": parts.cni.Path("loopback"), "./bridge": parts.cni.Path("bridge"), "./host-local": parts.cni.Path("host-local"),
 	}), pluginsAt(parts)+".sha256")
@@ -103,8 +108,8 @@ func newKubernetes(l *lab, parts nodeParts) *kubernetes {
 }
 
 // kubeletAt is where a release of Kubernetes has its kubelet.
-func kubeletAt(p nodeParts) string {
-	return "dl.k8s.io/release/v" + p.kubernetes.Version + "/bin/linux/amd64/kubelet"
+func kubeletAt(nodes *tool.Set) string {
+	return "dl.k8s.io/release/v" + nodes.Version + "/bin/linux/amd64/kubelet"
 }
 
 // pluginsAt is where a release of CNI's plugins is.
@@ -232,7 +237,7 @@ spec:
             ciStorageName: local
             networks: [{bridge: vmbr0}]
           operatingSystem: debian
-`, tokenSecret, parts.kubernetes.Version, l.endpoint, l.print))
+`, tokenSecret, k.kubelet.Version, l.endpoint, l.print))
 	name := ""
 	l.eventually("a machine", func(context.Context) (err error) {
 		if name, err = k.kubectl("", "get", "machines", "-o", "jsonpath={.items[0].metadata.name}"); err != nil {
@@ -249,12 +254,12 @@ spec:
 		return err
 	})
 	k.joins(name, began)
-	k.m.wasAsked(t, kubeletAt(parts))
+	k.m.wasAsked(t, kubeletAt(k.kubelet))
 	k.m.wasAsked(t, pluginsAt(parts))
 
 	// It is the node that the Machine says.
 	out, err := k.kubectl("", "get", "node", name, "-o", `jsonpath={.status.nodeInfo.kubeletVersion} {.status.nodeInfo.osImage} {.metadata.labels.pool} {.spec.taints[?(@.key=="dedicated")].value}`)
-	if err != nil || !strings.HasPrefix(out, "v"+parts.kubernetes.Version+" Debian GNU/Linux") || !strings.HasSuffix(out, " workers workers") {
+	if err != nil || !strings.HasPrefix(out, "v"+k.kubelet.Version+" Debian GNU/Linux") || !strings.HasSuffix(out, " workers workers") {
 		t.Errorf("the node is %q, %v", out, err)
 	}
 	l.eventually("the MachineDeployment", func(context.Context) error {

@@ -78,6 +78,14 @@ func OpenAs(ctx context.Context, dir, suffix string) (*Set, error) {
 	return s, nil
 }
 
+// Only is the set with some of its programs, for those who need no others.
+func (s *Set) Only(names ...string) *Set {
+	out := *s
+	out.Programs = maps.Clone(s.Programs)
+	maps.DeleteFunc(out.Programs, func(name, _ string) bool { return !slices.Contains(names, name) })
+	return &out
+}
+
 // Path is where a program is, or will be when it is built.
 func (s *Set) Path(program string) string { return filepath.Join(s.Bin, program) }
 
