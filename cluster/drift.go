@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -182,14 +183,19 @@ func (s *verifying) driftIn(ctx context.Context, m Member, file *File) (list []s
 	for _, f := range files {
 		command = append(command, f.Path)
 	}
+	left, err := s.leftIn(ctx, m, files)
+	if err != nil {
+		return nil, err
+	}
+	command = append(command, left...)
 	ran, err := s.in.Run(ctx, m.Guest, command, "") // it fails for those that aren't there
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name, err)
 	}
 	sums := map[string]string{}
 	for line := range strings.Lines(ran.Out) {
-		if sum, path, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
-			sums[path] = sum
+		if sum, at, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			sums[at] = sum
 		}
 	}
 	for _, f := range files {
@@ -202,6 +208,35 @@ func (s *verifying) driftIn(ctx context.Context, m Member, file *File) (list []s
 			list = append(list, fmt.Sprintf("%s: %s isn't there", m.Name, f.Path))
 		default:
 			list = append(list, fmt.Sprintf("%s: %s isn't as the file says", m.Name, f.Path))
+		}
+	}
+	for _, at := range left {
+		if sums[at] != "" {
+			list = append(list, fmt.Sprintf("%s: %s is left from an earlier file", m.Name, at))
+		}
+	}
+	return list, nil
+}
+
+// leftIn are files that a machine may have from an earlier file and wouldn't get now.
+func (s *verifying) leftIn(ctx context.Context, m Member, files []writeFile) (list []string, err error) {
+	d := s.distribution()
+	may := []string{imagesFile, envFile, d.config("registries.yaml")}
+	if m.Server() {
+		folder := d.data("server/manifests")
+		ran, err := s.in.Run(ctx, m.Guest, []string{"ls", folder}, "") // it fails where there is no such folder
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Name, err)
+		}
+		for name := range strings.FieldsSeq(ran.Out) {
+			if strings.HasPrefix(name, ownManifest) {
+				may = append(may, path.Join(folder, name))
+			}
+		}
+	}
+	for _, at := range may {
+		if !slices.ContainsFunc(files, func(f writeFile) bool { return f.Path == at }) {
+			list = append(list, at)
 		}
 	}
 	return list, nil

@@ -20,6 +20,8 @@ const (
 	imagesFile  = "/etc/proxplane/images"
 	envFile     = "/etc/proxplane/env"
 	phaseFile   = "/run/proxplane/phase"
+
+	ownManifest = "proxplane-" // how manifests of the file begin, in the folder of the distribution
 )
 
 // cloudConfig is what cloud-init reads.
@@ -112,7 +114,7 @@ func nodeFiles(f *File, r Release, n Node, token string) (files []writeFile, err
 			return nil, err
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			write(d.data("server/manifests/proxplane-"+name+".yaml"), "0600", all[name])
+			write(d.data("server/manifests/"+ownManifest+name+".yaml"), "0600", all[name])
 		}
 	}
 	return files, nil
