@@ -174,20 +174,29 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 	return c, w.awaitAll(ctx, c, nodes, expected{})
 }
 
-// pace is how often something in a machine is looked at: soon at first, then less and less.
-type pace struct{ wait time.Duration }
+// pace is how often something in a machine is looked at: soon at first, then less and less, and never for
+// more than half of the time. A machine in which a look takes long has other things to do.
+type pace struct {
+	wait time.Duration
+	last time.Time // when the look began
+}
 
 // next waits for the next look.
 func (p *pace) next(ctx context.Context) error {
-	const first, most = 200 * time.Millisecond, 5 * time.Second
+	const first, most, longest = 200 * time.Millisecond, 5 * time.Second, 30 * time.Second
 	if p.wait = p.wait * 3 / 2; p.wait == 0 {
 		p.wait = first
 	}
 	p.wait = min(p.wait, most)
+	rest := p.wait
+	if !p.last.IsZero() {
+		rest = max(rest, min(time.Since(p.last), longest))
+	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(p.wait):
+	case <-time.After(rest):
+		p.last = time.Now()
 		return nil
 	}
 }

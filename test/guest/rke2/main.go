@@ -125,11 +125,6 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// kubectl is what RKE2 has for administrators.
-func kubectl(args ...string) error {
-	return command(filepath.Join(programs, "kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
-}
-
 // again does something until it works.
 func again(do func() error) {
 	for {

@@ -97,6 +97,8 @@ func decode(res *http.Response, into any) error {
 		return err
 	case res.StatusCode >= http.StatusMultipleChoices:
 		return fmt.Errorf("%s: %s", res.Status, text)
+	case into == nil:
+		return nil
 	}
 	return json.Unmarshal(text, into)
 }
@@ -149,7 +151,7 @@ func promote(name string) (string, error) {
 	case i < 0:
 		return "", fmt.Errorf("etcd on %s hasn't started", name)
 	case all[i].IsLearner:
-		err = etcdCall("promote", map[string]string{"ID": all[i].ID}, new(json.RawMessage))
+		err = etcdCall("promote", map[string]string{"ID": all[i].ID}, nil)
 	}
 	return name, err
 }
@@ -177,7 +179,7 @@ func (c *config) dropDeleted() error {
 			}
 		}
 	}
-	if err := api(http.MethodGet, "/api/v1/nodes", "", &list); err != nil {
+	if err := api(http.MethodGet, "/api/v1/nodes", "", "", &list); err != nil {
 		return err
 	}
 	for _, n := range list.Items {
@@ -192,20 +194,20 @@ func (c *config) dropDeleted() error {
 		for _, m := range all {
 			if m.Name == name {
 				fmt.Println("removing a member of etcd:", name)
-				if err := etcdCall("remove", map[string]string{"ID": m.ID}, new(json.RawMessage)); err != nil {
+				if err := etcdCall("remove", map[string]string{"ID": m.ID}, nil); err != nil {
 					return err
 				}
 			}
 		}
-		if err := api(http.MethodPatch, "/api/v1/nodes/"+name, `{"metadata": {"finalizers": null}}`, new(json.RawMessage)); err != nil {
+		if err := api(http.MethodPatch, "/api/v1/nodes/"+name, "application/merge-patch+json", `{"metadata": {"finalizers": null}}`, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// api asks the API server of this machine as an administrator.
-func api(method, path, body string, into any) error {
+// api asks the API server of this machine as an administrator: a kubectl takes seconds to start in an emulated machine.
+func api(method, path, kind, body string, into any) error {
 	cert, err := tls.LoadX509KeyPair(file("client-admin.crt"), file("client-admin.key"))
 	if err != nil {
 		return err
@@ -214,7 +216,7 @@ func api(method, path, body string, into any) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/merge-patch+json")
+	req.Header.Set("Content-Type", kind)
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{cert}}, DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {

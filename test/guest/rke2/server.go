@@ -48,7 +48,7 @@ func serve(c *config) error {
 		"--kubelet-client-certificate", file("client-admin.crt"), "--kubelet-client-key", file("client-admin.key"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file", file("service.key"), "--service-account-signing-key-file", file("service.key"),
 		"--service-cluster-ip-range=10.43.0.0/16", "--v=0")
-	again(func() error { return kubectl("get", "--raw", "/readyz") })
+	again(func() error { return api(http.MethodGet, "/readyz", "", "", nil) })
 	elect := []string{"--leader-elect-lease-duration=40s", "--leader-elect-renew-deadline=30s", "--leader-elect-retry-period=5s"}
 	f.start("kube-controller-manager", append(elect, "--kubeconfig", kubeconfig, "--service-account-private-key-file", file("service.key"), "--root-ca-file", file("server-ca.crt"),
 		"--cluster-signing-cert-file", file("server-ca.crt"), "--cluster-signing-key-file", file("server-ca.key"), "--allocate-node-cidrs", "--cluster-cidr=10.42.0.0/16", "--v=0")...)
@@ -69,11 +69,14 @@ func serve(c *config) error {
 // mark says of the node what RKE2 says: that it is a control plane and a member of etcd that votes. Its finalizer has the
 // others remove that member before the node goes.
 func mark(c *config) error {
-	const condition = `{"status": {"conditions": [{"type": "EtcdIsVoter", "status": "True", "reason": "MemberNotLearner", "message": "Node is a voting member of the etcd cluster"}]}}`
+	const (
+		roles     = `{"metadata": {"labels": {"node-role.kubernetes.io/control-plane": "true", "node-role.kubernetes.io/etcd": "true"}, "finalizers": ["` + finalizer + `"]}}`
+		condition = `{"status": {"conditions": [{"type": "EtcdIsVoter", "status": "True", "reason": "MemberNotLearner", "message": "Node is a voting member of the etcd cluster"}]}}`
+	)
+	at := "/api/v1/nodes/" + c.Name
 	return errors.Join(
-		kubectl("label", "--overwrite", "node", c.Name, "node-role.kubernetes.io/control-plane=true", "node-role.kubernetes.io/etcd=true"),
-		kubectl("patch", "node", c.Name, "--type=merge", "-p", `{"metadata": {"finalizers": ["`+finalizer+`"]}}`),
-		kubectl("patch", "node", c.Name, "--subresource=status", "--type=strategic", "-p", condition),
+		api(http.MethodPatch, at, "application/merge-patch+json", roles, nil),
+		api(http.MethodPatch, at+"/status", "application/strategic-merge-patch+json", condition, nil),
 	)
 }
 
