@@ -60,6 +60,19 @@ func spreadStages(base situation) []situation {
 		w.settle(t, d)
 		another(w, d)
 	}})
+	stages = append(stages, situation{base.name + ", made for a full copy, and another one has taken its place", func(t *testing.T, w *world, d *model.Desired) {
+		base.do(t, w, d)
+		d.VMs[0].Source.Full = true
+		w.settle(t, d)
+		another(w, d)
+		for range 6 {
+			if p, _ := w.planLooks(*d); slices.ContainsFunc(p.steps(), func(s Step) bool { return model.FactsOf(s.Action).Destroys }) {
+				return
+			}
+			w.turns(d, 1)
+		}
+		t.Error("nothing is destroyed")
+	}})
 	stages = append(stages, situation{base.name + ", made for many, and the image goes", func(t *testing.T, w *world, d *model.Desired) {
 		base.do(t, w, d)
 		for i := range 4 {
@@ -178,6 +191,40 @@ func spreadTroubles() (list troubles) {
 		for _, s := range w.Storages {
 			delete(s.OnNode, "pve3")
 		}
+	})
+	add("it is pruned, and the set has all VMIDs", func(_ *world, d *model.Desired) {
+		d.Images, d.VMs, d.Prune, d.Range = d.Images[1:], nil, true, model.Range{First: 5000, Last: 6999}
+	})
+	add("its templates are pruned, and the machines aren't", func(_ *world, d *model.Desired) {
+		d.Images, d.Prune, d.Range = d.Images[1:], true, model.Range{First: 5000, Last: 6999}
+	})
+	unread := func(w *world, first, last int) {
+		w.seeing(func(o *model.Observed) {
+			for id, g := range o.Guests {
+				if id >= first && id <= last {
+					g.Config = nil
+				}
+			}
+		})
+	}
+	add("its copies can't be read", func(w *world, _ *model.Desired) { unread(w, 6000, 6999) })
+	add("machines can't be read", func(w *world, _ *model.Desired) { unread(w, 5000, 5999) })
+	add("machines can't be read, and the lists are enough", func(w *world, d *model.Desired) { unread(w, 5000, 5999); d.Quick = true })
+	add("machines can't be read, and their node is offline", func(w *world, _ *model.Desired) {
+		unread(w, 5000, 5999)
+		w.Nodes["pve2"].Online = false
+	})
+	each("a template hangs on its copies", func(w *world, g *model.Guest) {
+		w.seeing(func(o *model.Observed) {
+			if o.Volumes != nil {
+				o.Volumes["local-lvm"] = append(o.Volumes["local-lvm"], model.Volume{ID: fmt.Sprintf("local-lvm:base-%d-disk-0/base-9001-disk-0", g.VMID), Node: g.Node, VMID: 9001})
+			}
+		})
+	})
+	each("its copies are of another door", func(_ *world, g *model.Guest) {
+		m := *g.Config.Marker
+		m.Owner.Door = "cluster"
+		g.Config.Marker = &m
 	})
 	add("a machine is being made", func(w *world, _ *model.Desired) {
 		w.tasks = append(w.tasks, model.Task{UPID: "UPID:c", Node: "pve1", Type: "qmclone", VMID: 9000})
