@@ -1,17 +1,14 @@
 package site_test
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // Some callers want a few machines at a time, and the next ones when these are there: Terraform, ten by default. These
@@ -45,7 +42,7 @@ func TestTenMachinesAtATimeTakeFewRequests(t *testing.T) {
 		}
 		all.Wait()
 		took, n := time.Since(begun), l.sim.RequestCount()-before
-		t.Logf("%v, %.1f requests a machine\n%s", took, float64(n)/machines, kinds(l.sim.Requests(before)))
+		t.Logf("%v, %.1f requests a machine\n%s", took, float64(n)/machines, sim.KindsOf(l.sim.Requests(before)))
 		if per := float64(n) / machines; per > 10 {
 			t.Errorf("a machine takes %.1f requests, want at most 10", per)
 		}
@@ -55,30 +52,4 @@ func TestTenMachinesAtATimeTakeFewRequests(t *testing.T) {
 			t.Errorf("it took %v, which is more than 1.1 × %v", took, bound)
 		}
 	})
-}
-
-var particular = regexp.MustCompile(`/UPID[^/]*|/nodes/[^/]+|/\d+`)
-
-// kinds counts requests by what they ask for.
-func kinds(list []pvesim.Request) string {
-	counts := map[string]int{}
-	var all []string
-	for _, r := range list {
-		path, _, _ := strings.Cut(strings.TrimPrefix(r.URL, "/api2/json"), "?")
-		kind := r.Method + " " + particular.ReplaceAllStringFunc(path, func(s string) string {
-			if strings.HasPrefix(s, "/nodes/") {
-				return "/nodes/NODE"
-			}
-			return "/ID"
-		})
-		if counts[kind]++; counts[kind] == 1 {
-			all = append(all, kind)
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
-	var b strings.Builder
-	for _, k := range all {
-		fmt.Fprintf(&b, "%7d %s\n", counts[k], k)
-	}
-	return b.String()
 }

@@ -1,11 +1,7 @@
 package terraform_test
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +10,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/terraform"
+	"github.com/proxplane/proxplane/test/kit/sim"
 	"github.com/proxplane/proxplane/test/kit/thorough"
 )
 
@@ -181,37 +178,11 @@ func TestWhatAHundredReplicasCost(t *testing.T) {
 func (f *fleet) within(c cost, machines int, requests float64, most time.Duration) {
 	f.Helper()
 	per := float64(len(c.requests)) / float64(machines)
-	f.Logf("%v, %.1f requests\n%s", c.time, per, kinds(c.requests))
+	f.Logf("%v, %.1f requests\n%s", c.time, per, sim.KindsOf(c.requests))
 	if per > requests {
 		f.Errorf("%.1f requests, want at most %v", per, requests)
 	}
 	if c.time > most {
 		f.Errorf("it took %v, want at most %v", c.time, most)
 	}
-}
-
-var particular = regexp.MustCompile(`/UPID[^/]*|/nodes/[^/]+|/\d+`)
-
-// kinds counts requests by what they ask for.
-func kinds(list []pvesim.Request) string {
-	counts := map[string]int{}
-	var all []string
-	for _, r := range list {
-		path, _, _ := strings.Cut(strings.TrimPrefix(r.URL, "/api2/json"), "?")
-		kind := r.Method + " " + particular.ReplaceAllStringFunc(path, func(s string) string {
-			if strings.HasPrefix(s, "/nodes/") {
-				return "/nodes/NODE"
-			}
-			return "/ID"
-		})
-		if counts[kind]++; counts[kind] == 1 {
-			all = append(all, kind)
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) })
-	var b strings.Builder
-	for _, k := range all {
-		fmt.Fprintf(&b, "%7d %s\n", counts[k], k)
-	}
-	return b.String()
 }
