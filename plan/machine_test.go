@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -58,8 +59,8 @@ func machineStages() (stages []situation) {
 func machineTroubles() (list troubles) {
 	of := func(name string, change func(w *world, g *model.Guest)) {
 		list.add(name, func(w *world, _ *model.Desired) {
-			for _, g := range w.Guests {
-				if g.Name == "web" {
+			for _, id := range slices.Sorted(maps.Keys(w.Guests)) {
+				if g := w.Guests[id]; g.Name == "web" || g.Name == "web-1" {
 					change(w, g)
 					return
 				}
