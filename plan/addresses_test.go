@@ -109,6 +109,19 @@ func addressTroubles() (list troubles) {
 			w.seeing(func(o *model.Observed) { o.Kept = map[model.Owner][]netip.Addr{d.VMs[0].Owner: {addr}} })
 		})
 	}
+	list.add("one of two rivals has it, the other one claims it", func(w *world, _ *model.Desired) {
+		for _, a := range []string{"192.168.1.100", "192.168.1.101", "192.168.1.102"} {
+			w.plain(5900, "has", "pve3").Config.Options["ipconfig0"] = "ip=192.168.1.101/24"
+			claims := w.plain(101, "claims", "pve3")
+			claims.Config.Marker = &model.Marker{Owner: owner("VirtualMachine", "claims"), VMID: 101, Addresses: map[string][]string{"net0": {"192.168.1.101", a}}}
+		}
+	})
+	list.add("two rivals with higher VMIDs claim it", func(w *world, _ *model.Desired) {
+		for _, id := range []int{5910, 5905} {
+			g := w.plain(id, "claims-"+itoa(id), "pve3")
+			g.Config.Marker = &model.Marker{Owner: owner("VirtualMachine", g.Name), VMID: id, Addresses: map[string][]string{"net0": {"192.168.1.101"}}}
+		}
+	})
 	list.add("all are taken", func(w *world, _ *model.Desired) {
 		occupy(w, "192.168.1.100", "192.168.1.101", "192.168.1.102", "fd00::100")
 	})

@@ -100,6 +100,11 @@ func machineTroubles() (list troubles) {
 		o := owner("VirtualMachine", "web")
 		w.seeing(func(have *model.Observed) { have.Coming = map[model.Owner]string{o: "clone VM 5600"} })
 	})
+	list.add("a request that makes it is in flight, and it is only foreseen", func(w *world, d *model.Desired) {
+		o := owner("VirtualMachine", "web")
+		w.seeing(func(have *model.Observed) { have.Coming = map[model.Owner]string{o: "clone VM 5600"} })
+		d.Foresee = true
+	})
 	for _, f := range []model.Failure{{Hard: true}, {Full: true}, {Unread: true}, {Unread: true, Guest: 5600}, {Lost: true}, {}} {
 		f.What, f.Text = "configure it", "no"
 		list.add(fmt.Sprintf("a step failed (hard %t, full %t, unread %t, guest %d, lost %t)", f.Hard, f.Full, f.Unread, f.Guest, f.Lost), func(w *world, _ *model.Desired) {
@@ -261,6 +266,17 @@ func machineTroubles() (list troubles) {
 			d.VMs[i].Hold = model.Hold{Reason: "Paused", Text: "it is paused"}
 		}
 	})
+	for _, storage := range []string{"nfs", "local-lvm"} {
+		for name, change := range inOrder(map[string]func(*model.Image){"isn't to be copied": func(i *model.Image) { i.NoCopies = true }, "is implied": func(i *model.Image) { i.Implied = true }}) {
+			list.add("its template on "+storage+" "+name+", and all nodes are full", func(w *world, d *model.Desired) {
+				w.template(9000, "ubuntu-22-template", "pve1", storage)
+				for _, n := range w.Nodes {
+					n.Used = n.Memory
+				}
+				change(&d.Images[0])
+			})
+		}
+	}
 	list.add("its template is gone", func(w *world, _ *model.Desired) { delete(w.Guests, 9000) })
 	list.add("the storage is full", func(w *world, _ *model.Desired) {
 		s := deep(*w.Storages["nfs"])

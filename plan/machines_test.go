@@ -156,6 +156,11 @@ func hostTroubles() (list troubles) {
 			d.VMs = append(d.VMs, v)
 		}
 	})
+	list.add("another machine of the set with the card is to go", func(_ *world, d *model.Desired) {
+		v := withDevice("goes", "mapping=gpu")
+		v.NICs[0].MAC, v.Deleted = "", true
+		d.VMs = append(d.VMs, v)
+	})
 	wall := func(name string, change func(f *model.SeenFirewall)) {
 		list.add(name, func(w *world, _ *model.Desired) {
 			for _, g := range w.Guests {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func matrix(t *testing.T, file string, stages, troubles []situation) {
 			names = append(names, partName(part))
 		}
 		write("# "+stage.name, names, plain)
-		besides := func(name string, w *world, want model.Desired) {
+		differs := func(name string, w *world, want model.Desired) {
 			said := planParts(t, stage.name+", "+name, w, want)
 			var names []string
 			for _, part := range plain {
@@ -60,11 +61,11 @@ func matrix(t *testing.T, file string, stages, troubles []situation) {
 		}
 		foreseen := deep(want)
 		foreseen.Foresee = true
-		besides("foreseen", w, foreseen)
+		differs("foreseen", w, foreseen)
 		for _, trouble := range troubles {
 			there, wanted := w.copy(), deep(want)
 			trouble.do(t, there, &wanted)
-			besides(trouble.name, there, wanted)
+			differs(trouble.name, there, wanted)
 		}
 	}
 	golden.Compare(t, "lives/"+file+".golden", b.String())
@@ -86,10 +87,22 @@ func planParts(t *testing.T, name string, w *world, want model.Desired) (parts [
 	for _, o := range p.Objects {
 		var b strings.Builder
 		tell(&b, Plan{Objects: []Object{o}}, nil)
-		parts = append(parts, strings.TrimSuffix(b.String(), "\n"))
+		parts = append(parts, strings.TrimSuffix(b.String(), "\n")+besides(o))
 	}
 	for _, n := range p.Notes {
 		parts = append(parts, fmt.Sprintf("note: %s%s\n", n.Text, adviceText(n.Do)))
 	}
 	return parts
+}
+
+// besides is what doors and the engine get to know of an object beside its steps and waits.
+func besides(o Object) string {
+	rest := Object{
+		Space: o.Space, Addresses: o.Addresses, Devices: o.Devices, LeftImage: o.LeftImage, Awaits: o.Awaits, On: o.On, Resolved: o.Resolved,
+		Templates: o.Templates, Earlier: o.Earlier, Unread: o.Unread, Unasked: o.Unasked,
+	}
+	if text := dump(reflect.ValueOf(rest)); text != "" {
+		return "  " + text + "\n"
+	}
+	return ""
 }

@@ -55,6 +55,10 @@ func moveTroubles() (list troubles) {
 		w.guest("web").Config.Options["hostpci0"] = "mapping=gpu"
 		w.seeing(gpus(false, all3...))
 	})
+	list.add("it has a mapped stick beside a GPU that moves along", func(w *world, _ *model.Desired) {
+		w.guest("web").Config.Options["usb0"] = "mapping=gpu"
+		w.seeing(gpus(true, all3...))
+	})
 	of("it is locked", func(g *model.Guest) { g.Lock = "backup" })
 	of("it is a template", func(g *model.Guest) { g.Template = true })
 	of("nobody knows whether it runs", func(g *model.Guest) { g.Status = model.StatusUnknown })
