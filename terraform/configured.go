@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func failure(err error) (summary, detail string) {
 	summary, detail = o.Owner.Name+" isn't ready", v.Message
 	switch {
 	case errors.Is(waited.Err, context.Canceled):
-		summary = o.Owner.Name + " was interrupted"
+		return o.Owner.Name + " was interrupted", fmt.Sprintf("Until then: %s. What was begun goes on in Proxmox; the next apply finds it and goes on.", cmp.Or(v.Message, "nothing was done"))
 	case waited.Err != nil:
 		detail = fmt.Sprintf("%s (%v)", detail, waited.Err)
 	}
