@@ -20,7 +20,7 @@ func TestThreeControlPlanesWithRealPartsLoseTheHolderOfTheVIP(t *testing.T) {
 	holder := ""
 	r.stage("lose the holder", func() {
 		holder = r.holder()
-		if _, err := r.run(r.as("power", "off", holder, "--yes")...); err != nil {
+		if _, err := r.run(r.as("power", "off", holder)...); err != nil {
 			r.t.Fatal(err)
 		}
 		r.usesKubeconfig(r.timed("kubeconfig", "-c", "lab"), 3)
