@@ -65,6 +65,9 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 	if err != nil || earlier.size.Name != "" {
 		return earlier, err
 	}
+	if was := asMade(claim); was != nil && (!begun || earlier.zone.String() == p.placeOf(was).zone.String()) {
+		return p.again(claim, class, was), nil
+	}
 	// One at a time, so that all see what the others have chosen.
 	p.choosing.Lock()
 	defer p.choosing.Unlock()
@@ -113,6 +116,17 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 	p.note(p.ownerOf(claim), best.zone.region)
 	p.mu.Unlock()
 	return best, nil
+}
+
+// again is the place that was chosen for a NodeClaim earlier, by this process or one before: a clone that is being made there can't be seen yet.
+func (p *CloudProvider) again(claim *v1.NodeClaim, class *api.ProxmoxNodeClass, was *made) place {
+	at := p.placeOf(was)
+	at.size, at.pin = at.size.in(class), was.Pin
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reserved[p.ownerOf(claim)] = reservation{place: at}
+	p.note(p.ownerOf(claim), at.zone.region)
+	return at
 }
 
 const (

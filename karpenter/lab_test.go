@@ -179,8 +179,9 @@ func (l *lab) create(c *v1.NodeClaim) *v1.NodeClaim {
 // launched does what Karpenter does with a machine that is launched.
 func (l *lab) launched(c, made *v1.NodeClaim) {
 	l.t.Helper()
+	stored := c.DeepCopy()
 	c.Labels, c.Annotations = made.Labels, made.Annotations
-	if err := l.client.Update(l.t.Context(), c); err != nil {
+	if err := l.client.Patch(l.t.Context(), c, client.MergeFrom(stored)); err != nil {
 		l.t.Fatal(err)
 	}
 	c.Status = made.Status

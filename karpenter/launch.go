@@ -2,11 +2,15 @@ package karpenter
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -28,6 +32,9 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 		return made{}, site.Outcome{}, wrongInput(err)
 	}
 	owner := p.ownerOf(claim)
+	if err := p.remember(ctx, claim, what); err != nil {
+		return what, site.Outcome{}, err
+	}
 	if err := p.put(ctx, r, claim, class, what, at.size); err != nil {
 		return what, site.Outcome{}, err
 	}
@@ -43,6 +50,21 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 		return what, stuck.Outcome, p.giveUp(ctx, r, owner, at, stuck.Outcome)
 	}
 	return what, out, fmt.Errorf("make the machine of %s in zone %s: it isn't begun yet: %w", claim.Name, at.zone, err)
+}
+
+// remember writes down what the machine of a NodeClaim is made from, and where, before anything is made: whoever goes on after a crash chooses nothing else.
+func (p *CloudProvider) remember(ctx context.Context, claim *v1.NodeClaim, what made) error {
+	if claim.Annotations[api.AnnotationMachine] == what.String() {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": claim.UID, "annotations": map[string]string{api.AnnotationMachine: what.String()}}})
+	if err != nil {
+		return err
+	}
+	if err := p.client.Patch(ctx, &v1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: claim.Name}}, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("write down where the machine of %s is made: %w", claim.Name, err)
+	}
+	return nil
 }
 
 // put has the machine of a NodeClaim made, or made on.

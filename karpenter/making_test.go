@@ -223,6 +223,33 @@ func TestAClassWhoseMachinesNeverJoinSlowsDown(t *testing.T) {
 	})
 }
 
+// Where a machine is made is written down before it is begun, and the next process makes it there: what the first one has begun can't be seen yet.
+func TestAMachineIsMadeWhereItWasToBe(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		for _, zone := range []string{"pve1", "pve2"} {
+			c := l.claim("on-" + zone)
+			at, err := l.choose(t.Context(), l.claim("chosen-"+zone, zoneIs(zone)), l.class())
+			if err != nil {
+				t.Fatal(err)
+			}
+			what, err := l.made(t.Context(), l.class(), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.remember(t.Context(), c, what); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.client.Get(t.Context(), request(c.Name).NamespacedName, c); err != nil {
+				t.Fatal(err)
+			}
+			if made, err := l.Create(t.Context(), c); err != nil || made.Labels["topology.kubernetes.io/zone"] != zone {
+				t.Errorf("it was to be on %s: %+v, %v", zone, made, err)
+			}
+		}
+	})
+}
+
 // clones counts the machines that Proxmox was asked for.
 func (l *lab) clones() (n int) {
 	for _, r := range l.sim.Requests(0) {
