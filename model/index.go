@@ -48,6 +48,12 @@ func (o *Observed) Named(name string) []*Guest { return o.indexed().byName[name]
 // copied by clones, so this is a hint and no proof.
 func (o *Observed) Tagged(owner Owner) []*Guest { return o.indexed().byOwner[owner.ID()] }
 
+// TaggedAs are the guests whose tags name the owner that a guest's own tag names, itself included.
+func (o *Observed) TaggedAs(g *Guest) []*Guest {
+	id, _, _ := ParseStateTag(g.Tags)
+	return o.indexed().byOwner[id]
+}
+
 // TasksOf are the running tasks that are filed under a VMID.
 func (o *Observed) TasksOf(vmid int) []Task { return o.indexed().byVM[vmid] }
 

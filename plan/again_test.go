@@ -70,6 +70,12 @@ func TestGuestsOfOursAreFoundBeforeTheyHaveTheirTags(t *testing.T) {
 			made: func(v *model.VM) { v.Source = model.Source{VM: testVM("from").Owner.Key, Full: true} },
 			want: func(v *model.VM) { v.Source = model.Source{VM: testVM("from").Owner.Key, Full: true} },
 		},
+		"it is such a copy, and the manifest named a VMID when it was made": {
+			made: func(v *model.VM) {
+				v.VMID, v.Source = 5900, model.Source{VM: testVM("from").Owner.Key, Full: true}
+			},
+			want: func(v *model.VM) { v.Source = model.Source{VM: testVM("from").Owner.Key, Full: true} },
+		},
 		"and the list doesn't show the name of the copy yet": {
 			made: func(v *model.VM) { v.Source = model.Source{VM: testVM("from").Owner.Key, Full: true} },
 			want: func(v *model.VM) { v.Source = model.Source{VM: testVM("from").Owner.Key, Full: true} },

@@ -127,7 +127,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 			if _, _, tagged := model.ParseStateTag(g.Tags); tagged && !unnamed(g) && g.Name != p.nameOf(o) {
 				continue // another owner's: no need to look
 			}
-			f.look.Configs = append(f.look.Configs, id)
+			p.toRead(&f, g)
 		case g.OwnedBy(o):
 			return finding{guest: g, claims: f.claims}
 		case g.Config.Half:
@@ -153,12 +153,14 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 func (p *planner) named(o model.Owner, r model.Range) finding {
 	var f finding
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
-		if _, _, tagged := model.ParseStateTag(g.Tags); tagged || g.Template || g.Container {
+		if g.Template || g.Container || p.anothers(g, o) {
 			continue
 		}
 		switch {
+		case p.passedOver(g, o, r):
+			p.passed[g.VMID] = true
 		case g.Config == nil:
-			f.look.Configs = append(f.look.Configs, g.VMID)
+			p.toRead(&f, g)
 		case p.proved(g, o, r):
 			return finding{guest: g}
 		case g.OwnedBy(o):
@@ -170,6 +172,16 @@ func (p *planner) named(o model.Owner, r model.Range) finding {
 		}
 	}
 	return f
+}
+
+// anothers reports whether tags say that a guest is another owner's. Copies have those of their source until they
+// are configured.
+func (p *planner) anothers(g *model.Guest, o model.Owner) bool {
+	if _, _, tagged := model.ParseStateTag(g.Tags); !tagged {
+		return false
+	}
+	making, placed := p.have.Placed[g.VMID]
+	return placed && making.Owner != o || len(p.have.TaggedAs(g)) < 2
 }
 
 // nameless are the guests whose names aren't known yet. Those that are being made
@@ -239,7 +251,9 @@ func (p *planner) at(o model.Owner, id int) finding {
 	case g.Config == nil && p.upToDate(g, o):
 		return finding{guest: g}
 	case g.Config == nil:
-		return finding{look: Look{Configs: []int{id}}}
+		var f finding
+		p.toRead(&f, g)
+		return f
 	case g.OwnedBy(o):
 		return finding{guest: g}
 	case g.Config.Half:

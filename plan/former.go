@@ -38,7 +38,7 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 // moment ago late.
 func (p *planner) madeFor(o model.Owner, r model.Range, template bool, cut func(uid string) (string, bool)) (unsure finding, was model.Owner, found *model.Guest) {
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
-		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" {
+		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" || p.passedOver(g, o, r) {
 			continue
 		}
 		if g.Config == nil {

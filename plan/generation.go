@@ -163,7 +163,7 @@ func (p *planner) lookAtGenerations(o *Object, i model.Image) {
 	}
 	for _, old := range p.candidates(i) {
 		// Some are no templates: the image was changed before they were made.
-		if !current[old] && old.Config == nil && slices.Contains(old.Tags, model.Tag) {
+		if !current[old] && old.Config == nil && slices.Contains(old.Tags, model.Tag) && !p.offline(old.VMID) {
 			o.Look.Configs = append(o.Look.Configs, old.VMID)
 		}
 	}

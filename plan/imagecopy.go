@@ -77,8 +77,9 @@ func (p *planner) copies(i model.Image) (list []*model.Guest, look Look) {
 		f := p.find(owner, 0, i.Range)
 		switch {
 		case !f.look.Empty():
-			look.Add(f.look)
+			look.Add(p.reachable(f.look))
 		case f.guest == nil || !f.guest.Template || f.guest.Lock != "":
+		case f.guest.Config == nil && p.offline(f.guest.VMID):
 		case f.guest.Config == nil:
 			look.Configs = append(look.Configs, f.guest.VMID)
 		case p.converting(f.guest) == nil:
@@ -113,7 +114,7 @@ func (p *planner) copyNodes(o *Object, i model.Image) []string {
 	}
 	for _, node := range model.NamesOf(p.have.Nodes) {
 		f := p.find(versioned(i.Copy(node)), 0, i.Range)
-		o.Look.Add(f.look)
+		o.Look.Add(p.reachable(f.look))
 		switch {
 		case i.Made() && f.guest != nil && (p.givenUp(i.Copy(node)) || p.superseded(i, f.guest)):
 		case f.guest != nil || i.URL != "" && p.fetching(i, node, false) != nil:

@@ -95,7 +95,7 @@ func (p *planner) gather(o *Object, i model.Image) (copies []Object) {
 		c := i.Copy(node)
 		p.images[c.Object().Key] = c
 		made := p.imageSteps(c)
-		if !made.Ready() {
+		if n := p.have.Nodes[node]; !made.Ready() && n != nil && n.Online { // machines go elsewhere meanwhile
 			late = append(late, node)
 			p.stuckOn(o, node, made)
 		}

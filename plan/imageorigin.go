@@ -239,12 +239,6 @@ func (p *planner) hiddenCopies(o *Object, i model.Image) bool {
 	return p.hidden(o, i.Owner, ids...)
 }
 
-// offline reports whether the node of a guest is.
-func (p *planner) offline(vmid int) bool {
-	n := p.have.Nodes[p.have.Guests[vmid].Node]
-	return n == nil || !n.Online
-}
-
 // inTheMaking finds out whether a template of an image is there for one of some nodes, also where its config
 // doesn't say yet whose it is: then there is something to look at or to wait for.
 func (p *planner) inTheMaking(o *Object, i model.Image, nodes ...string) bool {

@@ -16,7 +16,7 @@ func (p *planner) removeImage(o *Object, i model.Image) {
 	}
 	var unread []int
 	for _, g := range p.candidates(i) {
-		if g.Config == nil {
+		if g.Config == nil && !p.otherSet(g, i.Owner) {
 			unread = append(unread, g.VMID)
 		}
 	}

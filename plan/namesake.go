@@ -11,7 +11,7 @@ func (p *planner) namesakes(o *Object, v model.VM) (look Look) {
 	}
 	if p.want.Foresee && !p.want.Quick {
 		for _, g := range p.nameless() {
-			if g.Config == nil && !g.Template && !g.Container {
+			if g.Config == nil && !g.Template && !g.Container && !p.offline(g.VMID) {
 				look.Configs = append(look.Configs, g.VMID)
 			}
 		}

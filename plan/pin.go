@@ -34,8 +34,12 @@ func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
 	}
 	list = slices.DeleteFunc(list, func(g *model.Guest) bool { return g.Lock != "" })
 	if len(list) == 0 {
-		if look := p.maybeTemplates(i); !look.Empty() {
+		look, away := p.maybeTemplates(i)
+		switch {
+		case !look.Empty():
 			return nil, nil, look
+		case away != nil:
+			return nil, &Wait{Reason: model.WaitNode, Text: fmt.Sprintf("%s; VM %d on %s may be it, and can't be read, since the node is offline", p.noTemplate(i).Text, away.VMID, away.Node)}, Look{}
 		}
 		return nil, p.noTemplate(i), Look{}
 	}
@@ -67,14 +71,18 @@ func (p *planner) namesakesOf(i model.Image) ([]*model.Guest, *Wait, Look) {
 }
 
 // maybeTemplates looks at the guests that may have become the template of an image a moment
-// ago: lists are some seconds late about names and about what is a template.
-func (p *planner) maybeTemplates(i model.Image) (look Look) {
+// ago: lists are some seconds late about names and about what is a template. Away is one on a node that is offline.
+func (p *planner) maybeTemplates(i model.Image) (look Look, away *model.Guest) {
 	for _, g := range slices.Concat(p.have.Named(i.Template), p.nameless()) {
-		if g.Config == nil && !g.Template && !g.Container {
+		switch {
+		case g.Config != nil || g.Template || g.Container:
+		case p.offline(g.VMID):
+			away = g
+		default:
 			look.Configs = append(look.Configs, g.VMID)
 		}
 	}
-	return look
+	return look, away
 }
 
 // pinned reports whether a template is where an image's pin wants it, as far as the

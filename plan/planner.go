@@ -41,6 +41,7 @@ func For(want model.Desired, have *model.Observed) Plan {
 		p.linger(&out.Objects[i])
 		p.spare(&out.Objects[i])
 	}
+	p.notePassedOver()
 	out.Notes = p.notes
 	if want.Foresee {
 		p.foresee(&out)
@@ -142,6 +143,8 @@ type planner struct {
 	bound map[model.Key]model.Bound
 	// notes are of no object in particular.
 	notes []Note
+	// passed are guests on nodes that are offline, which can't be those of objects that have none.
+	passed map[int]bool
 	// unnamed are guests whose names aren't known; nil: not looked for yet.
 	unnamed []*model.Guest
 	// leaving are the guests whose markers a pending change takes away; nil: not looked for yet.
@@ -164,7 +167,7 @@ func newPlanner(want model.Desired, have *model.Observed) *planner {
 		found:  map[model.Owner]finding{}, cloned: map[model.Key]origins{}, spread: map[model.Key]bool{},
 		needed: map[model.Key]map[string]bool{}, making: map[model.Key][]string{}, bound: maps.Clone(have.Bound),
 		fixed:  want.Reserved,
-		placed: map[int]model.Placement{}, fetches: map[model.Key]fetchOf{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
+		placed: map[int]model.Placement{}, passed: map[int]bool{}, fetches: map[model.Key]fetchOf{}, unready: map[model.Key]bool{}, changing: map[model.Key]bool{}, fates: map[model.Key]fate{},
 	}
 	if p.fixed == nil {
 		p.fixed = reserved(want.VMs)
