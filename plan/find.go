@@ -258,11 +258,19 @@ func (p *planner) at(o model.Owner, id int) finding {
 		return finding{guest: g}
 	case g.Config.Half:
 		return finding{wait: &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}}
+	case g.Config.Marker == nil && tagOf(g) == o.ID() && !g.Template:
+		return finding{wait: unmarked(o, g), doubt: true}
 	}
 	if doubt := p.doubtful(o, g); doubt.wait != nil && (p.vms[o.Key].Remembered == id || g.Config.Marker != nil) {
 		return doubt
 	}
 	return finding{wait: taken(o, g)}
+}
+
+// tagOf is the ID of the owner that a guest's tag names.
+func tagOf(g *model.Guest) string {
+	id, _, _ := model.ParseStateTag(g.Tags)
+	return id
 }
 
 // tagged looks at the guests whose tag names the owner. Clones copy tags, so

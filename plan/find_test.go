@@ -10,23 +10,26 @@ import (
 
 // People edit the notes of a VM, and our marker is there.
 func TestAGuestThatHasLostItsMarkerIsNeitherTouchedNorMadeTwice(t *testing.T) {
-	w := newWorld()
-	v := testVM("web")
-	converge(t, w, desired(v))
-	count := len(w.Guests)
-	for _, g := range w.Guests {
-		if !g.Template {
-			g.Config.Marker, g.Config.Text, g.Memory = nil, "my notes", 1<<30
+	for _, fixed := range []int{0, 700} {
+		w := newWorld()
+		v := testVM("web")
+		v.VMID = fixed
+		converge(t, w, desired(v))
+		count := len(w.Guests)
+		for _, g := range w.Guests {
+			if !g.Template {
+				g.Config.Marker, g.Config.Text, g.Memory = nil, "my notes", 1<<30
+			}
 		}
-	}
-	v.Options["memory"] = "8192"
-	for _, v.Deleted = range []bool{false, true} {
-		p := converge(t, w, desired(v))
-		if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitForeign || o.Gone {
-			t.Errorf("deleted=%v:\n%s", v.Deleted, p)
-		}
-		if len(w.Guests) != count {
-			t.Errorf("deleted=%v: there are %d guests", v.Deleted, len(w.Guests))
+		v.Options["memory"] = "8192"
+		for _, v.Deleted = range []bool{false, true} {
+			p := converge(t, w, desired(v))
+			if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitForeign || o.Wait.Do.Do != model.ProveGuest || o.Gone {
+				t.Errorf("VMID %d, deleted=%v:\n%s", fixed, v.Deleted, p)
+			}
+			if len(w.Guests) != count {
+				t.Errorf("VMID %d, deleted=%v: there are %d guests", fixed, v.Deleted, len(w.Guests))
+			}
 		}
 	}
 }

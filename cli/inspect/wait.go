@@ -196,9 +196,6 @@ func (w *awaiting) find(ctx context.Context, c *target.Site, have *model.Observe
 }
 
 func stillThere(g *model.Guest) (bool, string, error) {
-	if g == nil {
-		return true, "gone", nil
-	}
 	return false, fmt.Sprintf("VM %d is still there, %s on %s", g.VMID, g.Status, g.Node), nil
 }
 
@@ -207,12 +204,8 @@ func (w *awaiting) checkWanted(ctx context.Context, c *target.Site, name string)
 	if err != nil {
 		return false, "", err
 	}
-	have := c.Observer.Snapshot()
-	switch {
-	case w.state == "gone" && o.Wait != nil && o.Wait.Reason == model.WaitUnseen:
-		return false, "", fmt.Errorf("whether %s is gone isn't known: %s", target.Bare(name), status.CLI.Wait(*o.Wait))
-	case w.state == "gone":
-		return stillThere(have.Guests[o.VMID])
+	if w.state == "gone" {
+		return w.wantedGone(ctx, c, o)
 	}
 	out := status.CLI.Of(o)
 	return out.State == model.StateReady, out.Message, nil

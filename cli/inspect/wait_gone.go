@@ -1,17 +1,21 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/manifest"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/spec"
+	"github.com/proxplane/proxplane/status"
 )
 
 // A machine that isn't listed may only be invisible: Proxmox lists what the credentials
@@ -44,6 +48,57 @@ func (w *awaiting) provedGone(ctx context.Context, c *target.Site, name string) 
 			"Name it by its VMID, give its manifest with -f, or grant VM.Audit on /vms.")
 	}
 	return true, "gone", nil
+}
+
+// wantedGone reports whether the machine of an object of the manifests is gone, as its plan says it: none proves to be the
+// object's, whoever has its VMID. An error says that nobody can know.
+func (w *awaiting) wantedGone(ctx context.Context, c *target.Site, o plan.Object) (bool, string, error) {
+	unknown := func(wait plan.Wait) error {
+		return fmt.Errorf("whether %s is gone isn't known: %s", o.Owner.Name, status.CLI.Wait(wait))
+	}
+	if o.Wait != nil && (o.Wait.Reason == model.WaitUnseen || slices.Contains(doubts, o.Wait.Do.Do)) {
+		return false, "", unknown(*o.Wait)
+	}
+	want := c.Desired
+	want.VMs = slices.Clone(want.VMs)
+	fixed := 0
+	for i, v := range want.VMs {
+		if v.Owner == o.Owner {
+			want.VMs[i].Deleted, fixed = true, v.VMID
+		}
+	}
+	p, err := c.Site.Replan(ctx, want)
+	if err != nil {
+		return false, "", c.Fail(err)
+	}
+	at := slices.IndexFunc(p.Objects, func(one plan.Object) bool { return one.Owner == o.Owner })
+	have := c.Observer.Snapshot()
+	switch left := p.Objects[at]; {
+	case left.Gone:
+		return true, "gone" + takenBy(have.Guests[cmp.Or(fixed, w.seen[o.Owner.Name])], o.Owner.Set), nil
+	case have.Guests[left.VMID] != nil:
+		w.seen[o.Owner.Name] = left.VMID
+		return stillThere(have.Guests[left.VMID])
+	case left.Wait != nil:
+		return false, unknown(*left.Wait).Error(), nil
+	}
+	return false, "not all that matters was read yet", nil
+}
+
+// doubts is what people are asked to do where a machine may be an object's and doesn't prove it.
+var doubts = []model.Do{model.ProveGuest, model.NameVMID, model.TakeOver}
+
+// takenBy says who has the VMID of a machine that is gone.
+func takenBy(g *model.Guest, set string) string {
+	switch {
+	case g == nil:
+		return ""
+	case g.Marker() == nil:
+		return fmt.Sprintf("; VMID %d is taken by %q on %s, which isn't proxplane's", g.VMID, g.Name, g.Node)
+	case g.Marker().Owner.Set != set:
+		return fmt.Sprintf("; VMID %d is taken by %q on %s, which is %s of the set %s", g.VMID, g.Name, g.Node, g.Marker().Owner.Key, g.Marker().Owner.Set)
+	}
+	return fmt.Sprintf("; VMID %d is taken by %q on %s, which is %s", g.VMID, g.Name, g.Node, g.Marker().Owner.Key)
 }
 
 // vmidsOf are the VMIDs that a machine has, or would have got from proxplane by its name.
