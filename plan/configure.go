@@ -16,6 +16,7 @@ func (c *change) configure(uploads []int, after ...int) int {
 	act := model.Configure{Target: c.target(), Digest: c.have.Digest, Set: map[string]string{}}
 	uploading := len(uploads) > 0
 	c.options(&act, uploading)
+	c.agent(&act)
 	c.noteKept()
 	c.disks(&act)
 	c.drives(&act, uploading)
