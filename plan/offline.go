@@ -34,12 +34,12 @@ func (p *planner) notePassedOver() {
 	for _, node := range model.NamesOf(byNode) {
 		ids := byNode[node]
 		slices.Sort(ids)
-		which, it, is := fmt.Sprintf("VM %d", ids[0]), "it is", "It counts as another machine, since its VMID isn't one"
+		which, counts := fmt.Sprintf("VM %d", ids[0]), "It counts as another machine"
 		if n := len(ids) - 1; n > 0 {
-			which, it, is = fmt.Sprintf("%s and %d more", which, n), "one of them is", "They count as other machines, since their VMIDs aren't"
+			which, counts = fmt.Sprintf("%s and %d more", which, n), "They count as other machines"
 		}
-		p.note(Note{Text: fmt.Sprintf("node %s is offline, so %s there can't be read. %s of those that objects without a machine have. If %s such an object's and was made under another VMID, wait until %s is back",
-			node, which, is, it, node)})
+		p.note(Note{Text: fmt.Sprintf("node %s is offline, so %s there can't be read. %s: the objects that have none get other VMIDs. If an object had another VMID before, wait until %s is back",
+			node, which, counts, node)})
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 // the zones with the fewest guests of the same policy, then by memory.
 func (p *planner) pick(v model.VM, good []spot, free map[string]int64, no refusals) spot {
 	if i := slices.IndexFunc(good, func(s spot) bool { return s.node == p.bound[v.Owner.Key].Node }); i >= 0 {
-		return explained(v, good[i], []string{"its image is made there for it"}, good[i:i+1], free, no)
+		return p.explained(v, good[i], []string{"its image is made there for it"}, good[i:i+1], free, no)
 	}
 	left, why := p.preferred(v, good)
 	left, zones := p.emptiest(v, left)
 	best := slices.MinFunc(left, func(a, b spot) int {
 		return cmp.Or(byMemory(v, free, a, b), cmp.Compare(a.detour(), b.detour()), model.CompareNames(a.node, b.node))
 	})
-	return explained(v, best, append(why, zones...), left, free, no)
+	return p.explained(v, best, append(why, zones...), left, free, no)
 }
 
 // byMemory orders nodes by how much memory they have left, as the guest's policy wants it.
@@ -33,7 +33,7 @@ func byMemory(v model.VM, free map[string]int64, a, b spot) int {
 }
 
 // explained says why it is this node.
-func explained(v model.VM, best spot, why []string, left []spot, free map[string]int64, no refusals) spot {
+func (p *planner) explained(v model.VM, best spot, why []string, left []spot, free map[string]int64, no refusals) spot {
 	switch {
 	case len(left) == 1 && len(why) == 0:
 		best.why = "the only node that can take it"
@@ -41,6 +41,8 @@ func explained(v model.VM, best spot, why []string, left []spot, free map[string
 			best.why += " (" + no.String() + ")"
 		}
 		return best
+	case len(left) > 1 && !slices.ContainsFunc(left, func(s spot) bool { return p.have.Nodes[s.node].Memory > 0 }):
+		why = append(why, fmt.Sprintf("one of %s that can take it; how much memory they have free isn't visible (that needs the privilege Sys.Audit on them)", plural(len(left), "node")))
 	case len(left) > 1:
 		why = append(why, ranked(v, best, left, free))
 	}

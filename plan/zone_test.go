@@ -29,6 +29,14 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 			want: 2, place: model.Place{Strategy: model.Pack}, world: func(w *world) { w.Nodes["pve3"].Used = 59 << 30 },
 			nodes: "pve3 pve2", why: "least free memory of 2 nodes that can take it (62 GiB); left out: pve3: 1 GiB of memory free, 4 GiB needed",
 		},
+		"figures of nodes that aren't visible": {
+			want: 2, world: func(w *world) {
+				for _, n := range w.Nodes {
+					n.Memory, n.Used, n.CPUs = 0, 0, 0
+				}
+			},
+			nodes: "pve1 pve1", why: "one of 3 nodes that can take it; how much memory they have free isn't visible (that needs the privilege Sys.Audit on them)",
+		},
 		"a rack": {
 			want: 1, place: model.Place{Facts: racks(), Where: []model.Selector{{Key: "rack", Operator: "In", Values: []string{"r2"}}}},
 			nodes: "pve3", why: "the only node that can take it (pve1, pve2: rack r1, want rack r2)",
