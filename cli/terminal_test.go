@@ -165,6 +165,9 @@ func TestPasswordsAreAskedForWithoutEcho(t *testing.T) {
 	if strings.Contains(s.All(), "proxplane") {
 		t.Errorf("the password is on the screen: %q", s.All())
 	}
+	if strings.Contains(s.All(), `\u`) {
+		t.Errorf("the end of the line is written out: %q", s.All())
+	}
 
 	s = screen.New(t, 80, 24)
 	done = startOn(t.Context(), s, l, "get", "nodes", "--username", "root@pam")

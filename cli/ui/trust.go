@@ -22,10 +22,10 @@ func Distrust(err error, cert *x509.Certificate) (what string, do []string) {
 	switch {
 	case errors.As(err, &pinned):
 		return "isn't the pinned one; its fingerprint is " + pinned.Got,
-			[]string{"If the certificate was renewed, pin the new one: --fingerprint, or fingerprint in the Provider."}
+			[]string{"If the certificate was renewed, pin the new one: --fingerprint, PVE_FINGERPRINT, or fingerprint in the Provider."}
 	case errors.As(err, &name):
 		return "is for " + strings.Join(namesOf(name.Certificate), ", "),
-			[]string{"Use such a name in the endpoint, or trust the certificate itself: --fingerprint, or fingerprint in the Provider."}
+			[]string{"Use such a name in the endpoint, or trust the certificate itself: --fingerprint, PVE_FINGERPRINT, or fingerprint in the Provider."}
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && time.Now().Before(cert.NotBefore):
 		return fmt.Sprintf("is valid from %s on, and by the clock here it is %s", when(cert.NotBefore), when(time.Now())),
 			[]string{"Set the clock right, here or on the node."}
@@ -37,7 +37,7 @@ func Distrust(err error, cert *x509.Certificate) (what string, do []string) {
 		"  " + Fingerprint(cert.Raw),
 		"Compare it with the one in Proxmox: node, System, Certificates.",
 		"Trust Proxmox' CA: --ca-file with a copy of /etc/pve/pve-root-ca.pem, PVE_CA_BUNDLE, or ca.crt in the Secret.",
-		"Or trust this certificate: --fingerprint, or fingerprint in the Provider.",
+		"Or trust this certificate: --fingerprint, PVE_FINGERPRINT, or fingerprint in the Provider.",
 		"For tests only: --insecure, or PVE_INSECURE_SKIP_VERIFY=true.",
 	}
 }

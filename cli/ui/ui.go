@@ -229,7 +229,7 @@ func (u *UI) AskSecret(what string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := term.NewTerminal(keysAndScreen{f, u.Err}, "").ReadPassword(what + ": ")
+	answer, err := term.NewTerminal(keysAndScreen{f, Raw(u.Err)}, "").ReadPassword(status.Safe(what) + ": ")
 	err = errors.Join(err, term.Restore(fd, before))
 	if errors.Is(err, io.EOF) {
 		fmt.Fprintln(u.Err)
