@@ -22,7 +22,10 @@ func TestAnAgentThatSomebodyHasSwitchedOffIsNotSilent(t *testing.T) {
 			w.Guests[9000].Config.Marker = &model.Marker{Owner: testVM("img").Owner, Version: "1"}
 		}, set: "1"},
 		{reason: "the template hasn't it either", change: func(w *world, _ *model.VM) { delete(w.Guests[9000].Config.Options, "agent") }},
-		{reason: "the template isn't there any more", change: func(w *world, _ *model.VM) { delete(w.Guests, 9000); w.template(9003, "ubuntu-22-template", "pve1", "nfs") }},
+		{reason: "the template isn't there any more", change: func(w *world, _ *model.VM) {
+			delete(w.Guests, 9000)
+			w.template(9003, "ubuntu-22-template", "pve1", "nfs")
+		}},
 		{reason: "its node is offline", change: func(w *world, _ *model.VM) { w.Guests[9000].Node, w.Nodes["pve3"].Online = "pve3", false }},
 		{reason: "it is declared", change: func(_ *world, v *model.VM) { v.Options["agent"] = "1" }, set: "1"},
 		{reason: "it is declared to be off", change: func(_ *world, v *model.VM) { v.Options["agent"] = "" }},

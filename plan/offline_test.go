@@ -57,7 +57,9 @@ func TestAGuestOnANodeThatIsOfflineHoldsUpOnlyTheObjectsThatItCouldBe(t *testing
 			switch {
 			case c.waits == "" && (!makesOne(o) || o.Wait != nil):
 				t.Errorf("%s: it should be made (foresee %v):\n%s", c.reason, foresee, p)
-			case c.waits == "" && len(c.tags) == 0 && !slices.ContainsFunc(p.Notes, func(n Note) bool { return strings.Contains(n.Text, "node pve3 is offline, so VM 105 there can't be read") }):
+			case c.waits == "" && len(c.tags) == 0 && !slices.ContainsFunc(p.Notes, func(n Note) bool {
+				return strings.Contains(n.Text, "node pve3 is offline, so VM 105 there can't be read")
+			}):
 				t.Errorf("%s: the plan should tell what wasn't looked at:\n%v", c.reason, p.Notes)
 			case c.waits != "" && (o.Wait == nil || o.Wait.Reason != model.WaitNode || !strings.Contains(o.Wait.Text, c.waits) || makesOne(o)):
 				t.Errorf("%s: it should wait (foresee %v):\n%s", c.reason, foresee, p)
