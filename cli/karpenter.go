@@ -22,7 +22,7 @@ func (f *karpenterFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.regions, "karpenter-regions", "", "Secret, as `NAMESPACE/NAME`, with regions for Karpenter as karpenter-provider-proxmox has them, beside Providers")
 	fs.StringVar(&f.InstanceTypes, "karpenter-instance-types", "", "`FILE` with instance types for Karpenter, in JSON (default: 1 to 16 CPUs with 2, 3, 4 and 8 GiB each)")
 	fs.Float64Var(&f.CPUFactor, "karpenter-cpu-factor", 0, "count each CPU of Proxmox as `N` virtual CPUs (default 4)")
-	fs.StringVar(&f.NodePolicy, "karpenter-node-policy", "", "simple, or static to pin each of Karpenter's machines to CPUs of its Proxmox node, which takes root@pam's password (default simple)")
+	fs.StringVar(&f.NodePolicy, "karpenter-node-policy", "", "`POLICY`: simple, or static to pin each of Karpenter's machines to CPUs of its Proxmox node, which takes root@pam's password (default simple)")
 	fs.StringVar(&f.NodeSettings, "karpenter-node-settings", "", "`FILE` with reserved CPUs and memory and the NUMA nodes of Proxmox nodes, in JSON, as karpenter-provider-proxmox has it")
 	fs.StringVar(&f.APIServer, "karpenter-api-server", "", "`URL` by which Karpenter's nodes reach Kubernetes (default: that of the ConfigMap kube-public/cluster-info, or the operator's own)")
 	fs.StringArrayVar(&f.Arguments, "karpenter-argument", nil, "`ARGUMENT` for Karpenter itself, such as --batch-idle-duration=2s; can be repeated")
