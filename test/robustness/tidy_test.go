@@ -180,12 +180,14 @@ func (r *run) knows(task string, ended time.Time) bool {
 	}) > 0
 }
 
-// unfinished reports whether the marker of a machine on its node names a file that isn't in a
-// drive yet, and it is right that the machine isn't finished: the file goes with the machine.
+// unfinished reports whether the marker of a machine names a file that isn't in a drive yet, or no longer,
+// and it is right that the machine isn't finished: the file goes with the machine. Others may have moved the
+// machine to another node since.
 func (r *run) unfinished(st *pvesim.State, volume string) bool {
+	_, file, _ := strings.Cut(volume, "/") // without the node
 	for _, vm := range st.VMs {
 		_, m, ok := model.ParseDescription(vm.Conf["description"])
-		if ok && r.excuses[m.Owner] && slices.ContainsFunc(m.Seeds(), func(seed string) bool { return seed != "" && inspect.VolumeOf(st, vm.Node, seed) == volume }) {
+		if ok && r.excuses[m.Owner] && slices.Contains(m.Seeds(), file) {
 			return true
 		}
 	}
