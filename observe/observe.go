@@ -200,6 +200,8 @@ func (o *Observer) look(ctx context.Context, l *looking) {
 		l.err = fmt.Errorf("ask for the version: %w", version)
 	case other != nil:
 		l.err = other
+	default:
+		o.ended(ctx, tasks)
 	}
 	o.mu.Lock()
 	o.identified = l.err == nil

@@ -53,10 +53,10 @@ type Node struct {
 	CPUs    int               `json:"cpus"`
 	Memory  int64             `json:"memory"`
 	NUMA    int               `json:"numaNodes,omitempty"` // as many sockets; 0: one
-	Used    int64             `json:"used"`           // memory that the host itself uses
-	Root    int64             `json:"root"`           // size of the root file system
-	NICs    []string          `json:"nics,omitempty"` // physical network cards
-	PCI     map[string]string `json:"pci,omitempty"`  // devices: vendor and device by where they are
+	Used    int64             `json:"used"`                // memory that the host itself uses
+	Root    int64             `json:"root"`                // size of the root file system
+	NICs    []string          `json:"nics,omitempty"`      // physical network cards
+	PCI     map[string]string `json:"pci,omitempty"`       // devices: vendor and device by where they are
 	Bridges []*Bridge         `json:"bridges"`
 	// NewBridges is the config that waits to be applied; nil: none.
 	NewBridges []*Bridge         `json:"newBridges,omitempty"`

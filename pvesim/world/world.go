@@ -42,7 +42,7 @@ type Node struct {
 	CPUs   int       `json:"cpus,omitempty"`
 	Memory Size      `json:"memory,omitempty"`
 	NUMA   int       `json:"numaNodes,omitempty"` // as many sockets; 0: one
-	NICs   []string  `json:"nics,omitempty"` // physical network cards
+	NICs   []string  `json:"nics,omitempty"`      // physical network cards
 	// PCI are devices that VMs can get: vendor and device ("10de:2204") by where they are ("0000:01:00.0").
 	PCI     map[string]string `json:"pci,omitempty"`
 	Bonds   []Bond            `json:"bonds,omitempty"`
