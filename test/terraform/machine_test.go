@@ -83,7 +83,7 @@ func TestMachinesComeChangeAndGo(t *testing.T) {
 
 	// Fewer machines are agreed to as well.
 	b.config(shop(2, "4Gi", ""))
-	b.says(b.refused(), "web-3 goes, with its disks", `update_policy.scale_down = "Allow"`)
+	b.says(b.refused(), "web-3 would be destroyed, with all disks", `update_policy.scale_down = "Allow"`)
 	b.config(shop(2, "4Gi", `update_policy = { scale_down = "Allow" }`))
 	b.says(b.apply(), "web-3 loses data")
 	b.settled()
