@@ -113,7 +113,7 @@ func (r *run) relocated(want model.Desired, rep engine.Report, since time.Time) 
 			}
 			for _, id := range ours(st, want.Set) {
 				vm := st.VMs[id]
-				if _, m, _ := model.ParseDescription(vm.Conf["description"]); m.Owner != o.Owner || movesSince(st, id, since) > 1 {
+				if _, m, _ := model.ParseDescription(vm.Conf["description"]); m.Owner != o.Owner || id == neighbourVM || movesSince(st, id, since) > 1 {
 					continue
 				}
 				if vm.Node == move.From {
