@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -127,9 +128,17 @@ func (c *collector) list(ctx context.Context) (all []found, asked sets.Set[strin
 			continue
 		}
 		asked.Insert(r.Name)
-		for _, m := range machines {
+		// A clone has its tags only once it is configured, and whoever began it may be dead by then.
+		begun, err := r.Site.Begun(ctx, Door, c.provider.set, generated.MatchString)
+		if err != nil {
+			errs = errors.Join(errs, fmt.Errorf("look for machines that were begun in region %s: %w", r.Name, err))
+		}
+		for _, m := range append(machines, begun...) {
 			all = append(all, found{r, m.Owner, m.Guest.VMID})
 		}
 	}
 	return all, asked, errs
 }
+
+// generated are names as Kubernetes makes them up for NodeClaims: that of their NodePool, and five letters or digits.
+var generated = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}$`)

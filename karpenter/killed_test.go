@@ -269,3 +269,71 @@ func TestASecondMachineInAnotherRegionIsCollected(t *testing.T) {
 		}
 	})
 }
+
+// ends does what Karpenter does with NodeClaims that are deleted: machines that were launched are deleted until they are gone. Of one that wasn't launched yet
+// nobody is told.
+func (l *lab) ends(ctx context.Context, names ...string) {
+	l.t.Helper()
+	for _, name := range names {
+		var c v1.NodeClaim
+		if err := l.client.Get(ctx, request(name).NamespacedName, &c); err != nil {
+			l.t.Fatal(err)
+		}
+		gone := c.Status.ProviderID == ""
+		for range 60 {
+			if gone {
+				break
+			}
+			err := l.Delete(ctx, &c)
+			if gone = cloudprovider.IsNodeClaimNotFoundError(err); gone {
+				break
+			}
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		if !gone {
+			l.t.Errorf("the machine of %s doesn't go", name)
+		}
+		if err := l.client.Delete(ctx, &c); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// A process that is killed at any of its requests has its NodeClaims deleted before the next one has looked at them: nothing is left of their machines, whether
+// Karpenter knew of them or not.
+func TestNothingIsLeftOfNodeClaimsThatGoAfterAKill(t *testing.T) {
+	names, stride := []string{"default-7xk2p", "default-9bqzt"}, 5
+	if thorough.All() {
+		stride = 1
+	}
+	for _, arrives := range []bool{false, true} {
+		for at, over := 1, false; !over; at += stride {
+			t.Run(fmt.Sprintf("%d %v", at, arrives), func(t *testing.T) {
+				inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+					l.settle()
+					for _, name := range names {
+						l.claim(name)
+					}
+					ctx, end := l.process(at, arrives)
+					l.launch(ctx, names...)
+					over = ctx.Err() == nil
+					end()
+					ctx, end = l.process(0, false)
+					defer end()
+					l.ends(ctx, names...)
+					collect := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]string{}}
+					for range 4 {
+						if err := collect.round(ctx); err != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(time.Minute)
+					}
+					l.oneEach()
+				})
+			})
+		}
+	}
+}

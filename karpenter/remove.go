@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +30,8 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	m, err := r.Site.Read(ctx, owner)
 	switch {
 	case errors.Is(err, site.ErrNotFound):
-		if r.Site.Wants(owner) && !claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() { // it is being made
+		// It may be being made, by a process before this one, too: a clone under way can't be told from others' yet.
+		if asMade(claim) != nil && !claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() && (!p.removes(owner, region) || r.Site.Wants(owner)) {
 			p.settled(claim, 0, errGone)
 			return r.Site.Remove(ctx, owner)
 		}
@@ -50,6 +52,19 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 		p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "VM %d isn't removed yet: %s", m.Guest.VMID, textOf(out))
 	}
 	return nil
+}
+
+// removes notes that the machine of an owner is removed, and reports whether it was before.
+func (p *CloudProvider) removes(owner model.Owner, region string) (before bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t, known := p.tried[owner]
+	if !known {
+		t.region = region
+	}
+	before, t.removed, t.at = t.removed, true, time.Now()
+	p.tried[owner] = t
+	return before
 }
 
 // foreign reports whether a NodeClaim is of a machine that isn't ours and is there: one that another provider made, before

@@ -157,6 +157,35 @@ func (s *Site) sorted(door, set string) (found []Machine, unknown []int) {
 	return found, unknown
 }
 
+// Begun lists the machines of a door's set that have no tag yet: those that somebody has begun to clone and not configured, a process that was killed, as a rule. Only
+// configs of guests are read, once, that have no tag and a name of which named says that such a machine may have it.
+func (s *Site) Begun(ctx context.Context, door, set string, named func(string) bool) (begun []Machine, err error) {
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	var ids []int
+	s.cluster.observer.View(func(have *model.Observed) {
+		for _, g := range have.Guests {
+			if _, _, tagged := model.ParseStateTag(g.Tags); !tagged && !g.Template && !g.Container && named(g.Name) {
+				ids = append(ids, g.VMID)
+			}
+		}
+	})
+	if err := s.readAll(ctx, ids); err != nil {
+		return nil, err
+	}
+	for _, vmid := range slices.Sorted(slices.Values(ids)) {
+		g, err := s.cluster.observer.Known(ctx, vmid)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil && g.Config.Marker != nil && g.Config.Marker.Owner.Door == door && g.Config.Marker.Owner.Set == set {
+			begun = append(begun, s.machine(g.Config.Marker.Owner, g))
+		}
+	}
+	return begun, nil
+}
+
 // own are the owners of a set that this caller wants something of, by what tags call them.
 func (s *Site) own(of model.Owner) map[string]model.Owner {
 	s.mu.Lock()

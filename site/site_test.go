@@ -3,6 +3,7 @@ package site_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,39 @@ func TestAListTakesNoRequestAMachine(t *testing.T) {
 		}
 		if list, err = next.List(t.Context(), "test", "nobody"); err != nil || len(list) != 0 {
 			t.Errorf("%v, %+v", err, list)
+		}
+	})
+}
+
+// A clone has no tags until it is configured: whoever asks for what was begun gets it by its notes, which are read of guests with the right names only.
+func TestWhatWasBegunIsFoundByItsNotes(t *testing.T) {
+	inLab(t, func(t *testing.T, l *lab) {
+		s := l.open(site.Options{})
+		l.put(s, machine(2), owner("shop", "web-1"), owner("shop", "db-1"))
+		time.Sleep(time.Second) // clones are under way
+		s.Close()
+		time.Sleep(time.Minute) // lists are late about names
+		next, err := site.Open(l.config(), site.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer next.Close()
+		named := func(name string) bool { return strings.HasPrefix(name, "web-") }
+		if list, err := next.List(t.Context(), "test", "shop"); err != nil || len(list) != 0 {
+			t.Fatalf("they have tags: %+v, %v", list, err)
+		}
+		for _, c := range []struct {
+			set                string
+			machines, requests int
+		}{{"shop", 1, 1}, {"shop", 1, 0}, {"other", 0, 0}} {
+			before := l.sim.RequestCount()
+			list, err := next.Begun(t.Context(), "test", c.set, named)
+			if err != nil || len(list) != c.machines || c.machines > 0 && list[0].Owner != owner("shop", "web-1") {
+				t.Errorf("%s: %+v, %v", c.set, list, err)
+			}
+			if n := l.sim.RequestCount() - before; n != c.requests {
+				t.Errorf("%s: %d requests", c.set, n)
+			}
 		}
 	})
 }
