@@ -38,21 +38,15 @@ func TestWorkspacesOnOneProxmoxDontMeet(t *testing.T) {
 	b := begin(t)
 	b.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"shop-${terraform.workspace}"`)+fleet(2))
 	for _, name := range []string{"one", "two"} {
-		if out, code := b.run("workspace", "new", name); code != 0 {
-			t.Fatal(out)
-		}
+		b.do("workspace", "new", name)
 		b.apply()
 		b.settled()
 	}
 	if got := len(strings.Fields(b.machines())); got != 4 {
 		t.Errorf("there are %d machines", got)
 	}
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
-	if out, code := b.run("workspace", "select", "one"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
+	b.do("workspace", "select", "one")
 	b.settled()
 	if got := len(strings.Fields(b.machines())); got != 2 {
 		t.Errorf("there are %d machines", got)
@@ -64,9 +58,7 @@ func TestAnyParallelismMakesTheSame(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			b := begin(t)
 			b.config(fleet(12))
-			if out, code := b.run("apply", "-auto-approve", fmt.Sprintf("-parallelism=%d", n)); code != 0 {
-				t.Fatal(out)
-			}
+			b.do("apply", "-auto-approve", fmt.Sprintf("-parallelism=%d", n))
 			b.settled()
 			if got := len(strings.Fields(b.machines())); got != 12 {
 				t.Errorf("there are %d machines", got)
@@ -91,15 +83,7 @@ func TestAnInterruptedApplyGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // whether all was made by then is up to the moment
-	b.apply()
-	b.settled()
-	if got := len(strings.Fields(b.machines())); got != 12 {
-		t.Errorf("there are %d machines", got)
-	}
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
-	b.nothingLeft(before)
+	b.goesOn(12, before)
 }
 
 // What fails keeps nothing else from being made, and is made by the next apply.
@@ -144,10 +128,7 @@ func TestAMachineIsHandedFromSetToSet(t *testing.T) {
 	before := from.configs()
 	to := beside(t, from.server)
 	to.config("import {\n  to = proxplane_virtual_machine.node\n  id = \"old/node-0\"\n}\n")
-	out, code := to.run("plan", "-generate-config-out=node.tf")
-	if code != 0 {
-		t.Fatal(out)
-	}
+	out := to.do("plan", "-generate-config-out=node.tf")
 	to.says(out, "1 to import, 0 to add, 1 to change, 0 to destroy", "of set old now", "Take it out of what set old is made from")
 	to.apply()
 	to.settled()

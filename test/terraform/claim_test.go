@@ -36,20 +36,14 @@ func TestAddressesAndNamesDontDisagree(t *testing.T) {
 
 	// The new resource finds the machine of the old one.
 	b.config(called("b", "lifecycle {\n    create_before_destroy = true\n  }"))
-	if out, code := b.run("apply", "-auto-approve", "-replace=proxplane_virtual_machine.b"); code != 0 {
-		t.Fatal(out)
-	} else {
-		b.says(out, "db isn't destroyed", "use -replace without create_before_destroy")
-	}
+	b.says(b.do("apply", "-auto-approve", "-replace=proxplane_virtual_machine.b"), "db isn't destroyed", "use -replace without create_before_destroy")
 	b.settled()
 	if now := b.running(); !maps.Equal(now, since) {
 		t.Errorf("it ran since %v, and runs since %v", since, now)
 	}
 
 	b.config(called("b", ""))
-	if out, code := b.run("apply", "-auto-approve", "-replace=proxplane_virtual_machine.b"); code != 0 {
-		t.Fatal(out)
-	}
+	b.do("apply", "-auto-approve", "-replace=proxplane_virtual_machine.b")
 	b.settled()
 	if now := b.running(); len(now) != 1 || maps.Equal(now, since) {
 		t.Errorf("it runs since %v", now)

@@ -58,8 +58,6 @@ func TestClonesAndPlacements(t *testing.T) {
 	b.config(strings.ReplaceAll(pair, `values = ["web"]`, `operator = "Near"`))
 	b.says(b.refused(), "isn't right")
 	b.config(pair)
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.nothingLeft(before)
 }

@@ -65,9 +65,7 @@ func TestAMachineIsHandedFromDoorToDoor(t *testing.T) {
 	configs, since := b.configs(), b.running()
 
 	b.config("import {\n  to = proxplane_virtual_machine.web\n  id = \"vm/shop/web\"\n}\n")
-	if out, code := b.run("plan", "-generate-config-out=web.tf"); code != 0 {
-		t.Fatalf("the plan ended with %d:\n%s", code, out)
-	}
+	b.do("plan", "-generate-config-out=web.tf")
 	b.onlyAdopted(1)
 	b.says(b.planned(), "is vm/web of set shop now", "Take it out of what set shop is made from")
 	b.apply()
@@ -78,9 +76,7 @@ func TestAMachineIsHandedFromDoorToDoor(t *testing.T) {
 		t.Error("the command line still has the machine as its own")
 	}
 
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.must("import", "web", "--adopt", "--yes", "-f", "web.yaml", "--set", "shop")
 	b.must("plan", "-f", "web.yaml", "--set", "shop", "--detailed-exitcode")
 	b.owned("web", "vm")
@@ -104,9 +100,7 @@ func TestAMachineOfTheOperatorIsImported(t *testing.T) {
 	b.server.Advance(10 * time.Second) // lists show tags then
 	before := b.configs()
 	b.config("import {\n  to = proxplane_virtual_machine.web\n  id = \"prod/team/web\"\n}\n")
-	if out, code := b.run("plan", "-generate-config-out=web.tf"); code != 0 {
-		t.Fatalf("the plan ended with %d:\n%s", code, out)
-	}
+	b.do("plan", "-generate-config-out=web.tf")
 	b.onlyAdopted(1)
 	b.says(b.planned(), "of set prod now")
 	b.apply()

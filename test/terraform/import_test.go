@@ -82,9 +82,7 @@ func TestWhatWasMadeByHandIsImportedWithGeneratedConfig(t *testing.T) {
 	b.write("main.tf", head)
 	b.apply()
 	b.settled()
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.same(before)
 }
 
@@ -121,9 +119,7 @@ func TestAnImportedMachineIsKnownByWhatItIs(t *testing.T) {
 		}
 		b.says(out, want)
 	}
-	if out, code := b.run("import", "proxplane_virtual_machine.plain", "plain"); code != 0 {
-		t.Fatal(out)
-	}
+	b.do("import", "proxplane_virtual_machine.plain", "plain")
 	// Another name is still the same machine: it isn't ours yet.
 	b.config(fmt.Sprintf(plainVM, "front", "1Gi", "02:00:00:00:07:00"))
 	b.says(b.planned(), "front is adopted", "0 to add, 1 to change, 0 to destroy")

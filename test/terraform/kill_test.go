@@ -13,6 +13,7 @@ import (
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/await"
+	"github.com/proxplane/proxplane/test/kit/inspect"
 )
 
 // fleet are machines of count, which are all made at once.
@@ -47,15 +48,7 @@ func TestAKilledProviderMakesNothingTwice(t *testing.T) {
 			t.Fatalf("apply succeeded though its provider was killed:\n%s", &out)
 		}
 	}
-	b.apply()
-	b.settled()
-	if got := len(strings.Fields(b.machines())); got != 20 {
-		t.Errorf("there are %d machines: %s", got, b.machines())
-	}
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
-	b.nothingLeft(before)
+	b.goesOn(20, before)
 }
 
 // A provider whose OpenTofu was killed would go on alone, and make machines anew that somebody destroys. It ends, too.
@@ -74,14 +67,18 @@ func TestAProviderEndsWithItsOpenTofu(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	await.Until(t, time.Minute, "its provider to end", func() bool { return len(b.providers()) == 0 })
+	b.goesOn(20, before)
+}
+
+// goesOn: the next apply makes what is missing of n machines and nothing twice, and they can be destroyed.
+func (b *bench) goesOn(n int, before *inspect.Census) {
+	b.Helper()
 	b.apply()
 	b.settled()
-	if got := len(strings.Fields(b.machines())); got != 20 {
-		t.Errorf("there are %d machines: %s", got, b.machines())
+	if got := len(strings.Fields(b.machines())); got != n {
+		b.Errorf("there are %d machines: %s", got, b.machines())
 	}
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.nothingLeft(before)
 }
 

@@ -90,9 +90,7 @@ func TestMachinesComeChangeAndGo(t *testing.T) {
 	if b.machines() != "db-a db-b web-1 web-2" {
 		t.Fatalf("there is %s", b.machines())
 	}
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.nothingLeft(before)
 }
 
@@ -140,9 +138,7 @@ func TestALostStateLosesNothing(t *testing.T) {
 	other := beside(t, b.server)
 	other.write("main.tf", strings.ReplaceAll(head, `"shop"`, `"other"`)+shop(2, "2Gi", ""))
 	other.apply()
-	if out, code := other.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	other.destroy()
 	if now := b.vmids(); now != vmids {
 		t.Errorf("there were %s, and now there are %s", vmids, now)
 	}
@@ -165,13 +161,9 @@ func TestSecretsAreInNoFile(t *testing.T) {
 	const secret = "geheim-4711"
 	b.env = append(b.env, "TF_VAR_secret="+secret)
 	b.config(shop(1, "2Gi", `user_data = { cloud_init = { inline_wo = "#cloud-config\npassword: ${var.secret}\n" } }`) + "variable \"secret\" {\n  ephemeral = true\n}\n")
-	if out, code := b.run("plan", "-out=plan.bin"); code != 0 {
-		t.Fatal(out)
-	}
+	b.do("plan", "-out=plan.bin")
 	shown, _ := b.run("show", "-json", "plan.bin")
-	if out, code := b.run("apply", "plan.bin"); code != 0 {
-		t.Fatal(out)
-	}
+	b.do("apply", "plan.bin")
 	b.settled()
 	state, err := os.ReadFile(filepath.Join(b.dir, "terraform.tfstate"))
 	if err != nil {
@@ -249,9 +241,7 @@ spec: {classRef: {name: small}, imageRef: {name: ubuntu}}
 	b.write("machines.yaml", machines+more+foreign)
 	b.says(b.refused(), "A Provider is in the manifests", "A Secret is in the manifests")
 	b.write("machines.yaml", machines)
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.nothingLeft(before)
 }
 

@@ -56,9 +56,7 @@ func (b *bench) take(name string) {
 		b.asRoot()
 	}
 	b.env = append(b.env, "TF_VAR_pm_api_url="+b.server.Endpoint+"/api2/json", "TF_VAR_target_node=pve1")
-	if out, code := b.run("get"); code != 0 {
-		b.Fatal(out)
-	}
+	b.do("get")
 }
 
 // asRoot logs in with root's password instead of a token.
@@ -84,9 +82,7 @@ func TestExamplesOfTheModule(t *testing.T) {
 				t.Errorf("there is %s", b.machines())
 			}
 			b.shows(name)
-			if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-				t.Fatal(out)
-			}
+			b.destroy()
 			b.nothingLeft(before)
 		})
 	}

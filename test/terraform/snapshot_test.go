@@ -73,14 +73,10 @@ func TestSnapshotsComeAndGo(t *testing.T) {
 	b.config(fmt.Sprintf(kept, 2, "why"))
 
 	// Without a state it is found, and with an import.
-	if out, code := b.run("state", "rm", "proxplane_snapshot.before"); code != 0 {
-		t.Fatal(out)
-	}
+	b.do("state", "rm", "proxplane_snapshot.before")
 	var vmid int
 	b.server.Do(func(st *pvesim.State) { vmid = sim.VM(st, "web-1").ID })
-	if out, code := b.run("import", "proxplane_snapshot.before[0]", fmt.Sprintf("%d/before", vmid)); code != 0 {
-		t.Fatal(out)
-	}
+	b.do("import", "proxplane_snapshot.before[0]", fmt.Sprintf("%d/before", vmid))
 	b.says(b.planned(), "1 to add, 0 to change, 0 to destroy")
 	b.apply()
 	b.settled()
@@ -91,9 +87,7 @@ func TestSnapshotsComeAndGo(t *testing.T) {
 	b.says(b.apply(), "0 added, 0 changed, 1 destroyed")
 	b.settled()
 	b.has("web-1:before:true")
-	if out, code := b.run("destroy", "-auto-approve"); code != 0 {
-		t.Fatal(out)
-	}
+	b.destroy()
 	b.nothingLeft(before)
 }
 

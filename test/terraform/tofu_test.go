@@ -168,15 +168,21 @@ func (b *bench) run(args ...string) (string, int) {
 // unfolded is a text without the line breaks that fit it to a terminal.
 func unfolded(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// apply applies the configuration, which must succeed, and says what was told.
-func (b *bench) apply() string {
+// do runs a command, which must succeed, and gives what it says.
+func (b *bench) do(args ...string) string {
 	b.Helper()
-	out, code := b.run("apply", "-auto-approve")
+	out, code := b.run(args...)
 	if code != 0 {
-		b.Fatalf("apply ended with %d:\n%s", code, out)
+		b.Fatalf("tofu %s ended with %d:\n%s", strings.Join(args, " "), code, out)
 	}
 	return out
 }
+
+// apply applies the configuration, and says what was told.
+func (b *bench) apply() string { b.Helper(); return b.do("apply", "-auto-approve") }
+
+// destroy destroys all that the state has.
+func (b *bench) destroy() { b.Helper(); b.do("destroy", "-auto-approve") }
 
 // settled: a plan has nothing to do.
 func (b *bench) settled() {
