@@ -27,8 +27,28 @@ func ourWords(text string) string {
 		}
 		return w
 	})
-	return setsTo.ReplaceAllString(text, `$1 = "$2"`)
+	return here.Replace(setsTo.ReplaceAllString(text, `$1 = "$2"`))
 }
+
+// here is what descriptions say about other doors, and what is so here.
+var here = strings.NewReplacer(
+	" In Kubernetes it can't be changed later.", " For another one, take the snapshot anew.",
+	": in Kubernetes it can't be changed later.", ", and can't be changed later.",
+	"Default: 60 in Kubernetes, 0 on the command line.", "Default: 0.",
+	", as in VMClass.", ", as in class.storage.",
+	"of all machines of the same VMClass, in all namespaces and Providers (for the command line: in all manifests that it reads), and of those that one object with a count stands for.",
+	"of all machines of this configuration with the same class, and of the replicas of one resource.",
+	"Folder beside the manifest. It isn't for manifests inside Kubernetes.", "Folder with them.",
+	" \"snippets\" puts anything onto that drive, by snippets that are copied to all nodes that may run the machine; it needs spec.ssh of the Provider.", "",
+	"see Provider.networks", "see networks in the provider's block",
+	"by the network's name in Provider.networks", "by the network's name in the provider's block",
+	"else the Provider's,", "else that of the provider's block,",
+	"that of the network in the Provider,", "that of the network in the provider's block,",
+	"those of the Provider.", "those of the provider's block.",
+	"Default: the Provider's.", "Default: that of the provider's block.",
+	"one of the Provider's range,", "one of vmid_range in the provider's block,",
+	"the labels that the Provider gives them in spec.nodes", "the labels that nodes of the provider's block gives them",
+)
 
 // fieldNames are the names here of all fields that are called otherwise in manifests, by those in
 // small letters.

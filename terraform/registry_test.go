@@ -29,18 +29,21 @@ func TestRegistryPages(t *testing.T) {
 	if err != nil || len(all.Diagnostics) > 0 {
 		t.Fatal(err, all.Diagnostics)
 	}
-	pages := map[string]string{"index.md": page(terraform.Name+" Provider", all.Provider)}
+	pages := map[string]string{"index.md": page(t, terraform.Name+" Provider", "provider", all.Provider)}
 	for name, s := range all.ResourceSchemas {
-		pages["resources/"+short(name)+".md"] = page(name+" (Resource)", s)
+		of := "resources/" + short(name)
+		pages[of+".md"] = page(t, name+" (Resource)", of, s)
 	}
 	for name, s := range all.DataSourceSchemas {
-		pages["data-sources/"+short(name)+".md"] = page(name+" (Data Source)", s)
+		of := "data-sources/" + short(name)
+		pages[of+".md"] = page(t, name+" (Data Source)", of, s)
 	}
 	for name, s := range all.EphemeralResourceSchemas {
-		pages["ephemeral-resources/"+short(name)+".md"] = page(name+" (Ephemeral Resource)", s)
+		of := "ephemeral-resources/" + short(name)
+		pages[of+".md"] = page(t, name+" (Ephemeral Resource)", of, s)
 	}
 	for name, f := range all.Functions {
-		pages["functions/"+name+".md"] = functionPage(name, f)
+		pages["functions/"+name+".md"] = functionPage(t, name, f)
 	}
 	pages["index.md"] += contents(slices.Sorted(maps.Keys(pages)))
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
@@ -79,12 +82,27 @@ func begin(title, about string) string {
 	return fmt.Sprintf("---\npage_title: %q\ndescription: %q\n---\n\n# %s\n\n%s\n", title, first, title, about)
 }
 
-func page(title string, s *tfprotov6.Schema) string {
+func page(t *testing.T, title, of string, s *tfprotov6.Schema) string {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString(begin(title, s.Block.Description))
+	b.WriteString(example(t, of))
 	b.WriteString("\n## Schema\n\n")
 	attributes(&b, s.Block.Attributes, "")
+	if text, err := os.ReadFile(filepath.Join("examples", of, "import.tf")); err == nil {
+		fmt.Fprintf(&b, "\n## Import\n\n```terraform\n%s```\n", text)
+	}
 	return b.String()
+}
+
+// example is how something is used. Package test/terraform applies the examples.
+func example(t *testing.T, of string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("examples", of, "example.tf"))
+	if err != nil {
+		t.Error(err)
+	}
+	return fmt.Sprintf("\n## Example Usage\n\n```terraform\n%s```\n", text)
 }
 
 // attributes lists attributes, those that are needed first.
@@ -130,9 +148,11 @@ func typeOf(a *tfprotov6.SchemaAttribute) string {
 	return strings.ToLower(strings.NewReplacer("tftypes.", "", "[", " of ", "]", "").Replace(a.Type.String()))
 }
 
-func functionPage(name string, f *tfprotov6.Function) string {
+func functionPage(t *testing.T, name string, f *tfprotov6.Function) string {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString(begin(name+" (Function)", f.Description))
+	b.WriteString(example(t, "functions/"+name))
 	parameters, names := f.Parameters, []string{}
 	for _, p := range parameters {
 		names = append(names, p.Name)

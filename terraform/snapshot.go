@@ -50,7 +50,7 @@ func (r *snapshot) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 	a["vmid"] = vmid
 	a["created"] = schema.StringAttribute{Computed: true, Description: "When it was taken, in RFC 3339."}
 	common(ctx, a)
-	resp.Schema = schema.Schema{Description: "A snapshot of a machine. It stays as it was taken: for a new one, give it another name, or use -replace. Nothing goes back to it by itself: that is done in Proxmox, or with a VMSnapshot's revert.", Attributes: a}
+	resp.Schema = schema.Schema{Description: "A snapshot of a machine. It stays as it was taken: for a new one, give it another name, or use -replace. Nothing goes back to it by itself: that is done in Proxmox, or by the snapshot command of proxplane.", Attributes: a}
 }
 
 func (r *snapshot) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagnostics) {

@@ -1,0 +1,3 @@
+output "mac" {
+  value = provider::proxplane::mac("shop", "web-1", "lan")
+}
