@@ -131,9 +131,9 @@ func TestThePageTellsOfEveryCommand(t *testing.T) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 		name := c.Name()
 		if c.Parent() != nil && c.Parent() != root {
-			name = c.Parent().Name() + `[a-z |]*[ |]` + name
+			name = c.Parent().Name() + `[a-z |\\]*[ |]` + name
 		}
-		told := regexp.MustCompile("`(proxplane )?" + name + "[ |`]")
+		told := regexp.MustCompile("`(proxplane )?" + name + `[ |\\` + "`]")
 		if c != root && !c.Hidden && c.Name() != "help" && !told.Match(page) {
 			t.Errorf("it doesn't tell of %s", c.CommandPath())
 		}
