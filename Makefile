@@ -66,6 +66,7 @@ controlplane: ## build the Kubernetes that the operator is tested with (once, so
 generate: ## write deploy/crds, the deep copies, docs/reference.md and terraform/docs from the types in api
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/infra/... output:crd:dir=deploy/crds
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/karpenter/... output:crd:dir=deploy/crds/karpenter
+	$(GO) test ./deploy/crds -run Parsed -update
 	$(GO) test ./api/... -run Reference -update
 	$(GO) test ./terraform -run Registry -update
 

@@ -1,14 +1,11 @@
 package crds
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"slices"
-	"strings"
 	"sync"
-
-	"sigs.k8s.io/yaml"
 )
 
 // Definition is the definition of a kind.
@@ -28,25 +25,22 @@ type Definition struct {
 	}
 }
 
+// parsed are the definitions of Files as JSON, one a line: reading YAML takes twenty times as long, which each command
+// and each start of the Terraform provider would wait for. It is in a folder of its own since kubectl applies all of this one.
+//
+//go:embed parsed/definitions.json
+var parsed []byte
+
 // All are the definitions of all kinds, by name.
 var All = sync.OnceValues(func() ([]*Definition, error) {
-	files, err := fs.Glob(Files, "*.yaml")
-	if err != nil {
-		return nil, err
-	}
 	var all []*Definition
-	for _, name := range files {
-		text, err := Files.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
+	for lines := json.NewDecoder(bytes.NewReader(parsed)); lines.More(); {
 		d := &Definition{}
-		if err := yaml.Unmarshal(text, d); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if err := lines.Decode(d); err != nil {
+			return nil, fmt.Errorf("read the definitions of kinds: %w", err)
 		}
 		all = append(all, d)
 	}
-	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Kind(), b.Kind()) })
 	return all, nil
 })
 
