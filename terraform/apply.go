@@ -149,7 +149,7 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 	}
 	for _, o := range objects {
 		if o.Wait != nil && o.Wait.Reason.Facts().Hidden && !o.Wait.Reason.Facts().Unmade {
-			resp.Diagnostics.AddError(o.Owner.Name+" can't be looked at", status.Terraform.Wait(*o.Wait)) // not seen isn't gone
+			resp.Diagnostics.AddError(o.Owner.Name+" can't be looked at", attributesIn(status.Terraform.Wait(*o.Wait))) // not seen isn't gone
 			return
 		}
 	}

@@ -50,10 +50,11 @@ func failure(err error) (summary, detail string) {
 	}
 	o := waited.Outcome
 	v := status.Terraform.Outcome(o)
-	summary, detail = o.Owner.Name+" isn't ready", v.Message
+	message := attributesIn(v.Message)
+	summary, detail = o.Owner.Name+" isn't ready", message
 	switch {
 	case errors.Is(waited.Err, context.Canceled):
-		return o.Owner.Name + " was interrupted", fmt.Sprintf("Until then: %s. What was begun goes on in Proxmox; the next apply finds it and goes on.", cmp.Or(v.Message, "nothing was done"))
+		return o.Owner.Name + " was interrupted", fmt.Sprintf("Until then: %s. What was begun goes on in Proxmox; the next apply finds it and goes on.", cmp.Or(message, "nothing was done"))
 	case waited.Err != nil:
 		detail = fmt.Sprintf("%s (%v)", detail, waited.Err)
 	}

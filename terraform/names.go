@@ -13,21 +13,25 @@ import (
 func snake(name string) string { return draft.Attribute(name) }
 
 var (
-	word   = regexp.MustCompile(`[A-Za-z]+`)
+	word   = regexp.MustCompile(`"[^"]*"|[/-]?[A-Za-z]+`) // what is quoted, and parts of other names, aren't fields
 	setsTo = regexp.MustCompile(`([a-z_]+(?:\.[a-z_]+)+): ([A-Z][a-z]+)`)
 )
 
 // ourWords is a description with fields by the names that they have here: "staticIP.fromPool" is
 // static_ip.from_pool, and "updatePolicy.move: Allow" is update_policy.move = "Allow".
 func ourWords(text string) string {
+	return here.Replace(setsTo.ReplaceAllString(attributesIn(strings.TrimSpace(text)), `$1 = "$2"`))
+}
+
+// attributesIn is a text of the core with fields by the names that they have here: "powerState is Off" is power_state is Off.
+func attributesIn(text string) string {
 	names := fieldNames()
-	text = word.ReplaceAllStringFunc(strings.TrimSpace(text), func(w string) string {
+	return word.ReplaceAllStringFunc(text, func(w string) string {
 		if name, ok := names[strings.ToLower(w)]; ok && strings.ToLower(w[1:]) != w[1:] {
 			return name
 		}
 		return w
 	})
-	return here.Replace(setsTo.ReplaceAllString(text, `$1 = "$2"`))
 }
 
 // here is what descriptions say about other doors, and what is so here.

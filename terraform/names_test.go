@@ -23,6 +23,19 @@ func TestDescriptionsNameAttributes(t *testing.T) {
 	}
 }
 
+func TestMessagesNameAttributes(t *testing.T) {
+	for text, want := range map[string]string{
+		"powerState is Off":                         "power_state is Off",
+		"userData.delivery (fwcfg), filesystems[0]": "user_data.delivery (fwcfg), filesystems[0]",
+		`want a name, have "onBoot"`:                `want a name, have "onBoot"`,
+		"local:snippets/onBoot.sh isn't there":      "local:snippets/onBoot.sh isn't there",
+	} {
+		if got := attributesIn(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Readers of the registry's pages know neither the objects of manifests nor the other doors.
 func TestDescriptionsSayNothingAboutOtherDoors(t *testing.T) {
 	server, err := providerserver.NewProtocol6WithError(New("dev")())()

@@ -209,16 +209,16 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 		}
 		name := o.Owner.Name
 		for _, refused := range o.Refused {
-			diags.AddError(name+": change not allowed", status.Terraform.Of(plan.Object{Refused: []plan.Refusal{refused}}).Message)
+			diags.AddError(name+": change not allowed", attributesIn(status.Terraform.Of(plan.Object{Refused: []plan.Refusal{refused}}).Message))
 		}
 		if o.Wait != nil && o.Wait.Reason.Blocks() {
-			diags.AddError(name+": blocked", status.Terraform.Wait(*o.Wait))
+			diags.AddError(name+": blocked", attributesIn(status.Terraform.Wait(*o.Wait)))
 		}
 		if summary, steps := gravest(o.Steps); summary != "" {
 			diags.AddWarning(fmt.Sprintf("%s %s", name, summary), steps)
 		}
 		for _, n := range o.Notes {
-			diags.AddWarning(name+": note", status.Terraform.Note(n))
+			diags.AddWarning(name+": note", attributesIn(status.Terraform.Note(n)))
 		}
 	}
 	return diags
@@ -278,7 +278,7 @@ func sentence(s plan.Step) string {
 	if why := status.Why(s); why != "" {
 		text += ": " + why
 	}
-	return status.Sentence(text)
+	return attributesIn(status.Sentence(text))
 }
 
 // differences are what somebody has changed in Proxmox, in words.
@@ -302,7 +302,7 @@ func differences(w part, objects []plan.Object) []string {
 					continue
 				}
 			}
-			list = append(list, o.Owner.Name+": "+strings.TrimSpace(status.Reason(refused.Why, refused.Diff)))
+			list = append(list, o.Owner.Name+": "+attributesIn(strings.TrimSpace(status.Reason(refused.Why, refused.Diff))))
 		}
 	}
 	return list

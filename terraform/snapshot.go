@@ -67,7 +67,7 @@ func (r *snapshot) parse(raw tftypes.Value) (w part, known bool, diags diag.Diag
 	owner := model.Owner{Door: Door, Set: r.door.config.set, Key: w.key}
 	snap, wrong := spec.Snapshot{Owner: owner, Of: &spec.Machine{}, Description: about, IncludeMemory: memory}.Translate()
 	for _, e := range wrong {
-		diags.AddError(snake(e.Field)+" isn't right", e.Text.String())
+		diags.AddError(snake(e.Field)+" isn't right", attributesIn(e.Text.String()))
 	}
 	snap.VMID, snap.Name = w.from, spec.SnapshotName(name)
 	w.wanted.Desired.Snapshots, w.owners = []model.Snapshot{snap}, []model.Owner{owner}

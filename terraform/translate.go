@@ -47,7 +47,7 @@ func (d *door) translate(docs ...document) (manifest.Wanted, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	for _, n := range set.Remarks() {
 		if n.Field != "spec.sourceVMRef.name" { // a source is one of Proxmox' own here
-			diags.AddWarning(worthKnowing, fmt.Sprintf("%s: %s: %s", n.Object.Name, attributeOf(n), n.Text))
+			diags.AddWarning(worthKnowing, fmt.Sprintf("%s: %s: %s", n.Object.Name, attributeOf(n), attributesIn(n.Text)))
 		}
 	}
 	return wanted, diags
@@ -86,7 +86,7 @@ func told(err error) (diags diag.Diagnostics) {
 		return diags
 	}
 	for _, e := range list {
-		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), e.Text)
+		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), attributesIn(e.Text))
 	}
 	return diags
 }

@@ -40,7 +40,7 @@ func TestWhatTakesRootIsToldByThePlan(t *testing.T) {
   pm_api_token_secret = "c0ffee00-0000-4000-8000-000000000000"
   `
 	for what, more := range map[string]string{
-		"userData.delivery": "",
+		"user_data.delivery": "",
 		"filesystems":       `butane_delivery = "iso"` + "\n" + `plan9fs = [{ dirid = "/srv/data", tag = "data" }]`,
 		"hookscripts":       `butane_delivery = "iso"` + "\n" + `hookscripts = ["local:snippets/one.sh"]`,
 	} {
