@@ -52,11 +52,13 @@ func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was [
 		if at >= 0 && objects[at].VMID != 0 {
 			m.VMID = types.Int64Value(int64(objects[at].VMID))
 		}
+		var said []string
 		if wanted := slices.IndexFunc(vms, func(v model.VM) bool { return v.Owner == owner }); wanted >= 0 && at >= 0 {
+			said = macs(vms[wanted])
 			m.MACs, m.Node = decided(vms[wanted], objects[at])
 		}
 		if at >= 0 && before >= 0 && was[before].VMID.Equal(m.VMID) {
-			m = kept(m, was[before], objects[at].Steps)
+			m = kept(m, was[before], objects[at].Steps, said)
 		}
 		will = append(will, m)
 	}
@@ -65,30 +67,36 @@ func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was [
 
 // decided is what is certain of a machine that is to be made before it is there: its MAC addresses, which follow from its owner
 // where nobody says otherwise, and its node, if it may be on one only.
-func decided(v model.VM, o plan.Object) (macs types.List, node types.String) {
-	macs, node = types.ListUnknown(types.StringType), types.StringUnknown()
+func decided(v model.VM, o plan.Object) (addresses types.List, node types.String) {
+	addresses, node = types.ListUnknown(types.StringType), types.StringUnknown()
 	if !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
-		return macs, node
+		return addresses, node
 	}
-	var list []string
-	for _, n := range v.NICs {
-		if n.MAC == "" {
-			list = nil
-			break
-		}
-		list = append(list, n.MAC)
-	}
-	if len(list) > 0 {
-		macs = texts(list)
+	if list := macs(v); len(list) > 0 {
+		addresses = texts(list)
 	}
 	if len(v.Place.Nodes) == 1 && o.Node == v.Place.Nodes[0] {
 		node = types.StringValue(o.Node)
 	}
-	return macs, node
+	return addresses, node
 }
 
-// kept is what is known of a machine that is there, but for what steps may change.
-func kept(m, was aMachine, steps []plan.Step) aMachine {
+// macs are the MAC addresses that a machine is to have, in the order of slots, as Proxmox has them; nil: they aren't all said.
+func macs(v model.VM) (list []string) {
+	nics := slices.Clone(v.NICs)
+	slices.SortFunc(nics, func(a, b model.NIC) int { return model.CompareNames(a.Slot, b.Slot) })
+	for _, n := range nics {
+		if n.MAC == "" {
+			return nil
+		}
+		list = append(list, n.MAC)
+	}
+	return list
+}
+
+// kept is what is known of a machine that is there, but for what steps may change. Its interfaces may change and keep the MAC
+// addresses that are said.
+func kept(m, was aMachine, steps []plan.Step, said []string) aMachine {
 	nics, node, power := true, true, true
 	for _, s := range steps {
 		switch s.Effect {
@@ -107,14 +115,17 @@ func kept(m, was aMachine, steps []plan.Step) aMachine {
 		_, starts := s.Action.(model.Start)
 		power = power && !starts
 	}
-	if nics {
+	if nics || len(said) > 0 && texts(said).Equal(was.MACs) {
 		m.MACs = was.MACs
 	}
 	if node {
 		m.Node = was.Node
 	}
+	if power {
+		m.State = was.State
+	}
 	if power && nics {
-		m.State, m.Addresses = was.State, was.Addresses
+		m.Addresses = was.Addresses
 	}
 	return m
 }

@@ -1,7 +1,6 @@
 package terraform
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -201,29 +200,6 @@ func (r *base) ask(ctx context.Context, w part, as wanting, diags *diag.Diagnost
 	return s, objects, true
 }
 
-// effects says what a plan does to machines that are there, and what it can't do.
-func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
-	for _, o := range objects {
-		if !w.has(o.Owner) {
-			continue // an image that a machine is made from; the machine says what is wrong with it
-		}
-		name := o.Owner.Name
-		for _, refused := range o.Refused {
-			diags.AddError(name+": change not allowed", attributesIn(status.Terraform.Of(plan.Object{Refused: []plan.Refusal{refused}}).Message))
-		}
-		if o.Wait != nil && o.Wait.Reason.Blocks() {
-			diags.AddError(name+": blocked", attributesIn(status.Terraform.Wait(*o.Wait)))
-		}
-		if summary, steps := gravest(o.Steps); summary != "" {
-			diags.AddWarning(fmt.Sprintf("%s %s", name, summary), steps)
-		}
-		for _, n := range o.Notes {
-			diags.AddWarning(name+": note", attributesIn(status.Terraform.Note(n)))
-		}
-	}
-	return diags
-}
-
 // unread says which machines a plan knows by the lists alone. Terraform shows warnings of many resources with one summary as one.
 func unread(w part, objects []plan.Object) (diags diag.Diagnostics) {
 	var list []model.Owner
@@ -243,33 +219,6 @@ func unread(w part, objects []plan.Object) (diags diag.Diagnostics) {
 	diags.AddWarning("Not every config was read", fmt.Sprintf("%s: up to date by the cluster's lists, which show node, name, tags, pool, power, CPUs, memory and root disk. What somebody else has changed beside that is seen when it is their turn "+
 		"(where there are more than %d machines, the configs of %d have their turn each minute). Set refresh = %q in the provider's block to read all of them each time, or %q to leave it at that without this warning.", who, few, turn, refreshConfigs, refreshLists))
 	return diags
-}
-
-// gravity are the effects that people should know of before they agree, the gravest first.
-var gravity = []struct {
-	effect  plan.Effect
-	summary string
-}{
-	{plan.LosesData, "loses data"},
-	{plan.Replace, "is destroyed and made anew"},
-	{plan.Restart, "is restarted"},
-	{plan.PowerOff, "is powered off"},
-	{plan.Moves, "goes to another node"},
-	{plan.Partly, "takes over some changes at its next start only"},
-	{plan.Later, "takes over a change at its next start only"},
-}
-
-// gravest is the gravest effect of some steps, and all steps that people should know of.
-func gravest(steps []plan.Step) (summary, text string) {
-	var told []string
-	for _, g := range gravity {
-		for _, s := range steps {
-			if s.Effect == g.effect {
-				summary, told = cmp.Or(summary, g.summary), append(told, sentence(s))
-			}
-		}
-	}
-	return summary, strings.Join(told, "\n")
 }
 
 // sentence is a step with its reason.

@@ -76,9 +76,9 @@ func TestMachinesComeChangeAndGo(t *testing.T) {
 
 	// What needs a restart says so and isn't done unasked.
 	b.config(shop(3, "4Gi", ""))
-	b.says(b.refused(), "web-1: change not allowed", "memory is applied at a restart only", `update_policy.restart = "Allow"`)
+	b.says(b.refused(), "web-1 and 2 others: change not allowed", "web-3: restart VM", "memory is applied at a restart only", `update_policy.restart = "Allow"`)
 	b.config(shop(3, "4Gi", `update_policy = { restart = "Allow" }`))
-	b.says(b.apply(), "web-1 is restarted", "memory 2048 → 4096 MiB")
+	b.says(b.apply(), "web-1 and 2 others are restarted", "memory 2048 → 4096 MiB")
 	b.settled()
 
 	// Fewer machines are agreed to as well.
@@ -275,4 +275,34 @@ output "macs" {
 			t.Errorf("%s", line)
 		}
 	}
+}
+
+// Proxmox has interfaces in the order of their slots, whatever the order in the configuration is; and what changes of one doesn't change its address.
+func TestInterfacesKeepTheAddressesThatThePlanHasShown(t *testing.T) {
+	b := begin(t)
+	const config = `
+resource "proxplane_virtual_machine" "web" {
+  name     = "web"
+  class    = { cpus = 1, memory = "1Gi" }
+  image    = { source = "ubuntu-22-template" }
+  networks = [{ name = "lan", slot = "net1", vlan = %d }, { name = "dmz", slot = "net0", mac = "02:aa:bb:cc:dd:0e" }]
+}
+output "macs" {
+  value = proxplane_virtual_machine.web.machines[0].mac_addresses
+}
+`
+	b.config(fmt.Sprintf(config, 5))
+	b.says(b.planned(), `mac_addresses = [ + "02:AA:BB:CC:DD:0E",`)
+	b.apply()
+	b.settled()
+	b.config(fmt.Sprintf(config, 6))
+	out := b.planned()
+	b.says(out, "vlan = 5 -> 6")
+	for _, known := range []string{"macs", "mac_addresses", "state"} {
+		if strings.Contains(out, "~ "+known) {
+			t.Errorf("%s would change:\n%s", known, out)
+		}
+	}
+	b.apply()
+	b.settled()
 }
