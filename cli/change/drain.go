@@ -71,23 +71,25 @@ func (m *moving) drain(ctx context.Context, u *ui.UI, c *target.Site, have *mode
 	case !n.Online:
 		return fmt.Errorf("node %s is offline: nothing can be migrated away from it", node)
 	}
-	var others, templates, managed []string
+	var others, templates, managed, unproven []string
 	for _, g := range guestsOn(have, func(g *model.Guest) bool { return g.Node == node }) {
 		name := fmt.Sprintf("%s (%d)", g.Name, g.VMID)
 		if g.Template {
 			templates = append(templates, name)
 			continue
 		}
-		mark, err := ours(ctx, c, g)
+		config, err := ours(ctx, c, g)
 		switch {
 		case err != nil:
 			return err
-		case mark == nil:
+		case config == nil:
 			others = append(others, name)
+		case !m.proved(c, have, g, config):
+			unproven = append(unproven, name)
 		case n.Maintenance && g.HAState != "":
 			managed = append(managed, name)
 		default:
-			m.add(g, mark, model.Move{From: node, Why: node + " is drained", Home: node})
+			m.add(g, config.Marker, model.Move{From: node, Why: node + " is drained", Home: node})
 		}
 	}
 	leave := func(names []string, format string) {
@@ -96,6 +98,7 @@ func (m *moving) drain(ctx context.Context, u *ui.UI, c *target.Site, have *mode
 		}
 	}
 	leave(others, "not proxplane's, so they stay on "+node+": %s")
+	leave(unproven, "their notes say that they are proxplane's, but aren't signed with your marker key, so they stay on "+node+": %s; to move them, name their manifests with -f")
 	leave(templates, "templates stay on "+node+": %s")
 	leave(managed, "under HA, so that Proxmox moves them itself: %s")
 	if !n.Maintenance && !closed(c, node) {
@@ -117,13 +120,14 @@ func (m *moving) undrain(ctx context.Context, u *ui.UI, c *target.Site, have *mo
 	away := false
 	var moved []string
 	for _, g := range guestsOn(have, func(g *model.Guest) bool { return !g.Template }) {
-		mark, err := ours(ctx, c, g)
+		config, err := ours(ctx, c, g)
 		if err != nil {
 			return err
 		}
-		if mark == nil || mark.Home != node {
+		if config == nil || config.Marker.Home != node || !m.proved(c, have, g, config) {
 			continue
 		}
+		mark := config.Marker
 		away = true
 		if mark.MovedSince(g.Node) {
 			moved = append(moved, fmt.Sprintf("%s (%d) on %s", g.Name, g.VMID, g.Node))
@@ -157,10 +161,19 @@ func guestsOn(have *model.Observed, which func(*model.Guest) bool) (list []*mode
 	return list
 }
 
-// ours reads the marker of a guest whose tag says that it is proxplane's; nil: it isn't.
-func ours(ctx context.Context, c *target.Site, g *model.Guest) (*model.Marker, error) {
+// ours reads the config of a guest whose tag and marker say that it is proxplane's; nil: it isn't.
+func ours(ctx context.Context, c *target.Site, g *model.Guest) (*model.Config, error) {
 	if !slices.Contains(g.Tags, model.Tag) {
 		return nil, nil
 	}
-	return markerOf(ctx, c, g)
+	return marked(ctx, c, g)
+}
+
+// proved reports whether a guest is the one that its marker names. Whoever may edit a VM's notes can write a
+// marker there; with a key, one that isn't signed counts only at a VMID of the machine's own. Without a key nothing tells
+// such a guest from a machine whose manifest gives its VMID, and the plan shows what is moved.
+func (m *moving) proved(c *target.Site, have *model.Observed, g *model.Guest, config *model.Config) bool {
+	owner := config.Marker.Owner
+	return !have.Keyed || config.Signed.Proves() || owner.Derives(g.VMID, c.Desired.Range) ||
+		slices.ContainsFunc(c.Desired.VMs, func(v model.VM) bool { return v.Owner == owner && v.VMID == g.VMID })
 }

@@ -106,14 +106,14 @@ func (m *moving) byName(ctx context.Context, c *target.Site, have *model.Observe
 		return err
 	}
 	for _, g := range guests {
-		mark, err := markerOf(ctx, c, g)
+		config, err := marked(ctx, c, g)
 		switch {
 		case err != nil:
 			return err
-		case mark == nil:
+		case config == nil:
 			return ui.Advise(fmt.Errorf("VM %d (%s) on %s isn't proxplane's, so it isn't moved", g.VMID, g.Name, g.Node), "Migrate it in Proxmox, or adopt it first: proxplane import --adopt.")
 		}
-		m.add(g, mark, model.Move{From: g.Node, To: m.to, Why: "requested with proxplane move"})
+		m.add(g, config.Marker, model.Move{From: g.Node, To: m.to, Why: "requested with proxplane move"})
 	}
 	return nil
 }
@@ -123,8 +123,8 @@ func noNode(have *model.Observed, name string) error {
 	return ui.Advise(fmt.Errorf("there is no node %s", name), "Nodes are "+few(model.NamesOf(have.Nodes))+".")
 }
 
-// markerOf reads the marker of a guest; nil: it isn't proxplane's.
-func markerOf(ctx context.Context, c *target.Site, g *model.Guest) (*model.Marker, error) {
+// marked reads the config of a guest that has proxplane's marker; nil: it has none.
+func marked(ctx context.Context, c *target.Site, g *model.Guest) (*model.Config, error) {
 	if g.Template || g.Container {
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func markerOf(ctx context.Context, c *target.Site, g *model.Guest) (*model.Marke
 		return nil, fmt.Errorf("VM %d is gone", g.VMID)
 	}
 	if mark := now.Config.Marker; mark != nil && mark.Of(g.VMID) {
-		return mark, nil
+		return now.Config, nil
 	}
 	return nil, nil
 }
