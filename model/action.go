@@ -24,20 +24,20 @@ func (t Target) Guest() int { return t.VMID }
 
 func (t Target) String() string { return fmt.Sprintf("%d on %s", t.VMID, t.Node) }
 
-// Clone copies a guest or template.
+// Clone copies a guest or a template.
 type Clone struct {
 	From        Target
 	Snapshot    string
 	To          Target // its node may differ when the storage is shared
 	Name        string
-	Description string // with the marker: the copy is known as ours from its first moment
+	Description string // with the marker: it proves from the beginning that the copy is ours
 	Full        bool
 	Storage     string // of a full copy
 	Format      string // of a full copy's disks, where these are files
 	Pool        string
 }
 
-// Create makes a guest that isn't a copy.
+// Create makes a guest that isn't a clone.
 type Create struct {
 	Target
 	Name        string
@@ -49,13 +49,13 @@ type Create struct {
 	Pool        string
 }
 
-// NewDisk is a disk that is made: empty, or from an image file.
+// NewDisk is a disk to create: empty, or from an image file.
 type NewDisk struct {
 	Disk
 	Import string // volume id of an image
 }
 
-// Configure changes a guest's configuration, if it is still as it was seen.
+// Configure changes a guest's configuration, if it hasn't changed since it was read.
 type Configure struct {
 	Target
 	Digest      string
@@ -65,7 +65,7 @@ type Configure struct {
 	NICs        []NIC
 	Tags        *[]string
 	Description *string // with the marker
-	// Slow asks for a task, for changes that make disks.
+	// Slow requests a task, for changes that create disks.
 	Slow bool
 }
 
@@ -76,18 +76,18 @@ type Resize struct {
 	Size int64
 }
 
-// MoveDisk takes a disk to another storage, or into another format. The volume that it
-// was on goes when that is done.
+// MoveDisk moves a disk to another storage, or converts it to another format. The old
+// volume is deleted afterwards.
 type MoveDisk struct {
 	Target
 	Slot    string
-	From    string // the volume that it is on
+	From    string // the present volume
 	Storage string
 	Format  string // empty: as it is
 }
 
-// Migrate takes a guest to another node, with its local disks. One that runs goes on
-// running.
+// Migrate moves a guest to another node, with its local disks. A running guest is migrated
+// live.
 type Migrate struct {
 	Target
 	To      string
@@ -97,26 +97,26 @@ type Migrate struct {
 // Start powers a guest on.
 type Start struct{ Target }
 
-// Resume lets a guest go on that is paused.
+// Resume continues a paused guest.
 type Resume struct{ Target }
 
 // Shutdown asks a guest to power off.
 type Shutdown struct {
 	Target
-	Timeout time.Duration // that it may take; 0: as Proxmox is set up
-	Force   bool          // pull the plug after that, instead of failing
+	Timeout time.Duration // timeout; 0: Proxmox' default
+	Force   bool          // stop the guest after that, instead of failing
 }
 
-// Stop pulls the plug.
+// Stop stops a guest by force.
 type Stop struct {
 	Target
-	Abort []string // tasks that wait for the guest to shut down: they end first
+	Abort []string // tasks that wait for the guest to shut down: they are stopped first
 }
 
-// Reboot shuts a guest down and starts it with what was pending.
+// Reboot shuts a guest down and starts it with its pending changes.
 type Reboot struct {
 	Target
-	Timeout time.Duration // that the guest may take to shut down; 0: as Proxmox is set up
+	Timeout time.Duration // timeout of the shutdown; 0: Proxmox' default
 }
 
 // Destroy removes a guest with its disks. The owner is checked again right
@@ -128,7 +128,7 @@ type Destroy struct {
 	Owned bool
 }
 
-// Release takes our marks off a guest and leaves it.
+// Release removes our marks from a guest and keeps the guest.
 type Release struct {
 	Target
 	Digest      string
@@ -139,8 +139,8 @@ type Release struct {
 // MakeTemplate turns a stopped guest into a template.
 type MakeTemplate struct {
 	Target
-	// Disk is the slot of the one disk to convert, of a guest that is called a template
-	// already: its making was interrupted.
+	// Disk is the slot of the only disk to convert, of a guest that is a template already: an
+	// earlier conversion was interrupted.
 	Disk string
 }
 
@@ -159,9 +159,8 @@ type Unsnap struct {
 	Owner Owner
 }
 
-// Rollback goes back to a snapshot. Since doing it twice would lose what came
-// after the first time, it is noted in the snapshot's description before: it
-// is done at most once for each note.
+// Rollback rolls a guest back to a snapshot. A second rollback would lose later changes, so
+// each one is recorded in the snapshot's description first, and done at most once.
 type Rollback struct {
 	Target
 	Name string
@@ -175,12 +174,12 @@ type Download struct {
 	Checksum, Algorithm          string
 }
 
-// Unpack fetches a packed image through this process, and uploads what is in it to a storage.
+// Unpack fetches a packed image with this process, unpacks it and uploads the disk to a storage.
 type Unpack struct {
 	Node, Storage, File string
 	URL, Packing        string
 	Checksum, Algorithm string // of the packed file
-	Room                int64  // that the storage has for it; 0: unknown
+	Room                int64  // free space of the storage; 0: unknown
 }
 
 // UploadSeed puts first-boot data onto a storage.
@@ -195,7 +194,7 @@ type UploadSeed struct {
 type UploadSnippets struct {
 	Node    string
 	Volumes map[string]string // by part: "user", "meta", "network"
-	Files   map[string][]byte // as of UploadSeed
+	Files   map[string][]byte // see UploadSeed
 	Recipe  *Recipe
 	For     int
 }
@@ -206,51 +205,50 @@ type RemoveFile struct {
 	For          int
 }
 
-// RemoveDisk deletes a disk that a task of ours has left. That no guest has it is proved again right
-// before.
+// RemoveDisk deletes a disk that a task of ours has left. act proves right before the request that
+// no guest uses it.
 type RemoveDisk struct {
 	Left   Left // what the disk is one of
 	Volume string
 }
 
-// SetHA tells the high-availability manager about a guest; nil takes it away.
+// SetHA adds or changes the HA resource of a guest; nil removes it.
 type SetHA struct {
 	VMID int
 	HA   *HA
-	New  bool // it isn't under HA yet
-	Off  bool // and isn't to be started
-	// Disable has the manager forget that it has given up on the guest, which may be
-	// started again after that.
+	New  bool // there is no resource yet
+	Off  bool // the guest stays off
+	// Disable clears the state error of the resource, so that the guest may be started again.
 	Disable bool
 }
 
-// KeepApart has the high-availability manager keep guests on different nodes.
+// KeepApart adds guests to an HA rule that keeps them on different nodes.
 type KeepApart struct {
-	VMID      int      // the guest because of which it is done
+	VMID      int      // the guest that the plan is for
 	Rule      string   // the rule's name
-	Resources []string // all that it is about: "vm:100"
+	Resources []string // all its resources: "vm:100"
 	New       bool
 }
 
-// SetFirewall makes the firewall of a guest what it is to be. Proxmox has a call for each rule:
-// whoever is interrupted in between looks again.
+// SetFirewall changes the firewall of a guest to Want. Proxmox has a call for each rule: after
+// an interruption the firewall is read again.
 type SetFirewall struct {
 	Target
-	To    Firewall // what it is afterwards
+	To    Firewall // the firewall afterwards
 	Set   map[string]string
 	Unset []string
 	// OptionsFirst: the options change before the rules do, as they must when the firewall is
 	// turned off.
 	OptionsFirst bool
 	Edits        []RuleEdit // in this order
-	// Digests of what was seen; empty: we have changed it ourselves.
+	// Digests of the firewall that was read; empty: we have changed it since.
 	OptionsDigest, RulesDigest string
 }
 
-// SetPool puts a guest into a pool, out of the one it was in.
+// SetPool moves a guest from one pool to another.
 type SetPool struct {
 	VMID int
-	Pool string // empty: out of From
+	Pool string // empty: only removes it from From
 	From string
 }
 
@@ -264,8 +262,8 @@ type MakeShare struct {
 	Digest string // of all mappings, where it isn't new
 }
 
-// Detach takes options away from a guest that is to go, before what they are about
-// does.
+// Detach removes options from a guest that is about to be destroyed, before the files that
+// they name are deleted.
 type Detach struct {
 	Target
 	Digest  string

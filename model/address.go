@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// AddressPool is where guests get addresses from: those of a network.
+// AddressPool has the addresses of a network that guests may get.
 type AddressPool struct {
 	Name string `json:",omitempty"` // of the network
-	// Ranges have no address in common, and none that is excluded. A guest keeps its address
-	// when they change.
+	// Ranges don't overlap, and have no excluded address. A guest keeps its address when they
+	// change.
 	Ranges   []AddressRange `json:",omitempty"`
 	Prefix   netip.Prefix   // of IPv4; zero: it has none
 	Prefix6  netip.Prefix
@@ -21,7 +21,7 @@ type AddressPool struct {
 	Gateway6 string
 }
 
-// Contains reports whether an address is one that guests can get.
+// Contains reports whether guests may get the address.
 func (p AddressPool) Contains(a netip.Addr) bool {
 	return slices.ContainsFunc(p.Ranges, func(r AddressRange) bool { return r.Contains(a) })
 }
@@ -31,7 +31,7 @@ func (p AddressPool) Overlaps(o AddressPool) bool {
 	return slices.ContainsFunc(p.Ranges, func(r AddressRange) bool { return slices.ContainsFunc(o.Ranges, r.Overlaps) })
 }
 
-// Families are those of which a guest gets an address: IPv4, IPv6.
+// Families are the families of the pool: IPv4, IPv6. A guest gets an address of each.
 func (p AddressPool) Families() []Family {
 	var list []Family
 	for _, f := range []Family{IPv4, IPv6} {
@@ -69,7 +69,7 @@ func (p AddressPool) of(f Family) []AddressRange {
 	return list
 }
 
-// Size is how many addresses of a family there are, or the largest number that there is.
+// Size is the number of addresses of a family, or the largest uint64 if there are more.
 func (p AddressPool) Size(f Family) uint64 {
 	total := uint64(0)
 	for _, r := range p.of(f) {
@@ -82,9 +82,9 @@ func (p AddressPool) Size(f Family) uint64 {
 	return total
 }
 
-// Candidates are the addresses of a family in the order in which an owner tries them: always the
-// same one, and another one than that of most other owners, so that two who choose at once seldom
-// choose the same.
+// Candidates yields the addresses of a family in the order in which an owner tries them. The
+// order follows from the owner and differs between owners, so that two that choose at once rarely
+// choose the same address.
 func (p AddressPool) Candidates(o Owner, slot string, f Family) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		ranges, size := p.of(f), p.Size(f)
@@ -122,7 +122,7 @@ type Address struct {
 	Gateway string
 }
 
-// With is an address of the pool as an interface has it.
+// With returns an address of the pool with prefix length and gateway.
 func (p AddressPool) With(a netip.Addr) Address {
 	if a.Is4() {
 		return Address{netip.PrefixFrom(a, p.Prefix.Bits()), p.Gateway}

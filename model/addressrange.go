@@ -26,7 +26,7 @@ func (r AddressRange) String() string {
 	return r.First.String() + "-" + r.Last.String()
 }
 
-// Size is how many addresses the range has, or the largest number that there is.
+// Size is the number of addresses in the range, or the largest uint64 if there are more.
 func (r AddressRange) Size() uint64 {
 	firstHigh, firstLow := halves(r.First)
 	lastHigh, lastLow := halves(r.Last)
@@ -61,7 +61,7 @@ func halves(a netip.Addr) (high, low uint64) {
 	return binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
 }
 
-// Without is the range without what is excluded.
+// Without returns the range without excluded addresses.
 func (r AddressRange) Without(excluded []AddressRange) []AddressRange {
 	left := []AddressRange{r}
 	for _, x := range excluded {

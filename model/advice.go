@@ -2,11 +2,11 @@ package model
 
 import "fmt"
 
-// Do is something that a person can do about a wait, a refusal or a failure. It is a
-// code: each door puts it into its own users' words, see package status.
+// Do is what a person can do about a wait, a refusal or a failure. It is a code: package
+// status has the words for each door.
 type Do string
 
-// What a person can do. Those that begin with Allow agree to a step that was refused.
+// The codes. Those that begin with Allow consent to a step that was refused.
 const (
 	AllowRestart   Do = "allow restart"
 	AllowReplace   Do = "allow replace"
@@ -48,7 +48,7 @@ const (
 	OpenSSH       Do = "open SSH to the node"
 )
 
-// Dos are all that a person can do.
+// Dos lists all codes.
 var Dos = []Do{
 	AllowRestart, AllowReplace, AllowDataLoss, AllowStop, AllowMove, AllowScaleDown, AllowLate, AllowDelete,
 	RenewGuest, ImportGuest, ProveGuest, TakeOver, TakeOverSnap, DeleteGuest, InstallHook,
@@ -57,13 +57,13 @@ var Dos = []Do{
 	NameSSH, RenewHostKey, TrustHostKey, AuthorizeSSH, CheckSSHKey, FreeSnippets, OpenSSH,
 }
 
-// Advice is what a person can do about something; the zero value is none.
+// Advice is a code with its arguments; the zero value is none.
 type Advice struct {
 	Do            Do
 	VMID          int
 	Node          string
 	Owner, Former Owner
-	Text          string // without Do: a sentence that is right for everybody
+	Text          string // without Do: a sentence for all doors
 }
 
 // None reports whether there is no advice.

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bytes prints a size for people.
+// Bytes formats a size for people.
 func Bytes(n int64) string {
 	const unit = 1024
 	switch {
@@ -22,7 +22,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d KiB", n/unit)
 }
 
-// Shortened is the beginning of a long value, so that it doesn't hide the rest.
+// Shortened truncates a long value.
 func Shortened(s string) string {
 	const most = 60
 	if i := strings.IndexByte(s, '\n'); i >= 0 {

@@ -2,44 +2,41 @@ package model
 
 import "cmp"
 
-// Desired is what people want of one Proxmox cluster.
+// Desired is the wanted state of one Proxmox cluster.
 type Desired struct {
 	Set       string // what is applied together
-	Door      string `json:",omitempty"` // which front door's set; empty: "vm"
-	Range     Range  `json:"-"`          // the VMIDs that its guests get
+	Door      string `json:",omitempty"` // the door of the set; empty: "vm"
+	Range     Range  `json:"-"`          // the VMIDs of its guests
 	VMs       []VM
 	Images    []Image
 	Snapshots []Snapshot
 	Shares    []Share `json:",omitempty"`
 	Groups    []Group `json:",omitempty"`
-	// Reserved says who gets a VMID that a manifest names, where this is a part of what is
-	// wanted; nil: the VMs say so.
+	// Reserved has the owners of VMIDs that manifests name, if this is only a part of what is
+	// wanted; nil: the VMs have them.
 	Reserved map[int]Owner `json:"-"`
-	// Seen are objects that are here because others depend on them: nothing is planned for
-	// them.
+	// Seen are objects that others depend on: nothing is planned for them.
 	Seen map[Key]bool `json:"-"`
-	// Prune deletes what this set made earlier and doesn't name any more.
+	// Prune deletes objects that this set made earlier and that aren't wanted any more.
 	Prune bool
-	// Quick takes the cluster's list for the truth where it shows nothing to do: neither
-	// configs nor power states nor addresses are read then.
+	// Quick relies on the cluster's list where that shows nothing to do: neither configs nor
+	// power states nor addresses are read then.
 	Quick bool `json:",omitempty"`
-	// Foresee shows also what follows when what is waited for is there.
+	// Foresee also plans the steps that follow a wait.
 	Foresee bool
-	// Unasked are new objects of which those who foresee don't ask whether their VMIDs are taken by guests that aren't
-	// visible: Proxmox refuses to make them then, and that is told when they are made.
+	// Unasked are new objects for which a plan with Foresee doesn't check whether invisible guests have their VMIDs:
+	// Proxmox refuses to create them in that case, and the refusal is reported then.
 	Unasked map[Key]bool `json:"-"`
-	// MaxUnavailable bounds how many guests of all that is wanted are restarted or
-	// replaced at once, on top of what each guest's Rollout says; zero: nothing does.
+	// MaxUnavailable limits how many guests are restarted or replaced at once, in addition to
+	// each guest's Rollout; zero: no limit.
 	MaxUnavailable Limit `json:",omitzero"`
-	// Moves are the guests that are to go to other nodes: only that is done then, and nothing else
-	// that is wanted; nil: all is done.
+	// Moves are guests to migrate. Only migrations are planned then; nil: everything is planned.
 	Moves map[Key]Move `json:"-"`
-	// Allow are the effects that the person at the keyboard has agreed to,
-	// on top of what the manifests allow.
+	// Allow are the effects that the user has allowed, in addition to the manifests.
 	Allow Allow
 }
 
-// Delete has everything go.
+// Delete deletes everything.
 func (d *Desired) Delete() {
 	for i := range d.VMs {
 		d.VMs[i].Deleted = true
@@ -58,50 +55,50 @@ func (d *Desired) Delete() {
 	}
 }
 
-// Allow says which effects are agreed to.
+// Allow says which effects are allowed.
 type Allow struct {
 	Restart bool `json:"restart,omitempty"` // stop and start a running guest
-	Replace bool `json:"replace,omitempty"` // destroy a guest and make it anew
+	Replace bool `json:"replace,omitempty"` // destroy and recreate a guest
 	Data    bool `json:"data,omitempty"`    // remove disks, roll back
-	Stop    bool `json:"stop,omitempty"`    // pull the plug of a guest that ignores its shutdown
-	Move    bool `json:"move,omitempty"`    // take a guest to another node
+	Stop    bool `json:"stop,omitempty"`    // stop a guest that ignores its shutdown
+	Move    bool `json:"move,omitempty"`    // migrate a guest
 }
 
-// Hold says why nothing is changed for an object: it is only looked at.
+// Hold says why nothing is changed for an object: it is only observed.
 type Hold struct {
 	Reason Reason
 	Text   string // one sentence
 }
 
-// Share is a directory of the nodes that guests use by a mapping, which has the
-// name of its owner.
+// Share is a directory of the nodes that guests use by a directory mapping. The mapping has
+// the name of its owner.
 type Share struct {
 	Owner   Owner
 	Maker   string `json:",omitempty"` // see [ShareMaker]; empty: the owner's set
 	Path    string
-	Nodes   []string // that guests may use it on; empty: all
-	Deleted bool     // no guest is to use it any more
+	Nodes   []string // nodes on which guests may use it; empty: all
+	Deleted bool     // to be removed: no guest uses it any more
 }
 
-// By is whose the mapping is.
+// By is the owner in the mapping's description.
 func (s Share) By() string { return cmp.Or(s.Maker, s.Owner.Set) }
 
-// ShareKey names the object that a directory mapping is for.
+// ShareKey returns the key of the object for a directory mapping.
 func ShareKey(name string) Key { return Key{Kind: "Share", Name: name} }
 
-// Snapshot is a snapshot that is wanted.
+// Snapshot is a wanted snapshot.
 type Snapshot struct {
 	Owner       Owner
 	VM          Key
-	VMID        int    `json:",omitempty"` // of the guest, in place of VM: one of the same set that may be wanted elsewhere
+	VMID        int    `json:",omitempty"` // of the guest, instead of VM: one of the same set that another caller may declare
 	Name        string // in Proxmox
 	Description string
 	Memory      bool
-	Revert      string // a value that is new each time to go back to it; empty: never
-	Keep        int    // keep only the newest n of this VM's that are ours
+	Revert      string // each new value requests a rollback; empty: none
+	Keep        int    // keep only the newest n of our snapshots of this VM
 	Deleted     bool
-	Hold        Hold `json:",omitzero"` // as of a VM
-	// LeftOver stands for all snapshots of the VM that the set took and no longer
-	// names: they go.
+	Hold        Hold `json:",omitzero"` // see VM
+	// LeftOver stands for all snapshots of the VM that the set took and no longer names: they
+	// are deleted.
 	LeftOver bool
 }

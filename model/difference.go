@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// Difference is one thing that a step changes, as data. Package status puts it into words.
+// Difference is one change of a step, as data. Package status puts it into words.
 type Difference struct {
-	// Field is what changes, by the name that it has in Proxmox' config: "memory", "net0",
-	// and "scsi1.cache" for a part of a slot. What isn't in the config has the name of a
-	// Field constant.
+	// Field is the name of the option or slot in Proxmox' config: "memory", "net0", and
+	// "scsi1.cache" for a part of a slot. Other fields are Field constants.
 	Field string
 	Verb  Verb
 	// From and To are the values as they are in the config, sizes of disks in bytes. Empty:
-	// there is none, or it isn't told, such as a password.
+	// there is none, or it is secret, such as a password.
 	From, To string
 	Effect   Effect
 }
 
 // Fields that aren't options or slots of Proxmox' config.
 const (
-	FieldMarker    = "marker"     // what proxplane remembers in the description
-	FieldHook      = "hook"       // what the hook of the node does
+	FieldMarker    = "marker"     // the marker in the description
+	FieldHook      = "hook"       // the block for the node's hook
 	FieldFirstBoot = "firstBoot"  // first-boot data
-	FieldCloudInit = "cloud-init" // the drive that Proxmox makes
+	FieldCloudInit = "cloud-init" // Proxmox' own cloud-init drive
 	FieldNode      = "node"       //
 	FieldPool      = "pool"       //
 	FieldPower     = "power"      // From and To are a [Status]
@@ -36,34 +35,34 @@ const (
 	FieldRules     = "firewall.rules" // their order
 )
 
-// Verb is how a field changes.
+// Verb says how a field changes.
 type Verb string
 
 // Verbs.
 const (
 	VerbSet        Verb = "set"         // it gets another value; without To: Proxmox' default
 	VerbUnset      Verb = "unset"       // no manifest names it any more
-	VerbAdd        Verb = "add"         // a device or drive comes
-	VerbReplace    Verb = "add anew"    // an empty disk comes in place of a volume that is gone
-	VerbAttach     Verb = "attach"      // a volume is plugged in that was detached
+	VerbAdd        Verb = "add"         // a device or drive is added
+	VerbReplace    Verb = "add anew"    // an empty disk replaces a volume that is gone
+	VerbAttach     Verb = "attach"      // a detached volume is attached
 	VerbInsert     Verb = "insert"      // a drive gets another medium
 	VerbEmpty      Verb = "empty"       // a drive gets no medium
-	VerbRemove     Verb = "remove"      // a device, a drive or a disk goes
+	VerbRemove     Verb = "remove"      // a device, a drive or a disk is removed
 	VerbSign       Verb = "sign"        // a marker becomes provable
-	VerbRerun      Verb = "rerun"       // first-boot data is all done again
-	VerbUndo       Verb = "undo"        // a pending change is dropped: From was to come, To stays
+	VerbRerun      Verb = "rerun"       // cloud-init runs again
+	VerbUndo       Verb = "undo"        // a pending change is dropped: From was pending, To stays
 	VerbUndoAdd    Verb = "undo add"    // a pending device is dropped
 	VerbUndoRemove Verb = "undo remove" // a pending removal is dropped
 )
 
-// Verbs are all of them.
+// Verbs lists all verbs.
 var Verbs = []Verb{
 	VerbSet, VerbUnset, VerbAdd, VerbReplace, VerbAttach, VerbInsert, VerbEmpty, VerbRemove, VerbSign, VerbRerun,
 	VerbUndo, VerbUndoAdd, VerbUndoRemove,
 }
 
-// Slot is the device whose part a field is, and the part: "net0" and "bridge" of
-// "net0.bridge". A field that is whole has no slot.
+// Slot splits a field that is a part of a slot: "net0.bridge" is "net0" and "bridge". Other
+// fields have no slot.
 func (d Difference) Slot() (slot, part string) {
 	if slot, part, ok := strings.Cut(d.Field, "."); ok {
 		return slot, part
@@ -71,8 +70,7 @@ func (d Difference) Slot() (slot, part string) {
 	return "", d.Field
 }
 
-// Waits reports whether a running guest takes notice of the difference at its next start
-// only.
+// Waits reports whether the difference applies at the next start of a running guest only.
 func (d Difference) Waits() bool { return d.Effect == EffectLater || d.Effect == EffectRestart }
 
 // String is the difference as plain data without its effect, for tests and logs of our own.

@@ -6,96 +6,95 @@ import (
 	"slices"
 )
 
-// Facts are what holds for all actions of a kind, whatever their fields say. Whoever
-// decides by the kind of an action asks here: [FactsOf]. The zero value is the facts of
-// an action that the table doesn't know: it needs a fresh proof of ownership, and act
-// refuses it.
+// Facts are the properties of a kind of action, whatever its fields say. All decisions by
+// the kind of an action use them: see [FactsOf]. The zero value is for an action without a
+// row in the table: it needs a fresh proof of ownership, and act refuses it.
 type Facts struct {
 	Kind  string // the name of its type
 	Proof Proof
 	Loses Loss
 
-	Makes    bool // it makes a guest
-	Adds     bool // it makes what stays until somebody removes it: a guest, a snapshot, a file, a mapping
+	Makes    bool // it creates a guest
+	Adds     bool // it creates something that persists: a guest, a snapshot, a file, a mapping
 	Destroys bool // it destroys a guest
-	Moves    bool // it takes a guest to another node
+	Moves    bool // it migrates a guest
 
-	// Power is what a guest is after it, if it starts or stops one.
+	// Power is the guest's power state afterwards, if the action starts or stops it.
 	Power Status
 	// Boots: the guest is a new process after it.
 	Boots bool
-	// AsSeen: it is right only if the guest runs, or is off, as it was seen.
+	// AsSeen: it is valid only if the guest still has the power state that was observed.
 	AsSeen bool
 
-	// Changes are what is in doubt when it has failed or nobody knows whether it was done,
-	// and when it has succeeded, unless it Tells or is Checked.
+	// Changes are the aspects to read again after the action, also if it has failed or its
+	// outcome is unknown. After success they aren't read again if it Tells or is Checked.
 	Changes Aspect
-	Tells   bool // when it has succeeded, the action itself says what there is now
-	Listed  bool // the list of all guests shows what has become of it
-	Checked bool // success is looked at right away: the next plan wouldn't look
-	// Proved: that a task says so isn't enough, and what there is now is looked at before the
-	// action is believed.
+	Tells   bool // after success, the action itself says what the new state is
+	Listed  bool // the list of all guests shows its result
+	Checked bool // after success the state is read right away: the next plan wouldn't read it
+	// Proved: the success of the task isn't enough: the new state is read before the action
+	// counts as done.
 	Proved bool
 
-	// ByHand: a person may ask for it by the name of a guest, whosever that is, unless the action
-	// names an owner.
+	// ByHand: a person may request it for any guest by its name, unless the action names an
+	// owner.
 	ByHand bool
-	// Inside: it is about what is inside a guest. No plan has it, and nothing that is observed
-	// changes.
+	// Inside: it acts inside of a guest. It is in no plan, and changes nothing that is
+	// observed.
 	Inside bool
 
 	Busy    Busy
-	Copies  bool // it may take long, and its task says how far it is
+	Copies  bool // it may take long, and its task reports progress
 	Leaves  bool // its task may leave disks that nothing names
-	Awaited bool // other objects may wait for what it does
+	Awaited bool // other objects may wait for its result
 
 	Calls []Call
 }
 
-// Proof is why it is certain, when an action is done, that it is done to what is ours.
+// Proof is what proves that an action is done to a guest or file of ours.
 type Proof int
 
 // The proofs.
 const (
-	// ProofFresh: the guest's config, with its marker, was read a moment ago. The call can't
-	// be made to depend on it.
+	// ProofFresh: the guest's config, with its marker, was read a moment ago. The call has no
+	// parameter for its digest.
 	ProofFresh Proof = iota
 	// ProofDigest: Proxmox refuses the call if the config has changed since it was read.
 	ProofDigest
-	// ProofRead: act reads right before the call what proves it: the marker; of a disk that was
-	// left, that no guest has it.
+	// ProofRead: act reads the proof right before the call: the marker, or for a leftover disk,
+	// that no guest uses it.
 	ProofRead
-	// ProofNew: Proxmox refuses the call if something with that VMID is there.
+	// ProofNew: Proxmox refuses the call if the VMID is taken.
 	ProofNew
-	// ProofName: it is about no guest, but about a file or mapping whose name or note
-	// says that it is ours.
+	// ProofName: it isn't about a guest but about a file or mapping whose name or note says
+	// that it is ours.
 	ProofName
 )
 
-// Loss is what an action may lose for good.
+// Loss is what an action may destroy irrevocably.
 type Loss int
 
 // The losses.
 const (
 	LosesNothing  Loss = iota
 	LosesDisks         // disks of a guest that stays
-	LosesState         // what has changed since a snapshot
+	LosesState         // changes since a snapshot
 	LosesSnapshot      // a snapshot
-	LosesGuest         // the guest, or what is left of it; or it is stopped to be destroyed
+	LosesGuest         // the guest, or what is left of it; or the guest is stopped to be destroyed
 )
 
-// Aspect is a set of things that are observed.
+// Aspect is a set of observed facts.
 type Aspect int
 
 // The aspects.
 const (
-	AspectGuest    Aspect = 1 << iota // whether the guest is there
+	AspectGuest    Aspect = 1 << iota // whether the guest exists
 	AspectConfig                      // its config and its snapshots
 	AspectPower                       // whether it runs
-	AspectAgent                       // what its agent reports
+	AspectAgent                       // its agent's answers
 	AspectPool                        // the pool that it is in
 	AspectFiles                       // files on storages
-	AspectHA                          // what the HA manager was told
+	AspectHA                          // its HA resource and rules
 	AspectDirs                        // directory mappings
 	AspectLeft                        // disks that tasks have left
 	AspectFirewall                    // the firewall of the guest
@@ -104,26 +103,26 @@ const (
 // Has reports whether an aspect is in the set.
 func (a Aspect) Has(one Aspect) bool { return a&one != 0 }
 
-// Busy is which storage an action keeps busy.
+// Busy says which storage an action uses.
 type Busy int
 
 // The storages.
 const (
 	BusyNone   Busy = iota
 	BusyNamed       // the one that the action names
-	BusyGuest       // the one that the guest's first disk is on
-	BusyResize      // the one that the disk is on, if growing takes its lock
+	BusyGuest       // the storage of the guest's first disk
+	BusyResize      // the storage of the disk, if growing takes its lock
 )
 
-// Call is a request to Proxmox that takes privileges.
+// Call is a request to Proxmox that needs privileges.
 type Call struct {
 	Method, Path string
 	Why          string // for people who grant the privileges
-	// Optional: where these credentials may not, it goes without.
+	// Optional: if the credentials lack the privileges, the request is skipped.
 	Optional bool
 }
 
-// FactsOf are the facts of an action.
+// FactsOf returns the facts of an action.
 func FactsOf(a Action) Facts {
 	if a == nil {
 		return Facts{}
@@ -131,7 +130,7 @@ func FactsOf(a Action) Facts {
 	return FactsOfKind(reflect.TypeOf(a).Name())
 }
 
-// FactsOfKind are the facts of the actions of a kind.
+// FactsOfKind returns the facts of a kind of action.
 func FactsOfKind(kind string) Facts {
 	f, known := facts[kind]
 	if known {
@@ -140,5 +139,5 @@ func FactsOfKind(kind string) Facts {
 	return f
 }
 
-// Kinds are the kinds of actions that there are.
+// Kinds lists the kinds of actions.
 func Kinds() []string { return slices.Sorted(maps.Keys(facts)) }

@@ -19,7 +19,8 @@ const (
 	setsFirewall = "set the firewall of guests"
 )
 
-// ConfigCall changes a guest's config. What it takes depends on the options.
+// ConfigCall changes a guest's config. The privileges that it needs depend on the
+// options.
 var ConfigCall = Call{Method: "PUT", Path: VMPath + "/config", Why: "configure guests"}
 
 // facts is the table. A test has it that every action has its row.

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Firewall is what the firewall of a guest is told: all of it, so that a rule that nobody
-// wants is one too many.
+// Firewall is the whole firewall of a guest: a rule that isn't wanted is removed.
 type Firewall struct {
-	// Options as Proxmox names them, without those that have Proxmox' own value.
+	// Options as Proxmox names them, without those that have Proxmox' default.
 	Options map[string]string `json:"options,omitempty"`
 	Rules   []FirewallRule    `json:"rules,omitempty"` // the first that matches decides
 }
@@ -32,7 +31,7 @@ type FirewallRule struct {
 	Comment   string `json:"comment,omitempty"`
 }
 
-// FirewallGroup is the type of rules that stand for those of a security group.
+// FirewallGroup is the type of rules that insert those of a security group.
 const FirewallGroup = "group"
 
 // firewallDefaults are what Proxmox does about options that nobody sets. For dhcp, that isn't what
@@ -42,12 +41,12 @@ var firewallDefaults = map[string]string{
 	"policy_in": "DROP", "policy_out": "ACCEPT", "log_level_in": "nolog", "log_level_out": "nolog",
 }
 
-// FirewallOption is the value of an option, which may not be set.
+// FirewallOption returns the value of an option, or Proxmox' default.
 func FirewallOption(options map[string]string, key string) string {
 	return cmp.Or(options[key], firewallDefaults[key])
 }
 
-// FirewallOptions leaves out the options that have Proxmox' own value.
+// FirewallOptions returns the options without those that have Proxmox' default.
 func FirewallOptions(options map[string]string) map[string]string {
 	out := maps.Clone(options)
 	maps.DeleteFunc(out, func(k, v string) bool { return v == "" || v == firewallDefaults[k] })
@@ -64,7 +63,7 @@ func (r FirewallRule) Equal(o FirewallRule) bool {
 	return same && r == o
 }
 
-// Settings are the rule's settings as Proxmox names them, without those that it doesn't have.
+// Settings returns the rule's settings as Proxmox names them, without empty ones.
 func (r FirewallRule) Settings() map[string]string {
 	all := map[string]string{
 		"type": r.Type, "action": r.Action, "macro": r.Macro, "proto": r.Protocol, "source": r.Source, "dest": r.Dest,
@@ -108,7 +107,7 @@ func (f *Firewall) Equal(o *Firewall) bool {
 	return maps.Equal(f.Options, o.Options) && slices.EqualFunc(f.Rules, o.Rules, FirewallRule.Equal)
 }
 
-// On reports whether the rules are in force, on interfaces that are under the firewall.
+// On reports whether the rules apply to interfaces that are under the firewall.
 func (f *Firewall) On() bool { return f != nil && FirewallOption(f.Options, "enable") == "1" }
 
 // SeenFirewall is the firewall of a guest as it was read.
@@ -117,7 +116,8 @@ type SeenFirewall struct {
 	OptionsDigest, RulesDigest string // empty: we have changed it since
 }
 
-// ClusterFirewall is what rules of guests may refer to.
+// ClusterFirewall has the security groups, macros and sets that rules of guests may
+// refer to.
 type ClusterFirewall struct {
 	Groups map[string]bool // security groups; nil: not known
 	Macros map[string]bool // in lower case; nil: not known
@@ -127,18 +127,18 @@ type ClusterFirewall struct {
 // RuleEdit is one change of a list of rules.
 type RuleEdit struct {
 	Verb RuleVerb
-	At   int // where the rule is
-	To   int // where it goes
+	At   int // position of the rule
+	To   int // its new position
 	Rule FirewallRule
-	Drop []string // settings that it has no more
+	Drop []string // settings to remove
 }
 
-// RuleVerb is what becomes of a rule.
+// RuleVerb says how a rule is changed.
 type RuleVerb string
 
 // The verbs.
 const (
-	RuleInsert RuleVerb = "insert" // in front of all others: Proxmox puts them nowhere else
+	RuleInsert RuleVerb = "insert" // before all others: Proxmox inserts new rules nowhere else
 	RuleMove   RuleVerb = "move"   // from At to To
 	RuleEnable RuleVerb = "enable"
 	RuleSet    RuleVerb = "set" // it becomes Rule

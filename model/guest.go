@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Power is the power state that is wanted.
+// Power is the wanted power state.
 type Power string
 
-// What power states there are.
+// The power states.
 const (
 	PowerOn  Power = "On"
 	PowerOff Power = "Off" // at once
-	// PowerOffGraceful asks the guest; one that refuses runs on.
+	// PowerOffGraceful asks the guest to shut down; a guest that refuses keeps running.
 	PowerOffGraceful Power = "OffGraceful"
 )
 
@@ -24,9 +24,9 @@ const (
 type Disk struct {
 	Slot    string `json:"slot"`              // "scsi0"
 	Name    string `json:"name,omitempty"`    // in the manifest
-	Volume  string `json:"volume,omitempty"`  // observed; empty for a disk that is to be made
-	Storage string `json:"storage,omitempty"` // where it is, or is to be made; empty: where the image puts it
-	Size    int64  `json:"size,omitempty"`    // bytes; 0: as the image has it
+	Volume  string `json:"volume,omitempty"`  // observed; empty for a disk to create
+	Storage string `json:"storage,omitempty"` // where it is, or is to be created; empty: the image's
+	Size    int64  `json:"size,omitempty"`    // bytes; 0: the image's
 	Format  string `json:"format,omitempty"`
 	CDROM   bool   `json:"cdrom,omitempty"`
 	// CloudInit is the drive that Proxmox fills from its cloud-init options.
@@ -35,11 +35,10 @@ type Disk struct {
 	Options map[string]string `json:"options,omitempty"`
 }
 
-// RootSlot stands for the slot that the image boots from, which is known only
-// when the image is.
+// RootSlot stands for the slot that the image boots from, until the image is known.
 const RootSlot = "root"
 
-// Root reports whether this is the disk that came with the image.
+// Root reports whether this is the disk of the image.
 func (d Disk) Root() bool { return d.Slot == RootSlot }
 
 var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
@@ -67,16 +66,16 @@ type NIC struct {
 	Options  map[string]string `json:"options,omitempty"`
 }
 
-// Equal compares all that Proxmox keeps of a NIC.
+// Equal compares all settings of a NIC.
 func (n NIC) Equal(o NIC) bool {
 	return n.Slot == o.Slot && n.Model == o.Model && n.MAC == o.MAC && n.Bridge == o.Bridge && n.VLAN == o.VLAN &&
 		n.MTU == o.MTU && n.Firewall == o.Firewall && maps.Equal(n.Options, o.Options)
 }
 
-// Status is what Proxmox says of a guest.
+// Status is the status of a guest in Proxmox.
 type Status string
 
-// What Proxmox may say.
+// The statuses.
 const (
 	StatusUnknown Status = "unknown"
 	StatusRunning Status = "running"
@@ -84,10 +83,10 @@ const (
 	StatusPaused  Status = "paused"
 )
 
-// Agent is what is known of the guest agent.
+// Agent says whether the guest has an agent that answers.
 type Agent string
 
-// How it may be with an agent.
+// The values.
 const (
 	AgentUnasked Agent = ""
 	AgentUp      Agent = "up"
@@ -96,30 +95,30 @@ const (
 
 // States in which the manager of high availability has a guest, as far as they matter.
 const (
-	// HAMigrate and HARelocate are those of a guest on its way to another node. The first is
-	// assumed, too, after that was asked for, until the manager gets round to it.
+	// HAMigrate and HARelocate are the states of a guest that is being moved to another node.
+	// HAMigrate is also assumed after a migration was requested, until the manager begins it.
 	HAMigrate  = "migrate"
 	HARelocate = "relocate"
-	// HAError is the state of a guest on which it has given up: it couldn't be started, or
-	// its VMID was missing for a while. It stays so until somebody disables or removes the
-	// resource; to ask for a start does nothing.
+	// HAError is the state of a guest on which the manager has given up: it couldn't be
+	// started, or its VMID was missing for a while. The state stays until the resource is
+	// disabled or removed; requests to start have no effect.
 	HAError = "error"
 	// HAClearing is ours: the resource was disabled, and the manager hasn't noticed yet.
 	HAClearing = "clearing"
 )
 
-// Guest is a VM as Proxmox has it. What the cluster's list says is always
-// there; Config only when it was read.
+// Guest is a VM as Proxmox has it. Fields from the cluster's list are always set; Config
+// only if it was read.
 type Guest struct {
 	VMID   int
 	Node   string
 	Name   string
 	Status Status
-	// StalePower means that Status is what the cluster's list says, which shows each
-	// guest as a status round of its node saw it, up to ten seconds ago.
+	// StalePower means that Status is from the cluster's list, which has the state of the
+	// node's last status round, up to ten seconds ago.
 	StalePower bool
-	// Unseen means that it runs, as Status says, because the task that started it said OK:
-	// nobody has seen it run, and its agent hasn't answered.
+	// Unseen means that Status is running only because the start task ended with OK: no list
+	// or status shows it yet, and its agent hasn't answered.
 	Unseen   bool
 	Template bool
 	// Container means that it is an LXC container: it takes a VMID and addresses, and is never
@@ -134,20 +133,20 @@ type Guest struct {
 	Disk      int64 // size of the boot disk
 
 	Config *Config
-	// Ahead means that Config was read after the lists were asked for.
+	// Ahead means that Config was read after the lists were requested.
 	Ahead bool
 	// Missing are the slots of disks that the config names and the storage doesn't have, as far as
-	// that was looked at.
+	// that was checked.
 	Missing   []string
 	Snapshots []SnapshotInfo // nil: not read
 	Firewall  *SeenFirewall  // nil: not read
 	Agent     Agent
 	Addresses []netip.Prefix
-	// InFlight is what a request may still change whose answer nobody waits for any more.
+	// InFlight are the changes of a request that may still be carried out, though its answer was
+	// lost.
 	InFlight Aspect
-	Stray    bool // a process runs under its VMID that is older than itself
-	// Shown means that the cluster's list shows the guest as its config was read: whatever was
-	// written before that config was, the list shows, too.
+	Stray    bool // the process that runs under its VMID is older than the guest
+	// Shown means that the cluster's list is at least as new as Config.
 	Shown bool
 }
 
@@ -160,17 +159,16 @@ type Config struct {
 	NICs    []NIC             // by slot
 	Text    string            // the description without our marker
 	Marker  *Marker           // nil: not ours
-	Signed  Signature         // what the marker's signature is worth
+	Signed  Signature         // the result of verifying the marker's signature
 	Tags    []string
-	// Pending are the options whose values wait for the next start; nil
-	// values are removals. Options and the other fields have the values that
-	// were asked for.
+	// Pending are the options whose values wait for the next start; nil values are removals.
+	// Options and the other fields have the new values.
 	Pending map[string]*string
 	// Running are the options, disks and NICs in Pending as the running guest has them;
 	// nil: nothing is pending, or it isn't known.
 	Running *Config
-	// Half means that the config is what a clone in progress has at first, or a
-	// guest that is being destroyed has left: it can't say whose it is.
+	// Half means that the config is that of a clone in progress, or of a guest that is being
+	// destroyed: it doesn't show the owner.
 	Half bool
 }
 
@@ -226,7 +224,7 @@ type SnapshotInfo struct {
 	Time                      int64
 }
 
-// Marker is what the guest's notes say about its owner; nil: nothing, or they aren't read.
+// Marker returns the marker in the guest's notes; nil: there is none, or the notes weren't read.
 func (g *Guest) Marker() *Marker {
 	if g.Config == nil {
 		return nil
@@ -235,7 +233,7 @@ func (g *Guest) Marker() *Marker {
 }
 
 // OwnedBy reports whether the guest's marker names the owner. Whoever may edit a guest's
-// notes can write that: it is a proof only under a VMID of the owner's, or if it is
+// notes can write a marker: it is proof only under a VMID of the owner's, or if it is
 // signed.
 func (g *Guest) OwnedBy(o Owner) bool {
 	return g.Config != nil && g.Config.Marker != nil && g.Config.Marker.Owner == o

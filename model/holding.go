@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Holding is that a guest has an address, or claims it.
+// Holding is an address that a guest has or claims.
 type Holding struct {
 	Address   netip.Addr
 	VMID      int
 	Name      string
 	Node      string
 	Container bool
-	// Claimed says that the guest is to get it and doesn't have it yet.
+	// Claimed says that the guest has claimed the address and doesn't have it yet.
 	Claimed bool
-	// Reported says that only the guest's agent says so.
+	// Reported says that only the guest's agent reports the address.
 	Reported bool
-	// Kept is the owner of a guest that is being replaced, and that is to get it again.
+	// Kept is the owner of a guest that is being replaced and gets the address again.
 	Kept Owner
-	Slot string // of a claim, or of one from a pool; empty: not from a pool
+	Slot string // the slot, of a claim or of an address from a pool; empty: not from a pool
 }
 
-// Holdings are the addresses of a guest: those that its config has, those that its marker claims and
+// Holdings returns the addresses of a guest: those in its config, those that its marker claims and
 // those that its agent reports. A clone that isn't configured yet has the addresses of its source in
 // its config, which it will never use. Templates use none.
 func (g *Guest) Holdings() []Holding {
@@ -68,13 +68,13 @@ func (g *Guest) Holdings() []Holding {
 	return list
 }
 
-// AddressesKnown reports whether the config was read that says which addresses the guest has. That of a
+// AddressesKnown reports whether the config with the guest's addresses was read. The config of a
 // container is read for nothing else.
 func (g *Guest) AddressesKnown() bool {
 	return g.Config != nil && (!g.Container || g.Config.Options != nil)
 }
 
-// Leased are the addresses that the guest has from pools, or claims; nil: its config isn't known.
+// Leased returns the addresses from pools that the guest has or claims; nil: its config isn't known.
 func (g *Guest) Leased() []netip.Addr {
 	if g.Config == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Image is something that guests are made from.
+// Image is a source of guests: a template, a file at a URL or an ISO image.
 type Image struct {
 	Owner Owner
 	// Exactly one of these:
@@ -19,52 +19,50 @@ type Image struct {
 
 	Checksum          string
 	ChecksumAlgorithm string
-	Storage           string // where the disk of a fetched image goes
+	Storage           string // storage for the disk of a fetched image
 	// Ahead are the nodes that get a template of the image before a machine needs it there,
 	// where templates are on local storages; [AllNodes]: all of them.
 	Ahead []string `json:",omitempty"`
-	// Asked are the nodes that machines of other namespaces wait on for a template of it.
+	// Asked are the nodes on which machines of other namespaces wait for a template of the image.
 	Asked []string `json:",omitempty"`
-	// NoCopies says that a template that people made is used where it is, and not copied to nodes
-	// that don't reach its disks.
+	// NoCopies says that a template that people made isn't copied to nodes that don't reach its
+	// disks.
 	NoCopies bool `json:",omitempty"`
-	// Origin tells the template that copies are made of from others, earlier and later ones. Plans
-	// find it; see [OriginOf].
+	// Origin identifies the template that is copied; the planner sets it, see [OriginOf].
 	Origin string `json:",omitempty"`
-	// On is the node that this template of the image is for; empty: it is the image itself. See
+	// On is the node of this template of the image; empty: it is the image itself. See
 	// [Image.Copy].
 	On string `json:",omitempty"`
 	// Used says that machines are to be made from it.
 	Used    bool `json:"-"`
 	Options map[string]string
-	// Tags and Description are what people want a template to have that is made of it, beside what it is known by.
+	// Tags and Description are those of templates that are made of the image, beside our marks.
 	Tags        []string `json:",omitempty"`
 	Description string   `json:",omitempty"`
 
 	Range   Range
 	Deleted bool
-	Hold    Hold `json:",omitzero"` // as of a VM
+	Hold    Hold `json:",omitzero"` // see VM
 	// OnlyTemplate says that what VMID names must be a template.
 	OnlyTemplate bool `json:",omitempty"`
-	// Implied says that no object describes it: it is here for the guests that are
-	// made from it.
+	// Implied says that no object describes the image: guests name the template directly.
 	Implied bool `json:",omitempty"`
-	// Lent says that it is another namespace's, which looks after it: here guests are only
-	// made from it. With a URL, VMID is the template that was made there; 0: none yet.
+	// Lent says that another namespace manages the image: here guests are only made from it.
+	// With a URL, VMID is the template that was made there; 0: none yet.
 	Lent bool `json:",omitempty"`
 }
 
 // Made reports whether the image is a template that people made: by name or VMID.
 func (i Image) Made() bool { return i.URL == "" && i.ISO == "" && (i.Template != "" || i.VMID != 0) }
 
-// OriginOf tells a template from all others, also from one that has its VMID later: Proxmox gives each
-// new VM a UUID.
+// OriginOf returns what identifies a template, also against a later one with the same VMID: Proxmox
+// gives each new VM a UUID.
 func OriginOf(vmid int, options map[string]string) string {
 	return strconv.Itoa(vmid) + " " + options["vmgenid"] + " " + options["smbios1"]
 }
 
-// CopyName is what copies of a template that people made are called. It isn't the template's
-// own name, which stands for what people made.
+// CopyName is the name of copies of a template that people made. It differs from the
+// template's own name, which stands for templates that people made.
 func (i Image) CopyName() string {
 	const ending, most = "-copy", 63
 	name := i.Owner.Name
@@ -78,14 +76,15 @@ func (i Image) CopyName() string {
 // AllNodes stands for every node of the cluster.
 const AllNodes = "*"
 
-// Copy is the template of an image for one node, where templates are on local storages. It
-// is planned as an object of its own, so that nodes don't wait for each other.
+// Copy returns the template of an image for one node, where templates are on local
+// storages. It is planned as an object of its own, so that nodes don't wait for each other.
 func (i Image) Copy(node string) Image {
 	i.On, i.Ahead, i.Asked = node, nil, nil
 	return i
 }
 
-// Object is what the image is planned as: its owner, or one of the image's templates.
+// Object returns the key that the image is planned as: its owner's, or that of one of its
+// templates.
 func (i Image) Object() Owner {
 	o := i.Owner
 	if i.On != "" {
@@ -98,7 +97,7 @@ func (i Image) Object() Owner {
 // objects can't have it.
 const copySign = "@"
 
-// CopyOf takes the key of an image's template apart; ok: it is one.
+// CopyOf parses the key of an image's template; ok: it is one.
 func (k Key) CopyOf() (image Key, node string, ok bool) {
 	k.Name, node, ok = strings.Cut(k.Name, copySign)
 	return k, node, ok
@@ -111,22 +110,22 @@ type Template struct {
 	Node string
 }
 
-// Pin tells a template from others of the same name: names aren't unique, and whoever
-// may configure a VM may give it any. The zero value is no pin.
+// Pin selects one of several templates of the same name: names aren't unique, and whoever
+// may configure a VM may rename it. The zero value is no pin.
 type Pin struct {
 	Pool  string   `json:",omitempty"`
 	Tag   string   `json:",omitempty"`
 	Nodes []string `json:",omitempty"`
-	// DiskStorage is where its root disk is.
+	// DiskStorage is the storage of its root disk.
 	DiskStorage string `json:",omitempty"`
 }
 
-// IsZero reports whether any template of the name is meant.
+// IsZero reports whether the pin matches any template.
 func (p Pin) IsZero() bool {
 	return p.Pool == "" && p.Tag == "" && len(p.Nodes) == 0 && p.DiskStorage == ""
 }
 
-// Identity is what the image stands for: the same name may stand for something else
+// Identity identifies the content of the image: the same name may stand for another content
 // later.
 func (i Image) Identity() string {
 	switch {
@@ -140,7 +139,7 @@ func (i Image) Identity() string {
 	return ""
 }
 
-// Version changes when the image has to be made anew.
+// Version changes when the image has to be recreated.
 func (i Image) Version() string {
 	if i.Made() {
 		return Digest("copy of\x00" + i.Origin)

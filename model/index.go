@@ -41,24 +41,23 @@ func (o *Observed) indexed() *guestIndex {
 	return o.index
 }
 
-// Named are the guests of that name; names aren't unique in Proxmox.
+// Named returns the guests of that name; names aren't unique in Proxmox.
 func (o *Observed) Named(name string) []*Guest { return o.indexed().byName[name] }
 
-// Tagged are the guests whose tag says that they are the owner's. Tags can be
-// copied by clones, so this is a hint and no proof.
+// Tagged returns the guests whose tag names the owner. Clones copy tags, so this is a hint
+// and no proof.
 func (o *Observed) Tagged(owner Owner) []*Guest { return o.indexed().byOwner[owner.ID()] }
 
-// TaggedAs are the guests whose tags name the owner that a guest's own tag names, itself included.
+// TaggedAs returns the guests whose tags name the same owner as the tag of g, including g.
 func (o *Observed) TaggedAs(g *Guest) []*Guest {
 	id, _, _ := ParseStateTag(g.Tags)
 	return o.indexed().byOwner[id]
 }
 
-// TasksOf are the running tasks that are filed under a VMID.
+// TasksOf returns the running tasks that are filed under a VMID.
 func (o *Observed) TasksOf(vmid int) []Task { return o.indexed().byVM[vmid] }
 
-// Put adds a guest, or takes it in the place of what was known of it before,
-// without looking at the others.
+// Put adds or replaces a guest, without rebuilding the index.
 func (o *Observed) Put(g *Guest) {
 	ix := o.indexed()
 	o.Drop(g.VMID)
@@ -72,7 +71,7 @@ func (o *Observed) Put(g *Guest) {
 	}
 }
 
-// Drop forgets a guest.
+// Drop removes a guest.
 func (o *Observed) Drop(vmid int) {
 	old := o.Guests[vmid]
 	if old == nil {
@@ -86,14 +85,14 @@ func (o *Observed) Drop(vmid int) {
 	}
 }
 
-// AddTask adds a running task. Nobody may hold on to the list of tasks meanwhile.
+// AddTask adds a running task. Callers must not keep the list of tasks meanwhile.
 func (o *Observed) AddTask(t Task) {
 	ix := o.indexed()
 	o.Tasks = append(o.Tasks, t)
 	ix.byVM[t.VMID] = append(ix.byVM[t.VMID], t)
 }
 
-// DropTask forgets a task that has ended. Nobody may hold on to the list of tasks
+// DropTask removes a task that has ended. Callers must not keep the list of tasks
 // meanwhile.
 func (o *Observed) DropTask(upid string) {
 	ix := o.indexed()

@@ -1,7 +1,7 @@
 package model
 
-// Exec runs a program in a guest, through the guest agent. No plan has it. That the guest is its
-// owner's is proved right before.
+// Exec runs a program in a guest, through the guest agent. It is in no plan. The guest's owner
+// is proved right before.
 type Exec struct {
 	Target
 	Owner   Owner
@@ -9,7 +9,7 @@ type Exec struct {
 	Input   []byte   // for its standard input
 }
 
-// Program is what is run, without its arguments.
+// Program returns the program without its arguments.
 func (e Exec) Program() string {
 	if len(e.Command) == 0 {
 		return "nothing"
@@ -17,16 +17,16 @@ func (e Exec) Program() string {
 	return e.Command[0]
 }
 
-// Ran is what came of a program that was run in a guest.
+// Ran is the result of a program that was run in a guest.
 type Ran struct {
 	Code     int // the exit code
-	Signal   int // that ended it; 0: none
+	Signal   int // the signal that ended it; 0: none
 	Out, Err string
-	Cut      bool // Proxmox has left out a part of Out or Err
+	Cut      bool // Proxmox has truncated Out or Err
 }
 
-// ReadFile reads a file in a guest, through the guest agent. No plan has it. That the guest is its
-// owner's is proved right before.
+// ReadFile reads a file in a guest, through the guest agent. It is in no plan. The guest's owner
+// is proved right before.
 type ReadFile struct {
 	Target
 	Owner Owner

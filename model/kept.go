@@ -15,8 +15,8 @@ func Kept(key string) bool {
 	return slices.Contains(keptOptions, key) || slices.Contains(classOptions, key)
 }
 
-// KeptMarks are the marks among Managed for the options that a manifest names and that
-// stay when it no longer does. People are told when that happens.
+// KeptMarks are the marks among Managed for options that a manifest names and that stay
+// when it no longer does. The plan then has a note.
 func KeptMarks(options map[string]string) (marks []string) {
 	for _, key := range keptOptions {
 		if options[key] != "" {

@@ -12,28 +12,28 @@ import (
 	"strings"
 )
 
-// Keys sign markers, so that a marker proves whose a guest is also under a VMID that
-// isn't its owner's. The first key signs, all of them verify: so keys are rotated.
-// Without keys nothing is signed. Keys that are lost are named by their IDs: what they have
-// signed counts as unsigned.
+// Keys sign markers, so that a marker proves the owner of a guest also under a VMID that
+// isn't the owner's. The first key signs and all of them verify, so that keys can be
+// rotated. Without keys nothing is signed. Lost keys are listed by their IDs: their
+// signatures count as none.
 type Keys [][]byte
 
-// Signature is what the signature of a marker is worth.
+// Signature is the result of verifying a marker.
 type Signature string
 
-// What signatures may be.
+// The results.
 const (
 	Unsigned Signature = ""
-	Signed   Signature = "signed"      // by the key that we sign with
-	Before   Signature = "before"      // by another key of ours, which is being replaced
+	Signed   Signature = "signed"      // valid, by the key that we sign with
+	Before   Signature = "before"      // valid, by another key of ours, which is being rotated out
 	OtherKey Signature = "another key" // by a key that we don't have
-	Forged   Signature = "forged"      // it names a key of ours, which didn't sign it
+	Forged   Signature = "forged"      // it names a key of ours and is wrong
 )
 
-// MinKey is how many characters a key has at least.
+// MinKey is the minimal length of a key.
 const MinKey = 32
 
-// ParseKeys reads keys, one a line. What is wrong with them is said without them.
+// ParseKeys reads keys, one a line. Its errors don't contain them.
 func ParseKeys(text string) (Keys, error) {
 	var keys, lost Keys
 	for i, line := range strings.Split(text, "\n") {
@@ -80,8 +80,8 @@ func (k Keys) Sign(description string) string {
 	return Describe(text, m)
 }
 
-// Verify says what the signature of a marker is worth. The VMID is a part of what is
-// signed, so that a signature is good for one guest only.
+// Verify verifies the signature of a marker. The VMID is signed, too, so that a signature
+// is valid for one guest only.
 func (k Keys) Verify(m *Marker) Signature {
 	if m == nil || m.Sig == "" || m.VMID == 0 {
 		return Unsigned
@@ -102,7 +102,7 @@ func (k Keys) Verify(m *Marker) Signature {
 	return Signed
 }
 
-// Proves reports whether nobody without a key of ours can have written the marker.
+// Proves reports whether only somebody with a key of ours can have written the marker.
 func (s Signature) Proves() bool { return s == Signed || s == Before }
 
 // keyID tells keys apart and says nothing else about them.

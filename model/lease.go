@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// Lease is that an interface gets its addresses from a pool: one of each family that the pool has.
-// The guest keeps them for as long as it is there.
+// Lease is an interface with addresses from a pool: one of each family that the pool has. The
+// guest keeps them as long as it exists.
 type Lease struct {
 	Slot string // "net0"
 	Pool AddressPool
-	// Beside is what the interface gets of a family that the pool doesn't have, as an option of
-	// Proxmox says it: "ip6=auto".
+	// Beside configures the family that the pool doesn't have, in the syntax of Proxmox'
+	// option: "ip6=auto".
 	Beside string `json:",omitempty"`
-	// Has are the addresses that the guest has, or is to get; none: they aren't chosen yet.
+	// Has are the addresses that the guest has or gets; none: they aren't chosen yet.
 	Has []Address `json:"-"`
 }
 
-// Lacking are the families of which an address isn't chosen yet.
+// Lacking returns the families without a chosen address.
 func (l Lease) Lacking() []Family {
 	return slices.DeleteFunc(l.Pool.Families(), func(f Family) bool {
 		return slices.ContainsFunc(l.Has, func(a Address) bool { return FamilyOf(a.Addr()) == f })
 	})
 }
 
-// Option is the option that has the addresses of the interface.
+// Option returns the name of the option with the addresses of the interface.
 func (l Lease) Option() string { return ipconfig + strings.TrimPrefix(l.Slot, "net") }
 
 // value is what that option says, in canonical spelling.
@@ -51,7 +51,7 @@ func (l Lease) value() string {
 	return strings.Join(parts, ",")
 }
 
-// Leased is the guest with the addresses that its interfaces have from pools.
+// Leased returns the guest with the addresses of its leases among its options.
 func (v VM) Leased(leases []Lease) VM {
 	v.Leases = leases
 	options := maps.Clone(v.Options)
@@ -118,7 +118,7 @@ func (v VM) unleased() VM {
 	return v
 }
 
-// Claims are the addresses that the guest has from pools, by slot, as its marker has them.
+// Claims returns the guest's addresses from pools, by slot, as they are in its marker.
 func (v VM) Claims() map[string][]string {
 	var claims map[string][]string
 	for _, l := range v.Leases {

@@ -7,45 +7,45 @@ import (
 	"time"
 )
 
-// Left are disks that a task of ours may have left of a guest that isn't there, or that has them
-// elsewhere: while it can't get the lock of a storage, a destruction goes on without removing the
-// disks, so does the move of a disk, and a copy that fails can't clean up. Nothing names them any
-// more, and those of cloud-init are in the way of the next guest with that VMID.
+// Left are disks that a task of ours may have left behind. When a task can't get the lock of a
+// storage, the destruction of a guest or the move of a disk goes on without removing the old
+// disks, and a failed copy can't clean up. No config names these disks any more, and cloud-init
+// disks among them block the next guest with that VMID.
 type Left struct {
 	Task    string
-	Owner   Owner // of the guest; zero: another process has begun the task, and nobody knows
+	Owner   Owner // owner of the guest; zero: not known, since another process started the task
 	Node    string
 	VMID    int
-	Volumes []string  // that a destruction says that it couldn't remove, or that a disk was moved away from
-	Moved   bool      // the guest has what was on them elsewhere
-	Blocks  bool      // an earlier guest had them, and a migration of the guest to their node can't get past them
-	Since   time.Time // or such as were made since, by a task that failed
-	Ended   time.Time // when the task ended: nothing younger is meant
-	// Watched means that this process has seen the end of the task a moment ago: nobody has had the
-	// time to find the disks and put them to use.
+	Volumes []string  // volumes that a destruction couldn't remove, according to its log, or that a disk was moved away from
+	Moved   bool      // the guest has their data elsewhere
+	Blocks  bool      // disks of an earlier guest, which block a migration of the guest to their node
+	Since   time.Time // or disks that a failed task has created since
+	Ended   time.Time // when the task ended: younger disks aren't included
+	// Watched means that this process has seen the end of the task a moment ago: nobody can have
+	// used the disks since.
 	Watched bool
 
-	Found   *Found    // what was seen of them; nil: nobody has looked yet
-	Next    time.Time // when it is looked for them again, after that has failed
-	Trouble string    // why it has failed
+	Found   *Found    // what was observed; nil: not observed yet
+	Next    time.Time // when to look again, after a failure
+	Trouble string    // why looking failed
 }
 
-// Found is what was seen of disks that were left: what proves, or doesn't, that they may go.
+// Found is what was observed about leftover disks: the proof that they may be removed, or its lack.
 type Found struct {
-	There []string // those that are there
-	Taken bool     // a guest has the VMID, perhaps one that these credentials don't show
+	There []string // existing disks
+	Taken bool     // a guest has the VMID, perhaps one that isn't visible to these credentials
 	Ours  bool     // that guest is visible, and its marker says that it is ours
-	// Users are the guests whose configs name a volume: with what is pending, and in snapshots.
+	// Users are the guests whose configs name a volume, including pending changes and snapshots.
 	Users map[string][]int
-	// Unknown is why nobody can know who uses them; empty: it is known.
+	// Unknown is why the users can't be known; empty: they are known.
 	Unknown string
 }
 
-// Half reports whether it is about disks that were made by half, and never were a guest's.
+// Half reports whether these are incomplete copies, which no guest ever used.
 func (l Left) Half() bool { return !l.Since.IsZero() }
 
-// Removable are the disks that may go, by what was found: those that no guest names, if no guest has
-// the VMID, or if it is one of ours, and it isn't about disks that this guest may have made.
+// Removable returns the disks that may be removed: those that no guest names, if no guest has the
+// VMID, or if the guest is ours and can't have created them.
 func (l Left) Removable() []string {
 	f := l.Found
 	switch {
@@ -68,7 +68,7 @@ func (l Left) String() string {
 	return fmt.Sprintf("disks of VMID %d, if there are any", l.VMID)
 }
 
-// Only is the same about one of the disks alone, without what was found.
+// Only returns l reduced to one of the disks, without what was found.
 func (l Left) Only(volume string) Left {
 	l.Found, l.Next, l.Trouble = nil, time.Time{}, ""
 	if len(l.Volumes) > 0 {
@@ -77,5 +77,5 @@ func (l Left) Only(volume string) Left {
 	return l
 }
 
-// Leftovers is the object that disks are planned under that were left of guests of no wanted object.
+// Leftovers is the object of plans that remove disks of guests that no wanted object has.
 var Leftovers = Key{Kind: "Leftover", Name: "disks"}

@@ -1,13 +1,13 @@
 package model
 
-// Look says what must be read before more can be planned.
+// Look lists what must be read before more can be planned.
 type Look struct {
 	Configs   []int // of these guests
 	Snapshots []int
 	Firewalls []int // of these guests
 	Agents    []int // ask these guests for their addresses
-	Status    []int // whether these run, right now
-	IDs       []int // whether these VMIDs are taken, also by guests that aren't visible
+	Status    []int // the present power states of these guests
+	IDs       []int // whether these VMIDs are taken, including by invisible guests
 	Ready     []int // ask these once for their addresses, to know whether they are up
 	Files     bool  // the files on the storages
 	Snippets  bool  // the snippets on the storages
@@ -17,10 +17,10 @@ type Look struct {
 	Volumes   bool     // the disks on the storages
 	Left      bool     // what tasks of ours have left
 	Bridges   []string // of these nodes
-	Storages  []string // of these nodes, as they are right now
+	Storages  []string // of these nodes, at present
 	Mappings  []string // of these kinds of devices
-	URLs      []string // whether nodes can fetch these, as [URLKey] has them
-	Rights    []string // what these credentials may do on these paths
+	URLs      []string // whether nodes can fetch these, see [URLKey]
+	Rights    []string // privileges of these credentials on these paths
 	Groups    []string // which guests of these rollout groups are unavailable elsewhere
 
 	FirewallOff bool // whether the firewall of the cluster is off
@@ -31,7 +31,7 @@ func (l Look) Empty() bool {
 	return len(l.Configs)+len(l.Snapshots)+len(l.Firewalls)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Firewall && !l.FirewallOff && !l.Volumes && !l.Left
 }
 
-// Add adds what another look is about.
+// Add adds another look.
 func (l *Look) Add(o Look) {
 	l.Configs = append(l.Configs, o.Configs...)
 	l.Snapshots = append(l.Snapshots, o.Snapshots...)

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Observed is what a Proxmox cluster has, as far as it was looked at.
+// Observed is the observed state of a Proxmox cluster, as far as it was read.
 type Observed struct {
 	At      time.Time
-	Listed  time.Time // when the lists were asked for
+	Listed  time.Time // when the lists were requested
 	Release int       // major version
 	Minor   int
-	// Root means that we are root@pam, logged in with its password: some options
-	// nobody else may set.
+	// Root means that we are root@pam, logged in with its password: only root@pam may set some
+	// options.
 	Root bool
 	// Keyed means that we have a key to sign markers with.
 	Keyed    bool
@@ -27,64 +27,64 @@ type Observed struct {
 	Files map[string]File
 	// Volumes are the disks on the storages; nil: not read.
 	Volumes Volumes
-	// Snippets are the same of snippets; nil: not read.
+	// Snippets are the snippets on storages; nil: not read.
 	Snippets map[string]File
 	// Dirs are the directory mappings, by name; nil: not read. There are none
 	// before 8.4.
 	Dirs map[string]Dir
 	HA   map[string]map[string]string // by "vm:100"; nil: not read
-	// Rules are the HA rules, each with the guests it is about ("vm:100"); nil: not
-	// read. There are none before 9.
+	// Rules are the HA rules, each with its resources ("vm:100"); nil: not read. There are
+	// none before 9.
 	Rules map[string][]string
 	// HAGroups are the names of HA groups, or of rules from 9 on; nil: not read.
 	HAGroups map[string]bool
-	// HALimits are the nodes that HA groups, or rules from 9 on, are about; read as HAGroups are.
+	// HALimits are the nodes of HA groups, or of rules from 9 on; read together with HAGroups.
 	HALimits map[string]HALimit
-	// Pools are those that these credentials see; nil: not read.
+	// Pools are the pools that are visible to these credentials; nil: not read.
 	Pools map[string]bool
-	// Bridges are those of each node that was asked; nil: it doesn't say.
+	// Bridges are the bridges of each node that was asked; nil: the node doesn't report
+	// them.
 	Bridges map[string]map[string]bool
-	// Mappings are those of devices, by kind ("pci"), of each kind that was asked for; nil: Proxmox
-	// doesn't say.
+	// Mappings are the device mappings, by kind ("pci"), of each kind that was read; nil: Proxmox
+	// doesn't report them.
 	Mappings map[string]map[string]bool
-	// Devices are those that mappings stand for, by kind and name ("pci/gpu"); nil, or
-	// not in it: Proxmox doesn't say.
+	// Devices are the devices of mappings, by kind and name ("pci/gpu"); nil, or not in it:
+	// Proxmox doesn't report them.
 	Devices map[string]Devices
 	// Firewall is what rules of guests may refer to; nil: not read.
 	Firewall *ClusterFirewall
 	// FirewallOff is true if the firewall of the cluster is known to be off, and with it those of all
 	// guests; nil: not read.
 	FirewallOff *bool
-	// URLs has, by node and URL (see [URLKey]), what a node said about a file on the Internet.
+	// URLs has what a node reported about a file on the Internet, by node and URL (see [URLKey]).
 	URLs map[string]URLState
-	// Rights are the privileges that these credentials have, on each path that was asked for.
+	// Rights are the privileges of these credentials, on each path that was read.
 	Rights map[string]map[string]bool
-	// IDs has, of VMIDs that no list shows, whether they are taken all the same, by a
-	// guest that our credentials don't let us see. Those that aren't in it weren't asked
-	// about; nil: nobody needs to ask.
+	// IDs says whether VMIDs that no list shows are taken by a guest that isn't visible to our
+	// credentials. VMIDs that aren't in it weren't checked; nil: no check is needed.
 	IDs map[int]bool
-	// Placed are guests that we are making and that don't show up yet.
+	// Placed are guests that we are creating and that lists don't show yet.
 	Placed map[int]Placement
-	// Begun are the guests that Proxmox was making when we stopped to look, of objects that weren't ready since.
+	// Begun are guests that Proxmox was creating when they were last read, of objects that haven't been ready
+	// since.
 	Begun map[Owner]Begun
-	// Coming are requests of objects that would make something, whose answers were lost, and
-	// which Proxmox may still carry out.
+	// Coming are requests that would create something, whose answers were lost, and that
+	// Proxmox may still carry out, by object.
 	Coming map[Owner]string
 	// Kept are the addresses of guests that we are replacing, until the new ones have them.
 	Kept map[Owner][]netip.Addr
-	// Bound are the choices of guests that wait for their image.
+	// Bound are the placements of guests that wait for their image.
 	Bound map[Key]Bound
-	// Ignored are the objects whose guests didn't shut down when they were asked to lately.
+	// Ignored are the objects whose guests recently ignored a shutdown.
 	Ignored map[Key]bool
-	// Rolling are the guests that we are restarting or replacing, until they are
-	// ready again.
+	// Rolling are guests that we are restarting or replacing, until they are ready again.
 	Rolling map[Key]bool
-	// Elsewhere has the rollout groups with guests that others look after.
+	// Elsewhere has the rollout groups with guests of other sessions.
 	Elsewhere map[string]Elsewhere
 	// Left are disks that tasks of ours have left.
 	Left []Left
-	// Unclean means that tasks of ours have ended otherwise than well, and that nobody has read
-	// yet whether they have left disks.
+	// Unclean means that tasks of ours have ended with an error or a warning, and that their
+	// logs weren't read yet for disks that they have left.
 	Unclean bool
 	// Failed are the steps that failed lately.
 	Failed map[Key]Failure
@@ -92,8 +92,8 @@ type Observed struct {
 	index *guestIndex
 }
 
-// May reports whether these credentials have a privilege on a path, as far as that could be
-// read.
+// May reports whether these credentials have a privilege on a path, as far as that is
+// known.
 func (o *Observed) May(path, priv string) bool {
 	held := o.Rights[path]
 	return len(held) == 0 || held[priv]
@@ -111,10 +111,10 @@ type Node struct {
 	Maintenance bool
 }
 
-// HALimit is where the HA manager has guests, or which of them it keeps apart.
+// HALimit is an HA group or rule: the nodes for guests, or that guests are kept apart.
 type HALimit struct {
-	Nodes  map[string]int // by name: the higher, the better
-	Strict bool           // and nowhere else
+	Nodes  map[string]int // priority of each node: higher is preferred
+	Strict bool           // only these nodes are allowed
 	Apart  bool           // it keeps guests apart, and names no nodes
 }
 
@@ -125,19 +125,19 @@ type Storage struct {
 	Shared  bool
 	Content map[string]bool
 	OnNode  map[string]Room
-	Late    map[string]bool // nodes of which the list doesn't know yet whether they have it
+	Late    map[string]bool // nodes for which the list has no status of the storage yet
 }
 
-// Devices are what a mapping stands for.
+// Devices are the devices of a mapping.
 type Devices struct {
-	On   map[string][]string // by node, where they are ("0000:01:00.0"): a guest gets one of them
-	Live bool                // guests that have one can be migrated while they run
+	On   map[string][]string // addresses by node ("0000:01:00.0"): a guest gets one of them
+	Live bool                // guests with such a device can be migrated live
 }
 
 // Room is the space of a storage on a node.
 type Room struct{ Total, Used int64 }
 
-// Free is what is left.
+// Free is the free space.
 func (r Room) Free() int64 { return max(0, r.Total-r.Used) }
 
 // Blocks reports whether the storage keeps disks as block devices, which have
@@ -150,8 +150,7 @@ func (s *Storage) Blocks() bool {
 	return false
 }
 
-// Bases reports whether disks on the storage can be those of templates, which linked clones hang
-// on.
+// Bases reports whether the storage can have base volumes of templates for linked clones.
 func (s *Storage) Bases() bool {
 	switch s.Type {
 	case "lvm", "iscsi", "iscsidirect":
@@ -160,9 +159,8 @@ func (s *Storage) Bases() bool {
 	return true
 }
 
-// CompareFor orders storages by where a disk on a node had better go when nobody says
-// it: on a shared one, since all nodes reach what is there, else on the one with the most
-// room.
+// CompareFor orders storages by preference for a disk on a node, if none is requested:
+// shared ones first, since all nodes reach them, then the one with the most free space.
 func (s *Storage) CompareFor(node string, o *Storage) int {
 	shared := 0
 	switch {
@@ -179,18 +177,18 @@ type Task struct {
 	UPID  string
 	Node  string
 	Type  string // "qmclone"
-	ID    string // what it is filed under
+	ID    string // the ID that it is filed under
 	VMID  int    // the same as a number; clones are filed under the source
 	Since time.Time
-	Ended time.Time // zero: it runs
+	Ended time.Time // zero: it is running
 	Exit  string    // how it ended
 }
 
 // File is an ISO, an import image, a snippet.
 type File struct {
 	Volume  string   // "nfs:iso/seed.iso"
-	Node    string   // that has it
-	Also    []string // further nodes that have one of the same name, on storages of their own
+	Node    string   // the node that has it
+	Also    []string // further nodes that have a file of the same name, on local storages
 	Content string
 	Size    int64
 }
@@ -198,13 +196,13 @@ type File struct {
 // Dir is a directory mapping: a name for directories of the nodes.
 type Dir struct {
 	Made   bool              // proxplane made it
-	Maker  string            // for whom, see [ShareMaker]
+	Maker  string            // its owner, see [ShareMaker]
 	Paths  map[string]string // by node
 	Bad    map[string]string // what is wrong with it, by node
 	Digest string            // of all of them
 }
 
-// Is reports whether the mapping is of one directory, wherever it has one.
+// Is reports whether the mapping has the same directory on all its nodes.
 func (d Dir) Is(path string) bool {
 	for _, p := range d.Paths {
 		if p != path {
@@ -214,20 +212,20 @@ func (d Dir) Is(path string) bool {
 	return true
 }
 
-// ShareNote is the description of mappings that proxplane makes, with whose they are.
-// Whoever changes it takes the mapping over.
+// ShareNote is the description of mappings that proxplane makes, with their owner. Whoever
+// changes it takes the mapping over.
 func ShareNote(maker string) string { return shareNote + maker }
 
 const shareNote = "Made by proxplane, which removes it when no machine uses it. Owner: "
 
-// ParseShareNote finds whose a mapping is; false: proxplane didn't make it.
+// ParseShareNote parses the owner of a mapping; false: proxplane didn't make it.
 func ParseShareNote(description string) (maker string, ok bool) {
 	maker, ok = strings.CutPrefix(strings.TrimSpace(description), shareNote)
 	return maker, ok && maker != ""
 }
 
-// ShareMaker is who makes the directory mappings of a guest: its set, in Kubernetes its
-// namespace there. Others use them as they are.
+// ShareMaker is the owner of the directory mappings of a guest: its set, in Kubernetes its
+// namespace. Others use them as they are.
 func ShareMaker(o Owner) string {
 	if o.UID != "" {
 		return o.Set + "/" + o.Namespace
@@ -241,63 +239,64 @@ func (o *Observed) AtLeast(major, minor int) bool {
 	return o.Release > major || o.Release == major && o.Minor >= minor
 }
 
-// Bound is what a guest waits for that was placed before its image is there.
+// Bound is the placement of a guest that waits for its image.
 type Bound struct {
-	Node     string // where it is placed
-	Template Key    // the template of its image that is made first; see [Image.Object]
+	Node     string // node of the guest
+	Template Key    // the template that it waits for; see [Image.Object]
 }
 
-// Begun is a guest that Proxmox is making, or was when we last looked.
+// Begun is a guest that Proxmox was creating when it was last read.
 type Begun struct {
 	VMID int
 	Task string
 }
 
-// Placement is where a guest is being made.
+// Placement is the node of a guest that is being created.
 type Placement struct {
 	Owner  Owner
 	Node   string
 	Memory int64
-	Begun  bool // Proxmox is at it: nobody else gets the VMID
-	// Space is how large its disks are, by storage.
+	Begun  bool // Proxmox is working on it: no other guest gets the VMID
+	// Space is the size of its disks, by storage.
 	Space map[string]int64
-	// Addresses are those that it gets from pools.
+	// Addresses are its addresses from pools.
 	Addresses []netip.Addr
-	// Devices are the options by which it gets PCI devices of the node.
+	// Devices are its options with PCI devices of the node.
 	Devices map[string]string
 }
 
-// Lack is privileges that are missing on a path.
+// Lack are privileges that are missing on a path.
 type Lack struct {
 	Path  string
 	Privs []string
 	Any   bool // one of them is enough
 }
 
-// Failure is how a step failed, or a look.
+// Failure is a failed step, or a failed look.
 type Failure struct {
 	What string // the step
 	Text string // what Proxmox said
-	// Unread reports that nothing was tried: something couldn't be read.
+	// Unread says that no step was tried, since something couldn't be read.
 	Unread bool
-	// Guest is whose facts couldn't be read; 0: it was a step, or no fact of one guest.
+	// Guest is the guest whose facts couldn't be read; 0: it was a step, or a fact of no single
+	// guest.
 	Guest int
 	Hint  Advice
-	// Lacks are the privileges because of whose absence it failed.
+	// Lacks are the missing privileges that caused the failure.
 	Lacks *Lack
 	At    time.Time
-	Next  time.Time // not before then again
-	Hard  bool      // trying again can't help until something is changed
-	Full  bool      // for want of room
-	Lost  bool      // it may have been done: not again before a list was asked for since
+	Next  time.Time // earliest time of a retry
+	Hard  bool      // a retry can't help until something is changed
+	Full  bool      // there was no room
+	Lost  bool      // it may have been done: no retry before a later list was read
 }
 
-// Again reports whether it may be tried again, by what is known now.
+// Again reports whether the step may be retried, by what is known now.
 func (f Failure) Again(have *Observed) bool {
 	return !f.Hard && !have.At.Before(f.Next) && (!f.Lost || have.Listed.After(f.At))
 }
 
-// StorageOf is the storage part of a volume id.
+// StorageOf returns the storage of a volume id.
 func StorageOf(volume string) string {
 	name, _, _ := strings.Cut(volume, ":")
 	return name

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// CompareNames orders names as people do, with numbers in them by their value:
-// node-2 comes before node-10.
+// CompareNames compares names with numbers in them by value: node-2 comes before node-10.
 func CompareNames(a, b string) int {
 	restA, restB := a, b
 	for restA != "" && restB != "" {
@@ -41,8 +40,8 @@ func cutNumber(name *string) (text, number string) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// NamesOf are the keys of a map in the order of [CompareNames].
+// NamesOf returns the keys of a map in the order of [CompareNames].
 func NamesOf[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), CompareNames) }
 
-// SortNames puts names into the order of [CompareNames].
+// SortNames sorts names by [CompareNames].
 func SortNames(names []string) { slices.SortFunc(names, CompareNames) }

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// State is how an object is, in one word.
+// State is the state of an object.
 type State string
 
 // The states of objects.
 const (
 	StateReady    State = "Ready"    // up to date
-	StateGone     State = "Gone"     // it was to go, and has
-	StateChanging State = "Changing" // something is being done, or is to be
-	StateWaiting  State = "Waiting"  // for something that may still come
-	StateBlocked  State = "Blocked"  // it goes on when a person has done something
-	StateRefused  State = "Refused"  // something would be needed that isn't allowed
-	StateFailed   State = "Failed"   // something goes wrong each time
-	StateUnread   State = "Unread"   // not all that matters was read yet
+	StateGone     State = "Gone"     // it was to be removed, and is
+	StateChanging State = "Changing" // steps are being done or are due
+	StateWaiting  State = "Waiting"  // it waits for something that may still happen
+	StateBlocked  State = "Blocked"  // a person has to act before it continues
+	StateRefused  State = "Refused"  // a step is needed that isn't allowed
+	StateFailed   State = "Failed"   // a step fails each time
+	StateUnread   State = "Unread"   // not everything that matters has been read yet
 )
 
-// State is how an object is that waits for the reason.
+// State returns the state of an object that waits for the reason.
 func (r Reason) State() State {
 	switch ends := r.Facts().Ends; {
 	case r == WaitFailed:
@@ -35,59 +35,59 @@ func (r Reason) State() State {
 type Wait struct {
 	Reason Reason
 	Text   string       // one sentence
-	Diff   []Difference // what it is about; it follows the text
+	Diff   []Difference // its differences, which follow the text
 	Do     Advice
 	Task   string // the task that is waited for, if it is one
-	Guest  int    // the guest whose config tells when it is over, if it isn't the object's own
+	Guest  int    // the guest whose config shows the end of the wait, if it isn't the object's own
 }
 
-// Refusal is a step that would be needed and wasn't agreed to.
+// Refusal is a step that is needed and wasn't allowed.
 type Refusal struct {
 	What, Why string
-	Diff      []Difference // as of a step
+	Diff      []Difference // see Step
 	Effect    Effect
-	Allow     Do      // what agrees to it; empty: nothing can
-	Late      bool    // it wasn't in the plan that was agreed to
-	Pending   Pending // what a refused restart would apply
+	Allow     Do      // what allows it; empty: nothing can
+	Late      bool    // it wasn't in the plan that the user agreed to
+	Pending   Pending // differences that a refused restart would apply
 }
 
-// Pending is what a running guest gets at its next restart.
+// Pending are changes that apply at the next restart of a running guest.
 type Pending struct {
-	CPUs, NextCPUs     int      // that it has, and after the restart; 0: they stay as they are
-	Memory, NextMemory int64    // the same in bytes
-	Keys               []string // options beside the sizes that change
+	CPUs, NextCPUs     int      // CPUs now and after the restart; 0: no change
+	Memory, NextMemory int64    // memory in bytes, as with CPUs
+	Keys               []string // other options that change
 }
 
-// Note is something that people should know, though nothing has to be done about it.
+// Note is information for people that needs no action.
 type Note struct {
 	Text string
-	Diff []Difference // what it is about; it follows the text
-	Do   Advice       // what can be done about it all the same
+	Diff []Difference // its differences, which follow the text
+	Do   Advice       // advice
 }
 
-// Outcome is what became of an object. Package status puts it into the words of a door.
+// Outcome is the result for an object. Package status puts it into the words of a door.
 type Outcome struct {
 	Owner     Owner
-	Version   int64 // of what is wanted, for who wants another thing later
+	Version   int64 // generation of the wanted object that the outcome is for
 	State     State
 	Reason    Reason // why it is so
 	VMID      int
 	Node      string
-	Status    Status       // of its guest; empty: there is none
-	Task      string       // that is being worked on
-	Text      string       // what it waits for, or what went wrong, in one line
-	Diff      []Difference // what the text is about; it follows it
-	Do        Advice       // what a person can do about what it waits for
+	Status    Status       // node of its guest; empty: there is none
+	Task      string       // the step or task in progress
+	Text      string       // the cause of the wait or the failure, in one line
+	Diff      []Difference // its differences, which follow the text
+	Do        Advice       // advice for people
 	Since     time.Time    // since when
 	Wait      *Wait
 	Refused   []Refusal
 	Notes     []Note
 	Failure   *Failure
-	Repeats   bool       // what is being done is what has failed
-	Templates []Template // that an image stands for
-	Awaits    Key        // the template on Node that its guest is to be made from, while there is none
+	Repeats   bool       // the step in progress is the one that has failed before
+	Templates []Template // the templates of an image
+	Awaits    Key        // the template on Node that its guest waits for
 	Addresses []netip.Prefix
-	// Leased are the addresses that the guest has from pools, or is to get; nil: that isn't known.
+	// Leased are the addresses that the guest has or gets from pools; nil: not known.
 	Leased []netip.Addr
 	// Verified is when its guest's config was last read from Proxmox; zero: there is none,
 	// or it may have changed since.

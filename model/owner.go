@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Key names an object that somebody wrote.
+// Key identifies an object by kind, namespace and name.
 type Key struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -35,17 +35,17 @@ func (k Key) Title() string {
 	return k.Kind + " " + k.Name
 }
 
-// Owner says whose a guest is. It is kept in the guest's own description,
-// since a VMID alone proves nothing: VMIDs get reused.
+// Owner identifies the object that owns a guest. It is stored in the guest's description,
+// since a VMID alone proves nothing: VMIDs are reused.
 type Owner struct {
-	Door string `json:"door"`          // which front door made it
-	Set  string `json:"set,omitempty"` // what was applied together; a cluster's name in Kubernetes
+	Door string `json:"door"`          // the front door
+	Set  string `json:"set,omitempty"` // the set; in Kubernetes the cluster's name
 	Key  `json:",inline"`
 	UID  string `json:"uid,omitempty"` // of the object in Kubernetes
 }
 
-// ID is short, stable and different for each owner. Objects that are made
-// anew under the same name in Kubernetes (another UID) are other owners.
+// ID is short, stable and unique for each owner. Objects that are recreated under the same
+// name in Kubernetes (with another UID) are other owners.
 func (o Owner) ID() string {
 	sum := o.sum()
 	return letters(sum[:8])
@@ -62,7 +62,8 @@ func letters(b []byte) string {
 	return base32.NewEncoding(idLetters).WithPadding(base32.NoPadding).EncodeToString(b)
 }
 
-// Digest is a short word for a text, as tags and names in Proxmox may have it.
+// Digest is a short hash of a text, with characters that are valid in tags and names of
+// Proxmox.
 func Digest(text string) string {
 	const enough = 5
 	sum := sha256.Sum256([]byte(text))
@@ -76,12 +77,11 @@ func (o Owner) sum() [32]byte {
 // Range is a range of VMIDs, both ends included.
 type Range struct{ First, Last int }
 
-// DefaultRange is where the VMIDs of guests come from when nobody says otherwise.
+// DefaultRange is the range of VMIDs if none is given.
 var DefaultRange = Range{First: 10000, Last: 99999}
 
-// Candidates are the VMIDs that an owner tries, always the same in the same
-// order: so an owner finds its guest again without having written anything
-// down.
+// Candidates yields the VMIDs that an owner tries. They and their order follow from the
+// owner, so that it finds its guest again without any stored state.
 func (o Owner) Candidates(r Range) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		size := uint64(r.Last - r.First + 1)
@@ -99,7 +99,7 @@ func (o Owner) Candidates(r Range) iter.Seq[int] {
 	}
 }
 
-// Derives reports whether a VMID is one of the owner's candidates.
+// Derives reports whether the VMID is one of the owner's candidates.
 func (o Owner) Derives(vmid int, r Range) bool {
 	size := uint64(r.Last - r.First + 1)
 	if vmid < r.First || vmid > r.Last {
@@ -113,9 +113,9 @@ func (o Owner) Derives(vmid int, r Range) bool {
 // maxCandidates bounds how many VMIDs are tried.
 const maxCandidates = 64
 
-// Tags that mark our guests. TagPrefix is followed by the owner's ID and the
-// fingerprint of what was applied, so that one list call shows whose each
-// guest is and whether it is up to date.
+// Tags that mark our guests. TagPrefix is followed by the owner's ID and the fingerprint of
+// the applied configuration, so that one list call shows the owner of each guest and
+// whether it is up to date.
 const (
 	Tag       = "proxplane"
 	TagPrefix = "pp."
@@ -126,7 +126,7 @@ func StateTag(o Owner, fingerprint string) string {
 	return TagPrefix + o.ID() + "." + fingerprint
 }
 
-// ParseStateTag finds owner ID and fingerprint in a guest's tags.
+// ParseStateTag parses owner ID and fingerprint in a guest's tags.
 func ParseStateTag(tags []string) (ownerID, fingerprint string, ok bool) {
 	for _, t := range tags {
 		if ownerID, fingerprint, ok = parseStateTag(t); ok {
@@ -149,11 +149,11 @@ func parseStateTag(tag string) (ownerID, fingerprint string, ok bool) {
 // setTagPrefix begins the tag that says which door's set a guest is of.
 const setTagPrefix = TagPrefix + "in."
 
-// SetTag is the tag of all guests of an owner's door and set. By it one list call shows
-// which guests there are of a set; it is a hint, and no proof.
+// SetTag is the tag of all guests of an owner's door and set. With it one list call shows
+// the guests of a set; it is a hint, and no proof.
 func SetTag(o Owner) string { return setTagPrefix + Digest(o.Door+"\x00"+o.Set) }
 
-// ParseSetTag finds the tag that says which set a guest is of.
+// ParseSetTag finds the tag of a guest's set.
 func ParseSetTag(tags []string) (tag string, ok bool) {
 	for _, t := range tags {
 		if IsSetTag(t) {
@@ -163,7 +163,7 @@ func ParseSetTag(tags []string) (tag string, ok bool) {
 	return "", false
 }
 
-// IsSetTag reports whether a tag says which set a guest is of.
+// IsSetTag reports whether a tag is that of a set.
 func IsSetTag(tag string) bool { return strings.HasPrefix(tag, setTagPrefix) }
 
 // IsMark reports whether a tag is one of those that mark our guests.

@@ -14,7 +14,7 @@ var Packings = []string{"xz", "bz2", "gz", "zst", "lzo", "ova"}
 // Formats are the formats of disk images, which are also the endings that Proxmox wants their files to have.
 var Formats = []string{"qcow2", "raw", "vmdk"}
 
-// Packing is how the file at a URL is packed, by its name; empty: it isn't.
+// Packing is the ending of the packed file at a URL; empty: the file isn't packed.
 func Packing(address string) string {
 	if ending := ending(address); slices.Contains(Packings, ending) {
 		return ending
@@ -22,10 +22,10 @@ func Packing(address string) string {
 	return ""
 }
 
-// Packing is how the file of an image is packed; empty: it isn't.
+// Packing is the ending of the image's packed file; empty: the file isn't packed.
 func (i Image) Packing() string { return Packing(i.URL) }
 
-// NamedFormat is the format that the name of a file at a URL tells; empty: none.
+// NamedFormat is the format in the name of a file at a URL; empty: none.
 func NamedFormat(address string) string {
 	if ending := ending(address); slices.Contains(Formats, ending) {
 		return ending

@@ -6,51 +6,51 @@ import (
 	"strings"
 )
 
-// Place says where a guest may go.
+// Place says on which nodes a guest may be placed.
 type Place struct {
 	Nodes        []string   // empty: any
-	AntiAffinity []Selector // guests that match the same one are kept apart
+	AntiAffinity []Selector // guests that match the same selector are kept apart
 	MaxPerNode   int
 	MinFree      int64 // bytes of memory that stay free on the node
 	// Where selects nodes by their labels, see [NodeFacts].
 	Where []Selector `json:",omitempty"`
-	// Strategy says which of the nodes that can take a guest gets it; empty: [Spread].
+	// Strategy chooses among the nodes that can take the guest; empty: [Spread].
 	Strategy Strategy `json:",omitempty"`
-	// Policy is the object that says all this. Guests of the same one are spread over the values that
-	// nodes have for the label SpreadBy; empty: they aren't.
+	// Policy is the placement policy. Its guests are spread over the values that nodes have for the
+	// label SpreadBy; empty: they aren't spread.
 	Policy   Key    `json:",omitzero"`
 	SpreadBy string `json:",omitempty"`
-	// Facts are what people say about nodes, by name; [AllNodes]: about all others.
+	// Facts are settings of nodes, by name; [AllNodes]: for all others.
 	Facts map[string]NodeFacts `json:",omitempty"`
 }
 
-// Move is what a person asks of a guest: to leave a node.
+// Move is a request to migrate a guest.
 type Move struct {
-	From string // where it was when that was asked for: elsewhere it has been moved since
-	To   string // empty: wherever it may be
+	From string // its node at the time of the request: on another one, it has been moved since
+	To   string // empty: any node that can take it
 	Why  string
-	// Home is the node that it is to come back to some day, see [Marker].
+	// Home is the node that it returns to later, see [Marker].
 	Home string
 }
 
-// Strategy says which of the nodes that can take a guest gets it.
+// Strategy chooses among the nodes that can take a guest.
 type Strategy string
 
 // The strategies.
 const (
-	Spread Strategy = "spread" // the one with the most free memory
-	Pack   Strategy = "pack"   // the one with the least
+	Spread Strategy = "spread" // the node with the most free memory
+	Pack   Strategy = "pack"   // the node with the least free memory
 )
 
-// NodeFacts are what people say about a node, and Proxmox can't know.
+// NodeFacts are settings of a node that Proxmox doesn't have.
 type NodeFacts struct {
 	Labels   map[string]string `json:",omitempty"` // rack, room
 	Reserved int64             `json:",omitempty"` // bytes of memory that guests don't get
-	// Maintenance: no guest is put there, and those that are there may leave.
+	// Maintenance: no guest is placed there, and existing ones may be migrated away.
 	Maintenance bool `json:",omitempty"`
 }
 
-// FactsOf are what is said about a node.
+// FactsOf returns the settings of a node.
 func (p Place) FactsOf(node string) NodeFacts {
 	if f, named := p.Facts[node]; named {
 		return f
@@ -58,7 +58,7 @@ func (p Place) FactsOf(node string) NodeFacts {
 	return p.Facts[AllNodes]
 }
 
-// Zone is the value that a node has for a label; empty: it has none.
+// Zone returns a node's value for a label; empty: it has none.
 func (p Place) Zone(node, label string) string { return p.FactsOf(node).Labels[label] }
 
 // SameZone reports whether two nodes have the same value for a label, or are the same node. No label
@@ -76,11 +76,11 @@ type Selector struct {
 	Key      string
 	Operator string // In, NotIn, Exists, DoesNotExist
 	Values   []string
-	// By is the label of nodes whose values guests are kept apart by; empty: the nodes themselves.
+	// By is the label of nodes over whose values guests are kept apart; empty: over nodes.
 	By string `json:",omitempty"`
 }
 
-// Matches reports whether the labels are of those selected.
+// Matches reports whether the selector matches the labels.
 func (s Selector) Matches(labels map[string]string) bool {
 	value, has := labels[s.Key]
 	switch s.Operator {
@@ -94,7 +94,7 @@ func (s Selector) Matches(labels map[string]string) bool {
 	return has && slices.Contains(s.Values, value)
 }
 
-// String is what the labels must be, for people.
+// String formats the selector for people.
 func (s Selector) String() string {
 	values := strings.Join(s.Values, " or ")
 	switch s.Operator {

@@ -1,7 +1,7 @@
 package model
 
-// Reason is why an object is as it is, in one word that scripts can go by. The set is
-// closed: what holds for each is a row of one table, see [Reason.Facts].
+// Reason is why an object has its state, in one word for scripts. The set is closed: each
+// has a row in a table, see [Reason.Facts].
 type Reason string
 
 // Reasons to wait.
@@ -13,13 +13,13 @@ const (
 	WaitTemplate   Reason = "TemplateNotReady"
 	WaitPlace      Reason = "NoPlace"
 	WaitMissing    Reason = "NotFound"   // something that a manifest names doesn't exist
-	WaitUnfit      Reason = "DoesNotFit" // the manifest asks for what can't be had
+	WaitUnfit      Reason = "DoesNotFit" // the manifest needs something that this Proxmox doesn't have
 	WaitVMID       Reason = "NoVMID"
 	WaitTurn       Reason = "VMIDWanted"
 	WaitAddress    Reason = "NoAddress"          // no address of a pool is free
 	WaitClaim      Reason = "AddressUnconfirmed" // others may have claimed the same address
 	WaitForeign    Reason = "TakenByOthers"
-	WaitForbidden  Reason = "SourceForbidden" // what the object is made from is none of its namespace's
+	WaitForbidden  Reason = "SourceForbidden" // its source doesn't belong to its namespace
 	WaitNode       Reason = "NodeOffline"
 	WaitAgent      Reason = "AgentSilent"
 	WaitRestart    Reason = "RestartNeeded"
@@ -27,7 +27,7 @@ const (
 	WaitFailed     Reason = "StepFailed"
 	WaitDependents Reason = "StillInUse"
 	WaitPending    Reason = "BootingUp"
-	WaitRequest    Reason = "RequestInFlight" // a request may still change it whose answer was lost
+	WaitRequest    Reason = "RequestInFlight" // a request whose answer was lost may still change it
 	WaitRoot       Reason = "NeedsRoot"
 	WaitHost       Reason = "NotOnNode"
 	WaitRelease    Reason = "ReleaseTooOld"
@@ -36,11 +36,11 @@ const (
 	WaitHA         Reason = "HAError"     // the HA manager has given up on the guest
 	WaitRollout    Reason = "RolloutInProgress"
 	WaitPaused     Reason = "Paused"       // somebody has paused the object
-	WaitObserved   Reason = "ObserveOnly"  // the object is only looked at
+	WaitObserved   Reason = "ObserveOnly"  // the object is only observed
 	WaitAway       Reason = "ProxmoxAway"  // Proxmox as a whole doesn't answer
 	WaitLogin      Reason = "LoginRefused" // it refuses the credentials
-	WaitOther      Reason = "OtherProxmox" // it is another one than before
-	WaitReread     Reason = "NotReadYet"   // it answers again, and the guest wasn't read since
+	WaitOther      Reason = "OtherProxmox" // it is another cluster than before
+	WaitReread     Reason = "NotReadYet"   // it answers again, and the guest hasn't been read since
 )
 
 // Reasons of objects that don't wait for something in Proxmox.
@@ -51,44 +51,44 @@ const (
 	ReasonUnread   Reason = "Unread"
 
 	ReasonInvalid    Reason = "Invalid"          // the spec of the object is invalid
-	ReasonForbidden  Reason = "Forbidden"        // it isn't allowed to those who have written it
-	ReasonElsewhere  Reason = "Elsewhere"        // somebody else looks after the object, or did so
-	ReasonProvider   Reason = "ProviderNotReady" // the object that says which Proxmox cluster is meant is invalid
+	ReasonForbidden  Reason = "Forbidden"        // its author isn't allowed to use what it names
+	ReasonElsewhere  Reason = "Elsewhere"        // somebody else manages the object, or did so
+	ReasonProvider   Reason = "ProviderNotReady" // the object with the connection to Proxmox is invalid
 	ReasonUnused     Reason = "Unused"           // nobody needs the object
 	ReasonConnected  Reason = "Connected"        // Proxmox answers
 	ReasonConnecting Reason = "Connecting"       // it hasn't answered yet
-	ReasonRejected   Reason = "Rejected"         // a new login or address doesn't work, the former one does
+	ReasonRejected   Reason = "Rejected"         // a new login or address doesn't work, the former one stays in use
 )
 
-// Ending is how a wait comes to its end.
+// Ending says who or what ends a wait.
 type Ending int
 
 // The endings.
 const (
 	EndsByPerson Ending = iota // a person has to change something
-	EndsByHolder               // the person who holds the object has to let it go on
-	EndsByReturn               // a node or Proxmox comes back; a person may have to see to it
-	EndsByObject               // another object comes further
-	EndsByItself               // it passes: being patient is enough
+	EndsByHolder               // the person who paused the object has to resume it
+	EndsByReturn               // a node or Proxmox comes back; a person may have to help
+	EndsByObject               // another object makes progress
+	EndsByItself               // it passes by itself
 )
 
-// ReasonFacts are what holds for a reason. The zero value is that of a reason which the table
-// doesn't know: a person has to look.
+// ReasonFacts are the properties of a reason. The zero value is for a reason without a row in
+// the table: a person has to act.
 type ReasonFacts struct {
 	Ends Ending
-	// Listed: the lists of Proxmox show when it is over.
+	// Listed: the lists of Proxmox show its end.
 	Listed bool
-	// Unmade: the object's guest isn't there, and nobody has begun to make it.
+	// Unmade: the object's guest doesn't exist, and its creation hasn't begun.
 	Unmade bool
-	// Away: Proxmox as a whole can't be used, or couldn't when the guest was last looked at.
+	// Away: Proxmox as a whole can't be used, or couldn't when the guest was last read.
 	Away bool
-	// Unasked: nobody asks Proxmox about the object.
+	// Unasked: Proxmox isn't asked about the object.
 	Unasked bool
-	// Asks: though another object ends it, a person may have to do something for that.
+	// Asks: another object ends it, but a person may have to act for that.
 	Asks bool
-	// Hidden: nobody can tell whether a guest that was made is there.
+	// Hidden: it isn't known whether the guest exists that was made.
 	Hidden bool
-	// HandsOff: nothing of the object is touched meanwhile, not even what Proxmox has left of it.
+	// HandsOff: nothing of the object is changed meanwhile, not even disks that Proxmox has left of it.
 	HandsOff bool
 }
 
@@ -150,14 +150,14 @@ var reasons = map[Reason]ReasonFacts{
 	ReasonConnecting: {Ends: EndsByItself},
 }
 
-// Facts are what holds for the reason.
+// Facts returns the properties of the reason.
 func (r Reason) Facts() ReasonFacts { return reasons[r] }
 
-// Blocks reports whether nothing but a person's change can bring an object further that
-// waits for the reason.
+// Blocks reports whether an object that waits for the reason can't continue until a person
+// changes something.
 func (r Reason) Blocks() bool { return r.Facts().Ends == EndsByPerson }
 
-// Passes reports whether it is worth being patient.
+// Passes reports whether the wait may end by itself.
 func (r Reason) Passes() bool {
 	switch r.Facts().Ends {
 	case EndsByItself, EndsByReturn:
@@ -166,8 +166,8 @@ func (r Reason) Passes() bool {
 	return false
 }
 
-// Concerns reports whether a person should hear of the reason: there may be something to do
-// about it, and it isn't as somebody wants it.
+// Concerns reports whether the reason is worth an event: a person may have to act, and
+// nobody has chosen that state.
 func (r Reason) Concerns() bool {
 	switch f := r.Facts(); f.Ends {
 	case EndsByPerson, EndsByReturn:

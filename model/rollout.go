@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Rollout says how a guest is restarted or replaced along with others.
+// Rollout limits how many guests are restarted or replaced at once.
 type Rollout struct {
-	// Groups are those that the guest is counted with: its class, and the object that
-	// stands for several guests.
+	// Groups are the groups that the guest belongs to: its class, and the object that stands
+	// for several guests.
 	Groups []string
-	// Max is how many of each of them may be unavailable at once; zero: one.
+	// Max is how many guests of each group may be unavailable at once; zero: one.
 	Max Limit
 }
 
-// Elsewhere is what is known of the guests of a rollout group that others look after: other
-// sessions of the same process, each for its own part of the objects.
+// Elsewhere is what is known about guests of a rollout group that belong to other sessions
+// of the same process.
 type Elsewhere struct {
-	Guests int      // that belong to the group
-	Away   []Absent // those of them that are unavailable, or may be
-	// Known means that Away is complete; if not, it has to be asked for.
+	Guests int      // guests of the group
+	Away   []Absent // guests of the group that are unavailable, or may be
+	// Known means that Away is complete; otherwise it has to be read.
 	Known bool
 }
 
-// UnderWay are those of them that are being restarted or replaced.
+// UnderWay are guests of the group that are being restarted or replaced.
 func (e Elsewhere) UnderWay() (list []Absent) {
 	for _, a := range e.Away {
 		if a.UnderWay {
@@ -34,14 +34,14 @@ func (e Elsewhere) UnderWay() (list []Absent) {
 	return list
 }
 
-// Absent is a guest that is unavailable, or of which nobody can tell whether it is.
+// Absent is a guest that is unavailable, or whose availability isn't known.
 type Absent struct {
 	Key      Key
 	UnderWay bool   // it is being restarted or replaced
-	Unknown  string // why nobody can tell; empty: it is unavailable
+	Unknown  string // why it isn't known; empty: the guest is unavailable
 }
 
-// Limit is a number, or a part of all in percent.
+// Limit is a number or a percentage.
 type Limit struct {
 	Count   int
 	Percent int
@@ -62,10 +62,10 @@ func ParseLimit(text string) (Limit, error) {
 	return Limit{Count: n}, nil
 }
 
-// IsZero reports whether nothing was said.
+// IsZero reports whether there is no limit.
 func (l Limit) IsZero() bool { return l == Limit{} }
 
-// Of is how many of that many it is: parts are rounded down, and it is one at least.
+// Of returns the limit for a total: percentages are rounded down, to one at least.
 func (l Limit) Of(all int) int {
 	if l.Percent > 0 {
 		return max(1, all*l.Percent/100)

@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// Secret is what is known of something secret that a guest gets and that can't be read
-// back from Proxmox: a password, first-boot data. It never leaves the process.
+// Secret describes a secret of a guest that can't be read back from Proxmox: a password,
+// first-boot data. It never leaves the process.
 type Secret struct {
-	Kind string // what it is
+	Kind string // kind of secret
 	Sum  string // a digest of all of it
 	// Basis is a digest of the parts that people wrote, which several guests may have in
 	// common.
 	Basis string
-	Slow  string // see [Slow]; empty: it wasn't computed yet
-	// Random says that Basis has something in it that nobody can guess, such as a token for this guest alone: guesses needn't be made slow.
+	Slow  string // see [Slow]; empty: not computed yet
+	// Random says that Basis contains something that can't be guessed, such as a token for this guest alone:
+	// hashing needn't be slow.
 	Random bool
-	Plain  string // stood for it in the markers of earlier versions
+	Plain  string // its mark in markers of earlier versions
 }
 
 // Kinds of secrets.
@@ -29,12 +30,13 @@ const (
 	GuestPassword = "password"
 )
 
-// Seal stands for a secret in Proxmox, where many may read it: it shows whether a guest
-// has the secret that is wanted, to those who know both.
+// Seal is a keyed or slow hash of a secret for storage in Proxmox, where many may read it.
+// With the secret, and the key if there is one, it shows whether a guest has the wanted
+// secret.
 type Seal struct {
-	Mark string `json:",omitempty"` // is written down
-	// Also are marks that stand for the same: those of other keys and of earlier versions.
-	// One that ends with a dot stands for all that begin with it.
+	Mark string `json:",omitempty"` // the mark that is stored
+	// Also are marks of the same secret by other keys and earlier versions. A mark that ends
+	// with a dot matches all that begin with it.
 	Also []string `json:",omitempty"`
 }
 
@@ -80,8 +82,8 @@ func sealed(key []byte, o Owner, s Secret) string {
 // SlowRounds is how often a secret is hashed where there is no key: some 25 ms of a CPU.
 const SlowRounds = 100_000
 
-// Slow is a key that is made of the secret itself, slowly, unless it is random. Guests that are applied together
-// and have the same texts have the same.
+// Slow derives a key from the secret itself, slowly, unless it is random. Guests that are applied together and
+// have the same texts share it.
 func Slow(o Owner, s Secret) []byte {
 	salt := strings.Join([]string{"proxplane", s.Kind, o.Door, o.Set, o.Namespace}, "\x00")
 	rounds := SlowRounds
@@ -95,17 +97,17 @@ func Slow(o Owner, s Secret) []byte {
 	return key
 }
 
-// Match is what a mark says about a secret.
+// Match is the result of comparing a mark with a secret.
 type Match string
 
-// What marks may say.
+// The results.
 const (
 	SameSecret  Match = "same"
 	OtherSecret Match = "other"
 	NoKeyFor    Match = "unknown" // it was made with a key that isn't here
 )
 
-// Match reports whether a mark stands for the secret.
+// Match compares a mark with the secret.
 func (s Seal) Match(mark string) Match {
 	switch {
 	case mark == s.Mark:
@@ -120,7 +122,7 @@ func (s Seal) Match(mark string) Match {
 	return NoKeyFor
 }
 
-// MarkKey is the ID of the key that a mark was made with; empty: with none.
+// MarkKey returns the ID of the key that a mark was made with; empty: none.
 func MarkKey(mark string) string {
 	id, _, keyed := strings.Cut(mark, markDot)
 	if !keyed || !strings.HasPrefix(id, keyedMark) {
@@ -136,7 +138,7 @@ func digits(mark string) string {
 	return mark[:min(len(mark), enough)]
 }
 
-// PasswordSecret is the secret of a password.
+// PasswordSecret returns the Secret of a password.
 func PasswordSecret(password string) Secret {
 	sum := sha256.Sum256([]byte("proxplane cipassword\x00" + password))
 	return Secret{Kind: GuestPassword, Sum: password, Basis: password, Plain: hex.EncodeToString(sum[:6])}

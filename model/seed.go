@@ -6,47 +6,46 @@ import (
 	"strings"
 )
 
-// Seed is first-boot data on a CD-ROM drive. Its bytes are made by those who
-// act; here is what decides whether it has to be made again.
+// Seed is first-boot data on a CD-ROM drive. Package act makes its bytes; the fields here
+// decide whether it has to be made again.
 type Seed struct {
 	Storage string            // with content iso; empty: the provider's
-	Digest  string            // stands for the files: the mark of a [Seal]
-	Also    []string          `json:",omitempty"` // as of a Seal
-	Secret  Secret            `json:"-"`          // what Digest is made from
-	Once    bool              `json:",omitempty"` // it is read once only, by Ignition: other data mean another guest
-	Rerun   bool              `json:"-"`          // the guest does it all again when it changes
-	Apart   bool              `json:",omitempty"` // no drive holds it: the hook of the node takes it from the storage
+	Digest  string            // identifies the files: the mark of a [Seal]
+	Also    []string          `json:",omitempty"` // see Seal
+	Secret  Secret            `json:"-"`          // the input of Digest
+	Once    bool              `json:",omitempty"` // it is read only once, by Ignition: other data need another guest
+	Rerun   bool              `json:"-"`          // the guest runs it again when it changes
+	Apart   bool              `json:",omitempty"` // it is in no drive: the node's hook reads it from the storage
 	Files   map[string][]byte `json:"-"`          // user-data, meta-data, network-config
-	// Snippets are the parts that are snippets for Proxmox' own drive: "user",
-	// "meta", "network". They are on each node that may run the guest. Empty: it is
-	// an ISO image.
+	// Snippets are the parts that are snippets for Proxmox' own drive: "user", "meta",
+	// "network". They are on each node that may run the guest. Empty: the data are an ISO
+	// image.
 	Snippets []string `json:",omitempty"`
 	Lost     bool     `json:"-"` // its files aren't known any more
-	Dropped  bool     `json:"-"` // the guest has done with it, see [Marker.Dropped]
-	// Leased stands for the addresses from pools that are among the data; empty: there are none.
+	Dropped  bool     `json:"-"` // the guest doesn't need it any more, see [Marker.Dropped]
+	// Leased identifies the addresses from pools in the data; empty: there are none.
 	Leased string `json:"-"`
-	// Kept is the name of the file that the guest has, where it has these data already;
-	// empty: it follows from Digest.
+	// Kept is the name of the guest's file, if it has these data already; empty: it follows
+	// from Digest.
 	Kept string `json:"-"`
-	// Recipe is what the files are made from where they depend on the VMID; nil: they
-	// don't.
+	// Recipe is the input of the files if they depend on the VMID; nil: they don't.
 	Recipe *Recipe `json:"-"`
 }
 
-// SeedFiles begin the names of files with first-boot data.
+// SeedFiles is the prefix of names of files with first-boot data.
 const SeedFiles = "proxplane-"
 
 var seedName = regexp.MustCompile(`(^|/)` + SeedFiles + `\d+-[0-9a-f]+\.iso$`)
 
 // IsSeed reports whether an ISO image, by its volume or name, has the first-boot data of
-// some guest: what may be secrets of its owner.
+// some guest, which may be secrets of its owner.
 func IsSeed(iso string) bool { return seedName.MatchString(iso) }
 
-// Volume is where the data of a guest are kept; for snippets it is what the names
-// of all of them begin with.
+// Volume is the volume with the data of a guest; for snippets it is the common prefix of
+// their names.
 func (s Seed) Volume(vmid int) string { return s.VolumeOf(s.Name(vmid)) }
 
-// VolumeOf is the volume of data with a name.
+// VolumeOf returns the volume of data with a name.
 func (s Seed) VolumeOf(name string) string {
 	if len(s.Snippets) > 0 {
 		return s.Storage + snippetsOf + name
@@ -54,7 +53,7 @@ func (s Seed) VolumeOf(name string) string {
 	return s.Storage + isoOf + name + isoEnd
 }
 
-// File is the name of the ISO image: the same data have the same one.
+// File is the name of the ISO image, which follows from the data.
 func (s Seed) File(vmid int) string { return s.Name(vmid) + isoEnd }
 
 // Name is the name of a guest's data.
@@ -65,11 +64,11 @@ func (s Seed) Name(vmid int) string {
 	return fmt.Sprintf("%s%d-%s%s", SeedFiles, vmid, digits(s.Digest), s.Leased)
 }
 
-// Seal is what stands for the data.
+// Seal is the seal of the data.
 func (s Seed) Seal() Seal { return Seal{s.Digest, s.Also} }
 
-// At are the same data as they are kept in a volume; false: those that are wanted aren't
-// kept there, or in another way.
+// At returns the seed as it is stored in a volume; false: the wanted data aren't stored
+// there, or in another form.
 func (s Seed) At(volume string) (Seed, bool) {
 	_, name, _ := strings.Cut(volume, "/")
 	s.Kept = strings.TrimSuffix(name, isoEnd)
@@ -88,7 +87,7 @@ var SnippetParts = []string{"user", "meta", "network"}
 // SnippetVolume is the volume of one part of first-boot data.
 func SnippetVolume(volume, part string) string { return volume + "-" + part + ".yaml" }
 
-// SeedVolumes are the files that first-boot data may have been kept in.
+// SeedVolumes returns the files that first-boot data may be stored in.
 func SeedVolumes(volume string) []string {
 	if !SeedSnippets(volume) {
 		return []string{volume}
@@ -100,5 +99,5 @@ func SeedVolumes(volume string) []string {
 	return all
 }
 
-// SeedSnippets reports whether first-boot data are kept in snippets.
+// SeedSnippets reports whether first-boot data are stored in snippets.
 func SeedSnippets(volume string) bool { return strings.Contains(volume, snippetsOf) }

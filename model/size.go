@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// DefaultSizes are what Proxmox takes for sizes that a config leaves out.
+// DefaultSizes are Proxmox' defaults for sizes that a config leaves out.
 var DefaultSizes = map[string]string{"cores": "1", "memory": "512", "sockets": "1"}
 
-// MemoryOf is how much memory options of Proxmox give a guest, in bytes; 0: not said.
+// MemoryOf returns the memory in a guest's options, in bytes; 0: not set.
 func MemoryOf(options map[string]string) int64 {
 	text, _, _ := strings.Cut(said(options, "memory"), ",")
 	mib, err := strconv.ParseInt(strings.TrimPrefix(text, "current="), 10, 64)
@@ -18,7 +18,7 @@ func MemoryOf(options map[string]string) int64 {
 	return mib << 20
 }
 
-// CPUsOf is how many CPUs options of Proxmox give a guest; 0: not said.
+// CPUsOf returns the number of CPUs in a guest's options; 0: not set.
 func CPUsOf(options map[string]string) int {
 	if n, err := strconv.Atoi(options["vcpus"]); err == nil && n > 0 {
 		return n

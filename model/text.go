@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Text is a text that depends on the guest that it is for. Its parts are put together
-// when the guest's VMID is known.
+// Text is a text that depends on its guest. Its parts are joined when the guest's VMID is
+// known.
 type Text []Part
 
-// Part is a part of a Text: a fixed one, or something of the guest's own.
+// Part is a part of a Text: fixed, or a value of the guest.
 type Part struct {
 	Fixed string `json:",omitempty"`
 	Own   Own    `json:",omitempty"`
 }
 
-// Own is something that each guest has of its own.
+// Own is a value that differs between guests.
 type Own string
 
-// What texts may have in them.
+// The values.
 const (
 	OwnVMID Own = "VMID"
 	OwnSeed Own = "seed" // the name of the guest's first-boot data, see [Seed.Name]
 )
 
-// For is the text for a guest with that VMID and that name of its first-boot data.
+// For returns the text for a guest with that VMID and that name of its first-boot data.
 func (t Text) For(vmid int, seed string) string {
 	var b strings.Builder
 	for _, p := range t {

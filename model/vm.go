@@ -8,79 +8,78 @@ import (
 	"time"
 )
 
-// VM is a guest that is wanted.
+// VM is a wanted guest.
 type VM struct {
 	Owner Owner
 	Name  string // in Proxmox
-	VMID  int    // 0: the first of the owner's candidates that can be had
-	// Remembered is the VMID that was chosen earlier, where somebody wrote that down.
-	// It is looked at first, and is given up only when somebody else has it.
+	VMID  int    // 0: the first free candidate of the owner
+	// Remembered is the stored VMID that was chosen earlier. It is tried first, and given up
+	// only if another guest has it.
 	Remembered int `json:",omitempty"`
-	// Had are the addresses that it had, where somebody wrote that down: made anew it gets those of its
-	// pools again that nobody else has.
+	// Had are the stored addresses that it had: when it is recreated, it gets those of its pools again
+	// that no other guest has.
 	Had    []string `json:"-"`
 	Range  Range
 	Labels map[string]string // for anti-affinity
 	Source Source
 
-	Options map[string]string // canonical; the options that the manifest says something about
+	Options map[string]string // canonical; the options that the manifest sets
 	// Password stands for the password among Options.
 	Password Seal    `json:",omitzero"`
-	Secret   *Secret `json:"-"` // what Password is made from
+	Secret   *Secret `json:"-"` // the input of Password
 	// Managed are those of Options that the manifest itself names.
 	Managed     []string
-	Disks       []Disk // wanted ones, by slot; the CD-ROM for first-boot data isn't among them
-	NICs        []NIC  // MAC empty: a stable one of our own
+	Disks       []Disk // wanted disks, by slot, without the CD-ROM for first-boot data
+	NICs        []NIC  // empty MAC: a stable one that follows from the owner
 	Tags        []string
 	Description string
 	Pool        string
 	HA          *HA
-	// Firewall is the guest's own; nil: it is left as it is.
+	// Firewall is the guest's firewall; nil: it isn't managed.
 	Firewall *Firewall `json:",omitempty"`
 	Seed     *Seed     // first-boot data on a drive of its own
 	// Leases are the interfaces that get addresses from pools.
 	Leases []Lease `json:",omitempty"`
-	// Inherited are the parts of this that come from what a copy is made from:
-	// options by their names, [InheritedSeed], [InheritedNICs] and [InheritedText]. Once the copy is
-	// made it has them for good, whatever becomes of its source.
+	// Inherited are the parts that come from the source of a copy: options by their names,
+	// [InheritedSeed], [InheritedNICs] and [InheritedText]. Once the copy is made, later changes
+	// of its source don't affect them.
 	Inherited []string `json:",omitempty"`
 	// Group is the name of the object that stands for this guest and others.
 	Group string `json:",omitempty"`
-	// Scripts are the hookscripts that its node must have, as volumes.
+	// Scripts are the volumes of hookscripts that its node must have.
 	Scripts []string `json:",omitempty"`
 	// Shares are the names of the directory mappings that it uses.
 	Shares []string `json:",omitempty"`
-	// RootFor are the parts of the manifest for which options have to be set that
-	// only root@pam may.
+	// RootFor are the parts of the manifest that need options which only root@pam may set.
 	RootFor []string `json:"-"`
-	// Own are further options, which depend on the guest's VMID. See [VM.At].
+	// Own are further options, which depend on the guest's VMID, see [VM.At].
 	Own map[string]Text `json:",omitempty"`
-	// Hook is what stands behind the description, for the hook of the node.
+	// Hook is the block for the node's hook at the end of the description.
 	Hook Text `json:",omitempty"`
 
 	Power       Power
-	WaitAddress bool // ready means: the agent has reported an address
+	WaitAddress bool // ready only when the agent has reported an address
 	Place       Place
-	Update      Allow   // what the manifest allows without asking
+	Update      Allow   // effects that the manifest allows
 	Rollout     Rollout `json:",omitzero"`
-	// ShutdownTimeout is how long the guest may take to shut down; 0: as Proxmox is set up.
+	// ShutdownTimeout is how long the guest may take to shut down; 0: Proxmox' default.
 	ShutdownTimeout time.Duration `json:",omitempty"`
 	Retain          bool          // when deleted, the guest stays and is only released
-	Released        bool          `json:",omitempty"` // Retain, because somebody asked for just that
-	// Destroy: the manifest says that the guest is destroyed when it is deleted. Without
-	// that, an adopted one stays.
+	Released        bool          `json:",omitempty"` // Retain, because a command requested the release
+	// Destroy: the manifest says that the guest is destroyed when it is deleted. Otherwise an
+	// adopted guest is kept.
 	Destroy bool `json:",omitempty"`
 	Deleted bool // it is to go
-	// LeftOver: it is to go because no manifest names it any more. Its marker says whether it stays.
+	// LeftOver: it is to be deleted because no manifest names it any more. Its marker says whether it is kept.
 	LeftOver bool `json:",omitempty"`
-	// Hold keeps everything from being changed for it; empty: nothing does.
+	// Hold prevents all changes; empty: no hold.
 	Hold Hold `json:",omitzero"`
-	// Grace is how long it may take to shut down when it is destroyed, before it is
-	// stopped; 0: it is stopped at once.
+	// Grace is how long it may take to shut down before it is destroyed; 0: it is stopped at
+	// once.
 	Grace time.Duration `json:",omitempty"`
 }
 
-// Keeps reports whether a guest with this marker stays when it is deleted.
+// Keeps reports whether a guest with this marker is kept in Proxmox when it is deleted.
 func (v VM) Keeps(m *Marker) bool {
 	if v.LeftOver {
 		return m != nil && m.Retain
@@ -88,8 +87,7 @@ func (v VM) Keeps(m *Marker) bool {
 	return v.Retain || m != nil && m.Adopted && !v.Destroy
 }
 
-// At is what is wanted of the guest if it has that VMID: nothing of it depends on that
-// any more.
+// At returns the VM for a VMID, with all texts that depend on the VMID resolved.
 func (v VM) At(vmid int) VM {
 	if len(v.Own)+len(v.Hook) == 0 {
 		return v
@@ -110,10 +108,10 @@ func (v VM) At(vmid int) VM {
 	return v
 }
 
-// Password is the option that is a password.
+// Password is the option with the password.
 const Password = "cipassword"
 
-// Parts that a copy may have from its source, beside options.
+// Parts that a copy may inherit from its source, beside options.
 const (
 	InheritedSeed = "seed:"
 	InheritedNICs = "nics:"
@@ -121,8 +119,7 @@ const (
 	InheritedText = "text:" // the notes
 )
 
-// Alone is what is wanted of a copy that is there: all but what it got from its
-// source.
+// Alone returns the VM of an existing copy without inherited parts.
 func (v VM) Alone() VM {
 	if len(v.Inherited) == 0 {
 		return v
@@ -160,11 +157,10 @@ func (v VM) Alone() VM {
 	return v
 }
 
-// Inherits reports whether a part comes from what the guest is a copy of.
+// Inherits reports whether the copy inherits a part from its source.
 func (v VM) Inherits(part string) bool { return slices.Contains(v.Inherited, part) }
 
-// Fingerprint is short and changes whenever anything changes that would be
-// applied to the guest's configuration.
+// Fingerprint is a short hash of everything that is applied to the guest's configuration.
 func (v VM) Fingerprint() string {
 	v = v.Alone().unleased()
 	v.Inherited = nil
@@ -197,13 +193,13 @@ type Source struct {
 	Snapshot string // of the VM
 	Blank    bool   // nothing: an empty guest
 	Full     bool   // a full copy instead of a linked one
-	Storage  string // where full copies go; empty: beside the source
-	// Copy says that the guest stands alone once it is made: where it came from is
-	// history, and never a reason to make it anew.
+	Storage  string // storage of full copies; empty: that of the source
+	// Copy says that the guest is independent once it is made: another source is never a
+	// reason to recreate it.
 	Copy bool `json:",omitempty"`
 }
 
-// Name is what the source is called in a guest's marker.
+// Name is the source's name in a guest's marker.
 func (s Source) Name() string {
 	switch {
 	case s.VM != Key{}:
@@ -214,7 +210,7 @@ func (s Source) Name() string {
 	return ""
 }
 
-// HA asks the high-availability manager to look after a guest.
+// HA puts a guest under the high-availability manager.
 type HA struct {
 	Group       string `json:"group,omitempty"`
 	MaxRestart  int    `json:"maxRestart,omitempty"`

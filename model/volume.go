@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Volume is a disk as its storage shows it, whoever uses it.
+// Volume is a disk in the list of its storage.
 type Volume struct {
 	ID     string // "nfs:101/vm-101-disk-0.qcow2"
-	Node   string // that was asked
-	VMID   int    // that its name says
+	Node   string // the node that was asked
+	VMID   int    // the VMID in its name
 	Parent string // the base volume that it is a linked clone of
-	// Created is when it was made; zero: its storage doesn't say.
+	// Created is when it was made; zero: its storage doesn't report it.
 	Created time.Time
 }
 
-// Volumes are the disks of storages, by storage, those that nodes share once. What couldn't be read
-// isn't there.
+// Volumes are the disks of storages, by storage; those of shared storages once. Storages that
+// couldn't be read are missing.
 type Volumes map[string][]Volume
 
-// Of are the volumes whose names say that they are a guest's.
+// Of returns the volumes whose names have the VMID of a guest.
 func (v Volumes) Of(vmid int) []Volume {
 	var list []Volume
 	for _, storage := range NamesOf(v) {
@@ -33,7 +33,7 @@ func (v Volumes) Of(vmid int) []Volume {
 	return list
 }
 
-// LinkedTo are the volumes that are linked clones of a template's.
+// LinkedTo returns the volumes that are linked clones of a template's.
 func (v Volumes) LinkedTo(vmid int, base func(volume string) bool) []Volume {
 	var list []Volume
 	for _, storage := range NamesOf(v) {
@@ -46,8 +46,7 @@ func (v Volumes) LinkedTo(vmid int, base func(volume string) bool) []Volume {
 	return list
 }
 
-// VolumeName is the last part of a volume id: what a volume is called, without what it is a clone
-// of.
+// VolumeName is the last part of a volume id: the volume's name without that of its base.
 func VolumeName(id string) string {
 	_, name, _ := strings.Cut(id, ":")
 	return path.Base(name)

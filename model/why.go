@@ -1,8 +1,7 @@
 package model
 
-// Reasons of steps that name what somebody has written. They are codes that say what is meant;
-// each door puts them into its own users' words, see package status. Other reasons are sentences
-// that are right for everybody.
+// Reasons of steps that name fields or commands. They are codes: package status has the words
+// for each door. Other reasons are sentences for all doors.
 const (
 	WhyOn       = "it is to be on"
 	WhyResume   = "it is paused, and is to be on"
@@ -18,5 +17,5 @@ const (
 	WhyData   = "it has first-boot data"
 )
 
-// Whys are all of them.
+// Whys lists all of them.
 var Whys = []string{WhyOn, WhyResume, WhyOff, WhyShutdown, WhyRetained, WhyRetainedUnused, WhyAdopted, WhyPooled, WhyHA, WhyData}
