@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ func (r *reading) checkProvider(p *Provider) bool {
 	switch {
 	case p.Type == "":
 		r.fail(kind, "is missing: want proxmox")
+		return false
+	case strings.EqualFold(p.Type, "proxmox") && p.Type != "proxmox":
+		r.fail(kind, "want proxmox, in small letters, have %q", p.Type)
 		return false
 	case p.Type != "proxmox":
 		r.fail(kind, "%q isn't Proxmox: this file is for another provider; want proxmox", suggest.Shortened(p.Type))
@@ -113,6 +117,11 @@ func (r *reading) checkKubernetes(k *Kubernetes) {
 	if k.Checksum != "" && !sha256Text.MatchString(k.Checksum) {
 		r.fail("kubernetes.checksum", "want a SHA-256 checksum, 64 hexadecimal digits, have %q", suggest.Shortened(k.Checksum))
 	}
+	for _, at := range []struct{ field, url string }{{"kubernetes.source", k.Source}, {"kubernetes.channels", k.Channels}} {
+		if at.url != "" && !isWebURL(at.url) {
+			r.fail(at.field, "want a URL such as https://mirror.example.com/rke2, have %q", suggest.Shortened(at.url))
+		}
+	}
 	for i, a := range k.Images {
 		if a.URL == "" || !sha256Text.MatchString(a.Checksum) {
 			r.fail(fmt.Sprintf("kubernetes.images[%d]", i), "want a url and its checksum (SHA-256)")
@@ -145,6 +154,12 @@ func (r *reading) checkKubernetes(k *Kubernetes) {
 	}
 }
 
+// isWebURL reports whether nodes can fetch from a URL.
+func isWebURL(text string) bool {
+	at, err := url.Parse(text)
+	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != ""
+}
+
 // MaxMachines bounds a cluster.
 const MaxMachines = 200
 
@@ -155,9 +170,14 @@ func (r *reading) checkNodes(f *File) {
 	case cp <= 0:
 		r.fail("nodes.controlPlane.count", "want 1, 3 or 5, have %d: a cluster needs a control plane", cp)
 	case cp%2 == 0:
-		r.fail("nodes.controlPlane.count", "want an odd number, have %d: %d control planes survive the loss of no more than %d do", cp, cp, cp-1)
+		r.fail("nodes.controlPlane.count", "want an odd number, have %d: %d control planes survive the loss of no more machines than %d do", cp, cp, cp-1)
 	case cp > 7:
 		r.fail("nodes.controlPlane.count", "want 1, 3, 5 or 7, have %d: etcd gets slower with each member", cp)
+	}
+	for _, field := range []string{"nodes.controlPlane.name", "nodes.workers.name"} {
+		if r.lines[field] > 0 {
+			r.fail(field, "is for nodes.pools only; the machines of this pool are named by its role")
+		}
 	}
 	total, names := 0, map[string]bool{controlPool: true, WorkerPool: true}
 	for i, pool := range f.Nodes.Pools {
@@ -173,8 +193,11 @@ func (r *reading) checkNodes(f *File) {
 	for _, pool := range f.Pools() {
 		at := fieldOf(f, pool)
 		total += max(0, *pool.Count)
-		if *pool.Count < 0 || *pool.Count == 0 && r.lines[at+".count"] > 0 && pool != &f.Nodes.ControlPlane && pool != &f.Nodes.Workers {
-			r.fail(at+".count", "want a number from 1 on, have %d", *pool.Count)
+		switch n, workers := *pool.Count, pool == &f.Nodes.Workers; {
+		case workers && n < 0:
+			r.fail(at+".count", "want a number from 0 on, have %d", n)
+		case !workers && pool != &f.Nodes.ControlPlane && (n < 0 || n == 0 && r.lines[at+".count"] > 0):
+			r.fail(at+".count", "want a number from 1 on, have %d", n)
 		}
 		if pool == &f.Nodes.Workers && *pool.Count == 0 && len(f.Nodes.Pools) == 0 && len(f.Nodes.ControlPlane.Taints) > 0 {
 			r.fail(at+".count", "is 0, and the control plane has taints: nothing could run anywhere")

@@ -17,8 +17,10 @@ func (r *reading) checkNetwork(f *File) {
 		r.fail("provider.vip", "is missing: give a free address of the machines' network, by which the API server is reached")
 	case err != nil:
 		r.fail("provider.vip", "want an IP address such as 192.168.1.200, have %q", suggest.Shortened(p.VIP))
-	case vip.IsLoopback() || vip.IsUnspecified() || vip.IsMulticast():
-		r.fail("provider.vip", "%s can't be the address of a machine", vip)
+	case vip.Is4In6():
+		r.fail("provider.vip", "want an IPv4 address as such, have %q: write %s", p.VIP, vip.Unmap())
+	case vip.IsLoopback() || vip.IsUnspecified() || vip.IsMulticast() || vip.IsLinkLocalUnicast() || vip.Zone() != "":
+		r.fail("provider.vip", "%s can't be the address by which machines reach each other", vip)
 	}
 	var prefix netip.Prefix
 	if n.Prefix != "" {

@@ -230,7 +230,7 @@ func wantedOf(f *File) (model.Desired, error) {
 func inWords(errs spec.Errors) error {
 	fields := map[string]string{
 		"networks." + network + ".pool": "provider.network", "networks." + network: "provider", "defaults.storage": "provider.datastore",
-		"defaults.isoStorage": "provider.isoDatastore", "url": "provider.image.url", "checksum": "provider.image.checksum",
+		"defaults.isoStorage": "provider.isoDatastore", "image": "provider.image",
 	}
 	var list []error
 	seen := map[string]bool{}

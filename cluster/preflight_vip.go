@@ -27,14 +27,8 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	if err := w.readGuests(ctx); err != nil {
 		return err
 	}
-	var running []*model.Guest
-	if err := w.Site.View(ctx, func(have *model.Observed) {
-		for _, g := range have.Guests {
-			if g.Config != nil && model.AgentOn(g.Config.Options) {
-				running = append(running, g)
-			}
-		}
-	}); err != nil {
+	running, err := w.withAgents(ctx)
+	if err != nil {
 		return err
 	}
 	w.Site.Observer().AskAddresses(ctx, running)
@@ -70,6 +64,33 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 		return &Error{Field: field, Text: fmt.Sprintf("%s is in use: something answers at %s; give a free address", vip, at)}
 	}
 	return nil
+}
+
+// withAgents are the guests that run and have an agent. Lists are late about those that were started just now.
+func (w *Work) withAgents(ctx context.Context) (running []*model.Guest, err error) {
+	var doubted []int
+	look := func(have *model.Observed) {
+		running, doubted = nil, nil
+		for id, g := range have.Guests {
+			switch {
+			case g.Config == nil || !model.AgentOn(g.Config.Options):
+			case g.Status == model.StatusUnknown:
+				doubted = append(doubted, id)
+			default:
+				running = append(running, g)
+			}
+		}
+	}
+	if err := w.Site.View(ctx, look); err != nil {
+		return nil, err
+	}
+	if len(doubted) > 0 {
+		if _, err := power(ctx, w.Site, doubted); err != nil {
+			return nil, err
+		}
+		err = w.Site.View(ctx, look)
+	}
+	return running, err
 }
 
 // checkBridge compares the VIP with the network that the bridge has an address of.

@@ -69,6 +69,7 @@ func Read(name string, text []byte) (*File, error) {
 		return nil, r.syntax(err)
 	}
 	r.checkPasswords(doc.Content[0], "")
+	r.checkZeros(f)
 	r.readManifests(f)
 	f.Fill()
 	r.check(f)
@@ -95,7 +96,7 @@ func (r *reading) fail(field, format string, args ...any) {
 	r.errs = append(r.errs, e)
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): (?:cannot unmarshal \S+ (.*) into (\S+))?`)
+var yamlLine = regexp.MustCompile(`line (\d+): `)
 
 // syntax says what the parser of YAML says, in the words of people who write files.
 func (r *reading) syntax(err error) error {
@@ -103,26 +104,8 @@ func (r *reading) syntax(err error) error {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
 		_, e.Text, _ = strings.Cut(err.Error(), m[0])
-		if m[2] != "" {
-			e.Text = fmt.Sprintf("want %s, have %s", plainType(m[3]), strings.Trim(m[2], "`"))
-		}
 	}
 	return e
-}
-
-// plainType says in plain words what a Go type wants.
-func plainType(t string) string {
-	switch {
-	case t == "int":
-		return "a number"
-	case t == "bool":
-		return "true or false"
-	case t == "string":
-		return "a text"
-	case strings.HasPrefix(t, "[]"):
-		return "a list"
-	}
-	return "fields below it"
 }
 
 // known walks through what was written beside the type that it is for, and notes where fields are
@@ -140,6 +123,12 @@ func (r *reading) known(node *yaml.Node, t reflect.Type, path string) {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			r.lines[at] = item.Line
 			r.known(item, t.Elem(), at)
+		}
+	case t.Kind() == reflect.Map && node.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			at := path + "." + node.Content[i].Value
+			r.lines[at] = node.Content[i].Line
+			r.known(node.Content[i+1], t.Elem(), at)
 		}
 	case t.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
 		fields := fieldsOf(t)
@@ -160,10 +149,44 @@ func (r *reading) known(node *yaml.Node, t reflect.Type, path string) {
 			}
 			r.known(node.Content[i+1], fields[at2].of, at)
 		}
-	case t.Kind() == reflect.Struct && node.Tag != "!!null":
-		r.lines[path] = node.Line
-		r.fail(path, "want fields below it, have %q", suggest.Shortened(node.Value))
+	case node.ShortTag() == "!!null":
+	default:
+		if want := misfit(node, t.Kind()); want != "" {
+			r.lines[path] = node.Line
+			r.fail(path, "want %s, have %s", want, shown(node))
+		}
 	}
+}
+
+// misfit is what a field wants, in plain words, if what was written isn't that; empty: it is.
+func misfit(node *yaml.Node, kind reflect.Kind) string {
+	tag := node.ShortTag()
+	switch {
+	case kind == reflect.Int && tag == "!!float": // the parser would cut it off
+		return "a whole number"
+	case kind == reflect.Int && tag != "!!int":
+		return "a number"
+	case kind == reflect.Bool && tag != "!!bool" && node.Decode(new(bool)) != nil:
+		return "true or false"
+	case kind == reflect.String && node.Kind != yaml.ScalarNode:
+		return "a text"
+	case kind == reflect.Slice && node.Kind != yaml.SequenceNode:
+		return "a list"
+	case (kind == reflect.Struct || kind == reflect.Map) && node.Kind != yaml.MappingNode:
+		return "fields below it"
+	}
+	return ""
+}
+
+// shown is what was written, for people.
+func shown(node *yaml.Node) string {
+	switch node.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		return "fields"
+	}
+	return strconv.Quote(suggest.Shortened(node.Value))
 }
 
 // field is a field of a struct, as YAML names it.
@@ -182,6 +205,18 @@ func fieldsOf(t reflect.Type) (list []field) {
 		list = append(list, field{name, t.Field(i).Type})
 	}
 	return list
+}
+
+// checkZeros finds sizes of nothing, which aren't the same as none that is given.
+func (r *reading) checkZeros(f *File) {
+	for _, pool := range f.Pools() {
+		at := fieldOf(f, pool)
+		for field, size := range map[string]int{".cpu": pool.CPU, ".memory": pool.Memory, ".disk": pool.Disk} {
+			if size == 0 && r.lines[at+field] > 0 {
+				r.fail(at+field, "want a number from 1 on, have 0; leave it away for the default")
+			}
+		}
+	}
 }
 
 // readManifests reads the files that manifests are in.
