@@ -37,6 +37,8 @@ type expected struct {
 	// said so since then. What Kubernetes says of a node is otherwise up to a minute old, and as old as
 	// the snapshot after etcd was restored.
 	since map[string]time.Time
+	// again are machines whose installation had failed before: it is tried once more.
+	again map[string]Release
 }
 
 // awaitAll waits until machines are nodes that are ready.
@@ -59,9 +61,18 @@ func (w *Work) await(ctx context.Context, c *Cluster, n Node, e expected) error 
 		return err
 	}
 	last := "the cluster"
+	release, again := e.again[m.Name]
 	for p := (pace{}); ; {
 		ready, waits, err := w.look(ctx, c, m, e)
 		var failed *InstallError
+		if again && errors.As(err, &failed) {
+			again = false
+			w.Report.Doing(m.Name, "installs "+release.Version+" again, which had failed")
+			if err := w.install(ctx, c, m, release); err != nil {
+				return err
+			}
+			continue
+		}
 		switch {
 		case errors.As(err, &failed), errors.Is(err, pve.ErrForbidden):
 			return err
@@ -178,10 +189,19 @@ func (c *Cluster) clock(ctx context.Context, m *Member) (time.Time, error) {
 
 // installFailed is the failure that a machine tells of in its phase; nil: it tells of none.
 func (w *Work) installFailed(ctx context.Context, m *Member, phase string) error {
-	if reason, failed := strings.CutPrefix(strings.TrimSpace(phase), "failed: "); failed {
+	if reason := failure(phase); reason != "" {
 		return w.installError(ctx, m, "its installation failed: "+reason)
 	}
 	return nil
+}
+
+// failure is why an installation has failed, by its phase; empty: it hasn't.
+func failure(phase string) string {
+	reason, failed := strings.CutPrefix(strings.TrimSpace(phase), "failed: ")
+	if !failed {
+		return ""
+	}
+	return reason
 }
 
 // installError is a failure with the last lines of the machine's log.

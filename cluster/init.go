@@ -49,6 +49,13 @@ func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 	if err := mayChange(was, f); err != nil {
 		return r, err
 	}
+	if k := f.Kubernetes; k.Source != was.Kubernetes.Source || k.Checksum != was.Kubernetes.Checksum {
+		k.Version = c.Record.Release.Version
+		var err error
+		if r.Release, err = Resolve(ctx, k); err != nil { // the same one, from elsewhere
+			return r, err
+		}
+	}
 	for _, m := range c.Members {
 		if p := f.Pool(m.Pool); p == nil || m.Index >= *p.Count {
 			return r, fmt.Errorf("%s is more than the file wants, and init removes nothing; remove it with: proxplane cluster scale %s=%d --cluster %s", m.Name, m.Pool, countOf(f, m.Pool), f.Name)

@@ -41,6 +41,9 @@ func (c *Cluster) askBut(ctx context.Context, but, input string, args ...string)
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 {
+		if but != "" {
+			return "", fmt.Errorf("%w: none but %s runs", ErrNoAPI, but)
+		}
 		return "", fmt.Errorf("%w: none of them runs", ErrNoAPI)
 	}
 	return "", fmt.Errorf("%w: %w", ErrNoAPI, errs[len(errs)-1])

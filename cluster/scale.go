@@ -118,6 +118,9 @@ func (w *Work) writeRecord(ctx context.Context, c *Cluster, r Record) (*Cluster,
 func (w *Work) leave(ctx context.Context, c *Cluster, m Member) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), fmt.Errorf("not done after %s (--timeout); run the same command again to go on", w.patience()))
 	defer cancel()
+	if m.Server() && !slices.ContainsFunc(c.Members, func(o Member) bool { return o.Server() && o.Name != m.Name }) {
+		return fmt.Errorf("%s isn't removed: %w: it is the only control plane; have others join before, with: proxplane cluster scale cp=3 --cluster %s", m.Name, ErrQuorum, c.Name)
+	}
 	nodes, err := c.kubeNodes(ctx, m.Name)
 	if err != nil {
 		return fmt.Errorf("%s isn't removed: %w", m.Name, err)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -60,7 +61,6 @@ func (w *Work) upgradeTo(ctx context.Context, c *Cluster, f *File, release Relea
 		if err != nil {
 			return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
 		}
-		m.Release = release
 	}
 	return w.writeRecord(ctx, c, r)
 }
@@ -75,13 +75,29 @@ func names(list []Member) (out []string) {
 // upgrade installs a release on one machine.
 func (w *Work) upgrade(ctx context.Context, c *Cluster, m *Member, release Release) error {
 	w.Report.Doing(m.Name, "installs "+release.Version)
-	if err := w.In.WriteFile(ctx, m.Guest, releaseFile, releaseText(c.distribution(), release, m.Server())); err != nil {
-		return err
-	}
-	if _, err := output(ctx, w.In, m.Guest, "", nodeProgram); err != nil {
+	if err := w.install(ctx, c, m, release); err != nil {
 		return err
 	}
 	return w.awaitAll(ctx, c, []Node{m.Node}, expected{version: release.Version})
+}
+
+// install has a machine fetch a release, and start it.
+func (w *Work) install(ctx context.Context, c *Cluster, m *Member, release Release) error {
+	if err := w.In.WriteFile(ctx, m.Guest, releaseFile, releaseText(c.distribution(), release, m.Server())); err != nil {
+		return err
+	}
+	var failed *RunError
+	if _, err := output(ctx, w.In, m.Guest, "", nodeProgram); errors.As(err, &failed) {
+		phase, _ := w.In.Run(ctx, m.Guest, []string{"cat", phaseFile}, "") // it says why
+		if reason := failure(phase.Out); reason != "" {
+			return &InstallError{Machine: m.Name, Reason: "its installation failed: " + reason, Log: failed.Said}
+		}
+		return err
+	} else if err != nil {
+		return err
+	}
+	m.Release = release
+	return nil
 }
 
 // mayUpgrade refuses what Kubernetes doesn't support: to go back, or to skip a minor version.

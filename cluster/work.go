@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -155,6 +156,12 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 		return c, err
 	}
 	wants := c.wanted(r, token)
+	again := map[string]Release{}
+	for _, n := range nodes {
+		if m, err := c.Member(n.Name); err == nil && m.Seeded {
+			again[n.Name] = r.Release
+		}
+	}
 	all := []Node{}
 	for _, m := range c.Members {
 		if r.File.Pool(m.Pool) != nil && !m.Away && !slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == m.Name }) {
@@ -171,7 +178,20 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 	if c, err = Find(ctx, w.Site, w.In, r.File.Name); err != nil {
 		return c, err
 	}
-	return c, w.awaitAll(ctx, c, nodes, expected{})
+	before := releasesOf(c)
+	if err := w.awaitAll(ctx, c, nodes, expected{again: again}); err != nil || maps.Equal(before, releasesOf(c)) {
+		return c, err
+	}
+	return w.writeRecord(ctx, c, r)
+}
+
+// releasesOf are the releases that machines have by their notes, or have installed since.
+func releasesOf(c *Cluster) map[string]Release {
+	out := map[string]Release{}
+	for _, m := range c.Members {
+		out[m.Name] = m.Release
+	}
+	return out
 }
 
 // pace is how often something in a machine is looked at: soon at first, then less and less, and never for

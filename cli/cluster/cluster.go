@@ -102,7 +102,9 @@ func failed(c *target.Site, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &file), errors.As(err, &one), errors.As(err, &install), errors.Is(err, cluster.ErrNoCluster), errors.Is(err, cluster.ErrQuorum):
+	case errors.As(err, &install):
+		return ui.Advise(err, "Once its cause is gone, run the same command again: it tries the installation once more.")
+	case errors.As(err, &file), errors.As(err, &one), errors.Is(err, cluster.ErrNoCluster), errors.Is(err, cluster.ErrQuorum):
 		return err
 	}
 	return c.Fail(err)
