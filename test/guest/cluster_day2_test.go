@@ -3,57 +3,29 @@ package guest
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// realCluster is a cluster of real machines.
-type realCluster struct {
-	*lab
-	parts   nodeParts
-	mirror  *mirror
-	version string // that it runs
-	release string // where it is fetched
-	before  string // what there was before it was made
-}
-
-var hold = flag.Bool("hold", false, "leave a real cluster running after a stage has failed, until it is interrupted, and say how proxplane finds it")
-
-// held waits until somebody has looked at what failed.
-func (r *realCluster) held() {
-	if !*hold || !r.t.Failed() {
-		return
+// offers has the mirror have a release, which is built once.
+func (r *realCluster) offers(t *testing.T, suffix string) release {
+	t.Helper()
+	one, there := r.releases[suffix]
+	if !there {
+		one = releaseOf(t, r.parts, suffix)
+		r.releases[suffix] = one
+		t.Logf("the archive of %s has %d MiB", one.version, len(one.archive)>>20)
 	}
-	fmt.Fprintf(os.Stderr, "held: proxplane cluster status %s\n", strings.Join(r.as(), " "))
-	select {}
+	r.mirror.put(one.at(), one.archive, "")
+	return one
 }
 
-// stage is a test of its own, unless one before it has failed.
-func (r *realCluster) stage(name string, do func()) {
-	whole := r.t
-	if whole.Failed() {
-		return
-	}
-	whole.Run(name, func(t *testing.T) {
-		r.t = t
-		defer func() {
-			r.held()
-			r.t = whole
-		}()
-		do()
-	})
-}
-
-// offers has the mirror have a release.
-func (r *realCluster) offers(version string, archive []byte) (at string) {
-	at = "releases.test/rke2/" + version + "/rke2.linux-amd64.tar.gz"
-	r.mirror.put(at, archive, "")
-	return at
+// at is where it is fetched.
+func (r release) at() string {
+	return "releases.test/rke2/" + r.version + "/rke2.linux-amd64.tar.gz"
 }
 
 // timed runs a command, and says how long it took.
@@ -80,8 +52,8 @@ func (r *realCluster) hasReady(n int) {
 	r.t.Helper()
 	r.eventually("nodes", func(context.Context) error {
 		out, err := r.run(r.as("cluster", "status", "-c", "lab")...)
-		if err == nil && (strings.Count(out, " ready ") != n || strings.Count(out, " "+r.version+"\n") != n) {
-			err = fmt.Errorf("want %d nodes that are ready with %s:\n%s", n, r.version, out)
+		if err == nil && (strings.Count(out, " ready ") != n || strings.Count(out, " "+r.life.Version+"\n") != n) {
+			err = fmt.Errorf("want %d nodes that are ready with %s:\n%s", n, r.life.Version, out)
 		}
 		return err
 	})
@@ -116,11 +88,11 @@ func (r *realCluster) backsUp() {
 }
 
 // upgrades installs the next release on both machines.
-func (r *realCluster) upgrades(version string, archive []byte) {
-	at := r.offers(version, archive)
-	r.changes("upgrade", "--version", version, "--checksum", sha(archive))
-	r.mirror.wasAsked(r.t, at)
-	r.version = version
+func (r *realCluster) upgrades() {
+	next := r.offers(r.t, nextSuffix)
+	r.changes("upgrade", "--version", next.version, "--checksum", sha(next.archive))
+	r.mirror.wasAsked(r.t, next.at())
+	r.life.Suffix, r.life.Version = nextSuffix, next.version
 	r.hasReady(2)
 }
 
@@ -158,8 +130,8 @@ func (r *realCluster) rotates() {
 // isDestroyed destroys the cluster, and compares what is left with what was there before it was made.
 func (r *realCluster) isDestroyed() {
 	r.timed("destroy", "-c", "lab", "--force", "--cleanup")
-	if after := r.inventory(); after != r.before {
-		r.t.Errorf("before:\n%s\nafter:\n%s", r.before, after)
+	if after := r.inventory(); after != r.life.Before {
+		r.t.Errorf("before:\n%s\nafter:\n%s", r.life.Before, after)
 	}
 }
 
@@ -198,7 +170,7 @@ func (r *realCluster) validates(nodes int) {
 			}
 		case !c.OK && !c.Skipped:
 			r.t.Errorf("%s: %s", c.Check, c.Text)
-		case c.Check == "nodes" && !strings.Contains(c.Text, fmt.Sprintf("%d nodes are ready with %s", nodes, r.version)):
+		case c.Check == "nodes" && !strings.Contains(c.Text, fmt.Sprintf("%d nodes are ready with %s", nodes, r.life.Version)):
 			r.t.Errorf("nodes: %s", c.Text)
 		}
 	}

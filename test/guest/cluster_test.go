@@ -57,8 +57,8 @@ RestartSec=5s
 ExecStart=/usr/local/bin/rke2 %[1]s
 `
 
-// releaseArchive is a release of the stand-in for RKE2: laid out as RKE2's archive is, with the real programs of Kubernetes.
-func releaseArchive(t *testing.T, parts nodeParts, suffix string) (version string, archive []byte) {
+// releaseOf builds a release of the stand-in for RKE2: laid out as RKE2's archive is, with the real programs of Kubernetes.
+func releaseOf(t *testing.T, parts nodeParts, suffix string) release {
 	t.Helper()
 	ctx := t.Context()
 	plane, err := controlplane.Programs(ctx)
@@ -114,7 +114,7 @@ func releaseArchive(t *testing.T, parts nodeParts, suffix string) (version strin
 	if err := errors.Join(a.Close(), z.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return "v" + nodes.Version + suffix, out.Bytes()
+	return release{"v" + nodes.Version + suffix, out.Bytes()}
 }
 
 const clusterFile = `
@@ -126,51 +126,29 @@ nodes:
   workers: {count: %d, cpu: 2, memory: 2048, disk: 20}
 `
 
-// newRealCluster is a lab with the release that a cluster is to be made with, and the file of that cluster.
-func newRealCluster(t *testing.T, controlPlanes, workers int) (r *realCluster, file string) {
-	t.Helper()
-	w, parts := nodeWorld(t)
-	version, archive := releaseArchive(t, parts, suffix)
-	l := newLab(t, w)
-	r = &realCluster{lab: l, parts: parts, mirror: newMirror(t), version: version}
-	l.offer(map[uint16]string{443: r.mirror.address})
-	r.release = r.offers(version, archive)
-	r.before = l.inventory()
-	file = filepath.Join(l.dir, "lab.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, clusterFile, version, sha(archive), controlPlanes, workers), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("the archive has %d MiB", len(archive)>>20)
-	return r, file
-}
-
 // A cluster from one file, with real machines that boot our user-data, and the real programs of Kubernetes where RKE2 has
 // them: a control plane, and workers that join it through the VIP with the token. Each thing that is done to it is a test of its
 // own, so that what has passed is seen; after one that fails, the others are left out.
 func TestAClusterFromOneFileWithRealParts(t *testing.T) {
-	r, file := newRealCluster(t, 1, 1)
-	l := r.lab
-	r.stage("init", func() {
-		r.timed("init", "--config", file, "--timeout", (2 * *patience).String())
-		r.mirror.wasAsked(l.t, r.release)
+	r := newRealCluster(t, 1, 1)
+	r.stage(firstStage, func() {
+		r.timed("init", "--config", r.file(), "--timeout", (2 * *patience).String())
+		r.mirror.wasAsked(r.t, r.releases[suffix].at())
 		r.hasReady(2)
 	})
-	r.stage("kubeconfig", func() { l.usesKubeconfig(r.timed("kubeconfig", "-c", "lab"), 2) })
+	r.stage("kubeconfig", func() { r.usesKubeconfig(r.timed("kubeconfig", "-c", "lab"), 2) })
 	r.stage("validate", func() { r.validates(2) })
 	r.stage("secrets", func() {
 		// Each machine has of the others' secrets what it needs, and the notes have none.
-		l.has(l.vm("lab-worker-0"), "cat /etc/proxplane/env; test ! -e /etc/proxplane/cluster.yaml", "WORD=a-secret-word")
-		l.has(l.vm("lab-cp-0"), "stat -c %a /etc/proxplane/cluster.yaml /etc/rancher/rke2/config.yaml", "600\n600")
+		r.has(r.vm("lab-worker-0"), "cat /etc/proxplane/env; test ! -e /etc/proxplane/cluster.yaml", "WORD=a-secret-word")
+		r.has(r.vm("lab-cp-0"), "stat -c %a /etc/proxplane/cluster.yaml /etc/rancher/rke2/config.yaml", "600\n600")
 	})
-	r.stage("scale", r.scales)
 	r.stage("backup", r.backsUp)
-	r.stage("upgrade", func() {
-		next, archive := releaseArchive(l.t, r.parts, nextSuffix)
-		r.upgrades(next, archive)
-	})
-	r.stage("replace", r.replaces)
-	r.stage("restore", r.restores)
 	r.stage("rotate", r.rotates)
+	r.stage("upgrade", r.upgrades)
+	r.stage("restore", r.restores)
+	r.stage("replace", r.replaces)
+	r.stage("scale", r.scales)
 	r.stage("validate again", func() { r.validates(2) })
 	r.stage("destroy", r.isDestroyed)
 }

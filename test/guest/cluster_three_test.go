@@ -11,20 +11,19 @@ import (
 // Three control planes with a real etcd and a real kube-vip: the machine that has the VIP is turned off, another one takes the VIP, and
 // the lost one is made anew.
 func TestThreeControlPlanesWithRealPartsLoseTheHolderOfTheVIP(t *testing.T) {
-	r, file := newRealCluster(t, 3, 0)
-	r.stage("init", func() {
-		r.timed("init", "--config", file, "--timeout", (4 * *patience).String())
+	r := newRealCluster(t, 3, 0)
+	r.stage(firstStage, func() {
+		r.timed("init", "--config", r.file(), "--timeout", (4 * *patience).String())
 		r.hasReady(3)
 	})
 	r.stage("validate", func() { r.validates(3) })
-	holder := ""
 	r.stage("lose the holder", func() {
-		holder = r.holder()
-		if _, err := r.run(r.as("power", "off", holder)...); err != nil {
+		r.life.Lost = r.holder()
+		if _, err := r.run(r.as("power", "off", r.life.Lost)...); err != nil {
 			r.t.Fatal(err)
 		}
 		r.usesKubeconfig(r.timed("kubeconfig", "-c", "lab"), 3)
-		if now := r.holder(); now == holder {
+		if now := r.holder(); now == r.life.Lost {
 			r.t.Errorf("%s is off and holds the VIP", now)
 		}
 		if c := r.checks()["etcd"]; !strings.Contains(c.Text, "2 of 3 members work") {
@@ -33,7 +32,7 @@ func TestThreeControlPlanesWithRealPartsLoseTheHolderOfTheVIP(t *testing.T) {
 	})
 	r.stage("guard the quorum", func() {
 		for _, name := range []string{"lab-cp-0", "lab-cp-1", "lab-cp-2"} {
-			if name == holder {
+			if name == r.life.Lost {
 				continue
 			}
 			if out, err := r.run(r.as("cluster", "replace", name, "-c", "lab", "--yes")...); err == nil || !strings.Contains(out, "quorum") {
@@ -42,7 +41,7 @@ func TestThreeControlPlanesWithRealPartsLoseTheHolderOfTheVIP(t *testing.T) {
 		}
 	})
 	r.stage("replace it", func() {
-		r.changes("replace", holder, "--yes")
+		r.changes("replace", r.life.Lost, "--yes")
 		r.hasReady(3)
 	})
 	r.stage("validate again", func() { r.validates(3) })

@@ -44,16 +44,28 @@ const password = "a-secret-of-the-lab"
 // the guests.
 func newLab(t *testing.T, world *pvesim.World) *lab {
 	t.Helper()
+	return openLab(t, world, labFolder(t))
+}
+
+// labFolder is a new folder for a lab.
+func labFolder(t *testing.T) string {
+	t.Helper()
 	dir, err := os.MkdirTemp(labs, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// openLab starts one in a folder: anew, or as it was when another one in that folder has ended, with all guests off.
+func openLab(t *testing.T, world *pvesim.World, dir string) *lab {
+	t.Helper()
 	backend, err := qemu.New(filepath.Join(dir, "qemu"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sim, err := pvesim.New(world, pvesim.WithMachines(backend))
+	sim, err := pvesim.New(world, pvesim.WithMachines(backend), pvesim.WithData(filepath.Join(dir, "proxmox")))
 	if err != nil {
 		t.Fatal(err)
 	}
