@@ -1,21 +1,17 @@
 package guest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
 
@@ -96,9 +92,7 @@ func (r *realCluster) open(t *testing.T) {
 	dir := labFolder(t)
 	again := len(r.life.Stages) > 0
 	if again {
-		if out, err := exec.CommandContext(t.Context(), "cp", "-a", "--sparse=always", r.kept+"/.", dir).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		copyFolder(t, r.kept, dir)
 	}
 	if r.kept != "" {
 		t.Cleanup(func() { // once the lab has ended
@@ -178,48 +172,6 @@ func (r *realCluster) held() {
 	}
 	fmt.Fprintf(os.Stderr, "held: proxplane cluster status %s\n", strings.Join(r.as(), " "))
 	select {}
-}
-
-// guests are the machines in a state.
-func (r *realCluster) guests(in func(*pvesim.VM) bool) (list []pve.VM) {
-	r.sim.Do(func(st *pvesim.State) {
-		for id, vm := range st.VMs {
-			if in(vm) {
-				list = append(list, r.client.VM(vm.Node, id))
-			}
-		}
-	})
-	return list
-}
-
-// hibernate has Proxmox write the memory of the machines to disk, and turn them off.
-func (r *realCluster) hibernate() {
-	r.t.Helper()
-	began := time.Now()
-	for _, vm := range r.guests(func(vm *pvesim.VM) bool { return vm.Run != nil }) {
-		r.task(vm.Suspend(r.t.Context(), pve.SuspendOptions{ToDisk: true}))
-	}
-	r.t.Logf("the machines were hibernated in %s", time.Since(began).Round(time.Second))
-}
-
-// wake has the machines go on, all with the time of today.
-func (r *realCluster) wake() {
-	r.t.Helper()
-	began := time.Now()
-	all := r.guests(func(vm *pvesim.VM) bool { return vm.Conf["lock"] == "suspended" })
-	for _, vm := range all {
-		r.task(vm.Start(r.t.Context(), pve.StartOptions{}))
-	}
-	for _, vm := range all {
-		r.eventually("the clock", func(ctx context.Context) error {
-			got, err := r.exec(ctx, vm, fmt.Sprintf("date -s @%d", time.Now().Unix()))
-			if err == nil && got.ExitCode != 0 {
-				err = errors.New(got.Err)
-			}
-			return err
-		})
-	}
-	r.t.Logf("%d machines went on after %s", len(all), time.Since(began).Round(time.Second))
 }
 
 // Building takes all processors for some minutes: it can be done apart from what needs the parts.
