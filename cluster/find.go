@@ -74,7 +74,7 @@ func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, 
 		if err != nil {
 			return nil, err
 		}
-		if g == nil || g.Config == nil || g.Config.Marker == nil || g.Config.Marker.Owner.Set != name || g.Config.Marker.Owner.Door != Door {
+		if !isMachine(g, name) { // an image that isn't a template yet is named like one
 			continue
 		}
 		own, ok := parseNotes(g.Config.Text)
@@ -153,6 +153,15 @@ func known(ctx context.Context, s *site.Site, id int) (*model.Guest, error) {
 		return nil, err
 	}
 	return s.Observer().Known(ctx, id)
+}
+
+// isMachine reports whether a guest is a machine of a cluster, by its marker.
+func isMachine(g *model.Guest, cluster string) bool {
+	if g == nil || g.Config == nil || g.Config.Marker == nil {
+		return false
+	}
+	owner := g.Config.Marker.Owner
+	return owner.Door == Door && owner.Set == cluster && owner.Kind == KindMachine
 }
 
 // untagged are guests that are named as a machine of a cluster is, and have lost the tag that lists go
