@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -32,6 +33,7 @@ const (
 	reasonProgressing = "Progressing"
 	reasonAvailable   = "MachinesAvailable"
 	reasonPaused      = "Paused"
+	reasonInvalid     = "InvalidSelector"
 	reasonExceeded    = "ProgressDeadlineExceeded"
 )
 
@@ -89,7 +91,7 @@ func (p *progress) Reconcile(ctx context.Context, q reconcile.Request) (reconcil
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if is.Status != was.Status || is.Reason != was.Reason {
+	if is.Status != was.Status || is.Reason != was.Reason || is.Message != was.Message {
 		is.LastTransitionTime = metav1.NewTime(p.now())
 		if is.Status == was.Status {
 			is.LastTransitionTime = was.LastTransitionTime
@@ -106,8 +108,8 @@ func (p *progress) Reconcile(ctx context.Context, q reconcile.Request) (reconcil
 	if err := p.client.Status().Patch(ctx, whole, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if is.Reason == reasonExceeded && was.Reason != reasonExceeded {
-		p.events.Eventf(&d, nil, corev1.EventTypeWarning, reasonExceeded, "Progress", "%s", cut(is.Message))
+	if is.Status == metav1.ConditionFalse && is.Reason != was.Reason {
+		p.events.Eventf(&d, nil, corev1.EventTypeWarning, is.Reason, "Progress", "%s", cut(is.Message))
 	}
 	return reconcile.Result{RequeueAfter: left}, nil
 }
@@ -137,7 +139,10 @@ func (p *progress) judge(ctx context.Context, d *clusterv1alpha1.MachineDeployme
 		return metav1.Condition{Type: conditionProgressing, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...), ObservedGeneration: d.Generation}
 	}
 	s := d.Status
-	switch {
+	switch why := wrongSelector(d); {
+	case why != "":
+		p.forget(d.UID)
+		return is(metav1.ConditionFalse, reasonInvalid, "nothing is done: %s", why), 0, nil
 	case s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted:
 		p.forget(d.UID)
 		return is(metav1.ConditionTrue, reasonAvailable, "all machines are as wanted, and available"), 0, nil
@@ -161,11 +166,26 @@ func (p *progress) judge(ctx context.Context, d *clusterv1alpha1.MachineDeployme
 	return is(metav1.ConditionFalse, reasonExceeded, "nothing has changed for %s: %d of %d machines are updated, %d available%s", deadline, s.UpdatedReplicas, wanted, s.AvailableReplicas, why), 0, nil
 }
 
+// wrongSelector says why a MachineDeployment can select no machines of its own; empty: it can. Our definition of the kind refuses that, and machine-controller's webhook does; its
+// definition alone doesn't.
+func wrongSelector(d *clusterv1alpha1.MachineDeployment) string {
+	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
+	switch {
+	case err != nil:
+		return "spec.selector: " + err.Error()
+	case selector.Empty():
+		return "spec.selector is empty: give it labels of spec.template.metadata.labels"
+	case !selector.Matches(labels.Set(d.Spec.Template.Labels)):
+		return fmt.Sprintf("spec.selector (%s) doesn't match spec.template.metadata.labels (%s): give the template the same labels", selector, labels.Set(d.Spec.Template.Labels))
+	}
+	return ""
+}
+
 // why is what the first of its machines says that isn't as it should be.
 func (p *progress) why(ctx context.Context, d *clusterv1alpha1.MachineDeployment) (string, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
 	if err != nil {
-		return "; the selector is wrong", nil //nolint:nilerr // that is said
+		return "", err
 	}
 	var list clusterv1alpha1.MachineList
 	if err := p.client.List(ctx, &list, client.InNamespace(d.Namespace), client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy); err != nil {

@@ -31,7 +31,8 @@ func TestARolloutThatStandsStillSaysSo(t *testing.T) {
 		md.SetName("md")
 		md.SetUID(types.UID("1"))
 		md.SetGeneration(2)
-		md.Object["spec"] = map[string]any{"replicas": int64(2), "progressDeadlineSeconds": int64(60), "selector": map[string]any{"matchLabels": map[string]any{"pool": "md"}}}
+		md.Object["spec"] = map[string]any{"replicas": int64(2), "progressDeadlineSeconds": int64(60), "selector": map[string]any{"matchLabels": map[string]any{"pool": "md"}},
+			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"pool": "md"}}}}
 		md.Object["status"] = map[string]any{"observedGeneration": int64(2), "replicas": int64(1)}
 		broken := &clusterv1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "md-1", Labels: map[string]string{"pool": "md"}}}
 		broken.Status.Conditions = []corev1.NodeCondition{{Type: conditionInstance, Message: "there is no template 9000"}}
@@ -84,6 +85,35 @@ func TestARolloutThatStandsStillSaysSo(t *testing.T) {
 		status(map[string]any{"updatedReplicas": int64(2), "availableReplicas": int64(2)})
 		if is, again = look(); is.Status != metav1.ConditionTrue || is.Reason != reasonAvailable || again != 0 {
 			t.Errorf("at the end: %+v, %v", is, again)
+		}
+		spec := func(selector map[string]any) {
+			t.Helper()
+			if err := unstructured.SetNestedMap(md.Object, selector, "spec", "selector"); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Update(t.Context(), md); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct {
+			selector map[string]any
+			want     string
+		}{
+			{map[string]any{}, "spec.selector is empty"},
+			{map[string]any{"matchLabels": map[string]any{"pool": "other"}}, "spec.selector (pool=other) doesn't match spec.template.metadata.labels (pool=md)"},
+			{map[string]any{"matchExpressions": []any{map[string]any{"key": "pool", "operator": "Near"}}}, `"Near" is not a valid label selector operator`},
+		} {
+			spec(c.selector)
+			if is, _ = look(); is.Status != metav1.ConditionFalse || is.Reason != reasonInvalid || !strings.Contains(is.Message, c.want) {
+				t.Errorf("with the selector %v: %+v", c.selector, is)
+			}
+		}
+		if len(said.Events) != 2 {
+			t.Errorf("there are %d events", len(said.Events))
+		}
+		spec(map[string]any{"matchLabels": map[string]any{"pool": "md"}})
+		if is, _ = look(); is.Reason != reasonAvailable {
+			t.Errorf("with the right one: %+v", is)
 		}
 	})
 }
