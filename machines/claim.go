@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +45,11 @@ func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, node str
 	if err != nil {
 		return err
 	}
-	return f.direct.Patch(ctx, &m, client.RawPatch(types.MergePatchType, patch))
+	if err := f.direct.Patch(ctx, &m, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return err
+	}
+	f.wrote(owner, m.ResourceVersion, time.Now())
+	return nil
 }
 
 // isLost reports whether a machine's guest is gone.

@@ -59,7 +59,8 @@ func TestMachinesTakeFewRequests(t *testing.T) {
 		boots = 25 * time.Second
 		joins = 5 * time.Second // the kubelet, and its certificates
 
-		mostPatches = 6 // finalizers, VMID, what is done, that the guest runs, its addresses, its node
+		mostPatches = 6   // finalizers, VMID, what is done, that the guest runs, its addresses, its node
+		mostAfter   = 1.5 // one, and of those that wait for long until others have lost theirs, that they do
 	)
 	n := *together
 	w := labWorld()
@@ -110,6 +111,9 @@ func TestMachinesTakeFewRequests(t *testing.T) {
 		}
 		if patches > mostPatches {
 			t.Errorf("%d Machines are patched %.1f times each, want %d at most", n, patches, mostPatches)
+		}
+		if after := float64(l.patched.Load())/float64(n) - patches; after > mostAfter {
+			t.Errorf("%d Machines are patched %.1f times each when their first-boot data go, want %.1f at most", n, after, mostAfter)
 		}
 	})
 }

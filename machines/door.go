@@ -93,7 +93,7 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 	} else {
 		for name, add := range map[string]func() error{
 			"MachineDeployments":             func() error { return machinedeployment.Add(scalable{mgr}, zapLogger(log)) },
-			"MachineSets":                    func() error { return machineset.Add(mgr, zapLogger(log)) },
+			"MachineSets":                    func() error { return machineset.Add(scalable{mgr}, zapLogger(log)) },
 			"progress of MachineDeployments": func() error { return watchProgress(mgr, r.events) },
 		} {
 			if err := add(); err != nil {

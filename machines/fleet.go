@@ -31,10 +31,13 @@ type fleet struct {
 	outcomes map[model.Owner]site.Outcome
 	lost     map[model.Owner]bool
 	going    map[model.Owner]bool // that are being removed
+	written  map[model.Owner]written
+	changing map[model.Owner]time.Time // since when machines that were up to date are changed
 }
 
 func newFleet(o Options, direct client.Client, log *slog.Logger) *fleet {
-	return &fleet{options: o, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]site.Outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{}}
+	return &fleet{options: o, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]site.Outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{},
+		written: map[model.Owner]written{}, changing: map[model.Owner]time.Time{}}
 }
 
 // closing has the manager close the sites at the end.
@@ -113,6 +116,8 @@ func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	delete(f.outcomes, o)
 	delete(f.lost, o)
 	delete(f.going, o)
+	delete(f.written, o)
+	delete(f.changing, o)
 	f.mu.Unlock()
 	for _, b := range f.list() {
 		f.mu.Lock()

@@ -3,6 +3,7 @@ package machines
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -42,7 +43,11 @@ func (b *bridge) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.Check
 
 // Write writes an entry.
 func (b *bridge) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	b.log.Log(context.Background(), level(e.Level), e.Message, args(fields)...)
+	at := level(e.Level)
+	if slices.ContainsFunc(fields, func(f zapcore.Field) bool { return conflict(f.Interface) }) {
+		at = slog.LevelDebug
+	}
+	b.log.Log(context.Background(), at, e.Message, args(fields)...)
 	return nil
 }
 

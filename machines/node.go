@@ -97,8 +97,11 @@ func (t *turn) adorn(ctx context.Context) error {
 	if reflect.DeepEqual(n.ObjectMeta, t.node.ObjectMeta) && reflect.DeepEqual(n.Spec, t.node.Spec) {
 		return nil
 	}
-	// Taints are a list, which a patch replaces: not if somebody has changed it meanwhile.
-	err := t.client.Patch(ctx, n, client.MergeFromWithOptions(t.node, client.MergeFromWithOptimisticLock{}))
+	patch := client.MergeFrom(t.node)
+	if len(n.Spec.Taints) != len(t.node.Spec.Taints) { // a list, which a patch replaces: not if somebody has changed it meanwhile
+		patch = client.MergeFromWithOptions(t.node, client.MergeFromWithOptimisticLock{})
+	}
+	err := t.client.Patch(ctx, n, patch)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		t.again = 1
 		return nil

@@ -105,6 +105,9 @@ func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconc
 		r.foreign(m)
 		return reconcile.Result{}, nil
 	}
+	if r.fleet.stale(r.owner(m), m.ResourceVersion, r.now()) {
+		return reconcile.Result{RequeueAfter: cacheLate}, nil // or as soon as the cache has what was written
+	}
 	t := &turn{reconciler: r, m: m.DeepCopy(), owner: r.owner(m), record: recordOf(m)}
 	t.before = t.m.DeepCopy()
 	err := t.run(ctx)

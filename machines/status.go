@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8c.io/machine-controller/sdk/apis/cluster/common"
-	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,20 +91,29 @@ func (t *turn) judge(ctx context.Context) error {
 	case !known:
 		t.unread()
 	case o.State == model.StateReady:
-		t.said.ready, t.said.reason, t.said.message = true, "UpToDate", fmt.Sprintf("VM %d runs on %s", o.VMID, o.Node)
+		t.said.ready, t.said.reason, t.said.message = true, reasonUpToDate, upToDate(o)
 	case blocked(o):
 		t.said.failed(errorOf(o), string(reasonOf(o)), verdict(o))
+	case t.briefly(o):
+		t.said.ready, t.said.reason, t.said.message = true, reasonUpToDate, upToDate(o)
 	default:
 		t.said.waits(string(reasonOf(o)), verdict(o))
 	}
 	return t.joinInTime(ctx)
 }
 
+const reasonUpToDate = "UpToDate"
+
+func upToDate(o site.Outcome) string { return fmt.Sprintf("VM %d runs on %s", o.VMID, o.Node) }
+
 // unread says that nothing is known of the guest yet.
 func (t *turn) unread() { t.said.waits("Unread", "Proxmox is being looked at") }
 
 // remember takes over what is known of the guest.
 func (t *turn) remember(o site.Outcome) {
+	if o.State == model.StateReady {
+		t.fleet.changes(t.owner, false, t.now())
+	}
 	if o.VMID != 0 {
 		t.record.VMID = o.VMID
 	}
@@ -151,94 +159,6 @@ func (t *turn) joinInTime(ctx context.Context) error {
 	}
 	t.events.Eventf(t.m, nil, corev1.EventTypeWarning, "JoinClusterTimeout", "Replace", "%s; another machine takes its place", text)
 	return client.IgnoreNotFound(t.client.Delete(ctx, t.m, client.Preconditions{UID: &t.m.UID}))
-}
-
-// write puts into the Machine what there is to say, and says it in an event if it is new.
-func (t *turn) write(ctx context.Context) error {
-	t.tell()
-	if t.node != nil && drain.Ready(t.node) && !wasReady(t.before) {
-		t.metrics.provisioning.Observe(t.now().Sub(t.m.CreationTimestamp.Time).Seconds())
-	}
-	if t.early() {
-		return nil
-	}
-	return t.store(ctx)
-}
-
-// tell sets the Machine's status by what there is to say.
-func (t *turn) tell() {
-	if t.said.reason != "" {
-		t.condition(corev1.NodeCondition{Type: conditionInstance, Status: truth(t.said.ready), Reason: t.said.reason, Message: strings.Join(append([]string{t.said.message}, t.said.notes...), "; ")})
-		t.m.Status.ErrorReason, t.m.Status.ErrorMessage = nil, nil
-		if t.said.err != "" {
-			kind, text := t.said.err, t.said.message
-			t.m.Status.ErrorReason, t.m.Status.ErrorMessage = &kind, &text
-		}
-		phase := t.phase()
-		t.m.Status.Phase = &phase
-	}
-	if t.said.drain != nil {
-		t.condition(*t.said.drain)
-	}
-	if !slices.EqualFunc(t.m.Status.Conditions, t.before.Status.Conditions, sameCondition) {
-		now := metav1.NewTime(t.now())
-		t.m.Status.LastUpdated = &now
-	} else {
-		t.m.Status.Conditions = t.before.Status.Conditions // but for times of heartbeats
-	}
-}
-
-func wasReady(m *clusterv1alpha1.Machine) bool {
-	return slices.ContainsFunc(m.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
-}
-
-// progressPause is how soon after the last report of progress the next one is written, if nothing else is new: a machine that is made takes many
-// short steps.
-const progressPause = 5 * time.Second
-
-// early reports whether nothing is new but what is being done for a machine, so soon after the last report that the next look writes it.
-func (t *turn) early() bool {
-	if t.said.err != "" || t.m.Status.LastUpdated == nil || t.before.Status.LastUpdated == nil {
-		return false
-	}
-	left := progressPause - t.now().Sub(t.before.Status.LastUpdated.Time)
-	if left <= 0 {
-		return false
-	}
-	quiet := t.m.DeepCopy()
-	is, was := slices.IndexFunc(quiet.Status.Conditions, isInstance), slices.IndexFunc(t.before.Status.Conditions, isInstance)
-	if is < 0 || was < 0 || quiet.Status.Conditions[is].Status != t.before.Status.Conditions[was].Status {
-		return false
-	}
-	quiet.Status.Conditions[is], quiet.Status.LastUpdated = t.before.Status.Conditions[was], t.before.Status.LastUpdated
-	t.record.into(quiet)
-	b, err := client.MergeFrom(t.before).Data(quiet)
-	if err != nil || string(b) != "{}" {
-		return false
-	}
-	if t.again == 0 || t.again > left {
-		t.again = left
-	}
-	return true
-}
-
-func isInstance(c corev1.NodeCondition) bool { return c.Type == conditionInstance }
-
-// store writes the Machine, if something has changed.
-func (t *turn) store(ctx context.Context) error {
-	t.record.into(t.m)
-	patch := client.MergeFrom(t.before)
-	b, err := patch.Data(t.m)
-	if err != nil || string(b) == "{}" {
-		return err
-	}
-	after := t.m.DeepCopy()
-	if err := client.IgnoreNotFound(t.client.Patch(ctx, after, patch)); err != nil {
-		return fmt.Errorf("write the Machine: %w", err)
-	}
-	t.m.ResourceVersion = after.ResourceVersion
-	t.before = t.m.DeepCopy()
-	return nil
 }
 
 func (t *turn) phase() string {
