@@ -7,12 +7,12 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Agreement is what somebody has agreed to who was shown plans. What comes up
-// later, since things have changed meanwhile or couldn't be foreseen, isn't agreed
-// to by that. The zero value agrees to nothing that hurts.
+// Agreement is what a user has agreed to after seeing plans. It doesn't cover disruptive
+// steps that become necessary later, because of changes or of facts that weren't known. The
+// zero value agrees to no disruptive step.
 type Agreement struct {
-	// Allow are effects that are agreed to wherever manifests ask for them. The
-	// loss of data is that of disks and states, not of guests and snapshots.
+	// Allow are effects that are agreed to wherever manifests need them. Loss of data means
+	// disks and states, not guests and snapshots.
 	Allow model.Allow
 
 	shown map[stake]bool
@@ -24,7 +24,7 @@ type stake struct {
 	what  string
 }
 
-// Add agrees to all that a plan says.
+// Add agrees to all steps of a plan.
 func (a *Agreement) Add(p Plan) {
 	if a.shown == nil {
 		a.shown = map[stake]bool{}

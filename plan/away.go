@@ -10,8 +10,8 @@ import (
 // A rollout group may have guests that several sessions look after, each some of them. Who
 // restarts or replaces one asks the others which of theirs are unavailable.
 
-// Group is what is wanted, reduced to the guests of a rollout group and what their plans
-// depend on.
+// Group returns the wanted state reduced to the guests of a rollout group and what their
+// plans depend on.
 func (w *Wanted) Group(group string) model.Desired {
 	if group == everyone {
 		return w.all
@@ -19,8 +19,8 @@ func (w *Wanted) Group(group string) model.Desired {
 	return w.For(w.rollouts[group]...)
 }
 
-// Away are the guests of a rollout group that are unavailable. Unknown are those of which
-// that isn't known before what look names was read.
+// Away returns the unavailable guests of a rollout group. unknown are guests whose
+// availability isn't known before look was read.
 func Away(want model.Desired, have *model.Observed, group string) (away, unknown []model.Absent, look Look) {
 	p := newPlanner(want, have)
 	// Those that aren't made yet are left out: only their plans would show how they are, and no rollout depends on them.
@@ -42,8 +42,8 @@ func Away(want model.Desired, have *model.Observed, group string) (away, unknown
 	return away, unknown, look
 }
 
-// Counts reports whether a guest counts as missing in its rollout group while it isn't known how it
-// is: it is to run, and was made.
+// Counts reports whether a guest of unknown state counts as unavailable in its rollout group: it
+// should run, and was made.
 func Counts(v model.VM) bool { return !v.Deleted && v.Power == model.PowerOn && v.Remembered != 0 }
 
 // whoIsAway names a guest that others look after, in words for an object of a namespace. What

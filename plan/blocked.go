@@ -2,8 +2,8 @@ package plan
 
 import "slices"
 
-// Blocked reports whether nothing but a person can bring the object further: what its manifest
-// asks for can't be had, and waiting doesn't change that.
+// Blocked reports whether the object can't continue until a person changes something: its
+// manifest needs something that doesn't exist, and waiting doesn't help.
 func (o Object) Blocked() bool {
 	return o.Wait != nil && o.Wait.Reason.Blocks() || o.impossible()
 }
@@ -13,5 +13,5 @@ func (o Object) impossible() bool {
 	return slices.ContainsFunc(o.Refused, func(r Refusal) bool { return r.Allow == "" })
 }
 
-// Blocked reports whether an object of the plan is.
+// Blocked reports whether any object of the plan is blocked.
 func (p Plan) Blocked() bool { return slices.ContainsFunc(p.Objects, Object.Blocked) }

@@ -103,10 +103,10 @@ func (p *planner) readSome(o *Object, unread []int) {
 // Earlier is a template of an earlier generation of an image.
 type Earlier struct {
 	model.Template
-	Linked []string // the machines that are linked clones of it; empty: not known yet
+	Linked []string // its linked clones; empty: not known yet
 }
 
-// String says why it stays.
+// String says why the template is kept.
 func (e Earlier) String() string {
 	if len(e.Linked) == 0 {
 		return "an earlier one, goes when no machine is a linked clone of it"

@@ -2,5 +2,5 @@ package plan
 
 import "github.com/proxplane/proxplane/model"
 
-// Look says what must be read before more can be planned.
+// Look lists what must be read before more can be planned.
 type Look = model.Look

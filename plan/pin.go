@@ -13,8 +13,7 @@ import (
 // template may give it any name. One template a node is one image; of two on the same
 // node nobody knows which one is meant.
 
-// Templates are those that an image's name stands for in what was observed, or why there
-// are none.
+// Templates returns the observed templates that an image stands for, or why there are none.
 func Templates(i model.Image, have *model.Observed) (list []*model.Guest, why string) {
 	list, wait, look := newPlanner(model.Desired{}, have).templates(i)
 	switch {

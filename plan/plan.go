@@ -1,10 +1,10 @@
-// Package plan decides what is to be done: from what is wanted and what is
-// there it makes a plan of steps, each with what, why and effect.
+// Package plan decides what to do: it compares the wanted with the observed state and makes
+// a plan of steps, each with an action, a reason and an effect.
 //
-// [For] is a pure function. It reads no clock, no socket and no dice, so
-// equal input gives the equal plan; it never fails, since what can't be done
-// yet is a wait with a reason. Nothing is remembered between plans: whoever
-// acts does the first steps, looks again and asks for the next plan.
+// [For] is a pure function. It reads no clock, no socket and no random numbers, so equal
+// input gives an equal plan. It never fails: a step that can't be done yet is a wait with a
+// reason. There is no state between plans: the engine does the first steps, observes again
+// and makes the next plan.
 package plan
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Effect is what a step means for a guest and its data.
+// Effect is the effect of a step on a guest and its data.
 type Effect = model.Effect
 
 // The effects, by short names.
@@ -31,31 +31,31 @@ const (
 	LosesData = model.EffectLosesData
 )
 
-// Step is one action, with what a person needs to judge it.
+// Step is one action, with its reason and effect for people.
 type Step struct {
 	N      int // number within the object's plan, from 1
 	Action model.Action
 	What   string // "grow scsi0"
-	Why    string // "its guest is to run"; empty: its differences say it
-	// Diff is what the step changes about something that is there. Of a restart it is what
-	// that applies, of a replacement what needs it.
+	Why    string // "its guest is to run"; empty: the differences are the reason
+	// Diff are the changes of the step to an existing object. For a restart they are the
+	// changes that it applies, for a replacement those that need it.
 	Diff   []model.Difference
 	Effect Effect
-	After  []int // steps that must be done first
-	// Obvious says that the reason goes without saying: what is made isn't there, or what
-	// goes is to go.
+	After  []int // numbers of steps that must be done first
+	// Obvious says that the reason is trivial: the new object doesn't exist yet, or the
+	// removed one isn't wanted.
 	Obvious bool
 }
 
-// Outcomes have these parts of a plan, too.
+// Parts of a plan that outcomes have, too.
 type (
 	// Wait is what an object waits for.
 	Wait = model.Wait
-	// Refusal is what isn't done without being allowed.
+	// Refusal is a step that isn't done without being allowed.
 	Refusal = model.Refusal
-	// Pending is what applies at the next start.
+	// Pending are changes that apply at the next start.
 	Pending = model.Pending
-	// Note is what people should know.
+	// Note is information for people.
 	Note = model.Note
 )
 
@@ -64,48 +64,45 @@ type Object struct {
 	Owner  model.Owner
 	VMID   int
 	Node   string
-	Placed string           // why it goes to that node
-	Memory int64            // that it will take there, if it is to be made
-	Space  map[string]int64 // the same of its disks, by storage
-	// Addresses are those that it will get from pools, if it is to be made, or keeps, if it is to be
-	// made anew.
+	Placed string           // why this node was chosen
+	Memory int64            // memory that it will use there, if it is to be created
+	Space  map[string]int64 // size of its disks, by storage, if it is to be created
+	// Addresses are its addresses from pools, if it is to be created or recreated.
 	Addresses []netip.Addr
-	Devices   map[string]string // the options by which it will get PCI devices there
+	Devices   map[string]string // the options with its PCI devices there
 	Steps     []Step
 	Wait      *Wait
 	Refused   []Refusal
-	// Notes are what people should know, though nothing is to be done about it: a
-	// change of the manifest that doesn't apply to a guest that is there.
+	// Notes are information that needs no step: a change of the manifest that doesn't apply to
+	// an existing guest.
 	Notes []Note
 	Look  Look
-	Gone  bool // it was to go, and nothing of it is left
-	// Foreseen says that the steps are those that will be planned when the wait is
-	// over: none of them can be done now. Without steps, the wait has what comes
-	// after it: something that people have to do.
+	Gone  bool // it was to be removed, and nothing of it is left
+	// Foreseen says that the steps are those that will follow the wait: none of them can be
+	// done now. Without steps, a person has to act after the wait.
 	Foreseen bool
-	// LeftOver is the guest whose snapshots go because no manifest names them any
+	// LeftOver is the guest whose snapshots are removed because no manifest names them any
 	// more.
 	LeftOver model.Key
-	// LeftImage is an image that no manifest names any more, and that goes.
+	// LeftImage is an image that is removed because no manifest names it any more.
 	LeftImage *model.Image
 	// Awaits is the template of its image that has to be made before the guest is.
 	Awaits model.Key
-	// On is the node of a template that is one of several of an image.
+	// On is the node of one of an image's templates.
 	On string
-	// Resolved is what the name of an image stands for.
+	// Resolved is the template that the name of an image stands for.
 	Resolved string
 	// Templates are the guests that an image stands for.
 	Templates []model.Template
-	// Earlier are templates that it doesn't stand for any more, and that stay.
+	// Earlier are templates of earlier versions that are kept.
 	Earlier []Earlier
-	// Unread says that the guest's config wasn't read: by the lists alone it is up to date.
+	// Unread says that the guest's config wasn't read: it is up to date by the lists alone.
 	Unread bool
-	// Unasked says that the guest's agent wasn't asked for the address that is waited for; all else is up to
-	// date.
+	// Unasked says that the guest's agent wasn't asked for an address; everything else is up to date.
 	Unasked bool
 }
 
-// Placement is where a guest is made, and what it takes there.
+// Placement is the node of a new guest, and the resources that it uses there.
 func (o Object) Placement() model.Placement {
 	return model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory, Space: o.Space, Addresses: o.Addresses, Devices: o.Devices}
 }
@@ -115,11 +112,11 @@ func (o Object) Ready() bool {
 	return len(o.Steps) == 0 && o.Wait == nil && len(o.Refused) == 0 && o.Look.Empty()
 }
 
-// Verified reports whether the object is up to date by everything that was read. Of one that is only ready,
-// something may not have been read.
+// Verified reports whether the object is up to date and everything that matters was read. For an object
+// that is only ready, something may not have been read.
 func (o Object) Verified() bool { return o.Ready() && !o.Unread && !o.Unasked }
 
-// Unchanged reports whether nothing is to be done for the object: it is up to date, or
+// Unchanged reports whether there is nothing to do for the object: it is up to date, or
 // only its guest agent hasn't been asked or hasn't reported an address.
 func (o Object) Unchanged() bool {
 	o.Look.Agents = nil
@@ -129,7 +126,7 @@ func (o Object) Unchanged() bool {
 	return o.Ready()
 }
 
-// Next are the steps that can be done right away.
+// Next returns the steps that can be done right away.
 func (o Object) Next() []Step {
 	var next []Step
 	if o.Foreseen {
@@ -180,7 +177,7 @@ func (o *Object) note(format string, args ...any) {
 	o.Notes = append(o.Notes, Note{Text: fmt.Sprintf(format, args...)})
 }
 
-// Plan is what is to be done for all that is wanted.
+// Plan has the plans of all wanted objects.
 type Plan struct {
 	Objects []Object
 	Notes   []Note // of no object in particular
@@ -191,12 +188,12 @@ func (p Plan) Ready() bool {
 	return !slices.ContainsFunc(p.Objects, func(o Object) bool { return !o.Ready() })
 }
 
-// Unchanged reports whether nothing is to be done, see [Object.Unchanged].
+// Unchanged reports whether there is nothing to do, see [Object.Unchanged].
 func (p Plan) Unchanged() bool {
 	return !slices.ContainsFunc(p.Objects, func(o Object) bool { return !o.Unchanged() })
 }
 
-// Look is all that must be read before the plan can be completed.
+// Look returns everything that must be read before the plan can be completed.
 func (p Plan) Look() Look {
 	var l Look
 	for _, o := range p.Objects {

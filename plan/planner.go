@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// For plans everything: images and shares first, since guests need them, then
-// guests, snapshots, and what is to be pruned.
+// For plans everything: images and shares first, since guests need them, then guests,
+// snapshots, and removals by pruning.
 func For(want model.Desired, have *model.Observed) Plan {
 	p := newPlanner(want, have)
 	var out Plan

@@ -63,12 +63,12 @@ func (p *planner) wantedNames() map[string]string {
 	return wanted
 }
 
-// LeftBehind is a guest whose marker names the set, for an object that no manifest names.
+// LeftBehind is a guest whose marker names the set and an object that no manifest names.
 type LeftBehind struct {
 	Guest    *model.Guest
 	Owner    model.Owner
-	Proved   bool // pruning takes it to be the set's
-	Retained bool // pruning releases it and doesn't destroy it
+	Proved   bool // pruning treats it as the set's
+	Retained bool // pruning releases it instead of destroying it
 }
 
 // Unnamed finds the machines that the set made or adopted and that nothing wanted names,

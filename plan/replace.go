@@ -60,7 +60,7 @@ func (c *change) replace() bool {
 	return true
 }
 
-// Replaces reports whether a plan destroys a guest that is made anew.
+// Replaces reports whether a plan destroys a guest that is recreated.
 func Replaces(o Object) bool {
 	return slices.ContainsFunc(o.Steps, func(s Step) bool { return s.Effect == Replace && model.FactsOf(s.Action).Destroys })
 }

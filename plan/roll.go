@@ -60,13 +60,12 @@ func disruptive(v model.VM, s Step) bool {
 	return !v.Deleted && (s.Effect == Replace || s.Effect == Restart && (v.Power == model.PowerOn || v.Power == ""))
 }
 
-// Disrupts reports whether the object's plan restarts or replaces the guest, which is to
-// run.
+// Disrupts reports whether the object's plan restarts or replaces a guest that should run.
 func (o Object) Disrupts(v model.VM) bool {
 	return slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(v, s) })
 }
 
-// RolledWith are the groups that a guest is counted with.
+// RolledWith returns the rollout groups of a guest.
 func RolledWith(want model.Desired, v model.VM) []string {
 	groups := v.Rollout.Groups
 	if !want.MaxUnavailable.IsZero() {

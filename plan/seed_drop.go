@@ -11,8 +11,8 @@ import (
 // with. Once the guest has done what they say, whoever put it there can have them dropped: the marker notes that, the
 // drive is emptied, the file goes, and neither comes back, until the guest is made anew.
 
-// DropSeed is the change that has a guest do without its first-boot data from now on; the next plan removes the
-// file. It isn't ok if there is nothing to drop: there are none, they were dropped before, or they aren't on
+// DropSeed returns the change that removes the first-boot data from a guest for good; the next plan deletes the
+// file. ok is false if there is nothing to drop: there are no data, they were dropped before, or they aren't on
 // an ISO image in a drive (see [DropsSeed]).
 func DropSeed(g *model.Guest) (model.Configure, bool) {
 	was := g.Config.Marker
@@ -35,8 +35,8 @@ func DropSeed(g *model.Guest) (model.Configure, bool) {
 	return act, true
 }
 
-// DropsSeed reports whether first-boot data can be dropped: snippets, and what the hook of the node takes from a
-// storage, are read at each start.
+// DropsSeed reports whether first-boot data can be dropped: snippets, and data for the node's hook, are read at
+// each start.
 func DropsSeed(c *model.Config) bool {
 	seed := c.Marker.Seed
 	return !model.SeedSnippets(seed) && (seed == "" || !strings.Contains(c.Text, seed))

@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// String is the plan as plain text, one line a step.
+// String returns the plan as plain text, one line a step.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, o := range p.Objects {
@@ -19,7 +19,7 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// Because is why a step is done: a text, or what it changes.
+// Because returns why a step is done: a text, or its differences.
 func (s Step) Because() (string, []model.Difference) {
 	if s.Why != "" {
 		return s.Why, nil
@@ -27,7 +27,7 @@ func (s Step) Because() (string, []model.Difference) {
 	return "", s.Diff
 }
 
-// Reason is why a step is done, as plain data: the same for the same reason.
+// Reason returns why a step is done, as plain data.
 func (s Step) Reason() string { return reason(s.Why, s.Diff, s.Effect) }
 
 // reason is a text and differences as plain data, with the effects that aren't that of the
@@ -47,7 +47,7 @@ func reason(why string, diff []model.Difference, e Effect) string {
 	return strings.Join(parts, "; ")
 }
 
-// String is the object's plan as plain text.
+// String returns the object's plan as plain text.
 func (o Object) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", o.Owner.Key)

@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Users are the guests that were made from a template, as far as disks and markers show: linked clones by
-// the names and parents of disks, others by what their markers say they come from.
+// Users returns the guests that were made from a template, as far as disks and markers show: linked
+// clones by the names and parents of disks, others by their markers.
 func Users(t *model.Guest, have *model.Observed) []*model.Guest {
 	base := fmt.Sprintf("base-%d-", t.VMID)
 	hangs := func(volume string) bool { return strings.Contains(volume, base) }

@@ -7,8 +7,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Wanted finds the parts of what is wanted, and what the plans of objects depend on: so that
-// a few objects can be planned without the others.
+// Wanted indexes the wanted state by object, with the dependencies of their plans, so that a
+// few objects can be planned without the others.
 type Wanted struct {
 	all       model.Desired
 	images    map[model.Key]model.Image
@@ -23,7 +23,7 @@ type Wanted struct {
 	reserved  map[int]model.Owner
 }
 
-// NewWanted takes what is wanted apart.
+// NewWanted indexes a wanted state.
 func NewWanted(all model.Desired) *Wanted {
 	w := &Wanted{
 		all: all, images: map[model.Key]model.Image{}, copies: map[model.Key][]model.Key{}, vms: map[model.Key]model.VM{}, snapshots: map[model.Key]model.Snapshot{},
@@ -83,27 +83,27 @@ func reserved(vms []model.VM) map[int]model.Owner {
 	return fixed
 }
 
-// All is all that is wanted.
+// All returns the whole wanted state.
 func (w *Wanted) All() model.Desired { return w.all }
 
-// Image is what is wanted of an image, if it is one.
+// Image returns the image with the key, if there is one.
 func (w *Wanted) Image(k model.Key) (model.Image, bool) { i, ok := w.images[k]; return i, ok }
 
-// VM is what is wanted of a guest, if it is one.
+// VM returns the guest with the key, if there is one.
 func (w *Wanted) VM(k model.Key) (model.VM, bool) { v, ok := w.vms[k]; return v, ok }
 
-// Snapshot is what is wanted of a snapshot, if it is one.
+// Snapshot returns the snapshot with the key, if there is one.
 func (w *Wanted) Snapshot(k model.Key) (model.Snapshot, bool) { s, ok := w.snapshots[k]; return s, ok }
 
-// Share is what is wanted of a directory mapping, if it is one.
+// Share returns the directory mapping with the key, if there is one.
 func (w *Wanted) Share(k model.Key) (model.Share, bool) { s, ok := w.shares[k]; return s, ok }
 
-// Going reports whether something is to go.
+// Going reports whether an object is to be removed.
 func (w *Wanted) Going(k model.Key) bool {
 	return w.vms[k].Deleted || w.images[k].Deleted || w.snapshots[k].Deleted || w.shares[k].Deleted
 }
 
-// Sources are what an object is made from, is of, or uses.
+// Sources returns the objects that an object is made from, belongs to, or uses.
 func (w *Wanted) Sources(k model.Key) (list []model.Key) {
 	if s, ok := w.snapshots[k]; ok {
 		return []model.Key{s.VM}
@@ -120,7 +120,7 @@ func (w *Wanted) Sources(k model.Key) (list []model.Key) {
 	return list
 }
 
-// Users are the objects that have this one as a source.
+// Users returns the objects that have this one as a source.
 func (w *Wanted) Users(k model.Key) []model.Key {
 	if image, _, ok := k.CopyOf(); ok && w.images[k].On != "" {
 		return append([]model.Key{image}, w.users[image]...)
@@ -128,7 +128,7 @@ func (w *Wanted) Users(k model.Key) []model.Key {
 	return w.users[k]
 }
 
-// Copies are the templates of an image, one a node, that plans have asked for.
+// Copies returns the templates of an image, one per node, that plans have requested.
 func (w *Wanted) Copies(image model.Key) []model.Key { return w.copies[image] }
 
 // addCopy notes a template of an image that a plan has asked for: from now on it is wanted.
@@ -144,8 +144,8 @@ func (w *Wanted) addCopy(k model.Key) {
 	w.all.Images = append(slices.Clip(w.all.Images), c)
 }
 
-// KeepCopies adds the templates to what is wanted that earlier plans have asked for, of images
-// that are still wanted.
+// KeepCopies adds templates that earlier plans have requested, of images that are still
+// wanted.
 func (w *Wanted) KeepCopies(want *model.Desired) {
 	for _, i := range want.Images {
 		for _, k := range w.copies[i.Owner.Key] {
@@ -157,8 +157,8 @@ func (w *Wanted) KeepCopies(want *model.Desired) {
 	}
 }
 
-// LeftOver notes a template that an image needs on a node, a guest that is to go because no manifest names it any more, or
-// snapshots of one that stays: from now on they are wanted to go.
+// LeftOver adds an object that a plan has found: a template that an image needs on a node, a guest to remove because no
+// manifest names it any more, or such snapshots of a guest that is kept.
 func (w *Wanted) LeftOver(o Object) {
 	key := o.Owner.Key
 	switch {
@@ -187,9 +187,8 @@ func (w *Wanted) has(k model.Key) bool {
 
 func (w *Wanted) isShare(k model.Key) bool { _, ok := w.shares[k]; return ok }
 
-// For is what is wanted, reduced to some objects and what their plans depend on. Those
-// asked for come first: what follows is there to be seen, and mustn't take the room that
-// they need.
+// For returns the wanted state reduced to some objects and what their plans depend on. The
+// requested objects come first, so that the others don't get the room that they need.
 func (w *Wanted) For(keys ...model.Key) model.Desired {
 	part := w.part()
 	for _, k := range keys {
@@ -204,8 +203,8 @@ func (w *Wanted) For(keys ...model.Key) model.Desired {
 	return part.want
 }
 
-// Rolled adds to a part of what is wanted the guests that are restarted and replaced along
-// with those of its plan, if there is something to restart or to replace.
+// Rolled adds the guests of the same rollout groups to a part of the wanted state, if its
+// plan restarts or replaces a guest.
 func (w *Wanted) Rolled(want model.Desired, planned Plan) (all model.Desired, more bool) {
 	groups, rolls := map[string]bool{}, false
 	for _, p := range planned.Objects {

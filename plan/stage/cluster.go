@@ -69,7 +69,7 @@ func (w *World) setFirewall(a model.SetFirewall) {
 	g.Firewall = &model.SeenFirewall{Firewall: now, OptionsDigest: w.NextDigest(), RulesDigest: w.NextDigest()}
 }
 
-// Edited is a list of rules after an edit.
+// Edited returns a list of rules after an edit.
 func Edited(rules []model.FirewallRule, e model.RuleEdit) []model.FirewallRule {
 	rules = slices.Clone(rules)
 	switch e.Verb {

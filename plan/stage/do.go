@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Do does an action, as Proxmox would.
+// Do carries out an action, as Proxmox would.
 func (w *World) Do(action model.Action) {
 	w.Log = append(w.Log, fmt.Sprintf("%T %d", action, action.Guest()))
 	switch a := action.(type) {

@@ -96,7 +96,7 @@ func describe(c *model.Config, text string) {
 	}
 }
 
-// Changed computes what follows from a config that has changed.
+// Changed updates all facts that follow from a changed config.
 func (w *World) Changed(g *model.Guest) {
 	g.Config.Digest = w.NextDigest()
 	g.Name = g.Config.Options["name"]
@@ -114,7 +114,7 @@ func bootSlot(c *model.Config) string {
 	return cmp.Or(d.Slot, "scsi0")
 }
 
-// Start has a guest run, with what was pending and an agent that answers.
+// Start starts a guest, with its pending changes and an agent that answers.
 func (w *World) Start(g *model.Guest) {
 	w.applyPending(g)
 	g.Status, g.Agent = model.StatusRunning, model.AgentUp

@@ -1,9 +1,10 @@
-// Package stage is a Proxmox cluster of nouns, on which plans are tried out: it does what an
-// action says at once, and shows what is looked at. There is no client, no task and no time.
+// Package stage simulates a Proxmox cluster with the nouns of package model, to try plans
+// out: it carries out actions at once, and shows what is observed. There is no client, no
+// task and no time.
 //
-// Tests of package plan live through stories on it, and package privileges finds out what
-// plans can ever do. A guest there is what Proxmox would make of the action; what Proxmox
-// refuses, it refuses, too.
+// Tests of package plan run stories on it, and package privileges uses it to find all
+// actions of plans. Guests are as Proxmox would make them, and it refuses what Proxmox
+// refuses.
 package stage
 
 import (
@@ -21,25 +22,25 @@ type World struct {
 	Root           bool // see [model.Observed]
 	Nodes          map[string]*model.Node
 	Storages       map[string]*model.Storage
-	Guests         map[int]*model.Guest // with everything known
+	Guests         map[int]*model.Guest // guests with all facts
 	Files          map[string]model.File
 	Snippets       map[string]model.File
 	Rules          map[string][]string
 	HA             map[string]map[string]string
 	Dirs           map[string]model.Dir
-	Log            []string // of all that was done
+	Log            []string // the actions that were done
 
-	// Live reports whether a change of an option applies to a guest that runs; nil: all do.
+	// Live reports whether a change of an option applies to a running guest; nil: all do.
 	Live func(g *model.Guest, option string) bool
-	// List computes what the list of guests shows of a config; nil: the name.
+	// List returns what the list of guests shows of a config; nil: the name.
 	List func(g *model.Guest)
-	// Address is what agents of guests report.
+	// Address is the address that guest agents report.
 	Address netip.Prefix
 
 	digest int
 }
 
-// New is a cluster without anything.
+// New returns an empty cluster.
 func New() *World {
 	return &World{
 		Release: 9, Nodes: map[string]*model.Node{}, Storages: map[string]*model.Storage{}, Guests: map[int]*model.Guest{}, Files: map[string]model.File{},
@@ -47,14 +48,14 @@ func New() *World {
 	}
 }
 
-// NextDigest is the digest of a config that has changed.
+// NextDigest returns a new digest for a changed config.
 func (w *World) NextDigest() string {
 	w.digest++
 	return fmt.Sprintf("%040d", w.digest)
 }
 
-// Observe shows the cluster as far as it was asked for. What isn't part of it (bridges, mappings, rights, URLs) nobody
-// knows.
+// Observe returns the cluster as far as it was requested. Bridges, mappings, rights and URLs aren't part of it and
+// stay unknown.
 func (w *World) Observe(l model.Look) *model.Observed {
 	o := &model.Observed{Release: w.Release, Minor: w.Minor, Root: w.Root, Nodes: w.Nodes, Storages: w.Storages, Guests: map[int]*model.Guest{}, IDs: map[int]bool{}}
 	for id, g := range w.Guests {
