@@ -6,20 +6,20 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Address is an address with who has it, for tables and for machines.
+// Address is an address and its guest, for tables and for programs.
 type Address struct {
 	Address string `json:"address"`
 	Pool    string `json:"pool,omitempty"`
 	VM      string `json:"vm"`
 	VMID    int    `json:"vmid"`
 	Node    string `json:"node"`
-	Object  string `json:"object,omitempty"` // of which manifest
+	Object  string `json:"object,omitempty"` // the manifest's object
 	Set     string `json:"set,omitempty"`
-	From    string `json:"from"`             // where that is known from: config, claim or agent
+	From    string `json:"from"`             // source: config, claim or agent
 	Shared  bool   `json:"shared,omitempty"` // another guest has it, too
 }
 
-// AddressOf makes the view of an address that a guest has.
+// AddressOf returns the view of a guest's address.
 func AddressOf(h model.Holding, g *model.Guest, pool string) Address {
 	a := Address{Address: h.Address.String(), Pool: pool, VM: h.Name, VMID: h.VMID, Node: h.Node, From: "config"}
 	switch {

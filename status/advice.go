@@ -10,8 +10,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Words are those of the people who read a text. Plans and failures say in codes what
-// can be done ([model.Advice]); here is what each code means behind each door.
+// Words is the vocabulary of a door. Plans and failures have codes for advice
+// ([model.Advice]); here are the texts of each code for each door.
 type Words int
 
 // The doors.
@@ -37,7 +37,7 @@ var consents = map[model.Do][2]string{
 // clusterConsents are the flags of `proxplane cluster` by which people agree.
 var clusterConsents = map[model.Do]string{model.AllowRestart: "--allow-restart"}
 
-// Consent names what agrees to a step that was refused: a flag, a field.
+// Consent names the flag or field that allows a refused step.
 func (w Words) Consent(do model.Do) string {
 	switch w {
 	case Terraform:
@@ -155,7 +155,7 @@ func both(f func(model.Advice) string) [2]func(model.Advice) string {
 	return [2]func(model.Advice) string{f, f}
 }
 
-// Advice says what a person can do; empty: nothing in particular.
+// Advice returns the text of an advice; empty: none.
 func (w Words) Advice(a model.Advice) string {
 	consent := w.Consent(a.Do)
 	switch {
@@ -177,7 +177,7 @@ func (w Words) Advice(a model.Advice) string {
 	return Sentence(a.Text)
 }
 
-// Say is a text with what can be done about it.
+// Say returns a text with its advice.
 func (w Words) Say(text string, do model.Advice) string {
 	text = Sentence(text)
 	if d := w.Advice(do); d != "" {
@@ -186,15 +186,15 @@ func (w Words) Say(text string, do model.Advice) string {
 	return text
 }
 
-// Note is a note of a plan.
+// Note returns the text of a note.
 func (w Words) Note(n plan.Note) string {
 	return w.Say(Text(n.Text, n.Diff), n.Do)
 }
 
-// Wait is why nothing more can be done now.
+// Wait returns the text of a wait.
 func (w Words) Wait(why plan.Wait) string { return w.Say(Text(why.Text, why.Diff), why.Do) }
 
-// Waits says that an object waits, with the reason.
+// Waits returns that an object waits, and why.
 func (w Words) Waits(why plan.Wait) string {
 	switch {
 	case why.Reason == model.WaitAgent:

@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Node is a host, for tables and for machines.
+// Node is a host, for tables and for programs.
 type Node struct {
 	Name   string `json:"name"`
 	Online bool   `json:"online"`
@@ -20,7 +20,7 @@ type Node struct {
 	Running     int   `json:"running"`
 }
 
-// NodeOf makes the view of a node and counts its guests.
+// NodeOf returns the view of a node with the number of its guests.
 func NodeOf(n *model.Node, have *model.Observed) Node {
 	v := Node{Name: n.Name, Online: n.Online, Maintenance: n.Maintenance, CPUs: n.CPUs, Memory: n.Memory, Used: n.Used}
 	for _, g := range have.Guests {
@@ -66,8 +66,7 @@ type Storage struct {
 	Used    int64    `json:"usedBytes"`
 }
 
-// StoragesOf makes the views of a storage: one if it is shared, else one for
-// each node, since each has its own room.
+// StoragesOf returns the views of a storage: one if it is shared, else one for each node.
 func StoragesOf(s *model.Storage) []Storage {
 	view := Storage{Name: s.Name, Type: s.Type, Shared: s.Shared, Nodes: []string{}, Content: append([]string{}, model.NamesOf(s.Content)...)}
 	nodes := model.NamesOf(s.OnNode)

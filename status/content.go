@@ -10,7 +10,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Image is something that guests are made from.
+// Image is a source of guests, for tables and for programs.
 type Image struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"` // template, iso or import
@@ -24,7 +24,7 @@ type Image struct {
 	// UsedBy are the machines that were made from it.
 	UsedBy []string `json:"usedBy,omitempty"`
 
-	// What is known when the manifests are there.
+	// Known only with manifests.
 	Object  string `json:"object,omitempty"`
 	Ready   *bool  `json:"ready,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -76,7 +76,7 @@ type Snapshot struct {
 	Ours        bool      `json:"ours"`
 }
 
-// SnapshotOf makes the view of a snapshot.
+// SnapshotOf returns the view of a snapshot.
 func SnapshotOf(g *model.Guest, s model.SnapshotInfo) Snapshot {
 	text, _, ours := model.ParseDescription(s.Description)
 	v := Snapshot{VM: g.Name, VMID: g.VMID, Name: s.Name, Parent: s.Parent, Memory: s.Memory, Description: strings.TrimSpace(text), Ours: ours}
@@ -86,8 +86,8 @@ func SnapshotOf(g *model.Guest, s model.SnapshotInfo) Snapshot {
 	return v
 }
 
-// Snapshots are those of a guest, in the order of their tree: parents before
-// what came after them. "current" isn't one: it stands for the present state.
+// Snapshots returns the snapshots of a guest, parents before children. "current" isn't one:
+// it stands for the present state.
 func Snapshots(g *model.Guest) []Snapshot {
 	children := map[string][]model.SnapshotInfo{}
 	for _, s := range g.Snapshots {

@@ -13,17 +13,17 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// About is all that is known of a guest.
+// About has everything to describe about a guest.
 type About struct {
-	Guest *model.Guest // nil: it isn't there
-	Want  *plan.Object // nil: the manifests weren't given
+	Guest *model.Guest // nil: there is none
+	Want  *plan.Object // nil: no manifests were given
 	Tasks []Task
-	// Templates are all of an image; one alone is the guest.
+	// Templates are the templates of an image; a single one is the guest.
 	Templates []Image
 	Now       time.Time
 }
 
-// Describe has the details of a guest, section by section.
+// Describe formats the details of a guest, section by section.
 func (p Page) Describe(a About) string {
 	d := &description{page: p}
 	if a.Guest != nil {

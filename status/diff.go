@@ -13,9 +13,9 @@ import (
 // settings are a guest's settings as text, by name: "memory" is "4096".
 type settings map[string]string
 
-// Diff is what a plan changes about an object's guest, as lines of a unified diff:
-// what goes begins with "-", what comes with "+". Secrets aren't in it. g is nil where
-// there is no guest yet. It is empty if the settings stay as they are.
+// Diff returns the changes of a plan to an object's guest, as lines of a unified diff: old
+// values begin with "-", new ones with "+". It has no secrets. g is nil if there is no
+// guest yet. The result is empty if no setting changes.
 func Diff(o plan.Object, g *model.Guest) []string {
 	before := settingsOf(g)
 	after := maps.Clone(before)
@@ -37,8 +37,8 @@ func Diff(o plan.Object, g *model.Guest) []string {
 	return lines
 }
 
-// DiffComments says what a diff of settings doesn't show: what is refused, what is in the way,
-// and the steps that aren't about settings. With every, all steps are said.
+// DiffComments returns what a diff of settings doesn't show: refusals, waits, and steps that
+// change no setting; with every, all steps.
 func DiffComments(o plan.Object, every bool) (lines []string) {
 	for _, r := range o.Refused {
 		if r.Allow == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Reason is why something is done, in words: a reason of its own, or what it changes.
+// Reason returns why a step is done: its own reason, or its differences.
 func Reason(why string, diff []model.Difference) string {
 	if why != "" {
 		return Sentence(why)
@@ -16,7 +16,7 @@ func Reason(why string, diff []model.Difference) string {
 	return Sentence(Differences(diff))
 }
 
-// Text is a text with the differences that it is about.
+// Text returns a text with its differences.
 func Text(text string, diff []model.Difference) string {
 	switch {
 	case len(diff) == 0:
@@ -27,8 +27,8 @@ func Text(text string, diff []model.Difference) string {
 	return Sentence(text + ": " + Differences(diff))
 }
 
-// Why is the reason of a step, as far as it tells more than the step itself: that
-// something is made because it isn't there goes without saying.
+// Why returns the reason of a step; empty if the reason is trivial, such as that a new
+// object doesn't exist yet.
 func Why(s plan.Step) string {
 	if s.Obvious {
 		return ""
@@ -36,7 +36,7 @@ func Why(s plan.Step) string {
 	return Reason(s.Why, s.Diff)
 }
 
-// Differences says what changes: at once, and at the next start.
+// Differences formats changes: those at once, and those at the next start.
 func Differences(list []model.Difference) string {
 	var now, later []model.Difference
 	for _, d := range list {
@@ -97,7 +97,7 @@ var verbWords = map[model.Verb]map[string]string{
 	model.VerbAdd:    {model.FieldCloudInit: "add a cloud-init drive"},
 }
 
-// Difference says what one thing changes from and to: "memory 2048 → 4096 MiB".
+// Difference formats one change: "memory 2048 → 4096 MiB".
 func Difference(d model.Difference) string {
 	if text := verbWords[d.Verb][d.Field]; text != "" {
 		return text

@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// VM is a guest, or one that is wanted, for tables and for machines. The names
-// of its fields stay.
+// VM is a guest or a wanted guest, for tables and for programs. The names of its fields are
+// stable.
 type VM struct {
 	Name      string   `json:"name"`
 	State     string   `json:"state"` // running, stopped, paused, unknown or absent
@@ -27,11 +27,11 @@ type VM struct {
 	Lock      string   `json:"lock,omitempty"`
 	HA        string   `json:"ha,omitempty"`
 	Ours      bool     `json:"ours"`             // made or adopted by proxplane
-	Object    string   `json:"object,omitempty"` // of which manifest, where that was read
+	Object    string   `json:"object,omitempty"` // the manifest's object, if the marker was read
 	Set       string   `json:"set,omitempty"`
 	untold    bool     // it is being made, or destroyed, and can't say whose it is
 
-	// What is known when the manifests are there.
+	// Known only with manifests.
 	Ready   *bool        `json:"ready,omitempty"`
 	Reason  model.Reason `json:"reason,omitempty"`
 	Message string       `json:"message,omitempty"`
@@ -40,8 +40,8 @@ type VM struct {
 // absent is the state of a guest that isn't there.
 const absent = "absent"
 
-// GuestState is the state of an object's guest in a word: its status if it is seen; else
-// whether it is absent or, where it was made and the reason hides it, unknown.
+// GuestState is the state of an object's guest in a word: its status; absent if there is
+// none; unknown if it was made and the reason hides it.
 func GuestState(seen model.Status, reason model.Reason, made bool) string {
 	switch {
 	case seen != "":
@@ -58,7 +58,7 @@ func unseen(o plan.Object) string {
 	return GuestState("", reason, !reason.Facts().Unmade)
 }
 
-// VMOf makes the view of a guest.
+// VMOf returns the view of a guest.
 func VMOf(g *model.Guest) VM {
 	v := VM{
 		Name: g.Name, State: string(cmp.Or(g.Status, model.StatusUnknown)), Node: g.Node, VMID: g.VMID,
@@ -97,8 +97,8 @@ func allDisks(c *model.Config) int64 {
 	return sum
 }
 
-// Wanted is the view of a guest that is wanted, with how far it is from that;
-// g is nil when it isn't there.
+// Wanted returns the view of a wanted guest with the state of its plan; g is nil if the
+// guest doesn't exist.
 func Wanted(g *model.Guest, o plan.Object) VM {
 	v := VM{Name: o.Owner.Name, State: unseen(o), Node: o.Node, VMID: o.VMID}
 	if g != nil {
@@ -108,7 +108,7 @@ func Wanted(g *model.Guest, o plan.Object) VM {
 	return v.With(CLI.Of(o))
 }
 
-// With adds how far a guest is from what is wanted. Whether one is ready of which not all was read isn't known.
+// With adds the state of the plan. If not everything was read, ready is unknown.
 func (v VM) With(out Verdict) VM {
 	ready := out.State == model.StateReady || out.State == model.StateGone
 	v.Ready, v.Reason, v.Message = &ready, out.Reason, out.Message
@@ -118,8 +118,7 @@ func (v VM) With(out Verdict) VM {
 	return v
 }
 
-// Addresses are a guest's addresses as text, those that others can reach
-// first.
+// Addresses returns a guest's addresses as text; those that others can reach come first.
 func Addresses(list []netip.Prefix) []string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b netip.Prefix) int { return cmp.Compare(distance(a.Addr()), distance(b.Addr())) })
@@ -208,8 +207,7 @@ func VMTable(list []VM) Table {
 	return t
 }
 
-// SummaryTable lists wanted guests with whether they are ready: the end of an
-// apply.
+// SummaryTable lists wanted guests and whether they are ready, for the end of an apply.
 func SummaryTable(list []VM) Table {
 	t := Table{Columns: []Column{
 		{Name: "NAME", Flex: true, Ends: true}, {Name: "STATE"}, {Name: "NODE"}, {Name: "VMID", Right: true}, {Name: "IP"}, {Name: "READY"},

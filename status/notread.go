@@ -6,14 +6,14 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// What a plan may not have read.
+// Kinds of facts that a plan may not have read.
 const (
 	NotReadConfigs = "configs" // of machines that the cluster's list shows as up to date
 	NotReadPower   = "power"   // the list's power states are up to ten seconds old
-	NotReadAgents  = "agents"  // whether guest agents report the addresses that are waited for
+	NotReadAgents  = "agents"  // the addresses that guest agents report
 )
 
-// NotReadOf is what wasn't read for a plan, in one word each.
+// NotReadOf returns what wasn't read for a plan, in one word each.
 func NotReadOf(p plan.Plan, quick bool) []string {
 	switch {
 	case quick:
@@ -24,7 +24,8 @@ func NotReadOf(p plan.Plan, quick bool) []string {
 	return nil
 }
 
-// NotRead is the last line of a plan for which not everything was read; empty: it was.
+// NotRead returns the last line of a plan for which not everything was read; empty: everything
+// was read.
 func (p Page) NotRead(all plan.Plan, quick bool) string {
 	var text string
 	switch n := unasked(all); {

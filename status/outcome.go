@@ -8,14 +8,14 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Verdict is how an object is, in the words of a door.
+// Verdict is the state of an object in the words of a door.
 type Verdict struct {
 	State   model.State
 	Reason  model.Reason // for machines
 	Message string       // one sentence, for people
 }
 
-// Of says how the object is that a plan is for.
+// Of returns the verdict on an object from its plan.
 func (w Words) Of(o plan.Object) Verdict {
 	switch {
 	case o.Gone:
@@ -54,7 +54,7 @@ func (w Words) waiting(why model.Wait) Verdict {
 	return Verdict{why.Reason.State(), why.Reason, w.Wait(why)}
 }
 
-// Outcome says what became of an object.
+// Outcome returns the verdict on an object from its outcome.
 func (w Words) Outcome(o model.Outcome) Verdict {
 	if f := o.Failure; o.State == model.StateChanging && f != nil && f.Hard && o.Repeats {
 		// What has failed for long is tried once more: that is no news.
@@ -171,8 +171,8 @@ const (
 	ConditionDegraded    = "Degraded"
 )
 
-// Conditions are the aspects of an outcome: whether the object is ready,
-// whether it goes on by itself, and whether somebody has to do something.
+// Conditions returns the conditions of an outcome: whether the object is ready, whether it
+// continues by itself, and whether somebody has to act.
 func (v Verdict) Conditions() []Condition {
 	ready, progressing, degraded := "False", "False", "False"
 	switch v.State {

@@ -21,7 +21,7 @@ func (p Paint) Red(text string) string    { return p.with("31", text) }
 func (p Paint) Grey(text string) string   { return p.with("90", text) }
 func (p Paint) Bold(text string) string   { return p.with("1", text) }
 
-// Sign is the character that stands before a step.
+// Sign returns the character in front of a step.
 func Sign(e plan.Effect) string {
 	switch e {
 	case plan.New:

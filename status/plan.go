@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Page says how texts are laid out.
+// Page is the layout of texts.
 type Page struct {
 	Paint
 	Width int  // lines are broken there; 0: never
@@ -17,8 +17,8 @@ type Page struct {
 	Words Words
 }
 
-// Plan is a plan as people read it: grouped by object, each step with what,
-// why and effect, and a last line with counts.
+// Plan formats a plan for people: grouped by object, each step with action, reason and
+// effect, and a last line with counts.
 func (p Page) Plan(all plan.Plan) string {
 	var b strings.Builder
 	for _, o := range all.Objects {
@@ -35,7 +35,7 @@ func (p Page) Plan(all plan.Plan) string {
 	return b.String()
 }
 
-// Object is the plan for one object.
+// Object formats the plan for one object.
 func (p Page) Object(o plan.Object) string {
 	var b strings.Builder
 	b.WriteString(p.heading(o) + "\n")
@@ -173,17 +173,17 @@ func (p Page) wait(w plan.Wait) string {
 	return p.Yellow(text) + "\n"
 }
 
-// Counts are how many objects there are of each sort.
+// Counts are the numbers of objects by what their plans do.
 type Counts struct {
 	Make    int `json:"make"`
 	Change  int `json:"change"`
 	Restart int `json:"restart"` // also stopped
 	Remove  int `json:"remove"`  // destroyed, replaced, or losing data
 	Refused int `json:"refused"`
-	Blocked int `json:"blocked"` // nothing but a person can bring them further
+	Blocked int `json:"blocked"` // a person has to change something
 	Wait    int `json:"wait"`
 	Same    int `json:"same"`
-	Unread  int `json:"unread,omitempty"` // nothing to do by what was read, which wasn't all
+	Unread  int `json:"unread,omitempty"` // nothing to do by what was read, which wasn't everything
 
 	gone int // of those: they were to go, and nothing of them is left
 }
@@ -230,7 +230,7 @@ func (c Counts) Changes() bool {
 	return c.Make+c.Change+c.Restart+c.Remove+c.Refused+c.Blocked+c.Wait > 0
 }
 
-// Ended says how many objects are up to date, and how many of them by being gone.
+// Ended says how many objects are up to date, and how many of these are gone.
 func Ended(same, gone int) string {
 	switch {
 	case gone == 0:

@@ -7,13 +7,13 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// PlanView is a plan for machines. Its field names stay.
+// PlanView is a plan for programs. Its field names are stable.
 type PlanView struct {
 	Objects []ObjectView `json:"objects"`
 	Counts  Counts       `json:"counts"`
 	// Notes are of no object in particular.
 	Notes []string `json:"notes,omitempty"`
-	// NotRead is what wasn't read for it: configs, power, agents.
+	// NotRead are the kinds of facts that weren't read: configs, power, agents.
 	NotRead []string `json:"notRead,omitempty"`
 }
 
@@ -30,10 +30,10 @@ type ObjectView struct {
 	Reason    model.Reason  `json:"reason"`
 	Message   string        `json:"message"`
 	Steps     []StepView    `json:"steps,omitempty"`
-	Foreseen  bool          `json:"foreseen,omitempty"` // the steps are done after what the message says
+	Foreseen  bool          `json:"foreseen,omitempty"` // the steps follow the wait in the message
 	Refused   []RefusalView `json:"refused,omitempty"`
 	Notes     []string      `json:"notes,omitempty"`
-	Resolved  string        `json:"resolved,omitempty"` // what the name of an image stands for
+	Resolved  string        `json:"resolved,omitempty"` // template that an image stands for
 }
 
 // StepView is one step.
@@ -47,7 +47,7 @@ type StepView struct {
 	After   []int        `json:"after,omitempty"`
 }
 
-// ChangeView is one thing that changes.
+// ChangeView is one change.
 type ChangeView struct {
 	Field  string `json:"field"` // as in Proxmox' config: memory, net0.bridge
 	Verb   string `json:"verb"`  // set, add, remove and others
@@ -75,17 +75,17 @@ func fieldName(field string) string {
 	return cmp.Or(fieldNames[field], field)
 }
 
-// RefusalView is a step that wasn't agreed to.
+// RefusalView is a refused step.
 type RefusalView struct {
 	What    string       `json:"what"`
 	Why     string       `json:"why,omitempty"`
 	Changes []ChangeView `json:"changes,omitempty"`
 	Effect  string       `json:"effect"`
-	Allow   string       `json:"allow"`           // the flag or field that agrees to it
-	Needs   string       `json:"needs,omitempty"` // the same as a code, which is equal for all doors
+	Allow   string       `json:"allow"`           // the flag or field that allows it
+	Needs   string       `json:"needs,omitempty"` // the same as a code, equal for all doors
 }
 
-// ViewOf makes the view of a plan.
+// ViewOf returns the view of a plan.
 func (w Words) ViewOf(all plan.Plan) PlanView {
 	v := PlanView{Objects: []ObjectView{}, Counts: CountOf(all)}
 	for _, note := range all.Notes {

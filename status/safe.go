@@ -11,8 +11,8 @@ import (
 // them that a terminal takes for commands: to write the clipboard, to hide a line, to make
 // another one up.
 
-// Safe is a text without such characters: they are shown as \u001b. It has the colours of
-// [Paint], line ends and tabs.
+// Safe returns a text in which control characters are shown as \u001b. Colours of [Paint],
+// line ends and tabs stay.
 func Safe(text string) string {
 	if !strings.ContainsFunc(text, unsafe) && utf8.ValidString(text) {
 		return text
@@ -65,13 +65,13 @@ func colour(text string) int {
 	return 0
 }
 
-// SafeWriter writes what is [Safe].
+// SafeWriter writes texts that are [Safe].
 type SafeWriter struct {
 	W    io.Writer
 	rest []byte // the beginning of a character
 }
 
-// Write writes p as far as it has whole characters; the rest comes with the next one.
+// Write writes the whole characters of p; an incomplete one is written with the next call.
 func (s *SafeWriter) Write(p []byte) (int, error) {
 	all := append(s.rest, p...)
 	end := len(all)

@@ -16,11 +16,11 @@ type Column struct {
 	Name  string
 	Wide  bool // only in the wide form
 	Right bool // numbers
-	Flex  bool // is cut to make the table fit the screen
+	Flex  bool // is cut if the table doesn't fit the screen
 	Ends  bool // is cut in the middle: names differ at their ends
 }
 
-// Layout says how a table is written.
+// Layout is the layout of a table.
 type Layout struct {
 	Wide    bool
 	Width   int // of the screen; 0: nothing is cut
@@ -34,8 +34,7 @@ const gap = "  "
 // doesn't fit the screen otherwise.
 const fair, least = 12, 8
 
-// Text is the table with its columns aligned, one line a row. No line ends in
-// blanks.
+// Text returns the table with its columns aligned, one line a row. No line ends in blanks.
 func (t Table) Text(l Layout) string {
 	var shown []int
 	for i, c := range t.Columns {
@@ -141,7 +140,7 @@ func cut(text string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// CutMiddle shortens a text in its middle, so that names still differ which begin alike.
+// CutMiddle shortens a text in its middle, so that names with a common prefix still differ.
 func CutMiddle(text string, width int) string {
 	runes := []rune(text)
 	if len(runes) <= width || width < 3 {

@@ -60,7 +60,7 @@ var whys = map[string]string{
 	model.WhyData:           "userData",
 }
 
-// Sentence writes the text of a plan as people do: its codes in words, and objects by their short
+// Sentence rewrites the text of a plan for people: codes in words, and objects by their short
 // names.
 func Sentence(text string) string {
 	if words, ok := whys[text]; ok {
@@ -107,7 +107,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Percent prints a part of a whole.
+// Percent formats a part of a whole.
 func Percent(part, whole int64) string {
 	if whole <= 0 {
 		return "-"
