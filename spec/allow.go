@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Allow is what the machines and images of a cluster may use. A list that is nil allows
-// everything but what reaches the hosts; * in an entry stands for any text.
+// Allow is what the machines and images of a cluster may use. A nil list allows everything
+// except access to the hosts; * in an entry stands for any text.
 type Allow struct {
 	Sources     []string // templates, URLs and ISO images; nil: all, but no VM that isn't a template
 	Pools       []string
@@ -20,7 +20,7 @@ type Allow struct {
 	Networks    []string
 	Paths       []string // directories of the hosts; nil: none
 	Hookscripts []string // nil: none
-	ExtraConfig []string // nil: all but what reaches the hosts
+	ExtraConfig []string // nil: all except those with access to the hosts
 }
 
 // forbid notes that the cluster doesn't allow what a field asks for, and what would

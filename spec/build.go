@@ -83,8 +83,8 @@ func (b *build) useImage(i *Image) {
 	b.result.Image = &img
 }
 
-// TemplateKind is the kind of images that no object describes: templates that a machine
-// names directly.
+// TemplateKind is the kind of images without an object: templates that a machine names
+// directly.
 const TemplateKind = "Template"
 
 // useTemplate has the machine made from a template of Proxmox, by its name or VMID.

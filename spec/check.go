@@ -23,7 +23,7 @@ var (
 	ifaceName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{1,20}$`)
 )
 
-// IsGuestName reports whether Proxmox takes a name for a machine.
+// IsGuestName reports whether a name is valid for a machine in Proxmox.
 func IsGuestName(name string) bool {
 	tooLong := func(label string) bool { return len(label) > 63 }
 	return guestName.MatchString(name) && len(name) <= 253 && !slices.ContainsFunc(strings.Split(name, "."), tooLong)

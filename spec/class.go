@@ -21,7 +21,7 @@ type class struct {
 	extra      map[string]string
 }
 
-// Class is what the virtual hardware of machines is.
+// Class is the virtual hardware of machines.
 type Class struct {
 	Name          string // for messages
 	CPUs          int
@@ -49,7 +49,7 @@ type Class struct {
 	ExtraConfig map[string]string // options as Proxmox names them
 }
 
-// Check says what is wrong with it, and what people should know about it.
+// Check returns the errors of a class, and notes for people.
 func (c *Class) Check() (errs Errors, notes []*Error) {
 	var r report
 	r.class(c)

@@ -13,32 +13,32 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Cluster is what holds for all machines and images of one Proxmox cluster.
+// Cluster has the settings for all machines and images of one Proxmox cluster.
 type Cluster struct {
-	Name  string      // for messages: of what the door calls it by
+	Name  string      // name for messages
 	Range model.Range // of VMIDs; zero: [DefaultRange]
 	Nodes []string    // that machines may be on; empty: all
-	// Facts are what people know of nodes, see [Nodes].
+	// Facts are settings of nodes, see [Nodes].
 	Facts    map[string]model.NodeFacts
 	Defaults Defaults
 	Networks Networks // by the names that machines use
-	SSH      bool     // nodes can be logged in to, to put snippets there
+	SSH      bool     // there is a login to nodes, for snippets
 	Allow    *Allow   // what machines and images may use; nil: everything
 }
 
-// Defaults are what machines get that say nothing else.
+// Defaults are for fields that machines leave out.
 type Defaults struct {
 	Storage        string // of disks
 	ISOStorage     string // empty: local
 	SnippetStorage string // empty: local
 	Hook           string // volume of proxplane's hook; empty: where it is installed by default
-	Bridge         string // of networks that have no name here
+	Bridge         string // of networks without an entry in Networks
 }
 
-// Networks are what names of networks stand for.
+// Networks defines the names of networks.
 type Networks map[string]ClusterNetwork
 
-// ClusterNetwork is what the name of a network stands for.
+// ClusterNetwork defines the name of a network.
 type ClusterNetwork struct {
 	Bridge   string
 	VLAN     int
@@ -47,7 +47,7 @@ type ClusterNetwork struct {
 	Pool     *Pool // addresses for machines; nil: none
 }
 
-// DefaultRange is where the VMIDs of machines come from when nobody gives a range.
+// DefaultRange is the range of VMIDs if none is given.
 var DefaultRange = model.DefaultRange
 
 // What else holds then.

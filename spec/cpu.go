@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// CPU says how CPUs are used.
+// CPU are settings of the CPUs.
 type CPU struct {
 	Flags    []string // "+aes", "-pcid"
 	Limit    string   // how many CPUs of the node it may use
@@ -20,7 +20,7 @@ type CPU struct {
 	Affinity string   // CPUs of the node: "0-3,8"
 }
 
-// NUMA shows the guest NUMA nodes.
+// NUMA shows NUMA nodes to the guest.
 type NUMA struct {
 	Nodes []NUMANode // none: one for each socket
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Disk is a disk of a machine. The one that came with the image is named root.
+// Disk is a disk of a machine. The disk of the image is named root.
 type Disk struct {
 	Name     string
 	Size     *resource.Quantity

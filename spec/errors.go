@@ -7,14 +7,14 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Error is one thing that is wrong with what is wanted.
+// Error is one error in the wanted state.
 type Error struct {
-	Object model.Key // that it is about
+	Object model.Key // the object with the error
 	Field  string    // "disks[0].size"; empty: the object as a whole
-	Line   int       // of the text that the field holds, from 1; 0: not known. Text has it too
+	Line   int       // line in the text of the field, from 1; 0: not known. Text has it, too
 	Text   Message
 
-	// Forbidden says that it is a rule of the cluster that is broken: see [Cluster.Allow].
+	// Forbidden says that the cluster doesn't allow it: see [Cluster.Allow].
 	Forbidden bool
 }
 
@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 	return b.String() + e.Text.String()
 }
 
-// Errors are all that is wrong.
+// Errors are all errors.
 type Errors = List[*Error] //nolint:errname // it reads as spec.Errors
 
 // List is several errors, one a line.
@@ -43,7 +43,7 @@ func (l List[E]) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives each of them.
+// Unwrap returns each of them.
 func (l List[E]) Unwrap() []error {
 	all := make([]error, len(l))
 	for i, one := range l {
@@ -52,7 +52,7 @@ func (l List[E]) Unwrap() []error {
 	return all
 }
 
-// OrNil is an error only if there are any.
+// OrNil returns nil if there are none.
 func (l List[E]) OrNil() error {
 	if len(l) == 0 {
 		return nil

@@ -20,10 +20,10 @@ type Firewall struct {
 	PolicyOut            string // empty: ACCEPT
 	LogIn                string // empty: nothing is logged
 	LogOut               string
-	DHCP                 *bool // nil: as Proxmox has it, let through
+	DHCP                 *bool // nil: Proxmox' default, allowed
 	NDP                  *bool // nil: the same
 	RouterAdvertisements bool
-	MACFilter            *bool // nil: as Proxmox has it, on
+	MACFilter            *bool // nil: Proxmox' default, on
 	IPFilter             bool
 	Rules                []FirewallRule
 }

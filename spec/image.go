@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Image is something that machines are made from: one of Source, URL and ISO.
+// Image is a source of machines: one of Source, URL and ISO.
 type Image struct {
 	Owner          model.Owner
 	Source         string    // a template, by its name or VMID
@@ -21,7 +21,7 @@ type Image struct {
 	ChecksumType   string // empty: by the length of Checksum
 	ISO            string // a name such as debian.iso, or a volume
 	Storage        string // of what is fetched
-	// Nodes have a template before a machine needs it there; "*": all.
+	// Nodes get a template before a machine needs it there; "*": all.
 	Nodes []string
 	// Copies says whether a template with local disks is copied to nodes that machines are placed
 	// on: auto, the default, or never.
@@ -31,7 +31,7 @@ type Image struct {
 	Hold    model.Hold
 }
 
-// Selector says which of the templates of one name are meant.
+// Selector selects among templates of the same name.
 type Selector struct {
 	Pool    string
 	Tag     string
@@ -39,22 +39,22 @@ type Selector struct {
 	Storage string // of the root disk
 }
 
-// OS is what is known of the system in an image.
+// OS describes the system in an image.
 type OS struct {
 	Type     string // as Proxmox' ostype
 	Ignition string // newest version of Ignition configs that it reads
-	Agent    bool   // the guest agent is in it
+	Agent    bool   // the guest agent is installed
 	BIOS     string // that it needs: seabios or uefi
 }
 
-// Check says what is wrong with it, whatever cluster it is for.
+// Check returns the errors of an image that don't depend on the cluster.
 func (i *Image) Check() Errors {
 	r := report{object: i.Owner.Key}
 	r.image(i)
 	return r.errs
 }
 
-// Image translates an image for a cluster, and says what is wrong with it there.
+// Image translates an image for a cluster, and reports errors.
 func (c *Cluster) Image(i Image) (model.Image, Errors) {
 	img, errs, _ := c.image(&i)
 	if e := c.Forbids(&i); e != nil {
@@ -63,7 +63,7 @@ func (c *Cluster) Image(i Image) (model.Image, Errors) {
 	return img, errs
 }
 
-// Forbids says what the cluster doesn't allow about an image; nil: it may be used.
+// Forbids returns why the cluster doesn't allow an image; nil: it may be used.
 func (c *Cluster) Forbids(i *Image) *Error {
 	field, what, list, entry := c.forbiddenSource(i)
 	if field == "" {
@@ -150,7 +150,7 @@ func (r *report) imageNodes(img *model.Image, spec *Image) {
 	img.Ahead = slices.Compact(slices.Sorted(slices.Values(spec.Nodes)))
 }
 
-// CopiesNever is the word for templates that aren't copied to other nodes.
+// CopiesNever says that templates aren't copied to other nodes.
 const CopiesNever = "never"
 
 // imageCopies says whether a template is copied to other nodes.
@@ -185,7 +185,7 @@ func (r *report) imageSource(img *model.Image, source string) {
 	}
 }
 
-// sourceSelector says which of the templates of one name are meant.
+// sourceSelector selects among templates of the same name.
 func (r *report) sourceSelector(img *model.Image, spec *Image) {
 	pin := spec.SourceSelector
 	if pin == nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Machine is a machine that is wanted. Its zero fields mean Proxmox' defaults, or those
-// of the cluster, the class and the image.
+// Machine is a wanted machine. Zero fields have the defaults of Proxmox, the cluster, the
+// class or the image.
 type Machine struct {
-	Owner      model.Owner       // whose the guest is; its kind and name are those of the object
+	Owner      model.Owner       // owner of the guest; its kind and name are those of the object
 	Name       string            // of the guest in Proxmox; empty: the owner's
 	VMID       int               // 0: one of the owner's candidates
-	Remembered int               // the VMID that was chosen earlier, where somebody wrote it down
-	Had        []string          // the addresses that it had from pools, where somebody wrote them down
+	Remembered int               // the stored VMID that was chosen earlier
+	Had        []string          // the stored addresses that it had from pools
 	Labels     map[string]string // for anti-affinity
-	Member     *Member           // it is one of several that an object stands for; nil: the only one
+	Member     *Member           // set if it is one of several machines of an object
 
-	Class  *Class // nil: a copy has that of its source
+	Class  *Class // nil: that of the source of a copy
 	Source Source
 
 	Power       model.Power // empty: on
@@ -33,40 +33,40 @@ type Machine struct {
 	Protection  *bool
 	Startup     *Startup
 	HA          *model.HA
-	Firewall    *Firewall // nil: it is left as it is
+	Firewall    *Firewall // nil: it isn't managed
 	Agent       *Agent
 	PCIMappings []PCIMapping
 	ExtraConfig map[string]string // options as Proxmox names them
 
 	Place           model.Place   // see [Placement]; no nodes: those of the cluster
-	Update          model.Allow   // what may be done without asking
-	Rollout         model.Rollout // with which others it is restarted and replaced
+	Update          model.Allow   // effects that are allowed
+	Rollout         model.Rollout // how many are restarted or replaced at once
 	ShutdownTimeout time.Duration // 0: as Proxmox is set up
-	Grace           time.Duration // how long it may take to shut down when it is deleted; 0: it is stopped at once
-	Retain          bool          // when deleted, the guest stays
+	Grace           time.Duration // timeout of the shutdown before it is deleted; 0: it is stopped at once
+	Retain          bool          // when deleted, the guest is kept
 	Destroy         bool          // when deleted, it is destroyed even if it was adopted
 	Deleted         bool
 	Hold            model.Hold
 }
 
-// Member says which of several machines of one object a machine is.
+// Member identifies one of several machines of an object.
 type Member struct {
 	Of    model.Key // that object
 	Index int       // from 0
 	Count int
 }
 
-// Source is what a machine is made from: of Image, Template and VM there is one at most. A
-// machine with none of them begins with empty disks.
+// Source is what a machine is made from: at most one of Image, Template and VM. Without a
+// source the machine has empty disks.
 type Source struct {
 	Image    *Image
 	Template string    // a template of Proxmox that no image describes, by its name or VMID
 	VM       model.Key // another machine that is wanted
 	Snapshot string    // of that machine
 	Full     bool      // a full copy instead of a linked one
-	// Copy says that the machine stands alone once it is made, see [model.Source.Copy].
+	// Copy says that the machine is independent once it is made, see [model.Source.Copy].
 	Copy bool
-	// Unknown says that it isn't known, since something about it is wrong.
+	// Unknown says that the source isn't known because of an error.
 	Unknown bool
 }
 
@@ -75,12 +75,12 @@ type Startup struct{ Order, UpDelay, DownDelay *int }
 
 // Agent is what is known of the guest agent.
 type Agent struct {
-	Enabled         *bool // nil: it is there
+	Enabled         *bool // nil: enabled
 	WaitForAddress  *bool // nil: if there is an agent
 	TrimClonedDisks bool
 }
 
-// PCIMapping is a device of the nodes, by the name of its mapping.
+// PCIMapping is a device of nodes, by the name of its mapping.
 type PCIMapping struct {
 	Name       string
 	PCIe       bool
@@ -88,12 +88,12 @@ type PCIMapping struct {
 	MDev       string
 }
 
-// Result is what came of a machine.
+// Result is the result of translating a machine.
 type Result struct {
 	VM     model.VM
-	Image  *model.Image // what it is made from, where that is an image or a template; nil: nothing
+	Image  *model.Image // its image or template; nil: none
 	Errors Errors
-	Notes  []*Error // what people should know, though it isn't wrong
+	Notes  []*Error // information that isn't an error
 
 	cluster *Cluster
 	nics    []nic

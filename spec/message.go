@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Message is a sentence that may name things which each door calls otherwise: see [Name].
+// Message is a sentence with names that each door replaces by its own: see [Name].
 type Message struct {
 	format string
 	args   []any
 }
 
-// Name stands for something that is named in a message: an object, or a field by its path. Each
-// door has its own words for it, see [Words].
+// Name is a placeholder in a message: for an object, or for a field by its path. Each door has
+// its own words for it, see [Words].
 type Name string
 
-// The objects that messages name, and that fields belong to which aren't a machine's.
+// The objects that messages name, and that have fields beside the machine.
 const (
-	TheCluster Name = "the cluster" // what says what holds for a Proxmox cluster
+	TheCluster Name = "the cluster" // the settings of a Proxmox cluster
 	TheClass   Name = "the class"
 	TheImage   Name = "the image"
 	TheSecret  Name = "the secret"
 	nowhere    Name = "nowhere" // a field is named without its place
 )
 
-// Words put a name into the words of a door. A path is that of [Error.Field].
+// Words replaces names by the words of a door. A path is that of [Error.Field].
 type Words struct {
 	Object func(Name) string                 // one of the constants
 	Field  func(of Name, path string) string // a field with its place; of is empty for a machine's
@@ -39,7 +39,7 @@ func (w Words) field(f fieldName) string {
 	return w.Field(f.of, f.path)
 }
 
-// Plain are the words of this package itself.
+// Plain are the words of this package.
 var Plain = Words{
 	Object: func(n Name) string { return strings.TrimPrefix(string(n), "the ") },
 	Field:  func(_ Name, path string) string { return path },
@@ -65,7 +65,7 @@ func inImage(path string) fieldName   { return fieldName{TheImage, path} }
 // called is what a field is called, without its place.
 func called(path string) fieldName { return fieldName{nowhere, path} }
 
-// In is the message in the words of a door.
+// In returns the message in the words of a door.
 func (m Message) In(w Words) string {
 	args := make([]any, len(m.args))
 	for i, arg := range m.args {

@@ -197,8 +197,8 @@ func goodMAC(text string) bool {
 	return err == nil && len(hw) == 6 && strings.Count(text, ":") == 5 && hw[0]&1 == 0
 }
 
-// MAC is the address of an interface that names none: one that is the same each time, of those that anybody may
-// give away.
+// MAC returns the address of an interface without one: a locally administered address that follows from its
+// arguments.
 func MAC(owner model.Owner, name string) string {
 	sum := sha256.Sum256([]byte("mac\x00" + owner.ID() + "\x00" + name))
 	sum[0] = sum[0]&0xfc | 0x02

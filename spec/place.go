@@ -12,18 +12,18 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Placement says where machines may go.
+// Placement says on which nodes machines may be placed.
 type Placement struct {
 	Nodes         []string // empty: those of the cluster
 	AntiAffinity  []model.Selector
 	MaxPerNode    int                // 0: any number
-	MinFreeMemory *resource.Quantity // that stays free on the node
+	MinFreeMemory *resource.Quantity // memory that stays free on the node
 	Where         []model.Selector   // of nodes, by their labels
 	Strategy      string             // spread or pack; empty: spread
 	SpreadBy      string             // a label of nodes; empty: none
 }
 
-// Place translates it, and says what is wrong with it.
+// Place translates the placement, and reports its errors.
 func (p Placement) Place() (model.Place, Errors) {
 	var r report
 	place := model.Place{Nodes: p.Nodes, MaxPerNode: p.MaxPerNode, Strategy: model.Strategy(p.Strategy), SpreadBy: p.SpreadBy}
@@ -74,17 +74,17 @@ func (r *report) selector(field string, sel model.Selector) model.Selector {
 	return sel
 }
 
-// NodeFacts are what people know of a node and Proxmox doesn't.
+// NodeFacts are settings of a node that Proxmox doesn't have.
 type NodeFacts struct {
 	Labels         map[string]string
-	ReservedMemory *resource.Quantity // that guests don't get
+	ReservedMemory *resource.Quantity // memory that guests don't get
 	Maintenance    bool
 }
 
-// Nodes are what people know of the nodes of a cluster, by name; [model.AllNodes]: of all others.
+// Nodes are settings of the nodes of a cluster, by name; [model.AllNodes]: of all others.
 type Nodes map[string]NodeFacts
 
-// Facts translates them, and says what is wrong with them.
+// Facts translates the settings, and reports their errors.
 func (n Nodes) Facts() (map[string]model.NodeFacts, Errors) {
 	if len(n) == 0 {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Pool are addresses of a network that machines get with [StaticIP.FromPool].
+// Pool has addresses of a network for machines with [StaticIP.FromPool].
 type Pool struct {
 	Ranges   []string // first-last, or one address
 	Exclude  []string // the same
@@ -262,8 +262,8 @@ func (c *Cluster) pooled(a netip.Addr) string {
 	return ""
 }
 
-// Pools are the pools of addresses, by the names of their networks. What is wrong with one is said by
-// [Cluster.Check].
+// Pools returns the pools of addresses, by the names of their networks. [Cluster.Check] reports their
+// errors.
 func (n Networks) Pools() []model.AddressPool {
 	var list []model.AddressPool
 	for _, name := range slices.Sorted(maps.Keys(n)) {

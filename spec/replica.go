@@ -9,14 +9,14 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// MaxReplicas is how many machines can be wanted alike.
+// MaxReplicas is the maximal number of replicas of a machine.
 const MaxReplicas = 1000
 
-// ReplicaName is what one of several machines is called: "web-1" is the first one of "web".
+// ReplicaName is the name of a replica: "web-1" is the first one of "web".
 func ReplicaName(name string, index int) string { return name + "-" + strconv.Itoa(index+1) }
 
-// Replica is one of count machines that are wanted alike, by its index from 0: it has a name and
-// addresses of its own, and a VMID if one is named. One that is deleted needs no addresses.
+// Replica returns one of count equal machines, by its index from 0: it has a name and addresses
+// of its own, and a VMID if one is named. A replica that is being deleted needs no addresses.
 func (m Machine) Replica(index, count int) (Machine, Errors) {
 	r := &report{object: m.Owner.Key}
 	m.Member = &Member{Of: m.Owner.Key, Index: index, Count: count}
@@ -36,8 +36,8 @@ func (m Machine) Replica(index, count int) (Machine, Errors) {
 	return m, r.errs
 }
 
-// Group is what stands for the replicas of a machine, so that those are found that were made when
-// there were more.
+// Group returns the group of a machine's replicas, by which replicas beyond a smaller count are
+// found.
 func (c *Cluster) Group(m Machine, count int, scaleDown bool) model.Group {
 	name := m.Name
 	if name == "" {

@@ -16,7 +16,8 @@ type sharing struct {
 	everywhere bool // some machine may be on any node
 }
 
-// Shares puts together what the machines of a cluster share: a mapping is for all of it.
+// Shares merges the directories that the machines of a cluster share, since a mapping is for the
+// whole cluster.
 func (t *Translation) Shares(c *Cluster) []model.Share {
 	all, _ := t.sharings(c)
 	var out []model.Share

@@ -9,19 +9,19 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Snapshot is a snapshot that is wanted.
+// Snapshot is a wanted snapshot.
 type Snapshot struct {
 	Owner         model.Owner
 	Of            *Machine
 	Description   string
 	IncludeMemory bool
-	Revert        string // a value that is new each time to go back to it; empty: never
+	Revert        string // each new value requests a rollback; empty: none
 	Keep          int    // keep only the newest of this machine; 0: all
 	Deleted       bool
 	Hold          model.Hold
 }
 
-// Translate makes a snapshot of it, and says what is wrong.
+// Translate makes a [model.Snapshot], and reports errors.
 func (s Snapshot) Translate() (model.Snapshot, Errors) {
 	r := report{object: s.Owner.Key}
 	if s.Keep < 0 {
@@ -41,8 +41,8 @@ const maxSnapshotName = 40
 
 var notInSnapshotName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// SnapshotName is the name of a snapshot in Proxmox, which wants a letter first,
-// two characters or more, 40 at most, and keeps some names to itself.
+// SnapshotName returns a valid name of a snapshot in Proxmox: it begins with a letter, has
+// 2 to 40 characters and isn't reserved.
 func SnapshotName(name string) string {
 	if name == "" {
 		return ""

@@ -7,17 +7,17 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Translation translates machines that are wanted together. Its zero value is ready.
+// Translation translates machines that are wanted together. Its zero value is ready to use.
 type Translation struct {
-	// Set names what is applied together.
+	// Set is the name of the set.
 	Set string
 
 	// Late reports whether the translation has taken longer than it may: from then on no
-	// secrets are hashed, which takes long, and the machines that have new ones are wrong;
-	// nil: never.
+	// secrets are hashed, which takes long, and machines with new secrets have an error; nil:
+	// never.
 	Late func() bool
 
-	// Scope says in messages what is translated together: "in namespace team-a".
+	// Scope describes the machines in messages: "in namespace team-a".
 	Scope string
 
 	results []*Result          // in the order in which they came
@@ -25,8 +25,8 @@ type Translation struct {
 	badBoot map[model.Key]bool // objects whose first-boot data can't be made
 }
 
-// VM translates one machine alone, with the image that it is made from. The error is of
-// type [Errors].
+// VM translates a single machine, with the image that it is made from. The error is of type
+// [Errors].
 func VM(c *Cluster, m Machine) (model.VM, *model.Image, error) {
 	t := Translation{Set: m.Owner.Set}
 	r := t.Machine(c, m)
@@ -34,8 +34,8 @@ func VM(c *Cluster, m Machine) (model.VM, *model.Image, error) {
 	return r.VM, r.Image, errs.OrNil()
 }
 
-// Desired translates all that is wanted of a cluster by one set. The error is of type
-// [Errors] and has all that is wrong.
+// Desired translates everything that a set wants of a cluster. The error is of type
+// [Errors] and has all errors.
 func Desired(c *Cluster, set string, machines []Machine, images []Image) (model.Desired, error) {
 	errs := c.Check()
 	t := Translation{Set: set}
@@ -63,7 +63,7 @@ func Desired(c *Cluster, set string, machines []Machine, images []Image) (model.
 	return d, errs.OrNil()
 }
 
-// Finish finds what machines can't have both, and hashes the secrets of all that were
+// Finish finds conflicts between machines, and hashes the secrets of all that were
 // translated. It is called once, after the last machine.
 func (t *Translation) Finish() Errors {
 	errs := slices.Concat(t.checkShares(), t.checkMACs(), t.checkAddresses(), t.checkPooled())

@@ -9,20 +9,20 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// FirstBoot is what a machine gets at its first boot.
+// FirstBoot is the first-boot data of a machine.
 type FirstBoot struct {
 	UserData  *UserData
 	MetaData  *Text // further keys, in YAML
 	Variables map[string]string
-	// Files are files of the drive by name, such as vendor-data and network-config: beside those that are made from
-	// the rest, or in place of them. They need UserData, and a drive of its own.
+	// Files are further files of the drive by name, such as vendor-data and network-config. They replace generated
+	// files of the same name. They need UserData and our own drive.
 	Files map[string]Text
-	// Random says that all this has something in it that nobody can guess and no other machine has, such as a token to join a cluster with.
+	// Random says that the data contain a value that can't be guessed and that no other machine has, such as a
+	// join token.
 	Random bool
-	// Inherited says that a copy has all this from its source.
+	// Inherited says that a copy has the data of its source.
 	Inherited bool
-	// Unread says that it isn't known, since something about it is wrong: nothing is made
-	// of it.
+	// Unread says that the data aren't known because of an error: they are ignored.
 	Unread bool
 }
 
@@ -35,25 +35,25 @@ type UserData struct {
 	FWCfgName string // with fwcfg: the name of the entry
 }
 
-// CloudInit is a text for cloud-init, and for what reads the same.
+// CloudInit is a text for cloud-init and compatible software.
 type CloudInit struct {
 	Text
-	Rerun bool // do it all again when it changes
+	Rerun bool // run it again when it changes
 }
 
-// Butane are Butane configs, the snippets on top of the text.
+// Butane are Butane configs: the text, and snippets that are merged into it.
 type Butane struct {
 	Text
 	Snippets []Text
-	Folder   string            // of its local files; empty: see Files
+	Folder   string            // folder of its local files; empty: see Files
 	Files    map[string][]byte // local files
 }
 
-// Text is a text with where it comes from.
+// Text is a text with its origin.
 type Text struct {
 	Content string
-	Field   string // that has it, for errors; empty: the field itself
-	Secret  bool   // nothing of it is repeated in errors
+	Field   string // the origin, for errors; empty: the field itself
+	Secret  bool   // secret: errors don't repeat it
 }
 
 // boot reads what there is; false: something is wrong with it.

@@ -1,7 +1,6 @@
-// Package export says in the terms of package spec what a guest is.
+// Package export describes an existing guest in the terms of package spec.
 //
-// [Of] finds the [spec.Machine] that wants a guest just as it is: translated back, it
-// gives a plan that changes nothing but our marks. What a spec can't say is left out, so
-// that it stays as it is, and is named; so is what a machine that is made anew from the
-// spec would be without.
+// [Of] finds the [spec.Machine] that wants a guest just as it is: its plan changes nothing
+// but our marks. Settings that a spec doesn't have are omitted, so that they stay as they
+// are, and are listed; so are settings that a recreated machine would lack.
 package export

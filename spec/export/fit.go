@@ -16,10 +16,10 @@ import (
 // without a bridge, a disk that isn't on a storage. They are left out, so that they
 // stay as they are.
 
-// Of is what a guest is as the machine of an owner, in the form that differs least from
-// what is there: as a linked clone of its template, or as a machine of its own. The guest's
-// config must be known. An address that is one of a pool of the networks is said to be from there.
-// The error, of type [spec.Errors], is of what no spec can say.
+// Of returns a guest as the machine of an owner, in the form with the fewest differences: as a
+// linked clone of its template, or as a machine of its own. The guest's config must be known. An
+// address within a pool of the networks is described as from the pool. The error, of type
+// [spec.Errors], is about guests that no spec can describe.
 func Of(have *model.Observed, g *model.Guest, owner model.Owner, networks spec.Networks) (Machine, error) {
 	linked, wrong := fit(have, g, owner, networks, true)
 	alone, alsoWrong := fit(have, g, owner, networks, false)

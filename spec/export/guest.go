@@ -15,18 +15,18 @@ import (
 	"github.com/proxplane/proxplane/spec"
 )
 
-// Machine is what a guest is as a spec.
+// Machine is a guest as a spec.
 type Machine struct {
 	Spec  spec.Machine // with its class and image
-	VM    model.VM     // what it translates to
-	Image *model.Image // what the guest is a clone of; nil: nothing that is known
+	VM    model.VM     // its translation
+	Image *model.Image // the source of the clone; nil: not known
 	// Fetched says that the image is a template that was made from a URL, which nothing in Proxmox names.
 	Fetched bool
-	Object  plan.Object // the plan, as if the guest was the machine's
-	// Omitted are settings that the spec leaves as they are, by option or slot, and why.
+	Object  plan.Object // the plan as if the guest belonged to the machine
+	// Omitted are settings that the spec doesn't manage, by option or slot, and why.
 	Omitted map[string]string
-	// Lost is what a machine that is made anew from the spec would be without, by option or
-	// slot; what is omitted isn't among it.
+	// Lost are settings that a machine that is recreated from the spec would lack, by option
+	// or slot, beside those in Omitted.
 	Lost map[string]string
 }
 
@@ -222,12 +222,13 @@ func (w *writer) extra() map[string]string {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// Name makes a name of a text that objects may have; empty: nothing of it is left.
+// Name makes a valid name of an object from a text; empty: the text has no valid
+// characters.
 func Name(text string) string {
 	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-")
 }
 
-// NameOf is the name of the object that a guest is, or would be.
+// NameOf returns the name of the object for a guest.
 func NameOf(g *model.Guest) string {
 	if g.Config != nil && g.Config.Marker != nil {
 		return g.Config.Marker.Owner.Name

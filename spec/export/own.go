@@ -8,7 +8,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// PlanAs plans with a guest as if it was a machine that is wanted.
+// PlanAs plans as if a guest belonged to a wanted machine.
 func PlanAs(want model.Desired, have *model.Observed, g *model.Guest, v model.VM) plan.Object {
 	p := plan.For(want, asOwn(have, g, v))
 	at := slices.IndexFunc(p.Objects, func(o plan.Object) bool { return o.Owner == v.Owner })
@@ -29,8 +29,8 @@ func asOwn(have *model.Observed, g *model.Guest, v model.VM) *model.Observed {
 	return &world
 }
 
-// Marker is the marker of a guest that is adopted as a machine. One that is the machine's already
-// stays as it is, and one that was ours before says that.
+// Marker returns the marker of a guest that is adopted as a machine. If the guest belongs to the
+// machine already, it is the present one.
 func Marker(v model.VM, g *model.Guest) *model.Marker {
 	was := g.Config.Marker
 	if was != nil && was.Owner == v.Owner && was.VMID == g.VMID {
@@ -46,7 +46,7 @@ func Marker(v model.VM, g *model.Guest) *model.Marker {
 	return m
 }
 
-// Changes is how much a plan would change beside our marks, or keeps from being done.
+// Changes counts the steps and refusals of a plan that are about more than our marks.
 func Changes(o plan.Object) int {
 	n := len(o.Refused)
 	for _, s := range o.Steps {
@@ -60,15 +60,14 @@ func Changes(o plan.Object) int {
 	return n
 }
 
-// OnlyMarks reports whether an action does nothing but put our marks on a guest.
+// OnlyMarks reports whether an action does nothing but add our marks to a guest.
 func OnlyMarks(action model.Action) bool {
 	a, ok := action.(model.Configure)
 	return ok && len(a.Set)+len(a.Delete)+len(a.Disks)+len(a.NICs) == 0
 }
 
-// Marks are what makes a guest the machine's, by the plan as if it was already. Where the machine is wanted
-// otherwise than the guest is, or the plan isn't complete since something has to be read first, nothing but the marker and the tags is
-// written: the next plan does the rest.
+// Marks returns the change that adds our marks to a guest, from its plan by [PlanAs]. If the wanted machine differs from the guest, or
+// the plan isn't complete, only the marker and the tags are written: the next plan does the rest.
 func Marks(o plan.Object, want model.VM, g *model.Guest) (list []model.Configure) {
 	c := g.Config
 	if Changes(o) == 0 {

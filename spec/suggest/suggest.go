@@ -1,4 +1,4 @@
-// Package suggest finds the word that somebody meant who wrote another one.
+// Package suggest finds the valid word that is nearest to a misspelt one.
 package suggest
 
 import (
@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// DidYouMean names the word that is nearest to what was written, or all if none
-// is near.
+// DidYouMean names the nearest valid word, or all if none is near.
 func DidYouMean(have string, words []string) string {
 	if near, ok := Nearest(have, words); ok {
 		return fmt.Sprintf("did you mean %s?", near)
@@ -16,8 +15,7 @@ func DidYouMean(have string, words []string) string {
 	return "known are " + strings.Join(words, ", ")
 }
 
-// Nearest finds the word that is nearest to what was written, if it is near enough to
-// be meant.
+// Nearest finds the nearest valid word, if one is near enough.
 func Nearest(have string, words []string) (string, bool) {
 	if len(words) == 0 || len(have) > 100 {
 		return "", false
@@ -30,7 +28,7 @@ func Nearest(have string, words []string) (string, bool) {
 	return best, d <= max(1, min(len(have), len(best))/3) || begun(lower, strings.ToLower(best))
 }
 
-// OneOf says that one of some words is wanted, and which one is near to what was written.
+// OneOf says that one of some words is required, and which one is nearest.
 func OneOf(have string, words []string) string {
 	hint := ""
 	if near, ok := Nearest(have, words); ok {
@@ -72,7 +70,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Shortened keeps what somebody wrote short enough for a message.
+// Shortened truncates an input for a message.
 func Shortened(s string) string {
 	const most = 60
 	if len(s) > most {
