@@ -71,7 +71,7 @@ func (b *build) credentials(secret *Secret) string {
 	return ""
 }
 
-// LoginsOf are the names of the Secrets that a Provider logs in with.
+// LoginsOf returns the names of the Secrets that a Provider uses as logins.
 func LoginsOf(p *api.Provider) []string {
 	var names []string
 	if ref := p.Spec.CredentialSecretRef; ref != nil {
@@ -100,7 +100,7 @@ func labelText(labels map[string]string) string {
 	return strings.Join(all, ",")
 }
 
-// Allows says in one line a list what a Provider allows, for people; empty: everything.
+// Allows formats what a Provider allows for people, one line for each list; empty: everything.
 func Allows(allow *api.ProviderAllow) []string {
 	if allow == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Connection says how a Proxmox cluster is reached.
+// Connection is the connection to a Proxmox cluster.
 type Connection struct {
 	Endpoints   []string
 	TLS         pve.TLS
@@ -21,19 +21,19 @@ type Connection struct {
 	Keys        model.Keys // sign markers; none: they aren't signed
 }
 
-// Config is the same for a client.
+// Config returns the configuration of a client.
 func (c Connection) Config() pve.Config {
 	return pve.Config{Endpoints: c.Endpoints, TLS: c.TLS, Credentials: c.Credentials}
 }
 
-// What [Environment] can lack.
+// Errors of [Environment].
 var (
 	ErrNoEndpoint    = errors.New("no Proxmox is named: set PVE_ENDPOINT, or give a manifest with a Provider")
 	ErrNoCredentials = errors.New("no credentials are given: set PVE_TOKEN_ID and PVE_TOKEN_SECRET, or PVE_USERNAME and PVE_PASSWORD")
 )
 
-// Environment is the connection that environment variables describe, for use
-// without a Provider. Getenv and readFile are as of [Options].
+// Environment returns the connection in environment variables, for use without a Provider.
+// For getenv and readFile see [Options].
 func Environment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
 	c := Connection{}
 	v := variables{getenv: getenv, readFile: readFile}

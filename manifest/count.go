@@ -90,8 +90,8 @@ func numbers(vm *api.VirtualMachine) []int {
 	return list
 }
 
-// Members is how many machines an object has ever asked for, as its annotation says; false:
-// it doesn't.
+// Members returns the largest count of an object, from its annotation; false: there is
+// none.
 func Members(vm *api.VirtualMachine) (most int, recorded bool) {
 	most, err := strconv.Atoi(vm.Annotations[api.Members])
 	return most, err == nil && most >= 0
@@ -107,8 +107,8 @@ func memberIndex(vm *api.VirtualMachine, name string) int {
 	return n - 1
 }
 
-// Surplus are the machines that an object of Kubernetes has had made and doesn't ask
-// for any more, in their order.
+// Surplus returns the machines of an object of Kubernetes beyond its present count, in
+// their order.
 func Surplus(vm *api.VirtualMachine) []string {
 	var names []string
 	for _, m := range vm.Status.Members {
@@ -119,8 +119,8 @@ func Surplus(vm *api.VirtualMachine) []string {
 	return names
 }
 
-// Machines are the names of the machines that an object of Kubernetes stands for: its
-// own, unless it stands for several.
+// Machines returns the names of the machines of an object of Kubernetes: its own, unless it
+// has a count.
 func Machines(vm *api.VirtualMachine) []string {
 	if vm.Spec.Count == nil {
 		return []string{vm.Name}

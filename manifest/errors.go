@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/spec"
 )
 
-// Error is one thing that is wrong with what somebody wrote.
+// Error is one error in a manifest.
 type Error struct {
 	File   string    // empty for objects that weren't read from a file
 	Line   int       // 0: not known
@@ -20,8 +20,8 @@ type Error struct {
 	Field  string    // "spec.disks[0].size"; empty: the object as a whole
 	Text   string
 
-	// Forbidden says that it is a rule of the Provider that is broken, which others
-	// may change than those who wrote the object.
+	// Forbidden says that the Provider doesn't allow it, which the object's author may not be
+	// able to change.
 	Forbidden bool
 }
 
@@ -54,7 +54,7 @@ func visible(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Errors are all that is wrong.
+// Errors are all errors.
 type Errors = spec.List[*Error] //nolint:errname // it reads as manifest.Errors
 
 // sorted are errors in the order of the lines, file by file; nil: there are none.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Folders are a path and, if it is a folder, all folders below it that have manifests. Hidden ones
-// are left out.
+// Folders returns a path and, if it is a folder, all folders below it that have manifests. Hidden
+// ones are left out.
 func Folders(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if path == "-" || err == nil && !info.IsDir() {

@@ -10,15 +10,15 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Secret is Kubernetes' Secret, as far as it matters here.
+// Secret is Kubernetes' Secret, with the fields that are used.
 type Secret struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Type is taken as it is.
+	// Type is read unchecked; it shows whether the Secret is a credential.
 	Type string `json:"type,omitempty"`
 
-	// Immutable is taken as it is.
+	// Immutable is read and ignored.
 	Immutable *bool `json:"immutable,omitempty"`
 
 	// Data are the entries, in base64 where they are written.
@@ -28,7 +28,7 @@ type Secret struct {
 	StringData map[string]string `json:"stringData,omitempty"`
 }
 
-// Get gives an entry.
+// Get returns an entry.
 func (s *Secret) Get(key string) (string, bool) {
 	if text, ok := s.StringData[key]; ok {
 		return text, true
@@ -44,12 +44,12 @@ func (s *Secret) keys() []string {
 	return slices.Compact(all)
 }
 
-// ConfigMap is Kubernetes' ConfigMap, as far as it matters here.
+// ConfigMap is Kubernetes' ConfigMap, with the fields that are used.
 type ConfigMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Immutable is taken as it is.
+	// Immutable is read and ignored.
 	Immutable *bool `json:"immutable,omitempty"`
 
 	// Data are the entries.
@@ -59,7 +59,7 @@ type ConfigMap struct {
 	BinaryData map[string][]byte `json:"binaryData,omitempty"`
 }
 
-// Get gives an entry.
+// Get returns an entry.
 func (c *ConfigMap) Get(key string) (string, bool) {
 	if text, ok := c.Data[key]; ok {
 		return text, true

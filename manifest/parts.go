@@ -6,18 +6,18 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Parts is what came of a set in which something may be wrong.
+// Parts is the translation of a set that may have errors.
 type Parts struct {
-	Wanted []Wanted // without what is wrong
-	Errors Errors   // each with the object that it is about
+	Wanted []Wanted // without objects that have errors
+	Errors Errors   // each with its object
 }
 
-// Parts translates a set as far as it can: an object that is wrong, or that needs
-// one that is, is left out and keeps nobody else from being made so. What belongs
-// to a Provider is there even if nobody knows how to reach that.
+// Parts translates a set as far as possible: an object with an error, or that depends on
+// such an object, is left out and doesn't affect others. The objects of a Provider are
+// included even if its connection isn't known.
 //
-// It is for objects that are looked after for ever, one by one. To let a machine go
-// that is being deleted, only its Provider must be there.
+// It is for the continuous reconciliation of objects, one by one. To delete a machine, only
+// its Provider must exist.
 func (s *Set) Parts(options Options) Parts {
 	t := newTranslator(s, options)
 	t.wrong = &wrong{objects: map[model.Key]bool{}}

@@ -27,7 +27,7 @@ func Read(paths []string, stdin io.Reader) (*Set, error) {
 	return r.set()
 }
 
-// ReadInstead does as [Read] does, with another text in the place of one of the files.
+// ReadInstead is like [Read], with another text in place of one of the files.
 func ReadInstead(paths []string, file string, text []byte) (*Set, error) {
 	r := &reader{instead: map[string][]byte{file: text}}
 	for _, path := range paths {
@@ -85,8 +85,8 @@ func (r *reader) readPath(path string, stdin io.Reader) error {
 	return nil
 }
 
-// Files are the files that [Read] reads for a path; that of the standard input is an
-// error, since it can be read only once.
+// Files returns the files that [Read] reads for a path; the standard input is an error,
+// since it can be read only once.
 func Files(path string) ([]string, error) {
 	if path == "-" {
 		return nil, errors.New("the standard input can be read only once: put the manifests into a file")
@@ -101,7 +101,7 @@ func Files(path string) ([]string, error) {
 	return manifestsIn(path)
 }
 
-// NotRead says why a file can't be read.
+// NotRead returns the error for a file that can't be read.
 func NotRead(path string, err error) error {
 	var cause *fs.PathError
 	switch {

@@ -66,14 +66,14 @@ func (s scope) owner() model.Owner {
 	return o
 }
 
-// Identity is what an object of Kubernetes is known by beside its name: the UID that
-// it had at first.
+// Identity returns the identity of an object of Kubernetes beside its name: the UID that it
+// had when it was created.
 func Identity(o metav1.Object) string {
 	return cmp.Or(o.GetAnnotations()[api.Identity], string(o.GetUID()))
 }
 
-// Restored reports whether an object is known by the UID of one that it was before: it was
-// restored from a backup, or took over what another one had.
+// Restored reports whether an object has the identity of an earlier object: it was restored
+// from a backup, or took over another's machine.
 func Restored(o metav1.Object) bool { return Identity(o) != string(o.GetUID()) }
 
 func (s scope) meta() metav1.Object { return s.o.Object.(metav1.Object) }

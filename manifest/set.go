@@ -16,7 +16,7 @@ type Set struct {
 	notes   []*Error
 }
 
-// Notes are what people should know about what was read, though it isn't wrong.
+// Notes are information about the manifests that isn't an error.
 func (s *Set) Notes() (list []string) {
 	for _, n := range s.notes {
 		list = append(list, n.Error())
@@ -24,10 +24,10 @@ func (s *Set) Notes() (list []string) {
 	return list
 }
 
-// Remarks are the same with their objects and fields, for those who have other words for these.
+// Remarks are the same with objects and fields as data, for doors with other words.
 func (s *Set) Remarks() []*Error { return s.notes }
 
-// Keys are the names of all objects, in the order in which they were given.
+// Keys returns the keys of all objects, in the order in which they were read.
 func (s *Set) Keys() []model.Key {
 	keys := make([]model.Key, len(s.objects))
 	for i, o := range s.objects {
@@ -36,7 +36,7 @@ func (s *Set) Keys() []model.Key {
 	return keys
 }
 
-// Place is where an object was read: its file, and the line in which it begins.
+// Place returns the file of an object, and the line in which it begins.
 func (s *Set) Place(key model.Key) (file string, line int, ok bool) {
 	o := s.index[key]
 	if o == nil {
@@ -65,8 +65,8 @@ func FromObjects(objects ...any) (*Set, error) {
 	return s, nil
 }
 
-// Lend adds objects of other namespaces that machines of the set refer to. They are
-// looked after where they are.
+// Lend adds objects of other namespaces that machines of the set refer to. Their own
+// namespaces manage them.
 func (s *Set) Lend(objects ...any) error {
 	lent, err := FromObjects(objects...)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Set) Lend(objects ...any) error {
 	return nil
 }
 
-// KindOf is the kind of an object that can be applied; empty: it isn't one.
+// KindOf returns the kind of an object that can be applied; empty: it can't be.
 func KindOf(value any) string {
 	switch value.(type) {
 	case *api.Provider:

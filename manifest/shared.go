@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// SharedWith are the namespaces that an object is shared with beside its own.
+// SharedWith returns the namespaces that an object is shared with beside its own.
 func SharedWith(value any) api.Namespaces {
 	switch o := value.(type) {
 	case *api.VMClass:

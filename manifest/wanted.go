@@ -8,64 +8,62 @@ import (
 	"github.com/proxplane/proxplane/spec"
 )
 
-// Door is the front door that objects of manifests belong to, unless [Options] say otherwise.
+// Door is the default door of manifests' objects, see [Options].
 const Door = "vm"
 
-// Options are what manifests can't say.
+// Options are settings beside manifests.
 type Options struct {
-	// Set names what is applied together. Guests are known by it: under another
-	// name they are others.
+	// Set is the name of the set. It is part of the owner of guests: with another name there
+	// are other guests.
 	Set string
 
 	// Door is the front door that the objects come through; empty: [Door].
 	Door string
 
-	// Getenv gives environment variables, such as [os.Getenv]; nil: there are none.
+	// Getenv returns environment variables, such as [os.Getenv]; nil: there are none.
 	Getenv func(string) string
 
 	// ReadFile reads the file that PVE_CA_BUNDLE names, such as [os.ReadFile].
 	ReadFile func(string) ([]byte, error)
 
-	// Grace is how long machines may take to shut down when they are deleted, where they
-	// don't say it.
+	// Grace is the default of how long machines may take to shut down when they are deleted.
 	Grace time.Duration
 
 	// Late reports whether the translation has taken longer than it may: from then on no
-	// first-boot data are read, and the machines that have some are wrong; nil: never.
+	// first-boot data are read, and machines that have some get an error; nil: never.
 	Late func() bool
 
-	// Find gives a [Secret] or [ConfigMap] that isn't in the set, or an error that says
-	// why it can't be read; nil: there is none.
+	// Find returns a [Secret] or [ConfigMap] that isn't in the set, or an error why it can't
+	// be read; nil: there are none.
 	Find func(model.Key) any
 
-	// Apart says why an object that exists was left out of the set; empty, or nil: it
-	// wasn't.
+	// Apart returns why an existing object was left out of the set; empty, or nil: it wasn't
+	// left out.
 	Apart func(model.Key) string
 }
 
-// Wanted is what is wanted of one Proxmox cluster.
+// Wanted is the wanted state of one Proxmox cluster.
 type Wanted struct {
-	Provider   model.Key // its name is empty if the environment says where it is
+	Provider   model.Key // its name is empty if the connection is that of the environment
 	Connection Connection
 	Desired    model.Desired
 
 	// Allow is what the Provider allows its machines and images; nil: everything.
 	Allow *api.ProviderAllow `json:",omitempty"`
 
-	// Networks are those that the Provider names, with their pools of addresses.
+	// Networks are the networks of the Provider, with their pools of addresses.
 	Networks spec.Networks `json:"-"`
 
-	// Nodes are what the Provider says about nodes.
+	// Nodes are the Provider's settings of nodes.
 	Nodes map[string]model.NodeFacts `json:"-"`
 
-	// Wrong is what is wrong with what the Provider says about its machines, in one sentence; empty: nothing
-	// is. Whether it says rightly how to connect is another matter.
+	// Wrong is the error in the Provider's settings for machines; empty: none. Its connection may still be
+	// wrong.
 	Wrong string `json:"-"`
 }
 
-// Wanted checks the set, resolves its references and translates it: one for each
-// Provider, in their order. The error is of type [Errors] and tells all that is
-// wrong.
+// Wanted checks the set, resolves its references and translates it: one for each Provider,
+// in their order. The error is of type [Errors] and has all errors.
 func (s *Set) Wanted(options Options) ([]Wanted, error) {
 	t := newTranslator(s, options)
 	t.translate()

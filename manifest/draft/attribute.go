@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Attribute is the name of a field as Terraform writes it: "maxVMsPerNode" is max_vms_per_node.
+// Attribute returns the name of a field in Terraform: "maxVMsPerNode" is max_vms_per_node.
 func Attribute(name string) string {
 	var b strings.Builder
 	runes := []rune(name)

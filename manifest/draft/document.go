@@ -1,4 +1,4 @@
-// Package draft writes the manifests of guests that are there already.
+// Package draft writes the manifests of existing guests.
 package draft
 
 import (
@@ -18,7 +18,7 @@ type Mapping struct{ node yaml.Node }
 // none is a list that is empty on purpose.
 type none struct{}
 
-// Put adds a key, unless the value says nothing.
+// Put adds a key, unless the value is empty.
 func (m *Mapping) Put(key string, value any) *Mapping {
 	var v yaml.Node
 	switch value := value.(type) {
@@ -82,7 +82,7 @@ func (m *Mapping) key(key string, value *yaml.Node) {
 	m.node.Content = append(m.node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
 }
 
-// Text is the mapping as YAML.
+// Text returns the mapping as YAML.
 func (m *Mapping) Text() string {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
@@ -91,13 +91,13 @@ func (m *Mapping) Text() string {
 	return b.String()
 }
 
-// Values are what the mapping says, as Go has it.
+// Values returns the mapping as Go values.
 func (m *Mapping) Values() (values map[string]any, err error) {
 	err = m.node.Decode(&values)
 	return values, err
 }
 
-// Before adds a key before all others.
+// Before inserts a key before all others.
 func (m *Mapping) Before(key string, value any) {
 	first := (&Mapping{}).Put(key, value)
 	m.node.Content = append(first.node.Content, m.node.Content...)
@@ -115,7 +115,7 @@ type Document struct {
 	users               []*Mapping // references to it, by name
 }
 
-// Shared reports whether others may refer to the object.
+// Shared reports whether other documents may refer to the object.
 func (d Document) Shared() bool { return len(d.users) > 0 }
 
 // share adds an object that several others may refer to, and returns the
@@ -131,8 +131,8 @@ func (d *Documents) Add(comment, kind, name string, spec *Mapping) {
 	d.List = append(d.List, Document{Kind: kind, Name: name, Comment: comment, Spec: spec})
 }
 
-// Merge adds the documents of others. Shared ones that are there already are
-// referred to, and names that are taken for something else get a number.
+// Merge adds other documents. Shared documents that exist already are reused, and names
+// that are taken get a number.
 func (d *Documents) Merge(other *Documents) {
 	for _, doc := range other.List {
 		if !doc.Shared() {
@@ -162,7 +162,7 @@ func (d *Documents) free(doc Document) (name string, known bool) {
 	}
 }
 
-// Text is all of them as YAML.
+// Text returns all documents as YAML.
 func (d *Documents) Text() string {
 	var parts []string
 	for _, doc := range d.List {
@@ -175,13 +175,13 @@ func (d *Documents) Text() string {
 	return strings.Join(parts, "---\n")
 }
 
-// Object is the whole object.
+// Object returns the whole object.
 func (d Document) Object() *Mapping {
 	meta := (&Mapping{}).Put("name", d.Name).Put("namespace", d.Namespace)
 	return (&Mapping{}).Put("apiVersion", api.APIVersion).Put("kind", d.Kind).Put("metadata", meta).Put("spec", d.Spec)
 }
 
-// Rename calls a shared document something else.
+// Rename renames a shared document.
 func (d *Document) Rename(name string) {
 	d.Name = name
 	for _, ref := range d.users {

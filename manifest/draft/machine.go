@@ -79,7 +79,7 @@ func writeNetwork(n spec.Network) *Mapping {
 	return m.Put("dhcp", n.DHCP).Put("dhcp6", n.DHCP6).Put("slaac", n.SLAAC)
 }
 
-// Networks writes what the Provider says of its networks.
+// Networks writes the networks of a Provider.
 func Networks(networks spec.Networks) *Mapping {
 	all := &Mapping{}
 	for _, name := range slices.Sorted(maps.Keys(networks)) {

@@ -37,7 +37,7 @@ func Resource(docs *Documents) *Mapping {
 // own are the fields whose keys are people's, and not names of fields.
 var own = map[string]bool{"extraConfig": true}
 
-// Owned reports whether the keys inside of a field are people's own.
+// Owned reports whether the keys of a field's value are chosen by people.
 func Owned(field string) bool { return own[field] }
 
 // pairs are the keys with their values.
@@ -51,7 +51,8 @@ func (m *Mapping) pairs() iter.Seq2[string, *yaml.Node] {
 	}
 }
 
-// All are the keys with their values, in their order. A value is a *Mapping, a []any, or what YAML makes of a scalar.
+// All yields the keys with their values, in their order. A value is a *Mapping, a []any, or what YAML makes of
+// a scalar.
 func (m *Mapping) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for key, node := range m.pairs() {
