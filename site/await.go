@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Until says what is waited for.
+// Until is a condition to wait for.
 type Until func(Outcome) bool
 
 // Ready waits until an object is up to date.
@@ -20,16 +20,16 @@ func Ready(o Outcome) bool { return o.State == engine.StateReady }
 // Gone waits until nothing is left of an object.
 func Gone(o Outcome) bool { return o.State == engine.StateGone }
 
-// Running waits until a machine runs, whatever else is to be done for it.
+// Running waits until a machine runs, even if there are more steps.
 func Running(o Outcome) bool { return o.Status == model.StatusRunning }
 
-// ErrNotWanted is the error of waiting for something that nobody has put.
+// ErrNotWanted is the error of waiting for an object that wasn't put.
 var ErrNotWanted = errors.New("nothing is wanted of it, so it won't change")
 
-// AwaitError says why an object isn't as it was waited for.
+// AwaitError says why a wait has failed.
 type AwaitError struct {
 	Outcome Outcome // how it is
-	Err     error   // why nobody waits any longer; nil: waiting doesn't help
+	Err     error   // why the wait ended; nil: waiting can't help
 }
 
 func (e *AwaitError) Error() string {
@@ -45,10 +45,10 @@ func (e *AwaitError) Error() string {
 
 func (e *AwaitError) Unwrap() error { return e.Err }
 
-// Await waits until an object is as it is wanted: mostly [Ready] or [Gone]. It gives up when
-// waiting doesn't help: something failed for good, needs what isn't allowed, or is missing.
-// The error is then an [*AwaitError], as when ctx ends, and has the reason. The site goes on
-// trying all the same.
+// Await waits until an object has a state, mostly [Ready] or [Gone]. It returns early if
+// waiting can't help: a step failed for good or isn't allowed, or something is missing. The
+// error is then an [*AwaitError], as when ctx ends, and has the reason. The site retries all
+// the same.
 func (s *Site) Await(ctx context.Context, owner model.Owner, until Until) (Outcome, error) {
 	w := s.subscribe()
 	defer s.unsubscribe(w)
@@ -113,7 +113,7 @@ func (s *Site) unwanted(ctx context.Context, owner model.Owner) (Outcome, error)
 	return Outcome{Owner: owner, VMID: g.VMID, Node: g.Node, Status: g.Status, Addresses: g.Addresses, State: engine.StateWaiting}, nil
 }
 
-// Wants reports whether this caller wants something of an owner, even if only that nothing is left of it.
+// Wants reports whether this caller has put or removed an object of the owner.
 func (s *Site) Wants(owner model.Owner) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,8 @@ func (s *Site) Wants(owner model.Owner) bool {
 	return known && is == owner
 }
 
-// Stuck reports whether waiting doesn't help an object: something failed for good, needs what isn't allowed, or is missing.
+// Stuck reports whether waiting can't help an object: a step failed for good or isn't allowed, or something is
+// missing.
 func (s *Site) Stuck(o Outcome) bool {
 	switch o.State {
 	case engine.StateFailed, engine.StateRefused:
@@ -151,15 +152,15 @@ func (s *Site) sourceStuck(key model.Key) bool {
 	return told && s.Stuck(source)
 }
 
-// Trouble is why nothing can be done at all at present, and since when; nil: nothing is known
-// to be in the way.
+// Trouble returns why nothing can be done at present, and since when; nil: no trouble is
+// known.
 func (s *Site) Trouble() (*plan.Wait, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trouble, s.since
 }
 
-// Latest is how an object is, as far as that is known; known: something is wanted of it, and was looked at since.
+// Latest returns the last outcome of an object; known: the object was put or removed, and observed since.
 func (s *Site) Latest(owner model.Owner) (o Outcome, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,19 +16,18 @@ type Command struct {
 	Input []byte   // for its standard input, 64 KiB at most
 }
 
-// Ran is what came of a program.
+// Ran is the result of a program.
 type Ran = model.Ran
 
-// ErrCut is the error of reading a file that is larger than Proxmox gives: 16 MiB.
+// ErrCut is the error of reading a file that is larger than Proxmox' limit of 16 MiB.
 var ErrCut = errors.New("the file is larger than Proxmox gives")
 
 // ErrNotDropped is the error of dropping first-boot data that are read at each start.
 var ErrNotDropped = errors.New("its first-boot data aren't on an ISO image of their own, and are read at each start")
 
-// DropSeed has an owner's machine do without its first-boot data from now on, which may hold secrets such as the
-// token that it has joined a cluster with. It returns when the drive is empty; the ISO image goes with the next plan of
-// the machine. Neither comes back, whatever is put, until the machine is made anew. To drop what was dropped, or what
-// there isn't, does nothing.
+// DropSeed removes the first-boot data of an owner's machine for good, since they may hold secrets such as a join
+// token. It returns when the drive is empty; the next plan of the machine deletes the ISO image. Neither is created
+// again, whatever is put, until the machine is recreated. Dropping data again, or without any data, has no effect.
 func (s *Site) DropSeed(ctx context.Context, owner model.Owner) error {
 	const tries = 3 // others change configs, too
 	for try := 1; ; try++ {
@@ -55,14 +54,14 @@ func (s *Site) DropSeed(ctx context.Context, owner model.Owner) error {
 }
 
 // Exec runs a program inside an owner's machine, through the guest agent, and waits until it ends; a program
-// that fails is no error. Right before, the machine's notes prove that it is the owner's. The end of ctx ends
-// the waiting, and not the program, so run what may take long in the background of the machine and ask for it
-// again. It is never run twice: when the answer is lost, the error says so (pve.ErrUnknownOutcome).
+// that fails is no error. The machine's notes prove its owner right before. The end of ctx ends the wait, not
+// the program, so run long programs in the background of the machine and query them later. The program is
+// never run twice: if the answer is lost, the error is pve.ErrUnknownOutcome.
 //
-// While no agent answers, the error is a pve.ErrAgentNotRunning, after some seconds in which one of the few
-// workers of the node waits: ask rarely. It takes VM.Monitor on Proxmox VE 8 and VM.GuestAgent.Unrestricted
-// on 9; `proxplane doctor --for exec` tells. Arguments are in no log of ours, but Proxmox passes them on to the
-// guest, where others may see them: secrets belong into Input.
+// While no agent answers, the error is a pve.ErrAgentNotRunning, after some seconds in which the request blocks
+// one of the node's few workers: poll rarely. It needs VM.Monitor on Proxmox VE 8 and
+// VM.GuestAgent.Unrestricted on 9, see `proxplane doctor --for exec`. Arguments are in no log of ours, but are
+// visible in the guest: pass secrets by Input.
 func (s *Site) Exec(ctx context.Context, owner model.Owner, command Command) (Ran, error) {
 	m, err := s.Read(ctx, owner)
 	if err != nil {
@@ -76,9 +75,9 @@ func (s *Site) Exec(ctx context.Context, owner model.Owner, command Command) (Ra
 	return ran, nil
 }
 
-// ReadFile reads a file inside an owner's machine, through the guest agent; what holds for [Site.Exec] holds for
-// it. A file that isn't there is a pve.ErrNotFound, one over 16 MiB an [ErrCut]. It takes VM.Monitor on Proxmox
-// VE 8 and VM.GuestAgent.FileRead on 9; `proxplane doctor --for read-file` tells.
+// ReadFile reads a file inside an owner's machine, through the guest agent, like [Site.Exec]. A missing file is
+// a pve.ErrNotFound, one over 16 MiB an [ErrCut]. It needs VM.Monitor on Proxmox VE 8 and VM.GuestAgent.FileRead
+// on 9, see `proxplane doctor --for read-file`.
 func (s *Site) ReadFile(ctx context.Context, owner model.Owner, path string) ([]byte, error) {
 	m, err := s.Read(ctx, owner)
 	if err != nil {

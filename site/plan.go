@@ -10,9 +10,9 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Plan returns what would be done to have what is wanted: each step with its reason and its effect.
-// Nothing is changed. All configs that matter are read, so that changes made by hand show. With
-// what [Site.Desired] gives it shows how what this caller has differs from what it wants.
+// Plan returns the plan for a wanted state: each step with its reason and its effect. Nothing is
+// changed. All configs that matter are read, so that changes by hand show. With the result of
+// [Site.Desired] it shows the drift of this caller's machines.
 func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	s.mu.Lock()
 	session := s.session
@@ -23,8 +23,8 @@ func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) 
 	return s.cluster.engine.Plan(ctx, want)
 }
 
-// PlanAsOf is a Plan that relies on a picture: what was read for it by earlier plans isn't read again. It is for
-// those who plan for many objects one after another, and says which configs needn't be read.
+// PlanAsOf is a Plan that reuses a picture: what earlier plans have read for it isn't read again. It is for
+// plans of many objects one after another, where not all configs have to be read.
 func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, pic *engine.Picture) (plan.Plan, error) {
 	s.mu.Lock()
 	session := s.session
@@ -35,16 +35,16 @@ func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, pic *engine.Pic
 	return s.cluster.engine.PlanAsOf(ctx, want, pic)
 }
 
-// Together is what one person wants of one of several sites.
+// Together is the part of one of several sites in a common plan.
 type Together struct {
 	Site *Site
 	Name string // for people
 	Want model.Desired
 }
 
-// PlanTogether plans what one person wants of several sites, with what was read since a time. The
-// machines of all count together, so that each plan says which of the others are restarted or replaced first. An
-// error is of the one that is at this place.
+// PlanTogether plans for several sites together, with what was read since a time. Rollout limits count the
+// machines of all sites, so that each plan says which of the others are restarted or replaced first. Errors have
+// the index of their site.
 func PlanTogether(ctx context.Context, all []Together, since time.Time) (plans []plan.Plan, at int, err error) {
 	list := make([]engine.Together, len(all))
 	for i, one := range all {
@@ -53,39 +53,39 @@ func PlanTogether(ctx context.Context, all []Together, since time.Time) (plans [
 	return engine.PlanTogether(ctx, list, since)
 }
 
-// Replan is a Plan for those who look again and again: it relies on configs that were read
-// before, unless lists show that they may have changed.
+// Replan is a Plan for repeated calls: it reuses configs that were read before, unless
+// lists show that they may have changed.
 func (s *Site) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	return s.cluster.engine.Replan(ctx, want)
 }
 
-// Heard is a plan with what guest agents have answered by now. It asks nobody.
+// Heard returns a plan with the answers of guest agents so far. It sends no request.
 func (s *Site) Heard(p plan.Plan, want model.Desired) plan.Plan {
 	return s.cluster.engine.Heard(p, want)
 }
 
-// Learn reads what a plan that somebody makes by [observe.Observer.Snapshot] needs to know.
+// Learn reads what a plan from [observe.Observer.Snapshot] needs.
 func (s *Site) Learn(ctx context.Context, l plan.Look) error { return s.cluster.engine.Learn(ctx, l) }
 
-// ByHand does single actions that somebody asks for and no manifest, until ctx ends.
+// ByHand returns a Hand for single actions that a person requests, until ctx ends.
 func (s *Site) ByHand(ctx context.Context) *engine.Hand { return s.cluster.engine.ByHand(ctx) }
 
-// LeftOn finds what destructions of anybody's machines have left on a node since a time, and no guest
-// uses. It is for people to judge.
+// LeftOn finds disks on a node that destructions of any machines have left since a time, and that no
+// guest uses. People have to decide about them.
 func (s *Site) LeftOn(ctx context.Context, node string, since time.Time) ([]model.Left, error) {
 	return leftover.On(ctx, s.cluster.client, node, since)
 }
 
-// Attend joins a budget for what is wanted of Apply, so that of all who share the budget no more
-// machines are restarted or replaced at once than each says. All attend before one applies, in the order in
-// which [engine.Party.Queue] has them take turns.
+// Attend joins a budget for a later Apply, so that all members of the budget together restart or replace no
+// more machines at once than each allows. All members attend before one applies, in the order of their
+// turns, see [engine.Party.Queue].
 func (s *Site) Attend(b *engine.Budget, name string, want model.Desired) *engine.Party {
 	return s.cluster.engine.Attend(b, name, want)
 }
 
-// Apply works on what is wanted until it is so, or nothing more can be done, or ctx ends, and
-// tells how far each object has come. Nothing is looked after when it returns. It is for commands
-// that end; what goes on is put or wanted. Two objects with one key are refused, see [ErrSameKey].
+// Apply reconciles a wanted state until it is up to date, or nothing more can be done, or ctx
+// ends, and reports the outcome of each object. Nothing is reconciled after it returns: it is for
+// commands that end. Two objects with one key are refused, see [ErrSameKey].
 func (s *Site) Apply(ctx context.Context, want model.Desired, opts engine.Options) (engine.Report, error) {
 	return s.cluster.engine.Converge(ctx, want, opts)
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// ErrNotFound says that an owner has no machine.
+// ErrNotFound is the error for an owner without a machine.
 var ErrNotFound = errors.New("it has no machine")
 
-// Machine is a machine of ours that is in Proxmox.
+// Machine is a machine of ours in Proxmox.
 type Machine struct {
-	// Owner is whose it is. Of machines that [Site.List] gives, the key and the UID are empty
-	// unless they are known without reading its notes: see [Site.Owner].
+	// Owner is the machine's owner. For machines from [Site.List], key and UID are empty
+	// unless they are known without reading the notes: see [Site.Owner].
 	Owner model.Owner
-	// Guest is what is known of it. It never changes; look again for what is new.
+	// Guest is the observed guest. It is never modified; read again for newer facts.
 	Guest *model.Guest
-	// Outcome is how far it is, if this caller wants something of it.
+	// Outcome is the last outcome, if this caller has put the machine.
 	Outcome *Outcome
 }
 
@@ -32,8 +32,8 @@ const listAge = 20 * time.Second
 // refresh sees to it that the lists were read. A session reads them again and again.
 func (s *Site) refresh(ctx context.Context) error { return s.cluster.observer.Refresh(ctx, listAge) }
 
-// Read returns what Proxmox has of an owner, with the machine's whole config. It reads what isn't
-// known already. The error is [ErrNotFound] if there is no machine.
+// Read returns an owner's machine in Proxmox, with its whole config. It reads only what isn't
+// known yet. The error is [ErrNotFound] if there is no machine.
 func (s *Site) Read(ctx context.Context, owner model.Owner) (Machine, error) {
 	if err := s.refresh(ctx); err != nil {
 		return Machine{}, err
@@ -88,7 +88,7 @@ func (s *Site) machine(owner model.Owner, g *model.Guest) Machine {
 	return m
 }
 
-// Owner says whose a machine is, by the notes in its config, which is read if it isn't known.
+// Owner returns the owner of a machine, by the notes in its config, which is read if it isn't known.
 func (s *Site) Owner(ctx context.Context, vmid int) (model.Owner, error) {
 	if err := s.refresh(ctx); err != nil {
 		return model.Owner{}, err
@@ -103,10 +103,10 @@ func (s *Site) Owner(ctx context.Context, vmid int) (model.Owner, error) {
 	return g.Config.Marker.Owner, nil
 }
 
-// List returns the machines of a door's set, whoever has put them and whenever, in the
-// order of their VMIDs. It takes no request a machine: what has been put says in a tag which set it
-// is of. Tags can be forged by whoever may change a machine, so they prove nothing; before
-// anything is changed, the notes in the machine's config are read.
+// List returns the machines of a door's set, whoever has put them and whenever, in the order of
+// their VMIDs. It needs no request per machine: machines that were put have a tag of their set.
+// Whoever may change a machine can forge tags, so they prove nothing; before a machine is changed,
+// the notes in its config are read.
 //
 // Machines that were made by [Site.Want] and [Site.Apply] have no such tag. Their configs are read
 // the first time, and when they change.
@@ -157,8 +157,8 @@ func (s *Site) sorted(door, set string) (found []Machine, unknown []int) {
 	return found, unknown
 }
 
-// Begun lists the machines of a door's set that have no tag yet: those that somebody has begun to clone and not configured, a process that was killed, as a rule. Only
-// configs of guests are read, once, that have no tag and a name of which named says that such a machine may have it.
+// Begun lists the machines of a door's set that have no tag yet: those that were cloned and not configured, usually by a process that was killed. It reads the configs
+// of guests without a tag for whose names named returns true, once.
 func (s *Site) Begun(ctx context.Context, door, set string, named func(string) bool) (begun []Machine, err error) {
 	if err := s.refresh(ctx); err != nil {
 		return nil, err
@@ -210,9 +210,10 @@ func (s *Site) readAll(ctx context.Context, vmids []int) error {
 	return errors.Join(errs...)
 }
 
-// View lets fn see all that is known of the cluster: nodes with what they have free, storages,
-// guests. Lists are read if they are older than a moment. What is being made but isn't listed
-// yet is in have.Placed. While fn runs nothing changes; it must keep nothing but guests.
+// View calls fn with the observed cluster: nodes with their free capacity, storages, guests.
+// Lists are read again if they aren't recent. Guests that are being created and aren't listed
+// yet are in have.Placed. Nothing changes while fn runs; fn must not keep anything except
+// guests.
 func (s *Site) View(ctx context.Context, fn func(have *model.Observed)) error {
 	if err := s.refresh(ctx); err != nil {
 		return err

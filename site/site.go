@@ -11,21 +11,21 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Outcome is how an object is.
+// Outcome is the outcome of an object.
 type Outcome = engine.Outcome
 
-// Options are what a caller says about all that it wants. The zero value is good.
+// Options apply to all objects of a caller. The zero value is usable.
 type Options struct {
-	// Door and Set are what the caller's machines have in common, as their owners say. They
-	// matter to what is pruned.
+	// Door and Set are those of the owners of the caller's machines. They matter for pruning.
 	Door, Set string
-	// Range are the VMIDs for machines that don't say it; default: [model.DefaultRange]. It must
-	// stay the same, since machines are found by it.
+	// Range are the VMIDs for machines without one; default: [model.DefaultRange]. It must not
+	// change, since machines are found by it.
 	Range model.Range
-	// Allow is agreed to for all machines, on top of what each of them allows.
+	// Allow are effects that are allowed for all machines, in addition to what each of
+	// them allows.
 	Allow model.Allow
-	// MaxUnavailable bounds how many of the caller's machines are restarted or replaced at
-	// once; zero: nothing does.
+	// MaxUnavailable limits how many of the caller's machines are restarted or replaced at
+	// once; zero: no limit.
 	MaxUnavailable model.Limit
 
 	// Options are for the engine: what is told as it happens, and who writes down VMIDs. Of
@@ -58,8 +58,8 @@ func newSite(c *cluster, opts Options) *Site {
 	return s
 }
 
-// Close ends the caller's part. Machines stay as they are. It returns when nothing is
-// changed for this caller any more; tasks that were started go on in Proxmox.
+// Close ends the caller's part. Machines stay as they are. It returns when no request for
+// this caller is in flight any more; tasks that were started continue in Proxmox.
 func (s *Site) Close() {
 	s.mu.Lock()
 	if s.closed {
@@ -84,18 +84,18 @@ func (s *Site) begin() *engine.Session {
 	return s.session
 }
 
-// Client is the cluster's client, for questions that the site has no words for. What is
-// changed in Proxmox is changed by putting and removing.
+// Client returns the cluster's client, for reads that the site has no method for. Changes
+// are made by putting and removing.
 func (s *Site) Client() *pve.Client { return s.cluster.client }
 
-// Observer is what has looked at the cluster.
+// Observer returns the observer of the cluster.
 func (s *Site) Observer() *observe.Observer { return s.cluster.observer }
 
-// Identity is what the cluster is known by: the fingerprint of its own root certificate.
-// It is empty if nobody asked for it (see [Config].Identify), or Proxmox doesn't say.
+// Identity returns the fingerprint of the cluster's root certificate. It is empty if it
+// wasn't requested (see [Config].Identify), or isn't known.
 func (s *Site) Identity() string { return s.cluster.observer.Identity() }
 
-// Look has everything looked at now, since something may be otherwise than it seems.
+// Look requests that everything is observed now, since it may have changed.
 func (s *Site) Look() {
 	s.mu.Lock()
 	session := s.session
@@ -124,8 +124,8 @@ func (s *Site) Touches(uid string) bool {
 	return session != nil && session.Touches(uid)
 }
 
-// Relogin goes on with other credentials. It reports false if that isn't possible, since
-// others share the present ones: then open a new site, and close this one.
+// Relogin switches to other credentials. It reports false if that isn't possible because
+// others share the present ones: open a new site then, and close this one.
 func (s *Site) Relogin(credentials pve.Credentials) (bool, error) {
 	ok, err := s.cluster.relogin(credentials)
 	if ok {

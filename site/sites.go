@@ -18,25 +18,25 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Config says which Proxmox cluster is meant, and how it is reached.
+// Config is the connection to a Proxmox cluster.
 type Config struct {
-	// Proxmox is for the client. Callers share a client if its endpoints, credentials, TLS
-	// and round tripper are equal; everything else is as the first of them says.
+	// Proxmox is for the client. Callers share a client if its endpoints, credentials, TLS and
+	// round tripper are equal; everything else is that of the first caller.
 	Proxmox pve.Config
-	SSH     *ssh.Hosts // for what Proxmox has no API for; nil: nodes can't be logged in to
-	Keys    model.Keys // sign and verify the proofs of ownership; none: they aren't signed
+	SSH     *ssh.Hosts // login to nodes, for files without an API; nil: none
+	Keys    model.Keys // keys for the proofs of ownership; none: they aren't signed
 
 	// Proxy is the URL of the HTTP proxy to go through; empty: Proxmox.Proxy, or the environment's.
 	Proxy string
 
-	// Identify asks Proxmox which cluster it is, which takes a request. Clients of one
-	// cluster are then bounded together, whichever credentials they have.
+	// Identify reads the identity of the cluster, with one request. Clients of one cluster
+	// then share a limit, whatever their credentials.
 	Identify bool
-	// Identity is what the cluster has to be known by (see [Site.Identity]); empty: anything.
+	// Identity is the required identity of the cluster (see [Site.Identity]); empty: any.
 	Identity string
-	// Trusted says that servers are believed when they say which cluster they are. Without
-	// it, only clients with the same endpoints are bounded together: a false server could
-	// keep the places of all others.
+	// Trusted says that the identity that servers report is trusted. Without it, only clients
+	// with the same endpoints share a limit: a malicious server could use up the limit of
+	// others.
 	Trusted bool
 }
 
@@ -48,19 +48,19 @@ func (c Config) same(o Config) bool {
 		c.Proxy == o.Proxy && c.Identify == o.Identify && c.Identity == o.Identity && c.Trusted == o.Trusted
 }
 
-// Sites are the Proxmox clusters that a process looks after. The zero value is ready to
-// use; the parts of a process that may reach the same cluster should share one.
+// Sites are the Proxmox clusters that a process manages. The zero value is ready to use;
+// parts of a process that may connect to the same cluster should share one.
 type Sites struct {
 	mu    sync.Mutex
 	open  []*cluster
 	loads observe.Loads
 }
 
-// Open opens a site that nobody else shares.
+// Open opens a site that isn't shared.
 func Open(cfg Config, opts Options) (*Site, error) { return new(Sites).Open(cfg, opts) }
 
-// Open opens a caller's part of a cluster. It asks Proxmox for nothing yet. Whoever opens
-// a site closes it.
+// Open opens a caller's part of a cluster. It sends no request yet. The caller must close
+// the site.
 func (s *Sites) Open(cfg Config, opts Options) (*Site, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

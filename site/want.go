@@ -15,20 +15,20 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-// What can be wrong with a call.
+// Errors of calls.
 var (
 	ErrClosed = errors.New("the site is closed")
 	ErrTaken  = errors.New("another caller looks after it")
-	// ErrSameKey: what one caller wants is told apart by kind, namespace and name. Somebody who
-	// looks after several sets opens a site for each.
+	// ErrSameKey: two objects of one caller have the same kind, namespace and name. Open a site
+	// for each set.
 	ErrSameKey = engine.ErrSameKey
 )
 
-// Put says that a machine is wanted, in place of what the owner wanted before. It returns
-// at once; [Site.Await] waits for it. Putting the same again does nothing.
+// Put declares a machine, in place of the owner's former one. It returns at once;
+// [Site.Await] waits for the machine. Putting the same machine again has no effect.
 //
-// The owner's door, set and key are what the machine is known by in Proxmox: the same owner
-// finds its machine again. The image that it is made from is put before it.
+// The owner's door, set and key identify the machine in Proxmox: the same owner finds its
+// machine again. Put the machine's image before the machine.
 func (s *Site) Put(owner model.Owner, vm model.VM) error {
 	vm.Owner = owner
 	if vm.Name == "" {
@@ -64,7 +64,7 @@ func (s *Site) Put(owner model.Owner, vm model.VM) error {
 	return nil
 }
 
-// PutImage says what machines are made from: a template by its name or VMID, or something to
+// PutImage declares a source of machines: a template by its name or VMID, or an image to
 // fetch from a URL.
 func (s *Site) PutImage(owner model.Owner, image model.Image) error {
 	image.Owner = owner
@@ -78,7 +78,7 @@ func (s *Site) PutImage(owner model.Owner, image model.Image) error {
 	})
 }
 
-// PutSnapshot says that a snapshot of a machine is wanted.
+// PutSnapshot declares a snapshot of a machine.
 func (s *Site) PutSnapshot(owner model.Owner, snapshot model.Snapshot) error {
 	snapshot.Owner = owner
 	return s.change(owner, func(w *wanted) bool {
@@ -112,11 +112,10 @@ func (s *Site) put(key model.Key, change func(*wanted) bool) {
 	}
 }
 
-// Remove says that what an owner has is to go: a machine with its disks, a fetched image, a
-// snapshot. A machine that is only to be released when it is removed stays in Proxmox: one
-// that was put with Retain, or one that was adopted. Of a machine that this caller hasn't put,
-// its own notes say that; they are read if they aren't known. [Site.Await] waits until it is
-// gone.
+// Remove removes an owner's object: a machine with its disks, a fetched image, a snapshot. A
+// machine that was put with Retain, or that was adopted, is only released and stays in
+// Proxmox. For a machine that this caller hasn't put, its notes decide that; they are read if
+// they aren't known. [Site.Await] waits until the object is gone.
 func (s *Site) Remove(ctx context.Context, owner model.Owner) error {
 	s.mu.Lock()
 	have, known := s.want.owner(owner.Key)
@@ -154,7 +153,7 @@ func (s *Site) Remove(ctx context.Context, owner model.Owner) error {
 	return s.Put(owner, gone)
 }
 
-// Forget says that nothing is wanted of an owner any more: what it has stays as it is.
+// Forget ends the management of an owner's object, which stays in Proxmox as it is.
 func (s *Site) Forget(owner model.Owner) {
 	s.mu.Lock()
 	have, known := s.want.owner(owner.Key)
@@ -175,9 +174,10 @@ func (s *Site) forget(key model.Key) {
 	s.wake()
 }
 
-// Want says all that this caller wants, in place of everything that it has put: what isn't
-// named any more is left as it is in Proxmox. Versions, which may be nil, say which edition of
-// each object it is; outcomes repeat them. Of two objects with one key the last one counts.
+// Want declares the whole wanted state of this caller, in place of everything that it has put:
+// objects that aren't in it any more stay in Proxmox as they are. versions, which may be nil,
+// are the generations of objects; outcomes repeat them. Of two objects with one key the last
+// one counts.
 func (s *Site) Want(all model.Desired, versions map[model.Key]int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +206,7 @@ func (s *Site) Want(all model.Desired, versions map[model.Key]int64) {
 	s.update()
 }
 
-// Desired is what this caller wants at present.
+// Desired returns the present wanted state of this caller.
 func (s *Site) Desired() model.Desired {
 	s.mu.Lock()
 	defer s.mu.Unlock()

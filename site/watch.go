@@ -66,8 +66,8 @@ func (s *Site) wake() {
 	}
 }
 
-// Watch gives how each object of this caller is, and then each change, until ctx ends or the
-// site is closed. A slow watcher gets the newest outcome of each object only.
+// Watch yields the outcome of each object of this caller, and then each change, until ctx
+// ends or the site is closed. A slow watcher gets only the newest outcome of each object.
 func (s *Site) Watch(ctx context.Context) iter.Seq[Outcome] {
 	return func(yield func(Outcome) bool) {
 		w := s.subscribe()
