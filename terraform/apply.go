@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
@@ -30,7 +31,16 @@ func (r *base) Create(ctx context.Context, req resource.CreateRequest, resp *res
 		return
 	}
 	resp.State.Raw = req.Plan.Raw
-	if !r.apply(ctx, limit, request{said: req.Config, planned: req.Plan}, &resp.State, &resp.Diagnostics) {
+	switch r.apply(ctx, limit, request{said: req.Config, planned: req.Plan}, &resp.State, &resp.Diagnostics) {
+	case done:
+	case interrupted:
+		// The next plan goes on with it, and can destroy it as well. With an error Terraform would call it tainted.
+		// That the apply has failed is told by Terraform, which was interrupted itself.
+		resp.State.Raw = begun(req.Plan.Raw, &resp.Diagnostics)
+	case stuck:
+		resp.Diagnostics.AddWarning("It isn't in the state", "What was made stays in Proxmox, and the next apply finds it and goes on. Until an apply has succeeded, destroy knows nothing of it.")
+		fallthrough
+	case failed:
 		// A resource that failed half-way would be destroyed and made anew. Without a
 		// state the next apply finds what there is by its owner, and goes on.
 		resp.State.RemoveResource(ctx)
@@ -48,7 +58,9 @@ func (r *base) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 	}
 	before := resp.State.Raw
 	resp.State.Raw = req.Plan.Raw
-	if !r.apply(ctx, limit, request{said: req.Config, planned: req.Plan, before: &req.State, private: req.Private}, &resp.State, &resp.Diagnostics) {
+	switch r.apply(ctx, limit, request{said: req.Config, planned: req.Plan, before: &req.State, private: req.Private}, &resp.State, &resp.Diagnostics) {
+	case done:
+	case interrupted, stuck, failed:
 		resp.State.Raw = before // what is left to do is planned again
 		return
 	}
@@ -64,26 +76,57 @@ type request struct {
 	private private      // the same
 }
 
+// ending is how an apply ended.
+type ending int
+
+const (
+	failed      ending = iota // nothing was begun
+	stuck                     // half-way
+	interrupted               // half-way, by people
+	done
+)
+
+// begun is the state of a resource whose creation was interrupted: as planned, and what isn't known is left open. The errors about it
+// are warnings then.
+func begun(planned tftypes.Value, diags *diag.Diagnostics) tftypes.Value {
+	state, err := tftypes.Transform(planned, func(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if !v.IsKnown() {
+			return tftypes.NewValue(v.Type(), nil), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		diags.AddError("The state can't be written", err.Error())
+		return planned
+	}
+	for i, d := range *diags {
+		if d.Severity() == diag.SeverityError {
+			(*diags)[i] = diag.NewWarningDiagnostic(d.Summary(), d.Detail())
+		}
+	}
+	return state
+}
+
 // apply has the engine make it so, waits, and fills the state.
-func (r *base) apply(ctx context.Context, limit time.Duration, req request, state *tfsdk.State, diags *diag.Diagnostics) bool {
+func (r *base) apply(ctx context.Context, limit time.Duration, req request, state *tfsdk.State, diags *diag.Diagnostics) ending {
 	if !r.ready(diags) {
-		return false
+		return failed
 	}
 	w, known, more := r.kind.parse(req.said.Raw)
 	if diags.Append(more...); diags.HasError() {
-		return false
+		return failed
 	}
 	if !known {
 		diags.AddError("Something isn't known", "The configuration has values that aren't known even now. This is a defect of the provider or of Terraform.")
-		return false
+		return failed
 	}
 	if diags.Append(r.kind.pin(ctx, &w, req.planned)...); diags.HasError() {
-		return false
+		return failed
 	}
 	s, err := r.door.opened(w.wanted.Connection)
 	if err != nil {
 		diags.AddError(failure(err))
-		return false
+		return failed
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("it has taken longer than timeouts allow"))
 	defer cancel()
@@ -96,7 +139,7 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 		diags.Append(r.unclaimed(ctx, s, w)...)
 	}
 	if diags.HasError() {
-		return false
+		return failed
 	}
 	r.door.claims.apply(w)
 	stay := r.door.claims.stay(w.leaves)
@@ -109,12 +152,18 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 	}
 	if err != nil {
 		diags.AddError(failure(err))
-		return false
+		if errors.Is(err, context.Canceled) {
+			return interrupted
+		}
+		return stuck
 	}
 	diags.Append(state.SetAttribute(ctx, path.Root("id"), r.id(w))...)
 	diags.Append(state.SetAttribute(ctx, path.Root("drift"), []string{})...)
 	diags.Append(r.kind.fill(ctx, s, w, outcomes, state)...)
-	return !diags.HasError()
+	if diags.HasError() {
+		return failed
+	}
+	return done
 }
 
 // Read looks at what there is. What somebody has changed is told, and changed back when it is applied.

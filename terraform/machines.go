@@ -185,12 +185,15 @@ func powered(ctx context.Context, s *site.Site, o model.Owner) (site.Machine, er
 // refreshed are the machines as they are in Proxmox. Of those that the lists are enough for, the MAC addresses are
 // what they were.
 func refreshed(ctx context.Context, s *site.Site, owners []model.Owner, objects []plan.Object, was []aMachine) ([]aMachine, error) {
-	guests := map[model.Owner]*model.Guest{}
+	guests, half := map[model.Owner]*model.Guest{}, map[model.Owner]bool{}
 	err := s.View(ctx, func(have *model.Observed) {
 		for _, o := range objects {
-			if g := have.Guests[o.VMID]; g != nil && g.Config == nil {
+			g := have.Guests[o.VMID]
+			if g != nil && g.Config == nil {
 				guests[o.Owner] = g
 			}
+			blocked := o.Wait != nil && o.Wait.Reason.Blocks()
+			half[o.Owner] = g != nil && !blocked && !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes })
 		}
 	})
 	if err != nil {
@@ -215,6 +218,9 @@ func refreshed(ctx context.Context, s *site.Site, owners []model.Owner, objects 
 		one, err := found(ctx, s, []model.Owner{o})
 		if err != nil {
 			return nil, err
+		}
+		if len(one) == 0 && known && half[o] {
+			one = []aMachine{m} // its creation was interrupted, and its notes don't say yet whose it is
 		}
 		list = append(list, one...)
 	}

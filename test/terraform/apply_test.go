@@ -67,23 +67,47 @@ func TestAnyParallelismMakesTheSame(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends what runs, and the next apply goes on with it.
-func TestAnInterruptedApplyGoesOn(t *testing.T) {
-	b := begin(t)
-	before := b.census()
-	b.config(fleet(12))
+// interrupted applies a configuration of several machines, and is interrupted when some are begun. Whether all was made by then is up to the moment.
+func (b *bench) interrupted(config string) {
+	b.Helper()
+	b.config(config)
 	cmd := b.command("apply", "-auto-approve", "-parallelism=12")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	b.awaitClones(3)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	_ = cmd.Wait() // whether all was made by then is up to the moment
+	if err := cmd.Wait(); err == nil && strings.Contains(out.String(), "was interrupted") {
+		b.Errorf("an apply that was interrupted succeeded:\n%s", &out)
+	}
+}
+
+// Ctrl-C ends what runs, and the next apply goes on with it.
+func TestAnInterruptedApplyGoesOn(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	b.interrupted(fleet(12))
 	b.goesOn(12, before)
+}
+
+// Who gives up after Ctrl-C destroys what was begun: it is in the state.
+func TestWhatAnInterruptedApplyHasBegunCanBeDestroyed(t *testing.T) {
+	for name, config := range map[string]string{
+		"count":    fleet(12),
+		"replicas": replicas(12),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := begin(t)
+			before := b.census()
+			b.interrupted(config)
+			b.destroy()
+			b.nothingLeft(before)
+		})
+	}
 }
 
 // What fails keeps nothing else from being made, and is made by the next apply.
@@ -108,7 +132,7 @@ resource "proxplane_virtual_machine" "late" {
 	if code != 1 {
 		t.Fatalf("apply ended with %d:\n%s", code, out)
 	}
-	b.says(out, "late isn't ready", "it has taken longer than timeouts allow")
+	b.says(out, "late isn't ready", "it has taken longer than timeouts allow", "destroy knows nothing of it")
 	if state, _ := b.run("state", "list"); !strings.Contains(state, "good") || strings.Contains(state, "late") {
 		t.Errorf("the state has %s", state)
 	}

@@ -15,7 +15,7 @@ func TestWhatMachinesCost(t *testing.T) {
 	const n = 40
 	for name, config := range map[string]string{
 		"count":    fleet(n),
-		"replicas": strings.NewReplacer("count =", "replicas =", "${count.index}", "x").Replace(fleet(n)),
+		"replicas": replicas(n),
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := begin(t)
@@ -54,7 +54,7 @@ func (b *bench) requests(do func()) (c cost) {
 func TestWhatIsSeenOfManyMachines(t *testing.T) {
 	const n = 104 // more than are always read
 	b := begin(t)
-	config := strings.NewReplacer("count =", "on_boot = true\n  replicas =", "${count.index}", "x").Replace(fleet(n))
+	config := strings.Replace(replicas(n), "replicas", "on_boot = true\n  replicas", 1)
 	b.config(config)
 	b.apply()
 	b.touch("node-x-7", "POST", "/config", pve.Params{"tags": "people"})

@@ -28,6 +28,11 @@ resource "proxplane_virtual_machine" "node" {
 `, n)
 }
 
+// replicas are machines of replicas, which are all made at once, too.
+func replicas(n int) string {
+	return strings.NewReplacer("count =", "replicas =", "${count.index}", "x").Replace(fleet(n))
+}
+
 // A provider that is killed in the middle of its work leaves machines that the next apply finds.
 func TestAKilledProviderMakesNothingTwice(t *testing.T) {
 	b := begin(t)
