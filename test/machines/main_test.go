@@ -22,6 +22,7 @@ import (
 
 // kube is an administrator of the Kubernetes, and kubeconfig is where that is.
 var (
+	plane      *controlplane.Plane
 	kube       client.Client
 	kubeconfig string
 	chart      *installed.Chart
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 func prepare(ctx context.Context, p *controlplane.Plane, dir string) error {
 	err := errors.Join(p.StartControllers(ctx), p.StartScheduler(), p.Define(ctx, "../../deploy/crds/machines"))
 	if err == nil {
-		kubeconfig = p.Kubeconfig
+		plane, kubeconfig = p, p.Kubeconfig
 		err = connect()
 	}
 	if err == nil {
