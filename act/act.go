@@ -1,11 +1,11 @@
-// Package act does what was planned: one [model.Action] is one Proxmox call that
+// Package act carries out actions of plans: one [model.Action] is one Proxmox call that
 // changes something.
 //
-// Nothing waits here. A call that starts a task returns with the task, which
-// [Tasks] follows. Nothing is sent twice either: an answer that was lost is an
-// error that says so, and whoever planned looks again.
+// Nothing waits here. A call that starts a task returns with the task, which [Tasks]
+// follows. No write is sent twice: a lost answer is an error of its own, after which the
+// engine observes again.
 //
-// Before what can't be undone, the proof of ownership is read once more.
+// Before an irreversible call, the proof of ownership is read once more.
 package act
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Actor acts on one cluster. It is safe for use by many goroutines.
+// Actor acts on one cluster. It is safe for concurrent use.
 type Actor struct {
 	client *pve.Client
 	hosts  *ssh.Hosts // nil: nodes can't be logged in to
@@ -36,45 +36,45 @@ type Actor struct {
 	measured map[imagefile.Source]imagefile.Measured
 }
 
-// New makes an Actor.
+// New returns an Actor.
 func New(client *pve.Client) *Actor {
 	return &Actor{client: client, web: imagefile.New(nil), measured: map[imagefile.Source]imagefile.Measured{}}
 }
 
-// Signing has the actor sign the markers that it writes, and demand a signature where
-// nothing else proves whose a guest is.
+// Signing makes the actor sign the markers that it writes, and require a signature where
+// nothing else proves the owner of a guest.
 func (a *Actor) Signing(keys model.Keys) *Actor {
 	a.keys = keys
 	return a
 }
 
-// Keys are those that the actor signs with.
+// Keys returns the keys that the actor signs with.
 func (a *Actor) Keys() model.Keys { return a.keys }
 
-// Result is what came of an action.
+// Result is the result of an action.
 type Result struct {
-	// Task is the UPID of the task that was started; empty: it is done already.
+	// Task is the UPID of the started task; empty: the action is done already.
 	Task string
-	// PID is the process that was started in the guest, which [Actor.Ran] follows.
+	// PID is the process that was started in the guest; [Actor.Ran] follows it.
 	PID int
-	// Content is that of the file that was read; Cut: it goes on.
+	// Content is the content of the file that was read; Cut: it is truncated.
 	Content []byte
 	Cut     bool
 }
 
-// ErrNoFacts is an action that [model.FactsOf] knows nothing of: nobody can say what has to
-// be proved before it, so it isn't done.
+// ErrNoFacts is the error for an action without a row in [model.FactsOf]: it isn't known
+// what has to be proved before it, so it isn't done.
 var ErrNoFacts = errors.New("it isn't in the table of actions")
 
-// ErrNotByHand is an action that is done by a plan only.
+// ErrNotByHand is the error for an action that only plans may do.
 var ErrNotByHand = errors.New("only a plan does that")
 
-// ErrNoDigest is a change of a guest's config that doesn't say which config it was planned for.
-// Proxmox would make it whatever somebody else has changed meanwhile, and whosever the guest is by
-// now, so it isn't sent.
+// ErrNoDigest is the error for a change of a guest's config without the digest that it was planned
+// for. Proxmox would apply it whatever has changed since, and whoever owns the guest by now, so it
+// isn't sent.
 var ErrNoDigest = errors.New("the digest of the config that it was planned for is missing")
 
-// Do does one action. What was known when it was planned is from [Know].
+// Do carries out one action. known has the facts when it was planned, see [Know].
 func (a *Actor) Do(ctx context.Context, action model.Action, known Known) (Result, error) {
 	if model.FactsOf(action).Kind == "" {
 		return Result{}, fmt.Errorf("%s: %w", Words(action), ErrNoFacts)
@@ -210,7 +210,7 @@ func abort(ctx context.Context, c *pve.Client, tasks []string) {
 	}
 }
 
-// Words say what an action does, for errors and logs.
+// Words describes an action, for errors and logs.
 func Words(action model.Action) string {
 	switch act := action.(type) {
 	case model.Clone:

@@ -13,32 +13,33 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Class says what can be done about a failure.
+// Class classifies failures by who must act.
 type Class int
 
-// The classes of failures, from those that are none to those that end it all.
+// The classes of failures, by severity.
 const (
-	// Mistaken: things aren't as they were seen. Look again and plan anew.
+	// Mistaken: the observed state was stale. Observe again and make a new plan.
 	Mistaken Class = iota
-	// Lost: it may have been done or not. Look, and never send it again blindly.
+	// Lost: it isn't known whether the action was done. Observe, and never send it again
+	// blindly.
 	Lost
-	// Busy: somebody holds a lock. Waiting helps.
+	// Busy: somebody else holds a lock. Waiting helps.
 	Busy
 	// Away: Proxmox or a node can't be reached. Waiting may help.
 	Away
-	// Passing: it may go better the next time.
+	// Passing: a retry may help.
 	Passing
-	// Full: there is no room, which mostly takes a person and a while.
+	// Full: there is no room. Usually a person has to act.
 	Full
-	// Hard: it goes wrong each time until a person changes something.
+	// Hard: it fails each time until a person changes something.
 	Hard
-	// Fatal: nothing works, since the credentials don't.
+	// Fatal: the credentials don't work.
 	Fatal
-	// Stopped: we were told to stop.
+	// Stopped: ctx has ended.
 	Stopped
 )
 
-// Failure is an error that was judged.
+// Failure is a classified error.
 type Failure struct {
 	Class Class
 	Text  string // what Proxmox said
@@ -98,7 +99,7 @@ var classes = []struct {
 	{pve.ErrNotImplemented, Hard},
 }
 
-// Judge says what an error means, and what can be done about it.
+// Judge classifies an error.
 func Judge(err error) Failure {
 	f := Failure{Class: Passing, Text: textOf(err), Hint: hint(err), Lacks: lacks(err), Ignored: errors.Is(err, pve.ErrIgnored)}
 	if stopped(err) {
@@ -128,8 +129,7 @@ func stopped(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &e)
 }
 
-// textOf is what Proxmox said, without our wrapping, if it is Proxmox who said
-// something.
+// textOf is Proxmox' message, without our wrapping, if it is Proxmox who said something.
 func textOf(err error) string {
 	var task *pve.TaskError
 	if errors.As(err, &task) {

@@ -30,7 +30,7 @@ func uploadSeed(ctx context.Context, c *pve.Client, u model.UploadSeed) (pve.UPI
 	return c.Storage(u.Node, u.Storage).Upload(ctx, pve.Upload{Content: "iso", Filename: u.File, Body: bytes.NewReader(image)})
 }
 
-// FilesOf are the files of first-boot data, which may depend on the VMID.
+// FilesOf returns the files of first-boot data, which may depend on the VMID.
 func FilesOf(files map[string][]byte, recipe *model.Recipe, vmid int) (map[string][]byte, error) {
 	if recipe == nil {
 		return files, nil

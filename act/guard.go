@@ -14,8 +14,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// ErrNotOurs is a guest, a snapshot or a file that doesn't prove to be what the
-// plan took it for. It is left alone.
+// ErrNotOurs is the error for a guest, a snapshot or a file whose ownership isn't proved.
+// It is left alone.
 var ErrNotOurs = errors.New("it isn't ours")
 
 // beingDestroyed is the lock that is all that is left of a guest's config while

@@ -45,8 +45,8 @@ func (a *Actor) mayReach(ctx context.Context, guest model.Target, owner model.Ow
 	return proves(now.Settings["description"], owner, guest.VMID)
 }
 
-// Ran waits until a program ends that was started in a guest, and tells what came of it. The end of ctx
-// ends the waiting, and not the program.
+// Ran waits until a program that was started in a guest ends, and returns its result. The end of ctx
+// ends the wait, not the program.
 func (a *Actor) Ran(ctx context.Context, guest model.Target, pid int) (model.Ran, error) {
 	end, err := a.client.VM(guest.Node, guest.VMID).Agent().Wait(ctx, pid)
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Known is what was known when an action was planned.
+// Known has the facts when an action was planned.
 type Known struct {
 	Storage Storage
-	// Node is where the action's guest was, and Owner whose it was by its marker. Zero: it had
-	// none, or there is no guest.
+	// Node is the node of the action's guest, and Owner the owner in its marker. Zero: it had
+	// no marker, or there is no guest.
 	Node  string
 	Owner model.Owner
-	// ByHand is the name of the guest that a person has asked for the action by; empty: a plan
-	// asks. Whose the guest is doesn't matter then, but it has to be that one: by its name, and by its
-	// marker if the person has named it as an owner's.
+	// ByHand is the name of the guest in a person's request; empty: the action is from a plan. The
+	// guest's owner doesn't matter then, but its name must match, and its marker if the request names
+	// an owner.
 	ByHand string
-	// Progress, if set, is called with the part of the action that is done, of what passes through
-	// this process.
+	// Progress, if set, is called with the fraction that is done of data that pass through this
+	// process.
 	Progress func(float64)
 }
 
-// Know is what is known for an action.
+// Know returns what is known for an action.
 func Know(action model.Action, have *model.Observed) Known {
 	k := Known{Storage: On(action, have)}
 	if g := have.Guests[action.Guest()]; g != nil && g.Config != nil && g.Config.Marker != nil {
@@ -72,7 +72,7 @@ func (a *Actor) stillOf(ctx context.Context, guest model.Target, owner model.Own
 	return nil
 }
 
-// ErrAnother is a guest that isn't the one that was named: its VMID is used again.
+// ErrAnother is the error for a guest that isn't the requested one: its VMID was reused.
 var ErrAnother = errors.New("it isn't the guest that was named")
 
 // stillNamed checks that a guest is still the one that a person has named.

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// ErrKept is a disk that was left and may be somebody's by now.
+// ErrKept is the error for a leftover disk that may be in use by now.
 var ErrKept = errors.New("a guest may have it by now")
 
 // errGone is a disk that isn't there any more.

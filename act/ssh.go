@@ -15,12 +15,11 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// ErrNoSSH is something that Proxmox' API has no call for, and nobody has said how
-// the nodes are reached otherwise.
+// ErrNoSSH is the error for an action that Proxmox has no API for, without a login to
+// nodes.
 var ErrNoSSH = errors.New("it isn't known how to log in to nodes by SSH")
 
-// OverSSH says how nodes are reached for what Proxmox' API has no call for; nil:
-// they aren't.
+// OverSSH sets the login to nodes for files that Proxmox has no API for; nil: none.
 func (a *Actor) OverSSH(hosts *ssh.Hosts) *Actor {
 	a.hosts = hosts
 	return a
@@ -59,8 +58,7 @@ func (a *Actor) uploadSnippets(ctx context.Context, c *pve.Client, u model.Uploa
 	return nil
 }
 
-// Login connects to a node: where the manifests say that it is, or where the
-// cluster does.
+// Login connects to a node, at its address in the manifests or in the cluster's status.
 func Login(ctx context.Context, c *pve.Client, hosts *ssh.Hosts, node string) (*ssh.Conn, error) {
 	if hosts.Addresses[node] != "" {
 		return hosts.Dial(ctx, node, "")

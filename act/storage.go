@@ -5,8 +5,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Storage is what an action keeps busy. How many at once may do so is found out
-// by the client.
+// Storage returns the storage that an action uses; the client limits how many use it at
+// once.
 type Storage struct {
 	Name   string
 	Shared bool
@@ -19,7 +19,7 @@ func (s Storage) client(c *pve.Client) *pve.Client {
 	return c.With(pve.OnStorage(s.Name, s.Shared))
 }
 
-// On is the storage that an action keeps busy, as far as what is known tells.
+// On returns the storage that an action uses, as far as it is known.
 func On(action model.Action, have *model.Observed) Storage {
 	name := busyStorage(action, have)
 	s := Storage{Name: name}

@@ -10,8 +10,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Tasks follows tasks: any number of them with one list for each node and
-// period.
+// Tasks follows any number of tasks with one list for each node and period.
 type Tasks struct {
 	client  *pve.Client
 	watcher *pve.Watcher
@@ -24,13 +23,13 @@ const (
 	watchSlow  = 5 * time.Second
 )
 
-// Watch makes Tasks that follow until ctx ends.
+// Watch returns Tasks that follow until ctx ends.
 func (a *Actor) Watch(ctx context.Context) *Tasks {
 	return &Tasks{client: a.client, watcher: a.client.Watch(ctx, pve.WatchOptions{Quick: watchQuick, Slow: watchSlow})}
 }
 
-// Follow waits for the end of a task. The error is how it failed, or why nobody
-// will know.
+// Follow waits for the end of a task. The error is that of the task, or why its end can't
+// be known.
 func (t *Tasks) Follow(task string) (warnings []string, err error) {
 	upid, err := pve.ParseUPID(task)
 	if err != nil {
@@ -43,8 +42,8 @@ func (t *Tasks) Follow(task string) (warnings []string, err error) {
 // progressLines is how much of the end of a log is searched.
 const progressLines = 5
 
-// Progress reads how far a task is that copies or fetches: a fraction of 1. It
-// is negative while its log tells nothing.
+// Progress reads the progress of a task that copies or fetches, as a fraction of 1. It is
+// negative if its log doesn't have it.
 func (t *Tasks) Progress(ctx context.Context, task string) (float64, error) {
 	upid, err := pve.ParseUPID(task)
 	if err != nil {

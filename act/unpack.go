@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Fetching has the actor fetch packed images with w.
+// Fetching sets the client for packed images.
 func (a *Actor) Fetching(w *imagefile.Web) *Actor {
 	a.web = w
 	return a

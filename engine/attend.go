@@ -15,9 +15,9 @@ type attends struct {
 	standing *standing
 }
 
-// Attend joins a budget for what is wanted of [Engine.Converge], which several engines share
-// when one person wants something of several Proxmox clusters. All of them attend before the
-// first converges, so that each counts the guests of all.
+// Attend joins a budget for a later [Engine.Converge]. Several engines share one when a
+// command works on several Proxmox clusters. All of them attend before the first converges,
+// so that each counts the guests of all.
 func (e *Engine) Attend(b *Budget, name string, want model.Desired) *Party {
 	want = e.seal(want)
 	p := b.Join(name)

@@ -10,10 +10,9 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Budget counts the guests of each rollout group that are unavailable, over all engines of a
-// process: each looks after some of them. An engine that is about to restart or to replace a
-// guest asks the others first, and notes that it does. Whoever can't be asked has all its
-// guests counted as unavailable.
+// Budget counts the unavailable guests of each rollout group over all engines of a process.
+// An engine that is about to restart or to replace a guest asks the others first, and
+// registers the guest. If an engine can't be asked, all its guests count as unavailable.
 type Budget struct {
 	mu      sync.Mutex
 	unread  Unread // nil: all is read
@@ -22,15 +21,14 @@ type Budget struct {
 	serials map[string]int
 }
 
-// Unread names the guests of a group that nobody looks after yet, since what is wanted wasn't
-// read to the end. Done: it was, and nobody needs to ask again.
+// Unread returns the guests of a group that have no engine yet, since not all objects were
+// read. done: they were read, and no further call is needed.
 type Unread func(ctx context.Context, group string) (guests []model.Absent, done bool, err error)
 
 // NewBudget makes a Budget. Unread may be nil.
 func NewBudget(unread Unread) *Budget { return &Budget{unread: unread, serials: map[string]int{}} }
 
-// Party is one of those who share a [Budget]: one engine after the other, for the same
-// objects.
+// Party is a member of a [Budget]: successive engines for the same objects.
 type Party struct {
 	budget *Budget
 	name   string
@@ -54,7 +52,7 @@ type guest struct {
 	matters bool // see [plan.Counts]
 }
 
-// Join adds one who looks after guests. Its name is for people.
+// Join adds a party. Its name is for people.
 func (b *Budget) Join(name string) *Party {
 	p := &Party{budget: b, name: name, rolling: map[model.Key][]string{}, counts: map[string]count{}, asking: map[string]*asking{}, seen: map[string]int{}}
 	b.mu.Lock()
@@ -63,7 +61,7 @@ func (b *Budget) Join(name string) *Party {
 	return p
 }
 
-// Leave ends a party: nobody looks after its guests any more.
+// Leave removes a party: its guests aren't managed any more.
 func (p *Party) Leave() {
 	p.Expect(model.Desired{})
 	p.budget.mu.Lock()
@@ -71,7 +69,7 @@ func (p *Party) Leave() {
 	p.budget.parties = slices.DeleteFunc(p.budget.parties, func(other *Party) bool { return other == p })
 }
 
-// Expect says which guests the party looks after, also while there is no engine that does.
+// Expect sets the guests of the party, also while it has no engine.
 func (p *Party) Expect(want model.Desired) {
 	if p == nil {
 		return

@@ -1,10 +1,10 @@
-// Package engine reconciles what is wanted with what Proxmox has: it observes, plans, acts,
+// Package engine reconciles the wanted with the observed state: it observes, plans, acts,
 // and observes again, until everything is up to date.
 //
-// [Engine.Converge] goes on until everything is up to date or nothing more can be
-// done. [Engine.Serve] goes on for ever, while what is wanted changes. All may be
-// stopped at any moment, and be killed: tasks go on in Proxmox, and the next run
-// picks up what it finds. Nothing is written down anywhere else.
+// [Engine.Converge] returns when everything is up to date or nothing more can be done.
+// [Engine.Serve] keeps reconciling while the wanted state changes. Both may be stopped or
+// killed at any moment: tasks continue in Proxmox, and the next run starts from the
+// observed state. No state is stored elsewhere.
 package engine
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Engine works on one Proxmox cluster. Several runs and sessions may share it: what is known
-// and what has failed holds for all of them.
+// Engine works on one Proxmox cluster. Several runs and sessions may share it, with all
+// observations and failures.
 type Engine struct {
 	observer *observe.Observer
 	actor    *act.Actor
@@ -34,38 +34,37 @@ func New(observer *observe.Observer, actor *act.Actor) *Engine {
 	return &Engine{observer: observer, actor: actor, memory: newMemory()}
 }
 
-// Options say how to go about it. The zero value is good.
+// Options of a run or session. The zero value is usable.
 type Options struct {
-	// Parallel bounds how many objects are worked on at once; 0: as many as
-	// Proxmox takes.
+	// Parallel limits how many objects are worked on at once; 0: as many as Proxmox can
+	// handle.
 	Parallel int
-	// Patience is how long something is waited for that only others can bring
-	// about: a lock to go, a node to come back, an agent to answer. Default: five
-	// minutes.
+	// Patience is the timeout of waits for others: for the end of a lock, for a node that is
+	// offline, for an agent's answer. Default: five minutes.
 	Patience time.Duration
-	// Agreed is what somebody who was shown the plan has agreed to: nothing else is
-	// done that restarts, replaces or loses something. nil: what the manifests and
-	// Desired.Allow allow is agreed to.
+	// Agreed is what the user has agreed to after seeing the plan: no other step that
+	// restarts, replaces or loses something is done. nil: everything that the manifests and
+	// Desired.Allow allow.
 	Agreed *plan.Agreement
-	// Events gets what happens, in order. It should be quick.
+	// Events receives events, in order. It must return quickly.
 	Events func(Event)
-	// Progress reads how far copies are, now and then.
+	// Progress says that the progress of copies is polled.
 	Progress bool
-	// Changed gets the state of an object of a [Session] whenever it has changed. It should be
-	// quick.
+	// Changed receives the outcome of an object of a [Session] whenever it has changed. It
+	// must return quickly.
 	Changed func(Outcome)
-	// Trouble gets why nothing can be done at all in a [Session], and since when;
-	// nil: it is over.
+	// Trouble receives why nothing can be done in a [Session], and since when; nil: the
+	// trouble is over.
 	Trouble func(*plan.Wait, time.Time)
-	// Looked is called in a [Session] whenever everything was looked at.
+	// Looked is called in a [Session] whenever everything was observed.
 	Looked func()
-	// Party has the machines counted together with those of others, when they are restarted or
-	// replaced; nil: they are counted alone. For [Engine.Converge] it is one of [Engine.Attend].
+	// Party is the member of a budget that is shared with others; nil: only this run's machines
+	// are counted. For [Engine.Converge] it is from [Engine.Attend].
 	Party *Party
-	// Verify is within which time the configs of all guests of a [Session] are read again, at most a few at a time: what somebody changes by
-	// hand isn't always seen in lists. Default: an hour.
+	// Verify is the period in which the configs of all guests of a [Session] are read again, a few at a time, since lists don't show all
+	// changes by hand. Default: an hour.
 	Verify time.Duration
-	// Claim writes down which VMID an object gets, before a guest is made under it.
+	// Claim stores the VMID of an object, before a guest is created under it.
 	Claim func(ctx context.Context, owner model.Owner, vmid int, node string) error
 }
 
@@ -84,16 +83,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Plan reads all that decides what is to be done, and says what that is: the lists, the
-// configs of all guests concerned, and whether they run, from their nodes. It changes
-// nothing, and doesn't ask guest agents: whose address isn't known has that left to be
-// looked at. With want.Quick the lists are enough where they show nothing to do.
+// Plan reads everything that a plan depends on and returns the plan: the lists, the configs
+// of all guests concerned, and their power states from their nodes. It changes nothing, and
+// doesn't ask guest agents: a guest without a known address has that as a look. With
+// want.Quick it relies on the lists where they show nothing to do.
 func (e *Engine) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	return e.planSince(ctx, want, whole(time.Now()), nil)
 }
 
-// Replan is a Plan for those who look again and again: it relies on configs that were
-// read before, unless lists show that they may have changed.
+// Replan is a Plan for repeated calls: it reuses configs that were read before, unless
+// lists show that they may have changed.
 func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	at := time.Now()
 	return e.planSince(ctx, want, age{lists: at, powers: at}, nil)
@@ -156,9 +155,8 @@ func byLists(p plan.Plan, want model.Desired) plan.Plan {
 	return p
 }
 
-// Heard is a plan with what is known by now of guest agents: whether those of guests that
-// nothing is to be done for have reported an address, where one is waited for. It asks
-// nobody.
+// Heard returns a plan with the addresses that guest agents have reported so far, for
+// guests without steps that wait for one. It sends no request.
 func (e *Engine) Heard(p plan.Plan, want model.Desired) plan.Plan { return e.heardOf(p, want, nil) }
 
 func (e *Engine) heardOf(p plan.Plan, want model.Desired, known *standing) plan.Plan {
@@ -208,8 +206,9 @@ func untilKnown(missing func() plan.Look, read func(plan.Look) error) error {
 	}
 }
 
-// View lets fn see what is known now, with the guests that are being made in have.Placed. While
-// fn runs nothing changes; it must keep nothing but guests, which never change.
+// View calls fn with the observed state; guests that are being created are in have.Placed.
+// Nothing changes while fn runs. fn must not keep anything except guests, which are never
+// modified.
 func (e *Engine) View(fn func(have *model.Observed)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

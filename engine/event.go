@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Kind is what an event reports.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
@@ -17,7 +17,7 @@ const (
 	Progress Kind = "progress" // a step is under way
 	Done     Kind = "done"     // a step has succeeded
 	Failed   Kind = "failed"   // a step has failed
-	Waiting  Kind = "waiting"  // nothing can be done now
+	Waiting  Kind = "waiting"  // the object waits
 	Ready    Kind = "ready"    // the object is up to date
 )
 
@@ -29,16 +29,16 @@ type Event struct {
 	Node     string             `json:"node,omitempty"`
 	Kind     Kind               `json:"kind"`
 	Action   string             `json:"-"`              // the kind of the step, "Clone"
-	Reason   model.Reason       `json:"-"`              // to wait, or how it ended
+	Reason   model.Reason       `json:"-"`              // of a wait or of an outcome
 	Step     string             `json:"step,omitempty"` // what it does
-	Text     string             `json:"text,omitempty"` // why, or what went wrong
-	Diff     []model.Difference `json:"-"`              // what it is about; it follows the text
-	Obvious  bool               `json:"-"`              // why goes without saying, see [plan.Step]
+	Text     string             `json:"text,omitempty"` // reason or error
+	Diff     []model.Difference `json:"-"`              // its differences, which follow the text
+	Obvious  bool               `json:"-"`              // the reason is trivial, see [plan.Step]
 	Hint     model.Advice       `json:"-"`
-	Refused  []plan.Refusal     `json:"-"`                  // what it waits to be allowed
+	Refused  []plan.Refusal     `json:"-"`                  // the refused steps
 	Task     string             `json:"task,omitempty"`     // UPID
 	Fraction float64            `json:"fraction,omitempty"` // of a step that is under way
-	Final    bool               `json:"-"`                  // a step that failed isn't tried again
+	Final    bool               `json:"-"`                  // a failed step isn't retried
 }
 
 // stepEvent is an event of a step, with why it is done.

@@ -7,22 +7,22 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Hand does what a person asks for by the name of a guest: power, snapshots, adoption. The
-// guest needn't be ours, so no plan is made. Whoever asks has had the person agree to what
-// is lost.
+// Hand does actions that a person requests for a guest by its name: power, snapshots,
+// adoption. The guest needn't be ours, so there is no plan. The caller has asked the person
+// about losses.
 type Hand struct {
 	e     *Engine
 	tasks *act.Tasks
 }
 
-// ByHand makes a Hand that works until ctx ends.
+// ByHand returns a Hand that works until ctx ends.
 func (e *Engine) ByHand(ctx context.Context) *Hand {
 	return &Hand{e: e, tasks: e.actor.Watch(ctx)}
 }
 
-// Do does an action to a guest, and waits for the end of its task. An action that isn't for
-// people is refused, see [model.Facts], and so is one whose guest has become another one: by its name or, if
-// its marker was read, by its owner.
+// Do does an action to a guest, and waits for the end of its task. An action that isn't for people is
+// refused, see [model.Facts], and so is one whose VMID has another guest by now: by its name or, if its
+// marker was read, by its owner.
 func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) error {
 	var known act.Known
 	h.e.observer.View(func(have *model.Observed) { known = act.Know(action, have) })
@@ -39,8 +39,8 @@ func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) erro
 	return err
 }
 
-// Exec runs a program in a guest of an owner's, and waits until it ends. The end of ctx ends the waiting, and
-// not the program.
+// Exec runs a program in an owner's guest, and waits until it ends. The end of ctx ends the wait, not the
+// program.
 func (h *Hand) Exec(ctx context.Context, g *model.Guest, action model.Exec) (model.Ran, error) {
 	res, err := h.e.actor.Do(ctx, action, act.Known{Node: g.Node, ByHand: g.Name})
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *Hand) Exec(ctx context.Context, g *model.Guest, action model.Exec) (mod
 	return h.e.actor.Ran(ctx, action.Target, res.PID)
 }
 
-// ReadFile reads a file in a guest of an owner's; whole: that is all of it.
+// ReadFile reads a file in an owner's guest; whole: the content is complete.
 func (h *Hand) ReadFile(ctx context.Context, g *model.Guest, action model.ReadFile) (content []byte, whole bool, err error) {
 	res, err := h.e.actor.Do(ctx, action, act.Known{Node: g.Node, ByHand: g.Name})
 	return res.Content, !res.Cut, err

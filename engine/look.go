@@ -109,7 +109,7 @@ func (e *Engine) read(ctx context.Context, l plan.Look, more ...question) error 
 	return errors.Join(errs...)
 }
 
-// Learn reads what a plan that was made elsewhere needs to know.
+// Learn reads what a plan that was made elsewhere needs.
 func (e *Engine) Learn(ctx context.Context, l plan.Look) error {
 	return e.reconnecting(ctx, func() error { return e.read(ctx, l) })
 }

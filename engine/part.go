@@ -20,9 +20,9 @@ type part struct {
 	done  chan struct{} // closed when it has left and no calls are in flight; nil: it never leaves alone
 }
 
-// Join lets another caller want something of the same run: the objects of all of them
-// are looked after together, by the same requests. Of opts, Parallel, Patience and
-// Progress don't count. The new session ends with the first one, or by [Session.Leave].
+// Join adds another caller to the same run: the objects of all callers are observed with
+// the same requests. Parallel, Patience and Progress in opts are ignored. The new session
+// ends with the first one, or by [Session.Leave].
 func (s *Session) Join(opts Options) *Session {
 	p := &part{opts: opts.withDefaults(), want: plan.NewWanted(model.Desired{}), objects: map[model.Key]*object{}, standing: newStanding(), done: make(chan struct{})}
 	s.r.e.mu.Lock()
@@ -44,8 +44,8 @@ func (r *run) join(p *part) {
 	}
 }
 
-// Leave ends what one caller wants: everything stays as it is in Proxmox, and nothing is
-// begun for it any more. What is returned is closed when no call is in flight either.
+// Leave removes a caller: everything stays as it is in Proxmox, and no new request is made
+// for it. The returned channel is closed when no request is in flight either.
 func (s *Session) Leave() <-chan struct{} {
 	s.r.post(func() { s.r.leave(s.part) })
 	done := make(chan struct{})

@@ -10,18 +10,18 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Picture is what several plans rely on that are asked for one after another: what one of them has read, the
-// others don't read again. Plans of one Picture may be made at the same time.
+// Picture is a cache for successive plans: what one of them has read, the others don't read again. Plans
+// with one Picture may be made concurrently.
 //
-// The lists show whether a guest was left up to date, its node, name, tags, lock, pool, power state, CPUs, memory
-// and root disk. The config of a guest that the lists show something to do for is always read. Of the others, some are read
-// for whoever asks first, and beside them those whose turn it is. What somebody has changed in one that isn't read, and that no
-// list shows, isn't seen: it is [plan.Object.Unread].
+// The lists show whether a guest was left up to date, its node, name, tags, lock, pool, power state, CPUs, memory and root
+// disk. The config of a guest that the lists show something to do for is always read. Of the others, some are read for the
+// first plans, and further ones in turn. Changes that no list shows aren't found in guests that aren't read: these are
+// [plan.Object.Unread].
 type Picture struct {
-	Since time.Time // what was read earlier doesn't count
-	Few   int       // configs that are read anyway, as long as nobody asks for more machines at once; negative: all
-	Turn  int       // beside them, so many have their turn
-	First int       // with which of all guests the turn begins, so that another picture can go on with others
+	Since time.Time // facts that were read earlier are read again
+	Few   int       // number of configs that are read if no plan has more machines; negative: all
+	Turn  int       // number of further configs that are read in turn
+	First int       // index of the guest with which the turn begins, so that the next picture continues
 
 	mu   sync.Mutex
 	read int // of Few
@@ -49,7 +49,7 @@ func (pic *Picture) turns(ids []int) map[int]bool {
 	return turn
 }
 
-// PlanAsOf is a Plan that relies on a picture. It is for those who plan for many objects one after another.
+// PlanAsOf is a Plan that uses a picture, for plans of many objects one after another.
 func (e *Engine) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture) (plan.Plan, error) {
 	return e.planAsOf(ctx, want, pic, nil)
 }

@@ -18,8 +18,8 @@ type queued struct {
 	groups []string
 }
 
-// Queue notes which guests a plan restarts or replaces. Parties that have joined the budget later wait
-// until that is done, or the run that does it has ended.
+// Queue registers the guests that a plan restarts or replaces. Parties that have joined the budget
+// later wait until these are ready, or until the run has ended.
 func (p *Party) Queue(planned plan.Plan) {
 	vms := map[model.Key]model.VM{}
 	for _, v := range p.attends.want.VMs {
@@ -86,16 +86,16 @@ func (m *standing) partyOf() *Party {
 	return m.party
 }
 
-// Together is what one person wants of one of several Proxmox clusters.
+// Together is the part of one of several Proxmox clusters in a common plan.
 type Together struct {
 	Engine *Engine
 	Name   string // for people
 	Want   model.Desired
 }
 
-// PlanTogether plans what one person wants of several Proxmox clusters, with what was read since a
-// time, and with all guests counted together: each plan says which guests of the others are
-// restarted or replaced first. An error is of the one that is at this place.
+// PlanTogether plans for several Proxmox clusters together, with what was read since a time.
+// Rollout limits count the guests of all, so that each plan says which guests of the others are
+// restarted or replaced first. Errors have the index of their cluster.
 func PlanTogether(ctx context.Context, all []Together, since time.Time) (plans []plan.Plan, at int, err error) {
 	budget, parties := NewBudget(nil), make([]*Party, len(all))
 	for i, one := range all {

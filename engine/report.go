@@ -12,13 +12,13 @@ import (
 )
 
 type (
-	// Outcome is what became of an object.
+	// Outcome is the result for an object.
 	Outcome = model.Outcome
-	// State is that in one word.
+	// State is the state of an object.
 	State = model.State
 )
 
-// The states that an engine leaves objects in.
+// The states of objects after a run.
 const (
 	StateReady    = model.StateReady
 	StateGone     = model.StateGone
@@ -28,7 +28,7 @@ const (
 	StateFailed   = model.StateFailed
 )
 
-// Report is what became of everything.
+// Report has the outcomes of all objects.
 type Report struct {
 	Objects []Outcome
 	Took    time.Duration
@@ -44,7 +44,7 @@ func (r Report) Converged() bool {
 	return true
 }
 
-// Late reports whether something came up that wasn't agreed to.
+// Late reports whether a step became necessary that wasn't agreed to.
 func (r Report) Late() bool {
 	return slices.ContainsFunc(r.Objects, func(o Outcome) bool {
 		return slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return f.Late })

@@ -61,9 +61,9 @@ func (e *Engine) newRun(ctx context.Context, want model.Desired, opts Options) *
 	return r
 }
 
-// Converge works until everything is up to date, or nothing more can be done, or
-// ctx ends. The report says how far each object has come. The error is nil unless
-// it had to stop: because of ctx, or because nothing works at all.
+// Converge reconciles until everything is up to date, or nothing more can be done, or ctx
+// ends. The report has the outcome of each object. The error is nil unless it had to stop:
+// because ctx ended, or because nothing can be done at all.
 func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options) (Report, error) {
 	if err := distinct(want); err != nil {
 		return Report{}, err

@@ -7,8 +7,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// ErrSameKey means that two objects of one caller have the same kind, namespace and name. Somebody who looks
-// after several sets does so with an engine, or a site, for each.
+// ErrSameKey means that two objects of one caller have the same kind, namespace and name. Use an engine, or
+// a site, for each set.
 var ErrSameKey = errors.New("this caller wants an object of that name for another owner, too")
 
 // distinct refuses two objects of one key: one of them would be forgotten without a word.

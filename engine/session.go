@@ -9,8 +9,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Session keeps reconciling while what is wanted changes. It
-// goes on when Proxmox is away, and when it has failed.
+// Session keeps reconciling while the wanted state changes. It continues when Proxmox can't
+// be reached, and after failures.
 //
 // Several callers may share one, see [Session.Join].
 type Session struct {
@@ -19,7 +19,7 @@ type Session struct {
 	ended chan struct{}
 }
 
-// Serve begins a session that lasts until ctx ends. Nothing is wanted yet.
+// Serve starts a session that runs until ctx ends. Nothing is wanted yet.
 func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
 	s := &Session{r: e.newRun(ctx, model.Desired{}, opts), ended: make(chan struct{})}
 	s.part = s.r.parts[0]
@@ -48,15 +48,15 @@ const lastCalls = 10 * time.Second
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.ended }
 
-// Want says what is wanted from now on. What isn't named any more is left as it
-// is: what is to go must be named as such. Versions, which may be nil, say which
-// edition of each object it is; outcomes repeat them.
+// Want sets the wanted state. Objects that aren't in it any more stay as they are: objects
+// to remove must be marked as such. versions, which may be nil, are the generations of
+// objects; outcomes repeat them.
 func (s *Session) Want(want model.Desired, versions map[model.Key]int64) {
 	s.Update(func() (model.Desired, map[model.Key]int64) { return want, versions })
 }
 
-// Update does the same with what is wanted by the time the session gets to it, so that
-// of many changes at once only the last one is planned.
+// Update does the same with a function that returns the wanted state when the session is
+// ready for it, so that of many changes at once only the last one is planned.
 func (s *Session) Update(latest func() (model.Desired, map[model.Key]int64)) {
 	s.r.post(func() {
 		if !s.part.left {
@@ -66,12 +66,12 @@ func (s *Session) Update(latest func() (model.Desired, map[model.Key]int64)) {
 	})
 }
 
-// Plan is as [Engine.Plan], for this caller: what has failed of its own objects counts.
+// Plan is like [Engine.Plan], with the failures of this caller's own objects.
 func (s *Session) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	return s.r.e.planSince(ctx, want, whole(time.Now()), s.part.standing)
 }
 
-// PlanAsOf is the same by a picture, see [Engine.PlanAsOf].
+// PlanAsOf is the same with a picture, see [Engine.PlanAsOf].
 func (s *Session) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture) (plan.Plan, error) {
 	return s.r.e.planAsOf(ctx, want, pic, s.part.standing)
 }
@@ -104,8 +104,7 @@ func (r *run) touches(p *part, uid string) bool {
 	return false
 }
 
-// Look has the session look at everything now, since something may be otherwise
-// than it seems.
+// Look requests that the session observes everything now, since it may have changed.
 func (s *Session) Look() {
 	s.r.post(func() {
 		s.r.live.next = time.Time{}
@@ -113,8 +112,7 @@ func (s *Session) Look() {
 	})
 }
 
-// Recheck has one object compared again with what there is, since something may be otherwise than it seems. It reads only what is
-// in doubt.
+// Recheck compares one object with Proxmox again, since it may have changed. It reads only facts that are in doubt.
 func (s *Session) Recheck(owner model.Owner) {
 	s.r.post(func() {
 		if o := s.part.objects[owner.Key]; o != nil && o.owner == owner {

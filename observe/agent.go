@@ -48,9 +48,8 @@ type ask struct {
 
 func newAgents(o *Observer) *agents { return &agents{o: o, nodes: map[string]*asker{}} }
 
-// Addresses asks a guest's agent until it tells an address, and returns then. It
-// returns early, without an error, when the guest turns out not to run, and with
-// one when asking on is useless.
+// Addresses polls a guest's agent until it reports an address. It returns early without an
+// error if the guest isn't running, and with one if further polling is useless.
 func (o *Observer) Addresses(ctx context.Context, vmid int) error {
 	t, ok := o.target(vmid)
 	if !ok {
@@ -66,8 +65,8 @@ func (o *Observer) Addresses(ctx context.Context, vmid int) error {
 	}
 }
 
-// AskOnce asks a guest's agent for its addresses, if it is likely to answer by
-// now. One that is down blocks for some seconds.
+// AskOnce asks a guest's agent for its addresses, if it is likely to answer. A request to
+// an agent that is down blocks for some seconds.
 func (o *Observer) AskOnce(ctx context.Context, vmid int) error {
 	since := o.since(vmid)
 	o.agents.mu.Lock()
@@ -80,8 +79,8 @@ func (o *Observer) AskOnce(ctx context.Context, vmid int) error {
 	return err
 }
 
-// Sound asks a guest's agent once, to know whether it is up. One that was started just now
-// isn't asked: it isn't up yet.
+// Sound asks a guest's agent once, to know whether it is up. The agent of a guest that was
+// started just now isn't asked: it isn't up yet.
 func (o *Observer) Sound(ctx context.Context, vmid int) error {
 	if err := o.AskOnce(ctx, vmid); err != nil && ctx.Err() != nil {
 		return err // else it isn't up, for whatever reason

@@ -12,8 +12,8 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-// Dirs reads the directory mappings, and what each node thinks of them: whether
-// the directories are there only the node itself can tell.
+// Dirs reads the directory mappings, and each node's check of them: only the node itself
+// knows whether its directories exist.
 func (o *Observer) Dirs(ctx context.Context) error {
 	var nodes []string
 	o.View(func(have *model.Observed) {

@@ -6,9 +6,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Done notes what an action that succeeded has changed. Where nobody but Proxmox says so,
-// it is in doubt, and is read again; answers tells that the guest's agent is going to be
-// asked anyway.
+// Done records the changes of a successful action. Facts that only Proxmox knows are marked
+// as in doubt and read again; answers: the guest's agent will be asked anyway.
 func (o *Observer) Done(action model.Action, answers bool) {
 	vmid, facts := action.Guest(), model.FactsOf(action)
 	switch {
@@ -82,10 +81,10 @@ func (o *Observer) believeHA(a model.SetHA) {
 	}
 }
 
-// Check looks at what an action has done where the next plan wouldn't: a task
-// that says OK may have done nothing, and what is believed to be gone would be
-// made a second time. What can't be seen now is looked for by the next plan. The error is
-// that Proxmox says what isn't so.
+// Check reads the result of an action if the next plan wouldn't: a task with status OK may
+// have done nothing, and a guest that is wrongly believed to be gone would be created a
+// second time. If the result can't be read now, the next plan reads it. The error is that
+// the task's status is wrong.
 func (o *Observer) Check(ctx context.Context, action model.Action) error {
 	if model.FactsOf(action).Moves {
 		_ = o.Refresh(ctx, 0) // the list says where it is
@@ -101,7 +100,7 @@ func (o *Observer) Check(ctx context.Context, action model.Action) error {
 	return nil
 }
 
-// Doubt notes that an action may have been done or not.
+// Doubt records that it isn't known whether an action was done.
 func (o *Observer) Doubt(action model.Action) {
 	facts := model.FactsOf(action)
 	o.doubtLists(facts.Changes)

@@ -10,11 +10,11 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// AgentBudget is how long guest agents have to answer those who only want to know.
+// AgentBudget is the time for guest agents to answer queries without a plan.
 const AgentBudget = 5 * time.Second
 
-// Examine reads all that is to know about some guests, and of the templates that they are linked clones of, so that
-// they can be said as a spec. What was read is in the next [Observer.Snapshot].
+// Examine reads all facts about some guests, and about the templates of linked clones, so that they can be
+// described as a spec. The facts are in the next [Observer.Snapshot].
 func (o *Observer) Examine(ctx context.Context, vmids ...int) error {
 	err := each(vmids, func(id int) error {
 		return errors.Join(o.Config(ctx, id), o.Status(ctx, id), o.Firewall(ctx, id))
@@ -49,8 +49,8 @@ func (o *Observer) Examine(ctx context.Context, vmids ...int) error {
 	return nil
 }
 
-// Known is a guest with its config, which is read if it isn't known; nil: there is no such guest. What others, or
-// steps of ours, change meanwhile is soon done, so it is read again a few times.
+// Known returns a guest with its config, which is read if it isn't known; nil: there is no such guest. If the
+// config changes meanwhile, it is read again a few times.
 func (o *Observer) Known(ctx context.Context, vmid int) (*model.Guest, error) {
 	const tries = 5
 	for range tries {
@@ -67,7 +67,7 @@ func (o *Observer) Known(ctx context.Context, vmid int) (*model.Guest, error) {
 	return nil, fmt.Errorf("VM %d changes whenever it is read", vmid)
 }
 
-// AskAddresses asks the agents of running guests for their addresses, as far as they answer soon.
+// AskAddresses asks the agents of running guests for their addresses, within [AgentBudget].
 func (o *Observer) AskAddresses(ctx context.Context, list []*model.Guest) {
 	ctx, cancel := context.WithTimeout(ctx, AgentBudget)
 	defer cancel()

@@ -58,7 +58,7 @@ func namesOf[T any](list []T, err error, name func(T) string) map[string]bool {
 	return names
 }
 
-// Bridges reads which bridges a node has.
+// Bridges reads the bridges of a node.
 func (o *Observer) Bridges(ctx context.Context, node string) error {
 	list, err := o.client.Node(node).Network(ctx, "any_bridge")
 	if err != nil && !unknowable(ctx, err) {
@@ -97,7 +97,7 @@ func (m mapping) devices() model.Devices {
 	return d
 }
 
-// Mappings reads which mappings of a kind of devices there are: pci or usb.
+// Mappings reads the mappings of a kind of devices: pci or usb.
 func (o *Observer) Mappings(ctx context.Context, kind string) error {
 	var list []mapping
 	err := o.client.Call(ctx, http.MethodGet, "/cluster/mapping/"+kind, nil, &list)
@@ -116,8 +116,8 @@ func (o *Observer) Mappings(ctx context.Context, kind string) error {
 	return nil
 }
 
-// URL asks a node whether it can fetch a file, or looks at the file from here; key is that of
-// [model.URLKey]. Who lacks the privilege to ask doesn't know.
+// URL asks a node whether it can fetch a file, or reads the file's beginning with this
+// process; for key see [model.URLKey]. Without the privilege the answer is unknown.
 func (o *Observer) URL(ctx context.Context, key string) error {
 	node, url := model.ParseURLKey(key)
 	if node == "" {
@@ -149,7 +149,7 @@ func (o *Observer) urlSeen(key string, said model.URLState) {
 	o.have.URLs = keep(o.have.URLs, key, said)
 }
 
-// Fetching has the observer look at files with w.
+// Fetching sets the client for files at URLs.
 func (o *Observer) Fetching(w *imagefile.Web) *Observer {
 	o.web = w
 	return o
@@ -181,7 +181,7 @@ func serverSays(err error) string {
 	return strings.TrimSuffix(strings.TrimSpace(text), "'")
 }
 
-// Rights reads what these credentials may do on a path.
+// Rights reads the privileges of these credentials on a path.
 func (o *Observer) Rights(ctx context.Context, path string) error {
 	p, err := o.client.Access().Permissions(ctx, "", path)
 	if err != nil && !unknowable(ctx, err) {
@@ -197,7 +197,7 @@ func (o *Observer) Rights(ctx context.Context, path string) error {
 	return nil
 }
 
-// Storages asks a node for its storages, which the list shows only after the next status round.
+// Storages reads a node's storages, since the list shows new ones only after the next status round.
 func (o *Observer) Storages(ctx context.Context, node string) error {
 	list, err := o.client.Node(node).Storages(ctx, pve.StorageFilter{Enabled: true})
 	if err != nil && !unknowable(ctx, err) {

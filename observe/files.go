@@ -39,8 +39,8 @@ func places(have *model.Observed, contents ...string) []place {
 	return list
 }
 
-// Files reads which ISO and import images the storages have. A node that doesn't
-// answer counts as away: what it has isn't known.
+// Files reads the ISO and import images of the storages. A node that doesn't answer counts
+// as offline: its files aren't known.
 func (o *Observer) Files(ctx context.Context) error {
 	files, seen, err := o.list(ctx, fileContents...)
 	if err != nil {
@@ -52,8 +52,8 @@ func (o *Observer) Files(ctx context.Context) error {
 	return nil
 }
 
-// Snippets reads which snippets the storages have, as far as these credentials may
-// know: Proxmox shows them to those only who may do everything on the storage.
+// Snippets reads the snippets of the storages, as far as they are visible: Proxmox shows
+// them only to credentials with all rights on the storage.
 func (o *Observer) Snippets(ctx context.Context) error {
 	files, _, err := o.list(ctx, "snippets")
 	if err != nil {
@@ -166,7 +166,7 @@ func holds(c *model.Config, volume string) bool {
 	return c != nil && slices.ContainsFunc(c.Disks, func(d model.Disk) bool { return d.Volume == volume })
 }
 
-// CheckFile looks whether a file is still there.
+// CheckFile checks whether a file still exists.
 func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
 	_, err := o.client.Storage(node, model.StorageOf(volume)).Volume(ctx, volume)
 	switch {

@@ -54,7 +54,7 @@ func firewallOf(options pve.Settings, rules []pve.FirewallRule) *model.SeenFirew
 	return seen
 }
 
-// FirewallSet notes what the firewall of a guest was made.
+// FirewallSet records the firewall that a guest was given.
 func (o *Observer) FirewallSet(vmid int, now model.Firewall) {
 	o.change(vmid, func(r *record) {
 		r.firewall, r.firewallAt, r.firewallDoubt = &model.SeenFirewall{Firewall: now}, time.Now(), time.Now()
@@ -64,8 +64,8 @@ func (o *Observer) FirewallSet(vmid int, now model.Firewall) {
 // forgetFirewall drops what was read, and what is being read right now.
 func (r *record) forgetFirewall() { r.firewall, r.firewallDoubt = nil, time.Now() }
 
-// FirewallOutdated reports whether a guest's firewall, which was read before, has to be read again
-// to be no older than a time. A node that is offline can't be asked.
+// FirewallOutdated reports whether a guest's firewall was last read before a time. It is false for
+// a node that is offline.
 func (o *Observer) FirewallOutdated(vmid int, since time.Time) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -76,8 +76,8 @@ func (o *Observer) FirewallOutdated(vmid int, since time.Time) bool {
 	return r.firewall != nil && r.firewallAt.Before(since)
 }
 
-// ClusterFirewall reads what rules of guests may refer to. Who may not see some of it doesn't know
-// about it.
+// ClusterFirewall reads what rules of guests may refer to, as far as it is visible to these
+// credentials.
 func (o *Observer) ClusterFirewall(ctx context.Context) error {
 	fw, seen := o.client.Firewall(), &model.ClusterFirewall{}
 	groups, err := fw.Groups(ctx)
@@ -101,7 +101,7 @@ func (o *Observer) ClusterFirewall(ctx context.Context) error {
 	return nil
 }
 
-// FirewallOff reads whether the firewall of the cluster is off. Who may not read that doesn't know it.
+// FirewallOff reads whether the firewall of the cluster is off, if these credentials may read that.
 func (o *Observer) FirewallOff(ctx context.Context) error {
 	options, err := o.client.Firewall().Options(ctx)
 	if err != nil && !unknowable(ctx, err) {

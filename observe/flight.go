@@ -8,16 +8,15 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// GivenUp is how long Proxmox may still work on a request after nobody waits for its answer
-// any more: it waits 30 s for another node, 10 s for a lock, and while the cluster's
-// filesystem hangs.
+// GivenUp is how long Proxmox may still work on a request after the client has given up: it
+// waits 30 s for another node, 10 s for a lock, and while the cluster's filesystem hangs.
 const GivenUp = 90 * time.Second
 
 // traceless are the aspects that a request in flight changes later without a trace: the config
 // has a digest and tasks are listed, these have neither.
 const traceless = model.AspectHA | model.AspectPool
 
-// Lost notes that the answer to an action was lost: Proxmox may still be working on it.
+// Lost records that the answer to an action was lost: Proxmox may still be working on it.
 func (o *Observer) Lost(action model.Action) {
 	if model.FactsOf(action).Changes.Has(model.AspectFiles) {
 		o.mu.Lock()

@@ -15,7 +15,8 @@ import (
 // rootFile is the certificate of that authority.
 const rootFile = "pve-root-ca.pem"
 
-// OtherProxmoxError is the error of an observer that was to look at another cluster.
+// OtherProxmoxError is the error of an observer whose endpoint is another cluster than
+// expected.
 type OtherProxmoxError struct {
 	Want, Is string // fingerprints of root certificates
 }
@@ -24,22 +25,22 @@ func (e *OtherProxmoxError) Error() string {
 	return fmt.Sprintf("this is another Proxmox: its root certificate is %s, not %s", e.Is, e.Want)
 }
 
-// Identifying has the observer find out which cluster it looks at, and look at no other
-// one than is expected; empty: at any.
+// Identifying makes the observer read the identity of its cluster, and refuse a cluster
+// other than the expected one; empty: none is refused.
 func (o *Observer) Identifying(expects string) *Observer {
 	o.identifies, o.expects = true, expects
 	return o
 }
 
-// Identity is what the cluster is known by; empty: it wasn't read yet, it doesn't say, or
-// another one was expected.
+// Identity returns the identity of the cluster; empty: it wasn't read yet, isn't known, or
+// was refused.
 func (o *Observer) Identity() string {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.identity
 }
 
-// Refused is what a cluster is known by that wasn't looked at, since another one was
+// Refused returns the identity of a cluster that was refused, since another one was
 // expected.
 func (o *Observer) Refused() string {
 	o.mu.RLock()

@@ -38,8 +38,8 @@ func (c checkedID) holds() time.Duration {
 	return min(max(c.at.Sub(c.since), takenFirst), takenMost)
 }
 
-// ID asks whether a VMID is taken by a guest that isn't visible to us. One that has come
-// since the last list, and is visible, isn't meant; one that goes meanwhile isn't either.
+// ID asks whether a VMID is taken by a guest that isn't visible to us. Visible guests that
+// were created since the last list don't count, nor do guests that are removed meanwhile.
 func (o *Observer) ID(ctx context.Context, vmid int) error {
 	at := time.Now()
 	taken, err := o.taken(ctx, vmid)

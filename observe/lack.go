@@ -61,8 +61,8 @@ func (r *record) absences(do func(slot string, at time.Time)) {
 	}
 }
 
-// Verify reads a guest's config. Of one that seems to lack a disk it reads, too, whether Proxmox
-// shows its disks to these credentials.
+// Verify reads a guest's config. If a disk seems to be missing, it also reads whether the
+// guest's disks are visible to these credentials.
 func (o *Observer) Verify(ctx context.Context, vmid int) error {
 	o.mu.RLock()
 	r := o.records[vmid]

@@ -57,7 +57,7 @@ type leftBy struct {
 	early  time.Time    // until then it is left to the process that has begun it
 }
 
-// Following notes that this process has begun a task, and follows it.
+// Following records that this process has started a task and follows it.
 func (o *Observer) Following(task string, action model.Action, owner model.Owner) {
 	if !model.FactsOf(action).Leaves {
 		return
@@ -75,8 +75,8 @@ func (o *Observer) leftBy(task string, l *leftBy) {
 	o.lefts[task] = l
 }
 
-// Followed notes how a task ended that was followed. If we were stopped before its end, whoever
-// looks next at the lists finds it there.
+// Followed records the end of a followed task. If this process was stopped before that, the
+// next process finds the task in the lists.
 func (o *Observer) Followed(task string, warnings []string, failure error, stopped bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -94,8 +94,8 @@ func (o *Observer) Followed(task string, warnings []string, failure error, stopp
 	}
 }
 
-// FollowedOther notes how a task ended that another run or process has begun, and that the owner's
-// object waited for; going tells that its guest is to go.
+// FollowedOther records the end of a task of another run or process that the owner's object waited
+// for; going: its guest is to be removed.
 func (o *Observer) FollowedOther(task string, owner model.Owner, going bool, warnings []string, failure error, stopped bool) {
 	o.mu.Lock()
 	l := o.lefts[task]
@@ -177,7 +177,7 @@ func (o *Observer) changeLeft(task string, fn func(*leftBy)) {
 	}
 }
 
-// LeftRemoved notes that a disk that a task has left was removed.
+// LeftRemoved records that a leftover disk was removed.
 func (o *Observer) LeftRemoved(task, volume string) {
 	o.changeLeft(task, func(l *leftBy) {
 		if l.left.Found == nil {
@@ -205,7 +205,7 @@ func (o *Observer) checkRemoved(ctx context.Context, r model.RemoveDisk) error {
 	return nil
 }
 
-// LeftUnsure notes that it isn't certain any more what tasks have left.
+// LeftUnsure records that leftover disks have to be read again.
 func (o *Observer) LeftUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Left reads what tasks of ours have left, and who may use it. What can't be read now is read later.
+// Left reads the leftover disks of our tasks, and their users. What can't be read now is read later.
 func (o *Observer) Left(ctx context.Context) error {
 	if err := o.readElder(ctx); err != nil {
 		return err

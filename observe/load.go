@@ -6,9 +6,9 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Loads are what is under way at the clusters that a process works on. Whoever works on a
-// cluster, with whatever credentials, is bounded together with the others. What is
-// seen isn't shared: it depends on the credentials. The zero value is ready to use.
+// Loads are the limiters of the clusters that a process works on. All clients of a cluster
+// share one, whatever their credentials. Observations aren't shared: they depend on the
+// credentials. The zero value is ready to use.
 type Loads struct {
 	mu sync.Mutex
 	of map[string]*pve.Load // by what a cluster is known by, and among whom
@@ -34,9 +34,9 @@ func (l *Loads) share(cluster, among string, client *pve.Client) {
 
 // Sharing has the observer's client share the load of its cluster with the other clients of
 // it, as soon as the observer knows which one that is, see [Observer.Identifying]. That is
-// before it has seen anything, so before anybody changes something. It shares with those only
-// who gave the same word: what a server says about which cluster it is isn't proved, and one
-// whose tasks never end would keep the places of all others.
+// before it has observed anything, and so before any change. Only clients with the same word
+// share a limiter: the identity that a server reports isn't proved, and a server whose tasks
+// never end would use up the limit of all others.
 func (o *Observer) Sharing(l *Loads, among string) *Observer {
 	o.loads, o.among = l, among
 	return o

@@ -17,7 +17,7 @@ type ownTask struct {
 	ended   bool
 }
 
-// Made notes a new guest that no list shows yet.
+// Made records a new guest that no list shows yet.
 func (o *Observer) Made(g model.Guest) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -39,7 +39,7 @@ func (o *Observer) Made(g model.Guest) {
 	o.put(g.VMID)
 }
 
-// Gone notes that a guest was destroyed.
+// Gone records that a guest was destroyed.
 func (o *Observer) Gone(vmid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,14 +50,13 @@ func (o *Observer) Gone(vmid int) {
 	o.put(vmid)
 }
 
-// Changed notes that a guest's config or snapshots aren't as they were read
-// any more.
+// Changed records that a guest's config or snapshots have to be read again.
 func (o *Observer) Changed(vmid int) {
 	o.change(vmid, func(r *record) { r.forgetConfig() })
 }
 
-// Powered notes that a guest was started or stopped. What was pending for it
-// has been taken over then.
+// Powered records that a guest was started or stopped. Its pending changes have been
+// applied then.
 func (o *Observer) Powered(vmid int, now model.Status) {
 	o.change(vmid, func(r *record) {
 		r.believe(now)
@@ -79,17 +78,17 @@ func (o *Observer) ownProcess(vmid int) {
 	o.change(vmid, func(r *record) { r.born, r.stray = time.Time{}, false })
 }
 
-// Unsure notes that nobody knows whether a guest runs.
+// Unsure records that a guest's power state isn't known.
 func (o *Observer) Unsure(vmid int) {
 	o.change(vmid, func(r *record) { r.believe(model.StatusUnknown) })
 }
 
-// AgentUnsure notes that a guest may have other addresses than its agent has reported.
+// AgentUnsure records that a guest may have other addresses than its agent has reported.
 func (o *Observer) AgentUnsure(vmid int) {
 	o.change(vmid, func(r *record) { r.forgetAgent() })
 }
 
-// Pooled notes the pool that a guest was put into.
+// Pooled records the pool that a guest was put into.
 func (o *Observer) Pooled(vmid int, pool string) {
 	o.change(vmid, func(r *record) {
 		r.listed.Pool = pool
@@ -97,7 +96,7 @@ func (o *Observer) Pooled(vmid int, pool string) {
 	})
 }
 
-// FileMade notes a new file.
+// FileMade records a new file.
 func (o *Observer) FileMade(f model.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -119,7 +118,7 @@ func (o *Observer) files(volume string) map[string]model.File {
 	return o.have.Files
 }
 
-// FileGone notes that a file was removed from a node's storage.
+// FileGone records that a file was removed from a node's storage.
 func (o *Observer) FileGone(node, volume string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,22 +141,21 @@ func (o *Observer) shares(volume string) bool {
 	return s != nil && s.Shared
 }
 
-// FilesUnsure notes that nobody knows which files there are.
+// FilesUnsure records that files have to be read again.
 func (o *Observer) FilesUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Files, o.have.Snippets = nil, nil
 }
 
-// DirsUnsure notes that nobody knows which directory mappings there are.
+// DirsUnsure records that directory mappings have to be read again.
 func (o *Observer) DirsUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.Dirs = nil
 }
 
-// HATold notes what the manager of high availability was asked about a guest:
-// the state that is asked for, or nothing.
+// HATold records the HA resource of a guest after a change: its requested state, or none.
 func (o *Observer) HATold(vmid int, state string) {
 	o.HAUnsure()
 	o.change(vmid, func(r *record) {
@@ -166,27 +164,26 @@ func (o *Observer) HATold(vmid int, state string) {
 	})
 }
 
-// HACleared notes that the error of a guest is to be cleared, which the manager of high
-// availability does in its next round.
+// HACleared records that the HA manager clears the error of a guest in its next round.
 func (o *Observer) HACleared(vmid int) {
 	o.HAUnsure()
 	o.change(vmid, func(r *record) { r.haCleared = time.Now() })
 }
 
-// HAMoving notes that the manager of high availability, if it has the guest, was asked to
-// take it to another node, which it does in its next round.
+// HAMoving records that the HA manager, if it manages the guest, was asked to migrate it,
+// which it begins in its next round.
 func (o *Observer) HAMoving(vmid int) {
 	o.change(vmid, func(r *record) { r.haMoving = time.Now() })
 }
 
-// HAUnsure notes that it isn't known what the manager of high availability was asked for.
+// HAUnsure records that HA resources have to be read again.
 func (o *Observer) HAUnsure() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.have.HA, o.have.Rules, o.have.HAGroups, o.have.HALimits = nil, nil, nil, nil
 }
 
-// TaskStarted notes a task of ours.
+// TaskStarted records a task of ours.
 func (o *Observer) TaskStarted(upid string) {
 	id, err := pve.ParseUPID(upid)
 	if err != nil {
@@ -199,7 +196,7 @@ func (o *Observer) TaskStarted(upid string) {
 	o.have.AddTask(task)
 }
 
-// TaskEnded notes that a task, ours or not, was seen to have ended.
+// TaskEnded records that a task, ours or not, has ended.
 func (o *Observer) TaskEnded(upid string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

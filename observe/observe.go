@@ -1,14 +1,13 @@
 // Package observe reads Proxmox into a [model.Observed] that many share.
 //
-// One list of the cluster and one of its running tasks serve everybody, however
-// many guests there are. What the lists don't say (configs, snapshots, addresses)
-// is read guest by guest when somebody needs it, and kept until the lists show
-// that it may have changed.
+// One list of the cluster and one of its running tasks serve all callers, however many
+// guests there are. Other facts (configs, snapshots, addresses) are read per guest when
+// they are needed, and cached until the lists show that they may have changed.
 //
-// The lists have two speeds. Which guests there are, on which node, their tags and
-// their locks come from the configs and are fresh. Names, power states and figures
-// come from a round that each node makes every ten seconds. So for a while after
-// something was seen directly, or was done by us, that counts more than the list.
+// The lists have two speeds. Which guests there are, on which node, their tags and their
+// locks come from the configs and are fresh. Names, power states and figures come from a
+// round that each node makes every ten seconds. So facts that were read directly, or
+// changed by us, take precedence over the list for a while.
 package observe
 
 import (
@@ -25,8 +24,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Observer looks at one cluster. It is safe for use by many goroutines; those
-// who work on the same cluster should share one.
+// Observer observes one cluster. It is safe for concurrent use; all who work on the same
+// cluster should share one.
 type Observer struct {
 	client *pve.Client
 	agents *agents
@@ -78,7 +77,7 @@ type looking struct {
 // and needs a moment itself.
 const lag = 12 * time.Second
 
-// New makes an Observer. It doesn't look yet.
+// New returns an Observer. It sends no request yet.
 func New(client *pve.Client) *Observer {
 	o := &Observer{
 		client: client, web: imagefile.New(nil), records: map[int]*record{}, gone: map[int]time.Time{}, ids: map[int]checkedID{},
@@ -93,14 +92,13 @@ func New(client *pve.Client) *Observer {
 // Answered reports whether Proxmox has answered at least once.
 func (o *Observer) Answered() bool { return o.client.Answered() }
 
-// Verifying has the observer verify the signatures of markers.
+// Verifying makes the observer verify the signatures of markers.
 func (o *Observer) Verifying(keys model.Keys) *Observer {
 	o.keys, o.have.Keyed = keys, len(keys) > 0
 	return o
 }
 
-// Look asks for the lists and returns all that is known, as a copy that stays
-// as it is.
+// Look reads the lists and returns a copy of everything that is known.
 func (o *Observer) Look(ctx context.Context) (*model.Observed, error) {
 	if err := o.Refresh(ctx, 0); err != nil {
 		return nil, err
@@ -108,7 +106,7 @@ func (o *Observer) Look(ctx context.Context) (*model.Observed, error) {
 	return o.Snapshot(), nil
 }
 
-// Snapshot is a copy of what is known now. It asks nobody.
+// Snapshot returns a copy of everything that is known. It sends no request.
 func (o *Observer) Snapshot() *model.Observed {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -123,8 +121,8 @@ func (o *Observer) Snapshot() *model.Observed {
 	return &have
 }
 
-// View lets fn see what is known now, without copying all of it. While fn runs
-// nothing changes; it must keep nothing but guests, which never change.
+// View calls fn with everything that is known, without a copy. Nothing changes while fn
+// runs. fn must not keep anything except guests, which are never modified.
 func (o *Observer) View(fn func(have *model.Observed)) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -134,8 +132,8 @@ func (o *Observer) View(fn func(have *model.Observed)) {
 	fn(&have)
 }
 
-// Refresh makes sure that the lists are no older than age: 0 asks for them
-// anew. Several who ask at once share the answer.
+// Refresh makes sure that the lists are no older than age: 0 reads them again. Concurrent
+// callers share the answer.
 func (o *Observer) Refresh(ctx context.Context, age time.Duration) error {
 	o.mu.Lock()
 	need := o.asked + 1
@@ -226,14 +224,14 @@ func (o *Observer) readVersion(ctx context.Context) error {
 	return nil
 }
 
-// Age is how old the newest lists are; false: there are none yet.
+// Age returns the age of the newest lists; false: there are none yet.
 func (o *Observer) Age() (time.Duration, bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return time.Since(o.begun), o.merged > 0
 }
 
-// Release is the major version of Proxmox; 0 before the first look.
+// Release returns the major version of Proxmox; 0 before the first read.
 func (o *Observer) Release() int {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -29,13 +29,12 @@ type rollCall struct {
 	err  error
 }
 
-// Status reads whether a guest runs, right now. What the manager of high availability
-// makes of a guest is read with that.
+// Status reads the present power state of a guest, and its HA state.
 func (o *Observer) Status(ctx context.Context, vmid int) error { return o.AskStatus(vmid)(ctx) }
 
-// AskStatus decides how the status of a guest is read and returns what reads it, which must
-// be called. Those who ask for many decide in their own order, so that it doesn't depend on
-// chance which guests are asked for one by one.
+// AskStatus decides how the status of a guest is read and returns a function that reads it,
+// which must be called. The decision depends on the order of calls only, so that callers
+// for many guests are deterministic.
 func (o *Observer) AskStatus(vmid int) func(context.Context) error {
 	node, managed, ok := o.whereabouts(vmid)
 	if !ok {
@@ -66,9 +65,8 @@ func (o *Observer) statusFromRoll(ctx context.Context, vmid int, node string, n 
 	return o.readStatus(ctx, vmid) // it isn't there any more, or is elsewhere
 }
 
-// Powers reads the power states of all guests of the cluster, right now, with one
-// request a node. Nodes that don't answer leave their guests as the cluster's list
-// has them.
+// Powers reads the present power states of all guests of the cluster, with one request per
+// node. Guests of nodes that don't answer keep the state of the cluster's list.
 func (o *Observer) Powers(ctx context.Context) error {
 	var all sync.WaitGroup
 	o.mu.RLock()
@@ -82,8 +80,8 @@ func (o *Observer) Powers(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// PowersSince has the power states of some guests read since a time, by one list of each node that has some of
-// them. Nodes that don't answer leave their guests as the cluster's list has them.
+// PowersSince makes sure that the power states of some guests were read since a time, by one list of each of
+// their nodes. Guests of nodes that don't answer keep the state of the cluster's list.
 func (o *Observer) PowersSince(ctx context.Context, since time.Time, vmids ...int) error {
 	nodes := map[string]bool{}
 	o.mu.RLock()

@@ -56,8 +56,8 @@ func wrap(err error, what string, t model.Target) error {
 	return fmt.Errorf("read %s of VM %s: %w", what, t, err)
 }
 
-// Config reads a guest's config. One request tells both what the guest has and
-// what is pending for it, with the digest.
+// Config reads a guest's config. One request returns the present and the pending values,
+// with the digest.
 func (o *Observer) Config(ctx context.Context, vmid int) error {
 	if g := o.containerOf(vmid); g != nil {
 		return o.container(ctx, g)
@@ -97,7 +97,7 @@ func (o *Observer) judge(c *model.Config, vmid int) {
 	c.Signed = o.keys.Verify(c.Marker)
 }
 
-// CheckGone looks whether a guest that was destroyed is gone from its node.
+// CheckGone checks whether a destroyed guest is gone from its node.
 func (o *Observer) CheckGone(ctx context.Context, vmid int) error {
 	t, ok := o.target(vmid)
 	if !ok {
@@ -137,8 +137,8 @@ func (o *Observer) readStatus(ctx context.Context, vmid int) error {
 	})
 }
 
-// Sure reports whether it is known from more than the list, which may be late,
-// whether a guest runs.
+// Sure reports whether a guest's power state is known from a newer source than the list,
+// which may be late.
 func (o *Observer) Sure(vmid int) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -146,9 +146,9 @@ func (o *Observer) Sure(vmid int) bool {
 	return r != nil && r.sure()
 }
 
-// Touched reports whether lists since a time have shown that somebody may have done something
-// to a guest: it is gone or on another node, has another name, was started or stopped, or a task
-// of others has changed it.
+// Touched reports whether lists since a time have shown that somebody may have changed a guest:
+// it is gone or on another node, has another name, was started or stopped, or a task of others
+// has changed it.
 func (o *Observer) Touched(vmid int, since time.Time) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -156,8 +156,8 @@ func (o *Observer) Touched(vmid int, since time.Time) bool {
 	return r == nil || r.touched.After(since)
 }
 
-// Proved reports whether a guest's config, with its proof of ownership, was read
-// within that time.
+// Proved reports whether a guest's config, with its proof of ownership, was read within a
+// duration.
 func (o *Observer) Proved(vmid int, within time.Duration) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -165,8 +165,8 @@ func (o *Observer) Proved(vmid int, within time.Duration) bool {
 	return r == nil || r.config != nil && time.Since(r.configAt) <= within
 }
 
-// Outdated reports whether a guest's config, or its power state, has to be asked for
-// again to be no older than these times. A node that is offline can't be asked.
+// Outdated reports whether a guest's config or power state was last read before these
+// times. It is false for a node that is offline.
 func (o *Observer) Outdated(vmid int, configs, powers time.Time) (config, power bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -223,7 +223,7 @@ func (o *Observer) Snapshots(ctx context.Context, vmid int) error {
 	})
 }
 
-// HA reads what the manager of high availability was told.
+// HA reads the HA resources, groups and rules.
 func (o *Observer) HA(ctx context.Context) error {
 	list, err := o.client.HA().Resources(ctx)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Oldest are those n of some guests that were verified the longest ago, or never. Before them come
-// those that seem to lack a disk. To verify all of them takes no more requests than a limit. Guests of
-// nodes that are offline aren't among them.
+// Oldest returns the n guests that were verified the longest ago, or never; guests that seem to lack a
+// disk come first. Verifying all of them needs no more requests than limit. Guests of offline nodes
+// aren't included.
 func (o *Observer) Oldest(vmids []int, n, limit int) []int {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -42,8 +42,8 @@ func (o *Observer) Oldest(vmids []int, n, limit int) []int {
 	return list
 }
 
-// Verified is when a guest's config was last read, and was so since as far as lists
-// show; zero: it has to be read.
+// Verified returns when a guest's config was last read, if lists have shown no change
+// since; zero: it has to be read.
 func (o *Observer) Verified(vmid int) time.Time {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Volumes reads which disks the storages have, whoever uses them, and which guests lack one of
-// theirs, or their first-boot data. What can't be read is left out: nobody concludes anything from it.
+// Volumes reads the disks of the storages, whoever uses them, and which guests lack a disk or their
+// first-boot data. Storages that can't be read are left out.
 func (o *Observer) Volumes(ctx context.Context) error {
 	var ask []place
 	begun := time.Now()
@@ -174,9 +174,9 @@ func (o *Observer) inspect(ctx context.Context, p place) ([]model.Volume, error)
 	return volumes, err
 }
 
-// NextDisks is the question for the disks of one place that some guests have theirs on: of those that
-// weren't asked for so long the one that was asked the longest ago. A place that seems to lack a disk
-// is asked again after a shorter time. nil: none has to be asked.
+// NextDisks returns a function that lists the disks of one storage of some guests: of those that are
+// due, the one that was listed the longest ago. A storage that seems to lack a disk is due earlier.
+// nil: none is due.
 func (o *Observer) NextDisks(vmids []int, age, again time.Duration) (ask func(context.Context) error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
