@@ -1,7 +1,7 @@
 package v1beta1
 
-// AddressPool is a pool of addresses for machines. Nothing is written down about it: the
-// addresses that are taken are those that the VMs in Proxmox have.
+// AddressPool is a pool of addresses for machines. There is no list of leases: an address
+// is taken if a VM in Proxmox has it.
 type AddressPool struct {
 	// Ranges are the addresses for machines, IPv4 or IPv6: "192.168.1.100-192.168.1.199",
 	// or one address. A machine gets one of each family that the pool has.

@@ -1,9 +1,9 @@
 package v1beta1
 
-// ProviderAllow is what the machines and images of a Provider may use. Entries of the
-// lists may have "*" for any text. A list that isn't given leaves its field open; an
-// empty one allows nothing. Host directories, hookscripts, devices of the host, args
-// and Secrets that are credentials are closed unless they are named here.
+// ProviderAllow is what the machines and images of a Provider may use. Entries of the lists
+// may have "*" for any text. Without a list, the field isn't restricted; an empty list
+// allows nothing. Host directories, hookscripts, devices of the host, args and Secrets that
+// are credentials are forbidden unless they are named here.
 type ProviderAllow struct {
 	// Sources are what VMImages and VMClones may be made from: names and VMIDs of
 	// templates and VMs of Proxmox, URLs ("https://cloud.debian.org/*") and ISO images
@@ -23,7 +23,7 @@ type ProviderAllow struct {
 	Pools []string `json:"pools,omitempty"`
 
 	// Storages that disks, ISO images and fetched images may be on, beside those of the
-	// Provider's defaults. A disk that names none is where its source is.
+	// Provider's defaults. A disk without a storage is on that of its source.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
@@ -54,9 +54,9 @@ type ProviderAllow struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Hookscripts []string `json:"hookscripts,omitempty"`
 
-	// ExtraConfig are the keys that extraConfig of machines and classes may have. What
-	// reaches the host (args, hookscript, virtiofs0, and host devices by usb0, hostpci0,
-	// serial0 and parallel0) must be named as it is: "*" alone stands for all others.
+	// ExtraConfig are the keys that extraConfig of machines and classes may have. Keys that
+	// give access to the host (args, hookscript, virtiofs0, and host devices by usb0,
+	// hostpci0, serial0 and parallel0) must be named in full: "*" alone stands for all others.
 	// Without the list: all others.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
@@ -64,10 +64,10 @@ type ProviderAllow struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	ExtraConfig []string `json:"extraConfig,omitempty"`
 
-	// Secrets says which Secrets may be handed to guests as first-boot data. Without it:
-	// all of the namespace but credentials, which are those that a Provider names, and
-	// those with a type of Kubernetes' own or Helm's, such as
-	// kubernetes.io/service-account-token. With it, only those that match.
+	// Secrets says which Secrets may be handed to guests as first-boot data. Without it: all
+	// of the namespace except credentials, which are those that a Provider names, and those
+	// with a type of Kubernetes or Helm, such as kubernetes.io/service-account-token. With it,
+	// only those that match.
 	// +optional
 	Secrets *SecretSelector `json:"secrets,omitempty"`
 }

@@ -10,8 +10,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="self.name != 'root' || !(has(self.bus) || has(self.slot))",message="root is where the image has it: leave bus and slot out, they are for further disks"
 // +kubebuilder:validation:XValidation:rule="!has(self.ssd) || !has(self.bus) || self.bus != 'virtio'",message="disks on the virtio bus can't say that they are SSDs: use scsi, or leave ssd out"
 type Disk struct {
-	// Name of the disk. "root" is the one that the machine boots from. The guest
-	// sees the name of the others as their serial number.
+	// Name of the disk. "root" is the disk that the machine boots from. The guest sees the
+	// names of the others as their serial numbers.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern="^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 	Name string `json:"name"`
@@ -22,8 +22,8 @@ type Disk struct {
 	// +optional
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// Storage of Proxmox. Default: that of the class, else the Provider's, else
-	// where the root disk is.
+	// Storage of Proxmox. Default: that of the class, else the Provider's, else that of the
+	// root disk.
 	// +optional
 	Storage string `json:"storage,omitempty"`
 
@@ -37,21 +37,21 @@ type Disk struct {
 	// +kubebuilder:validation:Enum=scsi;virtio;sata
 	Bus string `json:"bus,omitempty"`
 
-	// Slot is where the disk is plugged in, such as "scsi3". Default: a free one,
-	// in which the disk is known by its serial number. Not for root.
+	// Slot of the disk, such as "scsi3". Default: a free one; the disk is then identified by
+	// its serial number. Not for root.
 	// +optional
 	// +kubebuilder:validation:Pattern="^(scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|sata[0-5]|ide[013])$"
 	Slot string `json:"slot,omitempty"`
 
-	// SSD shows the disk as one without moving parts.
+	// SSD shows the disk to the guest as an SSD.
 	// +optional
 	SSD *bool `json:"ssd,omitempty"`
 
-	// Discard gives space back that the guest doesn't use any more.
+	// Discard frees space on the storage that the guest doesn't use any more.
 	// +optional
 	Discard *bool `json:"discard,omitempty"`
 
-	// IOThread gives the disk a thread of its own.
+	// IOThread gives the disk an I/O thread of its own.
 	// +optional
 	IOThread *bool `json:"ioThread,omitempty"`
 
@@ -60,7 +60,7 @@ type Disk struct {
 	// +kubebuilder:validation:Enum=none;writethrough;writeback;directsync;unsafe
 	Cache string `json:"cache,omitempty"`
 
-	// Backup includes the disk in backups, as is the default.
+	// Backup includes the disk in backups. Default: true.
 	// +optional
 	Backup *bool `json:"backup,omitempty"`
 }

@@ -1,8 +1,8 @@
 // Package v1beta1 is what people write of the group infra.virtrigaud.io: a
 // Provider, which is a Proxmox cluster, and the machines on it.
 //
-// The comments here are the reference of the fields. What is optional and left
-// out is as the image or Proxmox has it, unless the comment says otherwise.
+// The comments here are the reference of the fields. Optional fields that are left out have
+// the value of the image or of Proxmox, unless the comment says otherwise.
 //
 // +kubebuilder:object:generate=true
 // +groupName=infra.virtrigaud.io
@@ -15,49 +15,49 @@ const (
 	Group   = "infra.virtrigaud.io"
 	Version = "v1beta1"
 
-	// APIVersion is what objects have as their apiVersion.
+	// APIVersion is the apiVersion of objects.
 	APIVersion = Group + "/" + Version
 )
 
-// Identity is the annotation by which an object is known in Proxmox: the UID that it
-// had at first. An object that comes back from a backup has another UID, but still
-// this.
+// Identity is the annotation that identifies an object in Proxmox: the UID that it had when
+// it was created. An object that is restored from a backup has another UID, but the same
+// annotation.
 const Identity = Group + "/identity"
 
-// ClusterName is the annotation with the name that its Kubernetes had when the object
-// was first seen by the operator: what it has in Proxmox is known by it. The operator
+// ClusterName is the annotation with the name of the Kubernetes when the operator first saw
+// the object. It is part of the owner of the object's machines in Proxmox. The operator
 // never changes it.
 const ClusterName = Group + "/cluster-name"
 
-// TakenOverBy is the annotation with the name of the Kubernetes that looks after an
-// object whose [ClusterName] is another one. Without it the object is left alone, since
-// the other Kubernetes may be there still.
+// TakenOverBy is the annotation with the name of the Kubernetes that manages an object
+// whose [ClusterName] is another one. Without it the object is left alone, since the other
+// Kubernetes may still exist.
 const TakenOverBy = Group + "/taken-over-by"
 
-// Members is the annotation with the most machines that an object with a count has ever
-// asked for. It is written before they are made. An object that is restored from a backup
-// has no status that names its machines: those beyond its count are found by this.
+// Members is the annotation with the largest count that an object has ever had. It is
+// written before the machines are created. An object that is restored from a backup has no
+// status that names its machines: machines beyond its count are found by this annotation.
 const Members = Group + "/members"
 
 // Proxmox is the annotation of a Provider with the fingerprint of the root certificate of
-// the Proxmox cluster that it is to be used with. Without it that is the one that its
-// machines were made on, see [ProviderStatus].
+// the Proxmox cluster that it is to be used with. Without it, it is used with the cluster
+// that its machines were made on, see [ProviderStatus].
 const Proxmox = Group + "/proxmox"
 
 // Paused is the annotation that, with the value "true", keeps the operator from changing
-// anything in Proxmox for an object, or for all objects of a Provider. What would be done
-// is in the status.
+// anything in Proxmox for an object, or for all objects of a Provider. The status says what
+// would be done.
 const Paused = Group + "/paused"
 
-// ManagementPolicy is the annotation that, with the value [Observe], has the operator
-// only look at an object, or at all objects of a Provider, and tell how they are.
+// ManagementPolicy is the annotation that, with the value [Observe], has the operator only
+// observe an object, or all objects of a Provider, and report their state.
 const ManagementPolicy = Group + "/management-policy"
 
 // Observe is a management policy.
 const Observe = "Observe"
 
-// ForceDelete is the annotation that, with the value "true", releases an object that
-// is being deleted: the object goes, and nothing is done in Proxmox.
+// ForceDelete is the annotation that, with the value "true", releases an object that is
+// being deleted: the object is removed, and nothing is changed in Proxmox.
 const ForceDelete = "virtrigaud.io/force-delete"
 
 // Ref names another object of the same namespace.
@@ -81,7 +81,7 @@ type SharedRef struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// Namespaces are those that an object is shared with; "*" stands for all.
+// Namespaces that an object is shared with; "*" stands for all.
 //
 // +listType=set
 // +kubebuilder:validation:MaxItems=256
@@ -117,8 +117,7 @@ type ConfigMapKeyRef struct {
 	Key string `json:"key,omitempty"`
 }
 
-// Text is a text that stands here or elsewhere: one of inline, secretRef and
-// configMapRef.
+// Text is given inline or by a reference: one of inline, secretRef and configMapRef.
 type Text struct {
 	// Inline is the text itself.
 	// +optional

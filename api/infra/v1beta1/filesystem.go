@@ -3,8 +3,8 @@ package v1beta1
 // Filesystem is a directory of the node that the guest can mount by a tag:
 // mount -t virtiofs TAG DIR, or mount -t 9p -o trans=virtio TAG DIR.
 type Filesystem struct {
-	// Type is "virtiofs" or "9p". What is set for 9p goes by QEMU's arguments,
-	// which only root@pam with its password may set.
+	// Type is "virtiofs" or "9p". 9p is configured by QEMU's arguments, which only root@pam
+	// with its password may set.
 	// +kubebuilder:validation:Enum=virtiofs;9p
 	Type string `json:"type"`
 
@@ -16,15 +16,15 @@ type Filesystem struct {
 	// that use a tag share the same directory.
 	Tag string `json:"tag"`
 
-	// ReadOnly keeps the guest from writing. Proxmox' own virtiofs can't do that,
-	// so that it goes by the hook then.
+	// ReadOnly keeps the guest from writing. Proxmox' own virtiofs can't do that, so the hook
+	// is used.
 	// +optional
 	ReadOnly bool `json:"readOnly,omitempty"`
 
-	// Via is "native" or "hook", for virtiofs. Native, the default, is Proxmox'
-	// own way, from 8.4 on: a directory mapping, which is made if there is none and
-	// removed when no machine uses it. With hook, proxplane's hook on the node runs
-	// the daemon, and only root@pam with its password may set it up.
+	// Via is "native" or "hook", for virtiofs. Native, the default, is Proxmox' own virtiofs,
+	// from 8.4 on: a directory mapping, which is created if there is none and removed when no
+	// machine uses it. With hook, proxplane's hook on the node runs the daemon, and only
+	// root@pam with its password may set it up.
 	// +optional
 	// +kubebuilder:validation:Enum=native;hook
 	Via string `json:"via,omitempty"`
@@ -46,14 +46,14 @@ type Filesystem struct {
 	// +optional
 	ACL bool `json:"acl,omitempty"`
 
-	// SecurityModel says how owners and modes are kept, for 9p: "mapped-xattr",
+	// SecurityModel says how owners and modes of files are stored, for 9p: "mapped-xattr",
 	// "mapped-file", "passthrough" or "none". Default: mapped-xattr.
 	// +optional
 	// +kubebuilder:validation:Enum=mapped-xattr;mapped-file;passthrough;none
 	SecurityModel string `json:"securityModel,omitempty"`
 
-	// Multidevs says what becomes of files on further devices below Source, for 9p:
-	// "remap", "forbid" or "warn". Default: warn.
+	// Multidevs says how files on other devices below Source are treated, for 9p: "remap",
+	// "forbid" or "warn". Default: warn.
 	// +optional
 	// +kubebuilder:validation:Enum=remap;forbid;warn
 	Multidevs string `json:"multidevs,omitempty"`

@@ -2,73 +2,73 @@ package v1beta1
 
 import "k8s.io/apimachinery/pkg/util/intstr"
 
-// Firewall is what the firewall of Proxmox lets through to and from a machine: all of it. Rules
-// and options that somebody has set by hand are taken back.
+// Firewall is the whole firewall of a machine in Proxmox. Rules and options that somebody has
+// set by hand are changed back.
 type Firewall struct {
-	// Enabled puts the rules into force. Default: true. The interfaces of the machine are
-	// then under the firewall unless their own firewall field says otherwise.
+	// Enabled turns the firewall of the machine on. Default: true. The interfaces of the
+	// machine are then under the firewall unless their own firewall field says otherwise.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// PolicyIn is what becomes of incoming packets that no rule is about: ACCEPT, DROP or
-	// REJECT. Default: DROP.
+	// PolicyIn applies to incoming packets that no rule matches: ACCEPT, DROP or REJECT.
+	// Default: DROP.
 	// +optional
 	// +kubebuilder:validation:Enum=ACCEPT;DROP;REJECT
 	PolicyIn string `json:"policyIn,omitempty"`
 
-	// PolicyOut is the same of outgoing packets. Default: ACCEPT.
+	// PolicyOut applies to outgoing packets that no rule matches. Default: ACCEPT.
 	// +optional
 	// +kubebuilder:validation:Enum=ACCEPT;DROP;REJECT
 	PolicyOut string `json:"policyOut,omitempty"`
 
-	// LogIn is the level at which incoming packets are logged that the policy stops: emerg,
-	// alert, crit, err, warning, notice, info, debug or nolog. Default: nolog.
+	// LogIn is the log level for incoming packets that the policy drops: emerg, alert, crit,
+	// err, warning, notice, info, debug or nolog. Default: nolog.
 	// +optional
 	// +kubebuilder:validation:Enum=emerg;alert;crit;err;warning;notice;info;debug;nolog
 	LogIn string `json:"logIn,omitempty"`
 
-	// LogOut is the same of outgoing packets.
+	// LogOut is the log level for outgoing packets that the policy drops.
 	// +optional
 	// +kubebuilder:validation:Enum=emerg;alert;crit;err;warning;notice;info;debug;nolog
 	LogOut string `json:"logOut,omitempty"`
 
-	// DHCP lets the machine ask for an address. Default: true.
+	// DHCP allows the packets of DHCP. Default: true.
 	// +optional
 	DHCP *bool `json:"dhcp,omitempty"`
 
-	// NDP lets neighbour discovery of IPv6 through. Default: true.
+	// NDP allows neighbour discovery of IPv6. Default: true.
 	// +optional
 	NDP *bool `json:"ndp,omitempty"`
 
-	// RouterAdvertisements lets the machine send them, as routers do.
+	// RouterAdvertisements allows the machine to send router advertisements.
 	// +optional
 	RouterAdvertisements bool `json:"routerAdvertisements,omitempty"`
 
-	// MACFilter stops packets from other MAC addresses than the interface's own. Default: true.
+	// MACFilter drops packets from other MAC addresses than the interface's own. Default: true.
 	// +optional
 	MACFilter *bool `json:"macFilter,omitempty"`
 
-	// IPFilter stops packets that the machine sends from other addresses than those in its own IP
-	// set of that interface, ipfilter-net0 and so on. You make these sets in Proxmox; without one,
-	// only the link-local address of IPv6 gets through.
+	// IPFilter drops packets that the machine sends from addresses outside of the IP set of that
+	// interface, ipfilter-net0 and so on. Create these sets in Proxmox; without a set, only the
+	// link-local IPv6 address is allowed.
 	// +optional
 	IPFilter bool `json:"ipFilter,omitempty"`
 
-	// Rules in the order in which they are tried: the first that matches decides.
+	// Rules in their order: the first that matches decides.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
 	Rules []FirewallRule `json:"rules,omitempty"`
 }
 
-// FirewallRule lets packets through or stops them, or stands for the rules of a security group.
+// FirewallRule accepts or drops packets, or inserts the rules of a security group.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.securityGroup) != (has(self.type) && has(self.action))",message="want type and action, or securityGroup instead of them"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroup) || !(has(self.type) || has(self.action) || has(self.macro) || has(self.protocol) || has(self.port) || has(self.source) || has(self.destination) || has(self.sourcePort) || has(self.icmpType) || has(self.log))",message="securityGroup has rules of its own: beside it there are network, enabled and comment"
 // +kubebuilder:validation:XValidation:rule="!has(self.macro) || !(has(self.protocol) || has(self.port) || has(self.sourcePort) || has(self.icmpType))",message="macro stands for protocol and ports: leave one of them out"
 // +kubebuilder:validation:XValidation:rule="has(self.protocol) || !(has(self.port) || has(self.sourcePort) || has(self.icmpType))",message="ports need protocol: tcp or udp, icmpType needs protocol: icmp or icmpv6"
 type FirewallRule struct {
-	// SecurityGroup is a group of rules that the cluster has, which come here.
+	// SecurityGroup inserts the rules of a security group of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	SecurityGroup string `json:"securityGroup,omitempty"`
@@ -83,13 +83,13 @@ type FirewallRule struct {
 	// +kubebuilder:validation:Enum=ACCEPT;DROP;REJECT
 	Action string `json:"action,omitempty"`
 
-	// Network is the interface that the rule is about, by the name of its network; or a slot
-	// such as net0. Default: all of them.
+	// Network is the interface that the rule applies to, by the name of its network; or a slot
+	// such as net0. Default: all interfaces.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Network string `json:"network,omitempty"`
 
-	// Macro stands for the protocol and the ports of a service: SSH, HTTPS, Ping, …
+	// Macro is the protocol and the ports of a service: SSH, HTTPS, Ping, …
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Macro string `json:"macro,omitempty"`
@@ -125,12 +125,13 @@ type FirewallRule struct {
 	// +kubebuilder:validation:MaxLength=64
 	ICMPType string `json:"icmpType,omitempty"`
 
-	// Log is the level at which packets are logged that the rule is about.
+	// Log is the log level for packets that the rule matches.
 	// +optional
 	// +kubebuilder:validation:Enum=emerg;alert;crit;err;warning;notice;info;debug;nolog
 	Log string `json:"log,omitempty"`
 
-	// Enabled is false for a rule that is there and has no effect. Default: true.
+	// Enabled: a rule that isn't enabled exists in Proxmox and has no effect. Default:
+	// true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 

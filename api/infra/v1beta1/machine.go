@@ -11,8 +11,7 @@ type MachineSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?([.][A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$')",message="want a host name of letters, digits, - and ., with at most 63 of them between dots"
 	Name string `json:"name,omitempty"`
 
-	// VMID of the machine. Default: one of the Provider's range, the same each
-	// time.
+	// VMID of the machine. Default: one of the Provider's range that follows from the object.
 	// +optional
 	// +kubebuilder:validation:Minimum=100
 	// +kubebuilder:validation:Maximum=999999999
@@ -26,9 +25,9 @@ type MachineSpec struct {
 	// +kubebuilder:validation:Enum={"On","Off","OffGraceful",true,false}
 	PowerState PowerState `json:"powerState,omitempty"`
 
-	// Networks are the network interfaces, the first one first. Without any, the
-	// machine has those of its template; one that isn't made from a template has
-	// one, named "default", or none if this is an empty list.
+	// Networks are the network interfaces, in their order. Without any, the machine has those
+	// of its template. A machine without a template has one interface, named "default", or
+	// none if this is an empty list.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -44,20 +43,18 @@ type MachineSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Disks []Disk `json:"disks,omitempty"`
 
-	// UserData is what the guest gets at its first boot.
+	// UserData is the first-boot data of the guest.
 	// +optional
 	UserData *UserData `json:"userData,omitempty"`
 
-	// MetaData are further keys of the meta-data beside it. Its instance-id and
-	// local-hostname, if it has them, are taken instead of proxplane's own.
+	// MetaData are further keys of cloud-init's meta-data. instance-id and local-hostname
+	// replace proxplane's own.
 	// +optional
 	MetaData *MetaData `json:"metaData,omitempty"`
 
-	// Variables are replaced in UserData: ${name} by the value of "name". There
-	// are also ${vm_id}, ${vm_name}, ${vm_count} and ${vm_index}, and of each interface
-	// ${vm_mac}, ${vm_address}, ${vm_address6}, ${vm_gateway}, ${vm_gateway6} and ${vm_dns},
-	// with _1 and so on behind the name for all but the first. What isn't the name of a variable stays, and $${name} is how ${name} itself is written.
-	// Without variables, cloudInit and ignition are taken as they are.
+	// Variables are replaced in UserData: ${name} by the value of "name". There are also ${vm_id}, ${vm_name}, ${vm_count} and ${vm_index}, and of
+	// each interface ${vm_mac}, ${vm_address}, ${vm_address6}, ${vm_gateway}, ${vm_gateway6} and ${vm_dns}, with the suffix _1 and so on for all but
+	// the first. Other names stay unchanged; write $${name} for a literal ${name}. Without variables, cloudInit and ignition are used unchanged.
 	// +optional
 	Variables map[string]string `json:"variables,omitempty"`
 
@@ -67,10 +64,9 @@ type MachineSpec struct {
 	// +listMapKey=tag
 	Filesystems []Filesystem `json:"filesystems,omitempty"`
 
-	// Hookscripts run on the node, in this order, whenever the machine starts and
-	// stops: "local:snippets/notify.sh". One that fails before the start stops it.
-	// Only root@pam with its password may set them; several need proxplane's hook
-	// on the node.
+	// Hookscripts run on the node, in this order, whenever the machine starts and stops:
+	// "local:snippets/notify.sh". A script that fails before the start prevents the start.
+	// Only root@pam with its password may set them; several need proxplane's hook on the node.
 	// +optional
 	Hookscripts []string `json:"hookscripts,omitempty"`
 
@@ -83,7 +79,8 @@ type MachineSpec struct {
 	// +kubebuilder:validation:MaxLength=6144
 	Description string `json:"description,omitempty"`
 
-	// Pool that the machine belongs to. It leaves the pool when this is taken away.
+	// Pool that the machine belongs to. The machine leaves the pool when this field is
+	// removed.
 	// +optional
 	Pool string `json:"pool,omitempty"`
 
@@ -99,13 +96,12 @@ type MachineSpec struct {
 	// +optional
 	Protection *bool `json:"protection,omitempty"`
 
-	// HA has the high-availability manager look after the machine; ha: {} is
-	// enough.
+	// HA puts the machine under Proxmox' high-availability manager; ha: {} is enough.
 	// +optional
 	HA *HA `json:"ha,omitempty"`
 
-	// Firewall is what the firewall of Proxmox lets through to and from the machine.
-	// Without it, the firewall is left as it is, as the template has it.
+	// Firewall is the machine's firewall in Proxmox. Without it, the firewall of the template
+	// stays as it is.
 	// +optional
 	Firewall *Firewall `json:"firewall,omitempty"`
 
@@ -136,45 +132,46 @@ type MachineSpec struct {
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// UpdatePolicy says what may be done to bring the machine up to date.
+	// UpdatePolicy says which disruptive steps may be taken to bring the machine up to
+	// date.
 	// +optional
 	UpdatePolicy UpdatePolicy `json:"updatePolicy,omitempty"`
 
-	// ExtraConfig are further options of Proxmox, on top of the class's.
+	// ExtraConfig are further options of Proxmox, added to those of the class.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
 }
 
 // Startup says when a machine starts and stops with its node.
 type Startup struct {
-	// Order of the machine: those with a lower one start first and stop last.
+	// Order of the machine: machines with a lower number start first and stop last.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Order *int `json:"order,omitempty"`
 
-	// UpDelay are the seconds before the next one is started.
+	// UpDelay is the number of seconds before the next machine is started.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	UpDelay *int `json:"upDelay,omitempty"`
 
-	// DownDelay are the seconds that it may take to shut down.
+	// DownDelay is the number of seconds that it may take to shut down.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DownDelay *int `json:"downDelay,omitempty"`
 }
 
-// HA is what the high-availability manager is told.
+// HA are the machine's settings of the high-availability manager.
 type HA struct {
 	// Group of nodes, on Proxmox VE 8. Later versions have rules instead.
 	// +optional
 	Group string `json:"group,omitempty"`
 
-	// MaxRestart is how often a start that failed is tried again on the same node.
+	// MaxRestart is how often a failed start is retried on the same node.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRestart int `json:"maxRestart,omitempty"`
 
-	// MaxRelocate is how often it is then tried on another node.
+	// MaxRelocate is how often it is then retried on another node.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxRelocate int `json:"maxRelocate,omitempty"`
@@ -184,22 +181,21 @@ type HA struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.enabled) && !self.enabled && has(self.waitForAddress) && self.waitForAddress)",message="nobody tells an address without the agent: leave waitForAddress out, or enable the agent"
 type Agent struct {
-	// Enabled lets Proxmox talk to the agent. Default: true.
+	// Enabled lets Proxmox use the agent. Default: true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// WaitForAddress counts the machine as ready only when the agent has reported an
-	// address of it. Default: true if the agent is enabled, here or in the template.
+	// WaitForAddress: the machine is ready only when the agent has reported an address.
+	// Default: true if the agent is enabled, here or in the template.
 	// +optional
 	WaitForAddress *bool `json:"waitForAddress,omitempty"`
 
-	// TrimClonedDisks has the guest give back unused space after its disks were
-	// copied or moved.
+	// TrimClonedDisks trims the guest's disks after they were copied or moved.
 	// +optional
 	TrimClonedDisks bool `json:"trimClonedDisks,omitempty"`
 }
 
-// PCIMapping is a PCI device of whichever node the machine is on.
+// PCIMapping is a PCI device of the machine's node.
 type PCIMapping struct {
 	// Name of the mapping in Proxmox.
 	Name string `json:"name"`
@@ -217,30 +213,30 @@ type PCIMapping struct {
 	MDev string `json:"mdev,omitempty"`
 }
 
-// UpdatePolicy says what may be done to bring a machine up to date. Each is
-// Never or Allow; the default is Never: it is reported and left to a person.
+// UpdatePolicy says which disruptive steps may be taken to bring a machine up to date. Each
+// is Never or Allow. Default: Never; the step is then reported and left to a person.
 type UpdatePolicy struct {
-	// MaxUnavailable is how many machines may be unavailable at once while they are
-	// restarted or replaced: a number, or a part such as "25%", of all machines of the
-	// same VMClass, in all namespaces and Providers (for the command line: in all manifests
-	// that it reads), and of those that one object with a count stands for. The next one has its
-	// turn when the former is ready again; if one doesn't come back, or can't be asked, the
-	// others stay as they are. Default: 1.
+	// MaxUnavailable is how many machines may be unavailable at once while they are restarted or
+	// replaced: a number, or a part such as "25%", of all machines of the same VMClass, in all
+	// namespaces and Providers (for the command line: in all manifests that it reads), and of
+	// those that one object with a count stands for. The next machine follows when the one
+	// before is ready again; if one doesn't become ready, or can't be asked, the others stay as
+	// they are. Default: 1.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^(100|[1-9][0-9]?)%$')",message="want a number from 1 on, or a part such as 25%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// Restart a running machine, for changes that it can't take while it runs.
+	// Restart a running machine, for changes that can't be applied while it runs.
 	// +optional
 	Restart Permission `json:"restart,omitempty"`
 
-	// Replace the machine: destroy it and make it anew.
+	// Replace the machine: destroy and recreate it.
 	// +optional
 	Replace Permission `json:"replace,omitempty"`
 
-	// Move the machine to another node, where its placement policy doesn't allow the
-	// one that it is on. One that runs goes on running.
+	// Move the machine to another node if its placement policy doesn't allow its present one.
+	// A running machine is migrated live.
 	// +optional
 	Move Permission `json:"move,omitempty"`
 
@@ -248,8 +244,7 @@ type UpdatePolicy struct {
 	// +optional
 	ScaleDown Permission `json:"scaleDown,omitempty"`
 
-	// RemoveDisks that are no longer named, with what is on them; also, go back
-	// to snapshots.
+	// RemoveDisks that are no longer named, with their data; also, roll back to snapshots.
 	// +optional
 	RemoveDisks Permission `json:"removeDisks,omitempty"`
 
@@ -260,8 +255,8 @@ type UpdatePolicy struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
 	ShutdownTimeout string `json:"shutdownTimeout,omitempty"`
 
-	// Stop the machine, as if its plug was pulled, when its guest hasn't shut down in
-	// that time. With Never, it runs on, and isn't asked again.
+	// Stop the machine by force if its guest hasn't shut down in that time. With Never, it
+	// keeps running, and isn't asked again.
 	// +optional
 	Stop Permission `json:"stop,omitempty"`
 }

@@ -5,8 +5,8 @@ package v1beta1
 // +kubebuilder:validation:XValidation:rule="!(has(self.dhcp6) && self.dhcp6 && has(self.slaac) && self.slaac)",message="slaac is another way to get an address than dhcp6: choose one"
 // +kubebuilder:validation:XValidation:rule="!has(self.mtu) || !has(self.model) || self.model == 'virtio'",message="mtu is for interfaces of the model virtio: leave one of them out"
 type Network struct {
-	// Name of the network. It says which bridge is meant, see Provider.networks,
-	// unless Bridge does.
+	// Name of the network. It selects the bridge, see Provider.networks, unless Bridge is
+	// given.
 	Name string `json:"name"`
 
 	// Slot in Proxmox, such as net2. Default: by its place in the list.
@@ -25,8 +25,7 @@ type Network struct {
 	// +kubebuilder:validation:Maximum=4094
 	VLAN int `json:"vlan,omitempty"`
 
-	// MAC address. Default: one that is made from the machine's and the network's
-	// name, the same each time.
+	// MAC address. Default: one that follows from the machine's and the network's name.
 	// +optional
 	// +kubebuilder:validation:MaxLength=17
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9A-Fa-f][02468ACEace](:[0-9A-Fa-f]{2}){5}$')",message="want a MAC address of one machine such as 02:00:00:aa:bb:cc"
@@ -38,7 +37,7 @@ type Network struct {
 	// +kubebuilder:validation:Enum=virtio;e1000;e1000e;rtl8139;vmxnet3;e1000-82540em;e1000-82544gc;e1000-82545em;i82551;i82557b;i82559er;ne2k_isa;ne2k_pci;pcnet
 	Model string `json:"model,omitempty"`
 
-	// MTU of the interface. 1 means: that of the bridge.
+	// MTU of the interface. 1 is that of the bridge.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65520
@@ -59,24 +58,23 @@ type Network struct {
 	// +kubebuilder:validation:Maximum=64
 	Queues int `json:"queues,omitempty"`
 
-	// LinkDown pulls the cable out.
+	// LinkDown disconnects the interface.
 	// +optional
 	LinkDown bool `json:"linkDown,omitempty"`
 
-	// StaticIP are fixed addresses. Without them the interface asks for one by
-	// DHCP.
+	// StaticIP are fixed addresses. Without them the interface uses DHCP.
 	// +optional
 	StaticIP *StaticIP `json:"staticIP,omitempty"`
 
-	// DHCP asks for an IPv4 address. Default: true without StaticIP.
+	// DHCP requests an IPv4 address. Default: true without StaticIP.
 	// +optional
 	DHCP *bool `json:"dhcp,omitempty"`
 
-	// DHCP6 asks for an IPv6 address.
+	// DHCP6 requests an IPv6 address by DHCPv6.
 	// +optional
 	DHCP6 bool `json:"dhcp6,omitempty"`
 
-	// SLAAC takes an IPv6 address that the router announces.
+	// SLAAC configures an IPv6 address from router advertisements.
 	// +optional
 	SLAAC bool `json:"slaac,omitempty"`
 }
@@ -99,7 +97,7 @@ type StaticIP struct {
 	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="want an address with its prefix length, such as 192.168.1.100/24"
 	Address string `json:"address,omitempty"`
 
-	// Addresses are further ones.
+	// Addresses are further addresses, each with its prefix length.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=64

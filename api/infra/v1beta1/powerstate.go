@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// PowerState is the power state that is wanted.
+// PowerState is the wanted power state.
 type PowerState string
 
-// Power states. Off pulls the plug, OffGraceful asks the guest to shut down.
+// Power states. Off stops by force, OffGraceful asks the guest to shut down.
 const (
 	PowerOn          PowerState = "On"
 	PowerOff         PowerState = "Off"
@@ -27,7 +27,7 @@ func (p *PowerState) UnmarshalJSON(b []byte) error {
 	case strings.HasPrefix(text, `"`):
 		return json.Unmarshal(b, (*string)(p))
 	default:
-		*p = PowerState(text) // told as wrong where all else is
+		*p = PowerState(text) // reported with the other errors of the object
 	}
 	return nil
 }

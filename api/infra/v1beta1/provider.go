@@ -23,7 +23,7 @@ type Provider struct {
 
 	Spec ProviderSpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status ProviderStatus `json:"status,omitempty,omitzero"`
 }
@@ -39,8 +39,8 @@ type ProviderList struct {
 	Items []Provider `json:"items"`
 }
 
-// ProviderSpec says how a Proxmox VE cluster is reached and what holds for all
-// machines on it.
+// ProviderSpec has the connection to a Proxmox VE cluster and settings for all machines on
+// it.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.insecureSkipVerify) && self.insecureSkipVerify && has(self.fingerprint))",message="trusting any certificate makes no sense beside a fingerprint: leave one of them out"
 type ProviderSpec struct {
@@ -50,9 +50,8 @@ type ProviderSpec struct {
 	// +kubebuilder:default=proxmox
 	Type string `json:"type,omitempty"`
 
-	// Endpoint is the URL of the API: https://pve.example.com:8006. When neither
-	// this nor Endpoints is given, the environment variable PVE_ENDPOINT or
-	// PROXMOX_VE_ENDPOINT says it.
+	// Endpoint is the URL of the API: https://pve.example.com:8006. When neither this nor
+	// Endpoints is given, the environment variable PVE_ENDPOINT or PROXMOX_VE_ENDPOINT has it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(https?://)?[^@/ ]+/?$')",message="want a URL like https://pve.example.com:8006, without a login in it"
@@ -83,14 +82,13 @@ type ProviderSpec struct {
 	// +optional
 	Fingerprint string `json:"fingerprint,omitempty"`
 
-	// NodeSelector are the nodes that machines may be made on. Empty: all. A
-	// placement policy with nodes of its own comes first.
+	// NodeSelector are the nodes that machines may be created on. Empty: all. The nodes of a
+	// placement policy take precedence.
 	// +optional
 	NodeSelector []string `json:"nodeSelector,omitempty"`
 
-	// Nodes says of nodes, by name, what Proxmox doesn't know: in which rack they are, how
-	// much memory machines don't get, whether they are in maintenance. "*" is for all nodes
-	// that have no entry of their own.
+	// Nodes are settings of nodes that Proxmox doesn't have, by name: labels such as a rack,
+	// reserved memory, maintenance. "*" is for all nodes without an entry.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=256
 	Nodes map[string]ProviderNode `json:"nodes,omitempty"`
@@ -99,46 +97,45 @@ type ProviderSpec struct {
 	// +optional
 	VMIDRange *VMIDRange `json:"vmidRange,omitempty"`
 
-	// Defaults are for what machines leave open.
+	// Defaults for fields that machines leave out.
 	// +optional
 	Defaults ProviderDefaults `json:"defaults,omitempty"`
 
-	// Networks say what the names of networks mean. Without an entry here, "lan"
-	// and "default" are vmbr0, "dmz" is vmbr1, "mgmt" and "management" are vmbr2,
-	// and a name such as vmbr7 is that bridge.
+	// Networks define the names of networks. Without an entry here, "lan" and "default" are
+	// vmbr0, "dmz" is vmbr1, "mgmt" and "management" are vmbr2, and a name such as vmbr7 is
+	// that bridge.
 	// +optional
 	Networks map[string]ProviderNetwork `json:"networks,omitempty"`
 
-	// Allow is what machines and images of this Provider may use: for namespaces where
-	// others write machines than those who write the Provider. In Kubernetes, a Provider
-	// without it keeps host directories, hookscripts, args and credentials closed; in
-	// files, whoever writes machines has the login, and nothing is closed without it.
+	// Allow restricts what machines and images of this Provider may use: for namespaces where
+	// the authors of machines aren't those of the Provider. In Kubernetes, host directories,
+	// hookscripts, args and credentials are forbidden without it; in files nothing is, since
+	// whoever writes machines has the login.
 	// +optional
 	Allow *ProviderAllow `json:"allow,omitempty"`
 
-	// SSH says how nodes are logged in to, for what Proxmox' API has no call for:
-	// snippets, see userData.delivery of machines.
+	// SSH is the login to nodes, for files that Proxmox' API can't upload: snippets, see
+	// userData.delivery of machines.
 	// +optional
 	SSH *ProviderSSH `json:"ssh,omitempty"`
 
-	// Runtime is how the provider runs inside Kubernetes. Of it, only the
-	// environment variables that begin with PVE_ mean something here.
+	// Runtime is how the provider runs inside Kubernetes. Only its environment variables that
+	// begin with PVE_ have an effect.
 	// +optional
 	Runtime *ProviderRuntime `json:"runtime,omitempty"`
 }
 
-// ProviderNode is what people know of a node and Proxmox doesn't.
+// ProviderNode are settings of a node that Proxmox doesn't have.
 type ProviderNode struct {
 	// Labels of the node, such as rack or room, for placement policies.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// ReservedMemory is the memory that machines don't get: for the host itself, for ZFS or
-	// Ceph.
+	// ReservedMemory isn't given to machines: it is for the host itself, for ZFS or Ceph.
 	// +optional
 	ReservedMemory *resource.Quantity `json:"reservedMemory,omitempty"`
 
-	// Maintenance keeps new machines away from the node, and has those leave it whose
+	// Maintenance keeps new machines away from the node, and migrates machines whose
 	// updatePolicy.move allows that. The maintenance mode of Proxmox' HA manager does the
 	// same.
 	// +optional
@@ -160,9 +157,9 @@ type VMIDRange struct {
 	Last int `json:"last"`
 }
 
-// ProviderDefaults are for what machines leave open.
+// ProviderDefaults are defaults for fields that machines leave out.
 type ProviderDefaults struct {
-	// Storage for new disks. Without it they go where the image's disk is.
+	// Storage for new disks. Default: that of the image's disk.
 	// +optional
 	Storage string `json:"storage,omitempty"`
 
@@ -176,18 +173,18 @@ type ProviderDefaults struct {
 	// +optional
 	SnippetStorage string `json:"snippetStorage,omitempty"`
 
-	// Hook is where proxplane's hook is, once proxplane hook install has put it
-	// there. Default: local:snippets/proxplane-hook.
+	// Hook is the volume of proxplane's hook, see proxplane hook install. Default:
+	// local:snippets/proxplane-hook.
 	// +optional
 	Hook string `json:"hook,omitempty"`
 
-	// Bridge for networks whose name says nothing about theirs.
+	// Bridge for networks whose name doesn't select one.
 	// +optional
 	Bridge string `json:"bridge,omitempty"`
 }
 
-// ProviderSSH says how nodes are logged in to. A node is only talked to if its host
-// key is known.
+// ProviderSSH is the login to nodes. Connections are made only to nodes whose host key is
+// known.
 type ProviderSSH struct {
 	// User to log in as. It must be able to write into the folders of snippets.
 	// Default: root.
@@ -209,19 +206,18 @@ type ProviderSSH struct {
 	// +optional
 	KnownHosts string `json:"knownHosts,omitempty"`
 
-	// TrustOnFirstUse takes the key of a node that isn't known for good and
-	// remembers it, in the file known_hosts of proxplane's configuration. It isn't
-	// for Kubernetes, where nothing is remembered.
+	// TrustOnFirstUse accepts the key of an unknown node and stores it in the file known_hosts
+	// of proxplane's configuration. It isn't for Kubernetes, where nothing is stored.
 	// +optional
 	TrustOnFirstUse bool `json:"trustOnFirstUse,omitempty"`
 
-	// Addresses of nodes, by name, with a port if it is another one. Default: those
-	// that the cluster knows.
+	// Addresses of nodes, by name, with a port if it isn't Port. Default: those in the
+	// cluster's status.
 	// +optional
 	Addresses map[string]string `json:"addresses,omitempty"`
 }
 
-// ProviderNetwork is what the name of a network means.
+// ProviderNetwork defines the name of a network.
 type ProviderNetwork struct {
 	// Bridge or SDN VNet.
 	Bridge string `json:"bridge"`
@@ -232,7 +228,7 @@ type ProviderNetwork struct {
 	// +kubebuilder:validation:Maximum=4094
 	VLAN int `json:"vlan,omitempty"`
 
-	// MTU of the interfaces. 1 means: that of the bridge.
+	// MTU of the interfaces. 1 is that of the bridge.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65520
@@ -270,10 +266,10 @@ type ProviderRuntime struct {
 	// +optional
 	Replicas *int `json:"replicas,omitempty"`
 
-	// Env are environment variables. PVE_ENDPOINT, PVE_TOKEN_ID,
-	// PVE_TOKEN_SECRET, PVE_USERNAME, PVE_PASSWORD, PVE_NODE_SELECTOR,
-	// PVE_INSECURE_SKIP_VERIFY and PVE_CA_BUNDLE hold for this Provider as if
-	// they were set in the environment. Others have no effect here.
+	// Env are environment variables. PVE_ENDPOINT, PVE_TOKEN_ID, PVE_TOKEN_SECRET,
+	// PVE_USERNAME, PVE_PASSWORD, PVE_NODE_SELECTOR, PVE_INSECURE_SKIP_VERIFY and
+	// PVE_CA_BUNDLE apply to this Provider as if they were set in the environment. Others have
+	// no effect here.
 	// +optional
 	Env []EnvVar `json:"env,omitempty"`
 }

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is the same for Kubernetes' libraries.
+// GroupVersion is group and version for Kubernetes' libraries.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// AddToScheme makes the types known to Kubernetes' libraries.
+// AddToScheme registers the types with Kubernetes' libraries.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&Provider{}, &ProviderList{},

@@ -2,15 +2,15 @@ package v1beta1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Status is what is told of every object, by those who make it so in Kubernetes.
-// On the command line nobody reads it.
+// Status is the part of the status that all objects have. The operator writes it; the
+// command line ignores it.
 type Status struct {
-	// ObservedGeneration is the generation of the object that the rest is about.
+	// ObservedGeneration is the generation of the object that the status is of.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions are Ready (it is up to date), Progressing (it goes on by itself)
-	// and Degraded (somebody has to do something); machines have further ones.
+	// Conditions are Ready (it is up to date), Progressing (it continues by itself) and
+	// Degraded (somebody has to act); machines have further ones.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -20,17 +20,17 @@ type Status struct {
 	// +optional
 	Waiting string `json:"waiting,omitempty"`
 
-	// WaitingSince is since when.
+	// WaitingSince is the time since when the object waits.
 	// +optional
 	WaitingSince *metav1.Time `json:"waitingSince,omitempty"`
 }
 
-// MachineStatus is what is told of a VirtualMachine or VMClone.
+// MachineStatus is the status of a VirtualMachine or VMClone.
 type MachineStatus struct {
 	Status `json:",inline"`
 
-	// State is running, stopped, paused, unknown or absent. Of several machines it
-	// says how many run: "3/3 running".
+	// State is running, stopped, paused, unknown or absent. For several machines it says how
+	// many run: "3/3 running".
 	// +optional
 	State string `json:"state,omitempty"`
 
@@ -42,23 +42,22 @@ type MachineStatus struct {
 	// +optional
 	VMID int `json:"vmid,omitempty"`
 
-	// Addresses that the guest agent has reported, those that others can reach first.
+	// Addresses that the guest agent has reported; those that others can reach come first.
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
 
-	// LeasedAddresses are those that the machine has from pools (staticIP.fromPool), or is to
-	// get. A machine that is made anew gets them again.
+	// LeasedAddresses are the machine's addresses from pools (staticIP.fromPool). A machine
+	// that is recreated gets them again.
 	// +optional
 	LeasedAddresses []string `json:"leasedAddresses,omitempty"`
 
-	// VerifiedAt is when the whole configuration of the machine was last compared with what
-	// is wanted: within an hour, as long as Proxmox can be reached. It is written every ten
-	// minutes at most. Of several machines it is the earliest time.
+	// VerifiedAt is when the whole configuration of the machine was last compared with the
+	// spec: within an hour, as long as Proxmox can be reached. It is written every ten minutes
+	// at most. For several machines it is the earliest time.
 	// +optional
 	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
 
-	// Provider that has the machine. While the machine is there, it stays with this
-	// one.
+	// Provider that has the machine. It doesn't change while the machine exists.
 	// +optional
 	Provider string `json:"provider,omitempty"`
 
@@ -66,12 +65,11 @@ type MachineStatus struct {
 	// +optional
 	Task string `json:"task,omitempty"`
 
-	// Count is how many machines there are, where the object stands for several.
+	// Count is the number of machines, if the object stands for several.
 	// +optional
 	Count int `json:"count,omitempty"`
 
-	// Selector is the label selector of these machines, for those who scale them: it is
-	// what a HorizontalPodAutoscaler asks for.
+	// Selector is the label selector of these machines, which a HorizontalPodAutoscaler needs.
 	// +optional
 	Selector string `json:"selector,omitempty"`
 
@@ -84,7 +82,7 @@ type MachineStatus struct {
 
 // Member is one of the machines that an object stands for.
 type Member struct {
-	// Name of the machine: that of the object, and a number.
+	// Name of the machine: that of the object with a number.
 	Name string `json:"name"`
 
 	// State is running, stopped, paused, unknown or absent.
@@ -116,12 +114,12 @@ type Member struct {
 	Waiting string `json:"waiting,omitempty"`
 }
 
-// ProviderStatus is what is told of a Provider.
+// ProviderStatus is the status of a Provider.
 type ProviderStatus struct {
 	Status `json:",inline"`
 
-	// ClusterName is what this Kubernetes was known by in Proxmox when the Provider was
-	// first connected: part of whose each machine is. It stays.
+	// ClusterName is the name of this Kubernetes when the Provider was first connected. It is
+	// part of the owner of each machine in Proxmox, and doesn't change.
 	// +optional
 	ClusterName string `json:"clusterName,omitempty"`
 
@@ -138,14 +136,14 @@ type ProviderStatus struct {
 	// +optional
 	Nodes string `json:"nodes,omitempty"`
 
-	// Machines is how many VirtualMachines and VMClones there are on it.
+	// Machines is the number of its VirtualMachines and VMClones.
 	// +optional
 	Machines int `json:"machines,omitempty"`
 }
 
 // ImageTemplate is a template that an image stands for.
 type ImageTemplate struct {
-	// Provider that has it.
+	// Provider that has the template.
 	Provider string `json:"provider"`
 
 	// VMID of the template.
@@ -155,12 +153,12 @@ type ImageTemplate struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Node that has it.
+	// Node that has this template.
 	// +optional
 	Node string `json:"node,omitempty"`
 }
 
-// ImageStatus is what is told of a VMImage.
+// ImageStatus is the status of a VMImage.
 type ImageStatus struct {
 	Status `json:",inline"`
 
@@ -172,26 +170,25 @@ type ImageStatus struct {
 	// +optional
 	VMID int `json:"vmid,omitempty"`
 
-	// Templates are what the image stands for in Proxmox: of a source the templates of that
-	// name, one a node, of a url the one that was made of it. An event tells when they are
-	// others than before.
+	// Templates of the image in Proxmox: for a source the templates of that name, one per
+	// node; for a url those that were made of it. A change is reported by an event.
 	// +optional
 	// +listType=map
 	// +listMapKey=provider
 	// +listMapKey=vmid
 	Templates []ImageTemplate `json:"templates,omitempty"`
 
-	// Providers that it was fetched for.
+	// Providers that the image was fetched for.
 	// +optional
 	// +listType=set
 	Providers []string `json:"providers,omitempty"`
 
-	// Machines is how many VirtualMachines and VMClones are made from it.
+	// Machines is the number of VirtualMachines and VMClones that are made from it.
 	// +optional
 	Machines int `json:"machines,omitempty"`
 }
 
-// SnapshotStatus is what is told of a VMSnapshot.
+// SnapshotStatus is the status of a VMSnapshot.
 type SnapshotStatus struct {
 	Status `json:",inline"`
 
@@ -208,16 +205,16 @@ type SnapshotStatus struct {
 	Snapshot string `json:"snapshot,omitempty"`
 }
 
-// UseStatus is what is told of a VMClass or VMPlacementPolicy.
+// UseStatus is the status of a VMClass or VMPlacementPolicy.
 type UseStatus struct {
 	Status `json:",inline"`
 
-	// Machines is how many VirtualMachines and VMClones use it.
+	// Machines is the number of VirtualMachines and VMClones that use it.
 	// +optional
 	Machines int `json:"machines,omitempty"`
 }
 
-// Common is the part of the status that all objects have.
+// Common returns the part of the status that all objects have.
 func (o *Provider) Common() *Status          { return &o.Status.Status }
 func (o *VirtualMachine) Common() *Status    { return &o.Status.Status }
 func (o *VMClass) Common() *Status           { return &o.Status.Status }

@@ -1,36 +1,34 @@
 package v1beta1
 
-// UserData is what the guest gets at its first boot: one of cloudInit, ignition
-// and butane.
+// UserData is the first-boot data of the guest: one of cloudInit, ignition and butane.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.cloudInit), has(self.ignition), has(self.butane)].filter(given, given).size() <= 1",message="cloudInit, ignition and butane are for different systems: give one of them"
 type UserData struct {
-	// CloudInit is for guests with cloud-init, or what understands its files: a
-	// cloud-config, a script, MIME multipart, a machine config of Talos. It is
-	// handed on unchanged.
+	// CloudInit is for guests with cloud-init, or with software that reads its files: a
+	// cloud-config, a script, MIME multipart, a machine config of Talos. It is passed on
+	// unchanged.
 	// +optional
 	CloudInit *CloudInit `json:"cloudInit,omitempty"`
 
-	// Ignition is a config of Ignition in JSON, for Flatcar, Fedora CoreOS and the
-	// like. They read it once: a change of it means a new machine.
+	// Ignition is a config of Ignition in JSON, for Flatcar, Fedora CoreOS and the like. They
+	// read it once: a change needs a new machine.
 	// +optional
 	Ignition *Ignition `json:"ignition,omitempty"`
 
-	// Butane is the same as YAML, which Ignition's config is made from. What
-	// Butane only warns of is refused.
+	// Butane is the same as YAML, which is translated to an Ignition config. Butane's warnings
+	// are errors.
 	// +optional
 	Butane *Butane `json:"butane,omitempty"`
 
-	// Delivery is how the guest gets it. "iso", the default, is a small ISO image
-	// of proxplane's in a CD-ROM drive, as cloud-init's NoCloud and Ignition's
-	// proxmoxve read it. "proxmox" is the drive that Proxmox makes by itself, for a
-	// cloudInit that says no more than user, password, keys and upgrade: with it
-	// cloud-init does it all again whenever something changes. "snippets" puts
-	// anything onto that drive, by snippets that are copied to all nodes that may run
-	// the machine; it needs spec.ssh of the Provider. "fwcfg" hands an
-	// Ignition config over by QEMU's firmware configuration, for images of the
-	// platform qemu: proxplane's hook takes it out of the ISO image when the machine
-	// starts. Only root@pam with its password may set that up.
+	// Delivery is how the guest gets the data. "iso", the default, is a small ISO image of
+	// proxplane's in a CD-ROM drive, as cloud-init's NoCloud and Ignition's proxmoxve read it.
+	// "proxmox" is the drive that Proxmox makes by itself, for a cloudInit that says no more
+	// than user, password, keys and upgrade: with it cloud-init runs again whenever something
+	// changes. "snippets" puts anything onto that drive, by snippets that are copied to all
+	// nodes that may run the machine; it needs spec.ssh of the Provider. "fwcfg" passes an
+	// Ignition config by QEMU's firmware configuration, for images of the platform qemu:
+	// proxplane's hook reads it from the ISO image when the machine starts. Only root@pam with
+	// its password may set that up.
 	// +optional
 	// +kubebuilder:validation:Enum=iso;proxmox;snippets;fwcfg
 	Delivery string `json:"delivery,omitempty"`
@@ -48,9 +46,9 @@ type UserData struct {
 type CloudInit struct {
 	Text `json:",inline"`
 
-	// Rerun has cloud-init do it all again at the next start after the data have
-	// changed, as if the machine were new. Without it the new data are there, and
-	// cloud-init does only what it does at every start.
+	// Rerun makes cloud-init run again at the next start after the data have changed, as if
+	// the machine were new. Without it the data are replaced, and cloud-init does only what it
+	// does at every start.
 	// +optional
 	Rerun bool `json:"rerun,omitempty"`
 }
@@ -62,7 +60,8 @@ type Ignition struct {
 	Text `json:",inline"`
 }
 
-// Butane is what Ignition's config is made from. Variables are replaced in it.
+// Butane is a config of Butane, which is translated to Ignition's. Variables are
+// replaced in it.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.secretRef), has(self.configMapRef)].filter(given, given).size() == 1",message="give the text in one of inline, secretRef and configMapRef: exactly one of them"
 type Butane struct {
@@ -73,7 +72,7 @@ type Butane struct {
 	// +kubebuilder:validation:MaxItems=64
 	Snippets []ButaneSnippet `json:"snippets,omitempty"`
 
-	// Files are what the configs name as local files and trees.
+	// Files are the local files and trees that the configs name.
 	// +optional
 	Files *ButaneFiles `json:"files,omitempty"`
 }

@@ -26,7 +26,7 @@ type VirtualMachine struct {
 
 	Spec VirtualMachineSpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status MachineStatus `json:"status,omitempty,omitzero"`
 }
@@ -42,7 +42,7 @@ type VirtualMachineList struct {
 	Items []VirtualMachine `json:"items"`
 }
 
-// VirtualMachineSpec is what is wanted of a machine.
+// VirtualMachineSpec is the wanted state of a machine.
 // +kubebuilder:validation:XValidation:rule="has(self.count) == has(oldSelf.count)",message="count can't be added or taken away later, since its machines have other names: make another VirtualMachine"
 type VirtualMachineSpec struct {
 	// ProviderRef names the Provider. It can be left out when there is only one.
@@ -57,26 +57,23 @@ type VirtualMachineSpec struct {
 	// +optional
 	ImageRef *SharedRef `json:"imageRef,omitempty"`
 
-	// LinkedClone shares the disks of the image and keeps the differences only,
-	// where the image is a template and the disks stay on its storage. False
-	// makes a full copy. Default: true.
+	// LinkedClone shares the disks of the image and stores only differences, if the image is a
+	// template and the disks stay on its storage. False makes a full copy. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	LinkedClone *bool `json:"linkedClone,omitempty"`
 
-	// Count makes several machines of this object, called by its name and a number:
-	// web-1, web-2 and so on. VMID and static addresses are those of the first; the
-	// others have the ones after them. ${vm_index}, from 0 on, and ${vm_count} are
-	// replaced in UserData. A smaller count takes the last ones away, which has to
-	// be agreed to: updatePolicy.scaleDown.
+	// Count makes several machines of this object, named after it with a number: web-1, web-2
+	// and so on. VMID and static addresses are those of the first; the others have the numbers
+	// that follow. ${vm_index}, from 0 on, and ${vm_count} are replaced in UserData. A smaller
+	// count destroys the last machines, which updatePolicy.scaleDown has to allow.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	Count *int `json:"count,omitempty"`
 
-	// MemberVariables are variables of single machines where there is a count, on top
-	// of Variables: the first entry is for the first machine. Those without an entry
-	// have Variables only.
+	// MemberVariables are variables of single machines of a count, added to Variables: the
+	// first entry is for the first machine. Machines without an entry have only Variables.
 	// +optional
 	// +kubebuilder:validation:MaxItems=1000
 	MemberVariables []map[string]string `json:"memberVariables,omitempty"`
@@ -84,7 +81,7 @@ type VirtualMachineSpec struct {
 	MachineSpec `json:",inline"`
 }
 
-// Permission says whether something may be done without asking.
+// Permission says whether a step may be taken without asking.
 // +kubebuilder:validation:Enum=Never;Allow
 type Permission string
 
@@ -94,12 +91,13 @@ const (
 	Allow Permission = "Allow"
 )
 
-// DeletionPolicy says what becomes of a machine when its object is deleted.
+// DeletionPolicy says whether a machine is destroyed or kept when its object is
+// deleted.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
 // Deletion policies.
 const (
-	Delete DeletionPolicy = "Delete" // the machine goes with its disks
+	Delete DeletionPolicy = "Delete" // the machine is destroyed with its disks
 	Retain DeletionPolicy = "Retain" // the machine stays in Proxmox and is released
 )

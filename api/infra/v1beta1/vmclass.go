@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VMClass is a size of machine, with what belongs to it.
+// VMClass is a size of machine, with settings of its virtual hardware.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,7 +22,7 @@ type VMClass struct {
 
 	Spec VMClassSpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status UseStatus `json:"status,omitempty,omitzero"`
 }
@@ -38,8 +38,8 @@ type VMClassList struct {
 	Items []VMClass `json:"items"`
 }
 
-// VMClassSpec is what machines of the class have. When a machine changes to
-// another class, what that one doesn't say about the virtual hardware stays.
+// VMClassSpec are the settings of machines of the class. When a machine changes to another
+// class, settings of the virtual hardware that the new class doesn't have stay.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.hugepages) || has(self.numa) || has(self.hotplugMemory) && self.hotplugMemory",message="hugepages needs numa: add numa: {}"
 // +kubebuilder:validation:XValidation:rule="!(has(self.keepHugepages) && self.keepHugepages) || has(self.hugepages)",message="keepHugepages needs hugepages"
@@ -50,8 +50,8 @@ type VMClassList struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.minMemory) || !isQuantity(string(self.memory)) || isQuantity(string(self.minMemory)) && quantity(string(self.minMemory)).compareTo(quantity(string(self.memory))) <= 0",message="minMemory is more than memory: lower it, or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.minMemory) || isQuantity(string(self.minMemory)) && quantity(string(self.minMemory)).compareTo(quantity('0')) >= 0",message="minMemory is negative: give an amount of memory such as 2Gi, or leave it out"
 type VMClassSpec struct {
-	// SharedWith names the namespaces whose machines may refer to this object, "*" for
-	// all. Default: none but its own.
+	// SharedWith names the namespaces whose machines may refer to this object, "*" for all.
+	// Default: only its own.
 	// +optional
 	SharedWith Namespaces `json:"sharedWith,omitempty"`
 
@@ -60,24 +60,24 @@ type VMClassSpec struct {
 	// +kubebuilder:validation:Maximum=4096
 	CPUs int `json:"cpus"`
 
-	// Memory, such as "4Gi". Proxmox counts in MiB: what isn't whole is rounded up.
+	// Memory, such as "4Gi", rounded up to whole MiB.
 	Memory resource.Quantity `json:"memory"`
 
-	// MaxCPUs leaves room to change CPUs while machines run: up to that many can
-	// be plugged in. A change of MaxCPUs itself needs a restart.
+	// MaxCPUs allows to change CPUs while machines run: up to that many can be hot-plugged. A
+	// change of MaxCPUs itself needs a restart.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096
 	MaxCPUs int `json:"maxCPUs,omitempty"`
 
-	// HotplugMemory lets memory grow while machines run. Memory is then at least
-	// 1Gi and comes in pieces: of 512Mi at first, larger ones later. Turning it on
-	// or off needs a restart.
+	// HotplugMemory allows to change memory while machines run. Memory is then at least 1Gi
+	// and comes in blocks: of 512Mi at first, larger ones later. Turning it on or off needs a
+	// restart.
 	// +optional
 	HotplugMemory bool `json:"hotplugMemory,omitempty"`
 
-	// MinMemory is what the guest keeps when the node is short of memory; the
-	// balloon driver gives back the rest. "0" turns the balloon off.
+	// MinMemory is the memory that the guest keeps when the node is short of memory; the
+	// balloon driver releases the rest. "0" turns the balloon off.
 	// +optional
 	MinMemory *resource.Quantity `json:"minMemory,omitempty"`
 
@@ -86,11 +86,11 @@ type VMClassSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	Sockets int `json:"sockets,omitempty"`
 
-	// CPU says how the CPUs are used, beside their number.
+	// CPU are settings of the CPUs beside their number.
 	// +optional
 	CPU *VMClassCPU `json:"cpu,omitempty"`
 
-	// NUMA shows the guest that memory is nearer to some CPUs than to others.
+	// NUMA shows NUMA nodes to the guest.
 	// +optional
 	NUMA *VMClassNUMA `json:"numa,omitempty"`
 
@@ -100,7 +100,7 @@ type VMClassSpec struct {
 	// +kubebuilder:validation:Enum="2Mi";"1Gi";any
 	Hugepages string `json:"hugepages,omitempty"`
 
-	// KeepHugepages doesn't give the pages back when a machine is off.
+	// KeepHugepages keeps the pages reserved when a machine is off.
 	// +optional
 	KeepHugepages bool `json:"keepHugepages,omitempty"`
 
@@ -133,7 +133,7 @@ type VMClassMachine struct {
 	// +kubebuilder:validation:Enum=seabios;bios;uefi;ovmf
 	BIOS string `json:"bios,omitempty"`
 
-	// SecureBoot has the EFI disk made with the usual keys enrolled. Needs uefi.
+	// SecureBoot creates the EFI disk with the standard keys enrolled. Needs uefi.
 	// +optional
 	SecureBoot bool `json:"secureBoot,omitempty"`
 
@@ -160,7 +160,7 @@ type VMClassMachine struct {
 	Serial bool `json:"serial,omitempty"`
 }
 
-// VMClassCPU says how CPUs are used.
+// VMClassCPU are settings of the CPUs.
 type VMClassCPU struct {
 	// Flags are features of the processor that are turned on or off: "+aes", "-pcid".
 	// Needs cpuType. A change needs a restart.
@@ -170,14 +170,14 @@ type VMClassCPU struct {
 	// +listType=atomic
 	Flags []string `json:"flags,omitempty"`
 
-	// Limit is how many CPUs of the node a machine may use at most, of all together: "1.5".
-	// Changes are live.
+	// Limit is how much CPU time of the node a machine may use, in CPUs: "1.5". Changes are
+	// live.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	Limit string `json:"limit,omitempty"`
 
-	// Units are the machine's weight when the node is busy, against 100 of others. Changes
-	// are live.
+	// Units are the machine's weight when the node is busy. The weight of others is 100 by
+	// default. Changes are live.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
@@ -191,10 +191,10 @@ type VMClassCPU struct {
 	Affinity string `json:"affinity,omitempty"`
 }
 
-// VMClassNUMA shows the guest NUMA nodes: one for each socket, or those that are listed. A
-// change needs a restart.
+// VMClassNUMA shows NUMA nodes to the guest: one for each socket, or those that are listed.
+// A change needs a restart.
 type VMClassNUMA struct {
-	// Nodes with their CPUs and memory. Together they have all of the memory.
+	// Nodes with their CPUs and memory. The sum of their memory is that of the machine.
 	// +optional
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=atomic
@@ -223,7 +223,7 @@ type NUMANode struct {
 	Policy string `json:"policy,omitempty"`
 }
 
-// VMClassStorage says where the disks of machines are.
+// VMClassStorage is the storage of the machines' disks.
 type VMClassStorage struct {
 	// Class is the name of a storage of Proxmox.
 	// +optional

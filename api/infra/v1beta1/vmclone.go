@@ -4,9 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VMClone is a machine that is a copy of another one. Once it is made it stands
-// alone: what becomes of its source, or of what the source was made from, changes
-// nothing about the copy.
+// VMClone is a machine that is a copy of another one. Once it is made it is independent:
+// later changes of its source, or of what the source was made from, don't affect the copy.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -27,7 +26,7 @@ type VMClone struct {
 
 	Spec VMCloneSpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status MachineStatus `json:"status,omitempty,omitzero"`
 }
@@ -43,8 +42,8 @@ type VMCloneList struct {
 	Items []VMClone `json:"items"`
 }
 
-// VMCloneSpec says what is copied, and what the copy has that is different.
-// What isn't said is as the source had it.
+// VMCloneSpec says what is copied, and the settings of the copy. Settings that are left out
+// are those of the source.
 type VMCloneSpec struct {
 	// SourceVMRef names the VirtualMachine or VMClone to copy. If there is none of
 	// that name, it is a VMImage, else a template or VMID of Proxmox.
@@ -54,14 +53,13 @@ type VMCloneSpec struct {
 	// +optional
 	Snapshot string `json:"snapshot,omitempty"`
 
-	// LinkedClone shares the disks of the source and keeps the differences only.
-	// Proxmox can do that with templates; of other machines it makes full copies.
-	// Default: true.
+	// LinkedClone shares the disks of the source and stores only differences. Proxmox can do
+	// that with templates; it makes full copies of other machines. Default: true.
 	// +optional
 	// +kubebuilder:default=true
 	LinkedClone *bool `json:"linkedClone,omitempty"`
 
-	// ProviderRef names the Provider. It can be left out when the source tells.
+	// ProviderRef names the Provider. It can be left out: it is then that of the source.
 	// +optional
 	ProviderRef *Ref `json:"providerRef,omitempty"`
 

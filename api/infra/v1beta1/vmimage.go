@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VMImage is what machines are made from: a template that is there, a disk
-// image that is fetched, or an ISO image to install from.
+// VMImage is what machines are made from: an existing template, a disk image that is
+// fetched, or an ISO image to install from.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,7 +22,7 @@ type VMImage struct {
 
 	Spec VMImageSpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status ImageStatus `json:"status,omitempty,omitzero"`
 }
@@ -49,13 +49,13 @@ type VMImageList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.source) || !has(self.copies)",message="copies is for images with a source: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.copies) || self.copies != 'never' || !has(self.nodes)",message="nodes are the nodes that get copies, and copies: never says that there are none: leave one out"
 type VMImageSpec struct {
-	// SharedWith names the namespaces whose machines may refer to this object, "*" for
-	// all. Default: none but its own.
+	// SharedWith names the namespaces whose machines may refer to this object, "*" for all.
+	// Default: only its own.
 	// +optional
 	SharedWith Namespaces `json:"sharedWith,omitempty"`
 
-	// ProviderRef names the Provider that has it. It can be left out: the image
-	// is then for all Providers whose machines use it.
+	// ProviderRef names the Provider that has the image. It can be left out: the image is then
+	// for all Providers whose machines use it.
 	// +optional
 	ProviderRef *Ref `json:"providerRef,omitempty"`
 
@@ -67,9 +67,9 @@ type VMImageSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	Source string `json:"source,omitempty"`
 
-	// SourceSelector says which template is meant if others may have the same name:
-	// names aren't unique in Proxmox, and whoever may configure a VM may give it any.
-	// All that is given must hold.
+	// SourceSelector selects the template if others may have the same name: names aren't
+	// unique in Proxmox, and whoever may configure a VM may rename it. All fields that are
+	// given must match.
 	// +optional
 	SourceSelector *SourceSelector `json:"sourceSelector,omitempty"`
 
@@ -83,13 +83,13 @@ type VMImageSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('[.]iso$')",message="an .iso isn't a disk image: put it on a storage and name it in spec.iso"
 	URL string `json:"url,omitempty"`
 
-	// Checksum of what URL gives, packed as it is. When it changes, a new template is made before
-	// the old one goes.
+	// Checksum of the file at URL, packed as it is. When it changes, a new template is made
+	// before the old one is removed.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
 
-	// ChecksumType is "md5", "sha1", "sha224", "sha256", "sha384" or "sha512". It
-	// can be left out: the length of the checksum tells.
+	// ChecksumType is "md5", "sha1", "sha224", "sha256", "sha384" or "sha512". It can be left
+	// out: it then follows from the length of the checksum.
 	// +optional
 	// +kubebuilder:validation:Enum=md5;sha1;sha224;sha256;sha384;sha512
 	ChecksumType string `json:"checksumType,omitempty"`
@@ -99,37 +99,37 @@ type VMImageSpec struct {
 	// +optional
 	ISO string `json:"iso,omitempty"`
 
-	// Storage is where the disk of a fetched image goes, or where ISO is.
-	// Default: the Provider's.
+	// Storage for the disk of a fetched image, or the storage that has ISO. Default: the
+	// Provider's.
 	// +optional
 	Storage string `json:"storage,omitempty"`
 
-	// Copies says what becomes of a source with local disks where a machine is placed on a
-	// node that has no template of the name: "auto" copies it there, by a clone that is
-	// migrated, and "never" keeps machines on the nodes that have one. Copies go with the image.
+	// Copies says whether a source with local disks is copied when a machine is placed on a node
+	// that has no template of the name: "auto" copies it, by a clone that is migrated, and
+	// "never" keeps machines on the nodes that have one. Copies are removed with the image.
 	// Default: auto.
 	// +optional
 	// +kubebuilder:validation:Enum=auto;never
 	Copies string `json:"copies,omitempty"`
 
-	// Nodes that have a template of the image before a machine needs it there, "*" for all.
+	// Nodes that get a template of the image before a machine needs it there, "*" for all.
 	// Other nodes get one when a machine is placed on them. Where templates are on a shared
 	// storage one is enough for all nodes.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Nodes []string `json:"nodes,omitempty"`
 
-	// OS says what is inside.
+	// OS describes the system in the image.
 	// +optional
 	OS VMImageOS `json:"os,omitempty"`
 }
 
-// SourceSelector tells a template from others of the same name.
+// SourceSelector selects one of several templates of the same name.
 //
 // +kubebuilder:validation:MinProperties=1
 type SourceSelector struct {
-	// Pool that the template is in. Who may put VMs into it (Pool.Allocate) decides
-	// which templates are meant.
+	// Pool that the template is in. Whoever may put VMs into it (Pool.Allocate) decides which
+	// templates match.
 	// +optional
 	Pool string `json:"pool,omitempty"`
 
@@ -148,7 +148,7 @@ type SourceSelector struct {
 	Storage string `json:"storage,omitempty"`
 }
 
-// VMImageOS says what is inside an image.
+// VMImageOS describes the system in an image.
 type VMImageOS struct {
 	// Type of the operating system in Proxmox' words: "l26" is Linux, "win11",
 	// "other", … Default: l26 for fetched images.
@@ -160,12 +160,12 @@ type VMImageOS struct {
 	// +optional
 	Ignition string `json:"ignition,omitempty"`
 
-	// Agent is true if the QEMU guest agent is installed.
+	// Agent says whether the QEMU guest agent is installed.
 	// +optional
 	Agent bool `json:"agent,omitempty"`
 
-	// BIOS is what the image boots with, "seabios" or "uefi"; machines whose
-	// class doesn't say have it too.
+	// BIOS is what the image boots with, "seabios" or "uefi"; it is the default of machines
+	// whose class has none.
 	// +optional
 	// +kubebuilder:validation:Enum=seabios;bios;uefi;ovmf
 	BIOS string `json:"bios,omitempty"`

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VMPlacementPolicy says which nodes machines may be made on.
+// VMPlacementPolicy selects the nodes that machines may be placed on.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -20,7 +20,7 @@ type VMPlacementPolicy struct {
 
 	Spec VMPlacementPolicySpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status UseStatus `json:"status,omitempty,omitzero"`
 }
@@ -36,11 +36,12 @@ type VMPlacementPolicyList struct {
 	Items []VMPlacementPolicy `json:"items"`
 }
 
-// VMPlacementPolicySpec is the policy. It holds when a machine is made. One that is there is
-// migrated when its node isn't allowed any more, if its updatePolicy.move allows that.
+// VMPlacementPolicySpec is the policy. It applies when a machine is created. An existing
+// machine is migrated when its node isn't allowed any more, if its updatePolicy.move allows
+// that.
 type VMPlacementPolicySpec struct {
-	// SharedWith names the namespaces whose machines may refer to this object, "*" for
-	// all. Default: none but its own.
+	// SharedWith names the namespaces whose machines may refer to this object, "*" for all.
+	// Default: only its own.
 	// +optional
 	SharedWith Namespaces `json:"sharedWith,omitempty"`
 
@@ -48,31 +49,32 @@ type VMPlacementPolicySpec struct {
 	// +optional
 	NodeSelector []string `json:"nodeSelector,omitempty"`
 
-	// NodeLabels select nodes by the labels that the Provider gives them in spec.nodes:
-	// those that match all requirements may be used.
+	// NodeLabels select nodes by their labels in spec.nodes of the Provider: nodes that match
+	// all requirements may be used.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	NodeLabels []LabelRequirement `json:"nodeLabels,omitempty"`
 
-	// Strategy says which of the nodes that can take a machine gets it: with "spread" the
-	// one with the most free memory, with "pack" the one with the least. Default: spread.
+	// Strategy chooses among the nodes that can take a machine: with "spread" the one with the
+	// most free memory, with "pack" the one with the least. Default: spread.
 	// +optional
 	// +kubebuilder:validation:Enum=spread;pack
 	Strategy string `json:"strategy,omitempty"`
 
-	// SpreadBy is a label of nodes, such as rack: a new machine goes to the rack that has the
-	// fewest machines of this policy, of those that can take it. Strategy decides within that.
+	// SpreadBy is a label of nodes, such as rack: a new machine is placed in the rack with the
+	// fewest machines of this policy, among those that can take it. Strategy decides within
+	// that.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	SpreadBy string `json:"spreadBy,omitempty"`
 
-	// AntiAffinity keeps machines apart: two that both match a requirement aren't
-	// put on the same node.
+	// AntiAffinity keeps machines apart: two machines that match the same rule aren't placed
+	// on the same node.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	AntiAffinity []AntiAffinityRule `json:"antiAffinity,omitempty"`
 
-	// Constraints that a node must keep.
+	// Constraints that a node must meet.
 	// +optional
 	Constraints PlacementConstraints `json:"constraints,omitempty"`
 }
@@ -95,7 +97,7 @@ type AntiAffinityRule struct {
 	// +kubebuilder:validation:MaxItems=256
 	Values []string `json:"values,omitempty"`
 
-	// TopologyKey is a label of nodes, such as rack: machines aren't put on nodes with the
+	// TopologyKey is a label of nodes, such as rack: machines aren't placed on nodes with the
 	// same value either. Default: only the node itself counts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -121,15 +123,14 @@ type LabelRequirement struct {
 	Values []string `json:"values,omitempty"`
 }
 
-// PlacementConstraints are what a node must keep.
+// PlacementConstraints are limits that a node must meet.
 type PlacementConstraints struct {
-	// MaxVMsPerNode is how many machines a node may have, whoever made them;
-	// templates don't count.
+	// MaxVMsPerNode is how many VMs a node may have, whoever made them; templates don't count.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxVMsPerNode int `json:"maxVMsPerNode,omitempty"`
 
-	// MinFreeMemory stays free on the node besides what the machine needs.
+	// MinFreeMemory must stay free on the node beside the machine's memory.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && (quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0)",message="want an amount of memory such as 4Gi: a number without a unit counts bytes"
 	MinFreeMemory *resource.Quantity `json:"minFreeMemory,omitempty"`

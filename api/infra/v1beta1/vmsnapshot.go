@@ -21,7 +21,7 @@ type VMSnapshot struct {
 
 	Spec VMSnapshotSpec `json:"spec"`
 
-	// Status is how it is, as far as Kubernetes looks after it.
+	// Status of the object in Kubernetes.
 	// +optional
 	Status SnapshotStatus `json:"status,omitempty,omitzero"`
 }
@@ -37,7 +37,7 @@ type VMSnapshotList struct {
 	Items []VMSnapshot `json:"items"`
 }
 
-// VMSnapshotSpec says what is kept.
+// VMSnapshotSpec says what the snapshot contains.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.includeMemory) && self.includeMemory) == (has(oldSelf.includeMemory) && oldSelf.includeMemory)",message="includeMemory is decided when the snapshot is taken: make a new VMSnapshot"
 // +kubebuilder:validation:XValidation:rule="(has(self.description) ? self.description : \"\") == (has(oldSelf.description) ? oldSelf.description : \"\")",message="the description is written when the snapshot is taken: make a new VMSnapshot"
@@ -51,18 +51,19 @@ type VMSnapshotSpec struct {
 	// +kubebuilder:validation:MaxLength=6144
 	Description string `json:"description,omitempty"`
 
-	// IncludeMemory keeps the memory of a running machine too, so that it goes on
-	// from there. Without it the disks are as after a power cut. It is decided when
-	// the snapshot is taken: in Kubernetes it can't be changed later.
+	// IncludeMemory includes the memory of a running machine, so that a rollback resumes it.
+	// Without it the disks are as after a power failure. It is used when the snapshot is
+	// taken: in Kubernetes it can't be changed later.
 	// +optional
 	IncludeMemory bool `json:"includeMemory,omitempty"`
 
-	// Revert goes back to the snapshot, once for each new value: any text, such
-	// as a date. What came after is lost, so that has to be allowed.
+	// Revert rolls the machine back to the snapshot, once for each new value: any text, such
+	// as a date. Later changes of the disks are lost, so updatePolicy.removeDisks has to allow
+	// it.
 	// +optional
 	Revert string `json:"revert,omitempty"`
 
-	// Keep only that many of our snapshots of this machine: when this one is
+	// Keep is how many of proxplane's snapshots of this machine are kept: when this one is
 	// taken, older ones that no VMSnapshot names any more are deleted.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

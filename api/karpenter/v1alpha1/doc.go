@@ -19,7 +19,7 @@ const (
 	Group   = "karpenter.proxmox.sinextra.dev"
 	Version = "v1alpha1"
 
-	// APIVersion is what objects have as their apiVersion.
+	// APIVersion is the apiVersion of objects.
 	APIVersion = Group + "/" + Version
 )
 
@@ -40,27 +40,27 @@ const (
 
 // Annotations of NodeClaims.
 const (
-	// AnnotationNodeClassHash is the hash of the ProxmoxNodeClass that a node was made by.
+	// AnnotationNodeClassHash is the hash of the ProxmoxNodeClass that a node was made with.
 	AnnotationNodeClassHash = Group + "/proxmoxnodeclass-hash"
-	// AnnotationNodeClassHashVersion is the version of the way in which the hash is made.
+	// AnnotationNodeClassHashVersion is the version of the algorithm of the hash.
 	AnnotationNodeClassHashVersion = Group + "/proxmoxnodeclass-hash-version"
-	// AnnotationMachine is what the machine of a NodeClaim was made from, in JSON: it is kept so until
-	// it goes, whatever becomes of its ProxmoxNodeClass.
+	// AnnotationMachine is what the machine of a NodeClaim was made from, in JSON. The machine keeps
+	// these settings when its ProxmoxNodeClass changes.
 	AnnotationMachine = Group + "/machine"
 )
 
-// LabelRegion is the label of a Provider with the name of the region that it stands for. A
-// Provider without it stands for the region of its own name.
+// LabelRegion is the label of a Provider with the name of its region. Without it, the
+// region has the name of the Provider.
 const LabelRegion = Group + "/region"
 
 // TerminationFinalizer keeps a ProxmoxNodeClass while NodeClaims use it, and a template while
 // machines are made from it.
 const TerminationFinalizer = Group + "/termination"
 
-// GroupVersion is the same for Kubernetes' libraries.
+// GroupVersion is group and version for Kubernetes' libraries.
 var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 
-// AddToScheme makes the types known to Kubernetes' libraries.
+// AddToScheme registers the types with Kubernetes' libraries.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&ProxmoxNodeClass{}, &ProxmoxNodeClassList{},

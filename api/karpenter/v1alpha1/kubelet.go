@@ -1,6 +1,6 @@
 package v1alpha1
 
-// KubeletConfiguration is what the kubelet of nodes is told.
+// KubeletConfiguration are settings of the kubelet of nodes.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent",message="imageGCHighThresholdPercent must be greater than imageGCLowThresholdPercent"
 type KubeletConfiguration struct {
@@ -27,17 +27,17 @@ type KubeletConfiguration struct {
 	// +kubebuilder:validation:Enum=none;static
 	CPUManagerPolicy string `json:"cpuManagerPolicy,omitempty"`
 
-	// FailSwapOn has the kubelet fail if there is swap.
+	// FailSwapOn makes the kubelet fail if there is swap.
 	// +optional
 	FailSwapOn *bool `json:"failSwapOn,omitempty"`
 
-	// ImageGCHighThresholdPercent of disk usage has images collected.
+	// ImageGCHighThresholdPercent of disk usage starts the garbage collection of images.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	ImageGCHighThresholdPercent *int32 `json:"imageGCHighThresholdPercent,omitempty"`
 
-	// ImageGCLowThresholdPercent of disk usage ends that.
+	// ImageGCLowThresholdPercent of disk usage ends the garbage collection of images.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -49,7 +49,7 @@ type KubeletConfiguration struct {
 	// +kubebuilder:validation:Maximum=250
 	MaxPods *int32 `json:"maxPods,omitempty"`
 
-	// ShutdownGracePeriod is how long pods have when the machine shuts down, such as 30s.
+	// ShutdownGracePeriod is how long pods have to end when the machine shuts down, such as 30s.
 	// +optional
 	ShutdownGracePeriod string `json:"shutdownGracePeriod,omitempty"`
 

@@ -21,7 +21,7 @@ type ProxmoxNodeClass struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec NodeClassSpec `json:"spec"`
-	// Status is how the class is.
+	// Status of the class.
 	// +optional
 	Status NodeClassStatus `json:"status,omitempty"`
 }
@@ -36,7 +36,7 @@ type ProxmoxNodeClassList struct {
 	Items []ProxmoxNodeClass `json:"items"`
 }
 
-// NodeClassSpec is how nodes are made.
+// NodeClassSpec says how nodes are made.
 type NodeClassSpec struct {
 	// Region is the Proxmox cluster that nodes are made on: the name of a Provider, or its label
 	// karpenter.proxmox.sinextra.dev/region. Default: any region that has the template.
@@ -57,8 +57,8 @@ type NodeClassSpec struct {
 	// +kubebuilder:default={size: "30G"}
 	BootDevice *BootDevice `json:"bootDevice,omitempty"`
 
-	// KubeletConfiguration is what the kubelet of nodes is told. Templates of first-boot data have it
-	// as .KubeletConfiguration.
+	// KubeletConfiguration are settings of the kubelet of nodes. Templates of first-boot data have
+	// them as .KubeletConfiguration.
 	// +optional
 	KubeletConfiguration *KubeletConfiguration `json:"kubeletConfiguration,omitempty"`
 
@@ -73,7 +73,7 @@ type NodeClassSpec struct {
 	// +kubebuilder:default={type: "none"}
 	MetadataOptions *MetadataOptions `json:"metadataOptions,omitempty"`
 
-	// SecurityGroups are groups of rules of Proxmox' firewall that hold for nodes. A change is made in place.
+	// SecurityGroups are security groups of Proxmox' firewall that apply to nodes. A change is made in place.
 	// +optional
 	// +kubebuilder:validation:MaxItems=10
 	SecurityGroups []SecurityGroup `json:"securityGroups,omitempty"`
@@ -95,8 +95,8 @@ const (
 
 // PlacementStrategy says on which Proxmox nodes nodes are made.
 type PlacementStrategy struct {
-	// ZoneBalance is Balanced, which spreads nodes over Proxmox nodes, or AvailabilityFirst, which takes
-	// whichever has room, and fills those that are in use first.
+	// ZoneBalance is Balanced, which spreads nodes over Proxmox nodes, or AvailabilityFirst, which fills
+	// Proxmox nodes that are in use before others.
 	// +optional
 	// +kubebuilder:default=Balanced
 	// +kubebuilder:validation:Enum=Balanced;AvailabilityFirst
@@ -174,13 +174,13 @@ type SecretRef struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// SecurityGroup is a group of rules of Proxmox' firewall.
+// SecurityGroup is a security group of Proxmox' firewall.
 type SecurityGroup struct {
 	// Name of the group.
 	// +kubebuilder:validation:MaxLength=30
 	Name string `json:"name"`
 
-	// Interface that it holds for.
+	// Interface that the group applies to.
 	// +optional
 	// +kubebuilder:default=net0
 	// +kubebuilder:validation:Pattern=`^net[0-9]+$`

@@ -21,7 +21,7 @@ const (
 // ResourceZones counts zones in status.resources.
 const ResourceZones corev1.ResourceName = "zones"
 
-// TemplateStatus is what is known of a template.
+// TemplateStatus is the status of a template.
 type TemplateStatus struct {
 	// Conditions say whether the template can be used, and if not, what to do.
 	// +optional
@@ -35,13 +35,13 @@ type TemplateStatus struct {
 	// +optional
 	Zones []string `json:"zones,omitempty"`
 
-	// ImageID stands for the content of the template. Nodes that were made from another one have
+	// ImageID identifies the content of the template. Nodes that were made from another one have
 	// drifted.
 	// +optional
 	ImageID string `json:"imageID,omitempty"`
 }
 
-// NodeClassStatus is what is known of a ProxmoxNodeClass.
+// NodeClassStatus is the status of a ProxmoxNodeClass.
 type NodeClassStatus struct {
 	// Conditions say whether nodes can be made, and if not, what to do.
 	// +optional

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ProxmoxTemplate is a template that proxplane makes from an image and looks after, on every
+// ProxmoxTemplate is a template that proxplane makes from an image and manages, on every
 // Proxmox node that can run machines.
 //
 // +kubebuilder:object:root=true
@@ -20,7 +20,7 @@ type ProxmoxTemplate struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec TemplateSpec `json:"spec"`
-	// Status is how the template is.
+	// Status of the template.
 	// +optional
 	Status TemplateStatus `json:"status,omitempty"`
 }
@@ -35,7 +35,7 @@ type ProxmoxTemplateList struct {
 	Items []ProxmoxTemplate `json:"items"`
 }
 
-// TemplateSpec is what a template is to be.
+// TemplateSpec is the wanted state of a template.
 type TemplateSpec struct {
 	// Region is the Proxmox cluster that gets the template: the name of a Provider, or its label
 	// karpenter.proxmox.sinextra.dev/region. Default: all regions.
@@ -52,7 +52,7 @@ type TemplateSpec struct {
 	SourceImage SourceImage `json:"sourceImage"`
 
 	// StorageIDs are the storages for the downloaded image and for the disk of the template, which
-	// need the contents import and images. Of several the first that can hold it is taken.
+	// need the contents import and images. Of several, the first that is suitable is used.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=63
@@ -74,16 +74,16 @@ type TemplateSpec struct {
 	// +optional
 	TPM *TPM `json:"tpm,omitempty"`
 
-	// Agent is what is known of the guest agent.
+	// Agent are settings of the guest agent.
 	// +optional
 	Agent *Agent `json:"agent,omitempty"`
 
-	// CPU is what CPUs machines have.
+	// CPU are settings of the CPUs.
 	// +optional
 	// +kubebuilder:default={type: "x86-64-v2-AES"}
 	CPU *CPU `json:"cpu,omitempty"`
 
-	// VGA is the screen.
+	// VGA is the display.
 	// +optional
 	VGA *VGA `json:"vga,omitempty"`
 
@@ -123,8 +123,8 @@ type SourceImage struct {
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
 
-	// ImageName is what people call the image. The file in Proxmox has a name that follows from URL and
-	// checksum, so that another content is another file. Default: the last part of the URL.
+	// ImageName is a name of the image for people. The file in Proxmox has a name that follows from URL
+	// and checksum, so that another content is another file. Default: the last part of the URL.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -151,7 +151,7 @@ type TPM struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Agent is what is known of the guest agent.
+// Agent are settings of the guest agent.
 type Agent struct {
 	// Enabled says that the agent is in the image.
 	// +optional
@@ -173,7 +173,7 @@ type Agent struct {
 	FsTrimClonedDisks *bool `json:"fsTrimClonedDisks,omitempty"`
 }
 
-// CPU is what CPUs machines have.
+// CPU are settings of the CPUs.
 type CPU struct {
 	// Type is the kind of CPU.
 	// +optional
@@ -188,15 +188,15 @@ type CPU struct {
 	Flags CPUFlags `json:"flags,omitempty"`
 }
 
-// VGA is the screen of machines.
+// VGA is the display of machines.
 type VGA struct {
-	// Type is the kind of screen.
+	// Type of the display.
 	// +optional
 	// +kubebuilder:default=std
 	// +kubebuilder:validation:Enum=none;serial0;std;vmware
 	Type string `json:"type,omitempty"`
 
-	// Memory of it in MiB.
+	// Memory of the display in MiB.
 	// +optional
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=512
@@ -205,13 +205,13 @@ type VGA struct {
 
 // Network is a network interface.
 type Network struct {
-	// Name is its place in Proxmox, such as net0. Default: by its place in the list.
+	// Name of the slot in Proxmox, such as net0. Default: by the place in the list.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=8
 	Name string `json:"name,omitempty"`
 
-	// Bridge that it is plugged into.
+	// Bridge that the interface is connected to.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Bridge string `json:"bridge"`
@@ -222,19 +222,19 @@ type Network struct {
 	// +kubebuilder:validation:Enum=e1000;e1000e;rtl8139;virtio;vmxnet3
 	Model string `json:"model,omitempty"`
 
-	// MTU of it; 1: that of the bridge.
+	// MTU of the interface; 1 is that of the bridge.
 	// +optional
 	// +kubebuilder:default=1500
 	// +kubebuilder:validation:XValidation:rule="self == 1 || (self >= 576 && self <= 65520)",message="must be 1, for that of the bridge, or from 576 to 65520"
 	MTU *int `json:"mtu,omitempty"`
 
-	// VLAN tag of it.
+	// VLAN tag of the interface.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4094
 	VLAN *int `json:"vlan,omitempty"`
 
-	// Firewall has Proxmox' firewall look after it.
+	// Firewall turns Proxmox' firewall on for the interface.
 	// +optional
 	Firewall *bool `json:"firewall,omitempty"`
 
@@ -263,7 +263,7 @@ type Network struct {
 	// +kubebuilder:validation:MaxLength=45
 	Gateway6 string `json:"gateway6,omitempty"`
 
-	// DNSServers are asked for names.
+	// DNSServers are the addresses of name servers.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
@@ -278,16 +278,16 @@ type PCIDevice struct {
 	// +kubebuilder:validation:MaxLength=64
 	Mapping string `json:"mapping"`
 
-	// MDev is the kind of mediated device.
+	// MDev is the type of the mediated device.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	MDev string `json:"mdev,omitempty"`
 
-	// PCIe shows it as a PCIe device, which needs the board q35.
+	// PCIe shows the device as PCI Express, which needs the board q35.
 	// +optional
 	PCIe *bool `json:"pcie,omitempty"`
 
-	// XVGA makes it the machine's first screen.
+	// XVGA makes the device the machine's primary display.
 	// +optional
 	XVGA *bool `json:"xvga,omitempty"`
 }

@@ -18,7 +18,7 @@ type ProxmoxUnmanagedTemplate struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec UnmanagedTemplateSpec `json:"spec"`
-	// Status is how the template is.
+	// Status of the template.
 	// +optional
 	Status TemplateStatus `json:"status,omitempty"`
 }
@@ -33,7 +33,7 @@ type ProxmoxUnmanagedTemplateList struct {
 	Items []ProxmoxUnmanagedTemplate `json:"items"`
 }
 
-// UnmanagedTemplateSpec says which templates are meant.
+// UnmanagedTemplateSpec selects the templates.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.templateName) || has(self.tags)",message="name the template by templateName, by tags, or by both"
 type UnmanagedTemplateSpec struct {
@@ -48,7 +48,7 @@ type UnmanagedTemplateSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	TemplateName string `json:"templateName,omitempty"`
 
-	// Tags are what the templates all have.
+	// Tags that each of the templates has.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=10
