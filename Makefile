@@ -67,7 +67,8 @@ generate: ## write deploy/crds, the deep copies, docs/reference.md and terraform
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/infra/... output:crd:dir=deploy/crds
 	$(TOOL) controller-gen object crd:maxDescLen=2000 paths=./api/karpenter/... output:crd:dir=deploy/crds/karpenter
 	$(GO) test ./deploy/crds -run Parsed -update
-	$(GO) test ./api/... -run Reference -update
+	$(GO) test ./deploy/crds -run Parsed -update
+	$(GO) test ./api/infra/v1beta1 -run Reference -update
 	$(GO) test ./terraform -run Registry -update
 
 tools: ## install the programs that tests use beside Go, as root on Debian; else say what is missing
