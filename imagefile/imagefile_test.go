@@ -173,7 +173,11 @@ func TestRedirects(t *testing.T) {
 	}
 	tls := httptest.NewTLSServer(http.RedirectHandler(there, http.StatusFound))
 	defer tls.Close()
-	if _, err := imagefile.New(tls.Client().Transport).Look(t.Context(), imagefile.Source{URL: tls.URL}); !errors.Is(err, imagefile.ErrRedirect) || !strings.Contains(err.Error(), "without TLS") {
+	web, src.URL = imagefile.New(tls.Client().Transport), tls.URL
+	if said, err := web.Look(t.Context(), src); err != nil || !said.Plain || said.Format != "" || said.Elsewhere != strings.TrimPrefix(there, "http://") {
+		t.Errorf("to no TLS: %+v %v", said, err)
+	}
+	if _, err := web.Measure(t.Context(), src, 0, nil); !errors.Is(err, imagefile.ErrRedirect) || !strings.Contains(err.Error(), "without TLS") {
 		t.Errorf("to no TLS: %v", err)
 	}
 }

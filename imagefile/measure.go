@@ -24,14 +24,23 @@ type Said struct {
 	Format    string // of the disk image in it
 	Disk      int64  // how large the disk is that is made of it; 0: not known
 	Elsewhere string // the host that has it, when the server has sent us to another one
+	Plain     bool   // it is sent without TLS there, though the URL is of HTTPS: we don't follow
 }
 
 // Look reads the first bytes of a file. It needs no checksum.
 func (w *Web) Look(ctx context.Context, src Source) (Said, error) {
-	within, cancel := context.WithTimeoutCause(ctx, lookFor, fmt.Errorf("%w: no answer within %v", ErrUnreachable, lookFor))
+	patience := lookFor
+	if src.Packing == "" && model.NamedFormat(src.URL) != "" {
+		patience = askFor
+	}
+	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%w: no answer within %v", ErrUnreachable, patience))
 	defer cancel()
 	t, err := w.get(within, src)
-	if err != nil {
+	var unprotected *Unprotected
+	switch {
+	case errors.As(err, &unprotected):
+		return Said{Elsewhere: unprotected.Host, Plain: true}, nil
+	case err != nil:
 		return Said{}, err
 	}
 	defer t.Close()

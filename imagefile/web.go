@@ -39,6 +39,7 @@ type Source struct {
 const (
 	stall       = time.Minute      // without a byte, after which a transfer has failed
 	lookFor     = 15 * time.Second // that a look may take
+	askFor      = 5 * time.Second  // that one may take whose answer can be done without
 	manyTurns   = 10               // redirects that are followed
 	headerLimit = 30 * time.Second
 )
@@ -67,13 +68,21 @@ func notLinkLocal(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// Unprotected is a redirect from TLS to no TLS.
+type Unprotected struct{ Host string }
+
+func (e *Unprotected) Error() string { return fmt.Sprintf("%v: to http://%s, without TLS", ErrRedirect, e.Host) }
+
+// Unwrap says what kind of trouble it is.
+func (*Unprotected) Unwrap() error { return ErrRedirect }
+
 // follow decides about a redirect: from TLS to no TLS none is followed.
 func follow(next *http.Request, before []*http.Request) error {
 	switch last := before[len(before)-1].URL; {
 	case len(before) >= manyTurns:
 		return fmt.Errorf("%w: more than %d times", ErrRedirect, manyTurns)
 	case last.Scheme == "https" && next.URL.Scheme != "https":
-		return fmt.Errorf("%w: to %s://%s, without TLS", ErrRedirect, next.URL.Scheme, next.URL.Host)
+		return &Unprotected{next.URL.Host}
 	}
 	return nil
 }

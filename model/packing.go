@@ -25,6 +25,12 @@ func Packing(address string) string {
 // Packing is the ending of the image's packed file; empty: the file isn't packed.
 func (i Image) Packing() string { return Packing(i.URL) }
 
+// Address is the URL of an image without its query, which may hold a secret.
+func (i Image) Address() string {
+	address, _, _ := strings.Cut(i.URL, "?")
+	return address
+}
+
 // NamedFormat is the format in the name of a file at a URL; empty: none.
 func NamedFormat(address string) string {
 	if ending := ending(address); slices.Contains(Formats, ending) {

@@ -14,6 +14,7 @@ type URLState struct {
 	Disk      int64  // how large the disk in it is; 0: not known
 	Wrong     string // why it can't be used
 	Elsewhere string // the host that the server has sent us to
+	Plain     bool   // there without TLS, though the URL is of HTTPS
 }
 
 // URLKey is the key of a URL and the node that checks it; node "" is this process.

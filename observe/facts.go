@@ -158,7 +158,7 @@ func (o *Observer) Fetching(w *imagefile.Web) *Observer {
 // fromHere looks at the first bytes of a file.
 func (o *Observer) fromHere(ctx context.Context, url string) model.URLState {
 	saw, err := o.web.Look(ctx, imagefile.Source{URL: url, Packing: model.Packing(url)})
-	said := model.URLState{Size: saw.Size, Format: saw.Format, Disk: saw.Disk, Elsewhere: saw.Elsewhere}
+	said := model.URLState{Size: saw.Size, Format: saw.Format, Disk: saw.Disk, Elsewhere: saw.Elsewhere, Plain: saw.Plain}
 	switch {
 	case err == nil:
 	case errors.Is(err, imagefile.ErrMissing):

@@ -59,8 +59,13 @@ func (p *planner) makeImage(o *Object, i model.Image, owner model.Owner, vmid in
 			o.wait(model.WaitSource, fmt.Sprintf("the image is fetched onto %s by %s", storage, p.fetcher(i)))
 			return
 		}
+		// What is to be looked at is asked for at once.
+		unsure := i.Packing() == "" && p.unfetchable(o, node, i.URL) || i.Packing() != "" && p.unsureOfUpload(o, storage)
+		if o.Wait != nil {
+			return
+		}
 		format := p.imageFormat(o, i)
-		if format == "" || i.Packing() == "" && p.unfetchable(o, node, i.URL) || i.Packing() != "" && p.unsureOfUpload(o, storage) {
+		if format == "" || unsure {
 			return
 		}
 		if full := p.roomFor(i, node, storage); full.no() {

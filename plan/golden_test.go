@@ -97,10 +97,11 @@ func TestGoldenPlans(t *testing.T) {
 	})
 }
 
-// allURLs has every node fetch every image.
+// allURLs has every node fetch every image, and nothing be known of it.
 func allURLs(want model.Desired, nodes map[string]*model.Node) map[string]model.URLState {
 	urls := map[string]model.URLState{}
 	for _, i := range want.Images {
+		urls[model.URLKey("", i.URL)] = model.URLState{}
 		for node := range nodes {
 			urls[model.URLKey(node, i.URL)] = model.URLState{}
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -67,41 +68,65 @@ func (p *planner) arriving(i model.Image) *model.Task {
 
 // fileSize is how much is fetched for an image; 0: nobody knows.
 func (p *planner) fileSize(i model.Image, node string) int64 {
-	if i.Packing() != "" {
-		node = ""
-	}
-	return p.have.URLs[model.URLKey(node, i.URL)].Size
+	return cmp.Or(p.have.URLs[model.URLKey(node, i.URL)].Size, p.have.URLs[model.URLKey("", i.URL)].Size)
 }
 
 // imageFormat is the format of an image. While it is empty, there is something to look at or to wait for.
 func (p *planner) imageFormat(o *Object, i model.Image) string {
+	said, asked := p.have.URLs[model.URLKey("", i.URL)]
+	if !asked {
+		o.Look.URLs = append(o.Look.URLs, model.URLKey("", i.URL))
+		return ""
+	}
+	if p.unusable(o, i, said) || p.astray(o, i, said) {
+		return ""
+	}
 	named := model.NamedFormat(i.URL)
 	if named != "" && named != "raw" {
 		return named // Proxmox refuses what isn't
 	}
-	said, asked := p.have.URLs[model.URLKey("", i.URL)]
+	return cmp.Or(said.Format, named, "qcow2") // what most of them are; Proxmox refuses what isn't
+}
+
+// unusable reports whether this process has seen that a file can't be used. That it doesn't reach one that a node fetches
+// says nothing.
+func (p *planner) unusable(o *Object, i model.Image, said model.URLState) bool {
 	packed := i.Packing() != ""
-	at, _, _ := strings.Cut(i.URL, "?") // which may hold a secret
 	switch {
-	case !asked:
-		o.Look.URLs = append(o.Look.URLs, model.URLKey("", i.URL))
 	case said.Missing != "" && packed:
-		o.wait(model.WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", at, said.Missing))
+		o.wait(model.WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", i.Address(), said.Missing))
+	case said.Missing != "" && i.Address() != i.URL: // which nodes aren't asked about
+		o.note("this machine doesn't get %s: %s", i.Address(), said.Missing)
 	case said.Wrong != "":
-		o.wait(model.WaitUnfit, fmt.Sprintf("%s can't be used: %s", at, said.Wrong))
+		o.wait(model.WaitUnfit, fmt.Sprintf("%s can't be used: %s", i.Address(), said.Wrong))
 	case said.Unreachable != "" && packed:
-		o.wait(model.WaitMissing, fmt.Sprintf("%s has to be unpacked by this machine, which Proxmox doesn't do, and %s; let it reach the URL (HTTPS_PROXY names a proxy), or give an image that isn't packed", at, said.Unreachable))
-	case said.Elsewhere != "" && i.Checksum == "" && packed:
-		o.wait(model.WaitUnfit, fmt.Sprintf("%s leads to %s, and no checksum says what the file is: give the checksum, or the URL at %s", at, said.Elsewhere, said.Elsewhere))
-	case said.Format != "":
-		if said.Elsewhere != "" && i.Checksum == "" {
-			o.note("%s leads to %s, and no checksum says what the file is", at, said.Elsewhere)
-		}
-		return said.Format
-	case named == "":
-		return "qcow2" // what most of them are; Proxmox refuses what isn't
+		o.wait(model.WaitMissing, fmt.Sprintf("%s has to be unpacked by this machine, which Proxmox doesn't do, and %s; let it reach the URL (HTTPS_PROXY names a proxy), or give an image that isn't packed", i.Address(), said.Unreachable))
 	}
-	return named
+	return o.Wait != nil
+}
+
+// astray says that the server of a URL sends whoever asks to another host, as far as this process can see it: Proxmox
+// follows all redirects and doesn't tell. It reports whether nobody follows this one.
+func (p *planner) astray(o *Object, i model.Image, said model.URLState) bool {
+	packed, sure, from := i.Packing() != "", i.Checksum != "", i.Address()
+	switch to := said.Elsewhere; {
+	case to == "":
+	case said.Plain && packed:
+		o.wait(model.WaitUnfit, fmt.Sprintf("%s leads to http://%s, without TLS, and isn't fetched from there: give a URL that stays with HTTPS", from, to))
+	case said.Plain && !sure:
+		o.wait(model.WaitUnfit, fmt.Sprintf("%s leads to http://%s, without TLS, and no checksum says what the file is: give the checksum, or a URL that stays with HTTPS", from, to))
+	case said.Plain:
+		o.note("%s leads to http://%s, without TLS; the nodes must reach that host, too, and the checksum says whether the file is the right one", from, to)
+	case packed && !sure:
+		o.wait(model.WaitUnfit, fmt.Sprintf("%s leads to %s, and no checksum says what the file is: give the checksum, or the URL at %s", from, to, to))
+	case !sure:
+		o.note("%s leads to %s, and no checksum says what the file is: give the checksum, or the URL at %s", from, to, to)
+	case packed:
+		o.note("%s leads to %s; the checksum says whether the file is the right one", from, to)
+	default:
+		o.note("%s leads to %s; the nodes must reach that host, too, and the checksum says whether the file is the right one", from, to)
+	}
+	return o.Wait != nil
 }
 
 // unsureOfUpload reports whether it wasn't asked yet if these credentials may upload to a storage: Proxmox says so
@@ -121,12 +146,12 @@ func (p *planner) fetch(i model.Image, node, storage, file, why string) Step {
 	if i.Packing() == "" {
 		return Step{
 			Action: model.Download{Node: node, Storage: storage, Content: "import", File: file, URL: i.URL, Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm},
-			What:   "fetch " + i.URL + " onto " + storage, Why: why, Effect: New,
+			What:   "fetch " + i.Address() + " onto " + storage, Why: why, Effect: New,
 		}
 	}
 	s := Step{
 		Action: model.Unpack{Node: node, Storage: storage, File: file, URL: i.URL, Packing: i.Packing(), Checksum: i.Checksum, Algorithm: i.ChecksumAlgorithm, Room: p.freeOn(storage, node)},
-		What:   fmt.Sprintf("fetch %s through this machine, unpack it and upload a %s onto %s", i.URL, path.Ext(file)[1:], storage), Why: why, Effect: New,
+		What:   fmt.Sprintf("fetch %s through this machine, unpack it and upload a %s onto %s", i.Address(), path.Ext(file)[1:], storage), Why: why, Effect: New,
 	}
 	return s
 }

@@ -319,6 +319,7 @@ func fetchTroubles() (list troubles) {
 		"isn't reached":                      {Unreachable: "connection refused"},
 		"has something else":                 {Wrong: "it is a web page"},
 		"sends elsewhere":                    {Elsewhere: "mirror.example.org", Format: "qcow2"},
+		"sends elsewhere, without TLS":       {Elsewhere: "mirror.example.org", Plain: true},
 		"has 1 GiB":                          {Size: 1 << 30, Format: "qcow2"},
 		"has 1 GiB, for a disk of 20 GiB":    {Size: 1 << 30, Format: "qcow2", Disk: 20 << 30},
 		"has 100 GiB":                        {Size: 100 << 30, Format: "raw"},

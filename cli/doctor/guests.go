@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,12 +55,43 @@ func (e *examination) notSeen(i model.Image, what, path string) {
 	e.bad(areaManifests, fmt.Sprintf("there is no %s, which %s needs", what, i.Owner.Key), do)
 }
 
-// url has a node ask for the file, if that is allowed.
+// url asks for a file: this machine, which unpacks what is packed, or a node, if that is allowed.
 func (e *examination) url(i model.Image) {
-	if slices.ContainsFunc(e.have.Named(i.Owner.Name), func(g *model.Guest) bool { return g.Template }) {
+	switch {
+	case slices.ContainsFunc(e.have.Named(i.Owner.Name), func(g *model.Guest) bool { return g.Template && ofVersion(g, i.Version()) }):
 		e.good(areaManifests, "%s was fetched already", i.Owner.Key)
+	case i.Packing() != "":
+		e.packedURL(i)
+	case i.Address() != i.URL:
+		e.skip(areaManifests, fmt.Sprintf("whether nodes can fetch %s isn't asked: Proxmox would log its query, which may hold a secret", i.Address()), "")
+	default:
+		e.nodeURL(i)
+	}
+}
+
+// ofVersion reports whether the tag of a template says that it was made from this URL and checksum.
+func ofVersion(g *model.Guest, version string) bool {
+	_, of, tagged := model.ParseStateTag(g.Tags)
+	return tagged && of == version
+}
+
+// packedURL looks at a file that passes through this machine.
+func (e *examination) packedURL(i model.Image) {
+	key := model.URLKey("", i.URL)
+	if err := e.c.Observer.URL(e.ctx, key); err != nil {
+		e.skip(areaManifests, fmt.Sprintf("whether this machine can fetch %s isn't known: %v", i.Address(), err), "")
 		return
 	}
+	said := e.c.Observer.Snapshot().URLs[key]
+	if why := cmp.Or(said.Missing, said.Unreachable, said.Wrong); why != "" {
+		e.bad(areaManifests, fmt.Sprintf("this machine can't fetch %s, which Proxmox doesn't unpack: %s", i.Address(), why), "Check the URL, and let this machine reach it (HTTPS_PROXY names a proxy), or give an image that isn't packed.")
+		return
+	}
+	e.good(areaManifests, "this machine can fetch %s (%s), which Proxmox doesn't unpack", i.Address(), status.Size(said.Size))
+}
+
+// nodeURL has a node ask for a file.
+func (e *examination) nodeURL(i model.Image) {
 	for _, name := range model.NamesOf(e.have.Nodes) {
 		if !e.have.Nodes[name].Online {
 			continue
