@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Feed is a source of a controller that has objects reconciled when something outside of Kubernetes has changed. It never blocks, and
-// forgets nothing that it was told after the start of the controller.
+// Feed is a source of a controller: it requeues objects when something outside of Kubernetes has changed. It never blocks, and loses
+// no object after the controller has started.
 type Feed struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -24,7 +24,7 @@ func (f *Feed) Start(_ context.Context, q workqueue.TypedRateLimitingInterface[r
 	return nil
 }
 
-// Wake has an object reconciled.
+// Wake requeues an object.
 func (f *Feed) Wake(name types.NamespacedName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package kube reads from a Kubernetes what people want: the objects of a namespace,
-// with the Secrets and ConfigMaps that they name. It is for those who make them so,
-// and for those who look at them beside.
+// Package kube reads the objects of a namespace from Kubernetes, with the Secrets and
+// ConfigMaps that they name. The operator uses it, and the kubectl plugins.
 package kube
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Object is an object of ours as Kubernetes' libraries know it.
+// Object is an object of ours for Kubernetes' libraries.
 type Object interface {
 	client.Object
 	Common() *api.Status
@@ -37,7 +36,7 @@ type Kind struct {
 	List func() client.ObjectList
 }
 
-// Kinds are all of them.
+// Kinds lists our kinds.
 var Kinds = []Kind{
 	{"Provider", func() Object { return new(api.Provider) }, func() client.ObjectList { return new(api.ProviderList) }},
 	{"VirtualMachine", func() Object { return new(api.VirtualMachine) }, func() client.ObjectList { return new(api.VirtualMachineList) }},
@@ -48,7 +47,7 @@ var Kinds = []Kind{
 	{"VMSnapshot", func() Object { return new(api.VMSnapshot) }, func() client.ObjectList { return new(api.VMSnapshotList) }},
 }
 
-// Scheme knows our kinds and those of Kubernetes itself.
+// Scheme has our kinds and those of Kubernetes itself.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), api.AddToScheme(scheme)); err != nil {
@@ -57,8 +56,8 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// Objects gives the objects of a namespace, the older ones first: of two that can't
-// both be, the older one is.
+// Objects returns the objects of a namespace, the older ones first: the older of two
+// conflicting objects wins.
 func Objects(ctx context.Context, r client.Reader, namespace string, options ...client.ListOption) ([]Object, error) {
 	var all []Object
 	options = append([]client.ListOption{client.InNamespace(namespace)}, options...)
@@ -81,8 +80,8 @@ func Objects(ctx context.Context, r client.Reader, namespace string, options ...
 	return all, nil
 }
 
-// Set is what objects say together. Those that are released say nothing any more:
-// whoever works by the set leaves alone what they have in Proxmox.
+// Set returns the set of some objects, without those that are released, whose machines in
+// Proxmox are left alone.
 //
 // Lent are objects of other namespaces that they refer to, see [Lent].
 func Set(objects []Object, lent ...Object) (*manifest.Set, error) {
@@ -103,12 +102,11 @@ func Set(objects []Object, lent ...Object) (*manifest.Set, error) {
 	return set, set.Lend(values...)
 }
 
-// Grace is how long machines may take to shut down when they are deleted, where they
-// don't say it: nobody waits for it.
+// Grace is the default of how long machines may take to shut down when they are deleted.
 const Grace = time.Minute
 
-// Released reports whether an object is being deleted without anything being done in
-// Proxmox, as its annotation asks.
+// Released reports whether an object is being deleted and its annotation keeps its machine
+// in Proxmox.
 func Released(o Object) bool {
 	return o.GetDeletionTimestamp() != nil && o.GetAnnotations()[api.ForceDelete] == "true"
 }
@@ -131,8 +129,7 @@ func Content(ctx context.Context, r client.Reader, key model.Key) (value any, ve
 	return &manifest.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace}, Data: c.Data, BinaryData: c.BinaryData}, c.ResourceVersion, nil
 }
 
-// Name is what a Kubernetes is known by that nobody has named: it is made from the
-// UID of its namespace kube-system.
+// Name returns the default name of a Kubernetes, from the UID of its namespace kube-system.
 func Name(ctx context.Context, r client.Reader) (string, error) {
 	var system corev1.Namespace
 	if err := r.Get(ctx, types.NamespacedName{Name: "kube-system"}, &system); err != nil {
@@ -142,7 +139,7 @@ func Name(ctx context.Context, r client.Reader) (string, error) {
 	return "k8s-" + string(system.UID[:enough]), nil
 }
 
-// Unknown reports whether an error is that Kubernetes doesn't know our kinds.
+// Unknown reports whether an error means that our kinds aren't installed.
 func Unknown(err error) bool {
 	return meta.IsNoMatchError(err)
 }

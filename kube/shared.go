@@ -16,8 +16,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Users counts, for each object of another namespace that machines refer to, the machines
-// that do.
+// Users counts the machines that refer to each object of another namespace.
 func Users(objects []Object) map[model.Key]int {
 	users := map[model.Key]int{}
 	for _, o := range objects {
@@ -30,8 +29,8 @@ func Users(objects []Object) map[model.Key]int {
 	return users
 }
 
-// EachRef names the classes, images and policies that an object refers to, and how many
-// machines the object stands for.
+// EachRef yields the classes, images and policies that an object refers to, and the number
+// of its machines.
 func EachRef(o Object, do func(key model.Key, machines int)) {
 	many := 1
 	ref := func(kind string, r *api.SharedRef) {
@@ -59,8 +58,8 @@ func EachRef(o Object, do func(key model.Key, machines int)) {
 	}
 }
 
-// Lent reads those of some objects that are shared with a namespace. The others are left
-// out, whether or not they exist.
+// Lent returns those of some objects that are shared with a namespace. Others are left out,
+// whether or not they exist.
 func Lent(ctx context.Context, r client.Reader, namespace string, keys map[model.Key]int) ([]Object, error) {
 	var lent []Object
 	sorted := slices.SortedFunc(maps.Keys(keys), func(a, b model.Key) int { return cmp.Compare(a.String(), b.String()) })

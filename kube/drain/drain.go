@@ -1,5 +1,6 @@
-// Package drain empties a Node before its machine goes: it cordons the Node and evicts its Pods, as
-// their disruption budgets allow. It never waits: whoever drains comes again until nothing is left.
+// Package drain empties a Node before its machine is removed: it cordons the Node and evicts its
+// Pods, as their disruption budgets allow. It never waits: call [Drainer.Run] again until no Pod is
+// left.
 package drain
 
 import (
@@ -19,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// SkipAnnotation is the annotation of Nodes that aren't drained.
+// SkipAnnotation marks Nodes that aren't drained.
 const SkipAnnotation = "kubermatic.io/skip-eviction"
 
 // Drainer empties Nodes.
@@ -28,13 +29,13 @@ type Drainer struct {
 	Pods   client.Reader // reads Pods by the name of their Node, past caches
 }
 
-// State is how far a drain is.
+// State is the progress of a drain.
 type State struct {
-	Left    int      // Pods that are still there
-	Blocked []string // why those can't be evicted now that can't
+	Left    int      // remaining Pods
+	Blocked []string // why Pods can't be evicted now
 }
 
-// Done reports whether nothing is left.
+// Done reports whether no Pod is left.
 func (s State) Done() bool { return s.Left == 0 }
 
 func (s State) String() string {
@@ -54,8 +55,8 @@ func (s State) String() string {
 // shown is how many Pods are named in a sentence.
 const shown = 3
 
-// Skip says why a Node isn't drained; empty: it is. Deleted is when its machine was deleted, after how long nobody waits
-// for a drain, and others the Nodes beside it; joining says that there will be more.
+// Skip returns why a Node isn't drained; empty: it is drained. deleted is the time when its machine was deleted, after
+// the timeout of a drain, and others are the other Nodes; joining says that more will join.
 func Skip(node *corev1.Node, deleted, now time.Time, after time.Duration, others []corev1.Node, joining bool) string {
 	switch {
 	case node == nil:
@@ -85,7 +86,7 @@ func Ready(node *corev1.Node) bool {
 	return false
 }
 
-// ReadySince is since when a Node is ready; zero: it isn't, or nobody knows.
+// ReadySince returns since when a Node is ready; zero: it isn't, or that isn't known.
 func ReadySince(node *corev1.Node) time.Time {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue {
@@ -95,7 +96,7 @@ func ReadySince(node *corev1.Node) time.Time {
 	return time.Time{}
 }
 
-// Run cordons a Node and asks for the eviction of its Pods.
+// Run cordons a Node and requests the eviction of its Pods.
 func (d *Drainer) Run(ctx context.Context, node *corev1.Node) (State, error) {
 	if !node.Spec.Unschedulable {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`))

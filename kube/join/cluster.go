@@ -24,9 +24,9 @@ type Cluster struct {
 	CA     []byte // PEM
 }
 
-// Find reads which Kubernetes machines join: from the ConfigMap cluster-info in kube-public, as kubeadm
-// makes it. Where there is none, it is the API server of config. Server, if not empty, is the URL of the API server:
-// inside a cluster, config has one that machines outside can't reach.
+// Find reads the Kubernetes that machines join from the ConfigMap kube-public/cluster-info, as kubeadm makes it.
+// Without one, it is the API server of config. Server, if not empty, is the URL of the API server: inside a cluster,
+// config has one that machines outside can't reach.
 func Find(ctx context.Context, r client.Reader, config *rest.Config, server string) (Cluster, error) {
 	c, err := clusterInfo(ctx, r)
 	if err != nil {
@@ -68,7 +68,7 @@ func clusterInfo(ctx context.Context, r client.Reader) (Cluster, error) {
 	return Cluster{}, nil
 }
 
-// CAHashes are the hashes by which "kubeadm join" recognizes the CA (discovery-token-ca-cert-hash).
+// CAHashes returns the hashes of the CA for "kubeadm join" (discovery-token-ca-cert-hash).
 func (c Cluster) CAHashes() ([]string, error) {
 	var hashes []string
 	for rest := c.CA; ; {
@@ -89,7 +89,8 @@ func (c Cluster) CAHashes() ([]string, error) {
 	return hashes, nil
 }
 
-// Kubeconfig is what a kubelet begins with (--bootstrap-kubeconfig). It holds the token.
+// Kubeconfig returns the bootstrap kubeconfig of a kubelet (--bootstrap-kubeconfig), with the
+// token.
 func (c Cluster) Kubeconfig(t Token) ([]byte, error) {
 	const name, user = "bootstrap", "kubelet-bootstrap"
 	config := clientcmdapi.NewConfig()

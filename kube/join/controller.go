@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Setup has a manager approve the certificates of a door's machines, and delete the tokens that they don't need
-// any more. Both happen in the elected replica only.
+// Setup adds controllers to a manager that approve the certificates of a door's machines, and delete tokens
+// that aren't needed any more. Both run in the elected replica only.
 func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 	pending := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		csr, ok := o.(*certv1.CertificateSigningRequest)

@@ -20,25 +20,25 @@ const (
 	nodeGroup      = "system:nodes"
 )
 
-// Request is a certificate that a kubelet asks for, as far as it can be one of ours.
+// Request is a kubelet's certificate request, as far as it may be one of ours.
 type Request struct {
-	Node    string // that asks, or is to be
-	Token   string // the ID of the bootstrap token of who asks; empty: a node asks
+	Node    string // name of the Node, present or future
+	Token   string // ID of the requester's bootstrap token; empty: the requester is a node
 	Serving bool   // else it is a client certificate
 
 	csr  *certv1.CertificateSigningRequest
 	x509 *x509.CertificateRequest
 }
 
-// Answer is what becomes of a request.
+// Answer is the decision about a request.
 type Answer int
 
 // The answers.
 const (
-	Ignore  Answer = iota // it isn't from one of our machines: others decide
-	Wait                  // it may be right later: a machine or an address may not be known yet
-	Approve               // it is what it should be
-	Deny                  // it is from one of our machines, and asks for what that machine isn't
+	Ignore  Answer = iota // it isn't from one of our machines: left to other approvers
+	Wait                  // undecided: a machine or an address may not be known yet
+	Approve               // it is approved
+	Deny                  // it is denied: it is from one of our machines, for another identity
 )
 
 // Verdict is an answer with its reason.
@@ -47,7 +47,7 @@ type Verdict struct {
 	Why    string
 }
 
-// Read reads who asks and for which node. It returns nil if the request is none of a kubelet.
+// Read parses the requester and the node. It returns nil if the request isn't a kubelet's.
 func Read(csr *certv1.CertificateSigningRequest) *Request {
 	r := &Request{csr: csr}
 	switch csr.Spec.SignerName {
@@ -87,8 +87,8 @@ func parse(text []byte) (*x509.CertificateRequest, error) {
 	return r, r.CheckSignature()
 }
 
-// Judge decides about the request. Machine is the one whose Node has the requested name; nil: there is
-// none. Owner is the machine that the token of who asks was made for; nil: the token isn't ours.
+// Judge decides about the request. machine is the one whose Node has the requested name; nil: there is
+// none. owner is the machine that the requester's token was made for; nil: the token isn't ours.
 func (r *Request) Judge(machine, owner *Machine) Verdict {
 	if r.Token != "" {
 		switch {

@@ -1,11 +1,11 @@
-// Package join lets machines become nodes of a Kubernetes: a bootstrap token for each machine, the
-// kubeconfig that its kubelet begins with, and the approval of the certificates that its kubelet
-// asks for. Doors whose machines are nodes say which machines they have, see [Machines]; nothing
-// here knows a door or Proxmox.
+// Package join lets machines become nodes of a Kubernetes: a bootstrap token and a bootstrap
+// kubeconfig for each machine, and the approval of its kubelet's certificate requests. Doors whose
+// machines are nodes say which machines they have, see [Machines]; nothing here knows a door or
+// Proxmox.
 //
 // A token belongs to one machine and lives an hour. Its ID follows from the machine, so that a
 // process that was killed finds the token again, and there are never two for one machine. It is
-// deleted when the Node is there, when the machine is gone, and when it has expired.
+// deleted when the Node exists, when the machine is gone, and when the token has expired.
 package join
 
 import (
@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Settle is how long a machine has been a node before its first-boot data are taken away. Their token was deleted when the Node
-// came; and while others are being made, Proxmox has better to do.
+// Settle is how long a machine has been a node before its first-boot data are removed. Their token was deleted when the Node
+// appeared, and the delay keeps requests for the removal apart from those that create other machines.
 const Settle = 15 * time.Second
 
-// Machine is what a door knows of a machine that is, or is to be, a node.
+// Machine is a door's machine that is or becomes a node.
 type Machine struct {
 	// ID identifies the machine among all machines of its door: the UID of the object that wants it.
 	ID string

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lifetime is how long a token is good for.
+// Lifetime is how long a token is valid.
 const Lifetime = time.Hour
 
 // Where bootstrap tokens are, and how they are marked as ours.
@@ -34,7 +34,7 @@ const (
 // ours, which the chart lets ask for certificates.
 var Groups = []string{"system:bootstrappers:kubeadm:default-node-token", "system:bootstrappers:proxplane"}
 
-// Token is a bootstrap token. It prints as its ID: its secret is nobody's business.
+// Token is a bootstrap token. It prints as its ID, without its secret.
 type Token struct {
 	ID      string
 	Expires time.Time
@@ -42,7 +42,7 @@ type Token struct {
 	secret string
 }
 
-// Reveal is the whole token, as a kubelet sends it. It belongs into first-boot data and nowhere else.
+// Reveal returns the whole token, as a kubelet sends it. Use it for first-boot data only.
 func (t Token) Reveal() string { return t.ID + "." + t.secret }
 
 // String is the token without its secret.
@@ -74,7 +74,7 @@ func (t *Tokens) now() time.Time {
 	return time.Now()
 }
 
-// For returns the token of a machine, and makes it if there is none that is still good.
+// For returns the token of a machine, and creates one if there is no valid one.
 func (t *Tokens) For(ctx context.Context, m Machine) (Token, error) {
 	if m.ID == "" || m.Node == "" {
 		return Token{}, errors.New("make a bootstrap token: the machine has no ID or no node name")
