@@ -9,8 +9,8 @@ import (
 // MaxAliased is how many bytes a YAML text with aliases may stand for.
 const MaxAliased = 1 << 20
 
-// DecodeYAML reads a text into a value. A few lines with aliases (*name) can stand for
-// gigabytes: those are refused before anything is made of them.
+// DecodeYAML decodes a text into a value. A few lines with aliases (*name) can expand to
+// gigabytes: these are refused before they are expanded.
 func DecodeYAML(text string, into any) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {

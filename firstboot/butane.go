@@ -14,9 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Butane turns a Butane config into an Ignition config. It is strict: what Butane
-// only warns of is an error. Local files are taken from a folder; empty: there
-// are none.
+// Butane translates a Butane config to an Ignition config. It is strict: Butane's warnings
+// are errors. Local files are taken from a folder; empty: there are none.
 func Butane(text, folder string) (ignition string, err error) {
 	// Butane names only the line of what isn't YAML.
 	var doc yaml.Node

@@ -63,9 +63,8 @@ func isIgnition(text string) bool {
 	return json.Unmarshal([]byte(text), &head) == nil && head.Ignition != nil
 }
 
-// CheckIgnition checks a config as Ignition itself does, and takes warnings for
-// errors: what is left out there is missed in the guest. It returns the config's
-// version, such as "3.4.0".
+// CheckIgnition checks a config as Ignition itself does, with warnings as errors, since
+// Ignition would leave out such parts. It returns the config's version, such as "3.4.0".
 func CheckIgnition(text string) (version string, err error) {
 	minor, err := ignitionMinor([]byte(text))
 	if err != nil {
@@ -97,9 +96,9 @@ func ignitionMinor(raw []byte) (int, error) {
 	return 0, &TextError{Text: fmt.Sprintf("version %s isn't known; known are 3.0.0 to 3.%d.0", version.String(), len(specs)-1)}
 }
 
-// MergeIgnition puts a config on top of another: what the second says adds to the
-// first, and takes the place of what is the same (files by path, users and units
-// by name). The result has the newer version of both.
+// MergeIgnition merges a config into another: entries of the second are added, and replace
+// the same entries of the first (files by path, users and units by name). The result has
+// the newer version of both.
 func MergeIgnition(parent, child string) (string, error) {
 	a, err := ignitionMinor([]byte(parent))
 	if err != nil {

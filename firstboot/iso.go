@@ -18,10 +18,9 @@ import (
 // Label is the volume label by which guests find the drive.
 const Label = "cidata"
 
-// ISO makes an image with the files. They may hold secrets, and whoever is killed
-// can't tidy up, so nothing of them is ever written to a disk: the library, which
-// takes its files from a directory, gets blank ones of the same length there, and
-// what they hold is put into the image in memory.
+// ISO makes an image with the files. They may hold secrets, which a killed process couldn't
+// clean up, so their content is never written to a disk: the library reads blank files of
+// the same length from a directory, and the content is put into the image in memory.
 func ISO(files map[string][]byte) ([]byte, error) {
 	image, err := blankISO(files)
 	if err != nil {

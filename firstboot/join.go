@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// JoinCloudConfigs writes one cloud-config that says what several say, each a mapping or the text of
-// a cloud-config. Lists are joined in their order and mappings are merged; of other values the last
-// one counts. The same parts always give the same text. The error is a [*PartError].
+// JoinCloudConfigs merges several cloud-configs, each a mapping or a text. Lists are joined in their
+// order and mappings are merged; of other values the last one counts. The same parts always give the
+// same text. The error is a [*PartError].
 func JoinCloudConfigs(parts ...any) (string, error) {
 	all := map[string]any{}
 	for i, p := range parts {

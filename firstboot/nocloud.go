@@ -10,12 +10,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Input is what a NoCloud drive is made from.
+// Input is the input of a NoCloud drive.
 type Input struct {
 	UserData   string         // a cloud-config, a script, MIME multipart, Ignition: as it is
 	Hostname   string         // the guest's name
 	InstanceID string         // cloud-init runs again when it changes; empty: the hostname
-	MetaData   map[string]any // further keys, or these two told otherwise
+	MetaData   map[string]any // further keys; they replace the default ones
 	NICs       []NIC
 }
 
@@ -35,8 +35,7 @@ type NIC = struct {
 	MTU       int
 }
 
-// What Proxmox takes as snippets for its own cloud-init drive, and what is kept
-// within reason on drives of ours.
+// Limits of Proxmox for snippets on its own cloud-init drive, and of drives of ours.
 const (
 	MaxSnippet  = 1 << 20 // each of the files
 	MaxSnippets = 3 << 20 // all of them
@@ -76,7 +75,7 @@ func NoCloud(in Input) (map[string][]byte, error) {
 	return files, nil
 }
 
-// Digest changes when any of the files does.
+// Digest returns a digest of all files.
 func Digest(files map[string][]byte) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

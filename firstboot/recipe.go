@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Recipe is what the files of a guest's drive are made from. Of UserData,
-// Ignition and Butane there is one at most.
+// Recipe is the input of the files of a guest's drive. At most one of UserData, Ignition
+// and Butane is set.
 //
 // A model.Recipe has the same fields: each is converted to the other as it is.
 type Recipe struct {
@@ -30,12 +30,12 @@ type Recipe struct {
 	// rest, or in place of them.
 	Extra map[string]string
 
-	// Variables are replaced in the texts; nil: these stay as they are. The VMID
-	// isn't among them: it is known only when the guest is.
+	// Variables are replaced in the texts; nil: the texts stay as they are. The VMID isn't
+	// among them: it is known only when the guest is.
 	Variables map[string]string
 }
 
-// PartError is what is wrong with one of the texts.
+// PartError is an error in one of the texts.
 type PartError struct {
 	Part int // of Butane; else 0
 	Err  error
@@ -43,7 +43,7 @@ type PartError struct {
 
 func (e *PartError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the error.
 func (e *PartError) Unwrap() error { return e.Err }
 
 // PerGuest reports whether the files depend on the VMID.
@@ -90,7 +90,7 @@ func (r Recipe) Make(vmid int) (map[string][]byte, error) {
 	return files, nil
 }
 
-// UsesAddress reports whether a text has the address of an interface in it, by its variable.
+// UsesAddress reports whether a text uses the variable of an interface's address.
 func (r Recipe) UsesAddress(nic int) bool {
 	for _, text := range append([]string{r.UserData, r.Ignition}, r.Butane...) {
 		for _, name := range []string{VarAddress, VarAddress6} {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TextError is something that is wrong with a text, and where in it.
+// TextError is an error in a text, with its place.
 type TextError struct {
 	Line, Column int // from 1; 0: not known
 	Text         string
@@ -26,7 +26,7 @@ func (p *TextError) Error() string {
 	return p.Text
 }
 
-// TextErrors are all that is wrong with a text.
+// TextErrors are the errors in a text.
 type TextErrors []*TextError
 
 func (p TextErrors) Error() string {
@@ -45,7 +45,7 @@ func (p TextErrors) orNil() error {
 	return p
 }
 
-// TextErrorsOf takes an error apart into problems.
+// TextErrorsOf splits an error into errors with places.
 func TextErrorsOf(err error) TextErrors {
 	var many TextErrors
 	if errors.As(err, &many) {

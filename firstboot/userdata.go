@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Format is what user-data is written in.
+// Format is the format of user-data.
 type Format string
 
-// The formats that are told apart. Others of cloud-init's are left to it.
+// The formats that are distinguished. cloud-init has others, which aren't checked.
 const (
 	CloudConfig Format = "cloud-config"
 	Script      Format = "script"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Variables of each guest that texts can use, beside people's own ones.
+// Variables of each guest that texts can use, beside user-defined ones.
 const (
 	VarID    = "vm_id"    // the VMID
 	VarName  = "vm_name"  // the name in Proxmox
@@ -22,7 +22,8 @@ const (
 )
 
 // Variables of each interface of a guest. Those of the first one have these names, those of others have
-// their number behind them, from 1 on ("vm_address_1"). What an interface doesn't have has no variable.
+// their number behind them, from 1 on ("vm_address_1"). There are no variables for addresses that an
+// interface doesn't have.
 const (
 	VarMAC      = "vm_mac"
 	VarAddress  = "vm_address" // with the length of its prefix: 192.168.1.5/24
@@ -69,7 +70,7 @@ var (
 	variableUse  = regexp.MustCompile(`\$?\$\{\s*([^{}\s]*)\s*\}`)
 )
 
-// CheckVariable reports whether a name can be one of people's own variables.
+// CheckVariable reports whether a name is valid for a user-defined variable.
 func CheckVariable(name string) error {
 	switch {
 	case !variableName.MatchString(name):
@@ -83,9 +84,9 @@ func CheckVariable(name string) error {
 // MaxExpanded is how many bytes variables may add to a text.
 const MaxExpanded = 1 << 20
 
-// Expand replaces ${name} by the value of a variable. What isn't the name of one
-// stays as it is, since shell scripts write the same, unless it can only be a
-// slip. $${name} is how ${name} itself is written.
+// Expand replaces ${name} by the value of a variable. Other names stay as they are, since
+// shell scripts use the same syntax, unless they are obviously misspelt. $${name} is a
+// literal ${name}.
 func Expand(text string, variables map[string]string) (string, error) {
 	var wrong TextErrors
 	var b strings.Builder

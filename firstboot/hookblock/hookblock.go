@@ -1,5 +1,5 @@
-// Package hookblock reads and writes what a VM tells the hook of its host: a
-// fenced block in the VM's description, and the paths on which both sides agree.
+// Package hookblock reads and writes the requests of a VM to the hook of its host: a fenced
+// block in the VM's description. It also has the paths that both sides use.
 //
 //	```proxplane
 //	cloud-init: local:iso/seed-100.iso
@@ -7,8 +7,7 @@
 //	hook-script: local:snippets/notify.sh
 //	```
 //
-// Whoever may edit a VM's notes may write such a block: it says what is asked
-// for, never what is allowed.
+// Whoever may edit a VM's notes may write such a block: it has requests, never permissions.
 package hookblock
 
 import (
@@ -20,21 +19,21 @@ import (
 	"github.com/proxplane/proxplane/firstboot/qemuarg"
 )
 
-// Script is the name under which the hook lies in a storage for snippets.
+// Script is the hook's file name in a storage for snippets.
 const Script = "proxplane-hook"
 
-// IgnitionFile is where the hook puts the Ignition file of a VM. It isn't
-// below /etc/pve, since all files there can be read by the web server's user.
+// IgnitionFile is the path of a VM's Ignition file, which the hook writes. It isn't below
+// /etc/pve, since all files there can be read by the web server's user.
 func IgnitionFile[ID int | string](vmid ID) string {
 	return fmt.Sprintf("/run/proxplane/ignition/%v.ign", vmid)
 }
 
-// Socket is where QEMU reaches the daemon of a VM's share.
+// Socket is the path of the socket between QEMU and the daemon of a VM's share.
 func Socket[ID int | string](vmid ID, index int) string {
 	return fmt.Sprintf("/run/proxplane/virtiofs/vm%v-fs%d", vmid, index)
 }
 
-// Block is what a VM asks of the hook.
+// Block has the requests of a VM to the hook.
 type Block struct {
 	CloudInit   string   // volume of the ISO with the Ignition file
 	Shares      []Share  // directories to share by virtiofs
@@ -56,7 +55,7 @@ type Share struct {
 // Caches are the values of Share.Cache.
 var Caches = []string{"auto", "always", "metadata", "never"}
 
-// IsZero reports whether nothing is asked for.
+// IsZero reports whether there are no requests.
 func (b Block) IsZero() bool {
 	return b.CloudInit == "" && len(b.Shares)+len(b.HookScripts)+len(b.Other) == 0
 }
@@ -81,8 +80,7 @@ func (b Block) String() string {
 	return strings.Join(append(lines, fence), "\n")
 }
 
-// Check says what of a block can't be written, or couldn't be done by any
-// host.
+// Check reports requests that can't be written, or that no host could fulfil.
 func (b Block) Check() error {
 	var errs []error
 	if b.CloudInit != "" {

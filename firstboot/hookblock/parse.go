@@ -17,9 +17,9 @@ const (
 	info  = "proxplane"
 )
 
-// Parse finds the block in a description, and tells what is beside it. Only a
-// fenced block counts that is marked as ours or not marked at all, and has one of
-// the lines that the hook knows: people may show examples in others.
+// Parse finds the block in a description, and returns the rest. Only a fenced block that is
+// marked as ours, or not marked at all, and has one of the hook's lines counts: others may
+// be examples.
 func Parse(description string) (b Block, rest string, err error) {
 	lines := strings.Split(strings.ReplaceAll(description, "\r", ""), "\n")
 	var found bool

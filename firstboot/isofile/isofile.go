@@ -1,6 +1,5 @@
-// Package isofile finds files in ISO images. Images come from anywhere, and
-// who reads them may be root: nothing in an image can make it read beyond it,
-// read much, or go round in circles.
+// Package isofile finds files in ISO images. Images are untrusted, and the process may be
+// root: no image can make it read beyond its end, read much, or loop.
 package isofile
 
 import (

@@ -22,12 +22,12 @@ func Option(flag string, params ...Param) string {
 	return Quote(flag) + " " + Quote(list(params))
 }
 
-// Line puts options together.
+// Line joins options.
 func Line(options ...string) string { return strings.Join(options, " ") }
 
-// Check says what keeps a value from being carried. `args` is one line of a
-// file, and Proxmox writes some letters beyond ASCII there in Latin-1: QEMU
-// would look for a file of another name.
+// Check returns why a value can't be part of `args`: that is one line of a file, and
+// Proxmox writes some letters beyond ASCII there in Latin-1, so that QEMU would open a file
+// of another name.
 func Check(value string) error {
 	for _, c := range value {
 		switch {
@@ -56,8 +56,8 @@ func list(params []Param) string {
 	return b.String()
 }
 
-// ParseParams takes a list of parameters apart as QEMU does. What has no "=" has
-// no key: the first is the main value, later ones are switches that are on.
+// ParseParams parses a list of parameters as QEMU does. What has no "=" has no key: the
+// first is the main value, later ones are switches that are on.
 func ParseParams(text string) []Param {
 	var params []Param
 	for text != "" {

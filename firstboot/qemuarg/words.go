@@ -18,8 +18,8 @@ func Quote(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
 }
 
-// Split takes a line apart as Proxmox does (Perl's shellwords). Where Proxmox
-// would silently take the whole line for empty, that is an error.
+// Split splits a line as Proxmox does (Perl's shellwords). It returns an error where
+// Proxmox would silently treat the whole line as empty.
 func Split(line string) ([]string, error) {
 	var words []string
 	s := splitter{line: strings.TrimLeft(line, blanks)}
