@@ -26,7 +26,7 @@ func Called(args []string) bool {
 	return err == nil && slices.Contains(Phases, args[1])
 }
 
-// Main does what the program was called for, and returns the exit status.
+// Main runs as a hookscript, and returns the exit status.
 func Main(ctx context.Context, args []string, out, complaints io.Writer) int {
 	if args[0] == shimWord {
 		fmt.Fprintln(complaints, becomeDaemon(args[1]))

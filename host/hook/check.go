@@ -4,9 +4,8 @@ package hook
 
 import "fmt"
 
-// Check says what would be done before the start of a VM. The error is what
-// would be refused. Nothing is changed, and what the steps themselves would find
-// wrong isn't known.
+// Check returns what would be done before the start of a VM. The error has what would be
+// refused. Nothing is changed, so errors of the steps themselves aren't found.
 func (h *Host) Check(vmid int) ([]string, error) {
 	j, err := h.job(vmid, PreStart)
 	var plan []string

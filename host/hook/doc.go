@@ -1,14 +1,13 @@
-// Package hook is what a Proxmox host runs before a VM starts and after it has
-// stopped: one hookscript for Ignition files, directories shared by virtiofs and
-// further hookscripts.
+// Package hook is the hookscript that a Proxmox host runs before a VM starts and after it
+// has stopped: for Ignition files, directories shared by virtiofs and further hookscripts.
 //
-// What a VM asks for stands in its description (see firstboot/hookblock), where
-// everybody can write who may edit the VM's notes. So nothing of it is trusted:
-// what each VM may have, a file says that only root can write,
-// /etc/proxplane/hook.yaml. Whatever isn't allowed there is refused and logged.
+// The requests of a VM are in its description (see firstboot/hookblock), which everybody
+// may change who may edit the VM's notes. So they aren't trusted: a file that only root can
+// write, /etc/proxplane/hook.yaml, says what each VM may have. Everything else is refused
+// and logged.
 //
-// All that a hook makes for a VM is noted in /run/proxplane/vm before it is
-// made, so that any later run can undo it, also when this one was killed.
+// The hook records in /run/proxplane/vm what it is about to create for a VM, so that a
+// later run can undo it, also after a kill.
 package hook
 
 // Phases in which Proxmox calls hookscripts.
@@ -22,7 +21,7 @@ const (
 // Phases are all of them, in the order of a VM's life.
 var Phases = []string{PreStart, PostStart, PreStop, PostStop}
 
-// PolicyFile says what VMs may ask for. Only root may write it.
+// PolicyFile has the allowed requests of VMs. Only root may write it.
 const PolicyFile = "/etc/proxplane/hook.yaml"
 
 // RootVariable names the environment variable with the folder to take for /, for

@@ -23,7 +23,7 @@ type Host struct {
 	Bus    string                            // program to talk to systemd with; empty: there is none
 }
 
-// This is the machine we are on. A root of its own it has in the simulator.
+// This returns the local machine, with its own root in the simulator.
 func This(out io.Writer, root string) *Host {
 	h := &Host{Root: root, Getenv: os.Getenv, Out: out, Record: func(bool, string) {}}
 	if root == "" {
@@ -76,9 +76,8 @@ func split(err error) []error {
 	return all
 }
 
-// Run does what a VM asks for in a phase, as far as it is allowed. An error
-// before the start keeps the VM from starting; in other phases Proxmox prints it
-// as a warning.
+// Run fulfils the requests of a VM in a phase, as far as they are allowed. An error in
+// pre-start prevents the start; in other phases Proxmox prints it as a warning.
 func (h *Host) Run(ctx context.Context, vmid int, phase string) error {
 	var err error
 	switch phase {

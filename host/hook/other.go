@@ -28,7 +28,7 @@ func (h *Host) Run(context.Context, int, string) error { return ErrNotHere }
 // Check does nothing.
 func (h *Host) Check(int) ([]string, error) { return nil, ErrNotHere }
 
-// Called is false: nobody but Proxmox calls us so.
+// Called is false: only Proxmox calls the hook.
 func Called([]string) bool { return false }
 
 // Main does nothing.

@@ -18,7 +18,7 @@ import (
 	"github.com/proxplane/proxplane/firstboot/hookblock"
 )
 
-// Policy is what VMs may ask for. What no rule allows is refused.
+// Policy has the allowed requests of VMs. Everything else is refused.
 type Policy struct {
 	// Virtiofsd is the daemon that shares directories; empty: that of the
 	// distribution.
@@ -68,8 +68,8 @@ func (r *vmRange) UnmarshalYAML(node *yaml.Node) error {
 // attached stands for the CD-ROMs of a VM.
 const attached = "attached"
 
-// ParsePolicy reads a policy. What it doesn't know, it refuses: a misspelt
-// restriction would be none.
+// ParsePolicy parses a policy. Unknown fields are errors, since a misspelt restriction
+// would have no effect.
 func ParsePolicy(text []byte) (Policy, error) {
 	var p Policy
 	decoder := yaml.NewDecoder(bytes.NewReader(text))

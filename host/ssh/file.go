@@ -53,9 +53,8 @@ func (c *Conn) do(ctx context.Context, what, name string, operation func(*sftp.C
 	return fmt.Errorf("%s %s on %s: %w", what, name, c.host, explain(err))
 }
 
-// WriteFile puts a file in its place at once: nobody ever sees half of it. Where
-// that fails, nothing stays behind; when the connection broke, a second one
-// cleans up.
+// WriteFile writes a file atomically: no reader sees a part of it. After a failure nothing
+// is left behind; if the connection broke, a second one cleans up.
 func (c *Conn) WriteFile(ctx context.Context, name string, data []byte, mode fs.FileMode) error {
 	// Whoever opens a file before its mode is set reads all that is written into it later:
 	// so it is written in a folder that nobody else may look into.
@@ -181,7 +180,7 @@ func (c *Conn) discard(ctx context.Context, part string) error {
 	return nil
 }
 
-// Remove removes a file. One that isn't there is removed.
+// Remove removes a file, if it exists.
 func (c *Conn) Remove(ctx context.Context, name string) error {
 	return c.do(ctx, "remove", name, func(files *sftp.Client) error {
 		if err := files.Remove(name); !errors.Is(err, fs.ErrNotExist) {
@@ -214,8 +213,8 @@ func (c *Conn) Stat(ctx context.Context, name string) (info fs.FileInfo, err err
 	return info, err
 }
 
-// MkdirAll makes a directory with those above it, each with the mode. Those that
-// are there stay as they are.
+// MkdirAll creates a directory with its parents, each with the mode. Existing ones stay as
+// they are.
 func (c *Conn) MkdirAll(ctx context.Context, name string, mode fs.FileMode) error {
 	return c.do(ctx, "make directory", name, func(files *sftp.Client) error { return mkdirAll(files, path.Clean(name), mode) })
 }

@@ -9,15 +9,14 @@ import (
 	"log/slog"
 )
 
-// Hosts are machines that are logged in to alike, by their names. It never shows
-// its keys.
+// Hosts are machines with the same login, by their names. It never prints its keys.
 type Hosts struct {
 	Config
-	Addresses map[string]string // where each of them is, as far as that isn't known otherwise
+	Addresses map[string]string // addresses of the machines, as far as they aren't known otherwise
 }
 
-// Dial logs in to one of them. Where it is said to be counts more than the address
-// given here.
+// Dial logs in to one of the machines. A configured address takes precedence over the given
+// one.
 func (h Hosts) Dial(ctx context.Context, name, address string) (*Conn, error) {
 	if a := h.Addresses[name]; a != "" {
 		address = a

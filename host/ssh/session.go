@@ -12,8 +12,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Run runs a command and returns what it printed. What it complained about is
-// part of the error, if it failed.
+// Run runs a command and returns its output. Its standard error is part of the error if it
+// failed.
 func (c *Conn) Run(ctx context.Context, command string, stdin io.Reader) (string, error) {
 	var out, complaints bytes.Buffer
 	code, err := c.Session(ctx, Session{Command: command, In: stdin, Out: &out, Err: &complaints})

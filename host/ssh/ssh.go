@@ -1,9 +1,8 @@
-// Package ssh works on other machines over SSH: it runs commands there and
-// puts files in their place, whole or not at all.
+// Package ssh works on other machines over SSH: it runs commands there and writes files
+// atomically.
 //
-// A machine is only talked to when its host key is known: listed in
-// known_hosts, pinned by its fingerprint, or trusted on first use and pinned
-// from then on.
+// Connections are made only to a machine whose host key is known: listed in known_hosts,
+// pinned by its fingerprint, or trusted on first use and pinned from then on.
 package ssh
 
 import (
@@ -21,8 +20,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Config says how to log in to a machine, and how to know that it is the right
-// one.
+// Config is the login to a machine, with its expected host key.
 type Config struct {
 	User       string // empty: root
 	Port       int    // 0: 22
@@ -65,8 +63,7 @@ type Conn struct {
 	files *sftp.Client
 }
 
-// Dial logs in to a machine. The end of ctx afterwards means nothing to the
-// connection.
+// Dial logs in to a machine. Once connected, the end of ctx doesn't affect the connection.
 func Dial(ctx context.Context, host string, config Config) (*Conn, error) {
 	config.User = cmp.Or(config.User, "root")
 	config.Timeout = cmp.Or(config.Timeout, connectTimeout)

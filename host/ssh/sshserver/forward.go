@@ -9,8 +9,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Forward serves a channel of the type direct-tcpip: it connects the client with
-// whom dial reaches.
+// Forward serves a channel of the type direct-tcpip: it connects the client with the target
+// that dial connects to.
 func Forward(c ssh.NewChannel, dial func(host string, port uint32) (net.Conn, error)) {
 	var to struct {
 		Host       string

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// HostKey is the key in a file, which is made if it isn't there: clients know a
-// server again that is started with the same file.
+// HostKey returns the key in a file, which is created if it doesn't exist: with the same
+// file a server keeps its key.
 func HostKey(file string) (ssh.Signer, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Sessions says what there is to be had.
+// Sessions are the services for clients.
 type Sessions struct {
 	// Command is the program for a command, or for a shell if there is none.
 	Command func(text string) *exec.Cmd
