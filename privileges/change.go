@@ -6,16 +6,14 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Least is the privilege on a path that allows the least of several, one of which is
-// enough.
+// Least returns the least powerful of several privileges, one of which is enough.
 func Least(path string, privs []string) string {
 	return slices.MinFunc(privs, func(a, b string) int { return weight(claim{path, a}) - weight(claim{path, b}) })
 }
 
-// OnGuest are the privileges that an action takes on the guest whose config it changes.
-// Proxmox refuses such a change with a list of all that there are, if the caller has none
-// of them; which are needed depends on the options that change. nil: it isn't such an
-// action.
+// OnGuest returns the privileges that an action needs on the guest whose config it changes.
+// If the caller has none of them, Proxmox' refusal lists all config privileges; which are
+// needed depends on the options that change. nil: it isn't such an action.
 func OnGuest(action model.Action) []string {
 	const guest = "guest"
 	change, ok := changeOf(action)

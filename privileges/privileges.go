@@ -11,28 +11,26 @@ import (
 	"github.com/proxplane/proxplane/pve/schema"
 )
 
-// Facts is what privileges depend on and manifests don't say.
+// Facts are facts beside manifests that privileges depend on.
 type Facts struct {
 	Release int               // major version of Proxmox
 	Have    *model.Observed   // with the configs of the templates, where they could be read
 	Zones   map[string]string // of SDN's VNets; other bridges are in localnetwork
-	// TagsRestricted means that the data centre lets only privileged users make
-	// up tags.
+	// TagsRestricted means that the data centre lets only privileged users create tags.
 	TagsRestricted bool
-	// Moves means that people move guests and drain nodes: what that takes is counted, too.
+	// Moves includes the privileges to move guests and drain nodes.
 	Moves bool
-	// Inside are the kinds of actions that reach into guests (see [model.Facts]) and that somebody uses: what
-	// they take is counted, too.
+	// Inside are the kinds of actions inside of guests (see [model.Facts]) whose privileges are included.
 	Inside []string
 }
 
-// Needs is what has to be granted.
+// Needs are the privileges to grant.
 type Needs struct {
 	Grants []Grant // by path
-	// Root are the options that no privilege is enough for.
+	// Root are the options that only root@pam may set.
 	Root []RootOnly
-	// Unknown is what couldn't be found out, so that more is asked for than may
-	// be needed.
+	// Unknown are facts that couldn't be read, because of which more privileges are included
+	// than may be needed.
 	Unknown []string
 }
 
@@ -43,7 +41,7 @@ type Grant struct {
 	Privs []Priv `json:"privileges"`      // sorted
 }
 
-// Priv is a privilege with what it is needed for.
+// Priv is a privilege with its purpose.
 type Priv struct {
 	Name string   `json:"name"`
 	For  []string `json:"for"`
@@ -66,8 +64,7 @@ type RootOnly struct {
 	Why    string    `json:"why"`
 }
 
-// For computes what has to be granted for all that is wanted, over its whole
-// life.
+// For computes the privileges for a wanted state over its whole life.
 func For(want model.Desired, at Facts) (Needs, error) {
 	s, err := schema.Load(release(at.Release))
 	if err != nil {
@@ -152,8 +149,8 @@ func parentOf(path string) string {
 	return path
 }
 
-// Missing is what the credentials lack of what is needed. have tells for each
-// path of [Needs.Paths] the privileges there, and whether they also hold below.
+// Missing returns the needed privileges that the credentials lack. have has the privileges
+// on each path of [Needs.Paths], and whether they also apply below.
 func (n Needs) Missing(have map[string]map[string]bool) []Grant {
 	var out []Grant
 	for _, g := range n.Grants {
@@ -170,7 +167,7 @@ func (n Needs) Missing(have map[string]map[string]bool) []Grant {
 	return out
 }
 
-// Paths are the paths that something is needed on.
+// Paths returns the paths of all grants.
 func (n Needs) Paths() []string {
 	paths := make([]string, len(n.Grants))
 	for i, g := range n.Grants {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Account is whom the commands grant to. A token with privilege separation has
-// what both it and its user have, so both are granted everything.
+// Account is the user or token that gets the grants. A token with privilege separation has
+// the privileges that both it and its user have, so both get all grants.
 type Account struct {
 	User     string // name@realm
 	Token    string // the part behind the "!"; empty: the user itself
-	NewUser  bool   // the commands make the user
-	NewToken bool   // the commands make the token
-	// Roles are those that there are already, with their privileges. They stay as they
-	// are: other manifests may need what they grant.
+	NewUser  bool   // the commands create the user
+	NewToken bool   // the commands create the token
+	// Roles are the existing roles with their privileges. They aren't changed: other manifests
+	// may need them.
 	Roles map[string][]string
 	// User and token have these already, by path.
 	UserHas, TokenHas Held
 }
 
-// Held is what an account has been granted.
+// Held are the privileges of an account.
 type Held struct {
 	Rights map[string]map[string]bool // by path: true if they also hold below it
 	At     map[string]bool            // paths with an entry for the account itself
@@ -37,9 +37,9 @@ func (h Held) here(path string) map[string]bool {
 // TokenID is the token's full name.
 func (a Account) TokenID() string { return a.User + "!" + a.Token }
 
-// Commands are lines for a shell on a node that make the roles, the user and the
-// token and grant what is given. Nothing that was granted before is taken away: roles that
-// are there aren't changed, and an entry on a path repeats what it would hide.
+// Commands returns lines for a shell on a node that create the roles, the user and the
+// token, and grant privileges. No earlier grant is lost: existing roles aren't changed, and
+// an entry on a path repeats the privileges that it would hide.
 func (a Account) Commands(grants []Grant) []string {
 	var paths []string
 	var entries []given

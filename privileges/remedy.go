@@ -9,14 +9,15 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Entry grants a role to somebody on a path.
+// Entry is an entry of the access control list: a role for a user, group or token on a
+// path.
 type Entry struct {
 	Path, Role string
 	Type, Who  string // user, group or token
 	Below      bool   // it also holds below the path
 }
 
-// Sight is what credentials may see of who may do what.
+// Sight is the access control list as far as it is visible to the credentials.
 type Sight struct {
 	User, Token string // the token is empty for a user with a password
 	// Here are the privileges that the credentials have on the path of the lack, OfUser
@@ -30,11 +31,11 @@ type Sight struct {
 	Roles    map[string]bool // the names that are taken
 }
 
-// Remedy are commands for a shell on a node that grant what is lacking on the path that
-// lacks it and nowhere else, and take nothing away; none if it was forbidden on purpose.
-// The difficulty: an entry on a path hides what the same account got from paths above it,
-// and an entry for a user what it got from its groups. So an entry that is new repeats
-// what the account has there.
+// Remedy returns commands for a shell on a node that grant the missing privileges on their
+// path only, and take nothing away; none if they were forbidden on purpose. An entry on a
+// path hides the privileges of the same account from paths above it, and an entry for a
+// user those from its groups. So a new entry repeats the privileges that the account has
+// there.
 func (s Sight) Remedy(l model.Lack) []string {
 	if s.forbidden(l.Path) {
 		return nil
@@ -51,11 +52,11 @@ func (s Sight) Remedy(l model.Lack) []string {
 	return out
 }
 
-// Hides reports whether the commands make an entry for the token's user without
-// knowing what that has: it may hide something.
+// Hides reports whether the commands may hide privileges of the token's user that aren't
+// known.
 func (s Sight) Hides() bool { return !s.Whole && s.separate(true) }
 
-// Repeats reports whether the commands name privileges that the account has already.
+// Repeats reports whether the commands repeat privileges that the account has already.
 func (s Sight) Repeats(l model.Lack) bool {
 	return slices.ContainsFunc(s.together(l), func(g given) bool { return !slices.Equal(g.privs, sortedOnce(l.Privs)) })
 }
