@@ -13,8 +13,8 @@ import (
 //go:embed report.html
 var page string
 
-// HTML writes the report as a page with charts. It needs nothing from elsewhere: no
-// scripts, no fonts, no images.
+// HTML writes the report as a self-contained page with charts, without external scripts,
+// fonts or images.
 func (r *Report) HTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{"short": Short, "round": round, "times": times}).Parse(page)
 	if err != nil {

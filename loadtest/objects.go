@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/spec"
 )
 
-// Machines says which machines the load is made of.
+// Machines are the settings of the load's machines.
 type Machines struct {
 	Set        string // that they belong to, and nothing else
 	Count      int

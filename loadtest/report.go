@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// Report is what came of a load.
+// Report is the result of a load.
 type Report struct {
 	Endpoint  string    `json:"endpoint"`
 	Version   string    `json:"version"` // of Proxmox VE
@@ -28,7 +28,7 @@ type Report struct {
 	Figures   []Figures `json:"figures"`
 }
 
-// OK reports whether all was done, and nothing is left.
+// OK reports whether everything was done, and nothing is left.
 func (r *Report) OK() bool {
 	return r.Ended == "" && r.Left == "" && !slices.ContainsFunc(r.Figures, func(f Figures) bool { return f.Failed > 0 })
 }
@@ -36,14 +36,14 @@ func (r *Report) OK() bool {
 // order is that of the tables: as people look for it, not as it was done.
 var order = []string{Create, PowerOn, PowerOff, Describe, Reconfigure, Snapshot, Clone}
 
-// Sorted are the figures in the order of the tables.
+// Sorted returns the figures in the order of the tables.
 func (r *Report) Sorted() []Figures {
 	return slices.SortedStableFunc(slices.Values(r.Figures), func(a, b Figures) int {
 		return cmp.Compare(slices.Index(order, a.Operation), slices.Index(order, b.Operation))
 	})
 }
 
-// Subject says in a line what was measured.
+// Subject describes in a line what was measured.
 func (r *Report) Subject() string {
 	what := "Proxmox VE " + r.Version
 	if r.Simulator {
@@ -52,13 +52,13 @@ func (r *Report) Subject() string {
 	return fmt.Sprintf("%s at %s, %s; %s, %d at once", what, r.Endpoint, status.Count(r.Nodes, "node"), status.Count(r.Machines, "machine"), r.Parallel)
 }
 
-// Problem is something that went wrong, and how often.
+// Problem is an error and how often it happened.
 type Problem struct {
 	Operation, Text string
 	Times           int
 }
 
-// Problems are the errors, the same ones together.
+// Problems returns the errors, equal ones counted together.
 func (r *Report) Problems() []Problem {
 	var list []Problem
 	for _, f := range r.Sorted() {
@@ -80,7 +80,7 @@ func (r *Report) Problems() []Problem {
 // maxProblems is how many errors are told.
 const maxProblems = 10
 
-// Text is the report for people.
+// Text formats the report for people.
 func (r *Report) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", r.Subject())

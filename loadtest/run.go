@@ -26,14 +26,14 @@ func (m *Meter) Observe(x pve.Exchange) {
 	}
 }
 
-// Load is a load that is to be put onto a Proxmox.
+// Load is a load to put on a Proxmox.
 type Load struct {
 	Machines
 	Parallel int // operations at once
 	Sites    *site.Sites
 	Config   site.Config // of the Proxmox
 	Meter    *Meter
-	// Describe reads all about a machine, as whoever asks for it does.
+	// Describe reads everything about a machine, as `proxplane describe` does.
 	Describe func(ctx context.Context, vmid int) error
 	// Progress hears of the end of each kind of operation.
 	Progress func(Figures)
@@ -51,8 +51,8 @@ const (
 	PowerOff    = "power off"
 )
 
-// Run puts the load on. The figures are of what was done until ctx ended; the error
-// says that it couldn't be done to the end. What was made stays: see [Load.Clean].
+// Run runs the load. The figures are of what was done until ctx ended; the error says why
+// it ended early. The machines stay: see [Load.Clean].
 func (l *Load) Run(ctx context.Context) ([]Figures, error) {
 	w, err := l.objects()
 	if err != nil {
@@ -204,8 +204,8 @@ func (r *running) once(ctx context.Context, op operation, i int) Sample {
 	return s
 }
 
-// Clean removes all machines of the set, of this run or of earlier ones, and tells
-// how many there were.
+// Clean removes all machines of the set, of this run or of earlier ones, and returns their
+// number.
 func (l *Load) Clean(ctx context.Context) (removed int, err error) {
 	s, err := l.Sites.Open(l.Config, site.Options{})
 	if err != nil {

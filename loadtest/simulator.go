@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// Simulated reports whether what answers at a URL is the simulator of `proxplane sim`
-// and no real Proxmox. It must prove it: a request of ours to the API, with a word
-// that nobody can know, has to turn up in the simulator's own log of requests. A
-// real Proxmox keeps no such log below /sim, and whatever else may answer there
-// hasn't seen what the Proxmox beside it was asked.
+// Simulated reports whether the server at a URL is the simulator of `proxplane sim` and no
+// real Proxmox. It must prove that: a request to the API with a random word has to appear
+// in the simulator's own request log. A real Proxmox has no such log below /sim, and
+// another server there hasn't seen the request.
 func Simulated(ctx context.Context, client *http.Client, endpoint string) bool {
 	endpoint = strings.TrimSuffix(endpoint, "/")
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

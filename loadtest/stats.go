@@ -13,7 +13,7 @@ type Sample struct {
 	Error string        `json:"error,omitempty"`
 }
 
-// Figures are what was measured of one kind of operation.
+// Figures are the measurements of one kind of operation.
 type Figures struct {
 	Operation string        `json:"operation"`
 	Done      int           `json:"done"`
