@@ -1,6 +1,5 @@
-// Package operator makes the objects of infra.virtrigaud.io so that are in a
-// Kubernetes, and keeps them so. What an object means and what is done about it is
-// decided where `proxplane apply` decides it; here is only what Kubernetes adds.
+// Package operator reconciles the objects of infra.virtrigaud.io in a Kubernetes. Plans are
+// made by the same code as for `proxplane apply`; here is only what Kubernetes adds.
 //
 // Two things go round (see docs/adr/0006):
 //

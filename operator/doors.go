@@ -14,8 +14,8 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// Door is another door that the operator's process serves: whoever starts the operator brings it along,
-// since doors don't know each other.
+// Door is another door that the operator's process serves. The command that starts the operator passes
+// it, since doors don't import each other.
 type Door struct {
 	// Scheme adds its kinds; nil: it has none.
 	Scheme func(*runtime.Scheme) error
@@ -23,15 +23,15 @@ type Door struct {
 	SetUp func(context.Context, Shared) error
 }
 
-// Shared is what all doors of a process share.
+// Shared are the parts that all doors of a process share.
 type Shared struct {
 	Manager    manager.Manager
 	Kubernetes *rest.Config
-	Set        string // what all guests of this Kubernetes have in common
+	Set        string // the set of all guests of this Kubernetes
 	Sites      *site.Sites
-	Namespaces []string // that are looked after; none: all
+	Namespaces []string // namespaces to reconcile; none: all
 	Registry   prometheus.Registerer
-	Proxmox    http.RoundTripper // carries requests to Proxmox; nil: the network
+	Proxmox    http.RoundTripper // transport of requests to Proxmox; nil: the network
 	Logger     *slog.Logger
 }
 

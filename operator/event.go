@@ -29,7 +29,7 @@ const (
 // maxNote is how long the text of an event may be.
 const maxNote = 1000
 
-// event tells people what happens to an object.
+// event reports an engine's event about an object to people.
 func (p *provider) event(e engine.Event) {
 	p.deps.metrics.event(p.key, e)
 	if p.deps.listener != nil {
@@ -76,7 +76,7 @@ func (p *provider) event(e engine.Event) {
 	p.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
 }
 
-// inWords is what an event tells, as the object's status does, and its reason.
+// inWords returns the text of an event, as in the object's status, and its reason.
 func inWords(e engine.Event) (model.Reason, string) {
 	if len(e.Refused) > 0 {
 		v := status.Kubernetes.Of(plan.Object{Refused: e.Refused})
@@ -91,9 +91,9 @@ func inWords(e engine.Event) (model.Reason, string) {
 	return e.Reason, status.Kubernetes.Say(text, e.Hint)
 }
 
-// matters reports whether an event is for people: what was made, changed, removed or
-// went wrong, and what somebody has to do something about. What ends by itself is in
-// the object's status, and what belongs to the making of a machine is part of that.
+// matters reports whether an event is for people: a creation, change, removal or failure,
+// and waits that a person may have to end. Other waits are only in the object's status, and
+// steps of a machine's creation are covered by its event.
 func (p *provider) matters(e engine.Event) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -131,8 +131,8 @@ func (l *ledger) assigned(namespace string) {
 	}
 }
 
-// told takes over what a Provider's session tells of an object. While Proxmox can't be asked, that is what was seen
-// before: the doubt stays.
+// told takes over the outcome of an object from a Provider's session. While Proxmox can't be asked, that is what
+// was seen before: the doubt stays.
 func (l *ledger) told(provider model.Key, o engine.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,7 +184,7 @@ func (l *ledger) object(o model.Owner) (key model.Key, uid types.UID, ok bool) {
 	return key, e.found.uid, true
 }
 
-// forget drops what a Provider's session has told.
+// forget drops the outcomes of a Provider's session.
 func (l *ledger) forget(provider model.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

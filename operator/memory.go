@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// MemoryLimit is the environment variable that says how many bytes of memory the
-// container may take. The chart sets it from the container's own limit.
+// MemoryLimit is the environment variable with the container's memory limit in bytes. The
+// chart sets it.
 const MemoryLimit = "PROXPLANE_MEMORY_LIMIT"
 
 // The part of the container's memory from which on Go collects harder: the rest is for

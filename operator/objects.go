@@ -28,7 +28,7 @@ type objects struct {
 	kind kind
 }
 
-// Reconcile writes down how one object is.
+// Reconcile writes the status of one object.
 func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	obj := c.kind.Make()
 	if err := c.client.Get(ctx, r.NamespacedName, obj); err != nil {
@@ -50,7 +50,7 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	known, ok := c.ledger.of(keyOf(obj), obj.GetUID(), deleting)
 	switch {
 	case !ok || known.found.released != kube.Released(obj):
-		return reconcile.Result{}, nil // it will be told
+		return reconcile.Result{}, nil // its watch event follows
 	case known.found.released:
 		return c.release(ctx, obj, known)
 	case deleting && known.free(obj):
@@ -61,12 +61,11 @@ func (c *objects) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	return reconcile.Result{}, c.write(ctx, obj, known)
 }
 
-// releasePause is how long it takes until it is looked again whether calls for an
-// object that is released have ended.
+// releasePause is the interval of checks whether requests for a released object have ended.
 const releasePause = 200 * time.Millisecond
 
-// release lets an object go whose guests stay as they are, as soon as nothing can
-// change them any more: that is decided where it is decided what is done.
+// release removes the finalizer of an object whose guests stay in Proxmox, as soon as no
+// request can change them any more, which the providers know.
 func (c *objects) release(ctx context.Context, obj object, known entry) (reconcile.Result, error) {
 	if !known.released || c.providers.touch(known.found.identity) {
 		return reconcile.Result{RequeueAfter: releasePause}, nil
@@ -78,15 +77,14 @@ func (c *objects) release(ctx context.Context, obj object, known entry) (reconci
 	return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 }
 
-// unrecorded reports whether it isn't written down yet what an object is known by.
+// unrecorded reports whether the annotations with an object's identity are missing.
 func unrecorded(obj client.Object) bool {
 	a := obj.GetAnnotations()
 	_, counted := a[api.Members]
 	return a[api.Identity] == "" || a[api.ClusterName] == "" || !counted && uncounted(obj)
 }
 
-// uncounted reports whether an object asks for more machines than it is written down to
-// have asked for.
+// uncounted reports whether an object has a larger count than its annotation.
 func uncounted(obj client.Object) bool {
 	vm, ok := obj.(*api.VirtualMachine)
 	if !ok || vm.Spec.Count == nil {

@@ -26,24 +26,22 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// Config says how the operator works.
+// Config is the configuration of the operator.
 type Config struct {
 	Kubernetes *rest.Config
 
-	// Namespaces are those that are looked after; none: all.
+	// Namespaces are those to reconcile; none: all.
 	Namespaces []string
 
-	// Cluster is the name of this Kubernetes among those that share a Proxmox. It is
-	// part of what guests are known by, so it must stay. Empty: one that is made from
-	// the UID of the namespace kube-system.
+	// Cluster is the name of this Kubernetes among those that share a Proxmox. It is part of
+	// the owner of guests, so it must not change. Empty: one that is made from the UID of the
+	// namespace kube-system.
 	Cluster string
 
-	// Election says who works when there are several replicas; nil: nobody else is
-	// there.
+	// Election elects a leader among several replicas; nil: there is only one.
 	Election *Election
 
-	// SecretNamespaces are those in which Secrets may be read; none: all that are looked
-	// after.
+	// SecretNamespaces are those in which Secrets may be read; none: all of Namespaces.
 	SecretNamespaces []string
 
 	// Metrics, Health and Profiler are addresses to listen on; empty: nowhere.
@@ -61,30 +59,28 @@ type Config struct {
 	// operator a process.
 	Registry prometheus.Registerer
 
-	// Sites are the Proxmox clusters that this process looks after, also for others; nil: the
-	// operator's alone.
+	// Sites are shared with other doors of the process; nil: the operator's own.
 	Sites *site.Sites
 
-	// Proxmox carries the requests to Proxmox; nil: the network.
+	// Proxmox is the transport of requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
 
 	// Doors are other doors that this process serves, on the same manager and the same sites.
 	Doors []Door
 
-	// Without leaves the operator's own kinds alone: only Doors are served.
+	// Without disables the operator's own kinds: only Doors are served.
 	Without bool
 
-	// Events gets what is done in Proxmox, step by step, of all Providers; nil: nobody does. It
-	// is called by several goroutines.
+	// Events receives the steps in Proxmox of all Providers; may be nil. It is called
+	// concurrently.
 	Events func(engine.Event)
 }
 
-// Election is how replicas find out which one of them works.
+// Election is the leader election of replicas.
 type Election struct {
 	Namespace string
-	// Lease is how long nobody else takes over after the last sign of life, Renew
-	// how long the one who works tries to give such a sign before it gives up, Retry
-	// how often. Zero values: 15, 10 and 2 seconds.
+	// Lease is the duration of the leader's lease, Renew how long the leader tries to renew it
+	// before it gives up, Retry the interval of tries. Zero values: 15, 10 and 2 seconds.
 	Lease, Renew, Retry time.Duration
 }
 
@@ -101,7 +97,7 @@ type deps struct {
 	log       *slog.Logger
 	// namespaces are those that are looked after; none: all.
 	namespaces []string
-	set        string // what all guests of this Kubernetes have in common
+	set        string // the set of all guests of this Kubernetes
 	proxmox    http.RoundTripper
 	clusters   *site.Sites // that Providers lead to
 	secrets    []string    // namespaces in which Secrets may be read; none: all
@@ -115,8 +111,7 @@ const fieldOwner = "proxplane"
 // of the time, and each of its rounds makes as much as it keeps.
 const gcPercent = 50
 
-// Run works until ctx ends, or until it isn't the leader any more, which is an
-// error.
+// Run runs until ctx ends, or until it isn't the leader any more, which is an error.
 func Run(ctx context.Context, cfg Config) error {
 	if err := limitMemory(os.Getenv); err != nil {
 		return err

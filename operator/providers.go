@@ -26,7 +26,7 @@ func newProviders(d *deps) *providers {
 	return &providers{deps: d, all: map[model.Key]*provider{}, leaving: map[model.Key]*provider{}, read: map[string]bool{}}
 }
 
-// Start lets providers run until ctx ends, and waits for the end of all.
+// Start runs providers until ctx ends, and waits for the end of all.
 func (p *providers) Start(ctx context.Context) error {
 	p.mu.Lock()
 	p.ctx = ctx
@@ -47,7 +47,7 @@ func (p *providers) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is for the manager: followers touch nothing.
+// NeedLeaderElection is called by the manager: followers change nothing.
 func (*providers) NeedLeaderElection() bool { return true }
 
 // assign says what each Provider of a namespace is to do; those that aren't named
