@@ -24,7 +24,7 @@ func init() {
 	v1.WellKnownLabels = v1.WellKnownLabels.Insert(api.LabelInstanceFamily, api.LabelInstanceCPU, api.LabelInstanceMemory, api.LabelInstanceCPUType, api.LabelInstanceImage)
 }
 
-// CloudProvider is what Karpenter's controllers call.
+// CloudProvider implements Karpenter's interface to clouds.
 type CloudProvider struct {
 	client  client.Client
 	secrets client.Reader // past the cache
@@ -91,10 +91,10 @@ func newCloudProvider(c client.Client, secrets client.Reader, regions *Regions, 
 	}
 }
 
-// Name is what Karpenter's metrics call the provider.
+// Name is the provider's name in Karpenter's metrics.
 func (p *CloudProvider) Name() string { return "proxmox" }
 
-// GetSupportedNodeClasses are the kinds that NodePools may refer to.
+// GetSupportedNodeClasses returns the kinds that NodePools may refer to.
 func (p *CloudProvider) GetSupportedNodeClasses() []status.Object {
 	return []status.Object{&api.ProxmoxNodeClass{}}
 }
@@ -102,7 +102,7 @@ func (p *CloudProvider) GetSupportedNodeClasses() []status.Object {
 // unhealthyFor is how long a Node may be not ready before Karpenter replaces it.
 const unhealthyFor = 10 * time.Minute
 
-// RepairPolicies say which Nodes are replaced.
+// RepairPolicies returns the conditions after which Nodes are replaced.
 func (p *CloudProvider) RepairPolicies() []cloudprovider.RepairPolicy {
 	return []cloudprovider.RepairPolicy{
 		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: unhealthyFor},
@@ -122,7 +122,8 @@ func (p *CloudProvider) class(ctx context.Context, ref *v1.NodeClassReference) (
 	return &class, nil
 }
 
-// GetInstanceTypes are the sizes of machines with where they can be had now.
+// GetInstanceTypes returns the sizes of machines, with the zones that have room for
+// them now.
 func (p *CloudProvider) GetInstanceTypes(ctx context.Context, pool *v1.NodePool) ([]*cloudprovider.InstanceType, error) {
 	class, err := p.class(ctx, pool.Spec.Template.Spec.NodeClassRef)
 	switch {

@@ -24,8 +24,8 @@ import (
 // createTimeout is how long one call waits until a machine is begun. Karpenter calls again, and does nothing else meanwhile.
 const createTimeout = 30 * time.Second
 
-// Create makes the machine of a NodeClaim. It returns when the machine is being made. A call for the same NodeClaim goes on
-// with the same machine.
+// Create creates the machine of a NodeClaim. It returns when the creation has begun. A repeated call for the same NodeClaim
+// continues with the same machine.
 func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.NodeClaim, error) {
 	class, err := p.class(ctx, claim.Spec.NodeClassRef)
 	switch {

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
 
-// Size is an instance type: what machines have, and what of it pods don't get. It is also an entry of the
-// file with instance types.
+// Size is an instance type: the resources of machines, and the part of them that is reserved. It is also
+// an entry of the file with instance types.
 type Size struct {
 	Name         string                              `json:"name"`
 	Capacity     corev1.ResourceList                 `json:"capacity"`
 	CapacityType string                              `json:"capacitytype,omitempty"`
 	Overhead     *cloudprovider.InstanceTypeOverhead `json:"overhead,omitempty"`
-	// Price in any unit, as long as all sizes have the same; nil: by CPUs and memory.
+	// Price in any unit that all sizes share; nil: computed from CPUs and memory.
 	Price *float64 `json:"price,omitempty"`
 }
 
@@ -31,7 +31,7 @@ var (
 	families    = map[int64]string{2: "c1", 3: "t1", 4: "s1", 8: "m1", 16: "x1"}
 )
 
-// Grid are the sizes that there are without a file.
+// Grid are the default sizes, without a file.
 func Grid() []Size {
 	var all []Size
 	for _, cpus := range gridCPUs {

@@ -24,7 +24,7 @@ type keeper struct {
 	provider *CloudProvider
 }
 
-// Reconcile keeps the machine of one NodeClaim.
+// Reconcile reconciles the machine of one NodeClaim.
 func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var claim v1.NodeClaim
 	if err := k.client.Get(ctx, r.NamespacedName, &claim); client.IgnoreNotFound(err) != nil {

@@ -9,21 +9,21 @@ import (
 	"strconv"
 )
 
-// How CPUs of Proxmox nodes are given to machines.
+// Policies for the CPUs of Proxmox nodes.
 const (
-	PolicySimple = "simple" // whichever the host's scheduler takes
+	PolicySimple = "simple" // chosen by the host's scheduler
 	PolicyStatic = "static" // each machine has CPUs that no other one is pinned to
 )
 
-// NodeSettings are what people say about Proxmox nodes, by region and node, as karpenter-provider-proxmox has it in its file. The node * stands for all
-// others of a region.
+// NodeSettings are settings of Proxmox nodes, by region and node, in the format of karpenter-provider-proxmox. The node * stands for all others of a
+// region.
 type NodeSettings map[string]map[string]nodeSetting
 
 // nodeSetting is what is said about one node.
 type nodeSetting struct {
 	Sockets        int                 `json:"sockets,omitempty"`
 	Threads        int                 `json:"threads,omitempty"`      // a core
-	UncoreCaches   int                 `json:"uncorecaches,omitempty"` // is of no use here
+	UncoreCaches   int                 `json:"uncorecaches,omitempty"` // ignored
 	Nodes          map[string]numaNode `json:"nodes,omitempty"`        // by the number of the NUMA node
 	ReservedCPUs   []int               `json:"reservedcpus,omitempty"`
 	ReservedMemory int64               `json:"reservedmemory,omitempty"` // bytes

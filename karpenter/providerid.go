@@ -16,12 +16,12 @@ const Door = "karpenter"
 // idScheme begins provider IDs: proxmox://region/vmid.
 const idScheme = "proxmox://"
 
-// ProviderID is what a machine is called in a Node and a NodeClaim.
+// ProviderID returns the provider ID of a machine in a Node and a NodeClaim.
 func ProviderID(region string, vmid int) string {
 	return idScheme + region + "/" + strconv.Itoa(vmid)
 }
 
-// ParseProviderID takes a provider ID apart.
+// ParseProviderID parses a provider ID.
 func ParseProviderID(id string) (region string, vmid int, err error) {
 	rest, ok := strings.CutPrefix(id, idScheme)
 	region, number, cut := strings.Cut(rest, "/")

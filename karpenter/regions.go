@@ -89,7 +89,7 @@ func (r *Regions) known() string {
 	return "; known are " + strings.Join(names, ", ")
 }
 
-// All are the regions that can be used, by name, and an error if one can't, or none is known yet.
+// All returns the usable regions, by name, and an error if one isn't usable, or none is known yet.
 func (r *Regions) All() ([]*Region, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *Regions) All() ([]*Region, error) {
 	return list, errors.Join(errs...)
 }
 
-// Names are those of all regions that are declared, whether they can be used or not.
+// Names returns the names of all declared regions, usable or not.
 func (r *Regions) Names() ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +119,7 @@ func (r *Regions) Names() ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// Meant are the regions that an object is about: the one that it names, or all.
+// Meant returns the regions of an object: the one that it names, or all.
 func (r *Regions) Meant(name string) ([]*Region, error) {
 	if name == "" {
 		list, err := r.All()

@@ -112,8 +112,8 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d in region %s: %w", vmid, region, errGone))
 }
 
-// List gives all machines of this Kubernetes, and those that another provider made for NodeClaims that are there. Karpenter
-// takes what isn't in it for gone, so of a region that can't be asked all NodeClaims are in it.
+// List returns all machines of this Kubernetes, and those of existing NodeClaims that another provider made. Karpenter
+// treats machines that aren't in it as gone, so it includes all NodeClaims of a region that can't be asked.
 func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
 	regions, err := p.regions.All()
 	if errors.Is(err, errUnread) {

@@ -50,13 +50,13 @@ func init() {
 	}
 }
 
-// Config says how the door works.
+// Config is the configuration of the door.
 type Config struct {
 	Kubernetes *rest.Config
 	// Cluster is the name of this Kubernetes among those that share a Proxmox; empty: one that is made from the
 	// UID of the namespace kube-system.
 	Cluster string
-	// Sites are the Proxmox clusters that this process looks after, also for others; nil: this door's alone.
+	// Sites are shared with other doors of the process; nil: this door's own.
 	Sites  *site.Sites
 	Logger *slog.Logger
 
@@ -76,14 +76,14 @@ type Config struct {
 	// Arguments are for Karpenter itself, such as --batch-idle-duration=2s.
 	Arguments []string
 
-	// LeaderElection is the namespace of the Lease by which replicas agree who works; empty: nobody else is there, or
-	// somebody else sees to it.
+	// LeaderElection is the namespace of the Lease for the leader election; empty: none, or the caller elects the
+	// leader.
 	LeaderElection string
 	// Metrics and Health are addresses to listen on; empty: nowhere.
 	Metrics, Health string
 	// Registry gets the metrics; nil: that of controller-runtime.
 	Registry prometheus.Registerer
-	// Proxmox carries the requests to Proxmox; nil: the network.
+	// Proxmox is the transport of requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
 }
 
