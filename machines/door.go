@@ -30,27 +30,27 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// Door is what this door's machines are known by in Proxmox.
+// Door is the name of this door in the owners of machines.
 const Door = "machines"
 
 // Kind is the kind of objects that machines belong to.
 const Kind = "Machine"
 
-// Options say how the door works.
+// Options are the configuration of the door.
 type Options struct {
 	// Beside says that machine-controller runs, too: it controls MachineDeployments and MachineSets,
 	// and only Machines whose provider is proxmox are ours.
 	Beside bool
 	// JoinTimeout is after how long a machine that hasn't become a node is replaced; 0: never.
 	JoinTimeout time.Duration
-	// SkipEvictionAfter is for how long a drain is waited for.
+	// SkipEvictionAfter is the timeout of a drain.
 	SkipEvictionAfter time.Duration
 	// APIServer is the URL by which machines reach the API server; empty: that of cluster-info.
 	APIServer string
 	// ClusterDNS are the addresses of the cluster's name servers; none: that of the Service kube-dns.
 	ClusterDNS []string
 
-	// Namespaces are those that are looked after; none: all.
+	// Namespaces are those to reconcile; none: all.
 	Namespaces []string
 
 	Kubernetes *rest.Config

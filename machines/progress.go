@@ -68,7 +68,7 @@ func watchProgress(mgr manager.Manager, events events.EventRecorder) error {
 	return one.Watch(source.Kind[client.Object](mgr.GetCache(), aDeployment(), &handler.EnqueueRequestForObject{}))
 }
 
-// Reconcile looks at one MachineDeployment.
+// Reconcile updates the status of one MachineDeployment.
 func (p *progress) Reconcile(ctx context.Context, q reconcile.Request) (reconcile.Result, error) {
 	whole := aDeployment()
 	if err := p.cache.Get(ctx, q.NamespacedName, whole); err != nil {

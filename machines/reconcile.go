@@ -37,8 +37,8 @@ const (
 // Machines to us.
 const ControllerName = "proxplane"
 
-// ForceDelete is the annotation that, with the value "true", lets a Machine go that is being deleted:
-// nothing is done in Proxmox then.
+// ForceDelete is the annotation that, with the value "true", removes a Machine that is being deleted
+// without changing anything in Proxmox.
 const ForceDelete = "machines.proxplane.io/force-delete"
 
 // reconciler controls Machines.
@@ -95,7 +95,7 @@ type turn struct {
 	said   said
 }
 
-// Reconcile looks at one Machine.
+// Reconcile reconciles one Machine.
 func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconcile.Result, error) {
 	m := &clusterv1alpha1.Machine{}
 	if err := r.client.Get(ctx, q.NamespacedName, m); err != nil {

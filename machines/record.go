@@ -14,12 +14,12 @@ import (
 type record struct {
 	VMID int    `json:"vmid,omitempty"`
 	Node string `json:"node,omitempty"` // of Proxmox
-	// Made says that the guest was there and ran: one that is gone afterwards isn't made again, since
+	// Made says that the guest existed and ran: if it is gone afterwards it isn't recreated, since
 	// its user-data are used up.
 	Made bool `json:"made,omitempty"`
 	// Started is when the guest was first seen to run.
 	Started *metav1.Time `json:"started,omitempty"`
-	// SeedDropped says that the first-boot data, which hold a token, were taken out of its drive.
+	// SeedDropped says that the first-boot data, which hold a token, were removed from its drive.
 	SeedDropped bool `json:"seedDropped,omitempty"`
 	// Spec is a digest of what the machine was made from.
 	Spec string `json:"spec,omitempty"`

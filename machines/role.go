@@ -16,7 +16,7 @@ import (
 	"github.com/proxplane/proxplane/privileges"
 )
 
-// Role is what a token needs for MachineDeployments.
+// Role has the privileges that a token needs for MachineDeployments.
 type Role struct {
 	Release  int // major version of Proxmox
 	Grants   []privileges.Grant

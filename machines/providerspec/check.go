@@ -34,7 +34,7 @@ const (
 	mostGB      = 1 << 20
 )
 
-// check says what is wrong with values that can be told without asking anybody.
+// check reports errors in values that don't depend on Proxmox or Kubernetes.
 func (r *report) check(v *Value) {
 	switch v.CloudProvider {
 	case CloudProvider:

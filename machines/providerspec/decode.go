@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Error is one thing that is wrong with a field.
+// Error is an error in a field.
 type Error struct {
 	Field string // below providerSpec.value: "cloudProviderSpec.memoryMB"
 	Text  string
@@ -23,7 +23,7 @@ type Error struct {
 
 func (e *Error) Error() string { return "providerSpec.value." + e.Field + ": " + e.Text }
 
-// Errors are all that is wrong.
+// Errors are all errors.
 type Errors = spec.List[*Error] //nolint:errname // it reads as providerspec.Errors
 
 // Provider is the cloudProvider that a providerSpec.value names; empty: none, or it can't be read.

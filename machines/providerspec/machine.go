@@ -30,11 +30,11 @@ type Want struct {
 	Had      []string          // addresses of pools that it had
 	UserData string
 	Ignition bool // UserData is an Ignition config
-	Random   bool // UserData has something in it that nobody can guess
-	Deleted  bool // it is to go
+	Random   bool // UserData contains a value that can't be guessed
+	Deleted  bool // it is to be deleted
 }
 
-// Cluster is what holds for the machine's cluster.
+// Cluster has the settings of the machine's cluster.
 func (v *Value) Cluster() *spec.Cluster {
 	p := &v.CloudProviderSpec
 	c := &spec.Cluster{

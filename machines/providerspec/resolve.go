@@ -21,7 +21,7 @@ const (
 	EnvProxy    = "PM_PROXY_URL"
 )
 
-// Login is how the Proxmox cluster of a machine is reached.
+// Login is the connection to the Proxmox cluster of a machine.
 type Login struct {
 	Proxmox pve.Config
 	Proxy   string     // URL of an HTTP proxy; empty: that of the environment

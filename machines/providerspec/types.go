@@ -5,7 +5,7 @@ import "encoding/json"
 // CloudProvider is the value of the field cloudProvider that is ours.
 const CloudProvider = "proxmox"
 
-// Value is all that providerSpec.value says.
+// Value is providerSpec.value.
 type Value struct {
 	SSHPublicKeys        []string        `json:"sshPublicKeys,omitempty"`
 	CAPublicKey          string          `json:"caPublicKey,omitempty"`
@@ -17,7 +17,7 @@ type Value struct {
 	OverwriteCloudConfig *string         `json:"overwriteCloudConfig,omitempty"`
 }
 
-// Network is what holds for the first interface of a machine.
+// Network are the settings of a machine's first interface.
 type Network struct {
 	CIDR     string `json:"cidr,omitempty"`
 	Gateway  string `json:"gateway,omitempty"`
@@ -30,7 +30,7 @@ type DNS struct {
 	Servers []string `json:"servers,omitempty"`
 }
 
-// OperatingSystem is what the operating systems can be told; not each of them knows every field.
+// OperatingSystem are the settings of operating systems; not each of them uses every field.
 type OperatingSystem struct {
 	DistUpgradeOnBoot   bool   `json:"distUpgradeOnBoot,omitempty"`
 	DisableAutoUpdate   bool   `json:"disableAutoUpdate,omitempty"`
@@ -162,7 +162,7 @@ type VMIDRange struct {
 	Last  int `json:"last"`
 }
 
-// Var is a value, or where it is.
+// Var is a value, or a reference to it.
 type Var struct {
 	Value     string
 	Secret    *KeyRef

@@ -1,6 +1,6 @@
-// Package userdata makes what a machine reads at its first boot so that it becomes a node:
-// containerd, a kubelet of the wanted version, and the kubeconfig with which that kubelet asks for
-// its certificate. cloud-init reads it on ubuntu, debian, rockylinux and rhel, Ignition on flatcar.
+// Package userdata makes the user-data with which a machine becomes a node: containerd, a kubelet
+// of the wanted version, and the kubeconfig with which that kubelet asks for its certificate.
+// cloud-init reads it on ubuntu, debian, rockylinux and rhel, Ignition on flatcar.
 //
 // What is in the template already is used as it is: with containerd, the CNI plugins and a
 // kubelet of the wanted version in it, nothing is downloaded.
@@ -25,7 +25,7 @@ const (
 	rhel    = "rhel"
 )
 
-// Config says what a machine is to be.
+// Config are the settings of a machine.
 type Config struct {
 	OS         string
 	Name       string // of the machine and its Node
@@ -51,7 +51,7 @@ type Subscription struct {
 	Attach                      bool
 }
 
-// Made is what came of it.
+// Made is the result.
 type Made struct {
 	Text     string
 	Ignition bool // else it is for cloud-init
