@@ -16,7 +16,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// InstallError is an installation that has failed, with what its machine says about it.
+// InstallError is a failed installation, with the last lines of its log.
 type InstallError struct {
 	Machine, Reason string
 	Log             string // last lines

@@ -17,8 +17,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Backup is what it takes to have a cluster again: its record, its secret and a snapshot of etcd.
-// Whoever has it has the whole cluster.
+// Backup has everything needed to restore a cluster: its record, its secret and a snapshot of
+// etcd. Whoever has it has the whole cluster.
 type Backup struct {
 	Record   Record
 	Token    string

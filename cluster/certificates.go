@@ -10,9 +10,9 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// RotateCertificates has all machines renew their certificates: control planes one by one, then workers
-// one by one. It stops at the first that fails; those that were renewed before are renewed again when
-// it is called again, which does no harm.
+// RotateCertificates renews the certificates of all machines: control planes one by one, then workers
+// one by one. It stops at the first failure; called again, it renews all of them again, which does no
+// harm.
 func (w *Work) RotateCertificates(ctx context.Context, c *Cluster) error {
 	if _, err := c.allReady(ctx); err != nil {
 		return fmt.Errorf("nothing is renewed: %w", err)

@@ -160,7 +160,7 @@ func isWebURL(text string) bool {
 	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != ""
 }
 
-// MaxMachines bounds a cluster.
+// MaxMachines is the maximal number of machines of a cluster.
 const MaxMachines = 200
 
 // checkNodes checks how many machines there are, and what they are.

@@ -79,7 +79,7 @@ func reserved(network netip.Prefix, a netip.Addr) bool {
 func (r *reading) checkPodNetworks(f *File) {
 	vip, err := netip.ParseAddr(f.Provider.VIP)
 	if err != nil {
-		return // it is told elsewhere
+		return // another check reports it
 	}
 	for _, c := range []struct{ field, text string }{{"kubernetes.podCIDR", f.Kubernetes.PodCIDR}, {"kubernetes.serviceCIDR", f.Kubernetes.ServiceCIDR}} {
 		for part := range strings.SplitSeq(c.text, ",") {

@@ -1,6 +1,6 @@
 package cluster
 
-// File is what people write: one Kubernetes cluster.
+// File describes one Kubernetes cluster.
 type File struct {
 	Name       string     `yaml:"name"`
 	Provider   Provider   `yaml:"provider"`
@@ -10,7 +10,7 @@ type File struct {
 	Components Components `yaml:"components,omitempty"`
 }
 
-// Provider says where in Proxmox the machines are.
+// Provider are the settings of the machines in Proxmox.
 type Provider struct {
 	Type      string   `yaml:"type"`
 	Node      string   `yaml:"node,omitempty"`      // all machines are there
@@ -154,7 +154,7 @@ type Components struct {
 	ExternalSecrets Component `yaml:"externalSecrets,omitempty"`
 }
 
-// Component is something that is there or not.
+// Component is an optional component.
 type Component struct {
 	Enabled bool   `yaml:"enabled,omitempty"`
 	Version string `yaml:"version,omitempty"` // of its chart; empty: the newest
@@ -188,7 +188,7 @@ const WorkerPool = "worker"
 // controlPool is the name of the control plane, as a pool.
 const controlPool = "cp"
 
-// Fill gives all that isn't said its default.
+// Fill sets defaults.
 func (f *File) Fill() {
 	or := func(s *string, value string) {
 		if *s == "" {
@@ -249,7 +249,7 @@ func (f *File) Pool(name string) *Pool {
 	return nil
 }
 
-// Sample is a file to begin with, as `init --generate-config` writes it.
+// Sample returns an example file, as `init --generate-config` writes it.
 const Sample = `name: my-proxmox-cluster
 provider:
   type: proxmox

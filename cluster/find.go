@@ -16,7 +16,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Cluster is a cluster that is there: what Proxmox has of it.
+// Cluster is an existing cluster, as Proxmox has it.
 type Cluster struct {
 	Name    string
 	Record  Record
@@ -32,16 +32,16 @@ type Member struct {
 	Node
 	Release Release // that it was made with, or upgraded to
 	Guest   *model.Guest
-	// Seeded means that its first-boot data are there: it has booted with them, or will.
+	// Seeded means that its first-boot data exist: it has booted with them, or will.
 	Seeded bool
-	// Away means that its node in Proxmox doesn't answer: nothing is known of it but its name.
+	// Away means that its node in Proxmox doesn't answer: only its name is known.
 	Away bool
 }
 
-// ErrNoCluster says that there is no cluster of a name.
+// ErrNoCluster is the error for a name without a cluster.
 var ErrNoCluster = errors.New("there is no such cluster")
 
-// Find reads what there is of a cluster. Its name and the login to Proxmox are enough.
+// Find reads an existing cluster. Its name and the login to Proxmox are enough.
 func Find(ctx context.Context, s *site.Site, in Guests, name string) (*Cluster, error) {
 	c := &Cluster{Name: name, site: s, in: in}
 	machines, err := s.List(ctx, Door, name)
@@ -266,7 +266,7 @@ func (c *Cluster) Member(name string) (*Member, error) {
 	return nil, fmt.Errorf("cluster %s has no machine %s; %s", c.Name, name, suggest.DidYouMean(name, names))
 }
 
-// APIServer is where the cluster is reached.
+// APIServer is the URL of the cluster's API server.
 func (c *Cluster) APIServer() string {
 	return fmt.Sprintf("https://%s:%d", hostOf(c.Record.File.Provider.VIP), apiPort)
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Init makes a cluster, or goes on with one that is half made, or brings one that is there in line
-// with its file. It destroys nothing: fewer machines are asked for with Scale.
+// Init creates a cluster, continues with an incomplete one, or brings an existing one in line with
+// its file. It destroys nothing: use Scale for fewer machines.
 func (w *Work) Init(ctx context.Context, f *File) (*Cluster, error) {
 	c, err := Find(ctx, w.Site, w.In, f.Name)
 	if err != nil && !errors.Is(err, ErrNoCluster) {

@@ -13,13 +13,13 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// Ran is what came of a program in a machine.
+// Ran is the result of a program in a machine.
 type Ran struct {
 	Out, Err string
 	Code     int
 }
 
-// Guests does things inside of machines, by their guest agents.
+// Guests runs programs and reads files inside of machines, by their guest agents.
 type Guests interface {
 	// Run runs a program, with a text on its standard input, and waits for its end.
 	Run(ctx context.Context, g *model.Guest, command []string, input string) (Ran, error)
@@ -71,7 +71,7 @@ func output(ctx context.Context, in Guests, g *model.Guest, input string, comman
 	return ran.Out, nil
 }
 
-// RunError is a program in a machine that has failed.
+// RunError is a failed program in a machine.
 type RunError struct {
 	Machine, Command string
 	Code             int

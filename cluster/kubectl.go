@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// ErrNoAPI says that no control plane answers.
+// ErrNoAPI is the error that no control plane answers.
 var ErrNoAPI = errors.New("no control plane answers")
 
 // kubectl runs kubectl in a control plane, by its guest agent: whoever may log in to Proxmox needs

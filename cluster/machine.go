@@ -13,10 +13,10 @@ import (
 // network is the name of the machines' network in what is wanted.
 const network = "cluster"
 
-// Made says what is known of machines that are there already.
+// Made has the known facts about existing machines.
 type Made struct {
 	// Kept have their first-boot data in Proxmox: these stay as they are, whatever the file says
-	// now. What machines are told at their first boot is history once they have booted.
+	// now. Machines don't read first-boot data again once they have booted.
 	Kept map[string]bool
 	// First is the name of the machine that made the cluster; empty: the first control plane does.
 	First string
@@ -203,8 +203,9 @@ func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 	return out, nil
 }
 
-// Wanted is all that a file wants of Proxmox over the cluster's life, for those who look at what that
-// takes: it may be scaled, and several control planes take more than one, such as rules of HA.
+// Wanted returns everything that a file may want of Proxmox over the cluster's life, to compute
+// privileges: the cluster may be scaled, and several control planes need more than one does, such as
+// HA rules.
 func Wanted(f *File) (model.Desired, error) {
 	const several = 3
 	larger, err := f.clone()

@@ -26,7 +26,7 @@ type Node struct {
 // Server reports whether it is a control plane.
 func (n Node) Server() bool { return n.Pool == controlPool }
 
-// Role is that in words.
+// Role returns the role in words.
 func (n Node) Role() string {
 	if n.Server() {
 		return "control plane"
@@ -34,7 +34,7 @@ func (n Node) Role() string {
 	return "worker"
 }
 
-// Owner is whose the machine is.
+// Owner returns the owner of the machine.
 func (n Node) Owner(cluster string) model.Owner {
 	return model.Owner{Door: Door, Set: cluster, Key: model.Key{Kind: KindMachine, Name: n.Name}}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// Check finds what Proxmox and the network say against a cluster, before anything is made.
+// Check finds conflicts with Proxmox and the network, before anything is created.
 func (w *Work) Check(ctx context.Context, f *File) error {
 	var errs Errors
 	fail := func(field, format string, args ...any) {

@@ -82,7 +82,7 @@ func quorumText(members map[string]bool) string {
 	return fmt.Sprintf("%d of %d members work; it takes %d", working(members), len(members), len(members)/2+1)
 }
 
-// ErrQuorum says that something would leave etcd without a majority.
+// ErrQuorum is the error for an operation that would leave etcd without a majority.
 var ErrQuorum = errors.New("etcd would lose its quorum")
 
 // guardQuorum refuses to remove members, one after the other, if that would leave etcd without a

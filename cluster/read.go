@@ -19,7 +19,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Error is one thing that is wrong with a file.
+// Error is an error in a file.
 type Error struct {
 	File  string
 	Line  int    // 0: not known
@@ -42,11 +42,11 @@ func (e *Error) Error() string {
 	return b.String() + e.Text
 }
 
-// Errors are all that is wrong.
+// Errors are all errors.
 type Errors = spec.List[*Error] //nolint:errname // it reads as cluster.Errors
 
-// Read reads a file, with its defaults filled in, and says what is wrong with it. Files that it
-// names are read from its folder.
+// Read reads a file, sets its defaults, and reports errors. Files that it names are read from
+// its folder.
 func Read(name string, text []byte) (*File, error) {
 	r := &reading{file: name, lines: map[string]int{}}
 	var doc yaml.Node

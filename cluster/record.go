@@ -23,7 +23,7 @@ type Record struct {
 	Release    Release `json:"release" yaml:"release"`
 }
 
-// NodeRecord is what is known of one machine, in its own notes.
+// NodeRecord is the record of one machine, in its own notes.
 type NodeRecord struct {
 	Node    Node    `json:"node" yaml:"node"`
 	Release Release `json:"release" yaml:"release"`
@@ -39,7 +39,7 @@ const (
 	maxRecord = 6000
 )
 
-// ErrTooLarge says that a file doesn't fit into Proxmox' notes.
+// ErrTooLarge is the error for a file that doesn't fit into Proxmox' notes.
 var ErrTooLarge = errors.New("the file is too large for the notes of machines in Proxmox, which is where it is kept; have less in labels, addresses and charts, or take what the cluster runs from gitops")
 
 // notes are what a machine's notes in Proxmox say: a line for people, and the record.

@@ -23,8 +23,8 @@ func (c *Cluster) Wanted(name string) (n Node, there bool, err error) {
 	return n, false, fmt.Errorf("cluster %s has no machine %s; %s", c.Name, name, suggest.DidYouMean(name, known))
 }
 
-// Replace makes a machine anew: it leaves the cluster, is destroyed, and joins as a new one of the same
-// name. One that is gone is made, and its node and its membership of etcd go before.
+// Replace recreates a machine: it leaves the cluster, is destroyed, and joins as a new one of the same
+// name. If the machine is gone, its node and its membership of etcd are removed first.
 func (w *Work) Replace(ctx context.Context, c *Cluster, name string) (*Cluster, error) {
 	n, there, err := c.Wanted(name)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Restore brings a cluster back to a backup: the one that is there, or a new one where it is gone. What
-// has happened since is lost. It can be interrupted, and called again.
+// Restore restores a backup: into the existing cluster, or into a new one if it is gone. Later changes
+// are lost. It can be interrupted, and called again.
 func (w *Work) Restore(ctx context.Context, b *Backup) (*Cluster, error) {
 	c, err := Find(ctx, w.Site, w.In, b.Record.File.Name)
 	switch {

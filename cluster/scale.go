@@ -22,8 +22,8 @@ func (f *File) clone() (*File, error) {
 	return out, yaml.Unmarshal(text, out)
 }
 
-// Scale gives a pool another number of machines: further ones join, and those that are too many are
-// drained, leave etcd and are destroyed, the last first.
+// Scale changes the number of machines of a pool: new ones join; surplus ones are drained, leave
+// etcd and are destroyed, the last first.
 func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*Cluster, error) {
 	f, err := c.Record.File.clone()
 	if err != nil {
@@ -186,7 +186,7 @@ func (w *Work) destroyMachines(ctx context.Context, c *Cluster, list ...Member) 
 	return next, err
 }
 
-// Destroy destroys all machines of a cluster; with what they were made from, if cleanup says so.
+// Destroy destroys all machines of a cluster; with cleanup also their image.
 func (w *Work) Destroy(ctx context.Context, name string, cleanup bool) (int, error) {
 	c, err := Find(ctx, w.Site, w.In, name)
 	if err != nil && (c == nil || !errors.Is(err, ErrNoCluster)) {

@@ -9,19 +9,19 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Status is how a cluster is, for people and programs.
+// Status is the status of a cluster, for people and programs.
 type Status struct {
 	Name         string          `json:"name"`
 	Distribution string          `json:"distribution"`
 	Version      string          `json:"version"`
 	APIServer    string          `json:"apiServer"`
 	Ready        bool            `json:"ready"`
-	Problem      string          `json:"problem,omitempty"` // why nothing is known of nodes
+	Problem      string          `json:"problem,omitempty"` // why nodes aren't known
 	Etcd         string          `json:"etcd"`
 	Machines     []MachineStatus `json:"machines"`
 }
 
-// MachineStatus is how one machine is.
+// MachineStatus is the status of one machine.
 type MachineStatus struct {
 	Name      string   `json:"name"`
 	Pool      string   `json:"pool"`
@@ -34,7 +34,7 @@ type MachineStatus struct {
 	Version   string   `json:"version,omitempty"`
 }
 
-// Status looks at the machines, and at the nodes that Kubernetes knows.
+// Status reads the machines, and the nodes of Kubernetes.
 func (c *Cluster) Status(ctx context.Context) Status {
 	f := c.Record.File
 	s := Status{Name: c.Name, Distribution: f.Kubernetes.Distribution, Version: c.Record.Release.Version, APIServer: c.APIServer(), Ready: true, Etcd: "not known"}

@@ -40,7 +40,7 @@ type writeFile struct {
 	Content     string `yaml:"content"`
 }
 
-// UserData is what a machine gets at its first boot: the token is the cluster's.
+// UserData returns the first-boot data of a machine; token is the cluster's.
 func UserData(r Record, n Node, token string) (string, error) {
 	f := r.File
 	c := cloudConfig{Hostname: n.Name, SSHKeys: f.Provider.SSHKeys}

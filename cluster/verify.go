@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Finding is what a check found.
+// Finding is the result of a check.
 type Finding struct {
 	Check   string `json:"check"`
 	OK      bool   `json:"ok"`
@@ -25,7 +25,7 @@ type Finding struct {
 type Verification struct {
 	// Image is what test pods run: a shell with nslookup and wget.
 	Image string
-	// Quick leaves out what needs test pods.
+	// Quick skips the checks that need test pods.
 	Quick bool
 	Now   time.Time
 	// File is compared with what was applied last; nil: there is none to compare.
@@ -204,7 +204,7 @@ func (s *verifying) etcd(ctx context.Context) Finding {
 	return wrong("etcd", quorumText(members), problems, "Replace the control plane that is lost with: proxplane cluster replace NAME --cluster "+s.Name)
 }
 
-// Healthy reports whether nothing is wrong.
+// Healthy reports whether all checks have passed.
 func Healthy(list []Finding) bool {
 	return !slices.ContainsFunc(list, func(f Finding) bool { return !f.OK && !f.Skipped })
 }

@@ -20,9 +20,9 @@ import (
 
 // Report says what happens to machines, for people who wait.
 type Report interface {
-	// Doing says what a machine is at, or waits for.
+	// Doing reports what a machine does or waits for.
 	Doing(machine, what string)
-	// Done reports that something has come to its end.
+	// Done reports the end of an operation.
 	Done(machine, what string)
 }
 
@@ -33,7 +33,7 @@ type Work struct {
 	Report Report
 	// Restart says that machines may be restarted, one by one, where a change of sizes takes that.
 	Restart bool
-	// Patience is how long a machine may take to join; 0: half an hour.
+	// Patience is the timeout of a machine's join; 0: half an hour.
 	Patience time.Duration
 }
 
@@ -95,8 +95,8 @@ func (w *Work) event(e engine.Event) {
 	}
 }
 
-// Plan is what would be done in Proxmox for a file: a change of sizes with its effects. Everything is
-// checked as if it was done.
+// Plan returns what would be done in Proxmox for a file: changes of sizes with their effects.
+// Everything is checked as for Init.
 func (w *Work) Plan(ctx context.Context, f *File) (plan.Plan, Release, error) {
 	c, err := Find(ctx, w.Site, w.In, f.Name)
 	if err != nil && !errors.Is(err, ErrNoCluster) {
