@@ -1,9 +1,8 @@
-// Package cli is the command line: it reads flags, calls what does the work
-// and tells people what came of it.
+// Package cli is the command line: it parses flags, calls the other packages, and prints
+// results for people.
 //
-// What happens goes to the standard output: plans, progress, tables. Questions,
-// notes, logs and errors go to the standard error, so that output can be piped
-// on.
+// Results go to the standard output: plans, progress, tables. Questions, notes, logs and
+// errors go to the standard error, so that output can be piped on.
 package cli
 
 import (

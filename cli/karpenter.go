@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/karpenter"
 )
 
-// karpenterFlags are what `proxplane operator` was told about Karpenter.
+// karpenterFlags are the flags of `proxplane operator` for Karpenter.
 type karpenterFlags struct {
 	karpenter.Config
 	regions string

@@ -18,7 +18,7 @@ import (
 	"github.com/proxplane/proxplane/machines"
 )
 
-// machinesFlags are what `proxplane operator` was told about MachineDeployments.
+// machinesFlags are the flags of `proxplane operator` for MachineDeployments.
 type machinesFlags struct{ machines.Options }
 
 func (f *machinesFlags) add(fs *pflag.FlagSet) {

@@ -18,7 +18,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// operatorFlags are what `proxplane operator` was told.
+// operatorFlags are the flags of `proxplane operator`.
 type operatorFlags struct {
 	operator.Config
 	operator.Election
@@ -102,7 +102,8 @@ func (f *operatorFlags) run(cmd *cobra.Command, u *ui.UI) error {
 	return err
 }
 
-// startLog makes the logger: more is told than elsewhere, since nobody watches.
+// startLog makes the logger. Its default level is more verbose than that of other
+// commands, since there is no person in front of it.
 func (f *operatorFlags) startLog(cmd *cobra.Command, u *ui.UI) error {
 	word := cmp.Or(u.Getenv("LOG_LEVEL"), slog.LevelInfo.String())
 	if cmd.Flags().Changed("log-level") {

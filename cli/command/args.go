@@ -1,5 +1,4 @@
-// Package command has what all commands share: their arguments, their help and what is said when they
-// are misused.
+// Package command has what all commands share: arguments, help, and errors about wrong usage.
 package command
 
 import (
@@ -36,7 +35,7 @@ func TakesNothing(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// TakesOneOf is for commands with one argument, of which it is known what it can be.
+// TakesOneOf is for commands with one argument out of known values.
 func TakesOneOf(words ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := Takes(1, 1)(cmd, args); err != nil {
@@ -53,7 +52,7 @@ func tooMuch(args []string) error {
 	return fmt.Errorf("unexpected argument: %s", strings.Join(args, " "))
 }
 
-// CheckOutput checks what -o asks for: one of the formats, or nothing.
+// CheckOutput checks the value of -o: one of the formats, or empty.
 func CheckOutput(output string, formats ...string) error {
 	if output == "" || slices.Contains(formats, output) {
 		return nil
@@ -71,7 +70,7 @@ func misused(cmd *cobra.Command, err error) error {
 
 func seeHelp(cmd *cobra.Command) string { return fmt.Sprintf("See %s --help.", cmd.CommandPath()) }
 
-// FlagError says what is wrong with a flag, and which one was probably meant.
+// FlagError returns the error about a flag, and the nearest valid one.
 func FlagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 )
 
-// NeedsSubcommand has a command that only groups others say so when none of them
+// NeedsSubcommand makes a command that only groups others return an error if none of them
 // is named.
 func NeedsSubcommand(cmd *cobra.Command) {
 	cmd.SuggestionsMinimumDistance = 2
@@ -22,7 +22,7 @@ func NeedsSubcommand(cmd *cobra.Command) {
 	}
 }
 
-// NoSubcommand says that there is no such command, and which was probably meant.
+// NoSubcommand returns the error for an unknown command, and the nearest valid one.
 func NoSubcommand(cmd *cobra.Command, name string) error {
 	do := []string{}
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {

@@ -14,7 +14,7 @@ import (
 // ConnectionFlags are shown apart from what a command is about.
 const ConnectionFlags = "connection"
 
-// MarkConnection says that a flag is about how Proxmox is reached.
+// MarkConnection marks a flag as one of the connection to Proxmox.
 func MarkConnection(fs *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		_ = fs.SetAnnotation(name, ConnectionFlags, []string{"true"})

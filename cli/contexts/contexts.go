@@ -29,8 +29,8 @@ type File struct {
 	Path string `json:"-"`
 }
 
-// Entry is a context: how one Proxmox is reached. Relative paths are below the
-// folder of the contexts' file.
+// Entry is a context: the connection to one Proxmox. Relative paths are below the folder of
+// the contexts' file.
 type Entry struct {
 	Name         string   `json:"name"`
 	Endpoints    []string `json:"endpoints"`
@@ -151,7 +151,7 @@ func (s *Entry) Path(file string) string {
 	return filepath.Join(s.folder, file)
 }
 
-// Who is whom the context logs in as.
+// Who is the user or token of the context.
 func (s *Entry) Who() string {
 	if s.Username != "" {
 		return s.Username
@@ -159,8 +159,7 @@ func (s *Entry) Who() string {
 	return s.TokenID
 }
 
-// Credentials reads the secret. A file that others can read isn't taken: whoever has
-// the secret may do all that it allows.
+// Credentials reads the secret. A file that others can read is refused.
 func (s *Entry) Credentials() (pve.Credentials, error) {
 	file := s.TokenFile
 	if s.Username != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// Limits beyond which people are told.
+// Limits beyond which a finding is reported.
 const (
 	probeTimeout = 10 * time.Second
 	expirySoon   = 30 * 24 * time.Hour

@@ -1,4 +1,4 @@
-// Package doctor is the command that checks whether everything is there that manifests need.
+// Package doctor has the command that checks whether Proxmox has everything that manifests need.
 package doctor
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// Flags are what `proxplane doctor` was told.
+// Flags are the flags of `proxplane doctor`.
 type Flags struct {
 	target.Target
 	output   string
@@ -34,8 +34,8 @@ type Flags struct {
 	about *model.Desired // what is wanted, where no manifests say so
 }
 
-// About has the doctor look at what somebody else than manifests wants, who also does these things inside of
-// machines: exec, read-file.
+// About makes the doctor check a wanted state that isn't from manifests, whose door also does these things
+// inside of machines: exec, read-file.
 func (f *Flags) About(want model.Desired, inside ...string) { f.about, f.also = &want, inside }
 
 // given reports whether it is known what is wanted.
@@ -75,8 +75,7 @@ The exit status is 1 when something that is needed is missing.`,
 	return cmd
 }
 
-// AddTo adds the flags to a command; those for whom its commands are may have other
-// names.
+// AddTo adds the flags to a command; the flags for the account may have other names.
 func (f *Flags) AddTo(cmd *cobra.Command, user, token string) {
 	cmd.Flags().StringSliceVar(&f.also, "for", nil, "count in what these `COMMANDS` need: "+strings.Join(counted(), ", "))
 	f.PrintFlags(cmd, user, token)

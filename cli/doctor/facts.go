@@ -27,7 +27,8 @@ func (e *examination) gather() error {
 		return err
 	}
 	for _, g := range append(e.sources(have), e.leaving(have)...) {
-		// What can't be read counts as not seen, which is told with the privileges.
+		// Facts that can't be read count as not visible, which the check of privileges
+		// reports.
 		_ = e.c.Observer.Config(e.ctx, g.VMID)
 	}
 	if e.f.user == "" {

@@ -113,7 +113,7 @@ func (e *examination) iso(i model.Image) {
 	storage := model.StorageOf(i.ISO)
 	s := e.have.Storages[storage]
 	if s == nil {
-		return // told with the storages
+		return // the check of storages reports it
 	}
 	for node := range s.OnNode {
 		list, err := e.c.Client.Storage(node, storage).Content(e.ctx, pve.ContentFilter{Content: "iso"})

@@ -33,7 +33,7 @@ func (e *examination) leftovers() {
 	}
 }
 
-// mostOrphans bounds how many machines are told of whose disks were left.
+// mostOrphans limits how many machines with leftover disks are listed.
 const mostOrphans = 20
 
 // orphans names disks of machines that aren't there any more: somebody has removed the config of a

@@ -37,8 +37,8 @@ func (e *examination) account() {
 	}
 }
 
-// tokenKind reports whether a token has only what was granted to itself. It may not
-// be told about itself.
+// tokenKind reports whether a token has only what was granted to itself. It may not be seen
+// by the token itself.
 func (e *examination) tokenKind(creds pve.Credentials) {
 	id := creds.User() + "!" + target.TokenName(creds)
 	t, err := e.c.Client.Access().Token(e.ctx, creds.User(), target.TokenName(creds))
@@ -117,7 +117,7 @@ func purposes(all []string) []string {
 // surplus says which privileges the credentials have that nothing here needs.
 func (e *examination) surplus() {
 	if e.conn.Credentials.User() == rootUser {
-		return // told already
+		return // reported already
 	}
 	all, err := e.c.Client.Access().Permissions(e.ctx, "", "")
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	good    level = "ok"
 	warning level = "warning"
 	bad     level = "error"
-	skipped level = "skipped" // couldn't be told, and isn't needed
+	skipped level = "skipped" // not known, and not needed
 )
 
 // The areas that are checked, in their order.
@@ -37,7 +37,7 @@ type check struct {
 	Do    string `json:"do,omitempty"` // what the person can do
 }
 
-// Diagnosis is all that was found out about one cluster.
+// Diagnosis has the findings about one cluster.
 type Diagnosis struct {
 	Provider  string                `json:"provider,omitempty"`
 	Endpoints []string              `json:"endpoints"`

@@ -165,8 +165,8 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 	return cmd
 }
 
-// revert goes back to a snapshot. Proxmox' own way to start the machine then is a
-// task that nobody is told of.
+// revert goes back to a snapshot. Proxmox' own way to start the machine then is a task that
+// nobody hears of.
 func (s *snapshotting) revert(ctx context.Context, c *target.Site, g *model.Guest, name string) error {
 	hand := c.Site.ByHand(ctx)
 	if err := hand.Do(ctx, g, model.Rollback{Target: target.At(g), Name: name}); err != nil || !s.start {

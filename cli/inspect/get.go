@@ -1,4 +1,4 @@
-// Package inspect has the commands that show what there is: get, describe, top, events, logs and wait.
+// Package inspect has the commands that show the state: get, describe, top, events, logs and wait.
 package inspect
 
 import (

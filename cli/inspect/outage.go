@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// outage is a time in which those who look again and again can't: it is told when it
-// begins and when it is over.
+// outage is a time in which Proxmox can't be polled: it is reported when it begins and when
+// it is over.
 type outage struct {
 	u  *ui.UI
 	on bool

@@ -136,7 +136,7 @@ func (l *loading) run(cmd *cobra.Command, u *ui.UI) error {
 		return err
 	}
 	load.Meter, load.Sites, load.Config = meter, sites, cfg
-	// Before all the work, so that nothing is measured that can't be told.
+	// Before all the work, so that nothing is measured that can't be reported.
 	page, err := l.newPage()
 	if err != nil {
 		return fmt.Errorf("--html: %w", err)
@@ -256,7 +256,7 @@ func commandLine(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Annotations[command.ConnectionFlags] != nil {
-			return // where it was is told apart
+			return // its place is reported separately
 		}
 		words = append(words, "--"+f.Name)
 		if f.Value.Type() != "bool" {

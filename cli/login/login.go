@@ -1,4 +1,4 @@
-// Package login is how people get into machines over SSH: whose key, and which hosts are trusted.
+// Package login has the flags of SSH logins to machines: private keys, and trusted host keys.
 package login
 
 import (
@@ -132,7 +132,7 @@ func (l *SSH) key(u *ui.UI, c *ssh.Config) error {
 	return ui.Advise(errors.New("there is no private key to log in with"), "Name it with -i, or start an SSH agent.")
 }
 
-// Explain says what can be done about a login that failed.
+// Explain adds advice to the error of a failed login.
 func (l *SSH) Explain(u *ui.UI, err error, name string) error {
 	file, _ := l.KnownHostsFile(u)
 	switch {

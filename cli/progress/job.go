@@ -13,7 +13,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// Job is something that is done to a machine by hand.
+// Job is an action on a machine that a person requests.
 type Job struct {
 	Name string // of the machine
 	What string // "start VM 101"
@@ -25,8 +25,8 @@ func (j Job) owner() model.Owner {
 	return model.Owner{Key: model.Key{Kind: "VirtualMachine", Name: j.Name}}
 }
 
-// Work does jobs side by side and shows how they go. What failed is told after
-// the others are done.
+// Work runs jobs concurrently and shows their progress. Failures are reported when all are
+// done.
 func Work(ctx context.Context, u *ui.UI, jobs ...Job) error {
 	var names plan.Plan
 	for _, j := range jobs {
@@ -51,7 +51,7 @@ func Work(ctx context.Context, u *ui.UI, jobs ...Job) error {
 				tell(event)
 			case ctx.Err() == nil:
 				event.Kind, event.Text = engine.Failed, errs[i].Error()
-				stood.Event(event) // it is told when the others are done
+				stood.Event(event) // it is reported when the others are done
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// Package progress shows what happens while it happens: as bars, as lines, or as JSON.
+// Package progress shows progress: as bars, as lines, or as JSON.
 package progress
 
 import (
@@ -55,7 +55,7 @@ type row struct {
 	step     string
 	stepped  time.Time // when the step began
 	running  int       // steps that are under way
-	fraction float64   // of the step; 0: not told
+	fraction float64   // of the step; 0: not known
 	waits    string
 	failed   string // what went wrong the last time
 }
@@ -94,7 +94,7 @@ func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 		return r, l.line(l.page.Red("✗"), e, text, ""), false
 	case engine.Waiting:
 		if r.failed != "" && e.Reason == model.WaitFailed {
-			r.waits = "waits to try again" // the failure was told
+			r.waits = "waits to try again" // the failure was reported
 			return r, "", false
 		}
 		if w := waitText(e); w != r.waits {

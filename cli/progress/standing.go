@@ -87,8 +87,8 @@ func (s *standing) Event(e engine.Event) {
 // mostStanding is how many objects get a line of their own.
 const mostStanding = 12
 
-// Lines say how far each object has come. Of many objects those that are under way or have
-// failed get a line, and the others are counted.
+// Lines returns the progress of each object. Of many objects, those in progress or failed
+// get a line, and the others are counted.
 func (s *standing) Lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *standing) Lines() []string {
 	return lines
 }
 
-// String is how far it has come, in a few words.
+// String returns the progress in a few words.
 func (o *stand) String() string {
 	switch {
 	case len(o.steps) > 0:

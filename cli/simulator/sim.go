@@ -19,7 +19,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// simFlags are what `proxplane sim` was told.
+// simFlags are the flags of `proxplane sim`.
 type simFlags struct {
 	listen, world, release, data, log string
 	speed                             float64

@@ -34,8 +34,8 @@ func (n *Namespace) Problem(kind, name string) error {
 	return nil
 }
 
-// Conclude ends a command that is about all objects: those that are wrong were left
-// out, and are told of after what was found out about the others.
+// Conclude ends a command that is about all objects: objects with errors were left out, and
+// are reported after the others.
 func (n *Namespace) Conclude(u *ui.UI, err error) error {
 	if len(n.problems) == 0 {
 		return err

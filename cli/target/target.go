@@ -1,5 +1,5 @@
-// Package target is what a command is about: which manifests, or which objects of a Kubernetes, and
-// the site of which Proxmox.
+// Package target resolves what a command works on: manifests, or objects of a Kubernetes, and the
+// site of a Proxmox.
 package target
 
 import (

@@ -14,8 +14,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// WhatToDo says what a person can do about an error of Proxmox, or about the
-// lack of an answer.
+// WhatToDo returns advice about an error of Proxmox, or about the lack of an answer.
 func WhatToDo(err error, conn manifest.Connection) []string {
 	var e *pve.Error
 	errors.As(err, &e)

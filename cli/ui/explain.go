@@ -43,7 +43,7 @@ type SiteError struct {
 func (e *SiteError) Error() string { return e.Err.Error() }
 func (e *SiteError) Unwrap() error { return e.Err }
 
-// Complain prints an error for a person.
+// Complain prints an error for people.
 func (u *UI) Complain(err error) {
 	fmt.Fprint(u.Err, explain(err).text(u.Page(u.Err)))
 }

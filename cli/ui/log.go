@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logging says how much is told about what goes on inside.
+// logging are the flags of the log's level.
 type logging struct {
 	Level   string
 	verbose int

@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Distrust says what is wrong with a certificate, in words that follow "the
-// certificate of …", and how the connection can be made all the same.
+// Distrust says why a certificate isn't trusted, in words that follow "the certificate of
+// …", and how to connect all the same.
 func Distrust(err error, cert *x509.Certificate) (what string, do []string) {
 	var (
 		pinned  *pve.FingerprintError

@@ -46,7 +46,7 @@ func This() build {
 	return b
 }
 
-// complete adds what the Go tool knows where the linker was told nothing.
+// complete adds what the Go tool knows, if the linker has set nothing.
 func (b *build) complete(info *debug.BuildInfo) {
 	if v := info.Main.Version; b.Version == "" && v != "(devel)" {
 		b.Version = v
