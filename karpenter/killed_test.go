@@ -178,13 +178,7 @@ func TestAKilledProcessLeavesNoSecondMachine(t *testing.T) {
 					ctx, end = l.process(0, false)
 					defer end()
 					l.launch(ctx, names...)
-					collect := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]string{}}
-					for range 3 {
-						if err := collect.round(ctx); err != nil {
-							t.Fatal(err)
-						}
-						time.Sleep(time.Minute)
-					}
+					l.collects(ctx)
 					l.oneEach(names...)
 				})
 			})
@@ -270,6 +264,18 @@ func TestASecondMachineInAnotherRegionIsCollected(t *testing.T) {
 	})
 }
 
+// collects does what the collector does within some minutes.
+func (l *lab) collects(ctx context.Context) {
+	l.t.Helper()
+	c := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]string{}}
+	for range 4 {
+		if err := c.round(ctx); err != nil {
+			l.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+	}
+}
+
 // ends does what Karpenter does with NodeClaims that are deleted: machines that were launched are deleted until they are gone. Of one that wasn't launched yet
 // nobody is told.
 func (l *lab) ends(ctx context.Context, names ...string) {
@@ -281,22 +287,25 @@ func (l *lab) ends(ctx context.Context, names ...string) {
 		}
 		gone := c.Status.ProviderID == ""
 		for range 60 {
-			if gone {
+			if gone || ctx.Err() != nil {
 				break
 			}
 			err := l.Delete(ctx, &c)
 			if gone = cloudprovider.IsNodeClaimNotFoundError(err); gone {
 				break
 			}
-			if err != nil {
+			if err != nil && ctx.Err() == nil {
 				l.t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second)
 		}
+		if ctx.Err() != nil {
+			return
+		}
 		if !gone {
 			l.t.Errorf("the machine of %s doesn't go", name)
 		}
-		if err := l.client.Delete(ctx, &c); err != nil {
+		if err := l.client.Delete(l.t.Context(), &c); err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -324,13 +333,34 @@ func TestNothingIsLeftOfNodeClaimsThatGoAfterAKill(t *testing.T) {
 					ctx, end = l.process(0, false)
 					defer end()
 					l.ends(ctx, names...)
-					collect := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, missing: map[model.Owner]string{}}
-					for range 4 {
-						if err := collect.round(ctx); err != nil {
-							t.Fatal(err)
-						}
-						time.Sleep(time.Minute)
+					l.collects(ctx)
+					l.oneEach()
+				})
+			})
+		}
+	}
+}
+
+// A process that is killed at any of its requests while it deletes machines leaves nothing that the next one doesn't delete.
+func TestNothingIsLeftOfMachinesWhoseDeletionIsInterrupted(t *testing.T) {
+	for _, arrives := range []bool{false, true} {
+		for at, over := 1, false; !over; at++ {
+			t.Run(fmt.Sprintf("%d %v", at, arrives), func(t *testing.T) {
+				inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+					l.settle()
+					_, end := l.process(0, false)
+					l.create(l.claim("default-7xk2p"))
+					end()
+					ctx, end := l.process(at, arrives)
+					l.ends(ctx, "default-7xk2p")
+					over = ctx.Err() == nil
+					end()
+					ctx, end = l.process(0, false)
+					defer end()
+					if !over {
+						l.ends(ctx, "default-7xk2p")
 					}
+					l.collects(ctx)
 					l.oneEach()
 				})
 			})
